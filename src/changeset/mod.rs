@@ -1,0 +1,143 @@
+//! The changeset engine: what every input form compiles to, and what is applied.
+//!
+//! Pure: nothing here opens a file or a repository. Readers take the present state of files
+//! through [`Snapshot`] and return a [`Changeset`].
+
+pub mod bytes;
+pub mod file;
+pub mod path;
+
+pub use file::{File, Mode};
+pub use path::RepoPath;
+
+use std::collections::BTreeMap;
+
+use crate::error::{Error, Result};
+
+/// Error codes of the changeset engine.
+pub mod codes {
+    crate::codes! {
+        PATH_INVALID = "path_invalid", Invalid, "a path is absolute, leaves the repository, or cannot be a file in it";
+        PATH_IN_GIT_DIR = "path_in_git_dir", Invalid, "a path enters .git, in any spelling git guards against";
+        OLD_CONTENT_NOT_FOUND = "old_content_not_found", Invalid, "the old content is not in the file";
+        OLD_CONTENT_AMBIGUOUS = "old_content_ambiguous", Invalid, "the old content is in the file more than once";
+        FILE_NOT_FOUND = "file_not_found", NotFound, "the file to change does not exist";
+        FILE_EXISTS = "file_exists", Conflict, "the file to create already exists";
+        NO_CHANGE = "no_change", Invalid, "the result equals what is there already";
+        NOT_TEXT = "binary_content", Invalid, "the file is binary and the request treats it as text";
+        CONFLICT = "conflict", Conflict, "the file has changed since, and the change does not fit any more";
+        CHANGESET_INVALID = "changeset_invalid", Invalid, "the same path is changed twice, or a file is also a folder";
+    }
+}
+
+/// One file, before and after.
+///
+/// `before: None` creates the file, `after: None` deletes it. A rename is the deletion of one
+/// path and the creation of another whose `origin` names the first; a copy has the `origin` only.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileChange {
+    /// Where, relative to the repository's top.
+    pub path: RepoPath,
+    /// Content and mode the change starts from.
+    pub before: Option<File>,
+    /// Content and mode it leads to.
+    pub after: Option<File>,
+    /// For display: the path this content was moved or copied from.
+    pub origin: Option<RepoPath>,
+    /// The replacements the change was written as, if it was; they allow it to be matched anew
+    /// in a file that has changed elsewhere.
+    pub snippets: Vec<Snippet>,
+}
+
+/// Replace one piece of text by another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snippet {
+    /// Bytes to find. Empty only for a new file.
+    pub old: Vec<u8>,
+    /// Bytes to put there.
+    pub new: Vec<u8>,
+    /// Which of several matches.
+    pub occurrence: Occurrence,
+}
+
+/// Which of several matches of a snippet is meant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Occurrence {
+    /// There must be exactly one.
+    #[default]
+    Unique,
+    /// The nth, counted from 1.
+    Nth(u32),
+    /// Every one.
+    All,
+}
+
+/// Changes to one or more files, each path once, in path order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Changeset {
+    changes: Vec<FileChange>,
+}
+
+impl Changeset {
+    /// Orders and checks `changes`.
+    ///
+    /// # Errors
+    /// `changeset_invalid` if a path occurs twice or one path is a folder of another's;
+    /// `no_change` if nothing would change.
+    pub fn new(mut changes: Vec<FileChange>) -> Result<Self> {
+        changes.retain(|change| change.before != change.after);
+        if changes.is_empty() {
+            return Err(Error::new(&codes::NO_CHANGE, "the result equals what is there already")
+                .hint("nothing to propose; check that old and new content differ"));
+        }
+        changes.sort_by(|a, b| a.path.cmp(&b.path));
+        for pair in changes.windows(2) {
+            if pair[0].path == pair[1].path {
+                return Err(Error::new(
+                    &codes::CHANGESET_INVALID,
+                    format!("{} is changed twice", pair[0].path.display()),
+                )
+                .hint("put all edits of one file together"));
+            }
+        }
+        let created: std::collections::BTreeSet<&RepoPath> =
+            changes.iter().filter(|c| c.after.is_some()).map(|c| &c.path).collect();
+        for path in &created {
+            for parent in path.parents() {
+                if created.contains(&parent) {
+                    return Err(Error::new(
+                        &codes::CHANGESET_INVALID,
+                        format!("{} is a file and a folder at once", parent.display()),
+                    ));
+                }
+            }
+        }
+        Ok(Self { changes })
+    }
+
+    /// The changes, in path order.
+    pub fn changes(&self) -> &[FileChange] {
+        &self.changes
+    }
+
+    /// Gives the changes up, in path order.
+    pub fn into_changes(self) -> Vec<FileChange> {
+        self.changes
+    }
+}
+
+/// The present state of files, as a reader of a patch or snippet sees it.
+pub trait Snapshot {
+    /// The file at `path`, or `None` where there is none.
+    ///
+    /// # Errors
+    /// Where something that is no regular file is in the way (symlink, submodule, folder), or it
+    /// cannot be read or is over the size limit.
+    fn file(&self, path: &RepoPath) -> Result<Option<File>>;
+}
+
+impl Snapshot for BTreeMap<RepoPath, File> {
+    fn file(&self, path: &RepoPath) -> Result<Option<File>> {
+        Ok(self.get(path).cloned())
+    }
+}

@@ -1,0 +1,140 @@
+//! What the edge knows and the library must not look up by itself: the clock, the environment,
+//! the terminal, the output format.
+
+use std::ffi::OsString;
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
+
+use chrono::{DateTime, Utc};
+
+use super::Global;
+use super::output::{self, Format};
+use crate::error::{Error, Exit, Result};
+
+/// One run of one command, with everything it may know of the world outside.
+pub struct Context {
+    /// The folder the command works from (`-C` already applied).
+    pub directory: PathBuf,
+    /// The time of this run.
+    pub now: DateTime<Utc>,
+    /// `--format`, `--json`, `--yaml`; `None` lets the command choose its default.
+    pub format: Option<Format>,
+    /// Whether to colour standard output.
+    pub color: bool,
+    /// `-q`.
+    pub quiet: bool,
+    /// `-v`, counted.
+    pub verbose: u8,
+    /// Whether long output may go through a pager.
+    pub pager: bool,
+}
+
+impl Context {
+    /// Reads the process: its folder, clock, environment and terminal.
+    pub fn from_process(global: &Global) -> Self {
+        let directory = global.directory.clone().unwrap_or_else(|| PathBuf::from("."));
+        let format = match (global.json, global.yaml) {
+            (true, _) => Some(Format::Json),
+            (_, true) => Some(Format::Yaml),
+            _ => global.format,
+        };
+        let color = match global.color {
+            clap::ColorChoice::Always => true,
+            clap::ColorChoice::Never => false,
+            clap::ColorChoice::Auto => auto_color(),
+        };
+        Self {
+            directory,
+            now: std::time::SystemTime::now().into(),
+            format,
+            color,
+            quiet: global.quiet,
+            verbose: global.verbose,
+            pager: !global.no_pager,
+        }
+    }
+
+    /// An environment variable, if set and not empty.
+    pub fn var(&self, name: &str) -> Option<OsString> {
+        std::env::var_os(name).filter(|value| !value.is_empty())
+    }
+
+    /// The format in force where the command's own default is `default`.
+    pub fn format_or(&self, default: Format) -> Format {
+        self.format.unwrap_or(default)
+    }
+
+    /// True when a person can be asked: standard input and output are terminals.
+    pub fn interactive(&self) -> bool {
+        io::stdin().is_terminal() && io::stdout().is_terminal()
+    }
+
+    /// Prints `value` as JSON or YAML, or `text()` as it is, to standard output.
+    ///
+    /// # Errors
+    /// Only if the value cannot be serialised; a closed pipe is not an error.
+    pub fn emit<T: serde::Serialize>(
+        &mut self,
+        default: Format,
+        value: &T,
+        text: impl FnOnce() -> String,
+    ) -> Result<()> {
+        let rendered = match self.format_or(default) {
+            Format::Text => text(),
+            format => output::structured(format, value)?,
+        };
+        self.print(rendered.as_bytes())
+    }
+
+    /// Writes data to standard output. A closed pipe ends the process quietly, as git does.
+    ///
+    /// # Errors
+    /// `io_error` when the stream cannot be written.
+    pub fn print(&mut self, bytes: &[u8]) -> Result<()> {
+        let mut stdout = io::stdout().lock();
+        match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            Err(error) => Err(Error::io("write to standard output", &error)),
+            Ok(()) => Ok(()),
+        }
+    }
+
+    /// Says something that is not data, on standard error, unless `-q`.
+    pub fn note(&mut self, line: &str) {
+        if !self.quiet {
+            let _ = writeln!(io::stderr(), "{line}");
+        }
+    }
+
+    /// Prints `error`: in JSON and YAML to standard output in the contract's shape, else as
+    /// `error:` and `hint:` lines on standard error.
+    pub fn report(&mut self, error: &Error) {
+        match self.format {
+            Some(format @ (Format::Json | Format::Yaml)) => {
+                if let Ok(text) = output::structured(format, &output::failure(error)) {
+                    let _ = self.print(text.as_bytes());
+                }
+            }
+            _ => {
+                let text = output::failure_text(error);
+                let _ = io::stderr().write_all(text.as_bytes());
+            }
+        }
+    }
+
+    /// Ends a command that did what it was asked.
+    pub fn done(&self) -> Exit {
+        Exit::Done
+    }
+}
+
+fn auto_color() -> bool {
+    let set = |name: &str| std::env::var_os(name).is_some_and(|v| !v.is_empty());
+    if set("NO_COLOR") {
+        return false;
+    }
+    if std::env::var_os("CLICOLOR_FORCE").is_some_and(|v| !v.is_empty() && v != "0") {
+        return true;
+    }
+    io::stdout().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}

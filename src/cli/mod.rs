@@ -1,0 +1,93 @@
+//! The command line: clap definitions and one file per command. Parse, call the domain, render.
+//!
+//! The only room that reads the clock, the environment and the terminal. Each command is one
+//! file with `Args` (its doc comments are its help) and `run(&mut Context, Args) -> Result<Exit>`.
+
+pub mod context;
+pub mod output;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+pub use context::Context;
+pub use output::Format;
+
+use crate::error::{Exit, Result};
+
+/// The write gate between coding agents and a git repository.
+///
+/// Agents propose; people review and say aye (apply) or nay (reject); git keeps it all.
+#[derive(Debug, Parser)]
+#[command(name = "aye", version, propagate_version = true, max_term_width = 100)]
+pub struct Cli {
+    /// Flags that every command takes.
+    #[command(flatten)]
+    pub global: Global,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Flags that every command takes.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Global options")]
+pub struct Global {
+    /// Run as if started in DIR.
+    #[arg(short = 'C', value_name = "DIR", global = true)]
+    pub directory: Option<std::path::PathBuf>,
+    /// Output format.
+    #[arg(long, value_enum, global = true, value_name = "FORMAT")]
+    pub format: Option<Format>,
+    /// Same as --format json.
+    #[arg(long, global = true, conflicts_with_all = ["format", "yaml"])]
+    pub json: bool,
+    /// Same as --format yaml.
+    #[arg(long, global = true, conflicts_with = "format")]
+    pub yaml: bool,
+    /// When to colour.
+    #[arg(long, value_enum, global = true, value_name = "WHEN", default_value_t = clap::ColorChoice::Auto)]
+    pub color: clap::ColorChoice,
+    /// Say only what was asked for.
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+    /// Say more about what happens.
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+    /// Do not use a pager.
+    #[arg(long, global = true)]
+    pub no_pager: bool,
+}
+
+/// The commands, one file each.
+#[derive(Debug, Subcommand)]
+pub enum Command {}
+
+/// Runs the program on `args` (the first is the program's name) and returns its exit status.
+///
+/// Prints the error, if there is one, in the chosen format.
+pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are answers, the rest are usage errors; clap knows which stream.
+            let code = if error.use_stderr() { Exit::Usage } else { Exit::Done };
+            let _ = error.print();
+            return ExitCode::from(code as u8);
+        }
+    };
+    let mut context = Context::from_process(&cli.global);
+    let exit = match run(&mut context, cli.command) {
+        Ok(exit) => exit,
+        Err(error) => {
+            context.report(&error);
+            error.code().exit
+        }
+    };
+    ExitCode::from(exit as u8)
+}
+
+fn run(_context: &mut Context, command: Command) -> Result<Exit> {
+    match command {}
+}

@@ -1,0 +1,170 @@
+//! The one error type: a stable code, what was wrong, and what to do next.
+//!
+//! Every room of the library declares its own codes with [`codes!`](crate::codes) and returns
+//! [`Error`]. The edge (`cli/`, `tools/`) renders it; nothing below prints.
+
+use std::fmt;
+
+/// Process exit status of a failure, in the classes that scripts may rely on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Exit {
+    /// The work was done.
+    Done = 0,
+    /// A negative answer: a check found something, nothing matched.
+    Negative = 1,
+    /// The command line itself was wrong.
+    Usage = 2,
+    /// The thing named does not exist.
+    NotFound = 3,
+    /// Refused by policy, or a human has to decide.
+    Refused = 4,
+    /// Conflict, or based on something that has changed.
+    Conflict = 5,
+    /// The input is invalid.
+    Invalid = 6,
+    /// Another process holds what is needed.
+    Busy = 7,
+    /// A bug in aye, or the machine failed underneath it.
+    Bug = 70,
+}
+
+/// A stable, documented error code.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Code {
+    /// The code as it appears in output, for example `old_content_not_found`.
+    pub id: &'static str,
+    /// The exit status that goes with it.
+    pub exit: Exit,
+    /// One line for the table in the documentation.
+    pub meaning: &'static str,
+}
+
+/// Declares a room's error codes as statics, and `ALL`, the list of them.
+#[macro_export]
+macro_rules! codes {
+    ($($name:ident = $id:literal, $exit:ident, $meaning:literal;)*) => {
+        $(
+            #[doc = $meaning]
+            pub static $name: $crate::error::Code = $crate::error::Code {
+                id: $id, exit: $crate::error::Exit::$exit, meaning: $meaning,
+            };
+        )*
+        /// Every code declared here, in order.
+        pub static ALL: &[&$crate::error::Code] = &[$(&$name),*];
+    };
+}
+
+/// Codes that belong to no room in particular.
+pub mod codes {
+    codes! {
+        USAGE = "usage", Usage, "the command line was wrong";
+        INTERNAL = "internal_error", Bug, "a bug in aye, or a failure of the machine underneath it";
+        IO = "io_error", Bug, "the operating system refused a read or a write";
+        DISK_FULL = "disk_full", Bug, "no space left on the device, nothing was changed";
+        READ_ONLY = "read_only", Bug, "the file system or folder cannot be written";
+        INVALID_UTF8 = "invalid_utf8", Invalid, "text was expected and the bytes are not UTF-8";
+        INVALID_JSON = "invalid_json", Invalid, "the JSON cannot be read, or has the wrong shape";
+        INVALID_ARGUMENT = "invalid_argument", Invalid, "a value is missing, of the wrong type, or out of range";
+        SIZE_LIMIT = "size_limit_exceeded", Invalid, "larger than the limit allows";
+    }
+}
+
+/// What went wrong, where, and what to do next.
+///
+/// `message` is one sentence, lower case, that quotes what the caller gave; `hint` says what to
+/// type next; `details` are machine-readable particulars (line numbers, paths).
+#[derive(Debug)]
+pub struct Error(Box<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    code: &'static Code,
+    message: String,
+    hint: Option<String>,
+    details: Vec<(&'static str, serde_json::Value)>,
+}
+
+/// Result with the one error type.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    /// An error with `code` and a one-sentence message.
+    pub fn new(code: &'static Code, message: impl Into<String>) -> Self {
+        Self(Box::new(Inner { code, message: message.into(), hint: None, details: Vec::new() }))
+    }
+
+    /// Adds what to do next.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.0.hint = Some(hint.into());
+        self
+    }
+
+    /// Adds a machine-readable particular.
+    #[must_use]
+    pub fn with(mut self, key: &'static str, value: impl Into<serde_json::Value>) -> Self {
+        self.0.details.push((key, value.into()));
+        self
+    }
+
+    /// An operating-system failure while doing `what` (a phrase such as `"write src/a.rs"`).
+    pub fn io(what: impl fmt::Display, error: &std::io::Error) -> Self {
+        use std::io::ErrorKind as K;
+        let (code, hint): (&'static Code, &str) = match error.kind() {
+            K::StorageFull | K::QuotaExceeded => {
+                (&codes::DISK_FULL, "free some space and run the command again")
+            }
+            K::ReadOnlyFilesystem | K::PermissionDenied => {
+                (&codes::READ_ONLY, "check the permissions of the folder and its owner")
+            }
+            _ => (&codes::IO, "the system's own message is above; nothing was half written"),
+        };
+        Self::new(code, format!("cannot {what}: {error}")).hint(hint)
+    }
+
+    /// A state that the code believes impossible.
+    pub fn bug(message: impl Into<String>) -> Self {
+        Self::new(&codes::INTERNAL, message)
+            .hint("this is a bug in aye; `aye doctor` shows whether the store is sound")
+    }
+
+    /// The stable code.
+    pub fn code(&self) -> &'static Code {
+        self.0.code
+    }
+
+    /// The one-sentence message.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// What to do next, if there is something.
+    pub fn hint_text(&self) -> Option<&str> {
+        self.0.hint.as_deref()
+    }
+
+    /// Machine-readable particulars, in the order they were added.
+    pub fn details(&self) -> &[(&'static str, serde_json::Value)] {
+        &self.0.details
+    }
+
+    /// True when this error carries `code`.
+    pub fn is(&self, code: &'static Code) -> bool {
+        self.0.code.id == code.id
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message)
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// Every code of every room, for the table in the documentation.
+pub fn all_codes() -> Vec<&'static Code> {
+    let rooms: &[&[&'static Code]] = &[codes::ALL, crate::changeset::codes::ALL];
+    rooms.iter().flat_map(|room| room.iter().copied()).collect()
+}

@@ -1,0 +1,21 @@
+//! aye, the write gate between coding agents and a git repository.
+//!
+//! Agents propose, people review, git keeps it all. `ARCHITECTURE.md` in the project root is the
+//! map of these modules. The library takes values and returns values: the clock, the environment,
+//! the terminal and the process are read in [`cli`] alone and passed in.
+
+pub mod changeset;
+pub mod cli;
+pub mod error;
+pub mod memory;
+pub mod plan;
+pub mod proposal;
+pub mod render;
+pub mod review;
+pub mod secrets;
+pub mod shell;
+pub mod store;
+pub mod tools;
+pub mod worktree;
+
+pub use error::{Error, Result};

@@ -1,0 +1,5 @@
+//! The `aye` program: hands the process to [`aye::cli`] and returns its exit status.
+
+fn main() -> std::process::ExitCode {
+    aye::cli::main(std::env::args_os())
+}

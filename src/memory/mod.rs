@@ -1,0 +1,1 @@
+//! Project memory: manifest, schema, Markdown sections, operations, provenance, routing, search.

@@ -1,0 +1,1 @@
+//! Proposals: events, their fold into a state, ids, expiry, comments, revisions.

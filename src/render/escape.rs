@@ -1,0 +1,86 @@
+//! Makes text from a proposal safe for a terminal: nothing in it can move the cursor, change
+//! colours, hide or reorder what a reviewer sees.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// True for characters that act on a terminal or mislead a reader: C0 and C1 controls, DEL,
+/// bidi controls, zero-width and other invisible format characters, line separators.
+pub fn is_unsafe(c: char) -> bool {
+    matches!(c,
+        '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}'
+        | '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}'
+        | '\u{fff9}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// `text` as one line: every unsafe character, line breaks and tabs included, becomes visible
+/// (`\n`, `\t`, `\u{202e}`).
+pub fn line(text: &str) -> Cow<'_, str> {
+    replace(text, |_| false)
+}
+
+/// `text` as several lines: as [`line()`], but line feeds and tabs stay.
+pub fn block(text: &str) -> Cow<'_, str> {
+    replace(text, |c| c == '\n' || c == '\t')
+}
+
+/// Bytes as one line; invalid UTF-8 becomes `\xNN`.
+pub fn bytes_line(bytes: &[u8]) -> String {
+    bytes_with(bytes, |_| false)
+}
+
+/// Bytes as several lines; invalid UTF-8 becomes `\xNN`.
+pub fn bytes_block(bytes: &[u8]) -> String {
+    bytes_with(bytes, |c| c == '\n' || c == '\t')
+}
+
+fn bytes_with(bytes: &[u8], keep: impl Fn(char) -> bool + Copy) -> String {
+    let mut out = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        out += &replace(chunk.valid(), keep);
+        for byte in chunk.invalid() {
+            let _ = write!(out, "\\x{byte:02x}");
+        }
+    }
+    out
+}
+
+fn replace(text: &str, keep: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.chars().any(|c| is_unsafe(c) && !keep(c)) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        match c {
+            c if !is_unsafe(c) || keep(c) => out.push(c),
+            '\n' => out += "\\n",
+            '\r' => out += "\\r",
+            '\t' => out += "\\t",
+            c if (c as u32) < 0x80 => {
+                let _ = write!(out, "\\x{:02x}", c as u32);
+            }
+            c => {
+                let _ = write!(out, "\\u{{{:x}}}", c as u32);
+            }
+        }
+    }
+    Cow::Owned(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn terminal_controls_become_visible() {
+        assert_eq!(
+            line("a\u{1b}[31mb\r\u{202e}\u{200b}\u{9b}"),
+            "a\\x1b[31mb\\r\\u{202e}\\u{200b}\\u{9b}"
+        );
+        assert_eq!(line("plain ü 漢字"), "plain ü 漢字");
+        assert_eq!(block("a\n\tb\u{7}"), "a\n\tb\\x07");
+        assert_eq!(bytes_line(b"a\xff\n"), "a\\xff\\n");
+    }
+}

@@ -1,0 +1,3 @@
+//! Text tables, diffs, JSON and YAML, and the escaping of untrusted text.
+
+pub mod escape;

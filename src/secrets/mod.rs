@@ -1,0 +1,1 @@
+//! The scanner for secrets and personal data.

@@ -1,0 +1,1 @@
+//! The read-only shell: parser, policy, sandbox, runner.

@@ -1,0 +1,1 @@
+//! Lanes and objects through git, the lock, the cache, projections, the apply journal.

@@ -1,0 +1,1 @@
+//! The public tool contracts: arguments in, the contract's response out.

@@ -1,0 +1,1 @@
+//! Safe, atomic reads and writes inside the repository.
