@@ -1,0 +1,481 @@
+//! A scripted git repository in a temporary folder, and the real binary run in it.
+//!
+//! Everything a run can see is fixed here: an empty environment but for the few variables below,
+//! a home of its own, no system or user git configuration, one identity, one clock for git's
+//! dates. So object ids are the same on every machine, and nothing of the developer's shell
+//! (`GIT_*`, `AYE_*`, `CI`, a coding agent's variables) reaches a test.
+//!
+//! ```ignore
+//! let repo = Repo::with(&[("src/a.rs", "fn a() {}\n")]);
+//! repo.aye(&["propose", "src/a.rs", "--old", "a()", "--new", "b()"]).ok().says("prop_");
+//! let list = repo.aye(&["list", "--json"]).ok().json();
+//! repo.aye(&["apply", "prop_zzzz"]).fails("proposal_not_found", 3);
+//! ```
+
+// Each test binary compiles this file and uses its own part of it.
+#![allow(dead_code)]
+
+use std::cell::Cell;
+use std::ffi::{OsStr, OsString};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+/// The identity of every scripted repository, as local git configuration.
+pub const NAME: &str = "Ada Reviewer";
+/// See [`NAME`].
+pub const EMAIL: &str = "ada@example.com";
+/// Seconds since the epoch of the first commit (2026-01-01T00:00:00Z); each commit adds a minute.
+pub const EPOCH: i64 = 1_767_225_600;
+
+/// A temporary folder with a home, a work folder `root`, and usually a git repository in it.
+pub struct Repo {
+    // Held for its Drop.
+    folder: tempfile::TempDir,
+    root: PathBuf,
+    clock: Cell<i64>,
+}
+
+impl Default for Repo {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Repo {
+    /// A folder that is no repository, and that no repository surrounds.
+    pub fn outside() -> Self {
+        let folder = tempfile::Builder::new().prefix("aye-test-").tempdir().expect("a temp folder");
+        // Resolved, so that paths printed by git compare equal (macOS: /var is a symlink).
+        let base = folder.path().canonicalize().expect("the temp folder");
+        let root = base.join("work");
+        std::fs::create_dir(&root).expect("the work folder");
+        std::fs::create_dir(base.join("home")).expect("the home folder");
+        Self { folder, root, clock: Cell::new(EPOCH) }
+    }
+
+    /// An empty repository on branch `main` (unborn), with the fixed identity.
+    pub fn new() -> Self {
+        let repo = Self::outside();
+        repo.init(&[]);
+        repo
+    }
+
+    /// A bare repository.
+    pub fn bare() -> Self {
+        let repo = Self::outside();
+        repo.init(&["--bare"]);
+        repo
+    }
+
+    /// A repository whose objects are named by SHA-256.
+    pub fn sha256() -> Self {
+        let repo = Self::outside();
+        repo.init(&["--object-format=sha256"]);
+        repo
+    }
+
+    /// A repository with `files` (path, content) in its first commit.
+    pub fn with<C: AsRef<[u8]>>(files: &[(&str, C)]) -> Self {
+        let repo = Self::new();
+        for (path, content) in files {
+            repo.write(path, content);
+        }
+        repo.commit("Start");
+        repo
+    }
+
+    fn init(&self, flags: &[&str]) {
+        let mut args = vec!["init", "--quiet", "--initial-branch=main"];
+        args.extend(flags);
+        self.git(&args);
+        for (key, value) in [("user.name", NAME), ("user.email", EMAIL), ("core.autocrlf", "false")]
+        {
+            self.git(&["config", key, value]);
+        }
+    }
+
+    /// The work folder: the root of the repository.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The temporary folder around the repository, for a second clone or a file outside.
+    pub fn outer(&self) -> &Path {
+        self.root.parent().expect("the work folder has a parent")
+    }
+
+    /// `path` (with `/`) below the root.
+    pub fn path(&self, path: &str) -> PathBuf {
+        self.root.join(path)
+    }
+
+    /// Writes a file below the root, making its folders.
+    pub fn write(&self, path: &str, content: impl AsRef<[u8]>) {
+        let file = self.path(path);
+        std::fs::create_dir_all(file.parent().expect("a parent")).expect("make the folders");
+        std::fs::write(&file, content).unwrap_or_else(|e| panic!("write {path}: {e}"));
+    }
+
+    /// The bytes of a file below the root.
+    #[track_caller]
+    pub fn read(&self, path: &str) -> Vec<u8> {
+        std::fs::read(self.path(path)).unwrap_or_else(|e| panic!("read {path}: {e}"))
+    }
+
+    /// The text of a file below the root.
+    #[track_caller]
+    pub fn text(&self, path: &str) -> String {
+        String::from_utf8(self.read(path)).unwrap_or_else(|e| panic!("{path} is not UTF-8: {e}"))
+    }
+
+    /// True if something is there, be it only a dangling symlink.
+    pub fn exists(&self, path: &str) -> bool {
+        self.path(path).symlink_metadata().is_ok()
+    }
+
+    /// Removes a file below the root.
+    pub fn remove(&self, path: &str) {
+        std::fs::remove_file(self.path(path)).unwrap_or_else(|e| panic!("remove {path}: {e}"));
+    }
+
+    /// Makes a symlink at `path` that holds `target` as it is.
+    #[cfg(unix)]
+    pub fn symlink(&self, target: &str, path: &str) {
+        std::os::unix::fs::symlink(target, self.path(path))
+            .unwrap_or_else(|e| panic!("link {path}: {e}"));
+    }
+
+    /// Sets the permission bits of a file.
+    #[cfg(unix)]
+    pub fn chmod(&self, path: &str, mode: u32) {
+        use std::os::unix::fs::PermissionsExt as _;
+        std::fs::set_permissions(self.path(path), std::fs::Permissions::from_mode(mode))
+            .unwrap_or_else(|e| panic!("chmod {path}: {e}"));
+    }
+
+    /// The permission bits of a file.
+    #[cfg(unix)]
+    pub fn mode(&self, path: &str) -> u32 {
+        use std::os::unix::fs::PermissionsExt as _;
+        self.path(path).symlink_metadata().expect("the file").permissions().mode() & 0o7777
+    }
+
+    /// Every file below the root but `.git`, with its bytes, sorted: to show that nothing changed.
+    pub fn snapshot(&self) -> Vec<(String, Vec<u8>)> {
+        fn walk(root: &Path, folder: &Path, found: &mut Vec<(String, Vec<u8>)>) {
+            for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+                let path = entry.path();
+                if path == root.join(".git") {
+                    continue;
+                }
+                let kind = entry.file_type().expect("a file type");
+                let name = path.strip_prefix(root).expect("below").to_string_lossy().into_owned();
+                if kind.is_dir() {
+                    walk(root, &path, found);
+                } else if kind.is_symlink() {
+                    let target = std::fs::read_link(&path).expect("a link");
+                    found.push((name, target.to_string_lossy().into_owned().into_bytes()));
+                } else {
+                    found.push((name, std::fs::read(&path).expect("a file")));
+                }
+            }
+        }
+        let mut found = Vec::new();
+        walk(&self.root, &self.root, &mut found);
+        found.sort();
+        found
+    }
+
+    /// Stages everything and commits it; returns the commit's id.
+    pub fn commit(&self, message: &str) -> String {
+        self.git(&["add", "--all"]);
+        self.git(&["commit", "--quiet", "--allow-empty", "-m", message]);
+        self.git(&["rev-parse", "HEAD"])
+    }
+
+    /// Runs git in the root, which must succeed; its standard output without the last newline.
+    #[track_caller]
+    pub fn git(&self, args: &[&str]) -> String {
+        let run = self.try_git(args);
+        let text = run.ok().out();
+        text.strip_suffix('\n').unwrap_or(&text).to_owned()
+    }
+
+    /// Runs git in the root, whatever comes of it.
+    pub fn try_git(&self, args: &[&str]) -> Run {
+        // A new minute per git command, so that commits have an order and stable ids.
+        self.clock.set(self.clock.get() + 60);
+        let date = format!("{} +0000", self.clock.get());
+        self.program("git")
+            .args(args)
+            .env("GIT_AUTHOR_NAME", NAME)
+            .env("GIT_AUTHOR_EMAIL", EMAIL)
+            .env("GIT_AUTHOR_DATE", &date)
+            .env("GIT_COMMITTER_NAME", NAME)
+            .env("GIT_COMMITTER_EMAIL", EMAIL)
+            .env("GIT_COMMITTER_DATE", &date)
+            .run()
+    }
+
+    /// Runs `aye` with these arguments in the root, as a person without a terminal.
+    pub fn aye<A: AsRef<OsStr>>(&self, args: &[A]) -> Run {
+        self.cmd(args).run()
+    }
+
+    /// Runs `aye` with these arguments, fed `stdin`.
+    pub fn aye_stdin<A: AsRef<OsStr>>(&self, args: &[A], stdin: impl AsRef<[u8]>) -> Run {
+        self.cmd(args).stdin(stdin).run()
+    }
+
+    /// Runs `aye` as a coding agent of that name (`AYE_AGENT`).
+    pub fn agent<A: AsRef<OsStr>>(&self, name: &str, args: &[A]) -> Run {
+        self.cmd(args).env("AYE_AGENT", name).run()
+    }
+
+    /// `aye` with these arguments, to be given an environment, a folder or input before it runs.
+    pub fn cmd<A: AsRef<OsStr>>(&self, args: &[A]) -> Cmd {
+        self.program(env!("CARGO_BIN_EXE_aye")).args(args)
+    }
+
+    /// Any program in the same fixed surroundings.
+    pub fn program(&self, program: impl AsRef<OsStr>) -> Cmd {
+        let mut command = Command::new(program.as_ref());
+        command.current_dir(&self.root).env_clear();
+        for name in ["PATH", "TMPDIR", "LD_LIBRARY_PATH", "LLVM_PROFILE_FILE", "SYSTEMROOT"] {
+            if let Some(value) = std::env::var_os(name) {
+                command.env(name, value);
+            }
+        }
+        command
+            .env("HOME", self.outer().join("home"))
+            .env("LC_ALL", "C")
+            .env("TZ", "UTC")
+            .env("TERM", "dumb")
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("GIT_CEILING_DIRECTORIES", self.outer());
+        Cmd { command, input: Vec::new() }
+    }
+}
+
+/// A program about to run.
+pub struct Cmd {
+    command: Command,
+    input: Vec<u8>,
+}
+
+impl Cmd {
+    /// Adds arguments.
+    pub fn args<A: AsRef<OsStr>>(mut self, args: &[A]) -> Self {
+        self.command.args(args);
+        self
+    }
+
+    /// Sets a variable.
+    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    /// Starts it in another folder.
+    pub fn dir(mut self, folder: impl AsRef<Path>) -> Self {
+        self.command.current_dir(folder);
+        self
+    }
+
+    /// Feeds these bytes to standard input (nothing is fed otherwise: end of file at once).
+    pub fn stdin(mut self, bytes: impl AsRef<[u8]>) -> Self {
+        self.input = bytes.as_ref().to_vec();
+        self
+    }
+
+    /// The command as the standard library knows it, to be spawned, killed or given a terminal.
+    pub fn into_inner(self) -> Command {
+        self.command
+    }
+
+    /// Starts it without waiting (its input is empty); [`Running::wait`] gives the result.
+    #[track_caller]
+    pub fn spawn(mut self) -> Running {
+        let line = self.line();
+        self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = self.command.spawn().unwrap_or_else(|e| panic!("start {line}: {e}"));
+        let mut stdin = child.stdin.take().expect("a pipe");
+        let input = std::mem::take(&mut self.input);
+        // A thread, so that a child that prints before it has read everything does not wait for us.
+        // It may also end without reading: a broken pipe is the child's choice.
+        let feeder = std::thread::spawn(move || drop(stdin.write_all(&input)));
+        Running { child, feeder, line }
+    }
+
+    /// Runs it to its end.
+    #[track_caller]
+    pub fn run(self) -> Run {
+        self.spawn().wait()
+    }
+
+    fn line(&self) -> String {
+        let mut words = vec![
+            Path::new(self.command.get_program())
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned(),
+        ];
+        words.extend(self.command.get_args().map(|arg| {
+            let arg: OsString = arg.to_owned();
+            let text = arg.to_string_lossy().into_owned();
+            if text.is_empty() || text.contains([' ', '\n', '"']) {
+                format!("{text:?}")
+            } else {
+                text
+            }
+        }));
+        words.join(" ")
+    }
+}
+
+/// A program that was started and not yet waited for.
+pub struct Running {
+    /// The process, for its id and for `kill`.
+    pub child: std::process::Child,
+    feeder: std::thread::JoinHandle<()>,
+    line: String,
+}
+
+impl Running {
+    /// Waits for the end.
+    pub fn wait(self) -> Run {
+        let output = self.child.wait_with_output().expect("wait for the child");
+        let _ = self.feeder.join();
+        Run {
+            // As a shell counts it: 128 + signal where there is no exit status.
+            status: output.status.code().unwrap_or_else(|| signal(&output.status)),
+            stdout: output.stdout,
+            stderr: output.stderr,
+            line: self.line,
+        }
+    }
+}
+
+#[cfg(unix)]
+fn signal(status: &std::process::ExitStatus) -> i32 {
+    use std::os::unix::process::ExitStatusExt as _;
+    128 + status.signal().unwrap_or(0)
+}
+
+#[cfg(not(unix))]
+fn signal(_: &std::process::ExitStatus) -> i32 {
+    -1
+}
+
+/// What came of a run. The checks panic with the whole transcript and return `self`, to be chained.
+#[derive(Clone)]
+pub struct Run {
+    /// Exit status; 128 + n for signal n.
+    pub status: i32,
+    /// Standard output as it came.
+    pub stdout: Vec<u8>,
+    /// Standard error as it came.
+    pub stderr: Vec<u8>,
+    line: String,
+}
+
+impl Run {
+    /// Exit status 0.
+    #[track_caller]
+    pub fn ok(self) -> Self {
+        self.exits(0)
+    }
+
+    /// This exit status.
+    #[track_caller]
+    pub fn exits(self, status: i32) -> Self {
+        assert!(self.status == status, "expected exit status {status}\n{self}");
+        self
+    }
+
+    /// Failed with this stable error code and exit status, in whichever format was asked for.
+    #[track_caller]
+    pub fn fails(self, code: &str, status: i32) -> Self {
+        let told = match serde_json::from_slice::<Value>(&self.stdout) {
+            Ok(json) => json["success"] == false && json["error"]["code"] == code,
+            Err(_) => self.err().contains(&format!("error[{code}]")),
+        };
+        assert!(told, "expected the error code {code}\n{self}");
+        self.exits(status)
+    }
+
+    /// Standard output contains `text`.
+    #[track_caller]
+    pub fn says(self, text: &str) -> Self {
+        assert!(self.out().contains(text), "expected on standard output: {text:?}\n{self}");
+        self
+    }
+
+    /// Standard output does not contain `text`.
+    #[track_caller]
+    pub fn lacks(self, text: &str) -> Self {
+        assert!(!self.out().contains(text), "not expected on standard output: {text:?}\n{self}");
+        self
+    }
+
+    /// Standard error contains `text`.
+    #[track_caller]
+    pub fn notes(self, text: &str) -> Self {
+        assert!(self.err().contains(text), "expected on standard error: {text:?}\n{self}");
+        self
+    }
+
+    /// Neither stream holds a control character but newline and tab: safe for a terminal.
+    #[track_caller]
+    pub fn plain(self) -> Self {
+        let raw = |text: String| text.chars().any(|c| c.is_control() && c != '\n' && c != '\t');
+        assert!(!raw(self.out()) && !raw(self.err()), "control characters in the output\n{self}");
+        self
+    }
+
+    /// Standard output as text (bad UTF-8 replaced).
+    pub fn out(&self) -> String {
+        String::from_utf8_lossy(&self.stdout).into_owned()
+    }
+
+    /// Standard error as text (bad UTF-8 replaced).
+    pub fn err(&self) -> String {
+        String::from_utf8_lossy(&self.stderr).into_owned()
+    }
+
+    /// Standard output as one JSON document.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.stdout)
+            .unwrap_or_else(|e| panic!("standard output is not JSON: {e}\n{self}"))
+    }
+
+    /// The first word on standard output that starts with `prop_`: the id of what was proposed.
+    #[track_caller]
+    pub fn id(&self) -> String {
+        let text = self.out();
+        let start = text.find("prop_").unwrap_or_else(|| panic!("no proposal id\n{self}"));
+        let word = &text[start..];
+        let end = word.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(word.len());
+        word[..end].to_owned()
+    }
+}
+
+impl std::fmt::Display for Run {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "$ {}\n--- status {}\n--- stdout\n{}--- stderr\n{}",
+            self.line,
+            self.status,
+            self.out(),
+            self.err()
+        )
+    }
+}
