@@ -5,6 +5,7 @@
 
 pub mod bytes;
 pub mod file;
+pub mod hunks;
 pub mod path;
 
 pub use file::{File, Mode};
