@@ -7,6 +7,7 @@ pub mod bytes;
 pub mod file;
 pub mod hunks;
 pub mod path;
+pub mod snippet;
 
 pub use file::{File, Mode};
 pub use path::RepoPath;

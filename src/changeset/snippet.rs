@@ -1,0 +1,457 @@
+//! Snippet edits: replace this text by that one, in this file.
+//!
+//! The same matching serves the first compilation and the re-match in a file that has changed
+//! since ([`apply_all`]).
+
+use bstr::ByteSlice;
+
+use super::{Changeset, File, FileChange, Mode, Occurrence, RepoPath, Snapshot, Snippet, codes};
+use crate::error::{Error, Result};
+
+/// How many matching lines an `old_content_ambiguous` error lists.
+const MOST_LINES: usize = 50;
+
+/// One edit as a caller wrote it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    /// The file.
+    pub path: RepoPath,
+    /// What happens to it.
+    pub action: Action,
+}
+
+/// What an edit does to its file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Replace `old` by `new`; an empty `old` creates the file.
+    Replace(Snippet),
+    /// The whole new content; creates the file if there is none.
+    Write {
+        /// The bytes.
+        content: Vec<u8>,
+        /// The mode; `None` keeps the present one (`100644` for a new file).
+        mode: Option<Mode>,
+    },
+    /// Delete the file.
+    Delete,
+}
+
+/// Compiles edits to a changeset. Several edits of one file apply in order, each matched in the
+/// result of those before it.
+///
+/// # Errors
+/// `old_content_not_found`, `old_content_ambiguous`, `file_not_found`, `file_exists`,
+/// `binary_content`, `no_change`, and the snapshot's own.
+pub fn compile(edits: Vec<Edit>, snapshot: &dyn Snapshot) -> Result<Changeset> {
+    let mut changes: Vec<FileChange> = Vec::new();
+    for edit in edits {
+        let index = match changes.iter().position(|change| change.path == edit.path) {
+            Some(index) => index,
+            None => {
+                let before = snapshot.file(&edit.path)?;
+                changes.push(FileChange {
+                    path: edit.path.clone(),
+                    after: before.clone(),
+                    before,
+                    origin: None,
+                    snippets: Vec::new(),
+                });
+                changes.len() - 1
+            }
+        };
+        apply_edit(&mut changes[index], edit)?;
+    }
+    Changeset::new(changes)
+}
+
+fn apply_edit(change: &mut FileChange, edit: Edit) -> Result<()> {
+    // Snippets may be re-matched later only if they are the whole story of the file.
+    let only_snippets =
+        change.before.is_some() && (change.before == change.after || !change.snippets.is_empty());
+    match edit.action {
+        Action::Delete => {
+            if change.after.take().is_none() {
+                return Err(missing(&edit.path));
+            }
+            change.snippets.clear();
+        }
+        Action::Write { content, mode } => {
+            let mode =
+                mode.or(change.after.as_ref().map(|file| file.mode)).unwrap_or(Mode::Regular);
+            change.after = Some(File { bytes: content, mode });
+            change.snippets.clear();
+        }
+        Action::Replace(snippet) => {
+            let Some(file) = &mut change.after else {
+                if !snippet.old.is_empty() {
+                    return Err(missing(&edit.path));
+                }
+                change.after = Some(File::regular(snippet.new));
+                return Ok(());
+            };
+            let (bytes, exact) = replace(&edit.path, file, &snippet)?;
+            file.bytes = bytes;
+            if only_snippets && !exact.old.is_empty() {
+                change.snippets.push(exact);
+            } else {
+                change.snippets.clear();
+            }
+        }
+    }
+    Ok(())
+}
+
+fn missing(path: &RepoPath) -> Error {
+    Error::new(&codes::FILE_NOT_FOUND, format!("no file '{}'", path.display()))
+        .with("path", path.display().to_string())
+        .hint("check the path (relative to the repository's top); to create a file leave the old content empty")
+}
+
+/// Applies `snippets` in order to `file`, as [`compile`] did when they were first matched.
+///
+/// # Errors
+/// `old_content_not_found`, `old_content_ambiguous`, `binary_content`.
+pub fn apply_all(path: &RepoPath, file: &File, snippets: &[Snippet]) -> Result<File> {
+    let mut file = file.clone();
+    for snippet in snippets {
+        file.bytes = replace(path, &file, snippet)?.0;
+    }
+    Ok(file)
+}
+
+/// The new bytes, and the snippet in the file's own line endings.
+fn replace(path: &RepoPath, file: &File, snippet: &Snippet) -> Result<(Vec<u8>, Snippet)> {
+    let text = &file.bytes;
+    if snippet.old.is_empty() {
+        if text.is_empty() {
+            return Ok((snippet.new.clone(), snippet.clone()));
+        }
+        return Err(Error::new(
+            &codes::FILE_EXISTS,
+            format!("'{}' exists and the old content is empty", path.display()),
+        )
+        .with("path", path.display().to_string())
+        .hint("give the old content to replace, or --content-file for the whole new content"));
+    }
+    if file.is_binary() {
+        return Err(Error::new(
+            &codes::NOT_TEXT,
+            format!("'{}' is binary; text cannot be matched in it", path.display()),
+        )
+        .with("path", path.display().to_string())
+        .hint("give the whole new file with --content-file"));
+    }
+    let mut snippet = snippet.clone();
+    let mut starts = matches(text, &snippet.old);
+    if starts.is_empty()
+        && let Some(converted) = with_crlf(text, &snippet)
+    {
+        starts = matches(text, &converted.old);
+        snippet = converted;
+    }
+    let chosen: Vec<usize> = match snippet.occurrence {
+        _ if starts.is_empty() => return Err(not_found(path, text, &snippet.old)),
+        Occurrence::Unique if starts.len() > 1 => return Err(ambiguous(path, text, &starts)),
+        Occurrence::Unique => starts,
+        Occurrence::Nth(n) => match starts.get((n as usize).wrapping_sub(1)) {
+            Some(start) => vec![*start],
+            None => {
+                return Err(ambiguous(path, text, &starts)
+                    .hint(format!("--occurrence takes 1 to {}, or all", starts.len())));
+            }
+        },
+        Occurrence::All => text.find_iter(&snippet.old).collect(),
+    };
+    let mut out = Vec::with_capacity(text.len() + snippet.new.len());
+    let mut end = 0;
+    for start in chosen {
+        out.extend_from_slice(&text[end..start]);
+        out.extend_from_slice(&snippet.new);
+        end = start + snippet.old.len();
+    }
+    out.extend_from_slice(&text[end..]);
+    Ok((out, snippet))
+}
+
+/// Starts of all matches, overlapping ones included; at most one more than is ever listed
+/// unless a larger occurrence could be asked for.
+fn matches(text: &[u8], old: &[u8]) -> Vec<usize> {
+    let finder = bstr::Finder::new(old);
+    let mut starts = Vec::new();
+    let mut from = 0;
+    while from + old.len() <= text.len()
+        && let Some(at) = finder.find(&text[from..])
+    {
+        starts.push(from + at);
+        // Overlaps count (`aa` is in `aaa` twice), but a run of them must not cost a quadratic
+        // search: after many, go on behind the match.
+        from += at + if starts.len() < MOST_LINES { 1 } else { old.len() };
+    }
+    starts
+}
+
+/// `snippet` with CRLF line ends, for a file that has them and a caller that wrote LF.
+fn with_crlf(text: &[u8], snippet: &Snippet) -> Option<Snippet> {
+    let convert = |bytes: &[u8]| bytes.replace("\r\n", "\n").replace("\n", "\r\n");
+    if !snippet.old.contains(&b'\n') || snippet.old.contains_str("\r\n") {
+        return None;
+    }
+    text.contains_str("\r\n").then(|| Snippet {
+        old: convert(&snippet.old),
+        new: convert(&snippet.new),
+        occurrence: snippet.occurrence,
+    })
+}
+
+fn line_of(text: &[u8], at: usize) -> usize {
+    text[..at].iter().filter(|b| **b == b'\n').count() + 1
+}
+
+fn ambiguous(path: &RepoPath, text: &[u8], starts: &[usize]) -> Error {
+    let lines: Vec<usize> = starts.iter().take(MOST_LINES).map(|at| line_of(text, *at)).collect();
+    let listed: Vec<String> = lines.iter().map(ToString::to_string).collect();
+    let more = if starts.len() > lines.len() { ", …" } else { "" };
+    Error::new(
+        &codes::OLD_CONTENT_AMBIGUOUS,
+        format!(
+            "the old content is in '{}' {} times, at lines {}{more}",
+            path.display(),
+            starts.len(),
+            listed.join(", ")
+        ),
+    )
+    .with("path", path.display().to_string())
+    .with("lines", lines)
+    .hint(
+        "include more of the surrounding lines, or choose with --occurrence N or --occurrence all",
+    )
+}
+
+fn not_found(path: &RepoPath, text: &[u8], old: &[u8]) -> Error {
+    let error = Error::new(
+        &codes::OLD_CONTENT_NOT_FOUND,
+        format!("the old content is not in '{}'", path.display()),
+    )
+    .with("path", path.display().to_string());
+    let Some(near) = closest(text, old) else {
+        return error.hint("read the file again; nothing in it resembles the old content");
+    };
+    error
+        .with("closest_line", near.line)
+        .with("differs_at_line", near.differs_at)
+        .with("expected", near.expected.clone())
+        .with("found", near.found.clone())
+        .hint(format!(
+            "closest place: line {}; first difference at line {}\nexpected: {}\nfound:    {}\n\
+             read the file again and give the old content exactly as it is there",
+            near.line, near.differs_at, near.expected, near.found
+        ))
+}
+
+/// Where the old content nearly is.
+#[derive(Debug, PartialEq, Eq)]
+struct Closest {
+    line: usize,
+    differs_at: usize,
+    expected: String,
+    found: String,
+}
+
+/// Lets every line of `old` that is in `text` vote for an offset; the most votes win. Falls
+/// back to the line most similar to the first one. Linear in both for practical input.
+fn closest(text: &[u8], old: &[u8]) -> Option<Closest> {
+    use std::collections::HashMap;
+    let there: Vec<&[u8]> = text.lines().collect();
+    let wanted: Vec<&[u8]> = old.lines().collect();
+    let mut place: HashMap<&[u8], usize> = HashMap::new();
+    for (index, line) in wanted.iter().enumerate() {
+        let trimmed = line.trim();
+        if !trimmed.is_empty() {
+            place.entry(trimmed).or_insert(index);
+        }
+    }
+    let mut votes: HashMap<isize, usize> = HashMap::new();
+    for (index, line) in there.iter().enumerate() {
+        if let Some(at) = place.get(line.trim()) {
+            *votes.entry(index as isize - *at as isize).or_default() += 1;
+        }
+    }
+    let best = votes.into_iter().max_by_key(|(offset, count)| (*count, -*offset));
+    let offset = match best {
+        Some((offset, _)) => offset,
+        None => most_similar(&there, &wanted)?,
+    };
+    let start = offset.max(0) as usize;
+    let skipped = (start as isize - offset) as usize;
+    for (index, expected) in wanted.iter().enumerate().skip(skipped) {
+        let found = there.get(index + start - skipped).copied().unwrap_or_default();
+        if found != *expected {
+            return Some(Closest {
+                line: start + 1,
+                differs_at: index + start - skipped + 1,
+                expected: shown(expected),
+                found: shown(found),
+            });
+        }
+    }
+    // Every line agrees: the difference is in how the first or last one begins or ends.
+    let last = wanted.last().copied().unwrap_or_default();
+    Some(Closest {
+        line: start + 1,
+        differs_at: start + wanted.len().max(1),
+        expected: format!("{} (as a part of a line, or another line end)", shown(last)),
+        found: there.get(start + wanted.len() - 1).map(|l| shown(l)).unwrap_or_default(),
+    })
+}
+
+fn most_similar(there: &[&[u8]], wanted: &[&[u8]]) -> Option<isize> {
+    let (at, first) = wanted.iter().enumerate().find(|(_, line)| !line.trim().is_empty())?;
+    let first = first.trim().to_str_lossy();
+    if first.len() > 400 || there.len() > 5000 {
+        return None;
+    }
+    there
+        .iter()
+        .enumerate()
+        .filter(|(_, line)| line.len() <= 800)
+        .map(|(i, line)| (i, strsim::normalized_levenshtein(&line.trim().to_str_lossy(), &first)))
+        .filter(|(_, score)| *score > 0.5)
+        .max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))
+        .map(|(index, _)| index as isize - at as isize)
+}
+
+/// A line for a message: at most 200 characters, trailing blanks made visible.
+fn shown(line: &[u8]) -> String {
+    let text = line.to_str_lossy();
+    let mut out: String = text.chars().take(200).collect();
+    if out.len() < text.len() {
+        out.push('…');
+    }
+    format!("{out:?}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn path() -> RepoPath {
+        RepoPath::new("f.txt").unwrap()
+    }
+
+    fn with(content: &str) -> BTreeMap<RepoPath, File> {
+        BTreeMap::from([(path(), File::regular(content))])
+    }
+
+    fn snippet(old: &str, new: &str) -> Snippet {
+        Snippet { old: old.into(), new: new.into(), occurrence: Occurrence::Unique }
+    }
+
+    fn edit(old: &str, new: &str) -> Edit {
+        Edit { path: path(), action: Action::Replace(snippet(old, new)) }
+    }
+
+    fn result(content: &str, edits: Vec<Edit>) -> Result<String> {
+        let set = compile(edits, &with(content))?;
+        Ok(String::from_utf8(set.changes()[0].after.clone().unwrap().bytes).unwrap())
+    }
+
+    #[test]
+    fn a_unique_match_is_replaced() {
+        assert_eq!(result("a\nb\nc\n", vec![edit("b", "B")]).unwrap(), "a\nB\nc\n");
+    }
+
+    #[test]
+    fn edits_of_one_file_apply_in_order() {
+        assert_eq!(result("a b", vec![edit("a", "x"), edit("x b", "y")]).unwrap(), "y");
+    }
+
+    #[test]
+    fn two_matches_are_refused_with_their_lines() {
+        let error = result("a\nb\na\n", vec![edit("a", "x")]).unwrap_err();
+        assert!(error.is(&codes::OLD_CONTENT_AMBIGUOUS));
+        assert!(error.message().contains("lines 1, 3"), "{error}");
+        let overlapping = result("aaa", vec![edit("aa", "x")]).unwrap_err();
+        assert!(overlapping.is(&codes::OLD_CONTENT_AMBIGUOUS));
+    }
+
+    #[test]
+    fn an_occurrence_chooses() {
+        let choose = |occurrence| {
+            let snippet = Snippet { occurrence, ..snippet("a", "x") };
+            result("a a a", vec![Edit { path: path(), action: Action::Replace(snippet) }])
+        };
+        assert_eq!(choose(Occurrence::Nth(2)).unwrap(), "a x a");
+        assert_eq!(choose(Occurrence::All).unwrap(), "x x x");
+        assert!(choose(Occurrence::Nth(4)).unwrap_err().is(&codes::OLD_CONTENT_AMBIGUOUS));
+        assert!(choose(Occurrence::Nth(0)).is_err());
+    }
+
+    #[test]
+    fn a_near_miss_names_the_line_that_differs() {
+        let error = result("one\ntwo\nthree\n", vec![edit("one\ntwo \nthree", "x")]).unwrap_err();
+        assert!(error.is(&codes::OLD_CONTENT_NOT_FOUND));
+        let hint = error.hint_text().unwrap();
+        assert!(hint.contains("first difference at line 2"), "{hint}");
+        assert!(hint.contains("\"two \""), "{hint}");
+    }
+
+    #[test]
+    fn lf_snippets_fit_crlf_files() {
+        assert_eq!(
+            result("a\r\nb\r\nc\r\n", vec![edit("a\nb\n", "a\nx\ny\n")]).unwrap(),
+            "a\r\nx\r\ny\r\nc\r\n"
+        );
+    }
+
+    #[test]
+    fn new_files_need_an_empty_old_content_and_no_file() {
+        let none = BTreeMap::new();
+        let set = compile(vec![edit("", "new\n")], &none).unwrap();
+        assert_eq!(set.changes()[0].before, None);
+        assert!(result("x", vec![edit("", "y")]).unwrap_err().is(&codes::FILE_EXISTS));
+        assert!(compile(vec![edit("x", "y")], &none).unwrap_err().is(&codes::FILE_NOT_FOUND));
+    }
+
+    #[test]
+    fn binary_files_are_not_matched_as_text() {
+        assert!(result("a\0b", vec![edit("a", "b")]).unwrap_err().is(&codes::NOT_TEXT));
+    }
+
+    #[test]
+    fn nothing_to_do_is_said() {
+        assert!(result("a", vec![edit("a", "a")]).unwrap_err().is(&codes::NO_CHANGE));
+    }
+
+    proptest! {
+        #[test]
+        fn matching_agrees_with_a_naive_search(text in "[ab\n]{0,40}", old in "[ab\n]{1,4}", new in "[abc]{0,3}") {
+            let naive: Vec<usize> = (0..text.len()).filter(|i| text[*i..].starts_with(&old)).collect();
+            let outcome = result(&text, vec![edit(&old, &new)]);
+            match naive.len() {
+                0 => prop_assert!(outcome.is_err()),
+                1 if old == new => prop_assert!(outcome.unwrap_err().is(&codes::NO_CHANGE)),
+                1 => prop_assert_eq!(outcome.unwrap(), text.replacen(&old, &new, 1)),
+                _ => prop_assert!(outcome.unwrap_err().is(&codes::OLD_CONTENT_AMBIGUOUS)),
+            }
+        }
+
+        #[test]
+        fn what_matched_once_matches_again(text in "[a-d\n]{0,60}", old in "[a-d\n]{1,6}", new in "[x-z]{1,3}") {
+            if let Ok(set) = compile(vec![edit(&old, &new)], &with(&text)) {
+                let change = &set.changes()[0];
+                let again = apply_all(&path(), change.before.as_ref().unwrap(), &change.snippets).unwrap();
+                prop_assert_eq!(Some(again), change.after.clone());
+            }
+        }
+
+        #[test]
+        fn diagnosis_never_panics(text in ".{0,80}", old in ".{1,40}") {
+            let _ = result(&text, vec![edit(&old, "x")]);
+            let _ = closest(text.as_bytes(), old.as_bytes());
+        }
+    }
+}
