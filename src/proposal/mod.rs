@@ -1,1 +1,33 @@
 //! Proposals: events, their fold into a state, ids, expiry, comments, revisions.
+//!
+//! Pure: an event is a value, a [`Proposal`] is what [`fold`](fold::fold) makes of a set of them.
+
+pub mod actor;
+pub mod canonical;
+pub mod event;
+pub mod fold;
+pub mod id;
+pub mod state;
+
+pub use actor::{Actor, ActorKind};
+pub use event::{ChangeRecord, Data, Entry, Event, Stamped};
+pub use fold::fold;
+pub use id::ProposalId;
+pub use state::{Proposal, Revision, State, Status};
+
+/// Error codes of the lifecycle.
+pub mod codes {
+    crate::codes! {
+        PROPOSAL_NOT_FOUND = "proposal_not_found", NotFound, "no proposal has that id or id prefix";
+        AMBIGUOUS_ID = "ambiguous_id", Usage, "several proposals begin with that id prefix";
+        INVALID_ID = "invalid_id", Invalid, "that is not the form of a proposal id";
+        NOT_PENDING = "not_pending", Conflict, "the proposal has been decided or has expired";
+        NOT_APPLIED = "not_applied", Conflict, "the proposal is not applied, so there is nothing to undo";
+        HUMAN_APPROVAL_REQUIRED = "human_approval_required", Refused, "a person has to decide this";
+        CONFIRMATION_REQUIRED = "confirmation_required", Refused, "there is no terminal to ask at and --yes was not given";
+        EVENT_INVALID = "event_invalid", Invalid, "an event in the store cannot be read";
+    }
+}
+
+/// Seven days, the contract's own lifetime of a proposal.
+pub const DEFAULT_LIFETIME: chrono::Duration = chrono::Duration::days(7);

@@ -1,0 +1,53 @@
+//! Canonical JSON: sorted keys, no blanks, one final newline. Equal values have equal bytes.
+
+use serde_json::Value;
+
+/// The canonical bytes of `value`.
+pub fn to_bytes(value: &Value) -> Vec<u8> {
+    let mut out = Vec::new();
+    write(value, &mut out);
+    out.push(b'\n');
+    out
+}
+
+fn write(value: &Value, out: &mut Vec<u8>) {
+    match value {
+        Value::Object(map) => {
+            // The map's own order depends on a serde_json feature that any crate may turn on.
+            let mut entries: Vec<_> = map.iter().collect();
+            entries.sort_by(|a, b| a.0.cmp(b.0));
+            out.push(b'{');
+            for (index, (key, value)) in entries.into_iter().enumerate() {
+                if index > 0 {
+                    out.push(b',');
+                }
+                write(&Value::String(key.clone()), out);
+                out.push(b':');
+                write(value, out);
+            }
+            out.push(b'}');
+        }
+        Value::Array(items) => {
+            out.push(b'[');
+            for (index, item) in items.iter().enumerate() {
+                if index > 0 {
+                    out.push(b',');
+                }
+                write(item, out);
+            }
+            out.push(b']');
+        }
+        scalar => out.extend_from_slice(scalar.to_string().as_bytes()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    #[test]
+    fn keys_are_sorted_at_every_depth() {
+        let value = json!({"b": [{"z": 1, "a": "x\n"}], "a": null});
+        assert_eq!(super::to_bytes(&value), b"{\"a\":null,\"b\":[{\"a\":\"x\\n\",\"z\":1}]}\n");
+    }
+}

@@ -1,0 +1,141 @@
+//! Proposal ids: `prop_` and ten characters of Crockford's base32 (lower case), taken from the
+//! id of the proposal's first event. Any unique prefix names a proposal.
+//!
+//! Alphabet: <https://www.crockford.com/base32.html>.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::codes;
+use crate::error::{Error, Result};
+
+const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+const PREFIX: &str = "prop_";
+const LEN: usize = 10;
+
+/// The id of a proposal.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ProposalId(String);
+
+impl ProposalId {
+    /// The id that belongs to a first event: 50 bits of its object id (hex).
+    pub fn from_event(event_id: &str) -> Self {
+        let bytes: Vec<u8> = event_id
+            .as_bytes()
+            .chunks(2)
+            .take(8)
+            .filter_map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())
+            .collect();
+        let bits = bytes.iter().fold(0_u64, |bits, byte| (bits << 8) | u64::from(*byte));
+        let code = (0..LEN).map(|i| ALPHABET[((bits >> (59 - 5 * i)) & 31) as usize] as char);
+        Self(PREFIX.chars().chain(code).collect())
+    }
+
+    /// The whole id.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Reads a whole id.
+    ///
+    /// # Errors
+    /// `invalid_id` if it has another form.
+    pub fn parse(text: &str) -> Result<Self> {
+        let prefix = normalize(text)?;
+        if prefix.len() == PREFIX.len() + LEN {
+            return Ok(Self(prefix));
+        }
+        Err(invalid(text))
+    }
+}
+
+/// What a person typed, as a prefix of whole ids: `prop_` added where it is missing, lower case,
+/// and the letters Crockford's alphabet leaves out read as the digits they look like.
+///
+/// # Errors
+/// `invalid_id` if no id can begin like that.
+pub fn normalize(text: &str) -> Result<String> {
+    let lower = text.trim().to_ascii_lowercase();
+    let code = lower.strip_prefix(PREFIX).unwrap_or(&lower);
+    if code.is_empty() || code.len() > LEN {
+        return Err(invalid(text));
+    }
+    let mut out = String::from(PREFIX);
+    for c in code.chars() {
+        let c = match c {
+            'i' | 'l' => '1',
+            'o' => '0',
+            c => c,
+        };
+        if !ALPHABET.contains(&u8::try_from(c).unwrap_or(0)) {
+            return Err(invalid(text));
+        }
+        out.push(c);
+    }
+    Ok(out)
+}
+
+fn invalid(text: &str) -> Error {
+    let shown: String = text.chars().take(60).collect();
+    Error::new(&codes::INVALID_ID, format!("'{shown}' is not a proposal id")).hint(
+        "ids look like prop_m4k8n2q7xd, and any unique beginning will do; `aye list` shows them",
+    )
+}
+
+impl fmt::Display for ProposalId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl TryFrom<String> for ProposalId {
+    type Error = Error;
+    fn try_from(text: String) -> Result<Self> {
+        Self::parse(&text)
+    }
+}
+
+impl From<ProposalId> for String {
+    fn from(id: ProposalId) -> Self {
+        id.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn an_id_is_fifty_bits_of_the_event() {
+        let zero = ProposalId::from_event(&"0".repeat(40));
+        assert_eq!(zero.as_str(), "prop_0000000000");
+        let ones = ProposalId::from_event(&"f".repeat(40));
+        assert_eq!(ones.as_str(), "prop_zzzzzzzzzz");
+        assert_eq!(ProposalId::from_event("0800000000000000").as_str(), "prop_1000000000");
+    }
+
+    #[test]
+    fn prefixes_are_forgiving_and_nonsense_is_not_an_id() {
+        assert_eq!(normalize("PROP_m4K").unwrap(), "prop_m4k");
+        assert_eq!(normalize("oil").unwrap(), "prop_011");
+        for bad in ["", "prop_", "u", "prop_!!", "../x", "prop_00000000000", "ü"] {
+            assert!(normalize(bad).unwrap_err().is(&codes::INVALID_ID), "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_event_id_makes_an_id_that_parses(hex in "[0-9a-f]{40}|[0-9a-f]{64}") {
+            let id = ProposalId::from_event(&hex);
+            prop_assert_eq!(ProposalId::parse(id.as_str()).unwrap(), id);
+        }
+        #[test]
+        fn reading_never_panics(text in ".*") {
+            let _ = normalize(&text);
+        }
+    }
+}

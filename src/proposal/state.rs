@@ -1,0 +1,231 @@
+//! What a proposal is now: the result of folding its events.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::event::{self, ChangeRecord, How, Subject, Written};
+use super::{Actor, ProposalId, codes};
+use crate::error::{Error, Result};
+
+/// A proposal with everything that has happened to it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Proposal {
+    /// Its id.
+    pub id: ProposalId,
+    /// Code or memory.
+    pub subject: Subject,
+    /// Why, in the proposer's words.
+    pub description: Option<String>,
+    /// Topic.
+    pub domain: Option<String>,
+    /// The task it belongs to.
+    pub related_task_id: Option<String>,
+    /// The name the proposer gave itself.
+    pub proposed_by: String,
+    /// Who recorded it.
+    pub actor: Actor,
+    /// When it was proposed.
+    pub created_at: DateTime<Utc>,
+    /// When it expires, unless decided before.
+    pub expires_at: DateTime<Utc>,
+    /// Every revision, oldest first; never empty.
+    pub revisions: Vec<Revision>,
+    /// Decided or not, by the events alone (the clock is asked in [`Proposal::status`]).
+    pub state: State,
+    /// Two clones decided differently without knowing of each other.
+    pub contested: bool,
+    /// An event that records the expiry exists.
+    pub expiry_recorded: Option<DateTime<Utc>>,
+    /// A reviewer asked for changes to the current revision.
+    pub changes_requested: Option<ChangesRequested>,
+    /// Remarks, oldest first.
+    pub comments: Vec<Remark>,
+    /// Results of commands run on it, oldest first.
+    pub checks: Vec<CheckResult>,
+    /// Applies that were taken back, oldest first.
+    pub undone: Vec<Decision>,
+    /// Commits known to contain it.
+    pub commits: Vec<String>,
+}
+
+/// One version of a proposal's content.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Revision {
+    /// Id of the event that brought it: what decisions name.
+    pub event: String,
+    /// Lane commit that holds its `before/` and `after/`, hex; empty where not known.
+    #[serde(default)]
+    pub commit: String,
+    /// Who.
+    pub actor: Actor,
+    /// When.
+    pub at: DateTime<Utc>,
+    /// `first`, `answer`, `partial`, `edited`, `rebase`.
+    pub reason: String,
+    /// The commit the files were compared with.
+    pub base: Option<String>,
+    /// The changes.
+    pub changes: Vec<ChangeRecord>,
+    /// The structured request of a memory proposal.
+    pub memory: Option<Value>,
+}
+
+/// Decided or not.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum State {
+    /// Waiting.
+    Pending,
+    /// Someone said aye.
+    Applied(Decision),
+    /// Someone said nay.
+    Rejected(Decision),
+}
+
+/// A decision.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Decision {
+    /// Who.
+    pub by: Actor,
+    /// When.
+    pub at: DateTime<Utc>,
+    /// How.
+    pub how: How,
+    /// The event of the revision decided on.
+    pub revision: String,
+    /// Why not, when rejected.
+    pub reason: Option<String>,
+    /// What was done, when applied.
+    pub effect: Option<event::Effect>,
+    /// The commit made, when applied with one.
+    pub commit: Option<String>,
+    /// What was written where, when applied.
+    pub written: Vec<Written>,
+}
+
+/// A request for changes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ChangesRequested {
+    /// Who.
+    pub by: Actor,
+    /// When.
+    pub at: DateTime<Utc>,
+    /// What should change.
+    pub reason: Option<String>,
+}
+
+/// A comment with its author.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Remark {
+    /// Who.
+    pub by: Actor,
+    /// When.
+    pub at: DateTime<Utc>,
+    /// What.
+    pub comment: event::Comment,
+}
+
+/// The result of a command run on a proposal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CheckResult {
+    /// Who ran it.
+    pub by: Actor,
+    /// When.
+    pub at: DateTime<Utc>,
+    /// What and how it ended.
+    pub check: event::Check,
+}
+
+/// The four states of the contract.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    Deserialize,
+    clap::ValueEnum,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Waiting for a decision.
+    Pending,
+    /// Applied.
+    Applied,
+    /// Rejected.
+    Rejected,
+    /// Not decided in time.
+    Expired,
+}
+
+impl Status {
+    /// The contract's word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Applied => "applied",
+            Self::Rejected => "rejected",
+            Self::Expired => "expired",
+        }
+    }
+}
+
+impl Proposal {
+    /// The status at `now`. Expiry is computed, so a clock that was wrong and is set right again
+    /// leaves no trace.
+    pub fn status(&self, now: DateTime<Utc>) -> Status {
+        match self.state {
+            State::Applied(_) => Status::Applied,
+            State::Rejected(_) => Status::Rejected,
+            State::Pending if now >= self.expires_at => Status::Expired,
+            State::Pending => Status::Pending,
+        }
+    }
+
+    /// The newest revision.
+    pub fn current(&self) -> &Revision {
+        // The fold starts every proposal with one revision and never removes any.
+        &self.revisions[self.revisions.len() - 1]
+    }
+
+    /// The revision that the event `id` brought.
+    pub fn revision(&self, id: &str) -> Option<&Revision> {
+        self.revisions.iter().find(|revision| revision.event == id)
+    }
+
+    /// The decision, if there is one.
+    pub fn decision(&self) -> Option<&Decision> {
+        match &self.state {
+            State::Pending => None,
+            State::Applied(decision) | State::Rejected(decision) => Some(decision),
+        }
+    }
+
+    /// Refuses what only a pending proposal may undergo.
+    ///
+    /// # Errors
+    /// `not_pending`, with the status it has.
+    pub fn require_pending(&self, now: DateTime<Utc>) -> Result<()> {
+        let status = self.status(now);
+        if status == Status::Pending {
+            return Ok(());
+        }
+        let hint = match status {
+            Status::Expired => "expired proposals stay in history; propose the change again".into(),
+            Status::Applied => {
+                format!("`aye show {0}` tells by whom; `aye undo {0}` takes it back", self.id)
+            }
+            _ => format!("`aye show {}` tells by whom and why", self.id),
+        };
+        Err(Error::new(
+            &codes::NOT_PENDING,
+            format!("{} is {}, not pending", self.id, status.as_str()),
+        )
+        .with("status", status.as_str())
+        .hint(hint))
+    }
+}
