@@ -376,10 +376,9 @@ mod tests {
                 for (lane, learns, kind, second) in steps {
                     if learns {
                         for other in 0..3 {
-                            let top = known[other][other];
-                            known[lane][other] = known[lane][other].max(top);
-                            for third in 0..3 {
-                                known[lane][third] = known[lane][third].max(known[other][third]);
+                            let theirs = known[other];
+                            for (mine, theirs) in known[lane].iter_mut().zip(theirs) {
+                                *mine = (*mine).max(theirs);
                             }
                         }
                     }
