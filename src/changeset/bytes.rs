@@ -36,3 +36,34 @@ pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>
         Wire::Bytes { base64 } => STANDARD.decode(base64).map_err(serde::de::Error::custom),
     }
 }
+
+/// Bytes for a public document: serialises as [`serialize`] does and says so in its schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Text<'a>(pub &'a [u8]);
+
+impl Serialize for Text<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serialize(self.0, serializer)
+    }
+}
+
+impl schemars::JsonSchema for Text<'_> {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Bytes".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "text, or base64 where the bytes are not UTF-8",
+            "oneOf": [
+                { "type": "string" },
+                {
+                    "type": "object",
+                    "properties": { "base64": { "type": "string" } },
+                    "required": ["base64"],
+                    "additionalProperties": false,
+                },
+            ],
+        })
+    }
+}

@@ -10,6 +10,7 @@ use chrono::{DateTime, Utc};
 use super::Global;
 use super::output::{self, Format};
 use crate::error::{Error, Exit, Result};
+use crate::render::report::{Report, ReportFormat};
 
 /// One run of one command, with everything it may know of the world outside.
 pub struct Context {
@@ -81,9 +82,24 @@ impl Context {
     ) -> Result<()> {
         let rendered = match self.format_or(default) {
             Format::Text => text(),
+            format if format.is_report_only() => return Err(output::report_only(format)),
             format => output::structured(format, value)?,
         };
         self.print(rendered.as_bytes())
+    }
+
+    /// Prints `report` in the chosen form (text by default) and returns the exit status it asks
+    /// for: done, or a negative answer where it failed.
+    ///
+    /// # Errors
+    /// As [`Context::emit`].
+    pub fn emit_report(&mut self, report: &Report) -> Result<Exit> {
+        let format = self.format_or(Format::Text).for_report();
+        let text = report.render(format, self.color)?;
+        if !(self.quiet && format == ReportFormat::Text && report.findings().is_empty()) {
+            self.print(text.as_bytes())?;
+        }
+        Ok(if report.failed() { Exit::Negative } else { Exit::Done })
     }
 
     /// Writes data to standard output. A closed pipe ends the process quietly, as git does.

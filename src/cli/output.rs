@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, codes};
 use crate::render::escape;
+use crate::render::report::ReportFormat;
 
 /// How results are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -14,6 +15,41 @@ pub enum Format {
     Json,
     /// The same document as YAML.
     Yaml,
+    /// GitHub Actions annotations; reports only (`check`, `scan`, `memory lint`).
+    #[value(hide = true)]
+    Github,
+    /// SARIF 2.1.0; reports only.
+    #[value(hide = true)]
+    Sarif,
+    /// JUnit XML; reports only.
+    #[value(hide = true)]
+    Junit,
+}
+
+impl Format {
+    /// True for the forms that only reports have.
+    pub fn is_report_only(self) -> bool {
+        matches!(self, Self::Github | Self::Sarif | Self::Junit)
+    }
+
+    /// The same form as the report writer names it.
+    pub fn for_report(self) -> ReportFormat {
+        match self {
+            Self::Text => ReportFormat::Text,
+            Self::Json => ReportFormat::Json,
+            Self::Yaml => ReportFormat::Yaml,
+            Self::Github => ReportFormat::Github,
+            Self::Sarif => ReportFormat::Sarif,
+            Self::Junit => ReportFormat::Junit,
+        }
+    }
+}
+
+/// What is said when a command that prints no report is asked for a report's form.
+pub fn report_only(format: Format) -> Error {
+    let name = format!("{format:?}").to_lowercase();
+    Error::new(&codes::USAGE, format!("'{name}' is a format of reports, not of this command"))
+        .hint("check, scan and memory lint print it; elsewhere use text, json or yaml")
 }
 
 /// `value` as one document of `format`, with a final newline.
@@ -23,7 +59,11 @@ pub enum Format {
 pub fn structured<T: Serialize>(format: Format, value: &T) -> Result<String> {
     let text = match format {
         Format::Yaml => serde_yaml::to_string(value).map_err(|e| Error::bug(e.to_string()))?,
-        _ => serde_json::to_string_pretty(value).map_err(|e| Error::bug(e.to_string()))? + "\n",
+        _ => {
+            let text =
+                serde_json::to_string_pretty(value).map_err(|e| Error::bug(e.to_string()))?;
+            escape::json(&text).into_owned() + "\n"
+        }
     };
     Ok(text)
 }

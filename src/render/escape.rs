@@ -36,6 +36,27 @@ pub fn bytes_block(bytes: &[u8]) -> String {
     bytes_with(bytes, |c| c == '\n' || c == '\t')
 }
 
+/// A JSON document with every unsafe character inside its strings as `\uXXXX`: the same
+/// document, safe to print. JSON itself only demands that for C0 controls.
+pub fn json(document: &str) -> Cow<'_, str> {
+    // Line feeds stand between tokens, never inside a string.
+    let unsafe_here = |c: char| c != '\n' && is_unsafe(c);
+    if !document.contains(unsafe_here) {
+        return Cow::Borrowed(document);
+    }
+    let mut out = String::with_capacity(document.len() + 16);
+    for c in document.chars() {
+        if unsafe_here(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    Cow::Owned(out)
+}
+
 fn bytes_with(bytes: &[u8], keep: impl Fn(char) -> bool + Copy) -> String {
     let mut out = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
@@ -72,6 +93,15 @@ fn replace(text: &str, keep: impl Fn(char) -> bool) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn json_stays_the_same_document() {
+        let value = serde_json::json!({ "a\u{202e}": "x\u{9b}\u{e0100}\n\"\\ü" });
+        let text = serde_json::to_string_pretty(&value).unwrap();
+        let safe = json(&text);
+        assert!(!safe.chars().any(|c| c != '\n' && is_unsafe(c)), "{safe}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&safe).unwrap(), value);
+    }
 
     #[test]
     fn terminal_controls_become_visible() {

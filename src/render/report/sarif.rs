@@ -1,0 +1,141 @@
+//! SARIF 2.1.0 (OASIS): one run, its rules, its results.
+//!
+//! Paths are percent-encoded URI references against `%SRCROOT%`, the base that code-scanning
+//! services resolve to the repository's top.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::{Finding, Level, Report, Rule};
+use crate::error::{Error, Result};
+use crate::render::escape;
+
+const SCHEMA: &str =
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
+
+pub(super) fn render(report: &Report) -> Result<String> {
+    let rules = catalogue(report);
+    let results: Vec<Value> =
+        report.findings.iter().map(|finding| result(finding, &rules)).collect();
+    let log = json!({
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": {
+                "name": "aye",
+                "fullName": format!("aye {}", report.name),
+                "semanticVersion": env!("CARGO_PKG_VERSION"),
+                "rules": rules.iter().map(descriptor).collect::<Vec<_>>(),
+            }},
+            "columnKind": "unicodeCodePoints",
+            "automationDetails": { "id": format!("aye/{}/", report.name) },
+            "results": results,
+        }],
+    });
+    let text = serde_json::to_string_pretty(&log).map_err(|e| Error::bug(e.to_string()))?;
+    Ok(text + "\n")
+}
+
+/// The declared rules, and bare ones for findings whose rule was not declared.
+fn catalogue(report: &Report) -> Vec<Rule> {
+    let mut rules: Vec<Rule> = Vec::with_capacity(report.rules.len());
+    let mut seen = std::collections::HashSet::new();
+    for rule in &report.rules {
+        if seen.insert(rule.id.clone()) {
+            rules.push(rule.clone());
+        }
+    }
+    for finding in &report.findings {
+        if seen.insert(finding.rule.clone()) {
+            let id = finding.rule.clone();
+            rules.push(Rule { summary: id.clone(), id, help: "".into() });
+        }
+    }
+    rules
+}
+
+fn descriptor(rule: &Rule) -> Value {
+    let mut value = json!({
+        "id": rule.id,
+        "shortDescription": { "text": nonempty(&escape::line(&rule.summary)) },
+    });
+    if !rule.help.is_empty() {
+        value["help"] = json!({ "text": escape::block(&rule.help) });
+    }
+    value
+}
+
+fn result(finding: &Finding, rules: &[Rule]) -> Value {
+    let mut message = escape::line(&finding.message).into_owned();
+    for line in finding.hint.iter().flat_map(|hint| hint.lines()) {
+        let _ = write!(message, "\nhint: {}", escape::line(line));
+    }
+    let level = match finding.level {
+        Level::Error => "error",
+        Level::Warning => "warning",
+        Level::Note => "note",
+    };
+    let mut value = json!({
+        "ruleId": finding.rule,
+        "level": level,
+        "message": { "text": nonempty(&message) },
+        "partialFingerprints": { "aye/v1": fingerprint(finding) },
+    });
+    if let Some(index) = rules.iter().position(|rule| rule.id == finding.rule) {
+        value["ruleIndex"] = index.into();
+    }
+    if let Some(location) = location(finding) {
+        value["locations"] = json!([location]);
+    }
+    if let Some(id) = &finding.proposal_id {
+        value["properties"] = json!({ "proposal_id": id });
+    }
+    value
+}
+
+fn location(finding: &Finding) -> Option<Value> {
+    let path = finding.path_bytes()?;
+    let mut physical = json!({
+        "artifactLocation": { "uri": uri(path), "uriBaseId": "%SRCROOT%" },
+    });
+    if let Some((first, last)) = finding.line_range() {
+        physical["region"] = json!({ "startLine": first, "endLine": last });
+        if let Some((start, end)) = finding.column_range() {
+            physical["region"]["startColumn"] = start.into();
+            physical["region"]["endColumn"] = end.into();
+        }
+    }
+    Some(json!({ "physicalLocation": physical }))
+}
+
+fn fingerprint(finding: &Finding) -> String {
+    if let Some(text) = &finding.fingerprint {
+        return escape::line(text).into_owned();
+    }
+    // A message may count days; the finding is still the same one.
+    let subject = finding.proposal_id.as_deref().unwrap_or(&finding.message);
+    let path = finding.path_bytes().map(|path| uri(path)).unwrap_or_default();
+    escape::line(&format!("{}:{subject}:{path}", finding.rule)).into_owned()
+}
+
+/// SARIF wants text where it wants text.
+fn nonempty(text: &str) -> &str {
+    if text.is_empty() { "-" } else { text }
+}
+
+/// Percent-encodes everything but RFC 3986 unreserved characters and `/`.
+fn uri(path: &[u8]) -> String {
+    let mut out = String::with_capacity(path.len());
+    for byte in path {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
+                out.push(char::from(*byte));
+            }
+            byte => {
+                let _ = write!(out, "%{byte:02X}");
+            }
+        }
+    }
+    out
+}
