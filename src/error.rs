@@ -29,6 +29,36 @@ pub enum Exit {
     Bug = 70,
 }
 
+impl Exit {
+    /// Every exit status, in order.
+    pub const ALL: [Self; 9] = [
+        Self::Done,
+        Self::Negative,
+        Self::Usage,
+        Self::NotFound,
+        Self::Refused,
+        Self::Conflict,
+        Self::Invalid,
+        Self::Busy,
+        Self::Bug,
+    ];
+
+    /// One line for the table in the documentation.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Done => "the work was done",
+            Self::Negative => "a negative answer: a check found something, nothing matched",
+            Self::Usage => "the command line was wrong",
+            Self::NotFound => "the thing named does not exist",
+            Self::Refused => "refused by policy, or a person has to decide",
+            Self::Conflict => "conflict, or based on something that has changed",
+            Self::Invalid => "the input is invalid",
+            Self::Busy => "another process holds what is needed; try again",
+            Self::Bug => "a bug in aye, or the machine failed underneath it",
+        }
+    }
+}
+
 /// A stable, documented error code.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Code {
@@ -66,6 +96,7 @@ pub mod codes {
         INVALID_UTF8 = "invalid_utf8", Invalid, "text was expected and the bytes are not UTF-8";
         INVALID_JSON = "invalid_json", Invalid, "the JSON cannot be read, or has the wrong shape";
         INVALID_ARGUMENT = "invalid_argument", Invalid, "a value is missing, of the wrong type, or out of range";
+        UNKNOWN_SCHEMA = "unknown_schema", NotFound, "there is no published schema of that name";
         SIZE_LIMIT = "size_limit_exceeded", Invalid, "larger than the limit allows";
     }
 }

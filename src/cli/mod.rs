@@ -3,8 +3,10 @@
 //! The only room that reads the clock, the environment and the terminal. Each command is one
 //! file with `Args` (its doc comments are its help) and `run(&mut Context, Args) -> Result<Exit>`.
 
+pub mod complete;
 pub mod context;
 pub mod output;
+pub mod util;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -62,12 +64,19 @@ pub struct Global {
 
 /// The commands, one file each.
 #[derive(Debug, Subcommand)]
-pub enum Command {}
+pub enum Command {
+    /// Generate man pages, shell completions, JSON schemas and the table of error codes.
+    Util(util::Args),
+}
 
 /// Runs the program on `args` (the first is the program's name) and returns its exit status.
 ///
 /// Prints the error, if there is one, in the chosen format.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let args: Vec<OsString> = args.into_iter().collect();
+    if complete::answer(&args) {
+        return ExitCode::SUCCESS;
+    }
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {
@@ -88,6 +97,8 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     ExitCode::from(exit as u8)
 }
 
-fn run(_context: &mut Context, command: Command) -> Result<Exit> {
-    match command {}
+fn run(context: &mut Context, command: Command) -> Result<Exit> {
+    match command {
+        Command::Util(args) => util::run(context, args),
+    }
 }

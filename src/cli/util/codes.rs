@@ -1,0 +1,89 @@
+//! `aye util codes`: the exit statuses and error codes, as the documentation prints them.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::cli::{Context, Format};
+use crate::error::{Exit, Result, all_codes};
+
+/// The output of `aye util codes`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Codes {
+    /// `aye/codes@1`.
+    pub schema: &'static str,
+    /// Every exit status.
+    pub exits: Vec<ExitRow>,
+    /// Every error code, by room of the program.
+    pub codes: Vec<CodeRow>,
+}
+
+/// One exit status.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ExitRow {
+    /// The number the process ends with.
+    pub exit: u8,
+    /// What it means.
+    pub meaning: &'static str,
+}
+
+/// One error code.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct CodeRow {
+    /// The stable code.
+    pub code: &'static str,
+    /// The exit status that goes with it.
+    pub exit: u8,
+    /// What it means.
+    pub meaning: &'static str,
+}
+
+/// Every exit status and error code of this program.
+pub fn table() -> Codes {
+    let exits = Exit::ALL.iter().map(|exit| ExitRow { exit: *exit as u8, meaning: exit.meaning() });
+    let codes = all_codes().into_iter().map(|code| CodeRow {
+        code: code.id,
+        exit: code.exit as u8,
+        meaning: code.meaning,
+    });
+    Codes { schema: "aye/codes@1", exits: exits.collect(), codes: codes.collect() }
+}
+
+/// Prints the table.
+pub fn run(context: &mut Context) -> Result<Exit> {
+    let table = table();
+    context.emit(Format::Text, &table, || text(&table))?;
+    Ok(Exit::Done)
+}
+
+fn text(table: &Codes) -> String {
+    let width = table.codes.iter().map(|row| row.code.len()).max().unwrap_or(0);
+    let exits = table.exits.iter().map(|row| format!("{:>4}  {}\n", row.exit, row.meaning));
+    let codes =
+        table.codes.iter().map(|r| format!("{:>4}  {:width$}  {}\n", r.exit, r.code, r.meaning));
+    exits.chain(["\n".to_owned()]).chain(codes).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_unique_and_well_formed() {
+        let mut seen = std::collections::BTreeSet::new();
+        for row in table().codes {
+            assert!(seen.insert(row.code), "{} is declared twice", row.code);
+            let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+            assert!(row.code.chars().all(plain), "{} is not snake_case", row.code);
+            assert!(row.exit != 0, "{} is an error that ends with 0", row.code);
+            assert!(!row.meaning.is_empty() && !row.meaning.ends_with('.'), "{}", row.code);
+        }
+    }
+
+    #[test]
+    fn every_exit_status_of_a_code_is_in_the_table() {
+        let table = table();
+        for row in &table.codes {
+            assert!(table.exits.iter().any(|e| e.exit == row.exit), "{}", row.code);
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! `aye util completion`: the script that makes a shell complete `aye`.
+
+use clap_complete::env::{Bash, Elvish, EnvCompleter, Fish, Powershell, Zsh};
+
+use crate::cli::{Context, complete};
+use crate::error::{Error, Exit, Result};
+
+/// Which shell.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The shell.
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+/// The shells with completions.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub enum Shell {
+    /// GNU Bash 4 or later.
+    Bash,
+    /// Zsh.
+    Zsh,
+    /// Fish.
+    Fish,
+    /// Elvish.
+    Elvish,
+    /// PowerShell.
+    #[value(name = "powershell")]
+    Pwsh,
+}
+
+/// Prints the script.
+///
+/// # Errors
+/// `io_error` when standard output cannot be written.
+pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+    let mut script = Vec::new();
+    let completer: &dyn EnvCompleter = match args.shell {
+        Shell::Bash => &Bash,
+        Shell::Zsh => &Zsh,
+        Shell::Fish => &Fish,
+        Shell::Elvish => &Elvish,
+        Shell::Pwsh => &Powershell,
+    };
+    completer
+        .write_registration(complete::VARIABLE, "aye", "aye", "aye", &mut script)
+        .map_err(|e| Error::io("write the completion script", &e))?;
+    context.print(script.trim_ascii())?;
+    context.print(b"\n")?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,208 @@
+//! `aye util mangen`: man pages from the command definitions, with the tables that belong in them.
+
+use std::path::{Path, PathBuf};
+
+use clap::CommandFactory as _;
+use clap_mangen::Man;
+use clap_mangen::roff::{Roff, bold, roman};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::codes;
+use crate::cli::{Cli, Context, Format};
+use crate::error::{Error, Exit, Result};
+
+/// Where to.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Folder to write into; made if it is not there.
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+}
+
+/// The output of `aye util mangen`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Mangen {
+    /// `aye/mangen@1`.
+    pub schema: &'static str,
+    /// The files written, below the folder that was named.
+    pub files: Vec<String>,
+}
+
+/// Writes one page per command into the folder.
+///
+/// # Errors
+/// `io_error`, `read_only`, `disk_full`.
+pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+    std::fs::create_dir_all(&args.folder)
+        .map_err(|e| Error::io(format!("make the folder {}", args.folder.display()), &e))?;
+    let mut files = Vec::new();
+    for (name, page) in pages()? {
+        write(&args.folder.join(&name), &page)?;
+        files.push(name);
+    }
+    let text = || files.iter().map(|file| format!("{file}\n")).collect();
+    context.emit(Format::Text, &Mangen { schema: "aye/mangen@1", files: files.clone() }, text)?;
+    Ok(Exit::Done)
+}
+
+fn write(file: &Path, page: &[u8]) -> Result<()> {
+    std::fs::write(file, page).map_err(|e| Error::io(format!("write {}", file.display()), &e))
+}
+
+/// Every page as (file name, roff), sorted by name.
+fn pages() -> Result<Vec<(String, Vec<u8>)>> {
+    let mut root = Cli::command().disable_help_subcommand(true);
+    root.build();
+    let mut pages = Vec::new();
+    collect(&root, &mut pages)?;
+    // `git aye --help` asks man for this one.
+    pages.push(("git-aye.1".into(), b".so man1/aye.1\n".to_vec()));
+    pages.sort();
+    Ok(pages)
+}
+
+fn collect(command: &clap::Command, pages: &mut Vec<(String, Vec<u8>)>) -> Result<()> {
+    for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
+        collect(sub, pages)?;
+    }
+    let is_root = command.get_name() == "aye";
+    let man = Man::new(command.clone()).source(source()).manual("aye manual");
+    let page = render(&man, command, is_root).map_err(|e| Error::bug(e.to_string()))?;
+    pages.push((man.get_filename(), page));
+    Ok(())
+}
+
+fn source() -> String {
+    format!("aye {}", env!("CARGO_PKG_VERSION"))
+}
+
+fn render(man: &Man, command: &clap::Command, is_root: bool) -> std::io::Result<Vec<u8>> {
+    let mut page = Vec::new();
+    man.render_title(&mut page)?;
+    man.render_name_section(&mut page)?;
+    man.render_synopsis_section(&mut page)?;
+    man.render_description_section(&mut page)?;
+    man.render_options_section(&mut page)?;
+    if command.get_subcommands().any(|sub| !sub.is_hide_set()) {
+        man.render_subcommands_section(&mut page)?;
+    }
+    if let Some(text) = command.get_after_long_help().or_else(|| command.get_after_help()) {
+        verbatim(&text.to_string()).to_writer(&mut page)?;
+    }
+    if is_root {
+        tables().to_writer(&mut page)?;
+    }
+    Ok(page)
+}
+
+/// The text below a command's help: examples, whose line breaks matter. A first line that ends in
+/// a colon is the heading.
+fn verbatim(text: &str) -> Roff {
+    let text = text.trim_end();
+    let (heading, body) = match text.split_once('\n') {
+        Some((first, rest)) if first.ends_with(':') => (first.trim_end_matches(':'), rest),
+        _ => ("Notes", text),
+    };
+    let mut roff = Roff::new();
+    roff.control("SH", [heading.to_uppercase().as_str()]);
+    roff.control("nf", []);
+    for line in body.lines() {
+        roff.text([roman(line)]);
+    }
+    roff.control("fi", []);
+    roff
+}
+
+/// What only the main page says: statuses, codes, environment, files, configuration.
+fn tables() -> Roff {
+    let table = codes::table();
+    let mut roff = Roff::new();
+    roff.control("SH", ["EXIT STATUS"]);
+    for row in &table.exits {
+        entry(&mut roff, &row.exit.to_string(), row.meaning);
+    }
+    roff.control("SH", ["ERROR CODES"]);
+    roff.text([roman(
+        "Each error has a stable code, printed in brackets in text and as error.code in JSON and \
+         YAML. The number is the exit status.",
+    )]);
+    for row in &table.codes {
+        entry(&mut roff, row.code, &format!("({}) {}", row.exit, row.meaning));
+    }
+    for (heading, rows) in
+        [("ENVIRONMENT", ENVIRONMENT), ("GIT CONFIGURATION", CONFIGURATION), ("FILES", FILES)]
+    {
+        roff.control("SH", [heading]);
+        for (name, meaning) in rows {
+            entry(&mut roff, name, meaning);
+        }
+    }
+    roff.control("SH", ["SEE ALSO"]);
+    roff.text([bold("git"), roman("(1)")]);
+    roff
+}
+
+fn entry(roff: &mut Roff, name: &str, meaning: &str) {
+    roff.control("TP", []);
+    roff.text([bold(name)]);
+    roff.text([roman(meaning)]);
+}
+
+const ENVIRONMENT: &[(&str, &str)] = &[
+    (
+        "AYE_AGENT",
+        "Name of the coding agent that runs the command; makes the actor an agent, which may propose and not decide.",
+    ),
+    ("CI", "When set, and no agent is, the actor is the continuous integration."),
+    ("GIT_DIR, GIT_WORK_TREE, GIT_PREFIX", "Which repository, as for git."),
+    ("GIT_PAGER, PAGER", "The pager of long output at a terminal, as for git."),
+    ("GIT_EDITOR, VISUAL, EDITOR", "The editor of long text, as for git."),
+    ("NO_COLOR, CLICOLOR_FORCE, TERM", "Whether text is coloured; --color goes before them."),
+    ("AYE_COMPLETE", "Set by the completion scripts when they ask for candidates."),
+];
+
+const CONFIGURATION: &[(&str, &str)] = &[
+    (
+        "aye.expiresIn",
+        "How long a proposal stays pending, for example 7d (the default), 12h or 2w.",
+    ),
+    ("aye.maxFileSize", "The largest file a proposal may change; 10m (10 MiB) by default."),
+    ("core.fsync", "none leaves out the flushing of objects and refs, as it does for git."),
+    ("core.pager, pager.aye, core.editor, color.ui, color.diff", "As for git."),
+];
+
+const FILES: &[(&str, &str)] = &[
+    ("refs/aye/log/<lane>", "The source of truth: the chain of events of this clone."),
+    ("refs/aye/pending/<id>", "Each pending proposal as a commit, for git's own commands."),
+    (".agent-memory/proposals/<id>/", "A readable copy of each pending proposal; never trusted."),
+    ("<git-dir>/aye/cache.sqlite", "A disposable index; may be deleted at any time."),
+    ("<git-dir>/aye/journal/", "The journal of an apply, there only while one is under way."),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_main_page_has_every_exit_status_and_every_code() {
+        let pages = pages().unwrap();
+        let (_, page) = pages.iter().find(|(name, _)| name == "aye.1").unwrap();
+        // Roff escapes hyphens alone in these words.
+        let page = String::from_utf8(page.clone()).unwrap().replace("\\-", "-");
+        let table = codes::table();
+        for row in &table.exits {
+            assert!(page.contains(&format!("\\fB{}\\fR\n{}", row.exit, row.meaning)), "{row:?}");
+        }
+        for row in &table.codes {
+            let wanted = format!("\\fB{}\\fR\n({}) {}", row.code, row.exit, row.meaning);
+            assert!(page.contains(&wanted), "{row:?}");
+        }
+    }
+
+    #[test]
+    fn examples_keep_their_lines() {
+        let roff = verbatim("Examples:\n  aye list\n  aye show x\n").to_roff();
+        assert!(roff.contains(".SH EXAMPLES\n.nf\n  aye list\n  aye show x\n.fi"), "{roff}");
+    }
+}

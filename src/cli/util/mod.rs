@@ -1,0 +1,55 @@
+//! `aye util …`: what is generated from the program itself: man pages, completions, schemas, codes.
+
+mod codes;
+mod completion;
+mod man;
+mod schema;
+
+use clap::Subcommand;
+
+pub use schema::{PUBLISHED, Published};
+
+use super::Context;
+use crate::error::{Exit, Result};
+
+/// Generate man pages, shell completions, JSON schemas and the table of error codes.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// What to generate.
+    #[command(subcommand)]
+    what: What,
+}
+
+/// What can be generated.
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Write the man pages into a folder.
+    #[command(after_help = "Examples:\n  aye util mangen /usr/local/share/man/man1")]
+    Mangen(man::Args),
+    /// Print the completion script of a shell.
+    ///
+    /// The script asks the program itself at every completion, so it also completes the ids of
+    /// pending proposals, and it does not go stale when the program is upgraded.
+    #[command(
+        after_help = "Examples:\n  aye util completion bash > ~/.local/share/bash-completion/completions/aye\n  aye util completion fish > ~/.config/fish/completions/aye.fish\n  source <(aye util completion zsh)"
+    )]
+    Completion(completion::Args),
+    /// Print the JSON Schema of an output, or the list of them.
+    #[command(after_help = "Examples:\n  aye util schema\n  aye util schema codes")]
+    Schema(schema::Args),
+    /// Print every exit status and error code with its meaning.
+    Codes,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// As the part that was asked for.
+pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+    match args.what {
+        What::Mangen(args) => man::run(context, args),
+        What::Completion(args) => completion::run(context, args),
+        What::Schema(args) => schema::run(context, args),
+        What::Codes => codes::run(context),
+    }
+}

@@ -1,0 +1,149 @@
+//! `aye util schema`: the JSON Schemas of what `--json` and `--yaml` print.
+//!
+//! A schema is derived from the very type that is printed. Who adds an output adds a line to
+//! [`PUBLISHED`].
+
+use std::path::PathBuf;
+
+use schemars::generate::SchemaSettings;
+use serde::Serialize;
+
+use super::{codes, man};
+use crate::cli::{Context, Format};
+use crate::error::{Error, Exit, Result, codes as error_codes};
+
+/// Which schema.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Name of the schema (`list`, or `aye/list@1`); without it, the names of all.
+    name: Option<String>,
+    /// Write all schemas into this folder instead, one file each.
+    #[arg(long, value_name = "DIR", conflicts_with = "name")]
+    all: Option<PathBuf>,
+}
+
+/// One published schema.
+pub struct Published {
+    /// Its name without the prefix, for example `list` of `aye/list@1`.
+    pub name: &'static str,
+    /// Its version: raised only by a change that is not additive.
+    pub version: u32,
+    /// What prints it.
+    pub about: &'static str,
+    generate: fn() -> schemars::Schema,
+}
+
+impl Published {
+    /// The name as it stands in the `schema` field of the output: `aye/<name>@<version>`.
+    pub fn id(&self) -> String {
+        format!("aye/{}@{}", self.name, self.version)
+    }
+
+    /// The schema, as one JSON document of JSON Schema 2020-12.
+    pub fn document(&self) -> serde_json::Value {
+        let mut schema = (self.generate)();
+        schema.insert("$id".into(), self.id().into());
+        // The `schema` field says which one this is.
+        if let Some(property) = schema.pointer_mut("/properties/schema") {
+            *property = serde_json::json!({ "const": self.id() });
+        }
+        schema.to_value()
+    }
+}
+
+/// What is printed, so what is serialised.
+fn of<T: schemars::JsonSchema>() -> schemars::Schema {
+    SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>()
+}
+
+macro_rules! published {
+    ($($name:literal @ $version:literal = $type:ty, $about:literal;)*) => {
+        /// Every output with a published schema, by name.
+        pub static PUBLISHED: &[Published] = &[$(
+            Published { name: $name, version: $version, about: $about, generate: of::<$type> },
+        )*];
+    };
+}
+
+published! {
+    "codes" @ 1 = codes::Codes, "`util codes`: exit statuses and error codes";
+    "mangen" @ 1 = man::Mangen, "`util mangen`: the man pages written";
+    "schemas" @ 1 = Schemas, "`util schema`: the list of schemas";
+}
+
+/// The output of `aye util schema` without a name.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+pub struct Schemas {
+    /// `aye/schemas@1`.
+    pub schema: &'static str,
+    /// The published schemas.
+    pub schemas: Vec<Row>,
+}
+
+/// One schema.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+pub struct Row {
+    /// The value of the `schema` field, for example `aye/list@1`.
+    pub id: String,
+    /// What prints it.
+    pub about: &'static str,
+}
+
+/// Prints one schema, or their names, or writes them all.
+///
+/// # Errors
+/// `unknown_schema`, `io_error`.
+pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+    if let Some(folder) = args.all {
+        return write_all(&folder);
+    }
+    let Some(name) = args.name else {
+        let rows = PUBLISHED.iter().map(|p| Row { id: p.id(), about: p.about });
+        let list = Schemas { schema: "aye/schemas@1", schemas: rows.collect() };
+        let text = || list.schemas.iter().map(|r| format!("{:24}  {}\n", r.id, r.about)).collect();
+        context.emit(Format::Text, &list, text)?;
+        return Ok(Exit::Done);
+    };
+    let found = PUBLISHED.iter().find(|p| p.name == name || p.id() == name).ok_or_else(|| {
+        Error::new(&error_codes::UNKNOWN_SCHEMA, format!("there is no schema {name:?}"))
+            .hint("`aye util schema` lists them")
+    })?;
+    context.emit(Format::Json, &found.document(), String::new)?;
+    Ok(Exit::Done)
+}
+
+fn write_all(folder: &std::path::Path) -> Result<Exit> {
+    std::fs::create_dir_all(folder)
+        .map_err(|e| Error::io(format!("make the folder {}", folder.display()), &e))?;
+    for published in PUBLISHED {
+        let file = folder.join(format!("{}.{}.json", published.name, published.version));
+        let text = serde_json::to_string_pretty(&published.document())
+            .map_err(|e| Error::bug(e.to_string()))?;
+        std::fs::write(&file, text + "\n")
+            .map_err(|e| Error::io(format!("write {}", file.display()), &e))?;
+    }
+    Ok(Exit::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_schema_describes_an_object_that_names_its_schema() {
+        for published in PUBLISHED {
+            let document = published.document();
+            assert_eq!(document["type"], "object", "{}", published.name);
+            let constant = &document["properties"]["schema"]["const"];
+            assert_eq!(constant, &serde_json::json!(published.id()), "{}", published.name);
+        }
+    }
+
+    #[test]
+    fn names_are_unique() {
+        let mut names: Vec<_> = PUBLISHED.iter().map(|p| p.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), PUBLISHED.len());
+    }
+}

@@ -1,0 +1,105 @@
+//! `man/`, `completions/` and `schemas/` are what the program generates today.
+//!
+//! After a change of a command, a flag, an error code or an output:
+//!
+//! ```text
+//! AYE_BLESS=1 cargo test --locked --test generated
+//! ```
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use support::Repo;
+
+fn committed(folder: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)
+}
+
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return BTreeMap::new() };
+    let file = |entry: std::io::Result<std::fs::DirEntry>| {
+        let entry = entry.expect("an entry");
+        let name = entry.file_name().into_string().expect("a UTF-8 name");
+        (name, std::fs::read(entry.path()).expect("a file"))
+    };
+    entries.map(file).collect()
+}
+
+/// Holds the committed folder to what was generated, or replaces it when asked to.
+fn hold(folder: &str, generated: &BTreeMap<String, Vec<u8>>) {
+    assert!(!generated.is_empty(), "nothing was generated for {folder}/");
+    let path = committed(folder);
+    if std::env::var_os("AYE_BLESS").is_some() {
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).expect("the folder");
+        for (name, bytes) in generated {
+            std::fs::write(path.join(name), bytes).expect("write");
+        }
+        return;
+    }
+    let there = files(&path);
+    let names = generated.keys().chain(there.keys()).collect::<std::collections::BTreeSet<_>>();
+    let stale: Vec<_> =
+        names.into_iter().filter(|name| generated.get(*name) != there.get(*name)).collect();
+    assert!(
+        stale.is_empty(),
+        "{folder}/ is stale: {stale:?}\nrun: AYE_BLESS=1 cargo test --locked --test generated"
+    );
+}
+
+#[test]
+fn man_pages_are_fresh() {
+    let repo = Repo::outside();
+    repo.aye(&["util", "mangen", "out/man"]).ok().says("aye.1\n");
+    hold("man", &files(&repo.path("out/man")));
+}
+
+#[test]
+fn completions_are_fresh() {
+    let repo = Repo::outside();
+    let shells = [
+        ("bash", "bash"),
+        ("zsh", "zsh"),
+        ("fish", "fish"),
+        ("elvish", "elv"),
+        ("powershell", "ps1"),
+    ];
+    let script = |(shell, extension): (&str, &str)| {
+        let run = repo.aye(&["util", "completion", shell]).ok();
+        (format!("aye.{extension}"), run.stdout)
+    };
+    hold("completions", &shells.map(script).into_iter().collect());
+}
+
+#[test]
+fn schemas_are_fresh() {
+    let repo = Repo::outside();
+    repo.aye(&["util", "schema", "--all", "schemas"]).ok();
+    hold("schemas", &files(&repo.path("schemas")));
+}
+
+/// A room that declares codes and does not register them would be missing from the table.
+#[test]
+fn every_declared_error_code_is_in_the_table() {
+    let declaration = regex::Regex::new(r#"^\s*[A-Z0-9_]+ = "([a-z0-9_]+)", [A-Z]\w+,"#).unwrap();
+    let table = Repo::outside().aye(&["util", "codes", "--json"]).ok().json();
+    let known: Vec<&str> =
+        table["codes"].as_array().unwrap().iter().map(|c| c["code"].as_str().unwrap()).collect();
+    let mut declared = 0;
+    for entry in walkdir::WalkDir::new(committed("src")) {
+        let entry = entry.unwrap();
+        if entry.path().extension().is_none_or(|e| e != "rs") {
+            continue;
+        }
+        for line in std::fs::read_to_string(entry.path()).unwrap().lines() {
+            if let Some(found) = declaration.captures(line) {
+                declared += 1;
+                let code = &found[1];
+                assert!(known.contains(&code), "{code} of {:?} is not registered", entry.path());
+            }
+        }
+    }
+    assert!(declared >= known.len(), "{declared} declarations found for {} codes", known.len());
+}
