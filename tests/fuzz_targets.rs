@@ -1,0 +1,93 @@
+//! The fuzz targets of `fuzz/` as property tests: arbitrary bytes, and bent copies of good input.
+
+#[path = "../fuzz/bodies.rs"]
+mod bodies;
+
+use proptest::prelude::*;
+
+/// Cuts, doubles, overwrites and inserts, as a fuzzer would.
+fn bent(seed: &'static str) -> impl Strategy<Value = Vec<u8>> {
+    let change = (any::<prop::sample::Index>(), 0..5u8, any::<u8>(), 0..16usize);
+    prop::collection::vec(change, 0..6).prop_map(move |changes| {
+        let mut bytes = seed.as_bytes().to_vec();
+        for (at, kind, byte, length) in changes {
+            let at = if bytes.is_empty() { 0 } else { at.index(bytes.len()) };
+            let end = (at + length).min(bytes.len());
+            match kind {
+                0 => drop(bytes.drain(at..end)),
+                1 => {
+                    let copy = bytes[at..end].to_vec();
+                    bytes.splice(at..at, copy);
+                }
+                2 if at < bytes.len() => bytes[at] = byte,
+                3 => bytes.insert(at, byte),
+                4 => bytes.truncate(end),
+                _ => {}
+            }
+        }
+        bytes
+    })
+}
+
+fn input(seeds: &'static [&'static str]) -> impl Strategy<Value = Vec<u8>> {
+    let seed = prop::sample::select(seeds).prop_flat_map(bent);
+    prop_oneof![3 => seed, 1 => prop::collection::vec(any::<u8>(), 0..256)]
+}
+
+const EVENTS: &[&str] = &[
+    r#"{"actor":{"email":"a@b.c","kind":"agent","name":"x"},"data":{"changes":[],"expires_at":"2026-03-21T10:30:00.000Z","form":"snippet","proposed_by":"agent"},"heads":[],"kind":"propose","lane":"l","seq":1,"time":"2026-03-14T10:30:00.000Z","v":1}"#,
+    r#"{"actor":{"email":"","kind":"human","name":"x"},"data":{"body":"why?"},"heads":["l 1 ab"],"kind":"comment","lane":"m","proposal":"prop_0123456789","seq":2,"time":"2026-03-14T10:30:00.000Z","v":1}"#,
+    r#"{"actor":{"email":"","kind":"ci","name":"x"},"data":{"x":[1,{"y":null}]},"heads":[],"kind":"of_the_future","lane":"l","seq":3,"time":"2026-03-14T10:30:00.000Z","v":1}"#,
+];
+const IDS: &[&str] = &["prop_0123456789", "prop_O1Il", "PROP_ab", "m4k8n", "é", "prop_"];
+const PATHS: &[&str] = &[
+    "src/utils/format.ts",
+    "../x",
+    ".git/config",
+    "a/.GIT/x",
+    "a/git~1",
+    ".g\u{200c}it/x",
+    "C:\\x",
+    "/abs",
+    "a//b",
+    "a/./b",
+    "a/",
+    "con",
+    "a\\..\\b",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1024, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn event(bytes in input(EVENTS)) { bodies::event(&bytes) }
+
+    #[test]
+    fn id(bytes in input(IDS)) { bodies::id(&bytes) }
+
+    #[test]
+    fn path(bytes in input(PATHS)) { bodies::path(&bytes) }
+}
+
+/// Seeds that are refused outright would test nothing.
+#[test]
+fn the_event_seeds_are_events() {
+    for seed in EVENTS {
+        aye::proposal::event::Event::from_bytes(seed.as_bytes()).unwrap();
+    }
+}
+
+/// Every target is a binary of `fuzz/Cargo.toml`, and runs here.
+#[test]
+fn every_target_is_wired() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let manifest = std::fs::read_to_string(root.join("fuzz/Cargo.toml")).unwrap();
+    let bodies = std::fs::read_to_string(root.join("fuzz/bodies.rs")).unwrap();
+    let here = std::fs::read_to_string(root.join("tests/fuzz_targets.rs")).unwrap();
+    let names = bodies.lines().filter_map(|l| l.strip_prefix("pub fn ")?.split('(').next());
+    for name in names {
+        assert!(manifest.contains(&format!("name = \"{name}\"\n")), "{name} has no [[bin]]");
+        assert!(root.join(format!("fuzz/fuzz_targets/{name}.rs")).exists(), "{name} has no file");
+        assert!(here.contains(&format!("bodies::{name}(&bytes)")), "{name} does not run here");
+    }
+}
