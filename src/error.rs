@@ -196,7 +196,11 @@ impl std::error::Error for Error {}
 
 /// Every code of every room, for the table in the documentation.
 pub fn all_codes() -> Vec<&'static Code> {
-    let rooms: &[&[&'static Code]] =
-        &[codes::ALL, crate::changeset::codes::ALL, crate::proposal::codes::ALL];
+    let rooms: &[&[&'static Code]] = &[
+        codes::ALL,
+        crate::changeset::codes::ALL,
+        crate::proposal::codes::ALL,
+        crate::worktree::codes::ALL,
+    ];
     rooms.iter().flat_map(|room| room.iter().copied()).collect()
 }

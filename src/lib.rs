@@ -7,6 +7,7 @@
 pub mod changeset;
 pub mod cli;
 pub mod error;
+pub mod failpoint;
 pub mod memory;
 pub mod plan;
 pub mod proposal;

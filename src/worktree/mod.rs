@@ -1,1 +1,191 @@
 //! Safe, atomic reads and writes inside the repository.
+//!
+//! Every file is reached beneath the root with the kernel's help: folders are opened without
+//! following a single symlink, and the file is then named relative to that open folder. So no
+//! path leaves the root, whatever is swapped underneath while it runs. What is no ordinary file
+//! (symlink, submodule, device, a file shared by hard link) is refused with its own code.
+//!
+//! One file is written with [`Worktree::write_file`]: a temporary file beside it, renamed over
+//! it. Several files that must change together go through [`journal`].
+
+mod beneath;
+mod folders;
+pub mod journal;
+mod write;
+
+use std::path::{Path, PathBuf};
+
+use bstr::{BStr, ByteSlice};
+
+use crate::changeset::{File, Mode, RepoPath, Snapshot};
+use crate::error::{Error, Result, codes as common};
+use beneath::{Content, Kind, Root, Stamp};
+use folders::{Folders, Place};
+pub use write::Flush;
+
+/// Error codes of the work tree.
+pub mod codes {
+    crate::codes! {
+        SYMLINK = "symlink_in_way", Invalid, "the path is a symlink, or leads through one";
+        SUBMODULE = "in_submodule", Invalid, "the path is, or lies inside, a submodule or another repository";
+        SPECIAL_FILE = "special_file", Invalid, "the path is a device, pipe or socket";
+        HARD_LINK = "hard_link", Invalid, "the file has a second name (hard link) that would be cut off or changed";
+        SETUID = "setuid_file", Invalid, "the file has the setuid, setgid or sticky bit, which a rewrite would drop";
+        NOT_A_FOLDER = "not_a_folder", Invalid, "a file stands where the path needs a folder";
+        FILE_CHANGED = "file_changed", Conflict, "a file changed while it was being worked on";
+        FOLDER_NOT_EMPTY = "folder_not_empty", Conflict, "a folder that has to give way to a file holds other files";
+        APPLY_BUSY = "apply_busy", Busy, "another process is writing files of this repository";
+        JOURNAL_INVALID = "journal_invalid", Conflict, "the journal of an interrupted apply cannot be read";
+    }
+}
+
+/// Largest file read unless told otherwise, in bytes: 10 MiB.
+pub const DEFAULT_SIZE_LIMIT: u64 = 10 * 1024 * 1024;
+
+/// A work tree: the files beneath one folder.
+#[derive(Debug)]
+pub struct Worktree {
+    path: PathBuf,
+    root: Root,
+    size_limit: u64,
+}
+
+impl Worktree {
+    /// Opens the work tree whose top is `root`. The root itself may be reached through symlinks;
+    /// nothing beneath it may.
+    ///
+    /// # Errors
+    /// If `root` is not a folder that can be opened.
+    pub fn open(root: &Path) -> Result<Self> {
+        let failed = |error: std::io::Error| {
+            Error::io(format_args!("open the work tree {}", root.display()), &error)
+        };
+        let path = std::path::absolute(root).map_err(failed)?;
+        let root = Root::open(&path).map_err(failed)?;
+        Ok(Self { path, root, size_limit: DEFAULT_SIZE_LIMIT })
+    }
+
+    /// Sets the size, in bytes, above which a file is refused with `size_limit_exceeded`.
+    #[must_use]
+    pub fn with_size_limit(mut self, bytes: u64) -> Self {
+        self.size_limit = bytes;
+        self
+    }
+
+    /// The top of the work tree, absolute.
+    pub fn root(&self) -> &Path {
+        &self.path
+    }
+
+    /// Refuses what must not be overwritten: besides everything [`Snapshot::file`] refuses, a
+    /// file with a second name and one with the setuid, setgid or sticky bit.
+    ///
+    /// A second name would be cut off by the rename that writes a file, and may lie outside the
+    /// repository.
+    ///
+    /// # Errors
+    /// As [`Snapshot::file`]; `hard_link`; `setuid_file`; `not_a_folder`.
+    pub fn check_writable(&self, path: &RepoPath) -> Result<()> {
+        let mut folders = Folders::new(&self.root);
+        match folders.of(path)? {
+            Place::Blocked(file) => Err(not_a_folder(path, file.as_bstr())),
+            Place::Missing(_) => Ok(()),
+            Place::Folder(folder) => match folder.stat(path.file_name()) {
+                Ok(stamp) => {
+                    refuse_unless_file(&self.root, path, &stamp)?;
+                    refuse_shared(path, &stamp)
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+                Err(error) => Err(cannot_read(path, &error)),
+            },
+        }
+    }
+
+    fn read(&self, folders: &mut Folders<'_>, path: &RepoPath) -> Result<Option<(File, Stamp)>> {
+        let Place::Folder(folder) = folders.of(path)? else { return Ok(None) };
+        let content = folder
+            .read(path.file_name(), self.size_limit)
+            .map_err(|error| cannot_read(path, &error))?;
+        match content {
+            Content::Missing => Ok(None),
+            Content::File(bytes, stamp) => {
+                let mode = if stamp.executable() { Mode::Executable } else { Mode::Regular };
+                Ok(Some((File { bytes, mode }, stamp)))
+            }
+            Content::TooLarge(size) => Err(too_large(path, size, self.size_limit)),
+            Content::Other(stamp) => {
+                refuse_unless_file(&self.root, path, &stamp)?;
+                Err(changed(path, "was replaced while it was read"))
+            }
+        }
+    }
+}
+
+impl Snapshot for Worktree {
+    /// The file at `path` as it is now. `None` also where a folder above it does not exist or is
+    /// a file.
+    fn file(&self, path: &RepoPath) -> Result<Option<File>> {
+        let found = self.read(&mut Folders::new(&self.root), path)?;
+        Ok(found.map(|(file, _)| file))
+    }
+}
+
+fn at(code: &'static crate::error::Code, path: &RepoPath, what: &str) -> Error {
+    Error::new(code, format!("{} {what}", path.display())).with("path", path.display().to_string())
+}
+
+fn refuse_unless_file(root: &Root, path: &RepoPath, stamp: &Stamp) -> Result<()> {
+    match stamp.kind {
+        Kind::File => Ok(()),
+        Kind::Symlink => Err(at(&codes::SYMLINK, path, "is a symlink")
+            .hint("name the file it points to; aye writes regular files only")),
+        Kind::Folder if root.is_repository(path.as_bstr()) => {
+            Err(at(&codes::SUBMODULE, path, "is a submodule or another repository")
+                .hint("run aye inside that repository"))
+        }
+        Kind::Folder => {
+            Err(at(&crate::changeset::codes::FOLDER, path, "is a folder").hint("name a file in it"))
+        }
+        Kind::Special => Err(at(&codes::SPECIAL_FILE, path, "is a device, pipe or socket")
+            .hint("aye writes regular files only")),
+    }
+}
+
+fn refuse_shared(path: &RepoPath, stamp: &Stamp) -> Result<()> {
+    if stamp.links > 1 {
+        return Err(at(&codes::HARD_LINK, path, "has a second name (hard link)")
+            .hint("writing it would cut the link; replace the file by a copy of itself first"));
+    }
+    if stamp.permissions & 0o7000 != 0 {
+        return Err(at(&codes::SETUID, path, "has the setuid, setgid or sticky bit")
+            .hint("take the bit off first (chmod), or edit the file by hand"));
+    }
+    Ok(())
+}
+
+fn not_a_folder(path: &RepoPath, file: &BStr) -> Error {
+    at(&codes::NOT_A_FOLDER, path, &format!("needs a folder where the file {file} is"))
+        .hint("delete or move that file in the same change")
+}
+
+fn cannot_read(path: &RepoPath, error: &std::io::Error) -> Error {
+    Error::io(format_args!("read {}", path.display()), error)
+}
+
+fn cannot_write(path: &RepoPath, error: &std::io::Error) -> Error {
+    Error::io(format_args!("write {}", path.display()), error)
+}
+
+fn changed(path: &RepoPath, what: &str) -> Error {
+    at(&codes::FILE_CHANGED, path, what).hint("nothing was written; run the command again")
+}
+
+fn too_large(path: &RepoPath, size: u64, limit: u64) -> Error {
+    at(&common::SIZE_LIMIT, path, &format!("has {size} bytes, over the limit of {limit}"))
+        .with("size", size)
+        .with("limit", limit)
+        .hint("raise it with `git config aye.maxFileSize 50m` if the file is meant to be that big")
+}
+
+#[cfg(all(test, unix))]
+mod tests;

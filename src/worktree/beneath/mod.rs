@@ -1,0 +1,80 @@
+//! Reaching files beneath a root, and nothing else.
+//!
+//! [`Root::folder`] opens a folder without following any symlink and refuses other repositories;
+//! [`Folder`] then works on single names inside it, which cannot lead anywhere else. On Unix a
+//! folder is an open descriptor, so it stays the same folder whatever happens to its name. Where
+//! there are no such descriptors, `portable` checks each component before each step.
+
+#[cfg(any(not(unix), test))]
+#[cfg_attr(unix, allow(dead_code))]
+mod portable;
+#[cfg(unix)]
+mod unix;
+
+#[cfg(not(unix))]
+pub use portable::{Folder, Root};
+#[cfg(unix)]
+pub use unix::{Folder, Root};
+
+/// What kind of thing has a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A regular file.
+    File,
+    /// A folder.
+    Folder,
+    /// A symbolic link.
+    Symlink,
+    /// A device, pipe or socket.
+    Special,
+}
+
+/// Identity and state of a file, enough to tell whether it is still the same one, unwritten.
+///
+/// The change time is left out: a rename, which is our own doing, moves it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// What it is.
+    pub kind: Kind,
+    /// Device and inode; zero where the system has none.
+    pub identity: (u64, u64),
+    /// Size in bytes.
+    pub size: u64,
+    /// Last write, seconds and nanoseconds.
+    pub written: (i64, u32),
+    /// Permission bits, with setuid, setgid and sticky.
+    pub permissions: u32,
+    /// Number of names.
+    pub links: u64,
+}
+
+impl Stamp {
+    /// Git's own test: the owner may execute it.
+    pub fn executable(&self) -> bool {
+        self.permissions & 0o100 != 0
+    }
+}
+
+/// What was found under a name.
+#[derive(Debug)]
+pub enum Content {
+    /// Nothing.
+    Missing,
+    /// A regular file.
+    File(Vec<u8>, Stamp),
+    /// A regular file of more bytes than asked for; its size.
+    TooLarge(u64),
+    /// Anything else.
+    Other(Stamp),
+}
+
+/// How a new file is made.
+#[derive(Clone, Copy, Debug)]
+pub struct NewFile {
+    /// The permission bits it must have; `None`: the usual ones, through the umask.
+    pub permissions: Option<u32>,
+    /// Whether the usual ones include execution.
+    pub executable: bool,
+    /// Whether its content is flushed to the disk before the call returns.
+    pub flush: bool,
+}

@@ -1,0 +1,193 @@
+//! Systems without folder descriptors: each component is looked at before each step. A swap
+//! between the look and the step is not excluded there.
+
+use std::fs;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use bstr::{BStr, BString, ByteSlice, ByteVec};
+
+use super::{Content, Kind, NewFile, Stamp};
+use crate::error::{Error, Result};
+use crate::worktree::codes;
+use crate::worktree::folders::Place;
+
+/// The top folder.
+#[derive(Debug)]
+pub struct Root {
+    path: PathBuf,
+}
+
+/// A folder beneath the root.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+}
+
+impl Root {
+    /// Notes the folder at `path`, which must exist.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        match fs::metadata(path)?.is_dir() {
+            true => Ok(Self { path: path.into() }),
+            false => Err(io::ErrorKind::NotADirectory.into()),
+        }
+    }
+
+    /// The folder at `path` (empty: the root), reached without following symlinks.
+    ///
+    /// # Errors
+    /// `symlink_in_way`, `in_submodule`, or the system's refusal.
+    pub fn folder(&self, path: &BStr) -> Result<Place<Folder>> {
+        let mut here = self.path.clone();
+        let mut end = 0;
+        for name in path.split(|b| *b == b'/').filter(|name| !name.is_empty()) {
+            let done = path[..end].as_bstr();
+            end += name.len() + usize::from(end > 0);
+            here.push(name.to_path_lossy());
+            let so_far = path[..end].as_bstr();
+            match fs::symlink_metadata(&here) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    return Ok(Place::Missing(done.into()));
+                }
+                Err(error) => {
+                    return Err(Error::io(format_args!("open the folder {so_far}"), &error));
+                }
+                Ok(found) if found.is_symlink() => {
+                    return Err(Error::new(
+                        &codes::SYMLINK,
+                        format!("the path leads through the symlink {so_far}"),
+                    )
+                    .hint("name the real folder; aye follows no symlink"));
+                }
+                Ok(found) if !found.is_dir() => return Ok(Place::Blocked(so_far.into())),
+                Ok(_) if self.is_repository(so_far) => {
+                    return Err(Error::new(
+                        &codes::SUBMODULE,
+                        format!("{so_far} is a submodule or another repository"),
+                    )
+                    .hint("run aye inside that repository"));
+                }
+                Ok(_) => {}
+            }
+        }
+        Ok(Place::Folder(Rc::new(Folder { path: here })))
+    }
+
+    /// True if the folder at `path` holds a `.git` of its own.
+    pub fn is_repository(&self, path: &BStr) -> bool {
+        self.path.join(path.to_path_lossy()).join(".git").symlink_metadata().is_ok()
+    }
+}
+
+impl Folder {
+    fn of(&self, name: &BStr) -> PathBuf {
+        self.path.join(name.to_path_lossy())
+    }
+
+    /// What has the name, not following it.
+    pub fn stat(&self, name: &BStr) -> io::Result<Stamp> {
+        Ok(stamp(&fs::symlink_metadata(self.of(name))?))
+    }
+
+    /// The regular file of that name, if it has at most `limit` bytes.
+    pub fn read(&self, name: &BStr, limit: u64) -> io::Result<Content> {
+        let stamp = match self.stat(name) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Content::Missing),
+            other => other?,
+        };
+        if stamp.kind != Kind::File {
+            return Ok(Content::Other(stamp));
+        }
+        let mut bytes = Vec::new();
+        fs::File::open(self.of(name))?.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > limit {
+            return Ok(Content::TooLarge(stamp.size));
+        }
+        Ok(Content::File(bytes, stamp))
+    }
+
+    /// Makes a file that must not exist yet.
+    pub fn create(&self, name: &BStr, bytes: &[u8], new: NewFile) -> io::Result<()> {
+        let mut file = fs::File::options().write(true).create_new(true).open(self.of(name))?;
+        file.write_all(bytes)?;
+        if new.flush {
+            file.sync_data()?;
+        }
+        Ok(())
+    }
+
+    /// Renames, replacing what has the new name.
+    pub fn rename(&self, name: &BStr, to: &Self, to_name: &BStr) -> io::Result<()> {
+        fs::rename(self.of(name), to.of(to_name))
+    }
+
+    /// Renames; fails with `AlreadyExists` where something has the new name.
+    pub fn rename_new(&self, name: &BStr, to: &Self, to_name: &BStr) -> io::Result<()> {
+        match to.stat(to_name) {
+            Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+            Err(_) => self.rename(name, to, to_name),
+        }
+    }
+
+    /// Never possible in one step.
+    pub fn exchange(&self, _name: &BStr, _with: &Self, _with_name: &BStr) -> io::Result<bool> {
+        Ok(false)
+    }
+
+    /// Gives a file a second name.
+    pub fn link(&self, name: &BStr, to: &Self, to_name: &BStr) -> io::Result<()> {
+        fs::hard_link(self.of(name), to.of(to_name))
+    }
+
+    /// Removes a name that is no folder.
+    pub fn unlink(&self, name: &BStr) -> io::Result<()> {
+        fs::remove_file(self.of(name))
+    }
+
+    /// Makes a folder.
+    pub fn mkdir(&self, name: &BStr) -> io::Result<()> {
+        fs::create_dir(self.of(name))
+    }
+
+    /// Removes an empty folder.
+    pub fn rmdir(&self, name: &BStr) -> io::Result<()> {
+        fs::remove_dir(self.of(name))
+    }
+
+    /// The folder of that name, which must not be a symlink.
+    pub fn enter(&self, name: &BStr) -> io::Result<Self> {
+        match self.stat(name)?.kind {
+            Kind::Folder => Ok(Self { path: self.of(name) }),
+            _ => Err(io::ErrorKind::NotADirectory.into()),
+        }
+    }
+
+    /// The names in it, in no order.
+    pub fn names(&self) -> io::Result<Vec<BString>> {
+        fs::read_dir(&self.path)?
+            .map(|entry| Ok(Vec::from_path_lossy(entry?.file_name().as_ref()).into_owned().into()))
+            .collect()
+    }
+}
+
+fn stamp(found: &fs::Metadata) -> Stamp {
+    let written = found
+        .modified()
+        .ok()
+        .and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok())
+        .unwrap_or_default();
+    Stamp {
+        kind: match () {
+            () if found.is_symlink() => Kind::Symlink,
+            () if found.is_dir() => Kind::Folder,
+            () if found.is_file() => Kind::File,
+            () => Kind::Special,
+        },
+        identity: (0, 0),
+        size: found.len(),
+        written: (written.as_secs() as i64, written.subsec_nanos()),
+        permissions: if found.permissions().readonly() { 0o444 } else { 0o644 },
+        links: 1,
+    }
+}

@@ -1,0 +1,314 @@
+//! Unix: folders are open descriptors, names are resolved relative to them.
+
+use std::fs;
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::rc::Rc;
+
+use bstr::{BStr, BString, ByteSlice};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::{Content, Kind, NewFile, Stamp};
+use crate::error::{Error, Result};
+use crate::worktree::codes;
+use crate::worktree::folders::{Place, parent};
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
+
+/// The top folder, open.
+#[derive(Debug)]
+pub struct Root {
+    fd: OwnedFd,
+}
+
+/// An open folder beneath the root.
+#[derive(Debug)]
+pub struct Folder {
+    fd: OwnedFd,
+}
+
+impl Root {
+    /// Opens the folder at `path`, whatever leads there.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        Ok(Self { fd: rustix::fs::open(path, FOLDER, Mode::empty())? })
+    }
+
+    /// Opens the folder at `path` (empty: the root) without following symlinks.
+    ///
+    /// # Errors
+    /// `symlink_in_way`, `in_submodule`, or the system's refusal.
+    pub fn folder(&self, path: &BStr) -> Result<Place> {
+        let place = if path.is_empty() {
+            Ok(self.fd.try_clone().map_err(|error| cannot_open(path, &error))?)
+        } else {
+            match open_beneath(&self.fd, path) {
+                Some(fd) => Ok(fd),
+                // The kernel has no such call, or says no: the walk finds out at which component.
+                None => self.walk(path)?,
+            }
+        };
+        let mut above = match &place {
+            Err(Place::Missing(so_far)) => so_far.as_bstr(),
+            _ => path,
+        };
+        while !above.is_empty() {
+            if self.is_repository(above) {
+                return Err(Error::new(
+                    &codes::SUBMODULE,
+                    format!("{above} is a submodule or another repository"),
+                )
+                .with("path", above.to_string())
+                .hint("run aye inside that repository"));
+            }
+            above = parent(above);
+        }
+        match place {
+            Ok(fd) => Ok(Place::Folder(Rc::new(Folder { fd }))),
+            Err(place) => Ok(place),
+        }
+    }
+
+    /// True if the folder at `path` holds a `.git` of its own.
+    pub fn is_repository(&self, path: &BStr) -> bool {
+        let mut name = BString::from(path);
+        name.extend_from_slice(b"/.git");
+        rustix::fs::statat(&self.fd, name.as_slice(), AtFlags::SYMLINK_NOFOLLOW).is_ok()
+    }
+
+    /// Component by component, each relative to the open one before it.
+    fn walk(&self, path: &BStr) -> Result<std::result::Result<OwnedFd, Place>> {
+        let mut fd = self.fd.try_clone().map_err(|error| cannot_open(path, &error))?;
+        let mut end = 0;
+        for name in path.split(|b| *b == b'/') {
+            let done = path[..end].as_bstr();
+            end += name.len() + usize::from(end > 0);
+            match rustix::fs::openat(&fd, name, FOLDER | OFlags::NOFOLLOW, Mode::empty()) {
+                Ok(next) => fd = next,
+                Err(Errno::NOENT) => return Ok(Err(Place::Missing(done.into()))),
+                Err(error @ (Errno::NOTDIR | Errno::LOOP | Errno::MLINK)) => {
+                    let here = path[..end].as_bstr();
+                    return match rustix::fs::statat(&fd, name, AtFlags::SYMLINK_NOFOLLOW) {
+                        Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::Symlink => {
+                            Err(Error::new(
+                                &codes::SYMLINK,
+                                format!("the path leads through the symlink {here}"),
+                            )
+                            .with("path", here.to_string())
+                            .hint("name the real folder; aye follows no symlink"))
+                        }
+                        Ok(_) => Ok(Err(Place::Blocked(here.into()))),
+                        Err(_) => Err(cannot_open(here, &error.into())),
+                    };
+                }
+                Err(error) => return Err(cannot_open(path[..end].as_bstr(), &error.into())),
+            }
+        }
+        Ok(Ok(fd))
+    }
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn open_beneath(root: &OwnedFd, path: &BStr) -> Option<OwnedFd> {
+    use rustix::fs::{ResolveFlags, openat2};
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    openat2(root, path.as_bytes(), FOLDER, Mode::empty(), resolve).ok()
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn open_beneath(_root: &OwnedFd, _path: &BStr) -> Option<OwnedFd> {
+    None
+}
+
+impl Folder {
+    /// What has the name, not following it.
+    pub fn stat(&self, name: &BStr) -> io::Result<Stamp> {
+        let stat = rustix::fs::statat(&self.fd, name.as_bytes(), AtFlags::SYMLINK_NOFOLLOW)?;
+        Ok(stamp(&stat))
+    }
+
+    /// The regular file of that name, if it has at most `limit` bytes.
+    pub fn read(&self, name: &BStr, limit: u64) -> io::Result<Content> {
+        // Looked at before it is opened: opening a device can do something.
+        match self.stat(name) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Content::Missing),
+            Err(error) => return Err(error),
+            Ok(stamp) if stamp.kind != Kind::File => return Ok(Content::Other(stamp)),
+            Ok(stamp) if stamp.size > limit => return Ok(Content::TooLarge(stamp.size)),
+            Ok(_) => {}
+        }
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let fd = match rustix::fs::openat(&self.fd, name.as_bytes(), flags, Mode::empty()) {
+            Ok(fd) => fd,
+            Err(Errno::NOENT) => return Ok(Content::Missing),
+            // Replaced by a symlink since.
+            Err(Errno::LOOP | Errno::MLINK) => return self.stat(name).map(Content::Other),
+            Err(error) => return Err(error.into()),
+        };
+        let stamp = stamp(&rustix::fs::fstat(&fd)?);
+        if stamp.kind != Kind::File {
+            return Ok(Content::Other(stamp));
+        }
+        let mut bytes = Vec::with_capacity(stamp.size.min(limit) as usize + 1);
+        fs::File::from(fd).take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > limit {
+            return Ok(Content::TooLarge(bytes.len() as u64));
+        }
+        Ok(Content::File(bytes, stamp))
+    }
+
+    /// Makes a file that must not exist yet.
+    pub fn create(&self, name: &BStr, bytes: &[u8], new: NewFile) -> io::Result<()> {
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let usual = if new.executable { 0o777 } else { 0o666 };
+        let mode = Mode::from_raw_mode(new.permissions.unwrap_or(usual) as _);
+        let fd = rustix::fs::openat(&self.fd, name.as_bytes(), flags, mode)?;
+        if new.permissions.is_some() {
+            rustix::fs::fchmod(&fd, mode)?;
+        }
+        let mut file = fs::File::from(fd);
+        file.write_all(bytes)?;
+        if new.flush {
+            file.sync_data()?;
+        }
+        Ok(())
+    }
+
+    /// Renames, replacing what has the new name.
+    pub fn rename(&self, name: &BStr, to: &Self, to_name: &BStr) -> io::Result<()> {
+        Ok(rustix::fs::renameat(&self.fd, name.as_bytes(), &to.fd, to_name.as_bytes())?)
+    }
+
+    /// Renames; fails with `AlreadyExists` where something has the new name.
+    pub fn rename_new(&self, name: &BStr, to: &Self, to_name: &BStr) -> io::Result<()> {
+        if let Some(done) = self.rename_special(name, to, to_name, Special::NoReplace) {
+            return done;
+        }
+        match self.link(name, to, to_name) {
+            Ok(()) => self.unlink(name),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
+            // No hard links either: a look is the best there is.
+            Err(_) if to.stat(to_name).is_ok() => Err(io::ErrorKind::AlreadyExists.into()),
+            Err(_) => self.rename(name, to, to_name),
+        }
+    }
+
+    /// Exchanges two names in one step; `false` where the file system cannot.
+    pub fn exchange(&self, name: &BStr, with: &Self, with_name: &BStr) -> io::Result<bool> {
+        match self.rename_special(name, with, with_name, Special::Exchange) {
+            None => Ok(false),
+            Some(done) => done.map(|()| true),
+        }
+    }
+
+    #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+    fn rename_special(
+        &self,
+        name: &BStr,
+        to: &Self,
+        to_name: &BStr,
+        how: Special,
+    ) -> Option<io::Result<()>> {
+        use rustix::fs::RenameFlags;
+        let flags = match how {
+            Special::Exchange => RenameFlags::EXCHANGE,
+            Special::NoReplace => RenameFlags::NOREPLACE,
+        };
+        let done =
+            rustix::fs::renameat_with(&self.fd, name.as_bytes(), &to.fd, to_name.as_bytes(), flags);
+        match done {
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => None,
+            other => Some(other.map_err(Into::into)),
+        }
+    }
+
+    #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+    fn rename_special(
+        &self,
+        _name: &BStr,
+        _to: &Self,
+        _to_name: &BStr,
+        _how: Special,
+    ) -> Option<io::Result<()>> {
+        None
+    }
+
+    /// Gives a file a second name.
+    pub fn link(&self, name: &BStr, to: &Self, to_name: &BStr) -> io::Result<()> {
+        Ok(rustix::fs::linkat(
+            &self.fd,
+            name.as_bytes(),
+            &to.fd,
+            to_name.as_bytes(),
+            AtFlags::empty(),
+        )?)
+    }
+
+    /// Removes a name that is no folder.
+    pub fn unlink(&self, name: &BStr) -> io::Result<()> {
+        Ok(rustix::fs::unlinkat(&self.fd, name.as_bytes(), AtFlags::empty())?)
+    }
+
+    /// Makes a folder.
+    pub fn mkdir(&self, name: &BStr) -> io::Result<()> {
+        Ok(rustix::fs::mkdirat(&self.fd, name.as_bytes(), Mode::from_raw_mode(0o777))?)
+    }
+
+    /// Removes an empty folder.
+    pub fn rmdir(&self, name: &BStr) -> io::Result<()> {
+        Ok(rustix::fs::unlinkat(&self.fd, name.as_bytes(), AtFlags::REMOVEDIR)?)
+    }
+
+    /// Opens the folder of that name, which must not be a symlink.
+    pub fn enter(&self, name: &BStr) -> io::Result<Self> {
+        let flags = FOLDER | OFlags::NOFOLLOW;
+        Ok(Self { fd: rustix::fs::openat(&self.fd, name.as_bytes(), flags, Mode::empty())? })
+    }
+
+    /// The names in it, in no order.
+    pub fn names(&self) -> io::Result<Vec<BString>> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let readable = rustix::fs::openat(&self.fd, ".", flags, Mode::empty())?;
+        let mut names = Vec::new();
+        for entry in rustix::fs::Dir::new(readable)? {
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            if name != b"." && name != b".." {
+                names.push(name.into());
+            }
+        }
+        Ok(names)
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Special {
+    Exchange,
+    NoReplace,
+}
+
+#[allow(clippy::unnecessary_cast, clippy::useless_conversion)] // Widths differ between systems.
+fn stamp(stat: &rustix::fs::Stat) -> Stamp {
+    Stamp {
+        kind: match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => Kind::File,
+            FileType::Directory => Kind::Folder,
+            FileType::Symlink => Kind::Symlink,
+            _ => Kind::Special,
+        },
+        identity: (stat.st_dev as u64, stat.st_ino as u64),
+        size: stat.st_size as u64,
+        written: (stat.st_mtime as i64, stat.st_mtime_nsec as u32),
+        permissions: u32::from(stat.st_mode) & 0o7777,
+        links: stat.st_nlink as u64,
+    }
+}
+
+fn cannot_open(path: &BStr, error: &io::Error) -> Error {
+    Error::io(format_args!("open the folder {path}"), error)
+}

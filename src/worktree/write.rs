@@ -1,0 +1,216 @@
+//! Writing and removing one file, or one folder, at a time.
+
+use std::hash::{BuildHasher, Hasher};
+use std::io::{self, ErrorKind};
+use std::rc::Rc;
+
+use bstr::{BStr, BString, ByteSlice};
+
+use super::beneath::{Folder, Kind, NewFile, Stamp};
+use super::folders::{Folders, Place, parent};
+use super::{Worktree, cannot_write, changed, codes, not_a_folder};
+use crate::changeset::{Mode, RepoPath};
+use crate::error::{Error, Result};
+
+/// Whether content must have reached the disk when a write returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flush {
+    /// It can be made anew; the system writes it when it likes.
+    No,
+    /// A power loss after the call must not lose it.
+    Yes,
+}
+
+/// Start of the names of our temporary files.
+pub const TEMPORARY: &str = ".aye-tmp-";
+
+impl Worktree {
+    /// Writes one file in one step: whoever looks sees the old content or the new, never a part.
+    ///
+    /// Folders are made as needed. An existing file keeps its permissions but for the executable
+    /// bits, which follow `mode`.
+    ///
+    /// # Errors
+    /// All that [`Worktree::check_writable`] refuses, and the system's refusals (`disk_full`,
+    /// `read_only`, …). The file is then as it was.
+    pub fn write_file(
+        &self,
+        path: &RepoPath,
+        bytes: &[u8],
+        mode: Mode,
+        flush: Flush,
+    ) -> Result<()> {
+        let mut folders = Folders::new(&self.root);
+        let folder = make_folder(&mut folders, path)?;
+        let existing = match folder.stat(path.file_name()) {
+            Ok(stamp) => Some(stamp),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Err(error) => return Err(cannot_write(path, &error)),
+        };
+        if let Some(stamp) = &existing {
+            super::refuse_unless_file(&self.root, path, stamp)?;
+            super::refuse_shared(path, stamp)?;
+        }
+        let new = new_file(existing.as_ref(), mode, flush);
+        let temporary = BString::from(format!("{TEMPORARY}{:016x}", random()));
+        let done = crate::failpoint!("worktree.create", io)
+            .and_then(|()| folder.create(temporary.as_bstr(), bytes, new))
+            .and_then(|()| crate::failpoint!("worktree.rename", io))
+            .and_then(|()| folder.rename(temporary.as_bstr(), &folder, path.file_name()));
+        if let Err(error) = done {
+            let _ = folder.unlink(temporary.as_bstr());
+            return Err(cannot_write(path, &error));
+        }
+        Ok(())
+    }
+
+    /// Removes a file, and the folders above it that are empty then. `false` if there was none.
+    ///
+    /// # Errors
+    /// If the path is no regular file, or the system refuses.
+    pub fn remove_file(&self, path: &RepoPath) -> Result<bool> {
+        let mut folders = Folders::new(&self.root);
+        let Place::Folder(folder) = folders.of(path)? else { return Ok(false) };
+        match folder.stat(path.file_name()) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+            Err(error) => return Err(cannot_remove(path.as_bstr(), &error)),
+            Ok(stamp) => super::refuse_unless_file(&self.root, path, &stamp)?,
+        }
+        crate::failpoint!("worktree.remove", io)
+            .and_then(|()| folder.unlink(path.file_name()))
+            .map_err(|error| cannot_remove(path.as_bstr(), &error))?;
+        remove_empty(&mut folders, parent(path.as_bstr()));
+        Ok(true)
+    }
+
+    /// Removes a folder and all in it; symlinks in it are removed, not followed. `false` if there
+    /// was none.
+    ///
+    /// # Errors
+    /// If the path is no folder, a repository lies in it, or the system refuses.
+    pub fn remove_dir_all(&self, path: &RepoPath) -> Result<bool> {
+        let mut folders = Folders::new(&self.root);
+        let Place::Folder(outer) = folders.of(path)? else { return Ok(false) };
+        match outer.stat(path.file_name()) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+            Err(error) => return Err(cannot_remove(path.as_bstr(), &error)),
+            Ok(stamp) if stamp.kind == Kind::Folder => {}
+            Ok(stamp) => {
+                super::refuse_unless_file(&self.root, path, &stamp)?;
+                return Err(not_a_folder(path, path.as_bstr()));
+            }
+        }
+        let inner = match folders.at(path.as_bstr())? {
+            Place::Folder(inner) => inner,
+            Place::Missing(_) | Place::Blocked(_) => {
+                return Err(changed(path, "was replaced while it was removed"));
+            }
+        };
+        empty(&inner, path.as_bstr())?;
+        outer.rmdir(path.file_name()).map_err(|error| cannot_remove(path.as_bstr(), &error))?;
+        Ok(true)
+    }
+
+    /// The names in the folder at `path`, sorted; empty if there is no such folder.
+    ///
+    /// # Errors
+    /// `symlink_in_way`, `in_submodule`, or the system's refusal.
+    pub fn names(&self, path: &RepoPath) -> Result<Vec<BString>> {
+        match Folders::new(&self.root).at(path.as_bstr())? {
+            Place::Folder(folder) => {
+                let mut names = folder.names().map_err(|error| super::cannot_read(path, &error))?;
+                names.sort();
+                Ok(names)
+            }
+            Place::Missing(_) | Place::Blocked(_) => Ok(Vec::new()),
+        }
+    }
+}
+
+fn empty(folder: &Folder, path: &BStr) -> Result<()> {
+    let names = folder.names().map_err(|error| cannot_remove(path, &error))?;
+    if names.iter().any(|name| name == ".git") {
+        return Err(Error::new(&codes::SUBMODULE, format!("{path} is another repository"))
+            .with("path", path.to_string())
+            .hint("aye does not remove repositories"));
+    }
+    for name in names {
+        let mut inside = BString::from(path);
+        inside.push(b'/');
+        inside.extend_from_slice(&name);
+        let failed = |error: io::Error| cannot_remove(inside.as_bstr(), &error);
+        if folder.stat(name.as_bstr()).map_err(failed)?.kind == Kind::Folder {
+            empty(&folder.enter(name.as_bstr()).map_err(failed)?, inside.as_bstr())?;
+            folder.rmdir(name.as_bstr()).map_err(failed)?;
+        } else {
+            crate::failpoint!("worktree.remove", io)
+                .and_then(|()| folder.unlink(name.as_bstr()))
+                .map_err(failed)?;
+        }
+    }
+    Ok(())
+}
+
+/// The folder of `path`, made where it does not exist.
+pub fn make_folder(folders: &mut Folders<'_>, path: &RepoPath) -> Result<Rc<Folder>> {
+    // Each turn makes one folder; more turns than the path can have mean someone removes them.
+    for _ in 0..path.as_bstr().len() + 8 {
+        let missing = match folders.of(path)? {
+            Place::Folder(folder) => return Ok(folder),
+            Place::Blocked(file) => return Err(not_a_folder(path, file.as_bstr())),
+            Place::Missing(so_far) => so_far,
+        };
+        let start = missing.len() + usize::from(!missing.is_empty());
+        let name = path.as_bstr()[start..].split(|b| *b == b'/').next().unwrap_or_default();
+        if let Place::Folder(folder) = folders.at(missing.as_bstr())? {
+            let made =
+                crate::failpoint!("worktree.mkdir", io).and_then(|()| folder.mkdir(name.as_bstr()));
+            match made {
+                Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+                    return Err(cannot_write(path, &error));
+                }
+                _ => {}
+            }
+        }
+    }
+    Err(changed(path, "lies in a folder that keeps vanishing"))
+}
+
+/// Removes the folder at `path` and those above it as long as they are empty, as git does. The
+/// root stays. Failure to do so is no failure: something else is in there.
+pub fn remove_empty(folders: &mut Folders<'_>, path: &BStr) {
+    let mut path = path;
+    while !path.is_empty() {
+        folders.forget(path);
+        let name = path[path.rfind_byte(b'/').map_or(0, |slash| slash + 1)..].as_bstr();
+        let removed = match folders.at(parent(path)) {
+            Ok(Place::Folder(folder)) => folder.rmdir(name).is_ok(),
+            _ => false,
+        };
+        if !removed {
+            return;
+        }
+        path = parent(path);
+    }
+}
+
+/// How to make the file that takes the place of `existing`.
+pub fn new_file(existing: Option<&Stamp>, mode: Mode, flush: Flush) -> NewFile {
+    let executable = mode == Mode::Executable;
+    let permissions = existing.map(|stamp| match (stamp.permissions & 0o777, executable) {
+        (bits, true) if bits & 0o100 != 0 => bits,
+        // Whoever may read it may run it.
+        (bits, true) => bits | (bits & 0o444) >> 2,
+        (bits, false) => bits & !0o111,
+    });
+    NewFile { permissions, executable, flush: flush == Flush::Yes }
+}
+
+/// A number that no other process has just drawn. Not a secret.
+pub fn random() -> u64 {
+    std::hash::RandomState::new().build_hasher().finish()
+}
+
+pub fn cannot_remove(path: &BStr, error: &io::Error) -> Error {
+    Error::io(format_args!("remove {path}"), error)
+}
