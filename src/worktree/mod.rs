@@ -189,5 +189,5 @@ fn too_large(path: &RepoPath, size: u64, limit: u64) -> Error {
         .hint("raise it with `git config aye.maxFileSize 50m` if the file is meant to be that big")
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;
