@@ -8,6 +8,7 @@ pub mod changeset;
 pub mod cli;
 pub mod error;
 pub mod failpoint;
+pub mod git;
 pub mod memory;
 pub mod plan;
 pub mod proposal;

@@ -28,6 +28,8 @@ pub struct Context {
     pub verbose: u8,
     /// Whether long output may go through a pager.
     pub pager: bool,
+    /// Set by [`Context::ends_with`].
+    pub(super) status: Option<u8>,
 }
 
 impl Context {
@@ -52,6 +54,7 @@ impl Context {
             quiet: global.quiet,
             verbose: global.verbose,
             pager: !global.no_pager,
+            status: None,
         }
     }
 
@@ -136,6 +139,13 @@ impl Context {
                 let _ = io::stderr().write_all(text.as_bytes());
             }
         }
+    }
+
+    /// Ends the process with the exit status of a program that was run on the caller's behalf
+    /// (or another one outside the documented classes): `return Ok(context.ends_with(code))`.
+    pub fn ends_with(&mut self, status: i32) -> Exit {
+        self.status = Some(u8::try_from(status).unwrap_or(Exit::Bug as u8));
+        Exit::Done
     }
 
     /// Ends a command that did what it was asked.

@@ -88,13 +88,13 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let mut context = Context::from_process(&cli.global);
     let exit = match run(&mut context, cli.command) {
-        Ok(exit) => exit,
+        Ok(exit) => context.status.unwrap_or(exit as u8),
         Err(error) => {
             context.report(&error);
-            error.code().exit
+            error.code().exit as u8
         }
     };
-    ExitCode::from(exit as u8)
+    ExitCode::from(exit)
 }
 
 fn run(context: &mut Context, command: Command) -> Result<Exit> {

@@ -1,0 +1,285 @@
+//! The `git` program, for what must be git's own doing: commits (hooks, signing), pushes
+//! (credentials), linked work trees, configuration. Everything else goes through `gix`.
+//!
+//! The only place that starts git. It inherits the environment, so an editor, an agent socket or
+//! `GIT_INDEX_FILE` in a hook work as in git itself; [`Git::fresh`] drops what would tie it to
+//! another repository.
+
+use std::ffi::{OsStr, OsString};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use bstr::ByteSlice as _;
+
+use crate::error::{Error, Result};
+
+/// Error codes of running git.
+pub mod codes {
+    crate::codes! {
+        GIT_MISSING = "git_not_found", Bug, "the git program cannot be started";
+        GIT_FAILED = "git_failed", Refused, "git refused or failed; its own words are in the message";
+    }
+}
+
+/// Variables that tie git to one repository (`git rev-parse --local-env-vars`).
+pub const LOCAL_VARIABLES: &[&str] = &[
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_CONFIG",
+    "GIT_CONFIG_COUNT",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_DIR",
+    "GIT_GRAFT_FILE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_INTERNAL_SUPER_PREFIX",
+    "GIT_NAMESPACE",
+    "GIT_NO_REPLACE_OBJECTS",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_QUARANTINE_PATH",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
+];
+
+/// A git command about to run: `Git::new(dir).args(["rev-parse", "HEAD"]).text()?`.
+#[derive(Debug)]
+pub struct Git {
+    directory: PathBuf,
+    settings: Vec<OsString>,
+    args: Vec<OsString>,
+    variables: Vec<(OsString, OsString)>,
+    fresh: bool,
+    input: Option<Vec<u8>>,
+}
+
+/// What a finished git command said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// Exit status; 128 + n if signal n ended it.
+    pub status: i32,
+    /// Standard output.
+    pub stdout: Vec<u8>,
+    /// Standard error.
+    pub stderr: Vec<u8>,
+}
+
+impl Answer {
+    /// True for exit status 0.
+    pub fn ok(&self) -> bool {
+        self.status == 0
+    }
+}
+
+impl Git {
+    /// Git, started in `directory`. It never asks for anything on the terminal unless
+    /// [`Git::attached`] runs it.
+    pub fn new(directory: impl Into<PathBuf>) -> Self {
+        Self {
+            directory: directory.into(),
+            settings: Vec::new(),
+            args: Vec::new(),
+            variables: Vec::new(),
+            fresh: false,
+            input: None,
+        }
+    }
+
+    /// Forgets which repository, index or object folder the environment names: for a command
+    /// about another work tree than the one a surrounding git works on.
+    #[must_use]
+    pub fn fresh(mut self) -> Self {
+        self.fresh = true;
+        self
+    }
+
+    /// Runs no hooks.
+    #[must_use]
+    pub fn without_hooks(self) -> Self {
+        self.config("core.hooksPath", if cfg!(windows) { "NUL" } else { "/dev/null" })
+    }
+
+    /// Sets a configuration value for this run (`-c key=value`).
+    #[must_use]
+    pub fn config(mut self, key: &str, value: &str) -> Self {
+        self.settings.push("-c".into());
+        self.settings.push(format!("{key}={value}").into());
+        self
+    }
+
+    /// Adds an argument. The first is the git command.
+    #[must_use]
+    pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
+        self.args.push(arg.as_ref().to_owned());
+        self
+    }
+
+    /// Adds arguments.
+    #[must_use]
+    pub fn args<A: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
+        self.args.extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
+        self
+    }
+
+    /// Sets a variable for this run.
+    #[must_use]
+    pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
+        self.variables.push((name.as_ref().to_owned(), value.as_ref().to_owned()));
+        self
+    }
+
+    /// Feeds these bytes to standard input; without this it is empty.
+    #[must_use]
+    pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.input = Some(bytes.into());
+        self
+    }
+
+    /// Runs it and returns what it said, whatever its exit status.
+    ///
+    /// # Errors
+    /// `git_not_found` if it cannot be started.
+    pub fn answer(mut self) -> Result<Answer> {
+        let input = self.input.take();
+        let mut command = self.command();
+        command.env("GIT_TERMINAL_PROMPT", "0");
+        command.stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() });
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(|e| missing(&self.directory, &e))?;
+        // A thread, because git may print before it has read everything. It may also end without
+        // reading: a broken pipe is its choice.
+        let feeder = child.stdin.take().zip(input).map(|(mut pipe, bytes)| {
+            std::thread::spawn(move || {
+                let _ = pipe.write_all(&bytes);
+            })
+        });
+        let output = child.wait_with_output().map_err(|e| Error::io("wait for git", &e))?;
+        if let Some(feeder) = feeder {
+            let _ = feeder.join();
+        }
+        Ok(Answer {
+            status: status_code(output.status),
+            stdout: output.stdout,
+            stderr: output.stderr,
+        })
+    }
+
+    /// Runs it and returns its standard output.
+    ///
+    /// # Errors
+    /// `git_not_found`; `git_failed` with the last lines of its standard error.
+    pub fn run(self) -> Result<Vec<u8>> {
+        let line = self.line();
+        let answer = self.answer()?;
+        if answer.ok() { Ok(answer.stdout) } else { Err(failed(&line, &answer)) }
+    }
+
+    /// Runs it and returns its standard output as text without the final line feed.
+    ///
+    /// # Errors
+    /// As [`Git::run`]; invalid UTF-8 is replaced.
+    pub fn text(self) -> Result<String> {
+        let out = self.run()?;
+        Ok(out.strip_suffix(b"\n").unwrap_or(&out).to_str_lossy().into_owned())
+    }
+
+    /// Runs it with the terminal (or whatever the three streams are) handed through, and returns
+    /// its exit status.
+    ///
+    /// # Errors
+    /// `git_not_found` if it cannot be started.
+    pub fn attached(self) -> Result<i32> {
+        let status = self.command().status().map_err(|e| missing(&self.directory, &e))?;
+        Ok(status_code(status))
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new("git");
+        command.current_dir(&self.directory).args(&self.settings).args(&self.args);
+        if self.fresh {
+            scrub(&mut command);
+        }
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    fn line(&self) -> String {
+        let words: Vec<_> = self.args.iter().take(2).map(|word| word.to_string_lossy()).collect();
+        format!("git {}", words.join(" "))
+    }
+}
+
+/// Drops the variables that tie a child process to a repository.
+pub fn scrub(command: &mut Command) {
+    for name in LOCAL_VARIABLES {
+        command.env_remove(name);
+    }
+}
+
+/// Exit status as a shell counts it: 128 + n where signal n ended the process.
+pub fn status_code(status: std::process::ExitStatus) -> i32 {
+    #[cfg(unix)]
+    {
+        use std::os::unix::process::ExitStatusExt as _;
+        status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
+    }
+    #[cfg(not(unix))]
+    {
+        status.code().unwrap_or(-1)
+    }
+}
+
+fn missing(directory: &Path, error: &std::io::Error) -> Error {
+    if !directory.is_dir() {
+        return Error::io(format!("enter {}", directory.display()), error);
+    }
+    Error::new(&codes::GIT_MISSING, format!("cannot start git: {error}"))
+        .hint("install git, or put it on PATH")
+}
+
+fn failed(line: &str, answer: &Answer) -> Error {
+    let said = answer.stderr.to_str_lossy();
+    let lines: Vec<&str> = said.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
+    let last = lines[lines.len().saturating_sub(3)..].join("; ");
+    let why = if last.is_empty() { format!("exit status {}", answer.status) } else { last };
+    Error::new(&codes::GIT_FAILED, format!("{line}: {why}"))
+        .hint("run the git command by hand to see more")
+        .with("exit_status", answer.status)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn output_and_failure_come_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let git = || Git::new(folder.path()).fresh();
+        assert!(git().arg("--version").text().unwrap().starts_with("git version"));
+        let hash = git().args(["hash-object", "--stdin"]).stdin("hello\n").text().unwrap();
+        assert_eq!(hash, "ce013625030ba8dba906f756967f9e9ca394464a");
+        let error = git().args(["rev-parse", "--git-dir"]).run().unwrap_err();
+        assert!(error.is(&codes::GIT_FAILED), "{error}");
+        assert!(error.message().contains("not a git repository"), "{error}");
+        assert_eq!(git().args(["rev-parse", "--git-dir"]).answer().unwrap().status, 128);
+    }
+
+    #[test]
+    fn input_larger_than_a_pipe_that_nobody_reads_does_no_harm() {
+        let folder = tempfile::tempdir().unwrap();
+        let big = vec![b'x'; 1 << 20];
+        let answer = Git::new(folder.path()).arg("--version").stdin(big).answer().unwrap();
+        assert!(answer.ok());
+    }
+
+    #[test]
+    fn the_variables_are_those_git_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let listed = Git::new(folder.path()).fresh().args(["rev-parse", "--local-env-vars"]).text();
+        for name in listed.unwrap().lines() {
+            assert!(LOCAL_VARIABLES.contains(&name), "{name}");
+        }
+    }
+}
