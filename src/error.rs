@@ -201,6 +201,8 @@ pub fn all_codes() -> Vec<&'static Code> {
         crate::changeset::codes::ALL,
         crate::proposal::codes::ALL,
         crate::worktree::codes::ALL,
+        crate::git::codes::ALL,
+        crate::plan::codes::ALL,
     ];
     rooms.iter().flat_map(|room| room.iter().copied()).collect()
 }

@@ -1,0 +1,130 @@
+//! The arguments of `update_plan`, read strictly: whatever is not in the contract is refused.
+
+use serde_json::{Map, Value};
+
+use super::{MAX_EXPLANATION_CHARS, Plan, Step, StepStatus, codes, invalid, trim};
+use crate::error::{Error, Result};
+
+/// A whole list that replaces the plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The new list; empty clears the plan.
+    pub plan: Plan,
+    /// Why, in the caller's words; never empty.
+    pub explanation: Option<String>,
+    /// Which of the branch's plans; ours, not the contract's.
+    pub name: Option<String>,
+}
+
+impl Request {
+    /// Reads `{"plan": [{"step", "status"}], "explanation"?, "name"?}`.
+    ///
+    /// # Errors
+    /// `PLAN_INVALID`, naming the field or the index of the step.
+    pub fn from_json(value: &Value) -> Result<Self> {
+        let Value::Object(fields) = value else {
+            return Err(wrong(format!("expected an object, got {}", kind(value)))
+                .hint(r#"{"plan": [{"step": "Fix bug", "status": "pending"}]}"#));
+        };
+        known(fields, &["plan", "explanation", "name"], None)?;
+        let steps = match fields.get("plan") {
+            Some(Value::Array(items)) => items,
+            Some(other) => {
+                return Err(wrong(format!("'plan' must be an array, got {}", kind(other)))
+                    .with("field", "plan"));
+            }
+            None => {
+                return Err(wrong("'plan' is missing".into())
+                    .with("field", "plan")
+                    .hint("give the whole list; an empty one clears the plan"));
+            }
+        };
+        let steps = steps.iter().enumerate().map(|(i, item)| step(i, item)).collect::<Result<_>>();
+        Ok(Self {
+            plan: Plan::new(steps?)?,
+            explanation: explanation(text(fields, "explanation")?)?,
+            name: text(fields, "name")?,
+        })
+    }
+}
+
+/// Trims an explanation; an empty one is none.
+///
+/// # Errors
+/// `PLAN_INVALID` if it is too long.
+pub fn explanation(text: Option<String>) -> Result<Option<String>> {
+    let Some(mut text) = text else { return Ok(None) };
+    trim(&mut text);
+    let chars = text.chars().count();
+    if chars > MAX_EXPLANATION_CHARS {
+        return Err(wrong(format!(
+            "'explanation' has {chars} characters, more than {MAX_EXPLANATION_CHARS}"
+        ))
+        .with("field", "explanation"));
+    }
+    Ok(Some(text).filter(|text| !text.is_empty()))
+}
+
+fn step(index: usize, item: &Value) -> Result<Step> {
+    let at = |message: String| invalid(index, format!("step {}: {message}", index + 1));
+    let Value::Object(fields) = item else {
+        return Err(at(format!("expected an object, got {}", kind(item)))
+            .hint(r#"{"step": "Fix bug", "status": "pending"}"#));
+    };
+    known(fields, &["step", "status"], Some(index))?;
+    let word = |field: &'static str| match fields.get(field) {
+        Some(Value::String(text)) => Ok(text.clone()),
+        Some(other) => {
+            let got = kind(other);
+            Err(at(format!("'{field}' must be a string, got {got}")).with("field", field))
+        }
+        None => Err(at(format!("'{field}' is missing")).with("field", field)),
+    };
+    let (text, status) = (word("step")?, word("status")?);
+    let status = StepStatus::parse(&status).ok_or_else(|| {
+        at(format!("'{status}' is no status"))
+            .with("field", "status")
+            .hint("use pending, in_progress or completed")
+    })?;
+    Ok(Step { step: text, status })
+}
+
+fn text(fields: &Map<String, Value>, name: &'static str) -> Result<Option<String>> {
+    match fields.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(other) => {
+            Err(wrong(format!("'{name}' must be a string, got {}", kind(other)))
+                .with("field", name))
+        }
+    }
+}
+
+fn known(fields: &Map<String, Value>, allowed: &[&str], index: Option<usize>) -> Result<()> {
+    let Some(unknown) = fields.keys().find(|key| !allowed.contains(&key.as_str())) else {
+        return Ok(());
+    };
+    let place = index.map(|i| format!("step {}: ", i + 1)).unwrap_or_default();
+    let mut error = wrong(format!("{place}unknown field '{unknown}'"));
+    if let Some(index) = index {
+        error = error.with("index", index);
+    }
+    Err(error
+        .with("field", unknown.as_str())
+        .hint(format!("the fields are {}", allowed.join(", "))))
+}
+
+fn wrong(message: String) -> Error {
+    Error::new(&codes::PLAN_INVALID, message)
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
