@@ -6,6 +6,7 @@
 pub mod complete;
 pub mod context;
 pub mod output;
+mod usage;
 pub mod util;
 
 use std::ffi::OsString;
@@ -77,14 +78,9 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     if complete::answer(&args) {
         return ExitCode::SUCCESS;
     }
-    let cli = match Cli::try_parse_from(args) {
+    let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
-        Err(error) => {
-            // Help and version are answers, the rest are usage errors; clap knows which stream.
-            let code = if error.use_stderr() { Exit::Usage } else { Exit::Done };
-            let _ = error.print();
-            return ExitCode::from(code as u8);
-        }
+        Err(error) => return ExitCode::from(usage::report(&args, &error) as u8),
     };
     let mut context = Context::from_process(&cli.global);
     let exit = match run(&mut context, cli.command) {

@@ -1,0 +1,105 @@
+//! What is said when the command line itself is wrong: in the format that was asked for, as far
+//! as that can be seen, and safe for a terminal whatever was typed.
+
+use std::ffi::OsString;
+use std::io::{self, Write as _};
+
+use clap::error::ErrorKind;
+
+use super::Format;
+use super::output;
+use crate::error::{Error, Exit, codes};
+use crate::render::escape;
+
+/// Prints help, a version or a usage error, and says how the process ends.
+pub fn report(args: &[OsString], error: &clap::Error) -> Exit {
+    if !error.use_stderr() {
+        // Help and version are answers.
+        let _ = error.print();
+        return Exit::Done;
+    }
+    let code = match error.kind() {
+        ErrorKind::InvalidUtf8 => &codes::INVALID_UTF8,
+        _ => &codes::USAGE,
+    };
+    let rendered = error.render().to_string();
+    match format(args) {
+        // No command at all: the list of them is what is needed.
+        Format::Text if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            let _ = error.print();
+        }
+        Format::Text => {
+            // The words that were typed stand in it: nothing of them acts on the terminal.
+            let text = rendered.strip_prefix("error: ").unwrap_or(&rendered);
+            let text = format!("error[{}]: {}", code.id, escape::block(text));
+            let _ = io::stderr().write_all(text.as_bytes());
+        }
+        structured => {
+            let failure = output::failure(&as_error(code, &rendered));
+            if let Ok(text) = output::structured(structured, &failure) {
+                let _ = io::stdout().write_all(text.as_bytes());
+            }
+        }
+    }
+    code.exit
+}
+
+/// clap's text as message and hint: the first paragraph says what is wrong.
+fn as_error(code: &'static crate::error::Code, rendered: &str) -> Error {
+    let text = rendered.strip_prefix("error: ").unwrap_or(rendered);
+    let (message, rest) = text.split_once("\n\n").unwrap_or((text, ""));
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let tip = rest.lines().find_map(|line| line.trim().strip_prefix("tip: "));
+    Error::new(code, words(message))
+        .hint(tip.unwrap_or("`--help` after the command lists what it takes"))
+}
+
+/// The output format that the arguments ask for, read without clap, which has given up on them.
+fn format(args: &[OsString]) -> Format {
+    let mut asked = Format::Text;
+    let mut words = args.iter().map(|word| word.to_string_lossy()).take_while(|word| word != "--");
+    while let Some(word) = words.next() {
+        let value = match word.as_ref() {
+            "--json" => "json".into(),
+            "--yaml" => "yaml".into(),
+            "--format" => words.next().unwrap_or_default(),
+            word => match word.strip_prefix("--format=") {
+                Some(value) => value.to_owned().into(),
+                None => continue,
+            },
+        };
+        match value.as_ref() {
+            "json" => asked = Format::Json,
+            "yaml" => asked = Format::Yaml,
+            _ => {}
+        }
+    }
+    asked
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(words: &[&str]) -> Format {
+        format(&words.iter().map(OsString::from).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn the_format_is_found_without_clap() {
+        assert_eq!(asked(&["aye", "list", "--json", "--wrong"]), Format::Json);
+        assert_eq!(asked(&["aye", "--format", "yaml", "lst"]), Format::Yaml);
+        assert_eq!(asked(&["aye", "--format=json"]), Format::Json);
+        assert_eq!(asked(&["aye", "--format"]), Format::Text);
+        assert_eq!(asked(&["aye", "shell", "--", "--json"]), Format::Text);
+    }
+
+    #[test]
+    fn the_message_is_one_line_and_the_tip_is_the_hint() {
+        let text = "error: unrecognized subcommand 'lst'\n\n  tip: a similar subcommand exists: \
+                    'list'\n\nUsage: aye [OPTIONS] <COMMAND>\n";
+        let error = as_error(&codes::USAGE, text);
+        assert_eq!(error.message(), "unrecognized subcommand 'lst'");
+        assert_eq!(error.hint_text(), Some("a similar subcommand exists: 'list'"));
+    }
+}

@@ -1,0 +1,38 @@
+//! A wrong command line: exit 2, the stable code in every format, nothing raw to the terminal.
+
+mod support;
+
+use support::Repo;
+
+#[test]
+fn an_unknown_command_is_told_and_the_nearest_named() {
+    let repo = Repo::new();
+    repo.aye(&["utl"]).fails("usage", 2).notes("similar subcommand exists: 'util'");
+    let json = repo.aye(&["utl", "--json"]).fails("usage", 2).json();
+    assert_eq!(json["error"]["message"], "unrecognized subcommand 'utl'");
+    repo.aye(&["--yaml", "utl"]).exits(2).says("success: false").says("code: usage");
+}
+
+#[test]
+fn what_was_typed_cannot_act_on_the_terminal() {
+    let repo = Repo::new();
+    repo.aye(&["\u{1b}]0;title\u{7}\u{202e}"]).fails("usage", 2).plain().notes("\\u{202e}");
+}
+
+#[cfg(unix)]
+#[test]
+fn arguments_that_are_not_utf8_have_their_own_code() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let repo = Repo::new();
+    let bad = std::ffi::OsStr::from_bytes(b"b\xffsh");
+    repo.aye(&["util".as_ref(), "schema".as_ref(), bad]).fails("invalid_utf8", 6).plain();
+}
+
+#[test]
+fn help_and_version_are_answers() {
+    let repo = Repo::outside();
+    repo.aye(&["--help"]).ok().says("Usage: aye");
+    repo.aye(&["util", "--help"]).ok().says("Usage: aye util");
+    repo.aye::<&str>(&[]).exits(2).notes("Usage: aye").notes("Commands:");
+    repo.aye(&["help", "util"]).ok().says("Usage: aye util");
+}
