@@ -1,4 +1,4 @@
-//! Build script: how the release binaries are linked.
+//! Build script: how the release binaries are linked, and the scanner's rules as a table.
 //!
 //! The program starts thousands of times a day, and most of a short run is the dynamic loader:
 //! some 18,000 relocations of a position-independent image plus two shared libraries. So release
@@ -9,6 +9,11 @@
 //! `AYE_LINK=dynamic` in the environment of the build leaves everything to the compiler's defaults
 //! (a position-independent, dynamically linked program).
 
+#[path = "src/secrets/rules/derive.rs"]
+mod derive;
+#[path = "src/secrets/rules/compile.rs"]
+mod secret_rules;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -16,6 +21,12 @@ use std::process::Command;
 const SYSTEM: [&str; 6] = ["c", "m", "rt", "pthread", "util", "dl"];
 
 fn main() {
+    secret_rules::write();
+    link();
+}
+
+/// Sets the link arguments of the release binaries.
+fn link() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-env-changed=AYE_LINK");
     let var = |name: &str| std::env::var(name).unwrap_or_default();

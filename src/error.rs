@@ -203,6 +203,7 @@ pub fn all_codes() -> Vec<&'static Code> {
         crate::worktree::codes::ALL,
         crate::git::codes::ALL,
         crate::plan::codes::ALL,
+        crate::secrets::codes::ALL,
     ];
     rooms.iter().flat_map(|room| room.iter().copied()).collect()
 }

@@ -17,6 +17,7 @@ pub mod review;
 pub mod secrets;
 pub mod shell;
 pub mod store;
+pub mod text;
 pub mod tools;
 pub mod worktree;
 

@@ -4,16 +4,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// True for characters that act on a terminal or mislead a reader: C0 and C1 controls, DEL,
-/// bidi controls, zero-width and other invisible format characters, line separators.
-pub fn is_unsafe(c: char) -> bool {
-    matches!(c,
-        '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}'
-        | '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
-        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}'
-        | '\u{fff9}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
-}
+pub use crate::text::is_unsafe;
 
 /// `text` as one line: every unsafe character, line breaks and tabs included, becomes visible
 /// (`\n`, `\t`, `\u{202e}`).

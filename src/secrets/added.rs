@@ -1,0 +1,64 @@
+//! Which lines of a text are new.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// The lines of `after` that `before` does not have.
+///
+/// A line counts as old when it stands in `before`, byte for byte but for a carriage return at
+/// its end, as often as it has come up so far: moving text about does not make it new, a second
+/// copy does. Linear in both texts whatever they hold, which no line diff is.
+pub(super) struct Added {
+    /// Offsets of the new lines in `after`, in order.
+    lines: Vec<Range<usize>>,
+}
+
+impl Added {
+    pub fn between(before: &[u8], after: &[u8]) -> Self {
+        let mut old: HashMap<&[u8], usize> = HashMap::new();
+        for (_, line) in lines(before) {
+            *old.entry(line).or_default() += 1;
+        }
+        let new = lines(after).filter(|(_, line)| match old.get_mut(line) {
+            Some(left) if *left > 0 => {
+                *left -= 1;
+                false
+            }
+            _ => true,
+        });
+        Self { lines: new.map(|(range, _)| range).collect() }
+    }
+
+    /// True when a new line lies, in part at least, within `start..end`.
+    pub fn touches(&self, start: usize, end: usize) -> bool {
+        let first = self.lines.partition_point(|line| line.end <= start);
+        self.lines.get(first).is_some_and(|line| line.start < end)
+    }
+}
+
+/// Each line with its offsets, its line feed included in the offsets alone.
+fn lines(text: &[u8]) -> impl Iterator<Item = (Range<usize>, &[u8])> {
+    let mut at = 0;
+    text.split_inclusive(|b| *b == b'\n').map(move |line| {
+        let start = at;
+        at += line.len();
+        let bare = line.strip_suffix(b"\n").unwrap_or(line);
+        (start..at, bare.strip_suffix(b"\r").unwrap_or(bare))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_new_lines_touch() {
+        let after = b"b\r\na\nnew\na\n";
+        let added = Added::between(b"a\nb\n", after);
+        assert!(!added.touches(0, 5), "moved, and a carriage return more");
+        assert!(added.touches(5, 6));
+        assert!(added.touches(9, 10), "the second copy");
+        assert!(added.touches(4, 6), "spans an old and a new line");
+        assert!(!Added::between(after, after).touches(0, after.len()));
+    }
+}

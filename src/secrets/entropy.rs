@@ -1,0 +1,208 @@
+//! Random strings that no keyword announces, in quotes or after an operator.
+//!
+//! Only base64 and base62 with both letter cases and digits: hexadecimal without a keyword is a
+//! digest, an object id or a test vector far more often than a secret.
+
+use super::finding::{Category, Span, rank};
+use super::value;
+
+/// The shortest string looked at, in bytes.
+const SHORTEST: usize = 32;
+/// Longer strings are embedded data, not credentials.
+const LONGEST: usize = 180;
+
+/// Whether a byte may be part of such a string, as a table: this is the inner loop.
+static PART: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let b = byte as u8;
+        table[byte] = b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'_' | b'-' | b'=');
+        byte += 1;
+    }
+    table
+};
+
+/// Adds every random string of `text` to `spans`.
+///
+/// A run of at least `SHORTEST` bytes covers a multiple of `SHORTEST`, so most bytes are never
+/// looked at.
+pub(super) fn scan(text: &[u8], spans: &mut Vec<Span>) {
+    let mut probe = SHORTEST - 1;
+    while probe < text.len() {
+        if !PART[usize::from(text[probe])] {
+            probe += SHORTEST;
+            continue;
+        }
+        let start = text[..probe].iter().rposition(|b| !PART[usize::from(*b)]).map_or(0, |p| p + 1);
+        let end = text[probe..]
+            .iter()
+            .position(|b| !PART[usize::from(*b)])
+            .map_or(text.len(), |p| probe + p);
+        if end - start >= SHORTEST
+            && let Some((from, to)) = examine(text, start, end)
+        {
+            spans.push(Span {
+                kind: "high_entropy",
+                title: "Random string that looks like a credential",
+                category: Category::Secret,
+                start: from,
+                end: to,
+                guessable: false,
+                rank: rank::ENTROPY,
+            });
+        }
+        // The byte at `end` is no part, so the next run starts after it.
+        probe = end + SHORTEST;
+    }
+}
+
+/// The random string within the run `start..end`, if it is one.
+fn examine(text: &[u8], start: usize, end: usize) -> Option<(usize, usize)> {
+    let run = &text[start..end];
+    let body = run.trim_end_with(b'=');
+    // `NAME=value`: only the value counts.
+    let from = body.iter().rposition(|b| *b == b'=').map_or(0, |p| p + 1);
+    let token = &body[from..];
+    if !(SHORTEST..=LONGEST).contains(&token.len()) {
+        return None;
+    }
+    let shape = value::Shape::of(token);
+    if shape.lower == 0 || shape.upper == 0 || shape.digit == 0 {
+        return None;
+    }
+    let random = value::surprise(token) >= 5.1
+        && value::entropy(token) >= 4.0
+        && !value::is_sequential(token);
+    if !random || value::is_digest(token) || value::is_path(token) || value::is_filler(token) {
+        return None;
+    }
+    let start = start + from;
+    let end = start + token.len();
+    (!known_context(text, start, end)).then_some((start, end))
+}
+
+trait TrimEnd {
+    fn trim_end_with(&self, byte: u8) -> &[u8];
+}
+
+impl TrimEnd for [u8] {
+    fn trim_end_with(&self, byte: u8) -> &[u8] {
+        let keep = self.iter().rposition(|b| *b != byte).map_or(0, |p| p + 1);
+        &self[..keep]
+    }
+}
+
+/// What the text before a random string says when the string is no secret.
+const INNOCENT: [&str; 34] = [
+    "integrity",
+    "checksum",
+    "sha1",
+    "sha2",
+    "sha3",
+    "sha5",
+    "digest",
+    "hash",
+    "resolved",
+    "ssh-",
+    "nonce",
+    "etag",
+    "base64,",
+    "fingerprint",
+    "certificate",
+    "public",
+    "pubkey",
+    "commit",
+    "revision",
+    "mappings",
+    "data:",
+    "h1:",
+    "narhash",
+    "signature",
+    "-----begin",
+    "cdn",
+    "http",
+    "md5",
+    "blob",
+    "ecdsa-",
+    "font",
+    "svg",
+    "image",
+    "verification",
+];
+
+fn known_context(text: &[u8], start: usize, end: usize) -> bool {
+    // File names, domains and the segments of a token another rule knows: `main.Xy….js`.
+    if start > 0 && matches!(text[start - 1], b'.' | b'@' | b'%' | b'\\')
+        || matches!(text.get(end), Some(b'.'))
+    {
+        return true;
+    }
+    let floor = start.saturating_sub(120);
+    let before = &text[floor..start];
+    let line = before.iter().rposition(|b| *b == b'\n').map_or(before, |p| &before[p + 1..]);
+    let line = line.to_ascii_lowercase();
+    if INNOCENT.iter().any(|word| value::find(&line, word.as_bytes()).is_some()) {
+        return true;
+    }
+    // Lines of PEM, MIME and other wrapped data: nothing on the line but the string.
+    let bare = |b: &u8| {
+        matches!(
+            b,
+            b' ' | b'\t'
+                | b'"'
+                | b'\''
+                | b'`'
+                | b','
+                | b'+'
+                | b'='
+                | b'\\'
+                | b'n'
+                | b';'
+                | b'\r'
+                | b'|'
+        )
+    };
+    let rest = &text[end..(end + 12).min(text.len())];
+    let rest = rest.iter().position(|b| *b == b'\n').map_or(rest, |p| &rest[..p]);
+    end - start >= 60 && line.iter().all(bare) && rest.iter().all(bare)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(text: &str) -> usize {
+        let mut spans = Vec::new();
+        scan(text.as_bytes(), &mut spans);
+        spans.len()
+    }
+
+    const RANDOM: &str = "aB3xQ9zL4mPnR7tY2vK8wE5jH1uF6oI0sD2yG4cX";
+
+    #[test]
+    fn random_strings_are_found_at_any_offset() {
+        for pad in 0..70 {
+            assert_eq!(count(&format!("{} \"{RANDOM}\"\n", " ".repeat(pad))), 1, "{pad}");
+        }
+        assert_eq!(count(&format!("X={RANDOM}")), 1);
+        assert_eq!(count(RANDOM), 1);
+    }
+
+    #[test]
+    fn digests_and_names_are_not() {
+        for text in [
+            format!("\"integrity\": \"sha512-{RANDOM}{RANDOM}==\""),
+            format!("golang.org/x/text v0.3.0 h1:{RANDOM}ab="),
+            "commit 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b".into(),
+            "123e4567-e89b-12d3-a456-426614174000-123e4567".into(),
+            "src/components/forms/inputs/TextFieldWithLabel2/index".into(),
+            "NL80211_RATE_INFO_EHT_RU_ALLOC_2x996P484_And_more".into(),
+            format!("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5{RANDOM} me@host"),
+            format!("{RANDOM}{RANDOM}\n"),
+            "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".into(),
+        ] {
+            assert_eq!(count(&text), 0, "{text}");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Provider rules: what the tokens of known services look like.
+//!
+//! `rules.toml` is the readable source. The build script turns it into the static table included
+//! here, with keywords derived from each pattern; a pattern is compiled when one of its keywords
+//! first occurs.
+
+use std::sync::OnceLock;
+
+use regex::bytes::{Regex, RegexBuilder};
+
+use super::finding::{Category, Span, rank};
+use super::value;
+
+#[cfg(test)]
+mod derive;
+#[cfg(test)]
+mod tests;
+
+/// One provider rule.
+#[derive(Debug)]
+pub struct Rule {
+    /// Stable name, the finding's type.
+    pub id: &'static str,
+    /// One line for people.
+    pub title: &'static str,
+    /// Pattern over bytes of one line; group 1, where there is one, is the secret itself.
+    pub pattern: &'static str,
+    /// The secret has so few possible values that its fingerprint must be short.
+    pub guessable: bool,
+    /// The least Shannon entropy of the secret, in bits per byte.
+    pub min_entropy: f32,
+    /// Lower-case literals, one of which every match contains in some letter case.
+    pub keywords: &'static [&'static str],
+    /// The same in the letter case the pattern asks for; empty when it leaves that open.
+    pub cased: &'static [&'static str],
+    /// Length of the longest match, in bytes.
+    pub max_len: usize,
+}
+
+include!(concat!(env!("OUT_DIR"), "/secret_rules.rs"));
+
+impl Rule {
+    /// False when `hit`, a keyword in some letter case, is not written as the pattern asks.
+    pub(super) fn wants(&self, hit: &[u8]) -> bool {
+        self.cased.is_empty() || self.cased.iter().any(|k| hit == k.as_bytes())
+    }
+
+    fn regex(index: usize) -> Option<&'static Regex> {
+        static COMPILED: OnceLock<Vec<OnceLock<Option<Regex>>>> = OnceLock::new();
+        let all = COMPILED.get_or_init(|| RULES.iter().map(|_| OnceLock::new()).collect());
+        // Every pattern was parsed by the build script with the same settings.
+        let compile =
+            || RegexBuilder::new(RULES[index].pattern).unicode(false).multi_line(true).build().ok();
+        all[index].get_or_init(compile).as_ref()
+    }
+}
+
+/// Every match of rule `index` that lies within `start..end` of `text`; what is around still
+/// counts for word boundaries.
+pub(super) fn matches(index: usize, text: &[u8], start: usize, end: usize, spans: &mut Vec<Span>) {
+    let rule = &RULES[index];
+    let Some(regex) = Rule::regex(index) else { return };
+    let haystack = &text[..end];
+    let mut at = start;
+    let mut locations = regex.capture_locations();
+    while let Some(found) = regex.captures_read_at(&mut locations, haystack, at) {
+        at = if found.end() > found.start() { found.end() } else { found.end() + 1 };
+        let (from, to) = locations.get(1).unwrap_or((found.start(), found.end()));
+        let secret = &text[from..to];
+        if value::is_filler(secret) || value::entropy(secret) < rule.min_entropy {
+            continue;
+        }
+        spans.push(Span {
+            kind: rule.id,
+            title: rule.title,
+            category: Category::Secret,
+            start: from,
+            end: to,
+            guessable: rule.guessable,
+            rank: rank::PROVIDER,
+        });
+        if at > end {
+            break;
+        }
+    }
+}

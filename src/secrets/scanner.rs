@@ -1,0 +1,287 @@
+//! The scanner: options in, findings out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::added::Added;
+use super::allow::{self, Limits};
+use super::finding::{self, Finding, Span};
+use super::prefilter::{self, Target};
+use super::rules::{self, RULES};
+use super::{assign, entropy, keys, pii};
+
+/// What to look for and what to let pass.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Credentials.
+    pub secrets: bool,
+    /// Social security and card numbers.
+    pub pii: bool,
+    /// E-mail addresses.
+    pub email: bool,
+    /// Fingerprints of known false alarms; see [`allow::list`].
+    pub allow_fingerprints: BTreeSet<String>,
+    /// What to make of `@secret-scan` regions.
+    pub regions: AllowRegions,
+}
+
+impl Default for Options {
+    /// Secrets and numbers, no e-mail, nothing allowed.
+    fn default() -> Self {
+        Self {
+            secrets: true,
+            pii: true,
+            email: false,
+            allow_fingerprints: BTreeSet::new(),
+            regions: AllowRegions::Ignored,
+        }
+    }
+}
+
+/// What to make of `<!-- @secret-scan: allow … -->` regions. Regions that are malformed or beyond
+/// the limits allow nothing; [`allow::regions`] says what is wrong with them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AllowRegions {
+    /// They allow nothing.
+    Ignored,
+    /// They allow what stands in them.
+    Honoured(Limits),
+    /// They allow what stands in them if both markers were there before; for
+    /// [`Scanner::scan_added`]. Nobody brings an allow-list along with the secret.
+    Reviewed(Limits),
+}
+
+/// The findings of a change.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scan {
+    /// In added or changed lines.
+    pub blocking: Vec<Finding>,
+    /// In lines that were there before.
+    pub warnings: Vec<Finding>,
+}
+
+impl Scan {
+    /// True when there is nothing to say.
+    pub fn is_clean(&self) -> bool {
+        self.blocking.is_empty() && self.warnings.is_empty()
+    }
+}
+
+/// Finds credentials and personal data in bytes of any encoding.
+///
+/// Cheap to make; the automaton and the patterns are shared by all scanners of the process and
+/// built when first needed. Time is linear in the text.
+#[derive(Clone, Debug, Default)]
+pub struct Scanner {
+    options: Options,
+}
+
+impl Scanner {
+    /// A scanner with `options`.
+    pub fn new(options: &Options) -> Self {
+        Self { options: options.clone() }
+    }
+
+    /// Everything found in `text`, in order of place, without overlaps.
+    pub fn scan(&self, text: &[u8]) -> Vec<Finding> {
+        let spans = self.allowed(text, self.spans(text), None);
+        self.known(finding::describe(text, &spans))
+    }
+
+    /// Everything found in `after`, apart by whether it touches an added or changed line.
+    pub fn scan_added(&self, before: &[u8], after: &[u8]) -> Scan {
+        let spans = self.spans(after);
+        if spans.is_empty() {
+            return Scan::default();
+        }
+        let added = Added::between(before, after);
+        let spans = self.allowed(after, spans, Some(&added));
+        let (new, old): (Vec<Span>, Vec<Span>) =
+            spans.into_iter().partition(|span| added.touches(span.start, span.end));
+        Scan {
+            blocking: self.known(finding::describe(after, &new)),
+            warnings: self.known(finding::describe(after, &old)),
+        }
+    }
+
+    fn spans(&self, text: &[u8]) -> Vec<Span> {
+        let mut spans = Vec::new();
+        if self.options.secrets {
+            secrets(text, &mut spans);
+        }
+        self.without_keywords(text, &mut spans);
+        finding::settle(spans)
+    }
+
+    fn without_keywords(&self, text: &[u8], spans: &mut Vec<Span>) {
+        if self.options.secrets {
+            entropy::scan(text, spans);
+        }
+        if self.options.pii {
+            pii::numbers(text, spans);
+        }
+        if self.options.email {
+            pii::emails(text, spans);
+        }
+    }
+
+    /// Drops what stands wholly in an allowed region.
+    fn allowed(&self, text: &[u8], mut spans: Vec<Span>, added: Option<&Added>) -> Vec<Span> {
+        let (limits, reviewed) = match &self.options.regions {
+            AllowRegions::Ignored => return spans,
+            AllowRegions::Honoured(limits) => (limits, false),
+            AllowRegions::Reviewed(limits) => (limits, true),
+        };
+        if spans.is_empty() {
+            return spans;
+        }
+        let mut regions = allow::regions(text, limits).unwrap_or_default();
+        if reviewed {
+            // The bytes just outside a region belong to its markers' lines.
+            regions.retain(|region| {
+                let (start, end) = (region.bytes.start, region.bytes.end);
+                added.is_some_and(|a| !a.touches(start - 1, start) && !a.touches(end, end + 1))
+            });
+        }
+        spans.retain(|span| {
+            !regions.iter().any(|r| r.bytes.start <= span.start && span.end <= r.bytes.end)
+        });
+        spans
+    }
+
+    fn known(&self, mut findings: Vec<Finding>) -> Vec<Finding> {
+        findings.retain(|f| !self.options.allow_fingerprints.contains(&f.fingerprint));
+        findings
+    }
+}
+
+/// Keyword hits, each handed to whom it concerns. A provider rule runs over a window around its
+/// keyword that no match can leave; windows that meet are run as one, so that each rule reads each
+/// byte at most once.
+fn secrets(text: &[u8], spans: &mut Vec<Span>) {
+    let mut windows: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
+    prefilter::scan(text, |target, start, end| match target {
+        Target::Rule(index) if !RULES[index].wants(&text[start..end]) => {}
+        Target::Rule(index) => {
+            // One byte more on each side for what word boundaries look at.
+            let reach = RULES[index].max_len + 1;
+            let (from, to) = line_window(text, start, end, reach);
+            match windows.get_mut(&index) {
+                Some(open) if from <= open.1 => open.1 = open.1.max(to),
+                Some(open) => {
+                    rules::matches(index, text, open.0, open.1, spans);
+                    *open = (from, to);
+                }
+                None => {
+                    windows.insert(index, (from, to));
+                }
+            }
+        }
+        other => spans.extend(read(text, other, start, end)),
+    });
+    for (index, (from, to)) in windows {
+        rules::matches(index, text, from, to, spans);
+    }
+}
+
+fn read(text: &[u8], target: Target, start: usize, end: usize) -> Option<Span> {
+    match target {
+        Target::Assign(class) => assign::read(text, start, end, class),
+        Target::PrivateKey => keys::private_key(text, start),
+        Target::Connection => keys::connection(text, start),
+        Target::Rule(_) => None,
+    }
+}
+
+/// `start..end` widened by `reach`, but not past the line.
+fn line_window(text: &[u8], start: usize, end: usize, reach: usize) -> (usize, usize) {
+    let floor = start.saturating_sub(reach);
+    let from =
+        text[floor..start].iter().rposition(|b| *b == b'\n').map_or(floor, |p| floor + p + 1);
+    let ceiling = (end + reach).min(text.len());
+    let to = text[end..ceiling].iter().position(|b| *b == b'\n').map_or(ceiling, |p| end + p);
+    (from, to)
+}
+
+#[cfg(test)]
+impl Scanner {
+    /// As [`Scanner::scan`], with no keyword deciding where a pattern runs.
+    pub(super) fn scan_without_prefilter(&self, text: &[u8]) -> Vec<Finding> {
+        let mut spans = Vec::new();
+        if self.options.secrets {
+            for index in 0..RULES.len() {
+                rules::matches(index, text, 0, text.len(), &mut spans);
+            }
+            prefilter::scan_slowly(text, |target, start, end| {
+                spans.extend(read(text, target, start, end));
+            });
+        }
+        self.without_keywords(text, &mut spans);
+        let spans = self.allowed(text, finding::settle(spans), None);
+        self.known(finding::describe(text, &spans))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OPEN: &str = "<!-- @secret-scan: allow reason=\"docs\" -->";
+    const END: &str = "<!-- @secret-scan: end -->";
+
+    fn token() -> String {
+        format!("ghp_{}", "aB3xQ9zL4mPnR7tY2vK8wE5jH1uF6oI0sD2y")
+    }
+
+    #[test]
+    fn a_finding_tells_place_and_length_only() {
+        let text = format!("ok\nünï {} x\n", token());
+        let found = Scanner::default().scan(text.as_bytes());
+        assert_eq!(found.len(), 1, "{found:?}");
+        let f = &found[0];
+        assert_eq!(
+            (f.kind, f.line, f.column, f.end_column, f.length),
+            ("github_token", 2, 5, 45, 40)
+        );
+        let shown = format!("{f:?}{}", serde_json::to_string(f).expect("json"));
+        assert!(!shown.contains(&token()[4..12]), "{shown}");
+    }
+
+    #[test]
+    fn old_lines_warn_and_new_lines_block() {
+        let scanner = Scanner::default();
+        let before = format!("a\nx={}\nb\n", token());
+        let same = scanner.scan_added(before.as_bytes(), format!("new\n{before}").as_bytes());
+        assert_eq!((same.blocking.len(), same.warnings.len()), (0, 1));
+        let second = format!("{before}y={}\n", token());
+        let copied = scanner.scan_added(before.as_bytes(), second.as_bytes());
+        assert_eq!((copied.blocking.len(), copied.warnings.len()), (1, 1));
+        assert_eq!(copied.blocking[0].line, 4);
+        assert!(scanner.scan_added(b"", b"nothing\n").is_clean());
+    }
+
+    #[test]
+    fn regions_and_fingerprints_allow() {
+        let text = format!("{OPEN}\n{}\n{END}\n{}\n", token(), token());
+        let with = |regions| Scanner::new(&Options { regions, ..Options::default() });
+        assert_eq!(with(AllowRegions::Ignored).scan(text.as_bytes()).len(), 2);
+        let honoured = with(AllowRegions::Honoured(Limits::default())).scan(text.as_bytes());
+        assert_eq!(honoured.iter().map(|f| f.line).collect::<Vec<_>>(), [4]);
+        let allow_fingerprints = [honoured[0].fingerprint.clone()].into();
+        let scanner = Scanner::new(&Options { allow_fingerprints, ..Options::default() });
+        assert_eq!(scanner.scan(text.as_bytes()), []);
+    }
+
+    #[test]
+    fn a_change_cannot_bring_its_own_region() {
+        let scanner = Scanner::new(&Options {
+            regions: AllowRegions::Reviewed(Limits::default()),
+            ..Options::default()
+        });
+        let region = format!("{OPEN}\nkey\n{END}\n");
+        let filled = region.replace("key", &token());
+        assert_eq!(scanner.scan_added(region.as_bytes(), filled.as_bytes()).blocking.len(), 0);
+        assert_eq!(scanner.scan_added(b"", filled.as_bytes()).blocking.len(), 1);
+        let moved_end = filled.replace("<!-- @secret-scan: end", "<!--  @secret-scan: end");
+        assert_eq!(scanner.scan_added(region.as_bytes(), moved_end.as_bytes()).blocking.len(), 1);
+    }
+}

@@ -1,0 +1,227 @@
+//! Text that misleads: characters that hide, reorder or control, letters that look like others,
+//! and phrases aimed at an agent rather than a reader.
+
+use serde::Serialize;
+
+use super::added::Added;
+use super::finding::Locator;
+use crate::text;
+
+mod lookalike;
+mod phrases;
+
+/// What an issue means for the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Shown to the reviewer.
+    Warning,
+    /// The text is refused.
+    Blocking,
+}
+
+/// One unsafe place in a text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct Issue {
+    /// `bidi_control`, `invisible`, `control`, `invalid_utf8`, `lookalike` or `agent_instruction`.
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    /// Whether it blocks.
+    pub severity: Severity,
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    /// What is there, safe to print: characters by their number (`U+202E`), never raw.
+    pub message: String,
+}
+
+struct Place {
+    kind: &'static str,
+    severity: Severity,
+    start: usize,
+    end: usize,
+    message: String,
+}
+
+/// Every issue of `text`, in order of place.
+///
+/// Tabs, line feeds, CR LF and a byte order mark at the very start are plain text; so are joiners
+/// inside emoji and between letters of scripts that need them.
+pub fn check(text: &[u8]) -> Vec<Issue> {
+    describe(text, &places(text))
+}
+
+/// The issues of `after` that touch a line added or changed since `before`.
+pub fn check_added(before: &[u8], after: &[u8]) -> Vec<Issue> {
+    let mut found = places(after);
+    if found.is_empty() {
+        return Vec::new();
+    }
+    let added = Added::between(before, after);
+    found.retain(|place| added.touches(place.start, place.end));
+    describe(after, &found)
+}
+
+/// True when some issue blocks.
+pub fn blocks(issues: &[Issue]) -> bool {
+    issues.iter().any(|issue| issue.severity == Severity::Blocking)
+}
+
+fn describe(text: &[u8], places: &[Place]) -> Vec<Issue> {
+    let mut locator = Locator::new(text);
+    places
+        .iter()
+        .map(|place| {
+            let (line, column) = locator.locate(place.start);
+            let (kind, severity, message) = (place.kind, place.severity, place.message.clone());
+            Issue { kind, severity, line, column, message }
+        })
+        .collect()
+}
+
+fn places(text: &[u8]) -> Vec<Place> {
+    let mut found = Vec::new();
+    characters(text, &mut found);
+    lookalike::scan(text, &mut found);
+    phrases::scan(text, &mut found);
+    found.sort_by_key(|place| (place.start, place.end));
+    found
+}
+
+fn characters(bytes: &[u8], found: &mut Vec<Place>) {
+    let mut offset = 0;
+    for chunk in bytes.utf8_chunks() {
+        valid(chunk.valid(), offset, bytes, found);
+        offset += chunk.valid().len();
+        if !chunk.invalid().is_empty() {
+            let hex: Vec<String> = chunk.invalid().iter().map(|b| format!("{b:02x}")).collect();
+            found.push(Place {
+                kind: "invalid_utf8",
+                severity: Severity::Blocking,
+                start: offset,
+                end: offset + chunk.invalid().len(),
+                message: format!("bytes {} are not UTF-8", hex.join(" ")),
+            });
+        }
+        offset += chunk.invalid().len();
+    }
+}
+
+fn valid(chunk: &str, offset: usize, bytes: &[u8], found: &mut Vec<Place>) {
+    // Plain ASCII text, the common case, is checked without decoding.
+    if chunk.bytes().all(|b| (b' '..0x7f).contains(&b) || b == b'\n' || b == b'\t') {
+        return;
+    }
+    let mut before: Option<char> = None;
+    let mut characters = chunk.char_indices().peekable();
+    while let Some((at, c)) = characters.next() {
+        let next = characters.peek().map(|(_, c)| *c);
+        let first = offset + at == 0;
+        if let Some((kind, what)) = misleading(before, c, next, first) {
+            let start = offset + at;
+            found.push(Place {
+                kind,
+                severity: Severity::Blocking,
+                start,
+                end: (start + c.len_utf8()).min(bytes.len()),
+                message: format!("{what} U+{:04X}", c as u32),
+            });
+        }
+        before = Some(c);
+    }
+}
+
+/// What is wrong with `c` between its neighbours.
+fn misleading(
+    before: Option<char>,
+    c: char,
+    next: Option<char>,
+    first: bool,
+) -> Option<(&'static str, &'static str)> {
+    let is_variation = |c: char| matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}');
+    if is_variation(c) && before.is_none_or(is_variation) {
+        return Some(("invisible", "variation selectors in a row, which can carry hidden text,"));
+    }
+    if !text::is_unsafe(c) {
+        return None;
+    }
+    match c {
+        '\n' | '\t' => None,
+        '\r' if next == Some('\n') => None,
+        '\r' => Some(("control", "carriage return without a line feed")),
+        '\u{feff}' if first => None,
+        '\u{200c}' | '\u{200d}' if joins(before, next) => None,
+        // Ideographic variants of one character.
+        '\u{e0100}'..='\u{e01ef}' => None,
+        c if text::is_bidi_control(c) => Some(("bidi_control", "bidirectional control")),
+        c if text::is_control(c) => Some(("control", "control character")),
+        _ => Some(("invisible", "invisible character")),
+    }
+}
+
+/// True where a zero-width joiner or non-joiner is ordinary writing: in an emoji sequence, or
+/// between letters of Arabic, Syriac, the Indic scripts, Mongolian.
+fn joins(before: Option<char>, next: Option<char>) -> bool {
+    let emoji = |c: char| matches!(c, '\u{2190}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}' | '\u{fe0f}' | '\u{20e3}');
+    let joining = |c: char| {
+        matches!(c, '\u{600}'..='\u{8ff}' | '\u{900}'..='\u{dff}' | '\u{1000}'..='\u{109f}'
+            | '\u{1780}'..='\u{18af}' | '\u{fb50}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}')
+    };
+    match (before, next) {
+        (Some(a), Some(b)) => emoji(a) && emoji(b) || joining(a) && joining(b),
+        // A non-joiner at the end of a Persian or Indic word.
+        (Some(a), None) => joining(a),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kinds(text: impl AsRef<[u8]>) -> Vec<(&'static str, usize, usize)> {
+        check(text.as_ref()).into_iter().map(|i| (i.kind, i.line, i.column)).collect()
+    }
+
+    #[test]
+    fn characters_that_mislead_are_placed() {
+        assert_eq!(kinds("a\nü\u{202e}x"), [("bidi_control", 2, 2)]);
+        assert_eq!(kinds("pass\u{200b}word"), [("invisible", 1, 5)]);
+        assert_eq!(kinds("pass\u{200d}word"), [("invisible", 1, 5)]);
+        assert_eq!(kinds("a\u{1b}[31m\u{9b}"), [("control", 1, 2), ("control", 1, 7)]);
+        assert_eq!(kinds("a\rb\r\n"), [("control", 1, 2)]);
+        assert_eq!(
+            kinds(b"ok \xff\xfe\n\xc3"),
+            [("invalid_utf8", 1, 4), ("invalid_utf8", 1, 5), ("invalid_utf8", 2, 1)]
+        );
+        assert_eq!(kinds("x\u{feff}"), [("invisible", 1, 2)]);
+        assert_eq!(kinds("a\u{fe01}\u{fe02}"), [("invisible", 1, 3)]);
+        assert_eq!(kinds("\u{e0041}"), [("invisible", 1, 1)]);
+        assert_eq!(kinds("a\0"), [("control", 1, 2)]);
+    }
+
+    #[test]
+    fn plain_text_of_many_scripts_is_safe() {
+        for text in [
+            "\u{feff}tab\there\r\n",
+            "👩\u{200d}💻 ❤\u{fe0f}",
+            "می\u{200c}خواهم",
+            "क्\u{200d}ष",
+            "Привет, 世界! naïve café — “quotes”",
+            "葛\u{e0100}飾区",
+        ] {
+            assert_eq!(kinds(text), [], "{text:?}");
+        }
+    }
+
+    #[test]
+    fn only_added_lines_count() {
+        let before = "old \u{200b}\n";
+        assert_eq!(check_added(before.as_bytes(), format!("{before}new\n").as_bytes()), []);
+        assert_eq!(
+            check_added(before.as_bytes(), format!("{before}n\u{200b}\n").as_bytes()).len(),
+            1
+        );
+    }
+}
