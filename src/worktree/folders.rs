@@ -35,11 +35,6 @@ impl<'root> Folders<'root> {
         Self { root, recent: Vec::with_capacity(OPEN) }
     }
 
-    /// The root they lie beneath.
-    pub fn root(&self) -> &'root Root {
-        self.root
-    }
-
     /// The folder that `path` lies in.
     ///
     /// # Errors

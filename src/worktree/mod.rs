@@ -8,9 +8,7 @@
 //! One file is written with [`Worktree::write_file`]: a temporary file beside it, renamed over
 //! it. Several files that must change together go through [`journal`].
 
-#[allow(dead_code)] // Exchanging names is the journal's, which comes next.
 mod beneath;
-#[allow(dead_code)]
 mod folders;
 pub mod journal;
 mod write;

@@ -1,0 +1,366 @@
+//! The way forward: compare, journal, temporary files, exchange, commit, clean.
+
+use std::collections::{BTreeSet, HashSet};
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::Path;
+use std::rc::Rc;
+
+use bstr::{BStr, BString, ByteSlice};
+
+use super::record::{self, Blob, Entry, Record};
+use super::{FLUSHED_FILES, Journal, Step, settle};
+use crate::changeset::{File, RepoPath};
+use crate::error::{Error, Result};
+use crate::worktree::beneath::{Folder, Stamp};
+use crate::worktree::folders::{Folders, Place, parent};
+use crate::worktree::write::{Flush, cannot_remove, make_folder, new_file, random, remove_empty};
+use crate::worktree::{
+    Worktree, cannot_read, cannot_write, changed, codes, not_a_folder, refuse_shared,
+};
+
+/// See [`Journal::apply`].
+pub fn apply<T>(
+    journal: &Journal,
+    worktree: &Worktree,
+    steps: &[Step<'_>],
+    subject: Option<&str>,
+    commit: impl FnOnce(&str) -> Result<T>,
+) -> Result<T> {
+    let mut steps: Vec<Step<'_>> = steps.to_vec();
+    steps.retain(|step| step.now != step.after);
+    steps.sort_by_key(|step| step.path);
+    let transaction = format!("{:016x}", random());
+    if steps.is_empty() {
+        return commit(&transaction);
+    }
+    let flush = journal.flush && steps.len() <= FLUSHED_FILES;
+    let mut run = Run {
+        worktree,
+        folders: Folders::new(&worktree.root),
+        deleted: steps.iter().filter(|s| s.after.is_none()).map(|s| s.path).collect(),
+        created: steps.iter().filter(|s| s.now.is_none()).map(|s| s.path).collect(),
+        stamps: Vec::with_capacity(steps.len()),
+        record: Record::new(transaction, worktree.root(), subject, flush),
+        steps,
+    };
+    run.compare()?;
+    let path = run.record.write(&journal.folder, journal.flush)?;
+    let done = run.write().and_then(|()| {
+        crate::failpoint!("journal.commit");
+        commit(&run.record.transaction)
+    });
+    match done {
+        Ok(value) => {
+            crate::failpoint!("journal.committed");
+            run.clean(&path);
+            Ok(value)
+        }
+        Err(error) => Err(run.put_back(&path, error)),
+    }
+}
+
+struct Run<'a> {
+    worktree: &'a Worktree,
+    folders: Folders<'a>,
+    steps: Vec<Step<'a>>,
+    deleted: HashSet<&'a RepoPath>,
+    created: HashSet<&'a RepoPath>,
+    /// What was looked at, per step.
+    stamps: Vec<Option<Stamp>>,
+    record: Record,
+}
+
+impl<'a> Run<'a> {
+    /// Compares every file with what the plan saw and fills the record.
+    fn compare(&mut self) -> Result<()> {
+        let mut made = BTreeSet::new();
+        for index in 0..self.steps.len() {
+            let step = self.steps[index];
+            let found = self.look(&step)?;
+            if let Some((_, stamp)) = &found {
+                refuse_shared(step.path, stamp)?;
+            }
+            if found.as_ref().map(|(file, _)| file) != step.now {
+                return Err(changed(step.path, "is not what it was when the change was planned"));
+            }
+            let home = match step.now {
+                None => self.home_of_new(step.path, &mut made)?,
+                Some(_) => self.home_of_old(step.path),
+            };
+            self.stamps.push(found.map(|(_, stamp)| stamp));
+            self.record.entries.push(Entry {
+                path: step.path.clone(),
+                before: step.now.map(Blob::of).transpose()?,
+                after: step.after.map(Blob::of).transpose()?,
+                home: home.into(),
+            });
+        }
+        self.record.made = made.into_iter().collect();
+        Ok(())
+    }
+
+    fn look(&mut self, step: &Step<'_>) -> Result<Option<(File, Stamp)>> {
+        match self.worktree.read(&mut self.folders, step.path) {
+            // A folder gives way to a file if the same change empties it.
+            Err(error)
+                if error.is(&crate::changeset::codes::FOLDER)
+                    && self.deleted.iter().any(|path| is_beneath(path, step.path)) =>
+            {
+                Ok(None)
+            }
+            other => other,
+        }
+    }
+
+    /// The nearest folder above a new file that exists now; notes the ones to be made.
+    fn home_of_new(&mut self, path: &RepoPath, made: &mut BTreeSet<RepoPath>) -> Result<BString> {
+        let home: BString = match self.folders.of(path)? {
+            Place::Folder(_) => return Ok(parent(path.as_bstr()).into()),
+            Place::Missing(so_far) => so_far,
+            Place::Blocked(file) => {
+                let known = RepoPath::from_tree(&file).is_ok_and(|p| self.deleted.contains(&p));
+                if !known {
+                    return Err(not_a_folder(path, file.as_bstr()));
+                }
+                parent(file.as_bstr()).into()
+            }
+        };
+        made.extend(path.parents().filter(|folder| folder.as_bstr().len() > home.len()));
+        Ok(home)
+    }
+
+    /// The folder in which an old file waits: its own, unless that has to give way to a file.
+    fn home_of_old(&self, path: &RepoPath) -> BString {
+        let gives_way = path.parents().filter(|folder| self.created.contains(folder)).last();
+        parent(gives_way.as_ref().unwrap_or(path).as_bstr()).into()
+    }
+
+    fn write(&mut self) -> Result<()> {
+        for index in 0..self.steps.len() {
+            if let Some(after) = self.steps[index].after {
+                self.prepare(index, after)?;
+            }
+        }
+        for index in 0..self.steps.len() {
+            if self.steps[index].after.is_none() {
+                self.take_away(index)?;
+            }
+        }
+        self.remove_emptied_folders()?;
+        for index in 0..self.steps.len() {
+            if self.steps[index].after.is_some() {
+                self.put_in_place(index)?;
+            }
+        }
+        self.old_files_untouched()
+    }
+
+    /// Writes the new content to its temporary file.
+    fn prepare(&mut self, index: usize, after: &File) -> Result<()> {
+        let path = self.steps[index].path;
+        let flush = if self.record.flushed { Flush::Yes } else { Flush::No };
+        let new = new_file(self.stamps[index].as_ref(), after.mode, flush);
+        let home = self.home(index)?;
+        crate::failpoint!("worktree.create", io)
+            .and_then(|()| home.create(self.record.slot(index).as_bstr(), &after.bytes, new))
+            .map_err(|error| cannot_write(path, &error))
+    }
+
+    /// Moves a file that is to be deleted aside.
+    fn take_away(&mut self, index: usize) -> Result<()> {
+        let path = self.steps[index].path;
+        let failed = |error: io::Error| match error.kind() {
+            ErrorKind::NotFound => changed(path, "was removed while the change was written"),
+            _ => cannot_remove(path.as_bstr(), &error),
+        };
+        let old = self.record.old_slot(index);
+        let home = self.home(index)?;
+        let folder = self.folder(path)?;
+        crate::failpoint!("worktree.remove", io)
+            .and_then(|()| folder.rename_new(path.file_name(), &home, old.as_bstr()))
+            .map_err(failed)?;
+        if Some(home.stat(old.as_bstr()).map_err(failed)?) != self.stamps[index] {
+            let _ = home.rename_new(old.as_bstr(), &folder, path.file_name());
+            return Err(changed(path, "changed while the change was written"));
+        }
+        Ok(())
+    }
+
+    /// Folders that stand where files are to be must be empty by now.
+    fn remove_emptied_folders(&mut self) -> Result<()> {
+        let gives_way = |folder: &RepoPath| self.created.contains(folder);
+        let folders: BTreeSet<RepoPath> = self
+            .deleted
+            .iter()
+            .flat_map(|path| path.parents())
+            .filter(|folder| gives_way(folder) || folder.parents().any(|above| gives_way(&above)))
+            .collect();
+        for path in folders.iter().rev() {
+            self.folders.forget(path.as_bstr());
+            let Place::Folder(folder) = self.folders.of(path)? else { continue };
+            crate::failpoint!("worktree.rmdir", io)
+                .and_then(|()| folder.rmdir(path.file_name()))
+                .map_err(|error| match error.kind() {
+                ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists => Error::new(
+                    &codes::FOLDER_NOT_EMPTY,
+                    format!(
+                        "the folder {} holds files that the change does not name",
+                        path.display()
+                    ),
+                )
+                .with("path", path.display().to_string())
+                .hint("move or remove them first"),
+                _ => cannot_remove(path.as_bstr(), &error),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Exchanges the temporary file with its target.
+    fn put_in_place(&mut self, index: usize) -> Result<()> {
+        let path = self.steps[index].path;
+        let slot = self.record.slot(index);
+        let slot = slot.as_bstr();
+        let home = self.home(index)?;
+        let folder = make_folder(&mut self.folders, path)?;
+        let name = path.file_name();
+        let failed = |error: io::Error| match error.kind() {
+            ErrorKind::NotFound => changed(path, "was removed while the change was written"),
+            ErrorKind::AlreadyExists => changed(path, "appeared while the change was written"),
+            _ => cannot_write(path, &error),
+        };
+        crate::failpoint!("worktree.rename", io).map_err(failed)?;
+        let Some(expected) = self.stamps[index] else {
+            return home.rename_new(slot, &folder, name).map_err(failed);
+        };
+        if home.exchange(slot, &folder, name).map_err(failed)? {
+            if home.stat(slot).map_err(failed)? != expected {
+                home.exchange(slot, &folder, name).map_err(failed)?;
+                // A second edit may have come in between; it is the newer one.
+                let after = self.record.entries[index].after.as_ref();
+                if !settle::holds(&home, slot, path, after)? {
+                    home.exchange(slot, &folder, name).map_err(failed)?;
+                }
+                return Err(changed(path, "changed while the change was written"));
+            }
+            return Ok(());
+        }
+        let old = self.record.old_slot(index);
+        let old = old.as_bstr();
+        if folder.link(name, &home, old).is_err() {
+            folder.rename_new(name, &home, old).map_err(failed)?;
+        }
+        // The second name we just gave it counts as one more.
+        let found = Stamp { links: expected.links, ..home.stat(old).map_err(failed)? };
+        if found != expected {
+            if folder.stat(name).is_err() {
+                let _ = home.rename_new(old, &folder, name);
+            }
+            return Err(changed(path, "changed while the change was written"));
+        }
+        crate::failpoint!("worktree.replace", io)
+            .and_then(|()| home.rename(slot, &folder, name))
+            .map_err(failed)
+    }
+
+    /// A program that had a file open may have written to it after it was moved aside.
+    fn old_files_untouched(&mut self) -> Result<()> {
+        for index in 0..self.steps.len() {
+            let Some(expected) = self.stamps[index] else { continue };
+            let home = self.home(index)?;
+            let found = match home.stat(self.record.old_slot(index).as_bstr()) {
+                Err(error) if error.kind() == ErrorKind::NotFound => {
+                    home.stat(self.record.slot(index).as_bstr())
+                }
+                other => other,
+            };
+            let path = self.steps[index].path;
+            let found = found.map_err(|error| cannot_read(path, &error))?;
+            if (Stamp { links: expected.links, ..found }) != expected {
+                return Err(changed(path, "changed while the change was written"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes what is not needed any more. The result stands: a failure here leaves the journal,
+    /// and the next command cleans up.
+    fn clean(mut self, journal: &Path) {
+        let mut journal = journal.to_owned();
+        if self.record.subject.is_none() {
+            let done = journal.with_extension(record::DONE);
+            if fs::rename(&journal, &done).is_err() {
+                // Without the mark the next command would undo: better an old file left over.
+                let _ = fs::remove_file(&journal);
+            }
+            journal = done;
+        }
+        let mut cleaned = true;
+        for index in 0..self.steps.len() {
+            if self.steps[index].now.is_none() {
+                continue;
+            }
+            crate::failpoint!("worktree.clean");
+            cleaned &= self.home(index).is_ok_and(|home| {
+                let deleted = self.steps[index].after.is_none();
+                let first = home.unlink(self.record.slot(index).as_bstr());
+                (first.is_ok() && !deleted)
+                    || home.unlink(self.record.old_slot(index).as_bstr()).is_ok()
+            });
+        }
+        for step in &self.steps {
+            if step.after.is_none() {
+                remove_empty(&mut self.folders, parent(step.path.as_bstr()));
+            }
+        }
+        if cleaned {
+            crate::failpoint!("journal.remove");
+            let _ = fs::remove_file(&journal);
+        }
+    }
+
+    /// Puts everything back and returns `error`, with what could not be put back.
+    fn put_back(self, journal: &Path, error: Error) -> Error {
+        let none = |_: &str| Ok(None);
+        match settle::undo(self.worktree, &self.record, &none) {
+            Ok(left) => {
+                let _ = fs::remove_file(journal);
+                if left.is_empty() {
+                    return error;
+                }
+                let left: Vec<String> = left
+                    .iter()
+                    .map(|file| format!("{} {}", file.path.display(), file.why))
+                    .collect();
+                error.with("left_alone", left)
+            }
+            Err(second) => error.with("undo_failed", second.message().to_owned()),
+        }
+    }
+
+    fn home(&mut self, index: usize) -> Result<Rc<Folder>> {
+        let home = self.record.entries[index].home.as_bstr();
+        match self.folders.at(home)? {
+            Place::Folder(folder) => Ok(folder),
+            Place::Missing(_) | Place::Blocked(_) => Err(vanished(self.steps[index].path, home)),
+        }
+    }
+
+    fn folder(&mut self, path: &RepoPath) -> Result<Rc<Folder>> {
+        match self.folders.of(path)? {
+            Place::Folder(folder) => Ok(folder),
+            Place::Missing(_) | Place::Blocked(_) => Err(vanished(path, parent(path.as_bstr()))),
+        }
+    }
+}
+
+fn vanished(path: &RepoPath, folder: &BStr) -> Error {
+    changed(path, &format!("cannot be written: the folder '{folder}' vanished"))
+}
+
+fn is_beneath(path: &RepoPath, folder: &RepoPath) -> bool {
+    path.as_bstr()
+        .strip_prefix(folder.as_bstr().as_bytes())
+        .is_some_and(|rest| rest.first() == Some(&b'/'))
+}

@@ -1,0 +1,312 @@
+//! Settling a transaction that stopped half-way: everything back, or everything done.
+//!
+//! Both look at what is on the disk and decide per file by object id, so both may be interrupted
+//! and run again.
+
+use std::io::ErrorKind;
+use std::rc::Rc;
+
+use bstr::{BStr, ByteSlice};
+
+use super::record::{Blob, Entry, Record};
+use super::{Fetch, Left};
+use crate::changeset::{File, Mode, RepoPath};
+use crate::error::Result;
+use crate::worktree::beneath::{Content, Folder, Stamp};
+use crate::worktree::folders::{Folders, Place, parent};
+use crate::worktree::write::{Flush, cannot_remove, make_folder, remove_empty};
+use crate::worktree::{Worktree, cannot_read, cannot_write};
+
+/// Puts back what was there before. `fetch` is asked where a waiting file is lost.
+pub fn undo(worktree: &Worktree, record: &Record, fetch: Fetch<'_>) -> Result<Vec<Left>> {
+    let mut run = Run::new(worktree, record, fetch);
+    // New files go first, then the folders made for them, so that a file can come back where a
+    // folder was, and the other way round.
+    run.each(|entry| entry.before.is_none(), Run::take_back_new)?;
+    for folder in record.made.iter().rev() {
+        run.folders.forget(folder.as_bstr());
+        if let Place::Folder(above) = run.folders.of(folder)? {
+            let _ = above.rmdir(folder.file_name());
+        }
+    }
+    run.each(|entry| entry.before.is_some(), Run::bring_back_old)?;
+    Ok(run.left)
+}
+
+/// Completes what was to be. `fetch` is asked where content did not reach the disk.
+pub fn finish(worktree: &Worktree, record: &Record, fetch: Fetch<'_>) -> Result<Vec<Left>> {
+    let mut run = Run::new(worktree, record, fetch);
+    run.each(|entry| entry.after.is_none(), Run::complete_deletion)?;
+    // Before the rest, because a file may take the place of an emptied folder.
+    for entry in record.entries.iter().filter(|entry| entry.after.is_none()) {
+        remove_empty(&mut run.folders, parent(entry.path.as_bstr()));
+    }
+    run.each(|entry| entry.after.is_some(), Run::complete_file)?;
+    Ok(run.left)
+}
+
+struct Run<'a> {
+    worktree: &'a Worktree,
+    record: &'a Record,
+    fetch: Fetch<'a>,
+    folders: Folders<'a>,
+    left: Vec<Left>,
+}
+
+/// What lies under a name, as far as the journal can tell.
+#[derive(PartialEq, Eq)]
+enum Found {
+    Nothing,
+    /// A file with this content.
+    File {
+        blob: Blob,
+        /// Empty or all zeros: what a power loss leaves of content that was not flushed.
+        blank: bool,
+    },
+    /// No regular file.
+    Other,
+}
+
+impl Found {
+    fn is(&self, blob: Option<&Blob>) -> bool {
+        matches!(self, Self::File { blob: found, .. } if Some(found) == blob)
+    }
+}
+
+/// The names of one entry, looked at.
+struct Seen {
+    home: Option<Rc<Folder>>,
+    target: Found,
+    slot: Found,
+    old: Found,
+}
+
+impl<'a> Run<'a> {
+    fn new(worktree: &'a Worktree, record: &'a Record, fetch: Fetch<'a>) -> Self {
+        let folders = Folders::new(&worktree.root);
+        Self { worktree, record, fetch, folders, left: Vec::new() }
+    }
+
+    fn each(
+        &mut self,
+        which: impl Fn(&Entry) -> bool,
+        settle: impl Fn(&mut Self, usize, &Entry) -> Result<()>,
+    ) -> Result<()> {
+        let record = self.record;
+        for (index, entry) in record.entries.iter().enumerate().filter(|(_, e)| which(e)) {
+            crate::failpoint!("journal.settle");
+            settle(self, index, entry)?;
+        }
+        Ok(())
+    }
+
+    fn take_back_new(&mut self, index: usize, entry: &Entry) -> Result<()> {
+        let seen = self.see(index, entry)?;
+        let after = entry.after.as_ref();
+        // While the content waits under its temporary name, the target is somebody else's.
+        let waiting = seen.slot.is(after);
+        match &seen.target {
+            Found::Nothing => {}
+            found if !waiting && (found.is(after) || self.is_torn(found)) => {
+                self.unlink(&entry.path)?;
+            }
+            _ => self.leave(entry, "was edited since; the new file stays"),
+        }
+        self.clear(index, &seen);
+        Ok(())
+    }
+
+    fn bring_back_old(&mut self, index: usize, entry: &Entry) -> Result<()> {
+        let seen = self.see(index, entry)?;
+        let (before, after) = (entry.before.as_ref(), entry.after.as_ref());
+        let waiting = match () {
+            () if seen.slot.is(before) => Some(self.record.slot(index)),
+            () if seen.old.is(before) => Some(self.record.old_slot(index)),
+            () => None,
+        };
+        // The new content still under its temporary name: the exchange never happened.
+        let untouched = after.is_some() && seen.slot.is(after) && waiting.is_none();
+        let ours = match &seen.target {
+            found if found.is(before) || untouched => {
+                self.clear(index, &seen);
+                return Ok(());
+            }
+            Found::Nothing => waiting.is_some(),
+            found => (after.is_some() && found.is(after)) || self.is_torn(found),
+        };
+        if !ours {
+            return self.leave_with_old(index, entry, &seen);
+        }
+        let back = match (&seen.home, &waiting) {
+            (Some(home), Some(name)) => self.move_back(home, name.as_bstr(), entry, &seen)?,
+            _ => self.write_fetched(entry, before)?,
+        };
+        if !back {
+            return self.leave_with_old(index, entry, &seen);
+        }
+        self.clear(index, &seen);
+        Ok(())
+    }
+
+    /// Moves the waiting file to its place; `false` if somebody wrote there at that moment.
+    fn move_back(
+        &mut self,
+        home: &Rc<Folder>,
+        name: &BStr,
+        entry: &Entry,
+        seen: &Seen,
+    ) -> Result<bool> {
+        let path = &entry.path;
+        let folder = make_folder(&mut self.folders, path)?;
+        let failed = |error| cannot_write(path, &error);
+        if seen.target == Found::Nothing {
+            return match home.rename_new(name, &folder, path.file_name()) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
+                other => other.map(|()| true).map_err(failed),
+            };
+        }
+        if !home.exchange(name, &folder, path.file_name()).map_err(failed)? {
+            home.rename(name, &folder, path.file_name()).map_err(failed)?;
+            return Ok(true);
+        }
+        if look(home, name, path)? == seen.target {
+            home.unlink(name).map_err(failed)?;
+            return Ok(true);
+        }
+        home.exchange(name, &folder, path.file_name()).map_err(failed)?;
+        Ok(false)
+    }
+
+    fn complete_deletion(&mut self, index: usize, entry: &Entry) -> Result<()> {
+        let seen = self.see(index, entry)?;
+        match &seen.target {
+            Found::Nothing => {}
+            found if found.is(entry.before.as_ref()) => self.unlink(&entry.path)?,
+            // A folder has taken its place, as the change wanted.
+            Found::Other => {}
+            _ => self.leave(entry, "was edited since; it stays"),
+        }
+        self.clear(index, &seen);
+        Ok(())
+    }
+
+    fn complete_file(&mut self, index: usize, entry: &Entry) -> Result<()> {
+        let seen = self.see(index, entry)?;
+        let (before, after) = (entry.before.as_ref(), entry.after.as_ref());
+        let unwritten = match &seen.target {
+            Found::Nothing => before.is_none(),
+            found => found.is(before) || self.is_torn(found),
+        };
+        if seen.target.is(after) {
+            // Done already.
+        } else if !unwritten {
+            self.leave(entry, "was edited since; it stays as it is");
+        } else if let (Some(home), true) = (&seen.home, seen.slot.is(after)) {
+            let folder = make_folder(&mut self.folders, &entry.path)?;
+            home.rename(self.record.slot(index).as_bstr(), &folder, entry.path.file_name())
+                .map_err(|error| cannot_write(&entry.path, &error))?;
+        } else if !self.write_fetched(entry, after)? {
+            self.leave(entry, "is not complete, and its content is not in the object store");
+        }
+        self.clear(index, &seen);
+        Ok(())
+    }
+
+    /// Writes the content of `blob` from the object store; `false` if it is not there.
+    fn write_fetched(&mut self, entry: &Entry, blob: Option<&Blob>) -> Result<bool> {
+        let Some(blob) = blob else { return Ok(false) };
+        let Some(bytes) = (self.fetch)(&blob.id)? else { return Ok(false) };
+        self.worktree.write_file(&entry.path, &bytes, blob.mode(), Flush::Yes)?;
+        Ok(true)
+    }
+
+    fn see(&mut self, index: usize, entry: &Entry) -> Result<Seen> {
+        let path = &entry.path;
+        let target = match self.folders.of(path)? {
+            Place::Folder(folder) => look(&folder, path.file_name(), path)?,
+            Place::Missing(_) | Place::Blocked(_) => Found::Nothing,
+        };
+        let Place::Folder(home) = self.folders.at(entry.home.as_bstr())? else {
+            return Ok(Seen { home: None, target, slot: Found::Nothing, old: Found::Nothing });
+        };
+        let slot = look(&home, self.record.slot(index).as_bstr(), path)?;
+        let old = look(&home, self.record.old_slot(index).as_bstr(), path)?;
+        Ok(Seen { home: Some(home), target, slot, old })
+    }
+
+    /// True for what a power loss can have made of a file that was not flushed.
+    fn is_torn(&self, found: &Found) -> bool {
+        !self.record.flushed && matches!(found, Found::File { blank: true, .. })
+    }
+
+    fn unlink(&mut self, path: &RepoPath) -> Result<()> {
+        match self.folders.of(path)? {
+            Place::Folder(folder) => folder
+                .unlink(path.file_name())
+                .map_err(|error| cannot_remove(path.as_bstr(), &error)),
+            Place::Missing(_) | Place::Blocked(_) => Ok(()),
+        }
+    }
+
+    fn leave(&mut self, entry: &Entry, why: &str) {
+        self.left.push(Left { path: entry.path.clone(), why: why.into() });
+    }
+
+    /// Leaves an edited file alone. What was there before it stays under its waiting name, unless
+    /// the object store has it.
+    fn leave_with_old(&mut self, index: usize, entry: &Entry, seen: &Seen) -> Result<()> {
+        let before = entry.before.as_ref();
+        let waiting = match () {
+            () if seen.slot.is(before) => Some(self.record.slot(index)),
+            () if seen.old.is(before) => Some(self.record.old_slot(index)),
+            () => None,
+        };
+        match (waiting, before) {
+            (Some(name), Some(blob)) if (self.fetch)(&blob.id)?.is_none() => {
+                let place = match entry.home.is_empty() {
+                    true => name.to_string(),
+                    false => format!("{}/{name}", entry.home.as_bstr()),
+                };
+                let why =
+                    format!("was edited since; it stays, and what it was before is in {place}");
+                self.leave(entry, &why);
+            }
+            _ => {
+                self.leave(entry, "was edited since; it stays as it is");
+                self.clear(index, seen);
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the temporary files of an entry.
+    fn clear(&self, index: usize, seen: &Seen) {
+        let Some(home) = &seen.home else { return };
+        if seen.slot != Found::Nothing {
+            let _ = home.unlink(self.record.slot(index).as_bstr());
+        }
+        if seen.old != Found::Nothing {
+            let _ = home.unlink(self.record.old_slot(index).as_bstr());
+        }
+    }
+}
+
+/// True if the file of that name has the content and mode of `blob`.
+pub fn holds(folder: &Folder, name: &BStr, path: &RepoPath, blob: Option<&Blob>) -> Result<bool> {
+    Ok(look(folder, name, path)?.is(blob))
+}
+
+fn look(folder: &Folder, name: &BStr, path: &RepoPath) -> Result<Found> {
+    let content = folder.read(name, u64::MAX).map_err(|error| cannot_read(path, &error))?;
+    Ok(match content {
+        Content::Missing => Found::Nothing,
+        Content::Other(_) | Content::TooLarge(_) => Found::Other,
+        Content::File(bytes, stamp) => found_file(bytes, &stamp)?,
+    })
+}
+
+fn found_file(bytes: Vec<u8>, stamp: &Stamp) -> Result<Found> {
+    let mode = if stamp.executable() { Mode::Executable } else { Mode::Regular };
+    let blank = bytes.iter().all(|byte| *byte == 0);
+    Ok(Found::File { blob: Blob::of(&File { bytes, mode })?, blank })
+}

@@ -1,0 +1,287 @@
+#![cfg(unix)]
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
+
+use super::*;
+use crate::changeset::{Mode, Snapshot};
+
+struct Scratch {
+    folder: tempfile::TempDir,
+    worktree: Worktree,
+}
+
+type Tree = BTreeMap<String, File>;
+
+impl Scratch {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().join("top");
+        std::fs::create_dir(&top).unwrap();
+        let worktree = Worktree::open(&top).unwrap();
+        for (path, text) in files {
+            worktree
+                .write_file(&at(path), text.as_bytes(), Mode::Regular, super::super::Flush::No)
+                .unwrap();
+        }
+        Self { folder, worktree }
+    }
+
+    fn journal(&self) -> Journal {
+        Journal::open(&self.journal_folder(), Duration::from_secs(5)).unwrap()
+    }
+
+    fn journal_folder(&self) -> PathBuf {
+        self.folder.path().join("journal")
+    }
+
+    fn on_disk(&self, path: &str) -> PathBuf {
+        self.worktree.root().join(path)
+    }
+
+    /// Every file there is, temporary ones included.
+    fn tree(&self) -> Tree {
+        walkdir::WalkDir::new(self.worktree.root())
+            .into_iter()
+            .map(Result::unwrap)
+            .filter(|entry| entry.file_type().is_file())
+            .map(|entry| {
+                let path = entry.path().strip_prefix(self.worktree.root()).unwrap();
+                let path = path.to_str().unwrap().to_owned();
+                let file = self.worktree.file(&at(&path)).unwrap().unwrap();
+                (path, file)
+            })
+            .collect()
+    }
+
+    /// Goes from what is there to `after`.
+    fn apply(
+        &self,
+        after: &[(&str, &str)],
+        subject: Option<&str>,
+        commit: Result<()>,
+    ) -> Result<()> {
+        let now = self.tree();
+        let after: Tree =
+            after.iter().map(|(p, text)| ((*p).to_owned(), File::regular(*text))).collect();
+        let paths: Vec<RepoPath> = now.keys().chain(after.keys()).map(|path| at(path)).collect();
+        let steps: Vec<Step<'_>> = paths
+            .iter()
+            .collect::<std::collections::BTreeSet<_>>()
+            .into_iter()
+            .map(|path| {
+                let text = path.to_str().unwrap();
+                Step { path, now: now.get(text), after: after.get(text) }
+            })
+            .collect();
+        self.journal().apply(&self.worktree, &steps, subject, |_| commit)
+    }
+}
+
+fn at(path: &str) -> RepoPath {
+    RepoPath::new(path).unwrap()
+}
+
+fn tree(files: &[(&str, &str)]) -> Tree {
+    files.iter().map(|(path, text)| ((*path).to_owned(), File::regular(*text))).collect()
+}
+
+fn refused() -> Result<()> {
+    Err(Error::new(&codes::APPLY_BUSY, "the event was refused"))
+}
+
+const BEFORE: &[(&str, &str)] =
+    &[("a", "a1\n"), ("dir/b", "b1\n"), ("dir/c", "c1\n"), ("x/y/z", "z1\n"), ("file", "f\n")];
+/// Edits, a new file in a new folder, a deletion that empties folders, a file become a folder and
+/// a folder become a file.
+const AFTER: &[(&str, &str)] = &[
+    ("a", "a2\n"),
+    ("dir/b", "b1\n"),
+    ("file/inner", "i\n"),
+    ("new/deep/n", "n\n"),
+    ("x", "z2\n"),
+    ("dir/c", ""),
+];
+
+#[test]
+fn everything_is_written_and_nothing_is_left_over() {
+    let scratch = Scratch::new(BEFORE);
+    scratch.apply(AFTER, Some("prop_1"), Ok(())).unwrap();
+    assert_eq!(scratch.tree(), tree(AFTER));
+    assert!(!pending(&scratch.journal_folder()));
+    scratch.apply(&[], None, Ok(())).unwrap();
+    assert_eq!(std::fs::read_dir(scratch.worktree.root()).unwrap().count(), 0);
+    assert!(!pending(&scratch.journal_folder()));
+}
+
+#[test]
+fn a_refused_commit_brings_the_very_same_files_back() {
+    let scratch = Scratch::new(BEFORE);
+    let inode = scratch.on_disk("a").metadata().unwrap().ino();
+    let error = scratch.apply(AFTER, Some("prop_1"), refused()).unwrap_err();
+    assert_eq!(error.message(), "the event was refused");
+    assert_eq!(scratch.tree(), tree(BEFORE));
+    assert_eq!(scratch.on_disk("a").metadata().unwrap().ino(), inode);
+    assert!(!scratch.on_disk("new").exists() && scratch.on_disk("x/y").is_dir());
+    assert!(!pending(&scratch.journal_folder()));
+}
+
+#[test]
+fn a_file_that_is_not_what_was_planned_stops_everything() {
+    let scratch = Scratch::new(&[("a", "1"), ("b", "1")]);
+    let (one, two) = (File::regular("1"), File::regular("2"));
+    let (a, b, c) = (at("a"), at("b"), at("c"));
+    for wrong in [
+        Step { path: &b, now: Some(&two), after: Some(&one) },
+        Step { path: &b, now: None, after: Some(&two) },
+        Step { path: &c, now: Some(&one), after: Some(&two) },
+        Step { path: &c, now: Some(&one), after: None },
+    ] {
+        let steps = [Step { path: &a, now: Some(&one), after: Some(&two) }, wrong];
+        let error = scratch.journal().apply(&scratch.worktree, &steps, None, |_| Ok(()));
+        assert!(error.unwrap_err().is(&codes::FILE_CHANGED), "{wrong:?}");
+        assert_eq!(scratch.tree(), tree(&[("a", "1"), ("b", "1")]));
+    }
+}
+
+#[test]
+fn a_hard_link_or_a_folder_with_other_files_stops_everything() {
+    let scratch = Scratch::new(&[("a", "1"), ("d/f", "1"), ("d/other", "1")]);
+    std::fs::hard_link(scratch.on_disk("a"), scratch.folder.path().join("outside")).unwrap();
+    let (one, two) = (File::regular("1"), File::regular("2"));
+    let (a, d, f, new) = (at("a"), at("d"), at("d/f"), at("new"));
+    let before = scratch.tree();
+    let steps = [
+        Step { path: &a, now: Some(&one), after: Some(&two) },
+        Step { path: &new, now: None, after: Some(&two) },
+    ];
+    let error = scratch.journal().apply(&scratch.worktree, &steps, None, |_| Ok(()));
+    assert!(error.unwrap_err().is(&codes::HARD_LINK));
+    assert_eq!(scratch.tree(), before);
+    let steps = [
+        Step { path: &d, now: None, after: Some(&two) },
+        Step { path: &f, now: Some(&one), after: None },
+    ];
+    let error = scratch.journal().apply(&scratch.worktree, &steps, None, |_| Ok(()));
+    assert!(error.unwrap_err().is(&codes::FOLDER_NOT_EMPTY));
+    assert_eq!(scratch.tree(), before);
+    assert!(!pending(&scratch.journal_folder()));
+}
+
+#[test]
+fn an_edit_during_the_commit_is_left_alone_and_named() {
+    let scratch = Scratch::new(&[("a", "1"), ("b", "1")]);
+    let (one, two) = (File::regular("1"), File::regular("2"));
+    let (a, b) = (at("a"), at("b"));
+    let steps = [
+        Step { path: &a, now: Some(&one), after: Some(&two) },
+        Step { path: &b, now: Some(&one), after: Some(&two) },
+    ];
+    let error = scratch
+        .journal()
+        .apply(&scratch.worktree, &steps, Some("prop_1"), |_| {
+            std::fs::write(scratch.on_disk("a"), "edited").unwrap();
+            refused()
+        })
+        .unwrap_err();
+    assert!(error.details().iter().any(|(key, value)| {
+        *key == "left_alone"
+            && value[0].as_str().is_some_and(|text| text.starts_with("a was edited"))
+    }));
+    let found = scratch.tree();
+    assert_eq!((&found["a"].bytes[..], &found["b"].bytes[..]), (&b"edited"[..], &b"1"[..]));
+    // What `a` was before is nowhere else, so it is kept.
+    assert_eq!(found.len(), 3);
+    assert!(found.values().any(|file| file.bytes == b"1"));
+}
+
+#[test]
+fn a_live_transaction_is_not_recovered_by_another_process() {
+    let scratch = Scratch::new(&[("a", "1")]);
+    let (one, two) = (File::regular("1"), File::regular("2"));
+    let a = at("a");
+    let steps = [Step { path: &a, now: Some(&one), after: Some(&two) }];
+    scratch
+        .journal()
+        .apply(&scratch.worktree, &steps, Some("prop_1"), |_| {
+            assert!(pending(&scratch.journal_folder()));
+            let never = |_: &str, _: &str| -> Result<bool> { panic!("asked") };
+            let found = recover(&scratch.journal_folder(), &never, &|_| Ok(None)).unwrap();
+            assert_eq!(found, []);
+            let busy = Journal::open(&scratch.journal_folder(), Duration::from_millis(5));
+            assert!(busy.unwrap_err().is(&codes::APPLY_BUSY));
+            Ok(())
+        })
+        .unwrap();
+    assert_eq!(scratch.tree(), tree(&[("a", "2")]));
+}
+
+#[test]
+fn broken_journals_are_named_and_can_be_set_aside() {
+    let scratch = Scratch::new(&[]);
+    let folder = scratch.journal_folder();
+    std::fs::create_dir(&folder).unwrap();
+    let no = |_: &str, _: &str| Ok(false);
+    for unfinished in ["", "{\"version\":1", "\0\0\0\0"] {
+        std::fs::write(folder.join("1.journal"), unfinished).unwrap();
+        assert_eq!(recover(&folder, &no, &|_| Ok(None)).unwrap(), []);
+        assert!(!pending(&folder));
+    }
+    for broken in ["{}\n", "nonsense\n", "{\"version\":2}\n"] {
+        std::fs::write(folder.join("1.journal"), broken).unwrap();
+        let error = recover(&folder, &no, &|_| Ok(None)).unwrap_err();
+        assert!(error.is(&codes::JOURNAL_INVALID));
+    }
+    assert_eq!(scratch.journal().set_aside_invalid().unwrap().len(), 1);
+    assert!(!pending(&folder));
+}
+
+/// In every round somebody saves one of the files at some moment of the transaction. Either the
+/// transaction saw the edit and gave way, or it was over: the edit is never lost.
+#[test]
+fn an_edit_at_any_moment_is_never_lost() {
+    let scratch = Scratch::new(&[]);
+    let count = 40;
+    let paths: Vec<RepoPath> = (0..count).map(|i| at(&format!("d{}/f{i}", i % 4))).collect();
+    for path in &paths {
+        scratch.worktree.write_file(path, b"0", Mode::Regular, super::super::Flush::No).unwrap();
+    }
+    let victim = scratch.on_disk("d3/f23");
+    let journal = scratch.journal().flushing(false);
+    let (mut applied, mut refused) = (0, 0);
+    for round in 0..300_u64 {
+        let now: Vec<File> =
+            paths.iter().map(|p| scratch.worktree.file(p).unwrap().unwrap()).collect();
+        let after: Vec<File> =
+            now.iter().map(|file| File::regular([&file.bytes[..], b"t"].concat())).collect();
+        let steps: Vec<Step<'_>> = paths
+            .iter()
+            .enumerate()
+            .map(|(i, path)| Step { path, now: Some(&now[i]), after: Some(&after[i]) })
+            .collect();
+        let edit = format!("edit {round} ");
+        let done = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                // As editors do: a new file renamed over the old.
+                let beside = scratch.folder.path().join("edit");
+                std::fs::write(&beside, &edit).unwrap();
+                std::thread::sleep(Duration::from_micros(round * 17 % 4000));
+                std::fs::rename(&beside, &victim).unwrap();
+            });
+            journal.apply(&scratch.worktree, &steps, None, |_| Ok(()))
+        });
+        let text = std::fs::read_to_string(&victim).unwrap();
+        assert!(text.starts_with(&edit), "round {round}: {done:?} left {text:?}");
+        match done {
+            Ok(()) => applied += 1,
+            Err(error) => {
+                assert!(error.is(&codes::FILE_CHANGED), "round {round}: {error}");
+                refused += 1;
+            }
+        }
+        let other = std::fs::read_to_string(scratch.on_disk("d0/f0")).unwrap();
+        assert_eq!(other.matches('t').count(), applied, "all files or none");
+    }
+    assert!(applied > 0 && refused > 0, "applied {applied}, refused {refused}");
+    assert!(!pending(&scratch.journal_folder()));
+}

@@ -1,0 +1,179 @@
+//! A transaction over many files is stopped at every write step, as by `kill -9`; the next
+//! process finds all files old or all files new.
+//!
+//! The test runs itself as the process that is stopped:
+//! `cargo test --features failpoints --test journal_crash`.
+#![cfg(all(feature = "failpoints", unix))]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use aye::changeset::{File, Mode, RepoPath};
+use aye::worktree::journal::{Action, Journal, Step, pending, recover};
+use aye::worktree::{Flush, Worktree};
+
+const FILES: usize = 50;
+/// The folder the child process works in.
+const FOLDER: &str = "AYE_TEST_CRASH_FOLDER";
+/// Set: the transaction has no event, its files are the result.
+const NO_EVENT: &str = "AYE_TEST_CRASH_NO_EVENT";
+
+type Tree = BTreeMap<RepoPath, File>;
+
+fn at(text: &str) -> RepoPath {
+    RepoPath::new(text).expect("a path")
+}
+
+/// Edits, mode changes, new files in new folders, deletions, and a folder become a file.
+fn trees() -> (Tree, Tree) {
+    let (mut before, mut after) = (Tree::new(), Tree::new());
+    for i in 0..FILES {
+        let file = |text: &str| File::regular(format!("{text} {i}\n"));
+        let path = at(&format!("d{}/s{}/f{i}", i % 7, i % 3));
+        match i % 10 {
+            0 => drop(after.insert(at(&format!("new{}/deep/f{i}", i % 20)), file("new"))),
+            1 | 2 => drop(before.insert(path, file("deleted"))),
+            3 => {
+                before.insert(path.clone(), file("mode"));
+                after.insert(path, File { mode: Mode::Executable, ..file("mode") });
+            }
+            _ => {
+                before.insert(path.clone(), file("old"));
+                after.insert(path, file("new"));
+            }
+        }
+    }
+    before.insert(at("swap/inner"), File::regular("inner\n"));
+    after.insert(at("swap"), File::regular("now a file\n"));
+    before.insert(at("other"), File::regular("now a folder\n"));
+    after.insert(at("other/inner"), File::regular("inner\n"));
+    (before, after)
+}
+
+fn tree_of(root: &Path) -> Tree {
+    let worktree = Worktree::open(root).expect("a work tree");
+    walkdir::WalkDir::new(root)
+        .into_iter()
+        .map(|entry| entry.expect("a readable folder"))
+        .filter(|entry| !entry.file_type().is_dir())
+        .map(|entry| {
+            let path = entry.path().strip_prefix(root).expect("beneath the root");
+            let path = at(path.to_str().expect("UTF-8"));
+            let file = aye::changeset::Snapshot::file(&worktree, &path);
+            (path, file.expect("readable").expect("there"))
+        })
+        .collect()
+}
+
+/// The process that is stopped. Does nothing unless it is told a folder.
+#[test]
+fn child() {
+    let Some(folder) = std::env::var_os(FOLDER) else { return };
+    let folder = Path::new(&folder);
+    let (before, after) = trees();
+    let worktree = Worktree::open(&folder.join("top")).expect("a work tree");
+    let paths: std::collections::BTreeSet<&RepoPath> = before.keys().chain(after.keys()).collect();
+    let steps: Vec<Step<'_>> = paths
+        .into_iter()
+        .map(|path| Step { path, now: before.get(path), after: after.get(path) })
+        .collect();
+    let journal = Journal::open(&folder.join("journal"), Duration::ZERO).expect("the lock");
+    let subject = std::env::var_os(NO_EVENT).is_none().then_some("subject");
+    journal
+        .flushing(false)
+        .apply(&worktree, &steps, subject, |transaction| {
+            std::fs::write(folder.join("event"), transaction).expect("the event is written");
+            Ok(())
+        })
+        .expect("nothing fails");
+}
+
+/// Runs the child with `failpoints` and says whether it was stopped.
+fn stopped(folder: &Path, failpoints: &str, event: bool) -> bool {
+    let mut command = Command::new(std::env::current_exe().expect("this program"));
+    command.args(["--exact", "child"]).env(FOLDER, folder).env("FAILPOINTS", failpoints);
+    if !event {
+        command.env(NO_EVENT, "1");
+    }
+    let status = command.output().expect("the child starts").status;
+    assert!(status.success() || status.code().is_none(), "{failpoints}: {status}");
+    !status.success()
+}
+
+fn scratch(before: &Tree) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::create_dir(folder.path().join("top")).expect("a folder");
+    let worktree = Worktree::open(&folder.path().join("top")).expect("a work tree");
+    for (path, file) in before {
+        worktree.write_file(path, &file.bytes, file.mode, Flush::No).expect("written");
+    }
+    folder
+}
+
+/// Recovers, as the next command does; `stop` stops that too, at its nth file.
+fn next_command(folder: &Path) -> Vec<aye::worktree::journal::Recovered> {
+    let recorded = |subject: &str, transaction: &str| {
+        assert_eq!(subject, "subject");
+        Ok(std::fs::read_to_string(folder.join("event")).is_ok_and(|event| event == transaction))
+    };
+    recover(&folder.join("journal"), &recorded, &|_| Ok(None)).expect("recovers")
+}
+
+fn every_step(event: bool) {
+    let (before, after) = trees();
+    let points = [
+        "journal.write",
+        "journal.half",
+        "journal.written",
+        "worktree.create",
+        "worktree.remove",
+        "worktree.rmdir",
+        "worktree.mkdir",
+        "worktree.rename",
+        "journal.commit",
+        "journal.committed",
+        "worktree.clean",
+        "journal.remove",
+    ];
+    for point in points {
+        // Every hit of the first few and the last few, and some in between.
+        let mut hit = 0;
+        loop {
+            let folder = scratch(&before);
+            if !stopped(folder.path(), &format!("{point}={hit}*off->return"), event) {
+                assert!(hit > 0, "{point} is never reached");
+                assert_eq!(tree_of(&folder.path().join("top")), after, "{point} {hit}");
+                break;
+            }
+            let recovered = next_command(folder.path());
+            let found = tree_of(&folder.path().join("top"));
+            let done = folder.path().join("event").exists();
+            let expected = if done { &after } else { &before };
+            // Without an event the files are the result: old until the journal is marked done.
+            if event || point != "journal.committed" {
+                assert!(found == *expected, "{point} {hit}: neither old nor new: {found:?}");
+            } else {
+                assert!(found == before || found == after, "{point} {hit}");
+            }
+            assert!(recovered.iter().all(|r| r.left.is_empty()), "{point} {hit}: {recovered:?}");
+            if done && event && point != "journal.remove" {
+                assert_eq!(recovered[0].action, Action::Finished);
+            }
+            assert!(!pending(&folder.path().join("journal")), "{point} {hit}");
+            assert_eq!(next_command(folder.path()), [], "{point} {hit}: recovered twice");
+            hit += if hit < 4 { 1 } else { 7 };
+        }
+    }
+}
+
+#[test]
+fn all_or_nothing_at_every_step_with_an_event() {
+    every_step(true);
+}
+
+#[test]
+fn all_or_nothing_at_every_step_without_an_event() {
+    every_step(false);
+}
