@@ -4,6 +4,7 @@
 //! through [`Snapshot`] and return a [`Changeset`].
 
 pub mod bytes;
+pub mod entry;
 pub mod file;
 pub mod hunks;
 pub mod path;

@@ -1,0 +1,172 @@
+//! The files of a changeset as a person sees them: a rename is one thing, not two.
+
+use super::{FileChange, RepoPath, file::File, hunks};
+
+/// What happens to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// It is created.
+    Added,
+    /// It is removed.
+    Deleted,
+    /// Its content or mode changes.
+    Modified,
+    /// It moves, and perhaps changes.
+    Renamed,
+    /// It is created with the content of another, and perhaps changed.
+    Copied,
+}
+
+impl Kind {
+    /// The letter of `git diff --name-status`.
+    pub fn letter(self) -> char {
+        match self {
+            Self::Added => 'A',
+            Self::Deleted => 'D',
+            Self::Modified => 'M',
+            Self::Renamed => 'R',
+            Self::Copied => 'C',
+        }
+    }
+
+    /// In words.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Added => "new file",
+            Self::Deleted => "deleted",
+            Self::Modified => "modified",
+            Self::Renamed => "renamed",
+            Self::Copied => "copied",
+        }
+    }
+}
+
+/// One file, before and after.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry<'a> {
+    /// What happens.
+    pub kind: Kind,
+    /// Where it was; for a new file, where it will be.
+    pub old_path: &'a RepoPath,
+    /// Where it will be; for a deleted file, where it was.
+    pub path: &'a RepoPath,
+    /// Content and mode it starts from.
+    pub before: Option<&'a File>,
+    /// Content and mode it ends with.
+    pub after: Option<&'a File>,
+}
+
+impl<'a> Entry<'a> {
+    /// The bytes before; none where there is no file.
+    pub fn old_bytes(&self) -> &'a [u8] {
+        self.before.map_or(&[], |file| &file.bytes)
+    }
+
+    /// The bytes after; none where there is no file.
+    pub fn new_bytes(&self) -> &'a [u8] {
+        self.after.map_or(&[], |file| &file.bytes)
+    }
+
+    /// True when it is shown as a whole because one side is binary (git's test).
+    pub fn is_binary(&self) -> bool {
+        self.before.is_some_and(File::is_binary) || self.after.is_some_and(File::is_binary)
+    }
+
+    /// True when bytes change, not only mode or place.
+    pub fn changes_content(&self) -> bool {
+        self.old_bytes() != self.new_bytes()
+    }
+
+    /// Added and removed lines; none for a binary file.
+    pub fn counts(&self) -> hunks::Counts {
+        if self.is_binary() {
+            return hunks::Counts::default();
+        }
+        hunks::count(
+            self.before.map(|file| file.bytes.as_slice()),
+            self.after.map(|file| file.bytes.as_slice()),
+        )
+    }
+}
+
+/// Pairs the deletions and creations that are renames; the rest stays as it is. In the order of
+/// `changes`, a rename where its new path stands.
+pub fn entries(changes: &[FileChange]) -> Vec<Entry<'_>> {
+    let origin_of = |change: &FileChange| match change.before {
+        None => change.origin.as_ref().and_then(|o| changes.iter().find(|c| c.path == *o)),
+        Some(_) => None,
+    };
+    // The first creation that names a deleted path moves it; any other copies it.
+    let mut moved: Vec<(&RepoPath, &RepoPath)> = Vec::new();
+    for change in changes {
+        if let Some(source) = origin_of(change)
+            && source.after.is_none()
+            && !moved.iter().any(|(from, _)| *from == &source.path)
+        {
+            moved.push((&source.path, &change.path));
+        }
+    }
+    let mut out = Vec::with_capacity(changes.len());
+    for change in changes {
+        let FileChange { path, before, after, origin, .. } = change;
+        let (before, after) = (before.as_ref(), after.as_ref());
+        let same = |kind| Entry { kind, old_path: path, path, before, after };
+        match (before, after) {
+            (None, _) => match (origin, origin_of(change)) {
+                (None, _) => out.push(same(Kind::Added)),
+                (Some(old_path), source) => {
+                    let renames = moved.iter().any(|(_, to)| *to == path);
+                    out.push(Entry {
+                        kind: if renames { Kind::Renamed } else { Kind::Copied },
+                        old_path,
+                        path,
+                        // A copy's own `before` is nothing; compared with its source, if at hand.
+                        before: source.and_then(|source| source.before.as_ref()),
+                        after,
+                    });
+                }
+            },
+            (Some(_), None) if moved.iter().any(|(from, _)| *from == path) => {}
+            (Some(_), None) => out.push(same(Kind::Deleted)),
+            (Some(_), Some(_)) => out.push(same(Kind::Modified)),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(path: &str, before: Option<&str>, after: Option<&str>, origin: &str) -> FileChange {
+        FileChange {
+            path: RepoPath::new(path).unwrap(),
+            before: before.map(File::regular),
+            after: after.map(File::regular),
+            origin: RepoPath::new(origin).ok(),
+            snippets: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_first_taker_of_a_deleted_path_renames_it_and_the_next_copies_it() {
+        let changes = [
+            change("b", None, Some("x\n"), "old"),
+            change("c", None, Some("x\ny\n"), "old"),
+            change("d", None, Some("z\n"), "elsewhere"),
+            change("old", Some("x\n"), None, ""),
+            change("plain", Some("x\n"), Some("y\n"), ""),
+        ];
+        let seen: Vec<String> = entries(&changes)
+            .iter()
+            .map(|e| {
+                let (from, to) = (e.old_path.display(), e.path.display());
+                format!("{} {from} {to} {}", e.kind.letter(), e.counts())
+            })
+            .collect();
+        assert_eq!(
+            seen,
+            ["R old b +0 −0", "C old c +1 −0", "C elsewhere d +1 −0", "M plain plain +1 −1"]
+        );
+    }
+}

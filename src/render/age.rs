@@ -1,0 +1,110 @@
+//! Times as people say them: `3m`, `3 minutes ago`, `in 6 days`.
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+/// How long before `now` something was, in as few characters as possible: `now`, `45s`, `12m`,
+/// `5h`, `3d`, `2w`, `5mo`, `3y`. A time in the future counts as now.
+pub fn short(then: DateTime<Utc>, now: DateTime<Utc>) -> String {
+    let (count, unit) = parts(now - then);
+    match unit {
+        Unit::Now => "now".to_owned(),
+        unit => format!("{count}{}", unit.letters()),
+    }
+}
+
+/// How long before `now` something was: `just now`, `1 minute ago`, `3 days ago`. A time in the
+/// future counts as now.
+pub fn ago(then: DateTime<Utc>, now: DateTime<Utc>) -> String {
+    let (count, unit) = parts(now - then);
+    match unit {
+        Unit::Now => "just now".to_owned(),
+        unit => format!("{count} {}{} ago", unit.word(), if count == 1 { "" } else { "s" }),
+    }
+}
+
+/// How long after `now` something will be: `in 6 days`, `in 1 hour`; `now` for what is past.
+pub fn until(then: DateTime<Utc>, now: DateTime<Utc>) -> String {
+    let (count, unit) = parts(then - now);
+    match unit {
+        Unit::Now => "now".to_owned(),
+        unit => format!("in {count} {}{}", unit.word(), if count == 1 { "" } else { "s" }),
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Unit {
+    Now,
+    Second,
+    Minute,
+    Hour,
+    Day,
+    Week,
+    Month,
+    Year,
+}
+
+impl Unit {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Now => "now",
+            Self::Second => "second",
+            Self::Minute => "minute",
+            Self::Hour => "hour",
+            Self::Day => "day",
+            Self::Week => "week",
+            Self::Month => "month",
+            Self::Year => "year",
+        }
+    }
+
+    fn letters(self) -> &'static str {
+        match self {
+            Self::Month => "mo",
+            other => &other.word()[..1],
+        }
+    }
+}
+
+fn parts(delta: TimeDelta) -> (i64, Unit) {
+    let seconds = delta.num_seconds();
+    let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
+    match () {
+        () if seconds < 1 => (0, Unit::Now),
+        () if seconds < 60 => (seconds, Unit::Second),
+        () if minutes < 60 => (minutes, Unit::Minute),
+        () if hours < 48 => (hours, Unit::Hour),
+        () if days < 14 => (days, Unit::Day),
+        () if days < 60 => (days / 7, Unit::Week),
+        () if days < 730 => (days / 30, Unit::Month),
+        () => (days / 365, Unit::Year),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_unit_begins_where_the_one_below_gets_long() {
+        let now = DateTime::from_timestamp(1_800_000_000, 0).unwrap();
+        let before = |seconds: i64| now - TimeDelta::seconds(seconds);
+        for (seconds, expected) in [
+            (-5, "now"),
+            (0, "now"),
+            (59, "59s"),
+            (60, "1m"),
+            (3600, "1h"),
+            (47 * 3600, "47h"),
+            (48 * 3600, "2d"),
+            (14 * 86_400, "2w"),
+            (60 * 86_400, "2mo"),
+            (800 * 86_400, "2y"),
+        ] {
+            assert_eq!(short(before(seconds), now), expected);
+        }
+        assert_eq!(ago(before(60), now), "1 minute ago");
+        assert_eq!(ago(before(3 * 86_400), now), "3 days ago");
+        assert_eq!(until(now + TimeDelta::days(6), now), "in 6 days");
+        assert_eq!(until(before(9), now), "now");
+    }
+}

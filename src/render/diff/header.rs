@@ -1,0 +1,93 @@
+//! What stands above a file's hunks.
+
+use super::super::style::{Palette, Role};
+use super::super::{escape, lookalike};
+use crate::changeset::File;
+use crate::changeset::entry::{Entry, Kind};
+use crate::changeset::path::RepoPath;
+
+/// Git's header lines for one file, without line feeds: `diff --git`, modes, rename, `---` and
+/// `+++`, or what there is to say of a binary file.
+pub fn header(entry: &Entry<'_>, palette: &Palette) -> Vec<String> {
+    let (old, new) = (shown(entry.old_path), shown(entry.path));
+    let mut lines = vec![format!("diff --git a/{old} b/{new}")];
+    match (entry.kind, entry.before, entry.after) {
+        (Kind::Added, _, Some(file)) => lines.push(format!("new file mode {}", file.mode.as_str())),
+        (Kind::Deleted, Some(file), _) => {
+            lines.push(format!("deleted file mode {}", file.mode.as_str()));
+        }
+        (_, Some(before), Some(after)) if before.mode != after.mode => {
+            lines.push(format!("old mode {}", before.mode.as_str()));
+            lines.push(format!("new mode {}", after.mode.as_str()));
+        }
+        _ => {}
+    }
+    if let Some(verb) = match entry.kind {
+        Kind::Renamed => Some("rename"),
+        Kind::Copied => Some("copy"),
+        _ => None,
+    } {
+        lines.push(format!("{verb} from {old}"));
+        lines.push(format!("{verb} to {new}"));
+    }
+    if entry.is_binary() {
+        let size = |file: Option<&File>| match file {
+            Some(file) => format!("{} bytes", file.bytes.len()),
+            None => "nothing".to_owned(),
+        };
+        lines.push(format!("Binary files differ: {} -> {}", size(entry.before), size(entry.after)));
+    } else if entry.changes_content() {
+        let side = |sign: &str, prefix: &str, there: bool, path: &str| match there {
+            true => format!("{sign} {prefix}{path}"),
+            false => format!("{sign} /dev/null"),
+        };
+        lines.push(side("---", "a/", entry.before.is_some(), &old));
+        lines.push(side("+++", "b/", entry.after.is_some(), &new));
+    }
+    lines.iter().map(|line| palette.paint(Role::Meta, line)).collect()
+}
+
+/// One line about a file: `src/a.rs (new file, executable)`, `old → new (renamed)`.
+pub fn summary_line(entry: &Entry<'_>) -> String {
+    let mut notes = Vec::new();
+    if entry.kind != Kind::Modified {
+        notes.push(entry.kind.word());
+    }
+    let executable = |file: Option<&File>| file.map(|f| f.mode.as_str() == "100755");
+    match (executable(entry.before), executable(entry.after)) {
+        (None, Some(true)) => notes.push("executable"),
+        (Some(false), Some(true)) => notes.push("becomes executable"),
+        (Some(true), Some(false)) => notes.push("no longer executable"),
+        _ => {}
+    }
+    if entry.is_binary() {
+        notes.push("binary");
+    }
+    let path = match entry.kind {
+        Kind::Renamed | Kind::Copied => {
+            format!("{} → {}", shown(entry.old_path), shown(entry.path))
+        }
+        _ => shown(entry.path),
+    };
+    match notes.is_empty() {
+        true => path,
+        false => format!("{path} ({})", notes.join(", ")),
+    }
+}
+
+/// A path as it may be shown: controls written out, look-alikes too.
+pub(super) fn shown(path: &RepoPath) -> String {
+    let text = escape::bytes_line(path.as_bstr());
+    let marks = lookalike::find(&text);
+    if marks.is_empty() {
+        return text;
+    }
+    let mut out = String::new();
+    for (at, c) in text.char_indices() {
+        match marks.contains(&at) {
+            true => out += &format!("\\u{{{:x}}}", c as u32),
+            false => out.push(c),
+        }
+    }
+    out
+}

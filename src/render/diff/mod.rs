@@ -1,0 +1,154 @@
+//! Differences for people: unified, side by side and word by word, safe for a terminal, with the
+//! changed words emphasised. Not for `git apply`: what is invisible or dangerous is written out.
+
+mod header;
+mod pieces;
+mod side;
+mod stat;
+mod unified;
+mod words;
+
+pub use header::{header, summary_line};
+pub use stat::{name_only, name_status, stat};
+
+use super::style::{Palette, Role};
+use super::syntax::Syntax;
+use crate::changeset::FileChange;
+use crate::changeset::entry::{Entry, entries};
+use crate::changeset::hunks::{CONTEXT, Diff, Hunk};
+use crate::changeset::path::RepoPath;
+
+/// How hunks are laid out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Layout {
+    /// Removed above added, as git does.
+    #[default]
+    Unified,
+    /// Old left, new right; unified where there is no room for two columns.
+    SideBySide,
+    /// Old and new words in one line: `[-old-]{+new+}`.
+    Words,
+}
+
+/// How differences are rendered.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Colours; [`Palette::plain`] for none.
+    pub palette: Palette,
+    /// Unchanged lines around changes.
+    pub context: usize,
+    /// The terminal's width, which side by side and statistics fill.
+    pub columns: usize,
+    /// How hunks are laid out.
+    pub layout: Layout,
+    /// Whether to colour programming languages too. Costs nothing when colour is off.
+    pub syntax: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            palette: Palette::plain(),
+            context: CONTEXT,
+            columns: 80,
+            layout: Layout::Unified,
+            syntax: false,
+        }
+    }
+}
+
+/// Rendered lines, and how many more there are beyond the limit.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rows {
+    /// The lines, without line feeds.
+    pub lines: Vec<String>,
+    /// Lines of the hunk that were left out because of the limit.
+    pub more: usize,
+}
+
+/// What is known of a file while its hunks are rendered one after the other.
+#[derive(Clone, Debug)]
+pub struct Painter {
+    before: Option<Syntax>,
+    after: Option<Syntax>,
+    /// Every line of both sides ends in CR LF, so that showing each CR would say nothing.
+    crlf: bool,
+}
+
+impl Painter {
+    /// Prepares to render hunks of `diff`, the difference of the file at `path`.
+    pub fn new(path: &RepoPath, diff: &Diff<'_>, options: &Options) -> Self {
+        let syntax = || {
+            let wanted = options.palette.is_on() && options.syntax;
+            wanted.then(|| Syntax::of(path.as_bstr(), diff.after().bytes())).flatten()
+        };
+        let crlf = |bytes: &[u8]| {
+            bytes.split_inclusive(|b| *b == b'\n').all(|line| line.ends_with(b"\r\n"))
+        };
+        let both_crlf = crlf(diff.before().bytes()) && crlf(diff.after().bytes());
+        Self { before: syntax(), after: syntax(), crlf: both_crlf }
+    }
+
+    /// Renders one hunk of the same `diff` in the layout of `options`, at most `limit` of its
+    /// lines. The first row is the `@@` line.
+    pub fn rows(
+        &mut self,
+        diff: &Diff<'_>,
+        hunk: &Hunk,
+        options: &Options,
+        limit: Option<usize>,
+    ) -> Rows {
+        let limit = limit.unwrap_or(usize::MAX);
+        let mut rows = match options.layout {
+            Layout::SideBySide if options.columns >= side::NARROWEST => {
+                self.side_by_side(diff, hunk, options, limit)
+            }
+            Layout::Words => self.words(diff, hunk, options, limit),
+            _ => self.unified(diff, hunk, options, limit),
+        };
+        rows.lines.insert(0, frag(diff, hunk, &options.palette));
+        rows
+    }
+}
+
+/// `@@ -1,3 +1,4 @@ fn heading() {`
+fn frag(diff: &Diff<'_>, hunk: &Hunk, palette: &Palette) -> String {
+    let mut line = palette.paint(Role::Frag, hunk);
+    if let Some(heading) = diff.heading(hunk) {
+        let text = super::escape::bytes_line(&heading[..heading.len().min(80)]);
+        line.push(' ');
+        palette.write(&mut line, Role::Func, &text);
+    }
+    line
+}
+
+/// Every file of a changeset: headers and hunks, ready for a terminal or a page.
+pub fn changeset(changes: &[FileChange], options: &Options) -> String {
+    let mut out = String::new();
+    for entry in entries(changes) {
+        push_entry(&mut out, &entry, options);
+    }
+    out
+}
+
+/// Appends one file: header and hunks.
+pub fn push_entry(out: &mut String, entry: &Entry<'_>, options: &Options) {
+    for line in header(entry, &options.palette) {
+        out.push_str(&line);
+        out.push('\n');
+    }
+    if entry.is_binary() {
+        return;
+    }
+    let diff = Diff::new(entry.old_bytes(), entry.new_bytes());
+    let mut painter = Painter::new(entry.path, &diff, options);
+    for hunk in diff.hunks(options.context) {
+        for line in painter.rows(&diff, &hunk, options, None).lines {
+            out.push_str(&line);
+            out.push('\n');
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,180 @@
+//! One line of a file, cut into pieces that each look one way: escapes, trailing blanks, changed
+//! words, syntax.
+
+use std::ops::Range;
+
+use unicode_width::UnicodeWidthChar as _;
+
+use super::super::style::{Palette, Role};
+use super::super::{escape, lookalike, width};
+
+/// How a piece differs from the rest of its line. Later ones win over earlier ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Look {
+    Base,
+    Token(Role),
+    Emphasis,
+    Blank,
+    Mark,
+}
+
+/// Text that is safe for a terminal, in one look. May hold tabs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Piece {
+    pub(super) text: String,
+    pub(super) look: Look,
+}
+
+/// What lies over the plain text of a line. Ranges are in bytes, ascending.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Layers<'a> {
+    pub(super) emphasis: &'a [Range<usize>],
+    pub(super) tokens: &'a [(Range<usize>, Role)],
+    /// Make blanks at the end visible.
+    pub(super) mark_blanks: bool,
+    /// Do not show the CR of a CR LF.
+    pub(super) hide_cr: bool,
+}
+
+/// Cuts `content`, a line without its LF.
+pub(super) fn pieces(content: &[u8], layers: Layers<'_>) -> Vec<Piece> {
+    let content = match content.strip_suffix(b"\r") {
+        Some(rest) if layers.hide_cr => rest,
+        _ => content,
+    };
+    let blanks = match layers.mark_blanks {
+        true => last_not_blank(content),
+        false => content.len(),
+    };
+    let harmless = content.iter().all(|b| matches!(b, b' '..=b'~' | b'\t'));
+    if harmless && blanks == content.len() && layers.emphasis.is_empty() && layers.tokens.is_empty()
+    {
+        let text = String::from_utf8_lossy(content).into_owned();
+        return if text.is_empty() { Vec::new() } else { vec![Piece { text, look: Look::Base }] };
+    }
+    let mut out = Builder { layers, pieces: Vec::new() };
+    let mut at = 0;
+    let mut stacked = 1;
+    for chunk in content.utf8_chunks() {
+        let text = chunk.valid();
+        let marks = lookalike::find(text);
+        for (offset, c) in text.char_indices() {
+            let here = at + offset;
+            // A mark above or below with nothing, or with a tower of others, under it.
+            stacked = match c.width() {
+                Some(0) => stacked + 1,
+                _ => 0,
+            };
+            if here >= blanks && (c == ' ' || c == '\t') {
+                out.push(if c == ' ' { "·" } else { "→" }, Look::Blank);
+            } else if c == '\t' {
+                out.push_at(here, "\t");
+            } else if escape::is_unsafe(c) {
+                out.push(&escape::line(c.encode_utf8(&mut [0; 4])), Look::Mark);
+            } else if stacked > 4
+                || (stacked > 0 && here == 0)
+                || marks.contains(&offset)
+                || (c.is_whitespace() && !c.is_ascii() && c != '\u{3000}')
+            {
+                out.push(&format!("\\u{{{:x}}}", c as u32), Look::Mark);
+            } else {
+                out.push_at(here, c.encode_utf8(&mut [0; 4]));
+            }
+        }
+        at += text.len();
+        for byte in chunk.invalid() {
+            out.push(&format!("\\x{byte:02x}"), Look::Mark);
+            at += 1;
+        }
+    }
+    out.pieces
+}
+
+/// Where the blanks at the end start.
+fn last_not_blank(content: &[u8]) -> usize {
+    content.iter().rposition(|b| !matches!(b, b' ' | b'\t')).map_or(0, |at| at + 1)
+}
+
+struct Builder<'a> {
+    layers: Layers<'a>,
+    pieces: Vec<Piece>,
+}
+
+impl Builder<'_> {
+    fn push(&mut self, text: &str, look: Look) {
+        match self.pieces.last_mut() {
+            Some(last) if last.look == look => last.text.push_str(text),
+            _ => self.pieces.push(Piece { text: text.to_owned(), look }),
+        }
+    }
+
+    /// Pushes the character at byte `at` in the look of the layers there. Called in order.
+    fn push_at(&mut self, at: usize, text: &str) {
+        while self.layers.emphasis.first().is_some_and(|range| range.end <= at) {
+            self.layers.emphasis = &self.layers.emphasis[1..];
+        }
+        while self.layers.tokens.first().is_some_and(|(range, _)| range.end <= at) {
+            self.layers.tokens = &self.layers.tokens[1..];
+        }
+        let look = match (self.layers.emphasis.first(), self.layers.tokens.first()) {
+            (Some(range), _) if range.start <= at => Look::Emphasis,
+            (_, Some((range, role))) if range.start <= at => Look::Token(*role),
+            _ => Look::Base,
+        };
+        self.push(text, look);
+    }
+}
+
+/// The role that colours a piece of a line whose own role is `base`.
+fn role(look: Look, base: Role) -> Role {
+    match look {
+        Look::Base => base,
+        Look::Token(role) => role,
+        Look::Emphasis if base == Role::Old => Role::OldWord,
+        Look::Emphasis => Role::NewWord,
+        Look::Blank => Role::Blank,
+        Look::Mark => Role::Mark,
+    }
+}
+
+/// Appends the pieces in colour.
+pub(super) fn paint(out: &mut String, palette: &Palette, base: Role, pieces: &[Piece]) {
+    for piece in pieces {
+        palette.write(out, role(piece.look, base), &piece.text);
+    }
+}
+
+/// Breaks a line into rows of at most `columns`, with tabs filled up to the next multiple of 8.
+/// Always gives one row at least.
+pub(super) fn wrap(pieces: &[Piece], columns: usize) -> Vec<Vec<Piece>> {
+    let columns = columns.max(2);
+    let mut rows = vec![Vec::new()];
+    let mut used = 0;
+    for piece in pieces {
+        for c in piece.text.chars() {
+            let (text, size) = match c {
+                '\t' => {
+                    let fill = (8 - used % 8).min(columns.saturating_sub(used)).max(1);
+                    (" ".repeat(fill), fill)
+                }
+                c => (c.to_string(), c.width().unwrap_or(0)),
+            };
+            if used + size > columns {
+                rows.push(Vec::new());
+                used = 0;
+            }
+            used += size;
+            let Some(row) = rows.last_mut() else { continue };
+            match row.last_mut() {
+                Some(Piece { text: last, look }) if *look == piece.look => last.push_str(&text),
+                _ => row.push(Piece { text, look: piece.look }),
+            }
+        }
+    }
+    rows
+}
+
+/// Columns that a row of pieces takes.
+pub(super) fn row_width(row: &[Piece]) -> usize {
+    row.iter().map(|piece| width::of(&piece.text)).sum()
+}

@@ -1,0 +1,97 @@
+//! Lists of files: `--stat`, `--name-only`, `--name-status`.
+
+use super::super::style::{Palette, Role};
+use super::super::width;
+use super::header::{shown, summary_line};
+use crate::changeset::FileChange;
+use crate::changeset::entry::{Kind, entries};
+use crate::changeset::hunks::Counts;
+
+/// The paths, one per line, as git's `--name-only` lists them (a rename by its new path).
+pub fn name_only(changes: &[FileChange]) -> String {
+    entries(changes).iter().map(|entry| shown(entry.path) + "\n").collect()
+}
+
+/// A letter and the path, or both paths of a rename, separated by tabs.
+pub fn name_status(changes: &[FileChange]) -> String {
+    let line = |entry: &crate::changeset::entry::Entry<'_>| match entry.kind {
+        Kind::Renamed | Kind::Copied => {
+            let (old, new) = (shown(entry.old_path), shown(entry.path));
+            format!("{}\t{old}\t{new}\n", entry.kind.letter())
+        }
+        kind => format!("{}\t{}\n", kind.letter(), shown(entry.path)),
+    };
+    entries(changes).iter().map(line).collect()
+}
+
+/// A line for each file with a bar in proportion, and their sum, in `columns`.
+pub fn stat(changes: &[FileChange], palette: &Palette, columns: usize) -> String {
+    let rows: Vec<(String, Option<Counts>, String)> = entries(changes)
+        .iter()
+        .map(|entry| {
+            let counts = (!entry.is_binary()).then(|| entry.counts());
+            let bytes = format!("{} -> {} bytes", entry.old_bytes().len(), entry.new_bytes().len());
+            (summary_line(entry), counts, bytes)
+        })
+        .collect();
+    let most = rows.iter().filter_map(|(_, c, _)| c.map(|c| c.added + c.removed)).max();
+    let most = most.unwrap_or(0);
+    let digits = most.to_string().len().max(3);
+    let widest = rows.iter().map(|(name, ..)| width::of(name)).max().unwrap_or(0);
+    let names = widest.min(columns.saturating_sub(digits + 16).max(20));
+    let bar = columns.saturating_sub(names + digits + 6).clamp(8, 60);
+    let mut out = String::new();
+    let mut sum = Counts::default();
+    for (name, counts, bytes) in &rows {
+        // The end of a path says more than its start.
+        let name = match width::of(name) > names {
+            true => format!("…{}", tail(name, names - 1)),
+            false => name.clone(),
+        };
+        let fill = " ".repeat(names.saturating_sub(width::of(&name)));
+        out += &format!(" {name}{fill} | ");
+        match counts {
+            Some(counts) => {
+                sum += *counts;
+                out += &format!("{:>digits$} ", counts.added + counts.removed);
+                let (plus, minus) = bars(*counts, most, bar);
+                palette.write(&mut out, Role::New, &"+".repeat(plus));
+                palette.write(&mut out, Role::Old, &"-".repeat(minus));
+            }
+            None => out += &format!("{:>digits$} {bytes}", "Bin"),
+        }
+        out.truncate(out.trim_end_matches(' ').len());
+        out.push('\n');
+    }
+    let plural = |n: usize| if n == 1 { "" } else { "s" };
+    out += &format!(" {} file{} changed", rows.len(), plural(rows.len()));
+    if sum.added > 0 || sum.removed == 0 {
+        out += &format!(", {} insertion{}(+)", sum.added, plural(sum.added));
+    }
+    if sum.removed > 0 {
+        out += &format!(", {} deletion{}(-)", sum.removed, plural(sum.removed));
+    }
+    out.push('\n');
+    out
+}
+
+/// How many `+` and `-` stand for `counts` where `most` fills `bar`. What is not nothing gets
+/// one at least.
+fn bars(counts: Counts, most: usize, bar: usize) -> (usize, usize) {
+    if most <= bar {
+        return (counts.added, counts.removed);
+    }
+    let scale = |n: usize| if n == 0 { 0 } else { (n * bar / most).max(1) };
+    (scale(counts.added), scale(counts.removed))
+}
+
+fn tail(text: &str, columns: usize) -> &str {
+    let mut start = text.len();
+    for (at, _) in text.char_indices().rev() {
+        if width::of(&text[at..]) > columns {
+            break;
+        }
+        start = at;
+    }
+    &text[start..]
+}

@@ -1,0 +1,191 @@
+//! Removed above added, and words within lines.
+
+use super::super::style::Role;
+use super::pieces::{Layers, Piece, paint, pieces};
+use super::words::{self, Emphasis};
+use super::{Options, Painter, Rows};
+use crate::changeset::hunks::{Diff, Hunk, Line, Side};
+
+/// Git's words for a last line without LF.
+pub(super) const NO_NEWLINE: &str = "\\ No newline at end of file";
+
+pub(super) fn base(side: Side) -> Role {
+    match side {
+        Side::Context => Role::Plain,
+        Side::Removed => Role::Old,
+        Side::Added => Role::New,
+    }
+}
+
+impl Painter {
+    /// The pieces of one line, with `emphasis` and the language's colours on it.
+    pub(super) fn line(
+        &mut self,
+        diff: &Diff<'_>,
+        line: &Line<'_>,
+        emphasis: &[std::ops::Range<usize>],
+    ) -> Vec<Piece> {
+        let tokens = match line.after {
+            Some(number) => self.after.as_mut().map(|s| s.tokens(diff.after(), number)),
+            None => self
+                .before
+                .as_mut()
+                .zip(line.before)
+                .map(|(syntax, number)| syntax.tokens(diff.before(), number)),
+        };
+        let tokens = tokens.unwrap_or_default();
+        let layers = Layers {
+            emphasis,
+            tokens: &tokens,
+            mark_blanks: line.side != Side::Context,
+            hide_cr: self.crlf,
+        };
+        pieces(line.content(), layers)
+    }
+
+    pub(super) fn unified(
+        &mut self,
+        diff: &Diff<'_>,
+        hunk: &Hunk,
+        options: &Options,
+        limit: usize,
+    ) -> Rows {
+        let mut rows = Rows::default();
+        let mut emphasis = EditEmphasis::new(hunk);
+        for line in diff.lines(hunk) {
+            if rows.lines.len() >= limit {
+                rows.more += 1;
+                continue;
+            }
+            let words = emphasis.of(diff, &line);
+            let pieces = self.line(diff, &line, words);
+            let role = base(line.side);
+            let mut out = String::with_capacity(line.bytes.len() + 16);
+            options.palette.write(&mut out, role, line.side.sign().encode_utf8(&mut [0; 4]));
+            paint(&mut out, &options.palette, role, &pieces);
+            rows.lines.push(out);
+            if !line.is_terminated() {
+                rows.lines.push(NO_NEWLINE.to_owned());
+            }
+        }
+        rows
+    }
+
+    pub(super) fn words(
+        &mut self,
+        diff: &Diff<'_>,
+        hunk: &Hunk,
+        options: &Options,
+        limit: usize,
+    ) -> Rows {
+        let mut rows = Rows::default();
+        let mut out = WordRows { rows: &mut rows, line: String::new(), limit };
+        let mut next = hunk.edits.clone();
+        for line in diff.lines(hunk) {
+            if line.side == Side::Context {
+                out.text(options, Side::Context, line.bytes);
+            }
+            // The whole of an edit when its first line comes by.
+            let starts = next.clone().next().is_some_and(|edit| {
+                let edit = &diff.edits()[edit];
+                match line.side {
+                    Side::Removed => line.before == Some(edit.before.start),
+                    Side::Added => edit.before.is_empty() && line.after == Some(edit.after.start),
+                    Side::Context => false,
+                }
+            });
+            if starts && let Some(edit) = next.next() {
+                for (side, bytes) in words::merged(diff, &diff.edits()[edit]) {
+                    out.text(options, side, bytes);
+                }
+            }
+        }
+        if !out.line.is_empty() {
+            out.end();
+        }
+        rows
+    }
+}
+
+/// The emphasis of the edit that the lines of a hunk are in, computed when it is reached.
+pub(super) struct EditEmphasis {
+    edits: std::ops::Range<usize>,
+    current: Option<(usize, Emphasis)>,
+}
+
+impl EditEmphasis {
+    pub(super) fn new(hunk: &Hunk) -> Self {
+        Self { edits: hunk.edits.clone(), current: None }
+    }
+
+    /// The ranges for `line`; lines are asked for in order.
+    pub(super) fn of(&mut self, diff: &Diff<'_>, line: &Line<'_>) -> &[std::ops::Range<usize>] {
+        let holds = |edit: usize| match (line.side, line.before, line.after) {
+            (Side::Removed, Some(n), _) => diff.edits()[edit].before.contains(&n),
+            (Side::Added, _, Some(n)) => diff.edits()[edit].after.contains(&n),
+            _ => false,
+        };
+        if line.side == Side::Context {
+            return &[];
+        }
+        if !self.current.as_ref().is_some_and(|(edit, _)| holds(*edit)) {
+            let found = self.edits.clone().find(|edit| holds(*edit));
+            if let Some(edit) = found {
+                self.edits.start = edit;
+                self.current = Some((edit, words::emphasis(diff, &diff.edits()[edit])));
+            }
+        }
+        let Some((edit, emphasis)) = &self.current else { return &[] };
+        let edit = &diff.edits()[*edit];
+        let ranges = match line.side {
+            Side::Removed => emphasis.removed.get(line.before.unwrap_or(0) - edit.before.start),
+            _ => emphasis.added.get(line.after.unwrap_or(0) - edit.after.start),
+        };
+        ranges.map_or(&[], Vec::as_slice)
+    }
+}
+
+struct WordRows<'a> {
+    rows: &'a mut Rows,
+    line: String,
+    limit: usize,
+}
+
+impl WordRows<'_> {
+    fn text(&mut self, options: &Options, side: Side, bytes: &[u8]) {
+        let (open, close) = match side {
+            Side::Context => ("", ""),
+            Side::Removed => ("[-", "-]"),
+            Side::Added => ("{+", "+}"),
+        };
+        for part in bytes.split_inclusive(|b| *b == b'\n') {
+            let content = part.strip_suffix(b"\n").unwrap_or(part);
+            let layers = Layers { mark_blanks: side != Side::Context, ..Layers::default() };
+            let pieces = match content.is_empty() {
+                true => Vec::new(),
+                false => pieces(content, layers),
+            };
+            if !pieces.is_empty() {
+                options.palette.write(&mut self.line, base(side), open);
+                paint(&mut self.line, &options.palette, base(side), &pieces);
+                options.palette.write(&mut self.line, base(side), close);
+            } else if side != Side::Context {
+                // An empty line that came or went.
+                let mark = format!("{open}⏎{close}");
+                options.palette.write(&mut self.line, base(side), &mark);
+            }
+            if part.ends_with(b"\n") {
+                self.end();
+            }
+        }
+    }
+
+    fn end(&mut self) {
+        let line = std::mem::take(&mut self.line);
+        if self.rows.lines.len() < self.limit {
+            self.rows.lines.push(line);
+        } else {
+            self.rows.more += 1;
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! Colours: what each kind of text looks like, with git's own configuration names and words.
+//!
+//! Colour is never the only sign of anything: whatever is coloured is also written.
+
+use std::fmt::{self, Write as _};
+
+/// A terminal colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Color {
+    /// The terminal's own.
+    Default,
+    /// One of the 256 of the usual palette; the first 16 follow the user's theme.
+    Indexed(u8),
+    /// 24 bits.
+    Rgb(u8, u8, u8),
+}
+
+/// Colours and attributes of a piece of text. The default changes nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Style {
+    fg: Option<Color>,
+    bg: Option<Color>,
+    /// Bit n set is SGR attribute n (1 bold, 2 dim, 3 italic, 4 underline, 5 blink, 7 reverse,
+    /// 9 strike).
+    attributes: u16,
+}
+
+const BOLD: u16 = 1 << 1;
+const DIM: u16 = 1 << 2;
+const UNDERLINE: u16 = 1 << 4;
+const REVERSE: u16 = 1 << 7;
+
+impl Style {
+    const fn fg(index: u8) -> Self {
+        Self { fg: Some(Color::Indexed(index)), bg: None, attributes: 0 }
+    }
+
+    const fn with(mut self, attributes: u16) -> Self {
+        self.attributes |= attributes;
+        self
+    }
+
+    /// True when it changes nothing.
+    pub fn is_plain(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Reads git's colour words: up to two colours (`red`, `brightblue`, `208`, `#ff8000`,
+    /// `normal`, `default`), and attributes (`bold`, `dim`, `italic`, `ul`, `blink`, `reverse`,
+    /// `strike`, each also with `no` or `no-`). `None` where git would complain.
+    pub fn parse(words: &str) -> Option<Self> {
+        let mut style = Self::default();
+        let mut colors = 0;
+        for word in words.split_ascii_whitespace() {
+            let word = word.to_ascii_lowercase();
+            if word == "reset" {
+                continue;
+            }
+            if let Some(color) = parse_color(&word) {
+                match colors {
+                    0 => style.fg = color,
+                    1 => style.bg = color,
+                    _ => return None,
+                }
+                colors += 1;
+                continue;
+            }
+            let (name, on) = match word.strip_prefix("no") {
+                Some(name) => (name.trim_start_matches('-'), false),
+                None => (word.as_str(), true),
+            };
+            let bit = 1 << attribute(name)?;
+            if on {
+                style.attributes |= bit;
+            } else {
+                style.attributes &= !bit;
+            }
+        }
+        Some(style)
+    }
+
+    /// Writes `text` to `out` in this style.
+    pub fn write(&self, out: &mut String, text: &str) {
+        if self.is_plain() || text.is_empty() {
+            out.push_str(text);
+            return;
+        }
+        let mut separator = "\x1b[";
+        for n in (1..16).filter(|n| self.attributes >> n & 1 == 1) {
+            let _ = write!(out, "{separator}{n}");
+            separator = ";";
+        }
+        for (color, base) in [(self.fg, 30), (self.bg, 40)] {
+            let Some(color) = color else { continue };
+            out.push_str(separator);
+            separator = ";";
+            let _ = match color {
+                Color::Default => write!(out, "{}", base + 9),
+                Color::Indexed(n @ 0..=7) => write!(out, "{}", base + n),
+                Color::Indexed(n @ 8..=15) => write!(out, "{}", base + 60 + n - 8),
+                Color::Indexed(n) => write!(out, "{};5;{n}", base + 8),
+                Color::Rgb(r, g, b) => write!(out, "{};2;{r};{g};{b}", base + 8),
+            };
+        }
+        out.push('m');
+        out.push_str(text);
+        out.push_str("\x1b[m");
+    }
+}
+
+fn attribute(name: &str) -> Option<u8> {
+    Some(match name {
+        "bold" => 1,
+        "dim" => 2,
+        "italic" => 3,
+        "ul" => 4,
+        "blink" => 5,
+        "reverse" => 7,
+        "strike" => 9,
+        _ => return None,
+    })
+}
+
+/// Outer `None`: no colour word. Inner `None`: `normal`, which changes nothing.
+fn parse_color(word: &str) -> Option<Option<Color>> {
+    const NAMES: [&str; 8] =
+        ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
+    let named = |name: &str| NAMES.iter().position(|n| *n == name).map(|n| n as u8);
+    if word == "normal" || word == "-1" {
+        return Some(None);
+    }
+    if word == "default" {
+        return Some(Some(Color::Default));
+    }
+    if let Some(n) = named(word) {
+        return Some(Some(Color::Indexed(n)));
+    }
+    if let Some(n) = word.strip_prefix("bright").and_then(named) {
+        return Some(Some(Color::Indexed(n + 8)));
+    }
+    if let Some(hex) = word.strip_prefix('#') {
+        let digit = |range: std::ops::Range<usize>| u8::from_str_radix(hex.get(range)?, 16).ok();
+        return match hex.len() {
+            6 => Some(Some(Color::Rgb(digit(0..2)?, digit(2..4)?, digit(4..6)?))),
+            3 => Some(Some(Color::Rgb(digit(0..1)? * 17, digit(1..2)? * 17, digit(2..3)? * 17))),
+            _ => None,
+        };
+    }
+    word.parse().ok().map(|n| Some(Color::Indexed(n)))
+}
+
+/// What a piece of text is, which decides its colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Role {
+    /// Ordinary text and unchanged lines.
+    Plain,
+    /// Removed lines.
+    Old,
+    /// Added lines.
+    New,
+    /// What changed inside a removed line.
+    OldWord,
+    /// What changed inside an added line.
+    NewWord,
+    /// File headers.
+    Meta,
+    /// `@@ … @@`.
+    Frag,
+    /// What stands after it.
+    Func,
+    /// Blanks at the end of a line.
+    Blank,
+    /// A character made visible because it is dangerous or misleading.
+    Mark,
+    /// Ids.
+    Id,
+    /// The part of an id that has to be typed.
+    IdPrefix,
+    /// Good news.
+    Good,
+    /// Something to look at.
+    Warn,
+    /// Bad news.
+    Bad,
+    /// Less important.
+    Dim,
+    /// Titles.
+    Title,
+    /// Keys of a legend.
+    Key,
+    /// Keywords of a programming language.
+    Keyword,
+    /// Its strings.
+    String,
+    /// Its comments.
+    Comment,
+    /// Its numbers and constants.
+    Number,
+}
+
+const ROLES: usize = Role::Number as usize + 1;
+
+/// The styles of every [`Role`], or none at all.
+#[derive(Clone, Debug)]
+pub struct Palette {
+    on: bool,
+    styles: [Style; ROLES],
+}
+
+impl Palette {
+    /// No colour: text stays as it is.
+    pub fn plain() -> Self {
+        Self { on: false, ..Self::new(|_| None) }
+    }
+
+    /// The default colours, changed by what `config` holds under git's names
+    /// (`color.diff.old`, `color.diff.meta`, `color.diff-highlight.newHighlight`, …). A value
+    /// that git would complain about is passed over.
+    pub fn new(config: impl Fn(&str) -> Option<String>) -> Self {
+        let mut styles = [Style::default(); ROLES];
+        let mut set = |role: Role, style: Style, names: &[&str]| {
+            let configured = names.iter().find_map(|name| Style::parse(&config(name)?));
+            styles[role as usize] = configured.unwrap_or(style);
+        };
+        set(Role::Plain, Style::default(), &["color.diff.context", "color.diff.plain"]);
+        set(Role::Old, Style::fg(1), &["color.diff.old"]);
+        set(Role::New, Style::fg(2), &["color.diff.new"]);
+        let (old, new) = ("color.diff-highlight.oldHighlight", "color.diff-highlight.newHighlight");
+        set(Role::OldWord, Style::fg(1).with(REVERSE), &[old]);
+        set(Role::NewWord, Style::fg(2).with(REVERSE), &[new]);
+        set(Role::Meta, Style::default().with(BOLD), &["color.diff.meta"]);
+        set(Role::Frag, Style::fg(6), &["color.diff.frag"]);
+        set(Role::Func, Style::default(), &["color.diff.func"]);
+        let red_ground = Style { bg: Some(Color::Indexed(1)), ..Style::default() };
+        set(Role::Blank, red_ground, &["color.diff.whitespace"]);
+        set(Role::Mark, Style::fg(5).with(REVERSE), &[]);
+        set(Role::Id, Style::fg(3), &["color.diff.commit"]);
+        set(Role::IdPrefix, Style::fg(3).with(BOLD | UNDERLINE), &[]);
+        set(Role::Good, Style::fg(2), &[]);
+        set(Role::Warn, Style::fg(3), &[]);
+        set(Role::Bad, Style::fg(1).with(BOLD), &[]);
+        set(Role::Dim, Style::default().with(DIM), &[]);
+        set(Role::Title, Style::default().with(BOLD), &[]);
+        set(Role::Key, Style::fg(4).with(BOLD), &["color.interactive.prompt"]);
+        set(Role::Keyword, Style::fg(5), &[]);
+        set(Role::String, Style::fg(3), &[]);
+        set(Role::Comment, Style::fg(8), &[]);
+        set(Role::Number, Style::fg(6), &[]);
+        Self { on: true, styles }
+    }
+
+    /// Whether text is coloured at all.
+    pub fn is_on(&self) -> bool {
+        self.on
+    }
+
+    /// The style of `role`; plain when colour is off.
+    pub fn style(&self, role: Role) -> Style {
+        if self.on { self.styles[role as usize] } else { Style::default() }
+    }
+
+    /// `text` as `role` looks. The text must be safe for a terminal already.
+    pub fn paint(&self, role: Role, text: impl fmt::Display) -> String {
+        let mut out = String::new();
+        self.write(&mut out, role, &text.to_string());
+        out
+    }
+
+    /// Appends `text` as `role` looks. The text must be safe for a terminal already.
+    pub fn write(&self, out: &mut String, role: Role, text: &str) {
+        self.style(role).write(out, text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn painted(words: &str) -> String {
+        let mut out = String::new();
+        Style::parse(words).unwrap().write(&mut out, "x");
+        out
+    }
+
+    #[test]
+    fn colour_words_mean_what_they_mean_to_git() {
+        assert_eq!(painted("red"), "\x1b[31mx\x1b[m");
+        assert_eq!(painted("bold brightwhite #ff8000"), "\x1b[1;97;48;2;255;128;0mx\x1b[m");
+        assert_eq!(painted("normal 208 ul"), "\x1b[4;48;5;208mx\x1b[m");
+        assert_eq!(painted("normal"), "x");
+        assert_eq!(painted("bold nobold blue"), "\x1b[34mx\x1b[m");
+        assert_eq!(Style::parse("mauve"), None);
+        assert_eq!(Style::parse("red green blue"), None);
+    }
+
+    #[test]
+    fn configuration_replaces_a_default_and_nonsense_does_not() {
+        let config = |name: &str| match name {
+            "color.diff.old" => Some("blue".to_owned()),
+            "color.diff.new" => Some("no such colour".to_owned()),
+            _ => None,
+        };
+        let palette = Palette::new(config);
+        assert_eq!(palette.paint(Role::Old, "x"), "\x1b[34mx\x1b[m");
+        assert_eq!(palette.paint(Role::New, "x"), "\x1b[32mx\x1b[m");
+        assert_eq!(Palette::plain().paint(Role::Old, "x"), "x");
+    }
+}

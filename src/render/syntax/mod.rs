@@ -1,0 +1,280 @@
+//! Colours for programming languages: comments, strings, numbers, keywords.
+//!
+//! A small table-driven lexer, on purpose. The libraries at hand do not fit a tool that renders
+//! hostile text in a small binary: syntect needs bincode 1 (unmaintained, RUSTSEC-2025-0141) and,
+//! like every TextMate engine, runs backtracking expressions over the text; giallo is EUPL and
+//! brings two C libraries; tree-sitter grammars for these languages are megabytes of C. This one
+//! is linear in the text, holds a few bytes per line, and is set up only when colour is on.
+
+mod languages;
+
+use std::ops::Range;
+
+use bstr::{BStr, ByteSlice as _};
+
+use self::languages::{LANGUAGES, Language};
+use super::style::Role;
+use crate::changeset::hunks::Text;
+
+/// Lines longer than this are not coloured.
+const LONGEST_LINE: usize = 4096;
+
+/// The lexer of one file, and how far it has got.
+#[derive(Clone, Debug)]
+pub struct Syntax {
+    language: &'static Language,
+    /// The state at the start of each line looked at so far.
+    states: Vec<State>,
+}
+
+/// What a line starts in the middle of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Code,
+    /// A block comment: which kind, how deep.
+    Comment(u8, u8),
+    /// A string that goes over lines: which kind.
+    String(u8),
+}
+
+impl Syntax {
+    /// The lexer for a file of this name, or with this `#!` line; `None` for a language it does
+    /// not know.
+    pub fn of(path: &BStr, content: &[u8]) -> Option<Self> {
+        let name = path.rsplit(|b| *b == b'/').next().unwrap_or_default().to_str().ok()?;
+        let extension = name.rsplit_once('.').map_or("", |(_, e)| e).to_ascii_lowercase();
+        let by_name = LANGUAGES.iter().find(|l| {
+            l.files.contains(&name)
+                || (!extension.is_empty() && l.extensions.contains(&extension.as_str()))
+        });
+        let language = by_name.or_else(|| {
+            let first = content.lines().next()?.strip_prefix(b"#!")?.to_str().ok()?;
+            let program = first.split_ascii_whitespace().find(|word| !word.ends_with("/env"))?;
+            let program = program.rsplit('/').next()?;
+            let program = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+            LANGUAGES.iter().find(|l| l.programs.contains(&program))
+        })?;
+        Some(Self { language, states: vec![State::Code] })
+    }
+
+    /// What is special in line `number` of `text`: byte ranges, ascending. Ask about the same
+    /// text every time; lines before it are looked at once.
+    pub fn tokens(&mut self, text: &Text<'_>, number: usize) -> Vec<(Range<usize>, Role)> {
+        while self.states.len() <= number {
+            let line = self.states.len() - 1;
+            let state = self.lex(text.line(line), self.states[line], &mut |_, _| {});
+            self.states.push(state);
+        }
+        let mut tokens = Vec::new();
+        let state = self.states[number];
+        self.lex(text.line(number), state, &mut |range, role| tokens.push((range, role)));
+        tokens
+    }
+
+    /// Goes through one line; returns the state the next starts in.
+    fn lex(
+        &self,
+        line: &[u8],
+        mut state: State,
+        emit: &mut dyn FnMut(Range<usize>, Role),
+    ) -> State {
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        if line.len() > LONGEST_LINE {
+            return state;
+        }
+        let mut at = 0;
+        if state == State::Code
+            && let Some((_, role)) = self.language.starts.iter().find(|(s, _)| starts(line, 0, s))
+        {
+            emit(0..line.len(), *role);
+            return state;
+        }
+        let mut first = true;
+        while at < line.len() {
+            let start = at;
+            match state {
+                State::Comment(kind, depth) => {
+                    (at, state) = self.comment(line, at, kind, depth);
+                    emit(start..at, Role::Comment);
+                }
+                State::String(kind) => {
+                    (at, state) = self.string(line, at, kind);
+                    emit(start..at, Role::String);
+                }
+                State::Code => (at, state) = self.code(line, at, &mut first, emit),
+            }
+        }
+        state
+    }
+
+    fn code(
+        &self,
+        line: &[u8],
+        at: usize,
+        first: &mut bool,
+        emit: &mut dyn FnMut(Range<usize>, Role),
+    ) -> (usize, State) {
+        let language = self.language;
+        if language.line.iter().any(|s| starts(line, at, s) && self.may_comment(line, at)) {
+            emit(at..line.len(), Role::Comment);
+            return (line.len(), State::Code);
+        }
+        if let Some(kind) = language.block.iter().position(|(open, _)| starts(line, at, open)) {
+            let open = language.block[kind].0.len();
+            emit(at..at + open, Role::Comment);
+            return (at + open, State::Comment(kind as u8, 1));
+        }
+        if let Some(kind) = language.strings.iter().position(|q| starts(line, at, q.open)) {
+            let (end, state) =
+                self.string(line, at + language.strings[kind].open.len(), kind as u8);
+            let key = *first && self.is_key(line, end) && state == State::Code;
+            emit(at..end, if key { Role::Keyword } else { Role::String });
+            *first = false;
+            return (end, state);
+        }
+        if language.chars
+            && line[at] == b'\''
+            && let Some(end) = char_literal(line, at)
+        {
+            emit(at..end, Role::String);
+            return (end, State::Code);
+        }
+        let is_word = |b: &u8| {
+            b.is_ascii_alphanumeric()
+                || *b == b'_'
+                || *b >= 0x80
+                || language.word.as_bytes().contains(b)
+        };
+        let word = line[at..].iter().take_while(|b| is_word(b)).count();
+        if word == 0 {
+            *first &= line[at].is_ascii_whitespace() || matches!(line[at], b'-' | b'{' | b',');
+            return (at + 1, State::Code);
+        }
+        let (end, text) = (at + word, &line[at..at + word]);
+        if text[0].is_ascii_digit() {
+            emit(at..end, Role::Number);
+        } else if *first && self.is_key(line, end) {
+            emit(at..end, Role::Keyword);
+        } else if let Ok(text) = text.to_str() {
+            let is = |word: &&str| match language.any_case {
+                true => word.eq_ignore_ascii_case(text),
+                false => *word == text,
+            };
+            if language.keywords.iter().any(is) {
+                emit(at..end, Role::Keyword);
+            } else if language.constants.iter().any(is) {
+                emit(at..end, Role::Number);
+            }
+        }
+        *first = false;
+        (end, State::Code)
+    }
+
+    /// In shells and their like `#` starts a comment only after a blank.
+    fn may_comment(&self, line: &[u8], at: usize) -> bool {
+        line[at] != b'#'
+            || at == 0
+            || !self.language.hash_after_blank
+            || line[at - 1].is_ascii_whitespace()
+    }
+
+    fn is_key(&self, line: &[u8], end: usize) -> bool {
+        let Some(sign) = self.language.key else { return false };
+        line[end..].iter().find(|b| !matches!(b, b' ' | b'\t')) == Some(&sign)
+    }
+
+    fn comment(&self, line: &[u8], mut at: usize, kind: u8, mut depth: u8) -> (usize, State) {
+        let (open, close) = self.language.block[usize::from(kind)];
+        while at < line.len() {
+            if starts(line, at, close) {
+                at += close.len();
+                depth -= 1;
+                if depth == 0 {
+                    return (at, State::Code);
+                }
+            } else if self.language.nested && starts(line, at, open) {
+                at += open.len();
+                depth = depth.saturating_add(1);
+            } else {
+                at += 1;
+            }
+        }
+        (at, State::Comment(kind, depth))
+    }
+
+    fn string(&self, line: &[u8], mut at: usize, kind: u8) -> (usize, State) {
+        let quote = &self.language.strings[usize::from(kind)];
+        while at < line.len() {
+            if quote.escapes && line[at] == b'\\' {
+                at = (at + 2).min(line.len());
+            } else if starts(line, at, quote.close) {
+                return (at + quote.close.len(), State::Code);
+            } else {
+                at += 1;
+            }
+        }
+        (at, if quote.lines { State::String(kind) } else { State::Code })
+    }
+}
+
+fn starts(line: &[u8], at: usize, with: &str) -> bool {
+    line[at..].starts_with(with.as_bytes())
+}
+
+/// The end of `'x'` or `'\n'` at `at`; a lone quote (a lifetime) is none.
+fn char_literal(line: &[u8], at: usize) -> Option<usize> {
+    let rest = &line[at + 1..];
+    if rest.first() == Some(&b'\\') {
+        let close = rest.iter().skip(2).take(10).position(|b| *b == b'\'')?;
+        return Some(at + 1 + 2 + close + 1);
+    }
+    let length = rest.chars().next().map(char::len_utf8)?;
+    (rest.get(length) == Some(&b'\'')).then_some(at + 1 + length + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn marked(path: &str, text: &str) -> String {
+        let mut syntax = Syntax::of(path.into(), text.as_bytes()).unwrap();
+        let lines = Text::new(text.as_bytes());
+        let mut out = String::new();
+        for number in 0..lines.len() {
+            for (range, role) in syntax.tokens(&lines, number) {
+                let part = lines.line(number)[range].to_str_lossy();
+                out += &format!("{}:{part} ", &format!("{role:?}")[..1]);
+            }
+        }
+        out.trim_end().to_owned()
+    }
+
+    #[test]
+    fn words_strings_and_comments_are_told_apart() {
+        assert_eq!(
+            marked("a.rs", "let x: &'a str = \"a \\\" // b\"; // c\nlet c = 'x'; 0x1f"),
+            "K:let S:\"a \\\" // b\" C:// c K:let S:'x' N:0x1f"
+        );
+        assert_eq!(marked("a.py", "def f(): # x\n  return None"), "K:def C:# x K:return N:None");
+        assert_eq!(
+            marked("x.json", "{\"a\": \"b\", \"c\": true}"),
+            "K:\"a\" S:\"b\" S:\"c\" N:true"
+        );
+        assert_eq!(marked("x.sh", "ls a#b # c"), "C:# c");
+    }
+
+    #[test]
+    fn what_goes_over_lines_is_remembered() {
+        assert_eq!(marked("a.rs", "a /* b /* c */\nd */ fn\n"), "C:/* C: b /* c */ C:d */ K:fn");
+        assert_eq!(marked("a.py", "x = \"\"\"a\nif\n\"\"\" if"), "S:\"\"\"a S:if S:\"\"\" K:if");
+    }
+
+    #[test]
+    fn a_program_line_names_the_language() {
+        let syntax = |text: &str| Syntax::of("run".into(), text.as_bytes());
+        assert!(syntax("#!/usr/bin/env python3\n").is_some());
+        assert!(syntax("#!/bin/sh\n").is_some());
+        assert!(syntax("plain\n").is_none());
+    }
+}

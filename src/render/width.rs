@@ -1,0 +1,75 @@
+//! How much room text takes on a terminal, and making it fit.
+
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
+/// Columns that `text` takes. It must be safe for a terminal already and hold no colour.
+pub fn of(text: &str) -> usize {
+    text.width()
+}
+
+/// `text` in at most `columns`; what does not fit becomes `…`.
+pub fn fit(text: &str, columns: usize) -> String {
+    if of(text) <= columns {
+        return text.to_owned();
+    }
+    let mut out = String::new();
+    let mut used = 0;
+    for c in text.chars() {
+        let width = c.width().unwrap_or(0);
+        if used + width + 1 > columns {
+            break;
+        }
+        used += width;
+        out.push(c);
+    }
+    if columns > 0 {
+        out.push('…');
+    }
+    out
+}
+
+/// `text` broken into lines of at most `columns`, at blanks where there are any. Line feeds in it
+/// are kept as breaks. Nothing is lost but the blanks at the breaks.
+pub fn wrap(text: &str, columns: usize) -> Vec<String> {
+    let columns = columns.max(1);
+    let mut lines = Vec::new();
+    for paragraph in text.split('\n') {
+        let mut line = String::new();
+        for word in paragraph.split(' ') {
+            let gap = usize::from(!line.is_empty());
+            if of(&line) + gap + of(word) > columns && !line.is_empty() {
+                lines.push(std::mem::take(&mut line));
+            } else if gap == 1 {
+                line.push(' ');
+            }
+            for c in word.chars() {
+                if of(&line) + c.width().unwrap_or(0) > columns && !line.is_empty() {
+                    lines.push(std::mem::take(&mut line));
+                }
+                line.push(c);
+            }
+        }
+        lines.push(line);
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wide_characters_count_twice() {
+        assert_eq!(of("漢字x"), 5);
+        assert_eq!(fit("漢字漢字", 5), "漢字…");
+        assert_eq!(fit("漢字", 4), "漢字");
+        assert_eq!(fit("abc", 0), "");
+    }
+
+    #[test]
+    fn long_words_are_broken_and_nothing_is_lost() {
+        assert_eq!(wrap("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrap("abcdefgh ij", 3), ["abc", "def", "gh", "ij"]);
+        assert_eq!(wrap("a\n\nb", 9), ["a", "", "b"]);
+    }
+}
