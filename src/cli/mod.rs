@@ -6,6 +6,8 @@
 pub mod complete;
 pub mod context;
 pub mod output;
+pub mod pager;
+pub mod programs;
 mod usage;
 pub mod util;
 

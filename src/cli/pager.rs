@@ -1,0 +1,57 @@
+//! Long text goes through the user's pager, as git's does; and how differences look here.
+
+use std::io::IsTerminal as _;
+
+use super::Context;
+use super::programs::{self, Config};
+use crate::error::Result;
+use crate::render::diff::{Layout, Options};
+use crate::render::style::Palette;
+
+/// Prints `text` on standard output, through the pager if that is a terminal and `--no-pager`
+/// was not given.
+///
+/// # Errors
+/// `io_error` when the stream cannot be written.
+pub fn page(context: &mut Context, config: Option<&Config>, text: &str) -> Result<()> {
+    if context.pager
+        && std::io::stdout().is_terminal()
+        && let Some(pager) = programs::pager(context, config)
+        && programs::run_pager(&pager, text.as_bytes())
+    {
+        return Ok(());
+    }
+    context.print(text.as_bytes())
+}
+
+/// The colours in force: none unless standard output is coloured, else git's configured ones.
+pub fn palette(context: &Context, config: Option<&Config>) -> Palette {
+    if !context.color {
+        return Palette::plain();
+    }
+    Palette::new(|name| Some(config?.string(name)?.to_string()))
+}
+
+/// How differences look on this standard output.
+pub fn options(context: &Context, config: Option<&Config>) -> Options {
+    let terminal = std::io::stdout().is_terminal();
+    let context_lines = config
+        .and_then(|config| config.integer("diff.context").ok().flatten())
+        .and_then(|lines| usize::try_from(lines).ok());
+    Options {
+        palette: palette(context, config),
+        context: context_lines.unwrap_or(crate::changeset::hunks::CONTEXT),
+        columns: columns().unwrap_or(80),
+        layout: Layout::Unified,
+        syntax: terminal,
+    }
+}
+
+/// The width of the terminal that standard output is; `None` where it is none.
+pub fn columns() -> Option<usize> {
+    let terminal = console::Term::stdout();
+    if !terminal.is_term() {
+        return None;
+    }
+    terminal.size_checked().map(|(_, columns)| usize::from(columns)).filter(|columns| *columns > 0)
+}
