@@ -1,0 +1,106 @@
+//! Lines, their endings, and what stands before the Markdown of a file.
+
+/// Where Markdown begins: after a byte order mark and after front matter (`---` on the first
+/// line up to the next `---` or `...` line).
+pub fn content_start(source: &str) -> usize {
+    let bom = if source.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let first_end = end_of(source, bom);
+    if source[bom..first_end].trim_end() != "---" {
+        return bom;
+    }
+    let mut at = first_end;
+    while at < source.len() {
+        let end = end_of(source, at);
+        let line = source[at..end].trim_end();
+        if line == "---" || line == "..." {
+            return end;
+        }
+        at = end;
+    }
+    bom
+}
+
+/// Where the line that holds byte `at` begins.
+pub fn start_of(source: &str, at: usize) -> usize {
+    source[..at].rfind(['\n', '\r']).map_or(0, |i| i + 1).max(bom_len(source).min(at))
+}
+
+fn bom_len(source: &str) -> usize {
+    if source.starts_with('\u{feff}') { 3 } else { 0 }
+}
+
+/// Where the line that holds byte `at` ends, its line ending (`\n`, `\r\n`, `\r`) included.
+pub fn end_of(source: &str, at: usize) -> usize {
+    let bytes = source.as_bytes();
+    match bytes.get(at..).and_then(|rest| rest.iter().position(|b| matches!(b, b'\n' | b'\r'))) {
+        None => source.len(),
+        Some(i) if bytes[at + i] == b'\r' && bytes.get(at + i + 1) == Some(&b'\n') => at + i + 2,
+        Some(i) => at + i + 1,
+    }
+}
+
+/// The lines of `source` with their endings.
+pub fn iter(source: &str) -> impl Iterator<Item = &str> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        (at < source.len()).then(|| {
+            let end = end_of(source, at);
+            let line = &source[at..end];
+            at = end;
+            line
+        })
+    })
+}
+
+/// The line ending most lines of `source` have; `\n` where there is none or a tie.
+pub fn dominant_ending(source: &str) -> &'static str {
+    let crlf = source.matches("\r\n").count();
+    let lf = source.matches('\n').count() - crlf;
+    if crlf > lf { "\r\n" } else { "\n" }
+}
+
+/// `text` with every line ending turned into `ending`.
+pub fn with_ending(text: &str, ending: &str) -> String {
+    let unix = text.replace("\r\n", "\n");
+    if ending == "\n" { unix } else { unix.replace('\n', ending) }
+}
+
+/// True when `source` ends with a line ending, or is empty.
+pub fn ends_line(source: &str) -> bool {
+    source.is_empty() || source == "\u{feff}" || source.ends_with(['\n', '\r'])
+}
+
+/// `range` of `source` without the blank lines at its end and without the last line's ending:
+/// the end offset.
+pub fn trimmed_end(source: &str, range: std::ops::Range<usize>) -> usize {
+    range.start + source[range].trim_end().len()
+}
+
+/// The line number of byte `at`, from 1.
+pub fn number_of(source: &str, at: usize) -> usize {
+    iter(&source[..at.min(source.len())]).count().max(1)
+        + usize::from(at > 0 && ends_line(&source[..at.min(source.len())]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_starts_after_mark_and_front_matter() {
+        assert_eq!(content_start("# a"), 0);
+        assert_eq!(content_start("\u{feff}# a"), 3);
+        assert_eq!(content_start("---\nx: 1\n---\n# a"), 13);
+        assert_eq!(content_start("\u{feff}---\r\nx: 1\r\n...\r\n# a"), 3 + 5 + 6 + 5);
+        assert_eq!(content_start("---\nnever closed\n# a"), 0);
+    }
+
+    #[test]
+    fn lines_end_in_all_three_ways() {
+        assert_eq!(iter("a\nb\r\nc\rd").collect::<Vec<_>>(), ["a\n", "b\r\n", "c\r", "d"]);
+        assert_eq!(number_of("a\nb\nc", 0), 1);
+        assert_eq!(number_of("a\nb\nc", 2), 2);
+        assert_eq!(number_of("a\nb\nc", 3), 2);
+        assert_eq!(number_of("a\nb\nc", 4), 3);
+    }
+}
