@@ -22,7 +22,9 @@ pub fn content_start(source: &str) -> usize {
 
 /// Where the line that holds byte `at` begins.
 pub fn start_of(source: &str, at: usize) -> usize {
-    source[..at].rfind(['\n', '\r']).map_or(0, |i| i + 1).max(bom_len(source).min(at))
+    let before = &source.as_bytes()[..at.min(source.len())];
+    let start = before.iter().rposition(|b| matches!(b, b'\n' | b'\r')).map_or(0, |i| i + 1);
+    start.max(bom_len(source).min(at))
 }
 
 fn bom_len(source: &str) -> usize {

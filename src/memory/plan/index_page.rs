@@ -1,0 +1,117 @@
+//! `index.md`, the generated page that routes a reader: what to read always, what is where, how
+//! much of it. Deterministic: no clock, no order but that of names.
+
+use super::Files;
+use crate::error::Error;
+use crate::memory::markdown::{self, fields};
+use crate::memory::settings::{Settings, schema::Files as Which};
+
+/// Its path in the store.
+pub const PATH: &str = "index.md";
+
+/// The page for the store as `files` shows it.
+///
+/// # Errors
+/// Those of `files`.
+pub fn render(files: &dyn Files, settings: &Settings) -> Result<String, Error> {
+    let notes = &settings.manifest.local_state;
+    let mut out = String::from(
+        "# Agent Memory Index\n<!-- @generated: do not edit by hand; `aye memory` keeps it -->\n\n## Always include\n",
+    );
+    if notes.per_branch {
+        out += "- local/current.<branch>.md — current local task state\n";
+    }
+    if notes.shared_file_enabled {
+        out += "- local/current.shared.md — cross-branch shared state\n";
+    }
+    out += "- conventions.md — build, test, style, workflow rules\n\n## Topic map\n";
+    for path in topics(files, settings)? {
+        let Some(bytes) = files.read(&path)? else { continue };
+        let text = String::from_utf8_lossy(&bytes);
+        out += &format!("- {path} — {}\n", describe(&path, &text, settings));
+    }
+    out += "\n## Archive\n";
+    let archived = files.list("archive")?.iter().filter(|p| p.ends_with(".md")).count();
+    out += &match archived {
+        0 => "- archive/ — empty\n".to_owned(),
+        1 => "- archive/ — 1 file\n".to_owned(),
+        n => format!("- archive/ — {n} files\n"),
+    };
+    out += "\n## Freshness\n";
+    match settings.manifest.archive.stale_threshold_days {
+        0 => out += "Stale sections are not reported.\n",
+        days => {
+            out += &format!(
+                "`aye memory lint` reports sections that nobody touched for {days} days.\n"
+            );
+        }
+    }
+    Ok(out)
+}
+
+/// Durable files but the page itself, the conventions and the archive, in a fixed order.
+fn topics(files: &dyn Files, settings: &Settings) -> Result<Vec<String>, Error> {
+    let mut paths = Vec::new();
+    for dir in ["", "modules"] {
+        for path in files.list(dir)? {
+            let durable = settings.schema.category(&path).is_some_and(|category| {
+                category.git_tracked
+                    && !category.server_managed
+                    && !matches!(category.name.as_str(), "conventions" | "archive")
+            });
+            if durable {
+                paths.push(path);
+            }
+        }
+    }
+    // Further folders of the user's own categories.
+    for category in settings.schema.categories.values() {
+        if let Which::Glob(glob) = &category.files
+            && let Some((dir, _)) = glob.rsplit_once('/')
+            && !matches!(dir, "modules" | "archive" | "local" | "sessions")
+            && !dir.contains('*')
+            && category.git_tracked
+        {
+            paths.extend(
+                files.list(dir)?.into_iter().filter(|p| {
+                    settings.schema.category(p).is_some_and(|c| c.name == category.name)
+                }),
+            );
+        }
+    }
+    paths.dedup();
+    Ok(paths)
+}
+
+fn describe(path: &str, text: &str, settings: &Settings) -> String {
+    let document = markdown::parse(text);
+    let category = settings.schema.category(path).map_or("", |c| c.name.as_str());
+    let top = |i: &usize| {
+        let section = &document.sections[*i];
+        match section.parent {
+            None => !(section.level == 1 && *i == 0),
+            Some(parent) => parent == 0 && document.sections[0].level == 1,
+        }
+    };
+    let entries: Vec<usize> = (0..document.sections.len()).filter(top).collect();
+    match category {
+        "decisions" => {
+            let active = entries
+                .iter()
+                .filter(|i| {
+                    fields::of_section(&document, **i)
+                        .iter()
+                        .any(|f| f.name == "Status" && f.value == "active")
+                })
+                .count();
+            format!("durable architecture/product decisions ({active} active)")
+        }
+        "pitfalls" => format!("known traps ({})", count(entries.len(), "entry", "entries")),
+        "modules" => format!("module notes ({})", count(entries.len(), "section", "sections")),
+        other => format!("{other} ({})", count(entries.len(), "section", "sections")),
+    }
+}
+
+fn count(n: usize, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}

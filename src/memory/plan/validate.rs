@@ -1,0 +1,227 @@
+//! What the files must be like after all operations: size, schema, secrets in context.
+
+use super::Planner;
+use crate::error::codes::SIZE_LIMIT;
+use crate::memory::codes;
+use crate::memory::markdown::{self, Document, fields};
+use crate::memory::problem::Problem;
+use crate::memory::response::AffectedSection;
+use crate::memory::settings::Category;
+
+impl Planner<'_> {
+    /// Checks every changed file.
+    pub(super) fn check_results(&mut self) {
+        let limit = self.world.settings.manifest.budgets.max_file_chars;
+        let states: Vec<(String, Option<String>, String)> = self
+            .states
+            .iter()
+            .filter_map(|(path, state)| {
+                let before = self.originals.get(path).cloned().flatten();
+                let after = state.clone()?;
+                (before.as_ref() != Some(&after)).then(|| (path.clone(), before, after))
+            })
+            .collect();
+        let archived: String = states
+            .iter()
+            .filter_map(|(_, before, _)| before.as_deref())
+            .collect::<Vec<_>>()
+            .join("\n");
+        for (path, before, after) in &states {
+            let size = after.chars().count();
+            let was = before.as_ref().map_or(0, |text| text.chars().count());
+            if size > limit && size > was {
+                self.problems.push(
+                    Problem::new(
+                        &SIZE_LIMIT,
+                        format!("{path} would have {size} characters, and {limit} is the limit"),
+                    )
+                    .field("path")
+                    .fix("say it shorter, archive old sections, or raise budgets.max_file_chars"),
+                );
+                continue;
+            }
+            if let Some(category) = self.world.settings.schema.category(path) {
+                let problems = check_sections(category, path, before.as_deref(), after);
+                self.problems.extend(problems);
+                // What an archived copy repeats is not new.
+                let base = match before {
+                    Some(before) => before.as_str(),
+                    None if category.write_once => archived.as_str(),
+                    None => "",
+                };
+                self.screen_file(path, base, after);
+            }
+        }
+    }
+
+    /// Scans whole files, where a text may become a secret by what it is put next to.
+    fn screen_file(&mut self, path: &str, before: &str, after: &str) {
+        let screened = self.world.guard.screen(before, after);
+        let reported = |planner: &Self, kind: &str| {
+            planner.problems.iter().any(|p| p.finding.as_deref() == Some(kind))
+        };
+        for found in screened.blocking {
+            if !reported(self, &found.kind) {
+                let mut problem = Problem::new(found.code, found.message)
+                    .field(format!("{path} after the operations"))
+                    .line(found.line)
+                    .fix(found.fix);
+                problem.finding = Some(found.kind);
+                self.problems.push(problem);
+            }
+        }
+        for found in screened.warnings {
+            self.warn(format!("{path}, line {}, was there before: {}", found.line, found.message));
+        }
+    }
+}
+
+/// Checks the sections of `after` that `before` does not have as they are. `before: None` checks
+/// every section, as for a new file and for lint.
+pub fn check_sections(
+    category: &Category,
+    path: &str,
+    before: Option<&str>,
+    after: &str,
+) -> Vec<Problem> {
+    let document = markdown::parse(after);
+    let old = before.map(markdown::parse);
+    let mut problems = Vec::new();
+    if category.required_top_level_heading && document.sections.first().is_none_or(|s| s.level != 1)
+    {
+        problems.push(
+            Problem::new(
+                &codes::VALIDATION_FAILED,
+                format!("{path} has to begin with a heading of level 1"),
+            )
+            .field("content")
+            .fix("begin the file with `# Title`"),
+        );
+    }
+    for i in 0..document.sections.len() {
+        if old.as_ref().is_some_and(|old| unchanged(old, &document, i)) {
+            continue;
+        }
+        let section = &document.sections[i];
+        let id = super::precondition::name(&document, i);
+        if category.section_id_required && section.id.is_none() {
+            problems.push(
+                Problem::new(
+                    &codes::VALIDATION_FAILED,
+                    format!("section '{}' of {path} has no id", section.heading),
+                )
+                .field("content")
+                .section(&id)
+                .fix(format!(
+                    "add the line {} after the heading",
+                    markdown::marker(&markdown::slug::slug(&section.heading))
+                )),
+            );
+        }
+        let entry = is_entry(&document, i, category);
+        problems.extend(check_fields(category, &document, i, entry, &id));
+    }
+    problems
+}
+
+fn unchanged(old: &Document<'_>, new: &Document<'_>, i: usize) -> bool {
+    let section = &new.sections[i];
+    let text = new.own_body(i).trim();
+    (0..old.sections.len()).any(|k| {
+        let other = &old.sections[k];
+        other.level == section.level
+            && other.id == section.id
+            && (section.id.is_some() || other.heading == section.heading)
+            && old.own_body(k).trim() == text
+    })
+}
+
+/// Entries are what the schema's fields are about: the sections right below the file's title, or
+/// at the top where there is none. The title itself is no entry, unless it carries the fields.
+fn is_entry(document: &Document<'_>, i: usize, category: &Category) -> bool {
+    let section = &document.sections[i];
+    let is_title = |k: usize| {
+        k == 0 && document.sections[k].level == 1 && {
+            let found = fields::of_section(document, k);
+            !category.required_fields.iter().any(|spec| found.iter().any(|f| f.name == spec.name))
+        }
+    };
+    match section.parent {
+        None => !is_title(i),
+        Some(parent) => document.sections[parent].parent.is_none() && is_title(parent),
+    }
+}
+
+fn check_fields(
+    category: &Category,
+    document: &Document<'_>,
+    i: usize,
+    entry: bool,
+    id: &str,
+) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    if category.required_fields.is_empty() && category.optional_fields.is_empty() {
+        return problems;
+    }
+    let found = fields::of_section(document, i);
+    let required = category.required_fields.iter().map(|spec| (spec, entry));
+    let optional = category.optional_fields.iter().map(|spec| (spec, false));
+    for (spec, required) in required.chain(optional) {
+        let values: Vec<_> = found.iter().filter(|field| field.name == spec.name).collect();
+        let problem = |message: String, fix: String| {
+            Problem::new(&codes::VALIDATION_FAILED, message).field(&spec.name).section(id).fix(fix)
+        };
+        let wanted = || match (&spec.pattern, spec.allowed.is_empty()) {
+            (_, false) => format!("one of: {}", spec.allowed.join(", ")),
+            (Some(pattern), true) => format!("a value that matches {pattern}"),
+            (None, true) => "a value".to_owned(),
+        };
+        let Some(first) = values.first() else {
+            if required {
+                problems.push(problem(
+                    format!("section '{id}' has no field {}", spec.name),
+                    format!("add a line `**{}:** …` with {}", spec.name, wanted()),
+                ));
+            }
+            continue;
+        };
+        if values.len() > 1 {
+            problems.push(problem(
+                format!("section '{id}' has the field {} {} times", spec.name, values.len()),
+                "keep one".to_owned(),
+            ));
+        }
+        let fits = spec.pattern.as_ref().is_none_or(|pattern| pattern.is_match(first.value))
+            && (spec.allowed.is_empty() || spec.allowed.iter().any(|v| v == first.value))
+            && !(first.value.is_empty() && required);
+        if !fits {
+            let line = markdown::lines::number_of(document.source, first.at).saturating_sub(
+                markdown::lines::number_of(document.source, document.sections[i].start()),
+            ) + 1;
+            problems.push(
+                problem(format!("{} is '{}' in section '{id}'", spec.name, first.value), wanted())
+                    .line(line),
+            );
+        }
+    }
+    problems
+}
+
+/// Sections that one text has and the other does not have as they are, by name.
+pub(super) fn touched(path: &str, before: &str, after: &str) -> Vec<AffectedSection> {
+    let (old, new) = (markdown::parse(before), markdown::parse(after));
+    let own = |document: &Document<'_>| -> Vec<(String, String)> {
+        (0..document.sections.len())
+            .map(|i| {
+                (super::precondition::name(document, i), document.own_text(i).trim_end().to_owned())
+            })
+            .collect()
+    };
+    let (old, new) = (own(&old), own(&new));
+    let changed = new.iter().filter(|entry| !old.contains(entry));
+    let gone = old.iter().filter(|(name, _)| !new.iter().any(|(n, _)| n == name));
+    changed
+        .chain(gone)
+        .map(|(name, _)| AffectedSection { file: path.to_owned(), section_id: name.clone() })
+        .collect()
+}

@@ -1,0 +1,128 @@
+//! One thing that is wrong with a request: which operation, where in it, and what fixes it.
+
+use crate::error::Code;
+
+/// One thing that is wrong. A request's problems are collected, so that all of them can be mended
+/// at once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Problem {
+    /// Reason code.
+    pub code: &'static Code,
+    /// Index of the operation, from 0; `None` for the request as a whole.
+    pub operation: Option<usize>,
+    /// The field of the request or operation, or the labelled field of a section.
+    pub field: Option<String>,
+    /// Line within that field's text, from 1.
+    pub line: Option<usize>,
+    /// The section concerned.
+    pub section_id: Option<String>,
+    /// What is wrong, quoting what was given (never a secret).
+    pub message: String,
+    /// What to do about it.
+    pub fix: Option<String>,
+    /// Kind of finding, for secrets and personal data.
+    pub finding: Option<String>,
+}
+
+impl Problem {
+    /// A problem of the request as a whole.
+    pub fn new(code: &'static Code, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            operation: None,
+            field: None,
+            line: None,
+            section_id: None,
+            message: message.into(),
+            fix: None,
+            finding: None,
+        }
+    }
+
+    /// Says which operation it is about.
+    #[must_use]
+    pub fn at(mut self, operation: usize) -> Self {
+        self.operation = Some(operation);
+        self
+    }
+
+    /// Says which field it is about.
+    #[must_use]
+    pub fn field(mut self, field: impl Into<String>) -> Self {
+        self.field = Some(field.into());
+        self
+    }
+
+    /// Says which line of the field it is about, from 1.
+    #[must_use]
+    pub fn line(mut self, line: usize) -> Self {
+        self.line = Some(line);
+        self
+    }
+
+    /// Says which section it is about.
+    #[must_use]
+    pub fn section(mut self, id: impl Into<String>) -> Self {
+        self.section_id = Some(id.into());
+        self
+    }
+
+    /// Says what fixes it.
+    #[must_use]
+    pub fn fix(mut self, fix: impl Into<String>) -> Self {
+        self.fix = Some(fix.into());
+        self
+    }
+
+    /// For messages: `operation 1, content, line 3: …`.
+    pub fn located(&self) -> String {
+        let mut place = Vec::new();
+        if let Some(operation) = self.operation {
+            place.push(format!("operation {operation}"));
+        }
+        place.extend(self.field.clone());
+        if let Some(line) = self.line {
+            place.push(format!("line {line}"));
+        }
+        if place.is_empty() {
+            self.message.clone()
+        } else {
+            format!("{}: {}", place.join(", "), self.message)
+        }
+    }
+}
+
+/// The reason a response gives for several problems: the gravest, in the order in which a request
+/// is looked at (form, paths, policy, content).
+pub fn gravest(problems: &[Problem]) -> Option<&Problem> {
+    const ORDER: [&str; 25] = [
+        "invalid_intent",
+        "no_operations",
+        "invalid_operation",
+        "size_limit_exceeded",
+        "secret_detected",
+        "pii_detected",
+        "unsafe_text",
+        "allowlist_parse_error",
+        "allowlist_limit_exceeded",
+        "invalid_path",
+        "server_managed_category",
+        "unknown_category",
+        "server_only_category",
+        "intent_path_mismatch",
+        "write_once_violation",
+        "archive_exists",
+        "read_error",
+        "duplicate_section_id",
+        "invalid_markdown",
+        "provenance_violation",
+        "validation_failed",
+        "unresolvable_drift",
+        "target_drift",
+        "plan_failed",
+        "lock_held",
+    ];
+    problems.iter().min_by_key(|problem| {
+        ORDER.iter().position(|id| *id == problem.code.id).unwrap_or(ORDER.len())
+    })
+}

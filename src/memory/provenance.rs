@@ -1,0 +1,139 @@
+//! Where knowledge comes from: checked for each operation against its own category.
+
+use super::codes;
+use super::problem::Problem;
+use super::request::{Confidence, Request, Source};
+use super::settings::{Category, Settings};
+
+/// Says whether a source of type `file` exists.
+pub trait Sources {
+    /// `Ok` if what `reference` names is there: `path`, `path:line`, `path:from-to`,
+    /// `path@revision` or `path:line@revision`, relative to the repository. Else what is missing.
+    ///
+    /// # Errors
+    /// One sentence.
+    fn check_file(&self, reference: &str) -> Result<(), String>;
+}
+
+/// Believes every reference; for tests, and where there is no repository to look in.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Trusting;
+
+impl Sources for Trusting {
+    fn check_file(&self, _reference: &str) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// Checks the references themselves, once per request.
+pub fn check_references(sources: &[Source], lookup: &dyn Sources) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (i, source) in sources.iter().enumerate() {
+        let field = format!("sources[{i}]");
+        let needs = matches!(source.kind.as_str(), "file" | "external");
+        match (&source.reference, source.kind.as_str()) {
+            (None, kind) if needs => problems.push(
+                Problem::new(&codes::PROVENANCE, format!("a source of type {kind} needs a ref"))
+                    .field(field)
+                    .fix("say which file, or which address"),
+            ),
+            (Some(reference), "file") => {
+                if let Err(why) = lookup.check_file(reference) {
+                    problems.push(
+                        Problem::new(&codes::PROVENANCE, why).field(field).fix(
+                            "cite a file of this repository: path, path:line or path@revision",
+                        ),
+                    );
+                }
+            }
+            _ => {}
+        }
+    }
+    problems
+}
+
+/// Checks the sources of a request against the category that operation `i` writes.
+/// `adds_section` says whether it brings a new one.
+pub fn check_operation(
+    i: usize,
+    request: &Request,
+    category: &Category,
+    adds_section: bool,
+    settings: &Settings,
+) -> Vec<Problem> {
+    let rules = &category.provenance;
+    let sources = &request.sources;
+    let mut problems = Vec::new();
+    let mut say = |message: String, fix: String| {
+        problems.push(Problem::new(&codes::PROVENANCE, message).at(i).field("sources").fix(fix));
+    };
+    let allowed = || {
+        if rules.allowed_source_types.is_empty() {
+            "file, test or user".to_owned()
+        } else {
+            rules.allowed_source_types.join(", ")
+        }
+    };
+    let required = rules.required || rules.required_for_new_sections && adds_section;
+    if sources.is_empty() && required {
+        let why = if rules.required { "every change" } else { "every new section" };
+        say(
+            format!("{why} of {} needs a source", category.name),
+            format!("add sources of type {}", allowed()),
+        );
+    }
+    for source in sources {
+        let kind = &source.kind;
+        let refused = rules.forbidden_source_types.contains(kind)
+            || !rules.allowed_source_types.is_empty() && !rules.allowed_source_types.contains(kind);
+        if refused {
+            say(
+                format!("{} takes no source of type {kind}", category.name),
+                format!("use {}", allowed()),
+            );
+        }
+    }
+    let untrusted = |s: &Source| matches!(s.kind.as_str(), "external" | "inference");
+    if category.git_tracked
+        && settings.manifest.security.reject_untrusted_durable_updates
+        && !sources.is_empty()
+        && sources.iter().all(untrusted)
+        && problems.is_empty()
+    {
+        problems.push(
+            Problem::new(
+                &codes::PROVENANCE,
+                format!(
+                    "{} is durable, and nothing but untrusted sources speaks for this",
+                    category.name
+                ),
+            )
+            .at(i)
+            .field("sources")
+            .fix("add a source of type file, test, user or session that bears it out"),
+        );
+    }
+    problems
+}
+
+/// What a reviewer should know about how sure this is.
+pub fn warnings(request: &Request) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let has = |kind: &str| request.sources.iter().any(|source| source.kind == kind);
+    if has("external") {
+        warnings
+            .push("rests on an external source: treat it as evidence, not as instruction".into());
+    }
+    match request.confidence {
+        Some(Confidence::Confirmed)
+            if !has("file") && !has("test") && !has("user") && !request.sources.is_empty() =>
+        {
+            warnings.push("claims to be confirmed, but cites no file, test or user".into());
+        }
+        Some(sure @ (Confidence::Stale | Confidence::Unknown)) => {
+            warnings.push(format!("the proposer's own confidence is {}", sure.as_str()));
+        }
+        _ => {}
+    }
+    warnings
+}

@@ -1,0 +1,375 @@
+//! `meta/manifest.yaml`.
+
+use serde::Deserialize;
+
+use super::keys::{Shape, check};
+use super::{Approval, DEFAULT_MANIFEST, decode, invalid, merge, parse_yaml};
+use crate::error::{Error, Result};
+use crate::memory::codes;
+
+/// Its path in the store.
+pub const PATH: &str = "meta/manifest.yaml";
+
+/// The newest `store_format_version` this program reads and writes.
+pub const FORMAT_VERSION: u64 = 1;
+
+const KEYS: Shape = Shape::Map(&[
+    ("version", Shape::Leaf),
+    ("store_format_version", Shape::Leaf),
+    ("project", Shape::Map(&[("name", Shape::Leaf), ("root", Shape::Leaf)])),
+    (
+        "budgets",
+        Shape::Map(&[
+            ("bootstrap_chars", Shape::Leaf),
+            ("fetch_context_chars", Shape::Leaf),
+            ("max_file_chars", Shape::Leaf),
+        ]),
+    ),
+    (
+        "updates",
+        Shape::Map(&[(
+            "approval",
+            Shape::Map(&[
+                ("decisions", Shape::Leaf),
+                ("conventions", Shape::Leaf),
+                ("modules", Shape::Leaf),
+                ("pitfalls_replace", Shape::Leaf),
+                ("pitfalls_append", Shape::Leaf),
+                ("archive", Shape::Leaf),
+                ("current", Shape::Leaf),
+                ("current_shared", Shape::Leaf),
+                ("sessions", Shape::Leaf),
+                ("index", Shape::Leaf),
+            ]),
+        )]),
+    ),
+    ("staging", Shape::Map(&[("ttl_seconds", Shape::Leaf)])),
+    (
+        "security",
+        Shape::Map(&[
+            ("secret_scan", Shape::Leaf),
+            ("pii_scan", Shape::Leaf),
+            ("pii_scan_email", Shape::Leaf),
+            ("reject_untrusted_durable_updates", Shape::Leaf),
+            (
+                "allowlist_limits",
+                Shape::Map(&[
+                    ("max_bytes_per_file", Shape::Leaf),
+                    ("max_regions_per_file", Shape::Leaf),
+                    ("max_bytes_per_region", Shape::Leaf),
+                ]),
+            ),
+        ]),
+    ),
+    (
+        "git",
+        Shape::Map(&[
+            ("track_local", Shape::Leaf),
+            ("track_sessions", Shape::Leaf),
+            ("auto_stage_changes", Shape::Leaf),
+            ("auto_commit", Shape::Leaf),
+            ("commit_message_prefix", Shape::Leaf),
+            ("merge_driver_installed", Shape::Leaf),
+        ]),
+    ),
+    ("archive", Shape::Map(&[("enabled", Shape::Leaf), ("stale_threshold_days", Shape::Leaf)])),
+    (
+        "concurrency",
+        Shape::Map(&[("wait_timeout_seconds", Shape::Leaf), ("lock_ttl_seconds", Shape::Leaf)]),
+    ),
+    (
+        "local_state",
+        Shape::Map(&[
+            ("per_branch", Shape::Leaf),
+            ("shared_file_enabled", Shape::Leaf),
+            ("cleanup_orphans_warning_days", Shape::Leaf),
+        ]),
+    ),
+    ("sessions", Shape::Map(&[("per_branch", Shape::Leaf)])),
+    ("eval", Shape::Map(&[("benchmark_corpus_url", Shape::Leaf)])),
+    (
+        "stores",
+        Shape::List(&Shape::Map(&[
+            ("name", Shape::Leaf),
+            ("source", Shape::Leaf),
+            ("revision", Shape::Leaf),
+            ("path", Shape::Leaf),
+            ("mode", Shape::Leaf),
+            ("priority_multiplier", Shape::Leaf),
+            ("readback_consistency", Shape::Leaf),
+        ])),
+    ),
+]);
+
+/// Settings of a store.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Manifest {
+    /// Version of the layout that wrote it.
+    pub version: String,
+    /// Format of the store; newer than [`FORMAT_VERSION`] is refused.
+    pub store_format_version: u64,
+    /// What the store belongs to.
+    pub project: Project,
+    /// Sizes, in characters.
+    pub budgets: Budgets,
+    /// What is applied at once and what waits for a person.
+    pub updates: Updates,
+    /// How long a staged proposal waits.
+    pub staging: Staging,
+    /// Scanners and trust.
+    pub security: Security,
+    /// Git integration.
+    pub git: Git,
+    /// Archiving.
+    pub archive: Archive,
+    /// Locks.
+    pub concurrency: Concurrency,
+    /// Working notes.
+    pub local_state: LocalState,
+    /// Session logs.
+    pub sessions: Sessions,
+    /// Other stores this one reads; kept, not read yet, and reported as such by `lint`.
+    #[serde(default)]
+    pub stores: Vec<serde_yaml::Value>,
+}
+
+/// What the store belongs to.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Project {
+    /// Name, for titles.
+    pub name: String,
+    /// Root of the project relative to the repository; only `.` is supported.
+    pub root: String,
+}
+
+/// Sizes, in characters.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Budgets {
+    /// Of the pack an agent reads at start.
+    pub bootstrap_chars: usize,
+    /// Of a pack for a query.
+    pub fetch_context_chars: usize,
+    /// Largest memory file that may be written.
+    pub max_file_chars: usize,
+}
+
+/// What is applied at once and what waits for a person.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Updates {
+    /// By slot.
+    pub approval: Slots,
+}
+
+/// Approval by slot.
+#[derive(Clone, Debug, Deserialize)]
+#[allow(missing_docs)]
+pub struct Slots {
+    pub decisions: Approval,
+    pub conventions: Approval,
+    pub modules: Approval,
+    pub pitfalls_replace: Approval,
+    pub pitfalls_append: Approval,
+    pub archive: Approval,
+    pub current: Approval,
+    pub current_shared: Approval,
+    pub sessions: Approval,
+    pub index: Approval,
+}
+
+/// How long a staged proposal waits.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Staging {
+    /// Seconds until it expires.
+    pub ttl_seconds: u64,
+}
+
+/// Scanners and trust.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Security {
+    /// Scan for secrets.
+    pub secret_scan: bool,
+    /// Scan for social security and card numbers.
+    pub pii_scan: bool,
+    /// Scan for e-mail addresses too.
+    pub pii_scan_email: bool,
+    /// Refuse durable updates that rest on external sources alone.
+    pub reject_untrusted_durable_updates: bool,
+    /// Caps of the regions that the scanner leaves out.
+    pub allowlist_limits: AllowlistLimits,
+}
+
+/// Caps of the regions that the scanner leaves out.
+#[derive(Clone, Debug, Deserialize)]
+pub struct AllowlistLimits {
+    /// Bytes in all regions of a file together.
+    pub max_bytes_per_file: usize,
+    /// Regions in a file.
+    pub max_regions_per_file: usize,
+    /// Bytes in one region.
+    pub max_bytes_per_region: usize,
+}
+
+/// Git integration.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Git {
+    /// Keep working notes in git.
+    pub track_local: bool,
+    /// Keep session logs in git.
+    pub track_sessions: bool,
+    /// Add changed files to the index.
+    pub auto_stage_changes: bool,
+    /// Commit changed files.
+    pub auto_commit: bool,
+    /// How messages of such commits begin.
+    pub commit_message_prefix: String,
+    /// What the store's authors believe of the merge driver; `lint` compares it with git.
+    pub merge_driver_installed: bool,
+}
+
+/// Archiving.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Archive {
+    /// Whether sections may be archived.
+    pub enabled: bool,
+    /// Days after which an untouched section is reported as stale; 0 turns that off.
+    pub stale_threshold_days: i64,
+}
+
+/// Locks.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Concurrency {
+    /// Longest wait for another writer, in seconds.
+    pub wait_timeout_seconds: u64,
+}
+
+/// Working notes.
+#[derive(Clone, Debug, Deserialize)]
+pub struct LocalState {
+    /// One notes file per branch; otherwise only the shared one.
+    pub per_branch: bool,
+    /// Whether the shared notes are read and may be written.
+    pub shared_file_enabled: bool,
+    /// Days after which notes of a deleted branch are reported.
+    pub cleanup_orphans_warning_days: i64,
+}
+
+/// Session logs.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Sessions {
+    /// One log per day and branch; otherwise one per day.
+    pub per_branch: bool,
+}
+
+impl Manifest {
+    /// Reads the file's bytes over the defaults.
+    ///
+    /// # Errors
+    /// `memory_config_invalid`; `unsupported_store_format` where the store is newer.
+    pub fn read(bytes: &[u8]) -> Result<Self> {
+        let over = parse_yaml(PATH, bytes)?;
+        check(PATH, &over, &KEYS)?;
+        let mut value = parse_yaml(PATH, DEFAULT_MANIFEST.as_bytes())?;
+        merge(&mut value, over);
+        let manifest: Self = decode(PATH, value)?;
+        manifest.validate()?;
+        Ok(manifest)
+    }
+
+    fn validate(&self) -> Result<()> {
+        if self.store_format_version > FORMAT_VERSION {
+            return Err(Error::new(
+                &codes::UNSUPPORTED_FORMAT,
+                format!(
+                    "{PATH}: store_format_version {} is newer than {FORMAT_VERSION}",
+                    self.store_format_version
+                ),
+            )
+            .hint("install a newer aye to read this store"));
+        }
+        if self.store_format_version == 0 {
+            return Err(invalid(PATH, "store_format_version has to be 1"));
+        }
+        if !matches!(self.project.root.as_str(), "." | "") {
+            return Err(invalid(
+                PATH,
+                format!("project.root '{}' is not supported", self.project.root),
+            )
+            .hint("the store belongs to the repository it is in: set it to '.'"));
+        }
+        for (key, value) in [
+            ("budgets.bootstrap_chars", self.budgets.bootstrap_chars),
+            ("budgets.fetch_context_chars", self.budgets.fetch_context_chars),
+            ("budgets.max_file_chars", self.budgets.max_file_chars),
+        ] {
+            if value == 0 {
+                return Err(invalid(PATH, format!("{key} has to be positive")));
+            }
+        }
+        if self.staging.ttl_seconds == 0 || self.staging.ttl_seconds > 10 * 366 * 86_400 {
+            return Err(invalid(PATH, "staging.ttl_seconds has to be between 1 and ten years"));
+        }
+        if self.archive.stale_threshold_days < 0 {
+            return Err(invalid(PATH, "archive.stale_threshold_days cannot be negative"));
+        }
+        if self.updates.approval.index != Approval::ServerOnly {
+            return Err(invalid(PATH, "updates.approval.index can only be server_only")
+                .hint("index.md is generated"));
+        }
+        if self.git.commit_message_prefix.contains(['\n', '\r', '\0']) {
+            return Err(invalid(PATH, "git.commit_message_prefix has to be one line"));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_are_those_of_the_format() {
+        let manifest = Manifest::read(b"").unwrap();
+        assert_eq!(manifest.staging.ttl_seconds, 604_800);
+        assert_eq!(manifest.budgets.max_file_chars, 20_000);
+        assert_eq!(manifest.updates.approval.pitfalls_append, Approval::Apply);
+        assert!(manifest.security.secret_scan);
+    }
+
+    #[test]
+    fn what_is_given_goes_over_the_defaults_false_included() {
+        let manifest =
+            Manifest::read(b"security:\n  secret_scan: false\nbudgets: {max_file_chars: 9}\n")
+                .unwrap();
+        assert!(!manifest.security.secret_scan);
+        assert!(manifest.security.pii_scan);
+        assert_eq!(manifest.budgets.max_file_chars, 9);
+        assert_eq!(manifest.budgets.bootstrap_chars, 12_000);
+    }
+
+    #[test]
+    fn unknown_keys_name_the_nearest() {
+        let error = Manifest::read(b"security:\n  secret_scna: false\n").unwrap_err();
+        assert!(error.is(&codes::CONFIG_INVALID));
+        assert!(error.message().contains("security.secret_scna"), "{error}");
+        assert_eq!(error.hint_text(), Some("did you mean 'security.secret_scan'?"));
+        assert!(Manifest::read(b"zzz: 1\n").unwrap_err().hint_text().unwrap().contains("project"));
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for text in [
+            "store_format_version: 2",
+            "staging: {ttl_seconds: 0}",
+            "staging: {ttl_seconds: -1}",
+            "security: {secret_scan: maybe}",
+            "updates: {approval: {index: apply}}",
+            "updates: {approval: {modules: yes}}",
+            "project: {root: ../x}",
+            "security: 3",
+            "- list",
+            "a: [",
+        ] {
+            assert!(Manifest::read(text.as_bytes()).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! The settings of a store: `meta/manifest.yaml` and `meta/schema.yaml`, merged over the
+//! defaults beside this file.
+//!
+//! An explicit `false` overrides, a list replaces the default list, an unknown key is an error
+//! that names the nearest known one. Every accepted key is enforced somewhere.
+
+mod keys;
+pub mod manifest;
+pub mod schema;
+
+use serde::de::DeserializeOwned;
+use serde_yaml::Value;
+
+pub use keys::nearest;
+pub use manifest::Manifest;
+pub use schema::{Approval, Category, Schema};
+
+use super::codes;
+use crate::error::{Error, Result};
+
+/// The default manifest, as `memory init` writes it (with the project's name filled in).
+pub const DEFAULT_MANIFEST: &str = include_str!("default-manifest.yaml");
+
+/// The default schema, as `memory init` writes it.
+pub const DEFAULT_SCHEMA: &str = include_str!("default-schema.yaml");
+
+/// Largest settings file accepted, in bytes.
+pub const MAX_BYTES: usize = 256 * 1024;
+
+/// Both settings files.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// `meta/manifest.yaml`
+    pub manifest: Manifest,
+    /// `meta/schema.yaml`
+    pub schema: Schema,
+}
+
+impl Settings {
+    /// Reads both files; a missing one means the defaults.
+    ///
+    /// # Errors
+    /// `memory_config_invalid` with the file, the key and what would be right.
+    pub fn read(manifest: Option<&[u8]>, schema: Option<&[u8]>) -> Result<Self> {
+        Ok(Self {
+            manifest: Manifest::read(manifest.unwrap_or_default())?,
+            schema: Schema::read(schema.unwrap_or_default())?,
+        })
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        // The defaults are part of the program; a test reads them.
+        Self::read(None, None).unwrap_or_else(|error| panic!("default settings: {error}"))
+    }
+}
+
+/// An error of `file`.
+fn invalid(file: &str, message: impl std::fmt::Display) -> Error {
+    Error::new(&codes::CONFIG_INVALID, format!("{file}: {message}")).with("path", file)
+}
+
+fn parse_yaml(file: &str, bytes: &[u8]) -> Result<Value> {
+    if bytes.len() > MAX_BYTES {
+        return Err(invalid(file, format!("larger than {MAX_BYTES} bytes")));
+    }
+    let text = std::str::from_utf8(bytes).map_err(|e| invalid(file, e))?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#')) {
+        return Ok(Value::Null);
+    }
+    serde_yaml::from_str(text).map_err(|e| invalid(file, e).hint("it has to be YAML"))
+}
+
+/// `over` laid over `base`: mappings key by key, everything else replaced. A key with no value
+/// keeps the default.
+fn merge(base: &mut Value, over: Value) {
+    match (base, over) {
+        (_, Value::Null) => {}
+        (Value::Mapping(base), Value::Mapping(over)) => {
+            for (key, value) in over {
+                match base.get_mut(&key) {
+                    Some(slot) => merge(slot, value),
+                    None => {
+                        base.insert(key, value);
+                    }
+                }
+            }
+        }
+        (base, over) => *base = over,
+    }
+}
+
+fn decode<T: DeserializeOwned>(file: &str, value: Value) -> Result<T> {
+    serde_yaml::from_value(value).map_err(|e| invalid(file, e))
+}
