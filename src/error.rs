@@ -199,6 +199,7 @@ pub fn all_codes() -> Vec<&'static Code> {
     let rooms: &[&[&'static Code]] = &[
         codes::ALL,
         crate::changeset::codes::ALL,
+        crate::memory::codes::ALL,
         crate::proposal::codes::ALL,
         crate::worktree::codes::ALL,
         crate::git::codes::ALL,

@@ -5,7 +5,25 @@ use crate::error::Code;
 /// One thing that is wrong. A request's problems are collected, so that all of them can be mended
 /// at once.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Problem {
+pub struct Problem(Box<Parts>);
+
+impl std::ops::Deref for Problem {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}
+
+impl std::ops::DerefMut for Problem {
+    fn deref_mut(&mut self) -> &mut Parts {
+        &mut self.0
+    }
+}
+
+/// What a [`Problem`] says; behind a box, so that results stay small.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parts {
     /// Reason code.
     pub code: &'static Code,
     /// Index of the operation, from 0; `None` for the request as a whole.
@@ -27,7 +45,7 @@ pub struct Problem {
 impl Problem {
     /// A problem of the request as a whole.
     pub fn new(code: &'static Code, message: impl Into<String>) -> Self {
-        Self {
+        Self(Box::new(Parts {
             code,
             operation: None,
             field: None,
@@ -36,7 +54,7 @@ impl Problem {
             message: message.into(),
             fix: None,
             finding: None,
-        }
+        }))
     }
 
     /// Says which operation it is about.

@@ -102,23 +102,12 @@ pub struct Plan {
 /// # Errors
 /// Every problem found, of all operations.
 pub fn plan(request: &Request, world: &World<'_>) -> Result<Plan, Vec<Problem>> {
-    let mut planner = Planner {
-        request,
-        world: *world,
-        states: BTreeMap::new(),
-        originals: BTreeMap::new(),
-        problems: Vec::new(),
-        warnings: Vec::new(),
-        preconditions: Vec::new(),
-        router: Router::default(),
-    };
-    planner.run();
-    planner.finish()
+    probe(request, world).0
 }
 
-/// What planning found, problems and all; for drift, which needs the preconditions even of a plan
-/// that fails.
-pub(crate) fn probe(
+/// Plans `request`, and gives what its operations were written for even where the plan fails:
+/// that is how drift is told from other problems.
+pub fn probe(
     request: &Request,
     world: &World<'_>,
 ) -> (Result<Plan, Vec<Problem>>, Vec<Precondition>) {
