@@ -20,6 +20,9 @@ const FOLDER: &str = "AYE_TEST_CRASH_FOLDER";
 /// Set: the transaction has no event, its files are the result.
 const NO_EVENT: &str = "AYE_TEST_CRASH_NO_EVENT";
 
+/// Set: the child recovers.
+const RECOVER: &str = "AYE_TEST_CRASH_RECOVER";
+
 type Tree = BTreeMap<RepoPath, File>;
 
 fn at(text: &str) -> RepoPath {
@@ -72,6 +75,10 @@ fn tree_of(root: &Path) -> Tree {
 fn child() {
     let Some(folder) = std::env::var_os(FOLDER) else { return };
     let folder = Path::new(&folder);
+    if std::env::var_os(RECOVER).is_some() {
+        next_command(folder);
+        return;
+    }
     let (before, after) = trees();
     let worktree = Worktree::open(&folder.join("top")).expect("a work tree");
     let paths: std::collections::BTreeSet<&RepoPath> = before.keys().chain(after.keys()).collect();
@@ -81,22 +88,24 @@ fn child() {
         .collect();
     let journal = Journal::open(&folder.join("journal"), Duration::ZERO).expect("the lock");
     let subject = std::env::var_os(NO_EVENT).is_none().then_some("subject");
-    journal
-        .flushing(false)
-        .apply(&worktree, &steps, subject, |transaction| {
-            std::fs::write(folder.join("event"), transaction).expect("the event is written");
-            Ok(())
-        })
-        .expect("nothing fails");
+    let done = journal.flushing(false).apply(&worktree, &steps, subject, |transaction| {
+        std::fs::write(folder.join("event"), transaction).expect("the event is written");
+        Ok(())
+    });
+    if let Err(error) = done {
+        std::fs::write(folder.join("error"), error.code().id).expect("the error is noted");
+    }
 }
 
 /// Runs the child with `failpoints` and says whether it was stopped.
 fn stopped(folder: &Path, failpoints: &str, event: bool) -> bool {
+    run(folder, failpoints, &[(NO_EVENT, !event)])
+}
+
+fn run(folder: &Path, failpoints: &str, set: &[(&str, bool)]) -> bool {
     let mut command = Command::new(std::env::current_exe().expect("this program"));
     command.args(["--exact", "child"]).env(FOLDER, folder).env("FAILPOINTS", failpoints);
-    if !event {
-        command.env(NO_EVENT, "1");
-    }
+    command.envs(set.iter().filter(|(_, set)| *set).map(|(name, _)| (*name, "1")));
     let status = command.output().expect("the child starts").status;
     assert!(status.success() || status.code().is_none(), "{failpoints}: {status}");
     !status.success()
@@ -112,7 +121,7 @@ fn scratch(before: &Tree) -> tempfile::TempDir {
     folder
 }
 
-/// Recovers, as the next command does; `stop` stops that too, at its nth file.
+/// Recovers, as the next command does.
 fn next_command(folder: &Path) -> Vec<aye::worktree::journal::Recovered> {
     let recorded = |subject: &str, transaction: &str| {
         assert_eq!(subject, "subject");
@@ -176,4 +185,59 @@ fn all_or_nothing_at_every_step_with_an_event() {
 #[test]
 fn all_or_nothing_at_every_step_without_an_event() {
     every_step(false);
+}
+
+#[test]
+fn recovery_may_itself_be_stopped_and_run_again() {
+    let (before, after) = trees();
+    for (point, expected) in
+        [("worktree.rename=20*off->return", &before), ("journal.committed=return", &after)]
+    {
+        for hit in (0..FILES).step_by(6) {
+            let folder = scratch(&before);
+            assert!(stopped(folder.path(), point, true));
+            assert!(run(
+                folder.path(),
+                &format!("journal.settle={hit}*off->return"),
+                &[(RECOVER, true)]
+            ));
+            let recovered = next_command(folder.path());
+            assert!(recovered.iter().all(|r| r.left.is_empty()), "{point} {hit}: {recovered:?}");
+            assert!(tree_of(&folder.path().join("top")) == *expected, "{point} {hit}");
+        }
+    }
+}
+
+#[test]
+fn a_failure_at_any_step_puts_everything_back_at_once() {
+    let (before, _) = trees();
+    for point in [
+        "journal.write",
+        "journal.half",
+        "journal.written",
+        "worktree.create",
+        "worktree.remove",
+        "worktree.rmdir",
+        "worktree.mkdir",
+        "worktree.rename",
+    ] {
+        for hit in [0, 1, 9] {
+            for (failure, code) in [("disk_full", "disk_full"), ("read_only", "read_only")] {
+                let folder = scratch(&before);
+                assert!(!stopped(
+                    folder.path(),
+                    &format!("{point}={hit}*off->1*return({failure})->off"),
+                    true
+                ));
+                let Ok(error) = std::fs::read_to_string(folder.path().join("error")) else {
+                    assert!(hit > 0, "{point} is never reached");
+                    continue;
+                };
+                assert_eq!(error, code, "{point} {hit}");
+                assert!(tree_of(&folder.path().join("top")) == before, "{point} {hit} {failure}");
+                assert!(!pending(&folder.path().join("journal")), "{point} {hit} {failure}");
+                assert!(!folder.path().join("event").exists());
+            }
+        }
+    }
 }

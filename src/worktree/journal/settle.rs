@@ -106,10 +106,10 @@ impl<'a> Run<'a> {
         // While the content waits under its temporary name, the target is somebody else's.
         let waiting = seen.slot.is(after);
         match &seen.target {
-            Found::Nothing => {}
-            found if !waiting && (found.is(after) || self.is_torn(found)) => {
-                self.unlink(&entry.path)?;
-            }
+            // Nothing of ours is there; a folder is what the new file was to replace.
+            Found::Nothing | Found::Other => {}
+            _ if waiting => {}
+            found if found.is(after) || self.is_torn(found) => self.unlink(&entry.path)?,
             _ => self.leave(entry, "was edited since; the new file stays"),
         }
         self.clear(index, &seen);
