@@ -1,6 +1,6 @@
 //! Events: what happened to a proposal, as it is written to a lane.
 //!
-//! Canonical bytes are [`canonical`](super::canonical) JSON; the id of an event is the blob id of
+//! Canonical bytes are [`canonical`] JSON; the id of an event is the blob id of
 //! those bytes. Unknown kinds (from a newer version) are kept and skipped by the fold.
 
 use chrono::{DateTime, Utc};
