@@ -66,7 +66,10 @@ pub struct Global {
 }
 
 /// The commands, one file each.
+///
+/// Deferred: a run builds the arguments of its own command alone, not those of all of them.
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub enum Command {
     /// Generate man pages, shell completions, JSON schemas and the table of error codes.
     Util(util::Args),
