@@ -201,6 +201,7 @@ pub fn all_codes() -> Vec<&'static Code> {
         crate::changeset::codes::ALL,
         crate::memory::codes::ALL,
         crate::proposal::codes::ALL,
+        crate::store::codes::ALL,
         crate::worktree::codes::ALL,
         crate::git::codes::ALL,
         crate::plan::codes::ALL,

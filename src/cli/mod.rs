@@ -5,9 +5,12 @@
 
 pub mod complete;
 pub mod context;
+pub mod identity;
 pub mod output;
 pub mod pager;
+pub mod paths;
 pub mod programs;
+pub mod propose;
 mod usage;
 pub mod util;
 
@@ -71,6 +74,8 @@ pub struct Global {
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub enum Command {
+    /// Propose a change for a person to review.
+    Propose(propose::Args),
     /// Generate man pages, shell completions, JSON schemas and the table of error codes.
     Util(util::Args),
 }
@@ -100,6 +105,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn run(context: &mut Context, command: Command) -> Result<Exit> {
     match command {
+        Command::Propose(args) => propose::run(context, args),
         Command::Util(args) => util::run(context, args),
     }
 }

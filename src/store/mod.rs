@@ -1,1 +1,79 @@
-//! Lanes and objects through git, the lock, the cache, projections, the apply journal.
+//! The store: lanes and objects through git, the lock, the cache, projections, pending refs.
+//!
+//! Source of truth are the lanes, append-only chains of commits under `refs/aye/log/<lane>`.
+//! Reading goes through [`Store::view`], which is the cache brought up to date with the lane
+//! tips; writing goes through [`Store::write`], which is the only way an event comes to be.
+
+mod cache;
+mod discover;
+mod lane;
+mod lock;
+mod objects;
+mod pending;
+mod projection;
+mod read;
+mod refs;
+mod settings;
+mod trees;
+mod write;
+
+pub use cache::{Filter, LogEntry, Summary, View};
+pub use discover::Store;
+pub use lane::Broken;
+pub use projection::Tampering;
+pub use settings::{Settings, parse_duration};
+pub use write::{NewProposal, Outcome, Writer};
+
+/// Error codes of the store.
+pub mod codes {
+    crate::codes! {
+        NOT_A_REPOSITORY = "not_a_repository", NotFound, "no git repository here or above";
+        BARE_REPOSITORY = "bare_repository", Refused, "the repository has no work tree to write to";
+        UNSAFE_REPOSITORY = "unsafe_repository", Refused, "the repository belongs to someone else";
+        UNSUPPORTED_REPOSITORY = "unsupported_repository", Invalid, "the repository uses a format this version cannot read";
+        STORE_BUSY = "busy", Busy, "another process holds the store's lock";
+        LANE_BROKEN = "lane_broken", Invalid, "a lane has a commit, tree or event that cannot be read";
+        OBJECT_MISSING = "object_missing", Invalid, "a git object that a proposal names is missing or damaged";
+        INVALID_CONFIG = "invalid_config", Usage, "a value in git configuration cannot be used";
+    }
+}
+
+impl Store {
+    /// Projections in this work tree that are not what the store would write.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn tampering(
+        &self,
+        view: &View,
+        now: chrono::DateTime<chrono::Utc>,
+    ) -> crate::error::Result<Vec<Tampering>> {
+        projection::tampering(self, view, now)
+    }
+
+    /// Writes pending refs and projections anew and removes those of decided proposals. Returns
+    /// how many proposals are pending.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn rebuild_projections(
+        &self,
+        view: &View,
+        now: chrono::DateTime<chrono::Utc>,
+    ) -> crate::error::Result<usize> {
+        let pending = view.proposals(&Filter::pending(), now)?;
+        let is_pending = |id: &crate::proposal::ProposalId| pending.iter().any(|s| s.id == *id);
+        for stale in pending::all(self)?.iter().filter(|id| !is_pending(id)) {
+            pending::remove(self, stale)?;
+        }
+        for stale in projection::tampering(self, view, now)?.iter().filter(|t| t.what == "stale") {
+            projection::remove(self, &stale.id)?;
+        }
+        for summary in &pending {
+            let proposal = view.proposal(&summary.id)?;
+            pending::make(self, &proposal)?;
+            projection::make(self, &proposal)?;
+        }
+        Ok(pending.len())
+    }
+}

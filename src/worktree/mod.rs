@@ -21,7 +21,7 @@ use crate::changeset::{File, Mode, RepoPath, Snapshot};
 use crate::error::{Error, Result, codes as common};
 use beneath::{Content, Kind, Root, Stamp};
 use folders::{Folders, Place};
-pub use write::Flush;
+pub use write::{Flush, random};
 
 /// Error codes of the work tree.
 pub mod codes {

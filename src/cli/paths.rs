@@ -1,0 +1,80 @@
+//! Paths and content from the command line.
+
+use std::ffi::{OsStr, OsString};
+use std::io::Read as _;
+use std::path::Path;
+
+use bstr::ByteSlice as _;
+
+use super::Context;
+use crate::changeset::RepoPath;
+use crate::error::{Error, Result, codes};
+use crate::store::Store;
+
+/// A path that was typed, relative to the folder it was typed in, as a path of the repository.
+///
+/// # Errors
+/// `path_invalid`, `path_in_git_dir`.
+pub fn typed(context: &Context, store: &Store, path: &OsStr) -> Result<RepoPath> {
+    let bytes = <[u8]>::from_os_str(path)
+        .ok_or_else(|| Error::new(&codes::INVALID_UTF8, "a path cannot be read as text"))?;
+    let prefix = store.prefix(&context.path_base(store)).unwrap_or_default();
+    let mut above: &[u8] = prefix.strip_suffix(b"/").unwrap_or(&prefix);
+    let mut rest = bytes;
+    loop {
+        if let Some(shorter) = rest.strip_prefix(b"./") {
+            rest = shorter;
+        } else if let Some(shorter) = rest.strip_prefix(b"../").filter(|_| !above.is_empty()) {
+            above = &above[..above.rfind_byte(b'/').unwrap_or(0)];
+            rest = shorter;
+        } else {
+            break;
+        }
+    }
+    // What is absolute or still leaves is refused in the words that were typed.
+    if above.is_empty() || rest.is_empty() || rest[0] == b'/' {
+        return RepoPath::new(rest).map_err(|error| {
+            if rest == bytes { error } else { RepoPath::new(bytes).err().unwrap_or(error) }
+        });
+    }
+    RepoPath::new(rest)?;
+    RepoPath::new([above, b"/", rest].concat())
+}
+
+/// The bytes of the file `path`, or of standard input for `-`; at most `limit`.
+///
+/// # Errors
+/// `size_limit_exceeded`, and those of the file system.
+pub fn content(context: &Context, path: &OsStr, limit: u64) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let shown = path.to_string_lossy().into_owned();
+    let read = if path == "-" {
+        std::io::stdin().lock().take(limit + 1).read_to_end(&mut bytes)
+    } else {
+        let path = context.directory.join(Path::new(path));
+        std::fs::File::open(path).and_then(|file| file.take(limit + 1).read_to_end(&mut bytes))
+    };
+    read.map_err(|error| {
+        if error.kind() == std::io::ErrorKind::NotFound {
+            Error::new(&crate::changeset::codes::FILE_NOT_FOUND, format!("no file '{shown}'"))
+                .hint("give a file that exists, or - for standard input")
+        } else {
+            Error::io(format_args!("read {shown}"), &error)
+        }
+    })?;
+    if bytes.len() as u64 > limit {
+        return Err(Error::new(
+            &codes::SIZE_LIMIT,
+            format!("'{shown}' is over the limit of {limit} bytes"),
+        )
+        .with("limit", limit)
+        .hint("raise it with `git config aye.maxFileSize 50m`"));
+    }
+    Ok(bytes)
+}
+
+/// The bytes of an argument, as they were given.
+pub fn bytes(text: &OsString) -> Vec<u8> {
+    <[u8]>::from_os_str(text)
+        .map_or_else(|| text.to_string_lossy().into_owned().into(), <[u8]>::to_vec)
+}

@@ -1,0 +1,243 @@
+//! `aye propose`: make a proposal.
+
+mod edits;
+mod json;
+
+use chrono::Duration;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+pub use edits::EditArgs;
+pub use json::Request;
+
+use super::{Context, Format, paths};
+use crate::changeset::{Changeset, snippet};
+use crate::error::{Error, Exit, Result, codes};
+use crate::proposal::document::{file_path, timestamp};
+use crate::proposal::event::Subject;
+use crate::proposal::{Proposal, Status};
+use crate::render::escape;
+use crate::store::{NewProposal, Store, parse_duration};
+
+/// Propose a change: files stay as they are until a person applies it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  aye propose src/app.ts --old 'let x = 1' --new 'let x = 2' -m 'Start at two'
+  aye propose notes.md --content-file - < notes.md.new
+  aye propose old.txt --delete -m 'Unused since 2.0'
+  aye propose --edit a.rs --old A --new B --edit b.rs --old C --new D
+  aye propose --from-json - < edits.json")]
+pub struct Args {
+    /// The edits.
+    #[command(flatten)]
+    pub edits: EditArgs,
+    /// Read several edits as JSON from FILE (- for standard input).
+    ///
+    /// One edit has file_path, old_content and new_content (or content, or delete); several
+    /// stand in the list "edits".
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["path", "edit"])]
+    pub from_json: Option<std::ffi::OsString>,
+    /// What goes with the changes.
+    #[command(flatten)]
+    pub meta: Meta,
+}
+
+/// What goes with the changes of a proposal.
+#[derive(Debug, Default, clap::Args)]
+pub struct Meta {
+    /// Why, for the reviewer.
+    #[arg(short = 'm', long = "message", value_name = "TEXT")]
+    pub message: Option<String>,
+    /// Topic, such as frontend or api.
+    #[arg(long, value_name = "NAME")]
+    pub domain: Option<String>,
+    /// The task it belongs to (plan:3 names a step of the plan).
+    #[arg(long, value_name = "ID")]
+    pub task: Option<String>,
+    /// Who proposes; AYE_AGENT or the git identity otherwise.
+    #[arg(long, value_name = "NAME")]
+    pub by: Option<String>,
+    /// How long it waits for a decision (30m, 12h, 7d, 2w).
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub expires_in: Option<Duration>,
+}
+
+/// A time span on the command line.
+///
+/// # Errors
+/// A sentence for clap.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    parse_duration(text).ok_or_else(|| "give a number and one of s, m, h, d, w, such as 7d".into())
+}
+
+/// Answer of `aye propose`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Proposed {
+    /// `aye/propose@1`
+    pub schema: &'static str,
+    /// Always true.
+    pub success: bool,
+    /// The id.
+    pub proposal_id: String,
+    /// The first changed file.
+    pub file_path: String,
+    /// All changed files.
+    pub files: Vec<String>,
+    /// Topic.
+    pub domain: Option<String>,
+    /// The task it belongs to.
+    pub related_task_id: Option<String>,
+    /// Always `pending`.
+    pub status: Status,
+    /// The proposer's name.
+    pub proposed_by: String,
+    /// When it expires unless decided.
+    pub expires_at: String,
+    /// The same changes were pending already; this is that proposal.
+    pub duplicate: bool,
+    /// In words.
+    pub message: String,
+}
+
+impl Proposed {
+    /// The answer for `proposal`.
+    pub fn new(proposal: &Proposal, duplicate: bool) -> Self {
+        Self {
+            schema: "aye/propose@1",
+            success: true,
+            proposal_id: proposal.id.to_string(),
+            file_path: file_path(proposal.current()),
+            files: proposal
+                .current()
+                .changes
+                .iter()
+                .map(|change| change.path.display().to_string())
+                .collect(),
+            domain: proposal.domain.clone(),
+            related_task_id: proposal.related_task_id.clone(),
+            status: Status::Pending,
+            proposed_by: proposal.proposed_by.clone(),
+            expires_at: timestamp(proposal.expires_at),
+            duplicate,
+            message: if duplicate {
+                "The same change is already pending.".into()
+            } else {
+                "Change proposal created.".into()
+            },
+        }
+    }
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Those of matching and of the store.
+pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+    let store = context.store()?;
+    let (changeset, meta) = compile(context, &store, args)?;
+    propose(context, &store, changeset, meta, "snippet")
+}
+
+fn compile(context: &Context, store: &Store, args: Args) -> Result<(Changeset, Meta)> {
+    let limit = store.settings()?.max_file_size;
+    let mut meta = args.meta;
+    let edits = match args.from_json {
+        Some(file) => {
+            let request = Request::read(&paths::content(context, &file, limit * 4)?)?;
+            request.fill(&mut meta)?;
+            request.edits()?
+        }
+        None => args.edits.read(context, store, limit)?,
+    };
+    if edits.is_empty() {
+        return Err(Error::new(&codes::USAGE, "nothing to propose: no file and no edit given")
+            .hint(
+                "aye propose PATH --old TEXT --new TEXT; `aye propose --help` has more examples",
+            ));
+    }
+    let changeset = snippet::compile(edits, &store.worktree()?)?;
+    limit_sizes(&changeset, limit)?;
+    Ok((changeset, meta))
+}
+
+/// Refuses results over the size limit.
+///
+/// # Errors
+/// `size_limit_exceeded`.
+pub fn limit_sizes(changeset: &Changeset, limit: u64) -> Result<()> {
+    for change in changeset.changes() {
+        let size = change.after.as_ref().map_or(0, |file| file.bytes.len() as u64);
+        if size > limit {
+            return Err(Error::new(
+                &codes::SIZE_LIMIT,
+                format!("'{}' would have {size} bytes, over the limit of {limit}", change.path.display()),
+            )
+            .with("path", change.path.display().to_string())
+            .with("limit", limit)
+            .hint("raise it with `git config aye.maxFileSize 50m` if the file is meant to be that big"));
+        }
+    }
+    Ok(())
+}
+
+/// Records a proposal of `changeset` and prints the answer.
+///
+/// # Errors
+/// Those of the store.
+pub fn propose(
+    context: &mut Context,
+    store: &Store,
+    changeset: Changeset,
+    meta: Meta,
+    form: &str,
+) -> Result<Exit> {
+    let actor = context.actor(store);
+    let proposed_by = context.proposed_by(meta.by.as_deref(), &actor.name);
+    let new = NewProposal {
+        changeset,
+        description: meta.message,
+        domain: meta.domain,
+        related_task_id: meta.task,
+        proposed_by,
+        expires_in: meta.expires_in.unwrap_or(store.settings()?.expires_in),
+        subject: Subject::Code,
+        form: form.to_owned(),
+        memory: None,
+    };
+    let (proposal, duplicate) = record(store, &actor, context.now, new)?;
+    let answer = Proposed::new(&proposal, duplicate);
+    let id = proposal.id.clone();
+    let quiet = context.quiet;
+    context.emit(Format::Text, &answer, || {
+        if quiet {
+            return format!("{id}\n");
+        }
+        let files = match answer.files.as_slice() {
+            [one] => escape::line(one).into_owned(),
+            several => format!("{} files", several.len()),
+        };
+        let word = if duplicate { "already pending" } else { "proposed" };
+        format!("{id}  {word}: {files}\n")
+    })?;
+    if context.format.is_none() && !duplicate {
+        context.note(&format!("look: aye diff {id}    decide: aye review {id}"));
+    }
+    Ok(Exit::Done)
+}
+
+/// Records `new` and reads the proposal back.
+///
+/// # Errors
+/// Those of the store.
+pub fn record(
+    store: &Store,
+    actor: &crate::proposal::Actor,
+    now: chrono::DateTime<chrono::Utc>,
+    new: NewProposal,
+) -> Result<(Proposal, bool)> {
+    store.write(actor, now, |writer| {
+        let outcome = writer.propose(new)?;
+        writer.commit()?;
+        Ok((writer.view.proposal(&outcome.id)?, outcome.duplicate))
+    })
+}

@@ -1,0 +1,238 @@
+//! A proposal as it is published: the document that `show`, and the file `proposal.yaml`, give.
+//!
+//! Field names are the `changes` contract's own where it has one. Additive only.
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::event::{Entry, How, Subject};
+use super::state::{Decision, Revision};
+use super::{Proposal, Status};
+
+/// RFC 3339 in UTC with milliseconds and `Z`, as the contract writes times.
+pub fn timestamp(time: DateTime<Utc>) -> String {
+    time.to_rfc3339_opts(SecondsFormat::Millis, true)
+}
+
+/// A proposal with its history.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Document {
+    /// `aye/proposal@1`
+    pub schema: &'static str,
+    /// The id.
+    pub proposal_id: String,
+    /// `pending`, `applied`, `rejected` or `expired`.
+    pub status: Status,
+    /// `code` or `memory`.
+    pub kind: Subject,
+    /// The first changed file.
+    pub file_path: String,
+    /// Why, in the proposer's words.
+    pub description: Option<String>,
+    /// Topic.
+    pub domain: Option<String>,
+    /// The task it belongs to.
+    pub related_task_id: Option<String>,
+    /// The name the proposer gave itself.
+    pub proposed_by: String,
+    /// When it was made.
+    pub created_at: String,
+    /// When it expires unless decided.
+    pub expires_at: String,
+    /// Object id of the event that brought the current revision.
+    pub revision: String,
+    /// How many revisions there are.
+    pub revisions: usize,
+    /// The commit the files were compared with.
+    pub base: Option<String>,
+    /// The changes of the current revision.
+    pub changes: Vec<Change>,
+    /// Decided differently in two clones.
+    pub contested: bool,
+    /// What a reviewer wants changed.
+    pub changes_requested: Option<Request>,
+    /// The decision, if there is one.
+    pub decision: Option<Outcome>,
+    /// Why it was rejected.
+    pub rejection_reason: Option<String>,
+    /// Remarks, oldest first.
+    pub comments: Vec<Remark>,
+    /// Commands run on it, oldest first.
+    pub checks: Vec<Check>,
+    /// Commits known to contain it.
+    pub commits: Vec<String>,
+    /// How often an apply was taken back.
+    pub undone: usize,
+    /// The structured request of a memory proposal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<serde_json::Value>,
+}
+
+/// One file of a proposal.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Change {
+    /// Where.
+    pub path: String,
+    /// `add`, `modify`, `delete`, `rename` or `copy`.
+    pub action: &'static str,
+    /// Moved or copied from there.
+    pub origin: Option<String>,
+    /// Blob and mode before.
+    pub before: Option<Entry>,
+    /// Blob and mode after.
+    pub after: Option<Entry>,
+}
+
+/// A request for changes.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Request {
+    /// Who.
+    pub by: String,
+    /// When.
+    pub at: String,
+    /// What should change.
+    pub reason: Option<String>,
+}
+
+/// A decision.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Outcome {
+    /// Who.
+    pub by: String,
+    /// When.
+    pub at: String,
+    /// How it was decided.
+    pub how: How,
+    /// The revision decided on.
+    pub revision: String,
+    /// The commit made with it.
+    pub commit: Option<String>,
+}
+
+/// A comment.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Remark {
+    /// Who.
+    pub by: String,
+    /// When.
+    pub at: String,
+    /// What.
+    pub body: String,
+    /// About which file.
+    pub path: Option<String>,
+    /// About which line of the proposed file, from 1.
+    pub line: Option<u32>,
+}
+
+/// A command run on the proposal.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Check {
+    /// The command's words.
+    pub command: Vec<String>,
+    /// Exit status; null if a signal ended it.
+    pub exit_code: Option<i32>,
+    /// How long it ran, in milliseconds.
+    pub duration_ms: u64,
+    /// When.
+    pub at: String,
+    /// Whether it ran on the current revision.
+    pub current: bool,
+}
+
+impl Document {
+    /// The document of `proposal`, whose status is `status`.
+    pub fn new(proposal: &Proposal, status: Status) -> Self {
+        let current = proposal.current();
+        let rejected = proposal.decision().filter(|_| status == Status::Rejected);
+        Self {
+            schema: "aye/proposal@1",
+            proposal_id: proposal.id.to_string(),
+            status,
+            kind: proposal.subject,
+            file_path: file_path(current),
+            description: proposal.description.clone(),
+            domain: proposal.domain.clone(),
+            related_task_id: proposal.related_task_id.clone(),
+            proposed_by: proposal.proposed_by.clone(),
+            created_at: timestamp(proposal.created_at),
+            expires_at: timestamp(proposal.expires_at),
+            revision: current.event.clone(),
+            revisions: proposal.revisions.len(),
+            base: current.base.clone(),
+            changes: changes(current),
+            contested: proposal.contested,
+            changes_requested: proposal.changes_requested.as_ref().map(|request| Request {
+                by: request.by.to_string(),
+                at: timestamp(request.at),
+                reason: request.reason.clone(),
+            }),
+            decision: proposal.decision().map(outcome),
+            rejection_reason: rejected.and_then(|decision| decision.reason.clone()),
+            comments: proposal
+                .comments
+                .iter()
+                .map(|remark| Remark {
+                    by: remark.by.to_string(),
+                    at: timestamp(remark.at),
+                    body: remark.comment.body.clone(),
+                    path: remark.comment.path.as_ref().map(|path| path.display().to_string()),
+                    line: remark.comment.line,
+                })
+                .collect(),
+            checks: proposal
+                .checks
+                .iter()
+                .map(|result| Check {
+                    command: result.check.command.clone(),
+                    exit_code: result.check.exit_code,
+                    duration_ms: result.check.duration_ms,
+                    at: timestamp(result.at),
+                    current: result.check.revision == current.event,
+                })
+                .collect(),
+            commits: proposal.commits.clone(),
+            undone: proposal.undone.len(),
+            memory: current.memory.clone(),
+        }
+    }
+}
+
+/// The first changed file of a revision, as the contract's `file_path`.
+pub fn file_path(revision: &Revision) -> String {
+    revision.changes.first().map(|change| change.path.display().to_string()).unwrap_or_default()
+}
+
+/// The changes of a revision.
+pub fn changes(revision: &Revision) -> Vec<Change> {
+    let gone = |path: &crate::changeset::RepoPath| {
+        revision.changes.iter().any(|change| change.path == *path && change.after.is_none())
+    };
+    revision
+        .changes
+        .iter()
+        .map(|change| Change {
+            path: change.path.display().to_string(),
+            action: match (&change.before, &change.after, &change.origin) {
+                (None, _, Some(origin)) if gone(origin) => "rename",
+                (None, _, Some(_)) => "copy",
+                (None, ..) => "add",
+                (_, None, _) => "delete",
+                _ => "modify",
+            },
+            origin: change.origin.as_ref().map(|path| path.display().to_string()),
+            before: change.before.clone(),
+            after: change.after.clone(),
+        })
+        .collect()
+}
+
+fn outcome(decision: &Decision) -> Outcome {
+    Outcome {
+        by: decision.by.to_string(),
+        at: timestamp(decision.at),
+        how: decision.how,
+        revision: decision.revision.clone(),
+        commit: decision.commit.clone(),
+    }
+}

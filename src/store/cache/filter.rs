@@ -1,0 +1,86 @@
+//! What a list is narrowed to.
+
+use chrono::{DateTime, Utc};
+use rusqlite::types::Value;
+
+use crate::proposal::Status;
+use crate::proposal::event::Subject;
+
+/// What a list is narrowed to; everything by default.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// Only this status.
+    pub status: Option<Status>,
+    /// Only this domain.
+    pub domain: Option<String>,
+    /// Only this related task.
+    pub task: Option<String>,
+    /// Only this proposer.
+    pub by: Option<String>,
+    /// Only those that change this file, or one below this folder.
+    pub path: Option<String>,
+    /// Only code or memory.
+    pub subject: Option<Subject>,
+    /// At most so many.
+    pub limit: Option<usize>,
+    /// Newest first instead of oldest first.
+    pub newest_first: bool,
+}
+
+impl Filter {
+    /// Only pending ones.
+    pub fn pending() -> Self {
+        Self { status: Some(Status::Pending), ..Self::default() }
+    }
+
+    /// `WHERE … ORDER BY … LIMIT …` and its values.
+    pub(super) fn sql(&self, now: DateTime<Utc>) -> (String, Vec<Value>) {
+        let mut values: Vec<Value> = Vec::new();
+        let mut terms: Vec<String> = Vec::new();
+        let now = now.timestamp_millis();
+        match self.status {
+            None => {}
+            Some(Status::Pending) => terms.push(format!("state = 'pending' AND expires > {now}")),
+            Some(Status::Expired) => terms.push(format!("state = 'pending' AND expires <= {now}")),
+            Some(Status::Applied) => terms.push("state = 'applied'".into()),
+            Some(Status::Rejected) => terms.push("state = 'rejected'".into()),
+        }
+        let texts = [("domain", &self.domain), ("task", &self.task), ("proposed_by", &self.by)];
+        for (column, value) in texts {
+            if let Some(value) = value {
+                values.push(Value::Text(value.clone()));
+                terms.push(format!("{column} = ?{}", values.len()));
+            }
+        }
+        if let Some(subject) = self.subject {
+            terms.push(format!("subject = '{}'", subject.as_str()));
+        }
+        if let Some(path) = &self.path {
+            let path = path.trim_end_matches('/');
+            values.push(Value::Text(path.to_owned()));
+            let exact = values.len();
+            values.push(Value::Text(format!("{path}/")));
+            // '0' is the character behind '/'.
+            values.push(Value::Text(format!("{path}0")));
+            terms.push(format!(
+                "id IN (SELECT proposal FROM path WHERE path = ?{exact}
+                 OR (path >= ?{} AND path < ?{}))",
+                exact + 1,
+                exact + 2
+            ));
+        }
+        let mut sql = String::new();
+        if !terms.is_empty() {
+            sql += &format!(" WHERE {}", terms.join(" AND "));
+        }
+        sql += if self.newest_first {
+            " ORDER BY created DESC, id DESC"
+        } else {
+            " ORDER BY created, id"
+        };
+        if let Some(limit) = self.limit {
+            sql += &format!(" LIMIT {}", limit.min(i64::MAX as usize));
+        }
+        (sql, values)
+    }
+}

@@ -1,0 +1,124 @@
+//! The cache: a disposable index of events and folded proposals, keyed by lane tips.
+//!
+//! Whatever is wrong with the file (missing, older, corrupt, locked, not writable) it is rebuilt,
+//! in memory if need be; nobody is told, because nothing is lost.
+
+mod filter;
+mod query;
+mod schema;
+mod update;
+
+pub use filter::Filter;
+pub use query::{LogEntry, Summary};
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use rusqlite::Connection;
+
+use super::Store;
+use super::lane::Broken;
+use super::refs::{self, LaneRef};
+use crate::error::{Error, Result};
+
+/// The store as it was when this was made: every query is answered from one state.
+pub struct View {
+    /// `None` as long as there are no lanes: most repositories never pay for the cache.
+    pub(super) connection: Option<Connection>,
+    /// The lanes and their tips.
+    pub(super) lanes: Vec<LaneRef>,
+    /// Lanes that could not be read to their end.
+    pub(super) broken: Vec<Broken>,
+}
+
+/// The position a lane has been read to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Position {
+    pub(super) tip: String,
+    pub(super) seq: u64,
+}
+
+impl Store {
+    /// The store's present state. Reads the lane tips, and only commits not read before.
+    ///
+    /// # Errors
+    /// `lane_broken` if a lane cannot be read; [`Store::readable_view`] goes on without it.
+    pub fn view(&self) -> Result<View> {
+        let view = self.readable_view()?;
+        match view.broken.first() {
+            None => Ok(view),
+            Some(broken) => Err(broken.error()),
+        }
+    }
+
+    /// As [`Store::view`], with what can be read of a broken lane; [`View::broken`] tells which.
+    ///
+    /// # Errors
+    /// If the refs themselves cannot be read.
+    pub fn readable_view(&self) -> Result<View> {
+        let lanes = refs::lanes(&self.repo)?;
+        if lanes.is_empty() {
+            return Ok(View { connection: None, lanes, broken: Vec::new() });
+        }
+        let path = self.private_dir().join("cache.sqlite");
+        if let Ok(view) = self.view_at(&path, &lanes) {
+            return Ok(view);
+        }
+        // Corrupt or of another version: begin anew. Another process may have it open still;
+        // it keeps the removed file and finds out by the tips that it must read again.
+        for suffix in ["", "-wal", "-shm"] {
+            let mut name = path.as_os_str().to_owned();
+            name.push(suffix);
+            let _ = std::fs::remove_file(name);
+        }
+        match self.view_at(&path, &lanes) {
+            Ok(view) => Ok(view),
+            Err(_) => self.view_at(Path::new(":memory:"), &lanes).map_err(|error| {
+                Error::bug(format!("the cache cannot be built even in memory: {error}"))
+            }),
+        }
+    }
+
+    fn view_at(&self, path: &Path, lanes: &[LaneRef]) -> rusqlite::Result<View> {
+        let mut connection = schema::open(path)?;
+        let broken = update::catch_up(&self.repo, &mut connection, lanes)?;
+        Ok(View { connection: Some(connection), lanes: lanes.to_vec(), broken })
+    }
+}
+
+impl View {
+    /// Lanes that could not be read to their end.
+    pub fn broken(&self) -> &[Broken] {
+        &self.broken
+    }
+
+    /// Position of every lane, by ref name.
+    pub(super) fn positions(&self) -> Result<BTreeMap<String, Position>> {
+        match &self.connection {
+            None => Ok(BTreeMap::new()),
+            Some(connection) => update::positions(connection).map_err(|e| failed(&e)),
+        }
+    }
+
+    /// Takes over events that this process has just written to the lane `name`.
+    ///
+    /// Failure is no error: the next reader catches up.
+    pub(super) fn written(&mut self, store: &Store, name: &str) {
+        if let Ok(lanes) = refs::lanes(&store.repo) {
+            self.lanes = lanes;
+        }
+        if self.connection.is_none() {
+            self.connection = schema::open(&store.private_dir().join("cache.sqlite")).ok();
+        }
+        if let Some(connection) = &mut self.connection {
+            let own: Vec<LaneRef> =
+                self.lanes.iter().filter(|lane| lane.name == name).cloned().collect();
+            let _ = update::catch_up(&store.repo, connection, &own);
+        }
+    }
+}
+
+pub(super) fn failed(error: &rusqlite::Error) -> Error {
+    Error::bug(format!("the cache cannot be read: {error}"))
+        .hint("delete aye/cache.sqlite in the git directory; it is rebuilt")
+}

@@ -1,0 +1,303 @@
+//! Questions to the cache.
+
+use chrono::{DateTime, TimeZone as _, Utc};
+use rusqlite::{OptionalExtension as _, Row, params, params_from_iter};
+
+use super::{Filter, View, failed};
+use crate::error::{Error, Result};
+use crate::proposal::event::Subject;
+use crate::proposal::{Event, Proposal, ProposalId, Stamped, Status, codes, id};
+
+/// One row of a list.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// The id.
+    pub id: ProposalId,
+    /// How many characters behind `prop_` suffice to name it.
+    pub prefix: usize,
+    /// Code or memory.
+    pub subject: Subject,
+    /// Status at the time of the question.
+    pub status: Status,
+    /// Topic.
+    pub domain: Option<String>,
+    /// Related task.
+    pub task: Option<String>,
+    /// Proposer's name.
+    pub proposed_by: String,
+    /// When.
+    pub created_at: DateTime<Utc>,
+    /// Until when.
+    pub expires_at: DateTime<Utc>,
+    /// Why.
+    pub description: Option<String>,
+    /// First changed file.
+    pub path: String,
+    /// How many files.
+    pub files: usize,
+    /// Lines added.
+    pub added: usize,
+    /// Lines removed.
+    pub removed: usize,
+    /// How many revisions.
+    pub revisions: usize,
+    /// How many comments.
+    pub comments: usize,
+    /// A reviewer wants changes.
+    pub changes_requested: bool,
+    /// Decided differently in two clones.
+    pub contested: bool,
+    /// Exit status of the last check, −1 for a signal.
+    pub checked: Option<i32>,
+    /// Digest of the current changes.
+    pub digest: String,
+}
+
+/// One line of the audit log.
+#[derive(Clone, Debug)]
+pub struct LogEntry {
+    /// The event.
+    pub stamped: Stamped,
+    /// The lane commit that holds it, hex.
+    pub commit: String,
+}
+
+const SUMMARY: &str = "SELECT id, prefix, subject, state, domain, task, proposed_by, created,
+    expires, description, path, files, added, removed, revisions, comments, changes_requested,
+    contested, checked, digest FROM proposal";
+
+impl View {
+    /// The proposals that `filter` lets through, oldest first unless it says otherwise.
+    ///
+    /// # Errors
+    /// `internal_error` if the cache cannot be read.
+    pub fn proposals(&self, filter: &Filter, now: DateTime<Utc>) -> Result<Vec<Summary>> {
+        let Some(connection) = &self.connection else { return Ok(Vec::new()) };
+        let (narrowed, values) = filter.sql(now);
+        let query = || -> rusqlite::Result<Vec<Summary>> {
+            let mut statement = connection.prepare_cached(&format!("{SUMMARY}{narrowed}"))?;
+            let rows = statement.query_map(params_from_iter(values), |row| summary(row, now))?;
+            rows.collect()
+        };
+        query().map_err(|error| failed(&error))
+    }
+
+    /// How many proposals are pending at `now`.
+    ///
+    /// # Errors
+    /// `internal_error` if the cache cannot be read.
+    pub fn count_pending(&self, now: DateTime<Utc>) -> Result<usize> {
+        let Some(connection) = &self.connection else { return Ok(0) };
+        connection
+            .query_row(
+                "SELECT count(*) FROM proposal WHERE state = 'pending' AND expires > ?1",
+                [now.timestamp_millis()],
+                |row| row.get::<_, i64>(0),
+            )
+            .map(|count| count as usize)
+            .map_err(|error| failed(&error))
+    }
+
+    /// The one proposal that `text` (an id or the beginning of one) names.
+    ///
+    /// # Errors
+    /// `invalid_id`, `proposal_not_found`, `ambiguous_id` with the candidates.
+    pub fn resolve(&self, text: &str) -> Result<ProposalId> {
+        let prefix = id::normalize(text)?;
+        let mut found = Vec::new();
+        if let Some(connection) = &self.connection {
+            let query = || -> rusqlite::Result<Vec<String>> {
+                let mut statement = connection.prepare_cached(
+                    "SELECT id FROM proposal WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT 6",
+                )?;
+                // '{' is the character behind 'z'.
+                let rows = statement
+                    .query_map(params![prefix, format!("{prefix}{{")], |row| row.get(0))?;
+                rows.collect()
+            };
+            found = query().map_err(|error| failed(&error))?;
+        }
+        match found.as_slice() {
+            [one] => ProposalId::parse(one),
+            [] => Err(Error::new(&codes::PROPOSAL_NOT_FOUND, format!("no proposal '{text}'"))
+                .with("proposal_id", text)
+                .hint("`aye list` shows the pending ones, `aye list --status all` all")),
+            several => Err(Error::new(
+                &codes::AMBIGUOUS_ID,
+                format!("'{text}' begins several ids: {}", several.join(", ")),
+            )
+            .with("candidates", several.to_vec())
+            .hint("type more characters of the one you mean")),
+        }
+    }
+
+    /// A proposal with everything that happened to it.
+    ///
+    /// # Errors
+    /// `proposal_not_found`.
+    pub fn proposal(&self, id: &ProposalId) -> Result<Proposal> {
+        let body: Option<Vec<u8>> = match &self.connection {
+            None => None,
+            Some(connection) => connection
+                .query_row("SELECT body FROM proposal WHERE id = ?1", [id.as_str()], |row| {
+                    row.get(0)
+                })
+                .optional()
+                .map_err(|error| failed(&error))?,
+        };
+        let body = body.ok_or_else(|| {
+            Error::new(&codes::PROPOSAL_NOT_FOUND, format!("no proposal '{id}'"))
+                .with("proposal_id", id.as_str())
+                .hint("`aye list --status all` shows all")
+        })?;
+        serde_json::from_slice(&body)
+            .map_err(|error| Error::bug(format!("{id} cannot be read from the cache: {error}")))
+    }
+
+    /// [`View::resolve`] and [`View::proposal`] in one.
+    ///
+    /// # Errors
+    /// As those.
+    pub fn find(&self, text: &str) -> Result<Proposal> {
+        self.proposal(&self.resolve(text)?)
+    }
+
+    /// How many characters behind `prop_` suffice to name `id`.
+    ///
+    /// # Errors
+    /// `internal_error` if the cache cannot be read.
+    pub fn prefix(&self, id: &ProposalId) -> Result<usize> {
+        let Some(connection) = &self.connection else { return Ok(1) };
+        let found: Option<i64> = connection
+            .query_row("SELECT prefix FROM proposal WHERE id = ?1", [id.as_str()], |row| row.get(0))
+            .optional()
+            .map_err(|error| failed(&error))?;
+        Ok(found.unwrap_or(1) as usize)
+    }
+
+    /// A pending proposal with the same digest of changes and of the same subject.
+    ///
+    /// # Errors
+    /// `internal_error` if the cache cannot be read.
+    pub fn duplicate(&self, digest: &str, now: DateTime<Utc>) -> Result<Option<ProposalId>> {
+        let Some(connection) = &self.connection else { return Ok(None) };
+        let found: Option<String> = connection
+            .prepare_cached(
+                "SELECT id FROM proposal WHERE digest = ?1 AND state = 'pending' AND expires > ?2
+                 ORDER BY created, id LIMIT 1",
+            )
+            .and_then(|mut statement| {
+                statement
+                    .query_row(params![digest, now.timestamp_millis()], |row| row.get(0))
+                    .optional()
+            })
+            .map_err(|error| failed(&error))?;
+        found.map(|id| ProposalId::parse(&id)).transpose()
+    }
+
+    /// Proposals whose time has run out and for which no event says so.
+    ///
+    /// # Errors
+    /// `internal_error` if the cache cannot be read.
+    pub fn newly_expired(&self, now: DateTime<Utc>, limit: usize) -> Result<Vec<ProposalId>> {
+        let Some(connection) = &self.connection else { return Ok(Vec::new()) };
+        let query = || -> rusqlite::Result<Vec<String>> {
+            let mut statement = connection.prepare_cached(
+                "SELECT id FROM proposal WHERE state = 'pending' AND expires <= ?1
+                 AND (expiry_recorded IS NULL OR expiry_recorded <> expires) LIMIT ?2",
+            )?;
+            let rows = statement
+                .query_map(params![now.timestamp_millis(), limit as i64], |row| row.get(0))?;
+            rows.collect()
+        };
+        query()
+            .map_err(|error| failed(&error))?
+            .into_iter()
+            .map(|id| ProposalId::parse(&id))
+            .collect()
+    }
+
+    /// Events, newest first: of one proposal or of all.
+    ///
+    /// # Errors
+    /// `internal_error` if the cache cannot be read.
+    pub fn log(&self, id: Option<&ProposalId>, limit: Option<usize>) -> Result<Vec<LogEntry>> {
+        let limit = limit.map_or(-1, |limit| limit as i64);
+        match id {
+            Some(id) => self.events(
+                "WHERE proposal = ?1 ORDER BY time DESC, seq DESC, id DESC LIMIT ?2",
+                params![id.as_str(), limit],
+            ),
+            None => self.events("ORDER BY time DESC, seq DESC, id DESC LIMIT ?1", params![limit]),
+        }
+    }
+
+    /// All events of the task plan, in causal order.
+    ///
+    /// # Errors
+    /// `internal_error` if the cache cannot be read.
+    pub fn plan_events(&self) -> Result<Vec<Stamped>> {
+        let entries = self.events("WHERE kind = 'plan'", [])?;
+        let events: Vec<Stamped> = entries.into_iter().map(|entry| entry.stamped).collect();
+        Ok(crate::proposal::fold::order(&events).into_iter().cloned().collect())
+    }
+
+    fn events(&self, narrowed: &str, values: impl rusqlite::Params) -> Result<Vec<LogEntry>> {
+        let Some(connection) = &self.connection else { return Ok(Vec::new()) };
+        let query = || -> rusqlite::Result<Vec<LogEntry>> {
+            let mut statement = connection
+                .prepare_cached(&format!("SELECT id, commit_id, body FROM event {narrowed}"))?;
+            let mut rows = statement.query(values)?;
+            let mut out = Vec::new();
+            while let Some(row) = rows.next()? {
+                let body: Vec<u8> = row.get(2)?;
+                if let Ok(event) = Event::from_bytes(&body) {
+                    out.push(LogEntry {
+                        stamped: Stamped { id: row.get(0)?, event },
+                        commit: row.get(1)?,
+                    });
+                }
+            }
+            Ok(out)
+        };
+        query().map_err(|error| failed(&error))
+    }
+}
+
+fn summary(row: &Row<'_>, now: DateTime<Utc>) -> rusqlite::Result<Summary> {
+    let time = |millis: i64| Utc.timestamp_millis_opt(millis).single().unwrap_or_default();
+    let expires_at = time(row.get(8)?);
+    let status = match row.get::<_, String>(3)?.as_str() {
+        "applied" => Status::Applied,
+        "rejected" => Status::Rejected,
+        _ if now >= expires_at => Status::Expired,
+        _ => Status::Pending,
+    };
+    let id: String = row.get(0)?;
+    let count = |index: usize| row.get::<_, i64>(index).map(|count| count.max(0) as usize);
+    Ok(Summary {
+        id: ProposalId::parse(&id).map_err(|_| rusqlite::Error::InvalidQuery)?,
+        prefix: count(1)?,
+        subject: match row.get::<_, String>(2)?.as_str() {
+            "memory" => Subject::Memory,
+            _ => Subject::Code,
+        },
+        status,
+        domain: row.get(4)?,
+        task: row.get(5)?,
+        proposed_by: row.get(6)?,
+        created_at: time(row.get(7)?),
+        expires_at,
+        description: row.get(9)?,
+        path: row.get::<_, Option<String>>(10)?.unwrap_or_default(),
+        files: count(11)?,
+        added: count(12)?,
+        removed: count(13)?,
+        revisions: count(14)?,
+        comments: count(15)?,
+        changes_requested: row.get(16)?,
+        contested: row.get(17)?,
+        checked: row.get(18)?,
+        digest: row.get(19)?,
+    })
+}

@@ -1,0 +1,150 @@
+//! Finding and opening the repository.
+
+use std::cell::OnceCell;
+use std::path::{Path, PathBuf};
+
+use bstr::ByteSlice;
+
+use super::{Settings, codes};
+use crate::error::{Error, Result};
+use crate::worktree::Worktree;
+
+/// An opened repository with aye's data in it.
+pub struct Store {
+    pub(super) repo: gix::Repository,
+    pub(super) common_dir: PathBuf,
+    settings: OnceCell<Settings>,
+}
+
+impl Store {
+    /// Opens the repository that `directory` is in, as git finds it: `GIT_DIR`,
+    /// `GIT_WORK_TREE` and `GIT_COMMON_DIR` win over the search upwards.
+    ///
+    /// # Errors
+    /// `not_a_repository`, `unsafe_repository`, `unsupported_repository`.
+    pub fn discover(directory: &Path) -> Result<Self> {
+        let mut repo = gix::discover_with_environment_overrides(directory)
+            .map_err(|error| not_found(directory, &error))?;
+        if repo.git_dir_trust() == gix::sec::Trust::Reduced {
+            return Err(Error::new(
+                &codes::UNSAFE_REPOSITORY,
+                format!("the repository at {} belongs to someone else", repo.git_dir().display()),
+            )
+            .hint("if you trust it: git config --global --add safe.directory <path>"));
+        }
+        // Enough for the trees and blobs of one command; the default is sized for history walks.
+        repo.object_cache_size_if_unset(1 << 20);
+        let common_dir = std::path::absolute(repo.common_dir())
+            .map_err(|error| Error::io("find the git directory", &error))?;
+        Ok(Self { repo, common_dir, settings: OnceCell::new() })
+    }
+
+    /// The repository, for reading.
+    pub fn repo(&self) -> &gix::Repository {
+        &self.repo
+    }
+
+    /// The folder that linked work trees share (`.git` of the main one).
+    pub fn common_dir(&self) -> &Path {
+        &self.common_dir
+    }
+
+    /// `<git-common-dir>/aye`, where what is not in git objects lives. May not exist yet.
+    pub fn private_dir(&self) -> PathBuf {
+        self.common_dir.join("aye")
+    }
+
+    /// The top of the work tree, absolute; `None` in a bare repository.
+    pub fn work_dir(&self) -> Option<PathBuf> {
+        let dir = self.repo.workdir()?;
+        let dir = std::path::absolute(dir).ok()?;
+        Some(dir.components().collect())
+    }
+
+    /// The work tree, for safe reads and writes.
+    ///
+    /// # Errors
+    /// `bare_repository` where there is none.
+    pub fn worktree(&self) -> Result<Worktree> {
+        let root = self.work_dir().ok_or_else(|| {
+            Error::new(
+                &codes::BARE_REPOSITORY,
+                "this is a bare repository, it has no files to read or write",
+            )
+            .hint("run the command in a clone with a work tree, or in `git worktree add`")
+        })?;
+        Ok(Worktree::open(&root)?.with_size_limit(self.settings()?.max_file_size))
+    }
+
+    /// The folder `directory` (where the command was started) relative to the work tree's top,
+    /// `/`-separated with a final `/`, or empty at the top. What a path on the command line is
+    /// relative to. `GIT_PREFIX`, which git sets for aliases and hooks, is the caller's to pass
+    /// as `directory`.
+    pub fn prefix(&self, directory: &Path) -> Option<Vec<u8>> {
+        let top = self.work_dir()?;
+        let top = std::fs::canonicalize(&top).unwrap_or(top);
+        let here = std::fs::canonicalize(directory).ok()?;
+        let below = here.strip_prefix(&top).ok()?;
+        let mut prefix = <[u8]>::from_path(below)?.to_owned();
+        if !prefix.is_empty() {
+            prefix.push(b'/');
+        }
+        Some(prefix)
+    }
+
+    /// aye's settings from git configuration, read once.
+    ///
+    /// # Errors
+    /// `invalid_config`.
+    pub fn settings(&self) -> Result<&Settings> {
+        if let Some(settings) = self.settings.get() {
+            return Ok(settings);
+        }
+        let settings = Settings::read(&self.repo.config_snapshot())?;
+        Ok(self.settings.get_or_init(|| settings))
+    }
+
+    /// A string from git configuration (all levels git itself reads, the repository's included).
+    pub fn config(&self, key: &str) -> Option<String> {
+        self.repo.config_snapshot().string(key).map(|value| value.to_str_lossy().into_owned())
+    }
+
+    /// A string from git configuration, but not from the repository's own: what may name a
+    /// program to run.
+    pub fn trusted_config(&self, key: &str) -> Option<String> {
+        use gix::config::Source;
+        let snapshot = self.repo.config_snapshot();
+        let value = snapshot.plumbing().string_filter(key, |meta| {
+            !matches!(meta.source, Source::Worktree) && meta.trust == gix::sec::Trust::Full
+        })?;
+        Some(value.to_str_lossy().into_owned())
+    }
+}
+
+fn not_found(directory: &Path, error: &dyn std::fmt::Display) -> Error {
+    // gix folds all causes into one error; its words tell them apart.
+    let text = format!("{error:#}");
+    let lower = text.to_lowercase();
+    let shown = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
+    let unsupported = [
+        "extension",
+        "repositoryformat",
+        "format version",
+        "object hash",
+        "objectformat",
+        "reftable",
+    ];
+    if unsupported.iter().any(|word| lower.contains(word)) {
+        return Error::new(
+            &codes::UNSUPPORTED_REPOSITORY,
+            format!("the repository at {} cannot be read: {text}", shown.display()),
+        )
+        .hint("repositories with SHA-1 objects and the files ref format are supported");
+    }
+    if std::fs::metadata(directory).is_err() {
+        return Error::new(&codes::NOT_A_REPOSITORY, format!("no folder '{}'", shown.display()))
+            .hint("check the path given with -C");
+    }
+    Error::new(&codes::NOT_A_REPOSITORY, format!("{} is not in a git repository", shown.display()))
+        .hint("run it inside one, or start one with `git init`")
+}

@@ -1,0 +1,165 @@
+//! Loose objects, written in one batch: all temporaries, all flushed, all renamed.
+//!
+//! gix writes one object at a time, each with a new deflate state of 300 KB, and never flushes;
+//! this module exists for those two reasons alone (figures in the commit that adds it), writes
+//! nothing but standard loose objects and is held to `git fsck` by the tests.
+//! Format: gitformat-loose(5), <https://git-scm.com/docs/gitformat-loose>.
+
+use std::collections::HashSet;
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use flate2::{Compress, Compression, FlushCompress, Status};
+use gix::ObjectId;
+use gix::objs::Kind;
+
+use crate::error::{Error, Result};
+
+/// Objects of up to this size use the small deflate window, whose state is cheap to set up.
+const SMALL: usize = 8 * 1024;
+
+/// Objects on their way into the repository.
+pub(super) struct Batch<'repo> {
+    repo: &'repo gix::Repository,
+    folder: PathBuf,
+    waiting: Vec<(ObjectId, Vec<u8>)>,
+    known: HashSet<ObjectId>,
+    small: Option<Compress>,
+    large: Option<Compress>,
+}
+
+impl<'repo> Batch<'repo> {
+    /// An empty batch for `repo`.
+    pub(super) fn new(repo: &'repo gix::Repository) -> Self {
+        let folder = repo.objects.store_ref().path().to_owned();
+        Self { repo, folder, waiting: Vec::new(), known: HashSet::new(), small: None, large: None }
+    }
+
+    /// Adds an object, unless the repository or the batch has it. Returns its id.
+    ///
+    /// # Errors
+    /// Only if hashing or compression fail.
+    pub(super) fn add(&mut self, kind: Kind, data: &[u8]) -> Result<ObjectId> {
+        let id = gix::objs::compute_hash(self.repo.object_hash(), kind, data)
+            .map_err(|error| Error::bug(format!("cannot hash an object: {error}")))?;
+        if self.known.insert(id) && !self.repo.has_object(id) {
+            let packed = self.deflate(kind, data)?;
+            self.waiting.push((id, packed));
+        }
+        Ok(id)
+    }
+
+    /// Adds a tree.
+    ///
+    /// # Errors
+    /// As [`Batch::add`].
+    pub(super) fn add_tree(&mut self, tree: &gix::objs::Tree) -> Result<ObjectId> {
+        use gix::objs::WriteTo as _;
+        let mut data = Vec::new();
+        tree.write_to(&mut data)
+            .map_err(|error| Error::bug(format!("cannot write a tree: {error}")))?;
+        self.add(Kind::Tree, &data)
+    }
+
+    fn deflate(&mut self, kind: Kind, data: &[u8]) -> Result<Vec<u8>> {
+        let header = gix::objs::encode::loose_header(kind, data.len() as u64);
+        let state = if data.len() <= SMALL {
+            self.small
+                .get_or_insert_with(|| Compress::new_with_window_bits(Compression::fast(), true, 9))
+        } else {
+            self.large.get_or_insert_with(|| Compress::new(Compression::fast(), true))
+        };
+        state.reset();
+        let mut out = Vec::with_capacity(data.len() / 2 + 128);
+        for (input, flush) in [(&header[..], FlushCompress::None), (data, FlushCompress::Finish)] {
+            let start = state.total_in();
+            loop {
+                let done = (state.total_in() - start) as usize;
+                if out.capacity() - out.len() < 64 {
+                    out.reserve(out.capacity().max(256));
+                }
+                let status = state
+                    .compress_vec(&input[done..], &mut out, flush)
+                    .map_err(|error| Error::bug(format!("cannot compress an object: {error}")))?;
+                let all_in = (state.total_in() - start) as usize == input.len();
+                match flush {
+                    FlushCompress::Finish if status == Status::StreamEnd => break,
+                    FlushCompress::None if all_in => break,
+                    _ => {}
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    /// Writes what is waiting. With `durable` every object is flushed before any gets its name,
+    /// so an object that can be found is whole.
+    ///
+    /// # Errors
+    /// `disk_full`, `read_only`, `io_error`; temporaries are removed.
+    pub(super) fn write(&mut self, durable: bool) -> Result<()> {
+        let mut temporaries = Temporaries(Vec::with_capacity(self.waiting.len()));
+        let mut files = Vec::with_capacity(self.waiting.len());
+        for (_, packed) in &self.waiting {
+            let (path, file) = self.temporary(packed)?;
+            temporaries.0.push(path);
+            files.push(file);
+        }
+        crate::failpoint!("store.objects.written");
+        if durable {
+            for file in &files {
+                file.sync_data().map_err(|error| Error::io("flush a git object", &error))?;
+            }
+        }
+        drop(files);
+        for ((id, _), temporary) in self.waiting.iter().zip(&temporaries.0) {
+            crate::failpoint!("store.objects.rename");
+            self.give_name(temporary, id)?;
+        }
+        temporaries.0.clear();
+        self.waiting.clear();
+        Ok(())
+    }
+
+    fn temporary(&self, packed: &[u8]) -> Result<(PathBuf, std::fs::File)> {
+        let failed = |error: &std::io::Error| Error::io("write a git object", error);
+        // `git gc` knows this prefix and removes what a crash leaves.
+        let name = format!("tmp_obj_aye{:016x}", crate::worktree::random());
+        let path = self.folder.join(name);
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o444);
+        crate::failpoint!("store.objects.write", io).map_err(|error| failed(&error))?;
+        let mut file = options.open(&path).map_err(|error| failed(&error))?;
+        if let Err(error) = file.write_all(packed) {
+            let _ = std::fs::remove_file(&path);
+            return Err(failed(&error));
+        }
+        Ok((path, file))
+    }
+
+    fn give_name(&self, temporary: &Path, id: &ObjectId) -> Result<()> {
+        let hex = id.to_string();
+        let folder = self.folder.join(&hex[..2]);
+        let path = folder.join(&hex[2..]);
+        let mut renamed = std::fs::rename(temporary, &path);
+        if renamed.is_err() && !folder.exists() {
+            let _ = std::fs::create_dir(&folder);
+            renamed = std::fs::rename(temporary, &path);
+        }
+        renamed.map_err(|error| Error::io("name a git object", &error))
+    }
+}
+
+/// Removed when an error leaves them behind.
+struct Temporaries(Vec<PathBuf>);
+
+impl Drop for Temporaries {
+    fn drop(&mut self) {
+        for path in &self.0 {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}

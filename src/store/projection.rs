@@ -1,0 +1,149 @@
+//! `.agent-memory/proposals/<id>/`: a pending proposal as files to read and grep. Never trusted:
+//! nothing is read back from there but to tell that it was changed.
+
+use std::path::{Path, PathBuf};
+
+use super::{Store, View};
+use crate::changeset::{Mode, RepoPath, Snapshot as _};
+use crate::error::{Error, Result};
+use crate::proposal::document::Document;
+use crate::proposal::{Proposal, ProposalId, Status};
+use crate::worktree::{Flush, Worktree};
+
+const FOLDER: &str = ".agent-memory/proposals";
+
+/// A projection that is not what the store would write.
+#[derive(Clone, Debug)]
+pub struct Tampering {
+    /// The proposal.
+    pub id: ProposalId,
+    /// The file, relative to the work tree's top.
+    pub path: RepoPath,
+    /// `changed`, `missing`, `stale` (the proposal is decided) or `unreadable`.
+    pub what: &'static str,
+}
+
+/// The files of a pending proposal: name and bytes.
+fn files(store: &Store, proposal: &Proposal) -> Result<[(&'static str, Vec<u8>); 2]> {
+    let document = Document::new(proposal, Status::Pending);
+    let yaml = serde_yaml::to_string(&document).map_err(|error| {
+        Error::bug(format!("{} cannot be written as YAML: {error}", proposal.id))
+    })?;
+    let changeset = store.changeset(&proposal.current().changes)?;
+    let patch = patch(&changeset);
+    Ok([("proposal.yaml", yaml.into_bytes()), ("change.patch", patch)])
+}
+
+fn folder(id: &ProposalId) -> Result<RepoPath> {
+    RepoPath::new(format!("{FOLDER}/{id}"))
+}
+
+fn inside(id: &ProposalId, name: &str) -> Result<RepoPath> {
+    RepoPath::new(format!("{FOLDER}/{id}/{name}"))
+}
+
+/// Writes the projection of a pending proposal into the present work tree.
+///
+/// # Errors
+/// If a file cannot be written, or a symlink is in the way.
+pub(super) fn make(store: &Store, proposal: &Proposal) -> Result<()> {
+    if store.repo.workdir().is_none() {
+        return Ok(());
+    }
+    let tree = store.worktree()?;
+    let ignore = RepoPath::new(format!("{FOLDER}/.gitignore"))?;
+    if !matches!(tree.file(&ignore), Ok(Some(_))) {
+        // Keeps `git status` clean in a repository where `aye init` has not been run.
+        tree.write_file(&ignore, b"*\n", Mode::Regular, Flush::No)?;
+    }
+    for (name, bytes) in files(store, proposal)? {
+        tree.write_file(&inside(&proposal.id, name)?, &bytes, Mode::Regular, Flush::No)?;
+    }
+    Ok(())
+}
+
+/// Removes the projection of `id` from every work tree of the repository.
+///
+/// # Errors
+/// If a folder cannot be removed.
+pub(super) fn remove(store: &Store, id: &ProposalId) -> Result<()> {
+    let path = folder(id)?;
+    for root in work_trees(store) {
+        if root.join(path.to_path()).symlink_metadata().is_ok() {
+            Worktree::open(&root)?.remove_dir_all(&path)?;
+        }
+    }
+    Ok(())
+}
+
+/// The work trees that share the store: this one, the main one, the linked ones.
+fn work_trees(store: &Store) -> Vec<PathBuf> {
+    let mut roots: Vec<PathBuf> = store.work_dir().into_iter().collect();
+    let mut add = |root: &Path| {
+        if root.join(FOLDER).is_dir() && !roots.iter().any(|known| known == root) {
+            roots.push(root.to_owned());
+        }
+    };
+    if store.common_dir.file_name().is_some_and(|name| name == ".git")
+        && let Some(main) = store.common_dir.parent()
+    {
+        add(main);
+    }
+    for entry in
+        std::fs::read_dir(store.common_dir.join("worktrees")).into_iter().flatten().flatten()
+    {
+        if let Ok(text) = std::fs::read_to_string(entry.path().join("gitdir"))
+            && let Some(root) = Path::new(text.trim()).parent()
+        {
+            add(root);
+        }
+    }
+    roots
+}
+
+/// Projections of this work tree that are not what the store would write.
+///
+/// # Errors
+/// If the store cannot be read.
+pub(super) fn tampering(
+    store: &Store,
+    view: &View,
+    now: chrono::DateTime<chrono::Utc>,
+) -> Result<Vec<Tampering>> {
+    let mut found = Vec::new();
+    if store.repo.workdir().is_none() {
+        return Ok(found);
+    }
+    let tree = store.worktree()?;
+    let pending = view.proposals(&super::Filter::pending(), now)?;
+    for summary in &pending {
+        let proposal = view.proposal(&summary.id)?;
+        for (name, expected) in files(store, &proposal)? {
+            let path = inside(&proposal.id, name)?;
+            let what = match tree.file(&path) {
+                Ok(Some(file)) if file.bytes == expected => continue,
+                Ok(Some(_)) => "changed",
+                Ok(None) => "missing",
+                Err(_) => "unreadable",
+            };
+            found.push(Tampering { id: proposal.id.clone(), path, what });
+        }
+    }
+    for name in tree.names(&RepoPath::new(FOLDER)?).unwrap_or_default() {
+        if let Ok(id) = ProposalId::parse(&name.to_string())
+            && !pending.iter().any(|summary| summary.id == id)
+        {
+            found.push(Tampering { path: folder(&id)?, id, what: "stale" });
+        }
+    }
+    Ok(found)
+}
+
+/// The changes as a patch; hunks only until the patch writer is there.
+fn patch(changeset: &crate::changeset::Changeset) -> Vec<u8> {
+    let mut out = Vec::new();
+    for change in changeset.changes() {
+        out.extend_from_slice(format!("{}\n", change.path.display()).as_bytes());
+    }
+    out
+}

@@ -1,0 +1,56 @@
+//! From object ids in events back to content.
+
+use gix::ObjectId;
+
+use super::{Store, codes};
+use crate::changeset::{Changeset, File, FileChange, Snippet};
+use crate::error::{Error, Result};
+use crate::proposal::{ChangeRecord, Entry};
+
+impl Store {
+    /// The content an entry names.
+    ///
+    /// # Errors
+    /// `object_missing` if the blob is not there or damaged.
+    pub fn file(&self, entry: &Entry) -> Result<File> {
+        Ok(File { bytes: self.blob(&entry.id)?, mode: entry.file_mode() })
+    }
+
+    /// The bytes of the blob `id` (hex).
+    ///
+    /// # Errors
+    /// `object_missing` if it is not there or damaged.
+    pub fn blob(&self, id: &str) -> Result<Vec<u8>> {
+        let missing = |why: &dyn std::fmt::Display| {
+            Error::new(&codes::OBJECT_MISSING, format!("blob {id} cannot be read: {why}"))
+                .with("object", id)
+                .hint(
+                    "`git fsck` tells what is damaged; fetch it from another clone if there is one",
+                )
+        };
+        let oid = ObjectId::from_hex(id.as_bytes()).map_err(|error| missing(&error))?;
+        let mut blob = self.repo.find_blob(oid).map_err(|error| missing(&error))?;
+        Ok(std::mem::take(&mut blob.data))
+    }
+
+    /// The changeset that `changes` record, with content.
+    ///
+    /// # Errors
+    /// `object_missing`; `changeset_invalid` if a hostile event breaks a changeset's rules.
+    pub fn changeset(&self, changes: &[ChangeRecord]) -> Result<Changeset> {
+        let file = |entry: &Option<Entry>| entry.as_ref().map(|entry| self.file(entry)).transpose();
+        let changes: Result<Vec<FileChange>> = changes
+            .iter()
+            .map(|change| {
+                Ok(FileChange {
+                    path: change.path.clone(),
+                    before: file(&change.before)?,
+                    after: file(&change.after)?,
+                    origin: change.origin.clone(),
+                    snippets: change.snippets.iter().map(Snippet::from).collect(),
+                })
+            })
+            .collect();
+        Changeset::new(changes?)
+    }
+}

@@ -1,0 +1,226 @@
+//! Lane tips and pending refs.
+//!
+//! Reading goes through gix. Moving one loose ref is done here as git does it (`<ref>.lock`,
+//! compare, flush, rename): gix takes `packed-refs.lock` for that as soon as packed refs exist,
+//! so parallel writers would wait for each other and a left-over lock file would stop them.
+
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use bstr::ByteSlice;
+use gix::ObjectId;
+
+use super::codes;
+use crate::error::{Error, Result};
+
+/// Where this clone's lanes are.
+pub(super) const LOG: &str = "refs/aye/log/";
+/// Where fetched lanes are.
+pub(super) const REMOTES: &str = "refs/aye/remotes/";
+/// Where pending proposals are, as commits.
+pub(super) const PENDING: &str = "refs/aye/pending/";
+
+/// Longest wait for a ref's own lock file, which git holds for moments only.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// A ref that is a lane.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct LaneRef {
+    /// The whole name.
+    pub(super) name: String,
+    /// Its tip.
+    pub(super) tip: ObjectId,
+}
+
+impl LaneRef {
+    /// The lane's own name: the last component.
+    pub(super) fn lane(&self) -> &str {
+        self.name.rsplit('/').next().unwrap_or_default()
+    }
+}
+
+/// All lanes, this clone's and fetched ones, in name order.
+///
+/// # Errors
+/// `lane_broken` if a ref cannot be read.
+pub(super) fn lanes(repo: &gix::Repository) -> Result<Vec<LaneRef>> {
+    let mut lanes = Vec::new();
+    for prefix in [LOG, REMOTES] {
+        each(repo, prefix, |name, tip| lanes.push(LaneRef { name, tip }))?;
+    }
+    lanes.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(lanes)
+}
+
+/// Calls `found` with name and target of each ref below `prefix`.
+///
+/// # Errors
+/// `lane_broken` if a ref cannot be read.
+pub(super) fn each(
+    repo: &gix::Repository,
+    prefix: &str,
+    mut found: impl FnMut(String, ObjectId),
+) -> Result<()> {
+    let platform = repo.references().map_err(|error| unreadable(prefix, &error))?;
+    for reference in platform.prefixed(prefix).map_err(|error| unreadable(prefix, &error))? {
+        let reference = reference.map_err(|error| unreadable(prefix, &error))?;
+        let name = reference.name().as_bstr().to_str_lossy().into_owned();
+        // A symbolic ref is none of ours.
+        if let Some(id) = reference.target().try_id() {
+            found(name, id.to_owned());
+        }
+    }
+    Ok(())
+}
+
+fn unreadable(name: &str, error: &dyn std::fmt::Display) -> Error {
+    Error::new(&codes::LANE_BROKEN, format!("a ref below {name} cannot be read: {error}"))
+        .hint("`git for-each-ref refs/aye` shows them; `aye doctor` tells what can be repaired")
+}
+
+/// What `name` points to.
+///
+/// # Errors
+/// `lane_broken` if it cannot be read.
+pub(super) fn target(repo: &gix::Repository, name: &str) -> Result<Option<ObjectId>> {
+    let found = repo.try_find_reference(name).map_err(|error| unreadable(name, &error))?;
+    Ok(found.and_then(|reference| reference.target().try_id().map(ToOwned::to_owned)))
+}
+
+/// Moves `name` from `expected` to `new`, or fails without a change.
+///
+/// The caller holds the store's lock, so a lock file that stays is one a crash has left.
+///
+/// # Errors
+/// `busy` if it is not at `expected` or its lock file stays; `io_error`.
+pub(super) fn compare_and_swap(
+    repo: &gix::Repository,
+    common_dir: &Path,
+    name: &str,
+    expected: Option<ObjectId>,
+    new: ObjectId,
+    durable: bool,
+) -> Result<()> {
+    let path = common_dir.join(name);
+    let mut lock = RefLock::take(&path)?;
+    if target(repo, name)? != expected {
+        return Err(Error::new(&codes::STORE_BUSY, format!("{name} was moved by another program"))
+            .hint("run the command again"));
+    }
+    lock.write(new, durable)?;
+    crate::failpoint!("store.ref.rename");
+    lock.commit(&path)?;
+    if durable && let Some(folder) = path.parent() {
+        // The rename itself must outlive a power cut once success is reported.
+        let _ = std::fs::File::open(folder).and_then(|folder| folder.sync_all());
+    }
+    crate::failpoint!("store.ref.moved");
+    Ok(())
+}
+
+/// Sets `name` whatever it was; not flushed: for what can be rebuilt.
+///
+/// # Errors
+/// `busy`, `io_error`.
+pub(super) fn set(common_dir: &Path, name: &str, new: ObjectId) -> Result<()> {
+    let path = common_dir.join(name);
+    let mut lock = RefLock::take(&path)?;
+    lock.write(new, false)?;
+    lock.commit(&path)
+}
+
+/// Removes `name` if it is there, loose or packed.
+///
+/// # Errors
+/// `busy`, `io_error`.
+pub(super) fn remove(repo: &gix::Repository, common_dir: &Path, name: &str) -> Result<()> {
+    use gix::refs::transaction::{Change, PreviousValue, RefEdit, RefLog};
+    match std::fs::remove_file(common_dir.join(name)) {
+        Ok(()) => {}
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => return Err(Error::io(format_args!("remove {name}"), &error)),
+    }
+    if target(repo, name)?.is_none() {
+        return Ok(());
+    }
+    // `git pack-refs` had it: only the packed file's own transaction can take it out.
+    let full: gix::refs::FullName =
+        name.try_into().map_err(|_| Error::bug(format!("{name} is no ref name")))?;
+    let edit = RefEdit {
+        change: Change::Delete { expected: PreviousValue::Any, log: RefLog::AndReference },
+        name: full,
+        deref: false,
+    };
+    repo.edit_references_as([edit], None).map(drop).map_err(|error| unreadable(name, &error))
+}
+
+struct RefLock {
+    path: PathBuf,
+    file: Option<std::fs::File>,
+}
+
+impl RefLock {
+    fn take(target: &Path) -> Result<Self> {
+        let mut name = target.as_os_str().to_owned();
+        name.push(".lock");
+        let path = PathBuf::from(name);
+        let started = Instant::now();
+        loop {
+            match OpenOptions::new().write(true).create_new(true).open(&path) {
+                Ok(file) => return Ok(Self { path, file: Some(file) }),
+                Err(error) if error.kind() == ErrorKind::NotFound => {
+                    let folder = path.parent().unwrap_or(&path);
+                    std::fs::create_dir_all(folder).map_err(|error| {
+                        Error::io(format_args!("make {}", folder.display()), &error)
+                    })?;
+                }
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                    if started.elapsed() > PATIENCE {
+                        // We hold the store's lock and git holds a ref's for moments: whoever
+                        // made this one is gone.
+                        let _ = std::fs::remove_file(&path);
+                    }
+                    if started.elapsed() > PATIENCE * 2 {
+                        return Err(Error::new(
+                            &codes::STORE_BUSY,
+                            format!("{} does not go away", path.display()),
+                        )
+                        .hint("another git process holds it; try again"));
+                    }
+                    std::thread::sleep(Duration::from_millis(2));
+                }
+                Err(error) => {
+                    return Err(Error::io(format_args!("make {}", path.display()), &error));
+                }
+            }
+        }
+    }
+
+    fn write(&mut self, id: ObjectId, durable: bool) -> Result<()> {
+        let failed = |error: std::io::Error| Error::io("write a ref", &error);
+        let Some(file) = &mut self.file else { return Ok(()) };
+        crate::failpoint!("store.ref.write", io).map_err(failed)?;
+        file.write_all(format!("{id}\n").as_bytes()).map_err(failed)?;
+        if durable {
+            file.sync_data().map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    fn commit(mut self, target: &Path) -> Result<()> {
+        self.file = None;
+        std::fs::rename(&self.path, target).map_err(|error| Error::io("move a ref", &error))?;
+        self.path = PathBuf::new();
+        Ok(())
+    }
+}
+
+impl Drop for RefLock {
+    fn drop(&mut self) {
+        if !self.path.as_os_str().is_empty() {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}

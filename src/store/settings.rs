@@ -1,0 +1,85 @@
+//! aye's own settings in git configuration (`aye.*`).
+
+use chrono::Duration;
+
+use super::codes;
+use crate::error::{Error, Result};
+
+/// Settings from git configuration.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// `aye.maxFileSize` (bytes; `k`, `m`, `g` as in git): largest file read or written.
+    pub max_file_size: u64,
+    /// `aye.expiresIn` (`7d`, `12h`, `30m`, `2w`): how long a proposal waits.
+    pub expires_in: Duration,
+    /// `core.fsync` is not `none`.
+    pub durable: bool,
+    /// `aye.gate`: patches an agent wants applied at once become proposals.
+    pub gate: bool,
+}
+
+impl Settings {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// `invalid_config` with the key and value.
+    pub(super) fn read(config: &gix::config::Snapshot<'_>) -> Result<Self> {
+        let text = |key: &str| config.string(key).map(|value| value.to_string());
+        let max_file_size = match text("aye.maxFileSize") {
+            None => crate::worktree::DEFAULT_SIZE_LIMIT,
+            Some(value) => match config.integer("aye.maxFileSize") {
+                Some(bytes) if bytes > 0 => bytes as u64,
+                _ => return Err(invalid("aye.maxFileSize", &value, "a size such as 10m")),
+            },
+        };
+        let expires_in = match text("aye.expiresIn") {
+            None => crate::proposal::DEFAULT_LIFETIME,
+            Some(value) => parse_duration(&value)
+                .ok_or_else(|| invalid("aye.expiresIn", &value, "a time such as 7d or 12h"))?,
+        };
+        let gate = match text("aye.gate") {
+            None => false,
+            Some(value) => config
+                .boolean("aye.gate")
+                .ok_or_else(|| invalid("aye.gate", &value, "true or false"))?,
+        };
+        let durable = text("core.fsync").is_none_or(|value| value.trim() != "none");
+        Ok(Self { max_file_size, expires_in, durable, gate })
+    }
+}
+
+fn invalid(key: &str, value: &str, wanted: &str) -> Error {
+    Error::new(&codes::INVALID_CONFIG, format!("{key} is '{value}', not {wanted}"))
+        .hint(format!("set it with `git config {key} …`"))
+}
+
+/// A time span: a whole number and one of `s`, `m`, `h`, `d`, `w`; from one second to ten years.
+pub fn parse_duration(text: &str) -> Option<Duration> {
+    let text = text.trim();
+    let (number, unit) = text.split_at(text.len() - text.chars().last()?.len_utf8());
+    let number: i64 = number.trim().parse().ok()?;
+    let seconds = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3600,
+        "d" => 86_400,
+        "w" => 7 * 86_400,
+        _ => return None,
+    };
+    let total = number.checked_mul(seconds)?;
+    (1..=10 * 366 * 86_400).contains(&total).then(|| Duration::seconds(total))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_a_number_and_a_unit() {
+        assert_eq!(parse_duration("7d"), Some(Duration::days(7)));
+        assert_eq!(parse_duration("90s"), Some(Duration::seconds(90)));
+        for bad in ["", "d", "7", "-1d", "0s", "99999999999999d", "7 days", "1y", "é"] {
+            assert_eq!(parse_duration(bad), None, "{bad}");
+        }
+    }
+}

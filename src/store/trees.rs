@@ -1,0 +1,89 @@
+//! Trees from paths, and commits from trees.
+
+use bstr::BString;
+use gix::ObjectId;
+use gix::objs::Tree;
+use gix::objs::tree::EntryKind;
+
+use super::objects::Batch;
+use crate::changeset::{Mode, RepoPath};
+use crate::error::{Error, Result};
+
+/// A file in a tree to be: its path, and blob and mode, or `None` to remove it.
+pub(super) type Leaf = (Vec<BString>, Option<(ObjectId, Mode)>);
+
+/// The components of `path`, below the folders `above`.
+pub(super) fn components(above: &[&str], path: &RepoPath) -> Vec<BString> {
+    above
+        .iter()
+        .map(|name| BString::from(*name))
+        .chain(path.components().map(BString::from))
+        .collect()
+}
+
+/// `root` with `leaves` put in or taken out; only trees that change are written.
+///
+/// # Errors
+/// `internal_error` if a tree on the way cannot be read.
+pub(super) fn edit(
+    repo: &gix::Repository,
+    batch: &mut Batch<'_>,
+    root: Tree,
+    leaves: &[Leaf],
+) -> Result<ObjectId> {
+    let failed = |error: &dyn std::fmt::Display| Error::bug(format!("cannot edit a tree: {error}"));
+    let mut editor = gix::objs::tree::Editor::new(root, &repo.objects, repo.object_hash());
+    for (path, content) in leaves {
+        let parts = path.iter().map(bstr::BStr::new);
+        match content {
+            Some((id, mode)) => {
+                let kind = match mode {
+                    Mode::Regular => EntryKind::Blob,
+                    Mode::Executable => EntryKind::BlobExecutable,
+                };
+                editor.upsert(parts, kind, *id).map_err(|error| failed(&error))?;
+            }
+            None => {
+                editor.remove(parts).map_err(|error| failed(&error))?;
+            }
+        }
+    }
+    editor.write(|tree| batch.add_tree(tree))
+}
+
+/// A commit object.
+///
+/// `who` is `Name <address>` material; the time is written in UTC.
+///
+/// # Errors
+/// As [`Batch::add`].
+pub(super) fn commit(
+    batch: &mut Batch<'_>,
+    tree: ObjectId,
+    parents: &[ObjectId],
+    who: &crate::proposal::Actor,
+    seconds: i64,
+    message: &str,
+) -> Result<ObjectId> {
+    // gitformat-commit: no NUL, no '<', '>' or line feed in names and addresses.
+    let clean = |text: &str| -> String {
+        let kept: String =
+            text.chars().filter(|c| !c.is_control() && !matches!(c, '<' | '>')).collect();
+        kept.trim().to_owned()
+    };
+    let name = match clean(&who.name) {
+        name if name.is_empty() => "unknown".to_owned(),
+        name => name,
+    };
+    let signature = format!("{name} <{}> {seconds} +0000", clean(&who.email));
+    let mut text = format!("tree {tree}\n");
+    for parent in parents {
+        text += &format!("parent {parent}\n");
+    }
+    text += &format!("author {signature}\ncommitter {signature}\n\n");
+    text += &message.replace('\0', "");
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    batch.add(gix::objs::Kind::Commit, text.as_bytes())
+}

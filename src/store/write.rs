@@ -1,0 +1,400 @@
+//! Writing events: the only way the store changes.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use chrono::{DateTime, Duration, SubsecRound as _, Utc};
+use gix::ObjectId;
+use gix::objs::{Kind, Tree};
+
+use super::lock::Lock;
+use super::objects::Batch;
+use super::trees::{self, Leaf};
+use super::{Store, View, pending, projection, refs};
+use crate::changeset::{Changeset, File};
+use crate::error::{Error, Result};
+use crate::proposal::event::{Expire, Head, Propose, Revise, Subject, digest};
+use crate::proposal::{Actor, ChangeRecord, Data, Entry, Event, ProposalId, Stamped, Status};
+
+/// How many expiries one command records at most; the next one goes on.
+const MOST_EXPIRIES: usize = 500;
+
+/// What a new proposal consists of.
+#[derive(Clone, Debug)]
+pub struct NewProposal {
+    /// The changes.
+    pub changeset: Changeset,
+    /// Why, in the proposer's words.
+    pub description: Option<String>,
+    /// Topic.
+    pub domain: Option<String>,
+    /// The task it belongs to.
+    pub related_task_id: Option<String>,
+    /// The name the proposer gives itself.
+    pub proposed_by: String,
+    /// How long it waits.
+    pub expires_in: Duration,
+    /// Code or memory.
+    pub subject: Subject,
+    /// The input form: `snippet`, `patch`, `worktree`, `commit`, `tool`.
+    pub form: String,
+    /// The structured request of a memory proposal.
+    pub memory: Option<serde_json::Value>,
+}
+
+/// What proposing came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// The proposal.
+    pub id: ProposalId,
+    /// It was there already, pending and with the same changes.
+    pub duplicate: bool,
+}
+
+/// The store while its lock is held.
+pub struct Writer<'store> {
+    store: &'store Store,
+    /// The state before this command's own events (and after [`Writer::commit`], with them).
+    pub view: View,
+    actor: Actor,
+    now: DateTime<Utc>,
+    batch: Batch<'store>,
+    lane: String,
+    /// Where the lane ref is, and where it is going.
+    old_tip: Option<ObjectId>,
+    tip: Option<ObjectId>,
+    seq: u64,
+    heads: Vec<Head>,
+    open: Step,
+    touched: BTreeSet<ProposalId>,
+}
+
+/// The lane commit that is being put together.
+#[derive(Default)]
+struct Step {
+    events: Vec<Stamped>,
+    lines: Vec<String>,
+    leaves: Vec<Leaf>,
+}
+
+impl Store {
+    /// Takes the lock, brings the view up to date, lets `work` add events, and makes them
+    /// durable: objects, then the lane tip, then (not flushed) cache, projection and pending ref.
+    /// Nothing is recorded if `work` fails.
+    ///
+    /// # Errors
+    /// `work`'s own, `busy`, `lane_broken`, and those of the file system.
+    pub fn write<T>(
+        &self,
+        actor: &Actor,
+        now: DateTime<Utc>,
+        work: impl FnOnce(&mut Writer<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let folder = self.private_dir();
+        let lock = match Lock::acquire(&folder.join("lock")) {
+            Err(_) if !folder.exists() => {
+                std::fs::create_dir_all(&folder).map_err(|error| {
+                    Error::io(format_args!("make {}", folder.display()), &error)
+                })?;
+                Lock::acquire(&folder.join("lock"))?
+            }
+            other => other?,
+        };
+        let mut writer = Writer::new(self, actor, now)?;
+        writer.record_expiries()?;
+        let result = work(&mut writer)?;
+        writer.commit()?;
+        drop(lock);
+        Ok(result)
+    }
+}
+
+impl<'store> Writer<'store> {
+    fn new(store: &'store Store, actor: &Actor, now: DateTime<Utc>) -> Result<Self> {
+        let view = store.view()?;
+        let lane = lane_id(store)?;
+        let name = format!("{}{lane}", refs::LOG);
+        let positions = view.positions()?;
+        let tip = view.lanes.iter().find(|known| known.name == name).map(|known| known.tip);
+        let seq = positions.get(&name).map_or(0, |position| position.seq);
+        let heads = positions
+            .into_iter()
+            .filter(|(name, _)| view.lanes.iter().any(|lane| lane.name == *name))
+            .map(|(name, position)| Head {
+                lane: name.rsplit('/').next().unwrap_or_default().to_owned(),
+                seq: position.seq,
+                tip: position.tip,
+            })
+            .collect();
+        Ok(Self {
+            store,
+            view,
+            actor: actor.clone(),
+            now: now.trunc_subsecs(3),
+            batch: Batch::new(&store.repo),
+            lane,
+            old_tip: tip,
+            tip,
+            seq,
+            heads,
+            open: Step::default(),
+            touched: BTreeSet::new(),
+        })
+    }
+
+    /// The time that this command's events bear.
+    pub fn now(&self) -> DateTime<Utc> {
+        self.now
+    }
+
+    /// Who is writing.
+    pub fn actor(&self) -> &Actor {
+        &self.actor
+    }
+
+    /// The store.
+    pub fn store(&self) -> &'store Store {
+        self.store
+    }
+
+    /// Adds a blob. It is in the repository once [`Writer::flush_objects`] or
+    /// [`Writer::commit`] return.
+    ///
+    /// # Errors
+    /// `internal_error` if it cannot be hashed.
+    pub fn blob(&mut self, file: &File) -> Result<Entry> {
+        let id = self.batch.add(Kind::Blob, &file.bytes)?;
+        Ok(Entry { id: id.to_string(), mode: file.mode.as_str().into() })
+    }
+
+    /// Adds all content of `changeset`, and returns the records that name it.
+    ///
+    /// # Errors
+    /// As [`Writer::blob`].
+    pub fn record(&mut self, changeset: &Changeset) -> Result<Vec<ChangeRecord>> {
+        let mut records = Vec::with_capacity(changeset.changes().len());
+        for change in changeset.changes() {
+            let before = change.before.as_ref().map(|file| self.blob(file)).transpose()?;
+            let after = change.after.as_ref().map(|file| self.blob(file)).transpose()?;
+            records.push(ChangeRecord::new(change, before, after));
+        }
+        Ok(records)
+    }
+
+    /// Makes a proposal, unless the same one is pending.
+    ///
+    /// # Errors
+    /// As [`Writer::append`].
+    pub fn propose(&mut self, new: NewProposal) -> Result<Outcome> {
+        let changes = self.record(&new.changeset)?;
+        if let Some(id) = self.view.duplicate(&digest(&changes), self.now)? {
+            return Ok(Outcome { id, duplicate: true });
+        }
+        let stamped = self.append(
+            None,
+            Data::Propose(Propose {
+                description: new.description,
+                domain: new.domain,
+                related_task_id: new.related_task_id,
+                proposed_by: new.proposed_by,
+                expires_at: (self.now + new.expires_in).trunc_subsecs(3),
+                subject: new.subject,
+                form: new.form,
+                base: self.head(),
+                changes,
+                memory: new.memory,
+            }),
+        )?;
+        Ok(Outcome { id: ProposalId::from_event(&stamped.id), duplicate: false })
+    }
+
+    /// Gives the pending proposal `id` new content.
+    ///
+    /// # Errors
+    /// `not_pending`, and as [`Writer::append`].
+    pub fn revise(
+        &mut self,
+        id: &ProposalId,
+        changeset: &Changeset,
+        reason: &str,
+        description: Option<String>,
+        expires_in: Option<Duration>,
+        memory: Option<serde_json::Value>,
+    ) -> Result<Stamped> {
+        self.view.proposal(id)?.require_pending(self.now)?;
+        let changes = self.record(changeset)?;
+        let expires_at = expires_in.map(|span| (self.now + span).trunc_subsecs(3));
+        let base = self.head();
+        let reason = reason.to_owned();
+        let revise = Revise { description, expires_at, reason, base, changes, memory };
+        self.append(Some(id), Data::Revise(revise))
+    }
+
+    /// Adds an event. Whether it is allowed in the proposal's state is the caller's to check,
+    /// on [`Writer::view`].
+    ///
+    /// # Errors
+    /// `internal_error` if the event cannot be written as JSON.
+    pub fn append(&mut self, proposal: Option<&ProposalId>, data: Data) -> Result<Stamped> {
+        // One commit holds one `before/` and `after/`.
+        if !data.changes().is_empty() && !self.open.leaves.is_empty() {
+            self.seal()?;
+        }
+        self.seq += 1;
+        let event = Event {
+            proposal: proposal.cloned(),
+            lane: self.lane.clone(),
+            seq: self.seq,
+            actor: self.actor.clone(),
+            time: self.now,
+            heads: self.heads.clone(),
+            data,
+        };
+        let id = self.batch.add(Kind::Blob, &event.to_bytes()?)?.to_string();
+        let stamped = Stamped { id, event };
+        self.open.lines.push(line(&stamped));
+        self.touched.extend(stamped.proposal());
+        for change in stamped.event.data.changes() {
+            for (folder, entry) in [("before", &change.before), ("after", &change.after)] {
+                if let Some(entry) = entry
+                    && let Ok(id) = ObjectId::from_hex(entry.id.as_bytes())
+                {
+                    let path = trees::components(&[folder], &change.path);
+                    self.open.leaves.push((path, Some((id, entry.file_mode()))));
+                }
+            }
+        }
+        self.open.events.push(stamped.clone());
+        Ok(stamped)
+    }
+
+    /// Writes the objects added so far, durably, without recording anything.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn flush_objects(&mut self) -> Result<()> {
+        let durable = self.store.settings()?.durable;
+        self.batch.write(durable)
+    }
+
+    /// Makes this command's events part of the store. Called for you when the work is done; call
+    /// it yourself where something must come after (the end of an apply journal).
+    ///
+    /// # Errors
+    /// `busy`, and those of the file system. After an error nothing is recorded.
+    pub fn commit(&mut self) -> Result<()> {
+        self.seal()?;
+        let Some(tip) = self.tip.filter(|tip| Some(*tip) != self.old_tip) else { return Ok(()) };
+        self.flush_objects()?;
+        let name = format!("{}{}", refs::LOG, self.lane);
+        let durable = self.store.settings()?.durable;
+        let dir = &self.store.common_dir;
+        refs::compare_and_swap(&self.store.repo, dir, &name, self.old_tip, tip, durable)?;
+        self.old_tip = Some(tip);
+        self.view.written(self.store, &name);
+        crate::failpoint!("store.cache.written");
+        for id in std::mem::take(&mut self.touched) {
+            // What can be rebuilt must not fail what is recorded; `doctor` tells of it.
+            let _ = self.project(&id);
+        }
+        Ok(())
+    }
+
+    fn project(&self, id: &ProposalId) -> Result<()> {
+        let proposal = self.view.proposal(id)?;
+        if proposal.status(self.now) == Status::Pending {
+            let made = pending::make(self.store, &proposal);
+            crate::failpoint!("store.pending.made");
+            projection::make(self.store, &proposal).and(made)
+        } else {
+            let removed = pending::remove(self.store, id);
+            projection::remove(self.store, id).and(removed)
+        }
+    }
+
+    /// Puts the open events into a lane commit (not yet the lane's tip).
+    fn seal(&mut self) -> Result<()> {
+        let step = std::mem::take(&mut self.open);
+        if step.events.is_empty() {
+            return Ok(());
+        }
+        let mut leaves = step.leaves;
+        let single = step.events.len() == 1;
+        for (index, stamped) in step.events.iter().enumerate() {
+            let path = if single {
+                vec!["event.json".into()]
+            } else {
+                vec!["events".into(), format!("{:04}.json", index + 1).into()]
+            };
+            let id = ObjectId::from_hex(stamped.id.as_bytes())
+                .map_err(|_| Error::bug(format!("'{}' is no object id", stamped.id)))?;
+            leaves.push((path, Some((id, crate::changeset::Mode::Regular))));
+        }
+        let tree = trees::edit(&self.store.repo, &mut self.batch, Tree::empty(), &leaves)?;
+        let mut message = step.lines.first().cloned().unwrap_or_default();
+        if step.lines.len() > 1 {
+            message +=
+                &format!(" (and {} more)\n\n{}", step.lines.len() - 1, step.lines.join("\n"));
+        }
+        message += "\n\n";
+        let ids: BTreeSet<_> = step.events.iter().filter_map(Stamped::proposal).collect();
+        for id in ids {
+            message += &format!("Proposal-Id: {id}\n");
+        }
+        message += &format!("Actor-Kind: {}\n", self.actor.kind.as_str());
+        let parents: Vec<ObjectId> = self.tip.into_iter().collect();
+        let seconds = self.now.timestamp();
+        let commit =
+            trees::commit(&mut self.batch, tree, &parents, &self.actor, seconds, &message)?;
+        self.tip = Some(commit);
+        Ok(())
+    }
+
+    fn record_expiries(&mut self) -> Result<()> {
+        for id in self.view.newly_expired(self.now, MOST_EXPIRIES)? {
+            let expires_at = self.view.proposal(&id)?.expires_at;
+            self.append(Some(&id), Data::Expire(Expire { expires_at }))?;
+        }
+        Ok(())
+    }
+
+    fn head(&self) -> Option<String> {
+        self.store.repo.head_id().ok().map(|id| id.to_string())
+    }
+}
+
+/// The readable line of an event in the audit log.
+fn line(stamped: &Stamped) -> String {
+    let kind = stamped.event.data.kind();
+    let id = stamped.proposal().map(|id| format!(" {id}")).unwrap_or_default();
+    let changes = stamped.event.data.changes();
+    let what = match changes {
+        [] => String::new(),
+        [one] => format!(": {}", one.path.display()),
+        [first, rest @ ..] => format!(": {} and {} more", first.path.display(), rest.len()),
+    };
+    crate::render::escape::line(&format!("{kind}{id}{what}")).into_owned()
+}
+
+/// This clone's lane id, made at the first write. The caller holds the lock.
+fn lane_id(store: &Store) -> Result<String> {
+    let path: PathBuf = store.private_dir().join("lane");
+    if let Ok(text) = std::fs::read_to_string(&path) {
+        let id = text.trim();
+        if (8..=40).contains(&id.len())
+            && id.bytes().all(|b| b.is_ascii_digit() || b.is_ascii_lowercase())
+        {
+            return Ok(id.to_owned());
+        }
+    }
+    let id = format!("{:016x}", crate::worktree::random());
+    let write = || -> std::io::Result<()> {
+        let mut file = tempfile::NamedTempFile::new_in(store.private_dir())?;
+        std::io::Write::write_all(&mut file, format!("{id}\n").as_bytes())?;
+        file.as_file().sync_all()?;
+        file.persist(&path).map_err(|error| error.error)?;
+        Ok(())
+    };
+    write().map_err(|error| Error::io(format_args!("write {}", path.display()), &error))?;
+    Ok(id)
+}
