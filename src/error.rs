@@ -206,6 +206,7 @@ pub fn all_codes() -> Vec<&'static Code> {
         crate::git::codes::ALL,
         crate::plan::codes::ALL,
         crate::secrets::codes::ALL,
+        crate::review::codes::ALL,
     ];
     rooms.iter().flat_map(|room| room.iter().copied()).collect()
 }

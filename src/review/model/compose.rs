@@ -1,0 +1,168 @@
+//! What results from decisions: changes that hold exactly what was taken.
+
+use std::collections::BTreeMap;
+
+use super::review::{Decision, FileReview, Part, Review, Unit};
+use crate::changeset::entry::Kind;
+use crate::changeset::hunks::{Choice, compose};
+use crate::changeset::{File, FileChange, RepoPath};
+
+/// The files a review is about, and what is in them.
+type State = BTreeMap<RepoPath, Option<File>>;
+
+impl Review {
+    /// The changes that hold what was taken and edited; what is left out or undecided is not in
+    /// them. When everything is taken as proposed, exactly the proposed changes. May be empty.
+    pub fn changes(&self) -> Vec<FileChange> {
+        if self.is_all_taken() {
+            let originals = self.files().iter().flat_map(|file| file.originals.clone());
+            let mut changes: Vec<FileChange> = originals.collect();
+            changes.sort_by(|a, b| a.path.cmp(&b.path));
+            return changes;
+        }
+        let taken = |unit: &Unit| unit.decision.clone().unwrap_or(Decision::Leave);
+        self.difference(&self.start(), &self.state(taken), |place| place)
+    }
+
+    /// True when every unit is taken as proposed.
+    pub fn is_all_taken(&self) -> bool {
+        self.units().iter().all(|unit| unit.decision == Some(Decision::Take))
+    }
+
+    fn start(&self) -> State {
+        let originals = self.files().iter().flat_map(|file| &file.originals);
+        originals.map(|change| (change.path.clone(), change.before.clone())).collect()
+    }
+
+    fn state(&self, decision: impl Fn(&Unit) -> Decision) -> State {
+        let mut state = self.start();
+        for (at, file) in self.files().iter().enumerate() {
+            let units = &self.units()[self.units_of(at)];
+            let decided: Vec<(&Unit, Decision)> =
+                units.iter().map(|unit| (unit, decision(unit))).collect();
+            file.write_into(&mut state, &decided);
+        }
+        state
+    }
+
+    /// The changes from one state to another. `moves` says whether a unit decided so is the step
+    /// in which a file moves, so that the result names where it came from.
+    fn difference(
+        &self,
+        from: &State,
+        to: &State,
+        moves: impl Fn(bool) -> bool,
+    ) -> Vec<FileChange> {
+        let mut changes = Vec::new();
+        for (path, before) in from {
+            let after = to.get(path).cloned().flatten();
+            if *before == after {
+                continue;
+            }
+            let origin = self.files().iter().enumerate().find_map(|(at, file)| {
+                let arrives = file.path == *path && before.is_none() && after.is_some();
+                let placed = self.units()[self.units_of(at)].iter().all(|unit| {
+                    unit.part != Part::Place || moves(unit.decision == Some(Decision::Take))
+                });
+                let origin = file.originals.iter().find(|c| c.path == *path)?.origin.clone();
+                origin.filter(|_| arrives && placed)
+            });
+            changes.push(FileChange {
+                path: path.clone(),
+                before: before.clone(),
+                after,
+                origin,
+                snippets: Vec::new(),
+            });
+        }
+        changes
+    }
+}
+
+/// What a decided review leaves out, as changes on top of [`Review::changes`]. Units that were
+/// edited are answered and not in it. May be empty.
+pub fn rest(review: &Review) -> Vec<FileChange> {
+    let taken = review.state(|unit| unit.decision.clone().unwrap_or(Decision::Leave));
+    let everything = review.state(|unit| match &unit.decision {
+        Some(Decision::Edit { bytes }) => Decision::Edit { bytes: bytes.clone() },
+        _ => Decision::Take,
+    });
+    review.difference(&taken, &everything, |placed| !placed)
+}
+
+impl FileReview {
+    /// Writes what results for this file into `state`.
+    fn write_into(&self, state: &mut State, units: &[(&Unit, Decision)]) {
+        let whole = units.iter().find(|(unit, _)| unit.part == Part::Whole);
+        if let Some((_, decision)) = whole {
+            match decision {
+                Decision::Leave => {}
+                Decision::Take => {
+                    if self.kind == Kind::Renamed {
+                        state.insert(self.old_path.clone(), None);
+                    }
+                    state.insert(self.path.clone(), self.after.clone());
+                }
+                Decision::Edit { bytes } => {
+                    let mode = self.after.as_ref().map(|file| file.mode).unwrap_or_default();
+                    state.insert(self.path.clone(), Some(File { bytes: bytes.clone(), mode }));
+                }
+            }
+            return;
+        }
+        let (Some(before), Some(after)) = (&self.before, &self.after) else { return };
+        let place = units.iter().find(|(unit, _)| unit.part == Part::Place);
+        // Without a question about it, path and mode stay as they are on both sides.
+        let placed = place.is_none_or(|(_, decision)| *decision == Decision::Take);
+        let ranges: Vec<_> = units
+            .iter()
+            .filter_map(|(unit, decision)| match &unit.part {
+                Part::Hunk(hunk) => Some((hunk, self.diff.editable(hunk).0, decision)),
+                _ => None,
+            })
+            .collect();
+        let choices = ranges.iter().map(|(hunk, lines, decision)| {
+            let choice = match decision {
+                Decision::Take => Choice::Take,
+                Decision::Leave => Choice::Leave,
+                Decision::Edit { bytes } => Choice::Replace { before: lines, bytes },
+            };
+            (*hunk, choice)
+        });
+        let bytes = compose(&self.diff, choices);
+        let mode = if placed { after.mode } else { before.mode };
+        if placed && self.path != self.old_path {
+            state.insert(self.old_path.clone(), None);
+        }
+        let path = if placed { &self.path } else { &self.old_path };
+        state.insert(path.clone(), Some(File { bytes, mode }));
+    }
+}
+
+/// From what one revision leads to, to what another leads to: what changed between them for
+/// someone who has seen the first. Paths that only one of them touches count as unchanged by the
+/// other.
+pub fn interdiff(seen: &[FileChange], now: &[FileChange]) -> Vec<FileChange> {
+    let paths: std::collections::BTreeSet<&RepoPath> =
+        seen.iter().chain(now).map(|change| &change.path).collect();
+    let mut changes = Vec::new();
+    for path in paths {
+        let find = |list: &[FileChange]| list.iter().find(|c| c.path == *path).cloned();
+        let (before, after) = match (find(seen), find(now)) {
+            (Some(old), Some(new)) => (old.after, new.after),
+            (Some(old), None) => (old.after, old.before),
+            (None, Some(new)) => (new.before, new.after),
+            (None, None) => continue,
+        };
+        if before != after {
+            changes.push(FileChange {
+                path: path.clone(),
+                before,
+                after,
+                origin: None,
+                snippets: Vec::new(),
+            });
+        }
+    }
+    changes
+}

@@ -1,0 +1,70 @@
+//! The keys that apply now, for the legend and for telling a key from a slip.
+
+use super::review::Part;
+use super::session::Session;
+
+/// What the surroundings offer.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Facilities {
+    /// There is room for two columns.
+    pub wide: bool,
+    /// A command to try proposals with is configured, or can be typed.
+    pub can_try: bool,
+    /// There is something beyond what the screen shows.
+    pub more: bool,
+}
+
+/// A key, and what it does in a few words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// What to press.
+    pub key: char,
+    /// What it does.
+    pub help: &'static str,
+}
+
+impl Session {
+    /// The keys that do something where the session is, in the order of the legend.
+    pub fn keys(&self, facilities: Facilities) -> Vec<Key> {
+        let mut keys = Vec::new();
+        let mut add = |applies: bool, key: char, help: &'static str| {
+            if applies {
+                keys.push(Key { key, help });
+            }
+        };
+        if let (Some(review), Some(unit)) = (self.review(), self.unit()) {
+            let at = self.unit_index();
+            let count = review.units().len();
+            let file = review.units_of(unit.file);
+            let in_file = file.end - at > 1;
+            let text =
+                matches!(unit.part, Part::Hunk(_)) || !review.file_of(at).entry().is_binary();
+            add(true, 'y', "take this hunk");
+            add(true, 'n', "leave it out");
+            add(in_file, 'a', "take this and the rest of the file");
+            add(in_file, 'd', "leave this and the rest of the file out");
+            add(review.parts(at).is_some(), 's', "split it into smaller hunks");
+            add(review.editable(at).is_some(), 'e', "edit the result, then take it");
+            add(true, 'c', "comment on it");
+            add(at + 1 < count, 'j', "next hunk, undecided");
+            add(at > 0, 'k', "previous hunk, undecided");
+            add(count > 1, 'g', "go to a hunk by number");
+            add(count > 1, '/', "search in this proposal");
+            add(self.can_undo(), 'u', "undo the last decision");
+            add(text, 'w', "word by word");
+            add(text && facilities.wide, 'v', "side by side");
+            add(text, 'o', "the whole file");
+            add(true, 'p', "the whole proposal in the pager");
+            add(facilities.can_try, 't', "try it: run the tests on it");
+            add(true, 'A', "apply all of this proposal");
+            add(true, 'R', "reject it, with a reason");
+            add(true, 'x', "request changes; it stays pending");
+        } else {
+            add(self.can_undo(), 'u', "undo the last decision");
+        }
+        add(self.slot().is_some(), '>', "on to the next proposal");
+        add(true, 'q', "quit; what was decided is kept");
+        add(true, '?', "help");
+        keys
+    }
+}

@@ -1,0 +1,52 @@
+//! The order in which proposals are reviewed.
+
+use chrono::{DateTime, Utc};
+
+use super::sensitive;
+use crate::changeset::RepoPath;
+use crate::proposal::ProposalId;
+
+/// What the order depends on; known without reading any content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ticket {
+    /// Which proposal.
+    pub id: ProposalId,
+    /// When it was proposed.
+    pub created_at: DateTime<Utc>,
+    /// A path that deserves a second look, and why.
+    pub sensitive: Option<(RepoPath, &'static str)>,
+    /// Whether it removes a file.
+    pub deletes: bool,
+}
+
+impl Ticket {
+    /// Of a proposal that touches `paths`, each with whether it is removed.
+    pub fn new<'p>(
+        id: ProposalId,
+        created_at: DateTime<Utc>,
+        paths: impl IntoIterator<Item = (&'p RepoPath, bool)>,
+    ) -> Self {
+        let mut ticket = Self { id, created_at, sensitive: None, deletes: false };
+        for (path, removed) in paths {
+            ticket.deletes |= removed;
+            if ticket.sensitive.is_none() {
+                ticket.sensitive = sensitive::reason(path).map(|why| (path.clone(), why));
+            }
+        }
+        ticket
+    }
+}
+
+/// Sorts: what touches sensitive paths, then what removes files, then the rest; the oldest first
+/// within each.
+pub fn queue(mut tickets: Vec<Ticket>) -> Vec<Ticket> {
+    tickets.sort_by_key(|ticket| {
+        let class = match (&ticket.sensitive, ticket.deletes) {
+            (Some(_), _) => 0,
+            (None, true) => 1,
+            (None, false) => 2,
+        };
+        (class, ticket.created_at, ticket.id.to_string())
+    });
+    tickets
+}

@@ -1,0 +1,237 @@
+//! One proposal, taken apart into units that are decided one by one.
+
+use std::ops::Range;
+
+use bstr::ByteSlice as _;
+
+use crate::changeset::entry::{Entry, Kind, entries};
+use crate::changeset::hunks::{Diff, Hunk};
+use crate::changeset::{File, FileChange, RepoPath};
+
+/// What a unit is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// A file as a whole: its creation, its removal, or a binary content.
+    Whole,
+    /// Where it is and its mode, when its content is asked about apart.
+    Place,
+    /// Some of its lines.
+    Hunk(Hunk),
+}
+
+/// What a reviewer said to a unit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// Take it as proposed.
+    Take,
+    /// Leave it out.
+    Leave,
+    /// Take this instead.
+    Edit {
+        /// What is there instead.
+        bytes: Vec<u8>,
+    },
+}
+
+/// The smallest thing that is decided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unit {
+    /// Index of its file.
+    pub file: usize,
+    /// Which part of the file.
+    pub part: Part,
+    /// What was said, if anything.
+    pub decision: Option<Decision>,
+}
+
+/// One file of the proposal.
+#[derive(Clone, Debug)]
+pub struct FileReview {
+    /// What happens to it.
+    pub kind: Kind,
+    /// Where it was.
+    pub old_path: RepoPath,
+    /// Where it will be.
+    pub path: RepoPath,
+    /// What it starts from.
+    pub before: Option<File>,
+    /// What it leads to.
+    pub after: Option<File>,
+    /// The difference of the two contents; of nothing with nothing for a binary file.
+    pub diff: Diff<'static>,
+    /// The changes it stands for: two for a rename, else one.
+    pub(super) originals: Vec<FileChange>,
+}
+
+impl FileReview {
+    /// As the changeset engine shows it.
+    pub fn entry(&self) -> Entry<'_> {
+        Entry {
+            kind: self.kind,
+            old_path: &self.old_path,
+            path: &self.path,
+            before: self.before.as_ref(),
+            after: self.after.as_ref(),
+        }
+    }
+}
+
+/// A proposal under review.
+#[derive(Clone, Debug)]
+pub struct Review {
+    files: Vec<FileReview>,
+    units: Vec<Unit>,
+    context: usize,
+}
+
+impl Review {
+    /// Takes `changes` apart, with `context` lines around hunks.
+    pub fn new(changes: &[FileChange], context: usize) -> Self {
+        let mut files = Vec::new();
+        let mut units = Vec::new();
+        for entry in entries(changes) {
+            let file = file_review(changes, &entry);
+            let at = files.len();
+            let unit = |part| Unit { file: at, part, decision: None };
+            let both = entry.before.is_some() && entry.after.is_some();
+            let apart = both && entry.kind != Kind::Copied && !entry.is_binary();
+            if !apart {
+                units.push(unit(Part::Whole));
+            } else {
+                let modes = (entry.before.map(|f| f.mode), entry.after.map(|f| f.mode));
+                if entry.kind == Kind::Renamed || modes.0 != modes.1 {
+                    units.push(unit(Part::Place));
+                }
+                units.extend(file.diff.hunks(context).into_iter().map(|h| unit(Part::Hunk(h))));
+            }
+            files.push(file);
+        }
+        Self { files, units, context }
+    }
+
+    /// The files, in path order.
+    pub fn files(&self) -> &[FileReview] {
+        &self.files
+    }
+
+    /// Everything that can be decided, in order.
+    pub fn units(&self) -> &[Unit] {
+        &self.units
+    }
+
+    /// Lines of context around hunks.
+    pub fn context(&self) -> usize {
+        self.context
+    }
+
+    /// The file that unit `unit` belongs to.
+    pub fn file_of(&self, unit: usize) -> &FileReview {
+        &self.files[self.units[unit].file]
+    }
+
+    /// The indices of the units of file `file`.
+    pub fn units_of(&self, file: usize) -> Range<usize> {
+        let start = self.units.partition_point(|unit| unit.file < file);
+        start..self.units.partition_point(|unit| unit.file <= file)
+    }
+
+    /// How many units are decided.
+    pub fn decided(&self) -> usize {
+        self.units.iter().filter(|unit| unit.decision.is_some()).count()
+    }
+
+    /// Sets a decision; returns the one before.
+    pub fn decide(&mut self, unit: usize, decision: Option<Decision>) -> Option<Decision> {
+        std::mem::replace(&mut self.units[unit].decision, decision)
+    }
+
+    /// The parts that unit `unit` splits into; `None` if it cannot be split.
+    pub fn parts(&self, unit: usize) -> Option<Vec<Hunk>> {
+        let Part::Hunk(hunk) = &self.units[unit].part else { return None };
+        (hunk.edits.len() > 1).then(|| self.file_of(unit).diff.split(hunk, self.context))
+    }
+
+    /// Puts the parts of unit `unit` in its place, undecided. Returns how many they are, or
+    /// `None` if it cannot be split.
+    pub fn split(&mut self, unit: usize) -> Option<usize> {
+        let parts = self.parts(unit)?;
+        let file = self.units[unit].file;
+        let count = parts.len();
+        let parts = parts.into_iter().map(|h| Unit { file, part: Part::Hunk(h), decision: None });
+        self.units.splice(unit..=unit, parts);
+        Some(count)
+    }
+
+    /// Undoes [`Review::split`]: puts `whole` in the place of `count` units from `unit` on.
+    pub(super) fn join(&mut self, unit: usize, count: usize, whole: Unit) {
+        self.units.splice(unit..unit + count, [whole]);
+    }
+
+    /// The text that editing unit `unit` starts with: the lines it leads to, with the context
+    /// that belongs to no other unit. `None` where there is no text to edit.
+    pub fn editable(&self, unit: usize) -> Option<Vec<u8>> {
+        let file = self.file_of(unit);
+        if let Some(Decision::Edit { bytes }) = &self.units[unit].decision {
+            return Some(bytes.clone());
+        }
+        match &self.units[unit].part {
+            Part::Hunk(hunk) => {
+                let (_, after) = file.diff.editable(hunk);
+                Some(file.diff.after().lines(after).to_vec())
+            }
+            Part::Whole if !file.entry().is_binary() => Some(file.after.as_ref()?.bytes.clone()),
+            _ => None,
+        }
+    }
+
+    /// The next undecided unit after `from`, then from the start. `None` if all are decided.
+    pub fn next_undecided(&self, from: usize) -> Option<usize> {
+        let open = |at: &usize| self.units[*at].decision.is_none();
+        (from + 1..self.units.len())
+            .find(open)
+            .or_else(|| (0..self.units.len().min(from + 1)).find(open))
+    }
+
+    /// The next unit after `from`, going round, whose path or lines hold `text`. Without a
+    /// capital letter in `text`, case does not matter (for ASCII letters).
+    pub fn search(&self, from: usize, text: &str) -> Option<usize> {
+        let exact = text.chars().any(char::is_uppercase);
+        let needle = if exact { text.to_owned() } else { text.to_ascii_lowercase() };
+        let holds = |bytes: &[u8]| match exact {
+            true => bytes.contains_str(&needle),
+            false => bytes.to_ascii_lowercase().contains_str(&needle),
+        };
+        let count = self.units.len();
+        (1..=count).map(|step| (from + step) % count).find(|at| {
+            let unit = &self.units[*at];
+            let file = &self.files[unit.file];
+            holds(file.path.as_bstr())
+                || match &unit.part {
+                    Part::Hunk(hunk) => file.diff.lines(hunk).any(|line| holds(line.content())),
+                    _ => holds(file.diff.before().bytes()) || holds(file.diff.after().bytes()),
+                }
+        })
+    }
+}
+
+fn file_review(changes: &[FileChange], entry: &Entry<'_>) -> FileReview {
+    let own = |path: &RepoPath| changes.iter().find(|change| change.path == *path).cloned();
+    let mut originals = Vec::new();
+    if entry.kind == Kind::Renamed {
+        originals.extend(own(entry.old_path));
+    }
+    originals.extend(own(entry.path));
+    let diff = match entry.is_binary() {
+        true => Diff::new(Vec::new(), Vec::new()),
+        false => Diff::new(entry.old_bytes().to_vec(), entry.new_bytes().to_vec()),
+    };
+    FileReview {
+        kind: entry.kind,
+        old_path: entry.old_path.clone(),
+        path: entry.path.clone(),
+        before: entry.before.cloned(),
+        after: entry.after.cloned(),
+        diff,
+        originals,
+    }
+}

@@ -1,0 +1,437 @@
+//! Walking several proposals: where one is, what was decided, and every step back.
+
+use std::ops::Range;
+
+use super::queue::Ticket;
+use super::review::{Decision, Part, Review, Unit};
+use crate::changeset::{FileChange, RepoPath};
+
+/// What becomes of a proposal as a whole, decided as a whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Apply all of it, whatever was said to its hunks.
+    Apply,
+    /// Reject it.
+    Reject {
+        /// Why; the proposer gets it back.
+        reason: String,
+    },
+    /// Send it back; it stays pending.
+    RequestChanges {
+        /// What should change.
+        reason: String,
+    },
+    /// Another process decided it meanwhile; nothing is written.
+    Gone {
+        /// What it is now.
+        status: String,
+    },
+}
+
+/// A comment that is not written yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DraftComment {
+    /// About which file.
+    pub path: Option<RepoPath>,
+    /// About which line of the proposed file, from 1.
+    pub line: Option<u32>,
+    /// What is said.
+    pub body: String,
+}
+
+/// One proposal in the session.
+#[derive(Clone, Debug)]
+pub struct Slot {
+    /// Which, and why it stands where it stands.
+    pub ticket: Ticket,
+    /// Taken apart, once it has been reached.
+    pub review: Option<Review>,
+    /// Decided as a whole.
+    pub outcome: Option<Outcome>,
+    /// Said about it.
+    pub comments: Vec<DraftComment>,
+}
+
+/// What is to be written for one proposal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Not all of it is decided; it waits.
+    Open {
+        /// Units decided.
+        decided: usize,
+        /// Units in all; 0 when it was not reached.
+        total: usize,
+    },
+    /// All of it is applied as it was proposed.
+    Apply,
+    /// These changes are applied in a new revision.
+    Part(Vec<FileChange>),
+    /// Every hunk was left out: rejected, if the reviewer says so.
+    Nothing,
+    /// Rejected.
+    Reject {
+        /// Why.
+        reason: String,
+    },
+    /// Sent back.
+    RequestChanges {
+        /// What should change.
+        reason: String,
+    },
+    /// Decided by someone else meanwhile.
+    Gone {
+        /// What it is now.
+        status: String,
+    },
+}
+
+impl Slot {
+    /// What is to be written.
+    pub fn verdict(&self) -> Verdict {
+        match &self.outcome {
+            Some(Outcome::Apply) => return Verdict::Apply,
+            Some(Outcome::Reject { reason }) => return Verdict::Reject { reason: reason.clone() },
+            Some(Outcome::RequestChanges { reason }) => {
+                return Verdict::RequestChanges { reason: reason.clone() };
+            }
+            Some(Outcome::Gone { status }) => return Verdict::Gone { status: status.clone() },
+            None => {}
+        }
+        let Some(review) = &self.review else { return Verdict::Open { decided: 0, total: 0 } };
+        let (decided, total) = (review.decided(), review.units().len());
+        if decided < total {
+            return Verdict::Open { decided, total };
+        }
+        if review.is_all_taken() {
+            return Verdict::Apply;
+        }
+        let changes = review.changes();
+        if changes.is_empty() { Verdict::Nothing } else { Verdict::Part(changes) }
+    }
+
+    /// True when nothing is left to ask about it.
+    pub fn is_settled(&self) -> bool {
+        !matches!(self.verdict(), Verdict::Open { .. })
+    }
+}
+
+/// What a key does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Take this unit.
+    Take,
+    /// Leave it out.
+    Leave,
+    /// Take this unit and the undecided rest of its file.
+    TakeFile,
+    /// Leave this unit and the undecided rest of its file out.
+    LeaveFile,
+    /// Split it into its parts.
+    Split,
+    /// Take this text instead.
+    Edit(Vec<u8>),
+    /// On without deciding.
+    Next,
+    /// Back without deciding.
+    Previous,
+    /// To unit n of this proposal, from 0.
+    Goto(usize),
+    /// To the next unit that holds this text.
+    Search(String),
+    /// Say something.
+    Comment(DraftComment),
+    /// Apply all of this proposal.
+    ApplyAll,
+    /// Reject it.
+    Reject(String),
+    /// Send it back.
+    RequestChanges(String),
+    /// It was decided elsewhere.
+    Gone(String),
+    /// On to the next proposal.
+    Skip,
+    /// Undo the last decision, wherever it was.
+    Undo,
+}
+
+/// Why an action does nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// All proposals are behind.
+    AtEnd,
+    /// It has one part only.
+    CannotSplit,
+    /// It is no text, or is removed.
+    CannotEdit,
+    /// The first unit.
+    NoPrevious,
+    /// The last unit.
+    NoNext,
+    /// No such unit.
+    NoSuchUnit,
+    /// The text is nowhere in the proposal.
+    NotFound,
+    /// There is nothing to undo.
+    NothingToUndo,
+}
+
+impl Refusal {
+    /// For the person at the terminal.
+    pub fn message(self) -> &'static str {
+        match self {
+            Self::AtEnd => "that was the last proposal",
+            Self::CannotSplit => "this hunk cannot be split; e edits it",
+            Self::CannotEdit => "there is no text to edit here",
+            Self::NoPrevious => "this is the first hunk",
+            Self::NoNext => "this is the last hunk; > goes on to the next proposal",
+            Self::NoSuchUnit => "there is no hunk of that number",
+            Self::NotFound => "not found in this proposal",
+            Self::NothingToUndo => "nothing to undo",
+        }
+    }
+}
+
+/// How to take one action back.
+#[derive(Clone, Debug)]
+struct Step {
+    slot: usize,
+    unit: usize,
+    change: Change,
+}
+
+#[derive(Clone, Debug)]
+enum Change {
+    Decisions(Vec<(usize, Option<Decision>)>),
+    Split { at: usize, count: usize, whole: Unit },
+    Outcome(Option<Outcome>),
+    Comment,
+}
+
+/// A walk through proposals.
+#[derive(Clone, Debug)]
+pub struct Session {
+    slots: Vec<Slot>,
+    /// The proposal one is at; `slots.len()` at the end.
+    at: usize,
+    /// The unit one is at.
+    unit: usize,
+    history: Vec<Step>,
+}
+
+impl Session {
+    /// Starts at the first of `tickets`.
+    pub fn new(tickets: Vec<Ticket>) -> Self {
+        let slot = |ticket| Slot { ticket, review: None, outcome: None, comments: Vec::new() };
+        Self { slots: tickets.into_iter().map(slot).collect(), at: 0, unit: 0, history: Vec::new() }
+    }
+
+    /// Every proposal of the session.
+    pub fn slots(&self) -> &[Slot] {
+        &self.slots
+    }
+
+    /// Which proposal one is at; as many as there are at the end.
+    pub fn position(&self) -> usize {
+        self.at
+    }
+
+    /// The proposal one is at; `None` at the end.
+    pub fn slot(&self) -> Option<&Slot> {
+        self.slots.get(self.at)
+    }
+
+    /// Which unit of it one is at.
+    pub fn unit_index(&self) -> usize {
+        self.unit
+    }
+
+    /// The review one is in, once [`Session::open`] has been called for it.
+    pub fn review(&self) -> Option<&Review> {
+        self.slot()?.review.as_ref()
+    }
+
+    /// The unit one is at.
+    pub fn unit(&self) -> Option<&Unit> {
+        self.review()?.units().get(self.unit)
+    }
+
+    /// Hands over the content of the proposal one is at, and what was said about it in an
+    /// earlier session. Goes to its first undecided unit.
+    pub fn open(&mut self, review: Review, outcome: Option<Outcome>, comments: Vec<DraftComment>) {
+        if let Some(slot) = self.slots.get_mut(self.at) {
+            self.unit = first_open(&review);
+            slot.review = Some(review);
+            slot.outcome = outcome;
+            slot.comments = comments;
+        }
+    }
+
+    /// Back to the first proposal that is not settled, or the first. Not a step: undo passes over
+    /// it.
+    pub fn rewind(&mut self) {
+        self.at = self.slots.iter().position(|slot| !slot.is_settled()).unwrap_or(0);
+        self.unit = self.review().map_or(0, first_open);
+    }
+
+    /// True when there is something to undo.
+    pub fn can_undo(&self) -> bool {
+        !self.history.is_empty()
+    }
+
+    /// How many steps can be undone.
+    pub fn steps(&self) -> usize {
+        self.history.len()
+    }
+
+    /// Does what a key asks for. After a decision the session is at the next undecided unit of
+    /// the proposal, or at the next proposal if there is none.
+    ///
+    /// # Errors
+    /// Why nothing was done; the session is as before.
+    pub fn act(&mut self, action: Action) -> Result<(), Refusal> {
+        match action {
+            Action::Undo => return self.undo(),
+            Action::Skip => {
+                return match self.at < self.slots.len() {
+                    true => {
+                        self.leave_slot();
+                        Ok(())
+                    }
+                    false => Err(Refusal::AtEnd),
+                };
+            }
+            Action::ApplyAll => return self.settle(Outcome::Apply),
+            Action::Reject(reason) => return self.settle(Outcome::Reject { reason }),
+            Action::RequestChanges(reason) => {
+                return self.settle(Outcome::RequestChanges { reason });
+            }
+            Action::Gone(status) => return self.settle(Outcome::Gone { status }),
+            _ => {}
+        }
+        let unit = self.unit;
+        let count = self.review().ok_or(Refusal::AtEnd)?.units().len();
+        match action {
+            Action::Take => self.decide(unit..unit + 1, &Decision::Take),
+            Action::Leave => self.decide(unit..unit + 1, &Decision::Leave),
+            Action::TakeFile => self.decide(self.rest_of_file()?, &Decision::Take),
+            Action::LeaveFile => self.decide(self.rest_of_file()?, &Decision::Leave),
+            Action::Edit(bytes) => {
+                let review = self.review().ok_or(Refusal::AtEnd)?;
+                review.editable(unit).ok_or(Refusal::CannotEdit)?;
+                self.decide(unit..unit + 1, &Decision::Edit { bytes })
+            }
+            Action::Split => self.split(),
+            Action::Next if unit + 1 < count => self.go(unit + 1),
+            Action::Next => Err(Refusal::NoNext),
+            Action::Previous if unit > 0 => self.go(unit - 1),
+            Action::Previous => Err(Refusal::NoPrevious),
+            Action::Goto(to) if to < count => self.go(to),
+            Action::Goto(_) => Err(Refusal::NoSuchUnit),
+            Action::Search(text) => {
+                let review = self.review().ok_or(Refusal::AtEnd)?;
+                let found = review.search(unit, &text).ok_or(Refusal::NotFound)?;
+                self.go(found)
+            }
+            Action::Comment(comment) => {
+                self.slots[self.at].comments.push(comment);
+                self.remember(Change::Comment);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn go(&mut self, unit: usize) -> Result<(), Refusal> {
+        self.unit = unit;
+        Ok(())
+    }
+
+    fn remember(&mut self, change: Change) {
+        self.history.push(Step { slot: self.at, unit: self.unit, change });
+    }
+
+    fn rest_of_file(&self) -> Result<Range<usize>, Refusal> {
+        let review = self.review().ok_or(Refusal::AtEnd)?;
+        let unit = self.unit().ok_or(Refusal::NoSuchUnit)?;
+        Ok(self.unit..review.units_of(unit.file).end)
+    }
+
+    /// Decides the first unit of `range` and whatever else in it is undecided.
+    fn decide(&mut self, range: Range<usize>, decision: &Decision) -> Result<(), Refusal> {
+        let first = range.start;
+        let review = self.slots[self.at].review.as_mut().ok_or(Refusal::AtEnd)?;
+        let mut before = Vec::new();
+        for at in range {
+            if at == first || review.units()[at].decision.is_none() {
+                before.push((at, review.decide(at, Some(decision.clone()))));
+            }
+        }
+        let next = review.next_undecided(first);
+        self.remember(Change::Decisions(before));
+        match next {
+            Some(next) => self.unit = next,
+            None => self.leave_slot(),
+        }
+        Ok(())
+    }
+
+    fn split(&mut self) -> Result<(), Refusal> {
+        let at = self.unit;
+        let review = self.slots[self.at].review.as_mut().ok_or(Refusal::AtEnd)?;
+        let whole = review.units()[at].clone();
+        let count = review.split(at).ok_or(Refusal::CannotSplit)?;
+        self.remember(Change::Split { at, count, whole });
+        Ok(())
+    }
+
+    fn settle(&mut self, outcome: Outcome) -> Result<(), Refusal> {
+        let slot = self.slots.get_mut(self.at).ok_or(Refusal::AtEnd)?;
+        let before = slot.outcome.replace(outcome);
+        self.remember(Change::Outcome(before));
+        self.leave_slot();
+        Ok(())
+    }
+
+    fn leave_slot(&mut self) {
+        self.at += 1;
+        self.unit = self.review().map_or(0, first_open);
+    }
+
+    fn undo(&mut self) -> Result<(), Refusal> {
+        let step = self.history.pop().ok_or(Refusal::NothingToUndo)?;
+        let slot = &mut self.slots[step.slot];
+        match step.change {
+            Change::Outcome(before) => slot.outcome = before,
+            Change::Comment => {
+                slot.comments.pop();
+            }
+            Change::Decisions(before) => {
+                if let Some(review) = &mut slot.review {
+                    for (unit, decision) in before {
+                        review.decide(unit, decision);
+                    }
+                }
+            }
+            Change::Split { at, count, whole } => {
+                if let Some(review) = &mut slot.review {
+                    review.join(at, count, whole);
+                }
+            }
+        }
+        (self.at, self.unit) = (step.slot, step.unit);
+        Ok(())
+    }
+
+    /// The line that a comment on the unit one is at is about: its first added line, else the
+    /// first line of what is around it. From 1; `None` where there is no text.
+    pub fn comment_line(&self) -> Option<u32> {
+        let review = self.review()?;
+        let Part::Hunk(hunk) = &self.unit()?.part else { return None };
+        let edit = review.file_of(self.unit).diff.edits().get(hunk.edits.start)?;
+        u32::try_from(edit.after.start + 1).ok()
+    }
+}
+
+fn first_open(review: &Review) -> usize {
+    review.units().iter().position(|unit| unit.decision.is_none()).unwrap_or(0)
+}

@@ -1,0 +1,445 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::changeset::hunks::Diff;
+use crate::changeset::{File, FileChange, Mode, RepoPath};
+use crate::proposal::ProposalId;
+
+fn path(text: &str) -> RepoPath {
+    RepoPath::new(text).unwrap()
+}
+
+fn change(name: &str, before: Option<&str>, after: Option<&str>) -> FileChange {
+    FileChange {
+        path: path(name),
+        before: before.map(File::regular),
+        after: after.map(File::regular),
+        origin: None,
+        snippets: Vec::new(),
+    }
+}
+
+fn ticket(name: &str) -> Ticket {
+    let id = ProposalId::from_event(&format!("{:0>40}", name));
+    Ticket::new(id, chrono::DateTime::from_timestamp(0, 0).unwrap(), [])
+}
+
+fn session(proposals: &[Vec<FileChange>]) -> Session {
+    let tickets = (0..proposals.len()).map(|n| ticket(&format!("{n:x}{n:x}"))).collect();
+    let mut session = Session::new(tickets);
+    for changes in proposals {
+        session.open(Review::new(changes, 3), None, Vec::new());
+        session.act(Action::Skip).unwrap();
+    }
+    session.rewind();
+    session
+}
+
+/// Forty numbered lines, some of them replaced by what `edit` gives.
+fn lines(edit: impl Fn(usize) -> Option<String>) -> String {
+    (0..40).map(|n| edit(n).unwrap_or(format!("{n}\n"))).collect()
+}
+
+fn three_hunks() -> Vec<FileChange> {
+    let before = lines(|_| None);
+    let after = lines(|n| [5, 20, 35].contains(&n).then(|| format!("new {n}\n")));
+    vec![change("a.txt", Some(&before), Some(&after))]
+}
+
+#[test]
+fn taking_some_hunks_gives_exactly_those() {
+    let mut s = session(&[three_hunks()]);
+    for action in [Action::Take, Action::Leave, Action::Take] {
+        s.act(action).unwrap();
+    }
+    assert_eq!(s.position(), 1);
+    let Verdict::Part(changes) = s.slots()[0].verdict() else { panic!() };
+    let expected = lines(|n| [5, 35].contains(&n).then(|| format!("new {n}\n")));
+    assert_eq!(changes[0].after.as_ref().unwrap().bytes, expected.as_bytes());
+    // What was left out, on top of that, gives the whole.
+    let left = rest(s.slots()[0].review.as_ref().unwrap());
+    assert_eq!(left[0].before, changes[0].after);
+    assert_eq!(left[0].after, three_hunks()[0].after);
+}
+
+#[test]
+fn all_taken_is_the_proposal_itself_and_none_is_nothing() {
+    let mut s = session(&[three_hunks(), three_hunks()]);
+    s.act(Action::TakeFile).unwrap();
+    assert_eq!(s.slots()[0].verdict(), Verdict::Apply);
+    s.act(Action::LeaveFile).unwrap();
+    assert_eq!(s.slots()[1].verdict(), Verdict::Nothing);
+    assert_eq!(rest(s.slots()[1].review.as_ref().unwrap()), three_hunks());
+}
+
+#[test]
+fn an_edited_hunk_results_in_what_was_written() {
+    let mut s = session(&[three_hunks()]);
+    let text = s.review().unwrap().editable(0).unwrap();
+    assert_eq!(text, b"2\n3\n4\nnew 5\n6\n7\n8\n");
+    s.act(Action::Edit(b"2\n3\n4\nmine\n6\n7\n8\n".to_vec())).unwrap();
+    s.act(Action::LeaveFile).unwrap();
+    let Verdict::Part(changes) = s.slots()[0].verdict() else { panic!() };
+    let expected = lines(|n| (n == 5).then(|| "mine\n".into()));
+    assert_eq!(changes[0].after.as_ref().unwrap().bytes, expected.as_bytes());
+    let left = rest(s.slots()[0].review.as_ref().unwrap());
+    let all = lines(|n| match n {
+        5 => Some("mine\n".into()),
+        20 | 35 => Some(format!("new {n}\n")),
+        _ => None,
+    });
+    assert_eq!(left[0].after.as_ref().unwrap().bytes, all.as_bytes());
+}
+
+#[test]
+fn a_rename_and_its_content_are_decided_apart() {
+    let mut moved = change("new", None, Some("1\n2\n3\nfour\n"));
+    moved.origin = Some(path("old"));
+    moved.after.as_mut().unwrap().mode = Mode::Executable;
+    let changes = vec![moved, change("old", Some("1\n2\n3\n4\n"), None)];
+    let review = Review::new(&changes, 3);
+    assert_eq!(review.units().len(), 2);
+
+    let mut content_only = review.clone();
+    content_only.decide(0, Some(Decision::Leave));
+    content_only.decide(1, Some(Decision::Take));
+    assert_eq!(
+        content_only.changes(),
+        [change("old", Some("1\n2\n3\n4\n"), Some("1\n2\n3\nfour\n"))]
+    );
+    let left = rest(&content_only);
+    assert_eq!(left.len(), 2);
+    assert_eq!(left[0].origin, Some(path("old")));
+
+    let mut place_only = review.clone();
+    place_only.decide(0, Some(Decision::Take));
+    place_only.decide(1, Some(Decision::Leave));
+    let result = place_only.changes();
+    assert_eq!(result[0].path, path("new"));
+    assert_eq!(result[0].origin, Some(path("old")));
+    assert_eq!(result[0].after.as_ref().unwrap().bytes, b"1\n2\n3\n4\n");
+    assert_eq!(result[0].after.as_ref().unwrap().mode, Mode::Executable);
+    assert_eq!(result[1].after, None);
+
+    let mut all = review;
+    all.decide(0, Some(Decision::Take));
+    all.decide(1, Some(Decision::Take));
+    assert_eq!(all.changes(), changes);
+}
+
+#[test]
+fn creations_removals_and_binaries_are_decided_whole() {
+    let changes = vec![
+        change("added", None, Some("x\n")),
+        change("bin", Some("a\0"), Some("b\0")),
+        change("gone", Some("x\n"), None),
+    ];
+    let mut s = session(std::slice::from_ref(&changes));
+    assert_eq!(s.act(Action::Split), Err(Refusal::CannotSplit));
+    s.act(Action::Take).unwrap();
+    assert_eq!(s.act(Action::Edit(Vec::new())), Err(Refusal::CannotEdit));
+    s.act(Action::Leave).unwrap();
+    s.act(Action::Take).unwrap();
+    let Verdict::Part(result) = s.slots()[0].verdict() else { panic!() };
+    assert_eq!(result, [changes[0].clone(), changes[2].clone()]);
+}
+
+#[test]
+fn the_legend_lists_only_what_applies() {
+    let legend = |s: &Session| -> String {
+        s.keys(Facilities::default()).iter().map(|key| key.key).collect()
+    };
+    let mut s = session(&[three_hunks()]);
+    assert_eq!(legend(&s), "ynadecjg/wopARx>q?");
+    s.act(Action::Take).unwrap();
+    assert_eq!(legend(&s), "ynadecjkg/uwopARx>q?");
+    s.act(Action::TakeFile).unwrap();
+    assert_eq!(legend(&s), "uq?");
+    let near = change("b", Some("1\n2\n3\n4\n5\n"), Some("1\nx\n3\ny\n5\n"));
+    assert!(legend(&session(&[vec![near]])).contains('s'));
+    let gone = session(&[vec![change("gone", Some("x\n"), None)]]);
+    assert!(!legend(&gone).contains('e'));
+}
+
+#[test]
+fn search_goes_round_and_minds_case_only_with_capitals() {
+    let mut s = session(&[three_hunks()]);
+    s.act(Action::Search("NEW 35".into())).unwrap_err();
+    s.act(Action::Search("new 35".into())).unwrap();
+    assert_eq!(s.unit_index(), 2);
+    s.act(Action::Search("new 5".into())).unwrap();
+    assert_eq!(s.unit_index(), 0);
+    assert_eq!(s.act(Action::Search("nowhere".into())), Err(Refusal::NotFound));
+}
+
+#[test]
+fn what_is_staged_survives_and_only_identical_hunks_carry_over() {
+    let mut s = session(&[three_hunks()]);
+    s.act(Action::Take).unwrap();
+    s.act(Action::Leave).unwrap();
+    let staged = Staged::of(&s.slots()[0], "rev1");
+    let json = serde_json::to_vec(&staged).unwrap();
+    let id = s.slots()[0].ticket.id.to_string();
+    assert_eq!(Staged::parse(&json, &id), Some(staged.clone()));
+    assert_eq!(Staged::parse(&json, "prop_other"), None);
+    assert_eq!(Staged::parse(b"{", &id), None);
+
+    let mut same = Review::new(&three_hunks(), 3);
+    assert_eq!(staged.restore(&mut same, "rev1").2, 0);
+    assert_eq!(same.units()[0].decision, Some(Decision::Take));
+    assert_eq!(same.units()[1].decision, Some(Decision::Leave));
+
+    // The second revision changes a context line of the first hunk, and moves the second down.
+    let before = lines(|_| None);
+    let after = lines(|n| match n {
+        4 => Some("4!\n".into()),
+        5 | 20 | 35 => Some(format!("new {n}\n")),
+        10 => Some("10\n10a\n".into()),
+        _ => None,
+    });
+    let mut revised = Review::new(&[change("a.txt", Some(&before), Some(&after))], 3);
+    assert_eq!(staged.restore(&mut revised, "rev2").2, 1);
+    let decided: Vec<_> = revised.units().iter().map(|u| u.decision.clone()).collect();
+    let moved = decided.iter().filter(|d| **d == Some(Decision::Leave)).count();
+    assert_eq!((decided[0].clone(), moved), (None, 1));
+}
+
+#[test]
+fn split_hunks_are_split_again_when_resumed() {
+    let near = vec![change("b", Some("1\n2\n3\n4\n5\n"), Some("1\nx\n3\ny\n5\n"))];
+    let mut s = session(std::slice::from_ref(&near));
+    s.act(Action::Split).unwrap();
+    s.act(Action::Leave).unwrap();
+    let staged = Staged::of(&s.slots()[0], "r");
+    let mut again = Review::new(&near, 3);
+    staged.restore(&mut again, "r");
+    assert_eq!(again.units().len(), 2);
+    assert_eq!(again.units()[0].decision, Some(Decision::Leave));
+    assert_eq!(again.units()[1].decision, None);
+}
+
+#[test]
+fn interdiff_is_what_changed_for_someone_who_saw_the_first() {
+    let seen = [change("a", Some("1\n"), Some("2\n")), change("b", None, Some("x\n"))];
+    let now = [change("a", Some("1\n"), Some("3\n")), change("c", None, Some("y\n"))];
+    assert_eq!(
+        interdiff(&seen, &now),
+        [
+            change("a", Some("2\n"), Some("3\n")),
+            change("b", Some("x\n"), None),
+            change("c", None, Some("y\n")),
+        ]
+    );
+    assert_eq!(interdiff(&seen, &seen), []);
+}
+
+#[test]
+fn sensitive_paths_and_removals_come_first() {
+    let at = |n: i64| chrono::DateTime::from_timestamp(n, 0).unwrap();
+    let id = |n: u8| ProposalId::from_event(&format!("{n:02x}").repeat(20));
+    let (plain, ci, lock) = (path("src/a.rs"), path(".github/workflows/ci.yml"), path("x.lock"));
+    let tickets = vec![
+        Ticket::new(id(1), at(1), [(&plain, false)]),
+        Ticket::new(id(2), at(2), [(&plain, true)]),
+        Ticket::new(id(3), at(4), [(&ci, false)]),
+        Ticket::new(id(4), at(3), [(&plain, false), (&lock, false)]),
+    ];
+    let order: Vec<_> = queue(tickets).into_iter().map(|t| t.id).collect();
+    assert_eq!(order, [id(4), id(3), id(2), id(1)]);
+}
+
+/// A key press of the property tests.
+fn action() -> impl Strategy<Value = Action> {
+    prop_oneof![
+        4 => Just(Action::Take),
+        4 => Just(Action::Leave),
+        1 => Just(Action::TakeFile),
+        1 => Just(Action::LeaveFile),
+        3 => Just(Action::Split),
+        2 => prop::sample::select(vec!["", "mine", "mine\nyours\n"])
+            .prop_map(|text| Action::Edit(text.into())),
+        2 => Just(Action::Next),
+        2 => Just(Action::Previous),
+        2 => (0usize..6).prop_map(Action::Goto),
+        1 => Just(Action::Search("b".into())),
+        1 => Just(Action::ApplyAll),
+        1 => Just(Action::Reject("no".into())),
+        1 => Just(Action::RequestChanges("please".into())),
+        1 => Just(Action::Skip),
+        3 => Just(Action::Undo),
+        1 => Just(Action::Comment(DraftComment { path: None, line: None, body: "hm".into() })),
+    ]
+}
+
+fn content() -> impl Strategy<Value = String> {
+    let line = prop::sample::select(vec!["a", "b", "c", "d", "e"]);
+    (prop::collection::vec(line, 0..14), any::<bool>()).prop_map(|(lines, end)| {
+        let text = lines.join("\n");
+        if end && !text.is_empty() { text + "\n" } else { text }
+    })
+}
+
+fn proposal() -> impl Strategy<Value = Vec<FileChange>> {
+    let file = |name: &'static str| {
+        (prop::option::of(content()), prop::option::of(content()), any::<bool>()).prop_map(
+            move |(before, after, executable)| {
+                let mut change = change(name, before.as_deref(), after.as_deref());
+                if let Some(file) = &mut change.after
+                    && executable
+                {
+                    file.mode = Mode::Executable;
+                }
+                change
+            },
+        )
+    };
+    (file("a"), file("b"), file("c"))
+        .prop_map(|(a, b, c)| {
+            let list = [a, b, c].into_iter();
+            list.filter(|change| change.before != change.after).collect::<Vec<_>>()
+        })
+        .prop_filter("something changes", |changes| !changes.is_empty())
+}
+
+/// Everything that a reviewer could tell apart.
+fn snapshot(s: &Session) -> String {
+    let slots: Vec<_> = s
+        .slots()
+        .iter()
+        .map(|slot| {
+            let units = slot.review.as_ref().map(|review| review.units().to_vec());
+            format!("{units:?} {:?} {:?}", slot.outcome, slot.comments)
+        })
+        .collect();
+    format!("{} {} {slots:?}", s.position(), s.unit_index())
+}
+
+/// What results for one file, worked out line by line from the decisions, in another way than
+/// the code does it. `None` where an edit is involved.
+fn oracle(review: &Review, file: usize) -> Option<Option<File>> {
+    let this = &review.files()[file];
+    let units = &review.units()[review.units_of(file)];
+    if units.iter().any(|unit| matches!(unit.decision, Some(Decision::Edit { .. }))) {
+        return None;
+    }
+    let takes = |unit: &Unit| unit.decision == Some(Decision::Take);
+    if units[0].part == Part::Whole {
+        return Some(if takes(&units[0]) { this.after.clone() } else { this.before.clone() });
+    }
+    let (before, after) = (this.before.as_ref().unwrap(), this.after.as_ref().unwrap());
+    let diff = Diff::new(&before.bytes, &after.bytes);
+    let mut bytes = Vec::new();
+    let mut at = 0;
+    for (number, edit) in diff.edits().iter().enumerate() {
+        bytes.extend_from_slice(diff.before().lines(at..edit.before.start));
+        let unit = units
+            .iter()
+            .find(|unit| matches!(&unit.part, Part::Hunk(hunk) if hunk.edits.contains(&number)));
+        match takes(unit.unwrap()) {
+            true => bytes.extend_from_slice(diff.after().lines(edit.after.clone())),
+            false => bytes.extend_from_slice(diff.before().lines(edit.before.clone())),
+        }
+        at = edit.before.end;
+    }
+    bytes.extend_from_slice(diff.before().lines(at..diff.before().len()));
+    let placed = units.iter().all(|unit| unit.part != Part::Place || takes(unit));
+    Some(Some(File { bytes, mode: if placed { after.mode } else { before.mode } }))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn whatever_is_pressed_the_result_is_what_was_taken(
+        proposals in prop::collection::vec(proposal(), 1..3),
+        actions in prop::collection::vec(action(), 0..40),
+    ) {
+        let mut s = session(&proposals);
+        for action in actions {
+            let _ = s.act(action);
+            prop_assert!(s.position() <= s.slots().len());
+            prop_assert!(s.review().is_none_or(|r| s.unit_index() < r.units().len()));
+        }
+        for slot in s.slots() {
+            let review = slot.review.as_ref().unwrap();
+            let changes = review.changes();
+            for (at, file) in review.files().iter().enumerate() {
+                let Some(expected) = oracle(review, at) else { continue };
+                let result = changes.iter().find(|change| change.path == file.path);
+                let result = result.map_or(file.before.clone(), |change| change.after.clone());
+                prop_assert_eq!(result, expected);
+            }
+            for change in &changes {
+                prop_assert!(change.before != change.after);
+            }
+            // Nothing taken twice, nothing lost: the rest on top of the result is the whole.
+            let mut whole = review.clone();
+            for unit in 0..whole.units().len() {
+                if !matches!(whole.units()[unit].decision, Some(Decision::Edit { .. })) {
+                    whole.decide(unit, Some(Decision::Take));
+                }
+            }
+            let (whole, left) = (whole.changes(), rest(review));
+            for file in review.files() {
+                let of = |list: &[FileChange]| {
+                    list.iter().find(|c| c.path == file.path).map(|c| c.after.clone())
+                };
+                let end = of(&left).or_else(|| of(&changes)).unwrap_or(file.before.clone());
+                prop_assert_eq!(end, of(&whole).unwrap_or(file.before.clone()));
+            }
+        }
+    }
+
+    #[test]
+    fn undo_is_the_inverse_of_every_step(
+        proposals in prop::collection::vec(proposal(), 1..3),
+        actions in prop::collection::vec(action(), 0..30),
+    ) {
+        let mut s = session(&proposals);
+        let mut trail = Vec::new();
+        for action in actions {
+            let steps = s.steps();
+            let before = snapshot(&s);
+            let undo = action == Action::Undo;
+            let done = s.act(action).is_ok();
+            match s.steps() {
+                now if now > steps => trail.push(before),
+                now if now < steps => {
+                    prop_assert!(undo && done);
+                    let expected = trail.pop().unwrap();
+                    prop_assert_eq!(snapshot(&s), expected);
+                }
+                _ => if !done { prop_assert_eq!(snapshot(&s), before); }
+            }
+        }
+        while let Some(expected) = trail.pop() {
+            s.act(Action::Undo).unwrap();
+            prop_assert_eq!(snapshot(&s), expected);
+        }
+        prop_assert_eq!(s.act(Action::Undo), Err(Refusal::NothingToUndo));
+    }
+
+    #[test]
+    fn what_is_staged_comes_back(
+        changes in proposal(),
+        actions in prop::collection::vec(action(), 0..20),
+    ) {
+        let mut s = session(std::slice::from_ref(&changes));
+        for action in actions {
+            let _ = s.act(action);
+        }
+        let slot = &s.slots()[0];
+        let staged = Staged::of(slot, "r");
+        let json = serde_json::to_vec(&staged).unwrap();
+        let staged = Staged::parse(&json, &slot.ticket.id.to_string()).unwrap();
+        let mut again = Review::new(&changes, 3);
+        let (outcome, comments, dropped) = staged.restore(&mut again, "r");
+        prop_assert_eq!(&outcome, &slot.outcome);
+        prop_assert_eq!(&comments, &slot.comments);
+        // A hunk that was split comes back split once one of its parts is decided.
+        prop_assert_eq!(dropped, 0);
+        let kept = slot.review.as_ref().unwrap();
+        prop_assert_eq!(again.changes(), kept.changes());
+        prop_assert_eq!(again.decided(), kept.decided());
+    }
+}
