@@ -7,7 +7,9 @@ pub mod bytes;
 pub mod entry;
 pub mod file;
 pub mod hunks;
+pub mod merge;
 pub mod path;
+pub mod plan;
 pub mod snippet;
 
 pub use file::{File, Mode};

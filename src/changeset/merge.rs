@@ -1,0 +1,188 @@
+//! Three-way merge of file contents, line by line, through gix's blob merge.
+//!
+//! Bytes in, bytes out; what is binary is not merged. Conflicts come as marked text, the way git
+//! writes it, and as a list.
+
+use std::num::NonZeroU8;
+
+use bstr::{BStr, ByteSlice};
+use gix::diff::blob::{Algorithm, InternedInput};
+use gix::merge::blob::Resolution;
+use gix::merge::blob::builtin_driver::text::{Conflict as Style, ConflictStyle, Labels, Merge};
+
+use super::file::is_binary;
+
+/// Names of the two sides in conflict markers.
+#[derive(Clone, Copy, Debug)]
+pub struct Sides<'a> {
+    /// The present file, after `<<<<<<<`.
+    pub ours: &'a str,
+    /// The change, after `>>>>>>>`.
+    pub theirs: &'a str,
+}
+
+/// What came of a merge.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Merged {
+    /// Both changes fit.
+    Clean(Vec<u8>),
+    /// They do not.
+    Conflict {
+        /// The file with conflict markers.
+        marked: Vec<u8>,
+        /// Every conflict, in file order.
+        hunks: Vec<ConflictHunk>,
+    },
+    /// A side is binary, and both changed.
+    Binary,
+}
+
+/// One place where both sides changed the same lines differently.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConflictHunk {
+    /// The line it starts at in the present file, from 1.
+    pub line: usize,
+    /// The lines there now.
+    pub ours: Vec<u8>,
+    /// The lines the change wants.
+    pub theirs: Vec<u8>,
+}
+
+/// Applies what leads from `base` to `theirs` to `ours`.
+pub fn merge(base: &[u8], ours: &[u8], theirs: &[u8], sides: Sides<'_>) -> Merged {
+    if ours == theirs || base == theirs {
+        return Merged::Clean(ours.into());
+    }
+    if base == ours {
+        return Merged::Clean(theirs.into());
+    }
+    if [base, ours, theirs].into_iter().any(is_binary) {
+        return Merged::Binary;
+    }
+    let mut input = InternedInput::default();
+    let prepared = Merge::new(&mut input, ours, base, theirs, Algorithm::Histogram);
+    let marker_size = marker_size(&[base, ours, theirs]);
+    let labels = Labels {
+        ancestor: None,
+        current: Some(sides.ours.into()),
+        other: Some(sides.theirs.into()),
+    };
+    let mut out = Vec::with_capacity(ours.len() + 64);
+    let style = Style::Keep { style: ConflictStyle::Merge, marker_size };
+    match prepared.run(&mut out, labels, style) {
+        Resolution::Complete | Resolution::CompleteWithAutoResolvedConflict => Merged::Clean(out),
+        Resolution::Conflict => {
+            let hunks = hunks(&out, usize::from(marker_size.get()));
+            Merged::Conflict { marked: out, hunks }
+        }
+    }
+}
+
+/// Git's seven, or more where the text itself has lines that look like markers.
+fn marker_size(texts: &[&[u8]]) -> NonZeroU8 {
+    let longest = texts
+        .iter()
+        .flat_map(|text| text.lines())
+        .map(|line| match line.first() {
+            Some(first @ (b'<' | b'=' | b'>')) => {
+                line.iter().take_while(|byte| *byte == first).count()
+            }
+            _ => 0,
+        })
+        .max()
+        .unwrap_or(0);
+    let size = if longest < 7 { 7 } else { longest.saturating_add(1).min(255) as u8 };
+    NonZeroU8::new(size).unwrap_or(NonZeroU8::MIN)
+}
+
+/// Reads the conflicts out of marked text; `size` is longer than any marker-like line in it.
+fn hunks(marked: &[u8], size: usize) -> Vec<ConflictHunk> {
+    let mut found = Vec::new();
+    let mut ours_line = 1;
+    let mut open: Option<(ConflictHunk, bool)> = None;
+    for line in marked.lines_with_terminator() {
+        let marker = is_marker(line.as_bstr(), size);
+        match (&mut open, marker) {
+            (None, Some(b'<')) => {
+                let hunk = ConflictHunk { line: ours_line, ours: Vec::new(), theirs: Vec::new() };
+                open = Some((hunk, false));
+            }
+            (Some((_, in_theirs)), Some(b'=')) => *in_theirs = true,
+            (Some(_), Some(b'>')) => found.extend(open.take().map(|(hunk, _)| hunk)),
+            (Some((hunk, true)), _) => hunk.theirs.extend_from_slice(line),
+            (Some((hunk, false)), _) => {
+                hunk.ours.extend_from_slice(line);
+                ours_line += 1;
+            }
+            (None, _) => ours_line += 1,
+        }
+    }
+    found
+}
+
+fn is_marker(line: &BStr, size: usize) -> Option<u8> {
+    let first = *line.first()?;
+    let length = line.iter().take_while(|byte| **byte == first).count();
+    let rest = line.get(size).copied();
+    (length == size && matches!(first, b'<' | b'=' | b'>'))
+        .then_some(first)
+        .filter(|_| matches!(rest, None | Some(b' ' | b'\n' | b'\r')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIDES: Sides<'static> = Sides { ours: "ours", theirs: "theirs" };
+
+    fn clean(base: &str, ours: &str, theirs: &str) -> String {
+        match merge(base.as_bytes(), ours.as_bytes(), theirs.as_bytes(), SIDES) {
+            Merged::Clean(bytes) => String::from_utf8(bytes).unwrap(),
+            other => panic!("not clean: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn changes_in_different_places_both_stay() {
+        assert_eq!(
+            clean("1\n2\n3\n4\n5\n", "one\n2\n3\n4\n5\n", "1\n2\n3\n4\nfive"),
+            "one\n2\n3\n4\nfive"
+        );
+        assert_eq!(
+            clean("1\r\n2\r\n3\r\n4\r\n", "1\r\n2\r\n3\r\nfour\r\n", "one\r\n2\r\n3\r\n4\r\n"),
+            "one\r\n2\r\n3\r\nfour\r\n"
+        );
+    }
+
+    #[test]
+    fn conflicts_are_marked_and_listed() {
+        let merged = merge(b"a\nb\nc\n", b"0\na\nours\nc\n", b"a\ntheirs\nc\n", SIDES);
+        let Merged::Conflict { marked, hunks } = merged else { panic!("{merged:?}") };
+        assert_eq!(
+            marked.as_bstr(),
+            "0\na\n<<<<<<< ours\nours\n=======\ntheirs\n>>>>>>> theirs\nc\n"
+        );
+        assert_eq!(
+            hunks,
+            [ConflictHunk { line: 3, ours: b"ours\n".into(), theirs: b"theirs\n".into() }]
+        );
+    }
+
+    #[test]
+    fn markers_outgrow_lines_that_look_like_them() {
+        let merged = merge(b"=======\nb\n", b"=======\nours\n", b"=======\ntheirs\n", SIDES);
+        let Merged::Conflict { marked, hunks } = merged else { panic!("{merged:?}") };
+        assert_eq!(
+            marked.as_bstr(),
+            "=======\n<<<<<<<< ours\nours\n========\ntheirs\n>>>>>>>> theirs\n"
+        );
+        assert_eq!(hunks.len(), 1);
+        assert_eq!(hunks[0].line, 2);
+    }
+
+    #[test]
+    fn binary_content_is_not_merged_by_lines() {
+        assert_eq!(merge(b"a\0b", b"a\0c", b"a\0d", SIDES), Merged::Binary);
+        assert_eq!(merge(b"a\0b", b"a\0b", b"a\0d", SIDES), Merged::Clean(b"a\0d".into()));
+    }
+}

@@ -1,0 +1,354 @@
+//! What applying a changeset to the present files comes to. Pure.
+//!
+//! Per file: same as before the change: write it. Same as after: already there. Different: a
+//! three-way merge with the change's own before-state as base, and where that conflicts, the
+//! change's snippets matched anew. The merge comes first because it knows what the change
+//! replaced: a snippet such as `x` → `x y` matches again in a text that has `x y` already.
+
+use std::collections::BTreeSet;
+
+use super::merge::{ConflictHunk, Merged, Sides, merge};
+use super::{File, FileChange, Mode, RepoPath, Snapshot, codes, snippet};
+use crate::error::{Error, Result};
+
+/// What becomes of one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The file is what the change started from.
+    Clean,
+    /// The file is already what the change leads to.
+    Already,
+    /// The file has changed elsewhere, and both fit.
+    Merged(How),
+    /// It does not fit.
+    Conflict(Conflict),
+}
+
+impl Outcome {
+    /// `clean`, `already`, `merged` or `conflict`.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Clean => "clean",
+            Self::Already => "already",
+            Self::Merged(_) => "merged",
+            Self::Conflict(_) => "conflict",
+        }
+    }
+}
+
+/// What made a change fit a file that has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// Three-way merge of the lines.
+    ThreeWay,
+    /// The replaced text was found again, at one place.
+    Snippet,
+    /// The file was moved by the change, and what it has become moves with it.
+    Moved,
+}
+
+/// Why a change does not fit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conflict {
+    /// Which kind.
+    pub reason: Reason,
+    /// The lines both sides changed, if it is that.
+    pub hunks: Vec<ConflictHunk>,
+    /// The file with conflict markers, where lines can show the conflict.
+    pub marked: Option<File>,
+}
+
+/// Kinds of conflict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// Both changed the same lines.
+    Content,
+    /// Both changed a binary file.
+    Binary,
+    /// The change edits a file that is gone.
+    Missing,
+    /// The change deletes a file that has changed since.
+    ChangedSince,
+    /// The change creates a file that is there with other content.
+    Exists,
+}
+
+impl Reason {
+    /// The word in JSON output.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Content => "content",
+            Self::Binary => "binary",
+            Self::Missing => "missing",
+            Self::ChangedSince => "changed_since",
+            Self::Exists => "exists",
+        }
+    }
+
+    /// End of a sentence that starts with the path.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Content => "has other changes in the same lines",
+            Self::Binary => "is binary and has changed since",
+            Self::Missing => "is gone, and the change edits it",
+            Self::ChangedSince => "has changed since, and the change deletes it",
+            Self::Exists => "exists with other content, and the change creates it",
+        }
+    }
+}
+
+/// One file of a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Planned {
+    /// Where.
+    pub path: RepoPath,
+    /// What is there now.
+    pub now: Option<File>,
+    /// What shall be there; for a conflict what is there now.
+    pub after: Option<File>,
+    /// What becomes of it.
+    pub outcome: Outcome,
+}
+
+/// What applying comes to, in path order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Every file of the changeset.
+    pub files: Vec<Planned>,
+}
+
+/// Plans to apply `changes` to the files of `snapshot`.
+///
+/// # Errors
+/// The snapshot's own: something that is no regular file is in the way, a file is over the limit.
+/// Conflicts are part of the plan, not errors.
+pub fn plan(changes: &[FileChange], snapshot: &dyn Snapshot, sides: Sides<'_>) -> Result<Plan> {
+    let deleted: BTreeSet<&RepoPath> =
+        changes.iter().filter(|c| c.after.is_none()).map(|c| &c.path).collect();
+    let mut moved_on = BTreeSet::new();
+    let mut files = Vec::with_capacity(changes.len());
+    for change in changes {
+        let now = present(change, snapshot, &deleted)?;
+        let (after, outcome) = match moved(change, &now, changes, snapshot, &deleted, sides)? {
+            Some((from, file)) => {
+                moved_on.insert(from);
+                (Some(file), Outcome::Merged(How::Moved))
+            }
+            None => one(change, &now, sides),
+        };
+        files.push(Planned { path: change.path.clone(), now, after, outcome });
+    }
+    for file in files.iter_mut().filter(|file| moved_on.contains(&file.path)) {
+        if matches!(file.outcome, Outcome::Conflict(_)) {
+            (file.after, file.outcome) = (None, Outcome::Merged(How::Moved));
+        }
+    }
+    Ok(Plan { files })
+}
+
+/// The changes that lead back: each file from after to before.
+pub fn inverse(changes: &[FileChange]) -> Vec<FileChange> {
+    changes
+        .iter()
+        .map(|change| FileChange {
+            path: change.path.clone(),
+            before: change.after.clone(),
+            after: change.before.clone(),
+            origin: None,
+            snippets: Vec::new(),
+        })
+        .collect()
+}
+
+/// The file as it is. A folder that the change itself empties counts as nothing.
+fn present(
+    change: &FileChange,
+    snapshot: &dyn Snapshot,
+    deleted: &BTreeSet<&RepoPath>,
+) -> Result<Option<File>> {
+    match snapshot.file(&change.path) {
+        Err(error)
+            if error.is(&codes::FOLDER)
+                && change.before.is_none()
+                && deleted.iter().any(|path| path.parents().any(|p| p == change.path)) =>
+        {
+            Ok(None)
+        }
+        other => other,
+    }
+}
+
+/// A file moved by the change whose old place has other content by now: that content moves.
+fn moved(
+    change: &FileChange,
+    now: &Option<File>,
+    changes: &[FileChange],
+    snapshot: &dyn Snapshot,
+    deleted: &BTreeSet<&RepoPath>,
+    sides: Sides<'_>,
+) -> Result<Option<(RepoPath, File)>> {
+    let (Some(origin), None, None, Some(theirs)) =
+        (&change.origin, &change.before, now, &change.after)
+    else {
+        return Ok(None);
+    };
+    if !deleted.contains(origin) {
+        return Ok(None);
+    }
+    let source = changes.iter().find(|c| c.path == *origin).and_then(|c| c.before.as_ref());
+    let (Some(base), Some(ours)) = (source, snapshot.file(origin)?) else { return Ok(None) };
+    if *base == ours {
+        return Ok(None);
+    }
+    let mode = merge_mode(base.mode, ours.mode, theirs.mode);
+    Ok(match merge(&base.bytes, &ours.bytes, &theirs.bytes, sides) {
+        Merged::Clean(bytes) => Some((origin.clone(), File { bytes, mode })),
+        _ => None,
+    })
+}
+
+fn one(change: &FileChange, now: &Option<File>, sides: Sides<'_>) -> (Option<File>, Outcome) {
+    if *now == change.before {
+        return (change.after.clone(), Outcome::Clean);
+    }
+    if *now == change.after {
+        return (now.clone(), Outcome::Already);
+    }
+    let conflict = |reason, hunks, marked| {
+        (now.clone(), Outcome::Conflict(Conflict { reason, hunks, marked }))
+    };
+    let merged = match (&change.before, now, &change.after) {
+        (Some(base), Some(ours), Some(theirs)) => three_way(change, base, ours, theirs, sides),
+        (None, Some(ours), Some(theirs)) => match merge(b"", &ours.bytes, &theirs.bytes, sides) {
+            // Same bytes, another mode: the change decides.
+            Merged::Clean(bytes) if bytes == theirs.bytes => {
+                Ok((File { bytes, mode: theirs.mode }, How::ThreeWay))
+            }
+            Merged::Conflict { marked, hunks } => {
+                let marked = File { bytes: marked, mode: ours.mode };
+                Err((Reason::Exists, hunks, Some(marked)))
+            }
+            _ => Err((Reason::Exists, Vec::new(), None)),
+        },
+        (_, Some(_), None) => Err((Reason::ChangedSince, Vec::new(), None)),
+        (_, None, _) => Err((Reason::Missing, Vec::new(), None)),
+    };
+    match merged {
+        Err((reason, hunks, marked)) => conflict(reason, hunks, marked),
+        Ok((file, _)) if Some(&file) == now.as_ref() => (now.clone(), Outcome::Already),
+        Ok((file, how)) => (Some(file), Outcome::Merged(how)),
+    }
+}
+
+type Unfit = (Reason, Vec<ConflictHunk>, Option<File>);
+
+fn three_way(
+    change: &FileChange,
+    base: &File,
+    ours: &File,
+    theirs: &File,
+    sides: Sides<'_>,
+) -> std::result::Result<(File, How), Unfit> {
+    let mode = merge_mode(base.mode, ours.mode, theirs.mode);
+    match merge(&base.bytes, &ours.bytes, &theirs.bytes, sides) {
+        Merged::Clean(bytes) => Ok((File { bytes, mode }, How::ThreeWay)),
+        Merged::Binary => Err((Reason::Binary, Vec::new(), None)),
+        Merged::Conflict { marked, hunks } => match match_anew(change, ours) {
+            Some(bytes) => Ok((File { bytes, mode }, How::Snippet)),
+            None => Err((Reason::Content, hunks, Some(File { bytes: marked, mode }))),
+        },
+    }
+}
+
+/// The result of matching the change's snippets in the present text, if every one matches as it
+/// says and none of them seems to be there already.
+fn match_anew(change: &FileChange, ours: &File) -> Option<Vec<u8>> {
+    use bstr::ByteSlice;
+    let already =
+        |s: &super::Snippet| s.new.find(&s.old).is_some() && ours.bytes.find(&s.new).is_some();
+    if change.snippets.is_empty() || change.snippets.iter().any(already) {
+        return None;
+    }
+    snippet::apply_all(&change.path, ours, &change.snippets).ok().map(|file| file.bytes)
+}
+
+/// With two modes, one side always decides: the one that changed it.
+fn merge_mode(base: Mode, ours: Mode, theirs: Mode) -> Mode {
+    if ours == base { theirs } else { ours }
+}
+
+impl Plan {
+    /// The files that do not fit.
+    pub fn conflicts(&self) -> impl Iterator<Item = (&Planned, &Conflict)> {
+        self.files.iter().filter_map(|file| match &file.outcome {
+            Outcome::Conflict(conflict) => Some((file, conflict)),
+            _ => None,
+        })
+    }
+
+    /// The files that change on disk.
+    pub fn writes(&self) -> impl Iterator<Item = &Planned> {
+        self.files.iter().filter(|file| file.now != file.after)
+    }
+
+    /// True if nothing is left to write and nothing is in conflict.
+    pub fn is_already_there(&self) -> bool {
+        self.files.iter().all(|file| file.outcome == Outcome::Already)
+    }
+
+    /// The conflicts as one error; `None` if there is none.
+    pub fn refusal(&self) -> Option<Error> {
+        let list: Vec<serde_json::Value> = self
+            .conflicts()
+            .map(|(file, conflict)| {
+                let hunks: Vec<serde_json::Value> = conflict.hunks.iter().map(hunk_json).collect();
+                serde_json::json!({
+                    "path": file.path,
+                    "reason": conflict.reason.as_str(),
+                    "hunks": hunks,
+                })
+            })
+            .collect();
+        let (file, conflict) = self.conflicts().next()?;
+        let more = match list.len() {
+            1 => String::new(),
+            n => format!(" (and {} more in conflict)", n - 1),
+        };
+        let message = format!("{} {}{more}", file.path.display(), conflict.reason.meaning());
+        Some(
+            Error::new(&codes::CONFLICT, message)
+                .with("path", file.path.display().to_string())
+                .with("conflicts", list),
+        )
+    }
+
+    /// This plan with every conflict that lines can show written as conflict markers.
+    ///
+    /// # Errors
+    /// `conflict` if some file's conflict cannot be shown that way (binary, missing, deleted).
+    pub fn with_markers(mut self) -> Result<Self> {
+        for file in &mut self.files {
+            if let Outcome::Conflict(conflict) = &file.outcome {
+                let Some(marked) = &conflict.marked else {
+                    let message = format!("{} {}", file.path.display(), conflict.reason.meaning());
+                    return Err(Error::new(&codes::CONFLICT, message)
+                        .with("path", file.path.display().to_string())
+                        .hint("conflict markers cannot show this; settle that file by hand"));
+                };
+                file.after = Some(marked.clone());
+            }
+        }
+        Ok(self)
+    }
+}
+
+fn hunk_json(hunk: &ConflictHunk) -> serde_json::Value {
+    serde_json::json!({
+        "line": hunk.line,
+        "current": String::from_utf8_lossy(&hunk.ours),
+        "proposed": String::from_utf8_lossy(&hunk.theirs),
+    })
+}
+
+#[cfg(test)]
+mod tests;
