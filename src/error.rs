@@ -205,6 +205,7 @@ pub fn all_codes() -> Vec<&'static Code> {
         crate::worktree::codes::ALL,
         crate::git::codes::ALL,
         crate::plan::codes::ALL,
+        crate::scan::codes::ALL,
         crate::secrets::codes::ALL,
         crate::review::codes::ALL,
     ];

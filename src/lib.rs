@@ -14,6 +14,7 @@ pub mod plan;
 pub mod proposal;
 pub mod render;
 pub mod review;
+pub mod scan;
 pub mod secrets;
 pub mod shell;
 pub mod store;

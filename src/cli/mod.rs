@@ -11,6 +11,7 @@ pub mod pager;
 pub mod paths;
 pub mod programs;
 pub mod propose;
+pub mod scan;
 mod usage;
 pub mod util;
 
@@ -76,6 +77,8 @@ pub struct Global {
 pub enum Command {
     /// Propose a change for a person to review.
     Propose(propose::Args),
+    /// Look for secrets, personal data and text that misleads.
+    Scan(scan::Args),
     /// Generate man pages, shell completions, JSON schemas and the table of error codes.
     Util(util::Args),
 }
@@ -106,6 +109,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn run(context: &mut Context, command: Command) -> Result<Exit> {
     match command {
         Command::Propose(args) => propose::run(context, args),
+        Command::Scan(args) => scan::run(context, args),
         Command::Util(args) => util::run(context, args),
     }
 }

@@ -128,6 +128,10 @@ pub(super) fn read(text: &[u8], start: usize, end: usize, class: Class) -> Optio
     }
     let value = Value::at(text, at)?;
     let bytes = &text[value.start..value.end];
+    // `github_token:0123456789`: a fingerprint from our own allow-list.
+    if std::str::from_utf8(&text[name.start..value.end]).is_ok_and(super::allow::is_fingerprint) {
+        return None;
+    }
     let env_style = name.env_style && value.start > 0 && text[value.start - 1] == b'='
         || name.env_style && value.quoted;
     if !value.plausible(text) || !judge(bytes, class, value.quoted, env_style) {
@@ -338,16 +342,20 @@ impl Value {
         {
             return false;
         }
-        // `self.token`, `config.password`, `process.env.KEY`: words joined by dots.
-        let dotted = value.contains(&b'.')
-            && value
-                .split(|b| *b == b'.')
-                .all(|p| p.first().is_some_and(u8::is_ascii_alphabetic) && value::is_wordy(p));
+        // `self.token`, `config.password`, `ed25519.PrivateKey`: identifiers joined by dots.
+        let identifier = |part: &[u8]| {
+            part.first().is_some_and(|b| b.is_ascii_alphabetic() || *b == b'_')
+                && part.iter().all(|b| b.is_ascii_alphanumeric() || *b == b'_')
+                && (part.len() <= 8 || value::surprise(part) < 5.0)
+        };
+        let dotted = value.contains(&b'.') && value.split(|b| *b == b'.').all(identifier);
         !dotted
     }
 }
 
 fn judge(bytes: &[u8], class: Class, quoted: bool, env_style: bool) -> bool {
+    let decoded = value::percent_decoded(bytes);
+    let bytes = &decoded[..];
     if value::is_template(bytes)
         || value::is_uuid(bytes)
         || value::is_digest(bytes)
@@ -367,7 +375,9 @@ fn judge(bytes: &[u8], class: Class, quoted: bool, env_style: bool) -> bool {
         _ if value::is_placeholder(bytes) || value::is_sequential(bytes) => false,
         Class::Secret => {
             let mixed = shape.letters() >= 3 && shape.digit >= 2;
-            bytes.len() >= 10 && mixed && !value::is_name(bytes) && value::entropy(bytes) >= 2.8
+            // Short hexadecimal is an abbreviated object id, a colour, a code point.
+            let long = bytes.len() >= if shape.is_hex() { 16 } else { 10 };
+            long && mixed && !value::is_name(bytes) && value::entropy(bytes) >= 2.8
         }
         Class::Password => is_password(bytes, &shape, quoted, env_style),
     }
@@ -458,6 +468,8 @@ mod tests {
             "token: 123e4567-e89b-12d3-a456-426614174000",
             "pwd=/home/user1/project",
             "primary_key=True",
+            "private_key: ed25519.Ed25519PrivateKey,",
+            "token_secret=secret%3Dpassword&token=lock",
             "password_confirmation: \"doesn't match\"",
             "credentials: \"same-origin\"",
             "token = \"TOKEN_2\"",

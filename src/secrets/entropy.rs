@@ -74,7 +74,14 @@ fn examine(text: &[u8], start: usize, end: usize) -> Option<(usize, usize)> {
     let random = value::surprise(token) >= 5.1
         && value::entropy(token) >= 4.0
         && !value::is_sequential(token);
-    if !random || value::is_digest(token) || value::is_path(token) || value::is_filler(token) {
+    // Mangled C++ and Rust symbols.
+    let symbol = [&b"_Z"[..], b"__Z", b"_R"].iter().any(|head| token.starts_with(head));
+    if !random
+        || symbol
+        || value::is_digest(token)
+        || value::is_path(token)
+        || value::is_filler(token)
+    {
         return None;
     }
     let start = start + from;
@@ -94,7 +101,7 @@ impl TrimEnd for [u8] {
 }
 
 /// What the text before a random string says when the string is no secret.
-const INNOCENT: [&str; 34] = [
+const INNOCENT: [&str; 35] = [
     "integrity",
     "checksum",
     "sha1",
@@ -125,6 +132,7 @@ const INNOCENT: [&str; 34] = [
     "md5",
     "blob",
     "ecdsa-",
+    "challenge",
     "font",
     "svg",
     "image",
@@ -165,7 +173,18 @@ fn known_context(text: &[u8], start: usize, end: usize) -> bool {
     };
     let rest = &text[end..(end + 12).min(text.len())];
     let rest = rest.iter().position(|b| *b == b'\n').map_or(rest, |p| &rest[..p]);
-    end - start >= 60 && line.iter().all(bare) && rest.iter().all(bare)
+    let alone = line.iter().all(bare) && rest.iter().all(bare);
+    alone && (end - start >= 60 || continues(text, start - line.len()))
+}
+
+/// True when the line before the one at `start` is a line of wrapped data.
+fn continues(text: &[u8], start: usize) -> bool {
+    let Some(end) = start.checked_sub(1) else { return false };
+    let floor = end.saturating_sub(200);
+    let before = &text[floor..end];
+    let line = before.iter().rposition(|b| *b == b'\n').map_or(before, |p| &before[p + 1..]);
+    let run = line.split(|b| !PART[usize::from(*b)]).map(<[u8]>::len).max().unwrap_or(0);
+    run >= 40 && run + 8 >= line.len()
 }
 
 #[cfg(test)]
@@ -200,6 +219,8 @@ mod tests {
             "NL80211_RATE_INFO_EHT_RU_ALLOC_2x996P484_And_more".into(),
             format!("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5{RANDOM} me@host"),
             format!("{RANDOM}{RANDOM}\n"),
+            format!("{RANDOM}{RANDOM}\n{RANDOM}=\n"),
+            "FUNC:_ZNKSbIwSt11char_traitsIwESaIwEE4findEPKwmm@@GLIBCXX".into(),
             "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".into(),
         ] {
             assert_eq!(count(&text), 0, "{text}");

@@ -109,7 +109,8 @@ pub(super) fn connection(text: &[u8], start: usize) -> Option<Span> {
     let host = window
         .get(at + 1)
         .is_some_and(|b| b.is_ascii_alphanumeric() || matches!(b, b'[' | b'$' | b'{' | b'%'));
-    let filler = value::is_placeholder(password)
+    let decoded = value::percent_decoded(password);
+    let filler = value::is_placeholder(&decoded)
         || password.len() < 3
         || is_stand_in(password, &window[..colon]);
     if !scheme || !host || filler {
@@ -128,7 +129,7 @@ pub(super) fn connection(text: &[u8], start: usize) -> Option<Span> {
 
 /// `postgres://postgres:postgres@…` and other examples everybody writes.
 fn is_stand_in(password: &[u8], user: &[u8]) -> bool {
-    const KNOWN: [&[u8]; 10] = [
+    const KNOWN: [&[u8]; 11] = [
         b"postgres",
         b"mysql",
         b"redis",
@@ -137,7 +138,8 @@ fn is_stand_in(password: &[u8], user: &[u8]) -> bool {
         b"password",
         b"pass",
         b"secret",
-        b"hunter2?",
+        b"anonymous",
+        b"anoncvs",
         b"pw",
     ];
     password == user || KNOWN.iter().any(|k| password.eq_ignore_ascii_case(k))

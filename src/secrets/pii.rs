@@ -17,7 +17,7 @@ pub(super) fn numbers(text: &[u8], spans: &mut Vec<Span>) {
             continue;
         }
         let (start, end) = run_around(text, if separator { probe + 1 } else { probe });
-        if whole(text, start, end) {
+        if whole(text, start, end) && !in_hex_list(text, start, end) {
             number(text, start, end, spans);
         }
         probe = end.max(probe + 1) + SHORTEST - 1;
@@ -60,6 +60,24 @@ fn whole(text: &[u8], start: usize, end: usize) -> bool {
     }
     let dotted = text.get(end) == Some(&b'.') && text.get(end + 1).is_some_and(u8::is_ascii_digit);
     !dotted && !text.get(end).is_some_and(|b| glue(*b) || *b == b'/')
+}
+
+/// True between other groups of four or five hexadecimal digits: a table of code points or a dump.
+fn in_hex_list(text: &[u8], start: usize, end: usize) -> bool {
+    let hex = |group: &[u8]| {
+        matches!(group.len(), 4 | 5 | 8)
+            && group.iter().all(u8::is_ascii_hexdigit)
+            && group.iter().any(|b| !b.is_ascii_lowercase())
+    };
+    let part = |b: &u8| b.is_ascii_alphanumeric();
+    let before = text[..start].strip_suffix(b" ").is_some_and(|head| {
+        let from = head.iter().rev().take(9).take_while(|b| part(b)).count();
+        hex(&head[head.len() - from..])
+    });
+    let after = text[end..]
+        .strip_prefix(b" ")
+        .is_some_and(|tail| hex(&tail[..tail.iter().take(9).take_while(|b| part(b)).count()]));
+    before || after
 }
 
 fn number(text: &[u8], start: usize, end: usize, spans: &mut Vec<Span>) {
@@ -137,6 +155,8 @@ fn is_card(text: &[u8]) -> bool {
     let number = |n: usize| digits[..n].iter().fold(0u32, |all, d| all * 10 + u32::from(*d));
     let varied = digits.iter().any(|d| *d != digits[0]);
     let issuer = match digits.len() {
+        // Rare lengths count only where somebody wrote the groups.
+        13 | 19 if separators.is_empty() => false,
         13 => digits[0] == 4,
         14 => matches!(number(3), 300..=305 | 309) || matches!(number(2), 36 | 38 | 39),
         15 => matches!(number(2), 34 | 37),
@@ -246,6 +266,8 @@ mod tests {
             "4111111111111111a",
             "123-45-67890",
             "1-123-45-6789-2",
+            "521F 5220 5221 5222 5223 5224 522A",
+            "5457 5459 5423 5432 548F",
             "0000000000000000",
             "192.168.100.100",
             "+1 415 555 2671 1234",

@@ -1,5 +1,6 @@
 //! The scanner: options in, findings out.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::added::Added;
@@ -83,17 +84,19 @@ impl Scanner {
 
     /// Everything found in `text`, in order of place, without overlaps.
     pub fn scan(&self, text: &[u8]) -> Vec<Finding> {
+        let text = &readable(text);
         let spans = self.allowed(text, self.spans(text), None);
         self.known(finding::describe(text, &spans))
     }
 
     /// Everything found in `after`, apart by whether it touches an added or changed line.
     pub fn scan_added(&self, before: &[u8], after: &[u8]) -> Scan {
+        let after = &readable(after);
         let spans = self.spans(after);
         if spans.is_empty() {
             return Scan::default();
         }
-        let added = Added::between(before, after);
+        let added = Added::between(&readable(before), after);
         let spans = self.allowed(after, spans, Some(&added));
         let (new, old): (Vec<Span>, Vec<Span>) =
             spans.into_iter().partition(|span| added.touches(span.start, span.end));
@@ -152,6 +155,21 @@ impl Scanner {
         findings.retain(|f| !self.options.allow_fingerprints.contains(&f.fingerprint));
         findings
     }
+}
+
+/// UTF-16 with a byte order mark as UTF-8, anything else as it is.
+fn readable(text: &[u8]) -> Cow<'_, [u8]> {
+    let little = text.starts_with(&[0xff, 0xfe]);
+    if !little && !text.starts_with(&[0xfe, 0xff]) {
+        return Cow::Borrowed(text);
+    }
+    let units = text[2..].chunks_exact(2).map(|pair| {
+        let pair = [pair[0], pair[1]];
+        if little { u16::from_le_bytes(pair) } else { u16::from_be_bytes(pair) }
+    });
+    let text: String =
+        char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
+    Cow::Owned(text.into_bytes())
 }
 
 /// Keyword hits, each handed to whom it concerns. A provider rule runs over a window around its

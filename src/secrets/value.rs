@@ -1,6 +1,8 @@
 //! Is this string a secret? Random strings told from words, identifiers, digests, paths and
 //! placeholders.
 
+use std::borrow::Cow;
+
 use super::bigrams;
 
 /// What the characters of a string are.
@@ -319,6 +321,28 @@ fn has_telling_word(value: &[u8]) -> bool {
         && rest.bytes().filter(u8::is_ascii_digit).count() < 6
         // Long symbol strings may be passwords; a short remainder after filler is not.
         && rest.len() < value.len().max(8)
+}
+
+/// `value` with `%3D` and the like decoded, as in URLs.
+pub(super) fn percent_decoded(value: &[u8]) -> Cow<'_, [u8]> {
+    let digit = |at: usize| value.get(at).and_then(|b| char::from(*b).to_digit(16));
+    let mut out = Vec::new();
+    let mut at = 0;
+    let mut copied = 0;
+    while let Some(found) = value[at..].iter().position(|b| *b == b'%').map(|p| at + p) {
+        at = found + 1;
+        if let (Some(high), Some(low)) = (digit(found + 1), digit(found + 2)) {
+            out.extend_from_slice(&value[copied..found]);
+            out.push((high * 16 + low) as u8);
+            at = found + 3;
+            copied = at;
+        }
+    }
+    if copied == 0 {
+        return Cow::Borrowed(value);
+    }
+    out.extend_from_slice(&value[copied..]);
+    Cow::Owned(out)
 }
 
 /// Position of `needle` in `value`.

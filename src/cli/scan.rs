@@ -1,0 +1,140 @@
+//! `aye scan`: look for secrets, personal data and unsafe text.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::PathBuf;
+
+use super::Context;
+use crate::error::{Error, Exit, Result, codes};
+use crate::scan::{self, Finder, Found, Text, Wanted};
+use crate::secrets::allow;
+use crate::store::Store;
+
+/// Look for secrets, personal data and text that misleads.
+///
+/// Finds credentials of well over a hundred services, private keys, passwords in connection
+/// strings, secrets assigned in plain text, random strings, social security and card numbers;
+/// bidirectional controls, invisible characters, look-alike letters and phrases aimed at agents.
+/// A finding says what and where, and never repeats the secret.
+///
+/// Without a path the current folder is scanned, as far as git does not ignore it. With --staged
+/// and --range only added and changed lines fail; a secret that was there before is a warning.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  aye scan                          everything below this folder
+  aye scan --staged                 what the next commit would add (for a pre-commit hook)
+  aye scan --range origin/main..    what each commit of this branch added (for CI)
+  git diff | aye scan -             standard input
+  aye scan --format sarif           for a code-scanning service; also github, junit, json, yaml
+
+A known false alarm is allowed by its fingerprint: a line “<fingerprint> <reason>” in
+.agent-memory/scan-allow. For --staged the list is read from HEAD, for --range from its start, so
+that a change cannot allow itself. In Markdown, text between
+<!-- @secret-scan: allow reason=\"…\" --> and <!-- @secret-scan: end --> passes (at most 512 bytes).
+
+Exit status: 0 nothing that blocks, 1 something does.")]
+pub struct Args {
+    /// Files and folders; `-` is standard input.
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Scan what is staged against HEAD.
+    #[arg(long, conflicts_with_all = ["paths", "range"])]
+    staged: bool,
+    /// Scan each commit of a range against its parents: A..B, A...B, or a revision for its history.
+    #[arg(long, value_name = "A..B", conflicts_with = "paths")]
+    range: Option<String>,
+    /// Report e-mail addresses too.
+    #[arg(long)]
+    email: bool,
+    /// Do not look for social security and card numbers.
+    #[arg(long)]
+    no_pii: bool,
+    /// Do not look for unsafe text.
+    #[arg(long)]
+    no_text: bool,
+    /// Let a known false alarm pass, by its fingerprint. May be given several times.
+    #[arg(long, value_name = "FINGERPRINT")]
+    allow: Vec<String>,
+}
+
+/// Scans and reports.
+///
+/// # Errors
+/// `usage`, `not_a_repository`, and those of [`crate::scan`].
+pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+    let mut allow = given(&args.allow)?;
+    let found = if args.staged {
+        let store = Store::discover(&context.directory)?;
+        let repo = store.repo();
+        let head = repo.head_id().ok().map(gix::Id::detach);
+        allow.extend(listed(repo, head)?);
+        scanned(&args, allow, |each| scan::staged(repo, each))?
+    } else if let Some(range) = &args.range {
+        let store = Store::discover(&context.directory)?;
+        let repo = store.repo();
+        allow.extend(listed(repo, Some(scan::range_base(repo, range)?))?);
+        scanned(&args, allow, |each| scan::range(repo, range, each))?
+    } else {
+        let store = Store::discover(&context.directory).ok();
+        let repo = store.as_ref().map(Store::repo).filter(|repo| repo.workdir().is_some());
+        if let Some(file) =
+            repo.and_then(|r| std::fs::read(r.workdir()?.join(scan::ALLOW_LIST)).ok())
+        {
+            allow.extend(scan::allow_list(&file)?);
+        }
+        scanned(&args, allow, |each| files(context, &args.paths, repo, each))?
+    };
+    let report = scan::report(found);
+    context.emit_report(&report)
+}
+
+type Each<'a> = dyn FnMut(Text) -> Result<()> + 'a;
+
+fn scanned(
+    args: &Args,
+    allow: BTreeSet<String>,
+    source: impl FnOnce(&mut Each<'_>) -> Result<()>,
+) -> Result<Vec<(Text, Found)>> {
+    let wanted = Wanted { pii: !args.no_pii, email: args.email, text: !args.no_text, allow };
+    let finder = Finder::new(&wanted);
+    let mut all = Vec::new();
+    source(&mut |mut text| {
+        let found = finder.find(&text);
+        if !found.is_empty() {
+            // The content has been read; only its place matters from here on.
+            text.forget();
+            all.push((text, found));
+        }
+        Ok(())
+    })?;
+    Ok(all)
+}
+
+fn files(
+    context: &Context,
+    paths: &[PathBuf],
+    repo: Option<&gix::Repository>,
+    each: &mut Each<'_>,
+) -> Result<()> {
+    let (input, named): (Vec<_>, Vec<_>) =
+        paths.iter().cloned().partition(|p| p.as_os_str() == "-");
+    if !input.is_empty() {
+        each(scan::stdin(io::stdin().lock())?)?;
+    }
+    let named = if paths.is_empty() { vec![PathBuf::from(".")] } else { named };
+    scan::paths(repo, &context.directory, &named, each)
+}
+
+fn given(fingerprints: &[String]) -> Result<BTreeSet<String>> {
+    if let Some(wrong) = fingerprints.iter().find(|text| !allow::is_fingerprint(text)) {
+        let message = format!("'{wrong}' is no fingerprint");
+        return Err(Error::new(&codes::USAGE, message).hint("take it from the output of aye scan"));
+    }
+    Ok(fingerprints.iter().cloned().collect())
+}
+
+fn listed(repo: &gix::Repository, commit: Option<gix::ObjectId>) -> Result<BTreeSet<String>> {
+    let file = commit.and_then(|commit| scan::file_at(repo, commit, scan::ALLOW_LIST));
+    file.map_or(Ok(BTreeSet::new()), |bytes| scan::allow_list(&bytes))
+}

@@ -1,0 +1,130 @@
+//! From finds to the report that every format is printed from.
+
+use std::collections::BTreeSet;
+
+use super::{ALLOW_LIST, Text};
+use crate::render::report::{Finding, Level, Report, Rule};
+use crate::secrets::unsafe_text::{Issue, Severity};
+use crate::secrets::{self, Category, Scan, rules::RULES};
+
+/// What is in one text.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// Secrets and personal data.
+    pub scan: Scan,
+    /// Unsafe text.
+    pub issues: Vec<Issue>,
+    /// Its size in bytes, when it was too large to be scanned.
+    pub too_large: Option<u64>,
+}
+
+impl Found {
+    /// True when there is nothing to report.
+    pub fn is_empty(&self) -> bool {
+        self.scan.is_clean() && self.issues.is_empty() && self.too_large.is_none()
+    }
+}
+
+/// A report on texts and what is in each.
+pub fn report(found: impl IntoIterator<Item = (Text, Found)>) -> Report {
+    let mut report = Report::new("scan")
+        .rules(rules())
+        .fail_on(Some(Level::Error))
+        .when_clean("no secrets, personal data or unsafe text found");
+    // The same secret in a later commit of the same file is the same find.
+    let mut seen = BTreeSet::new();
+    for (text, found) in found {
+        if let Some(size) = found.too_large {
+            let message =
+                format!("not scanned: {size} bytes, more than the limit of {}", super::SIZE_LIMIT);
+            report.push(Finding::new("not_scanned", Level::Note, message).path(&text.path));
+        }
+        for (level, findings) in
+            [(Level::Error, &found.scan.blocking), (Level::Warning, &found.scan.warnings)]
+        {
+            for finding in findings {
+                let again = (text.path.clone(), finding.fingerprint.clone());
+                if text.commit.is_some() && (level < Level::Error || !seen.insert(again)) {
+                    continue;
+                }
+                report.push(secret(&text, level, finding));
+            }
+        }
+        report_issues(&mut report, &text, &found.issues);
+    }
+    report
+}
+
+fn report_issues(report: &mut Report, text: &Text, issues: &[Issue]) {
+    for issue in issues {
+        // Reordered source is an attack; the rest may have a reason in a file that is no memory.
+        let level = match (issue.severity, issue.kind) {
+            (_, "invalid_utf8") => continue,
+            (Severity::Blocking, "bidi_control") => Level::Error,
+            _ => Level::Warning,
+        };
+        let (line, column) = (number(issue.line), number(issue.column));
+        let finding = Finding::new(issue.kind, level, said(text, &issue.message))
+            .path(&text.path)
+            .lines(line, line)
+            .columns(column, column + 1);
+        report.push(finding);
+    }
+}
+
+fn secret(text: &Text, level: Level, finding: &secrets::Finding) -> Finding {
+    let old = if level == Level::Error { "" } else { ", in a line that was there before" };
+    let message = format!("{} ({} bytes){old}", finding.title, finding.length);
+    let hint = match finding.category {
+        Category::Secret if text.commit.is_some() => {
+            "withdraw the credential: it stays in the history; a false alarm goes into "
+        }
+        Category::Secret => {
+            "take it out and withdraw it if it was shared; a false alarm goes into "
+        }
+        Category::Pii => "take it out; a false alarm goes into ",
+    };
+    let hint = format!("{hint}{ALLOW_LIST}: “{} <reason>”", finding.fingerprint);
+    Finding::new(finding.kind, level, said(text, &message))
+        .hint(hint)
+        .path(&text.path)
+        .lines(number(finding.line), number(finding.end_line))
+        .columns(number(finding.column), number(finding.end_column))
+        .fingerprint(&finding.fingerprint)
+}
+
+fn said(text: &Text, message: &str) -> String {
+    match &text.commit {
+        Some(commit) => format!("{message}, in commit {commit}"),
+        None => message.to_string(),
+    }
+}
+
+fn number(value: usize) -> u32 {
+    u32::try_from(value).unwrap_or(u32::MAX)
+}
+
+/// Everything that is looked for.
+fn rules() -> Vec<Rule> {
+    const WITHDRAW: &str =
+        "Take it out, keep it in a secret store, and withdraw it if it was shared.";
+    const REWRITE: &str = "Rewrite the text without it.";
+    let mut all: Vec<Rule> =
+        RULES.iter().map(|rule| Rule::new(rule.id, rule.title, WITHDRAW)).collect();
+    all.extend([
+        Rule::new("private_key_block", "Private key", WITHDRAW),
+        Rule::new("connection_string_password", "Password in a connection string", WITHDRAW),
+        Rule::new("assigned_secret", "Secret or password assigned in plain text", WITHDRAW),
+        Rule::new("high_entropy", "Random string that looks like a credential", WITHDRAW),
+        Rule::new("ssn", "US social security number", REWRITE),
+        Rule::new("credit_card", "Payment card number", REWRITE),
+        Rule::new("email", "E-mail address", REWRITE),
+        Rule::new("bidi_control", "Bidirectional control that reorders text", REWRITE),
+        Rule::new("invisible", "Character that cannot be seen", REWRITE),
+        Rule::new("control", "Control character", REWRITE),
+        Rule::new("lookalike", "Letter of another script that looks like a Latin one", REWRITE),
+        Rule::new("agent_instruction", "Phrase aimed at agents rather than readers", REWRITE),
+        Rule::new("not_scanned", "File too large to be scanned", ""),
+    ]);
+    all
+}
