@@ -202,6 +202,7 @@ pub fn all_codes() -> Vec<&'static Code> {
         crate::memory::codes::ALL,
         crate::proposal::codes::ALL,
         crate::store::codes::ALL,
+        crate::tools::codes::ALL,
         crate::worktree::codes::ALL,
         crate::git::codes::ALL,
         crate::plan::codes::ALL,

@@ -3,11 +3,14 @@
 //! Pure: nothing here opens a file or a repository. Readers take the present state of files
 //! through [`Snapshot`] and return a [`Changeset`].
 
+pub mod binary;
 pub mod bytes;
+pub mod emit;
 pub mod entry;
 pub mod file;
 pub mod hunks;
 pub mod merge;
+pub mod patch;
 pub mod path;
 pub mod plan;
 pub mod snippet;

@@ -108,6 +108,21 @@ impl Context {
         Ok((answer == Some(true)).then_some(How::Terminal))
     }
 
+    /// Asks for a line of text at the terminal; `None` if nothing was typed.
+    ///
+    /// # Errors
+    /// `io_error` if the terminal cannot be read.
+    pub fn ask(&mut self, prompt: &str) -> Result<Option<String>> {
+        let text: String =
+            dialoguer::Input::new().with_prompt(prompt).allow_empty(true).interact_text().map_err(
+                |error| {
+                    Error::io("read from the terminal", &std::io::Error::other(error.to_string()))
+                },
+            )?;
+        let text = text.trim();
+        Ok((!text.is_empty()).then(|| text.to_owned()))
+    }
+
     /// The folder that paths on the command line are relative to. Git starts aliases and hooks
     /// at the top of the work tree and says in `GIT_PREFIX` where it was called.
     pub fn path_base(&self, store: &Store) -> PathBuf {

@@ -3,15 +3,25 @@
 //! The only room that reads the clock, the environment and the terminal. Each command is one
 //! file with `Args` (its doc comments are its help) and `run(&mut Context, Args) -> Result<Exit>`.
 
+pub mod call;
+pub mod comment;
 pub mod complete;
 pub mod context;
+pub mod diff;
+pub mod doctor;
+pub mod filters;
 pub mod identity;
+pub mod list;
+pub mod log;
 pub mod output;
 pub mod pager;
 pub mod paths;
 pub mod programs;
 pub mod propose;
+pub mod reject;
+pub mod revise;
 pub mod scan;
+pub mod show;
 mod usage;
 pub mod util;
 
@@ -75,10 +85,29 @@ pub struct Global {
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub enum Command {
-    /// Propose a change for a person to review.
-    Propose(propose::Args),
     /// Look for secrets, personal data and text that misleads.
     Scan(scan::Args),
+    /// Propose a change for a person to review.
+    Propose(Box<propose::Args>),
+    /// List proposals.
+    #[command(visible_alias = "ls")]
+    List(list::Args),
+    /// Show a proposal: who, why, its state, its comments, its diff.
+    Show(show::Args),
+    /// Show the changes of a proposal.
+    Diff(diff::Args),
+    /// Reject pending proposals.
+    Reject(reject::Args),
+    /// Give a pending proposal new content.
+    Revise(Box<revise::Args>),
+    /// Comment on a pending proposal, or request changes.
+    Comment(comment::Args),
+    /// Show what happened.
+    Log(log::Args),
+    /// Call a tool by name: JSON in, the contract's response out.
+    Call(call::Args),
+    /// Check the store, and repair what can be rebuilt.
+    Doctor(doctor::Args),
     /// Generate man pages, shell completions, JSON schemas and the table of error codes.
     Util(util::Args),
 }
@@ -108,8 +137,17 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn run(context: &mut Context, command: Command) -> Result<Exit> {
     match command {
-        Command::Propose(args) => propose::run(context, args),
         Command::Scan(args) => scan::run(context, args),
+        Command::Propose(args) => propose::run(context, *args),
+        Command::List(args) => list::run(context, args),
+        Command::Show(args) => show::run(context, args),
+        Command::Diff(args) => diff::run(context, args),
+        Command::Reject(args) => reject::run(context, args),
+        Command::Revise(args) => revise::run(context, *args),
+        Command::Comment(args) => comment::run(context, args),
+        Command::Log(args) => log::run(context, args),
+        Command::Call(args) => call::run(context, args),
+        Command::Doctor(args) => doctor::run(context, args),
         Command::Util(args) => util::run(context, args),
     }
 }

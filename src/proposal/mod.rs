@@ -23,6 +23,7 @@ pub mod codes {
         AMBIGUOUS_ID = "ambiguous_id", Usage, "several proposals begin with that id prefix";
         INVALID_ID = "invalid_id", Invalid, "that is not the form of a proposal id";
         NOT_PENDING = "not_pending", Conflict, "the proposal has been decided or has expired";
+        REVISED = "revised_meanwhile", Conflict, "the proposal got a new revision between the look and the decision";
         NOT_APPLIED = "not_applied", Conflict, "the proposal is not applied, so there is nothing to undo";
         HUMAN_APPROVAL_REQUIRED = "human_approval_required", Refused, "a person has to decide this";
         CONFIRMATION_REQUIRED = "confirmation_required", Refused, "there is no terminal to ask at and --yes was not given";

@@ -205,6 +205,18 @@ impl Proposal {
         }
     }
 
+    /// Refuses to decide on a revision that is no longer the newest.
+    ///
+    /// # Errors
+    /// `revised_meanwhile`.
+    pub fn require_revision(&self, event: &str) -> Result<()> {
+        if self.current().event == event {
+            return Ok(());
+        }
+        Err(Error::new(&codes::REVISED, format!("{} was revised while you looked at it", self.id))
+            .hint(format!("look again: aye diff {}", self.id)))
+    }
+
     /// Refuses what only a pending proposal may undergo.
     ///
     /// # Errors

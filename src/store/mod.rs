@@ -76,4 +76,29 @@ impl Store {
         }
         Ok(pending.len())
     }
+
+    /// Deletes the cache; the next reader builds it anew.
+    pub fn forget_cache(&self) {
+        for name in ["cache.sqlite", "cache.sqlite-wal", "cache.sqlite-shm", "idle"] {
+            let _ = std::fs::remove_file(self.private_dir().join(name));
+        }
+    }
+
+    /// Moves a lane that cannot be read to `refs/aye/broken/`, so that the others can be. This
+    /// clone begins a new lane if it was its own. Returns what was done, in words.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn set_lane_aside(&self, broken: &Broken) -> crate::error::Result<String> {
+        let lane = broken.name.rsplit('/').next().unwrap_or_default();
+        if let Ok(Some(tip)) = refs::target(&self.repo, &broken.name) {
+            refs::set(&self.common_dir, &format!("refs/aye/broken/{lane}"), tip)?;
+        }
+        refs::remove(&self.repo, &self.common_dir, &broken.name)?;
+        let own = self.private_dir().join("lane");
+        if std::fs::read_to_string(&own).is_ok_and(|text| text.trim() == lane) {
+            let _ = std::fs::remove_file(own);
+        }
+        Ok(format!("{} set aside as refs/aye/broken/{lane}", broken.name))
+    }
 }

@@ -30,7 +30,7 @@ fn files(store: &Store, proposal: &Proposal) -> Result<[(&'static str, Vec<u8>);
         Error::bug(format!("{} cannot be written as YAML: {error}", proposal.id))
     })?;
     let changeset = store.changeset(&proposal.current().changes)?;
-    let patch = patch(&changeset);
+    let patch = crate::changeset::emit::git_patch(&changeset);
     Ok([("proposal.yaml", yaml.into_bytes()), ("change.patch", patch)])
 }
 
@@ -137,13 +137,4 @@ pub(super) fn tampering(
         }
     }
     Ok(found)
-}
-
-/// The changes as a patch; hunks only until the patch writer is there.
-fn patch(changeset: &crate::changeset::Changeset) -> Vec<u8> {
-    let mut out = Vec::new();
-    for change in changeset.changes() {
-        out.extend_from_slice(format!("{}\n", change.path.display()).as_bytes());
-    }
-    out
 }

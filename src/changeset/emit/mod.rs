@@ -1,0 +1,202 @@
+//! A changeset as a git patch: what `git apply` turns back into the very same bytes and modes.
+
+mod quote;
+
+use std::collections::BTreeMap;
+
+use super::hunks::{CONTEXT, Diff, Side};
+use super::{Changeset, File, FileChange, RepoPath, binary};
+
+pub use quote::name as quoted_name;
+
+/// Renders `changeset` as `git diff --binary --full-index` would: names quoted, renames and copies
+/// named, binary content as literal hunks in both directions.
+///
+/// Ids in `index` lines are SHA-1 blob ids.
+pub fn git_patch(changeset: &Changeset) -> Vec<u8> {
+    let sources = Sources::new(changeset.changes());
+    let mut out = Vec::new();
+    for change in changeset.changes() {
+        match sources.of(change) {
+            Role::Itself => file(&mut out, change, None, CONTEXT),
+            Role::Moved(source, copy) => file(&mut out, change, Some((source, copy)), CONTEXT),
+            Role::Left => {}
+        }
+    }
+    out
+}
+
+/// Renders one file's change on its own, without regard to renames, with `context` lines around
+/// each hunk. Nothing is appended where content and mode are equal.
+pub fn file_patch(change: &FileChange, context: usize) -> Vec<u8> {
+    let mut out = Vec::new();
+    file(&mut out, change, None, context);
+    out
+}
+
+/// What becomes of a change in a patch that names renames.
+enum Role<'a> {
+    /// It stands for itself.
+    Itself,
+    /// Its content comes from this other change's path (true: which keeps it).
+    Moved(&'a FileChange, bool),
+    /// It is the deleted half of a rename, said with the other half.
+    Left,
+}
+
+/// Which changes are renames and copies that a patch can express: the source must be part of the
+/// changeset, because its content is needed.
+struct Sources<'a> {
+    by_path: BTreeMap<&'a RepoPath, &'a FileChange>,
+    /// For each path that goes: the one that takes its content away.
+    taken_by: BTreeMap<&'a RepoPath, &'a RepoPath>,
+}
+
+impl<'a> Sources<'a> {
+    fn new(changes: &'a [FileChange]) -> Self {
+        let by_path: BTreeMap<_, _> = changes.iter().map(|change| (&change.path, change)).collect();
+        let mut taken_by = BTreeMap::new();
+        for change in changes.iter().filter(|change| is_new(change)) {
+            if let Some(origin) = &change.origin
+                && by_path.get(origin).is_some_and(|o| o.before.is_some() && o.after.is_none())
+            {
+                // Of several, the last is the rename and the others are copies.
+                taken_by.insert(origin, &change.path);
+            }
+        }
+        Self { by_path, taken_by }
+    }
+
+    fn of(&self, change: &'a FileChange) -> Role<'a> {
+        if self.taken_by.contains_key(&change.path) {
+            return Role::Left;
+        }
+        let source = change.origin.as_ref().filter(|_| is_new(change));
+        match source.and_then(|origin| self.by_path.get(origin)) {
+            Some(source) if source.before.is_some() => {
+                let renamed = self.taken_by.get(&source.path) == Some(&&change.path);
+                Role::Moved(source, !renamed)
+            }
+            _ => Role::Itself,
+        }
+    }
+}
+
+fn is_new(change: &FileChange) -> bool {
+    change.before.is_none() && change.after.is_some()
+}
+
+fn file(
+    out: &mut Vec<u8>,
+    change: &FileChange,
+    source: Option<(&FileChange, bool)>,
+    context: usize,
+) {
+    let (old_path, before) = match source {
+        Some((source, _)) => (&source.path, &source.before),
+        None => (&change.path, &change.before),
+    };
+    let after = &change.after;
+    if source.is_none() && before == after {
+        return;
+    }
+    let (old_name, new_name) = (quote::name(b"a/", old_path), quote::name(b"b/", &change.path));
+    line(out, &[b"diff --git ", &old_name, b" ", &new_name]);
+    modes(out, before.as_ref(), after.as_ref());
+    if let Some((_, copy)) = source {
+        let word: &[u8] = if copy { b"copy" } else { b"rename" };
+        line(out, &[word, b" from ", &quote::name(b"", old_path)]);
+        line(out, &[word, b" to ", &quote::name(b"", &change.path)]);
+    }
+    let (old, new) = (bytes(before.as_ref()), bytes(after.as_ref()));
+    if old == new && before.is_some() == after.is_some() {
+        return;
+    }
+    index(out, before.as_ref(), after.as_ref());
+    if old == new {
+        return;
+    }
+    if before.as_ref().is_some_and(File::is_binary) || after.as_ref().is_some_and(File::is_binary) {
+        out.extend_from_slice(b"GIT binary patch\n");
+        binary::encode_literal(new, out);
+        binary::encode_literal(old, out);
+        return;
+    }
+    let nothing = b"/dev/null".to_vec();
+    let old_name = if before.is_some() { quote::with_tab(old_name) } else { nothing.clone() };
+    let new_name = if after.is_some() { quote::with_tab(new_name) } else { nothing };
+    line(out, &[b"--- ", &old_name]);
+    line(out, &[b"+++ ", &new_name]);
+    text_hunks(out, &Diff::new(old, new), context);
+}
+
+/// Appends the hunks of `diff` with `context` lines around them, as in a unified diff.
+pub fn text_hunks(out: &mut Vec<u8>, diff: &Diff<'_>, context: usize) {
+    for hunk in diff.hunks(context) {
+        out.extend_from_slice(hunk.to_string().as_bytes());
+        if let Some(heading) = diff.heading(&hunk) {
+            out.push(b' ');
+            out.extend_from_slice(&heading[..heading.len().min(80)]);
+        }
+        out.push(b'\n');
+        for piece in diff.lines(&hunk) {
+            out.push(match piece.side {
+                Side::Context => b' ',
+                Side::Removed => b'-',
+                Side::Added => b'+',
+            });
+            out.extend_from_slice(piece.bytes);
+            if !piece.is_terminated() {
+                out.extend_from_slice(b"\n\\ No newline at end of file\n");
+            }
+        }
+    }
+}
+
+fn bytes(file: Option<&File>) -> &[u8] {
+    file.map_or(&[], |file| &file.bytes)
+}
+
+fn modes(out: &mut Vec<u8>, before: Option<&File>, after: Option<&File>) {
+    match (before, after) {
+        (None, Some(after)) => line(out, &[b"new file mode ", after.mode.as_str().as_bytes()]),
+        (Some(before), None) => {
+            line(out, &[b"deleted file mode ", before.mode.as_str().as_bytes()]);
+        }
+        (Some(before), Some(after)) if before.mode != after.mode => {
+            line(out, &[b"old mode ", before.mode.as_str().as_bytes()]);
+            line(out, &[b"new mode ", after.mode.as_str().as_bytes()]);
+        }
+        _ => {}
+    }
+}
+
+fn index(out: &mut Vec<u8>, before: Option<&File>, after: Option<&File>) {
+    let id = |file: Option<&File>| match file {
+        Some(file) => blob_id(&file.bytes),
+        None => "0".repeat(40),
+    };
+    let mode = match (before, after) {
+        (Some(before), Some(after)) if before.mode == after.mode => {
+            format!(" {}", after.mode.as_str())
+        }
+        _ => String::new(),
+    };
+    line(out, &[format!("index {}..{}{mode}", id(before), id(after)).as_bytes()]);
+}
+
+fn blob_id(content: &[u8]) -> String {
+    // Hashing only fails on a SHA-1 collision attack; such content has no id that git accepts.
+    gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, content)
+        .map_or_else(|_| "0".repeat(40), |id| id.to_string())
+}
+
+fn line(out: &mut Vec<u8>, parts: &[&[u8]]) {
+    for part in parts {
+        out.extend_from_slice(part);
+    }
+    out.push(b'\n');
+}
+
+#[cfg(test)]
+mod tests;

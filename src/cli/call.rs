@@ -1,0 +1,105 @@
+//! `aye call`: any public tool contract by name. JSON in, the contract's response out.
+
+use std::io::IsTerminal as _;
+
+use serde_json::Value;
+
+use super::{Context, Format, output, paths};
+use crate::error::{Error, Exit, Result, codes};
+use crate::tools::{self, Session, changes};
+
+/// Largest request, in bytes.
+const MOST: u64 = 64 << 20;
+
+/// Call a tool by name: JSON in, the contract's response out.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Tools:
+  changes (aliases propose_change, review_changes)   JSON
+
+Examples:
+  aye call changes '{\"action\": \"list\", \"status\": \"pending\"}'
+  aye call changes - < request.json
+  echo '{\"name\": \"changes\", \"arguments\": {\"action\": \"list\"}}' | aye call changes")]
+pub struct Args {
+    /// The tool.
+    #[arg(value_name = "TOOL")]
+    pub tool: String,
+    /// The arguments as JSON, alone or as {\"name\": …, \"arguments\": …}; - or nothing reads
+    /// standard input.
+    #[arg(value_name = "JSON")]
+    pub request: Option<String>,
+}
+
+/// A tool, as `call` knows it.
+struct Entry {
+    names: &'static [&'static str],
+    format: Format,
+    call: fn(&mut Context, &str, Value) -> Result<Value>,
+}
+
+static TOOLS: &[Entry] = &[Entry {
+    names: &["changes", "propose_change", "review_changes"],
+    format: Format::Json,
+    call: call_changes,
+}];
+
+fn call_changes(context: &mut Context, name: &str, arguments: Value) -> Result<Value> {
+    let store = context.store()?;
+    let session = Session {
+        actor: context.actor(&store),
+        agent: context.var("AYE_AGENT").map(|name| name.to_string_lossy().into_owned()),
+        now: context.now,
+        store: &store,
+    };
+    changes::call(&session, name, arguments)
+}
+
+fn find(name: &str) -> Result<&'static Entry> {
+    TOOLS.iter().find(|entry| entry.names.contains(&name)).ok_or_else(|| {
+        let known: Vec<&str> = TOOLS.iter().flat_map(|entry| entry.names).copied().collect();
+        let shown: String = name.chars().take(60).collect();
+        Error::new(&tools::codes::UNKNOWN_TOOL, format!("there is no tool '{shown}'"))
+            .hint(format!("tools: {}", known.join(", ")))
+    })
+}
+
+/// Runs the command. Errors are printed in the tool's format too.
+///
+/// # Errors
+/// `unknown_tool`, `invalid_json`, and the tool's own.
+pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+    let entry = find(&args.tool).inspect_err(|_| {
+        context.format.get_or_insert(Format::Json);
+    })?;
+    let format = *context.format.get_or_insert(entry.format);
+    let bytes = match args.request {
+        Some(text) if text != "-" => text.into_bytes(),
+        None if std::io::stdin().is_terminal() => {
+            return Err(Error::new(&codes::USAGE, "no arguments given")
+                .hint(format!("aye call {} '{{…}}', or pipe the JSON in", args.tool)));
+        }
+        _ => paths::content(context, "-".as_ref(), MOST)?,
+    };
+    let request: Value = serde_json::from_slice(&bytes).map_err(|error| {
+        Error::new(&codes::INVALID_JSON, format!("the request is not JSON: {error}"))
+            .with("line", error.line())
+            .with("column", error.column())
+            .hint("give one JSON object; quote it for the shell, or pipe it in")
+    })?;
+    let (named, arguments) = tools::open_envelope(request)?;
+    let name = named.unwrap_or_else(|| args.tool.clone());
+    if !entry.names.contains(&name.as_str()) {
+        return Err(Error::new(
+            &tools::codes::INVALID_PARAMETER,
+            format!("the request names the tool '{name}', the command line '{}'", args.tool),
+        )
+        .hint(format!("aye call {name} …")));
+    }
+    let response = (entry.call)(context, &name, arguments)?;
+    let text = match format {
+        Format::Text => output::structured(entry.format, &response)?,
+        format => output::structured(format, &response)?,
+    };
+    context.print(text.as_bytes())?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,117 @@
+//! `aye comment`: say something about a proposal.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Context, Format, paths};
+use crate::error::{Error, Exit, Result, codes};
+use crate::proposal::Data;
+use crate::proposal::event::{Comment, RequestChanges};
+
+/// Longest comment, in bytes.
+const MOST: usize = 64 * 1024;
+
+/// Comment on a pending proposal, as a whole or at a line.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  aye comment m4k -m 'Why not Intl.DateTimeFormat?'
+  aye comment m4k --path src/utils/format.ts --line 12 -m 'Off by one'
+  aye comment m4k --request-changes -m 'Please add a test'")]
+pub struct Args {
+    /// The proposal; any unique beginning of its id.
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// What to say (- for standard input).
+    #[arg(short = 'm', long = "message", value_name = "TEXT")]
+    pub message: Option<String>,
+    /// About this file (from the repository's top).
+    #[arg(long, value_name = "PATH")]
+    pub path: Option<String>,
+    /// About this line of the proposed file.
+    #[arg(long, value_name = "N", requires = "path", value_parser = clap::value_parser!(u32).range(1..))]
+    pub line: Option<u32>,
+    /// Ask for a new revision; the proposal stays pending and is marked.
+    #[arg(long)]
+    pub request_changes: bool,
+}
+
+/// Answer of `aye comment`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Commented {
+    /// `aye/comment@1`
+    pub schema: &'static str,
+    /// Always true.
+    pub success: bool,
+    /// The id.
+    pub proposal_id: String,
+    /// Whether changes are requested.
+    pub changes_requested: bool,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// `proposal_not_found`, `not_pending`, `invalid_argument`.
+pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+    let store = context.store()?;
+    let body = match args.message {
+        Some(text) if text == "-" => {
+            let bytes = paths::content(context, "-".as_ref(), MOST as u64)?;
+            String::from_utf8(bytes)
+                .map_err(|_| Error::new(&codes::INVALID_UTF8, "the comment is not UTF-8"))?
+        }
+        Some(text) => text,
+        None if context.interactive() => context.ask("Comment")?.unwrap_or_default(),
+        None => String::new(),
+    };
+    if body.trim().is_empty() && !args.request_changes {
+        return Err(Error::new(&codes::INVALID_ARGUMENT, "the comment is empty")
+            .hint("say it with -m TEXT"));
+    }
+    if body.len() > MOST {
+        return Err(Error::new(&codes::SIZE_LIMIT, format!("the comment is over {MOST} bytes")));
+    }
+    let path = args.path.map(crate::changeset::RepoPath::new).transpose()?;
+    let actor = context.actor(&store);
+    let proposal = store.view()?.find(&args.id)?;
+    if let Some(path) = &path
+        && !proposal.current().changes.iter().any(|change| change.path == *path)
+    {
+        return Err(Error::new(
+            &codes::INVALID_ARGUMENT,
+            format!("{} does not change '{}'", proposal.id, path.display()),
+        )
+        .hint(format!("aye diff {} --name-only lists what it changes", proposal.id)));
+    }
+    store.write(&actor, context.now, |writer| {
+        let proposal = writer.view.proposal(&proposal.id)?;
+        proposal.require_pending(writer.now())?;
+        let revision = Some(proposal.current().event.clone());
+        let text = body.trim();
+        // With a request the text is its reason, unless it is about one place.
+        if !text.is_empty() && (!args.request_changes || path.is_some()) {
+            let comment = Comment {
+                body: text.to_owned(),
+                path: path.clone(),
+                line: args.line,
+                revision: revision.clone(),
+            };
+            writer.append(Some(&proposal.id), Data::Comment(comment))?;
+        }
+        if args.request_changes {
+            let reason = (!text.is_empty() && path.is_none()).then(|| text.to_owned());
+            let request = RequestChanges { reason, revision };
+            writer.append(Some(&proposal.id), Data::RequestChanges(request))?;
+        }
+        Ok(())
+    })?;
+    let answer = Commented {
+        schema: "aye/comment@1",
+        success: true,
+        proposal_id: proposal.id.to_string(),
+        changes_requested: args.request_changes || proposal.changes_requested.is_some(),
+    };
+    let word = if args.request_changes { "changes requested" } else { "commented" };
+    context.emit(Format::Text, &answer, || format!("{}  {word}\n", proposal.id))?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,114 @@
+//! `aye diff`: the changes of a proposal.
+
+use super::{Context, pager};
+use crate::changeset::Changeset;
+use crate::error::{Error, Exit, Result, codes};
+use crate::proposal::ChangeRecord;
+use crate::render::diff as render;
+use crate::store::Store;
+
+/// Show the changes of a proposal.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  aye diff m4k
+  aye diff m4k --stat
+  aye diff m4k --patch | git apply --check")]
+pub struct Args {
+    /// The proposal; any unique beginning of its id.
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// An earlier revision, counted from 1.
+    #[arg(long, value_name = "N")]
+    pub revision: Option<usize>,
+    /// How it is shown.
+    #[command(flatten)]
+    pub diff: DiffArgs,
+}
+
+/// How a diff is shown.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Diff options")]
+pub struct DiffArgs {
+    /// How many lines change in each file.
+    #[arg(long, group = "form")]
+    pub stat: bool,
+    /// Only the names of changed files.
+    #[arg(long, group = "form")]
+    pub name_only: bool,
+    /// Changed words inside the lines.
+    #[arg(long, group = "form")]
+    pub word_diff: bool,
+    /// Before and after in two columns.
+    #[arg(long, group = "form")]
+    pub side_by_side: bool,
+    /// A patch that git apply accepts, byte for byte; never coloured.
+    #[arg(short = 'p', long, group = "form")]
+    pub patch: bool,
+    /// Unchanged lines around changes.
+    #[arg(short = 'U', long, value_name = "N")]
+    pub unified: Option<usize>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// `proposal_not_found` and its kin; those of the store.
+pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+    let store = context.store()?;
+    let proposal = store.view()?.find(&args.id)?;
+    let revision = match args.revision {
+        None => proposal.current(),
+        Some(n) => proposal.revisions.get(n.wrapping_sub(1)).ok_or_else(|| {
+            Error::new(
+                &codes::INVALID_ARGUMENT,
+                format!("{} has revisions 1 to {}, not {n}", proposal.id, proposal.revisions.len()),
+            )
+        })?,
+    };
+    if args.diff.patch {
+        let patch = patch(&store.changeset(&revision.changes)?);
+        context.print(&patch)?;
+        return Ok(Exit::Done);
+    }
+    let text = text(context, &store, &revision.changes, &args.diff)?;
+    let snapshot = store.repo().config_snapshot();
+    pager::page(context, Some(snapshot.plumbing()), &text)?;
+    Ok(Exit::Done)
+}
+
+/// The changes as text for people.
+///
+/// # Errors
+/// `object_missing`.
+pub fn text(
+    context: &Context,
+    store: &Store,
+    changes: &[ChangeRecord],
+    args: &DiffArgs,
+) -> Result<String> {
+    let changeset = store.changeset(changes)?;
+    let snapshot = store.repo().config_snapshot();
+    let mut options = pager::options(context, Some(snapshot.plumbing()));
+    if args.patch {
+        return Ok(String::from_utf8_lossy(&patch(&changeset)).into_owned());
+    }
+    if let Some(lines) = args.unified {
+        options.context = lines;
+    }
+    options.layout = match (args.word_diff, args.side_by_side) {
+        (true, _) => render::Layout::Words,
+        (_, true) => render::Layout::SideBySide,
+        _ => render::Layout::Unified,
+    };
+    Ok(if args.stat {
+        render::stat(changeset.changes(), &options.palette, options.columns)
+    } else if args.name_only {
+        render::name_only(changeset.changes())
+    } else {
+        render::changeset(changeset.changes(), &options)
+    })
+}
+
+fn patch(changeset: &Changeset) -> Vec<u8> {
+    crate::changeset::emit::git_patch(changeset)
+}

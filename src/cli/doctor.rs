@@ -1,0 +1,118 @@
+//! `aye doctor`: is the store sound, and what can be repaired.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Context, Format};
+use crate::error::{Exit, Result};
+use crate::render::escape;
+
+/// Check the store, and repair what can be rebuilt.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  aye doctor
+  aye doctor --repair
+
+What is truth (the lanes) is never changed by a repair, except that a lane that cannot be read
+is set aside under refs/aye/broken/ so that work can go on.")]
+pub struct Args {
+    /// Rebuild cache, pending refs and projections; set broken lanes aside.
+    #[arg(long)]
+    pub repair: bool,
+}
+
+/// Answer of `aye doctor`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Diagnosis {
+    /// `aye/doctor@1`
+    pub schema: &'static str,
+    /// True when nothing is wrong (any more).
+    pub sound: bool,
+    /// How many proposals are pending.
+    pub pending: usize,
+    /// What is wrong.
+    pub problems: Vec<Problem>,
+    /// What was repaired.
+    pub repaired: Vec<String>,
+}
+
+/// Something that is wrong.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Problem {
+    /// A stable code: `lane_broken`, `projection_changed`, `projection_missing`,
+    /// `projection_stale`, `projection_unreadable`, `object_missing`.
+    pub code: String,
+    /// Where and what.
+    pub message: String,
+}
+
+/// Runs the command: exit 1 if something is wrong and was not repaired.
+///
+/// # Errors
+/// Those of the store.
+pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+    let store = context.store()?;
+    let mut repaired = Vec::new();
+    let mut view = store.readable_view()?;
+    let mut problems = find(&store, &view, context.now)?;
+    if args.repair && !problems.is_empty() {
+        let broken: Vec<_> = view.broken().to_vec();
+        drop(view);
+        for lane in broken {
+            repaired.push(store.set_lane_aside(&lane)?);
+        }
+        store.forget_cache();
+        view = store.readable_view()?;
+        let pending = store.rebuild_projections(&view, context.now)?;
+        repaired.push(format!("cache, pending refs and projections rebuilt ({pending} pending)"));
+        problems = find(&store, &view, context.now)?;
+    }
+    let diagnosis = Diagnosis {
+        schema: "aye/doctor@1",
+        sound: problems.is_empty(),
+        pending: view.count_pending(context.now)?,
+        problems,
+        repaired,
+    };
+    context.emit(Format::Text, &diagnosis, || {
+        let mut text = String::new();
+        for repaired in &diagnosis.repaired {
+            text += &format!("repaired: {}\n", escape::line(repaired));
+        }
+        for problem in &diagnosis.problems {
+            text += &format!("{}: {}\n", problem.code, escape::line(&problem.message));
+        }
+        if diagnosis.sound {
+            text += &format!("sound: {} pending\n", diagnosis.pending);
+        } else {
+            text += "hint: aye doctor --repair\n";
+        }
+        text
+    })?;
+    Ok(if diagnosis.sound { Exit::Done } else { Exit::Negative })
+}
+
+fn find(
+    store: &crate::store::Store,
+    view: &crate::store::View,
+    now: chrono::DateTime<chrono::Utc>,
+) -> Result<Vec<Problem>> {
+    let mut problems: Vec<Problem> = view
+        .broken()
+        .iter()
+        .map(|broken| Problem {
+            code: "lane_broken".into(),
+            message: format!("{} at commit {}: {}", broken.name, broken.commit, broken.why),
+        })
+        .collect();
+    match store.tampering(view, now) {
+        Ok(found) => problems.extend(found.into_iter().map(|found| Problem {
+            code: format!("projection_{}", found.what),
+            message: format!("{} ({}); nothing is read from it", found.path.display(), found.id),
+        })),
+        Err(error) => {
+            problems.push(Problem { code: error.code().id.into(), message: error.message().into() })
+        }
+    }
+    Ok(problems)
+}

@@ -1,0 +1,87 @@
+//! Filters that narrow a list of proposals, shared by the commands that list.
+
+use clap::ValueEnum;
+
+use crate::proposal::Status;
+use crate::proposal::event::Subject;
+use crate::store::Filter;
+
+/// Which statuses are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Which {
+    /// Waiting for a decision.
+    Pending,
+    /// Applied.
+    Applied,
+    /// Rejected.
+    Rejected,
+    /// Not decided in time.
+    Expired,
+    /// Every one.
+    All,
+}
+
+/// Code or memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Kind {
+    /// Files of the repository.
+    Code,
+    /// The project's memory.
+    Memory,
+}
+
+/// Filters on the command line.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Filters")]
+pub struct FilterArgs {
+    /// Only this domain.
+    #[arg(long, value_name = "NAME")]
+    pub domain: Option<String>,
+    /// Only this related task.
+    #[arg(long, value_name = "ID")]
+    pub task: Option<String>,
+    /// Only this proposer.
+    #[arg(long, value_name = "NAME")]
+    pub by: Option<String>,
+    /// Only those that change this file, or one below this folder (from the repository's top).
+    #[arg(long, value_name = "PATH")]
+    pub path: Option<String>,
+    /// Only code or memory proposals.
+    #[arg(long, value_enum, value_name = "KIND")]
+    pub kind: Option<Kind>,
+    /// At most N.
+    #[arg(short = 'n', long, value_name = "N")]
+    pub limit: Option<usize>,
+}
+
+impl FilterArgs {
+    /// As a question to the store, for proposals of `status`.
+    pub fn filter(self, status: Option<Status>) -> Filter {
+        Filter {
+            status,
+            domain: self.domain,
+            task: self.task,
+            by: self.by,
+            path: self.path.map(|path| path.trim_start_matches("./").to_owned()),
+            subject: self.kind.map(|kind| match kind {
+                Kind::Code => Subject::Code,
+                Kind::Memory => Subject::Memory,
+            }),
+            limit: self.limit,
+            newest_first: true,
+        }
+    }
+}
+
+impl Which {
+    /// The one status; `None` for all.
+    pub fn status(self) -> Option<Status> {
+        match self {
+            Self::Pending => Some(Status::Pending),
+            Self::Applied => Some(Status::Applied),
+            Self::Rejected => Some(Status::Rejected),
+            Self::Expired => Some(Status::Expired),
+            Self::All => None,
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! `aye list`: proposals as a table.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::filters::{FilterArgs, Which};
+use super::{Context, Format, pager};
+use crate::error::{Exit, Result};
+use crate::proposal::Status;
+use crate::proposal::document::timestamp;
+use crate::proposal::event::Subject;
+use crate::render::style::{Palette, Role};
+use crate::render::table::{Align, Cell, Table};
+use crate::render::{age, escape};
+use crate::store::Summary;
+
+/// List proposals: the pending ones, newest first, unless asked for others.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  aye list
+  aye list --status all --path src --limit 20
+  aye list --json | jq -r '.proposals[].proposal_id'
+
+The highlighted beginning of an id is enough to name the proposal.")]
+pub struct Args {
+    /// Which proposals.
+    #[arg(long, value_enum, default_value = "pending", value_name = "STATUS")]
+    pub status: Which,
+    /// Filters.
+    #[command(flatten)]
+    pub filters: FilterArgs,
+}
+
+/// Answer of `aye list`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct List {
+    /// `aye/list@1`
+    pub schema: &'static str,
+    /// The proposals.
+    pub proposals: Vec<Item>,
+    /// How many they are.
+    pub count: usize,
+}
+
+/// One proposal of a list.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Item {
+    /// The id.
+    pub proposal_id: String,
+    /// The shortest beginning of the id that names only this proposal.
+    pub short_id: String,
+    /// `pending`, `applied`, `rejected` or `expired`.
+    pub status: Status,
+    /// `code` or `memory`.
+    pub kind: Subject,
+    /// The first changed file.
+    pub file_path: String,
+    /// How many files change.
+    pub files: usize,
+    /// Lines added.
+    pub added: usize,
+    /// Lines removed.
+    pub removed: usize,
+    /// Why, in the proposer's words.
+    pub description: Option<String>,
+    /// Topic.
+    pub domain: Option<String>,
+    /// The task it belongs to.
+    pub related_task_id: Option<String>,
+    /// The proposer's name.
+    pub proposed_by: String,
+    /// When it was made.
+    pub created_at: String,
+    /// When it expires unless decided.
+    pub expires_at: String,
+    /// How many revisions there are.
+    pub revisions: usize,
+    /// How many comments there are.
+    pub comments: usize,
+    /// A reviewer wants changes.
+    pub changes_requested: bool,
+    /// Decided differently in two clones.
+    pub contested: bool,
+    /// Exit status of the last command run on it.
+    pub last_check: Option<i32>,
+}
+
+impl From<&Summary> for Item {
+    fn from(summary: &Summary) -> Self {
+        Self {
+            proposal_id: summary.id.to_string(),
+            short_id: summary.id.as_str()["prop_".len()..].chars().take(summary.prefix).collect(),
+            status: summary.status,
+            kind: summary.subject,
+            file_path: summary.path.clone(),
+            files: summary.files,
+            added: summary.added,
+            removed: summary.removed,
+            description: summary.description.clone(),
+            domain: summary.domain.clone(),
+            related_task_id: summary.task.clone(),
+            proposed_by: summary.proposed_by.clone(),
+            created_at: timestamp(summary.created_at),
+            expires_at: timestamp(summary.expires_at),
+            revisions: summary.revisions,
+            comments: summary.comments,
+            changes_requested: summary.changes_requested,
+            contested: summary.contested,
+            last_check: summary.checked,
+        }
+    }
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Those of the store.
+pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+    let store = context.store()?;
+    let filter = args.filters.filter(args.status.status());
+    let summaries = store.view()?.proposals(&filter, context.now)?;
+    if context.format_or(Format::Text) != Format::Text {
+        let proposals: Vec<Item> = summaries.iter().map(Item::from).collect();
+        let count = proposals.len();
+        let list = List { schema: "aye/list@1", proposals, count };
+        context.emit(Format::Text, &list, String::new)?;
+        return Ok(Exit::Done);
+    }
+    if summaries.is_empty() {
+        let what = match args.status {
+            Which::All => "no proposals",
+            which => match which.status().map(Status::as_str) {
+                Some("pending") => "nothing pending",
+                Some("applied") => "nothing applied",
+                Some("rejected") => "nothing rejected",
+                _ => "nothing expired",
+            },
+        };
+        context.note(what);
+        return Ok(Exit::Done);
+    }
+    let snapshot = store.repo().config_snapshot();
+    let palette = pager::palette(context, Some(snapshot.plumbing()));
+    let text = table(&summaries, &palette, context.now, pager::columns());
+    pager::page(context, Some(snapshot.plumbing()), &text)?;
+    Ok(Exit::Done)
+}
+
+/// The table that people see.
+pub fn table(
+    summaries: &[Summary],
+    palette: &Palette,
+    now: chrono::DateTime<chrono::Utc>,
+    columns: Option<usize>,
+) -> String {
+    // Colour is never the only mark: without it the beginning has a column of its own.
+    let plain = !palette.is_on();
+    let mut titles = vec![
+        ("SHORT", Align::Left),
+        ("ID", Align::Left),
+        ("STATUS", Align::Left),
+        ("AGE", Align::Right),
+        ("EXPIRES", Align::Right),
+        ("BY", Align::Left),
+        ("LINES", Align::Right),
+        ("FILES", Align::Left),
+        ("DESCRIPTION", Align::Left),
+    ];
+    if !plain {
+        titles.remove(0);
+    }
+    let mut table = Table::new(&titles);
+    for summary in summaries {
+        let short = plain.then(|| Cell::from(split(summary).0));
+        table.row(
+            short.into_iter().chain([
+                id_cell(summary),
+                status_cell(summary),
+                Cell::new(Role::Dim, age::short(summary.created_at, now)),
+                match summary.status {
+                    Status::Pending => Cell::new(Role::Dim, age::short(now, summary.expires_at)),
+                    _ => Cell::from("-"),
+                },
+                Cell::from(escape::line(&summary.proposed_by).into_owned()),
+                Cell::new(Role::Good, format!("+{}", summary.added))
+                    .and(Role::Plain, " ")
+                    .and(Role::Bad, format!("−{}", summary.removed)),
+                match summary.files {
+                    0 | 1 => Cell::from(escape::line(&summary.path).into_owned()),
+                    files => Cell::from(format!("{files} files")),
+                },
+                Cell::from(escape::line(summary.description.as_deref().unwrap_or("")).into_owned()),
+            ]),
+        );
+    }
+    table.render(palette, columns)
+}
+
+/// The id with its unique beginning highlighted.
+fn id_cell(summary: &Summary) -> Cell {
+    let (unique, rest) = split(summary);
+    Cell::new(Role::Dim, "prop_").and(Role::IdPrefix, unique).and(Role::Id, rest)
+}
+
+/// The code of the id, behind `prop_`, split behind its unique beginning.
+fn split(summary: &Summary) -> (&str, &str) {
+    let code = &summary.id.as_str()["prop_".len()..];
+    code.split_at(summary.prefix.min(code.len()))
+}
+
+fn status_cell(summary: &Summary) -> Cell {
+    let mut cell = match summary.status {
+        Status::Pending if summary.changes_requested => Cell::new(Role::Warn, "changes requested"),
+        Status::Pending => Cell::new(Role::Plain, "pending"),
+        Status::Applied => Cell::new(Role::Good, "applied"),
+        Status::Rejected => Cell::new(Role::Bad, "rejected"),
+        Status::Expired => Cell::new(Role::Dim, "expired"),
+    };
+    if summary.contested {
+        cell = cell.and(Role::Warn, " contested");
+    }
+    match summary.checked {
+        Some(0) => cell.and(Role::Good, " ✓"),
+        Some(code) => cell.and(Role::Bad, format!(" ✗{code}")),
+        None => cell,
+    }
+}

@@ -1,0 +1,141 @@
+//! `aye log`: the audit log.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Context, Format, pager};
+use crate::error::{Exit, Result};
+use crate::proposal::document::timestamp;
+use crate::proposal::{ActorKind, Data};
+use crate::render::style::Role;
+use crate::render::table::{Align, Cell, Table};
+use crate::render::{age, escape};
+use crate::store::LogEntry;
+
+/// Show what happened, newest first: to one proposal or to all.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  aye log
+  aye log m4k
+  git log refs/aye/log/<lane>     the same, with git alone")]
+pub struct Args {
+    /// Only this proposal; any unique beginning of its id.
+    #[arg(value_name = "ID")]
+    pub id: Option<String>,
+    /// At most N events.
+    #[arg(short = 'n', long, value_name = "N")]
+    pub limit: Option<usize>,
+}
+
+/// Answer of `aye log`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Log {
+    /// `aye/log@1`
+    pub schema: &'static str,
+    /// The events, newest first.
+    pub events: Vec<LogItem>,
+}
+
+/// One event.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct LogItem {
+    /// Object id of the event.
+    pub event: String,
+    /// What happened.
+    pub kind: String,
+    /// To which proposal.
+    pub proposal_id: Option<String>,
+    /// When.
+    pub at: String,
+    /// Who: name.
+    pub by: String,
+    /// Who: address.
+    pub email: String,
+    /// Who: person, agent or build machine.
+    pub actor_kind: ActorKind,
+    /// The lane it was written to.
+    pub lane: String,
+    /// The commit that holds it.
+    pub commit: String,
+    /// What was said: a reason, a comment, a description.
+    pub text: Option<String>,
+}
+
+impl From<&LogEntry> for LogItem {
+    fn from(entry: &LogEntry) -> Self {
+        let event = &entry.stamped.event;
+        Self {
+            event: entry.stamped.id.clone(),
+            kind: event.data.kind().to_owned(),
+            proposal_id: entry.stamped.proposal().map(String::from),
+            at: timestamp(event.time),
+            by: event.actor.name.clone(),
+            email: event.actor.email.clone(),
+            actor_kind: event.actor.kind,
+            lane: event.lane.clone(),
+            commit: entry.commit.clone(),
+            text: text(&event.data),
+        }
+    }
+}
+
+fn text(data: &Data) -> Option<String> {
+    match data {
+        Data::Propose(propose) => propose.description.clone(),
+        Data::Revise(revise) => revise.description.clone().or(Some(revise.reason.clone())),
+        Data::Comment(comment) => Some(comment.body.clone()),
+        Data::RequestChanges(request) => request.reason.clone(),
+        Data::Reject(reject) => reject.reason.clone(),
+        Data::Check(check) => {
+            let code = check.exit_code.map_or("a signal".into(), |code| code.to_string());
+            Some(format!("{}: {code}", check.command.join(" ")))
+        }
+        Data::Committed(committed) => Some(committed.commit.clone()),
+        Data::Apply(apply) => apply.commit.clone(),
+        _ => None,
+    }
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// `proposal_not_found` and its kin; those of the store.
+pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+    let store = context.store()?;
+    let view = store.view()?;
+    let id = args.id.as_deref().map(|id| view.resolve(id)).transpose()?;
+    let entries = view.log(id.as_ref(), args.limit)?;
+    let log = Log { schema: "aye/log@1", events: entries.iter().map(LogItem::from).collect() };
+    if context.format_or(Format::Text) != Format::Text {
+        context.emit(Format::Text, &log, String::new)?;
+        return Ok(Exit::Done);
+    }
+    if entries.is_empty() {
+        context.note("nothing has happened yet");
+        return Ok(Exit::Done);
+    }
+    let snapshot = store.repo().config_snapshot();
+    let palette = pager::palette(context, Some(snapshot.plumbing()));
+    let mut table = Table::new(&[
+        ("WHEN", Align::Right),
+        ("WHO", Align::Left),
+        ("KIND", Align::Left),
+        ("WHAT", Align::Left),
+        ("PROPOSAL", Align::Left),
+        ("TEXT", Align::Left),
+    ]);
+    for (entry, item) in entries.iter().zip(&log.events) {
+        let first = item.text.as_deref().unwrap_or("").lines().next().unwrap_or("").to_owned();
+        table.row([
+            Cell::new(Role::Dim, age::short(entry.stamped.event.time, context.now)),
+            Cell::from(escape::line(&item.by).into_owned()),
+            Cell::new(Role::Dim, item.actor_kind.as_str()),
+            Cell::from(escape::line(&item.kind).into_owned()),
+            Cell::new(Role::Id, item.proposal_id.clone().unwrap_or_else(|| "-".into())),
+            Cell::from(escape::line(&first).into_owned()),
+        ]);
+    }
+    let text = table.render(&palette, pager::columns());
+    pager::page(context, Some(snapshot.plumbing()), &text)?;
+    Ok(Exit::Done)
+}

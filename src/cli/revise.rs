@@ -1,0 +1,109 @@
+//! `aye revise`: give a pending proposal new content.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::propose::{self, EditArgs, Request};
+use super::{Context, Format, paths};
+use crate::changeset::snippet;
+use crate::error::{Error, Exit, Result, codes};
+use crate::proposal::Status;
+use crate::proposal::document::{file_path, timestamp};
+
+/// Replace the changes of a pending proposal by new ones; the id stays.
+///
+/// The edits are made on the files as they are now and replace everything the proposal held.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  aye revise m4k src/app.ts --old 'let x = 1' --new 'let x = 3'
+  aye revise m4k --from-json - < edits.json
+  aye revise m4k -m 'A better reason'")]
+pub struct Args {
+    /// The proposal; any unique beginning of its id.
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// The edits.
+    #[command(flatten)]
+    pub edits: EditArgs,
+    /// Read several edits as JSON from FILE (- for standard input).
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["path", "edit"])]
+    pub from_json: Option<std::ffi::OsString>,
+    /// A new description.
+    #[arg(short = 'm', long = "message", value_name = "TEXT")]
+    pub message: Option<String>,
+    /// A new time to wait for a decision, from now.
+    #[arg(long, value_name = "TIME", value_parser = propose::duration)]
+    pub expires_in: Option<chrono::Duration>,
+}
+
+/// Answer of `aye revise`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Revised {
+    /// `aye/revise@1`
+    pub schema: &'static str,
+    /// Always true.
+    pub success: bool,
+    /// The id.
+    pub proposal_id: String,
+    /// The first changed file.
+    pub file_path: String,
+    /// Number of the new revision.
+    pub revisions: usize,
+    /// Always `pending`.
+    pub status: Status,
+    /// When it expires unless decided.
+    pub expires_at: String,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// `proposal_not_found`, `not_pending`, those of matching.
+pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+    let store = context.store()?;
+    let proposal = store.view()?.find(&args.id)?;
+    proposal.require_pending(context.now)?;
+    let limit = store.settings()?.max_file_size;
+    let mut message = args.message;
+    let edits = match args.from_json {
+        Some(file) => {
+            let request = Request::read(&paths::content(context, &file, limit * 4)?)?;
+            let mut meta = propose::Meta { message: message.take(), ..Default::default() };
+            request.fill(&mut meta)?;
+            message = meta.message;
+            request.edits()?
+        }
+        None => args.edits.read(context, &store, limit)?,
+    };
+    let changeset = if !edits.is_empty() {
+        snippet::compile(edits, &store.worktree()?)?
+    } else if message.is_some() || args.expires_in.is_some() {
+        store.changeset(&proposal.current().changes)?
+    } else {
+        return Err(Error::new(
+            &codes::USAGE,
+            "nothing to revise: no edit, message or expiry given",
+        )
+        .hint(format!("aye revise {} PATH --old TEXT --new TEXT", proposal.id)));
+    };
+    propose::limit_sizes(&changeset, limit)?;
+    let actor = context.actor(&store);
+    let revised = store.write(&actor, context.now, |writer| {
+        writer.revise(&proposal.id, &changeset, "answer", message, args.expires_in, None)?;
+        writer.commit()?;
+        writer.view.proposal(&proposal.id)
+    })?;
+    let answer = Revised {
+        schema: "aye/revise@1",
+        success: true,
+        proposal_id: revised.id.to_string(),
+        file_path: file_path(revised.current()),
+        revisions: revised.revisions.len(),
+        status: Status::Pending,
+        expires_at: timestamp(revised.expires_at),
+    };
+    context.emit(Format::Text, &answer, || {
+        format!("{}  revision {}\n", revised.id, revised.revisions.len())
+    })?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,147 @@
+//! `aye show`: everything about a proposal.
+
+use super::diff::DiffArgs;
+use super::{Context, Format, diff, pager};
+use crate::error::{Exit, Result};
+use crate::proposal::document::Document;
+use crate::proposal::{Proposal, Status};
+use crate::render::style::{Palette, Role};
+use crate::render::{age, escape};
+
+/// Show a proposal: who, why, its state, its comments, its diff.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  aye show m4k
+  aye show m4k --comments
+  aye show m4k --json")]
+pub struct Args {
+    /// The proposal; any unique beginning of its id.
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// Only what was said about it, without the diff.
+    #[arg(long)]
+    pub comments: bool,
+    /// How the diff is shown.
+    #[command(flatten)]
+    pub diff: DiffArgs,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// `proposal_not_found` and its kin; those of the store.
+pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+    let store = context.store()?;
+    let proposal = store.view()?.find(&args.id)?;
+    let status = proposal.status(context.now);
+    if context.format_or(Format::Text) != Format::Text {
+        context.emit(Format::Text, &Document::new(&proposal, status), String::new)?;
+        return Ok(Exit::Done);
+    }
+    let snapshot = store.repo().config_snapshot();
+    let palette = pager::palette(context, Some(snapshot.plumbing()));
+    let mut text = header(&proposal, status, &palette, context.now);
+    text += &said(&proposal, &palette, context.now);
+    if !args.comments {
+        text.push('\n');
+        text += &diff::text(context, &store, &proposal.current().changes, &args.diff)?;
+    }
+    pager::page(context, Some(snapshot.plumbing()), &text)?;
+    Ok(Exit::Done)
+}
+
+/// What stands above the diff.
+pub fn header(
+    proposal: &Proposal,
+    status: Status,
+    palette: &Palette,
+    now: chrono::DateTime<chrono::Utc>,
+) -> String {
+    let role = match status {
+        Status::Pending => Role::Plain,
+        Status::Applied => Role::Good,
+        Status::Rejected => Role::Bad,
+        Status::Expired => Role::Dim,
+    };
+    let mut out = format!(
+        "{} {}  {}{}\n",
+        palette.paint(Role::Title, "proposal"),
+        palette.paint(Role::Id, proposal.id.as_str()),
+        palette.paint(role, status.as_str()),
+        if proposal.contested { "  (contested: decided differently in another clone)" } else { "" },
+    );
+    let mut field = |name: &str, value: String| {
+        out += &format!("{} {value}\n", palette.paint(Role::Dim, format!("{name:<9}")));
+    };
+    let by = escape::line(&proposal.proposed_by).into_owned();
+    let actor = escape::line(&proposal.actor.to_string()).into_owned();
+    let kind = proposal.actor.kind.as_str();
+    field("by", format!("{by}  (recorded by {actor}, {kind})"));
+    field("created", age::ago(proposal.created_at, now));
+    match status {
+        Status::Pending => field("expires", age::until(proposal.expires_at, now)),
+        Status::Expired => field("expired", age::ago(proposal.expires_at, now)),
+        _ => {}
+    }
+    if let Some(domain) = &proposal.domain {
+        field("domain", escape::line(domain).into_owned());
+    }
+    if let Some(task) = &proposal.related_task_id {
+        field("task", escape::line(task).into_owned());
+    }
+    if proposal.revisions.len() > 1 {
+        field("revision", format!("{} ({})", proposal.revisions.len(), proposal.current().reason));
+    }
+    if let Some(decision) = proposal.decision() {
+        let by = escape::line(&decision.by.to_string()).into_owned();
+        field(status.as_str(), format!("{} by {by}", age::ago(decision.at, now)));
+        if let Some(reason) = &decision.reason {
+            field("reason", escape::line(reason).into_owned());
+        }
+        if let Some(commit) = &decision.commit {
+            field("commit", commit.clone());
+        }
+    }
+    for commit in &proposal.commits {
+        field("commit", escape::line(commit).into_owned());
+    }
+    for result in &proposal.checks {
+        let code = result.check.exit_code.map_or("a signal".into(), |code| format!("exit {code}"));
+        let command = escape::line(&result.check.command.join(" ")).into_owned();
+        field("check", format!("{command}: {code}, {}", age::ago(result.at, now)));
+    }
+    if let Some(description) = &proposal.description {
+        out.push('\n');
+        for line in escape::block(description).lines() {
+            out += &format!("    {line}\n");
+        }
+    }
+    out
+}
+
+/// The conversation: request for changes and comments.
+fn said(proposal: &Proposal, palette: &Palette, now: chrono::DateTime<chrono::Utc>) -> String {
+    let mut out = String::new();
+    let mut say = |who: &str, at, place: String, body: &str| {
+        let who = escape::line(who).into_owned();
+        out += &format!("\n{} {}{place}\n", palette.paint(Role::Title, who), age::ago(at, now));
+        for line in escape::block(body).lines() {
+            out += &format!("    {line}\n");
+        }
+    };
+    for remark in &proposal.comments {
+        let place = match (&remark.comment.path, remark.comment.line) {
+            (Some(path), Some(line)) => {
+                format!(" on {}:{line}", escape::line(&path.display().to_string()))
+            }
+            (Some(path), None) => format!(" on {}", escape::line(&path.display().to_string())),
+            _ => String::new(),
+        };
+        say(&remark.by.name, remark.at, place, &remark.comment.body);
+    }
+    if let Some(request) = &proposal.changes_requested {
+        let reason = request.reason.as_deref().unwrap_or("see the comments");
+        say(&request.by.name, request.at, " requests changes".into(), reason);
+    }
+    out
+}
