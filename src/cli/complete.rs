@@ -1,21 +1,73 @@
 //! Shell completion: the program answers the scripts that `aye util completion` prints.
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use clap::CommandFactory as _;
 use clap_complete::env::CompleteEnv;
+use clap_complete::{ArgValueCandidates, CompletionCandidate};
+
+use crate::proposal::Status;
+use crate::render::escape;
+use crate::store::{Filter, Store};
 
 /// The variable by which a completion script asks: set to the name of its shell.
 pub const VARIABLE: &str = "AYE_COMPLETE";
+
+/// So many ids at most: the newest.
+const LIMIT: usize = 100;
 
 /// Answers a completion script if one asks; `false` in an ordinary run.
 ///
 /// Costs one look at the environment when nobody asks.
 pub fn answer(args: &[OsString]) -> bool {
+    if std::env::var_os(VARIABLE).is_none() {
+        return false;
+    }
     let directory = std::env::current_dir().ok();
     // A failed completion completes nothing; its message would land in the middle of a prompt.
-    CompleteEnv::with_factory(super::Cli::command)
+    CompleteEnv::with_factory(command)
         .var(VARIABLE)
         .try_complete(args.iter().cloned(), directory.as_deref())
         .unwrap_or(true)
+}
+
+/// The command line, with candidates for the ids of proposals.
+fn command() -> clap::Command {
+    let mut command = super::Cli::command();
+    // Arguments of subcommands are built only when they are needed: now.
+    command.build();
+    command.mut_subcommands(|sub| {
+        let which = match sub.get_name() {
+            // History as well.
+            "show" | "diff" | "log" => None,
+            "undo" => Some(Status::Applied),
+            _ => Some(Status::Pending),
+        };
+        sub.mut_args(move |arg| {
+            let names_proposal = arg.is_positional()
+                && arg.get_value_names().is_some_and(|names| names.iter().any(|n| n == "ID"));
+            if names_proposal { arg.add(ArgValueCandidates::new(move || ids(which))) } else { arg }
+        })
+    })
+}
+
+/// Ids of the repository around the current folder, newest first; none where there is none.
+fn ids(status: Option<Status>) -> Vec<CompletionCandidate> {
+    let found = || {
+        let store = Store::discover(Path::new("."))?;
+        let filter = Filter { status, limit: Some(LIMIT), newest_first: true, ..Filter::default() };
+        store.view()?.proposals(&filter, std::time::SystemTime::now().into())
+    };
+    let summaries = found().unwrap_or_default();
+    let candidate = |(order, summary): (usize, &crate::store::Summary)| {
+        let what = summary.description.as_deref().unwrap_or(&summary.path);
+        // Words of the proposer: one line, safe for the terminal.
+        let first = what.lines().next().unwrap_or_default();
+        let help = escape::line(first).into_owned();
+        CompletionCandidate::new(summary.id.as_str())
+            .help(Some(help.into()))
+            .display_order(Some(order))
+    };
+    summaries.iter().enumerate().map(candidate).collect()
 }

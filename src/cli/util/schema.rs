@@ -66,6 +66,7 @@ macro_rules! published {
 }
 
 published! {
+    "propose" @ 1 = crate::cli::propose::Proposed, "`propose`: what was proposed";
     "codes" @ 1 = codes::Codes, "`util codes`: exit statuses and error codes";
     "mangen" @ 1 = man::Mangen, "`util mangen`: the man pages written";
     "schemas" @ 1 = Schemas, "`util schema`: the list of schemas";
