@@ -52,6 +52,14 @@ pub(super) const KEYWORDS: &[(&str, Class)] = &[
     ("master_key", Class::Secret),
     ("masterkey", Class::Secret),
     ("service_key", Class::Secret),
+    ("signing-key", Class::Secret),
+    ("encryption-key", Class::Secret),
+    ("account-key", Class::Secret),
+    ("api.key", Class::Secret),
+    ("access.key", Class::Secret),
+    ("private.key", Class::Secret),
+    ("signing.key", Class::Secret),
+    ("encryption.key", Class::Secret),
     ("authorization", Class::Secret),
     ("bearer ", Class::Secret),
     ("_key", Class::Weak),
@@ -229,7 +237,8 @@ fn operator(text: &[u8], mut at: usize, name: &Name, class: Class) -> Option<usi
             annotated(text, end).unwrap_or(end)
         }
         b'!' if text.get(spaces + 1) == Some(&b'=') => spaces + 2,
-        b',' if name.quoted => spaces + 1,
+        // `setenv("PASSWORD", "…")`, but not `f("password"), "…"`.
+        b',' if name.quoted && at == name.end + 1 => spaces + 1,
         b'>' if !spaced => spaces + 1,
         _ if name.option && spaced => spaces,
         b'i' if class == Class::Password && spaced && text[spaces..].starts_with(b"is ") => {

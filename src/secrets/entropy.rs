@@ -74,8 +74,10 @@ fn examine(text: &[u8], start: usize, end: usize) -> Option<(usize, usize)> {
     let random = value::surprise(token) >= 5.1
         && value::entropy(token) >= 4.0
         && !value::is_sequential(token);
-    // Mangled C++ and Rust symbols.
-    let symbol = [&b"_Z"[..], b"__Z", b"_R"].iter().any(|head| token.starts_with(head));
+    // Mangled C++ and Rust symbols; keys made to be published.
+    let symbol = [&b"_Z"[..], b"__Z", b"_R", b"pk_live_", b"pk_test_"]
+        .iter()
+        .any(|head| token.starts_with(head));
     if !random
         || symbol
         || value::is_digest(token)
@@ -140,8 +142,8 @@ const INNOCENT: [&str; 35] = [
 ];
 
 fn known_context(text: &[u8], start: usize, end: usize) -> bool {
-    // File names, domains and the segments of a token another rule knows: `main.Xy….js`.
-    if start > 0 && matches!(text[start - 1], b'.' | b'@' | b'%' | b'\\')
+    // File names, domains, crypt strings and the segments of a token another rule knows: `main.Xy….js`.
+    if start > 0 && matches!(text[start - 1], b'.' | b'@' | b'%' | b'$' | b'\\')
         || matches!(text.get(end), Some(b'.'))
     {
         return true;

@@ -72,39 +72,22 @@ pub(super) fn connection(text: &[u8], start: usize) -> Option<Span> {
     let scheme = text[..start].last().is_some_and(u8::is_ascii_alphanumeric);
     let user_start = start + SCHEME.len();
     let window = &text[user_start..text.len().min(user_start + 300)];
-    let stop = |b: &u8| {
-        b.is_ascii_whitespace()
-            || matches!(b, b'/' | b'"' | b'\'' | b'<' | b'>' | b'`' | b'@' | b'\\' | b',' | b'|')
+    let outside = |b: &u8| {
+        b.is_ascii_whitespace() || matches!(b, b'"' | b'\'' | b'<' | b'>' | b'`' | b'\\' | b'|')
     };
-    let mut at = window.iter().position(stop)?;
-    let colon = window[..at].iter().position(|b| *b == b':')?;
-    if window[at] == b'/' || window[at] == b'@' {
-        // A password may itself hold `/` and `@`; the last `@` before the host ends it.
-        let line = &window[..window
-            .iter()
-            .position(|b| {
-                b.is_ascii_whitespace()
-                    || matches!(
-                        b,
-                        b'"' | b'\'' | b'<' | b'>' | b'`' | b'\\' | b',' | b'|' | b'?' | b'#'
-                    )
-            })
-            .unwrap_or(window.len())];
-        let authority = if window[at] == b'@' {
-            value::find(&line[at..], b"/").map_or(line.len(), |p| at + p)
-        } else {
-            line.len()
-        };
-        let last = line[..authority].iter().rposition(|b| *b == b'@')?;
-        if window[at] == b'/' && line[colon + 1..at].iter().all(u8::is_ascii_digit) {
-            // `http://host:8080/path@2x`: that was a port.
-            return None;
-        }
-        at = last;
+    let window = &window[..window.iter().position(outside).unwrap_or(window.len())];
+    let path = |b: &u8| matches!(b, b'/' | b'?' | b'#');
+    let first = window.iter().position(|b| *b == b'@')?;
+    let colon = window[..first].iter().position(|b| *b == b':')?;
+    match window[..first].iter().position(path) {
+        Some(slash) if slash < colon => return None,
+        // `http://host:8080/icon@2x`: that was a port.
+        Some(slash) if window[colon + 1..slash].iter().all(u8::is_ascii_digit) => return None,
+        _ => {}
     }
-    if window.get(at) != Some(&b'@') {
-        return None;
-    }
+    // A password may itself hold an `@`; the last one before the path ends it.
+    let authority = window[first..].iter().position(path).map_or(window.len(), |p| first + p);
+    let at = window[..authority].iter().rposition(|b| *b == b'@')?;
     let password = &window[colon + 1..at];
     let host = window
         .get(at + 1)
@@ -196,6 +179,12 @@ mod tests {
             "redis://localhost:6379",
             "http://[::1]:80/",
             "postgres://postgres:postgres@db/app",
+            "https://host:443?x=a@b",
+            "x://a:b",
+            "x://a@b:c",
+            "x://:@",
+            "x://a:#@?/",
+            "x://?:a@b",
         ] {
             assert_eq!(password(none), None, "{none}");
         }

@@ -139,8 +139,11 @@ pub(super) fn is_path(value: &[u8]) -> bool {
     if value.starts_with(b"~/") || value.get(1..3) == Some(b":\\") || value.starts_with(b"@/") {
         return true;
     }
-    let slashes = value.iter().filter(|&&b| b == b'/' || b == b'\\').count();
-    slashes > 0 && value.split(|&b| b == b'/' || b == b'\\').filter(|s| s.len() > 2).any(is_wordy)
+    let slash = |b: &u8| *b == b'/' || *b == b'\\';
+    // Random base64 has a slash in every 64th place, and no words to speak of between them.
+    value.iter().any(slash)
+        && surprise(value) < 5.0
+        && value.split(slash).filter(|part| part.len() > 2).any(is_wordy)
 }
 
 /// True for what people write: letters that follow one another as in words, with few digits.
@@ -149,19 +152,24 @@ pub(super) fn is_wordy(part: &[u8]) -> bool {
     shape.letters() > 0 && shape.letters() >= 2 * shape.digit && surprise(part) < 4.6
 }
 
-/// True for names: words joined by `-`, `_`, `.`, `:` or camel case, numbers as whole parts.
+/// True for names: words joined by `-`, `_`, `.`, `:` or camel case, with numbers and short codes
+/// as parts of their own.
 pub(super) fn is_name(value: &[u8]) -> bool {
-    let joint = |b: &u8| matches!(b, b'-' | b'_' | b'.' | b':' | b'/' | b'+' | b'@' | b' ');
+    let joint = |b: &u8| matches!(b, b'-' | b'_' | b'.' | b':' | b'/');
     let parts: Vec<&[u8]> = value.split(joint).filter(|p| !p.is_empty()).collect();
-    let words = parts.iter().all(|part| {
+    let is_word = |part: &[u8]| {
+        let shape = Shape::of(part);
+        let plain = surprise(part) < 4.6 || part.len() <= 3;
+        shape.symbol == 0 && shape.letters() > 0 && shape.digit <= 3 && plain
+    };
+    let words = parts.iter().filter(|part| part.len() >= 3 && is_word(part)).count();
+    let is_code = |part: &[u8]| {
         let shape = Shape::of(part);
         shape.symbol == 0
-            && (shape.letters() == 0 && part.len() <= 4
-                || shape.letters() > 0
-                    && (surprise(part) < 4.6 || part.len() <= 3)
-                    && shape.digit <= 3)
-    });
-    words && (parts.len() > 1 || Shape::of(value).digit == 0)
+            && (shape.letters() == 0 && part.len() <= 4 || words >= 2 && part.len() <= 8)
+    };
+    parts.iter().all(|part| is_word(part) || is_code(part))
+        && (parts.len() > 1 || Shape::of(value).digit == 0)
 }
 
 /// True for stand-ins: templates and variables, `xxxx`, `<your-key>`, `changeme`, and strings
