@@ -198,6 +198,7 @@ impl std::error::Error for Error {}
 pub fn all_codes() -> Vec<&'static Code> {
     let rooms: &[&[&'static Code]] = &[
         codes::ALL,
+        crate::apply::codes::ALL,
         crate::changeset::codes::ALL,
         crate::memory::codes::ALL,
         crate::proposal::codes::ALL,

@@ -119,7 +119,7 @@ impl Context {
     }
 
     /// Says something that is not data, on standard error, unless `-q`.
-    pub fn note(&mut self, line: &str) {
+    pub fn note(&self, line: &str) {
         if !self.quiet {
             let _ = writeln!(io::stderr(), "{line}");
         }

@@ -6,6 +6,7 @@ use super::Context;
 use crate::error::{Error, Result};
 use crate::proposal::event::How;
 use crate::proposal::{Actor, ActorKind, codes};
+use crate::render::escape;
 use crate::store::Store;
 
 /// Variables that known agent harnesses set for the commands they run.
@@ -27,12 +28,27 @@ const HARNESSES: &[&str] = &[
 ];
 
 impl Context {
-    /// The repository the command works in.
+    /// The repository the command works in. What an interrupted apply left in it is settled
+    /// first; a failure to do so is said and stops only what writes files.
     ///
     /// # Errors
     /// `not_a_repository` and its kin.
     pub fn store(&self) -> Result<Store> {
-        Store::discover(&self.directory)
+        let store = Store::discover(&self.directory)?;
+        match crate::apply::recover(&store) {
+            Ok(settled) => {
+                for recovery in settled {
+                    self.note(&format!("note: {}", escape::line(&recovery.message)));
+                    for left in &recovery.left {
+                        self.note(&format!("warning: {}", escape::line(left)));
+                    }
+                }
+            }
+            Err(error) => {
+                self.note(&format!("warning: {}", escape::line(error.message())));
+            }
+        }
+        Ok(store)
     }
 
     /// Who is running the command. The name is `AYE_AGENT`, or git's own identity, or the

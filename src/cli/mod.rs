@@ -3,6 +3,7 @@
 //! The only room that reads the clock, the environment and the terminal. Each command is one
 //! file with `Args` (its doc comments are its help) and `run(&mut Context, Args) -> Result<Exit>`.
 
+pub mod apply;
 pub mod call;
 pub mod comment;
 pub mod complete;
@@ -22,6 +23,7 @@ pub mod reject;
 pub mod revise;
 pub mod scan;
 pub mod show;
+pub mod undo;
 mod usage;
 pub mod util;
 
@@ -96,8 +98,12 @@ pub enum Command {
     Show(show::Args),
     /// Show the changes of a proposal.
     Diff(diff::Args),
+    /// Apply pending proposals to the files.
+    Apply(apply::Args),
     /// Reject pending proposals.
     Reject(reject::Args),
+    /// Take an applied proposal back.
+    Undo(undo::Args),
     /// Give a pending proposal new content.
     Revise(Box<revise::Args>),
     /// Comment on a pending proposal, or request changes.
@@ -148,6 +154,8 @@ fn run(context: &mut Context, command: Command) -> Result<Exit> {
         Command::Log(args) => log::run(context, args),
         Command::Call(args) => call::run(context, args),
         Command::Doctor(args) => doctor::run(context, args),
+        Command::Apply(args) => apply::run(context, args),
+        Command::Undo(args) => undo::run(context, args),
         Command::Util(args) => util::run(context, args),
     }
 }

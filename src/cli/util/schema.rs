@@ -9,7 +9,7 @@ use schemars::generate::SchemaSettings;
 use serde::Serialize;
 
 use super::{codes, man};
-use crate::cli::{Context, Format};
+use crate::cli::{Context, Format, apply};
 use crate::error::{Error, Exit, Result, codes as error_codes};
 
 /// Which schema.
@@ -66,10 +66,12 @@ macro_rules! published {
 }
 
 published! {
+    "apply" @ 1 = apply::Answer, "`apply`: what was written, per proposal and file";
     "propose" @ 1 = crate::cli::propose::Proposed, "`propose`: what was proposed";
     "codes" @ 1 = codes::Codes, "`util codes`: exit statuses and error codes";
     "mangen" @ 1 = man::Mangen, "`util mangen`: the man pages written";
     "schemas" @ 1 = Schemas, "`util schema`: the list of schemas";
+    "undo" @ 1 = apply::Answer, "`undo`: what was put back, per file";
 }
 
 /// The output of `aye util schema` without a name.

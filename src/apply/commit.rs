@@ -1,0 +1,189 @@
+//! Index and commit, through git itself: its filters, hooks and signing run.
+
+use std::ffi::OsString;
+use std::io::Write as _;
+
+use bstr::ByteSlice;
+
+use super::codes;
+use crate::changeset::RepoPath;
+use crate::error::{Error, Result};
+use crate::git::Git;
+use crate::proposal::{Actor, Proposal, ProposalId};
+use crate::render::escape;
+use crate::store::Store;
+
+/// Git in this very repository and work tree, however they were found.
+fn git(store: &Store) -> Result<Git> {
+    let root = store.worktree()?.root().to_owned();
+    let git_dir = std::path::absolute(store.repo().git_dir())
+        .map_err(|error| Error::io("find the git directory", &error))?;
+    Ok(Git::new(&root)
+        .fresh()
+        .env("GIT_DIR", git_dir)
+        .env("GIT_WORK_TREE", &root)
+        .env("GIT_LITERAL_PATHSPECS", "1"))
+}
+
+/// Most bytes of paths given to git as arguments at once.
+const ARGUMENTS: usize = 100_000;
+
+/// Refuses to commit where one of `paths` has changes of its own that the commit would sweep in.
+/// A file that git does not know yet has nothing to be told apart from.
+///
+/// # Errors
+/// `uncommitted_changes`, `index_locked`.
+pub fn refuse_uncommitted(store: &Store, paths: &[RepoPath]) -> Result<()> {
+    refuse_locked_index(store)?;
+    if store.repo().head_id().is_err() {
+        return Ok(());
+    }
+    for some in chunks(paths) {
+        let found = git(store)?
+            .args(["status", "--porcelain=v1", "-z", "--untracked-files=no", "--no-renames", "--"])
+            .args(some.iter().map(RepoPath::to_path))
+            .run()?;
+        // Each entry is two letters, a blank and the path.
+        if let Some(name) = found.split(|byte| *byte == 0).find_map(|entry| entry.get(3..)) {
+            let name = name.as_bstr().to_string();
+            return Err(Error::new(
+                &codes::UNCOMMITTED_CHANGES,
+                format!("{name} has uncommitted changes, and the commit would take them along"),
+            )
+            .with("path", name)
+            .hint("commit or stash them first, or apply without --commit"));
+        }
+    }
+    Ok(())
+}
+
+fn chunks(paths: &[RepoPath]) -> Vec<&[RepoPath]> {
+    let (mut found, mut start, mut size) = (Vec::new(), 0, 0);
+    for (index, path) in paths.iter().enumerate() {
+        size += path.as_bstr().len() + 1;
+        if size > ARGUMENTS {
+            found.push(&paths[start..index]);
+            (start, size) = (index, path.as_bstr().len() + 1);
+        }
+    }
+    found.push(&paths[start..]);
+    found.retain(|chunk| !chunk.is_empty());
+    found
+}
+
+/// Refuses early what `git add` would refuse late.
+///
+/// # Errors
+/// `index_locked`.
+pub fn refuse_locked_index(store: &Store) -> Result<()> {
+    let lock = store.repo().index_path().with_extension("lock");
+    if !lock.exists() {
+        return Ok(());
+    }
+    Err(Error::new(&codes::INDEX_LOCKED, "another git process holds the index")
+        .hint(format!("wait for it; if there is none, it crashed: remove {}", lock.display())))
+}
+
+/// Puts `paths` into the index as they are in the work tree; those that are gone are removed.
+///
+/// # Errors
+/// `git_failed`.
+pub fn stage(store: &Store, paths: &[RepoPath]) -> Result<()> {
+    git(store)?
+        .args(["update-index", "--add", "--remove", "-z", "--stdin"])
+        .stdin(list(paths))
+        .run()
+        .map(|_| ())
+}
+
+fn list(paths: &[RepoPath]) -> Vec<u8> {
+    let mut list = Vec::new();
+    for path in paths {
+        list.extend_from_slice(path.as_bstr());
+        list.push(0);
+    }
+    list
+}
+
+/// Commits `paths` and nothing else. `None` if HEAD has them already.
+///
+/// # Errors
+/// `git_failed`, with what git or a hook said; the index is as it was.
+pub fn commit(
+    store: &Store,
+    actor: &Actor,
+    proposal: &Proposal,
+    message: Option<&str>,
+    paths: &[RepoPath],
+) -> Result<Option<String>> {
+    // Standard input has the message, so the paths come in a file.
+    let failed = |error: std::io::Error| Error::io("write the list of paths for git", &error);
+    let mut file = tempfile::NamedTempFile::new_in(store.private_dir()).map_err(failed)?;
+    file.write_all(&list(paths)).map_err(failed)?;
+    let mut from_file = OsString::from("--pathspec-from-file=");
+    from_file.push(std::path::absolute(file.path()).map_err(failed)?);
+    let with_paths = |git: Git| git.arg(&from_file).arg("--pathspec-file-nul");
+
+    stage(store, paths)?;
+    if store.repo().head_id().is_ok() && is_in_head(store, paths)? {
+        return Ok(None);
+    }
+    let commit = git(store)?
+        .args(["commit", "--quiet", "--only", "--file=-", "--cleanup=whitespace"])
+        .stdin(text(actor, proposal, message));
+    if let Err(error) = with_paths(commit).run() {
+        let reset = git(store)?.args(["reset", "--quiet"]);
+        return Err(match with_paths(reset).run() {
+            Ok(_) => error,
+            Err(second) => error.with("index_not_restored", second.message().to_owned()),
+        });
+    }
+    git(store)?.args(["rev-parse", "--verify", "HEAD"]).text().map(Some)
+}
+
+/// True if the index has nothing for `paths` that HEAD does not have.
+fn is_in_head(store: &Store, paths: &[RepoPath]) -> Result<bool> {
+    for some in chunks(paths) {
+        let same = git(store)?
+            .args(["diff-index", "--cached", "--quiet", "HEAD", "--"])
+            .args(some.iter().map(RepoPath::to_path))
+            .answer()?;
+        if !same.ok() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// True if HEAD is a commit made for proposal `id`, not before `since` (seconds since 1970).
+pub fn head_is_of(store: &Store, id: &ProposalId, since: i64) -> bool {
+    let Ok(commit) = store.repo().head_commit() else { return false };
+    if commit.time().map_or(true, |time| time.seconds < since) {
+        return false;
+    }
+    let trailer = format!("Proposal-Id: {id}");
+    commit.message_raw_sloppy().lines().any(|line| line == trailer.as_bytes())
+}
+
+/// The commit message: what it is for, then who proposed and who reviewed.
+fn text(actor: &Actor, proposal: &Proposal, message: Option<&str>) -> String {
+    let given = message.or(proposal.description.as_deref()).unwrap_or_default();
+    let given = escape::block(given.trim()).into_owned();
+    let body = if given.is_empty() {
+        let changes = &proposal.current().changes;
+        let first = changes.first().map(|change| change.path.display().to_string());
+        let first = escape::line(&first.unwrap_or_default()).into_owned();
+        match changes.len() {
+            0 | 1 => format!("Change {first}"),
+            n => format!("Change {first} and {} more", n - 1),
+        }
+    } else {
+        given
+    };
+    format!(
+        "{body}\n\nProposal-Id: {}\nProposed-by: {}\nReviewed-by: {}\n",
+        proposal.id,
+        escape::line(&proposal.proposed_by),
+        escape::line(&actor.to_string()),
+    )
+}

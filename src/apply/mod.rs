@@ -1,0 +1,194 @@
+//! Carrying out a decision: plan, journalled write, event, and if asked for index and commit.
+//!
+//! The one way by which a proposal reaches files, whoever asks: `aye apply`, the review session,
+//! a tool. Order: plan → journal → files → (git commit) → event → journal removed → (index). The
+//! store's lock is held only for the event, so a commit hook may run aye itself.
+
+mod commit;
+mod objects;
+mod recover;
+mod undo;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+
+pub use recover::{Recovery, recover};
+pub use undo::{Undone, conflict as undo_conflict, preview as preview_undo, undo};
+
+use crate::changeset::merge::Sides;
+use crate::changeset::plan::{Plan, Planned, plan};
+use crate::changeset::{FileChange, RepoPath};
+use crate::error::{Error, Result};
+use crate::proposal::event::{Apply, Effect, How, Written, digest};
+use crate::proposal::{Actor, Data, Proposal, ProposalId};
+use crate::store::Store;
+use crate::worktree::journal::{Journal, Step};
+
+/// Error codes of carrying out decisions.
+pub mod codes {
+    crate::codes! {
+        UNCOMMITTED_CHANGES = "uncommitted_changes", Conflict, "a commit would take changes along that are not the proposal's";
+        INDEX_LOCKED = "index_locked", Busy, "another git process holds the index";
+        NOT_APPLIED = "not_applied", Conflict, "only an applied proposal can be undone";
+    }
+}
+
+/// How long to wait for another process that writes files of this clone.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What to do besides deciding.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// How it was decided.
+    pub how: How,
+    /// What to write.
+    pub effect: Effect,
+    /// First part of the commit message; the proposal's description otherwise.
+    pub message: Option<String>,
+}
+
+/// What an apply came to.
+#[derive(Clone, Debug)]
+pub struct Applied {
+    /// What became of every file; empty for a mark.
+    pub files: Vec<Planned>,
+    /// The commit made.
+    pub commit: Option<String>,
+    /// Something that did not go as asked after the decision stood, in words.
+    pub warning: Option<String>,
+}
+
+/// Plans `proposal` on the files as they are. Writes nothing.
+///
+/// # Errors
+/// `bare_repository`, `object_missing`, and what the work tree refuses. Conflicts are in the plan.
+pub fn preview(
+    store: &Store,
+    proposal: &Proposal,
+    snapshot: &dyn crate::changeset::Snapshot,
+) -> Result<Plan> {
+    let changes = changes(store, proposal)?;
+    plan(&changes, snapshot, Sides { ours: "current", theirs: proposal.id.as_str() })
+}
+
+/// Applies the current revision of `proposal`, all files or none, and records it.
+///
+/// # Errors
+/// `conflict`, `not_pending`, `revised_meanwhile`, `file_changed`, `uncommitted_changes`, and
+/// those of the store, the work tree and git. Nothing is changed then.
+pub fn apply(
+    store: &Store,
+    actor: &Actor,
+    now: DateTime<Utc>,
+    proposal: &Proposal,
+    request: &Request,
+) -> Result<Applied> {
+    if request.effect == Effect::MarkOnly {
+        record(store, actor, now, proposal, request, Vec::new(), None)?;
+        return Ok(Applied { files: Vec::new(), commit: None, warning: None });
+    }
+    let journal = lock(store)?;
+    let worktree = store.worktree()?;
+    let plan = preview(store, proposal, &worktree)?;
+    if let Some(refusal) = plan.refusal() {
+        return Err(conflict(refusal, &proposal.id));
+    }
+    let paths: Vec<RepoPath> = plan.files.iter().map(|file| file.path.clone()).collect();
+    match request.effect {
+        Effect::Commit => commit::refuse_uncommitted(store, &paths)?,
+        Effect::Index => commit::refuse_locked_index(store)?,
+        Effect::Files | Effect::MarkOnly => {}
+    }
+    let written = objects::written(store, actor, now, proposal, &plan)?;
+    let kind = match request.effect {
+        Effect::Commit => recover::COMMIT,
+        _ => recover::APPLY,
+    };
+    let subject = recover::subject(kind, &proposal.id, now);
+    let mut made = None;
+    journal.apply(&worktree, &steps(&plan), Some(&subject), |_| {
+        if request.effect == Effect::Commit {
+            made = commit::commit(store, actor, proposal, request.message.as_deref(), &paths)?;
+        }
+        crate::failpoint!("apply.event");
+        record(store, actor, now, proposal, request, written, made.clone())
+    })?;
+    let mut warning = None;
+    if request.effect == Effect::Index
+        && let Err(error) = commit::stage(store, &paths)
+    {
+        warning = Some(format!("the files are written but not staged: {}", error.message()));
+    }
+    Ok(Applied { files: plan.files, commit: made, warning })
+}
+
+/// Writes the present files with conflict markers where `proposal` does not fit, and records
+/// nothing: the proposal stays pending.
+///
+/// # Errors
+/// `conflict` where lines cannot show it (binary, deleted), and as [`apply`].
+pub fn write_markers(store: &Store, proposal: &Proposal) -> Result<Plan> {
+    let journal = lock(store)?;
+    let worktree = store.worktree()?;
+    let plan = preview(store, proposal, &worktree)?.with_markers()?;
+    journal.apply(&worktree, &steps(&plan), None, |_| Ok(()))?;
+    Ok(plan)
+}
+
+/// The folder of the apply journal.
+pub fn journal_folder(store: &Store) -> PathBuf {
+    store.private_dir().join("journal")
+}
+
+/// Takes the journal's lock, with nothing left over from a process that is gone.
+fn lock(store: &Store) -> Result<Journal> {
+    let journal = Journal::open(&journal_folder(store), PATIENCE)?;
+    recover::with(store, &journal)?;
+    Ok(journal.flushing(store.settings()?.durable))
+}
+
+/// A plan's refusal, with what to do about it.
+pub fn conflict(refusal: Error, id: &ProposalId) -> Error {
+    refusal.with("proposal_id", id.as_str()).hint(format!(
+        "nothing was written; `aye rebase {id}` makes a revision on the present files, \
+         `aye apply {id} --conflict-markers` writes both versions for you to settle"
+    ))
+}
+
+fn changes(store: &Store, proposal: &Proposal) -> Result<Vec<FileChange>> {
+    Ok(store.changeset(&proposal.current().changes)?.into_changes())
+}
+
+fn steps(plan: &Plan) -> Vec<Step<'_>> {
+    plan.writes()
+        .map(|file| Step { path: &file.path, now: file.now.as_ref(), after: file.after.as_ref() })
+        .collect()
+}
+
+fn record(
+    store: &Store,
+    actor: &Actor,
+    now: DateTime<Utc>,
+    seen: &Proposal,
+    request: &Request,
+    written: Vec<Written>,
+    commit: Option<String>,
+) -> Result<()> {
+    store.write(actor, now, |writer| {
+        // Someone may have decided or revised it since it was read.
+        let proposal = writer.view.proposal(&seen.id)?;
+        proposal.require_pending(writer.now())?;
+        proposal.require_revision(&seen.current().event)?;
+        let data = Data::Apply(Apply {
+            revision: proposal.current().event.clone(),
+            digest: digest(&proposal.current().changes),
+            how: request.how,
+            effect: request.effect,
+            commit,
+            written,
+        });
+        writer.append(Some(&seen.id), data).map(|_| ())
+    })
+}

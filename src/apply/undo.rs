@@ -1,0 +1,127 @@
+//! Taking an apply back.
+
+use chrono::{DateTime, Utc};
+
+use super::{codes, lock, recover, steps};
+use crate::changeset::FileChange;
+use crate::changeset::merge::Sides;
+use crate::changeset::plan::{Plan, Planned, inverse, plan};
+use crate::error::{Error, Result};
+use crate::proposal::event::{Undo, Written};
+use crate::proposal::state::Decision;
+use crate::proposal::{Actor, Data, Entry, Proposal, ProposalId, State};
+use crate::store::Store;
+
+/// What an undo came to.
+#[derive(Clone, Debug)]
+pub struct Undone {
+    /// What became of every file; empty if the apply had only marked.
+    pub files: Vec<Planned>,
+    /// The commit that still contains the change.
+    pub commit: Option<String>,
+}
+
+/// Plans taking the apply of `proposal` back. Writes nothing.
+///
+/// # Errors
+/// `not_applied`, `object_missing`, and what the work tree refuses.
+pub fn preview(store: &Store, proposal: &Proposal) -> Result<Plan> {
+    let decision = applied(proposal)?;
+    if decision.written.is_empty() {
+        return Ok(Plan { files: Vec::new() });
+    }
+    let changes = changes(store, &decision.written)?;
+    let sides = Sides { ours: "current", theirs: "before" };
+    plan(&inverse(&changes), &store.worktree()?, sides)
+}
+
+/// Puts back what was there before `proposal` was applied, all files or none, and records it: the
+/// proposal is pending again. Later changes in other lines of the files stay.
+///
+/// # Errors
+/// `not_applied`; `conflict` where the same lines have changed since; as [`super::apply`].
+pub fn undo(store: &Store, actor: &Actor, now: DateTime<Utc>, seen: &Proposal) -> Result<Undone> {
+    let decision = applied(seen)?;
+    let commit = decision.commit.clone();
+    if decision.written.is_empty() {
+        record(store, actor, now, seen, Vec::new())?;
+        return Ok(Undone { files: Vec::new(), commit });
+    }
+    let journal = lock(store)?;
+    let worktree = store.worktree()?;
+    let plan = preview(store, seen)?;
+    if let Some(refusal) = plan.refusal() {
+        return Err(conflict(refusal, &seen.id));
+    }
+    let written = store.write(actor, now, |writer| {
+        let mut written = Vec::with_capacity(plan.files.len());
+        for file in &plan.files {
+            let mut entry = |file: &Option<crate::changeset::File>| -> Result<Option<Entry>> {
+                file.as_ref().map(|file| writer.blob(file)).transpose()
+            };
+            written.push(Written {
+                path: file.path.clone(),
+                before: entry(&file.now)?,
+                after: entry(&file.after)?,
+                outcome: file.outcome.as_str().to_owned(),
+            });
+        }
+        writer.flush_objects()?;
+        Ok(written)
+    })?;
+    let subject = recover::subject(recover::UNDO, &seen.id, now);
+    journal.apply(&worktree, &steps(&plan), Some(&subject), |_| {
+        crate::failpoint!("undo.event");
+        record(store, actor, now, seen, written)
+    })?;
+    Ok(Undone { files: plan.files, commit })
+}
+
+/// A plan's refusal, with what to do about it.
+pub fn conflict(refusal: Error, id: &ProposalId) -> Error {
+    refusal
+        .with("proposal_id", id.as_str())
+        .hint("nothing was written; the same lines have changed since, so take it back by hand")
+}
+
+fn applied(proposal: &Proposal) -> Result<&Decision> {
+    match &proposal.state {
+        State::Applied(decision) => Ok(decision),
+        State::Pending | State::Rejected(_) => Err(Error::new(
+            &codes::NOT_APPLIED,
+            format!("{} is not applied, so there is nothing to undo", proposal.id),
+        )
+        .hint(format!("`aye show {}` tells its state", proposal.id))),
+    }
+}
+
+fn changes(store: &Store, written: &[Written]) -> Result<Vec<FileChange>> {
+    let file = |entry: &Option<Entry>| entry.as_ref().map(|entry| store.file(entry)).transpose();
+    written
+        .iter()
+        .filter(|file| file.before != file.after)
+        .map(|written| {
+            Ok(FileChange {
+                path: written.path.clone(),
+                before: file(&written.before)?,
+                after: file(&written.after)?,
+                origin: None,
+                snippets: Vec::new(),
+            })
+        })
+        .collect()
+}
+
+fn record(
+    store: &Store,
+    actor: &Actor,
+    now: DateTime<Utc>,
+    seen: &Proposal,
+    written: Vec<Written>,
+) -> Result<()> {
+    store.write(actor, now, |writer| {
+        let proposal = writer.view.proposal(&seen.id)?;
+        applied(&proposal)?;
+        writer.append(Some(&seen.id), Data::Undo(Undo { written })).map(|_| ())
+    })
+}
