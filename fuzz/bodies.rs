@@ -34,3 +34,59 @@ pub fn path(bytes: &[u8]) {
     }
     assert!(path.to_path().is_relative());
 }
+
+/// A unified diff from anywhere: read or refused, and what is read turns over and back.
+pub fn unified(bytes: &[u8]) {
+    let Ok(mut files) = aye::changeset::unified::parse(bytes) else { return };
+    let before = format!("{files:?}");
+    for _ in 0..2 {
+        files.iter_mut().for_each(aye::changeset::unified::FilePatch::reverse);
+    }
+    assert_eq!(format!("{files:?}"), before);
+    apply(bytes);
+}
+
+/// An envelope from anywhere.
+pub fn envelope(bytes: &[u8]) {
+    if aye::changeset::envelope::parse(bytes).is_ok() {
+        apply(bytes);
+    }
+}
+
+/// A patch on a few files: what comes of it starts from them, and can be printed and read again.
+fn apply(bytes: &[u8]) {
+    use aye::changeset::{File, RepoPath, emit, patch};
+    let file = |name: &str, text: &str| {
+        (RepoPath::from_tree(name).expect("a sound name"), File::regular(text))
+    };
+    let files: std::collections::BTreeMap<_, _> =
+        [file("f", "a\nb\nc\na\nb\n"), file("x", "one\r\ntwo\r\n"), file("dir/g", "no newline")]
+            .into();
+    let options =
+        patch::Options { fuzz: usize::from(bytes.len().is_multiple_of(3)), ..Default::default() };
+    let Ok(compiled) = patch::read(bytes, &files, &options) else { return };
+    if compiled.already_applied {
+        return;
+    }
+    for change in compiled.changeset.changes() {
+        assert_eq!(files.get(&change.path), change.before.as_ref());
+    }
+    let printed = emit::git_patch(&compiled.changeset);
+    let again = patch::read(&printed, &files, &patch::Options::default()).expect("own output");
+    let results = |compiled: &patch::Compiled| -> Vec<_> {
+        let changes = compiled.changeset.changes().iter();
+        changes.map(|c| (c.path.clone(), c.after.clone())).collect()
+    };
+    assert_eq!(results(&again), results(&compiled));
+}
+
+/// A binary hunk: the first byte says of which kind, the second how large it says it is.
+pub fn binary(bytes: &[u8]) {
+    use aye::changeset::binary::{Block, Kind};
+    let [kind, size, lines @ ..] = bytes else { return };
+    let kind = if kind % 2 == 0 { Kind::Literal } else { Kind::Delta };
+    let block = Block { kind, size: u64::from(*size) * 16, lines, number: 1 };
+    if let Ok(made) = block.decode(b"a base of some bytes", 4096) {
+        assert!(made.len() <= 4096);
+    }
+}

@@ -201,6 +201,7 @@ pub fn all_codes() -> Vec<&'static Code> {
         crate::apply::codes::ALL,
         crate::changeset::codes::ALL,
         crate::memory::codes::ALL,
+        crate::changeset::patch::codes::ALL,
         crate::proposal::codes::ALL,
         crate::store::codes::ALL,
         crate::tools::codes::ALL,

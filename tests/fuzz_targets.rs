@@ -55,6 +55,23 @@ const PATHS: &[&str] = &[
     "con",
     "a\\..\\b",
 ];
+const UNIFIED: &[&str] = &[
+    "--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n",
+    "diff --git a/f b/n\nold mode 100644\nnew mode 100755\nrename from f\nrename to n\n--- a/f\n+++ b/n\n@@ -4,2 +4 @@\n a\n-b\n",
+    "diff --git \"a/t\\tb\" \"b/t\\tb\"\nnew file mode 100644\n--- /dev/null\n+++ \"b/t\\tb\"\n@@ -0,0 +1 @@\n+x\n\\ No newline at end of file\n",
+    "--- a/x\n+++ b/x\n@@ -1,9 +1 @@\n one\n+new\n\n--- a/dir/g\n+++ /dev/null\n@@ -1 +0,0 @@\n-no newline\n\\ No newline at end of file\n",
+    "diff --git a/b b/b\nnew file mode 100644\nindex 0000000000000000000000000000000000000000..b1b39afd9b7c6f8bd0c4d0f3c3ba3d3f1dca5c35\nGIT binary patch\nliteral 10\nUcmV+l0QLU>0RjUA1qKHQ2>`DEE&u=k\n\nliteral 0\nHcmV?d00001\n\n",
+];
+const ENVELOPES: &[&str] = &[
+    "*** Begin Patch\n*** Update File: f\n@@ a\n b\n-c\n+C\n*** Add File: n\n+x\n*** End Patch\n",
+    "*** Begin Patch\n*** Update File: x\n*** Move to: y\n@@\n one\n-two\n+2\n*** End of File\n*** Delete File: dir/g\n*** End Patch",
+    "cat <<'EOF'\n*** Begin Patch\n *** Delete File: f\n*** End Patch\nEOF\n",
+];
+const BINARY: &[&str] = &[
+    "\0\u{1}UcmV+l0QLU>0RjUA1qKHQ2>`DEE&u=k\n",
+    "\u{1}\u{1}UcmV+l0QLU>0RjUA1qKHQ2>`DEE&u=k\n",
+    "\0\0HcmV?d00001\n",
+];
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1024, failure_persistence: None, ..ProptestConfig::default() })]
@@ -67,6 +84,15 @@ proptest! {
 
     #[test]
     fn path(bytes in input(PATHS)) { bodies::path(&bytes) }
+
+    #[test]
+    fn unified(bytes in input(UNIFIED)) { bodies::unified(&bytes) }
+
+    #[test]
+    fn envelope(bytes in input(ENVELOPES)) { bodies::envelope(&bytes) }
+
+    #[test]
+    fn binary(bytes in input(BINARY)) { bodies::binary(&bytes) }
 }
 
 /// Seeds that are refused outright would test nothing.

@@ -7,13 +7,16 @@ pub mod binary;
 pub mod bytes;
 pub mod emit;
 pub mod entry;
+pub mod envelope;
 pub mod file;
 pub mod hunks;
+pub mod locate;
 pub mod merge;
 pub mod patch;
 pub mod path;
 pub mod plan;
 pub mod snippet;
+pub mod unified;
 
 pub use file::{File, Mode};
 pub use path::RepoPath;

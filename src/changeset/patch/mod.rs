@@ -1,4 +1,21 @@
-//! codes
+//! The front door for patches: tells the two dialects apart, judges them on the present files and
+//! compiles them to a [`Changeset`].
+
+mod ids;
+pub mod limits;
+mod modes;
+pub(super) mod place;
+mod report;
+mod series;
+mod strip;
+
+pub use report::{Action, Compiled, Dialect, FileReport, HunkReport};
+
+use std::borrow::Cow;
+
+use super::{Snapshot, envelope, unified};
+use crate::error::{Error, Result, codes as general};
+
 /// Error codes of patches.
 pub mod codes {
     crate::codes! {
@@ -10,3 +27,142 @@ pub mod codes {
         ALREADY_APPLIED = "already_applied", Negative, "every change of the patch is there already";
     }
 }
+
+/// How to read a patch.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Leading components to take off each name of a unified diff (`-p`). `None`: one, or none
+    /// where only that makes sense of the names.
+    pub strip: Option<usize>,
+    /// Apply it backwards. Unified diffs only.
+    pub reverse: bool,
+    /// Context lines at either end of a hunk that may differ, as in GNU patch. Unified diffs only.
+    pub fuzz: usize,
+    /// Hunks without context are meant, and go where their line numbers say.
+    pub unidiff_zero: bool,
+}
+
+/// Reads `bytes`, a patch in either dialect, against the present files.
+///
+/// A patch whose every change is there already gives [`Compiled::already_applied`] and an empty
+/// changeset.
+///
+/// # Errors
+/// `patch_invalid` if it is no sound patch; `file_not_found`, `file_exists`, `hunk_failed`,
+/// `hunk_ambiguous`, `binary_mismatch` if it does not fit the present files; `path_invalid`,
+/// `path_in_git_dir`, `file_mode_refused` if it asks for what is never done;
+/// `size_limit_exceeded` beyond [`limits`]; `no_change` if it changes nothing.
+pub fn read(bytes: &[u8], files: &dyn Snapshot, options: &Options) -> Result<Compiled> {
+    check_size(bytes)?;
+    if envelope::is_envelope(bytes) {
+        if options.reverse {
+            return Err(Error::new(
+                &general::INVALID_ARGUMENT,
+                "a *** Begin Patch envelope cannot be applied backwards",
+            )
+            .hint("deleted files are not in it; use `aye undo`, or a unified diff"));
+        }
+        return envelope::compile(bytes, files);
+    }
+    // A last line that lost its LF on the way is still a whole line.
+    let whole = if bytes.ends_with(b"\n") {
+        Cow::Borrowed(bytes)
+    } else {
+        Cow::Owned([bytes, b"\n"].concat())
+    };
+    let mut parsed = unified::parse(&whole)?;
+    if parsed.is_empty() {
+        return Err(no_patch(bytes));
+    }
+    if options.reverse {
+        parsed.reverse();
+        parsed.iter_mut().for_each(unified::FilePatch::reverse);
+    }
+    let strip = strip::choose(&parsed, files, options);
+    let forward = series::compile(&parsed, files, &strip, options);
+    let doubtful = match &forward {
+        Ok(compiled) => compiled.doubtful,
+        Err(error) => may_be_applied(error),
+    };
+    if doubtful {
+        parsed.reverse();
+        parsed.iter_mut().for_each(unified::FilePatch::reverse);
+        if let Ok(backward) = series::compile(&parsed, files, &strip, options)
+            && backward.is_evidence()
+        {
+            return Ok(backward.into_already_applied());
+        }
+    }
+    forward
+}
+
+/// Failures that a patch which has been applied before runs into.
+pub(super) fn may_be_applied(error: &Error) -> bool {
+    use super::codes::{FILE_EXISTS, FILE_NOT_FOUND, NO_CHANGE};
+    [&codes::HUNK_FAILED, &codes::BINARY_MISMATCH, &FILE_EXISTS, &FILE_NOT_FOUND, &NO_CHANGE]
+        .into_iter()
+        .any(|code| error.is(code))
+}
+
+fn check_size(bytes: &[u8]) -> Result<()> {
+    let too_large = |message: String| {
+        Err(Error::new(&general::SIZE_LIMIT, message).hint("split the patch into smaller ones"))
+    };
+    if bytes.len() > limits::PATCH {
+        return too_large(format!(
+            "the patch has {} bytes; the limit is {}",
+            bytes.len(),
+            limits::PATCH
+        ));
+    }
+    for (at, line) in bytes.split(|b| *b == b'\n').enumerate() {
+        if line.len() > limits::LINE {
+            return too_large(format!(
+                "line {} of the patch has {} bytes; the limit is {}",
+                at + 1,
+                line.len(),
+                limits::LINE
+            ));
+        }
+        if at >= limits::LINES {
+            return too_large(format!("the patch has more than {} lines", limits::LINES));
+        }
+    }
+    Ok(())
+}
+
+/// Names what the input is instead, where that can be told.
+fn no_patch(bytes: &[u8]) -> Error {
+    let lines = || bytes.split(|b| *b == b'\n');
+    let is_ed = |line: &[u8]| {
+        let digits = line.iter().take_while(|b| b.is_ascii_digit() || **b == b',').count();
+        digits > 0 && matches!(&line[digits..], b"a" | b"c" | b"d" | b"i")
+    };
+    let is_normal = |line: &[u8]| {
+        let parts: Vec<_> = line.split(|b| matches!(b, b'a' | b'c' | b'd')).collect();
+        let number = |part: &&[u8]| {
+            !part.is_empty() && part.iter().all(|b| b.is_ascii_digit() || *b == b',')
+        };
+        parts.len() == 2 && parts.iter().all(number)
+    };
+    let what = if bytes.trim_ascii().is_empty() {
+        "the patch is empty"
+    } else if lines().any(is_normal)
+        && lines().any(|l| l.starts_with(b"< ") || l.starts_with(b"> "))
+    {
+        "this is a diff in the 'normal' format, without file names or context"
+    } else if lines().find(|line| !line.trim_ascii().is_empty()).is_some_and(is_ed) {
+        "this is an ed script, which is never run"
+    } else if lines().any(|line| line.starts_with(b"--- ") || line.starts_with(b"diff --git ")) {
+        "there is a file header but no hunk below it"
+    } else {
+        "there is no patch in the input"
+    };
+    Error::new(&codes::PATCH_INVALID, what).hint(
+        "give a unified diff ('--- a/PATH', '+++ b/PATH', '@@ … @@') or an envelope \
+         ('*** Begin Patch' … '*** End Patch')",
+    )
+}
+
+#[cfg(test)]
+mod tests;

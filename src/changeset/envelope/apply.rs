@@ -1,0 +1,226 @@
+//! The operations of an envelope, judged on the present files one after another.
+
+use std::collections::BTreeMap;
+
+use super::{Change, Operation, parse, update};
+use crate::changeset::hunks::Text;
+use crate::changeset::patch::limits::Budget;
+use crate::changeset::patch::{Action, Compiled, Dialect, FileReport, may_be_applied};
+use crate::changeset::unified::Kind;
+use crate::changeset::{Changeset, File, FileChange, RepoPath, Snapshot, codes};
+use crate::error::{Error, Result};
+
+/// Compiles an envelope against `files`.
+///
+/// # Errors
+/// See [`crate::changeset::patch::read`].
+pub fn compile(bytes: &[u8], files: &dyn Snapshot) -> Result<Compiled> {
+    let operations = parse(bytes)?;
+    let forward = forward(&operations, files);
+    let doubtful = match &forward {
+        Ok(compiled) => compiled.doubtful,
+        Err(error) => may_be_applied(error),
+    };
+    if doubtful && is_applied(&operations, files)? {
+        return already(&operations, forward);
+    }
+    forward
+}
+
+fn forward(operations: &[Operation<'_>], files: &dyn Snapshot) -> Result<Compiled> {
+    let mut state = State {
+        files,
+        original: BTreeMap::new(),
+        present: BTreeMap::new(),
+        origins: BTreeMap::new(),
+        budget: Budget::default(),
+        doubtful: false,
+    };
+    let reports =
+        operations.iter().map(|operation| state.apply(operation)).collect::<Result<Vec<_>>>()?;
+    Ok(Compiled {
+        doubtful: state.doubtful,
+        changeset: Changeset::new(state.into_changes())?,
+        dialect: Dialect::Envelope,
+        files: reports,
+        notes: Vec::new(),
+        already_applied: false,
+    })
+}
+
+/// Is the result of every operation there? Deleted files alone show nothing.
+fn is_applied(operations: &[Operation<'_>], files: &dyn Snapshot) -> Result<bool> {
+    let mut seen = false;
+    for operation in operations {
+        let from = path(operation.path)?;
+        let file = files.file(&from)?;
+        let there = match &operation.kind {
+            Change::Delete => {
+                if file.is_some() {
+                    return Ok(false);
+                }
+                continue;
+            }
+            Change::Add(lines) => file.is_some_and(|file| file.bytes == content(lines)),
+            Change::Update { to, chunks } => {
+                let to = to.map_or_else(|| Ok(from.clone()), path)?;
+                let holds = |file: File| {
+                    (chunks.is_empty() && to != from)
+                        || update::is_applied(&to, &file.bytes, chunks)
+                };
+                if to == from {
+                    file.is_some_and(holds)
+                } else {
+                    file.is_none() && files.file(&to)?.is_some_and(holds)
+                }
+            }
+        };
+        if !there {
+            return Ok(false);
+        }
+        seen = true;
+    }
+    Ok(seen)
+}
+
+fn already(operations: &[Operation<'_>], forward: Result<Compiled>) -> Result<Compiled> {
+    let mut files = match forward {
+        Ok(compiled) => compiled.files,
+        Err(_) => operations.iter().map(report).collect::<Result<Vec<_>>>()?,
+    };
+    files.iter_mut().for_each(|file| file.hunks.clear());
+    Ok(Compiled {
+        changeset: Changeset::default(),
+        dialect: Dialect::Envelope,
+        files,
+        notes: Vec::new(),
+        already_applied: true,
+        doubtful: false,
+    })
+}
+
+/// What an operation says, without regard to what is there.
+fn report(operation: &Operation<'_>) -> Result<FileReport> {
+    let mut at = path(operation.path)?;
+    let mut origin = None;
+    let (action, added, removed) = match &operation.kind {
+        Change::Add(lines) => (Action::Added, lines.len(), 0),
+        Change::Delete => (Action::Deleted, 0, 0),
+        Change::Update { to, chunks } => {
+            let to = to.map(path).transpose()?.filter(|to| *to != at);
+            let action = if to.is_some() { Action::Renamed } else { Action::Modified };
+            if let Some(to) = to {
+                origin = Some(std::mem::replace(&mut at, to));
+            }
+            let count = |kind| chunks.iter().map(|chunk| chunk.count(kind)).sum();
+            (action, count(Kind::Added), count(Kind::Removed))
+        }
+    };
+    Ok(FileReport { path: at, origin, action, added, removed, hunks: Vec::new() })
+}
+
+fn path(name: &[u8]) -> Result<RepoPath> {
+    RepoPath::new(name.strip_prefix(b"./").unwrap_or(name))
+}
+
+/// The content of an added file: every line ends in LF.
+fn content(lines: &[&[u8]]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(lines.iter().map(|line| line.len() + 1).sum());
+    for line in lines {
+        bytes.extend_from_slice(line);
+        bytes.push(b'\n');
+    }
+    bytes
+}
+
+struct State<'a> {
+    files: &'a dyn Snapshot,
+    original: BTreeMap<RepoPath, Option<File>>,
+    present: BTreeMap<RepoPath, Option<File>>,
+    origins: BTreeMap<RepoPath, RepoPath>,
+    budget: Budget,
+    doubtful: bool,
+}
+
+impl State<'_> {
+    fn file(&mut self, path: &RepoPath) -> Result<Option<File>> {
+        if let Some(file) = self.present.get(path).or_else(|| self.original.get(path)) {
+            return Ok(file.clone());
+        }
+        let file = self.files.file(path)?;
+        self.budget.spend(file.as_ref())?;
+        self.original.insert(path.clone(), file.clone());
+        Ok(file)
+    }
+
+    fn existing(&mut self, path: &RepoPath) -> Result<File> {
+        self.file(path)?.ok_or_else(|| {
+            Error::new(&codes::FILE_NOT_FOUND, format!("{} does not exist", path.display()))
+                .with("path", path.display().to_string())
+                .hint("check the path; it starts at the repository's top")
+        })
+    }
+
+    fn check_free(&mut self, path: &RepoPath) -> Result<()> {
+        if self.file(path)?.is_none() {
+            return Ok(());
+        }
+        Err(Error::new(&codes::FILE_EXISTS, format!("{} exists already", path.display()))
+            .with("path", path.display().to_string())
+            .hint(
+                "an existing file is never overwritten; use '*** Update File:', or delete it first",
+            ))
+    }
+
+    fn put(&mut self, path: &RepoPath, file: Option<File>) -> Result<()> {
+        self.budget.spend(file.as_ref())?;
+        self.present.insert(path.clone(), file);
+        Ok(())
+    }
+
+    fn apply(&mut self, operation: &Operation<'_>) -> Result<FileReport> {
+        let mut report = report(operation)?;
+        match &operation.kind {
+            Change::Add(lines) => {
+                self.check_free(&report.path)?;
+                self.put(&report.path, Some(File::regular(content(lines))))?;
+            }
+            Change::Delete => {
+                let old = self.existing(&report.path)?;
+                report.removed = Text::new(&old.bytes[..]).len();
+                self.put(&report.path, None)?;
+            }
+            Change::Update { chunks, .. } => {
+                let source = report.origin.clone().unwrap_or_else(|| report.path.clone());
+                let File { bytes, mode } = self.existing(&source)?;
+                if report.origin.is_some() {
+                    self.check_free(&report.path)?;
+                }
+                let updated = update::apply(&source, &bytes, chunks)?;
+                self.doubtful |= updated.doubtful;
+                report.hunks = updated.hunks;
+                if report.origin.is_some() {
+                    self.put(&source, None)?;
+                    let first = self.origins.remove(&source).unwrap_or(source);
+                    self.origins.insert(report.path.clone(), first);
+                }
+                self.put(&report.path, Some(File { bytes: updated.bytes, mode }))?;
+            }
+        }
+        Ok(report)
+    }
+
+    fn into_changes(self) -> Vec<FileChange> {
+        let Self { present, mut original, mut origins, .. } = self;
+        present
+            .into_iter()
+            .map(|(path, after)| {
+                let before = original.remove(&path).flatten();
+                let origin = origins
+                    .remove(&path)
+                    .filter(|origin| before.is_none() && after.is_some() && *origin != path);
+                FileChange { path, before, after, origin, snippets: Vec::new() }
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,80 @@
+//! The envelope dialect: `*** Begin Patch` … `*** End Patch`, as coding agents write it.
+//!
+//! The grammar is that of the `apply_patch` tool of OpenAI's Codex. Where that tool is known to do
+//! harm (the first of several matches, a move onto itself that deletes, an insertion that lands at
+//! the end of the file, mixed line endings), this reader asks or does the plain thing instead.
+
+mod apply;
+mod parse;
+#[cfg(test)]
+mod tests;
+mod update;
+
+pub use apply::compile;
+pub use parse::{is_envelope, parse};
+
+use super::unified::{Kind, Line};
+
+/// One file operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operation<'a> {
+    /// Line of the patch it starts on, counted from 1.
+    pub number: usize,
+    /// The path as written, without blanks around it.
+    pub path: &'a [u8],
+    /// What to do there.
+    pub kind: Change<'a>,
+}
+
+/// What an operation does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change<'a> {
+    /// Create the file with these lines (without their endings).
+    Add(Vec<&'a [u8]>),
+    /// Delete it.
+    Delete,
+    /// Change it, and perhaps move it.
+    Update {
+        /// `*** Move to:`
+        to: Option<&'a [u8]>,
+        /// The changes, top to bottom.
+        chunks: Vec<Chunk<'a>>,
+    },
+}
+
+/// One run of context and changes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Chunk<'a> {
+    /// Line of the patch it starts on, counted from 1.
+    pub number: usize,
+    /// The lines named by `@@`, in order; each is looked for below the one before.
+    pub anchors: Vec<&'a [u8]>,
+    /// Context and changes, without line endings.
+    pub lines: Vec<Line<'a>>,
+    /// `*** End of File`: it is at the end.
+    pub at_end: bool,
+    /// How many lines at its end are entirely empty in the patch. They may be context, or only
+    /// space between sections.
+    pub loose_tail: usize,
+}
+
+impl<'a> Chunk<'a> {
+    /// The lines it finds, less `cut` at the end.
+    fn old_lines(&self, cut: usize) -> Vec<&'a [u8]> {
+        self.side(Kind::Added, cut)
+    }
+
+    /// The lines it leaves, less `cut` at the end.
+    fn new_lines(&self, cut: usize) -> Vec<&'a [u8]> {
+        self.side(Kind::Removed, cut)
+    }
+
+    fn side(&self, without: Kind, cut: usize) -> Vec<&'a [u8]> {
+        let kept = &self.lines[..self.lines.len() - cut];
+        kept.iter().filter(|line| line.kind != without).map(|line| line.bytes).collect()
+    }
+
+    fn count(&self, kind: Kind) -> usize {
+        self.lines.iter().filter(|line| line.kind == kind).count()
+    }
+}

@@ -1,0 +1,264 @@
+//! The syntax of an envelope.
+
+use bstr::ByteSlice as _;
+
+use super::{Change, Chunk, Operation};
+use crate::changeset::patch::limits;
+use crate::changeset::unified::{Kind, Line, excerpt, invalid};
+use crate::error::{Error, Result, codes as general};
+
+const BEGIN: &[u8] = b"*** Begin Patch";
+const END: &[u8] = b"*** End Patch";
+
+/// Is this an envelope rather than a unified diff? The first header of either decides.
+pub fn is_envelope(bytes: &[u8]) -> bool {
+    let mut lines = bytes.split(|b| *b == b'\n').peekable();
+    while let Some(line) = lines.next() {
+        if line.trim() == BEGIN {
+            return true;
+        }
+        let next = lines.peek().is_some_and(|next| next.starts_with(b"+++ "));
+        if line.starts_with(b"diff --git ") || (line.starts_with(b"--- ") && next) {
+            return false;
+        }
+    }
+    // One without its first line is still recognised, to say what is missing.
+    bytes.split(|b| *b == b'\n').any(|line| header(line).is_some() || line.trim() == END)
+}
+
+/// Reads an envelope. A here-document or code fence around it is let pass, as is prose before it.
+///
+/// # Errors
+/// `patch_invalid`, with the line; `size_limit_exceeded` beyond [`limits`].
+pub fn parse(bytes: &[u8]) -> Result<Vec<Operation<'_>>> {
+    let mut lines = bytes.split(|b| *b == b'\n').enumerate().map(|(at, line)| (at + 1, line));
+    let Some((_, begin)) = lines.by_ref().find(|(_, line)| line.trim() == BEGIN) else {
+        return Err(invalid(1, "there is no '*** Begin Patch' line")
+            .hint("start the patch with '*** Begin Patch' and end it with '*** End Patch'"));
+    };
+    // Sent through something that writes CRLF: then no CR is part of the text.
+    let crlf = begin.ends_with(b"\r");
+    let mut parser = Parser { operations: Vec::new(), chunks: 0 };
+    let mut ended = false;
+    for (number, line) in lines.by_ref() {
+        let line = if crlf { line.strip_suffix(b"\r").unwrap_or(line) } else { line };
+        if parser.line(number, line)? {
+            ended = true;
+            break;
+        }
+    }
+    if !ended {
+        let last = bytes.split(|b| *b == b'\n').count();
+        return Err(invalid(
+            last,
+            "the patch stops without '*** End Patch', so something may be missing",
+        )
+        .hint("send the whole patch, with '*** End Patch' as its last line"));
+    }
+    if let Some((number, line)) = lines.find(|(_, line)| line.trim_start().starts_with(b"*** ")) {
+        return Err(invalid(number, format!("'{}' comes after '*** End Patch'", excerpt(line)))
+            .hint("put all files between one '*** Begin Patch' and one '*** End Patch'"));
+    }
+    parser.finish()
+}
+
+enum Header<'a> {
+    Add(&'a [u8]),
+    Delete(&'a [u8]),
+    Update(&'a [u8]),
+}
+
+/// A file header, blanks around it ignored.
+fn header(line: &[u8]) -> Option<Header<'_>> {
+    let line = line.trim().strip_prefix(b"*** ")?;
+    let after = |word: &str| line.strip_prefix(word.as_bytes()).map(|rest| rest.trim());
+    after("Add File:")
+        .map(Header::Add)
+        .or_else(|| after("Delete File:").map(Header::Delete))
+        .or_else(|| after("Update File:").map(Header::Update))
+}
+
+struct Parser<'a> {
+    operations: Vec<Operation<'a>>,
+    chunks: usize,
+}
+
+impl<'a> Parser<'a> {
+    /// Takes one line; true at the end of the envelope.
+    fn line(&mut self, number: usize, line: &'a [u8]) -> Result<bool> {
+        let updating =
+            matches!(self.operations.last(), Some(Operation { kind: Change::Update { .. }, .. }));
+        // Inside an update a line that starts with a blank is context, whatever it looks like.
+        if line.trim_end() == END || (!updating && line.trim() == END) {
+            return Ok(true);
+        }
+        if (!updating || line.starts_with(b"***"))
+            && let Some(header) = header(line)
+        {
+            self.begin(number, &header)?;
+            return Ok(false);
+        }
+        let Some(operation) = self.operations.last_mut() else {
+            if line.trim().is_empty() {
+                return Ok(false);
+            }
+            return Err(unexpected(number, line));
+        };
+        match &mut operation.kind {
+            Change::Add(lines) => match line.strip_prefix(b"+") {
+                Some(text) => lines.push(text),
+                None if line.trim().is_empty() => {}
+                None => {
+                    return Err(invalid(
+                        number,
+                        format!("'{}' in a new file does not start with '+'", excerpt(line)),
+                    )
+                    .hint("every line of an added file starts with '+'"));
+                }
+            },
+            Change::Delete if line.trim().is_empty() => {}
+            Change::Delete => return Err(unexpected(number, line)),
+            Change::Update { to, chunks } => {
+                let before = chunks.len();
+                update(to, chunks, number, line)?;
+                self.chunks += chunks.len() - before;
+            }
+        }
+        if self.chunks > limits::HUNKS {
+            return Err(too_many(number, "chunks", limits::HUNKS));
+        }
+        Ok(false)
+    }
+
+    fn begin(&mut self, number: usize, header: &Header<'a>) -> Result<()> {
+        let (path, kind) = match header {
+            Header::Add(path) => (*path, Change::Add(Vec::new())),
+            Header::Delete(path) => (*path, Change::Delete),
+            Header::Update(path) => (*path, Change::Update { to: None, chunks: Vec::new() }),
+        };
+        if path.is_empty() {
+            return Err(invalid(number, "a file header without a path"));
+        }
+        if self.operations.len() >= limits::FILES {
+            return Err(too_many(number, "files", limits::FILES));
+        }
+        self.operations.push(Operation { number, path, kind });
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Vec<Operation<'a>>> {
+        if self.operations.is_empty() {
+            return Err(invalid(1, "the envelope is empty").hint(
+                "name files with '*** Add File: PATH', '*** Update File: PATH' or \
+                 '*** Delete File: PATH'",
+            ));
+        }
+        for operation in &mut self.operations {
+            let Change::Update { to, chunks } = &mut operation.kind else { continue };
+            // `@@` alone at the end, or only empty lines: nothing was meant.
+            chunks.retain(|chunk| chunk.lines.len() > chunk.loose_tail);
+            if chunks.is_empty() && to.is_none() {
+                return Err(invalid(
+                    operation.number,
+                    format!("the update of '{}' changes nothing", excerpt(operation.path)),
+                )
+                .hint("add lines that start with '-' or '+', or a '*** Move to: PATH' line"));
+            }
+        }
+        Ok(self.operations)
+    }
+}
+
+/// One line inside `*** Update File`.
+fn update<'a>(
+    to: &mut Option<&'a [u8]>,
+    chunks: &mut Vec<Chunk<'a>>,
+    number: usize,
+    line: &'a [u8],
+) -> Result<()> {
+    if let Some(rest) = line.strip_prefix(b"***") {
+        return directive(to, chunks, number, rest.trim(), line);
+    }
+    if let Some(rest) = line.strip_prefix(b"@@") {
+        if chunks.last().is_none_or(|chunk| !chunk.lines.is_empty() || chunk.at_end) {
+            chunks.push(Chunk { number, ..Chunk::default() });
+        }
+        if let (Some(anchor), Some(chunk)) = (anchor(rest), chunks.last_mut()) {
+            chunk.anchors.push(anchor);
+        }
+        return Ok(());
+    }
+    let (kind, bytes) = match line.first() {
+        None => (Kind::Context, line),
+        Some(b' ') => (Kind::Context, &line[1..]),
+        Some(b'-') => (Kind::Removed, &line[1..]),
+        Some(b'+') => (Kind::Added, &line[1..]),
+        Some(b'\\') if line.starts_with(b"\\ No newline") => return Ok(()),
+        Some(_) => return Err(unexpected(number, line)),
+    };
+    if chunks.last().is_none_or(|chunk| chunk.at_end) {
+        // Empty lines between sections are nothing; anything else starts a chunk of its own.
+        if line.is_empty() {
+            return Ok(());
+        }
+        chunks.push(Chunk { number, ..Chunk::default() });
+    }
+    if let Some(chunk) = chunks.last_mut() {
+        chunk.lines.push(Line { kind, bytes });
+        chunk.loose_tail = if line.is_empty() { chunk.loose_tail + 1 } else { 0 };
+    }
+    Ok(())
+}
+
+/// `*** Move to:` or `*** End of File`; `rest` is what follows the stars.
+fn directive<'a>(
+    to: &mut Option<&'a [u8]>,
+    chunks: &mut [Chunk<'a>],
+    number: usize,
+    rest: &'a [u8],
+    line: &[u8],
+) -> Result<()> {
+    if let Some(path) = rest.strip_prefix(b"Move to:") {
+        if to.is_some() || !chunks.is_empty() || path.trim().is_empty() {
+            return Err(invalid(
+                number,
+                "'*** Move to: PATH' belongs once, right below its file header",
+            ));
+        }
+        *to = Some(path.trim());
+        return Ok(());
+    }
+    match chunks.last_mut() {
+        Some(chunk) if rest == b"End of File" => {
+            // What is empty right above it is meant.
+            (chunk.at_end, chunk.loose_tail) = (true, 0);
+            Ok(())
+        }
+        _ => Err(unexpected(number, line)),
+    }
+}
+
+/// The text of an `@@` line; `None` if there is none, or line numbers of a unified diff, which say
+/// nothing here.
+fn anchor(rest: &[u8]) -> Option<&[u8]> {
+    let text = rest.strip_prefix(b" ").unwrap_or(rest);
+    let numbers = text.strip_prefix(b"-").is_some_and(|rest| {
+        let range = rest.split_str("@@").next().unwrap_or_default();
+        range.iter().all(|b| b.is_ascii_digit() || b" ,+".contains(b)) && range.contains(&b'+')
+    });
+    let bare = text.trim().is_empty() || text.trim() == b"@@";
+    (!bare && !numbers).then(|| text.strip_suffix(b" @@").unwrap_or(text))
+}
+
+fn unexpected(number: usize, line: &[u8]) -> Error {
+    invalid(number, format!("'{}' is not expected here", excerpt(line))).hint(
+        "lines of an update start with ' ', '-', '+' or '@@'; files start with \
+         '*** Add File:', '*** Update File:' or '*** Delete File:'",
+    )
+}
+
+fn too_many(number: usize, what: &str, limit: usize) -> Error {
+    Error::new(&general::SIZE_LIMIT, format!("the patch has more than {limit} {what}"))
+        .with("line", number)
+        .hint("split it into several patches")
+}

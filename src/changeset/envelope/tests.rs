@@ -1,0 +1,272 @@
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::changeset::patch::{Action, Compiled, codes};
+use crate::changeset::{File, Mode, RepoPath, codes as changes};
+use crate::error::{Code, Error, Result};
+
+type Tree = BTreeMap<RepoPath, File>;
+
+fn path(path: &str) -> RepoPath {
+    RepoPath::new(path).unwrap()
+}
+
+fn tree(files: &[(&str, &str)]) -> Tree {
+    files.iter().map(|(name, text)| (path(name), File::regular(*text))).collect()
+}
+
+fn run(files: &Tree, body: &str) -> Result<(Tree, Compiled)> {
+    let text = format!("*** Begin Patch\n{body}*** End Patch\n");
+    let compiled = compile(text.as_bytes(), files)?;
+    let mut after = files.clone();
+    for change in compiled.changeset.changes() {
+        match &change.after {
+            Some(file) => after.insert(change.path.clone(), file.clone()),
+            None => after.remove(&change.path),
+        };
+    }
+    Ok((after, compiled))
+}
+
+#[track_caller]
+fn becomes(before: &[(&str, &str)], body: &str, after: &[(&str, &str)]) -> Compiled {
+    let (result, compiled) = run(&tree(before), body).unwrap_or_else(|e| panic!("{e} {e:?}"));
+    assert_eq!(result, tree(after));
+    compiled
+}
+
+#[track_caller]
+fn fails(before: &[(&str, &str)], body: &str, code: &'static Code) -> Error {
+    let error = run(&tree(before), body).map(|_| ()).unwrap_err();
+    assert!(error.is(code), "{error:?}");
+    error
+}
+
+fn detail(error: &Error, key: &str) -> serde_json::Value {
+    let found = error.details().iter().find(|(k, _)| *k == key);
+    found.map_or(serde_json::Value::Null, |(_, value)| value.clone())
+}
+
+const PY: &str = "class A:\n    def f(self):\n        return 1\n\nclass B:\n    def f(self):\n        return 1\n";
+
+#[test]
+fn files_are_added_updated_moved_and_deleted() {
+    let report = becomes(
+        &[("old.txt", "a\nb\n"), ("gone.txt", "x\n")],
+        "*** Add File: dir/new.txt\n+hello\n+\n*** Update File: old.txt\n*** Move to: moved.txt\n@@\n a\n-b\n+B\n*** Delete File: gone.txt\n",
+        &[("dir/new.txt", "hello\n\n"), ("moved.txt", "a\nB\n")],
+    );
+    let actions: Vec<_> = report.files.iter().map(|file| file.action).collect();
+    assert_eq!(actions, [Action::Added, Action::Renamed, Action::Deleted]);
+    assert_eq!(report.changeset.changes()[2].origin, Some(path("old.txt")));
+}
+
+#[test]
+fn wrappers_blanks_and_line_numbers_are_let_pass() {
+    let patch = "apply_patch <<'EOF'\n  *** Begin Patch  \n *** Update File:  f.txt \n@@ -1,2 +1,2 @@ fn x\n a\n-b\n+B\n\n*** End Patch\nEOF\n";
+    let compiled = compile(patch.as_bytes(), &tree(&[("f.txt", "a\nb\n")])).unwrap();
+    assert_eq!(compiled.changeset.changes()[0].after, Some(File::regular("a\nB\n")));
+    assert!(is_envelope(patch.as_bytes()));
+    let crlf = patch.replace('\n', "\r\n");
+    let compiled = compile(crlf.as_bytes(), &tree(&[("f.txt", "a\nb\n")])).unwrap();
+    assert_eq!(compiled.changeset.changes()[0].after, Some(File::regular("a\nB\n")));
+}
+
+#[test]
+fn a_unified_diff_about_envelopes_is_no_envelope() {
+    let text = "--- a/doc\n+++ b/doc\n@@ -1 +1 @@\n-x\n+y\n *** Begin Patch\n";
+    assert!(!is_envelope(text.as_bytes()));
+}
+
+#[test]
+fn a_match_must_be_unique_from_the_cursor_on() {
+    let body = "*** Update File: a.py\n@@\n-        return 1\n+        return 2\n";
+    let error = fails(&[("a.py", PY)], body, &codes::HUNK_AMBIGUOUS);
+    assert_eq!(detail(&error, "candidates"), serde_json::json!([3, 7]));
+    // Anchors move the cursor; several narrow it down.
+    let second = PY[..PY.len() - 2].to_owned() + "2\n";
+    for anchors in
+        ["@@ class B:\n", "@@ class B:\n@@     def f(self):\n", "@@ class B:\n@@ def f(self):\n"]
+    {
+        let body =
+            format!("*** Update File: a.py\n{anchors}-        return 1\n+        return 2\n");
+        becomes(&[("a.py", PY)], &body, &[("a.py", &second)]);
+    }
+    // Right below an anchor that is unique there is nothing to confuse it with.
+    let body = "*** Update File: a.py\n@@ class A:\n     def f(self):\n-        return 1\n+        return 2\n";
+    becomes(&[("a.py", PY)], body, &[("a.py", &PY.replacen('1', "2", 1))]);
+    let two = "*** Update File: f\n@@\n-b\n+B\n@@\n-b\n+C\n";
+    fails(&[("f", "a\nb\nb\n")], two, &codes::HUNK_AMBIGUOUS);
+}
+
+#[test]
+fn matching_gets_lenient_step_by_step_and_context_keeps_its_bytes() {
+    for (file, body, want, how) in [
+        ("a \nb\n", " a\n-b\n+c\n", "a \nc\n", "trailing_blanks"),
+        ("  a\n\tb\n", " a\n-b\n+\tc\n", "  a\n\tc\n", "blanks"),
+        ("“a” — b\u{a0}c\nx\n", " \"a\" - b c\n-x\n+y\n", "“a” — b\u{a0}c\ny\n", "typography"),
+    ] {
+        let report =
+            becomes(&[("f", file)], &format!("*** Update File: f\n@@\n{body}"), &[("f", want)]);
+        assert_eq!(report.files[0].hunks[0].matched, Some(how));
+    }
+    // An exact match wins over a lenient one elsewhere.
+    becomes(&[("f", "a  \na\n")], "*** Update File: f\n-a\n+b\n", &[("f", "a  \nb\n")]);
+    let error =
+        fails(&[("f", " a\n\ta\n")], "*** Update File: f\n-a\n+b\n", &codes::HUNK_AMBIGUOUS);
+    assert_eq!(detail(&error, "candidates"), serde_json::json!([1, 2]));
+}
+
+#[test]
+fn line_endings_byte_order_mark_and_final_newline_stay() {
+    let body = "*** Update File: f\n@@\n a\n-b\n+B\n+C\n";
+    becomes(&[("f", "a\r\nb\r\n")], body, &[("f", "a\r\nB\r\nC\r\n")]);
+    becomes(&[("f", "a\nb")], body, &[("f", "a\nB\nC")]);
+    becomes(&[("f", "\u{feff}a\nb\n")], body, &[("f", "\u{feff}a\nB\nC\n")]);
+    becomes(&[("f", "\u{feff}b\n")], "*** Update File: f\n-b\n+B\n", &[("f", "\u{feff}B\n")]);
+    becomes(&[("f", "a")], "*** Update File: f\n a\n+b\n", &[("f", "a\nb")]);
+    becomes(&[("f", "")], "*** Update File: f\n+a\n", &[("f", "a\n")]);
+    // Lines split on LF alone.
+    becomes(
+        &[("f", "a\u{2028}b\u{b}c\rd\n")],
+        "*** Update File: f\n-a\u{2028}b\u{b}c\rd\n+x\n",
+        &[("f", "x\n")],
+    );
+}
+
+#[test]
+fn bytes_that_are_not_utf8_are_patched() {
+    let before: Tree = [(path("f"), File::regular(&b"\xff\xfe\nb\n"[..]))].into();
+    let (after, _) = run(&before, "*** Update File: f\n-b\n+c\n").unwrap();
+    assert_eq!(after[&path("f")].bytes, b"\xff\xfe\nc\n");
+}
+
+#[test]
+fn an_insertion_goes_below_its_anchor() {
+    let body = "*** Update File: a.py\n@@ class B:\n+    x = 1\n";
+    becomes(&[("a.py", PY)], body, &[("a.py", &PY.replace("class B:\n", "class B:\n    x = 1\n"))]);
+    let error = fails(
+        &[("a.py", PY)],
+        "*** Update File: a.py\n@@ def f(self):\n+x\n",
+        &codes::HUNK_AMBIGUOUS,
+    );
+    assert_eq!(detail(&error, "candidates"), serde_json::json!([2, 6]));
+    becomes(&[("f", "a\nb\n")], "*** Update File: f\n@@\n+c\n", &[("f", "a\nb\nc\n")]);
+    becomes(
+        &[("f", "a\nb\n")],
+        "*** Update File: f\n@@ a\n+c\n*** End of File\n",
+        &[("f", "a\nb\nc\n")],
+    );
+}
+
+#[test]
+fn the_end_of_the_file_can_be_named() {
+    let body = "*** Update File: f\n@@\n x\n-y\n+z\n*** End of File\n";
+    becomes(&[("f", "x\ny\n.\nx\ny\n")], body, &[("f", "x\ny\n.\nx\nz\n")]);
+    fails(&[("f", "x\ny\n.\n")], body, &codes::HUNK_FAILED);
+}
+
+#[test]
+fn an_empty_line_is_context_and_a_stray_one_is_not() {
+    becomes(&[("f", "a\n\nb\n")], "*** Update File: f\n@@\n a\n\n-b\n+c\n", &[("f", "a\n\nc\n")]);
+    becomes(
+        &[("f", "a\nb\n"), ("g", "x\n")],
+        "*** Update File: f\n@@\n-a\n+A\n\n*** Delete File: g\n\n",
+        &[("f", "A\nb\n")],
+    );
+}
+
+#[test]
+fn a_move_onto_itself_is_an_edit_and_one_onto_another_file_is_refused() {
+    becomes(&[("f", "a\n")], "*** Update File: f\n*** Move to: f\n@@\n-a\n+b\n", &[("f", "b\n")]);
+    let body = "*** Update File: f\n*** Move to: g\n@@\n-a\n+b\n";
+    fails(&[("f", "a\n"), ("g", "x\n")], body, &changes::FILE_EXISTS);
+    let body = "*** Delete File: g\n*** Update File: f\n*** Move to: g\n";
+    becomes(&[("f", "a\n"), ("g", "x\n")], body, &[("g", "a\n")]);
+    fails(&[("f", "x\n")], "*** Add File: f\n+a\n", &changes::FILE_EXISTS);
+    fails(&[], "*** Delete File: f\n", &changes::FILE_NOT_FOUND);
+    fails(&[], "*** Update File: f\n-a\n+b\n", &changes::FILE_NOT_FOUND);
+}
+
+#[test]
+fn modes_are_kept() {
+    let file = File { mode: Mode::Executable, ..File::regular("a\n") };
+    let before: Tree = [(path("f"), file)].into();
+    let (after, _) = run(&before, "*** Update File: f\n*** Move to: g\n-a\n+b\n").unwrap();
+    assert_eq!(after[&path("g")].mode, Mode::Executable);
+}
+
+#[test]
+fn a_failed_chunk_names_what_differs_and_the_closest_place() {
+    let error = fails(
+        &[("f", "one\ntwo\nthree\nfour\n")],
+        "*** Update File: f\n@@\n two\n-tree\n+3\n four\n",
+        &codes::HUNK_FAILED,
+    );
+    assert_eq!(detail(&error, "path"), "f");
+    assert_eq!(detail(&error, "expected"), "tree");
+    assert_eq!(detail(&error, "found"), "three");
+    assert_eq!(detail(&error, "closest_line"), 2);
+    let error = fails(&[("f", "a\n")], "*** Update File: f\n@@ nowhere\n+x\n", &codes::HUNK_FAILED);
+    assert_eq!(detail(&error, "expected"), "nowhere");
+}
+
+#[test]
+fn nothing_is_changed_when_one_file_fails() {
+    let body = "*** Update File: f\n-a\n+b\n*** Update File: g\n-nope\n+b\n";
+    fails(&[("f", "a\n"), ("g", "x\n")], body, &codes::HUNK_FAILED);
+}
+
+#[test]
+fn a_repeated_patch_is_recognised() {
+    for (before, body) in [
+        (&[("f", "a\nb\nc\n")][..], "*** Update File: f\n a\n-b\n+B\n c\n"),
+        (&[("f", "a\nb\n")], "*** Update File: f\n a\n b\n+c\n"),
+        (&[("f", "a\nb\n")], "*** Update File: f\n@@ a\n+x\n"),
+        (&[("f", "a\nb\n")], "*** Update File: f\n@@\n+x\n"),
+        (&[("f", "a\n")], "*** Update File: f\n*** Move to: g\n-a\n+b\n"),
+        (&[("f", "a\n")], "*** Add File: g\n+x\n*** Delete File: f\n"),
+    ] {
+        let (after, first) = run(&tree(before), body).unwrap();
+        assert!(!first.already_applied, "{body}");
+        let (again, second) = run(&after, body).unwrap_or_else(|e| panic!("{body}: {e}"));
+        assert!(second.already_applied && again == after, "{body}");
+    }
+    // Something else that looks like the result of one part does not hide that the rest failed.
+    let body = "*** Update File: f\n-a\n+b\n*** Update File: g\n-nope\n+x\n";
+    fails(&[("f", "b\n"), ("g", "y\n")], body, &codes::HUNK_FAILED);
+}
+
+#[test]
+fn malformed_envelopes_are_refused_with_their_line() {
+    for (text, line) in [
+        ("*** Begin Patch\n*** Update File: f\n-a\n+b\n", 5),
+        ("*** Begin Patch\n*** End Patch\n", 1),
+        ("*** Update File: f\n-a\n+b\n*** End Patch\n", 1),
+        ("*** Begin Patch\n*** Update File: f\nno sign\n*** End Patch\n", 3),
+        ("*** Begin Patch\n*** Add File: f\nno plus\n*** End Patch\n", 3),
+        ("*** Begin Patch\n*** Frobnicate File: f\n*** End Patch\n", 2),
+        ("*** Begin Patch\n*** Update File: f\n*** End Patch\n", 2),
+        ("*** Begin Patch\n*** Update File:\n-a\n*** End Patch\n", 2),
+        ("*** Begin Patch\n*** Delete File: f\n*** End Patch\n*** Begin Patch\n", 4),
+        ("*** Begin Patch\n*** Update File: f\n@@\n-a\n*** Move to: g\n*** End Patch\n", 5),
+    ] {
+        let error = compile(text.as_bytes(), &tree(&[("f", "a\n")])).map(|_| ()).unwrap_err();
+        assert!(error.is(&codes::PATCH_INVALID), "{text}: {error:?}");
+        assert_eq!(detail(&error, "line"), line, "{text}: {error}");
+    }
+}
+
+#[test]
+fn hostile_paths_are_refused() {
+    for name in ["/etc/passwd", "../x", "a/../x", ".git/config", "C:\\x", "a\\b"] {
+        for body in [
+            format!("*** Add File: {name}\n+x\n"),
+            format!("*** Update File: f\n*** Move to: {name}\n"),
+            format!("*** Delete File: {name}\n"),
+        ] {
+            let error = run(&tree(&[("f", "a\n")]), &body).map(|_| ()).unwrap_err();
+            assert!(error.is(&changes::PATH_INVALID) || error.is(&changes::PATH_IN_GIT_DIR));
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Where a run of lines was probably meant to be, when it is nowhere.
+
+use std::collections::HashMap;
+
+use super::{Finder, Pass, key};
+use crate::changeset::hunks::Text;
+
+/// Lines of the pattern that are asked for their place. More adds nothing to a diagnosis.
+const VOTERS: usize = 400;
+/// A line that is in more places than this says nothing about where.
+const COMMON: usize = 200;
+
+/// The place that most of a pattern's lines agree on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Closest {
+    /// Its first line, 0-based.
+    pub start: usize,
+    /// How many of the pattern's lines are there, of those that were asked.
+    pub matched: usize,
+    /// The first line of the pattern that differs there, 0-based.
+    pub differs: usize,
+}
+
+/// Looks for the place in `text` that most lines of `pattern` (with their endings) fit; of several
+/// the one nearest to line `expected`. `None` if not one line is found, even with its blanks
+/// ignored.
+pub fn closest(text: &Text<'_>, pattern: &[&[u8]], expected: usize) -> Option<Closest> {
+    [Pass::Ending, Pass::Blanks].into_iter().find_map(|pass| vote(text, pattern, expected, pass))
+}
+
+fn vote(text: &Text<'_>, pattern: &[&[u8]], expected: usize, pass: Pass) -> Option<Closest> {
+    let finder = Finder::new(text, pass);
+    let mut votes: HashMap<usize, usize> = HashMap::new();
+    for (offset, line) in pattern.iter().enumerate().take(VOTERS) {
+        let line = key(line, pass, true);
+        if line.trim_ascii().len() < 2 {
+            continue;
+        }
+        let Some(token) = finder.ids.get(&line) else { continue };
+        let token = *token as usize;
+        let span = finder.starts[token] as usize..finder.starts[token + 1] as usize;
+        if span.len() > COMMON {
+            continue;
+        }
+        for place in &finder.places[span] {
+            if let Some(start) = (*place as usize).checked_sub(offset) {
+                *votes.entry(start).or_default() += 1;
+            }
+        }
+    }
+    let (start, matched) = votes.into_iter().max_by_key(|(start, count)| {
+        (*count, std::cmp::Reverse((start.abs_diff(expected), *start)))
+    })?;
+    let differs = (0..pattern.len())
+        .find(|at| {
+            start + at >= text.len()
+                || key(text.line(start + at), Pass::Ending, true)
+                    != key(pattern[*at], Pass::Ending, true)
+        })
+        .unwrap_or(0);
+    Some(Closest { start, matched, differs })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_place_most_lines_agree_on_wins() {
+        let text = Text::new(&b"one\ntwo\nthree\nfour\nzwei\none\nTWO\nthree\n"[..]);
+        let pattern = [&b"one\n"[..], b"2\n", b"three\n", b"four\n"];
+        assert_eq!(closest(&text, &pattern, 5), Some(Closest { start: 0, matched: 3, differs: 1 }));
+        let indented = [&b"  one\n"[..], b"  two\n"];
+        assert_eq!(closest(&text, &indented, 0).unwrap().start, 0);
+        assert_eq!(closest(&text, &[&b"nowhere\n"[..]], 0), None);
+    }
+}

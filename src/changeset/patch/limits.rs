@@ -1,0 +1,56 @@
+//! How large a patch may be. Beyond these it is refused with `size_limit_exceeded` before
+//! anything is built from it.
+
+use crate::changeset::File;
+use crate::error::{Error, Result, codes as general};
+
+/// Bytes of a whole patch.
+pub const PATCH: usize = 64 << 20;
+/// Bytes of one line of a patch.
+pub const LINE: usize = 8 << 20;
+/// Lines of a patch.
+pub const LINES: usize = 4_000_000;
+/// Hunks (or chunks of an envelope) of a patch.
+pub const HUNKS: usize = 200_000;
+/// Files of a patch.
+pub const FILES: usize = 50_000;
+/// Bytes of one file that a patch makes.
+pub const FILE: usize = 128 << 20;
+/// Bytes of all files that a patch makes, and of all that it reads.
+pub const TOTAL: usize = 512 << 20;
+
+/// What is left of [`TOTAL`].
+#[derive(Debug)]
+pub(in crate::changeset) struct Budget(usize);
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self(TOTAL)
+    }
+}
+
+impl Budget {
+    /// Bytes that one more file may have.
+    pub fn left(&self) -> usize {
+        FILE.min(self.0)
+    }
+
+    /// Counts a file that is read or made.
+    ///
+    /// # Errors
+    /// `size_limit_exceeded` if it, or all together, are too large.
+    pub fn spend(&mut self, file: Option<&File>) -> Result<()> {
+        let bytes = file.map_or(0, |file| file.bytes.len());
+        let over = |what: String| {
+            Err(Error::new(&general::SIZE_LIMIT, what).hint("split the patch into smaller ones"))
+        };
+        if bytes > FILE {
+            return over(format!("a file of the patch has {bytes} bytes; the limit is {FILE}"));
+        }
+        match self.0.checked_sub(bytes) {
+            Some(left) => self.0 = left,
+            None => return over(format!("the files of the patch have over {TOTAL} bytes in all")),
+        }
+        Ok(())
+    }
+}

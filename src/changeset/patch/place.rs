@@ -1,0 +1,390 @@
+//! Putting the hunks of a unified diff into a file.
+//!
+//! Where a hunk may go follows git's `apply.c`: at its line, else at the nearest place where all
+//! its old lines are; a hunk that starts at line 1 only at the beginning, one without context
+//! below only at the end; never over lines that an earlier hunk has touched.
+
+use std::collections::BTreeSet;
+
+use super::{HunkReport, Options, codes};
+use crate::changeset::RepoPath;
+use crate::changeset::hunks::Text;
+use crate::changeset::locate::{Finder, Pass, Token, closest, key};
+use crate::changeset::unified::{Hunk, Kind};
+use crate::error::{Error, Result};
+
+mod write;
+
+pub(in crate::changeset) use write::ending;
+
+/// A file with its hunks put in.
+#[derive(Debug)]
+pub(super) struct Placed {
+    /// The new content.
+    pub bytes: Vec<u8>,
+    /// Where each hunk went.
+    pub hunks: Vec<HunkReport>,
+    /// A hunk fits where its result is already.
+    pub doubtful: bool,
+}
+
+/// Where one hunk goes: these lines of the old file become its new lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Spot {
+    start: usize,
+    end: usize,
+    /// Index of the hunk.
+    hunk: usize,
+    /// Context lines of the hunk left out at its start and end.
+    cut: (usize, usize),
+    pass: Pass,
+}
+
+/// Applies `hunks` to `content`, the file at `path`.
+///
+/// # Errors
+/// `hunk_failed` with what was expected and found and the closest candidate, `hunk_ambiguous`
+/// with the lines of the candidates.
+pub(super) fn apply(
+    path: &RepoPath,
+    content: &[u8],
+    hunks: &[Hunk<'_>],
+    options: &Options,
+) -> Result<Placed> {
+    let text = Text::new(content);
+    let mut placer = Placer {
+        path,
+        text: &text,
+        exact: None,
+        ending: None,
+        taken: BTreeSet::new(),
+        last_start: 0,
+        grown: 0,
+        options,
+    };
+    let mut reports = Vec::with_capacity(hunks.len());
+    let mut doubtful = false;
+    for (index, hunk) in hunks.iter().enumerate() {
+        let job = Job::new(index, hunk, placer.expected(hunk), options, &text);
+        let spot = placer.find(&job)?;
+        doubtful |= job.loose && placer.result_is_there(&job, spot);
+        let (added, removed) = hunk.counts();
+        placer.grown += added as i64 - removed as i64;
+        placer.last_start = placer.last_start.max(hunk.old_start.unwrap_or(0));
+        placer.taken.insert(spot);
+        let offset = match hunk.old_start {
+            Some(_) => (spot.start as i64 - spot.cut.0 as i64) - job.expected as i64,
+            None => 0,
+        };
+        reports.push(HunkReport {
+            hunk: index + 1,
+            line: spot.start + 1 - usize::from(spot.start == spot.end && spot.start > 0),
+            offset,
+            fuzz: spot.cut.0.max(spot.cut.1),
+            recounted: hunk.recounted && hunk.old_start.is_some(),
+            matched: (spot.pass != Pass::Exact).then(|| spot.pass.as_str()),
+        });
+    }
+    Ok(Placed { bytes: write::write(&text, hunks, &placer.taken), hunks: reports, doubtful })
+}
+
+/// A hunk made ready to be looked for.
+struct Job<'h> {
+    index: usize,
+    hunk: &'h Hunk<'h>,
+    /// Its old lines with their LF, as they must be in the file.
+    old: Vec<&'h [u8]>,
+    expected: usize,
+    /// It must be at the beginning, at the end.
+    anchors: (bool, bool),
+    /// Its header cannot be trusted: anywhere, but only where it is unique.
+    loose: bool,
+}
+
+impl<'h> Job<'h> {
+    fn new(
+        index: usize,
+        hunk: &'h Hunk<'h>,
+        expected: usize,
+        options: &Options,
+        text: &Text<'_>,
+    ) -> Self {
+        let (_, trailing) = hunk.context();
+        let loose = hunk.recounted || hunk.old_start.is_none();
+        let zero = options.unidiff_zero;
+        let begins = hunk.old_start == Some(0) || (hunk.old_start == Some(1) && !zero);
+        let anchors = if loose { (false, false) } else { (begins, !zero && trailing == 0) };
+        Self {
+            index,
+            hunk,
+            old: hunk.old_lines().map(|line| line.bytes).collect(),
+            expected: expected.min(text.len()),
+            anchors,
+            loose,
+        }
+    }
+}
+
+struct Placer<'t> {
+    path: &'t RepoPath,
+    text: &'t Text<'t>,
+    exact: Option<Finder<'t>>,
+    ending: Option<Finder<'t>>,
+    taken: BTreeSet<Spot>,
+    /// The furthest line an earlier hunk claimed to start on.
+    last_start: usize,
+    /// How many lines the earlier hunks add, less those they remove.
+    grown: i64,
+    options: &'t Options,
+}
+
+impl Placer<'_> {
+    /// The line (0-based) of the old file where a hunk should be. As git does, from its line in
+    /// the new file, so that a hunk whose predecessors were taken out of the patch is looked for
+    /// in the right direction.
+    fn expected(&self, hunk: &Hunk<'_>) -> usize {
+        match (hunk.old_start, hunk.new_start) {
+            (Some(old), Some(_)) if old < self.last_start => old.saturating_sub(1),
+            (Some(_), Some(new)) => {
+                let wanted = new.saturating_sub(1) as i64 - self.grown;
+                usize::try_from(wanted).unwrap_or(0)
+            }
+            _ => self.taken.last().map_or(0, |spot| spot.end),
+        }
+    }
+
+    fn find(&mut self, job: &Job<'_>) -> Result<Spot> {
+        if job.old.is_empty() {
+            return self.insertion(job);
+        }
+        let (leading, trailing) = job.hunk.context();
+        let longest = leading.max(trailing);
+        let most = self.options.fuzz.min(longest);
+        for fuzz in 0..=most {
+            // As GNU patch: the longer context is cut first, so that both ends get as short.
+            let cut =
+                (fuzz.saturating_sub(longest - leading), fuzz.saturating_sub(longest - trailing));
+            if cut.0 + cut.1 > job.old.len() {
+                break;
+            }
+            if let Some(spot) = self.search(job, Pass::Exact, cut)? {
+                return Ok(spot);
+            }
+        }
+        if let Some(spot) = self.search(job, Pass::Ending, (0, 0))? {
+            return Ok(spot);
+        }
+        Err(self.failure(job))
+    }
+
+    /// One pass over the file with `cut` context lines left out.
+    fn search(&mut self, job: &Job<'_>, pass: Pass, cut: (usize, usize)) -> Result<Option<Spot>> {
+        let old = &job.old[cut.0..job.old.len() - cut.1];
+        let Some(last) = self.text.len().checked_sub(old.len()) else { return Ok(None) };
+        let expected = (job.expected + cut.0).min(self.text.len());
+        let spot =
+            |start: usize| Spot { start, end: start + old.len(), hunk: job.index, cut, pass };
+        let (begins, ends) = if cut == (0, 0) { job.anchors } else { (false, false) };
+        if begins || ends {
+            let start = if begins { 0 } else { last };
+            let fits = (!ends || start == last)
+                && self.fits(old, start, pass)
+                && self.is_free(start, start + old.len());
+            return Ok(fits.then(|| spot(start)));
+        }
+        let unique = job.loose || pass != Pass::Exact;
+        if expected <= last
+            && job.hunk.old_start.is_some()
+            && self.fits(old, expected, pass)
+            && self.is_free(expected, expected + old.len())
+        {
+            return Ok(Some(spot(expected)));
+        }
+        let slot = if pass == Pass::Exact { &mut self.exact } else { &mut self.ending };
+        let mut finder = match slot.take() {
+            Some(finder) => finder,
+            None => Finder::new(self.text, pass),
+        };
+        let tokens: Option<Vec<Token>> = finder.tokens(old.iter().copied());
+        let found = match tokens {
+            None => Ok(None),
+            Some(tokens) if unique => self.unique(job, &mut finder, &tokens),
+            Some(tokens) => {
+                let free = |range: std::ops::Range<usize>| self.is_free(range.start, range.end);
+                finder.nearest(&tokens, expected, 0..self.text.len(), free)
+            }
+        };
+        *(if pass == Pass::Exact { &mut self.exact } else { &mut self.ending }) = Some(finder);
+        Ok(found?.map(spot))
+    }
+
+    fn unique(
+        &self,
+        job: &Job<'_>,
+        finder: &mut Finder<'_>,
+        tokens: &[Token],
+    ) -> Result<Option<usize>> {
+        // Without line numbers the order of the hunks is all there is to go by.
+        let from = match job.hunk.old_start {
+            None => self.taken.last().map_or(0, |spot| spot.end),
+            Some(_) => 0,
+        };
+        let hits = finder.all(tokens, from..self.text.len(), 10_000)?;
+        let hits: Vec<usize> = hits
+            .into_iter()
+            .filter(|start| self.is_free(*start, start + tokens.len()))
+            .take(10)
+            .collect();
+        match hits.as_slice() {
+            [] => Ok(None),
+            [one] => Ok(Some(*one)),
+            several => Err(ambiguous(self.path, job.index + 1, job.hunk.number, several)),
+        }
+    }
+
+    /// A hunk that finds nothing and only adds: at its line if that is asked for, else only where
+    /// there is nothing to be wrong about.
+    fn insertion(&self, job: &Job<'_>) -> Result<Spot> {
+        let at =
+            |start| Spot { start, end: start, hunk: job.index, cut: (0, 0), pass: Pass::Exact };
+        let end = self.text.len();
+        let expected = match (job.hunk.old_start, self.options.unidiff_zero) {
+            _ if end == 0 => return Ok(at(0)),
+            (Some(0), true) => 0,
+            (Some(_), true) => job.expected,
+            (Some(old), false) if old > 0 && job.expected == end => end,
+            _ => {
+                return Err(Error::new(
+                    &codes::HUNK_FAILED,
+                    format!(
+                        "hunk {} of {} (line {} of the patch) only adds lines and has no context",
+                        job.index + 1,
+                        self.path.display(),
+                        job.hunk.number
+                    ),
+                )
+                .with("path", self.path.display().to_string())
+                .with("hunk", job.index + 1)
+                .with("line", job.hunk.number)
+                .hint("add context lines, or say --unidiff-zero if its line number is right"));
+            }
+        };
+        Ok(at(expected))
+    }
+
+    fn fits(&self, old: &[&[u8]], start: usize, pass: Pass) -> bool {
+        start + old.len() <= self.text.len()
+            && old.iter().enumerate().all(|(at, line)| match pass {
+                Pass::Exact => self.text.line(start + at) == *line,
+                _ => {
+                    key(self.text.line(start + at), pass, start + at == 0) == key(line, pass, true)
+                }
+            })
+    }
+
+    /// Has no earlier hunk touched these lines?
+    fn is_free(&self, start: usize, end: usize) -> bool {
+        let bound = Spot { start: end, end: 0, hunk: 0, cut: (0, 0), pass: Pass::Exact };
+        self.taken.range(..bound).next_back().is_none_or(|before| before.end <= start)
+    }
+
+    /// Is the hunk's result where the hunk fits, so that it may have been applied before?
+    fn result_is_there(&self, job: &Job<'_>, spot: Spot) -> bool {
+        let new: Vec<_> = job.hunk.new_lines().map(|line| line.bytes).collect();
+        new.len() > job.old.len()
+            && (self.fits(&new, spot.start, Pass::Ending)
+                || spot
+                    .end
+                    .checked_sub(new.len())
+                    .is_some_and(|start| self.fits(&new, start, Pass::Ending)))
+    }
+
+    fn failure(&self, job: &Job<'_>) -> Error {
+        let error =
+            failed(self.path, self.text, &job.old, job.expected, job.index + 1, job.hunk.number);
+        if self.fits(&job.old, job.expected, Pass::Exact) {
+            // The lines are there, but the hunk claims to be at one end of the file.
+            return error.hint(
+                "the lines are there, but a hunk with no context below must be at the end of the \
+                 file; add context, or say --unidiff-zero",
+            );
+        }
+        error
+    }
+}
+
+/// `hunk_ambiguous`, naming the lines where a hunk or chunk could go (0-based `starts`).
+pub(in crate::changeset) fn ambiguous(
+    path: &RepoPath,
+    hunk: usize,
+    number: usize,
+    starts: &[usize],
+) -> Error {
+    let lines: Vec<usize> = starts.iter().map(|start| start + 1).collect();
+    let shown: Vec<String> = lines.iter().map(usize::to_string).collect();
+    Error::new(
+        &codes::HUNK_AMBIGUOUS,
+        format!(
+            "hunk {hunk} of {} (line {number} of the patch) fits in several places: lines {}",
+            path.display(),
+            shown.join(", ")
+        ),
+    )
+    .with("path", path.display().to_string())
+    .with("hunk", hunk)
+    .with("line", number)
+    .with("candidates", lines)
+    .hint("add context lines until only one place fits")
+}
+
+/// `hunk_failed`: which hunk, the first line that differs at the closest candidate, and where
+/// that is. `pattern` are the lines looked for, `expected` the 0-based line they should be on.
+pub(in crate::changeset) fn failed(
+    path: &RepoPath,
+    text: &Text<'_>,
+    pattern: &[&[u8]],
+    expected: usize,
+    hunk: usize,
+    number: usize,
+) -> Error {
+    use crate::changeset::unified::excerpt;
+    let candidate = closest(text, pattern, expected);
+    let (start, differs) = match &candidate {
+        Some(candidate) => (candidate.start, candidate.differs),
+        None => {
+            let differs = (0..pattern.len())
+                .find(|at| expected + at >= text.len() || text.line(expected + at) != pattern[*at]);
+            (expected, differs.unwrap_or(0))
+        }
+    };
+    let wanted = excerpt(pattern.get(differs).copied().unwrap_or_default());
+    let line = start + differs;
+    let found = (line < text.len()).then(|| excerpt(text.line(line)));
+    let seen = match &found {
+        Some(found) => format!("line {} is '{found}'", line + 1),
+        None => format!("the file ends at line {}", text.len()),
+    };
+    let error = Error::new(
+        &codes::HUNK_FAILED,
+        format!(
+            "hunk {hunk} of {} (line {number} of the patch) does not fit: expected '{wanted}', but {seen}",
+            path.display()
+        ),
+    )
+    .with("path", path.display().to_string())
+    .with("hunk", hunk)
+    .with("line", number)
+    .with("expected", wanted)
+    .with("found", found)
+    .with("file_line", line + 1);
+    match candidate {
+        Some(candidate) => error
+            .with("closest_line", candidate.start + 1)
+            .with("closest_matching_lines", candidate.matched)
+            .hint(format!(
+                "the closest place starts at line {}; read the file again and make the patch anew",
+                candidate.start + 1
+            )),
+        None => error.hint("none of its lines is in the file; read the file again"),
+    }
+}

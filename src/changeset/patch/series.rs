@@ -1,0 +1,424 @@
+//! The files of a unified diff, judged on the present files.
+//!
+//! As in git, renames and copies look at the state before the whole patch, so that swaps and
+//! chains come out right, and a second change to a file builds on the first. A series of commits
+//! in one input is more than `git apply` knows: each is judged on the result of the one before.
+
+use std::collections::BTreeMap;
+
+use super::strip::Strip;
+use super::{
+    Action, Compiled, Dialect, FileReport, Options, codes, ids,
+    limits::Budget,
+    modes,
+    place::{self, Placed},
+};
+use crate::changeset::unified::{FilePatch, Side, names};
+use crate::changeset::{Changeset, File, FileChange, Mode, RepoPath, Snapshot, codes as changes};
+use crate::error::{Error, Result};
+
+/// Compiles `patches` against `files`.
+pub(super) fn compile(
+    patches: &[FilePatch<'_>],
+    files: &dyn Snapshot,
+    strip: &Strip,
+    options: &Options,
+) -> Result<Compiled> {
+    let mut state = State {
+        files,
+        strip: strip.count,
+        options,
+        original: BTreeMap::new(),
+        present: BTreeMap::new(),
+        stage: BTreeMap::new(),
+        fate: BTreeMap::new(),
+        origins: BTreeMap::new(),
+        stage_origins: BTreeMap::new(),
+        budget: Budget::default(),
+        uncopied: Vec::new(),
+        doubtful: false,
+    };
+    let mut reports = Vec::with_capacity(patches.len());
+    for stage in patches.chunk_by(|a, b| a.stage == b.stage) {
+        let targets: Vec<Target> =
+            stage.iter().map(|patch| state.target(patch)).collect::<Result<_>>()?;
+        state.begin(&targets);
+        for (patch, target) in stage.iter().zip(targets) {
+            reports.push(state.apply(patch, target)?);
+        }
+        state.end()?;
+    }
+    let mut notes = Vec::new();
+    if strip.guessed {
+        notes.push("the names have no a/ and b/ prefix and were taken as they are".to_owned());
+    }
+    Ok(Compiled {
+        doubtful: state.doubtful,
+        changeset: Changeset::new(state.into_changes())?,
+        dialect: Dialect::Unified,
+        files: reports,
+        notes,
+        already_applied: false,
+    })
+}
+
+/// A file name of the patch, stripped; `None` where there is no such side.
+type Name = Option<Vec<u8>>;
+
+/// Which files a patch is about, and how.
+#[derive(Debug)]
+struct Target {
+    old: Option<RepoPath>,
+    new: Option<RepoPath>,
+    copy: bool,
+    /// It says neither that the file is new nor that it is not.
+    maybe_new: bool,
+    /// `old` is a copy of this, and goes.
+    copy_of: Option<RepoPath>,
+}
+
+impl Target {
+    fn moves(&self) -> bool {
+        matches!((&self.old, &self.new), (Some(old), Some(new)) if old != new)
+    }
+
+    /// The path that is no more afterwards.
+    fn leaves(&self) -> Option<&RepoPath> {
+        let gone = self.new.is_none() || (self.moves() && !self.copy);
+        self.old.as_ref().filter(|_| gone)
+    }
+}
+
+/// What an earlier or a later part of the same commit does to a path.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    WillGo,
+    Gone,
+    Changed,
+}
+
+struct State<'a> {
+    files: &'a dyn Snapshot,
+    strip: usize,
+    options: &'a Options,
+    /// Files as they were before the patch, once looked at.
+    original: BTreeMap<RepoPath, Option<File>>,
+    /// Files as the commits before this one leave them.
+    present: BTreeMap<RepoPath, Option<File>>,
+    /// Files as this commit leaves them.
+    stage: BTreeMap<RepoPath, Option<File>>,
+    fate: BTreeMap<RepoPath, Fate>,
+    /// Where files were before the whole patch.
+    origins: BTreeMap<RepoPath, RepoPath>,
+    /// Where they were before this commit.
+    stage_origins: BTreeMap<RepoPath, RepoPath>,
+    budget: Budget,
+    /// Copies taken back in this commit: line of the patch, copy, its source, its content then.
+    uncopied: Vec<(usize, RepoPath, RepoPath, Vec<u8>)>,
+    doubtful: bool,
+}
+
+impl State<'_> {
+    fn begin(&mut self, targets: &[Target]) {
+        self.fate.clear();
+        for path in targets.iter().filter_map(Target::leaves) {
+            self.fate.insert(path.clone(), Fate::WillGo);
+        }
+    }
+
+    fn end(&mut self) -> Result<()> {
+        self.present.append(&mut self.stage);
+        for (number, path, source, content) in std::mem::take(&mut self.uncopied) {
+            // A copy that is taken back must still be what it was copied from.
+            if self.before(&source)?.is_none_or(|file| file.bytes != content) {
+                return Err(leaves_content(number, &path));
+            }
+        }
+        let first = |origin: &RepoPath| self.origins.get(origin).unwrap_or(origin).clone();
+        let moved: Vec<_> =
+            self.stage_origins.iter().map(|(new, origin)| (new.clone(), first(origin))).collect();
+        self.origins.extend(moved);
+        self.stage_origins.clear();
+        Ok(())
+    }
+
+    fn target(&self, patch: &FilePatch<'_>) -> Result<Target> {
+        let (old, new) = self.names(patch)?;
+        let nothing = |side: &Option<Side>| *side == Some(Side::Nothing);
+        let creates = patch.creates || nothing(&patch.old);
+        let deletes = patch.deletes || nothing(&patch.new);
+        if creates && deletes {
+            return Err(bad(patch, "it creates and deletes the same file"));
+        }
+        let path = |name: Option<Vec<u8>>| -> Result<RepoPath> {
+            let name = name.ok_or_else(|| self.nameless(patch))?;
+            self.path(&name)
+        };
+        let none = Target { old: None, new: None, copy: false, maybe_new: false, copy_of: None };
+        let target = if patch.undoes_copy {
+            Target { old: Some(path(old)?), copy_of: Some(path(new)?), ..none }
+        } else if creates {
+            Target { new: Some(path(new.or(old))?), ..none }
+        } else if deletes {
+            Target { old: Some(path(old.or(new))?), ..none }
+        } else {
+            let (old, new) = (path(old.clone().or(new.clone()))?, path(new.or(old))?);
+            let maybe_new = patch.from.is_none()
+                && old == new
+                && patch.index.is_none()
+                && matches!(patch.hunks.as_slice(), [hunk] if hunk.old_lines().next().is_none());
+            Target { old: Some(old), new: Some(new), copy: patch.copy, maybe_new, ..none }
+        };
+        let named = target.new.as_ref().or(target.old.as_ref());
+        for mode in [patch.old_mode, patch.new_mode, patch.index_mode].into_iter().flatten() {
+            if let Some(path) = named {
+                modes::check(mode, path)?;
+            }
+        }
+        Ok(target)
+    }
+
+    /// The old and the new name, stripped.
+    fn names(&self, patch: &FilePatch<'_>) -> Result<(Name, Name)> {
+        let stripped = |name: &[u8], count| names::strip(name, count).map(<[u8]>::to_vec);
+        // Renames and copies are written without prefix.
+        let bare = |name: &Option<Vec<u8>>| {
+            name.as_deref().map(|name| {
+                stripped(name, self.strip.saturating_sub(1)).ok_or_else(|| self.nameless(patch))
+            })
+        };
+        let side = |side: &Option<Side>| match side {
+            Some(Side::Name(name)) => {
+                Some(stripped(name, self.strip).ok_or_else(|| self.nameless(patch)))
+            }
+            _ => None,
+        };
+        let (from, to) = (bare(&patch.from).transpose()?, bare(&patch.to).transpose()?);
+        let (old, new) = (side(&patch.old).transpose()?, side(&patch.new).transpose()?);
+        for (moved, plain) in [(&from, &old), (&to, &new)] {
+            if let (Some(moved), Some(plain)) = (moved, plain)
+                && moved != plain
+            {
+                return Err(bad(patch, "its rename or copy lines and its ---/+++ lines disagree"));
+            }
+        }
+        if from.is_some() {
+            return Ok((from, to));
+        }
+        match (old, new) {
+            (None, None) => {
+                let common = patch.git.and_then(|text| names::common(text, self.strip));
+                Ok((common.clone(), common))
+            }
+            (Some(old), Some(new)) if old != new && patch.git.is_none() => {
+                let one = self.one_of(old, new);
+                Ok((Some(one.clone()), Some(one)))
+            }
+            names => Ok(names),
+        }
+    }
+
+    /// Without git's headers there is one file: the second name, unless that is the first with
+    /// something like `.orig` added, or only the first is there.
+    fn one_of(&self, old: Vec<u8>, new: Vec<u8>) -> Vec<u8> {
+        let there = |name: &[u8]| {
+            RepoPath::from_tree(name)
+                .is_ok_and(|p| matches!(self.files.file(&p), Ok(Some(_)) | Err(_)))
+        };
+        if new.starts_with(&old) || (there(&old) && !there(&new)) { old } else { new }
+    }
+
+    fn path(&self, name: &[u8]) -> Result<RepoPath> {
+        let name = name.strip_prefix(b"./").unwrap_or(name);
+        let tracked = || {
+            let path = RepoPath::from_tree(name).ok()?;
+            self.files.file(&path).ok().flatten().map(|_| path)
+        };
+        // A backslash is taken as part of a name only where there is such a file.
+        RepoPath::new(name).or_else(|error| tracked().ok_or(error))
+    }
+
+    /// A file as the commits before this one leave it.
+    fn before(&mut self, path: &RepoPath) -> Result<Option<File>> {
+        if let Some(file) = self.present.get(path) {
+            return Ok(file.clone());
+        }
+        if let Some(file) = self.original.get(path) {
+            return Ok(file.clone());
+        }
+        let file = self.files.file(path)?;
+        self.budget.spend(file.as_ref())?;
+        self.original.insert(path.clone(), file.clone());
+        Ok(file)
+    }
+
+    fn apply(&mut self, patch: &FilePatch<'_>, mut target: Target) -> Result<FileReport> {
+        let old = self.old_file(&mut target)?;
+        if let Some(new) = &target.new
+            && (target.old.is_none() || target.moves())
+        {
+            self.check_free(new)?;
+        }
+        let path =
+            target.new.as_ref().or(target.old.as_ref()).ok_or_else(|| self.nameless(patch))?;
+        let path = path.clone();
+        let mode = match (patch.new_mode, &old) {
+            (Some(mode), _) => modes::check(mode, &path)?,
+            (None, Some(old)) => old.mode,
+            (None, None) => {
+                patch.index_mode.map_or(Ok(Mode::Regular), |m| modes::check(m, &path))?
+            }
+        };
+        let content = old.map(|file| file.bytes).unwrap_or_default();
+        let placed = self.content(patch, &target, &path, content)?;
+        self.doubtful |= placed.doubtful;
+        match &target.copy_of {
+            Some(source) => {
+                self.uncopied.push((
+                    patch.number,
+                    path.clone(),
+                    source.clone(),
+                    placed.bytes.clone(),
+                ));
+            }
+            None if target.new.is_none() && !placed.bytes.is_empty() => {
+                return Err(leaves_content(patch.number, &path));
+            }
+            None => {}
+        }
+        let after = target.new.is_some().then_some(File { bytes: placed.bytes, mode });
+        self.budget.spend(after.as_ref())?;
+        let origin = target.old.clone().filter(|_| target.moves());
+        if let Some(gone) = target.leaves() {
+            // In a swap the other half may have put its file here already.
+            if !(target.moves() && self.fate.get(gone) == Some(&Fate::Changed)) {
+                self.stage.insert(gone.clone(), None);
+                self.fate.insert(gone.clone(), Fate::Gone);
+            }
+        }
+        if let Some(new) = &target.new {
+            self.stage.insert(new.clone(), after);
+            self.fate.insert(new.clone(), Fate::Changed);
+            if let Some(origin) = &origin {
+                self.stage_origins.insert(new.clone(), origin.clone());
+            }
+        }
+        let counts = patch.hunks.iter().map(super::super::unified::Hunk::counts);
+        let (added, removed) = counts.fold((0, 0), |sum, c| (sum.0 + c.0, sum.1 + c.1));
+        let action = match (&target.old, &target.new) {
+            (None, _) => Action::Added,
+            (_, None) => Action::Deleted,
+            _ if !target.moves() => Action::Modified,
+            _ if target.copy => Action::Copied,
+            _ => Action::Renamed,
+        };
+        Ok(FileReport { path, origin, action, added, removed, hunks: placed.hunks })
+    }
+
+    /// The file a patch starts from.
+    fn old_file(&mut self, target: &mut Target) -> Result<Option<File>> {
+        let Some(path) = target.old.clone() else { return Ok(None) };
+        let fate = self.fate.get(&path).copied();
+        let file = match fate {
+            Some(Fate::Changed) if !target.moves() => self.stage.get(&path).cloned().flatten(),
+            Some(Fate::Gone) if !target.moves() => None,
+            _ => self.before(&path)?,
+        };
+        if file.is_some() {
+            return Ok(file);
+        }
+        if target.maybe_new && fate != Some(Fate::Gone) {
+            target.old = None;
+            return Ok(None);
+        }
+        let why = if fate == Some(Fate::Gone) {
+            "is removed by an earlier part of the patch"
+        } else {
+            "does not exist"
+        };
+        Err(Error::new(&changes::FILE_NOT_FOUND, format!("{} {why}", path.display()))
+            .with("path", path.display().to_string())
+            .hint("check the path; names in a patch start at the repository's top (see -p)"))
+    }
+
+    /// Refuses to put a file where there is one that this commit does not take away.
+    fn check_free(&mut self, path: &RepoPath) -> Result<()> {
+        let there = match self.fate.get(path) {
+            Some(Fate::WillGo | Fate::Gone) => false,
+            Some(Fate::Changed) => true,
+            None => self.before(path)?.is_some(),
+        };
+        if !there {
+            return Ok(());
+        }
+        Err(Error::new(&changes::FILE_EXISTS, format!("{} exists already", path.display()))
+            .with("path", path.display().to_string())
+            .hint("an existing file is never overwritten; patch it as it is, or delete it first"))
+    }
+
+    fn content(
+        &self,
+        patch: &FilePatch<'_>,
+        target: &Target,
+        path: &RepoPath,
+        old: Vec<u8>,
+    ) -> Result<Placed> {
+        let plain = |bytes| Placed { bytes, hunks: Vec::new(), doubtful: false };
+        if patch.content_missing {
+            return Err(bad(patch, "the file is binary and its content is not in the patch")
+                .hint("make the patch with `git diff --binary`"));
+        }
+        if let Some((block, _)) = &patch.binary {
+            let Some(block) = block else {
+                return Err(bad(patch, "the binary change has no backward half")
+                    .hint("it can only be applied forward"));
+            };
+            let (from, to) = ids::of(patch, path)?;
+            ids::check(&old, from, path, "the file has changed since the patch was made")?;
+            if target.new.is_none() {
+                return Ok(plain(Vec::new()));
+            }
+            let bytes = block.decode(&old, self.budget.left())?;
+            ids::check(&bytes, to, path, "the patch is damaged")?;
+            return Ok(plain(bytes));
+        }
+        if patch.hunks.is_empty() {
+            return Ok(plain(old));
+        }
+        place::apply(path, &old, &patch.hunks, self.options)
+    }
+
+    fn nameless(&self, patch: &FilePatch<'_>) -> Error {
+        bad(patch, format!("no file name is left after taking {} components off", self.strip))
+            .hint("say how many leading folders to take off with -p, for example -p0")
+    }
+
+    fn into_changes(self) -> Vec<FileChange> {
+        let Self { present, mut original, mut origins, .. } = self;
+        present
+            .into_iter()
+            .map(|(path, after)| {
+                let before = original.remove(&path).flatten();
+                let origin = origins.remove(&path).filter(|_| before.is_none() && after.is_some());
+                FileChange { path, before, after, origin, snippets: Vec::new() }
+            })
+            .collect()
+    }
+}
+
+fn bad(patch: &FilePatch<'_>, what: impl std::fmt::Display) -> Error {
+    crate::changeset::unified::invalid(patch.number, what)
+}
+
+fn leaves_content(number: usize, path: &RepoPath) -> Error {
+    Error::new(
+        &codes::HUNK_FAILED,
+        format!(
+            "the patch (line {number}) deletes {} but does not remove all of its lines",
+            path.display()
+        ),
+    )
+    .with("path", path.display().to_string())
+    .with("line", number)
+    .hint("the file has changed since the patch was made; read it again")
+}

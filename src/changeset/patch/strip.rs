@@ -1,0 +1,78 @@
+//! How many leading components the names of a unified diff carry.
+
+use super::Options;
+use crate::changeset::unified::{FilePatch, Side, names};
+use crate::changeset::{RepoPath, Snapshot};
+
+/// What to take off, and whether that was a guess worth mentioning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Strip {
+    /// Components to take off.
+    pub count: usize,
+    /// Chosen against git's default of one.
+    pub guessed: bool,
+}
+
+/// Prefixes git puts before names: by default, and with `diff.mnemonicPrefix`.
+const PREFIXES: [&[u8]; 6] = [b"a/", b"b/", b"i/", b"w/", b"c/", b"o/"];
+
+/// As asked; else one component, unless the names have no prefix: that is the case where no name
+/// has a slash, or where the names make sense of the present files only as they are.
+pub(super) fn choose(patches: &[FilePatch<'_>], files: &dyn Snapshot, options: &Options) -> Strip {
+    if let Some(count) = options.strip {
+        return Strip { count, guessed: false };
+    }
+    let one = Strip { count: 1, guessed: false };
+    let none = Strip { count: 0, guessed: true };
+    // A handful is enough to tell, and keeps a hostile patch from having every file read twice.
+    let sample: Vec<_> = patches.iter().filter_map(header_names).take(50).collect();
+    if sample.is_empty() || sample.iter().all(has_prefixes) {
+        return one;
+    }
+    if sample.iter().flatten().flatten().any(|name| names::strip(name, 1).is_none()) {
+        return none;
+    }
+    let (mut with, mut without) = (0, 0);
+    for name in sample.iter().filter_map(|[old, new]| old.as_ref().or(new.as_ref())) {
+        with += usize::from(exists(names::strip(name, 1), files));
+        without += usize::from(exists(Some(name), files));
+    }
+    let unlike_prefix = |name: &Vec<u8>| !PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+    let bare = sample.iter().flatten().flatten().all(unlike_prefix)
+        && sample.iter().all(|[old, new]| old.is_none() || new.is_none() || old == new);
+    if without > with || (without == with && bare) { none } else { one }
+}
+
+/// The names of the `---` and `+++` lines, where there are any.
+fn header_names(patch: &FilePatch<'_>) -> Option<[Option<Vec<u8>>; 2]> {
+    let name = |side: &Option<Side>| match side {
+        Some(Side::Name(name)) => Some(name.clone()),
+        _ => None,
+    };
+    let pair = [name(&patch.old), name(&patch.new)];
+    if pair.iter().any(Option::is_some) {
+        return Some(pair);
+    }
+    // Only a `diff --git` line: with prefixes its two names differ as they stand.
+    let (old, new) = names::pairs(patch.git?).into_iter().find(|(old, new)| {
+        old == new || names::strip(old, 1).is_some_and(|name| Some(name) == names::strip(new, 1))
+    })?;
+    Some([Some(old), Some(new)])
+}
+
+fn has_prefixes(pair: &[Option<Vec<u8>>; 2]) -> bool {
+    let prefix = |name: &Vec<u8>| PREFIXES.iter().position(|prefix| name.starts_with(prefix));
+    match pair {
+        [Some(old), Some(new)] => {
+            prefix(old).is_some() && prefix(new).is_some() && prefix(old) != prefix(new)
+        }
+        [Some(one), None] | [None, Some(one)] => prefix(one).is_some(),
+        [None, None] => true,
+    }
+}
+
+/// Whatever cannot be read is not there as far as guessing goes; the real reading reports it.
+fn exists(name: Option<&[u8]>, files: &dyn Snapshot) -> bool {
+    let path = name.and_then(|name| RepoPath::from_tree(name).ok());
+    path.is_some_and(|path| matches!(files.file(&path), Ok(Some(_)) | Err(_)))
+}

@@ -1,0 +1,434 @@
+//! Git's behaviour case by case (its `t41*.sh`), and what goes beyond it.
+
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::changeset::{File, Mode, RepoPath, codes as changes};
+
+type Tree = BTreeMap<RepoPath, File>;
+
+fn path(path: &str) -> RepoPath {
+    RepoPath::from_tree(path).unwrap()
+}
+
+fn tree(files: &[(&str, &str)]) -> Tree {
+    files.iter().map(|(name, text)| (path(name), File::regular(*text))).collect()
+}
+
+fn run(files: &Tree, patch: &str, options: &Options) -> Result<(Tree, Compiled)> {
+    let compiled = read(patch.as_bytes(), files, options)?;
+    let mut after = files.clone();
+    for change in compiled.changeset.changes() {
+        assert_eq!(after.get(&change.path), change.before.as_ref(), "before of {:?}", change.path);
+        match &change.after {
+            Some(file) => after.insert(change.path.clone(), file.clone()),
+            None => after.remove(&change.path),
+        };
+    }
+    Ok((after, compiled))
+}
+
+fn plain(files: &[(&str, &str)], patch: &str) -> Result<(Tree, Compiled)> {
+    run(&tree(files), patch, &Options::default())
+}
+
+#[track_caller]
+fn becomes(before: &[(&str, &str)], patch: &str, after: &[(&str, &str)]) -> Compiled {
+    let (result, compiled) = plain(before, patch).unwrap_or_else(|e| panic!("{e} {e:?}"));
+    assert_eq!(result, tree(after));
+    compiled
+}
+
+#[track_caller]
+fn fails(before: &[(&str, &str)], patch: &str, code: &'static crate::error::Code) -> Error {
+    let error = plain(before, patch).map(|_| ()).unwrap_err();
+    assert!(error.is(code), "{error:?}");
+    error
+}
+
+fn detail(error: &Error, key: &str) -> serde_json::Value {
+    let found = error.details().iter().find(|(k, _)| *k == key);
+    found.map_or(serde_json::Value::Null, |(_, value)| value.clone())
+}
+
+const ABC: &str = "a\nb\nc\n";
+
+#[test]
+fn the_contracts_own_example_applies_and_says_what_it_did() {
+    let patch = "--- a/file.ts\n+++ b/file.ts\n@@ -1,3 +1,4 @@\n line1\n line2\n+line3\n";
+    let report =
+        becomes(&[("file.ts", "line1\nline2\n")], patch, &[("file.ts", "line1\nline2\nline3\n")]);
+    assert!(report.files[0].hunks[0].recounted);
+    assert_eq!((report.files[0].added, report.files[0].removed), (1, 0));
+    becomes(&[("file.ts", "line1\nline2\nx\n")], patch, &[("file.ts", "line1\nline2\nline3\nx\n")]);
+    // and again:
+    let again = plain(&[("file.ts", "line1\nline2\nline3\n")], patch).unwrap().1;
+    assert!(again.already_applied && again.changeset.changes().is_empty());
+}
+
+#[test]
+fn a_hunk_is_found_at_any_distance_and_the_offset_reported() {
+    let far = format!("{}a\nb\nc\n{}", "x\n".repeat(5000), "y\n".repeat(10));
+    let want = far.replace("b\n", "B\n");
+    let patch = "--- a/f\n+++ b/f\n@@ -2,3 +2,3 @@\n a\n-b\n+B\n c\n";
+    let report = becomes(&[("f", &far)], patch, &[("f", &want)]);
+    assert_eq!(report.files[0].hunks[0].offset, 4999);
+    assert_eq!(report.files[0].hunks[0].line, 5001);
+}
+
+#[test]
+fn the_nearest_of_several_places_is_taken_and_of_equals_the_later() {
+    let patch = "--- a/f\n+++ b/f\n@@ -4,3 +4,3 @@\n a\n-b\n+B\n c\n";
+    let before = "a\nb\nc\n.\n.\na\nb\nc\n";
+    becomes(&[("f", before)], patch, &[("f", "a\nb\nc\n.\n.\na\nB\nc\n")]);
+    let before = ".\na\nb\nc\n.\na\nb\nc\n";
+    becomes(&[("f", before)], patch, &[("f", ".\na\nb\nc\n.\na\nB\nc\n")]);
+}
+
+#[test]
+fn hunks_follow_each_other_with_their_own_growth() {
+    let before = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n";
+    let patch = "--- a/f\n+++ b/f\n@@ -1,4 +1,6 @@\n+0\n+0\n 1\n 2\n 3\n 4\n@@ -9,4 +11,3 @@\n 9\n 10\n-11\n 12\n";
+    let after = "0\n0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n12\n";
+    let report = becomes(&[("f", before)], patch, &[("f", after)]);
+    assert!(report.files[0].hunks.iter().all(|hunk| hunk.offset == 0));
+}
+
+#[test]
+fn boundaries_bind_as_in_git() {
+    // From line 1 means at the beginning; without context below means at the end.
+    let first = "--- a/f\n+++ b/f\n@@ -1,2 +1,3 @@\n+0\n a\n b\n";
+    becomes(&[("f", ABC)], first, &[("f", "0\na\nb\nc\n")]);
+    fails(&[("f", "x\na\nb\nc\n")], first, &codes::HUNK_FAILED);
+    let last = "--- a/f\n+++ b/f\n@@ -2,2 +2,3 @@\n b\n c\n+d\n";
+    becomes(&[("f", ABC)], last, &[("f", "a\nb\nc\nd\n")]);
+    let error = fails(&[("f", "a\nb\nc\nd\ne\n")], last, &codes::HUNK_FAILED);
+    assert!(error.hint_text().unwrap().contains("--unidiff-zero"), "{error:?}");
+}
+
+#[test]
+fn hunks_without_context_only_when_asked() {
+    let patch = "--- a/f\n+++ b/f\n@@ -1,0 +2,1 @@\n+x\n@@ -3 +4 @@\n-c\n+C\n";
+    fails(&[("f", "a\nb\nc\nd\n")], patch, &codes::HUNK_FAILED);
+    let zero = Options { unidiff_zero: true, ..Options::default() };
+    let (after, _) = run(&tree(&[("f", "a\nb\nc\nd\n")]), patch, &zero).unwrap();
+    assert_eq!(after, tree(&[("f", "a\nx\nb\nC\nd\n")]));
+}
+
+#[test]
+fn fuzz_only_when_asked() {
+    let patch = "--- a/f\n+++ b/f\n@@ -1,5 +1,5 @@\n a\n b\n-c\n+C\n d\n e\n";
+    let before = [("f", "A\nb\nc\nd\nE\n")];
+    let error = fails(&before, patch, &codes::HUNK_FAILED);
+    assert_eq!(detail(&error, "expected"), "a");
+    assert_eq!(detail(&error, "found"), "A");
+    let fuzzy = Options { fuzz: 2, ..Options::default() };
+    let (after, report) = run(&tree(&before), patch, &fuzzy).unwrap();
+    assert_eq!(after, tree(&[("f", "A\nb\nC\nd\nE\n")]));
+    assert_eq!((report.files[0].hunks[0].fuzz, report.files[0].hunks[0].offset), (1, 0));
+}
+
+#[test]
+fn a_failed_hunk_names_what_differs_and_the_closest_place() {
+    let before = "one\ntwo\nthree\nfour\nfive\n";
+    let patch = "--- a/f\n+++ b/f\n@@ -1,4 +1,4 @@\n two\n three\n-for\n+4\n five\n";
+    let error = fails(&[("f", before)], patch, &codes::HUNK_FAILED);
+    assert_eq!(detail(&error, "path"), "f");
+    assert_eq!(detail(&error, "hunk"), 1);
+    assert_eq!(detail(&error, "line"), 3);
+    assert_eq!(detail(&error, "expected"), "for");
+    assert_eq!(detail(&error, "found"), "four");
+    assert_eq!(detail(&error, "file_line"), 4);
+    assert_eq!(detail(&error, "closest_line"), 2);
+}
+
+#[test]
+fn recounted_hunks_go_only_where_they_are_unique() {
+    let patch = "--- a/f\n+++ b/f\n@@ -7,9 +7,9 @@\n a\n-b\n+B\n";
+    let error = fails(&[("f", "a\nb\n.\na\nb\n")], patch, &codes::HUNK_AMBIGUOUS);
+    assert_eq!(detail(&error, "candidates"), serde_json::json!([1, 4]));
+    becomes(&[("f", ".\na\nb\n")], patch, &[("f", ".\na\nB\n")]);
+}
+
+#[test]
+fn files_come_and_go_also_empty_ones() {
+    becomes(
+        &[("gone", "x\n"), ("empty", "")],
+        "diff --git a/gone b/gone\ndeleted file mode 100644\nindex 587be6b..0000000\n--- a/gone\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n\
+         diff --git a/empty b/empty\ndeleted file mode 100644\nindex e69de29..0000000\n\
+         diff --git a/new b/new\nnew file mode 100644\nindex 0000000..e69de29\n\
+         diff --git a/dir/text b/dir/text\nnew file mode 100644\n--- /dev/null\n+++ b/dir/text\n@@ -0,0 +1 @@\n+hello\n\\ No newline at end of file\n",
+        &[("new", ""), ("dir/text", "hello")],
+    );
+    // GNU diff -N says it with a time stamp, and models often with nothing but the range.
+    let stamp = "--- a/n\t1970-01-01 00:00:00.000000000 +0000\n+++ b/n\t2026-11-22 01:00:00 +0000\n@@ -0,0 +1 @@\n+x\n";
+    becomes(&[], stamp, &[("n", "x\n")]);
+    becomes(&[], "--- a/n\n+++ b/n\n@@ -0,0 +1 @@\n+x\n", &[("n", "x\n")]);
+}
+
+#[test]
+fn an_existing_file_is_never_overwritten_nor_a_changed_one_deleted() {
+    let add = "--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n+x\n";
+    fails(&[("f", "mine\n")], add, &changes::FILE_EXISTS);
+    let delete = "--- a/f\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n";
+    fails(&[("f", "x\nmore\n")], delete, &codes::HUNK_FAILED);
+    fails(&[], delete, &changes::FILE_NOT_FOUND);
+    let rename = "diff --git a/f b/g\nrename from f\nrename to g\n";
+    fails(&[("f", "x\n"), ("g", "y\n")], rename, &changes::FILE_EXISTS);
+    fails(&[], rename, &changes::FILE_NOT_FOUND);
+}
+
+#[test]
+fn renames_and_copies_look_at_the_state_before() {
+    let swap = "diff --git a/a b/b\nrename from a\nrename to b\ndiff --git a/b b/a\nrename from b\nrename to a\n";
+    becomes(&[("a", "A\n"), ("b", "B\n")], swap, &[("a", "B\n"), ("b", "A\n")]);
+    let chain = "diff --git a/a b/b\nrename from a\nrename to b\ndiff --git a/b b/c\nrename from b\nrename to c\n";
+    let report = becomes(&[("a", "A\n"), ("b", "B\n")], chain, &[("b", "A\n"), ("c", "B\n")]);
+    assert_eq!(report.changeset.changes()[2].origin, Some(path("b")));
+    // A copy of the file as it was, though the patch changes it first.
+    let copy = "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-A\n+Z\n\
+                diff --git a/a b/c\ncopy from a\ncopy to c\n--- a/a\n+++ b/c\n@@ -1 +1,2 @@\n A\n+more\n";
+    becomes(&[("a", "A\n")], copy, &[("a", "Z\n"), ("c", "A\nmore\n")]);
+    let onto_itself =
+        "diff --git a/a b/a\nrename from a\nrename to a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-A\n+B\n";
+    becomes(&[("a", "A\n")], onto_itself, &[("a", "B\n")]);
+}
+
+#[test]
+fn a_second_change_to_a_file_builds_on_the_first() {
+    let patch = "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-1\n+2\n--- a/f\n+++ b/f\n@@ -1 +1 @@\n-2\n+3\n";
+    becomes(&[("f", "1\n")], patch, &[("f", "3\n")]);
+}
+
+#[test]
+fn a_series_of_commits_is_applied_one_by_one() {
+    let mail = "From 0123456789012345678901234567890123456789 Mon Sep 17 00:00:00 2001\n\n";
+    let series = format!(
+        "{mail}--- a/f\n+++ b/f\n@@ -1 +1 @@\n-1\n+2\n{mail}diff --git a/f b/g\nrename from f\nrename to g\n{mail}--- a/g\n+++ b/g\n@@ -1 +1 @@\n-2\n+3\n"
+    );
+    let report = becomes(&[("f", "1\n")], &series, &[("g", "3\n")]);
+    assert_eq!(report.changeset.changes()[1].origin, Some(path("f")));
+    let back = Options { reverse: true, ..Options::default() };
+    let (after, _) = run(&tree(&[("g", "3\n")]), &series, &back).unwrap();
+    assert_eq!(after, tree(&[("f", "1\n")]));
+}
+
+#[test]
+fn modes_change_with_and_without_content() {
+    let (after, _) =
+        plain(&[("f", "x\n")], "diff --git a/f b/f\nold mode 100644\nnew mode 100755\n").unwrap();
+    assert_eq!(after[&path("f")].mode, Mode::Executable);
+    let new =
+        "diff --git a/f b/f\nnew file mode 100755\n--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n+x\n";
+    assert_eq!(plain(&[], new).unwrap().0[&path("f")].mode, Mode::Executable);
+    for mode in ["120000", "160000", "104755", "040000", "020644"] {
+        let patch = format!(
+            "diff --git a/f b/f\nnew file mode {mode}\n--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n+x\n"
+        );
+        fails(&[], &patch, &codes::FILE_MODE_REFUSED);
+    }
+}
+
+#[test]
+fn the_end_of_a_file_without_newline_is_exact() {
+    let lose = "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-b\n+b\n\\ No newline at end of file\n";
+    becomes(&[("f", "a\nb\n")], lose, &[("f", "a\nb")]);
+    let gain = "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+b\n";
+    becomes(&[("f", "a\nb")], gain, &[("f", "a\nb\n")]);
+    let keep = "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n-a\n+A\n b\n\\ No newline at end of file\n";
+    becomes(&[("f", "a\nb")], keep, &[("f", "A\nb")]);
+}
+
+#[test]
+fn line_endings_and_final_newlines_that_the_patch_does_not_know_of_are_kept() {
+    let patch = "--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n";
+    let report = becomes(&[("f", "a\r\nb\r\nc\r\n")], patch, &[("f", "a\r\nB\r\nc\r\n")]);
+    assert_eq!(report.files[0].hunks[0].matched, Some("line_endings"));
+    becomes(&[("f", "a\nb\nc")], patch, &[("f", "a\nB\nc")]);
+    becomes(&[("f", "\u{feff}a\nb\nc\n")], patch, &[("f", "\u{feff}a\nB\nc\n")]);
+    // A patch that went through something that writes CRLF.
+    becomes(&[("f", ABC)], &patch.replace('\n', "\r\n"), &[("f", "a\nB\nc\n")]);
+    // One that is about CRLF is exact.
+    let real = "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n-a\r\n+a\n b\n";
+    becomes(&[("f", "a\r\nb\n")], real, &[("f", "a\nb\n")]);
+}
+
+#[test]
+fn names_may_be_odd_and_prefixes_missing() {
+    let quoted = "diff --git \"a/t\\tab \\303\\274\" \"b/t\\tab \\303\\274\"\n--- \"a/t\\tab \\303\\274\"\n+++ \"b/t\\tab \\303\\274\"\n@@ -1 +1 @@\n-a\n+b\n";
+    becomes(&[("t\tab ü", "a\n")], quoted, &[("t\tab ü", "b\n")]);
+    let spaces = "--- a/with space\t\n+++ b/with space\t\n@@ -1 +1 @@\n-a\n+b\n";
+    becomes(&[("with space", "a\n")], spaces, &[("with space", "b\n")]);
+    let bare = "--- src/x\n+++ src/x\n@@ -1 +1 @@\n-a\n+b\n";
+    let report = becomes(&[("src/x", "a\n")], bare, &[("src/x", "b\n")]);
+    assert_eq!(report.notes.len(), 1);
+    becomes(&[], "--- /dev/null\n+++ src/new\n@@ -0,0 +1 @@\n+a\n", &[("src/new", "a\n")]);
+    becomes(&[("x", "a\n")], "--- x\n+++ x\n@@ -1 +1 @@\n-a\n+b\n", &[("x", "b\n")]);
+    // A folder called `a` is no prefix when only that fits.
+    becomes(&[("a/x", "a\n")], "--- a/x\n+++ a/x\n@@ -1 +1 @@\n-a\n+b\n", &[("a/x", "b\n")]);
+    let deep = Options { strip: Some(3), ..Options::default() };
+    let patch = "--- one/two/three/x\n+++ one/two/three/x\n@@ -1 +1 @@\n-a\n+b\n";
+    assert_eq!(run(&tree(&[("x", "a\n")]), patch, &deep).unwrap().0, tree(&[("x", "b\n")]));
+    // GNU diff of a backup.
+    becomes(
+        &[("x", "a\n")],
+        "--- x.orig\t2026-01-01 00:00:00 +0000\n+++ x\t2026-01-01 00:00:01 +0000\n@@ -1 +1 @@\n-a\n+b\n",
+        &[("x", "b\n")],
+    );
+}
+
+#[test]
+fn backwards_is_the_other_way_round() {
+    let patch = "diff --git a/a b/b\nrename from a\nrename to b\nold mode 100644\nnew mode 100755\n--- a/a\n+++ b/b\n@@ -1,2 +1,3 @@\n x\n+y\n z\n";
+    let forward = plain(&[("a", "x\nz\n")], patch).unwrap().0;
+    let back = Options { reverse: true, ..Options::default() };
+    let (after, report) = run(&forward, patch, &back).unwrap();
+    assert_eq!(after, tree(&[("a", "x\nz\n")]));
+    assert_eq!(report.files[0].action, Action::Renamed);
+}
+
+#[test]
+fn a_copy_is_taken_back_if_it_still_is_one() {
+    let patch =
+        "diff --git a/a b/c\ncopy from a\ncopy to c\n--- a/a\n+++ b/c\n@@ -1 +1,2 @@\n A\n+more\n";
+    let back = Options { reverse: true, ..Options::default() };
+    let (after, _) = run(&tree(&[("a", "A\n"), ("c", "A\nmore\n")]), patch, &back).unwrap();
+    assert_eq!(after, tree(&[("a", "A\n")]));
+    let other = tree(&[("a", "B\n"), ("c", "A\nmore\n")]);
+    assert!(run(&other, patch, &back).map(|_| ()).unwrap_err().is(&codes::HUNK_FAILED));
+}
+
+#[test]
+fn a_repeated_patch_is_recognised_whatever_is_in_it() {
+    let before = [("m", "1\n2\n3\n"), ("d", "x\n"), ("r", "same\n"), ("e", "1\n")];
+    let patch = "--- a/m\n+++ b/m\n@@ -1,3 +1,3 @@\n 1\n-2\n+two\n 3\n\
+        --- a/d\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n\
+        --- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+new\n\
+        diff --git a/r b/s\nrename from r\nrename to s\n\
+        --- a/e\n+++ b/e\n@@ -1 +1,2 @@\n 1\n+2\n";
+    let (after, first) = plain(&before, patch).unwrap();
+    assert!(!first.already_applied);
+    let second = read(patch.as_bytes(), &after, &Options::default()).unwrap();
+    assert!(second.already_applied && second.changeset.changes().is_empty());
+    let paths: Vec<_> = second.files.iter().map(|f| f.path.display().to_string()).collect();
+    assert_eq!(paths, ["m", "d", "n", "s", "e"]);
+    assert_eq!(second.files[2].action, Action::Added);
+    // Half of it is not all of it.
+    let mut half = after;
+    half.insert(path("m"), File::regular("1\n2\n3\n"));
+    assert!(read(patch.as_bytes(), &half, &Options::default()).is_err());
+    // A file that was never there is no sign that its deletion has been applied.
+    let delete = "--- a/d\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n";
+    fails(&[], delete, &changes::FILE_NOT_FOUND);
+}
+
+#[test]
+fn binary_changes_carry_their_ids() {
+    let (old, new) = (File::regular(&b"\0old"[..]), File::regular(&b"\0new\xff"[..]));
+    let change = crate::changeset::FileChange {
+        path: path("bin"),
+        before: Some(old.clone()),
+        after: Some(new.clone()),
+        origin: None,
+        snippets: Vec::new(),
+    };
+    let patch = crate::changeset::emit::file_patch(&change, 3);
+    let text = String::from_utf8(patch).unwrap();
+    let before: Tree = [(path("bin"), old)].into();
+    let after: Tree = [(path("bin"), new)].into();
+    assert_eq!(run(&before, &text, &Options::default()).unwrap().0, after);
+    let back = Options { reverse: true, ..Options::default() };
+    assert_eq!(run(&after, &text, &back).unwrap().0, before);
+    let other: Tree = [(path("bin"), File::regular(&b"\0other"[..]))].into();
+    let error = run(&other, &text, &Options::default()).map(|_| ()).unwrap_err();
+    assert!(error.is(&codes::BINARY_MISMATCH));
+    let short = text.replace(&text[text.find("index").unwrap()..text.find("GIT").unwrap()], "");
+    let error = run(&before, &short, &Options::default()).map(|_| ()).unwrap_err();
+    assert!(error.is(&codes::PATCH_INVALID));
+    let missing =
+        "diff --git a/bin b/bin\nindex 1..2 100644\nBinary files a/bin and b/bin differ\n";
+    assert!(
+        run(&before, missing, &Options::default())
+            .map(|_| ())
+            .unwrap_err()
+            .is(&codes::PATCH_INVALID)
+    );
+}
+
+#[test]
+fn hostile_names_are_refused() {
+    for (name, code) in [
+        ("/etc/passwd", &changes::PATH_INVALID),
+        ("a/../../x", &changes::PATH_INVALID),
+        ("a/.git/config", &changes::PATH_IN_GIT_DIR),
+        ("a/x/.GIT/hooks/post-checkout", &changes::PATH_IN_GIT_DIR),
+        ("a/git~1/config", &changes::PATH_IN_GIT_DIR),
+        ("a/.git::$INDEX_ALLOCATION/x", &changes::PATH_IN_GIT_DIR),
+        ("a/.g\u{200c}it/x", &changes::PATH_IN_GIT_DIR),
+        ("a/C:/x", &changes::PATH_INVALID),
+        ("a/x\\y", &changes::PATH_INVALID),
+    ] {
+        let bare = name.strip_prefix("a/").unwrap_or(name);
+        for patch in [
+            format!("--- /dev/null\n+++ {name}\n@@ -0,0 +1 @@\n+x\n"),
+            format!("diff --git a/ok b/ok\nrename from ok\nrename to {bare}\n"),
+            format!("diff --git a/ok b/ok\ncopy from {bare}\ncopy to ok2\n"),
+        ] {
+            let strip = Some(usize::from(name.starts_with("a/")));
+            let options = Options { strip, ..Options::default() };
+            let result = run(&tree(&[("ok", "x\n")]), &patch, &options);
+            let Err(error) = result else { panic!("{patch} was taken") };
+            assert!(error.is(code), "{patch}: {error:?}");
+        }
+    }
+}
+
+#[test]
+fn what_is_no_patch_is_named() {
+    for (input, word) in [
+        ("", "empty"),
+        ("hello\n", "no patch"),
+        ("1c1\n< a\n---\n> b\n", "normal"),
+        ("1,2d\n", "ed script"),
+        ("2a\nrm -rf /\n.\nw\n", "ed script"),
+        ("--- a/x\n+++ b/x\n", "no hunk"),
+        ("*** a/x\t2026\n--- b/x\t2026\n***************\n*** 1 ****\n", "context diff"),
+        ("diff --cc x\n", "merge"),
+    ] {
+        let error = fails(&[("x", "a\n")], input, &codes::PATCH_INVALID);
+        assert!(error.message().contains(word), "{input:?}: {error}");
+    }
+}
+
+#[test]
+fn sizes_are_bounded() {
+    let long = format!("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+{}\n", "b".repeat(10 << 20));
+    fails(&[("x", "a\n")], &long, &general::SIZE_LIMIT);
+    let big: Tree = [(path("big"), File::regular(vec![b'x'; 8 << 20]))].into();
+    let many: String = (0..500)
+        .map(|n| format!("diff --git a/big b/c{n}\ncopy from big\ncopy to c{n}\n"))
+        .collect();
+    let error = run(&big, &many, &Options::default()).map(|_| ()).unwrap_err();
+    assert!(error.is(&general::SIZE_LIMIT), "{error:?}");
+}
+
+#[test]
+fn ten_thousand_hunks_far_from_their_lines_take_no_time_to_speak_of() {
+    let line = |n: usize| format!("line {n}\n");
+    let before: String = (0..60_000).map(line).collect();
+    let mut patch = String::from("--- a/f\n+++ b/f\n");
+    for n in (0..10_000).rev() {
+        let at = n * 6;
+        // All in reverse order, all with a wrong line number.
+        patch += &format!(
+            "@@ -{0},3 +{0},3 @@\n {1}-{2}+new\n {3}",
+            30_000,
+            line(at),
+            line(at + 1),
+            line(at + 2)
+        );
+    }
+    let (after, _) = plain(&[("f", &before)], &patch).unwrap();
+    let text = &after[&path("f")].bytes;
+    assert_eq!(text.windows(4).filter(|w| w == b"new\n").count(), 10_000);
+}

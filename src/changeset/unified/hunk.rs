@@ -1,0 +1,218 @@
+//! One `@@` hunk: its header, its lines, and what to do when the two disagree.
+
+use super::parse::{Cursor, invalid, starts_file};
+use super::{Hunk, Kind, Line};
+use crate::error::Result;
+
+/// Counts of a hunk header that are believed only as far as the lines bear them out.
+struct Header {
+    old_start: usize,
+    old: usize,
+    new_start: usize,
+    new: usize,
+}
+
+/// Reads the hunk the cursor is on. Where the counts in the header do not fit the lines, the
+/// lines are counted instead, up to the next thing that can only be the end of the hunk.
+pub(super) fn read<'a>(cursor: &mut Cursor<'a>) -> Result<Hunk<'a>> {
+    let number = cursor.number();
+    let line = cursor.next().unwrap_or_default();
+    let header = header(line, number)?;
+    let start = cursor.clone();
+    let (old_start, new_start) = match &header {
+        Some(header) => (Some(header.old_start), Some(header.new_start)),
+        None => (None, None),
+    };
+    let strict = header.as_ref().and_then(|header| counted(cursor, header));
+    let (lines, recounted) = match strict {
+        Some(lines) if !goes_on(cursor) => (lines, false),
+        strict => {
+            let after_strict = std::mem::replace(cursor, start);
+            match (uncounted(cursor), strict) {
+                (Ok(lines), _) => (lines, true),
+                // The header is right and prose follows: git reads it that way too. But a change
+                // right below the hunk is never dropped in silence.
+                (Err(error), Some(lines)) => {
+                    *cursor = after_strict;
+                    if cursor
+                        .peek()
+                        .is_some_and(|next| next.starts_with(b"+") || next.starts_with(b"-"))
+                    {
+                        return Err(error);
+                    }
+                    (lines, false)
+                }
+                (Err(error), None) => return Err(error),
+            }
+        }
+    };
+    Ok(Hunk { number, old_start, new_start, lines, recounted })
+}
+
+/// `@@ -1,2 +3,4 @@ …`, or a bare `@@ …` without numbers (`None`).
+fn header(line: &[u8], number: usize) -> Result<Option<Header>> {
+    let Some(rest) = line.strip_prefix(b"@@ -") else { return Ok(None) };
+    let mut rest = rest;
+    let range = |rest: &mut &[u8]| -> Option<(usize, usize)> {
+        let start = integer(rest)?;
+        let len = match rest.strip_prefix(b",") {
+            Some(after) => {
+                *rest = after;
+                integer(rest)?
+            }
+            None => 1,
+        };
+        // Lines are numbered in 32 bits; `start + len` must not overflow.
+        start.checked_add(len).filter(|end| *end <= u32::MAX as usize)?;
+        Some((start, len))
+    };
+    let parsed = (|| {
+        let (old_start, old) = range(&mut rest)?;
+        rest = rest.strip_prefix(b" +")?;
+        let (new_start, new) = range(&mut rest)?;
+        rest.strip_prefix(b" @@")?;
+        Some(Header { old_start, old, new_start, new })
+    })();
+    match parsed {
+        Some(header) => Ok(Some(header)),
+        None => {
+            Err(invalid(number, format!("'{}' is no hunk header", super::parse::excerpt(line)))
+                .hint("write it as '@@ -1,3 +1,4 @@', or leave the numbers out: '@@'"))
+        }
+    }
+}
+
+fn integer(rest: &mut &[u8]) -> Option<usize> {
+    let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
+    let (number, after) = rest.split_at(digits);
+    *rest = after;
+    std::str::from_utf8(number).ok()?.parse().ok()
+}
+
+/// As many lines as the header says; `None` if they are not there.
+fn counted<'a>(cursor: &mut Cursor<'a>, header: &Header) -> Option<Vec<Line<'a>>> {
+    let (mut old, mut new) = (header.old, header.new);
+    // The counts are only claims: room is made as lines turn up.
+    let mut lines = Vec::new();
+    while old > 0 || new > 0 {
+        let line = body_line(cursor.peek_raw()?)?;
+        let Some(line) = line else {
+            no_newline(&mut lines)?;
+            cursor.next();
+            continue;
+        };
+        if line.kind != Kind::Added {
+            old = old.checked_sub(1)?;
+        }
+        if line.kind != Kind::Removed {
+            new = new.checked_sub(1)?;
+        }
+        lines.push(line);
+        cursor.next();
+    }
+    if cursor.peek().is_some_and(|line| line.starts_with(b"\\ ")) {
+        no_newline(&mut lines)?;
+        cursor.next();
+    }
+    Some(lines)
+}
+
+/// Every line up to the end of the hunk, whatever the header says.
+fn uncounted<'a>(cursor: &mut Cursor<'a>) -> Result<Vec<Line<'a>>> {
+    let mut lines = Vec::new();
+    // Up to here without the empty lines at the end, which are more likely between things than
+    // in them.
+    let mut solid = (0, cursor.clone());
+    while let Some(text) = cursor.peek() {
+        if ends(cursor, text) {
+            break;
+        }
+        match cursor.peek_raw().and_then(body_line) {
+            Some(Some(line)) => lines.push(line),
+            Some(None) if no_newline(&mut lines).is_some() => {}
+            _ => {
+                return Err(invalid(
+                    cursor.number(),
+                    format!("'{}' is neither context nor a change", super::parse::excerpt(text)),
+                )
+                .hint("in a hunk every line starts with ' ', '-' or '+', context with a space"));
+            }
+        }
+        cursor.next();
+        if !text.trim_ascii().is_empty() || text.starts_with(b"+") {
+            solid = (lines.len(), cursor.clone());
+        }
+    }
+    lines.truncate(solid.0);
+    *cursor = solid.1;
+    Ok(lines)
+}
+
+/// One line of a body; `Some(None)` is the `\ No newline` remark, `None` anything foreign.
+fn body_line(raw: &[u8]) -> Option<Option<Line<'_>>> {
+    let line = |kind, bytes| Some(Some(Line { kind, bytes }));
+    match raw.first()? {
+        b' ' => line(Kind::Context, &raw[1..]),
+        b'-' => line(Kind::Removed, &raw[1..]),
+        b'+' => line(Kind::Added, &raw[1..]),
+        // An empty line of context whose blank got lost on the way.
+        b'\n' | b'\r' if raw == b"\n" || raw == b"\r\n" => line(Kind::Context, raw),
+        b'\\' if raw.starts_with(b"\\ ") => Some(None),
+        _ => None,
+    }
+}
+
+fn no_newline(lines: &mut [Line<'_>]) -> Option<()> {
+    let last = lines.last_mut()?;
+    last.bytes = last.bytes.strip_suffix(b"\n").unwrap_or(last.bytes);
+    Some(())
+}
+
+/// After a hunk that is complete by its header: do its lines go on all the same?
+fn goes_on(cursor: &Cursor<'_>) -> bool {
+    let mut ahead = cursor.clone();
+    let mut first = true;
+    while let Some(text) = ahead.peek() {
+        if ends(&ahead, text) {
+            return false;
+        }
+        match text.first() {
+            Some(b'+' | b'-') => return true,
+            Some(b' ') if first => return true,
+            None | Some(b'\r') if text.len() <= 1 => {}
+            _ => return false,
+        }
+        first = false;
+        ahead.next();
+    }
+    false
+}
+
+/// Can `text` only be what follows a hunk?
+fn ends(cursor: &Cursor<'_>, text: &[u8]) -> bool {
+    const STARTS: [&[u8]; 10] = [
+        b"@@",
+        b"diff ",
+        b"Index: ",
+        b"index ",
+        b"From ",
+        b"commit ",
+        b"```",
+        b"*** End Patch",
+        b"Binary files ",
+        b"Only in ",
+    ];
+    STARTS.iter().any(|start| text.starts_with(start))
+        || (text.starts_with(b"--- ") && starts_file(cursor))
+        || is_signature(cursor, text)
+}
+
+/// `-- ` and a version on the next line: how mail ends.
+fn is_signature(cursor: &Cursor<'_>, text: &[u8]) -> bool {
+    if text.trim_ascii_end() != b"--" {
+        return false;
+    }
+    let mut ahead = cursor.clone();
+    ahead.next();
+    ahead.peek().is_none_or(|next| !matches!(next.first(), Some(b' ' | b'+' | b'-' | b'@' | b'\\')))
+}

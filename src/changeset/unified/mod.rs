@@ -1,0 +1,149 @@
+//! The unified dialect: everything `git diff`, `git show`, `git format-patch` and GNU `diff -u`
+//! print, read as bytes and borrowed from the input.
+//!
+//! Reading is syntax only; what the names and hunks mean for present files is judged in
+//! [`super::patch`]. The reference is git's own `apply.c`; where this reader accepts more (wrong
+//! counts, a missing mode line), it says so in the result.
+
+mod header;
+mod hunk;
+pub mod names;
+mod parse;
+#[cfg(test)]
+mod tests;
+
+pub use names::Side;
+pub use parse::parse;
+pub(in crate::changeset) use parse::{excerpt, invalid};
+
+use super::binary::Block;
+
+/// What a patch says about one file.
+#[derive(Clone, Debug, Default)]
+pub struct FilePatch<'a> {
+    /// Line of the patch its header starts on, counted from 1.
+    pub number: usize,
+    /// Which commit of a series it belongs to, counted from 0. Each is judged on the result of
+    /// the one before.
+    pub stage: usize,
+    /// What follows `diff --git `, if it has such a line.
+    pub git: Option<&'a [u8]>,
+    /// The `---` line.
+    pub old: Option<Side>,
+    /// The `+++` line.
+    pub new: Option<Side>,
+    /// `rename from` and `rename to`, or `copy from` and `copy to`.
+    pub from: Option<Vec<u8>>,
+    /// See `from`.
+    pub to: Option<Vec<u8>>,
+    /// The content of `from` stays where it was.
+    pub copy: bool,
+    /// It is a copy turned backwards: `from` is the copy, which goes if it still is one.
+    pub undoes_copy: bool,
+    /// `old mode`, or the mode of a deleted file.
+    pub old_mode: Option<u32>,
+    /// `new mode`, or the mode of a new file.
+    pub new_mode: Option<u32>,
+    /// Mode of the `index` line, which stays the same.
+    pub index_mode: Option<u32>,
+    /// It has a `new file mode` line.
+    pub creates: bool,
+    /// It has a `deleted file mode` line.
+    pub deletes: bool,
+    /// The blob ids of the `index` line, perhaps abbreviated.
+    pub index: Option<(&'a [u8], &'a [u8])>,
+    /// What changes, in the order of the patch.
+    pub hunks: Vec<Hunk<'a>>,
+    /// A binary change: forward, and backward where given.
+    pub binary: Option<(Option<Block<'a>>, Option<Block<'a>>)>,
+    /// `Binary files … differ`: there is a change, but not in the patch.
+    pub content_missing: bool,
+}
+
+impl FilePatch<'_> {
+    /// The same change backwards.
+    pub fn reverse(&mut self) {
+        std::mem::swap(&mut self.old, &mut self.new);
+        std::mem::swap(&mut self.from, &mut self.to);
+        self.undoes_copy = self.copy && !self.undoes_copy;
+        std::mem::swap(&mut self.old_mode, &mut self.new_mode);
+        std::mem::swap(&mut self.creates, &mut self.deletes);
+        self.index = self.index.map(|(old, new)| (new, old));
+        self.binary = self.binary.map(|(forward, backward)| (backward, forward));
+        for hunk in &mut self.hunks {
+            hunk.reverse();
+        }
+    }
+}
+
+/// One hunk of text.
+#[derive(Clone, Debug)]
+pub struct Hunk<'a> {
+    /// Line of the patch that starts with `@@`, counted from 1.
+    pub number: usize,
+    /// First line in the old file, counted from 1 (0: before the first, for an empty range).
+    /// `None` for a bare `@@`.
+    pub old_start: Option<usize>,
+    /// The same in the new file.
+    pub new_start: Option<usize>,
+    /// The lines.
+    pub lines: Vec<Line<'a>>,
+    /// The counts in the header were wrong, or there were none.
+    pub recounted: bool,
+}
+
+/// One line of a hunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Line<'a> {
+    /// In which of the two files it is.
+    pub kind: Kind,
+    /// Its bytes with the LF, without where `\ No newline at end of file` follows.
+    pub bytes: &'a [u8],
+}
+
+/// In which of the two files a line is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// In both.
+    Context,
+    /// In the old file.
+    Removed,
+    /// In the new file.
+    Added,
+}
+
+impl<'a> Hunk<'a> {
+    /// The lines it finds in the old file.
+    pub fn old_lines(&self) -> impl Iterator<Item = &Line<'a>> {
+        self.lines.iter().filter(|line| line.kind != Kind::Added)
+    }
+
+    /// The lines it leaves in the new file.
+    pub fn new_lines(&self) -> impl Iterator<Item = &Line<'a>> {
+        self.lines.iter().filter(|line| line.kind != Kind::Removed)
+    }
+
+    /// How many lines it adds and removes.
+    pub fn counts(&self) -> (usize, usize) {
+        let count = |kind| self.lines.iter().filter(|line| line.kind == kind).count();
+        (count(Kind::Added), count(Kind::Removed))
+    }
+
+    /// Context lines before the first change, and after the last.
+    pub fn context(&self) -> (usize, usize) {
+        let is_context = |line: &&Line<'_>| line.kind == Kind::Context;
+        let leading = self.lines.iter().take_while(is_context).count();
+        (leading, self.lines.iter().rev().take_while(is_context).count())
+    }
+
+    fn reverse(&mut self) {
+        std::mem::swap(&mut self.old_start, &mut self.new_start);
+        for line in &mut self.lines {
+            line.kind = match line.kind {
+                Kind::Context => Kind::Context,
+                Kind::Removed => Kind::Added,
+                Kind::Added => Kind::Removed,
+            };
+        }
+    }
+}

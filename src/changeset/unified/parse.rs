@@ -1,0 +1,212 @@
+//! From the bytes of a patch to its files: finds headers among prose and reads what belongs to
+//! each.
+
+use bstr::ByteSlice as _;
+
+use super::{FilePatch, header, hunk};
+use crate::changeset::binary::{self, Block};
+use crate::changeset::patch::{codes, limits};
+use crate::error::{Error, Result, codes as general};
+
+/// A place in the patch, by lines. Cheap to copy for looking ahead.
+#[derive(Clone)]
+pub(super) struct Cursor<'a> {
+    input: &'a [u8],
+    number: usize,
+}
+
+impl<'a> Cursor<'a> {
+    /// The line it is on, without the LF.
+    pub fn peek(&self) -> Option<&'a [u8]> {
+        if self.input.is_empty() {
+            return None;
+        }
+        Some(&self.input[..self.input.find_byte(b'\n').unwrap_or(self.input.len())])
+    }
+
+    /// The line it is on, with its LF.
+    pub fn peek_raw(&self) -> Option<&'a [u8]> {
+        self.peek().map(|line| &self.input[..(line.len() + 1).min(self.input.len())])
+    }
+
+    /// As `peek`, and goes on to the next line.
+    pub fn next(&mut self) -> Option<&'a [u8]> {
+        let line = self.peek()?;
+        self.input = self.input.get(line.len() + 1..).unwrap_or_default();
+        self.number += 1;
+        Some(line)
+    }
+
+    /// Number of the line it is on, counted from 1.
+    pub fn number(&self) -> usize {
+        self.number
+    }
+}
+
+/// Reads every file of a patch. Prose before, between and after is skipped, as git does.
+///
+/// # Errors
+/// `patch_invalid`, with the line, if something starts as a patch and does not go on as one;
+/// `size_limit_exceeded` beyond [`limits`]. An input without any patch gives an empty list.
+pub fn parse(input: &[u8]) -> Result<Vec<FilePatch<'_>>> {
+    let mut cursor = Cursor { input, number: 1 };
+    let mut files: Vec<FilePatch<'_>> = Vec::new();
+    let (mut stage, mut hunks) = (0, 0);
+    while let Some(line) = cursor.peek() {
+        if starts_commit(line) {
+            // A series: what follows builds on what came before.
+            stage += usize::from(files.last().is_some_and(|file| file.stage == stage));
+        }
+        let file = if line.starts_with(b"diff --git ") {
+            Some(header::git(&mut cursor)?)
+        } else if line.starts_with(b"--- ") && starts_file(&cursor) {
+            Some(header::traditional(&mut cursor)?)
+        } else {
+            refuse_other_forms(line, &cursor)?;
+            None
+        };
+        let Some(mut file) = file else {
+            cursor.next();
+            continue;
+        };
+        file.stage = stage;
+        body(&mut cursor, &mut file)?;
+        hunks += file.hunks.len();
+        if hunks > limits::HUNKS || files.len() >= limits::FILES {
+            return Err(too_many(cursor.number(), hunks > limits::HUNKS));
+        }
+        files.push(file);
+    }
+    Ok(files)
+}
+
+fn body<'a>(cursor: &mut Cursor<'a>, file: &mut FilePatch<'a>) -> Result<()> {
+    while let Some(line) = cursor.peek() {
+        if line.starts_with(b"@@@") {
+            return Err(merge_diff(cursor.number()));
+        } else if line.starts_with(b"@@") {
+            file.hunks.push(hunk::read(cursor)?);
+            if file.hunks.len() > limits::HUNKS {
+                return Err(too_many(cursor.number(), true));
+            }
+        } else if file.hunks.is_empty() && line.trim_end() == b"GIT binary patch" {
+            cursor.next();
+            let Some(forward) = block(cursor)? else {
+                return Err(invalid(cursor.number(), "the binary patch has no data")
+                    .hint("make the patch again with `git diff --binary`"));
+            };
+            file.binary = Some((Some(forward), block(cursor)?));
+            return Ok(());
+        } else if file.hunks.is_empty() && is_binary_remark(line) {
+            file.content_missing = true;
+            cursor.next();
+            return Ok(());
+        } else {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn is_binary_remark(line: &[u8]) -> bool {
+    (line.starts_with(b"Binary files ") || line.starts_with(b"Files "))
+        && line.trim_end().ends_with(b" differ")
+}
+
+/// A `literal` or `delta` block with the empty line after it.
+fn block<'a>(cursor: &mut Cursor<'a>) -> Result<Option<Block<'a>>> {
+    let number = cursor.number();
+    let Some(line) = cursor.peek() else { return Ok(None) };
+    let line = line.trim_end();
+    let (kind, size) = if let Some(size) = line.strip_prefix(b"literal ") {
+        (binary::Kind::Literal, size)
+    } else if let Some(size) = line.strip_prefix(b"delta ") {
+        (binary::Kind::Delta, size)
+    } else {
+        return Ok(None);
+    };
+    let size = std::str::from_utf8(size).ok().and_then(|size| size.parse().ok());
+    let Some(size) = size else {
+        return Err(invalid(number, format!("'{}' has no sound size", excerpt(line))));
+    };
+    cursor.next();
+    let start = cursor.input;
+    let mut used = 0;
+    while let Some(line) = cursor.peek() {
+        if line.trim_end().is_empty() {
+            cursor.next();
+            break;
+        }
+        if binary::length(line[0]).is_none() {
+            return Err(invalid(
+                cursor.number(),
+                format!("'{}' is no line of a binary hunk", excerpt(line)),
+            ));
+        }
+        used = (used + line.len() + 1).min(start.len());
+        cursor.next();
+    }
+    Ok(Some(Block { kind, size, lines: &start[..used], number }))
+}
+
+/// Is the cursor on `--- ` with `+++ ` and `@@` in the lines after it?
+pub(super) fn starts_file(cursor: &Cursor<'_>) -> bool {
+    let mut ahead = cursor.clone();
+    ahead.next();
+    ahead.next().is_some_and(|line| line.starts_with(b"+++ "))
+        && ahead.peek().is_some_and(|line| line.starts_with(b"@@"))
+}
+
+/// `From 1234… Mon Sep 17 00:00:00 2001` of a mailbox, `commit 1234…` of a log.
+fn starts_commit(line: &[u8]) -> bool {
+    let rest = line.strip_prefix(b"From ").or_else(|| line.strip_prefix(b"commit "));
+    rest.is_some_and(|rest| {
+        let hex = rest.iter().take_while(|b| b.is_ascii_hexdigit()).count();
+        matches!(hex, 40 | 64) && rest.get(hex).is_none_or(|b| b.is_ascii_whitespace())
+    })
+}
+
+/// Things that look like a patch, are none of ours, and must not be skipped as prose.
+fn refuse_other_forms(line: &[u8], cursor: &Cursor<'_>) -> Result<()> {
+    if line.starts_with(b"diff --cc ") || line.starts_with(b"diff --combined ") {
+        return Err(merge_diff(cursor.number()));
+    }
+    if line.starts_with(b"@@ -") && line[4..].first().is_some_and(u8::is_ascii_digit) {
+        return Err(invalid(cursor.number(), "a hunk without a file header above it")
+            .hint("put '--- a/PATH' and '+++ b/PATH' above the first '@@'"));
+    }
+    if line == b"***************" {
+        return Err(invalid(cursor.number(), "this is a context diff")
+            .hint("make a unified one: `diff -u` or `git diff`"));
+    }
+    Ok(())
+}
+
+fn merge_diff(number: usize) -> Error {
+    invalid(number, "this is the combined diff of a merge, which names no single change")
+        .hint("take the diff against one parent: `git diff HEAD^1 HEAD`")
+}
+
+fn too_many(number: usize, hunks: bool) -> Error {
+    let what = if hunks {
+        format!("more than {} hunks", limits::HUNKS)
+    } else {
+        format!("more than {} files", limits::FILES)
+    };
+    Error::new(&general::SIZE_LIMIT, format!("the patch has {what} (at line {number})"))
+        .with("line", number)
+        .hint("split it into several patches")
+}
+
+/// `patch_invalid` at a line of the patch.
+pub(in crate::changeset) fn invalid(number: usize, what: impl std::fmt::Display) -> Error {
+    Error::new(&codes::PATCH_INVALID, format!("line {number} of the patch: {what}"))
+        .with("line", number)
+}
+
+/// The start of a line, for messages.
+pub(in crate::changeset) fn excerpt(line: &[u8]) -> String {
+    let line = line.trim_end();
+    let text = line[..line.len().min(160)].to_str_lossy();
+    if line.len() > 160 { format!("{text}…") } else { text.into_owned() }
+}
