@@ -9,6 +9,7 @@ use crate::changeset::snippet;
 use crate::error::{Error, Exit, Result, codes};
 use crate::proposal::Status;
 use crate::proposal::document::{file_path, timestamp};
+use crate::scan::gate::{self, Warning};
 
 /// Replace the changes of a pending proposal by new ones; the id stays.
 ///
@@ -53,6 +54,9 @@ pub struct Revised {
     pub status: Status,
     /// When it expires unless decided.
     pub expires_at: String,
+    /// Secrets and personal data in added or changed lines (see `aye.scan`).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
 }
 
 /// Runs the command.
@@ -87,6 +91,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         .hint(format!("aye revise {} PATH --old TEXT --new TEXT", proposal.id)));
     };
     propose::limit_sizes(&changeset, limit)?;
+    let warnings = gate::proposal(&store, &changeset)?;
     let actor = context.actor(&store);
     let revised = store.write(&actor, context.now, |writer| {
         writer.revise(&proposal.id, &changeset, "answer", message, args.expires_in, None)?;
@@ -101,9 +106,11 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         revisions: revised.revisions.len(),
         status: Status::Pending,
         expires_at: timestamp(revised.expires_at),
+        warnings,
     };
     context.emit(Format::Text, &answer, || {
         format!("{}  revision {}\n", revised.id, revised.revisions.len())
     })?;
+    propose::warn(context, &answer.warnings);
     Ok(Exit::Done)
 }

@@ -3,6 +3,7 @@
 
 mod changes;
 mod files;
+pub mod gate;
 mod report;
 
 use std::borrow::Cow;

@@ -21,7 +21,7 @@ pub use cache::{Filter, LogEntry, Summary, View};
 pub use discover::Store;
 pub use lane::Broken;
 pub use projection::Tampering;
-pub use settings::{Settings, parse_duration};
+pub use settings::{ScanMode, Settings, parse_duration};
 pub use write::{NewProposal, Outcome, Writer};
 
 /// Error codes of the store.

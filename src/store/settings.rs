@@ -16,6 +16,20 @@ pub struct Settings {
     pub durable: bool,
     /// `aye.gate`: patches an agent wants applied at once become proposals.
     pub gate: bool,
+    /// `aye.scan`: what happens when a code proposal brings a secret.
+    pub scan: ScanMode,
+}
+
+/// What happens when a code proposal brings a secret or personal data (`aye.scan`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ScanMode {
+    /// `off`: nothing is looked for.
+    Off,
+    /// `warn`: the answer says so.
+    #[default]
+    Warn,
+    /// `block`: the proposal is refused.
+    Block,
 }
 
 impl Settings {
@@ -43,8 +57,14 @@ impl Settings {
                 .boolean("aye.gate")
                 .ok_or_else(|| invalid("aye.gate", &value, "true or false"))?,
         };
+        let scan = match text("aye.scan").as_deref() {
+            None | Some("warn") => ScanMode::Warn,
+            Some("off" | "false") => ScanMode::Off,
+            Some("block") => ScanMode::Block,
+            Some(value) => return Err(invalid("aye.scan", value, "off, warn or block")),
+        };
         let durable = text("core.fsync").is_none_or(|value| value.trim() != "none");
-        Ok(Self { max_file_size, expires_in, durable, gate })
+        Ok(Self { max_file_size, expires_in, durable, gate, scan })
     }
 }
 

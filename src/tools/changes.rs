@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::proposal::document::{file_path, timestamp};
 use crate::proposal::event::{Apply, Effect, How, Reject, Subject, digest};
 use crate::proposal::{Data, Proposal, Revision, Status};
+use crate::scan::gate;
 use crate::store::{Filter, NewProposal, Store, View, Writer};
 
 /// Response of `propose`.
@@ -37,6 +38,9 @@ pub struct Proposed {
     pub duplicate: bool,
     /// In words.
     pub message: String,
+    /// Secrets and personal data in added or changed lines (see `aye.scan`).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<gate::Warning>,
     /// Parameters that were not understood.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ignored_parameters: Vec<String>,
@@ -174,6 +178,7 @@ fn propose(session: &Session<'_>, mut arguments: Arguments) -> Result<Proposed> 
         )
         .hint("propose a smaller change"));
     }
+    let warnings = gate::proposal(session.store, &changeset)?;
     let new = NewProposal {
         changeset,
         description,
@@ -205,6 +210,7 @@ fn propose(session: &Session<'_>, mut arguments: Arguments) -> Result<Proposed> 
         } else {
             "Change proposal created.".into()
         },
+        warnings,
         ignored_parameters,
     })
 }

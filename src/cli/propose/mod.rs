@@ -17,6 +17,7 @@ use crate::proposal::document::{file_path, timestamp};
 use crate::proposal::event::Subject;
 use crate::proposal::{Proposal, Status};
 use crate::render::escape;
+use crate::scan::gate::{self, Warning};
 use crate::store::{NewProposal, Store, parse_duration};
 
 /// Propose a change: files stay as they are until a person applies it.
@@ -97,11 +98,14 @@ pub struct Proposed {
     pub duplicate: bool,
     /// In words.
     pub message: String,
+    /// Secrets and personal data in added or changed lines (see `aye.scan`).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
 }
 
 impl Proposed {
     /// The answer for `proposal`.
-    pub fn new(proposal: &Proposal, duplicate: bool) -> Self {
+    pub fn new(proposal: &Proposal, duplicate: bool, warnings: Vec<Warning>) -> Self {
         Self {
             schema: "aye/propose@1",
             success: true,
@@ -124,6 +128,7 @@ impl Proposed {
             } else {
                 "Change proposal created.".into()
             },
+            warnings,
         }
     }
 }
@@ -191,6 +196,7 @@ pub fn propose(
     meta: Meta,
     form: &str,
 ) -> Result<Exit> {
+    let warnings = gate::proposal(store, &changeset)?;
     let actor = context.actor(store);
     let proposed_by = context.proposed_by(meta.by.as_deref(), &actor.name);
     let new = NewProposal {
@@ -205,7 +211,7 @@ pub fn propose(
         memory: None,
     };
     let (proposal, duplicate) = record(store, &actor, context.now, new)?;
-    let answer = Proposed::new(&proposal, duplicate);
+    let answer = Proposed::new(&proposal, duplicate, warnings);
     let id = proposal.id.clone();
     let quiet = context.quiet;
     context.emit(Format::Text, &answer, || {
@@ -219,10 +225,21 @@ pub fn propose(
         let word = if duplicate { "already pending" } else { "proposed" };
         format!("{id}  {word}: {files}\n")
     })?;
+    warn(context, &answer.warnings);
     if context.format.is_none() && !duplicate {
         context.note(&format!("look: aye diff {id}    decide: aye review {id}"));
     }
     Ok(Exit::Done)
+}
+
+/// Says what the scan found, where the answer itself is text.
+pub fn warn(context: &mut Context, warnings: &[Warning]) {
+    if context.format_or(Format::Text) != Format::Text {
+        return;
+    }
+    for warning in warnings {
+        context.note(&format!("warning: {}", escape::line(&warning.line())));
+    }
 }
 
 /// Records `new` and reads the proposal back.

@@ -1,0 +1,149 @@
+//! Code proposals: what their added and changed lines bring.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{ALLOW_LIST, allow_list, file_at};
+use crate::changeset::{Changeset, FileChange};
+use crate::error::{Error, Result};
+use crate::secrets::unsafe_text::{self, Issue};
+use crate::secrets::{Category, Options, Scanner, codes};
+use crate::store::{ScanMode, Store};
+
+/// Something in a proposal that a reviewer should see. Never holds the secret itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Warning {
+    /// What it is: `github_token`, `ssn`, `bidi_control`, …
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    /// The file.
+    pub file_path: String,
+    /// Line in the proposed content, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    /// In words.
+    pub message: String,
+    /// What to put into the allow-list if it is a false alarm; absent for unsafe text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<String>,
+}
+
+impl Warning {
+    /// `src/a.rs:3:5: GitHub token (40 bytes)`. The path is untrusted; escape it for a terminal.
+    pub fn line(&self) -> String {
+        format!("{}:{}:{}: {}", self.file_path, self.line, self.column, self.message)
+    }
+}
+
+/// What a proposal of `changeset` should be warned of, as `aye.scan` asks.
+///
+/// # Errors
+/// `secret_detected` or `pii_detected` where `aye.scan` is `block`, with all findings in its
+/// details; `invalid_config`; `allowlist_parse_error`.
+pub fn proposal(store: &Store, changeset: &Changeset) -> Result<Vec<Warning>> {
+    let mode = store.settings()?.scan;
+    if mode == ScanMode::Off {
+        return Ok(Vec::new());
+    }
+    let mut found = secrets(changeset);
+    if !found.is_empty() {
+        // Read only now: most proposals have nothing to allow.
+        let allowed = known(store)?;
+        found.retain(|(warning, _)| {
+            !warning.fingerprint.as_ref().is_some_and(|f| allowed.contains(f))
+        });
+    }
+    let secret = found.iter().any(|(_, category)| *category == Category::Secret);
+    let warnings: Vec<Warning> = found.into_iter().map(|(warning, _)| warning).collect();
+    match warnings.first() {
+        Some(first) if mode == ScanMode::Block => Err(refused(first, &warnings, secret)),
+        _ => Ok(warnings),
+    }
+}
+
+/// What a reviewer of `changeset` should see: secrets and personal data that are not known false
+/// alarms, and text that misleads, in added and changed lines.
+///
+/// # Errors
+/// `allowlist_parse_error`.
+pub fn review(store: &Store, changeset: &Changeset) -> Result<Vec<Warning>> {
+    let mut warnings: Vec<Warning> = secrets(changeset).into_iter().map(|(w, _)| w).collect();
+    if !warnings.is_empty() {
+        let allowed = known(store)?;
+        warnings.retain(|w| !w.fingerprint.as_ref().is_some_and(|f| allowed.contains(f)));
+    }
+    for (change, before, after) in texts(changeset) {
+        let issues = unsafe_text::check_added(&before, after);
+        let shown = issues.into_iter().filter(|issue| issue.kind != "invalid_utf8");
+        warnings.extend(shown.map(|issue| unsafe_warning(change, issue)));
+    }
+    Ok(warnings)
+}
+
+fn unsafe_warning(change: &FileChange, issue: Issue) -> Warning {
+    Warning {
+        kind: issue.kind,
+        file_path: change.path.display().to_string(),
+        line: issue.line,
+        column: issue.column,
+        message: issue.message,
+        fingerprint: None,
+    }
+}
+
+fn secrets(changeset: &Changeset) -> Vec<(Warning, Category)> {
+    let scanner = Scanner::new(&Options::default());
+    let mut found = Vec::new();
+    for (change, before, after) in texts(changeset) {
+        for finding in scanner.scan_added(&before, after).blocking {
+            let warning = Warning {
+                kind: finding.kind,
+                file_path: change.path.display().to_string(),
+                line: finding.line,
+                column: finding.column,
+                message: format!("{} ({} bytes)", finding.title, finding.length),
+                fingerprint: Some(finding.fingerprint),
+            };
+            found.push((warning, finding.category));
+        }
+    }
+    found
+}
+
+/// Each text file that is written, with what stood at its path or where it came from before.
+fn texts(changeset: &Changeset) -> impl Iterator<Item = (&FileChange, Vec<u8>, &[u8])> {
+    let before = |path| {
+        let change = changeset.changes().iter().find(|change| &change.path == path)?;
+        change.before.as_ref()
+    };
+    changeset.changes().iter().filter_map(move |change| {
+        let after = change.after.as_ref().filter(|file| !file.is_binary())?;
+        let old = change.before.as_ref().or_else(|| change.origin.as_ref().and_then(before));
+        let old = old.map(|file| file.bytes.to_vec()).unwrap_or_default();
+        Some((change, old, &after.bytes[..]))
+    })
+}
+
+/// The list of known false alarms, as HEAD has it: a proposal cannot bring its own.
+fn known(store: &Store) -> Result<BTreeSet<String>> {
+    let repo = store.repo();
+    let head = repo.head_id().ok().map(gix::Id::detach);
+    let list = head.and_then(|head| file_at(repo, head, ALLOW_LIST));
+    list.map_or(Ok(BTreeSet::new()), |bytes| allow_list(&bytes))
+}
+
+fn refused(first: &Warning, all: &[Warning], secret: bool) -> Error {
+    let code = if secret { &codes::SECRET_DETECTED } else { &codes::PII_DETECTED };
+    let more = match all.len() - 1 {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    Error::new(code, format!("{}{more}", first.line()))
+        .hint(format!(
+            "take it out and propose again; a false alarm is allowed by a line “<fingerprint> <reason>” in {ALLOW_LIST}"
+        ))
+        .with("findings", serde_json::to_value(all).unwrap_or_default())
+}
