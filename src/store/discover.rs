@@ -35,6 +35,11 @@ impl Store {
         // Enough for the trees and blobs of one command; the default is sized for history walks.
         repo.object_cache_size_if_unset(1 << 20);
         let common_dir = std::path::absolute(repo.common_dir())
+            .and_then(|path| {
+                // A linked work tree's is named `…/.git/worktrees/<name>/../..`.
+                let climbs = path.components().any(|part| part == std::path::Component::ParentDir);
+                if climbs { std::fs::canonicalize(path) } else { Ok(path) }
+            })
             .map_err(|error| Error::io("find the git directory", &error))?;
         Ok(Self { repo, common_dir, settings: OnceCell::new() })
     }

@@ -1,0 +1,141 @@
+//! The store: what is truth, what is rebuilt, and what cannot be trusted.
+
+mod support;
+
+use support::Repo;
+
+fn repo_with_proposal() -> (Repo, String) {
+    let repo = Repo::with(&[("f", "a\nb\n")]);
+    let id = repo.aye(&["propose", "f", "--old", "a", "--new", "A", "-m", "Why"]).ok().id();
+    (repo, id)
+}
+
+fn lane(repo: &Repo) -> String {
+    repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"]).trim().to_owned()
+}
+
+#[test]
+fn the_lane_is_an_audit_log_for_plain_git() {
+    let (repo, id) = repo_with_proposal();
+    repo.aye(&["reject", &id, "--yes", "--reason", "no"]).ok();
+    let log = repo.git(&["log", "--format=%s", &lane(&repo)]);
+    assert_eq!(log, format!("reject {id}\npropose {id}: f"));
+    let tree = repo.git(&["ls-tree", "-r", "--name-only", &format!("{}~1", lane(&repo))]);
+    assert_eq!(tree, "after/f\nbefore/f\nevent.json");
+    let event = repo.git(&["cat-file", "blob", &format!("{}~1:event.json", lane(&repo))]);
+    let value: serde_json::Value = serde_json::from_str(&event).unwrap();
+    assert_eq!(value["kind"], "propose");
+    repo.git(&["fsck", "--strict"]);
+    repo.git(&["gc", "--quiet", "--prune=now"]);
+    repo.aye(&["show", &id]).ok().says("rejected").says("-a").says("+A");
+}
+
+#[test]
+fn packed_refs_and_objects_are_read_too() {
+    let (repo, id) = repo_with_proposal();
+    repo.git(&["pack-refs", "--all"]);
+    repo.git(&["gc", "--quiet"]);
+    repo.aye(&["list"]).ok().says(&id);
+    repo.aye(&["propose", "f", "--old", "b", "--new", "B"]).ok();
+    repo.aye(&["reject", &id, "--yes"]).ok();
+    assert_eq!(repo.git(&["for-each-ref", &format!("refs/aye/pending/{id}")]), "");
+}
+
+#[test]
+fn the_cache_is_disposable() {
+    let (repo, id) = repo_with_proposal();
+    let cache = ".git/aye/cache.sqlite";
+    assert!(repo.exists(cache));
+    repo.remove(cache);
+    repo.aye(&["list"]).ok().says(&id);
+    repo.write(cache, "this is no database");
+    repo.aye(&["list"]).ok().says(&id);
+    repo.write(cache, vec![0_u8; 8192]);
+    repo.aye(&["list"]).ok().says(&id);
+    repo.remove(cache);
+    std::fs::create_dir(repo.path(cache)).unwrap();
+    repo.aye(&["list"]).ok().says(&id);
+}
+
+#[test]
+fn a_projection_is_not_trusted_but_watched() {
+    let (repo, id) = repo_with_proposal();
+    let patch = format!(".agent-memory/proposals/{id}/change.patch");
+    let yaml = format!(".agent-memory/proposals/{id}/proposal.yaml");
+    let honest = repo.text(&patch);
+    repo.write(&patch, honest.replace("+A", "+evil"));
+    repo.remove(&yaml);
+    repo.aye(&["diff", &id]).ok().says("+A").lacks("evil");
+    let run = repo.aye(&["doctor", "--json"]).exits(1);
+    let codes: Vec<String> = run.json()["problems"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|problem| problem["code"].as_str().unwrap().to_owned())
+        .collect();
+    assert!(codes.contains(&"projection_changed".to_owned()), "{codes:?}");
+    assert!(codes.contains(&"projection_missing".to_owned()), "{codes:?}");
+    repo.aye(&["doctor", "--repair"]).ok();
+    assert_eq!(repo.text(&patch), honest);
+    repo.aye(&["doctor"]).ok();
+}
+
+#[test]
+fn the_projection_is_there_exactly_while_pending() {
+    let (repo, id) = repo_with_proposal();
+    let folder = format!(".agent-memory/proposals/{id}");
+    assert!(repo.exists(&folder));
+    repo.aye(&["revise", &id, "f", "--old", "b", "--new", "B2"]).ok();
+    assert!(repo.text(&format!("{folder}/change.patch")).contains("+B2"));
+    repo.aye(&["reject", &id, "--yes"]).ok();
+    assert!(!repo.exists(&folder));
+}
+
+#[test]
+fn linked_work_trees_share_one_store() {
+    let (repo, id) = repo_with_proposal();
+    let other = repo.outer().join("linked");
+    repo.git(&["worktree", "add", "-q", other.to_str().unwrap(), "-b", "side"]);
+    let run = |args: &[&str]| repo.cmd(args).dir(&other).run();
+    run(&["list"]).ok().says(&id);
+    let second = run(&["propose", "f", "--old", "b", "--new", "B"]).ok().id();
+    repo.aye(&["list"]).ok().says(&id).says(&second);
+    assert_eq!(repo.git(&["for-each-ref", "refs/aye/log"]).lines().count(), 1);
+    run(&["reject", &id, "--yes"]).ok();
+    assert!(!repo.exists(&format!(".agent-memory/proposals/{id}")));
+}
+
+#[test]
+fn a_broken_lane_is_named_and_can_be_set_aside() {
+    let (repo, _) = repo_with_proposal();
+    let tree = repo.git(&["write-tree"]);
+    let forged = repo.git(&["commit-tree", tree.trim(), "-m", "not an event"]);
+    repo.git(&["update-ref", "refs/aye/remotes/origin/badlane1", forged.trim()]);
+    repo.remove(".git/aye/cache.sqlite");
+    repo.aye(&["list"]).fails("lane_broken", 6).notes("badlane1");
+    repo.aye(&["doctor"]).exits(1).says("badlane1");
+    repo.aye(&["doctor", "--repair"]).ok();
+    repo.aye(&["list"]).ok().says("Why");
+}
+
+#[test]
+fn a_comment_and_a_request_for_changes_are_kept() {
+    let (repo, id) = repo_with_proposal();
+    repo.aye(&["comment", &id, "--path", "f", "--line", "1", "-m", "why upper case?"]).ok();
+    repo.aye(&["comment", &id, "--request-changes", "-m", "explain"]).ok();
+    repo.aye(&["list"]).ok().says("changes requested");
+    repo.aye(&["show", &id, "--comments"]).ok().says("why upper case?").says("explain");
+    repo.aye(&["revise", &id, "-m", "Because"]).ok();
+    repo.aye(&["list"]).ok().lacks("changes requested").says("Because");
+    repo.aye(&["comment", &id, "--path", "other", "-m", "x"]).fails("invalid_argument", 6);
+}
+
+#[test]
+fn agents_do_not_decide() {
+    let (repo, id) = repo_with_proposal();
+    repo.agent("robo", &["reject", &id, "--yes"])
+        .fails("human_approval_required", 4)
+        .notes(&format!("aye reject {id}"));
+    repo.aye(&["reject", &id]).fails("confirmation_required", 4);
+    repo.aye(&["list"]).ok().says(&id);
+}
