@@ -10,7 +10,7 @@ use crate::render::escape;
 use crate::store::Store;
 
 /// Variables that known agent harnesses set for the commands they run.
-const HARNESSES: &[&str] = &[
+pub(super) const HARNESSES: &[&str] = &[
     "CLAUDECODE",
     "CLAUDE_CODE_ENTRYPOINT",
     "CODEX_SANDBOX",

@@ -8,6 +8,7 @@ pub mod call;
 pub mod comment;
 pub mod complete;
 pub mod context;
+pub mod demo;
 pub mod diff;
 pub mod doctor;
 pub mod filters;
@@ -112,6 +113,8 @@ pub enum Command {
     Log(log::Args),
     /// Call a tool by name: JSON in, the contract's response out.
     Call(call::Args),
+    /// Show the whole main job in a scratch repository.
+    Demo(demo::Args),
     /// Check the store, and repair what can be rebuilt.
     Doctor(doctor::Args),
     /// Generate man pages, shell completions, JSON schemas and the table of error codes.
@@ -153,6 +156,7 @@ fn run(context: &mut Context, command: Command) -> Result<Exit> {
         Command::Comment(args) => comment::run(context, args),
         Command::Log(args) => log::run(context, args),
         Command::Call(args) => call::run(context, args),
+        Command::Demo(args) => demo::run(context, args),
         Command::Doctor(args) => doctor::run(context, args),
         Command::Apply(args) => apply::run(context, args),
         Command::Undo(args) => undo::run(context, args),

@@ -68,6 +68,7 @@ macro_rules! published {
 published! {
     "apply" @ 1 = apply::Answer, "`apply`: what was written, per proposal and file";
     "propose" @ 1 = crate::cli::propose::Proposed, "`propose`: what was proposed";
+    "demo" @ 1 = crate::cli::demo::Demo, "`demo`: the scratch repository and what was done in it";
     "codes" @ 1 = codes::Codes, "`util codes`: exit statuses and error codes";
     "mangen" @ 1 = man::Mangen, "`util mangen`: the man pages written";
     "schemas" @ 1 = Schemas, "`util schema`: the list of schemas";

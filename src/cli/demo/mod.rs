@@ -1,0 +1,238 @@
+//! `aye demo`: the whole main job, on a repository nobody minds.
+
+mod scene;
+mod scratch;
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use self::scene::Edit;
+use self::scratch::Scratch;
+use super::{Context, Format};
+use crate::error::{Error, Exit, Result};
+
+/// Show the whole main job in a scratch repository.
+///
+/// Makes a clone of the repository you are in (outside of one, a small generated repository),
+/// lets an agent propose three changes in it, looks at them, applies one, rejects one with a
+/// reason, meets one that has gone stale, and prints the audit log. Your own repository is only
+/// read. The scratch repository stays where it is for you to go on in.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  aye demo\n  aye demo --dir /tmp/play\n  cd \"$(aye demo --json | jq -r .path)\""
+)]
+pub struct Args {
+    /// Where to make the scratch repository (absent or empty); a temporary folder otherwise.
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    /// Keep the scratch repository even if something in the demonstration fails.
+    #[arg(long)]
+    keep: bool,
+}
+
+/// The output of `aye demo --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Demo {
+    /// `aye/demo@1`.
+    pub schema: &'static str,
+    /// The scratch repository.
+    pub path: String,
+    /// What it is: a clone of something, or generated.
+    pub origin: String,
+    /// The proposal that was applied.
+    pub applied: String,
+    /// The proposal that was rejected.
+    pub rejected: String,
+    /// The proposal that has gone stale and is still pending.
+    pub stale: String,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Whatever a step of it says; the scratch repository is then removed, unless `--keep`.
+pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+    let mut scratch = Scratch::make(context, args.dir.as_deref())?;
+    if args.keep {
+        scratch.keep();
+    }
+    let program = std::env::current_exe().map_err(|e| Error::io("find this program", &e))?;
+    let quiet = context.format_or(Format::Text) != Format::Text;
+    let mut show = Show { context, scratch: &scratch, program, quiet };
+    let done = show.perform()?;
+    scratch.keep();
+    context.emit(Format::Text, &done, || closing(&done))?;
+    Ok(Exit::Done)
+}
+
+fn closing(demo: &Demo) -> String {
+    let Demo { path, stale, .. } = demo;
+    format!(
+        "\n# The scratch repository is yours. Go on there:\n\n  \
+         cd {path}\n  \
+         aye list --status all        # everything, decided or not\n  \
+         aye review                   # decide the rest at the terminal, hunk by hunk\n  \
+         aye show {stale}\n  \
+         git show refs/aye/pending/{stale}\n  \
+         git log --oneline --all      # it is all in git\n  \
+         rm -rf {path}    # when you have seen enough\n\n\
+         # In a repository of your own: aye init\n"
+    )
+}
+
+/// The person decides, the agent proposes.
+#[derive(Clone, Copy)]
+enum Who {
+    Agent,
+    Person,
+}
+
+struct Show<'a> {
+    context: &'a mut Context,
+    scratch: &'a Scratch,
+    program: PathBuf,
+    quiet: bool,
+}
+
+impl Show<'_> {
+    fn perform(&mut self) -> Result<Demo> {
+        let scene = &self.scratch.scene;
+        let path = self.scratch.root.display().to_string();
+        self.say(&format!("# {} in {path}", self.scratch.origin))?;
+
+        self.say("\n# An agent proposes. Nothing in the work tree changes.")?;
+        let applied = self.propose(&scene.edit)?;
+        let rejected = self.propose(&scene.file)?;
+        let stale = self.propose(&scene.stale)?;
+
+        let edit = &scene.stale;
+        self.say(&format!("\n# Meanwhile somebody commits another change to {}.", edit.path))?;
+        let target = self.scratch.root.join(&edit.path);
+        let text = std::fs::read_to_string(&target)
+            .map_err(|e| Error::io(format!("read {}", edit.path), &e))?;
+        std::fs::write(&target, text.replacen(&edit.old, &scene.meanwhile, 1))
+            .map_err(|e| Error::io(format!("write {}", edit.path), &e))?;
+        scratch::commit(&self.scratch.root, "Change the same line")?;
+
+        self.say("\n# You look.")?;
+        self.step(Who::Person, &["list"], &[Exit::Done])?;
+        self.step(Who::Person, &["diff", &applied], &[Exit::Done])?;
+
+        self.say("\n# You decide: aye to the first, nay to the second.")?;
+        self.step(Who::Person, &["apply", &applied, "--yes"], &[Exit::Done])?;
+        let reject = ["reject", &rejected, "--reason", scene.rejection, "--yes"];
+        self.step(Who::Person, &reject, &[Exit::Done])?;
+
+        self.say("\n# The third has gone stale: it is refused as a whole, no file is touched.")?;
+        self.step(Who::Person, &["apply", &stale, "--yes"], &[Exit::Conflict])?;
+
+        self.say("\n# An agent may not decide.")?;
+        self.step(Who::Agent, &["apply", &stale, "--yes"], &[Exit::Refused])?;
+
+        self.say("\n# Who did what, and why.")?;
+        self.step(Who::Person, &["log"], &[Exit::Done])?;
+        let origin = self.scratch.origin.clone();
+        Ok(Demo { schema: "aye/demo@1", path, origin, applied, rejected, stale })
+    }
+
+    fn say(&mut self, text: &str) -> Result<()> {
+        if self.quiet { Ok(()) } else { self.context.print(format!("{text}\n").as_bytes()) }
+    }
+
+    /// Runs a command as a child, its output where ours goes, and holds it to the exit status.
+    fn step(&mut self, who: Who, args: &[&str], expected: &[Exit]) -> Result<()> {
+        self.say(&format!("\n$ {}", shown(who, args)))?;
+        let mut command = self.command(who, args);
+        // Captured, so that the order holds in a pipe as well.
+        let output = command.output().map_err(|e| Error::io("start this program again", &e))?;
+        if !self.quiet {
+            self.context.print(&output.stdout)?;
+            self.context.print(&output.stderr)?;
+        }
+        self.check(args, output.status.code(), expected)
+    }
+
+    fn propose(&mut self, edit: &Edit) -> Result<String> {
+        let args =
+            ["propose", &edit.path, "--old", &edit.old, "--new", &edit.new, "-m", edit.reason];
+        self.say(&format!("\n$ {}", shown(Who::Agent, &args)))?;
+        let output = self
+            .command(Who::Agent, &[&args[..], &["--json"]].concat())
+            .output()
+            .map_err(|e| Error::io("start this program again", &e))?;
+        self.check(&args, output.status.code(), &[Exit::Done])?;
+        let answer: serde_json::Value = serde_json::from_slice(&output.stdout)
+            .map_err(|e| Error::bug(format!("the answer of propose is not JSON: {e}")))?;
+        let id = answer["proposal_id"].as_str().unwrap_or_default().to_owned();
+        self.say(&format!("proposed {id}"))?;
+        Ok(id)
+    }
+
+    fn check(&self, args: &[&str], status: Option<i32>, expected: &[Exit]) -> Result<()> {
+        if expected.iter().any(|exit| status == Some(*exit as i32)) {
+            return Ok(());
+        }
+        let status = status.map_or("a signal".into(), |s| format!("status {s}"));
+        Err(Error::bug(format!("`aye {}` ended with {status} in the demonstration", args[0])))
+    }
+
+    fn command(&self, who: Who, args: &[&str]) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(["--no-pager", "-C"]).arg(&self.scratch.root);
+        if self.context.color {
+            command.args(["--color", "always"]);
+        }
+        command.args(args).stdin(Stdio::null());
+        crate::git::scrub(&mut command);
+        // Whoever runs the demonstration: in a scratch repository both parts are played.
+        for name in super::identity::HARNESSES {
+            command.env_remove(name);
+        }
+        match who {
+            Who::Agent => command.env("AYE_AGENT", "demo-agent"),
+            Who::Person => command.env_remove("AYE_AGENT"),
+        };
+        command
+    }
+}
+
+/// A command as somebody would type it, long texts shortened.
+fn shown(who: Who, args: &[&str]) -> String {
+    let mut text = match who {
+        Who::Agent => "AYE_AGENT=demo-agent aye".to_owned(),
+        Who::Person => "aye".to_owned(),
+    };
+    for arg in args {
+        text.push(' ');
+        let first = arg.lines().next().unwrap_or_default();
+        if arg.contains('\n') || arg.chars().count() > 72 {
+            let start: String = first.chars().take(48).collect();
+            text += &format!("'{}…'", start.replace('\'', "'\\''"));
+        } else if arg.is_empty()
+            || arg.contains(|c: char| !(c.is_alphanumeric() || "-_./=".contains(c)))
+        {
+            text += &format!("'{}'", arg.replace('\'', "'\\''"));
+        } else {
+            text += arg;
+        }
+    }
+    crate::render::escape::line(&text).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_shown_as_they_would_be_typed() {
+        let args = ["propose", "src/a b.rs", "--old", "", "--new", "one\ntwo", "-m", "it's"];
+        assert_eq!(
+            shown(Who::Agent, &args),
+            "AYE_AGENT=demo-agent aye propose 'src/a b.rs' --old '' --new 'one…' -m 'it'\\''s'"
+        );
+        assert_eq!(shown(Who::Person, &["list"]), "aye list");
+    }
+}

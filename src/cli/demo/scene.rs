@@ -1,0 +1,180 @@
+//! What the demonstration proposes: curated for the generated repository, found in any other.
+
+use std::path::Path;
+
+use crate::error::Result;
+use crate::git::Git;
+
+/// One snippet edit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    /// The file, relative to the root.
+    pub path: String,
+    /// Text that stands exactly once in it.
+    pub old: String,
+    /// What it becomes.
+    pub new: String,
+    /// Why, in the agent's words.
+    pub reason: &'static str,
+}
+
+/// The three proposals of the demonstration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scene {
+    /// To be applied.
+    pub edit: Edit,
+    /// A new file (`old` is empty); to be rejected.
+    pub file: Edit,
+    /// Why it is rejected.
+    pub rejection: &'static str,
+    /// An edit whose line changes before anybody decides.
+    pub stale: Edit,
+    /// What somebody else makes of that line meanwhile.
+    pub meanwhile: String,
+}
+
+/// The files of the generated repository, in two commits.
+pub const FILES: [(&str, &str, &str); 4] = [
+    (
+        "Start the web shop",
+        "src/utils/format.ts",
+        "export function formatDate(d: Date): string {\n  return d.toISOString();\n}\n\n\
+         export function formatPrice(cents: number): string {\n  return `${cents / 100} EUR`;\n}\n",
+    ),
+    (
+        "Start the web shop",
+        "README.md",
+        "# Shop\n\nA small web shop.\n\n## Use\n\n    npm install\n    npm start\n",
+    ),
+    (
+        "Keep the cart in one place",
+        "src/cart.ts",
+        "import { formatPrice } from './utils/format';\n\nconst LIMIT = 10;\n\n\
+         export function add(cart: string[], item: string): string[] {\n  \
+         if (cart.length >= LIMIT) throw new Error('the cart is full');\n  \
+         return [...cart, item];\n}\n\n\
+         export function total(prices: number[]): string {\n  \
+         return formatPrice(prices.reduce((a, b) => a + b, 0));\n}\n",
+    ),
+    (
+        "Keep the cart in one place",
+        "test/cart.test.ts",
+        "import { add } from '../src/cart';\n\n\
+         test('adds', () => expect(add([], 'tea')).toEqual(['tea']));\n",
+    ),
+];
+
+/// The scene of the generated repository.
+pub fn curated() -> Scene {
+    Scene {
+        edit: Edit {
+            path: "src/utils/format.ts".into(),
+            old: "formatDate(d: Date): string {\n  return d.toISOString();".into(),
+            new: "formatDate(d: Date, locale = 'en-US'): string {\n  return \
+                  d.toLocaleDateString(locale, { dateStyle: 'medium' });"
+                .into(),
+            reason: "Add locale support to formatDate with a readable default",
+        },
+        file: Edit {
+            path: "src/utils/cache.ts".into(),
+            old: String::new(),
+            new: "const cache: Record<string, any> = {};\n\n\
+                  export function remember(key: string, value: any) {\n  cache[key] = value;\n}\n"
+                .into(),
+            reason: "Cache prices between requests",
+        },
+        rejection: "this grows without bound; use the LRU cache we have",
+        stale: Edit {
+            path: "src/cart.ts".into(),
+            old: "const LIMIT = 10;".into(),
+            new: "const LIMIT = 25;".into(),
+            reason: "Let people buy more",
+        },
+        meanwhile: "const LIMIT = Number(process.env.CART_LIMIT ?? 10);".into(),
+    }
+}
+
+/// A scene on the files of the repository at `root`: prose if there is some, else comments or
+/// whatever lines are unique. `None` if no file is fit for it.
+///
+/// # Errors
+/// `git_failed` if the files cannot be listed.
+pub fn found(root: &Path) -> Result<Option<Scene>> {
+    let list = Git::new(root).fresh().args(["ls-files", "-z"]).run()?;
+    let mut paths: Vec<&str> =
+        list.split(|b| *b == 0).filter_map(|p| std::str::from_utf8(p).ok()).collect();
+    // Shallow prose first: a README is where a stranger follows a change most easily.
+    paths.sort_by_key(|path| (!is_prose(path), path.matches('/').count(), *path));
+    let mut places = Vec::new();
+    for path in paths.into_iter().filter(|path| !path.is_empty()).take(500) {
+        if let Some(line) = place(root, path) {
+            places.push((path.to_owned(), line));
+        }
+        if places.len() == 2 {
+            break;
+        }
+    }
+    let [(first, line), (second, other)] = &places[..] else { return Ok(None) };
+    Ok(Some(Scene {
+        edit: Edit {
+            path: first.clone(),
+            old: line.clone(),
+            new: format!("{line}\n\nChanges by agents are proposed and reviewed before they land."),
+            reason: "Say how changes by agents come in",
+        },
+        file: Edit {
+            path: "AGENT-NOTES.md".into(),
+            old: String::new(),
+            new: "# Notes\n\n- I will write down here whatever I find.\n".into(),
+            reason: "Keep what I find in one place",
+        },
+        rejection: "notes belong in the issue tracker",
+        stale: Edit {
+            path: second.clone(),
+            old: other.clone(),
+            new: format!("{other} (improved)"),
+            reason: "Improve the wording",
+        },
+        meanwhile: format!("{other} (changed by somebody else)"),
+    }))
+}
+
+fn is_prose(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
+    name.ends_with(".md") || name.ends_with(".txt") || name.ends_with(".rst") || name == "readme"
+}
+
+/// A line that stands once in a small plain text file, and is long enough to be told by.
+fn place(root: &Path, path: &str) -> Option<String> {
+    let file = root.join(path);
+    let facts = file.symlink_metadata().ok()?;
+    if !facts.is_file() || facts.len() > 64 << 10 {
+        return None;
+    }
+    let text = String::from_utf8(std::fs::read(file).ok()?).ok()?;
+    if text.contains(['\r', '\0']) {
+        return None;
+    }
+    let fit = |line: &&str| {
+        let length = line.trim().chars().count();
+        (8..100).contains(&length)
+            && !line.starts_with(['-', ' ', '\t'])
+            && text.matches(*line).count() == 1
+    };
+    text.lines().find(fit).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_curated_edits_fit_the_generated_files() {
+        let scene = curated();
+        for edit in [&scene.edit, &scene.stale] {
+            let (_, _, content) = FILES.iter().find(|(_, path, _)| *path == edit.path).unwrap();
+            assert_eq!(content.matches(&edit.old).count(), 1, "{edit:?}");
+        }
+        assert!(FILES.iter().all(|(_, path, _)| *path != scene.file.path));
+    }
+}
