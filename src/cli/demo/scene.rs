@@ -135,7 +135,8 @@ pub fn found(root: &Path) -> Result<Option<Scene>> {
             new: format!("{other} (improved)"),
             reason: "Improve the wording",
         },
-        meanwhile: format!("{other} (changed by somebody else)"),
+        // Without the old line in it, or the proposal would still fit.
+        meanwhile: "Somebody else has written another line here.".into(),
     }))
 }
 

@@ -9,7 +9,7 @@ use schemars::generate::SchemaSettings;
 use serde::Serialize;
 
 use super::{codes, man};
-use crate::cli::{Context, Format, apply};
+use crate::cli::{self, Context, Format};
 use crate::error::{Error, Exit, Result, codes as error_codes};
 
 /// Which schema.
@@ -66,13 +66,20 @@ macro_rules! published {
 }
 
 published! {
-    "apply" @ 1 = apply::Answer, "`apply`: what was written, per proposal and file";
-    "propose" @ 1 = crate::cli::propose::Proposed, "`propose`: what was proposed";
-    "demo" @ 1 = crate::cli::demo::Demo, "`demo`: the scratch repository and what was done in it";
+    "apply" @ 1 = cli::apply::Answer, "`apply`: what was written, per proposal and file";
     "codes" @ 1 = codes::Codes, "`util codes`: exit statuses and error codes";
+    "comment" @ 1 = cli::comment::Commented, "`comment`: what was said";
+    "demo" @ 1 = cli::demo::Demo, "`demo`: the scratch repository and what was done in it";
+    "doctor" @ 1 = cli::doctor::Diagnosis, "`doctor`: what was found, and repaired";
+    "list" @ 1 = cli::list::List, "`list`: proposals";
+    "log" @ 1 = cli::log::Log, "`log`: events";
     "mangen" @ 1 = man::Mangen, "`util mangen`: the man pages written";
+    "proposal" @ 1 = crate::proposal::document::Document, "`show`: everything about one proposal";
+    "propose" @ 1 = cli::propose::Proposed, "`propose`: what was proposed";
+    "reject" @ 1 = cli::reject::Rejected, "`reject`: what was rejected";
+    "revise" @ 1 = cli::revise::Revised, "`revise`: the new revision";
     "schemas" @ 1 = Schemas, "`util schema`: the list of schemas";
-    "undo" @ 1 = apply::Answer, "`undo`: what was put back, per file";
+    "undo" @ 1 = cli::apply::Answer, "`undo`: what was put back, per file";
 }
 
 /// The output of `aye util schema` without a name.

@@ -1,0 +1,84 @@
+//! What `--json` prints is what its published schema says.
+
+mod support;
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use support::{Repo, Run};
+
+struct Checker {
+    repo: Repo,
+    seen: BTreeSet<String>,
+}
+
+impl Checker {
+    /// Holds a document to the schema that it names.
+    #[track_caller]
+    fn check(&mut self, run: Run) -> Value {
+        let document = run.json();
+        let name = document["schema"].as_str().unwrap_or_else(|| panic!("no schema\n{run}"));
+        let schema = self.repo.aye(&["util", "schema", name]).ok().json();
+        let validator = jsonschema::validator_for(&schema).expect("a schema");
+        let errors: Vec<String> = validator
+            .iter_errors(&document)
+            .map(|e| format!("{}: {e}", e.instance_path()))
+            .collect();
+        assert!(errors.is_empty(), "{name}: {errors:#?}\n{run}");
+        self.seen.insert(name.to_owned());
+        document
+    }
+
+    #[track_caller]
+    fn aye(&mut self, args: &[&str]) -> Value {
+        let run = self.repo.aye(&[args, &["--json"]].concat());
+        self.check(run)
+    }
+
+    #[track_caller]
+    fn id(&mut self, args: &[&str]) -> String {
+        self.aye(args)["proposal_id"].as_str().expect("an id").to_owned()
+    }
+}
+
+#[test]
+fn documents_keep_to_their_schemas() {
+    let repo = Repo::with(&[("a.txt", "one\ntwo\nthree\n"), ("b.txt", "bee\n")]);
+    let mut check = Checker { repo, seen: BTreeSet::new() };
+    let first = check.id(&["propose", "a.txt", "--old", "two", "--new", "2", "-m", "count"]);
+    let second = check.id(&["propose", "b.txt", "--old", "bee", "--new", "B", "--domain", "x"]);
+    check.aye(&["list"]);
+    check.aye(&["show", &first]);
+    check.aye(&["comment", &first, "-m", "why?"]);
+    check.aye(&["revise", &first, "a.txt", "--old", "two", "--new", "II"]);
+    check.aye(&["apply", &first, "--dry-run"]);
+    check.aye(&["apply", &first, "--yes"]);
+    check.aye(&["undo", &first, "--yes"]);
+    check.aye(&["reject", &second, "--yes", "--reason", "no"]);
+    check.aye(&["show", &second]);
+    check.aye(&["list", "--status", "all"]);
+    check.aye(&["log"]);
+    check.aye(&["doctor"]);
+    check.aye(&["util", "codes"]);
+    check.aye(&["util", "schema"]);
+    check.aye(&["util", "mangen", "man"]);
+    let play = check.repo.outer().join("play");
+    check.aye(&["demo", "--dir", play.to_str().unwrap()]);
+
+    // An output that this test does not print is not held to its schema.
+    let published = check.aye(&["util", "schema"]);
+    let published = published["schemas"].as_array().unwrap();
+    for schema in published.iter().map(|row| row["id"].as_str().unwrap()) {
+        let elsewhere = ELSEWHERE.contains(&schema);
+        assert!(elsewhere || check.seen.contains(schema), "{schema} is not printed here");
+    }
+}
+
+/// Held to their schemas by a test of their own.
+const ELSEWHERE: &[&str] = &[];
+
+#[test]
+fn an_unknown_schema_is_told() {
+    let repo = Repo::outside();
+    repo.aye(&["util", "schema", "nope"]).fails("unknown_schema", 3).notes("aye util schema");
+}
