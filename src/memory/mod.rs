@@ -4,14 +4,17 @@
 //! store written by either works with both. [`plan`] turns a request into the files it leads to;
 //! it, [`markdown`], [`settings`], [`merge`] and [`context`] are pure.
 
+pub mod context;
 pub mod guard;
 pub mod intent;
 pub mod markdown;
+pub mod merge;
 pub mod plan;
 pub mod problem;
 pub mod provenance;
 pub mod request;
 pub mod response;
+pub mod search;
 pub mod settings;
 pub mod similar;
 

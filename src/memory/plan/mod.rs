@@ -13,7 +13,8 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 
-pub use precondition::{Drift, Policy, Precondition, drift};
+pub use precondition::{Drift, Policy, Precondition, drift, hash as text_hash};
+pub use validate::check_sections;
 
 use super::guard::{Found, Guard, Screened};
 use super::intent::{Intent, Router, Routing};

@@ -1,0 +1,404 @@
+//! Three-way merge of memory files by section: what a git merge driver does with them.
+//!
+//! Sections are matched by id (by heading, level and occurrence where they have none), children
+//! within their parents. What only one side changed is taken; what both sides added is kept, ours
+//! first; what one side deleted and the other left alone is deleted; text that both sides only
+//! added to keeps both additions. Anything else both sides touched becomes a conflict with git's
+//! markers around that one section.
+
+use std::collections::BTreeMap;
+
+use super::markdown::{self, Document, lines};
+
+/// A merged file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Merged {
+    /// The text, with conflict markers where there are conflicts.
+    pub text: String,
+    /// The sections in conflict, by id or heading.
+    pub conflicts: Vec<String>,
+}
+
+/// Labels on conflict markers.
+#[derive(Clone, Copy, Debug)]
+pub struct Labels<'a> {
+    /// For our side.
+    pub ours: &'a str,
+    /// For theirs.
+    pub theirs: &'a str,
+    /// Number of marker characters, git's `%L`; 7 by default.
+    pub size: usize,
+}
+
+impl Default for Labels<'_> {
+    fn default() -> Self {
+        Self { ours: "ours", theirs: "theirs", size: 7 }
+    }
+}
+
+/// Merges `ours` and `theirs`, which both come from `base`.
+pub fn merge(base: &str, ours: &str, theirs: &str, labels: Labels<'_>) -> Merged {
+    if ours == theirs || base == theirs {
+        return Merged { text: ours.to_owned(), conflicts: Vec::new() };
+    }
+    if base == ours {
+        return Merged { text: theirs.to_owned(), conflicts: Vec::new() };
+    }
+    let mut merger = Merger {
+        out: String::new(),
+        conflicts: Vec::new(),
+        labels,
+        eol: lines::dominant_ending(ours),
+    };
+    let [b, o, t] = [base, ours, theirs].map(markdown::parse);
+    if ![&b, &o, &t].iter().all(|document| document.is_closed()) {
+        // Sections cannot be told apart in a file that ends inside a code fence.
+        merger.conflict("file", ours, theirs);
+    } else {
+        let [b, o, t] = [&b, &o, &t].map(tree);
+        merger.node(Some(&b), Some(&o), Some(&t));
+    }
+    let mut text = merger.out;
+    if !lines::ends_line(ours) && merger.conflicts.is_empty() {
+        text.truncate(text.trim_end().len());
+    }
+    Merged { text, conflicts: merger.conflicts }
+}
+
+/// A section (or, at the top, the file) as a tree.
+struct Node<'a> {
+    /// Identity among its siblings.
+    key: String,
+    /// Heading, marker and text before the first child.
+    own: &'a str,
+    children: Vec<Node<'a>>,
+}
+
+impl Node<'_> {
+    fn same(&self, other: &Self) -> bool {
+        self.own.trim_end() == other.own.trim_end()
+            && self.children.len() == other.children.len()
+            && self.children.iter().zip(&other.children).all(|(a, b)| a.key == b.key && a.same(b))
+    }
+
+    fn text(&self, out: &mut String) {
+        out.push_str(self.own);
+        for child in &self.children {
+            child.text(out);
+        }
+    }
+
+    fn child(&self, key: &str) -> Option<&Self> {
+        self.children.iter().find(|child| child.key == key)
+    }
+}
+
+fn tree<'a>(document: &Document<'a>) -> Node<'a> {
+    let end = document.sections.first().map_or(document.source.len(), |s| s.start());
+    let mut root = Node { key: "file".into(), own: &document.source[..end], children: Vec::new() };
+    root.children = children(document, None);
+    root
+}
+
+fn children<'a>(document: &Document<'a>, parent: Option<usize>) -> Vec<Node<'a>> {
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    (0..document.sections.len())
+        .filter(|&i| document.sections[i].parent == parent)
+        .map(|i| {
+            let section = &document.sections[i];
+            let name = match &section.id {
+                Some(id) => format!("#{id}"),
+                None => format!("{} {}", section.level, section.heading),
+            };
+            let count = seen.entry(name.clone()).or_default();
+            *count += 1;
+            let key = if *count == 1 { name } else { format!("{name} ({count})") };
+            Node {
+                key,
+                own: &document.source[section.own_range()],
+                children: children(document, Some(i)),
+            }
+        })
+        .collect()
+}
+
+struct Merger<'a> {
+    out: String,
+    conflicts: Vec<String>,
+    labels: Labels<'a>,
+    eol: &'static str,
+}
+
+impl Merger<'_> {
+    /// Adds a piece; a piece that begins a section gets a blank line before it where the piece
+    /// before came from another side and has none.
+    fn push(&mut self, text: &str) {
+        if !self.out.is_empty() && !text.is_empty() {
+            if !lines::ends_line(&self.out) {
+                self.out += self.eol;
+            }
+            let blank = self.out.ends_with("\n\n") || self.out.ends_with("\n\r\n");
+            if text.starts_with('#') && !blank && !self.ends_with_marker_or_heading() {
+                self.out += self.eol;
+            }
+        }
+        self.out += text;
+    }
+
+    /// A heading may directly follow another one, or its marker, where the file has it so.
+    fn ends_with_marker_or_heading(&self) -> bool {
+        let last = self.out.trim_end().rsplit(['\n', '\r']).next().unwrap_or_default();
+        last.starts_with('#') || markdown::parse_marker(last).is_some()
+    }
+
+    fn conflict(&mut self, key: &str, ours: &str, theirs: &str) {
+        let name = key.trim_start_matches('#').to_owned();
+        let Labels { ours: a, theirs: b, size } = self.labels;
+        let eol = self.eol;
+        let mark = |c: char| c.to_string().repeat(size);
+        let mut block = format!("{} {a}{eol}", mark('<'));
+        let mut side = |text: &str| {
+            let text = text.trim_end();
+            block += text;
+            if !text.is_empty() {
+                block += eol;
+            }
+        };
+        side(ours);
+        side_break(&mut block, &mark('='), eol);
+        let text = theirs.trim_end();
+        block += text;
+        if !text.is_empty() {
+            block += eol;
+        }
+        block += &format!("{} {b}{eol}{eol}", mark('>'));
+        if !self.out.is_empty() && !lines::ends_line(&self.out) {
+            self.out += eol;
+        }
+        self.out += &block;
+        self.conflicts.push(name);
+    }
+
+    fn whole(&mut self, node: &Node<'_>) {
+        self.push(node.own);
+        for child in &node.children {
+            self.whole(child);
+        }
+    }
+
+    fn node(
+        &mut self,
+        base: Option<&Node<'_>>,
+        ours: Option<&Node<'_>>,
+        theirs: Option<&Node<'_>>,
+    ) {
+        match (base, ours, theirs) {
+            (_, None, None) => {}
+            (None, Some(one), None) | (None, None, Some(one)) => self.whole(one),
+            (Some(base), Some(one), None) if base.same(one) => {}
+            (Some(base), None, Some(one)) if base.same(one) => {}
+            (Some(_), Some(ours), None) => self.conflict(&ours.key, &text_of(ours), ""),
+            (Some(_), None, Some(theirs)) => self.conflict(&theirs.key, "", &text_of(theirs)),
+            (None, Some(ours), Some(theirs)) if ours.same(theirs) => self.whole(ours),
+            (None, Some(ours), Some(theirs)) => {
+                self.conflict(&ours.key, &text_of(ours), &text_of(theirs));
+            }
+            (Some(base), Some(ours), Some(theirs)) => {
+                match own(base.own, ours.own, theirs.own, self.eol) {
+                    Some(text) => self.push(&text),
+                    None => self.conflict(&ours.key, ours.own, theirs.own),
+                }
+                self.siblings(base, ours, theirs);
+            }
+        }
+    }
+
+    /// Children in our order; what only theirs has goes behind the sibling it follows there, and
+    /// behind what we added at the same place.
+    fn siblings(&mut self, base: &Node<'_>, ours: &Node<'_>, theirs: &Node<'_>) {
+        let mut order: Vec<&str> = ours.children.iter().map(|child| child.key.as_str()).collect();
+        let mut before: Option<&str> = None;
+        for child in &theirs.children {
+            let key = child.key.as_str();
+            if !order.contains(&key) {
+                let mut at = before
+                    .and_then(|before| order.iter().position(|key| *key == before))
+                    .map_or(0, |i| i + 1);
+                while at < order.len()
+                    && base.child(order[at]).is_none()
+                    && theirs.child(order[at]).is_none()
+                {
+                    at += 1;
+                }
+                order.insert(at, key);
+            }
+            before = Some(key);
+        }
+        for key in order {
+            self.node(base.child(key), ours.child(key), theirs.child(key));
+        }
+    }
+}
+
+fn side_break(block: &mut String, mark: &str, eol: &str) {
+    *block += mark;
+    *block += eol;
+}
+
+fn text_of(node: &Node<'_>) -> String {
+    let mut text = String::new();
+    node.text(&mut text);
+    text
+}
+
+/// Merges the own text of one section; `None` where both sides changed it.
+fn own(base: &str, ours: &str, theirs: &str, eol: &str) -> Option<String> {
+    let (b, o, t) = (base.trim_end(), ours.trim_end(), theirs.trim_end());
+    if o == t || t == b {
+        return Some(ours.to_owned());
+    }
+    if o == b {
+        return Some(theirs.to_owned());
+    }
+    // Both only added at the end, on lines of their own: keep both additions.
+    let starts_line = |rest: &str| rest.starts_with(['\n', '\r']);
+    let (mine, yours) = (o.strip_prefix(b)?, t.strip_prefix(b)?);
+    if b.is_empty() || !starts_line(mine) || !starts_line(yours) {
+        return None;
+    }
+    let tail = &ours[o.len()..];
+    let joined = lines::with_ending(&format!("{b}{mine}{yours}"), eol);
+    Some(joined + tail)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const BASE: &str = "# D\n<!-- @id: d -->\n\nIntro.\n\n## A\n<!-- @id: a -->\n\na\n\n## B\n<!-- @id: b -->\n\n- b\n";
+
+    fn merged(ours: &str, theirs: &str) -> Merged {
+        merge(BASE, ours, theirs, Labels::default())
+    }
+
+    fn clean(ours: &str, theirs: &str) -> String {
+        let merged = merged(ours, theirs);
+        assert_eq!(merged.conflicts, Vec::<String>::new(), "{}", merged.text);
+        merged.text
+    }
+
+    #[test]
+    fn both_sides_append_sections() {
+        let ours = format!("{BASE}\n## X\n<!-- @id: x -->\n\nx\n");
+        let theirs = format!("{BASE}\n## Y\n<!-- @id: y -->\n\ny\n");
+        let both = format!("{BASE}\n## X\n<!-- @id: x -->\n\nx\n\n## Y\n<!-- @id: y -->\n\ny\n");
+        assert_eq!(clean(&ours, &theirs), both);
+    }
+
+    #[test]
+    fn both_sides_append_to_one_section() {
+        let text = clean(
+            &BASE.replace("- b\n", "- b\n- mine\n"),
+            &BASE.replace("- b\n", "- b\n- yours\n"),
+        );
+        assert_eq!(text, BASE.replace("- b\n", "- b\n- mine\n- yours\n"));
+    }
+
+    #[test]
+    fn what_one_side_changes_is_taken() {
+        let ours = BASE.replace("\na\n", "\nmine\n");
+        let theirs = BASE.replace("- b\n", "- yours\n").replace("Intro.", "New intro.");
+        let both = ours.replace("- b\n", "- yours\n").replace("Intro.", "New intro.");
+        assert_eq!(clean(&ours, &theirs), both);
+    }
+
+    #[test]
+    fn a_deleted_section_that_nobody_touched_is_gone() {
+        let ours = BASE.replace("## A\n<!-- @id: a -->\n\na\n\n", "");
+        let theirs = BASE.replace("- b\n", "- yours\n");
+        assert_eq!(clean(&ours, &theirs), ours.replace("- b\n", "- yours\n"));
+        assert_eq!(clean(&theirs, &ours), ours.replace("- b\n", "- yours\n"));
+    }
+
+    #[test]
+    fn a_section_changed_on_both_sides_is_a_conflict() {
+        let merged =
+            merged(&BASE.replace("\na\n", "\nmine\n"), &BASE.replace("\na\n", "\nyours\n"));
+        assert_eq!(merged.conflicts, ["a"]);
+        assert_eq!(
+            merged.text,
+            BASE.replace(
+                "## A\n<!-- @id: a -->\n\na\n\n",
+                "<<<<<<< ours\n## A\n<!-- @id: a -->\n\nmine\n=======\n## A\n<!-- @id: a -->\n\nyours\n>>>>>>> theirs\n\n"
+            )
+        );
+    }
+
+    #[test]
+    fn deleted_here_and_changed_there_is_a_conflict() {
+        let gone = BASE.replace("## A\n<!-- @id: a -->\n\na\n\n", "");
+        let merged = merged(&gone, &BASE.replace("\na\n", "\nyours\n"));
+        assert_eq!(merged.conflicts, ["a"]);
+        assert!(merged.text.contains("<<<<<<< ours\n=======\n## A\n"), "{}", merged.text);
+    }
+
+    #[test]
+    fn the_same_id_added_twice_is_a_conflict_unless_equal() {
+        let ours = format!("{BASE}\n## X\n<!-- @id: x -->\n\nx\n");
+        let theirs = format!("{BASE}\n## X\n<!-- @id: x -->\n\nother\n");
+        assert_eq!(merged(&ours, &theirs).conflicts, ["x"]);
+        assert_eq!(clean(&ours, &ours), ours);
+    }
+
+    #[test]
+    fn line_endings_and_a_missing_final_newline_stay() {
+        let crlf = BASE.replace('\n', "\r\n");
+        let ours = format!("{crlf}\r\n## X\r\n<!-- @id: x -->\r\n");
+        let theirs = format!("{crlf}\r\n## Y\r\n<!-- @id: y -->\r\n");
+        let out = merge(&crlf, &ours, &theirs, Labels::default());
+        assert!(
+            out.conflicts.is_empty() && !out.text.replace("\r\n", "").contains('\n'),
+            "{:?}",
+            out.text
+        );
+        let bare = BASE.trim_end();
+        let out = merge(
+            bare,
+            &format!("{bare}\n\n## X\nx"),
+            &format!("{bare}\n\n## Y\ny"),
+            Labels::default(),
+        );
+        assert_eq!(out.text, format!("{bare}\n\n## X\nx\n\n## Y\ny"));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// Sections added on both sides are all there, and merging is the same from both sides
+        /// but for the order.
+        #[test]
+        fn additions_are_never_lost(mine in prop::collection::vec(0u8..20, 0..5), yours in prop::collection::vec(20u8..40, 0..5)) {
+            let with = |ids: &[u8]| {
+                let mut text = BASE.to_owned();
+                for id in ids.iter().collect::<std::collections::BTreeSet<_>>() {
+                    text += &format!("\n## S{id}\n<!-- @id: s{id} -->\n\ntext {id}\n");
+                }
+                text
+            };
+            let (ours, theirs) = (with(&mine), with(&yours));
+            let out = merge(BASE, &ours, &theirs, Labels::default());
+            prop_assert!(out.conflicts.is_empty());
+            for id in mine.iter().chain(&yours) {
+                let needle = format!("## S{id}\n<!-- @id: s{id} -->\n\ntext {id}\n");
+                prop_assert_eq!(out.text.matches(&needle).count(), 1);
+            }
+        }
+
+        #[test]
+        fn merging_never_panics(base in "(?s).{0,100}", ours in "(?s).{0,100}", theirs in "(?s).{0,100}") {
+            let _ = merge(&base, &ours, &theirs, Labels::default());
+        }
+    }
+}
