@@ -3,13 +3,13 @@
 //! The scanner itself is the room [`crate::secrets`]; this is how the memory room asks it.
 
 use crate::error::Code;
+use crate::secrets::allow::{self, Limits};
+use crate::secrets::unsafe_text::{self, Severity};
+use crate::secrets::{AllowRegions, Category, Options, Scanner};
 
-/// Reason codes of the guard.
-pub mod codes {
-    crate::codes! {
-        UNSAFE_TEXT = "unsafe_text", Invalid, "the text holds characters that hide, reorder or control";
-    }
-}
+use super::settings::Settings;
+
+pub use crate::secrets::codes;
 
 /// One thing found in a text. Never holds the secret.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,5 +53,113 @@ pub struct Open;
 impl Guard for Open {
     fn screen(&self, _before: &str, _after: &str) -> Screened {
         Screened::default()
+    }
+}
+
+/// The real thing: the scanner and the check for unsafe text, as the manifest sets them.
+#[derive(Debug)]
+pub struct Scan {
+    scanner: Scanner,
+    limits: Limits,
+    on: bool,
+}
+
+impl Scan {
+    /// A guard with the manifest's switches. `allowed` are fingerprints of known false alarms.
+    pub fn new(settings: &Settings, allowed: std::collections::BTreeSet<String>) -> Self {
+        let security = &settings.manifest.security;
+        let limits = Limits {
+            max_bytes_per_file: security.allowlist_limits.max_bytes_per_file,
+            max_regions_per_file: security.allowlist_limits.max_regions_per_file,
+            max_bytes_per_region: security.allowlist_limits.max_bytes_per_region,
+        };
+        let options = Options {
+            secrets: security.secret_scan,
+            pii: security.pii_scan,
+            email: security.pii_scan_email,
+            allow_fingerprints: allowed,
+            // Nobody brings an allow-list along with the secret: what was staged would be in git
+            // before anybody looked.
+            regions: AllowRegions::Reviewed(limits),
+        };
+        let on = security.secret_scan || security.pii_scan || security.pii_scan_email;
+        Self { scanner: Scanner::new(&options), limits, on }
+    }
+}
+
+impl Guard for Scan {
+    fn screen(&self, before: &str, after: &str) -> Screened {
+        let mut screened = Screened::default();
+        if self.on {
+            let scan = self.scanner.scan_added(before.as_bytes(), after.as_bytes());
+            let found = |finding: &crate::secrets::Finding| {
+                let code = match finding.category {
+                    Category::Secret => &codes::SECRET_DETECTED,
+                    Category::Pii => &codes::PII_DETECTED,
+                };
+                Found {
+                    code,
+                    kind: finding.kind.to_owned(),
+                    line: finding.line,
+                    column: finding.column,
+                    message: format!(
+                        "{} at line {}, column {}",
+                        finding.title, finding.line, finding.column
+                    ),
+                    fix: format!(
+                        "take it out; if it is a known false alarm, a person can allow {}",
+                        finding.fingerprint
+                    ),
+                }
+            };
+            screened.blocking.extend(scan.blocking.iter().map(found));
+            screened.warnings.extend(scan.warnings.iter().map(found));
+        }
+        self.regions(before, after, &mut screened);
+        for issue in unsafe_text::check_added(before.as_bytes(), after.as_bytes()) {
+            let found = Found {
+                code: &codes::UNSAFE_TEXT,
+                kind: issue.kind.to_owned(),
+                line: issue.line,
+                column: issue.column,
+                message: issue.message,
+                fix: "write it with plain characters".to_owned(),
+            };
+            match issue.severity {
+                Severity::Blocking => screened.blocking.push(found),
+                Severity::Warning => screened.warnings.push(found),
+            }
+        }
+        screened
+    }
+}
+
+impl Scan {
+    /// Allow markers that the text brings: well formed and within the limits, or refused.
+    fn regions(&self, before: &str, after: &str, screened: &mut Screened) {
+        let markers = |text: &str| allow::markers(text.as_bytes()).len();
+        let (old, new) = (markers(before), markers(after));
+        if new <= old {
+            return;
+        }
+        match allow::regions(after.as_bytes(), &self.limits) {
+            Ok(regions) => screened.allowed_regions = regions.len().saturating_sub(old / 2).max(1),
+            Err(error) => {
+                let line = error
+                    .details()
+                    .iter()
+                    .find(|(key, _)| *key == "line")
+                    .and_then(|(_, line)| line.as_u64())
+                    .unwrap_or(1);
+                screened.blocking.push(Found {
+                    code: error.code(),
+                    kind: "allow_marker".to_owned(),
+                    line: usize::try_from(line).unwrap_or(1),
+                    column: 1,
+                    message: error.message().to_owned(),
+                    fix: error.hint_text().unwrap_or("mend or remove the marker").to_owned(),
+                });
+            }
+        }
     }
 }

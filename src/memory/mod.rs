@@ -2,9 +2,11 @@
 //!
 //! The layout under `.agent-memory/` is that of the public agent-memory project (v0.5), so a
 //! store written by either works with both. [`plan`] turns a request into the files it leads to;
-//! it, [`markdown`], [`settings`], [`merge`] and [`context`] are pure.
+//! it, [`markdown`], [`settings`], [`merge`] and [`context`] are pure. [`service`] joins them with
+//! the store and the work tree.
 
 pub mod context;
+pub mod disk;
 pub mod guard;
 pub mod intent;
 pub mod markdown;
@@ -14,7 +16,9 @@ pub mod problem;
 pub mod provenance;
 pub mod request;
 pub mod response;
+pub mod scaffold;
 pub mod search;
+pub mod service;
 pub mod settings;
 pub mod similar;
 

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 
 pub use precondition::{Drift, Policy, Precondition, drift, hash as text_hash};
-pub use validate::check_sections;
+pub use validate::{check_sections, touched};
 
 use super::guard::{Found, Guard, Screened};
 use super::intent::{Intent, Router, Routing};

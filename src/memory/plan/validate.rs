@@ -208,7 +208,7 @@ fn check_fields(
 }
 
 /// Sections that one text has and the other does not have as they are, by name.
-pub(super) fn touched(path: &str, before: &str, after: &str) -> Vec<AffectedSection> {
+pub fn touched(path: &str, before: &str, after: &str) -> Vec<AffectedSection> {
     let (old, new) = (markdown::parse(before), markdown::parse(after));
     let own = |document: &Document<'_>| -> Vec<(String, String)> {
         (0..document.sections.len())

@@ -9,6 +9,6 @@ pub mod query;
 mod rank;
 pub mod sections;
 
-pub use index::Index;
+pub use index::{Index, Seen};
 pub use query::Query;
 pub use rank::{Boosts, Hit};

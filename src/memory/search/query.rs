@@ -72,7 +72,7 @@ impl Query {
                 all.push(phrase);
             } else {
                 any.push(phrase);
-                any.extend(term.synonyms.iter().map(|word| quote(&[word.clone()])));
+                any.extend(term.synonyms.iter().map(|word| quote(std::slice::from_ref(word))));
             }
         }
         let any = any.join(" OR ");

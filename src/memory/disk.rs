@@ -1,0 +1,162 @@
+//! The store's files as they lie in the work tree, read beneath its root only.
+
+use std::collections::BTreeSet;
+
+use super::plan::Files;
+use super::search::sections;
+use super::settings::{Settings, schema};
+use super::{DIR, MAX_FILE_BYTES};
+use crate::changeset::{File, RepoPath, Snapshot as _};
+use crate::error::{Error, Result, codes};
+use crate::worktree::Worktree;
+
+/// The files of the store in a work tree.
+#[derive(Clone, Copy)]
+pub struct Disk<'a>(pub &'a Worktree);
+
+/// The path in the repository of `path`, which is relative to the store.
+///
+/// # Errors
+/// As [`RepoPath::new`].
+pub fn repo_path(path: &str) -> Result<RepoPath> {
+    RepoPath::new(format!("{DIR}/{path}"))
+}
+
+/// The path in the store of a path of the repository, if it lies there.
+pub fn store_path(path: &RepoPath) -> Option<&str> {
+    path.to_str()?.strip_prefix(DIR)?.strip_prefix('/')
+}
+
+impl Disk<'_> {
+    /// The file at `path` with its mode.
+    ///
+    /// # Errors
+    /// Where something else is in the way, it cannot be read, or is too large.
+    pub fn file(&self, path: &str) -> Result<Option<File>> {
+        let file = self.0.file(&repo_path(path)?)?;
+        if file.as_ref().is_some_and(|file| file.bytes.len() > MAX_FILE_BYTES) {
+            return Err(Error::new(
+                &codes::SIZE_LIMIT,
+                format!("{DIR}/{path} is larger than {MAX_FILE_BYTES} bytes"),
+            ));
+        }
+        Ok(file)
+    }
+
+    /// The text of `path`, `None` where it is not a readable UTF-8 file.
+    pub fn text(&self, path: &str) -> Option<String> {
+        String::from_utf8(self.file(path).ok()??.bytes).ok()
+    }
+
+    /// The Markdown files of all categories, sorted.
+    ///
+    /// # Errors
+    /// Where a folder cannot be read.
+    pub fn markdown(&self, settings: &Settings) -> Result<Vec<String>> {
+        let mut dirs: BTreeSet<String> = BTreeSet::from([String::new()]);
+        for category in settings.schema.categories.values() {
+            let (schema::Files::One(path) | schema::Files::Glob(path)) = &category.files;
+            if let Some((dir, _)) = path.rsplit_once('/')
+                && !dir.contains(['*', '?', '[', '{'])
+            {
+                dirs.insert(dir.to_owned());
+            }
+        }
+        let mut paths = Vec::new();
+        for dir in dirs {
+            paths.extend(
+                self.list(&dir)?
+                    .into_iter()
+                    .filter(|path| settings.schema.category(path).is_some()),
+            );
+        }
+        paths.sort();
+        paths.dedup();
+        Ok(paths)
+    }
+
+    /// What changes whenever the file at `path` does; empty where that cannot be told.
+    ///
+    /// A file changed within the last two seconds may change again within the clock's grain, so
+    /// it has no stamp yet and is read every time.
+    pub fn stamp(&self, path: &str, now_nanos: i128) -> String {
+        let full = self.0.root().join(DIR).join(path);
+        let Ok(meta) = std::fs::symlink_metadata(full) else { return String::new() };
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt as _;
+            let changed = i128::from(meta.ctime()) * 1_000_000_000 + i128::from(meta.ctime_nsec());
+            if (now_nanos - changed).abs() < 2_000_000_000 {
+                return String::new();
+            }
+            format!("{}.{}.{}.{changed}", meta.size(), meta.mtime_nsec(), meta.ino())
+        }
+        #[cfg(not(unix))]
+        {
+            let _ = (meta, now_nanos);
+            String::new()
+        }
+    }
+
+    /// Every searchable section of the store.
+    ///
+    /// # Errors
+    /// Where a folder cannot be read.
+    pub fn sections(&self, settings: &Settings) -> Result<Vec<sections::Entry>> {
+        let mut entries = Vec::new();
+        for path in self.markdown(settings)? {
+            if let Some(text) = self.text(&path) {
+                entries.extend(sections::of_file(&path, &text, settings));
+            }
+        }
+        Ok(entries)
+    }
+}
+
+impl Files for Disk<'_> {
+    fn read(&self, path: &str) -> Result<Option<Vec<u8>>> {
+        Ok(self.file(path)?.map(|file| file.bytes))
+    }
+
+    fn list(&self, dir: &str) -> Result<Vec<String>> {
+        let folder = if dir.is_empty() { RepoPath::new(DIR)? } else { repo_path(dir)? };
+        let prefix = if dir.is_empty() { String::new() } else { format!("{dir}/") };
+        Ok(self
+            .0
+            .names(&folder)?
+            .into_iter()
+            .filter_map(|name| String::from_utf8(name.into()).ok())
+            .filter(|name| name.ends_with(".md"))
+            .map(|name| format!("{prefix}{name}"))
+            .collect())
+    }
+}
+
+/// Files of a store with some of them replaced: as they will be.
+pub struct Overlay<'a> {
+    /// What lies beneath.
+    pub base: &'a dyn Files,
+    /// What is replaced.
+    pub over: &'a std::collections::BTreeMap<String, super::plan::FileEdit>,
+}
+
+impl Files for Overlay<'_> {
+    fn read(&self, path: &str) -> Result<Option<Vec<u8>>> {
+        match self.over.get(path) {
+            Some(edit) => Ok(Some(edit.after.clone())),
+            None => self.base.read(path),
+        }
+    }
+
+    fn list(&self, dir: &str) -> Result<Vec<String>> {
+        let mut paths: BTreeSet<String> = self.base.list(dir)?.into_iter().collect();
+        let prefix = if dir.is_empty() { String::new() } else { format!("{dir}/") };
+        paths.extend(
+            self.over
+                .keys()
+                .filter(|path| path.strip_prefix(&prefix).is_some_and(|rest| !rest.contains('/')))
+                .cloned(),
+        );
+        Ok(paths.into_iter().collect())
+    }
+}

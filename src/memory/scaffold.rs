@@ -1,0 +1,94 @@
+//! What `memory init` writes: settings, empty durable files, ignore rules.
+
+use super::settings::{DEFAULT_MANIFEST, DEFAULT_SCHEMA};
+
+/// `.agent-memory/.gitignore`
+pub const GITIGNORE: &str = "# Local state, never committed.\nlocal/\nsessions/\nstaging/\nproposals/\n\n# Derived indexes and caches.\nmeta/*.sqlite\nmeta/*.sqlite-*\nmeta/*.db\nmeta/*.db-*\n\n# Advisory locks.\nmeta/lock\nmeta/lock.info\n";
+
+/// `.agent-memory/.gitattributes`: section-wise merges, where the driver is installed.
+pub const GITATTRIBUTES: &str = "*.md merge=aye-memory\n";
+
+/// First and last line of the block that `init` keeps in `AGENTS.md`.
+pub const BLOCK: (&str, &str) = ("<!-- aye:memory:begin -->", "<!-- aye:memory:end -->");
+
+/// What the block tells an agent.
+pub const AGENTS: &str = "## Project memory
+
+Before working, read the project's memory: `aye memory context` (add a question to narrow it down).
+Found something worth keeping? Propose it, never edit `.agent-memory/` by hand:
+
+    aye call memory.propose_update - <<'JSON'
+    {\"intent\": \"add_pitfall\", \"rationale\": \"why\", \"sources\": [{\"type\": \"file\", \"ref\": \"src/x.rs:12\"}],
+     \"operations\": [{\"operation\": \"append_section\", \"path\": \"pitfalls.md\", \"heading\": \"What bites\",
+       \"heading_level\": 2, \"content\": \"## What bites\\n\\nWhat to do instead.\"}]}
+    JSON
+
+A `staged` answer waits for a person; `aye call memory.status '{}'` tells what became of it.
+";
+
+/// The files of a new store, path and content. `project` names it.
+pub fn files(project: &str) -> Vec<(&'static str, String)> {
+    let name = serde_yaml::to_string(project).unwrap_or_default();
+    let name = name.trim();
+    let manifest = DEFAULT_MANIFEST.replace("    name: \"\"", &format!("    name: {name}"));
+    vec![
+        ("meta/manifest.yaml", manifest),
+        ("meta/schema.yaml", DEFAULT_SCHEMA.to_owned()),
+        (".gitignore", GITIGNORE.to_owned()),
+        (".gitattributes", GITATTRIBUTES.to_owned()),
+        ("conventions.md", "# Conventions\n<!-- @id: conventions -->\n\nHow things are done here: build, test, style, workflow.\n".to_owned()),
+        ("decisions.md", "# Decisions\n<!-- @id: decisions -->\n\nDurable decisions, each with Date, Status and Confidence.\n".to_owned()),
+        ("pitfalls.md", "# Pitfalls\n<!-- @id: pitfalls -->\n\nTraps that cost somebody time, and how to avoid them.\n".to_owned()),
+    ]
+}
+
+/// `text` (of an `AGENTS.md`) with the managed block put in or brought up to date; everything
+/// outside it stays.
+pub fn with_block(text: &str) -> String {
+    let eol = super::markdown::lines::dominant_ending(text);
+    let (begin, end) = BLOCK;
+    let block = super::markdown::lines::with_ending(&format!("{begin}\n{AGENTS}{end}\n"), eol);
+    if let Some(from) = text.find(begin)
+        && let Some(to) = text[from..].find(end)
+    {
+        let after = super::markdown::lines::end_of(text, from + to);
+        return format!("{}{block}{}", &text[..from], &text[after..]);
+    }
+    let gap = match text {
+        "" => "",
+        text if text.ends_with('\n') => eol,
+        _ => return format!("{text}{eol}{eol}{block}"),
+    };
+    format!("{text}{gap}{block}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::settings::Settings;
+
+    #[test]
+    fn the_scaffold_is_a_valid_store() {
+        for name in ["x", "a: b", "yes", "\"q\" 'r'", "проект", ""] {
+            let files: std::collections::BTreeMap<_, _> = files(name).into_iter().collect();
+            let settings = Settings::read(
+                Some(files["meta/manifest.yaml"].as_bytes()),
+                Some(files["meta/schema.yaml"].as_bytes()),
+            )
+            .unwrap();
+            assert_eq!(settings.manifest.project.name, name);
+        }
+    }
+
+    #[test]
+    fn the_block_is_put_in_once_and_the_rest_stays() {
+        for text in ["", "# Mine\n", "# Mine\n\nno newline", "# Mine\r\n"] {
+            let once = with_block(text);
+            assert!(once.starts_with(text));
+            assert_eq!(with_block(&once), once);
+        }
+        let text = format!("a\n{}\nold\n{}\nb\n", BLOCK.0, BLOCK.1);
+        let new = with_block(&text);
+        assert!(new.starts_with("a\n") && new.ends_with("\nb\n") && !new.contains("old"));
+    }
+}

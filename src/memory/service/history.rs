@@ -1,0 +1,258 @@
+//! Who changed what: the log of a file or section, and where each section's present text is from.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::Service;
+use super::locate::{note, staging_id};
+use super::status::{how_word, request_text};
+use crate::changeset::RepoPath;
+use crate::error::{Error, Result};
+use crate::git::Git;
+use crate::memory::disk::repo_path;
+use crate::memory::markdown;
+use crate::proposal::document::timestamp;
+use crate::proposal::event::Written;
+use crate::proposal::state::Decision;
+use crate::proposal::{Proposal, State, Status};
+
+/// One change of memory through a proposal.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct Change {
+    /// When it was applied.
+    pub at: String,
+    /// File, relative to the store.
+    pub path: String,
+    /// Sections it touched.
+    pub sections: Vec<String>,
+    /// Who proposed it.
+    pub proposed_by: String,
+    /// Who decided.
+    pub decided_by: String,
+    /// How.
+    pub how: &'static str,
+    /// Its intent.
+    pub intent: String,
+    /// Why.
+    pub rationale: Option<String>,
+    /// How sure the proposer was.
+    pub confidence: Option<String>,
+    /// Where it came from.
+    pub sources: Vec<String>,
+    /// Proposal id.
+    pub proposal_id: String,
+    /// Staging id, where it was staged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub staging_id: Option<String>,
+    /// It was taken back later.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub undone: bool,
+}
+
+/// Where a section's present text comes from.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct BlameLine {
+    /// Section id, or heading.
+    pub section_id: String,
+    /// Line of its heading, from 1.
+    pub line: usize,
+    /// The proposal that wrote it as it is now; absent where it was written by hand.
+    pub change: Option<Change>,
+    /// The commit that last changed its lines, for text written by hand.
+    pub commit: Option<String>,
+}
+
+/// The text of `section` in `text`, children left out.
+fn section_text(text: &str, section: &str) -> Option<String> {
+    let document = markdown::parse(text);
+    let i = (0..document.sections.len()).find(|&i| {
+        let s = &document.sections[i];
+        s.id.as_deref().unwrap_or(&s.heading) == section
+    })?;
+    Some(document.own_text(i).trim_end().to_owned())
+}
+
+impl Service<'_> {
+    fn blob_text(&self, entry: &Option<crate::proposal::Entry>) -> Result<String> {
+        let Some(entry) = entry else { return Ok(String::new()) };
+        Ok(String::from_utf8_lossy(&self.store.blob(&entry.id)?).into_owned())
+    }
+
+    /// Changes through proposals, newest first; of one file or section where `path` and `section`
+    /// say so.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn log(&self, path: Option<&str>, section: Option<&str>) -> Result<Vec<Change>> {
+        let view = self.store.view()?;
+        let mut changes = Vec::new();
+        for proposal in self.proposals(&view, None)? {
+            let decisions: Vec<(&Decision, bool)> = match &proposal.state {
+                State::Applied(decision) => vec![(decision, false)],
+                _ => Vec::new(),
+            };
+            let undone = proposal.undone.iter().map(|decision| (decision, true));
+            for (decision, undone) in decisions.into_iter().chain(undone) {
+                for written in &decision.written {
+                    changes
+                        .extend(self.change(&proposal, decision, written, undone, path, section)?);
+                }
+            }
+        }
+        changes.sort_by(|a: &Change, b| b.at.cmp(&a.at).then_with(|| a.path.cmp(&b.path)));
+        Ok(changes)
+    }
+
+    fn change(
+        &self,
+        proposal: &Proposal,
+        decision: &Decision,
+        written: &Written,
+        undone: bool,
+        path: Option<&str>,
+        section: Option<&str>,
+    ) -> Result<Option<Change>> {
+        let Some(file) = crate::memory::disk::store_path(&written.path) else { return Ok(None) };
+        if path.is_some_and(|path| path != file) {
+            return Ok(None);
+        }
+        let before = self.blob_text(&written.before)?;
+        let after = self.blob_text(&written.after)?;
+        let sections: Vec<String> = crate::memory::plan::touched(file, &before, &after)
+            .into_iter()
+            .map(|touched| touched.section_id)
+            .collect();
+        if section.is_some_and(|section| !sections.iter().any(|s| s == section)) {
+            return Ok(None);
+        }
+        let sources = note(proposal, "request")
+            .and_then(|request| request.get("sources"))
+            .and_then(Value::as_array)
+            .map(|sources| {
+                let text = |source: &Value, key: &str| {
+                    source.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
+                };
+                sources
+                    .iter()
+                    .map(|s| format!("{} {}", text(s, "type"), text(s, "ref")).trim().to_owned())
+                    .collect()
+            })
+            .unwrap_or_default();
+        Ok(Some(Change {
+            at: timestamp(decision.at),
+            path: file.to_owned(),
+            sections,
+            proposed_by: proposal.proposed_by.clone(),
+            decided_by: decision.by.name.clone(),
+            how: how_word(decision.how),
+            intent: request_text(proposal, "intent").unwrap_or_default(),
+            rationale: request_text(proposal, "rationale"),
+            confidence: request_text(proposal, "confidence"),
+            sources,
+            proposal_id: proposal.id.to_string(),
+            staging_id: staging_id(proposal).map(str::to_owned),
+            undone,
+        }))
+    }
+
+    /// For each section of `path`: the proposal that wrote it as it is now, or the commit.
+    ///
+    /// # Errors
+    /// `file_not_found`, and those of the store.
+    pub fn blame(&self, path: &str) -> Result<Vec<BlameLine>> {
+        let Some(text) = self.disk().text(path) else {
+            return Err(Error::new(
+                &crate::changeset::codes::FILE_NOT_FOUND,
+                format!("there is no memory file '{path}'"),
+            )
+            .hint("paths are relative to .agent-memory/"));
+        };
+        let document = markdown::parse(&text);
+        // Every applied version of the file, newest first.
+        let mut versions: Vec<(Change, String)> = Vec::new();
+        let view = self.store.view()?;
+        for proposal in self.proposals(&view, Some(Status::Applied))? {
+            let State::Applied(decision) = &proposal.state else { continue };
+            for written in &decision.written {
+                if let Some(change) =
+                    self.change(&proposal, decision, written, false, Some(path), None)?
+                {
+                    versions.push((change, self.blob_text(&written.after)?));
+                }
+            }
+        }
+        versions.sort_by(|a, b| b.0.at.cmp(&a.0.at));
+        let hand = self.commits(&repo_path(path)?, &document);
+        let mut lines = Vec::new();
+        for i in 0..document.sections.len() {
+            let section = &document.sections[i];
+            let name = section.id.clone().unwrap_or_else(|| section.heading.clone());
+            let own = document.own_text(i).trim_end();
+            let change = versions
+                .iter()
+                .find(|(change, after)| {
+                    change.sections.contains(&name)
+                        && section_text(after, &name).as_deref() == Some(own)
+                })
+                .map(|(change, _)| change.clone());
+            let commit = if change.is_some() { None } else { hand.get(i).cloned().flatten() };
+            let line = markdown::lines::number_of(&text, section.start());
+            lines.push(BlameLine { section_id: name, line, change, commit });
+        }
+        Ok(lines)
+    }
+
+    /// The newest commit among the lines of each section, by `git blame`.
+    fn commits(&self, path: &RepoPath, document: &markdown::Document<'_>) -> Vec<Option<String>> {
+        let out = Git::new(self.worktree.root())
+            .args(["blame", "--porcelain", "--"])
+            .arg(path.display().to_string())
+            .text()
+            .unwrap_or_default();
+        let mut by_line: Vec<&str> = Vec::new();
+        let mut times: std::collections::HashMap<&str, i64> = std::collections::HashMap::new();
+        let mut current = "";
+        for line in out.lines() {
+            let mut words = line.split(' ');
+            match words.next() {
+                Some(id) if id.len() == 40 && id.bytes().all(|b| b.is_ascii_hexdigit()) => {
+                    current = id;
+                    by_line.push(id);
+                }
+                Some("committer-time") => {
+                    times.insert(current, words.next().and_then(|t| t.parse().ok()).unwrap_or(0));
+                }
+                _ => {}
+            }
+        }
+        document
+            .sections
+            .iter()
+            .map(|section| {
+                let from = markdown::lines::number_of(document.source, section.start()) - 1;
+                let count = markdown::lines::iter(&document.source[section.own_range()]).count();
+                by_line
+                    .iter()
+                    .skip(from)
+                    .take(count)
+                    .max_by_key(|id| times.get(*id).copied().unwrap_or(0))
+                    .filter(|id| id.bytes().any(|b| b != b'0'))
+                    .map(|id| id[..10].to_owned())
+            })
+            .collect()
+    }
+
+    /// Splits `FILE#ID`.
+    ///
+    /// # Errors
+    /// `file_not_found` where there is no such file and nothing was ever recorded of it.
+    pub fn target<'t>(&self, text: &'t str) -> (&'t str, Option<&'t str>) {
+        let text =
+            text.strip_prefix(crate::memory::DIR).and_then(|t| t.strip_prefix('/')).unwrap_or(text);
+        match text.split_once('#') {
+            Some((path, id)) => (path, Some(id)),
+            None => (text, None),
+        }
+    }
+}
+

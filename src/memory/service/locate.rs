@@ -1,0 +1,179 @@
+//! Looking things up: cited files, and proposals by whatever they are called.
+
+use super::Service;
+use crate::changeset::RepoPath;
+use crate::error::{Error, Result};
+use crate::memory::codes;
+use crate::memory::provenance::Sources;
+use crate::proposal::event::Subject;
+use crate::proposal::{Proposal, Status};
+use crate::store::{Filter, Store, View};
+
+/// Cited files, looked up in the work tree and in git.
+pub struct Repository<'a>(pub &'a Store);
+
+impl Sources for Repository<'_> {
+    fn check_file(&self, reference: &str) -> Result<(), String> {
+        if self.is_there(reference) {
+            return Ok(());
+        }
+        if let Some((path, revision)) = reference.rsplit_once('@')
+            && !path.is_empty()
+            && !revision.is_empty()
+        {
+            return self.check_at(path, revision);
+        }
+        let Some((path, from, to)) = with_lines(reference) else {
+            return Err(format!("there is no file '{reference}' in this repository"));
+        };
+        let Some(text) = self.read(path) else {
+            return Err(format!("there is no file '{path}' in this repository"));
+        };
+        check_lines(path, &text, from, to)
+    }
+}
+
+impl Repository<'_> {
+    fn is_there(&self, path: &str) -> bool {
+        let Ok(valid) = RepoPath::new(path.trim_end_matches('/')) else { return false };
+        let Some(top) = self.0.work_dir() else { return false };
+        // Neither the file nor a folder above it may be a symlink that leads elsewhere.
+        let mut at = top;
+        for component in valid.to_path().components() {
+            at.push(component);
+            match at.symlink_metadata() {
+                Ok(meta) if !meta.file_type().is_symlink() => {}
+                _ => return false,
+            }
+        }
+        true
+    }
+
+    fn read(&self, path: &str) -> Option<Vec<u8>> {
+        use crate::changeset::Snapshot as _;
+        let path = RepoPath::new(path).ok()?;
+        Some(self.0.worktree().ok()?.file(&path).ok()??.bytes)
+    }
+
+    fn check_at(&self, path: &str, revision: &str) -> Result<(), String> {
+        let (file, lines) = match with_lines(path) {
+            Some((file, from, to)) => (file, Some((from, to))),
+            None => (path, None),
+        };
+        if RepoPath::new(file).is_err() {
+            return Err(format!("'{file}' is no path in this repository"));
+        }
+        let repo = self.0.repo();
+        let commit = repo
+            .rev_parse_single(revision)
+            .ok()
+            .and_then(|id| id.object().ok())
+            .and_then(|object| object.peel_to_tree().ok());
+        let Some(tree) = commit else {
+            return Err(format!("there is no revision '{revision}' here"));
+        };
+        let entry = tree.lookup_entry_by_path(file).ok().flatten();
+        let Some(entry) = entry else {
+            return Err(format!("'{file}' is not in revision '{revision}'"));
+        };
+        match (lines, entry.object()) {
+            (Some((from, to)), Ok(object)) => check_lines(file, &object.data, from, to),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn check_lines(path: &str, text: &[u8], from: usize, to: usize) -> Result<(), String> {
+    let count = bstr::ByteSlice::lines(text).count();
+    if from == 0 || from > to || to > count {
+        return Err(format!("'{path}' has {count} lines, so there is no line {to}"));
+    }
+    Ok(())
+}
+
+/// `path:12` or `path:12-20` in parts.
+fn with_lines(reference: &str) -> Option<(&str, usize, usize)> {
+    let (path, lines) = reference.rsplit_once(':')?;
+    let (from, to) = lines.split_once('-').unwrap_or((lines, lines));
+    let number = |text: &str| text.trim_start_matches('L').parse().ok();
+    Some((path, number(from)?, number(to)?))
+}
+
+/// What memory recorded about one of its proposals, next to the changes.
+pub fn note<'p>(proposal: &'p Proposal, key: &str) -> Option<&'p serde_json::Value> {
+    proposal.revisions.iter().rev().find_map(|revision| revision.memory.as_ref())?.get(key)
+}
+
+/// The staging id of a memory proposal.
+pub fn staging_id(proposal: &Proposal) -> Option<&str> {
+    note(proposal, "staging_id")?.as_str()
+}
+
+impl Service<'_> {
+    /// Memory proposals, newest first; with `status`, only those.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn proposals(&self, view: &View, status: Option<Status>) -> Result<Vec<Proposal>> {
+        let filter = Filter {
+            status,
+            subject: Some(Subject::Memory),
+            newest_first: true,
+            ..Filter::default()
+        };
+        view.proposals(&filter, self.now)?.iter().map(|row| view.proposal(&row.id)).collect()
+    }
+
+    /// The memory proposal that `text` names: a staging id, a proposal id, or a unique beginning
+    /// of either. Without `text`, the newest pending one.
+    ///
+    /// # Errors
+    /// `staging_not_found`, `ambiguous_id`, and those of the store.
+    pub fn find(&self, text: Option<&str>) -> Result<Proposal> {
+        let view = self.store.view()?;
+        let Some(text) = text else {
+            return self.proposals(&view, Some(Status::Pending))?.into_iter().next().ok_or_else(
+                || {
+                    Error::new(&codes::STAGING_NOT_FOUND, "no memory proposal is pending")
+                        .hint("`aye memory status` tells what was decided")
+                },
+            );
+        };
+        let text = text.trim().trim_end_matches('/');
+        let all = self.proposals(&view, None)?;
+        let named = |p: &&Proposal| staging_id(p).is_some_and(|id| id == text);
+        if let Some(found) = all.iter().find(named) {
+            return Ok(found.clone());
+        }
+        let begins: Vec<&Proposal> = all
+            .iter()
+            .filter(|p| !text.is_empty() && staging_id(p).is_some_and(|id| id.starts_with(text)))
+            .collect();
+        match begins.as_slice() {
+            [one] => return Ok((*one).clone()),
+            [] => {}
+            many => {
+                let ids: Vec<&str> = many.iter().filter_map(|p| staging_id(p)).take(5).collect();
+                return Err(Error::new(
+                    &crate::proposal::codes::AMBIGUOUS_ID,
+                    format!("{} memory proposals begin with '{text}'", many.len()),
+                )
+                .hint(format!("give more of it: {}", ids.join(", "))));
+            }
+        }
+        match view.find(text) {
+            Ok(found) if found.subject == Subject::Memory => Ok(found),
+            Ok(found) => Err(Error::new(
+                &codes::STAGING_NOT_FOUND,
+                format!("{} is a proposal about files, not about memory", found.id),
+            )
+            .hint(format!("aye show {}", found.id))),
+            Err(error) if error.is(&crate::proposal::codes::AMBIGUOUS_ID) => Err(error),
+            Err(_) => Err(Error::new(
+                &codes::STAGING_NOT_FOUND,
+                format!("no staged proposal has the id '{text}'"),
+            )
+            .hint("`aye memory status` lists what is staged")),
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The memory room at work: settings, plans and searches on a repository's files, decisions
+//! through the one store.
+
+mod apply;
+mod history;
+mod lint;
+mod locate;
+mod propose;
+mod read;
+pub mod staging;
+mod status;
+
+use chrono::{DateTime, Utc};
+
+pub use apply::{Applied, Rebased};
+pub use history::{BlameLine, Change};
+pub use lint::RULES;
+pub use propose::Mode;
+pub use read::Ask;
+pub use staging::Tampering;
+pub use status::{Outcomes, Staged, Status};
+
+use super::disk::Disk;
+use super::guard::Scan;
+use super::plan::{Files as _, World};
+use super::provenance::Sources;
+use super::settings::{Settings, manifest, schema};
+use super::{DIR, codes};
+use crate::error::{Error, Result};
+use crate::proposal::Actor;
+use crate::store::Store;
+use crate::worktree::Worktree;
+
+/// A memory store in a repository, opened for one command.
+pub struct Service<'a> {
+    /// Where events are recorded.
+    pub store: &'a Store,
+    /// Who runs the command.
+    pub actor: Actor,
+    /// The name the caller gave itself, if it did.
+    pub agent: Option<String>,
+    /// The time of the command.
+    pub now: DateTime<Utc>,
+    /// The work tree.
+    pub worktree: Worktree,
+    /// Manifest and schema.
+    pub settings: Settings,
+    /// The branch that is checked out, if one is.
+    pub branch: Option<String>,
+    guard: Scan,
+    settings_key: String,
+}
+
+impl<'a> Service<'a> {
+    /// Opens the memory of the repository.
+    ///
+    /// # Errors
+    /// `memory_not_initialized`, `memory_config_invalid`, `unsupported_store_format`,
+    /// `bare_repository`.
+    pub fn open(
+        store: &'a Store,
+        actor: Actor,
+        agent: Option<String>,
+        now: DateTime<Utc>,
+    ) -> Result<Self> {
+        let worktree = store.worktree()?;
+        let disk = Disk(&worktree);
+        let Some(manifest) = disk.read(manifest::PATH)? else {
+            return Err(Error::new(
+                &codes::NOT_INITIALIZED,
+                format!("there is no {DIR}/{} here", manifest::PATH),
+            )
+            .hint("start a memory store with `aye memory init`"));
+        };
+        let schema = disk.read(schema::PATH)?;
+        let settings = Settings::read(Some(&manifest), schema.as_deref())?;
+        let settings_key =
+            super::plan::text_hash(&String::from_utf8_lossy(schema.as_deref().unwrap_or_default()));
+        let guard = Scan::new(&settings, allowed_fingerprints(store));
+        let branch = branch(store);
+        Ok(Self { store, actor, agent, now, worktree, settings, branch, guard, settings_key })
+    }
+
+    /// The files as they are.
+    pub fn disk(&self) -> Disk<'_> {
+        Disk(&self.worktree)
+    }
+
+    fn world<'w>(
+        &'w self,
+        files: &'w dyn super::plan::Files,
+        sources: &'w dyn Sources,
+        at: DateTime<Utc>,
+        branch: Option<&'w str>,
+    ) -> World<'w> {
+        World { settings: &self.settings, files, guard: &self.guard, sources, at, branch }
+    }
+}
+
+/// The branch that is checked out; `None` for a detached or broken HEAD.
+fn branch(store: &Store) -> Option<String> {
+    let name = store.repo().head_name().ok()??;
+    Some(name.shorten().to_string())
+}
+
+/// The text of a file as HEAD has it: what nobody changes without a commit.
+fn head_text(store: &Store, path: &str) -> Option<String> {
+    let tree = store.repo().head_commit().ok()?.tree().ok()?;
+    let entry = tree.lookup_entry_by_path(path).ok()??;
+    let object = entry.object().ok()?;
+    String::from_utf8(object.detach().data).ok()
+}
+
+/// Known false alarms, as HEAD has them: a proposal cannot allow its own secret.
+fn allowed_fingerprints(store: &Store) -> std::collections::BTreeSet<String> {
+    head_text(store, &format!("{DIR}/scan-allow"))
+        .and_then(|text| crate::secrets::allow::list(&text).ok())
+        .unwrap_or_default()
+}

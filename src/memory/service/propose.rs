@@ -1,0 +1,173 @@
+//! `memory.propose_update`: plan, then apply or stage.
+
+use chrono::{Duration, SubsecRound as _};
+use serde_json::{Value, json};
+
+use super::Service;
+use super::locate::{Repository, staging_id};
+use super::staging;
+use crate::changeset::{Changeset, File, FileChange};
+use crate::error::Result;
+use crate::memory::disk::repo_path;
+use crate::memory::plan::{self, Plan};
+use crate::memory::problem::Problem;
+use crate::memory::response::{Outcome, Response};
+use crate::memory::settings::Approval;
+use crate::memory::{MAX_REQUEST_BYTES, Request};
+use crate::proposal::event::{How, Subject};
+use crate::store::NewProposal;
+
+/// What to do with what a request's routing says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// As it says.
+    Routed,
+    /// Stage it in any case.
+    Stage,
+    /// A person decided at once that what would be staged is applied.
+    Apply(How),
+}
+
+impl Service<'_> {
+    /// Answers a request: applied, staged or rejected. A rejection is an answer, not an error.
+    ///
+    /// # Errors
+    /// Those of the store and the work tree; nothing is written then.
+    pub fn propose(&self, value: &Value, mode: Mode) -> Result<Response> {
+        if value.to_string().len() > MAX_REQUEST_BYTES {
+            let problem = Problem::new(
+                &crate::error::codes::SIZE_LIMIT,
+                format!("the request is larger than {MAX_REQUEST_BYTES} bytes"),
+            )
+            .fix("split it");
+            return Ok(Response::rejected(&[problem]));
+        }
+        let request = match Request::parse(value) {
+            Ok(request) => request,
+            Err(problems) => return Ok(Response::rejected(&problems)),
+        };
+        let planned = match self.plan(&request) {
+            Ok(planned) => planned,
+            Err(problems) => return Ok(Response::rejected(&problems)),
+        };
+        match (planned.routing.mode, mode) {
+            (Approval::Apply, Mode::Routed) => self.propose_and_apply(value, &request, How::Tool),
+            (_, Mode::Apply(how)) => self.propose_and_apply(value, &request, how),
+            _ => self.stage(value, &request, &planned),
+        }
+    }
+
+    /// Plans `request` on the files as they are.
+    pub(super) fn plan(&self, request: &Request) -> Result<Plan, Vec<Problem>> {
+        let disk = self.disk();
+        let sources = Repository(self.store);
+        plan::plan(request, &self.world(&disk, &sources, self.now, self.branch.as_deref()))
+    }
+
+    /// What is kept with the proposal, so that it can be planned again.
+    pub(super) fn memory_note(
+        &self,
+        value: &Value,
+        plan: &Plan,
+        staging_id: Option<&str>,
+    ) -> Value {
+        json!({
+            "request": value,
+            "staging_id": staging_id,
+            "planned_at": crate::proposal::document::timestamp(self.now),
+            "branch": self.branch,
+            "routing": plan.routing,
+            "preconditions": plan.preconditions,
+            "affected_sections": plan.affected,
+            "warnings": plan.warnings,
+        })
+    }
+
+    /// The plan's files as a changeset of the repository, modes kept.
+    pub(super) fn changeset(&self, plan: &Plan) -> Result<Changeset> {
+        let disk = self.disk();
+        let mut changes = Vec::new();
+        for (path, edit) in &plan.files {
+            let mode = disk.file(path)?.map(|file| file.mode).unwrap_or_default();
+            changes.push(FileChange {
+                path: repo_path(path)?,
+                before: edit.before.clone().map(|bytes| File { bytes, mode }),
+                after: Some(File { bytes: edit.after.clone(), mode }),
+                origin: None,
+                snippets: Vec::new(),
+            });
+        }
+        Changeset::new(changes)
+    }
+
+    pub(super) fn new_proposal(
+        &self,
+        request: &Request,
+        changeset: Changeset,
+        memory: Value,
+    ) -> NewProposal {
+        let owner = request.owner.as_ref().and_then(|owner| owner.id.clone());
+        NewProposal {
+            changeset,
+            description: Some(
+                request.rationale.clone().unwrap_or_else(|| {
+                    format!("{}: {}", request.intent.as_str(), headline(request))
+                }),
+            ),
+            domain: Some("memory".to_owned()),
+            related_task_id: None,
+            proposed_by: owner
+                .or_else(|| self.agent.clone())
+                .unwrap_or_else(|| self.actor.name.clone()),
+            expires_in: Duration::seconds(
+                i64::try_from(self.settings.manifest.staging.ttl_seconds)
+                    .unwrap_or(i64::MAX / 4000),
+            ),
+            subject: Subject::Memory,
+            form: "memory".to_owned(),
+            memory: Some(memory),
+        }
+    }
+
+    fn stage(&self, value: &Value, request: &Request, plan: &Plan) -> Result<Response> {
+        let id = staging::new_id(self.now, request.intent.as_str(), request.rationale.as_deref());
+        let changeset = self.changeset(plan)?;
+        let memory = self.memory_note(value, plan, Some(&id));
+        let new = self.new_proposal(request, changeset, memory);
+        let outcome = self.store.write(&self.actor, self.now, |writer| writer.propose(new))?;
+        let proposal = self.store.view()?.proposal(&outcome.id)?;
+        // What can be rebuilt must not fail what is recorded; `lint` and `sweep` tell of it.
+        let _ = self.project(&proposal);
+        let mut response = Response::new(Outcome::Staged);
+        response.routing = Some(plan.routing.clone());
+        response.proposal_id = Some(outcome.id.to_string());
+        response.staging_id = staging_id(&proposal).map(str::to_owned);
+        response.files = plan.files.keys().cloned().collect();
+        response.affected_sections = plan.affected.clone();
+        response.warnings = plan.warnings.clone();
+        let left = proposal.expires_at - self.now.trunc_subsecs(3);
+        response.staging_ttl_seconds = u64::try_from(left.num_seconds()).ok();
+        response.human_approval_required = Some(true);
+        response.review_command = Some(format!(
+            "aye memory show {}",
+            response.staging_id.as_deref().unwrap_or(outcome.id.as_str())
+        ));
+        response.duplicate = outcome.duplicate;
+        response.message = Some(if outcome.duplicate {
+            "The same change is staged already.".to_owned()
+        } else {
+            "Staged for a person to review.".to_owned()
+        });
+        Ok(response)
+    }
+}
+
+fn headline(request: &Request) -> String {
+    let operation = &request.operations[0];
+    let what = operation
+        .heading
+        .as_deref()
+        .or(operation.section_id.as_deref())
+        .unwrap_or(operation.path.as_str());
+    format!("{} {what}", operation.kind.as_str())
+}

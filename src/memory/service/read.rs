@@ -1,0 +1,132 @@
+//! Reading: search and context, on an index that follows the files.
+
+use super::Service;
+use crate::error::Result;
+use crate::git::Git;
+use crate::memory::context::{self, Pack, Source};
+use crate::memory::intent::SHARED;
+use crate::memory::plan::{Files as _, index_page, notes_path};
+use crate::memory::search::{Boosts, Hit, Index, Query, Seen};
+
+/// What a reader asks for.
+#[derive(Clone, Debug, Default)]
+pub struct Ask {
+    /// The question; empty for the pack to start with.
+    pub query: String,
+    /// Paths or module names to prefer.
+    pub scope: Vec<String>,
+    /// Categories to look in; empty for all.
+    pub include: Vec<String>,
+    /// Leave the archive out.
+    pub exclude_archive: bool,
+    /// Characters; the manifest's budget otherwise.
+    pub budget: Option<usize>,
+}
+
+impl Service<'_> {
+    /// The best `limit` sections for `ask`.
+    ///
+    /// # Errors
+    /// Where the store's folders cannot be read.
+    pub fn search(&self, ask: &Ask, limit: usize) -> Result<Vec<Hit>> {
+        let query = Query::parse(&ask.query);
+        if query.terms.is_empty() {
+            return Ok(Vec::new());
+        }
+        let index = self.index()?;
+        let boosts = Boosts {
+            changed_files: self.changed_files(),
+            scope: ask.scope.clone(),
+            exclude_archive: ask.exclude_archive,
+            include: ask.include.clone(),
+        };
+        index.search(&query, &boosts, limit)
+    }
+
+    /// The index, in step with the files. Private to the work tree, in its git folder.
+    fn index(&self) -> Result<Index> {
+        let path = self.store.repo().git_dir().join("aye").join("memory.sqlite");
+        let mut index = Index::open(Some(&path), &self.settings_key)?;
+        let disk = self.disk();
+        let now = i128::from(self.now.timestamp_nanos_opt().unwrap_or(i64::MAX));
+        let seen: Vec<Seen> = disk
+            .markdown(&self.settings)?
+            .into_iter()
+            .filter(|path| path != index_page::PATH)
+            .map(|path| Seen { stamp: disk.stamp(&path, now), path })
+            .collect();
+        index.refresh(&seen, &self.settings, &|path| disk.text(path))?;
+        Ok(index)
+    }
+
+    /// Files that differ from the last commit; none where git cannot tell in a moment.
+    fn changed_files(&self) -> Vec<String> {
+        let out = Git::new(self.worktree.root())
+            .config("core.quotePath", "false")
+            .args(["diff", "--name-only", "-z", "HEAD", "--"])
+            .run()
+            .unwrap_or_default();
+        out.split(|b| *b == 0)
+            .filter_map(|path| std::str::from_utf8(path).ok())
+            .filter(|path| !path.is_empty() && !path.starts_with(crate::memory::DIR))
+            .take(200)
+            .map(str::to_owned)
+            .collect()
+    }
+
+    /// The pack that answers `ask`, or the one to start with.
+    ///
+    /// # Errors
+    /// Where the store's folders cannot be read.
+    pub fn context(&self, ask: &Ask) -> Result<Pack> {
+        let branch = self.branch.as_deref();
+        let budgets = &self.settings.manifest.budgets;
+        if ask.query.trim().is_empty() {
+            let budget = ask.budget.unwrap_or(budgets.bootstrap_chars);
+            return Ok(context::bootstrap(&self.sources(ask)?, &self.settings, branch, budget));
+        }
+        let hits = self.search(ask, 40)?;
+        Ok(context::answer(&hits, branch, ask.budget.unwrap_or(budgets.fetch_context_chars)))
+    }
+
+    /// What an agent reads at start: branch notes, shared notes, conventions, index.
+    fn sources(&self, ask: &Ask) -> Result<Vec<Source>> {
+        let mut wanted: Vec<(String, &'static str)> = Vec::new();
+        let notes = &self.settings.manifest.local_state;
+        if let (Some(branch), true) = (&self.branch, notes.per_branch) {
+            wanted.push((notes_path(branch), "notes of this branch"));
+            wanted.push((
+                format!("local/current.{}.md", branch.replace('/', "-")),
+                "notes of this branch",
+            ));
+        }
+        if notes.shared_file_enabled {
+            wanted.push((SHARED.to_owned(), "notes of all branches"));
+        }
+        wanted.push(("conventions.md".to_owned(), "conventions"));
+        wanted.push((index_page::PATH.to_owned(), "where everything is"));
+        wanted.dedup_by(|a, b| a.0 == b.0);
+        let disk = self.disk();
+        let included = |path: &str| {
+            ask.include.is_empty()
+                || self
+                    .settings
+                    .schema
+                    .category(path)
+                    .is_some_and(|category| ask.include.contains(&category.name))
+        };
+        let mut sources = Vec::new();
+        for (path, reason) in wanted.into_iter().filter(|(path, _)| included(path)) {
+            let text = if path == index_page::PATH {
+                // Always as the files are, whatever lies there.
+                Some(index_page::render(&disk, &self.settings)?)
+            } else {
+                disk.read(&path)?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+            };
+            if let Some(text) = text {
+                sources.push(Source { path, text, reason });
+            }
+        }
+        Ok(sources)
+    }
+}

@@ -1,0 +1,236 @@
+//! `.agent-memory/staging/<staging_id>/`: a staged proposal as files to read and grep. A
+//! projection of the event store, never trusted; what is changed in it is reported.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+use serde_json::json;
+
+use super::Service;
+use super::locate::{note, staging_id};
+use crate::changeset::{Mode, RepoPath, Snapshot as _};
+use crate::error::{Error, Result};
+use crate::memory::disk::store_path;
+use crate::memory::{DIR, markdown::slug};
+use crate::proposal::document::timestamp;
+use crate::proposal::{Proposal, Status};
+use crate::store::View;
+use crate::worktree::Flush;
+
+/// A staging folder that is not what the store would write.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct Tampering {
+    /// The folder's name.
+    pub staging_id: String,
+    /// The file in it; empty for the folder itself.
+    pub file: String,
+    /// `changed`, `missing`, `added`, `unreadable`, `decided` (the proposal is no longer pending)
+    /// or `unknown` (no proposal has that id).
+    pub what: &'static str,
+}
+
+/// A new staging id: UTC time, a slug of intent and rationale, and what makes it unique.
+pub fn new_id(now: chrono::DateTime<chrono::Utc>, intent: &str, rationale: Option<&str>) -> String {
+    let text = format!("{intent} {}", rationale.unwrap_or_default());
+    let slug: String = slug::slug(&text)
+        .chars()
+        .filter(|c| c.is_ascii_alphanumeric() || *c == '-')
+        .take(40)
+        .collect();
+    let slug = slug.trim_matches('-');
+    let slug = if slug.is_empty() { "proposal" } else { slug };
+    let unique = crate::worktree::random() & 0xff_ffff;
+    format!("{}-{slug}-{unique:06x}", now.format("%Y%m%dT%H%M%S"))
+}
+
+fn folder(id: &str) -> Result<RepoPath> {
+    RepoPath::new(format!("{DIR}/staging/{id}"))
+}
+
+/// An id that can name a folder beneath staging/: an event is not trusted to.
+fn is_plain(id: &str) -> bool {
+    !id.is_empty() && id.len() <= 120 && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+}
+
+impl Service<'_> {
+    /// The files of the staging folder of `proposal`, name and bytes.
+    ///
+    /// # Errors
+    /// `object_missing`.
+    pub fn staging_files(&self, proposal: &Proposal) -> Result<Vec<(String, Vec<u8>)>> {
+        let json = |value: &serde_json::Value| -> Result<Vec<u8>> {
+            let text =
+                serde_json::to_string_pretty(value).map_err(|e| Error::bug(e.to_string()))?;
+            Ok((text + "\n").into_bytes())
+        };
+        let request = note(proposal, "request").cloned().unwrap_or_default();
+        let get = |key: &str| request.get(key).cloned().unwrap_or_default();
+        let revision = proposal.current();
+        let files: Vec<&str> =
+            revision.changes.iter().filter_map(|c| store_path(&c.path)).collect();
+        let document = json!({
+            "staging_id": staging_id(proposal),
+            "proposal_id": proposal.id.as_str(),
+            "intent": get("intent"),
+            "rationale": get("rationale"),
+            "confidence": get("confidence"),
+            "sources": get("sources"),
+            "owner": get("owner"),
+            "operations": get("operations"),
+            "routing": note(proposal, "routing"),
+            "created_at": timestamp(proposal.created_at),
+            "expires_at": timestamp(proposal.expires_at),
+            "files": files,
+            "affected_sections": note(proposal, "affected_sections"),
+            "warnings": note(proposal, "warnings"),
+        });
+        let targets = json!({ "targets": note(proposal, "preconditions") });
+        let mut out = vec![
+            ("proposal.json".to_owned(), json(&document)?),
+            ("target-checksums.json".to_owned(), json(&targets)?),
+        ];
+        let changeset = self.store.changeset(&revision.changes)?;
+        for change in changeset.changes() {
+            if let (Some(path), Some(after)) = (store_path(&change.path), &change.after) {
+                out.push((format!("files/{path}"), after.bytes.clone()));
+            }
+        }
+        out.push(("change.patch".to_owned(), patch(&changeset)));
+        Ok(out)
+    }
+
+    /// Writes the staging folder of a pending proposal.
+    ///
+    /// # Errors
+    /// If a file cannot be written, or a symlink is in the way.
+    pub fn project(&self, proposal: &Proposal) -> Result<()> {
+        let Some(id) = staging_id(proposal).filter(|id| is_plain(id)) else { return Ok(()) };
+        for (name, bytes) in self.staging_files(proposal)? {
+            let path = RepoPath::new(format!("{DIR}/staging/{id}/{name}"))?;
+            self.worktree.write_file(&path, &bytes, Mode::Regular, Flush::No)?;
+        }
+        Ok(())
+    }
+
+    /// Removes the staging folder of `proposal`.
+    ///
+    /// # Errors
+    /// If it cannot be removed.
+    pub fn unproject(&self, proposal: &Proposal) -> Result<()> {
+        match staging_id(proposal).filter(|id| is_plain(id)) {
+            Some(id) => self.worktree.remove_dir_all(&folder(id)?).map(|_| ()),
+            None => Ok(()),
+        }
+    }
+
+    /// Staging folders that are not what the store would write.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn tampering(&self, view: &View) -> Result<Vec<Tampering>> {
+        let mut found = Vec::new();
+        let all = self.proposals(view, None)?;
+        let mut known = BTreeSet::new();
+        for proposal in &all {
+            let Some(id) = staging_id(proposal).filter(|id| is_plain(id)) else { continue };
+            if proposal.status(self.now) == Status::Pending {
+                known.insert(id.to_owned());
+                self.compare(id, proposal, &mut found)?;
+            }
+        }
+        for name in
+            self.worktree.names(&RepoPath::new(format!("{DIR}/staging"))?).unwrap_or_default()
+        {
+            let name = name.to_string();
+            if known.contains(&name) {
+                continue;
+            }
+            let decided = all.iter().any(|p| staging_id(p) == Some(name.as_str()));
+            let what = if decided { "decided" } else { "unknown" };
+            found.push(Tampering { staging_id: name, file: String::new(), what });
+        }
+        Ok(found)
+    }
+
+    /// What is wrong with the folder of one pending proposal.
+    ///
+    /// # Errors
+    /// `object_missing`.
+    pub fn tampering_of(&self, proposal: &Proposal) -> Result<Vec<Tampering>> {
+        let mut found = Vec::new();
+        if let Some(id) = staging_id(proposal).filter(|id| is_plain(id)) {
+            self.compare(id, proposal, &mut found)?;
+        }
+        Ok(found)
+    }
+
+    fn compare(&self, id: &str, proposal: &Proposal, found: &mut Vec<Tampering>) -> Result<()> {
+        let expected = self.staging_files(proposal)?;
+        let mut say = |file: &str, what| {
+            found.push(Tampering { staging_id: id.to_owned(), file: file.to_owned(), what });
+        };
+        for (name, bytes) in &expected {
+            let path = RepoPath::new(format!("{DIR}/staging/{id}/{name}"))?;
+            match self.worktree.file(&path) {
+                Ok(Some(file)) if file.bytes == *bytes => {}
+                Ok(Some(_)) => say(name, "changed"),
+                Ok(None) => say(name, "missing"),
+                Err(_) => say(name, "unreadable"),
+            }
+        }
+        for name in self.worktree.names(&folder(id)?).unwrap_or_default() {
+            let name = name.to_string();
+            if name != "files" && !expected.iter().any(|(known, _)| *known == name) {
+                say(&name, "added");
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings the staging folders in step with the store: rewrites what was changed, removes
+    /// those of decided proposals. Folders that no proposal knows stay, unless `unknown`.
+    /// Returns what was wrong.
+    ///
+    /// # Errors
+    /// If the store cannot be read or a folder cannot be written.
+    pub fn sweep(&self, unknown: bool) -> Result<Vec<Tampering>> {
+        let view = self.store.view()?;
+        let found = self.tampering(&view)?;
+        for proposal in self.proposals(&view, Some(Status::Pending))? {
+            let id = staging_id(&proposal);
+            if found.iter().any(|t| id == Some(t.staging_id.as_str())) {
+                self.unproject(&proposal)?;
+                self.project(&proposal)?;
+            }
+        }
+        for tampering in &found {
+            let gone = tampering.what == "decided" || unknown && tampering.what == "unknown";
+            if gone && RepoPath::new(&tampering.staging_id).is_ok() {
+                self.worktree.remove_dir_all(&folder(&tampering.staging_id)?)?;
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// The change as a unified diff with git's headers.
+fn patch(changeset: &crate::changeset::Changeset) -> Vec<u8> {
+    let mut out = Vec::new();
+    for change in changeset.changes() {
+        let path = change.path.display().to_string();
+        let text = |file: &Option<crate::changeset::File>| {
+            file.as_ref().map(|f| String::from_utf8_lossy(&f.bytes).into_owned())
+        };
+        let (before, after) = (text(&change.before), text(&change.after));
+        let old = if before.is_some() { format!("a/{path}") } else { "/dev/null".to_owned() };
+        let new = if after.is_some() { format!("b/{path}") } else { "/dev/null".to_owned() };
+        out.extend(format!("diff --git a/{path} b/{path}\n").bytes());
+        if before.is_none() {
+            out.extend(b"new file mode 100644\n");
+        }
+        let (before, after) = (before.unwrap_or_default(), after.unwrap_or_default());
+        let diff = similar::TextDiff::from_lines(before.as_str(), after.as_str());
+        out.extend(diff.unified_diff().header(&old, &new).to_string().bytes());
+    }
+    out
+}
