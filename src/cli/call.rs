@@ -6,7 +6,9 @@ use serde_json::Value;
 
 use super::{Context, Format, output, paths};
 use crate::error::{Error, Exit, Result, codes};
-use crate::tools::{self, Session, changes};
+use crate::tools::{
+    self, Session, changes, memory_fetch_context, memory_propose_update, memory_status,
+};
 
 /// Largest request, in bytes.
 const MOST: u64 = 64 << 20;
@@ -14,7 +16,10 @@ const MOST: u64 = 64 << 20;
 /// Call a tool by name: JSON in, the contract's response out.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Tools:
-  changes (aliases propose_change, review_changes)   JSON
+  changes (aliases propose_change, review_changes)        JSON
+  memory.propose_update (alias memory_propose_update)     JSON
+  memory.fetch_context (alias memory_fetch_context)       JSON
+  memory.status (alias memory_status)                     JSON
 
 Examples:
   aye call changes '{\"action\": \"list\", \"status\": \"pending\"}'
@@ -37,21 +42,48 @@ struct Entry {
     call: fn(&mut Context, &str, Value) -> Result<Value>,
 }
 
-static TOOLS: &[Entry] = &[Entry {
-    names: &["changes", "propose_change", "review_changes"],
-    format: Format::Json,
-    call: call_changes,
-}];
+static TOOLS: &[Entry] = &[
+    Entry {
+        names: &["changes", "propose_change", "review_changes"],
+        format: Format::Json,
+        call: |context, name, arguments| {
+            let store = context.store()?;
+            changes::call(&session(context, &store), name, arguments)
+        },
+    },
+    Entry {
+        names: &memory_propose_update::NAMES,
+        format: Format::Json,
+        call: |context, _, arguments| {
+            let store = context.store()?;
+            memory_propose_update::call(session(context, &store), &arguments)
+        },
+    },
+    Entry {
+        names: &memory_fetch_context::NAMES,
+        format: Format::Json,
+        call: |context, _, arguments| {
+            let store = context.store()?;
+            memory_fetch_context::call(session(context, &store), arguments)
+        },
+    },
+    Entry {
+        names: &memory_status::NAMES,
+        format: Format::Json,
+        call: |context, _, arguments| {
+            let store = context.store()?;
+            memory_status::call(session(context, &store), &arguments)
+        },
+    },
+];
 
-fn call_changes(context: &mut Context, name: &str, arguments: Value) -> Result<Value> {
-    let store = context.store()?;
-    let session = Session {
-        actor: context.actor(&store),
+fn session<'a>(context: &Context, store: &'a crate::store::Store) -> Session<'a> {
+    Session {
+        actor: context.actor(store),
         agent: context.var("AYE_AGENT").map(|name| name.to_string_lossy().into_owned()),
         now: context.now,
-        store: &store,
-    };
-    changes::call(&session, name, arguments)
+        store,
+    }
 }
 
 fn find(name: &str) -> Result<&'static Entry> {

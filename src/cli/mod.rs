@@ -15,6 +15,7 @@ pub mod filters;
 pub mod identity;
 pub mod list;
 pub mod log;
+pub mod memory;
 pub mod output;
 pub mod pager;
 pub mod paths;
@@ -111,6 +112,8 @@ pub enum Command {
     Comment(comment::Args),
     /// Show what happened.
     Log(log::Args),
+    /// The project's memory: propose, review, search, read, look after it.
+    Memory(memory::Args),
     /// Call a tool by name: JSON in, the contract's response out.
     Call(call::Args),
     /// Show the whole main job in a scratch repository.
@@ -155,6 +158,7 @@ fn run(context: &mut Context, command: Command) -> Result<Exit> {
         Command::Revise(args) => revise::run(context, *args),
         Command::Comment(args) => comment::run(context, args),
         Command::Log(args) => log::run(context, args),
+        Command::Memory(args) => memory::run(context, args),
         Command::Call(args) => call::run(context, args),
         Command::Demo(args) => demo::run(context, args),
         Command::Doctor(args) => doctor::run(context, args),

@@ -3,6 +3,9 @@
 //! A tool never prints and never asks; [`Session`] is what it knows of its caller.
 
 pub mod changes;
+pub mod memory_fetch_context;
+pub mod memory_propose_update;
+pub mod memory_status;
 
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};

@@ -36,12 +36,18 @@ pub struct Applied {
 pub type Rebased = Applied;
 
 /// One file to write.
-struct Target {
+pub(super) struct Target {
     path: RepoPath,
     before: Option<File>,
     after: File,
     /// Generated pages are written along, but are nobody's change.
     generated: bool,
+}
+
+impl Target {
+    pub(super) fn step(&self) -> Step<'_> {
+        Step { path: &self.path, now: self.before.as_ref(), after: Some(&self.after) }
+    }
 }
 
 impl Service<'_> {
@@ -177,6 +183,17 @@ impl Service<'_> {
         Ok(Applied { response, drift: Vec::new() })
     }
 
+    /// What a pending proposal was written for and is not so any more.
+    ///
+    /// # Errors
+    /// Those of the work tree.
+    pub fn drift(&self, proposal: &Proposal) -> Result<Vec<Drift>> {
+        Ok(match self.replan(proposal)? {
+            Ok((_, _, drift)) => drift,
+            Err(refused) => refused.drift,
+        })
+    }
+
     /// Plans the proposal's operations again. The outer error is the machine's, the inner one an
     /// answer.
     #[allow(clippy::type_complexity)]
@@ -291,7 +308,7 @@ impl Service<'_> {
     }
 
     /// The right to write files, or the answer that somebody else holds it.
-    fn lock(&self) -> Result<std::result::Result<Journal, Response>> {
+    pub(super) fn lock(&self) -> Result<std::result::Result<Journal, Response>> {
         let folder = self.store.private_dir().join("journal");
         let wait = Duration::from_secs(self.settings.manifest.concurrency.wait_timeout_seconds);
         match Journal::open(&folder, wait) {
@@ -338,7 +355,7 @@ impl Service<'_> {
     }
 
     /// The files to write: the plan's, and the generated page where it comes out different.
-    fn targets(&self, plan: &Plan) -> Result<Vec<Target>> {
+    pub(super) fn targets(&self, plan: &Plan) -> Result<Vec<Target>> {
         let disk = self.disk();
         let mut targets = Vec::new();
         for (path, FileEdit { before, after }) in &plan.files {
@@ -400,14 +417,7 @@ impl Service<'_> {
         id: &ProposalId,
         commit: impl FnOnce(&str) -> Result<()>,
     ) -> Result<()> {
-        let steps: Vec<Step<'_>> = targets
-            .iter()
-            .map(|target| Step {
-                path: &target.path,
-                now: target.before.as_ref(),
-                after: Some(&target.after),
-            })
-            .collect();
+        let steps: Vec<Step<'_>> = targets.iter().map(Target::step).collect();
         // Kind, proposal and time name the event; see `journal`.
         let subject = format!("apply {id} {}", time(self.now.trunc_subsecs(3)));
         journal.apply(&self.worktree, &steps, Some(&subject), commit)
@@ -470,12 +480,12 @@ impl Service<'_> {
     }
 }
 
-fn time(at: chrono::DateTime<chrono::Utc>) -> String {
+pub(super) fn time(at: chrono::DateTime<chrono::Utc>) -> String {
     at.to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
 /// The records of what is written; generated pages are nobody's change.
-fn written(
+pub(super) fn written(
     writer: &mut crate::store::Writer<'_>,
     targets: &[Target],
     revision: Option<&crate::proposal::Revision>,

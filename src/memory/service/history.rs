@@ -73,7 +73,7 @@ fn section_text(text: &str, section: &str) -> Option<String> {
 }
 
 impl Service<'_> {
-    fn blob_text(&self, entry: &Option<crate::proposal::Entry>) -> Result<String> {
+    pub(super) fn blob_text(&self, entry: &Option<crate::proposal::Entry>) -> Result<String> {
         let Some(entry) = entry else { return Ok(String::new()) };
         Ok(String::from_utf8_lossy(&self.store.blob(&entry.id)?).into_owned())
     }
@@ -242,10 +242,36 @@ impl Service<'_> {
             .collect()
     }
 
-    /// Splits `FILE#ID`.
+    /// The sections that the current revision of `proposal` changes: file, id, text before and
+    /// after. What was applied is shown as it was written.
     ///
     /// # Errors
-    /// `file_not_found` where there is no such file and nothing was ever recorded of it.
+    /// `object_missing`.
+    #[allow(clippy::type_complexity)]
+    pub fn sections_of(
+        &self,
+        proposal: &Proposal,
+    ) -> Result<Vec<(String, String, Option<String>, Option<String>)>> {
+        let mut sections = Vec::new();
+        for change in &proposal.current().changes {
+            let Some(file) = crate::memory::disk::store_path(&change.path) else { continue };
+            let before = self.blob_text(&change.before)?;
+            let after = self.blob_text(&change.after)?;
+            let touched = crate::memory::plan::touched(file, &before, &after);
+            if touched.is_empty() {
+                sections.push((file.to_owned(), String::new(), Some(before), Some(after)));
+                continue;
+            }
+            for section in touched {
+                let id = section.section_id;
+                let (was, is) = (section_text(&before, &id), section_text(&after, &id));
+                sections.push((file.to_owned(), id, was, is));
+            }
+        }
+        Ok(sections)
+    }
+
+    /// Splits `FILE#ID`.
     pub fn target<'t>(&self, text: &'t str) -> (&'t str, Option<&'t str>) {
         let text =
             text.strip_prefix(crate::memory::DIR).and_then(|t| t.strip_prefix('/')).unwrap_or(text);
@@ -255,4 +281,3 @@ impl Service<'_> {
         }
     }
 }
-

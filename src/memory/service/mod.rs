@@ -4,11 +4,12 @@
 mod apply;
 mod history;
 mod lint;
-mod locate;
+pub(crate) mod locate;
 mod propose;
 mod read;
 pub mod staging;
 mod status;
+mod undo;
 
 use chrono::{DateTime, Utc};
 

@@ -1,0 +1,61 @@
+//! `aye memory blame`.
+
+use serde::Serialize;
+
+use super::{Answer, open};
+use crate::cli::{Context, Format};
+use crate::error::{Exit, Result};
+use crate::memory::service::BlameLine;
+use crate::render::escape;
+
+/// Show where each section of a file comes from: a proposal, or a commit by hand.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  aye memory blame decisions.md")]
+pub struct Args {
+    /// The file, relative to .agent-memory/.
+    #[arg(value_name = "FILE")]
+    pub file: String,
+}
+
+/// Answer of `aye memory blame`.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+pub struct Blame {
+    /// The file.
+    pub path: String,
+    /// Its sections, in order.
+    pub sections: Vec<BlameLine>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// `file_not_found`, and those of the store.
+pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+    let store = context.store()?;
+    let service = open(context, &store)?;
+    let (path, _) = service.target(&args.file);
+    let blame = Blame { path: path.to_owned(), sections: service.blame(path)? };
+    let answer = Answer { schema: "aye/memory-blame@1", answer: blame };
+    context.emit(Format::Text, &answer, || {
+        let mut out = String::new();
+        for line in &answer.answer.sections {
+            let origin = match (&line.change, &line.commit) {
+                (Some(change), _) => format!(
+                    "{}  {} (applied by {})",
+                    change.at, change.proposed_by, change.decided_by
+                ),
+                (None, Some(commit)) => format!("by hand, commit {commit}"),
+                (None, None) => "by hand, not committed".to_owned(),
+            };
+            out += &format!(
+                "{:>5}  {}  {}\n",
+                line.line,
+                escape::line(&line.section_id),
+                escape::line(&origin)
+            );
+        }
+        out
+    })?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,52 @@
+//! `aye memory context`.
+
+use super::{Answer, open};
+use crate::cli::{Context, Format};
+use crate::error::{Exit, Result};
+use crate::memory::service::Ask;
+
+/// Print what an agent should read: notes, conventions and index at start, or what answers a
+/// question, within a budget of characters.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  aye memory context
+  aye memory context how do migrations run --budget 4000")]
+pub struct Args {
+    /// The question; without one, what to read at start.
+    #[arg(value_name = "QUERY")]
+    pub query: Vec<String>,
+    /// At most so many characters.
+    #[arg(long, value_name = "CHARS")]
+    pub budget: Option<usize>,
+    /// Prefer sections that speak of this path or module; repeatable.
+    #[arg(long, value_name = "PATH")]
+    pub scope: Vec<String>,
+    /// Only this category; repeatable.
+    #[arg(long, value_name = "CATEGORY")]
+    pub include: Vec<String>,
+    /// Leave the archive out.
+    #[arg(long)]
+    pub exclude_archive: bool,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Those of the work tree.
+pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+    let store = context.store()?;
+    let service = open(context, &store)?;
+    let ask = Ask {
+        query: args.query.join(" "),
+        scope: args.scope,
+        include: args.include,
+        exclude_archive: args.exclude_archive,
+        budget: args.budget,
+    };
+    let pack = service.context(&ask)?;
+    let answer = Answer { schema: "aye/memory-context@1", answer: pack };
+    context.emit(Format::Text, &answer, || {
+        crate::render::escape::block(&answer.answer.context).into_owned()
+    })?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,121 @@
+//! `aye memory init`: the scaffold of a store.
+
+use serde::Serialize;
+
+use super::{Answer, open};
+use crate::changeset::{Mode, RepoPath, Snapshot as _};
+use crate::cli::{Context, Format};
+use crate::error::{Exit, Result};
+use crate::memory::disk::repo_path;
+use crate::memory::{DIR, scaffold};
+use crate::render::escape;
+use crate::worktree::Flush;
+
+/// Start a memory store, or complete one: what is there stays as it is.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  aye memory init
+  aye memory init --agents          # also tells agents about it, in AGENTS.md
+  aye memory init --merge-driver    # also merges memory by section in this clone")]
+pub struct Args {
+    /// Name of the project; the folder's otherwise.
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// Keep a block in AGENTS.md that tells agents how to use memory.
+    #[arg(long)]
+    pub agents: bool,
+    /// Install the merge driver in this clone.
+    #[arg(long)]
+    pub merge_driver: bool,
+}
+
+/// Answer of `aye memory init`.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+pub struct Initialized {
+    /// Files that were written, relative to the repository's top.
+    pub created: Vec<String>,
+    /// Files that were there.
+    pub kept: Vec<String>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Those of the work tree.
+pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+    let store = context.store()?;
+    let tree = store.worktree()?;
+    let folder = tree.root().file_name().map(|name| name.to_string_lossy().into_owned());
+    let name = args.name.or(folder).unwrap_or_default();
+    let mut done = Initialized { created: Vec::new(), kept: Vec::new() };
+    for (path, text) in scaffold::files(&name) {
+        let path = repo_path(path)?;
+        let shown = path.display().to_string();
+        match tree.file(&path)? {
+            // An ignore file that lacks what must not be committed is completed.
+            Some(file) if shown.ends_with("/.gitignore") => {
+                let old = String::from_utf8_lossy(&file.bytes).into_owned();
+                match completed(&old, &text) {
+                    Some(new) => {
+                        tree.write_file(&path, new.as_bytes(), file.mode, Flush::Yes)?;
+                        done.created.push(shown);
+                    }
+                    None => done.kept.push(shown),
+                }
+            }
+            Some(_) => done.kept.push(shown),
+            None => {
+                tree.write_file(&path, text.as_bytes(), Mode::Regular, Flush::Yes)?;
+                done.created.push(shown);
+            }
+        }
+    }
+    if args.agents {
+        let path = RepoPath::new("AGENTS.md")?;
+        let old = tree.file(&path)?;
+        let text = old.as_ref().map(|file| String::from_utf8_lossy(&file.bytes).into_owned());
+        let new = scaffold::with_block(text.as_deref().unwrap_or_default());
+        if text.as_deref() == Some(&new) {
+            done.kept.push("AGENTS.md".into());
+        } else {
+            let mode = old.map(|file| file.mode).unwrap_or_default();
+            tree.write_file(&path, new.as_bytes(), mode, Flush::Yes)?;
+            done.created.push("AGENTS.md".into());
+        }
+    }
+    if args.merge_driver {
+        super::merge_driver::install(&store)?;
+    }
+    let service = open(context, &store)?;
+    if service.refresh_index()? {
+        done.created.push(format!("{DIR}/index.md"));
+    }
+    let answer = Answer { schema: "aye/memory-init@1", answer: done };
+    context.emit(Format::Text, &answer, || {
+        let mut out = String::new();
+        for path in &answer.answer.created {
+            out += &format!("wrote {}\n", escape::line(path));
+        }
+        if answer.answer.created.is_empty() {
+            out += "nothing to do: the store is complete\n";
+        } else {
+            out += "next: commit .agent-memory/, then `aye memory context` is what agents read\n";
+        }
+        out
+    })?;
+    Ok(Exit::Done)
+}
+
+/// `old` with the lines of `wanted` that it lacks; `None` if it has them all.
+fn completed(old: &str, wanted: &str) -> Option<String> {
+    let has = |line: &str| old.lines().any(|l| l.trim() == line);
+    let missing: Vec<&str> = wanted
+        .lines()
+        .filter(|line| matches!(*line, "staging/" | "proposals/") && !has(line))
+        .collect();
+    if missing.is_empty() {
+        return None;
+    }
+    let gap = if old.is_empty() || old.ends_with('\n') { "" } else { "\n" };
+    Some(format!("{old}{gap}{}\n", missing.join("\n")))
+}

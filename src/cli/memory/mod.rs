@@ -1,0 +1,185 @@
+//! `aye memory`: the project's memory.
+
+mod apply;
+mod blame;
+mod context;
+mod init;
+mod lint;
+mod log;
+mod merge_driver;
+mod propose;
+mod rebase;
+mod reject;
+mod search;
+mod show;
+mod status;
+mod sweep;
+mod undo;
+
+use serde::Serialize;
+
+use super::{Context, Format};
+use crate::error::{Exit, Result};
+use crate::memory::response::{Outcome, Response};
+use crate::memory::service::Service;
+use crate::render::escape;
+use crate::store::Store;
+
+/// The project's memory: what its agents read and what people let in.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The memory commands, one file each.
+#[derive(Debug, clap::Subcommand)]
+#[command(defer = true)]
+pub enum Command {
+    /// Start a memory store, or complete one.
+    Init(init::Args),
+    /// Propose a change of memory: applied or staged, as its routing says.
+    Propose(Box<propose::Args>),
+    /// Propose a change of memory, and stage it whatever its routing says.
+    Stage(Box<propose::Args>),
+    /// Show what there is, what is staged, and what became of proposals.
+    Status(status::Args),
+    /// Show a staged proposal section by section.
+    Show(show::Args),
+    /// Apply a staged proposal to the files as they are now.
+    Apply(apply::Args),
+    /// Reject a staged proposal, with a reason for its proposer.
+    Reject(reject::Args),
+    /// Plan a staged proposal anew on the files as they are now.
+    Rebase(rebase::Args),
+    /// Search memory.
+    Search(search::Args),
+    /// Print what an agent should read: at start, or for a question.
+    Context(context::Args),
+    /// Look the whole store over.
+    Lint(lint::Args),
+    /// Show who changed memory, when, why and from which source.
+    Log(log::Args),
+    /// Show where each section of a file comes from.
+    Blame(blame::Args),
+    /// Take an applied proposal back, section by section.
+    Undo(undo::Args),
+    /// Bring the staging folders in step with the store.
+    Sweep(sweep::Args),
+    /// Merge memory files by section (git calls this).
+    MergeDriver(merge_driver::Args),
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Those of the command.
+pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+    match args.command {
+        Command::Init(args) => init::run(context, args),
+        Command::Propose(args) => propose::run(context, *args, false),
+        Command::Stage(args) => propose::run(context, *args, true),
+        Command::Status(args) => status::run(context, args),
+        Command::Show(args) => show::run(context, args),
+        Command::Apply(args) => apply::run(context, args),
+        Command::Reject(args) => reject::run(context, args),
+        Command::Rebase(args) => rebase::run(context, args),
+        Command::Search(args) => search::run(context, args),
+        Command::Context(args) => context::run(context, args),
+        Command::Lint(args) => lint::run(context, args),
+        Command::Log(args) => log::run(context, args),
+        Command::Blame(args) => blame::run(context, args),
+        Command::Undo(args) => undo::run(context, args),
+        Command::Sweep(args) => sweep::run(context, args),
+        Command::MergeDriver(args) => merge_driver::run(context, args),
+    }
+}
+
+/// A published answer: its schema, and what it says.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+pub struct Answer<T> {
+    /// `aye/memory-…@1`
+    pub schema: &'static str,
+    /// What it says.
+    #[serde(flatten)]
+    pub answer: T,
+}
+
+/// Which proposal is meant.
+#[derive(Debug, clap::Args)]
+pub struct Which {
+    /// Staging id or proposal id, or any unique beginning of one.
+    #[arg(value_name = "ID", required_unless_present = "latest")]
+    pub id: Option<String>,
+    /// The newest one that is pending.
+    #[arg(long, conflicts_with = "id")]
+    pub latest: bool,
+}
+
+/// The memory of the repository the command runs in.
+fn open<'a>(context: &Context, store: &'a Store) -> Result<Service<'a>> {
+    let agent = context.var("AYE_AGENT").map(|name| name.to_string_lossy().into_owned());
+    Service::open(store, context.actor(store), agent, context.now)
+}
+
+/// Prints a response; its exit status is a negative answer where it was rejected.
+fn respond(context: &mut Context, schema: &'static str, response: Response) -> Result<Exit> {
+    let rejected = response.status == Outcome::Rejected;
+    let answer = Answer { schema, answer: response };
+    context.emit(Format::Text, &answer, || text(&answer.answer))?;
+    Ok(if rejected { Exit::Negative } else { Exit::Done })
+}
+
+fn text(response: &Response) -> String {
+    let mut out = String::new();
+    let line = |out: &mut String, text: &str| {
+        out.push_str(&escape::line(text));
+        out.push('\n');
+    };
+    let files = response.files.join(", ");
+    match response.status {
+        Outcome::Applied => line(&mut out, &format!("applied: {files}")),
+        Outcome::Staged => line(&mut out, &format!("staged: {files}")),
+        Outcome::Rejected => {
+            let reason = response.reason.as_deref().unwrap_or("rejected");
+            line(&mut out, &format!("rejected ({reason})"));
+        }
+    }
+    if let Some(id) = &response.staging_id {
+        line(&mut out, &format!("  id: {id}"));
+    }
+    if response.status == Outcome::Staged
+        && let Some(routing) = &response.routing
+    {
+        line(&mut out, &format!("  because: {}", routing.reason));
+    }
+    for section in &response.affected_sections {
+        line(&mut out, &format!("  {}#{}", section.file, section.section_id));
+    }
+    for violation in &response.violations {
+        let mut place = Vec::new();
+        if let Some(index) = violation.operation_index {
+            place.push(format!("operation {index}"));
+        }
+        if !violation.field.is_empty() {
+            place.push(violation.field.clone());
+        }
+        if let Some(number) = violation.line {
+            place.push(format!("line {number}"));
+        }
+        let place =
+            if place.is_empty() { String::new() } else { format!("{}: ", place.join(", ")) };
+        line(&mut out, &format!("  {place}{} [{}]", violation.message, violation.code));
+        if let Some(fix) = &violation.fix {
+            line(&mut out, &format!("    fix: {fix}"));
+        }
+    }
+    for warning in &response.warnings {
+        line(&mut out, &format!("  warning: {warning}"));
+    }
+    if let Some(command) = &response.review_command {
+        line(&mut out, &format!("  review: {command}"));
+    }
+    out
+}

@@ -1,0 +1,236 @@
+//! `aye memory propose` and `aye memory stage`.
+
+use serde_json::{Map, Value, json};
+
+use super::{open, respond};
+use crate::cli::{Context, paths};
+use crate::error::{Error, Exit, Result, codes};
+use crate::memory::service::Mode;
+use crate::memory::{MAX_REQUEST_BYTES, Response};
+use crate::proposal::ActorKind;
+
+/// Propose a change of memory. One operation by flags, or a whole request as JSON.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  aye memory propose --intent add_pitfall --operation append_to_section --path pitfalls.md \\
+      --section-id build --content '- Clear the cache after a rename.'
+  aye memory propose --intent record_decision --operation append_section --path decisions.md \\
+      --heading 'Use SQLite' --heading-level 2 --content-file - --source file:src/db.rs < text.md
+  aye memory propose --from-json request.json
+
+Exit status: 0 applied or staged, 1 rejected (the answer says why).")]
+pub struct Args {
+    /// Read the whole request as JSON from FILE (- for standard input).
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["intent", "operation", "path", "content", "content_file"])]
+    pub from_json: Option<std::ffi::OsString>,
+    /// What it is for: update_current, update_shared, session_log, add_pitfall, record_decision,
+    /// refresh_module, update_conventions, archive_stale.
+    #[arg(long, value_name = "INTENT", required_unless_present = "from_json")]
+    pub intent: Option<String>,
+    /// create_file, replace_section, append_section, append_to_section,
+    /// replace_section_content, archive_section, remove_section or rename_heading.
+    #[arg(long, short = 'o', value_name = "OPERATION", required_unless_present = "from_json")]
+    pub operation: Option<String>,
+    /// File, relative to .agent-memory/.
+    #[arg(long, value_name = "PATH")]
+    pub path: Option<String>,
+    /// Id of the section meant.
+    #[arg(long, value_name = "ID")]
+    pub section_id: Option<String>,
+    /// Heading: of the section meant, or of a new one.
+    #[arg(long, value_name = "TEXT")]
+    pub heading: Option<String>,
+    /// Level of that heading, 1 to 6.
+    #[arg(long, value_name = "N")]
+    pub heading_level: Option<u64>,
+    /// Which of several such headings, from 1.
+    #[arg(long, value_name = "N")]
+    pub occurrence: Option<u64>,
+    /// Section to put a new one into.
+    #[arg(long, value_name = "ID")]
+    pub parent_section_id: Option<String>,
+    /// The content.
+    #[arg(long, value_name = "TEXT", conflicts_with = "content_file")]
+    pub content: Option<String>,
+    /// The content, from FILE (- for standard input).
+    #[arg(long, value_name = "FILE")]
+    pub content_file: Option<std::ffi::OsString>,
+    /// create_file where there is a file: reject, append or replace.
+    #[arg(long, value_name = "WHAT")]
+    pub if_exists: Option<String>,
+    /// replace_section where there is no section: reject, append or create_file.
+    #[arg(long, value_name = "WHAT")]
+    pub if_missing: Option<String>,
+    /// File for an archived section, such as archive/2026.md.
+    #[arg(long, value_name = "PATH")]
+    pub archive_path: Option<String>,
+    /// What stays in the place of an archived section.
+    #[arg(long, value_name = "TEXT")]
+    pub replacement: Option<String>,
+    /// Why a section is removed.
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+    /// The new heading.
+    #[arg(long, value_name = "TEXT")]
+    pub new_heading: Option<String>,
+    /// Its level.
+    #[arg(long, value_name = "N")]
+    pub new_heading_level: Option<u64>,
+    /// Why.
+    #[arg(long, short = 'm', value_name = "TEXT")]
+    pub rationale: Option<String>,
+    /// Where it comes from: TYPE or TYPE:REF, such as file:src/a.rs:12; repeatable.
+    #[arg(long = "source", value_name = "TYPE[:REF]")]
+    pub sources: Vec<String>,
+    /// confirmed, inferred, user-provided, stale or unknown.
+    #[arg(long, value_name = "WORD")]
+    pub confidence: Option<String>,
+    /// Who proposes.
+    #[arg(long, value_name = "NAME")]
+    pub owner: Option<String>,
+    /// Apply what would be staged: for a person, who is asked unless --yes.
+    #[arg(long)]
+    pub apply: bool,
+    /// Do not ask.
+    #[arg(long, short = 'y', requires = "apply")]
+    pub yes: bool,
+}
+
+/// Runs the command; `stage` is `aye memory stage`.
+///
+/// # Errors
+/// Those of reading the request and of the store.
+pub fn run(context: &mut Context, args: Args, stage: bool) -> Result<Exit> {
+    let store = context.store()?;
+    let service = open(context, &store)?;
+    let (apply, yes) = (args.apply, args.yes);
+    let request = request(context, args)?;
+    let mode = if stage {
+        Mode::Stage
+    } else if apply {
+        match decide(context, &service, &request, yes)? {
+            Some(mode) => mode,
+            None => return Ok(Exit::Negative),
+        }
+    } else {
+        Mode::Routed
+    };
+    let response = service.propose(&request, mode)?;
+    respond(context, "aye/memory-propose@1", response)
+}
+
+/// A person's decision to apply at once; agents have to stage.
+fn decide(
+    context: &mut Context,
+    service: &crate::memory::service::Service<'_>,
+    request: &Value,
+    yes: bool,
+) -> Result<Option<Mode>> {
+    let problems = match crate::memory::Request::parse(request) {
+        Ok(_) => Vec::new(),
+        Err(problems) => problems,
+    };
+    if !problems.is_empty() {
+        respond(context, "aye/memory-propose@1", Response::rejected(&problems))?;
+        return Ok(None);
+    }
+    debug_assert!(matches!(
+        service.actor.kind,
+        ActorKind::Human | ActorKind::Agent | ActorKind::Ci
+    ));
+    let question = "Apply this to memory without review?";
+    let how = context.may_decide(&service.actor, yes, question, "aye memory propose --apply …")?;
+    Ok(how.map(Mode::Apply))
+}
+
+fn request(context: &Context, args: Args) -> Result<Value> {
+    let limit = MAX_REQUEST_BYTES as u64;
+    if let Some(file) = &args.from_json {
+        let bytes = paths::content(context, file, limit)?;
+        let mut value: Value = serde_json::from_slice(&bytes).map_err(|error| {
+            Error::new(&codes::INVALID_JSON, format!("the request is not JSON: {error}"))
+                .with("line", error.line())
+                .with("column", error.column())
+                .hint("give one JSON object with intent and operations")
+        })?;
+        // What is given on the command line goes along.
+        if let Value::Object(map) = &mut value {
+            meta(map, &args);
+        }
+        return Ok(value);
+    }
+    let content = match (&args.content, &args.content_file) {
+        (Some(text), _) => Some(text.clone()),
+        (None, Some(file)) => {
+            let bytes = paths::content(context, file, limit)?;
+            Some(String::from_utf8(bytes).map_err(|error| {
+                Error::new(
+                    &codes::INVALID_UTF8,
+                    format!(
+                        "the content is not UTF-8 at byte {}",
+                        error.utf8_error().valid_up_to()
+                    ),
+                )
+            })?)
+        }
+        (None, None) => None,
+    };
+    let mut operation = Map::new();
+    let texts = [
+        ("operation", &args.operation),
+        ("path", &args.path),
+        ("section_id", &args.section_id),
+        ("heading", &args.heading),
+        ("parent_section_id", &args.parent_section_id),
+        ("content", &content),
+        ("if_exists", &args.if_exists),
+        ("if_missing", &args.if_missing),
+        ("archive_path", &args.archive_path),
+        ("replacement", &args.replacement),
+        ("reason", &args.reason),
+        ("new_heading", &args.new_heading),
+    ];
+    for (name, value) in texts {
+        if let Some(text) = value {
+            operation.insert(name.into(), json!(text));
+        }
+    }
+    let numbers = [
+        ("heading_level", args.heading_level),
+        ("occurrence", args.occurrence),
+        ("new_heading_level", args.new_heading_level),
+    ];
+    for (name, value) in numbers {
+        if let Some(number) = value {
+            operation.insert(name.into(), json!(number));
+        }
+    }
+    let mut map = Map::new();
+    if let Some(intent) = &args.intent {
+        map.insert("intent".into(), json!(intent));
+    }
+    map.insert("operations".into(), json!([operation]));
+    meta(&mut map, &args);
+    Ok(Value::Object(map))
+}
+
+fn meta(map: &mut Map<String, Value>, args: &Args) {
+    let texts =
+        [("rationale", &args.rationale), ("confidence", &args.confidence), ("owner", &args.owner)];
+    for (name, value) in texts {
+        if let Some(text) = value {
+            map.insert(name.into(), json!(text));
+        }
+    }
+    if !args.sources.is_empty() {
+        let sources: Vec<Value> = args
+            .sources
+            .iter()
+            .map(|source| match source.split_once(':') {
+                Some((kind, reference)) => json!({"type": kind, "ref": reference}),
+                None => json!({"type": source}),
+            })
+            .collect();
+        map.insert("sources".into(), Value::Array(sources));
+    }
+}

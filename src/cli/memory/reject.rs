@@ -1,0 +1,73 @@
+//! `aye memory reject`.
+
+use serde::Serialize;
+
+use super::{Answer, Which, open};
+use crate::cli::{Context, Format};
+use crate::error::{Exit, Result};
+use crate::memory::service::locate::staging_id;
+use crate::proposal::Status;
+use crate::render::escape;
+
+/// Reject a staged proposal, with a reason that its proposer can read back.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  aye memory reject --latest --reason 'The test shows the opposite'")]
+pub struct Args {
+    /// Which.
+    #[command(flatten)]
+    pub which: Which,
+    /// Why; the proposer gets it back.
+    #[arg(long, short = 'r', value_name = "TEXT")]
+    pub reason: Option<String>,
+    /// Do not ask.
+    #[arg(long, short = 'y')]
+    pub yes: bool,
+}
+
+/// Answer of `aye memory reject`.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+pub struct Rejected {
+    /// Staging id.
+    pub staging_id: String,
+    /// Proposal id.
+    pub proposal_id: String,
+    /// Always `rejected`.
+    pub status: Status,
+    /// Why.
+    pub reason: Option<String>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// `staging_not_found`, `not_pending`, the refusals of a decision, and those of the store.
+pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+    let store = context.store()?;
+    let service = open(context, &store)?;
+    let proposal = service.find(args.which.id.as_deref())?;
+    proposal.require_pending(context.now)?;
+    let id = staging_id(&proposal).unwrap_or(proposal.id.as_str()).to_owned();
+    let command = format!("aye memory reject {id}");
+    let question = format!("Reject {id}?");
+    let Some(how) = context.may_decide(&service.actor, args.yes, &question, &command)? else {
+        context.note("nothing rejected");
+        return Ok(Exit::Negative);
+    };
+    let reason = match args.reason {
+        None if context.interactive() && !args.yes => context.ask("Reason (for the proposer)")?,
+        reason => reason,
+    };
+    service.reject(&proposal, reason.clone(), how)?;
+    let rejected = Rejected {
+        staging_id: id,
+        proposal_id: proposal.id.to_string(),
+        status: Status::Rejected,
+        reason,
+    };
+    let answer = Answer { schema: "aye/memory-reject@1", answer: rejected };
+    context.emit(Format::Text, &answer, || {
+        format!("{}  rejected\n", escape::line(&answer.answer.staging_id))
+    })?;
+    Ok(Exit::Done)
+}

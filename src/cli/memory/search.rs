@@ -1,0 +1,86 @@
+//! `aye memory search`.
+
+use serde::Serialize;
+
+use super::{Answer, open};
+use crate::cli::{Context, Format};
+use crate::error::{Exit, Result};
+use crate::memory::search::Hit;
+use crate::memory::service::Ask;
+use crate::render::escape;
+
+/// Search memory: words, \"phrases\", beginnings (migr*), in any script.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  aye memory search connection pool
+  aye memory search '\"connection pool\" limit*'
+
+Exit status: 0 found, 1 nothing matched.")]
+pub struct Args {
+    /// What to look for.
+    #[arg(value_name = "QUERY", required = true)]
+    pub query: Vec<String>,
+    /// At most so many sections.
+    #[arg(long, short = 'n', default_value_t = 10, value_name = "N")]
+    pub limit: usize,
+    /// Prefer sections that speak of this path or module; repeatable.
+    #[arg(long, value_name = "PATH")]
+    pub scope: Vec<String>,
+    /// Only this category; repeatable.
+    #[arg(long = "in", value_name = "CATEGORY")]
+    pub include: Vec<String>,
+    /// Leave the archive out.
+    #[arg(long)]
+    pub exclude_archive: bool,
+}
+
+/// Answer of `aye memory search`.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+pub struct Found {
+    /// What was looked for.
+    pub query: String,
+    /// How many sections are listed.
+    pub count: usize,
+    /// The sections, best first.
+    pub results: Vec<Hit>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Those of the work tree.
+pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+    let store = context.store()?;
+    let service = open(context, &store)?;
+    let query = args.query.join(" ");
+    let ask = Ask {
+        query: query.clone(),
+        scope: args.scope,
+        include: args.include,
+        exclude_archive: args.exclude_archive,
+        budget: None,
+    };
+    let results = service.search(&ask, args.limit)?;
+    let found = Found { query, count: results.len(), results };
+    let empty = found.results.is_empty();
+    let answer = Answer { schema: "aye/memory-search@1", answer: found };
+    context.emit(Format::Text, &answer, || {
+        let mut out = String::new();
+        for hit in &answer.answer.results {
+            let id = hit.section_id.as_deref().map(|id| format!("#{id}")).unwrap_or_default();
+            out += &format!(
+                "{}{}:{}  {}\n",
+                escape::line(&hit.path),
+                escape::line(&id),
+                hit.line,
+                escape::line(&hit.trail)
+            );
+            out += &format!("    {}\n", escape::line(&hit.snippet));
+        }
+        if empty {
+            out += "nothing matched\n";
+        }
+        out
+    })?;
+    Ok(if empty { Exit::Negative } else { Exit::Done })
+}

@@ -1,0 +1,146 @@
+//! `aye memory show`.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{Answer, Which, open};
+use crate::cli::{Context, Format};
+use crate::error::{Exit, Result};
+use crate::memory::plan::Drift;
+use crate::memory::service::locate::note;
+use crate::memory::service::{Outcomes, Staged, Tampering};
+use crate::proposal::Status;
+use crate::render::escape;
+
+/// Show a staged proposal section by section, with its sources, warnings and drift.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  aye memory show --latest
+  aye memory show 20261122T0930")]
+pub struct Args {
+    /// Which.
+    #[command(flatten)]
+    pub which: Which,
+}
+
+/// Answer of `aye memory show`.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+pub struct Shown {
+    /// `pending`, `applied`, `rejected` or `expired`.
+    pub status: Status,
+    /// What waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub staged: Option<Staged>,
+    /// What became of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcomes>,
+    /// The request, as it was made.
+    pub request: Value,
+    /// How it was routed.
+    pub routing: Value,
+    /// Warnings of the planning.
+    pub warnings: Value,
+    /// Sections it touches, with their text before and after.
+    pub sections: Vec<Section>,
+    /// What it was written for and is not so any more.
+    pub drift: Vec<Drift>,
+    /// What is wrong with its staging folder.
+    pub tampering: Vec<Tampering>,
+}
+
+/// One section, before and after.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+pub struct Section {
+    /// File, relative to the store.
+    pub file: String,
+    /// Section id, or heading.
+    pub section_id: String,
+    /// Its text before; absent where it is new.
+    pub before: Option<String>,
+    /// Its text after; absent where it goes.
+    pub after: Option<String>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// `staging_not_found`, `ambiguous_id`, and those of the store.
+pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+    let store = context.store()?;
+    let service = open(context, &store)?;
+    let proposal = service.find(args.which.id.as_deref())?;
+    let status = proposal.status(context.now);
+    let pending = status == Status::Pending;
+    let get = |key: &str| note(&proposal, key).cloned().unwrap_or_default();
+    let shown = Shown {
+        status,
+        staged: if pending { Some(service.staged(&proposal)?) } else { None },
+        outcome: service.outcome(&proposal),
+        request: get("request"),
+        routing: get("routing"),
+        warnings: get("warnings"),
+        sections: service
+            .sections_of(&proposal)?
+            .into_iter()
+            .map(|(file, section_id, before, after)| Section { file, section_id, before, after })
+            .collect(),
+        drift: if pending { service.drift(&proposal)? } else { Vec::new() },
+        tampering: if pending { service.tampering_of(&proposal)? } else { Vec::new() },
+    };
+    let answer = Answer { schema: "aye/memory-show@1", answer: shown };
+    context.emit(Format::Text, &answer, || text(&answer.answer, &proposal))?;
+    Ok(Exit::Done)
+}
+
+fn text(shown: &Shown, proposal: &crate::proposal::Proposal) -> String {
+    let get = |key: &str| shown.request.get(key).and_then(Value::as_str).unwrap_or_default();
+    let id = note(proposal, "staging_id").and_then(Value::as_str).unwrap_or(proposal.id.as_str());
+    let mut out = format!("{}  {}\n", escape::line(id), shown.status.as_str());
+    let mut field = |name: &str, value: &str| {
+        if !value.is_empty() {
+            out += &format!("{name:<12}{}\n", escape::line(value));
+        }
+    };
+    field("proposal", proposal.id.as_str());
+    field("intent", get("intent"));
+    field("rationale", get("rationale"));
+    field("by", &proposal.proposed_by);
+    field("confidence", get("confidence"));
+    for source in shown.request.get("sources").and_then(Value::as_array).into_iter().flatten() {
+        let part = |key: &str| source.get(key).and_then(Value::as_str).unwrap_or_default();
+        field("source", format!("{} {}", part("type"), part("ref")).trim());
+    }
+    field("routing", shown.routing.get("reason").and_then(Value::as_str).unwrap_or_default());
+    if let Some(reason) = shown.outcome.as_ref().and_then(|outcome| outcome.reason.as_deref()) {
+        field("reason", reason);
+    }
+    for warning in shown.warnings.as_array().into_iter().flatten().filter_map(Value::as_str) {
+        field("warning", warning);
+    }
+    for drift in &shown.drift {
+        field("drift", &format!("{}: {}", drift.path, drift.message));
+    }
+    for tampering in &shown.tampering {
+        field("tampering", &format!("staging folder, {}: {}", tampering.file, tampering.what));
+    }
+    for section in &shown.sections {
+        out += &format!(
+            "\n── {}#{}\n",
+            escape::line(&section.file),
+            escape::line(&section.section_id)
+        );
+        let before = section.before.as_deref().unwrap_or_default();
+        let after = section.after.as_deref().unwrap_or_default();
+        let diff = similar::TextDiff::from_lines(before, after);
+        for change in diff.iter_all_changes() {
+            let mark = match change.tag() {
+                similar::ChangeTag::Delete => '-',
+                similar::ChangeTag::Insert => '+',
+                similar::ChangeTag::Equal => ' ',
+            };
+            let line = change.value().trim_end_matches(['\n', '\r']);
+            out += &format!("{mark}{}\n", escape::line(line));
+        }
+    }
+    out
+}

@@ -1,0 +1,27 @@
+//! `memory.status`: what there is, what waits, what became of what was proposed.
+
+use serde_json::Value;
+
+use super::Session;
+use crate::error::{Error, Result};
+use crate::memory::service::Service;
+
+/// Its names; some clients refuse the dot.
+pub const NAMES: [&str; 2] = ["memory.status", "memory_status"];
+
+/// Answers a call; it takes no arguments.
+///
+/// # Errors
+/// `invalid_parameter`, `memory_not_initialized` and those of the machine.
+pub fn call(session: Session<'_>, arguments: &Value) -> Result<Value> {
+    if let Some(name) = arguments.as_object().and_then(|map| map.keys().next()) {
+        return Err(Error::new(
+            &super::codes::INVALID_PARAMETER,
+            format!("there is no parameter '{name}'"),
+        )
+        .hint("memory.status takes no arguments: {}"));
+    }
+    let service = Service::open(session.store, session.actor, session.agent, session.now)?;
+    let status = service.status()?;
+    serde_json::to_value(status).map_err(|error| Error::bug(error.to_string()))
+}
