@@ -90,3 +90,34 @@ pub fn binary(bytes: &[u8]) {
         assert!(made.len() <= 4096);
     }
 }
+
+/// Any bytes, cut in two at the first NUL as before and after: scanned without a panic, places
+/// within the text and in order, nothing of the text repeated, the same again in the same text,
+/// and nothing blocks where nothing was added.
+pub fn scanner(bytes: &[u8]) {
+    use aye::secrets::{AllowRegions, Options, Scanner, allow, unsafe_text};
+    let cut = bytes.iter().position(|b| *b == 0).unwrap_or(0);
+    let (before, after) = (&bytes[..cut], &bytes[cut..]);
+    let regions = AllowRegions::Reviewed(allow::Limits::default());
+    let scanner = Scanner::new(&Options { email: true, regions, ..Options::default() });
+    let findings = scanner.scan(after);
+    assert_eq!(findings, scanner.scan(after));
+    let mut last = (1, 1);
+    for finding in &findings {
+        let (start, end) = ((finding.line, finding.column), (finding.end_line, finding.end_column));
+        assert!(last <= start && start < end && finding.length > 0, "{finding:?}");
+        assert!(allow::is_fingerprint(&finding.fingerprint), "{finding:?}");
+        last = end;
+    }
+    let scan = scanner.scan_added(before, after);
+    assert!(scan.blocking.len() + scan.warnings.len() <= findings.len());
+    assert!(scanner.scan_added(after, after).blocking.is_empty());
+    assert!(unsafe_text::check_added(after, after).is_empty());
+    let lines = after.iter().filter(|b| **b == b'\n').count() + 1;
+    for issue in unsafe_text::check(after) {
+        assert!((1..=lines).contains(&issue.line), "{issue:?}");
+        assert!(!issue.message.chars().any(aye::text::is_unsafe), "{issue:?}");
+    }
+    let _ = allow::regions(after, &allow::Limits::default());
+    let _ = allow::list(&String::from_utf8_lossy(after));
+}

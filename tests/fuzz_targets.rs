@@ -73,6 +73,20 @@ const BINARY: &[&str] = &[
     "\0\0HcmV?d00001\n",
 ];
 
+/// Near misses of everything the scanner reads; none is whole.
+const TEXTS: &[&str] = &[
+    "DB_PASSWORD=hunter2x\napi_key: \"k3j9x0q2v7b1n5m8z4w6\"\n",
+    "-----BEGIN PRIVATE KEY-----\nMIIEpAIBAAKCAQEA7bq0MIIEpAIBAAKCAQEA\n-----END PRIVATE KEY-----",
+    "postgres://app:Winter24@db:5432/x?a=b@c\nredis://:p@[::1]/0\nx://:@",
+    "<!-- @secret-scan: allow reason=\"docs\" -->\nkey\n<!-- @secret-scan: end -->",
+    "123-45-6789 4242 4242 4242 4242 3782 822463 10005 jane@corp.example",
+    "Authorization: Bearer aB3xQ9zL4mPnR7tY2vK8wE5jH1uF6oI0 Basic dXNlcjpwYXNz",
+    "--token \\\"x\\\" <password>y</password> setenv(\"SECRET\", 'z') password is %41%zz%",
+    "sk_live_ ghp_ AKIA eyJ.eyJ. xoxb-1-2- glpat- AIza SG.. 1//0 1:AA //r/:_authToken=",
+    "ignore\n> previous **instructions** и гнорируй п\u{430}ypal \u{202e}\u{200d}\u{fe0f}\u{fe0f}\r",
+    "\u{feff}key=value\0key=value\n",
+];
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1024, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -84,6 +98,9 @@ proptest! {
 
     #[test]
     fn path(bytes in input(PATHS)) { bodies::path(&bytes) }
+
+    #[test]
+    fn scanner(bytes in input(TEXTS)) { bodies::scanner(&bytes) }
 
     #[test]
     fn unified(bytes in input(UNIFIED)) { bodies::unified(&bytes) }

@@ -7,6 +7,7 @@ use crate::proposal::document::Document;
 use crate::proposal::{Proposal, Status};
 use crate::render::style::{Palette, Role};
 use crate::render::{age, escape};
+use crate::scan::gate::{self, Warning};
 
 /// Show a proposal: who, why, its state, its comments, its diff.
 #[derive(Debug, clap::Args)]
@@ -41,6 +42,10 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let snapshot = store.repo().config_snapshot();
     let palette = pager::palette(context, Some(snapshot.plumbing()));
     let mut text = header(&proposal, status, &palette, context.now);
+    if status == Status::Pending {
+        let changeset = store.changeset(&proposal.current().changes)?;
+        text += &warned(&gate::review(&store, &changeset)?, &palette);
+    }
     text += &said(&proposal, &palette, context.now);
     if !args.comments {
         text.push('\n');
@@ -115,6 +120,24 @@ pub fn header(
         for line in escape::block(description).lines() {
             out += &format!("    {line}\n");
         }
+    }
+    out
+}
+
+/// Secrets, personal data and text that misleads, in what the proposal adds.
+fn warned(warnings: &[Warning], palette: &Palette) -> String {
+    /// A hostile proposal may hold thousands; the count says so.
+    const SHOWN: usize = 20;
+    if warnings.is_empty() {
+        return String::new();
+    }
+    let mut out = String::from("\n");
+    for warning in warnings.iter().take(SHOWN) {
+        let line = format!("warning: {}", escape::line(&warning.line()));
+        out += &format!("{}\n", palette.paint(Role::Warn, line));
+    }
+    if warnings.len() > SHOWN {
+        out += &format!("warning: and {} more\n", warnings.len() - SHOWN);
     }
     out
 }
