@@ -130,7 +130,7 @@ fn next_command(folder: &Path) -> Vec<aye::worktree::journal::Recovered> {
     recover(&folder.join("journal"), &recorded, &|_| Ok(None)).expect("recovers")
 }
 
-fn every_step(event: bool) {
+fn every_step(event: bool, exchange: &str) {
     let (before, after) = trees();
     let points = [
         "journal.write",
@@ -141,17 +141,21 @@ fn every_step(event: bool) {
         "worktree.rmdir",
         "worktree.mkdir",
         "worktree.rename",
+        "worktree.replace",
         "journal.commit",
         "journal.committed",
         "worktree.clean",
         "journal.remove",
     ];
     for point in points {
+        if point == "worktree.replace" && exchange.is_empty() {
+            continue;
+        }
         // Every hit of the first few and the last few, and some in between.
         let mut hit = 0;
         loop {
             let folder = scratch(&before);
-            if !stopped(folder.path(), &format!("{point}={hit}*off->return"), event) {
+            if !stopped(folder.path(), &format!("{exchange}{point}={hit}*off->return"), event) {
                 assert!(hit > 0, "{point} is never reached");
                 assert_eq!(tree_of(&folder.path().join("top")), after, "{point} {hit}");
                 break;
@@ -179,12 +183,18 @@ fn every_step(event: bool) {
 
 #[test]
 fn all_or_nothing_at_every_step_with_an_event() {
-    every_step(true);
+    every_step(true, "");
 }
 
 #[test]
 fn all_or_nothing_at_every_step_without_an_event() {
-    every_step(false);
+    every_step(false, "");
+}
+
+/// As on a file system that cannot exchange two names.
+#[test]
+fn all_or_nothing_at_every_step_without_exchange() {
+    every_step(true, "worktree.exchange=return(io);");
 }
 
 #[test]

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
-pub use recover::{Recovery, recover};
+pub use recover::{Recovery, recover, set_broken_aside};
 pub use undo::{Undone, conflict as undo_conflict, preview as preview_undo, undo};
 
 use crate::changeset::merge::Sides;

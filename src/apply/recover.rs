@@ -40,6 +40,16 @@ pub fn recover(store: &Store) -> Result<Vec<Recovery>> {
     Ok(recovered.into_iter().map(words).collect())
 }
 
+/// Sets journals aside that cannot be read, so that applies can go on; says which.
+///
+/// # Errors
+/// `apply_busy`, and those of the file system.
+pub fn set_broken_aside(store: &Store) -> Result<Vec<String>> {
+    let journal = Journal::open(&journal_folder(store), super::PATIENCE)?;
+    let moved = journal.set_aside_invalid()?;
+    Ok(moved.iter().map(|path| format!("journal set aside as {}", path.display())).collect())
+}
+
 /// As [`recover`], with the journal's lock held.
 pub fn with(store: &Store, journal: &Journal) -> Result<Vec<Recovery>> {
     let recovered =

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::{Context, Format};
 use crate::error::{Exit, Result};
 use crate::render::escape;
+use crate::worktree::codes as apply;
 
 /// Check the store, and repair what can be rebuilt.
 #[derive(Debug, clap::Args)]
@@ -16,7 +17,7 @@ use crate::render::escape;
 What is truth (the lanes) is never changed by a repair, except that a lane that cannot be read
 is set aside under refs/aye/broken/ so that work can go on.")]
 pub struct Args {
-    /// Rebuild cache, pending refs and projections; set broken lanes aside.
+    /// Rebuild cache, pending refs and projections; set broken lanes and journals aside.
     #[arg(long)]
     pub repair: bool,
 }
@@ -40,7 +41,8 @@ pub struct Diagnosis {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Problem {
     /// A stable code: `lane_broken`, `projection_changed`, `projection_missing`,
-    /// `projection_stale`, `projection_unreadable`, `object_missing`.
+    /// `projection_stale`, `projection_unexpected`, `projection_unreadable`, `object_missing`,
+    /// `journal_invalid`.
     pub code: String,
     /// Where and what.
     pub message: String,
@@ -56,6 +58,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let mut view = store.readable_view()?;
     let mut problems = find(&store, &view, context.now)?;
     if args.repair && !problems.is_empty() {
+        if problems.iter().any(|problem| problem.code == apply::JOURNAL_INVALID.id) {
+            repaired.extend(crate::apply::set_broken_aside(&store)?);
+        }
         let broken: Vec<_> = view.broken().to_vec();
         drop(view);
         for lane in broken {
@@ -105,6 +110,9 @@ fn find(
             message: format!("{} at commit {}: {}", broken.name, broken.commit, broken.why),
         })
         .collect();
+    if let Err(error) = crate::apply::recover(store) {
+        problems.push(Problem { code: error.code().id.into(), message: error.message().into() });
+    }
     match store.tampering(view, now) {
         Ok(found) => problems.extend(found.into_iter().map(|found| Problem {
             code: format!("projection_{}", found.what),

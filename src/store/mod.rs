@@ -66,7 +66,10 @@ impl Store {
         for stale in pending::all(self)?.iter().filter(|id| !is_pending(id)) {
             pending::remove(self, stale)?;
         }
-        for stale in projection::tampering(self, view, now)?.iter().filter(|t| t.what == "stale") {
+        for stale in projection::tampering(self, view, now)?
+            .iter()
+            .filter(|found| ["stale", "unexpected"].contains(&found.what))
+        {
             projection::remove(self, &stale.id)?;
         }
         for summary in &pending {

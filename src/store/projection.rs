@@ -19,7 +19,8 @@ pub struct Tampering {
     pub id: ProposalId,
     /// The file, relative to the work tree's top.
     pub path: RepoPath,
-    /// `changed`, `missing`, `stale` (the proposal is decided) or `unreadable`.
+    /// `changed`, `missing`, `stale` (the proposal is decided), `unexpected` (a file that is not
+    /// ours) or `unreadable`.
     pub what: &'static str,
 }
 
@@ -118,7 +119,17 @@ pub(super) fn tampering(
     let pending = view.proposals(&super::Filter::pending(), now)?;
     for summary in &pending {
         let proposal = view.proposal(&summary.id)?;
-        for (name, expected) in files(store, &proposal)? {
+        let files = files(store, &proposal)?;
+        let folder = folder(&proposal.id)?;
+        for name in tree.names(&folder).unwrap_or_default() {
+            if !files.iter().any(|(known, _)| name == *known) {
+                // Left by a process that was stopped, or put there by somebody.
+                let id = proposal.id.clone();
+                found.push(Tampering { id, path: folder.clone(), what: "unexpected" });
+                break;
+            }
+        }
+        for (name, expected) in files {
             let path = inside(&proposal.id, name)?;
             let what = match tree.file(&path) {
                 Ok(Some(file)) if file.bytes == expected => continue,

@@ -215,6 +215,10 @@ impl Folder {
         how: Special,
     ) -> Option<io::Result<()>> {
         use rustix::fs::RenameFlags;
+        // Lets a test see what happens on file systems that cannot.
+        if crate::failpoint!("worktree.exchange", io).is_err() {
+            return None;
+        }
         let flags = match how {
             Special::Exchange => RenameFlags::EXCHANGE,
             Special::NoReplace => RenameFlags::NOREPLACE,

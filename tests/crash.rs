@@ -1,0 +1,226 @@
+//! The program is stopped at every write step of `propose`, `apply` and `undo`, as by `kill -9`.
+//! The next command finds a readable store, files all old or all new, and nothing lost that had
+//! been acknowledged.
+//!
+//! `cargo test --features failpoints --test crash`.
+#![cfg(all(feature = "failpoints", unix))]
+
+mod support;
+
+use support::{Repo, Run};
+
+/// Every step at which `propose` writes.
+const STORE: &[&str] = &[
+    "store.objects.write",
+    "store.objects.written",
+    "store.objects.rename",
+    "store.ref.write",
+    "store.ref.rename",
+    "store.ref.moved",
+    "store.cache.written",
+];
+
+/// Every further step at which `apply` writes.
+const FILES: &[&str] = &[
+    "journal.write",
+    "journal.half",
+    "journal.written",
+    "worktree.create",
+    "worktree.remove",
+    "worktree.mkdir",
+    "worktree.rename",
+    "journal.commit",
+    "journal.committed",
+    "worktree.clean",
+    "journal.remove",
+];
+
+fn repo() -> Repo {
+    let text: String = (1..=9).map(|n| format!("line {n}\n")).collect();
+    Repo::with(&[
+        ("a.txt", text.as_str()),
+        ("dir/b.txt", text.as_str()),
+        ("dir/deep/c.txt", text.as_str()),
+        ("gone/d.txt", text.as_str()),
+    ])
+}
+
+/// Two edits, a new file in a new folder, a deletion that empties a folder.
+fn edits() -> String {
+    serde_json::json!({ "edits": [
+        { "file_path": "a.txt", "old_content": "line 2", "new_content": "LINE 2" },
+        { "file_path": "dir/b.txt", "old_content": "line 3", "new_content": "LINE 3" },
+        { "file_path": "new/folder/e.txt", "old_content": "", "new_content": "new\n" },
+        { "file_path": "gone/d.txt", "delete": true },
+    ]})
+    .to_string()
+}
+
+const PROPOSE: &[&str] = &["propose", "--from-json", "-", "--json"];
+
+fn propose(repo: &Repo) -> String {
+    let json = repo.aye_stdin(PROPOSE, edits()).ok().json();
+    json["proposal_id"].as_str().expect("an id").to_owned()
+}
+
+/// The files of the work tree, without projections.
+fn files(repo: &Repo) -> Vec<(String, Vec<u8>)> {
+    let mut files = repo.snapshot();
+    files.retain(|(name, _)| !name.starts_with(".agent-memory"));
+    files
+}
+
+fn count(repo: &Repo, status: &str) -> usize {
+    let json = repo.aye(&["list", "--status", status, "--json"]).ok().json();
+    json["proposals"].as_array().expect("a list").len()
+}
+
+/// Runs with the process stopped at the nth time it reaches `point`; `None` if it never did.
+fn stop(repo: &Repo, args: &[&str], stdin: &str, point: &str, hit: usize) -> Option<Run> {
+    let run =
+        repo.cmd(args).env("FAILPOINTS", format!("{point}={hit}*off->return")).stdin(stdin).run();
+    if run.status == 0 {
+        return None;
+    }
+    // SIGABRT; anything else is a failure that should not be.
+    Some(run.exits(128 + 6))
+}
+
+/// The store is sound once what can be rebuilt is, and nothing is left lying about.
+fn assert_sound(repo: &Repo, what: &str) {
+    repo.aye(&["doctor", "--repair"]).ok();
+    let lock = repo.path(".git/aye/journal");
+    let left: Vec<_> = std::fs::read_dir(lock)
+        .map(|found| found.flatten().map(|entry| entry.file_name()).collect())
+        .unwrap_or_default();
+    assert!(left.iter().all(|name| name == "lock"), "{what}: {left:?}");
+    assert!(!repo.snapshot().iter().any(|(name, _)| name.contains(".aye-")), "{what}");
+}
+
+#[test]
+fn propose_stopped_at_every_step() {
+    for point in STORE.iter().chain(&["store.pending.made", "worktree.create", "worktree.rename"]) {
+        for hit in 0.. {
+            let repo = repo();
+            // Something acknowledged before, which must not be lost.
+            repo.aye(&["propose", "a.txt", "--old", "line 9", "--new", "LINE 9"]).ok();
+            let before = files(&repo);
+            if stop(&repo, PROPOSE, &edits(), point, hit).is_none() {
+                assert!(hit > 0, "{point} is never reached");
+                break;
+            }
+            let found = count(&repo, "pending");
+            assert!((1..=2).contains(&found), "{point} {hit}: {found} pending");
+            // An agent that saw no answer asks again.
+            let again = repo.aye_stdin(PROPOSE, edits()).ok().json();
+            assert_eq!(again["duplicate"], found == 2, "{point} {hit}");
+            assert_eq!(count(&repo, "pending"), 2, "{point} {hit}");
+            assert_eq!(files(&repo), before, "{point} {hit}");
+            assert_sound(&repo, &format!("{point} {hit}"));
+            repo.git(&["fsck", "--strict", "--no-dangling"]);
+        }
+    }
+}
+
+/// Stops `args` at every step; `old` and `new` are the states that may be found after.
+fn every_step(args: impl Fn(&str) -> Vec<String>, prepare: impl Fn(&Repo, &str), undo: bool) {
+    // What it looks like when nothing is stopped.
+    let (old, new) = {
+        let repo = repo();
+        let id = propose(&repo);
+        prepare(&repo, &id);
+        let old = files(&repo);
+        repo.aye(&args(&id)).ok();
+        (old, files(&repo))
+    };
+    assert_ne!(old, new);
+    let last = if undo { "undo.event" } else { "apply.event" };
+    for point in STORE.iter().chain(FILES).chain(&[last]) {
+        for hit in 0.. {
+            let repo = repo();
+            let id = propose(&repo);
+            prepare(&repo, &id);
+            let args = args(&id);
+            let args: Vec<&str> = args.iter().map(String::as_str).collect();
+            if stop(&repo, &args, "", point, hit).is_none() {
+                assert!(hit > 0, "{point} is never reached");
+                break;
+            }
+            let what = format!("{point} {hit}");
+            // The next command, whatever it is, settles the files.
+            let applied = count(&repo, "applied") == 1;
+            let done = applied != undo;
+            let found = files(&repo);
+            let committed = point == &"apply.event" || point.starts_with("store.");
+            if done {
+                assert!(found == new, "{what}: recorded, and the files are not new: {found:?}");
+            } else if args.contains(&"--commit") && committed && found == new {
+                // The commit was made: the files stay, and applying again only records it.
+                assert_eq!(
+                    repo.git(&["log", "-1", "--format=%(trailers:key=Proposal-Id,valueonly)"])
+                        .trim(),
+                    id
+                );
+            } else {
+                assert!(found == old, "{what}: not recorded, and the files are not old: {found:?}");
+            }
+            if !done {
+                repo.aye(&args).ok();
+            }
+            assert_eq!(files(&repo), new, "{what}");
+            assert_eq!(count(&repo, "applied") == 1, !undo, "{what}");
+            assert_sound(&repo, &what);
+            repo.git(&["fsck", "--strict", "--no-dangling"]);
+        }
+    }
+}
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+#[test]
+fn apply_stopped_at_every_step() {
+    every_step(|id| words(&["apply", id, "--yes"]), |_, _| (), false);
+}
+
+#[test]
+fn apply_that_merges_stopped_at_every_step() {
+    let edit = |repo: &Repo, _: &str| {
+        repo.write("a.txt", repo.text("a.txt").replace("line 8", "my own line 8"));
+    };
+    every_step(|id| words(&["apply", id, "--yes"]), edit, false);
+}
+
+#[test]
+fn apply_that_commits_stopped_at_every_step() {
+    every_step(|id| words(&["apply", id, "--yes", "--commit"]), |_, _| (), false);
+}
+
+#[test]
+fn undo_stopped_at_every_step() {
+    let apply = |repo: &Repo, id: &str| drop(repo.aye(&["apply", id, "--yes"]).ok());
+    every_step(|id| words(&["undo", id, "--yes"]), apply, true);
+}
+
+/// A step that fails (disk full, read-only) changes nothing and says so, in the same command.
+#[test]
+fn a_failing_step_is_taken_back_at_once() {
+    for point in FILES.iter().filter(|point| {
+        !["journal.commit", "journal.committed", "worktree.clean", "journal.remove"].contains(point)
+    }) {
+        for (failure, code) in [("disk_full", "disk_full"), ("read_only", "read_only")] {
+            let repo = repo();
+            let id = propose(&repo);
+            let before = files(&repo);
+            let run = repo
+                .cmd(&["apply", &id, "--yes"])
+                .env("FAILPOINTS", format!("{point}=1*return({failure})->off"))
+                .run();
+            run.fails(code, 70);
+            assert_eq!(files(&repo), before, "{point} {failure}");
+            assert_eq!(count(&repo, "pending"), 1, "{point} {failure}");
+            assert_sound(&repo, point);
+        }
+    }
+}
