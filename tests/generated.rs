@@ -1,4 +1,4 @@
-//! `man/`, `completions/` and `schemas/` are what the program generates today.
+//! `man/`, `completions/`, `schemas/` and the tables of the README are what the program says today.
 //!
 //! After a change of a command, a flag, an error code or an output:
 //!
@@ -11,7 +11,10 @@ mod support;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use clap::CommandFactory as _;
 use support::Repo;
+
+const BLESS: &str = "AYE_BLESS=1 cargo test --locked --test generated";
 
 fn committed(folder: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)
@@ -43,10 +46,7 @@ fn hold(folder: &str, generated: &BTreeMap<String, Vec<u8>>) {
     let names = generated.keys().chain(there.keys()).collect::<std::collections::BTreeSet<_>>();
     let stale: Vec<_> =
         names.into_iter().filter(|name| generated.get(*name) != there.get(*name)).collect();
-    assert!(
-        stale.is_empty(),
-        "{folder}/ is stale: {stale:?}\nrun: AYE_BLESS=1 cargo test --locked --test generated"
-    );
+    assert!(stale.is_empty(), "{folder}/ is stale: {stale:?}\nrun: {BLESS}");
 }
 
 #[test]
@@ -78,6 +78,37 @@ fn schemas_are_fresh() {
     let repo = Repo::outside();
     repo.aye(&["util", "schema", "--all", "schemas"]).ok();
     hold("schemas", &files(&repo.path("schemas")));
+}
+
+/// The README's tables, between `<!-- name -->` and `<!-- /name -->`.
+#[test]
+fn tables_of_the_readme_are_fresh() {
+    let command = aye::cli::Cli::command();
+    let commands = command.get_subcommands().filter(|sub| !sub.is_hide_set()).map(|sub| {
+        let about = sub.get_about().map(ToString::to_string).unwrap_or_default();
+        let about = about.trim_end_matches('.');
+        format!("| `{}` | {} |\n", sub.get_name(), about.replace('|', "\\|"))
+    });
+    let exits = aye::error::Exit::ALL
+        .iter()
+        .map(|exit| format!("| {} | {} |\n", *exit as u8, exit.meaning()));
+    let commands = "| Command | Does |\n|---|---|\n".to_owned() + &commands.collect::<String>();
+    let exits = "| Status | Meaning |\n|---|---|\n".to_owned() + &exits.collect::<String>();
+
+    let path = committed("README.md");
+    let text = std::fs::read_to_string(&path).expect("the README");
+    let mut fresh = text.clone();
+    for (name, table) in [("commands", commands), ("exits", exits)] {
+        let (open, close) = (format!("<!-- {name} -->\n"), format!("<!-- /{name} -->"));
+        let start = fresh.find(&open).expect("the opening mark") + open.len();
+        let end = fresh.find(&close).expect("the closing mark");
+        fresh.replace_range(start..end, &table);
+    }
+    if std::env::var_os("AYE_BLESS").is_some() {
+        std::fs::write(&path, fresh).expect("write the README");
+        return;
+    }
+    assert!(fresh == text, "the tables of README.md are stale\nrun: {BLESS}");
 }
 
 /// A room that declares codes and does not register them would be missing from the table.
