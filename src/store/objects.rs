@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::{Compress, Compression, FlushCompress, Status};
 use gix::ObjectId;
-use gix::objs::Kind;
+use gix::objs::{Exists as _, Kind};
 
 use crate::error::{Error, Result};
 
@@ -22,6 +22,9 @@ const SMALL: usize = 8 * 1024;
 /// Objects on their way into the repository.
 pub(super) struct Batch<'repo> {
     repo: &'repo gix::Repository,
+    /// Looks for objects without listing the packs anew at every miss: a new object is always a
+    /// miss, and one that was packed meanwhile is written twice at worst.
+    present: gix::OdbHandle,
     folder: PathBuf,
     waiting: Vec<(ObjectId, Vec<u8>)>,
     known: HashSet<ObjectId>,
@@ -33,7 +36,17 @@ impl<'repo> Batch<'repo> {
     /// An empty batch for `repo`.
     pub(super) fn new(repo: &'repo gix::Repository) -> Self {
         let folder = repo.objects.store_ref().path().to_owned();
-        Self { repo, folder, waiting: Vec::new(), known: HashSet::new(), small: None, large: None }
+        let mut present = repo.objects.clone();
+        present.refresh_never();
+        Self {
+            repo,
+            present,
+            folder,
+            waiting: Vec::new(),
+            known: HashSet::new(),
+            small: None,
+            large: None,
+        }
     }
 
     /// Adds an object, unless the repository or the batch has it. Returns its id.
@@ -43,7 +56,7 @@ impl<'repo> Batch<'repo> {
     pub(super) fn add(&mut self, kind: Kind, data: &[u8]) -> Result<ObjectId> {
         let id = gix::objs::compute_hash(self.repo.object_hash(), kind, data)
             .map_err(|error| Error::bug(format!("cannot hash an object: {error}")))?;
-        if self.known.insert(id) && !self.repo.has_object(id) {
+        if self.known.insert(id) && !self.present.exists(&id) {
             let packed = self.deflate(kind, data)?;
             self.waiting.push((id, packed));
         }
