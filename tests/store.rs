@@ -139,3 +139,20 @@ fn agents_do_not_decide() {
     repo.aye(&["reject", &id]).fails("confirmation_required", 4);
     repo.aye(&["list"]).ok().says(&id);
 }
+
+#[test]
+fn a_locked_cache_is_no_error() {
+    let (repo, first) = repo_with_proposal();
+    let cache = repo.path(".git/aye/cache.sqlite");
+    // Behind by one event, and someone holds the write lock.
+    let saved = std::fs::read(&cache).unwrap();
+    let second = repo.aye(&["propose", "f", "--old", "b", "--new", "B"]).ok().id();
+    for suffix in ["-wal", "-shm"] {
+        let _ = std::fs::remove_file(repo.path(&format!(".git/aye/cache.sqlite{suffix}")));
+    }
+    std::fs::write(&cache, saved).unwrap();
+    let connection = rusqlite::Connection::open(&cache).unwrap();
+    connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+    repo.aye(&["list"]).ok().says(&first).says(&second);
+    assert!(repo.exists(".git/aye/cache.sqlite"), "a cache in use is not thrown away");
+}

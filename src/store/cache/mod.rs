@@ -18,6 +18,7 @@ use rusqlite::Connection;
 
 use super::Store;
 use super::lane::Broken;
+use super::lock::Lock;
 use super::refs::{self, LaneRef};
 use crate::error::{Error, Result};
 
@@ -61,22 +62,30 @@ impl Store {
             return Ok(View { connection: None, lanes, broken: Vec::new() });
         }
         let path = self.private_dir().join("cache.sqlite");
-        if let Ok(view) = self.view_at(&path, &lanes) {
-            return Ok(view);
-        }
-        // Corrupt or of another version: begin anew. Another process may have it open still;
-        // it keeps the removed file and finds out by the tips that it must read again.
-        for suffix in ["", "-wal", "-shm"] {
-            let mut name = path.as_os_str().to_owned();
-            name.push(suffix);
-            let _ = std::fs::remove_file(name);
-        }
         match self.view_at(&path, &lanes) {
-            Ok(view) => Ok(view),
-            Err(_) => self.view_at(Path::new(":memory:"), &lanes).map_err(|error| {
-                Error::bug(format!("the cache cannot be built even in memory: {error}"))
-            }),
+            Ok(view) => return Ok(view),
+            Err(error) if is_in_the_way(&error) => {}
+            // Corrupt or of another version: begin anew, one process at a time.
+            Err(_) => {
+                let _lock = Lock::acquire(&self.private_dir().join("cache.lock"));
+                if let Ok(view) = self.view_at(&path, &lanes) {
+                    return Ok(view);
+                }
+                // Another process may have it open still; it keeps the removed file, and finds
+                // out by the tips that it must read again.
+                for suffix in ["", "-wal", "-shm"] {
+                    let mut name = path.as_os_str().to_owned();
+                    name.push(suffix);
+                    let _ = std::fs::remove_file(name);
+                }
+                if let Ok(view) = self.view_at(&path, &lanes) {
+                    return Ok(view);
+                }
+            }
         }
+        self.view_at(Path::new(":memory:"), &lanes).map_err(|error| {
+            Error::bug(format!("the cache cannot be built even in memory: {error}"))
+        })
     }
 
     fn view_at(&self, path: &Path, lanes: &[LaneRef]) -> rusqlite::Result<View> {
@@ -116,6 +125,22 @@ impl View {
             let _ = update::catch_up(&store.repo, connection, &own);
         }
     }
+}
+
+/// True for what says nothing about the file's content: someone else has it locked, or the folder
+/// cannot be written. Not worth a rebuild; this one view is made in memory.
+fn is_in_the_way(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode as Code;
+    matches!(
+        error.sqlite_error_code(),
+        Some(
+            Code::DatabaseBusy
+                | Code::DatabaseLocked
+                | Code::ReadOnly
+                | Code::PermissionDenied
+                | Code::DiskFull
+        )
+    )
 }
 
 pub(super) fn failed(error: &rusqlite::Error) -> Error {

@@ -44,7 +44,7 @@ pub(super) fn open(path: &Path) -> rusqlite::Result<Connection> {
         let _ = std::fs::create_dir_all(folder);
     }
     let connection = Connection::open(path)?;
-    connection.busy_timeout(Duration::from_secs(5))?;
+    connection.busy_timeout(Duration::from_secs(2))?;
     let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     if version == VERSION {
         connection.execute_batch("PRAGMA synchronous = OFF")?;
