@@ -13,6 +13,7 @@ pub mod diff;
 pub mod doctor;
 pub mod filters;
 pub mod identity;
+pub mod init;
 pub mod list;
 pub mod log;
 pub mod memory;
@@ -91,6 +92,8 @@ pub struct Global {
 pub enum Command {
     /// Look for secrets, personal data and text that misleads.
     Scan(scan::Args),
+    /// Make the repository ready: .agent-memory/ and the memory scaffold.
+    Init(init::Args),
     /// Propose a change for a person to review.
     Propose(Box<propose::Args>),
     /// List proposals.
@@ -149,6 +152,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn run(context: &mut Context, command: Command) -> Result<Exit> {
     match command {
+        Command::Init(args) => init::run(context, args),
         Command::Scan(args) => scan::run(context, args),
         Command::Propose(args) => propose::run(context, *args),
         Command::List(args) => list::run(context, args),

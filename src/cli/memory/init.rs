@@ -7,8 +7,9 @@ use crate::changeset::{Mode, RepoPath, Snapshot as _};
 use crate::cli::{Context, Format};
 use crate::error::{Exit, Result};
 use crate::memory::disk::repo_path;
-use crate::memory::{DIR, scaffold};
+use crate::memory::{DIR, scaffold as files};
 use crate::render::escape;
+use crate::store::Store;
 use crate::worktree::Flush;
 
 /// Start a memory store, or complete one: what is there stays as it is.
@@ -44,11 +45,33 @@ pub struct Initialized {
 /// Those of the work tree.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
+    let done = scaffold(context, &store, args)?;
+    let answer = Answer { schema: "aye/memory-init@1", answer: done };
+    context.emit(Format::Text, &answer, || {
+        let mut out = String::new();
+        for path in &answer.answer.created {
+            out += &format!("wrote {}\n", escape::line(path));
+        }
+        if answer.answer.created.is_empty() {
+            out += "nothing to do: the store is complete\n";
+        } else {
+            out += "next: commit .agent-memory/, then `aye memory context` is what agents read\n";
+        }
+        out
+    })?;
+    Ok(Exit::Done)
+}
+
+/// Writes what is missing of a store.
+///
+/// # Errors
+/// Those of the work tree.
+pub fn scaffold(context: &Context, store: &Store, args: Args) -> Result<Initialized> {
     let tree = store.worktree()?;
     let folder = tree.root().file_name().map(|name| name.to_string_lossy().into_owned());
     let name = args.name.or(folder).unwrap_or_default();
     let mut done = Initialized { created: Vec::new(), kept: Vec::new() };
-    for (path, text) in scaffold::files(&name) {
+    for (path, text) in files::files(&name) {
         let path = repo_path(path)?;
         let shown = path.display().to_string();
         match tree.file(&path)? {
@@ -74,7 +97,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         let path = RepoPath::new("AGENTS.md")?;
         let old = tree.file(&path)?;
         let text = old.as_ref().map(|file| String::from_utf8_lossy(&file.bytes).into_owned());
-        let new = scaffold::with_block(text.as_deref().unwrap_or_default());
+        let new = files::with_block(text.as_deref().unwrap_or_default());
         if text.as_deref() == Some(&new) {
             done.kept.push("AGENTS.md".into());
         } else {
@@ -84,26 +107,13 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         }
     }
     if args.merge_driver {
-        super::merge_driver::install(&store)?;
+        super::merge_driver::install(store)?;
     }
-    let service = open(context, &store)?;
+    let service = open(context, store)?;
     if service.refresh_index()? {
         done.created.push(format!("{DIR}/index.md"));
     }
-    let answer = Answer { schema: "aye/memory-init@1", answer: done };
-    context.emit(Format::Text, &answer, || {
-        let mut out = String::new();
-        for path in &answer.answer.created {
-            out += &format!("wrote {}\n", escape::line(path));
-        }
-        if answer.answer.created.is_empty() {
-            out += "nothing to do: the store is complete\n";
-        } else {
-            out += "next: commit .agent-memory/, then `aye memory context` is what agents read\n";
-        }
-        out
-    })?;
-    Ok(Exit::Done)
+    Ok(done)
 }
 
 /// `old` with the lines of `wanted` that it lacks; `None` if it has them all.

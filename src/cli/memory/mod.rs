@@ -3,7 +3,7 @@
 mod apply;
 mod blame;
 mod context;
-mod init;
+pub(super) mod init;
 mod lint;
 mod log;
 mod merge_driver;
