@@ -211,6 +211,8 @@ pub fn all_codes() -> Vec<&'static Code> {
         crate::scan::codes::ALL,
         crate::secrets::codes::ALL,
         crate::review::codes::ALL,
+        #[cfg(unix)]
+        crate::shell::codes::ALL,
     ];
     rooms.iter().flat_map(|room| room.iter().copied()).collect()
 }

@@ -17,6 +17,7 @@ pub mod render;
 pub mod review;
 pub mod scan;
 pub mod secrets;
+#[cfg(unix)]
 pub mod shell;
 pub mod store;
 pub mod text;

@@ -20,6 +20,7 @@ const MOST: u64 = 64 << 20;
   memory.propose_update (alias memory_propose_update)     JSON
   memory.fetch_context (alias memory_fetch_context)       JSON
   memory.status (alias memory_status)                     JSON
+  readonly_shell                                          YAML
 
 Examples:
   aye call changes '{\"action\": \"list\", \"status\": \"pending\"}'
@@ -74,6 +75,12 @@ static TOOLS: &[Entry] = &[
             let store = context.store()?;
             memory_status::call(session(context, &store), &arguments)
         },
+    },
+    #[cfg(unix)]
+    Entry {
+        names: &[crate::tools::readonly_shell::NAME],
+        format: Format::Yaml,
+        call: super::shell::call,
     },
 ];
 

@@ -25,6 +25,8 @@ pub mod propose;
 pub mod reject;
 pub mod revise;
 pub mod scan;
+#[cfg(unix)]
+pub mod shell;
 pub mod show;
 pub mod undo;
 mod usage;
@@ -123,6 +125,10 @@ pub enum Command {
     Demo(demo::Args),
     /// Check the store, and repair what can be rebuilt.
     Doctor(doctor::Args),
+    /// Run a command that can only read.
+    #[cfg(unix)]
+    #[command(after_help = shell::EXAMPLES)]
+    Shell(shell::Args),
     /// Generate man pages, shell completions, JSON schemas and the table of error codes.
     Util(util::Args),
 }
@@ -168,6 +174,9 @@ fn run(context: &mut Context, command: Command) -> Result<Exit> {
         Command::Doctor(args) => doctor::run(context, args),
         Command::Apply(args) => apply::run(context, args),
         Command::Undo(args) => undo::run(context, args),
+
+        #[cfg(unix)]
+        Command::Shell(args) => shell::run(context, args),
         Command::Util(args) => util::run(context, args),
     }
 }

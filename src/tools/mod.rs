@@ -6,6 +6,8 @@ pub mod changes;
 pub mod memory_fetch_context;
 pub mod memory_propose_update;
 pub mod memory_status;
+#[cfg(unix)]
+pub mod readonly_shell;
 
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};

@@ -57,9 +57,10 @@ fn of<T: schemars::JsonSchema>() -> schemars::Schema {
 }
 
 macro_rules! published {
-    ($($name:literal @ $version:literal = $type:ty, $about:literal;)*) => {
+    ($($(#[$meta:meta])* $name:literal @ $version:literal = $type:ty, $about:literal;)*) => {
         /// Every output with a published schema, by name.
         pub static PUBLISHED: &[Published] = &[$(
+            $(#[$meta])*
             Published { name: $name, version: $version, about: $about, generate: of::<$type> },
         )*];
     };
@@ -80,6 +81,12 @@ published! {
     "revise" @ 1 = cli::revise::Revised, "`revise`: the new revision";
     "schemas" @ 1 = Schemas, "`util schema`: the list of schemas";
     "undo" @ 1 = cli::apply::Answer, "`undo`: what was put back, per file";
+    #[cfg(unix)]
+    "readonly_shell" @ 1 = crate::tools::readonly_shell::Response, "`shell`, the `readonly_shell` tool";
+    #[cfg(unix)]
+    "shell_explain" @ 1 = crate::cli::shell::Explanation, "`shell --explain`: what was decided and why";
+    #[cfg(unix)]
+    "shell_programs" @ 1 = crate::cli::shell::Programs, "`shell --programs`: what may run";
 }
 
 /// The output of `aye util schema` without a name.

@@ -1,0 +1,159 @@
+//! `aye shell`: the `readonly_shell` tool for people and scripts.
+
+mod explain;
+mod surroundings;
+
+use std::io::{IsTerminal, Write};
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use explain::{Explanation, Programs};
+pub(super) use surroundings::Surroundings;
+
+use super::{Context, Format};
+use crate::error::{Error, Exit, Result};
+use crate::render::escape;
+use crate::shell::{self, Request, plan};
+use crate::tools::readonly_shell::{self, Arguments};
+
+/// Run a command that can only read.
+///
+/// The command is parsed, held against a list of programs and flags that only read, and run
+/// without a shell in a sandbox of the kernel. Exits with the command's own status, or 4 when
+/// the command is refused; then nothing of it was run.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The command, as one word: quote it.
+    #[arg(value_name = "COMMAND", required_unless_present = "programs")]
+    command: Option<String>,
+    /// Show what was parsed and which rules decided; run nothing.
+    #[arg(long)]
+    explain: bool,
+    /// Stop after this many seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds)]
+    timeout: f64,
+    /// Keep at most this much output, in KiB: the head and the tail.
+    #[arg(long, value_name = "KIB", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    output_limit: u32,
+    /// List the programs that may run, or the flags of PROGRAM (`ls`, `git log`).
+    #[arg(long, value_name = "PROGRAM", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["command", "explain"])]
+    programs: Option<String>,
+}
+
+/// Examples for `--help`.
+pub const EXAMPLES: &str = "\
+Examples:
+  aye shell 'git log --oneline -5'
+  aye shell 'grep -rn TODO src | head -20'
+  aye shell 'cd docs && find . -name \"*.md\" | wc -l'
+  aye shell --explain 'sed -n 1,20p README.md'
+  aye shell --programs 'git log'
+
+Configuration (git config, the user's own; a repository may only tighten it):
+  aye.shellDenyRead  a path (~/x, /x) or file name that is never read; may be given several times
+                     and replaces the built-in list (~/.ssh, ~/.aws, .env, private keys, ...)
+  aye.shellSandbox   `require`: run no program where the kernel offers no sandbox";
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value > 0.0 && value <= 3_600.0 => Ok(value),
+        _ => Err("a number of seconds up to 3600 was expected".into()),
+    }
+}
+
+/// Runs `aye shell`.
+///
+/// # Errors
+/// `COMMAND_NOT_ALLOWED`, `sandbox_required`, or a failure of the machine.
+pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+    if let Some(program) = &args.programs {
+        return explain::programs(context, program);
+    }
+    let command = args.command.unwrap_or_default();
+    let surroundings = Surroundings::read(context)?;
+    if args.explain {
+        return explain::explain(context, &command, &surroundings.world);
+    }
+    let text = context.format_or(Format::Text) == Format::Text;
+    let request = Request {
+        timeout: Duration::from_secs_f64(args.timeout),
+        output_limit: args.output_limit as usize * 1024,
+        apart: text,
+        require_sandbox: surroundings.require_sandbox,
+        interrupt: interrupt(),
+    };
+    if !text {
+        let arguments = Arguments { command };
+        let response =
+            readonly_shell::call(&arguments, &request, &surroundings.world, context.now)?;
+        context.emit(Format::Yaml, &response, String::new)?;
+        return Ok(context.ends_with(response.exit_code()));
+    }
+    let plan = plan(&command, &surroundings.world).map_err(Error::from)?;
+    let outcome = shell::run(&plan, &request, &surroundings.world)?;
+    show(context, &outcome.output, &outcome.errors)?;
+    if outcome.truncated {
+        context.note("note: the output was longer than the limit; the middle was left out");
+    }
+    if outcome.timed_out {
+        context.note(&format!("note: stopped after {} s", args.timeout));
+    }
+    if outcome.sandbox == "policy-only" {
+        context.note("note: no sandbox on this system; only the policy held this command");
+    }
+    Ok(context.ends_with(if outcome.interrupted { 130 } else { outcome.exit_code }))
+}
+
+/// Prints both streams as they are; a terminal gets nothing that could drive it.
+fn show(context: &mut Context, output: &[u8], errors: &[u8]) -> Result<()> {
+    let safe = |terminal: bool, bytes: &[u8]| -> Vec<u8> {
+        if terminal { escape::bytes_block(bytes).into_bytes() } else { bytes.to_vec() }
+    };
+    let errors = safe(std::io::stderr().is_terminal(), errors);
+    let _ = std::io::stderr().write_all(&errors);
+    context.print(&safe(std::io::stdout().is_terminal(), output))
+}
+
+/// A descriptor that becomes readable on Ctrl-C or a request to end, so that the programs, which
+/// are in a process group of their own, are stopped with us.
+fn interrupt() -> Option<Arc<std::os::fd::OwnedFd>> {
+    let (read, write) = std::io::pipe().ok()?;
+    for signal in [2, 15, 1] {
+        let copy = write.try_clone().ok()?;
+        signal_hook::low_level::pipe::register(signal, copy).ok()?;
+    }
+    Some(Arc::new(read.into()))
+}
+
+/// Runs the tool for `aye call readonly_shell`. Every answer, an error too, has the contract's
+/// shape; the exit status is 0 unless the command was refused or the arguments are wrong.
+///
+/// # Errors
+/// None but a bug: errors are answers.
+pub(super) fn call(
+    context: &mut Context,
+    _name: &str,
+    arguments: serde_json::Value,
+) -> Result<serde_json::Value> {
+    let answer = Arguments::new(arguments).and_then(|arguments| {
+        let surroundings = Surroundings::read(context)?;
+        let request = Request {
+            require_sandbox: surroundings.require_sandbox,
+            interrupt: interrupt(),
+            ..Request::default()
+        };
+        readonly_shell::call(&arguments, &request, &surroundings.world, context.now)
+    });
+    match answer {
+        Ok(response) => {
+            if let readonly_shell::Response::Refused(_) = &response {
+                context.ends_with(response.exit_code());
+            }
+            serde_json::to_value(&response).map_err(|error| Error::bug(error.to_string()))
+        }
+        Err(error) => {
+            context.ends_with(error.code().exit as i32);
+            Ok(readonly_shell::failed(&error))
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! What a command may depend on: the folder, the environment, the configuration.
+
+use std::path::{Path, PathBuf};
+
+use crate::cli::Context;
+use crate::error::{Error, Result, codes};
+use crate::git::Git;
+use crate::shell::access::{self, Access};
+use crate::shell::{World, sandbox};
+
+/// What a command may depend on, and the settings that apply.
+pub(in crate::cli) struct Surroundings {
+    pub(in crate::cli) world: World,
+    pub(in crate::cli) require_sandbox: bool,
+}
+
+impl Surroundings {
+    /// Reads the folder, the environment and the configuration.
+    pub(in crate::cli) fn read(context: &Context) -> Result<Self> {
+        let cwd = folder(context)?;
+        let physical = cwd.canonicalize().map_err(|e| Error::io("find the current folder", &e))?;
+        let root = root(&physical);
+        let home = context.var("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+        let settings = Settings::read(context, &root, home.as_deref())?;
+        let environment = std::env::vars()
+            .filter(|(name, value)| World::keeps(name, value))
+            .map(|(name, value)| (name, value.into()))
+            .collect();
+        let access = Access::new(&settings.deny_read, home.as_deref(), &root);
+        let kernel = sandbox::offered();
+        let world = World { root, cwd, home, environment, access, kernel };
+        Ok(Self { world, require_sandbox: settings.require_sandbox })
+    }
+}
+
+/// The folder as the user sees it: `$PWD` where it is right.
+fn folder(context: &Context) -> Result<PathBuf> {
+    let cannot = |error| Error::io("find the current folder", &error);
+    let current = std::env::current_dir().map_err(cannot)?;
+    let logical = context.var("PWD").map(PathBuf::from).filter(|pwd| {
+        pwd.is_absolute()
+            && pwd.components().all(|part| part != std::path::Component::ParentDir)
+            && pwd.canonicalize().ok() == current.canonicalize().ok()
+    });
+    let base = logical.unwrap_or(current);
+    if context.directory == Path::new(".") {
+        return Ok(base);
+    }
+    base.join(&context.directory).canonicalize().map_err(cannot)
+}
+
+/// The root of the repository around `folder`, or the folder itself.
+fn root(folder: &Path) -> PathBuf {
+    folder
+        .ancestors()
+        .find(|folder| folder.join(".git").symlink_metadata().is_ok())
+        .or_else(|| {
+            folder
+                .ancestors()
+                .find(|folder| folder.join("HEAD").is_file() && folder.join("objects").is_dir())
+        })
+        .unwrap_or(folder)
+        .to_owned()
+}
+
+struct Settings {
+    deny_read: Vec<String>,
+    require_sandbox: bool,
+}
+
+impl Settings {
+    /// Asks git, but only if a configuration file could say something: starting it costs more
+    /// than most of the commands.
+    fn read(context: &Context, root: &Path, home: Option<&Path>) -> Result<Self> {
+        let mut settings = Self {
+            deny_read: access::DEFAULT.iter().map(|pattern| (*pattern).to_owned()).collect(),
+            require_sandbox: false,
+        };
+        if !Self::mentioned(context, root, home) {
+            return Ok(settings);
+        }
+        let answer = Git::new(root)
+            .args(["config", "--null", "--show-scope", "--get-regexp", r"^aye\.shell"])
+            .answer()?;
+        let text = String::from_utf8_lossy(&answer.stdout).into_owned();
+        let mut own: Option<Vec<String>> = None;
+        let mut added = Vec::new();
+        let mut fields = text.split('\0');
+        while let (Some(scope), Some(entry)) = (fields.next(), fields.next()) {
+            let (key, value) = entry.split_once('\n').unwrap_or((entry, ""));
+            // The repository's configuration may be the work of somebody else.
+            let trusted = scope == "global" || scope == "system" || scope == "command";
+            match key {
+                "aye.shelldenyread" if trusted => {
+                    own.get_or_insert_with(Vec::new).push(value.to_owned());
+                }
+                "aye.shelldenyread" => added.push(value.to_owned()),
+                "aye.shellsandbox" => match value {
+                    "require" => settings.require_sandbox = true,
+                    "auto" => settings.require_sandbox &= !trusted,
+                    other => {
+                        return Err(Error::new(
+                            &codes::INVALID_ARGUMENT,
+                            format!("aye.shellSandbox is `{other}`"),
+                        )
+                        .hint("set it to `auto` or `require`"));
+                    }
+                },
+                _ => {}
+            }
+        }
+        if let Some(own) = own {
+            settings.deny_read = own;
+        }
+        settings.deny_read.extend(added);
+        Ok(settings)
+    }
+
+    fn mentioned(context: &Context, root: &Path, home: Option<&Path>) -> bool {
+        if context.var("GIT_CONFIG_COUNT").is_some()
+            || context.var("GIT_CONFIG_PARAMETERS").is_some()
+        {
+            return true;
+        }
+        let xdg = context.var("XDG_CONFIG_HOME").map(PathBuf::from);
+        let global = context.var("GIT_CONFIG_GLOBAL").map(PathBuf::from);
+        let files = [
+            Some(PathBuf::from("/etc/gitconfig")),
+            context.var("GIT_CONFIG_SYSTEM").map(PathBuf::from),
+            xdg.or_else(|| Some(home?.join(".config"))).map(|base| base.join("git/config")),
+            global.or_else(|| Some(home?.join(".gitconfig"))),
+            Some(root.join(".git/config")),
+            Some(root.join("config")),
+        ];
+        // In a linked work tree the file is elsewhere: ask git.
+        root.join(".git").is_file()
+            || files.into_iter().flatten().any(|file| {
+                let text = std::fs::read(file).unwrap_or_default().to_ascii_lowercase();
+                let says = |word: &[u8]| text.windows(word.len()).any(|part| part == word);
+                says(b"shelldenyread") || says(b"shellsandbox") || says(b"[include")
+            })
+    }
+}

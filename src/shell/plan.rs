@@ -1,0 +1,396 @@
+//! Decides about a whole command text before anything of it runs.
+
+use std::path::{Path, PathBuf};
+
+use super::policy::{self, Verdict};
+use super::syntax::{self, Command, Link, Pipeline, Redirect, Script};
+use super::{Refusal, Result, World, access, expand, repository};
+
+/// Most combinations of folder and status that a command text may lead to.
+const MAX_STATES: usize = 24;
+
+/// A command text that may run.
+#[derive(Debug)]
+pub struct Plan {
+    /// What was parsed.
+    pub script: Script,
+    /// Each pipeline, decided for every folder it may run in.
+    decided: Vec<Decided>,
+}
+
+#[derive(Debug)]
+struct Decided {
+    pipeline: usize,
+    folder: PathBuf,
+    steps: Vec<Step>,
+}
+
+impl Plan {
+    /// Every step, in the order written.
+    pub fn steps(&self) -> impl Iterator<Item = &Step> {
+        self.decided.iter().flat_map(|decided| &decided.steps)
+    }
+
+    /// The steps of pipeline `index` in `folder`.
+    ///
+    /// # Errors
+    /// `internal_error` if that was never decided.
+    pub(super) fn steps_of(&self, index: usize, folder: &Path) -> crate::error::Result<&[Step]> {
+        self.decided
+            .iter()
+            .find(|decided| decided.pipeline == index && decided.folder == folder)
+            .map(|decided| decided.steps.as_slice())
+            .ok_or_else(|| crate::Error::bug("a command was not decided for its folder"))
+    }
+}
+
+/// One command, ready to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The command as it was written.
+    pub segment: String,
+    /// The folder it runs in.
+    pub cwd: PathBuf,
+    /// The argument list, the program's name first.
+    pub argv: Vec<String>,
+    /// What is done.
+    pub action: Action,
+    /// The rule that allowed it.
+    pub rule: String,
+    /// Other programs it may start.
+    pub helpers: Vec<PathBuf>,
+    /// Where standard output goes.
+    pub stdout: Stream,
+    /// Where standard error goes.
+    pub stderr: Stream,
+    /// Standard input from a file.
+    pub input: Option<PathBuf>,
+    /// Denied files below what it reads as a whole.
+    pub denied: Vec<PathBuf>,
+}
+
+/// What running a step means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Start this program.
+    Run(PathBuf),
+    /// The program is not installed in the system's folders: status 127, as in a shell.
+    Missing,
+    /// Answered in this process.
+    Builtin,
+    /// Move to this folder.
+    Move(PathBuf),
+    /// A `cd` that fails: the folder does not exist.
+    NoFolder,
+}
+
+/// Where an output stream goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// Into the pipe, or to the caller as output.
+    Out,
+    /// To the caller as messages.
+    Err,
+    /// Nowhere.
+    Null,
+}
+
+/// Where a command text may be after a pipeline, and whether that succeeded, if it is certain
+/// before anything runs: it is for `cd`, `true` and `false`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct State {
+    folder: PathBuf,
+    status: Option<bool>,
+}
+
+impl State {
+    /// The state after `pipeline`, whose steps in this state's folder are `steps`, ran.
+    fn after(&self, pipeline: &Pipeline, steps: &[Step]) -> Self {
+        let mut next = Self { folder: self.folder.clone(), status: None };
+        if let [step] = steps {
+            match &step.action {
+                Action::Move(target) => {
+                    next = Self { folder: target.clone(), status: Some(true) };
+                }
+                Action::NoFolder | Action::Missing => next.status = Some(false),
+                Action::Builtin if step.argv[0] == "true" => next.status = Some(true),
+                Action::Builtin if step.argv[0] == "false" => next.status = Some(false),
+                _ => {}
+            }
+        }
+        next.status = next.status.map(|ok| ok != pipeline.negated);
+        next
+    }
+}
+
+/// Parses `text` and decides about every command in it. Nothing is run.
+///
+/// # Errors
+/// The first refusal.
+pub fn plan(text: &str, world: &World) -> Result<Plan> {
+    let script = syntax::parse(text)?;
+    let mut states = vec![State { folder: world.cwd.clone(), status: Some(true) }];
+    let mut decided: Vec<Decided> = Vec::new();
+    for (index, pipeline) in script.pipelines.iter().enumerate() {
+        let mut next: Vec<State> = Vec::new();
+        let mut reach = |state: State| {
+            if !next.contains(&state) {
+                next.push(state);
+            }
+        };
+        for state in states {
+            let wanted = match pipeline.link {
+                Link::Always => None,
+                Link::IfOk => Some(true),
+                Link::IfFailed => Some(false),
+            };
+            if wanted.is_some() && state.status != wanted {
+                reach(State { folder: state.folder.clone(), status: wanted.map(|ok| !ok) });
+                if state.status.is_some() {
+                    continue;
+                }
+            }
+            let known = decided.iter().find(|d| d.pipeline == index && d.folder == state.folder);
+            if let Some(known) = known {
+                reach(state.after(pipeline, &known.steps));
+                continue;
+            }
+            let steps = pipeline_steps(pipeline, text, &state.folder, world)?;
+            reach(state.after(pipeline, &steps));
+            decided.push(Decided { pipeline: index, folder: state.folder, steps });
+        }
+        if next.len() > MAX_STATES {
+            let message = "too many folders this could work in".to_owned();
+            return Err(Refusal::new(message, "use one `cd` per call").by("limit"));
+        }
+        states = next;
+    }
+    Ok(Plan { script, decided })
+}
+
+/// The steps of one pipeline if it ran in `cwd`.
+///
+/// # Errors
+/// The first refusal.
+fn pipeline_steps(pipeline: &Pipeline, text: &str, cwd: &Path, world: &World) -> Result<Vec<Step>> {
+    let mut steps = Vec::with_capacity(pipeline.commands.len());
+    for (index, command) in pipeline.commands.iter().enumerate() {
+        let segment = text.get(command.span.clone()).unwrap_or_default();
+        let step = step(command, segment, cwd, world)
+            .map_err(|refusal| refusal.at(command.span.start).in_segment(segment))?;
+        let in_pipe = pipeline.commands.len() > 1;
+        if in_pipe && matches!(step.action, Action::Move(_) | Action::NoFolder) {
+            return Err(Refusal::new(
+                "`cd` in a pipeline changes nothing",
+                "write it before: `cd DIR && …`",
+            )
+            .by("cd")
+            .at(command.span.start)
+            .in_segment(segment));
+        }
+        if index > 0 && step.input.is_some() {
+            return Err(Refusal::new(
+                "`<` on a command that already reads from a pipe",
+                "leave one of the two away",
+            )
+            .at(command.span.start)
+            .in_segment(segment));
+        }
+        steps.push(step);
+    }
+    Ok(steps)
+}
+
+fn step(command: &Command, segment: &str, cwd: &Path, world: &World) -> Result<Step> {
+    let argv = expand::arguments(&command.words, cwd, world)?;
+    let verdict = policy::decide(&argv)?;
+    let mut step = Step {
+        segment: segment.to_owned(),
+        cwd: cwd.to_owned(),
+        action: Action::Builtin,
+        rule: verdict.rule.clone(),
+        helpers: verdict.helpers.iter().filter_map(|name| world.find(name)).collect(),
+        stdout: Stream::Out,
+        stderr: Stream::Err,
+        input: None,
+        denied: Vec::new(),
+        argv,
+    };
+    redirect(command, &mut step, world)?;
+    let here = git_folder(&verdict, cwd, world)?;
+    for path in &verdict.paths {
+        world.access.check(path, &here)?;
+    }
+    if verdict.recursive {
+        read_below(&verdict, &mut step, &here, world)?;
+    }
+    if step.argv[0] == "cd" {
+        step.action = change_folder(&step.argv[1..], cwd, world)?;
+    } else if !verdict.programs.is_empty() {
+        program(verdict, &mut step, world)?;
+    }
+    Ok(step)
+}
+
+/// Fills in the program and its final arguments.
+fn program(verdict: Verdict, step: &mut Step, world: &World) -> Result<()> {
+    let mut args = Vec::new();
+    if let Some(used) = &verdict.git {
+        for folder in &used.folders {
+            args.extend(["-C".to_owned(), folder.clone()]);
+        }
+        args.extend(repository::overrides(used, &step.cwd, world)?);
+        if !world.kernel && used.verb == "describe" {
+            let refreshes =
+                |arg: &String| arg.starts_with("--dirty") || arg.starts_with("--broken");
+            if verdict.args.iter().any(refreshes) {
+                return Err(Refusal::new(
+                    "`git describe --dirty` writes the index, and no sandbox is available here",
+                    "use `git describe` and `git status --short`",
+                ));
+            }
+        }
+    }
+    args.extend(verdict.args);
+    if !step.denied.is_empty() {
+        leave_out(&step.rule, &step.denied, &mut args);
+    }
+    if verdict.rootless {
+        step.cwd = PathBuf::from("/");
+    }
+    let found = verdict.programs.iter().find_map(|name| world.find(name));
+    step.action = match found {
+        Some(path) => {
+            if step.rule == "sed" && is_busybox(&path) {
+                args.retain(|arg| arg != "--sandbox");
+            }
+            if step.rule.starts_with("git") {
+                step.helpers.extend(git_core(&path));
+            }
+            Action::Run(path)
+        }
+        None => Action::Missing,
+    };
+    step.argv.truncate(1);
+    step.argv.extend(args);
+    Ok(())
+}
+
+fn is_busybox(path: &Path) -> bool {
+    path.canonicalize().is_ok_and(|path| {
+        path.file_name().is_some_and(|name| name == "busybox" || name == "toybox")
+    })
+}
+
+/// The copy of git that git itself starts for some verbs (`stash list`).
+fn git_core(git: &Path) -> Vec<PathBuf> {
+    let git = git.canonicalize().unwrap_or_else(|_| git.to_owned());
+    let Some(prefix) = git.parent().and_then(Path::parent) else { return Vec::new() };
+    let candidates = [prefix.join("libexec/git-core/git"), prefix.join("lib/git-core/git")];
+    candidates.into_iter().filter(|path| path.exists()).collect()
+}
+
+/// The folder git works in (`-C`), or `cwd`.
+fn git_folder(verdict: &Verdict, cwd: &Path, world: &World) -> Result<PathBuf> {
+    let mut here = cwd.to_owned();
+    let Some(used) = &verdict.git else { return Ok(here) };
+    for folder in &used.folders {
+        here.push(folder);
+    }
+    if !used.folders.is_empty() && !inside(&here, &world.root) {
+        return Err(Refusal::new(
+            format!("`git -C {}` leaves the repository", used.folders.join(" -C ")),
+            "name a folder inside the repository",
+        )
+        .by("git"));
+    }
+    Ok(here)
+}
+
+/// True when `path` is inside `root`, symlinks resolved; for one that does not exist, as text.
+fn inside(path: &Path, root: &Path) -> bool {
+    match path.canonicalize() {
+        Ok(resolved) => resolved.starts_with(root),
+        Err(_) => access::flatten(path).starts_with(root),
+    }
+}
+
+fn redirect(command: &Command, step: &mut Step, world: &World) -> Result<()> {
+    for redirect in &command.redirects {
+        match redirect {
+            Redirect::OutNull => step.stdout = Stream::Null,
+            Redirect::ErrNull => step.stderr = Stream::Null,
+            Redirect::BothNull => (step.stdout, step.stderr) = (Stream::Null, Stream::Null),
+            Redirect::ErrToOut => step.stderr = step.stdout,
+            Redirect::OutToErr => step.stdout = step.stderr,
+            Redirect::Input(word) => {
+                let words = expand::arguments(std::slice::from_ref(word), &step.cwd, world)?;
+                let [file] = words.as_slice() else {
+                    return Err(Refusal::new("`<` with more than one file", "use `cat`"));
+                };
+                let path = step.cwd.join(file);
+                if !inside(&path, &world.root) {
+                    return Err(Refusal::new(
+                        format!("`< {file}` is outside the repository"),
+                        "give the file as an operand of the program instead",
+                    )
+                    .by("redirection"));
+                }
+                world.access.check(file, &step.cwd)?;
+                step.input = Some(path);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn change_folder(args: &[String], cwd: &Path, world: &World) -> Result<Action> {
+    let folder = args.iter().find(|arg| *arg != "--").map_or("", String::as_str);
+    let target = access::flatten(&cwd.join(folder));
+    if !inside(&target, &world.root) || !inside(&cwd.join(folder), &world.root) {
+        return Err(Refusal::new(
+            format!("`cd {folder}` leaves the repository"),
+            "name a folder inside the repository; files outside can be read by their path",
+        )
+        .by("cd"));
+    }
+    Ok(if target.is_dir() { Action::Move(target) } else { Action::NoFolder })
+}
+
+/// Finds what must stay unread below the folders this command reads as a whole.
+fn read_below(verdict: &Verdict, step: &mut Step, cwd: &Path, world: &World) -> Result<()> {
+    let here = [".".to_owned()];
+    let tops = if verdict.paths.is_empty() { &here[..] } else { &verdict.paths[..] };
+    for top in tops {
+        step.denied.extend(world.access.denied_below(top, cwd)?);
+    }
+    Ok(())
+}
+
+/// Tells the program itself to leave the denied files out: the only lock where the kernel has
+/// none to offer.
+fn leave_out(rule: &str, denied: &[PathBuf], args: &mut Vec<String>) {
+    let mut names: Vec<&str> =
+        denied.iter().filter_map(|path| path.file_name()?.to_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let at = args.iter().position(|arg| arg == "--").unwrap_or(args.len());
+    let mut extra = Vec::new();
+    for name in names {
+        match rule {
+            "rg" => extra.push(format!("--glob=!{name}")),
+            "diff" => extra.push(format!("--exclude={name}")),
+            _ => extra.extend([format!("--exclude={name}"), format!("--exclude-dir={name}")]),
+        }
+    }
+    args.splice(at..at, extra);
+}
+
+/// True when the pipeline runs, given the status of what ran last.
+pub(super) fn runs(link: Link, status: i32) -> bool {
+    match link {
+        Link::Always => true,
+        Link::IfOk => status == 0,
+        Link::IfFailed => status != 0,
+    }
+}

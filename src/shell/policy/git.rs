@@ -1,0 +1,219 @@
+//! `git`: its reading verbs, with everything that repository configuration could start left out.
+
+use super::table::{Program, program};
+use super::{Verdict, options, small, standard};
+use crate::shell::{Refusal, Result};
+
+/// How git is used, for the examination of the repository it will find.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Use {
+    /// `-C` folders, in order.
+    pub folders: Vec<String>,
+    /// Flags before the verb that are kept.
+    pub globals: Vec<String>,
+    /// The verb, with its second word if it has one: `stash list`.
+    pub verb: String,
+}
+
+/// Flags before the verb that change nothing but how operands are read.
+const GLOBALS: &[&str] = &[
+    "--no-pager",
+    "-P",
+    "--no-optional-locks",
+    "--no-replace-objects",
+    "--literal-pathspecs",
+    "--glob-pathspecs",
+    "--noglob-pathspecs",
+    "--icase-pathspecs",
+    "--no-lazy-fetch",
+];
+
+/// Decides about `git ARGS`.
+///
+/// # Errors
+/// A refusal for a flag before the verb, a verb, a flag or an operand that is not on the list.
+pub(super) fn decide(table: &'static Program, args: &[String]) -> Result<Verdict> {
+    if let [only] = args
+        && table.versions.contains(only)
+    {
+        return Ok(Verdict {
+            rule: table.name.to_owned(),
+            programs: table.file_names(),
+            args: args.to_vec(),
+            rootless: true,
+            ..Verdict::default()
+        });
+    }
+    let mut used = Use::default();
+    let mut at = 0;
+    while let Some(word) = args.get(at).filter(|word| word.starts_with('-')) {
+        at += 1;
+        if word == "-C" {
+            let Some(folder) = args.get(at) else {
+                return Err(Refusal::new("`git -C` needs a folder", "write `git -C DIR …`"));
+            };
+            used.folders.push(folder.clone());
+            at += 1;
+        } else if GLOBALS.contains(&word.as_str()) {
+            used.globals.push(word.clone());
+        } else {
+            return Err(Refusal::new(
+                format!("`git {word}` before the verb may change what git runs"),
+                "leave it away; only -C DIR and --no-pager go there",
+            ));
+        }
+    }
+    let Some(verb) = args.get(at) else {
+        return Err(Refusal::new("`git` needs a verb", "for example `git status --short`"));
+    };
+    let two = args.get(at + 1).map(|second| format!("git {verb} {second}"));
+    let (rules, words) = match two.as_deref().and_then(program) {
+        Some(rules) => (rules, 2),
+        None => (program(&format!("git {verb}")).ok_or_else(|| unknown(verb))?, 1),
+    };
+    used.verb = rules.name.strip_prefix("git ").unwrap_or_default().to_owned();
+    let rest = &args[at + words..];
+    let parsed = options::parse(rules, rest).map_err(|refusal| refusal.by(rules.name))?;
+    let mut verdict = standard(rules, rest, &parsed).map_err(|refusal| refusal.by(rules.name))?;
+    small::check(rules, &parsed, &mut verdict).map_err(|refusal| refusal.by(rules.name))?;
+    let verb_words = args[at..at + words].iter();
+    verdict.args = verb_words.chain(&rules.insert).chain(rest).cloned().collect();
+    verdict.programs = vec!["git".into()];
+    verdict.helpers = Vec::new();
+    verdict.git = Some(used);
+    Ok(verdict)
+}
+
+fn unknown(verb: &str) -> Refusal {
+    let hint = match verb {
+        "stash" => "only `git stash list` and `git stash show`",
+        "worktree" => "only `git worktree list`",
+        "checkout" | "switch" | "restore" | "reset" | "add" | "commit" | "merge" | "rebase"
+        | "apply" | "am" | "rm" | "mv" | "clean" | "cherry-pick" | "revert" => {
+            "changes go through `aye propose`"
+        }
+        "fetch" | "pull" | "push" | "clone" | "ls-remote" | "remote" | "submodule" => {
+            "ask the user to do it; the network is out of reach here"
+        }
+        _ => "use status, diff, log, show, blame, grep, ls-files, cat-file, rev-parse, …",
+    };
+    Refusal::new(format!("`git {verb}` is not on the list of verbs that only read"), hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decided(line: &str) -> Result<Verdict> {
+        let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        decide(program("git").unwrap(), &args)
+    }
+
+    #[test]
+    fn reading_verbs() {
+        for line in [
+            "status -sb",
+            "diff HEAD~1 -- src",
+            "log --oneline -5",
+            "log -n 3 --format=%h",
+            "show HEAD:src/main.rs",
+            "branch",
+            "branch -vv",
+            "branch --list a*",
+            "tag",
+            "tag -l v*",
+            "remote -v",
+            "remote get-url origin",
+            "stash list",
+            "stash show -p",
+            "worktree list",
+            "reflog",
+            "reflog show main",
+            "config user.name",
+            "config --get user.email",
+            "config -l",
+            "-C src status",
+            "--version",
+            "version",
+            "blame -L 1,5 a.rs",
+            "rev-parse --show-toplevel",
+            "branch --contains HEAD",
+            "for-each-ref --format=%(refname)",
+            "cat-file -p HEAD",
+            "grep -n foo",
+            "var -l",
+        ] {
+            assert!(decided(line).is_ok(), "{line}: {:?}", decided(line));
+        }
+    }
+
+    #[test]
+    fn everything_else() {
+        for line in [
+            "",
+            "branch new",
+            "branch -d x",
+            "branch -m a b",
+            "branch --edit-description",
+            "tag v1",
+            "tag -d v1",
+            "tag -n5 v1",
+            "remote add x y",
+            "remote show origin",
+            "stash",
+            "stash pop",
+            "stash push",
+            "worktree add x",
+            "reflog expire --all",
+            "reflog delete x",
+            "config a.b c",
+            "config --unset a.b",
+            "config edit",
+            "config set a.b c",
+            "config --add a.b c",
+            "-c a=b status",
+            "--git-dir=x log",
+            "--exec-path=x status",
+            "-p log",
+            "--paginate log",
+            "--work-tree=/ status",
+            "diff --ext-diff",
+            "diff --output=x",
+            "diff --no-index a b",
+            "log --textconv",
+            "log --show-signature",
+            "log --format=%G?",
+            "log --pretty=evil",
+            "diff --outpu=x",
+            "diff -Oorder",
+            "grep -Oless x",
+            "grep --open-files-in-pager=less x",
+            "commit",
+            "cat-file --filters HEAD:a",
+            "help",
+            "--help",
+            "status --help",
+            "bisect",
+            "gc",
+            "blame",
+            "ls-remote",
+            "fetch",
+            "archive HEAD",
+            "daemon",
+            "notes",
+            "replace a b",
+            "symbolic-ref HEAD refs/heads/x",
+            "update-index",
+            "rev-parse --parseopt",
+            "for-each-ref --format=%(signature)",
+            "submodule",
+            "submodule foreach id",
+            "config --file x a.b",
+            "worktree",
+            "log --no-index",
+            "config --get a.b c d",
+        ] {
+            assert!(decided(line).is_err(), "{line}");
+        }
+    }
+}

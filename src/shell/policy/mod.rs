@@ -1,0 +1,129 @@
+//! What may run: include-lists of programs, flags and operands, read from one data file.
+
+pub mod awk;
+pub mod find;
+pub mod git;
+mod kinds;
+mod options;
+pub mod sed;
+mod small;
+mod table;
+
+pub use kinds::Kind;
+pub use options::{Operand, Parsed, Used};
+pub use table::{Flag, Program, Takes, names, program};
+
+use super::{Refusal, Result};
+
+/// What the policy makes of one argument list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verdict {
+    /// The table of the policy file that decided.
+    pub rule: String,
+    /// File names to look for on the search path, the first found is run. Empty: a builtin.
+    pub programs: Vec<String>,
+    /// The arguments to give, the program's name not among them.
+    pub args: Vec<String>,
+    /// Operands and flag arguments that name something read, as written.
+    pub paths: Vec<String>,
+    /// It reads every file below its paths.
+    pub recursive: bool,
+    /// Other programs it may start.
+    pub helpers: Vec<String>,
+    /// It runs in the root folder, so that no file of the repository configures it.
+    pub rootless: bool,
+    /// A git command: its folder relative to the current one (`-C`), so that the repository's
+    /// configuration can be examined before it runs.
+    pub git: Option<git::Use>,
+}
+
+/// Decides about one expanded argument list; `args[0]` is the program as written.
+///
+/// # Errors
+/// The refusal, with the rule that decided.
+pub fn decide(args: &[String]) -> Result<Verdict> {
+    let Some(name) = args.first() else {
+        return Err(Refusal::new("the command has no program", "write one, for example `ls`"));
+    };
+    let Some(table) = program(name).filter(|_| !name.contains(' ')) else {
+        return Err(unknown(name));
+    };
+    let rest = &args[1..];
+    let verdict = if table.versions.is_empty() || table.check.is_some() {
+        examine(table, rest)
+    } else {
+        version(table, rest)
+    };
+    verdict.map_err(|refusal| {
+        let refusal = refusal.in_segment(args.join(" "));
+        if refusal.rule() == "policy" { refusal.by(table.name) } else { refusal }
+    })
+}
+
+fn examine(table: &'static Program, args: &[String]) -> Result<Verdict> {
+    match table.check.as_deref() {
+        Some("git") => git::decide(table, args),
+        Some("find") => find::decide(table, args),
+        Some("echo" | "printf" | "test") => small::words(table, args),
+        _ => {
+            let parsed = options::parse(table, args)?;
+            let mut verdict = standard(table, args, &parsed)?;
+            small::check(table, &parsed, &mut verdict)?;
+            Ok(verdict)
+        }
+    }
+}
+
+/// The verdict of a table alone: flags are on its list, operands of its kinds.
+pub(super) fn standard(
+    table: &'static Program,
+    args: &[String],
+    parsed: &Parsed<'_>,
+) -> Result<Verdict> {
+    let mut verdict = Verdict { rule: table.name.to_owned(), ..Verdict::default() };
+    if !table.builtin {
+        verdict.programs = table.file_names();
+    }
+    verdict.helpers = table.helpers.clone();
+    verdict.args = table.insert.iter().chain(args).cloned().collect();
+    verdict.recursive = table.reads_recursively(parsed);
+    verdict.paths = options::check_values(table, parsed)?;
+    Ok(verdict)
+}
+
+fn version(table: &'static Program, args: &[String]) -> Result<Verdict> {
+    match args {
+        [only] if table.versions.iter().any(|version| version == only) => Ok(Verdict {
+            rule: table.name.to_owned(),
+            programs: table.file_names(),
+            args: args.to_vec(),
+            rootless: true,
+            helpers: table.helpers.clone(),
+            ..Verdict::default()
+        }),
+        _ => Err(Refusal::new(
+            format!("`{}` may only be asked for its version", table.name),
+            format!("write `{} {}`", table.name, table.versions[0]),
+        )),
+    }
+}
+
+fn unknown(name: &str) -> Refusal {
+    if name.contains('/') {
+        return Refusal::new(
+            format!("`{name}` names a program by its path"),
+            "write the program's name alone; programs come from the system's own folders",
+        );
+    }
+    let nearest = names()
+        .map(|known| (strsim::damerau_levenshtein(known, name), known))
+        .filter(|(distance, known)| *distance <= 1 && known.len() > 2)
+        .min();
+    let hint = match nearest {
+        Some((_, known)) => format!("did you mean `{known}`?"),
+        None => "use cat, grep, rg, find, ls, sed -n, git log, …; \
+                 `aye shell --programs` lists what may run"
+            .to_owned(),
+    };
+    Refusal::new(format!("`{name}` is not on the list of programs that only read"), hint)
+}

@@ -1,0 +1,293 @@
+//! Argument lists read as the program itself would read them: bundles, attached and separate
+//! arguments, `--`, flags after operands. Whatever could be read in two ways is refused.
+
+use super::kinds::Kind;
+use super::table::{Flag, Program, Takes};
+use crate::shell::{Refusal, Result};
+
+/// An argument list, taken apart.
+#[derive(Debug, Default)]
+pub struct Parsed<'a> {
+    /// Flags, in the order written.
+    pub flags: Vec<Used<'a>>,
+    /// Operands, in the order written.
+    pub operands: Vec<Operand<'a>>,
+}
+
+/// A flag that was used.
+#[derive(Debug)]
+pub struct Used<'a> {
+    /// Its entry on the include-list; `None` for `-5`.
+    pub flag: Option<&'static Flag>,
+    /// As written, dashes included.
+    pub name: String,
+    /// Its arguments.
+    pub values: Vec<&'a str>,
+}
+
+/// An operand.
+#[derive(Debug, Clone, Copy)]
+pub struct Operand<'a> {
+    /// As written.
+    pub text: &'a str,
+    /// It stands after `--`.
+    pub after_dashes: bool,
+}
+
+impl Parsed<'_> {
+    /// True when the flag called `name`, by any of its names, was used.
+    pub fn has(&self, name: &str) -> bool {
+        self.flags.iter().any(|used| used.flag.is_some_and(|flag| flag.names.contains(&name)))
+    }
+}
+
+/// Reads `args` by the rules of `table`.
+///
+/// # Errors
+/// A refusal for the first flag that is not on the include-list or has no clear reading.
+pub fn parse<'a>(table: &'static Program, args: &'a [String]) -> Result<Parsed<'a>> {
+    let mut reader = Reader { table, args, at: 0, parsed: Parsed::default() };
+    while reader.at < args.len() {
+        let word = args[reader.at].as_str();
+        reader.at += 1;
+        if word == "--" {
+            for text in &args[reader.at..] {
+                reader.parsed.operands.push(Operand { text, after_dashes: true });
+            }
+            break;
+        }
+        if word.starts_with("--") {
+            reader.long(word)?;
+        } else if word.len() > 1 && word.starts_with('-') {
+            reader.short(word)?;
+        } else {
+            reader.parsed.operands.push(Operand { text: word, after_dashes: false });
+            if !table.permute {
+                for text in &args[reader.at..] {
+                    reader.parsed.operands.push(Operand { text, after_dashes: false });
+                }
+                break;
+            }
+        }
+    }
+    Ok(reader.parsed)
+}
+
+struct Reader<'a> {
+    table: &'static Program,
+    args: &'a [String],
+    at: usize,
+    parsed: Parsed<'a>,
+}
+
+impl<'a> Reader<'a> {
+    fn not_listed(&self, written: &str) -> Refusal {
+        let name = self.table.name;
+        let full = written.split('=').next().unwrap_or(written);
+        let longer = self
+            .table
+            .flags
+            .iter()
+            .flat_map(|flag| &flag.names)
+            .find(|name| full.len() > 3 && full.starts_with("--") && name.starts_with(full));
+        let hint = match longer {
+            Some(longer) => format!("abbreviations are not read; write `{longer}` in full"),
+            None => format!("leave it away; `aye shell --programs {name}` lists the flags"),
+        };
+        Refusal::new(
+            format!("`{written}` is not on the list of flags of `{name}` that only read"),
+            hint,
+        )
+    }
+
+    fn push(&mut self, flag: &'static Flag, name: &str, values: Vec<&'a str>) {
+        self.parsed.flags.push(Used { flag: Some(flag), name: name.to_owned(), values });
+    }
+
+    fn long(&mut self, word: &'a str) -> Result<()> {
+        let (name, value) = match word.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (word, None),
+        };
+        let flag = self.table.flag(name).ok_or_else(|| self.not_listed(word))?;
+        let values = match (&flag.takes, value) {
+            (Takes::Nothing, None) | (Takes::Maybe(_), None) => Vec::new(),
+            (Takes::Nothing, Some(_)) => return Err(self.not_listed(word)),
+            (Takes::Maybe(_) | Takes::UnlessLast(_), Some(value)) => vec![value],
+            (Takes::UnlessLast(kind), None) => self.next_unless_last(name, *kind)?,
+            (Takes::Needs(kinds), value) => self.needed(name, kinds, value)?,
+        };
+        self.push(flag, name, values);
+        Ok(())
+    }
+
+    fn short(&mut self, word: &'a str) -> Result<()> {
+        let digits = &word[1..];
+        if self.table.numbers && digits.bytes().all(|b| b.is_ascii_digit()) {
+            self.parsed.flags.push(Used { flag: None, name: word.into(), values: vec![digits] });
+            return Ok(());
+        }
+        // Programs that write long flags with one dash, or in one piece.
+        if let Some(flag) = self.table.flag(word).filter(|_| word.len() > 2) {
+            self.push(flag, word, Vec::new());
+            return Ok(());
+        }
+        let mut letters = word.char_indices().skip(1).peekable();
+        while let Some((at, letter)) = letters.next() {
+            let name = format!("-{letter}");
+            let flag = self.table.flag(&name).ok_or_else(|| self.not_listed(word))?;
+            let rest = &word[at + letter.len_utf8()..];
+            if !rest.is_empty() && flag.takes == Takes::Nothing && !self.table.bundle {
+                return Err(self.not_listed(word));
+            }
+            match &flag.takes {
+                Takes::Nothing => self.push(flag, &name, Vec::new()),
+                Takes::Maybe(_) | Takes::UnlessLast(_) if !rest.is_empty() => {
+                    self.attached(&name, rest)?;
+                    self.push(flag, &name, vec![rest]);
+                    break;
+                }
+                Takes::Maybe(_) => self.push(flag, &name, Vec::new()),
+                Takes::UnlessLast(kind) => {
+                    let values = self.next_unless_last(&name, *kind)?;
+                    self.push(flag, &name, values);
+                }
+                Takes::Needs(kinds) => {
+                    let value = (!rest.is_empty()).then_some(rest);
+                    if let Some(value) = value {
+                        self.attached(&name, value)?;
+                    }
+                    let values = self.needed(&name, kinds, value)?;
+                    self.push(flag, &name, values);
+                    break;
+                }
+            }
+            if letters.peek().is_none() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// An argument joined to its short flag: some programs drop a `=` in front, some do not.
+    fn attached(&self, name: &str, value: &str) -> Result<()> {
+        if self.table.attach && !value.starts_with('=') {
+            return Ok(());
+        }
+        Err(Refusal::new(
+            format!("`{name}{value}` can be read in two ways"),
+            format!("write the argument as a word of its own: `{name} …`"),
+        ))
+    }
+
+    fn next_unless_last(&mut self, name: &str, kind: Kind) -> Result<Vec<&'a str>> {
+        if self.at == self.args.len() { Ok(Vec::new()) } else { self.needed(name, &[kind], None) }
+    }
+
+    /// The arguments of a flag that must have them, the first possibly attached.
+    fn needed(
+        &mut self,
+        name: &str,
+        kinds: &[Kind],
+        first: Option<&'a str>,
+    ) -> Result<Vec<&'a str>> {
+        let mut values: Vec<&'a str> = first.into_iter().collect();
+        while values.len() < kinds.len() {
+            let Some(next) = self.args.get(self.at) else {
+                return Err(Refusal::new(
+                    format!("`{name}` needs an argument"),
+                    format!("complete it: `{name} …`"),
+                ));
+            };
+            let dashed = next.strip_prefix('-').filter(|rest| !rest.is_empty());
+            let negative = kinds[values.len()] == Kind::Number
+                && dashed.is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()));
+            if dashed.is_some() && !negative {
+                return Err(Refusal::new(
+                    format!("the argument `{next}` of `{name}` looks like a flag"),
+                    format!("join the two: `{}`", joined(name, next)),
+                ));
+            }
+            values.push(next);
+            self.at += 1;
+        }
+        Ok(values)
+    }
+}
+
+fn joined(name: &str, value: &str) -> String {
+    if name.starts_with("--") { format!("{name}={value}") } else { format!("{name}{value}") }
+}
+
+/// Checks the number and the kinds of operands and flag arguments; returns those that name
+/// something read.
+///
+/// # Errors
+/// A refusal for the first value of the wrong kind, or one operand too many or too few.
+pub fn check_values(table: &'static Program, parsed: &Parsed<'_>) -> Result<Vec<String>> {
+    let mut paths = Vec::new();
+    for used in &parsed.flags {
+        let Some(flag) = used.flag else { continue };
+        let kinds: &[Kind] = match &flag.takes {
+            Takes::Nothing => &[],
+            Takes::Maybe(kind) | Takes::UnlessLast(kind) => std::slice::from_ref(kind),
+            Takes::Needs(kinds) => kinds,
+        };
+        for (kind, value) in kinds.iter().zip(&used.values) {
+            kind.check(value, &used.name)?;
+            note_path(*kind, value, false, &mut paths);
+        }
+    }
+    let operands = &table.operands;
+    let replaced = usize::from(table.instead.iter().any(|flag| parsed.has(flag)));
+    let kinds = operands.kinds.get(replaced..).unwrap_or_default();
+    let count = parsed.operands.len();
+    if count > kinds.len() && !operands.repeat {
+        return Err(Refusal::new(
+            format!(
+                "`{}` takes {} operand{} here, `{}` is one too many",
+                table.name,
+                kinds.len(),
+                if kinds.len() == 1 { "" } else { "s" },
+                parsed.operands[kinds.len()].text
+            ),
+            "a further operand could be written to; give only what is read",
+        ));
+    }
+    if count + replaced < operands.least {
+        return Err(Refusal::new(
+            format!("`{}` needs {} operand(s)", table.name, operands.least),
+            "complete the command",
+        ));
+    }
+    if count > 0
+        && !table.only_with.is_empty()
+        && !table.only_with.iter().any(|flag| parsed.has(flag))
+    {
+        return Err(Refusal::new(
+            format!("`{}` with an operand is not a listing", table.name),
+            format!("add `{}`", table.only_with.last().map_or("--list", String::as_str)),
+        ));
+    }
+    for (index, operand) in parsed.operands.iter().enumerate() {
+        let Some(kind) = kinds.get(index).or(kinds.last()) else { break };
+        kind.check(operand.text, "the operand")?;
+        note_path(*kind, operand.text, operand.after_dashes, &mut paths);
+    }
+    Ok(paths)
+}
+
+/// Collects what a value of `kind` reads. A revision may carry a path after a colon.
+fn note_path(kind: Kind, value: &str, after_dashes: bool, paths: &mut Vec<String>) {
+    match kind {
+        Kind::Path if value == "-" && !after_dashes => {}
+        Kind::Path => paths.push(value.to_owned()),
+        Kind::Revision => {
+            paths.push(value.to_owned());
+            if let Some((_, path)) = value.rsplit_once(':') {
+                paths.push(path.to_owned());
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,183 @@
+//! Programs whose rule is one question more than their table can ask.
+
+use super::table::Program;
+use super::{Parsed, Verdict, awk, sed};
+use crate::shell::{Refusal, Result};
+
+/// Applies the table's `check` after flags and operands were found to be on the list.
+pub(super) fn check(
+    table: &'static Program,
+    parsed: &Parsed<'_>,
+    verdict: &mut Verdict,
+) -> Result<()> {
+    match table.check.as_deref() {
+        None => Ok(()),
+        Some("cd") => cd(parsed),
+        Some("date") => date(parsed),
+        Some("which" | "rust_cli") => Ok(()),
+        Some("no_at") => no_at(parsed),
+        Some("jq") => filter(parsed, &["import", "include"], "reads a module from a file"),
+        Some("yq") => filter(
+            parsed,
+            &[
+                "import",
+                "include",
+                "load",
+                "load_xml",
+                "load_props",
+                "load_base64",
+                "load_str",
+                "system",
+                "envsubst",
+            ],
+            "reads another file or starts a program",
+        ),
+        Some("sed") => {
+            sed::check(&sed_script(parsed))?;
+            // The second lock of GNU sed itself; the sandbox is the third.
+            if cfg!(target_os = "linux") {
+                verdict.args.insert(0, "--sandbox".into());
+            }
+            Ok(())
+        }
+        Some("awk") => awk::check(parsed.operands.first().map_or("", |operand| operand.text)),
+        Some("git_config") => git_config(parsed),
+        Some(other) => Err(Refusal::new(
+            format!("the policy names a check `{other}` that does not exist"),
+            "this is a bug in aye",
+        )),
+    }
+}
+
+/// Commands that take their words as they are: `echo`, `printf`, `test` and `[`.
+pub(super) fn words(table: &'static Program, args: &[String]) -> Result<Verdict> {
+    match table.check.as_deref() {
+        Some("echo") => echo(args)?,
+        Some("printf") => printf(args)?,
+        _ if table.name == "[" && args.last().is_none_or(|last| last != "]") => {
+            return Err(Refusal::new("`[` without its `]`", "end the test with ` ]`"));
+        }
+        _ => {}
+    }
+    Ok(Verdict {
+        rule: table.name.to_owned(),
+        programs: if table.builtin { Vec::new() } else { table.file_names() },
+        args: args.to_vec(),
+        ..Verdict::default()
+    })
+}
+
+/// `echo` means different things in different shells as soon as a backslash or `-e` is near.
+fn echo(args: &[String]) -> Result<()> {
+    let flag = |word: &String| {
+        word.len() > 1 && word.starts_with('-') && word[1..].bytes().all(|b| b"neE".contains(&b))
+    };
+    let words = match args.first() {
+        Some(first) if first == "-n" => &args[1..],
+        _ => args,
+    };
+    if words.first().is_some_and(flag) || args.iter().any(|word| word.contains('\\')) {
+        return Err(Refusal::new(
+            "`echo` with -e, -E or a backslash means different things in different shells",
+            "use `printf '%s\\n' …` or `printf '…'`",
+        ));
+    }
+    Ok(())
+}
+
+fn printf(args: &[String]) -> Result<()> {
+    match args.first() {
+        Some(first) if first == "--" || !first.starts_with('-') => Ok(()),
+        Some(first) => Err(Refusal::new(
+            format!("`printf {first}` means different things in different shells"),
+            "begin with the format: `printf '%s\\n' …`",
+        )),
+        None => Err(Refusal::new("`printf` needs a format", "write `printf '%s\\n' …`")),
+    }
+}
+
+fn cd(parsed: &Parsed<'_>) -> Result<()> {
+    match parsed.operands.as_slice() {
+        [folder] if !folder.text.is_empty() && folder.text != "-" => Ok(()),
+        _ => Err(Refusal::new(
+            "`cd` takes one folder inside the repository",
+            "write its path relative to the current folder, for example `cd src`",
+        )),
+    }
+}
+
+fn date(parsed: &Parsed<'_>) -> Result<()> {
+    match parsed.operands.first() {
+        Some(operand) if !operand.text.starts_with('+') => Err(Refusal::new(
+            format!("`date {}` sets the clock", operand.text),
+            "only a format that begins with `+`, for example `date +%F`",
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn no_at(parsed: &Parsed<'_>) -> Result<()> {
+    match parsed.operands.iter().find(|operand| operand.text.starts_with('@')) {
+        Some(operand) => Err(Refusal::new(
+            format!("`{}` would be read as a file of further arguments", operand.text),
+            format!("write `./{}` if it is the name of a file", operand.text),
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Refuses a jq or yq filter that uses one of `words` outside a string-free reading: a word in a
+/// string is refused too, which costs little.
+fn filter(parsed: &Parsed<'_>, words: &[&str], does: &str) -> Result<()> {
+    let Some(filter) = parsed.operands.first() else { return Ok(()) };
+    let name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    for (at, _) in filter.text.char_indices() {
+        let rest = &filter.text[at..];
+        let starts = !filter.text[..at].ends_with(|c: char| name(c) || c == '.');
+        for word in words {
+            let whole = rest.strip_prefix(word).is_some_and(|after| !after.starts_with(name));
+            if starts && whole {
+                return Err(Refusal::new(
+                    format!("`{word}` in the filter {does}"),
+                    "give the file as an operand, or write `.[\"…\"]` for a field of that name",
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn sed_script(parsed: &Parsed<'_>) -> String {
+    let scripts: Vec<&str> = parsed
+        .flags
+        .iter()
+        .filter(|used| used.flag.is_some_and(|flag| flag.names.contains(&"-e")))
+        .flat_map(|used| used.values.iter().copied())
+        .collect();
+    match (scripts.is_empty(), parsed.operands.first()) {
+        (true, Some(operand)) => operand.text.to_owned(),
+        _ => scripts.join("\n"),
+    }
+}
+
+/// `git config NAME` reads, `git config NAME VALUE` and `git config VERB …` do not.
+fn git_config(parsed: &Parsed<'_>) -> Result<()> {
+    let gets = ["--get", "--get-all", "--get-regexp", "--get-urlmatch"];
+    let get = gets.iter().any(|flag| parsed.has(flag));
+    let list = parsed.has("--list");
+    let names = &parsed.operands;
+    let dotted = |text: &str| text.contains('.') || parsed.has("--get-regexp");
+    let reads = match (get, list, names.len()) {
+        (false, true, 0) => true,
+        (false, false, 1) => names[0].text.contains('.'),
+        (true, false, 1 | 2) => dotted(names[0].text),
+        _ => false,
+    };
+    if reads {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        "this form of `git config` may write",
+        "write `git config --get NAME` or `git config --list`",
+    ))
+}

@@ -1,0 +1,178 @@
+//! The configuration of the repository git will find, and how to switch off what it would start.
+//!
+//! Fixed names are overridden on git's command line. Names that the configuration itself chooses
+//! (filters) are read here and overridden one by one. What cannot be overridden is refused.
+
+use std::path::{Path, PathBuf};
+
+use gix::config::File;
+use gix::config::file::Metadata;
+
+use super::policy::git::Use;
+use super::{Refusal, Result, World};
+
+/// Overrides that always apply, as `-c` takes them.
+const OFF: &[&str] = &[
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.pager=cat",
+    "core.editor=false",
+    "core.askPass=false",
+    "core.sshCommand=false",
+    "core.gitProxy=false",
+    "core.alternateRefsCommand=false",
+    "credential.helper=",
+    "diff.submodule=short",
+    "gc.auto=0",
+    "gpg.program=false",
+    "gpg.openpgp.program=false",
+    "gpg.x509.program=false",
+    "gpg.ssh.program=false",
+    "gpg.ssh.defaultKeyCommand=false",
+    "format.pretty=medium",
+    "log.showSignature=false",
+    "maintenance.auto=false",
+    "protocol.allow=never",
+    "status.submoduleSummary=false",
+    "submodule.recurse=false",
+];
+
+/// The arguments that go between `git` and its verb.
+///
+/// # Errors
+/// A refusal if the repository's configuration has something that cannot be switched off.
+pub(super) fn overrides(used: &Use, cwd: &Path, world: &World) -> Result<Vec<String>> {
+    let mut folder = cwd.to_owned();
+    for step in &used.folders {
+        folder.push(step);
+    }
+    let mut args = vec!["--no-pager".to_owned()];
+    // The reading of configuration itself starts nothing, and must not show our overrides.
+    if used.verb.split(' ').next() == Some("config") {
+        args.extend(used.globals.iter().cloned());
+        return Ok(args);
+    }
+    let mut set = |value: String| args.extend(["-c".to_owned(), value]);
+    for value in OFF {
+        set((*value).to_owned());
+    }
+    if !world.kernel {
+        // `git diff` would write the refreshed index, which the kernel otherwise prevents.
+        set("diff.autoRefreshIndex=false".to_owned());
+    }
+    if let Some(found) = discover(&folder) {
+        let own = found.git_dir == world.root;
+        if !own {
+            set("safe.bareRepository=explicit".to_owned());
+        }
+        if world.kernel && found.top.as_deref().unwrap_or(&found.git_dir) == world.root {
+            set(format!("safe.directory={}", world.root.display()));
+        }
+        for name in examine(&found)? {
+            set(format!("filter.{name}.clean="));
+            set(format!("filter.{name}.smudge="));
+            set(format!("filter.{name}.process="));
+            set(format!("filter.{name}.required=false"));
+        }
+    } else {
+        set("safe.bareRepository=explicit".to_owned());
+    }
+    args.extend(used.globals.iter().cloned());
+    Ok(args)
+}
+
+/// The repository that git would find from a folder.
+struct Found {
+    /// Its git directory.
+    git_dir: PathBuf,
+    /// The folder its `.git` stands in, if it has one.
+    top: Option<PathBuf>,
+}
+
+/// Looks upwards as git does: `.git` first, then the folder itself.
+fn discover(folder: &Path) -> Option<Found> {
+    let start = folder.canonicalize().ok()?;
+    for folder in start.ancestors() {
+        let dot_git = folder.join(".git");
+        if dot_git.is_dir() {
+            return Some(Found { git_dir: dot_git, top: Some(folder.to_owned()) });
+        }
+        if let Ok(text) = std::fs::read_to_string(&dot_git) {
+            let target = text.strip_prefix("gitdir:")?.trim();
+            let git_dir = folder.join(target);
+            let git_dir = git_dir.canonicalize().unwrap_or(git_dir);
+            return Some(Found { git_dir, top: Some(folder.to_owned()) });
+        }
+        if folder.join("HEAD").exists() && folder.join("objects").is_dir() {
+            return Some(Found { git_dir: folder.to_owned(), top: None });
+        }
+    }
+    None
+}
+
+/// Reads the configuration files and returns the names of the filters they define.
+fn examine(found: &Found) -> Result<Vec<String>> {
+    let common = match std::fs::read_to_string(found.git_dir.join("commondir")) {
+        Ok(text) => found.git_dir.join(text.trim()),
+        Err(_) => found.git_dir.clone(),
+    };
+    let mut filters = Vec::new();
+    for path in [common.join("config"), found.git_dir.join("config.worktree")] {
+        let bytes = match std::fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(unreadable(&path, &error.to_string())),
+        };
+        let meta = Metadata::from(gix::config::Source::Local);
+        let file = File::from_bytes_no_includes(&bytes, meta, Default::default())
+            .map_err(|error| unreadable(&path, &error.to_string()))?;
+        read(&file, found, &path, &mut filters)?;
+    }
+    Ok(filters)
+}
+
+fn read(file: &File, found: &Found, path: &Path, filters: &mut Vec<String>) -> Result<()> {
+    for section in file.sections() {
+        let header = section.header();
+        match header.name().to_ascii_lowercase().as_slice() {
+            b"include" | b"includeif" => {
+                return Err(refuse(path, "includes other files, which could start programs"));
+            }
+            b"filter" => {
+                let name = header.subsection_name().map(ToString::to_string).unwrap_or_default();
+                let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_.".contains(&b);
+                if name.is_empty() || !name.bytes().all(plain) {
+                    return Err(refuse(
+                        path,
+                        "names a filter in a way that cannot be switched off",
+                    ));
+                }
+                if !filters.contains(&name) {
+                    filters.push(name);
+                }
+            }
+            b"core" => {
+                for value in section.values("worktree") {
+                    let target = found.git_dir.join(value.to_string());
+                    if target.canonicalize().ok() != found.top {
+                        return Err(refuse(path, "moves the work tree elsewhere (core.worktree)"));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn refuse(path: &Path, what: &str) -> Refusal {
+    Refusal::new(
+        format!("the repository's configuration `{}` {what}", path.display()),
+        "ask the user to look at this file; git is not run here while it says so",
+    )
+    .by("git configuration")
+}
+
+fn unreadable(path: &Path, error: &str) -> Refusal {
+    refuse(path, &format!("cannot be read: {}", error.lines().next().unwrap_or_default()))
+}

@@ -1,0 +1,71 @@
+//! Output with a ceiling: the head and the tail are kept.
+
+use std::collections::VecDeque;
+
+/// One stream of output as it arrives.
+#[derive(Debug)]
+pub(super) struct Capture {
+    head: Vec<u8>,
+    tail: VecDeque<u8>,
+    total: usize,
+    limit: usize,
+}
+
+impl Capture {
+    pub(super) fn new(limit: usize) -> Self {
+        Self { head: Vec::new(), tail: VecDeque::new(), total: 0, limit }
+    }
+
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        self.total += bytes.len();
+        let room = (self.limit - self.limit / 2).saturating_sub(self.head.len());
+        let (first, rest) = bytes.split_at(room.min(bytes.len()));
+        self.head.extend_from_slice(first);
+        let keep = self.limit / 2;
+        let rest = &rest[rest.len().saturating_sub(keep)..];
+        self.tail.extend(rest);
+        self.tail.drain(..self.tail.len().saturating_sub(keep));
+    }
+
+    /// True when something in the middle was dropped.
+    pub(super) fn truncated(&self) -> bool {
+        self.total > self.head.len() + self.tail.len()
+    }
+
+    /// What was kept, with a line where something was dropped.
+    pub(super) fn into_bytes(self) -> Vec<u8> {
+        let dropped = self.total - self.head.len() - self.tail.len();
+        let mut bytes = self.head;
+        if dropped > 0 {
+            if bytes.last().is_some_and(|byte| *byte != b'\n') {
+                bytes.push(b'\n');
+            }
+            bytes.extend_from_slice(format!("[… {dropped} bytes left out …]\n").as_bytes());
+        }
+        bytes.extend(self.tail);
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn head_and_tail_are_kept() {
+        for chunk in [1, 3, 7, 100] {
+            let mut capture = Capture::new(10);
+            let text: Vec<u8> = (b'a'..=b'z').collect();
+            for bytes in text.chunks(chunk) {
+                capture.push(bytes);
+            }
+            assert!(capture.truncated());
+            let kept = String::from_utf8(capture.into_bytes()).unwrap();
+            assert_eq!(kept, "abcde\n[… 16 bytes left out …]\nvwxyz");
+        }
+        let mut capture = Capture::new(10);
+        capture.push(b"0123456789");
+        assert!(!capture.truncated());
+        assert_eq!(capture.into_bytes(), b"0123456789");
+    }
+}

@@ -1,0 +1,142 @@
+//! The confined thread that starts programs.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use super::super::plan::{Action, Step};
+use super::super::sandbox::{self, Confinement, Layers};
+use super::super::world::World;
+use crate::error::{Error, Result};
+
+/// Variables that make programs quiet, repeatable, and deaf to the user's own set-up.
+pub(super) const FIXED: &[(&str, &str)] = &[
+    ("TERM", "dumb"),
+    ("PAGER", "cat"),
+    ("GIT_PAGER", "cat"),
+    ("GIT_CONFIG_NOSYSTEM", "1"),
+    ("GIT_CONFIG_SYSTEM", "/dev/null"),
+    ("GIT_CONFIG_GLOBAL", "/dev/null"),
+    ("GIT_ATTR_NOSYSTEM", "1"),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_ALLOW_PROTOCOL", "none"),
+    ("GIT_ASKPASS", "false"),
+    ("GIT_EDITOR", "false"),
+    ("GIT_SSH_COMMAND", "false"),
+    ("GIT_ADVICE", "0"),
+    ("GOTOOLCHAIN", "local"),
+    ("PYTHONDONTWRITEBYTECODE", "1"),
+    ("PYTHONNOUSERSITE", "1"),
+    ("PYTHONSAFEPATH", "1"),
+];
+
+/// The three streams of a program.
+#[derive(Debug)]
+pub(super) struct Streams {
+    pub(super) stdin: OwnedFd,
+    pub(super) stdout: OwnedFd,
+    pub(super) stderr: OwnedFd,
+}
+
+/// One program to start.
+pub(super) struct Spec {
+    program: PathBuf,
+    argv: Vec<String>,
+    cwd: PathBuf,
+    environment: Vec<(String, OsString)>,
+    streams: Streams,
+}
+
+impl Spec {
+    pub(super) fn new(step: &Step, streams: Streams, world: &World) -> Self {
+        let program = match &step.action {
+            Action::Run(path) => path.clone(),
+            _ => PathBuf::new(),
+        };
+        let mut environment: Vec<(String, OsString)> =
+            FIXED.iter().map(|(name, value)| ((*name).to_owned(), OsString::from(value))).collect();
+        environment.extend(world.environment.iter().cloned());
+        environment.push(("PATH".into(), world.path().into()));
+        environment.push(("PWD".into(), step.cwd.clone().into()));
+        if let Some(home) = &world.home {
+            environment.push(("HOME".into(), home.clone().into()));
+        }
+        Self { program, argv: step.argv.clone(), cwd: step.cwd.clone(), environment, streams }
+    }
+
+    /// Starts it in the process group `group`, or in one of its own.
+    fn start(self, group: i32) -> io::Result<Child> {
+        Command::new(&self.program)
+            .arg0(&self.argv[0])
+            .args(&self.argv[1..])
+            .current_dir(&self.cwd)
+            .env_clear()
+            .envs(self.environment)
+            .stdin(Stdio::from(self.streams.stdin))
+            .stdout(Stdio::from(self.streams.stdout))
+            .stderr(Stdio::from(self.streams.stderr))
+            .process_group(group)
+            .spawn()
+    }
+}
+
+type Started = Vec<io::Result<Child>>;
+
+/// The thread, as seen from outside.
+pub(super) struct Worker {
+    jobs: Sender<Vec<Spec>>,
+    started: Receiver<Started>,
+    layers: Layers,
+}
+
+impl Worker {
+    /// Starts a thread that confines itself.
+    pub(super) fn new(confinement: Confinement) -> Result<Self> {
+        let (jobs, inbox) = channel::<Vec<Spec>>();
+        let (outbox, started) = channel();
+        let (ready, layers) = channel();
+        std::thread::Builder::new()
+            .name("confined".into())
+            .spawn(move || {
+                let _ = ready.send(sandbox::confine(&confinement));
+                for specs in inbox {
+                    if outbox.send(start_all(specs)).is_err() {
+                        break;
+                    }
+                }
+            })
+            .map_err(|error| Error::io("start the confined thread", &error))?;
+        let layers = layers.recv().map_err(|_| Error::bug("the confined thread ended early"))?;
+        Ok(Self { jobs, started, layers })
+    }
+
+    pub(super) fn layers(&self) -> Layers {
+        self.layers
+    }
+
+    /// Starts the programs of one pipeline, all in one process group.
+    pub(super) fn start(&self, specs: Vec<Spec>) -> Result<Started> {
+        let gone = |_| Error::bug("the confined thread is gone");
+        self.jobs.send(specs).map_err(|_| gone(()))?;
+        self.started.recv().map_err(|_| gone(()))
+    }
+}
+
+fn start_all(specs: Vec<Spec>) -> Started {
+    let mut group = 0;
+    let mut started = Vec::with_capacity(specs.len());
+    for spec in specs {
+        let child = spec.start(group);
+        if let (0, Ok(child)) = (group, &child) {
+            group = i32::try_from(child.id()).unwrap_or(0);
+        }
+        started.push(child);
+    }
+    started
+}

@@ -1,0 +1,92 @@
+//! The kernel's part: a thread that can read, and nothing else, and the programs it starts.
+//!
+//! Landlock and seccomp bind the thread that asks for them and everything it starts from then
+//! on. So one thread of this process confines itself and spawns the programs; the thread that
+//! reads their output and keeps the time stays free. No `fork` hook and no second start of aye
+//! are needed.
+
+#[cfg(target_os = "linux")]
+mod descriptors;
+#[cfg(target_os = "linux")]
+mod landlock;
+#[cfg(target_os = "linux")]
+mod limits;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod seccomp;
+
+use std::path::PathBuf;
+
+/// What the confined thread may still do.
+#[derive(Clone, Debug, Default)]
+pub struct Confinement {
+    /// The only programs it may start, with the interpreters they need. `None`: any program of
+    /// the system.
+    pub programs: Option<Vec<PathBuf>>,
+    /// Files and folders that must stay unread; symlinks resolved.
+    pub denied: Vec<PathBuf>,
+}
+
+/// Which layers are in force.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Layers {
+    /// Landlock took the right to write and to read what is denied.
+    pub landlock: bool,
+    /// seccomp took the system calls.
+    pub seccomp: bool,
+}
+
+impl Layers {
+    /// The words of the response.
+    pub fn name(self) -> &'static str {
+        match (self.landlock, self.seccomp) {
+            (true, true) => "landlock+seccomp",
+            (true, false) => "landlock",
+            (false, true) => "seccomp",
+            (false, false) => "policy-only",
+        }
+    }
+}
+
+/// True when the running kernel can keep a program from writing and from starting others.
+#[cfg(target_os = "linux")]
+pub fn offered() -> bool {
+    landlock::offered()
+}
+
+/// True when the running kernel can keep a program from writing and from starting others.
+#[cfg(not(target_os = "linux"))]
+pub fn offered() -> bool {
+    false
+}
+
+/// Confines the calling thread for the rest of its life.
+#[cfg(target_os = "linux")]
+pub fn confine(confinement: &Confinement) -> Layers {
+    // An unreadable rule set must not leave half a layer: each says whether it is in force.
+    let landlock = landlock::restrict(confinement).unwrap_or(false);
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    let seccomp = seccomp::restrict();
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let seccomp = false;
+    Layers { landlock, seccomp }
+}
+
+/// Confines the calling thread for the rest of its life.
+#[cfg(not(target_os = "linux"))]
+pub fn confine(_confinement: &Confinement) -> Layers {
+    Layers::default()
+}
+
+/// Keeps descriptors that this process was started with away from the programs it starts.
+pub fn close_inherited() {
+    #[cfg(target_os = "linux")]
+    descriptors::close_on_exec();
+}
+
+/// Bounds what a started program may use: processor seconds, memory, processes, file size.
+pub fn limit(process: u32, seconds: u64) {
+    #[cfg(target_os = "linux")]
+    limits::limit(process, seconds);
+    #[cfg(not(target_os = "linux"))]
+    let _ = (process, seconds);
+}

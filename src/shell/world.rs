@@ -1,0 +1,107 @@
+//! What the read-only shell knows of the machine: given by the edge, never looked up here.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use super::access::Access;
+
+/// The folders programs come from, in order. Never the repository, never `PATH`.
+pub const SEARCH: &[&str] = &[
+    "/usr/local/bin",
+    "/usr/bin",
+    "/bin",
+    "/opt/homebrew/bin",
+    "/run/current-system/sw/bin",
+    "/nix/var/nix/profiles/default/bin",
+];
+
+/// Everything a command may depend on.
+#[derive(Clone, Debug)]
+pub struct World {
+    /// The root of the repository, symlinks resolved; or the folder itself outside of one.
+    pub root: PathBuf,
+    /// The current folder as the user sees it.
+    pub cwd: PathBuf,
+    /// The user's home folder.
+    pub home: Option<PathBuf>,
+    /// Variables passed on: time zone, locale, user name. Checked by [`World::keeps`].
+    pub environment: Vec<(String, OsString)>,
+    /// What nobody's task needs to read.
+    pub access: Access,
+    /// The kernel can hold the line.
+    pub kernel: bool,
+}
+
+impl World {
+    /// Variables of the environment that programs may see, if their value is harmless.
+    ///
+    /// A locale or time zone is a name; anything that looks like a path to one is dropped.
+    pub fn keeps(name: &str, value: &str) -> bool {
+        let locale = name == "LANG" || (name.starts_with("LC_") && name.len() < 20);
+        let plain = |extra: &str| {
+            value.len() < 100
+                && !value.contains("..")
+                && value.chars().all(|c| c.is_ascii_alphanumeric() || extra.contains(c))
+        };
+        match name {
+            "TZ" => plain("+-_/,.") && !value.starts_with('/'),
+            "USER" | "LOGNAME" => plain("-_.@"),
+            "COLUMNS" => value.bytes().all(|b| b.is_ascii_digit()),
+            _ => locale && plain("-_.@"),
+        }
+    }
+
+    /// Where a program of this name is, if it is installed.
+    pub fn find(&self, name: &str) -> Option<PathBuf> {
+        if name.is_empty() || name.contains('/') {
+            return None;
+        }
+        SEARCH
+            .iter()
+            .map(Path::new)
+            .filter(|folder| self.root == Path::new("/") || !folder.starts_with(&self.root))
+            .map(|folder| folder.join(name))
+            .find(|path| is_program(path))
+    }
+
+    /// The value of `PATH` for programs.
+    pub fn path(&self) -> String {
+        SEARCH[..3].join(":")
+    }
+}
+
+#[cfg(unix)]
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_program(path: &Path) -> bool {
+    path.is_file()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_harmless_variables_are_kept() {
+        for (name, value, kept) in [
+            ("LANG", "en_US.UTF-8", true),
+            ("LC_ALL", "C", true),
+            ("TZ", "Europe/Berlin", true),
+            ("TZ", "/tmp/zone", false),
+            ("TZ", ":/tmp/zone", false),
+            ("TZ", "../../x", false),
+            ("LC_ALL", "../../tmp/x", false),
+            ("GIT_DIR", "x", false),
+            ("LD_PRELOAD", "x", false),
+            ("USER", "me", true),
+            ("PATH", "/tmp", false),
+            ("GREP_OPTIONS", "x", false),
+        ] {
+            assert_eq!(World::keeps(name, value), kept, "{name}={value}");
+        }
+    }
+}

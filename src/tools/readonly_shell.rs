@@ -1,0 +1,191 @@
+//! The `readonly_shell` contract: one command in, its output out, nothing changed.
+
+use std::time::Duration;
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::codes as tool_codes;
+use crate::error::{Error, Result};
+use crate::shell::run::Outcome;
+use crate::shell::{Refusal, Request, World, codes, plan, run};
+
+/// The name of the tool in `aye call`.
+pub const NAME: &str = "readonly_shell";
+const SCHEMA: &str = "aye/readonly_shell@1";
+
+/// Arguments of the tool.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The command to execute.
+    pub command: String,
+}
+
+impl Arguments {
+    /// Takes the arguments of a call.
+    ///
+    /// # Errors
+    /// `missing_parameter`, `invalid_parameter`; one that nobody knows is refused too.
+    pub fn new(value: Value) -> Result<Self> {
+        let mut arguments = super::Arguments::new(value)?;
+        let command = arguments.required("command")?;
+        match arguments.unknown().first() {
+            None => Ok(Self { command }),
+            Some(name) => Err(Error::new(
+                &tool_codes::INVALID_PARAMETER,
+                format!("the tool has no parameter '{name}'"),
+            )
+            .with("parameter", name.as_str())
+            .hint("give {\"command\": \"ls -la\"}")),
+        }
+    }
+}
+
+/// An error in the shape of this contract.
+pub fn failed(error: &Error) -> Value {
+    json!({
+        "schema": SCHEMA,
+        "status": "error",
+        "code": error.code().id,
+        "message": error.message(),
+        "hint": error.hint_text(),
+    })
+}
+
+/// What the tool answers.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Response {
+    /// The command ran, whatever its exit code.
+    Ran(Ran),
+    /// The command was refused; nothing ran.
+    Refused(Refused),
+}
+
+/// A command that ran.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Ran {
+    /// `aye/readonly_shell@1`.
+    pub schema: &'static str,
+    /// `ok`.
+    pub status: &'static str,
+    /// The command, as given.
+    pub command: String,
+    /// Standard output and standard error in the order they came, as UTF-8.
+    pub output: String,
+    /// The command's own exit code.
+    pub exit_code: i32,
+    /// When it was started, RFC 3339 in UTC.
+    pub executed_at: String,
+    /// How long it took.
+    pub duration_ms: u64,
+    /// Output over the limit was left out of the middle.
+    pub truncated: bool,
+    /// The time ran out; the exit code is 124.
+    pub timed_out: bool,
+    /// What held it: `landlock+seccomp`, `landlock`, `seccomp`, `policy-only`, or `no program`
+    /// when none had to be started.
+    pub sandbox: &'static str,
+    /// What else the reader should know.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// A command that was refused.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Refused {
+    /// `aye/readonly_shell@1`.
+    pub schema: &'static str,
+    /// `error`.
+    pub status: &'static str,
+    /// The command, as given.
+    pub command: String,
+    /// `COMMAND_NOT_ALLOWED`.
+    pub code: &'static str,
+    /// What is not allowed.
+    pub message: String,
+    /// The part of the command it is about.
+    pub segment: String,
+    /// Where that part begins in the command, in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub position: Option<usize>,
+    /// The rule that decided.
+    pub rule: String,
+    /// What to write instead.
+    pub hint: String,
+}
+
+impl Response {
+    /// The status a process should end with: the command's own, or 4 when refused.
+    pub fn exit_code(&self) -> i32 {
+        match self {
+            Self::Ran(ran) => ran.exit_code,
+            Self::Refused(_) => codes::COMMAND_NOT_ALLOWED.exit as i32,
+        }
+    }
+}
+
+/// Runs the tool at time `now`.
+///
+/// # Errors
+/// `sandbox_required`, or a failure of the machine. A refusal is a response.
+pub fn call(
+    arguments: &Arguments,
+    request: &Request,
+    world: &World,
+    now: DateTime<Utc>,
+) -> Result<Response> {
+    Ok(match plan(&arguments.command, world) {
+        Err(refusal) => refused(&arguments.command, &refusal),
+        Ok(plan) => ran(&arguments.command, run(&plan, request, world)?, request.timeout, now),
+    })
+}
+
+/// The response to a refusal.
+pub fn refused(command: &str, refusal: &Refusal) -> Response {
+    Response::Refused(Refused {
+        schema: SCHEMA,
+        status: "error",
+        command: command.to_owned(),
+        code: codes::COMMAND_NOT_ALLOWED.id,
+        message: refusal.message().to_owned(),
+        segment: refusal.segment().to_owned(),
+        position: refusal.position(),
+        rule: refusal.rule().to_owned(),
+        hint: refusal.hint().to_owned(),
+    })
+}
+
+/// The response to a command that ran.
+pub fn ran(command: &str, outcome: Outcome, timeout: Duration, now: DateTime<Utc>) -> Response {
+    let mut notes = Vec::new();
+    let output = match String::from_utf8(outcome.output) {
+        Ok(text) => text,
+        Err(error) => {
+            notes.push("bytes that are not UTF-8 were replaced by U+FFFD in the output".into());
+            String::from_utf8_lossy(error.as_bytes()).into_owned()
+        }
+    };
+    if outcome.timed_out {
+        notes.push(format!("stopped after {} ms", timeout.as_millis()));
+    }
+    if outcome.interrupted {
+        notes.push("stopped by the user".into());
+    }
+    Response::Ran(Ran {
+        schema: SCHEMA,
+        status: "ok",
+        command: command.to_owned(),
+        output,
+        exit_code: outcome.exit_code,
+        executed_at: now.to_rfc3339_opts(SecondsFormat::Millis, true),
+        duration_ms: u64::try_from(outcome.duration.as_millis()).unwrap_or(u64::MAX),
+        truncated: outcome.truncated,
+        timed_out: outcome.timed_out,
+        sandbox: outcome.sandbox,
+        notes,
+    })
+}
