@@ -121,3 +121,14 @@ pub fn scanner(bytes: &[u8]) {
     let _ = allow::regions(after, &allow::Limits::default());
     let _ = allow::list(&String::from_utf8_lossy(after));
 }
+
+#[cfg(unix)]
+#[path = "brush.rs"]
+mod brush;
+
+/// A command text of the read-only shell: refused, or one that another parser reads the same.
+#[cfg(unix)]
+pub fn shell(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    brush::agree(text);
+}

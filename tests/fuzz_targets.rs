@@ -87,6 +87,16 @@ const TEXTS: &[&str] = &[
     "\u{feff}key=value\0key=value\n",
 ];
 
+#[cfg(unix)]
+const SHELL: &[&str] = &[
+    "ls -la | grep 'x y' && echo \"a $HOME b\" || ! cat < f 2>/dev/null; pwd # end",
+    "a\\ b 'c'\"d\"e\\f 2>&1 | g >/dev/null 1>&2 &>/dev/null",
+    "find . \\( -name '*.rs' \\) -print\n\nsort -k2,2n | head -3",
+    "git show HEAD@{1}:x ${PWD}/y \"${HOME}\" [a-z]* ?b *c",
+    "echo \"$\" a$ \"x$ y\" \"\\$\\`\\\"\\\\\\a\"",
+    "a=b c; d e=f; 1>&2 x 2 >/dev/null; {} ; ~ ; $x",
+];
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1024, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -110,6 +120,10 @@ proptest! {
 
     #[test]
     fn binary(bytes in input(BINARY)) { bodies::binary(&bytes) }
+
+    #[cfg(unix)]
+    #[test]
+    fn shell(bytes in input(SHELL)) { bodies::shell(&bytes) }
 }
 
 /// Seeds that are refused outright would test nothing.

@@ -65,6 +65,17 @@ fn documents_keep_to_their_schemas() {
     let play = check.repo.outer().join("play");
     check.aye(&["demo", "--dir", play.to_str().unwrap()]);
 
+    #[cfg(unix)]
+    for words in [
+        &["shell", "cat a.txt"][..],
+        &["shell", "rm a.txt"],
+        &["shell", "--explain", "ls *.txt | wc -l"],
+        &["shell", "--explain", "rm a.txt"],
+        &["shell", "--programs", "git log"],
+    ] {
+        check.aye(words);
+    }
+
     // An output that this test does not print is not held to its schema.
     let published = check.aye(&["util", "schema"]);
     let published = published["schemas"].as_array().unwrap();

@@ -60,6 +60,28 @@ pub fn all() -> Vec<Entry> {
                 (Side::new(move |_| run(&mut with)), Side::new(move |_| run(&mut without)))
             },
         },
+        Entry {
+            name: "shell 'git status --short' vs the same",
+            target: 1.5,
+            runs: 60,
+            sides: |world| {
+                let folder = world.copy();
+                let git = ["status", "--short"];
+                same(world, &folder, &["shell", "git status --short"], &folder, &git)
+            },
+        },
+        Entry {
+            name: "shell pwd vs /bin/pwd",
+            target: 3.0,
+            runs: 100,
+            sides: |world| {
+                let folder = world.pristine();
+                let mut aye = world.aye(&folder, &["shell", "pwd"]);
+                let mut pwd = Command::new("/bin/pwd");
+                pwd.current_dir(&folder).stdout(Stdio::null());
+                (Side::new(move |_| run(&mut aye)), Side::new(move |_| run(&mut pwd)))
+            },
+        },
     ]
 }
 

@@ -1,0 +1,211 @@
+//! `brush-parser` as a second opinion: whatever our parser accepts, it must read as the same
+//! argument lists, connected in the same way.
+
+use aye::shell::syntax::{self, Link, Piece, Redirect, Variable};
+use brush_parser::ast;
+use brush_parser::word::{self, Parameter, ParameterExpr, WordPiece};
+use brush_parser::{ParserImpl, ParserOptions};
+
+/// A character of a word, or a variable; and whether it is quoted.
+#[derive(Debug, PartialEq)]
+enum Unit {
+    Char(char, bool),
+    Variable(String, bool),
+}
+
+/// One pipeline: how it hangs on the one before, `!`, and each command's words and redirections.
+#[derive(Debug, PartialEq)]
+struct Pipeline {
+    link: Link,
+    negated: bool,
+    commands: Vec<(Vec<Vec<Unit>>, Vec<String>)>,
+}
+
+/// Panics if `text` is accepted and means something else to `brush-parser`.
+pub fn agree(text: &str) {
+    let Ok(script) = syntax::parse(text) else { return };
+    // A continued line inside quotes: brush keeps it for the expansion to remove.
+    if text.contains("\\\n") {
+        return;
+    }
+    let ours: Vec<Pipeline> = script.pipelines.iter().map(own).collect();
+    let program = parse(text).unwrap_or_else(|error| panic!("{text:?}: brush says {error}"));
+    let theirs = other(&program);
+    assert_eq!(ours, theirs, "{text:?}");
+}
+
+fn options() -> ParserOptions {
+    ParserOptions {
+        enable_extended_globbing: false,
+        posix_mode: false,
+        sh_mode: false,
+        tilde_expansion_at_word_start: true,
+        tilde_expansion_after_colon: false,
+        parser_impl: ParserImpl::default(),
+    }
+}
+
+fn parse(text: &str) -> Result<ast::Program, String> {
+    let reader = std::io::BufReader::new(text.as_bytes());
+    brush_parser::Parser::new(reader, &options()).parse_program().map_err(|e| e.to_string())
+}
+
+fn own(pipeline: &syntax::Pipeline) -> Pipeline {
+    let commands = pipeline.commands.iter().map(|command| {
+        let redirects = command.redirects.iter().map(|redirect| match redirect {
+            Redirect::OutNull => ">/dev/null".to_owned(),
+            Redirect::ErrNull => "2>/dev/null".to_owned(),
+            Redirect::BothNull => "&>/dev/null".to_owned(),
+            Redirect::ErrToOut => "2>&1".to_owned(),
+            Redirect::OutToErr => ">&2".to_owned(),
+            Redirect::Input(word) => format!("<{:?}", units(word)),
+        });
+        (command.words.iter().map(units).collect(), redirects.collect())
+    });
+    Pipeline { link: pipeline.link, negated: pipeline.negated, commands: commands.collect() }
+}
+
+fn units(word: &syntax::Word) -> Vec<Unit> {
+    let mut units = Vec::new();
+    for piece in &word.pieces {
+        match piece {
+            Piece::Plain(text) => units.extend(text.chars().map(|c| Unit::Char(c, false))),
+            Piece::Quoted(text) => units.extend(text.chars().map(|c| Unit::Char(c, true))),
+            Piece::Variable { name, quoted } => {
+                let name = if *name == Variable::Home { "HOME" } else { "PWD" };
+                units.push(Unit::Variable(name.into(), *quoted));
+            }
+        }
+    }
+    // A dollar sign that starts nothing is itself, quoted or not.
+    for unit in &mut units {
+        if let Unit::Char('$', quoted) = unit {
+            *quoted = true;
+        }
+    }
+    units
+}
+
+fn other(program: &ast::Program) -> Vec<Pipeline> {
+    let mut pipelines = Vec::new();
+    for ast::CompoundList(items) in &program.complete_commands {
+        for ast::CompoundListItem(list, separator) in items {
+            assert!(
+                matches!(separator, ast::SeparatorOperator::Sequence),
+                "a command in the background"
+            );
+            pipelines.push(their_pipeline(Link::Always, &list.first));
+            for next in &list.additional {
+                pipelines.push(match next {
+                    ast::AndOr::And(pipeline) => their_pipeline(Link::IfOk, pipeline),
+                    ast::AndOr::Or(pipeline) => their_pipeline(Link::IfFailed, pipeline),
+                });
+            }
+        }
+    }
+    pipelines
+}
+
+fn their_pipeline(link: Link, pipeline: &ast::Pipeline) -> Pipeline {
+    assert!(pipeline.timed.is_none(), "timed");
+    let commands = pipeline.seq.iter().map(|command| {
+        let ast::Command::Simple(simple) = command else { panic!("not a simple command") };
+        let mut words = Vec::new();
+        let mut redirects = Vec::new();
+        for item in simple.prefix.iter().flat_map(|prefix| &prefix.0) {
+            match item {
+                ast::CommandPrefixOrSuffixItem::IoRedirect(redirect) => {
+                    redirects.push(their_redirect(redirect));
+                }
+                other => panic!("before the command: {other}"),
+            }
+        }
+        words.extend(simple.word_or_name.iter().map(|word| their_units(&word.value)));
+        for item in simple.suffix.iter().flat_map(|suffix| &suffix.0) {
+            match item {
+                ast::CommandPrefixOrSuffixItem::IoRedirect(redirect) => {
+                    redirects.push(their_redirect(redirect));
+                }
+                ast::CommandPrefixOrSuffixItem::Word(word)
+                | ast::CommandPrefixOrSuffixItem::AssignmentWord(_, word) => {
+                    words.push(their_units(&word.value));
+                }
+                ast::CommandPrefixOrSuffixItem::ProcessSubstitution(..) => {
+                    panic!("process substitution");
+                }
+            }
+        }
+        (words, redirects)
+    });
+    Pipeline { link, negated: pipeline.bang, commands: commands.collect() }
+}
+
+fn their_redirect(redirect: &ast::IoRedirect) -> String {
+    use ast::{IoFileRedirectKind as Kind, IoFileRedirectTarget as Target};
+    let plain = |word: &ast::Word| -> String {
+        let units = their_units(&word.value).into_iter();
+        let chars = units.map(|unit| match unit {
+            Unit::Char(c, _) => c,
+            Unit::Variable(..) => panic!("a variable in a redirection"),
+        });
+        chars.collect()
+    };
+    match redirect {
+        ast::IoRedirect::File(fd, Kind::Read, Target::Filename(word)) => {
+            assert!(fd.is_none_or(|fd| fd == 0));
+            format!("<{:?}", their_units(&word.value))
+        }
+        ast::IoRedirect::File(fd, Kind::Write, Target::Filename(word)) => {
+            let fd = if *fd == Some(2) { "2" } else { "" };
+            format!("{fd}>{}", plain(word))
+        }
+        ast::IoRedirect::File(fd, Kind::DuplicateOutput, target) => {
+            let fd = if *fd == Some(2) { "2" } else { "" };
+            let target = match target {
+                Target::Fd(fd) => fd.to_string(),
+                Target::Duplicate(word) | Target::Filename(word) => plain(word),
+                Target::ProcessSubstitution(..) => panic!("process substitution"),
+            };
+            format!("{fd}>&{target}")
+        }
+        ast::IoRedirect::OutputAndError(word, false) => format!("&>{}", plain(word)),
+        other => panic!("{other}"),
+    }
+}
+
+fn their_units(text: &str) -> Vec<Unit> {
+    let pieces = word::parse(text, &options())
+        .unwrap_or_else(|error| panic!("brush cannot read the word {text:?}: {error}"));
+    let mut units = Vec::new();
+    for piece in pieces {
+        add(&piece.piece, false, &mut units);
+    }
+    for unit in &mut units {
+        if let Unit::Char('$', quoted) = unit {
+            *quoted = true;
+        }
+    }
+    units
+}
+
+fn add(piece: &WordPiece, quoted: bool, units: &mut Vec<Unit>) {
+    match piece {
+        WordPiece::Text(text) => units.extend(text.chars().map(|c| Unit::Char(c, quoted))),
+        WordPiece::SingleQuotedText(text) => {
+            units.extend(text.chars().map(|c| Unit::Char(c, true)));
+        }
+        WordPiece::DoubleQuotedSequence(pieces) => {
+            for piece in pieces {
+                add(&piece.piece, true, units);
+            }
+        }
+        WordPiece::EscapeSequence(text) => {
+            units.extend(text.chars().skip(1).map(|c| Unit::Char(c, true)));
+        }
+        WordPiece::ParameterExpansion(ParameterExpr::Parameter {
+            parameter: Parameter::Named(name),
+            ..
+        }) => units.push(Unit::Variable(name.clone(), quoted)),
+        other => panic!("an expansion: {other:?}"),
+    }
+}

@@ -1,0 +1,426 @@
+//! `aye shell`: exit codes, formats, limits, hostile repositories, what stays unread.
+#![cfg(unix)]
+
+mod support;
+
+use support::Repo;
+
+fn repo() -> Repo {
+    Repo::with(&[("a.txt", "one\ntwo\n"), ("src/b.rs", "fn b() {}\n")])
+}
+
+#[test]
+fn a_command_ends_with_its_own_status() {
+    let repo = repo();
+    repo.aye(&["shell", "cat a.txt"]).exits(0).says("one\ntwo\n");
+    repo.aye(&["shell", "grep -q zebra a.txt"]).exits(1);
+    repo.aye(&["shell", "ls missing.txt"]).exits(2).notes("missing.txt");
+    repo.aye(&["shell", "true && ! true"]).exits(1);
+    repo.aye(&["shell", "rg-not-here"]).exits(4);
+}
+
+#[test]
+fn a_refused_command_ends_with_4_and_runs_nothing() {
+    let repo = repo();
+    let run = repo.aye(&["shell", "cat a.txt; rm a.txt"]).fails("COMMAND_NOT_ALLOWED", 4);
+    assert_eq!(run.out(), "", "nothing before the refused part ran either");
+    assert!(repo.exists("a.txt"));
+    let json = repo.aye(&["--json", "shell", "cat a.txt > b.txt"]).exits(4).json();
+    assert_eq!(json["status"], "error");
+    assert_eq!(json["code"], "COMMAND_NOT_ALLOWED");
+    assert_eq!(json["position"], 10);
+    assert!(json["segment"].is_string() && json["hint"].is_string() && json["message"].is_string());
+    assert!(!repo.exists("b.txt"));
+}
+
+#[test]
+fn the_response_has_the_fields_of_the_contract() {
+    let repo = repo();
+    let json = repo.aye(&["--json", "shell", "cat a.txt missing"]).exits(1).json();
+    assert_eq!(json["schema"], "aye/readonly_shell@1");
+    assert_eq!(json["status"], "ok");
+    assert_eq!(json["command"], "cat a.txt missing");
+    assert_eq!(json["exit_code"], 1);
+    let output = json["output"].as_str().unwrap();
+    assert!(output.starts_with("one\ntwo\n") && output.contains("missing"), "{output}");
+    assert!(json["executed_at"].as_str().unwrap().ends_with('Z'));
+    assert!(json["duration_ms"].is_u64());
+    assert_eq!(
+        (json["truncated"].as_bool(), json["timed_out"].as_bool()),
+        (Some(false), Some(false))
+    );
+    assert!(json["sandbox"].is_string());
+    let yaml = repo.aye(&["--yaml", "shell", "pwd"]).exits(0).out();
+    assert!(yaml.contains("status: ok") && yaml.contains("sandbox: no program"), "{yaml}");
+}
+
+#[test]
+fn output_that_is_not_utf8_is_replaced_and_said() {
+    let repo = repo();
+    repo.write("bytes", b"a\xff\xfeb\n");
+    let json = repo.aye(&["--json", "shell", "cat bytes"]).exits(0).json();
+    assert_eq!(json["output"], "a\u{fffd}\u{fffd}b\n");
+    assert_eq!(json["notes"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn long_output_keeps_its_head_and_tail() {
+    let repo = repo();
+    let json = repo.aye(&["--json", "shell", "--output-limit", "1", "seq 100000"]).exits(0).json();
+    let output = json["output"].as_str().unwrap();
+    assert_eq!(json["truncated"], true);
+    assert!(output.starts_with("1\n2\n") && output.ends_with("100000\n"), "{output}");
+    assert!(output.contains("bytes left out") && output.len() < 1_200);
+}
+
+#[test]
+fn time_runs_out_for_the_whole_pipeline() {
+    let repo = repo();
+    repo.symlink("/dev/zero", "zero");
+    // `tr` would read for ever if the policy let it; a long regular run stands in for it.
+    let json = repo
+        .aye(&["--json", "shell", "--timeout", "0.3", "seq 1 999999999999 | grep -v x | tail -1"])
+        .exits(124)
+        .json();
+    assert_eq!(json["timed_out"], true);
+    assert!(json["duration_ms"].as_u64().unwrap() < 8_000);
+    repo.aye(&["shell", "cat zero"]).fails("COMMAND_NOT_ALLOWED", 4);
+}
+
+#[test]
+fn explain_runs_nothing_and_names_the_rule() {
+    let repo = repo();
+    repo.aye(&["shell", "--explain", "git log -1 | head -2"]).exits(0).says("git log").says("head");
+    let json = repo.aye(&["--json", "shell", "--explain", "sed -n 1p a.txt"]).exits(0).json();
+    assert_eq!(json["decision"], "allowed");
+    assert_eq!(json["steps"][0]["rule"], "sed");
+    let json = repo.aye(&["--json", "shell", "--explain", "rm a.txt"]).exits(4).json();
+    assert_eq!(json["decision"], "refused");
+    repo.aye(&["shell", "--explain", "rm a.txt"]).fails("COMMAND_NOT_ALLOWED", 4);
+    repo.aye(&["shell", "--programs"]).exits(0).says("git log\n").says("grep\n");
+    repo.aye(&["shell", "--programs", "wc"]).exits(0).says("-l, --lines");
+    repo.aye(&["shell", "--programs", "rm"]).exits(6);
+}
+
+#[test]
+fn a_file_named_like_a_flag_is_not_one() {
+    let repo = repo();
+    repo.write("-delete", "dashed\n");
+    repo.write("-la", "");
+    let out = repo.aye(&["shell", "ls *"]).exits(0).out();
+    assert!(out.contains("./-delete") && out.contains("./-la"), "{out}");
+    repo.aye(&["shell", "find * -name a.txt"]).exits(0);
+    assert!(repo.exists("-delete"));
+}
+
+#[test]
+fn cd_moves_only_what_follows_and_stays_inside() {
+    let repo = repo();
+    let root = repo.root().display().to_string();
+    repo.aye(&["shell", "cd src && pwd && cd .. && pwd"])
+        .exits(0)
+        .says(&format!("{root}/src\n{root}\n"));
+    repo.aye(&["shell", "false && cd src; pwd"]).exits(0).says(&format!("{root}\n"));
+    repo.aye(&["shell", "cd src || echo no; cat b.rs"]).exits(0).says("fn b");
+    repo.symlink("..", "up");
+    repo.aye(&["shell", "cd up && ls"]).fails("COMMAND_NOT_ALLOWED", 4);
+    // Whichever way it goes, the file must be one that may be read.
+    repo.write("src/.env", "SECRET");
+    repo.aye(&["shell", "false && cd src; cat .env"]).fails("COMMAND_NOT_ALLOWED", 4);
+}
+
+#[test]
+fn secrets_stay_unread_however_they_are_reached() {
+    let repo = repo();
+    repo.write("config/.env", "SECRET=hunter2\n");
+    repo.write("src/deploy.key", "-----BEGIN PRIVATE KEY-----\nhunter2\n");
+    let ssh = repo.outer().join("home/.ssh");
+    std::fs::create_dir_all(&ssh).unwrap();
+    std::fs::write(ssh.join("id_custom"), "hunter2\n").unwrap();
+    repo.symlink(ssh.to_str().unwrap(), "keys");
+    for command in [
+        "grep -rn hunter2 .",
+        "grep -R hunter2 .",
+        "grep -r hunter2 config src keys",
+        "rg -uu hunter2",
+        "diff -r config src",
+        "cat config/* || true",
+        "cat */.env || true",
+        "find . -name .env",
+        "ls config keys || true",
+        "git grep hunter2 || true",
+        "grep -r hunter2 -- .",
+        "grep -r --include=.env hunter2 .",
+        "git diff config/.env || true",
+    ] {
+        let run = repo.aye(&["shell", command]);
+        let all = format!("{}{}", run.out(), run.err());
+        assert!(!all.contains("SECRET") && !all.contains(":hunter2"), "{command}: {all}");
+        assert!(!run.out().contains("hunter2"), "{command}: {all}");
+    }
+    repo.aye(&["shell", "grep -rn 'fn b' ."]).exits(0).says("fn b");
+}
+
+#[test]
+fn the_deny_list_can_be_set_by_the_user_and_only_extended_by_the_repository() {
+    let repo = repo();
+    repo.write(".env", "SECRET\n");
+    repo.git(&["config", "aye.shellDenyRead", "a.txt"]);
+    repo.aye(&["shell", "cat a.txt"]).fails("COMMAND_NOT_ALLOWED", 4);
+    repo.aye(&["shell", "cat .env"]).fails("COMMAND_NOT_ALLOWED", 4);
+    repo.git(&["config", "--unset", "aye.shellDenyRead"]);
+    let global = repo.outer().join("home/.gitconfig");
+    std::fs::write(&global, "[aye]\n\tshellDenyRead = b.rs\n").unwrap();
+    let run = |command: &str| {
+        repo.cmd(&["shell", command]).env("GIT_CONFIG_GLOBAL", global.as_os_str()).run()
+    };
+    run("cat src/b.rs").fails("COMMAND_NOT_ALLOWED", 4);
+    run("cat .env").exits(0);
+}
+
+/// Kinds of repository configuration that would start a program: `(name, key, value)`.
+const CONFIGURATION: &[(&str, &str)] = &[
+    ("core.fsmonitor", "EVIL"),
+    ("core.pager", "EVIL"),
+    ("pager.log", "EVIL"),
+    ("pager.status", "EVIL"),
+    ("diff.external", "EVIL"),
+    ("diff.evil.command", "EVIL"),
+    ("diff.evil.textconv", "EVIL"),
+    ("filter.evil.clean", "EVIL"),
+    ("filter.evil.smudge", "EVIL"),
+    ("filter.evil.process", "EVIL"),
+    ("core.hooksPath", "hooks"),
+    ("core.sshCommand", "EVIL"),
+    ("core.editor", "EVIL"),
+    ("core.askPass", "EVIL"),
+    ("gpg.program", "EVIL"),
+    ("gpg.ssh.program", "EVIL"),
+    ("alias.status", "!EVIL"),
+    ("credential.helper", "!EVIL"),
+    ("core.gitProxy", "EVIL"),
+    ("core.alternateRefsCommand", "EVIL"),
+    ("log.showSignature", "true"),
+    ("pretty.evil", "format:%G?"),
+    ("format.pretty", "evil"),
+    ("interactive.diffFilter", "EVIL"),
+    ("sequence.editor", "EVIL"),
+];
+
+const LOOKING: &[&str] = &[
+    "git status",
+    "git status --short",
+    "git diff",
+    "git diff HEAD",
+    "git diff HEAD~1 HEAD",
+    "git log -p",
+    "git log --stat",
+    "git show HEAD",
+    "git show HEAD:a.evil",
+    "git blame a.evil",
+    "git grep x",
+    "git ls-files -m",
+    "git stash list",
+    "git stash show -p || true",
+    "git describe --always --dirty",
+    "git branch -vv",
+    "git log -1 --format='%h %s'",
+    "git cat-file -p HEAD:a.evil",
+    "git reflog",
+    "git shortlog -sn HEAD",
+    "git remote -v",
+];
+
+#[test]
+fn no_repository_configuration_starts_a_program() {
+    let repo = repo();
+    repo.write("a.evil", "x\n");
+    repo.commit("Add");
+    repo.write(".gitattributes", "*.evil diff=evil filter=evil\n");
+    repo.commit("Attributes");
+    repo.write("a.evil", "stashed\n");
+    repo.git(&["stash"]);
+    let mark = repo.outer().join("ran");
+    let evil = repo.outer().join("evil.sh");
+    let script = format!("#!/bin/sh\necho \"$0 $*\" >> {}\ncat 2>/dev/null\n", mark.display());
+    std::fs::write(&evil, script).unwrap();
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(&evil, PermissionsExt::from_mode(0o755)).unwrap();
+    for hook in ["post-index-change", "fsmonitor-watchman", "pre-commit", "reference-transaction"] {
+        repo.write(&format!("hooks/{hook}"), std::fs::read(&evil).unwrap());
+        repo.chmod(&format!("hooks/{hook}"), 0o755);
+    }
+    let config = repo.text(".git/config");
+    let evil = evil.to_str().unwrap();
+    for kernel in [true, false] {
+        for (key, value) in CONFIGURATION {
+            repo.write(".git/config", &config);
+            repo.git(&["config", key, &value.replace("EVIL", evil)]);
+            repo.write("a.evil", format!("changed {key}\n"));
+            let index = repo.read(".git/index");
+            // What is switched off does not stand in the way.
+            repo.aye(&["shell", "git status --short"]).exits(0).says("a.evil");
+            for command in LOOKING {
+                if kernel {
+                    repo.aye(&["shell", command]);
+                } else {
+                    without_sandbox(&repo, command);
+                }
+                assert!(
+                    !mark.exists(),
+                    "{key} with {command} (sandbox: {kernel}) ran: {}",
+                    std::fs::read_to_string(&mark).unwrap_or_default()
+                );
+            }
+            assert_eq!(repo.read(".git/index"), index, "{key} (sandbox: {kernel})");
+        }
+    }
+    // The trap works: git alone steps into it.
+    repo.write(".git/config", &config);
+    repo.git(&["config", "core.fsmonitor", evil]);
+    repo.try_git(&["status"]);
+    assert!(mark.exists(), "the test proves nothing");
+}
+
+/// The argument list of the plan as git would get it, on a system with nothing but the policy.
+fn without_sandbox(repo: &Repo, command: &str) {
+    use aye::shell::access::{Access, DEFAULT};
+    use aye::shell::plan::Action;
+    let world = aye::shell::World {
+        root: repo.root().to_owned(),
+        cwd: repo.root().to_owned(),
+        home: Some(repo.outer().join("home")),
+        environment: Vec::new(),
+        access: Access::new(DEFAULT, None, repo.root()),
+        kernel: false,
+    };
+    let Ok(plan) = aye::shell::plan(command, &world) else { return };
+    for step in plan.steps() {
+        let Action::Run(program) = &step.action else { continue };
+        let mut run = std::process::Command::new(program);
+        run.args(&step.argv[1..]).current_dir(&step.cwd).env_clear();
+        run.envs(aye::shell::run::fixed_environment());
+        run.env("HOME", repo.outer().join("home")).env("PATH", world.path());
+        run.stdin(std::process::Stdio::null()).output().expect("git starts");
+    }
+}
+
+#[test]
+fn configuration_that_cannot_be_switched_off_is_refused() {
+    let repo = repo();
+    let config = repo.text(".git/config");
+    for addition in [
+        "[include]\n\tpath = ../evil.config\n",
+        "[includeIf \"gitdir:/\"]\n\tpath = ../evil.config\n",
+        "[core]\n\tworktree = /\n",
+        "[core]\n\tworktree = ../..\n",
+        "[filter \"a=b\"]\n\tclean = evil\n",
+        "[broken\n",
+    ] {
+        repo.write(".git/config", format!("{config}{addition}"));
+        repo.aye(&["shell", "git status"]).fails("COMMAND_NOT_ALLOWED", 4);
+        repo.aye(&["shell", "cat a.txt"]).exits(0);
+    }
+}
+
+#[test]
+fn a_repository_inside_the_repository_is_held_to_the_same() {
+    let repo = repo();
+    let mark = repo.outer().join("ran");
+    let evil = format!("touch {}", mark.display());
+    repo.git(&["init", "-q", "vendor/inner"]);
+    repo.git(&["-C", "vendor/inner", "config", "core.fsmonitor", &evil]);
+    repo.git(&["init", "-q", "--bare", "vendor/bare"]);
+    repo.git(&["-C", "vendor/bare", "config", "core.fsmonitor", &evil]);
+    for command in [
+        "cd vendor/inner && git status",
+        "git -C vendor/inner status",
+        "cd vendor/bare && git log",
+        "cd vendor/bare && git status",
+        "git -C vendor/bare rev-parse HEAD",
+        "cd vendor/inner/.git && git log",
+        "git status",
+    ] {
+        repo.aye(&["shell", command]);
+        assert!(!mark.exists(), "{command}");
+    }
+    repo.aye(&["shell", "git -C vendor/bare log"]).exits(128);
+}
+
+#[test]
+fn it_works_outside_a_repository_and_in_a_bare_one() {
+    let outside = Repo::outside();
+    outside.write("x.txt", "x\n");
+    outside.aye(&["shell", "cat x.txt"]).exits(0).says("x\n");
+    let bare = Repo::bare();
+    bare.aye(&["shell", "git rev-parse --is-bare-repository"]).exits(0).says("true");
+}
+
+#[test]
+fn the_environment_does_not_reach_the_programs() {
+    let repo = repo();
+    let run = repo
+        .cmd(&["shell", "printenv GREP_COLORS || echo gone; git var GIT_PAGER; printenv API_KEY"])
+        .env("GREP_COLORS", "x")
+        .env("API_KEY", "hunter2")
+        .env("GIT_PAGER", "evil")
+        .run();
+    assert_eq!(run.out(), "gone\ncat\n");
+    repo.cmd(&["shell", "cat /proc/self/environ"])
+        .env("API_KEY", "hunter2")
+        .run()
+        .fails("COMMAND_NOT_ALLOWED", 4);
+}
+
+#[test]
+fn programs_come_from_the_system_alone() {
+    let repo = repo();
+    repo.write("bin/ls", "#!/bin/sh\necho evil\n");
+    repo.chmod("bin/ls", 0o755);
+    let path = format!("{}:/usr/bin:/bin", repo.path("bin").display());
+    repo.cmd(&["shell", "ls; which ls"]).env("PATH", path).run().exits(0).lacks("evil");
+}
+
+#[test]
+fn limits_are_refusals() {
+    let repo = repo();
+    let long = format!("echo {}", "a".repeat(20_000));
+    let many = vec!["true"; 65].join(";");
+    let pipe = vec!["cat"; 17].join("|");
+    for command in [long, many, pipe, String::new(), "# nothing".into()] {
+        repo.aye(&["shell", &command]).fails("COMMAND_NOT_ALLOWED", 4);
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_required_sandbox_is_in_force() {
+    let repo = repo();
+    repo.git(&["config", "aye.shellSandbox", "require"]);
+    let run = repo.aye(&["--json", "shell", "cat a.txt"]);
+    if aye::shell::sandbox::offered() {
+        let name = run.exits(0).json()["sandbox"].as_str().unwrap().to_owned();
+        assert!(name.contains("landlock"), "{name}");
+    } else {
+        assert_eq!(run.status, 4);
+    }
+    repo.git(&["config", "aye.shellSandbox", "maybe"]);
+    repo.aye(&["shell", "cat a.txt"]).fails("invalid_argument", 6);
+}
+
+#[test]
+fn the_tool_answers_in_yaml_through_call() {
+    let repo = repo();
+    // The contract's own example.
+    let yaml = repo.aye(&["call", "readonly_shell", r#"{"command": "ls -la"}"#]).exits(0).out();
+    assert!(yaml.contains("status: ok\n") && yaml.contains("exit_code: 0\n"), "{yaml}");
+    assert!(yaml.contains("command: ls -la\n") && yaml.contains("a.txt"), "{yaml}");
+    // A command that fails is an answer; a refused one is a refusal.
+    repo.aye(&["call", "readonly_shell", r#"{"command": "false"}"#]).exits(0).says("exit_code: 1");
+    repo.aye(&["call", "readonly_shell", r#"{"command": "rm a.txt"}"#])
+        .exits(4)
+        .says("status: error")
+        .says("code: COMMAND_NOT_ALLOWED");
+    repo.aye(&["call", "readonly_shell", "{}"]).exits(6).says("status: error");
+    repo.aye(&["call", "readonly_shell", r#"{"command": "ls", "cwd": "/"}"#]).exits(6).says("cwd");
+}
