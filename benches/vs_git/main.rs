@@ -15,6 +15,7 @@
 #![allow(clippy::print_stdout)]
 
 mod entries;
+mod patches;
 mod runner;
 mod world;
 
@@ -37,7 +38,7 @@ fn main() {
         "entry", "aye ms", "other ms", "ratio", "quartiles", "target"
     );
     let mut missed = Vec::new();
-    for entry in entries::all() {
+    for entry in entries::all().into_iter().chain(patches::all()) {
         let wanted = |name: &String| entry.name.contains(name.as_str());
         if !arguments.is_empty() && !arguments.iter().any(wanted) {
             continue;

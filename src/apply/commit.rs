@@ -96,6 +96,23 @@ pub fn stage(store: &Store, paths: &[RepoPath]) -> Result<()> {
         .map(|_| ())
 }
 
+/// Takes `paths` in the index back to HEAD (out of it, where HEAD does not have them or is
+/// unborn).
+///
+/// # Errors
+/// `git_failed`.
+pub fn unstage(store: &Store, paths: &[RepoPath]) -> Result<()> {
+    let born = store.repo().head_id().is_ok();
+    for some in chunks(paths) {
+        let git = match born {
+            true => git(store)?.args(["reset", "--quiet", "HEAD", "--"]),
+            false => git(store)?.args(["rm", "--quiet", "--cached", "--ignore-unmatch", "--"]),
+        };
+        git.args(some.iter().map(RepoPath::to_path)).run()?;
+    }
+    Ok(())
+}
+
 fn list(paths: &[RepoPath]) -> Vec<u8> {
     let mut list = Vec::new();
     for path in paths {

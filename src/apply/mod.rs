@@ -5,6 +5,7 @@
 //! store's lock is held only for the event, so a commit hook may run aye itself.
 
 mod commit;
+mod direct;
 mod objects;
 mod recover;
 mod undo;
@@ -14,6 +15,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
+pub use direct::{unstage, write as write_direct};
 pub use recover::{Recovery, recover, set_broken_aside};
 pub use undo::{Undone, conflict as undo_conflict, preview as preview_undo, undo};
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{Context, Format, output, paths};
 use crate::error::{Error, Exit, Result, codes};
 use crate::tools::{
-    self, Session, changes, memory_fetch_context, memory_propose_update, memory_status,
+    self, Session, apply_patch, changes, memory_fetch_context, memory_propose_update, memory_status,
 };
 
 /// Largest request, in bytes.
@@ -16,6 +16,7 @@ const MOST: u64 = 64 << 20;
 /// Call a tool by name: JSON in, the contract's response out.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Tools:
+  apply_patch                                             YAML
   changes (aliases propose_change, review_changes)        JSON
   memory.propose_update (alias memory_propose_update)     JSON
   memory.fetch_context (alias memory_fetch_context)       JSON
@@ -44,6 +45,14 @@ struct Entry {
 }
 
 static TOOLS: &[Entry] = &[
+    Entry {
+        names: &["apply_patch"],
+        format: Format::Yaml,
+        call: |context, _, arguments| {
+            let store = context.store()?;
+            apply_patch::call(&session(context, &store), arguments)
+        },
+    },
     Entry {
         names: &["changes", "propose_change", "review_changes"],
         format: Format::Json,
@@ -111,6 +120,18 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         context.format.get_or_insert(Format::Json);
     })?;
     let format = *context.format.get_or_insert(entry.format);
+    match answer(context, entry, format, args) {
+        // The contract of the YAML tools has one shape for everything.
+        Err(error) if entry.format == Format::Yaml && format != Format::Text => {
+            let text = output::structured(format, &apply_patch::failure(&error))?;
+            context.print(text.as_bytes())?;
+            Ok(error.code().exit)
+        }
+        other => other,
+    }
+}
+
+fn answer(context: &mut Context, entry: &Entry, format: Format, args: Args) -> Result<Exit> {
     let bytes = match args.request {
         Some(text) if text != "-" => text.into_bytes(),
         None if std::io::stdin().is_terminal() => {

@@ -19,9 +19,11 @@ pub mod log;
 pub mod memory;
 pub mod output;
 pub mod pager;
+pub mod patch;
 pub mod paths;
 pub mod programs;
 pub mod propose;
+pub mod rebase;
 pub mod reject;
 pub mod revise;
 pub mod scan;
@@ -113,6 +115,10 @@ pub enum Command {
     Undo(undo::Args),
     /// Give a pending proposal new content.
     Revise(Box<revise::Args>),
+    /// Put a pending proposal on the files as they are now.
+    Rebase(rebase::Args),
+    /// Apply a patch now: a unified diff, or an envelope (*** Begin Patch).
+    Patch(patch::Args),
     /// Comment on a pending proposal, or request changes.
     Comment(comment::Args),
     /// Show what happened.
@@ -166,6 +172,8 @@ fn run(context: &mut Context, command: Command) -> Result<Exit> {
         Command::Diff(args) => diff::run(context, args),
         Command::Reject(args) => reject::run(context, args),
         Command::Revise(args) => revise::run(context, *args),
+        Command::Rebase(args) => rebase::run(context, args),
+        Command::Patch(args) => patch::run(context, args),
         Command::Comment(args) => comment::run(context, args),
         Command::Log(args) => log::run(context, args),
         Command::Memory(args) => memory::run(context, args),

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::propose::{self, EditArgs, Request};
+use super::propose::{self, EditArgs, Request, SourceArgs};
 use super::{Context, Format, paths};
 use crate::changeset::snippet;
 use crate::error::{Error, Exit, Result, codes};
@@ -18,6 +18,8 @@ use crate::scan::gate::{self, Warning};
 #[command(after_help = "Examples:
   aye revise m4k src/app.ts --old 'let x = 1' --new 'let x = 3'
   aye revise m4k --from-json - < edits.json
+  aye revise m4k --patch better.diff
+  aye revise m4k --worktree
   aye revise m4k -m 'A better reason'")]
 pub struct Args {
     /// The proposal; any unique beginning of its id.
@@ -29,6 +31,9 @@ pub struct Args {
     /// Read several edits as JSON from FILE (- for standard input).
     #[arg(long, value_name = "FILE", conflicts_with_all = ["path", "edit"])]
     pub from_json: Option<std::ffi::OsString>,
+    /// Something else than edits.
+    #[command(flatten)]
+    pub source: SourceArgs,
     /// A new description.
     #[arg(short = 'm', long = "message", value_name = "TEXT")]
     pub message: Option<String>,
@@ -69,7 +74,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     proposal.require_pending(context.now)?;
     let limit = store.settings()?.max_file_size;
     let mut message = args.message;
+    let sourced = args.source.read(context, &store)?;
     let edits = match args.from_json {
+        _ if sourced.is_some() => Vec::new(),
         Some(file) => {
             let request = Request::read(&paths::content(context, &file, limit * 4)?)?;
             let mut meta = propose::Meta { message: message.take(), ..Default::default() };
@@ -79,7 +86,11 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         }
         None => args.edits.read(context, &store, limit)?,
     };
-    let changeset = if !edits.is_empty() {
+    let mut back = false;
+    let changeset = if let Some(sourced) = sourced {
+        back = sourced.take_back;
+        sourced.changeset
+    } else if !edits.is_empty() {
         snippet::compile(edits, &store.worktree()?)?
     } else if message.is_some() || args.expires_in.is_some() {
         store.changeset(&proposal.current().changes)?
@@ -98,6 +109,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         writer.commit()?;
         writer.view.proposal(&proposal.id)
     })?;
+    if back {
+        propose::take_back(&store, &changeset)?;
+    }
     let answer = Revised {
         schema: "aye/revise@1",
         success: true,

@@ -2,6 +2,7 @@
 //!
 //! A tool never prints and never asks; [`Session`] is what it knows of its caller.
 
+pub mod apply_patch;
 pub mod changes;
 pub mod memory_fetch_context;
 pub mod memory_propose_update;
@@ -82,6 +83,18 @@ impl Arguments {
                 .with("parameter", name)
                 .hint(format!("add \"{name}\" to the arguments"))
         })
+    }
+
+    /// An optional yes or no; absent is no.
+    ///
+    /// # Errors
+    /// `invalid_parameter` if it is something else.
+    pub fn flag(&mut self, name: &'static str) -> Result<bool> {
+        match self.map.remove(name) {
+            None => Ok(false),
+            Some(Value::Bool(flag)) => Ok(flag),
+            Some(other) => Err(wrong_type(name, "true or false", &other)),
+        }
     }
 
     /// An optional whole number, zero or more.

@@ -9,6 +9,7 @@ mod report;
 mod series;
 mod strip;
 
+pub use modes::check as check_mode;
 pub use report::{Action, Compiled, Dialect, FileReport, HunkReport};
 
 use std::borrow::Cow;

@@ -90,6 +90,31 @@ fn is_zero(number: &usize) -> bool {
     *number == 0
 }
 
+impl HunkReport {
+    /// Did it go anywhere or in any way but as written?
+    pub fn is_remarkable(&self) -> bool {
+        self.offset != 0 || self.fuzz != 0 || self.recounted || self.matched.is_some()
+    }
+
+    /// What is remarkable, as the end of a sentence that names the hunk.
+    pub fn remarks(&self) -> String {
+        let mut out = String::new();
+        if self.offset != 0 {
+            out += &format!(", offset {:+}", self.offset);
+        }
+        if self.fuzz != 0 {
+            out += &format!(", fuzz {}", self.fuzz);
+        }
+        if self.recounted {
+            out += ", line counts corrected";
+        }
+        if let Some(matched) = self.matched {
+            out += &format!(", matched but for {}", matched.replace('_', " "));
+        }
+        out
+    }
+}
+
 impl Compiled {
     /// Backwards: does it show that the patch had been applied? Files that the patch created
     /// need not be there to be created again, so they alone show nothing.

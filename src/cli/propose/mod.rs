@@ -2,6 +2,7 @@
 
 mod edits;
 mod json;
+pub mod sources;
 
 use chrono::Duration;
 use schemars::JsonSchema;
@@ -9,6 +10,7 @@ use serde::Serialize;
 
 pub use edits::EditArgs;
 pub use json::Request;
+pub use sources::{SourceArgs, Sourced, take_back};
 
 use super::{Context, Format, paths};
 use crate::changeset::{Changeset, snippet};
@@ -27,7 +29,10 @@ use crate::store::{NewProposal, Store, parse_duration};
   aye propose notes.md --content-file - < notes.md.new
   aye propose old.txt --delete -m 'Unused since 2.0'
   aye propose --edit a.rs --old A --new B --edit b.rs --old C --new D
-  aye propose --from-json - < edits.json")]
+  aye propose --from-json - < edits.json
+  aye propose --patch fix.diff -m 'Fix the off-by-one'
+  aye propose --worktree -m 'What I have so far'
+  aye propose --commit topic~1")]
 pub struct Args {
     /// The edits.
     #[command(flatten)]
@@ -38,6 +43,9 @@ pub struct Args {
     /// stand in the list "edits".
     #[arg(long, value_name = "FILE", conflicts_with_all = ["path", "edit"])]
     pub from_json: Option<std::ffi::OsString>,
+    /// Something else than edits.
+    #[command(flatten)]
+    pub source: SourceArgs,
     /// What goes with the changes.
     #[command(flatten)]
     pub meta: Meta,
@@ -139,8 +147,19 @@ impl Proposed {
 /// Those of matching and of the store.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
-    let (changeset, meta) = compile(context, &store, args)?;
-    propose(context, &store, changeset, meta, "snippet")
+    let Some(sourced) = args.source.read(context, &store)? else {
+        let (changeset, meta) = compile(context, &store, args)?;
+        return propose(context, &store, changeset, meta, "snippet");
+    };
+    let mut meta = args.meta;
+    meta.message = meta.message.or(sourced.message);
+    limit_sizes(&sourced.changeset, store.settings()?.max_file_size)?;
+    let back = sourced.take_back.then(|| sourced.changeset.clone());
+    let exit = propose(context, &store, sourced.changeset, meta, sourced.form)?;
+    if let Some(changeset) = back {
+        take_back(&store, &changeset)?;
+    }
+    Ok(exit)
 }
 
 fn compile(context: &Context, store: &Store, args: Args) -> Result<(Changeset, Meta)> {

@@ -68,6 +68,7 @@ macro_rules! published {
 
 published! {
     "apply" @ 1 = cli::apply::Answer, "`apply`: what was written, per proposal and file";
+    "apply_patch" @ 1 = crate::tools::apply_patch::Response, "`patch` and the apply_patch tool: what was applied, per file and hunk";
     "codes" @ 1 = codes::Codes, "`util codes`: exit statuses and error codes";
     "comment" @ 1 = cli::comment::Commented, "`comment`: what was said";
     "demo" @ 1 = cli::demo::Demo, "`demo`: the scratch repository and what was done in it";
@@ -77,6 +78,7 @@ published! {
     "mangen" @ 1 = man::Mangen, "`util mangen`: the man pages written";
     "proposal" @ 1 = crate::proposal::document::Document, "`show`: everything about one proposal";
     "propose" @ 1 = cli::propose::Proposed, "`propose`: what was proposed";
+    "rebase" @ 1 = cli::rebase::Rebased, "`rebase`: what the proposal is now";
     "reject" @ 1 = cli::reject::Rejected, "`reject`: what was rejected";
     "revise" @ 1 = cli::revise::Revised, "`revise`: the new revision";
     "schemas" @ 1 = Schemas, "`util schema`: the list of schemas";

@@ -1,0 +1,177 @@
+//! `aye patch` against `git apply` on the same patch, forwards and backwards in turn.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use crate::runner::{Entry, Side};
+use crate::world::{World, output, run};
+
+/// The entries of patches.
+pub fn all() -> Vec<Entry> {
+    vec![
+        Entry {
+            name: "patch of 1,000 files vs git apply",
+            target: 1.0,
+            runs: 10,
+            sides: |world| both(world, &files(1_000)),
+        },
+        Entry {
+            name: "patch, one hunk in 100,000 lines vs git apply",
+            target: 1.2,
+            runs: 40,
+            sides: |world| both(world, &hunks(100_000, 1)),
+        },
+        Entry {
+            name: "patch of 10,000 hunks in a file vs git apply",
+            target: 1.0,
+            runs: 20,
+            sides: |world| both(world, &hunks(100_000, 10_000)),
+        },
+        Entry {
+            name: "patch, binary 5 MB vs git apply",
+            target: 1.2,
+            runs: 20,
+            sides: |world| both(world, &binary(5_000_000)),
+        },
+        Entry {
+            name: "three-way apply of 100 files vs --3way",
+            target: 1.0,
+            runs: 10,
+            sides: three_way,
+        },
+    ]
+}
+
+/// Contents of a set of files, before and after.
+type Change = Vec<(String, Vec<u8>, Vec<u8>)>;
+
+fn lines(count: usize, changed: impl Fn(usize) -> bool) -> (Vec<u8>, Vec<u8>) {
+    let (mut before, mut after) = (String::new(), String::new());
+    for line in 0..count {
+        let _ = writeln!(before, "    let value_{line} = {};", line * 31 % 977);
+        if changed(line) {
+            let _ = writeln!(after, "    let value_{line} = changed({line});");
+        } else {
+            let _ = writeln!(after, "    let value_{line} = {};", line * 31 % 977);
+        }
+    }
+    (before.into_bytes(), after.into_bytes())
+}
+
+fn files(count: usize) -> Change {
+    (0..count)
+        .map(|file| {
+            let (before, after) = lines(60, |line| line == file % 50);
+            (format!("many/d{}/file_{file}.rs", file % 40), before, after)
+        })
+        .collect()
+}
+
+fn hunks(count: usize, hunks: usize) -> Change {
+    let every = count / hunks;
+    let (before, after) = lines(count, |line| line % every == every / 2);
+    vec![("large.rs".into(), before, after)]
+}
+
+fn binary(size: usize) -> Change {
+    let mut seed = 0x9e37_79b9_u32;
+    let mut noise = || {
+        (0..size)
+            .map(|at| {
+                seed ^= seed << 13;
+                seed ^= seed >> 17;
+                seed ^= seed << 5;
+                if at == 0 { 0 } else { (seed >> 24) as u8 }
+            })
+            .collect::<Vec<u8>>()
+    };
+    vec![("blob.bin".into(), noise(), noise())]
+}
+
+fn write(folder: &Path, change: &Change, after: bool) {
+    for (name, old, new) in change {
+        let path = folder.join(name);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
+        std::fs::write(path, if after { new } else { old }).expect("a file");
+    }
+}
+
+/// A copy with the files of `change` committed, and the patch to the new ones beside it.
+fn set_up(world: &World, change: &Change) -> (std::path::PathBuf, String) {
+    let folder = world.copy();
+    write(&folder, change, false);
+    run(&mut world.git(&folder, &["add", "--all"]));
+    run(&mut world.git(&folder, &["commit", "--quiet", "-m", "files"]));
+    write(&folder, change, true);
+    let patch = folder.with_extension("patch");
+    let to = format!("--output={}", patch.display());
+    run(&mut world.git(&folder, &["diff", "--binary", &to]));
+    write(&folder, change, false);
+    (folder, patch.to_str().expect("UTF-8").to_owned())
+}
+
+fn both(world: &World, change: &Change) -> (Side, Side) {
+    let side = |aye: bool| {
+        let (folder, patch) = set_up(world, change);
+        let command = |arguments: &[&str]| match aye {
+            true => world.aye(&folder, arguments),
+            false => world.git(&folder, arguments),
+        };
+        let verb = if aye { "patch" } else { "apply" };
+        let mut forward = command(&[verb, &patch]);
+        let mut backward = command(&[verb, "-R", &patch]);
+        forward.stdout(std::process::Stdio::null());
+        backward.stdout(std::process::Stdio::null());
+        Side::new(move |number| {
+            run(if number.is_multiple_of(2) { &mut forward } else { &mut backward });
+        })
+    };
+    (side(true), side(false))
+}
+
+/// Files that have changed elsewhere since: a proposal of ours, a patch with blob ids of git's.
+fn three_way(world: &World) -> (Side, Side) {
+    let change = files(100);
+    let drifted: Change = change
+        .iter()
+        .map(|(name, before, _)| {
+            (name.clone(), [b"// moved on\n".as_slice(), before].concat(), Vec::new())
+        })
+        .collect();
+    // The changed line's neighbours change too, so that no hunk fits as it is.
+    let drifted: Change = drifted
+        .into_iter()
+        .map(|(name, now, none)| {
+            let text = String::from_utf8(now)
+                .expect("text")
+                .replace("    let value_58 ", "    let moved_58 ");
+            (name, text.into_bytes(), none)
+        })
+        .collect();
+    let (folder, patch) = set_up(world, &change);
+    let proposed = output(world.aye(&folder, &["propose", "--json", "--patch", &patch]));
+    let answer: serde_json::Value = serde_json::from_str(&proposed).expect("JSON");
+    let id = answer["proposal_id"].as_str().expect("an id");
+    let mut apply = world.aye(&folder, &["apply", "--yes", "--index", id]);
+    apply.stdout(std::process::Stdio::null());
+    let mut undo = world.aye(&folder, &["undo", "--yes", id]);
+    undo.stdout(std::process::Stdio::null());
+    let mut stage = world.git(&folder, &["add", "--all"]);
+    let was = drifted.clone();
+    let ours = Side::new(move |_| run(&mut apply)).prepared(move |number| {
+        if number > 0 {
+            run(&mut undo);
+        }
+        write(&folder, &was, false);
+        run(&mut stage);
+    });
+    let (folder, patch) = set_up(world, &change);
+    let mut git = world.git(&folder, &["apply", "--3way", &patch]);
+    git.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+    let mut stage = world.git(&folder, &["add", "--all"]);
+    let other = Side::new(move |_| run(&mut git)).prepared(move |_| {
+        write(&folder, &drifted, false);
+        run(&mut stage);
+    });
+    (ours, other)
+}

@@ -1,0 +1,61 @@
+//! Writing a changeset without a proposal: `aye patch`, and taking the work tree back to HEAD
+//! once its changes are proposed.
+
+use crate::changeset::{Changeset, RepoPath};
+use crate::error::Result;
+use crate::store::Store;
+use crate::worktree::Worktree;
+use crate::worktree::journal::Step;
+
+use super::{commit, lock};
+
+/// Lets `make` compile a changeset on the work tree while nobody else of aye writes it, then
+/// writes all of it or none. With `index`, the changed files are staged too; if that fails the
+/// files stand and the second value says why.
+///
+/// `make` returning an empty changeset writes nothing.
+///
+/// # Errors
+/// `make`'s own; `index_locked`; and those of [`crate::worktree::journal::Journal::apply`]. All
+/// files are then as they were.
+pub fn write<T>(
+    store: &Store,
+    index: bool,
+    make: impl FnOnce(&Worktree) -> Result<(Changeset, T)>,
+) -> Result<(T, Option<String>)> {
+    let journal = lock(store)?;
+    let worktree = store.worktree()?.with_size_limit(store.settings()?.max_file_size);
+    if index {
+        commit::refuse_locked_index(store)?;
+    }
+    let (changeset, value) = make(&worktree)?;
+    let changes = changeset.changes();
+    let steps: Vec<Step<'_>> = changes
+        .iter()
+        .map(|change| Step {
+            path: &change.path,
+            now: change.before.as_ref(),
+            after: change.after.as_ref(),
+        })
+        .collect();
+    if steps.is_empty() {
+        return Ok((value, None));
+    }
+    journal.apply(&worktree, &steps, None, |_| Ok(()))?;
+    let mut warning = None;
+    if index {
+        let paths: Vec<RepoPath> = changes.iter().map(|change| change.path.clone()).collect();
+        if let Err(error) = commit::stage(store, &paths) {
+            warning = Some(format!("the files are written but not staged: {}", error.message()));
+        }
+    }
+    Ok((value, warning))
+}
+
+/// Takes `paths` in the index back to HEAD; work tree files stay.
+///
+/// # Errors
+/// `git_failed`.
+pub fn unstage(store: &Store, paths: &[RepoPath]) -> Result<()> {
+    commit::unstage(store, paths)
+}

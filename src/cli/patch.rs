@@ -1,0 +1,144 @@
+//! `aye patch`: apply a patch now, without a proposal.
+
+use std::ffi::OsString;
+
+use super::{Context, Format, output, paths};
+use crate::changeset::patch::{Action, Options, limits};
+use crate::error::{Exit, Result};
+use crate::render::escape;
+use crate::tools::Session;
+use crate::tools::apply_patch::{self, Request, Response};
+
+/// Apply a patch now: a unified diff, or an envelope (*** Begin Patch). All of it or nothing.
+///
+/// Reads what git diff, git format-patch, git show and diff -u print, and what coding agents
+/// write. Answers in YAML unless asked otherwise. Where `aye.gate` is true in git configuration,
+/// the patch becomes a proposal instead.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  aye patch fix.diff
+  git diff main topic | aye patch -
+  aye patch --dry-run --format text fix.diff
+  aye patch --propose -m 'Fix the off-by-one' fix.diff
+  aye patch -R fix.diff")]
+pub struct Args {
+    /// The patch; - or nothing reads standard input.
+    #[arg(value_name = "FILE")]
+    pub file: Option<OsString>,
+    /// Say what would happen, and change nothing.
+    #[arg(long, short = 'n')]
+    pub dry_run: bool,
+    /// Also stage the changed files.
+    #[arg(long, conflicts_with = "propose")]
+    pub index: bool,
+    /// Propose it instead of applying it.
+    #[arg(long)]
+    pub propose: bool,
+    /// Description of the proposal, if it becomes one.
+    #[arg(short = 'm', long = "message", value_name = "TEXT")]
+    pub message: Option<String>,
+    /// How it is read.
+    #[command(flatten)]
+    pub read: ReadArgs,
+}
+
+/// How a patch is read.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Patch options")]
+pub struct ReadArgs {
+    /// Apply it backwards (unified diffs only).
+    #[arg(long, short = 'R')]
+    pub reverse: bool,
+    /// Take N leading folders off each name (default: 1, or 0 where the names have no a/ and b/).
+    #[arg(long, short = 'p', value_name = "N")]
+    pub strip: Option<usize>,
+    /// Let up to N lines of context at either end of a hunk differ.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub fuzz: usize,
+    /// Accept hunks without context, which go where their line numbers say.
+    #[arg(long)]
+    pub unidiff_zero: bool,
+}
+
+impl ReadArgs {
+    /// The options of the reader.
+    pub fn options(&self) -> Options {
+        Options {
+            strip: self.strip,
+            reverse: self.reverse,
+            fuzz: self.fuzz,
+            unidiff_zero: self.unidiff_zero,
+        }
+    }
+}
+
+/// Runs the command. The answer has the shape of the `apply_patch` tool, also where it fails.
+///
+/// # Errors
+/// Those of [`apply_patch::run`], where text was asked for; else they are printed.
+pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+    let asked = context.format;
+    let format = context.format_or(Format::Yaml);
+    match attempt(context, args) {
+        Ok(response) => {
+            let text = || text(&response);
+            context.emit(Format::Yaml, &response, text)?;
+            Ok(Exit::Done)
+        }
+        Err(error) if matches!(format, Format::Yaml | Format::Json) => {
+            let answer = output::structured(format, &apply_patch::Failure::new(&error))?;
+            context.print(answer.as_bytes())?;
+            if asked.is_none() {
+                context.report(&error);
+            }
+            Ok(error.code().exit)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn attempt(context: &mut Context, args: Args) -> Result<Response> {
+    let store = context.store()?;
+    let file = args.file.unwrap_or_else(|| "-".into());
+    let agent = context.var("AYE_AGENT").map(|name| name.to_string_lossy().into_owned());
+    let session = Session { actor: context.actor(&store), agent, now: context.now, store: &store };
+    let request = Request {
+        patch: paths::content(context, &file, limits::PATCH as u64 + 1)?,
+        options: args.read.options(),
+        dry_run: args.dry_run,
+        index: args.index,
+        propose: args.propose,
+        message: args.message,
+    };
+    apply_patch::run(&session, &request)
+}
+
+fn text(response: &Response) -> String {
+    let mut out = String::new();
+    for file in &response.files {
+        let sign = match file.action {
+            Action::Added => 'A',
+            Action::Modified => 'M',
+            Action::Deleted => 'D',
+            Action::Renamed => 'R',
+            Action::Copied => 'C',
+        };
+        let from = file.origin.as_ref().map(|origin| format!("{} => ", escape::line(origin)));
+        let path = escape::line(&file.path);
+        out += &format!(
+            "{sign} {}{path} +{} -{}\n",
+            from.unwrap_or_default(),
+            file.added,
+            file.removed
+        );
+        for hunk in file.hunks.iter().filter(|hunk| hunk.is_remarkable()) {
+            out += &format!("  hunk {}: line {}{}\n", hunk.hunk, hunk.line, hunk.remarks());
+        }
+    }
+    for note in &response.notes {
+        out += &format!("note: {}\n", escape::line(note));
+    }
+    out += &response.message;
+    out.push('\n');
+    out
+}

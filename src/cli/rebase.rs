@@ -1,0 +1,123 @@
+//! `aye rebase`: put a pending proposal on the files as they are now.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Context, Format};
+use crate::apply;
+use crate::changeset::{Changeset, FileChange};
+use crate::error::{Error, Exit, Result};
+use crate::proposal::Status;
+use crate::render::escape;
+
+/// Put a pending proposal on the files as they are now, as a new revision.
+///
+/// Each file is merged with what has changed since it was proposed. Where both changed the same
+/// lines, nothing is recorded and the exit status is 5.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  aye rebase m4k
+  aye rebase m4k --dry-run")]
+pub struct Args {
+    /// The proposal; any unique beginning of its id.
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// Say what would happen, and record nothing.
+    #[arg(long, short = 'n')]
+    pub dry_run: bool,
+}
+
+/// Answer of `aye rebase`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Rebased {
+    /// `aye/rebase@1`
+    pub schema: &'static str,
+    /// Always true.
+    pub success: bool,
+    /// The id.
+    pub proposal_id: String,
+    /// Always `pending`.
+    pub status: Status,
+    /// Whether there is (or, with --dry-run, would be) a new revision.
+    pub rebased: bool,
+    /// Nothing was recorded because of `--dry-run`.
+    pub dry_run: bool,
+    /// Number of the current revision.
+    pub revisions: usize,
+    /// Every file and what became of it.
+    pub files: Vec<super::apply::FileItem>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// `proposal_not_found`, `not_pending`, `conflict`; `already_applied` where the files hold every
+/// change.
+pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+    let store = context.store()?;
+    let proposal = store.view()?.find(&args.id)?;
+    proposal.require_pending(context.now)?;
+    let plan = apply::preview(&store, &proposal, &store.worktree()?)?;
+    if let Some(refusal) = plan.refusal() {
+        return Err(apply::conflict(refusal, &proposal.id));
+    }
+    let old = store.changeset(&proposal.current().changes)?;
+    let changes = plan.files.iter().map(|file| FileChange {
+        path: file.path.clone(),
+        before: file.now.clone(),
+        after: file.after.clone(),
+        origin: old.changes().iter().find(|c| c.path == file.path).and_then(|c| c.origin.clone()),
+        snippets: Vec::new(),
+    });
+    let changes: Vec<FileChange> = changes.filter(|change| change.before != change.after).collect();
+    if changes.is_empty() {
+        return Err(Error::new(
+            &crate::changeset::patch::codes::ALREADY_APPLIED,
+            format!("the files hold every change of {} already", proposal.id),
+        )
+        .hint(format!("close it with `aye apply {} --mark-only`", proposal.id)));
+    }
+    let same = changes.len() == old.changes().len()
+        && changes
+            .iter()
+            .zip(old.changes())
+            .all(|(a, b)| (&a.path, &a.before, &a.after) == (&b.path, &b.before, &b.after));
+    let mut revisions = proposal.revisions.len();
+    if !same && !args.dry_run {
+        let changeset = Changeset::new(changes)?;
+        let actor = context.actor(&store);
+        revisions = store.write(&actor, context.now, |writer| {
+            // Someone may have revised it since it was read.
+            let now = writer.view.proposal(&proposal.id)?;
+            now.require_revision(&proposal.current().event)?;
+            writer.revise(&proposal.id, &changeset, "rebase", None, None, None)?;
+            writer.commit()?;
+            Ok(writer.view.proposal(&proposal.id)?.revisions.len())
+        })?;
+    }
+    let answer = Rebased {
+        schema: "aye/rebase@1",
+        success: true,
+        proposal_id: proposal.id.to_string(),
+        status: Status::Pending,
+        rebased: !same,
+        dry_run: args.dry_run,
+        revisions,
+        files: plan.files.iter().map(super::apply::FileItem::new).collect(),
+    };
+    context.emit(Format::Text, &answer, || text(&answer))?;
+    Ok(Exit::Done)
+}
+
+fn text(answer: &Rebased) -> String {
+    let what = match (answer.rebased, answer.dry_run) {
+        (false, _) => "fits the files as it is".to_owned(),
+        (true, true) => "would get a new revision".to_owned(),
+        (true, false) => format!("revision {}", answer.revisions),
+    };
+    let mut out = format!("{}  {what}\n", answer.proposal_id);
+    for file in &answer.files {
+        out += &format!("  {:<8} {}\n", file.outcome, escape::line(&file.path));
+    }
+    out
+}

@@ -1,0 +1,283 @@
+//! The `apply_patch` tool: a patch in either dialect, applied at once, or proposed where the
+//! repository gates direct writes.
+
+use chrono::SecondsFormat;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::{Arguments, Session};
+use crate::apply;
+use crate::changeset::patch::{self, Action, Compiled, Dialect, FileReport, HunkReport, Options};
+use crate::changeset::{Changeset, Snapshot};
+use crate::error::{Error, Result, codes as general};
+use crate::proposal::event::Subject;
+use crate::store::NewProposal;
+
+/// What to do with a patch.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// The patch, as it came.
+    pub patch: Vec<u8>,
+    /// How to read it.
+    pub options: Options,
+    /// Say what would happen, and change nothing.
+    pub dry_run: bool,
+    /// Also stage the changed files.
+    pub index: bool,
+    /// Propose it instead of applying it.
+    pub propose: bool,
+    /// Description of the proposal, if it becomes one.
+    pub message: Option<String>,
+}
+
+/// Response of the tool. The first four fields are the contract's own.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Response {
+    /// Always `ok`; see [`Failure`] otherwise.
+    pub status: &'static str,
+    /// The first file of the patch.
+    pub path: String,
+    /// Whether this call changed the files.
+    pub patch_applied: bool,
+    /// When, in RFC 3339; null if it did not.
+    pub applied_at: Option<String>,
+    /// `unified` or `envelope`.
+    pub dialect: Dialect,
+    /// Every change of the patch was there before.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub already_applied: bool,
+    /// Nothing was changed because that was asked for.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub dry_run: bool,
+    /// The repository's settings turned the patch into a proposal.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub gated: bool,
+    /// The proposal it became.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proposal_id: Option<String>,
+    /// The same changes were pending already; this is that proposal.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub duplicate: bool,
+    /// In words.
+    pub message: String,
+    /// Every file of the patch.
+    pub files: Vec<FileItem>,
+    /// What was read otherwise than written.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// Parameters that were not understood.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ignored_parameters: Vec<String>,
+}
+
+/// One file of the patch.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct FileItem {
+    /// Where it is afterwards (was before, for a deleted one).
+    pub path: String,
+    /// `added`, `modified`, `deleted`, `renamed` or `copied`.
+    pub action: Action,
+    /// Where its content comes from, if from another path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
+    /// Lines added.
+    pub added: usize,
+    /// Lines removed.
+    pub removed: usize,
+    /// Where its hunks went.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hunks: Vec<HunkReport>,
+}
+
+impl FileItem {
+    fn new(file: FileReport) -> Self {
+        Self {
+            path: file.path.display().to_string(),
+            action: file.action,
+            origin: file.origin.map(|origin| origin.display().to_string()),
+            added: file.added,
+            removed: file.removed,
+            hunks: file.hunks,
+        }
+    }
+}
+
+/// Response to a call that failed.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Failure {
+    /// Always `error`.
+    pub status: &'static str,
+    /// `PATCH_INVALID`, `FILE_NOT_FOUND`, or another of aye's codes in capitals.
+    pub code: String,
+    /// What went wrong.
+    pub message: String,
+    /// What to do next.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// Always false: a patch is applied whole or not at all.
+    pub patch_applied: bool,
+    /// The file, line numbers, what was expected and found.
+    #[serde(skip_serializing_if = "serde_json::Map::is_empty")]
+    pub details: serde_json::Map<String, Value>,
+}
+
+impl Failure {
+    /// `error` in the contract's shape.
+    pub fn new(error: &Error) -> Self {
+        let details = error.details().iter();
+        Self {
+            status: "error",
+            code: error.code().id.to_ascii_uppercase(),
+            message: error.message().to_owned(),
+            hint: error.hint_text().map(str::to_owned),
+            patch_applied: false,
+            details: details.map(|(key, value)| ((*key).to_owned(), value.clone())).collect(),
+        }
+    }
+}
+
+/// Calls the tool with `arguments`: `patch`, and optionally `dry_run`, `reverse`, `index`,
+/// `propose`, `unidiff_zero`, `strip`, `fuzz`, `message`.
+///
+/// # Errors
+/// As [`run`]; `missing_parameter`, `invalid_parameter`.
+pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
+    let mut arguments = Arguments::new(arguments)?;
+    let request = Request {
+        patch: arguments.required("patch")?.into_bytes(),
+        options: Options {
+            strip: arguments.count("strip")?,
+            fuzz: arguments.count("fuzz")?.unwrap_or(0),
+            reverse: arguments.flag("reverse")?,
+            unidiff_zero: arguments.flag("unidiff_zero")?,
+        },
+        dry_run: arguments.flag("dry_run")?,
+        index: arguments.flag("index")?,
+        propose: arguments.flag("propose")?,
+        message: arguments.text("message")?,
+    };
+    let ignored_parameters = arguments.unknown();
+    let response = Response { ignored_parameters, ..run(session, &request)? };
+    serde_json::to_value(response)
+        .map_err(|error| Error::bug(format!("a response is no JSON: {error}")))
+}
+
+/// Applies, proposes or tries out a patch.
+///
+/// # Errors
+/// Those of [`patch::read`], of the work tree, and of the store. Nothing is changed then.
+pub fn run(session: &Session<'_>, request: &Request) -> Result<Response> {
+    let store = session.store;
+    let settings = store.settings()?;
+    let limit = settings.max_file_size;
+    let gated = settings.gate && !request.propose && !request.dry_run;
+    let compile = |files: &dyn Snapshot| -> Result<Compiled> {
+        let compiled = patch::read(&request.patch, files, &request.options)?;
+        check_sizes(&compiled.changeset, limit)?;
+        Ok(compiled)
+    };
+    if request.dry_run || request.propose || gated {
+        let compiled = compile(&store.worktree()?.with_size_limit(limit))?;
+        let proposed = match request.dry_run || compiled.already_applied {
+            true => None,
+            false => Some(propose(session, request, &compiled)?),
+        };
+        let message = match &proposed {
+            _ if compiled.already_applied => "The patch is applied already.".to_owned(),
+            None => "The patch fits; nothing was changed.".to_owned(),
+            Some((id, _)) if gated => format!(
+                "Direct writes are gated here (aye.gate): the patch waits for a person as proposal \
+                 {id}, and no file was changed."
+            ),
+            Some((id, _)) => format!("The patch waits for a person as proposal {id}."),
+        };
+        let mut response = response(compiled, message);
+        response.dry_run = request.dry_run;
+        response.gated = gated;
+        if let Some((id, duplicate)) = proposed {
+            (response.proposal_id, response.duplicate) = (Some(id), duplicate);
+        }
+        return Ok(response);
+    }
+    let (compiled, warning) = apply::write_direct(store, request.index, |worktree| {
+        let mut compiled = compile(worktree)?;
+        Ok((std::mem::take(&mut compiled.changeset), compiled))
+    })?;
+    let already = compiled.already_applied;
+    let message = if already { "The patch is applied already." } else { "The patch is applied." };
+    let mut response = response(compiled, message.to_owned());
+    response.notes.extend(warning);
+    if !already {
+        response.patch_applied = true;
+        response.applied_at = Some(session.now.to_rfc3339_opts(SecondsFormat::Millis, true));
+    }
+    Ok(response)
+}
+
+fn response(compiled: Compiled, message: String) -> Response {
+    let path = compiled.files.first().map(|file| file.path.display().to_string());
+    Response {
+        status: "ok",
+        path: path.unwrap_or_default(),
+        patch_applied: false,
+        applied_at: None,
+        dialect: compiled.dialect,
+        already_applied: compiled.already_applied,
+        dry_run: false,
+        gated: false,
+        proposal_id: None,
+        duplicate: false,
+        message,
+        files: compiled.files.into_iter().map(FileItem::new).collect(),
+        notes: compiled.notes,
+        ignored_parameters: Vec::new(),
+    }
+}
+
+/// Records the patch as a proposal; its id, and whether it was pending before.
+fn propose(
+    session: &Session<'_>,
+    request: &Request,
+    compiled: &Compiled,
+) -> Result<(String, bool)> {
+    let new = NewProposal {
+        changeset: compiled.changeset.clone(),
+        description: request.message.clone(),
+        domain: None,
+        related_task_id: None,
+        proposed_by: session.agent.clone().unwrap_or_else(|| session.actor.name.clone()),
+        expires_in: session.store.settings()?.expires_in,
+        subject: Subject::Code,
+        form: "patch".to_owned(),
+        memory: None,
+    };
+    let outcome = session.store.write(&session.actor, session.now, |writer| writer.propose(new))?;
+    Ok((outcome.id.to_string(), outcome.duplicate))
+}
+
+/// Refuses results over `limit` bytes.
+///
+/// # Errors
+/// `size_limit_exceeded`.
+pub fn check_sizes(changeset: &Changeset, limit: u64) -> Result<()> {
+    for change in changeset.changes() {
+        let size = change.after.as_ref().map_or(0, |file| file.bytes.len() as u64);
+        if size > limit {
+            let path = change.path.display().to_string();
+            return Err(Error::new(
+                &general::SIZE_LIMIT,
+                format!("'{path}' would have {size} bytes, over the limit of {limit}"),
+            )
+            .with("path", path)
+            .with("limit", limit)
+            .hint("raise it with `git config aye.maxFileSize 50m` if the file is meant to be that big"));
+        }
+    }
+    Ok(())
+}
+
+/// [`Failure`] as a JSON value.
+pub fn failure(error: &Error) -> Value {
+    serde_json::to_value(Failure::new(error)).unwrap_or_else(|_| json!({ "status": "error" }))
+}

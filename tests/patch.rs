@@ -1,0 +1,262 @@
+//! `aye patch` and the apply_patch tool: what is applied, what is refused, and what is said.
+
+#![cfg(unix)]
+
+mod support;
+
+use serde_json::{Value, json};
+use support::Repo;
+
+const FIX: &str =
+    "--- a/src/a.rs\n+++ b/src/a.rs\n@@ -1,3 +1,3 @@\n fn a() {\n-    1\n+    2\n }\n";
+const A: &str = "fn a() {\n    1\n}\n";
+
+fn yaml(bytes: &[u8]) -> Value {
+    serde_yaml::from_slice(bytes)
+        .unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(bytes)))
+}
+
+fn call(repo: &Repo, arguments: &Value) -> support::Run {
+    repo.aye_stdin(&["call", "apply_patch", "-"], arguments.to_string())
+}
+
+#[test]
+fn the_contracts_example_gives_the_contracts_answer() {
+    let repo = Repo::with(&[("file.ts", "line1\nline2\n")]);
+    let patch = "--- a/file.ts\n+++ b/file.ts\n@@ -1,3 +1,4 @@\n line1\n line2\n+line3\n";
+    let answer = yaml(&call(&repo, &json!({ "patch": patch })).ok().stdout);
+    assert_eq!(answer["status"], "ok");
+    assert_eq!(answer["path"], "file.ts");
+    assert_eq!(answer["patch_applied"], true);
+    assert!(answer["applied_at"].as_str().unwrap().ends_with('Z'));
+    assert_eq!(answer["files"][0]["hunks"][0]["recounted"], true);
+    assert_eq!(repo.text("file.ts"), "line1\nline2\nline3\n");
+    let again = yaml(&call(&repo, &json!({ "patch": patch })).ok().stdout);
+    assert_eq!((&again["already_applied"], &again["patch_applied"]), (&json!(true), &json!(false)));
+    assert_eq!(repo.text("file.ts"), "line1\nline2\nline3\n");
+}
+
+#[test]
+fn errors_have_the_contracts_shape_and_an_exit_status() {
+    let repo = Repo::with(&[("src/a.rs", A)]);
+    for (patch, code, status) in [
+        ("no patch at all", "PATCH_INVALID", 6),
+        ("--- a/nope\n+++ b/nope\n@@ -1 +1 @@\n-a\n+b\n", "FILE_NOT_FOUND", 3),
+        ("--- a/src/a.rs\n+++ b/src/a.rs\n@@ -1 +1 @@\n-x\n+y\n", "HUNK_FAILED", 5),
+        ("*** Begin Patch\n*** Add File: src/a.rs\n+x\n*** End Patch\n", "FILE_EXISTS", 5),
+    ] {
+        let run = call(&repo, &json!({ "patch": patch })).exits(status);
+        let answer = yaml(&run.stdout);
+        assert_eq!(answer["status"], "error");
+        assert_eq!(answer["code"], code);
+        assert!(answer["message"].is_string() && answer["hint"].is_string(), "{answer}");
+    }
+    let run = repo.aye_stdin(&["patch", "--json"], "no patch").exits(6);
+    assert_eq!(serde_json::from_slice::<Value>(&run.stdout).unwrap()["code"], "PATCH_INVALID");
+    repo.aye_stdin(&["patch", "--format", "text"], "no patch").fails("patch_invalid", 6);
+    assert_eq!(repo.text("src/a.rs"), A);
+}
+
+#[test]
+fn a_patch_is_applied_whole_or_not_at_all() {
+    let repo = Repo::with(&[("src/a.rs", A), ("b", "b\n")]);
+    let before = repo.snapshot();
+    let patch = format!("{FIX}--- a/b\n+++ b/b\n@@ -1 +1 @@\n-nope\n+B\n");
+    repo.aye_stdin(&["patch"], &patch).exits(5);
+    assert_eq!(repo.snapshot(), before);
+    let patch = patch.replace("-nope", "-b");
+    repo.aye_stdin(&["patch"], patch).ok();
+    assert_eq!(
+        (repo.text("src/a.rs").as_str(), repo.text("b").as_str()),
+        ("fn a() {\n    2\n}\n", "B\n")
+    );
+}
+
+#[test]
+fn a_dry_run_changes_nothing_and_index_stages() {
+    let repo = Repo::with(&[("src/a.rs", A)]);
+    let before = repo.snapshot();
+    repo.write("../fix.diff", FIX);
+    let run = repo.aye(&["patch", "-n", "../fix.diff"]).ok();
+    assert_eq!(yaml(&run.stdout)["dry_run"], true);
+    assert_eq!(repo.snapshot(), before);
+    repo.aye(&["patch", "--index", "../fix.diff", "--format", "text"])
+        .ok()
+        .says("M src/a.rs +1 -1");
+    assert_eq!(repo.git(&["diff", "--cached", "--name-only"]), "src/a.rs");
+    assert_eq!(repo.git(&["diff", "--name-only"]), "");
+    repo.aye(&["patch", "-R", "../fix.diff"]).ok();
+    assert_eq!(repo.text("src/a.rs"), A);
+}
+
+#[test]
+fn a_gate_turns_a_patch_into_a_proposal_and_says_so() {
+    let repo = Repo::with(&[("src/a.rs", A)]);
+    repo.git(&["config", "aye.gate", "true"]);
+    let answer = yaml(&call(&repo, &json!({ "patch": FIX })).ok().stdout);
+    assert_eq!((&answer["gated"], &answer["patch_applied"]), (&json!(true), &json!(false)));
+    assert!(answer["message"].as_str().unwrap().contains("aye.gate"));
+    assert_eq!(repo.text("src/a.rs"), A);
+    let id = answer["proposal_id"].as_str().unwrap().to_owned();
+    repo.aye(&["list"]).ok().says("src/a.rs");
+    repo.aye(&["apply", "--yes", &id]).ok();
+    assert_eq!(repo.text("src/a.rs"), "fn a() {\n    2\n}\n");
+    // Asked for, without a gate.
+    let repo = Repo::with(&[("src/a.rs", A)]);
+    let run = repo.aye_stdin(&["patch", "--propose", "-m", "Two"], FIX).ok();
+    assert!(yaml(&run.stdout)["proposal_id"].is_string());
+    assert_eq!(repo.text("src/a.rs"), A);
+}
+
+/// Everything here must leave every file as it was, inside and outside.
+#[test]
+fn hostile_patches_change_nothing_and_name_the_reason() {
+    let repo = Repo::with(&[("f", "x\n"), ("dir/g", "x\n")]);
+    let outside = repo.outer().join("outside");
+    std::fs::create_dir(&outside).unwrap();
+    std::fs::write(outside.join("secret"), "x\n").unwrap();
+    repo.symlink("../outside", "link");
+    repo.symlink("../outside/secret", "filelink");
+    std::fs::hard_link(outside.join("secret"), repo.path("hard")).unwrap();
+    repo.git(&["init", "-q", "sub"]);
+    repo.write("sub/f", "x\n");
+    let change = |name: &str| format!("--- a/{name}\n+++ b/{name}\n@@ -1 +1 @@\n-x\n+evil\n");
+    let create = |name: &str| format!("--- /dev/null\n+++ b/{name}\n@@ -0,0 +1 @@\n+evil\n");
+    let envelope =
+        |name: &str| format!("*** Begin Patch\n*** Add File: {name}\n+evil\n*** End Patch\n");
+    let link = "diff --git a/new b/new\nnew file mode 120000\n--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+../outside\n\\ No newline at end of file\n";
+    let mut patches = vec![
+        (change("link/secret"), "SYMLINK_IN_WAY"),
+        (create("link/new"), "SYMLINK_IN_WAY"),
+        (change("filelink"), "SYMLINK_IN_WAY"),
+        (change("hard"), "HARD_LINK"),
+        (change("sub/f"), "IN_SUBMODULE"),
+        (create("sub/new"), "IN_SUBMODULE"),
+        (create("f/inner"), "NOT_A_FOLDER"),
+        (format!("{link}{}", create("new/evil")), "FILE_MODE_REFUSED"),
+        (link.replace("120000", "160000"), "FILE_MODE_REFUSED"),
+        (link.replace("120000", "104755"), "FILE_MODE_REFUSED"),
+        (
+            link.replace("120000", "100644").replace("a/new", "a/link").replace("b/new", "b/link"),
+            "SYMLINK_IN_WAY",
+        ),
+        (
+            "diff --git a/link b/copy\ncopy from link/secret\ncopy to copy\n".into(),
+            "SYMLINK_IN_WAY",
+        ),
+        (
+            "diff --git a/x b/copy\ncopy from ../outside/secret\ncopy to copy\n".into(),
+            "PATH_INVALID",
+        ),
+        ("1d\n".into(), "PATCH_INVALID"),
+        (format!("{}{}", create("n"), create("n/m")), "CHANGESET_INVALID"),
+        (format!("{}{}", create("n"), create("n")), "FILE_EXISTS"),
+    ];
+    for name in ["../evil", "/tmp/evil", "dir/../../evil", "C:/evil", "dir\\evil", "a//../evil"] {
+        patches.push((envelope(name), "PATH_INVALID"));
+        if !name.starts_with('/') {
+            patches.push((create(name), "PATH_INVALID"));
+        }
+    }
+    for name in [
+        ".git/hooks/pre-commit",
+        ".GIT/config",
+        "dir/.git/config",
+        "git~1/config",
+        ".git./config",
+        ".git::$INDEX_ALLOCATION/config",
+        ".g\u{200c}it/config",
+        ".git /config",
+    ] {
+        patches.push((envelope(name), "PATH_IN_GIT_DIR"));
+        patches.push((create(name), "PATH_IN_GIT_DIR"));
+    }
+    let before = (repo.snapshot(), std::fs::read(outside.join("secret")).unwrap());
+    for (patch, code) in &patches {
+        for index in [false, true] {
+            let run = call(&repo, &json!({ "patch": patch, "index": index }));
+            assert_ne!(run.status, 0, "{patch}\n{run}");
+            assert_eq!(yaml(&run.stdout)["code"], *code, "{patch}\n{run}");
+            assert!(repo.snapshot() == before.0, "{patch}");
+            assert_eq!(std::fs::read(outside.join("secret")).unwrap(), before.1, "{patch}");
+            assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 1, "{patch}");
+        }
+    }
+    assert!(!repo.path(".git/hooks/pre-commit").exists());
+}
+
+#[test]
+fn a_socket_in_the_way_is_refused() {
+    let repo = Repo::with(&[("f", "x\n")]);
+    let _listener = std::os::unix::net::UnixListener::bind(repo.path("socket")).unwrap();
+    let patch = "--- /dev/null\n+++ b/socket\n@@ -0,0 +1 @@\n+evil\n";
+    let run = call(&repo, &json!({ "patch": patch })).exits(6);
+    assert_eq!(yaml(&run.stdout)["code"], "SPECIAL_FILE");
+}
+
+#[test]
+fn a_million_hunks_a_long_line_and_a_bomb_are_refused_by_their_size() {
+    let repo = Repo::with(&[("f", "a\n")]);
+    let before = repo.snapshot();
+    let head = "--- a/f\n+++ b/f\n";
+    let hunks = head.to_owned() + &"@@ -1 +1 @@\n-a\n+b\n".repeat(1_000_000);
+    let line = format!("{head}@@ -1 +1 @@\n-a\n+{}\n", "b".repeat(10 << 20));
+    for patch in [hunks, line] {
+        let run = repo.aye_stdin(&["patch"], patch).exits(6);
+        assert_eq!(yaml(&run.stdout)["code"], "SIZE_LIMIT_EXCEEDED");
+    }
+    let bomb = aye::changeset::FileChange {
+        path: aye::changeset::RepoPath::new("bomb").unwrap(),
+        before: None,
+        after: Some(aye::changeset::File::regular(vec![0u8; 64 << 20])),
+        origin: None,
+        snippets: Vec::new(),
+    };
+    let run = repo.aye_stdin(&["patch"], aye::changeset::emit::file_patch(&bomb, 3)).exits(6);
+    assert_eq!(yaml(&run.stdout)["code"], "SIZE_LIMIT_EXCEEDED");
+    assert_eq!(repo.snapshot(), before);
+}
+
+#[test]
+fn modes_are_kept_and_changed() {
+    let repo = Repo::with(&[("run.sh", "a\n")]);
+    repo.chmod("run.sh", 0o755);
+    repo.aye_stdin(&["patch"], "--- a/run.sh\n+++ b/run.sh\n@@ -1 +1 @@\n-a\n+b\n").ok();
+    assert_eq!(repo.mode("run.sh") & 0o111, 0o111);
+    repo.aye_stdin(&["patch"], "diff --git a/run.sh b/run.sh\nold mode 100755\nnew mode 100644\n")
+        .ok();
+    assert_eq!(repo.mode("run.sh") & 0o111, 0);
+}
+
+/// Killed while it writes fifty files, again and again at other moments: the next command finds
+/// all of them old or all of them new.
+#[test]
+fn a_killed_patch_leaves_all_files_old_or_all_new() {
+    let names: Vec<String> = (0..50).map(|n| format!("d{}/f{n}", n % 5)).collect();
+    let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "old\n")).collect();
+    let repo = Repo::with(&files);
+    let forward: String =
+        names.iter().map(|n| format!("--- a/{n}\n+++ b/{n}\n@@ -1 +1 @@\n-old\n+new\n")).collect();
+    repo.write("../forward.diff", forward);
+    let state = |text: &str| names.iter().filter(|name| repo.text(name) == text).count();
+    let (mut killed, mut reverse) = (0, false);
+    for round in 0..40 {
+        let args: &[&str] = if reverse {
+            &["patch", "-R", "../forward.diff"]
+        } else {
+            &["patch", "../forward.diff"]
+        };
+        let mut running = repo.cmd(args).spawn();
+        std::thread::sleep(std::time::Duration::from_micros(400 * round));
+        let _ = running.child.kill();
+        killed += usize::from(running.wait().status == 128 + 9);
+        repo.aye(&["list"]).ok();
+        let (old, new) = (state("old\n"), state("new\n"));
+        assert!(
+            (old, new) == (50, 0) || (old, new) == (0, 50),
+            "round {round}: {old} old, {new} new"
+        );
+        reverse = new == 50;
+    }
+    assert!(killed > 0, "never killed in time");
+}
