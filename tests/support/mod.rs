@@ -15,11 +15,11 @@
 // Each test binary compiles this file and uses its own part of it.
 #![allow(dead_code)]
 
-use std::cell::Cell;
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use serde_json::Value;
 
@@ -35,7 +35,7 @@ pub struct Repo {
     // Held for its Drop.
     folder: tempfile::TempDir,
     root: PathBuf,
-    clock: Cell<i64>,
+    clock: AtomicI64,
 }
 
 impl Default for Repo {
@@ -53,7 +53,7 @@ impl Repo {
         let root = base.join("work");
         std::fs::create_dir(&root).expect("the work folder");
         std::fs::create_dir(base.join("home")).expect("the home folder");
-        Self { folder, root, clock: Cell::new(EPOCH) }
+        Self { folder, root, clock: AtomicI64::new(EPOCH) }
     }
 
     /// An empty repository on branch `main` (unborn), with the fixed identity.
@@ -207,8 +207,8 @@ impl Repo {
     /// Runs git in the root, whatever comes of it.
     pub fn try_git(&self, args: &[&str]) -> Run {
         // A new minute per git command, so that commits have an order and stable ids.
-        self.clock.set(self.clock.get() + 60);
-        let date = format!("{} +0000", self.clock.get());
+        let now = self.clock.fetch_add(60, Ordering::Relaxed) + 60;
+        let date = format!("{now} +0000");
         self.program("git")
             .args(args)
             .env("GIT_AUTHOR_NAME", NAME)
