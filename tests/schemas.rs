@@ -48,6 +48,7 @@ fn documents_keep_to_their_schemas() {
     let first = check.id(&["propose", "a.txt", "--old", "two", "--new", "2", "-m", "count"]);
     let second = check.id(&["propose", "b.txt", "--old", "bee", "--new", "B", "--domain", "x"]);
     check.aye(&["list"]);
+    check.aye(&["review"]);
     check.aye(&["show", &first]);
     check.aye(&["comment", &first, "-m", "why?"]);
     check.aye(&["revise", &first, "a.txt", "--old", "two", "--new", "II"]);

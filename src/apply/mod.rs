@@ -21,10 +21,10 @@ pub use undo::{Undone, conflict as undo_conflict, preview as preview_undo, undo}
 
 use crate::changeset::merge::Sides;
 use crate::changeset::plan::{Plan, Planned, plan};
-use crate::changeset::{FileChange, RepoPath};
+use crate::changeset::{Changeset, FileChange, RepoPath};
 use crate::error::{Error, Result};
 use crate::proposal::event::{Apply, Effect, How, Written, digest};
-use crate::proposal::{Actor, Data, Proposal, ProposalId};
+use crate::proposal::{Actor, ChangeRecord, Data, Proposal, ProposalId};
 use crate::store::Store;
 use crate::worktree::journal::{Journal, Step};
 
@@ -49,6 +49,18 @@ pub struct Request {
     pub effect: Effect,
     /// First part of the commit message; the proposal's description otherwise.
     pub message: Option<String>,
+    /// What to apply instead of the proposal's own changes: those of its hunks that were taken.
+    pub part: Option<Part>,
+}
+
+/// Part of a proposal. It becomes a revision in the same step as it is applied, so that the
+/// decision names exactly what was taken, and a failure leaves the proposal as it was.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// What was taken.
+    pub changes: Changeset,
+    /// Why there is a new revision: `partial` or `edited`.
+    pub reason: &'static str,
 }
 
 /// What an apply came to.
@@ -71,8 +83,15 @@ pub fn preview(
     proposal: &Proposal,
     snapshot: &dyn crate::changeset::Snapshot,
 ) -> Result<Plan> {
-    let changes = changes(store, proposal)?;
-    plan(&changes, snapshot, Sides { ours: "current", theirs: proposal.id.as_str() })
+    plan_on(&changes(store, proposal)?, proposal, snapshot)
+}
+
+fn plan_on(
+    changes: &[FileChange],
+    proposal: &Proposal,
+    snapshot: &dyn crate::changeset::Snapshot,
+) -> Result<Plan> {
+    plan(changes, snapshot, Sides { ours: "current", theirs: proposal.id.as_str() })
 }
 
 /// Applies the current revision of `proposal`, all files or none, and records it.
@@ -93,7 +112,10 @@ pub fn apply(
     }
     let journal = lock(store)?;
     let worktree = store.worktree()?;
-    let plan = preview(store, proposal, &worktree)?;
+    let plan = match &request.part {
+        Some(part) => plan_on(part.changes.changes(), proposal, &worktree)?,
+        None => preview(store, proposal, &worktree)?,
+    };
     if let Some(refusal) = plan.refusal() {
         return Err(conflict(refusal, &proposal.id));
     }
@@ -103,7 +125,11 @@ pub fn apply(
         Effect::Index => commit::refuse_locked_index(store)?,
         Effect::Files | Effect::MarkOnly => {}
     }
-    let written = objects::written(store, actor, now, proposal, &plan)?;
+    let known: &[ChangeRecord] = match request.part {
+        Some(_) => &[],
+        None => &proposal.current().changes,
+    };
+    let written = objects::written(store, actor, now, known, &plan)?;
     let kind = match request.effect {
         Effect::Commit => recover::COMMIT,
         _ => recover::APPLY,
@@ -183,9 +209,18 @@ fn record(
         let proposal = writer.view.proposal(&seen.id)?;
         proposal.require_pending(writer.now())?;
         proposal.require_revision(&seen.current().event)?;
+        let (revision, digest) = match &request.part {
+            Some(part) => {
+                let revised =
+                    writer.revise(&seen.id, &part.changes, part.reason, None, None, None)?;
+                let digest = digest(revised.event.data.changes());
+                (revised.id, digest)
+            }
+            None => (proposal.current().event.clone(), digest(&proposal.current().changes)),
+        };
         let data = Data::Apply(Apply {
-            revision: proposal.current().event.clone(),
-            digest: digest(&proposal.current().changes),
+            revision,
+            digest,
             how: request.how,
             effect: request.effect,
             commit,

@@ -6,19 +6,18 @@ use crate::changeset::File;
 use crate::changeset::plan::{Outcome, Plan};
 use crate::error::Result;
 use crate::proposal::event::Written;
-use crate::proposal::{Actor, Entry, Proposal};
+use crate::proposal::{Actor, ChangeRecord, Entry};
 use crate::store::Store;
 
-/// The record of every file of `plan`. Content that no proposal has brought (a merge's result, a
+/// The record of every file of `plan`; `known` has the ids of what the proposal holds. Content that no proposal has brought (a merge's result, a
 /// file with changes of its own) becomes an object first, durably: recovery and undo need it.
 pub fn written(
     store: &Store,
     actor: &Actor,
     now: DateTime<Utc>,
-    proposal: &Proposal,
+    known: &[ChangeRecord],
     plan: &Plan,
 ) -> Result<Vec<Written>> {
-    let known = &proposal.current().changes;
     let mut written = Vec::with_capacity(plan.files.len());
     let mut unknown = Vec::new();
     for (index, file) in plan.files.iter().enumerate() {

@@ -180,7 +180,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if markers {
         return write_markers(context, &store, &proposals);
     }
-    let request = Request { how, effect, message: args.message.clone() };
+    let request = Request { how, effect, message: args.message.clone(), part: None };
     let mut items: Vec<Item> = Vec::new();
     for proposal in &proposals {
         let applied =

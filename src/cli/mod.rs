@@ -25,6 +25,7 @@ pub mod programs;
 pub mod propose;
 pub mod rebase;
 pub mod reject;
+pub mod review;
 pub mod revise;
 pub mod scan;
 #[cfg(unix)]
@@ -105,6 +106,8 @@ pub enum Command {
     List(list::Args),
     /// Show a proposal: who, why, its state, its comments, its diff.
     Show(show::Args),
+    /// Review pending proposals at the terminal, hunk by hunk.
+    Review(review::Args),
     /// Show the changes of a proposal.
     Diff(diff::Args),
     /// Apply pending proposals to the files.
@@ -170,6 +173,7 @@ fn run(context: &mut Context, command: Command) -> Result<Exit> {
         Command::List(args) => list::run(context, args),
         Command::Show(args) => show::run(context, args),
         Command::Diff(args) => diff::run(context, args),
+        Command::Review(args) => review::run(context, args),
         Command::Reject(args) => reject::run(context, args),
         Command::Revise(args) => revise::run(context, *args),
         Command::Rebase(args) => rebase::run(context, args),

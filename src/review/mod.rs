@@ -1,6 +1,7 @@
 //! The interactive review session: a pure model, and the terminal that drives it.
 
 pub mod model;
+pub mod terminal;
 
 /// Error codes of reviewing.
 pub mod codes {

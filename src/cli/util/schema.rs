@@ -81,6 +81,7 @@ published! {
     "rebase" @ 1 = cli::rebase::Rebased, "`rebase`: what the proposal is now";
     "reject" @ 1 = cli::reject::Rejected, "`reject`: what was rejected";
     "revise" @ 1 = cli::revise::Revised, "`revise`: the new revision";
+    "review" @ 1 = cli::review::Waiting, "`review` without a terminal: what is pending, and the commands";
     "schemas" @ 1 = Schemas, "`util schema`: the list of schemas";
     "undo" @ 1 = cli::apply::Answer, "`undo`: what was put back, per file";
     #[cfg(unix)]

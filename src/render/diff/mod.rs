@@ -9,6 +9,7 @@ mod unified;
 mod words;
 
 pub use header::{header, summary_line};
+pub use side::NARROWEST;
 pub use stat::{name_only, name_status, stat};
 
 use super::style::{Palette, Role};
@@ -73,7 +74,12 @@ pub struct Painter {
     after: Option<Syntax>,
     /// Every line of both sides ends in CR LF, so that showing each CR would say nothing.
     crlf: bool,
+    /// Bytes of a line that are shown.
+    longest: usize,
 }
+
+/// Bytes of a line that are shown where there is a limit to what is shown at all.
+const LONGEST: usize = 4096;
 
 impl Painter {
     /// Prepares to render hunks of `diff`, the difference of the file at `path`.
@@ -86,11 +92,12 @@ impl Painter {
             bytes.split_inclusive(|b| *b == b'\n').all(|line| line.ends_with(b"\r\n"))
         };
         let both_crlf = crlf(diff.before().bytes()) && crlf(diff.after().bytes());
-        Self { before: syntax(), after: syntax(), crlf: both_crlf }
+        Self { before: syntax(), after: syntax(), crlf: both_crlf, longest: usize::MAX }
     }
 
     /// Renders one hunk of the same `diff` in the layout of `options`, at most `limit` of its
-    /// lines. The first row is the `@@` line.
+    /// lines. The first row is the `@@` line. With a limit, lines of more than 4,096 bytes are cut
+    /// and say so.
     pub fn rows(
         &mut self,
         diff: &Diff<'_>,
@@ -98,6 +105,7 @@ impl Painter {
         options: &Options,
         limit: Option<usize>,
     ) -> Rows {
+        self.longest = if limit.is_some() { LONGEST } else { usize::MAX };
         let limit = limit.unwrap_or(usize::MAX);
         let mut rows = match options.layout {
             Layout::SideBySide if options.columns >= side::NARROWEST => {

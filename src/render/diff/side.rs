@@ -7,7 +7,7 @@ use super::{Options, Painter, Rows};
 use crate::changeset::hunks::{Diff, Hunk, Line, Side};
 
 /// Below this many columns two of them side by side are unreadable.
-pub(super) const NARROWEST: usize = 60;
+pub const NARROWEST: usize = 60;
 
 /// One side of a row: line number, sign and text, in rows that fit.
 struct Cell {

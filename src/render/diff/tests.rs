@@ -190,3 +190,16 @@ fn languages_are_coloured_only_with_colour() {
     assert!(!coloured(Palette::plain()).contains('\x1b'));
     assert!(coloured(Palette::new(|_| None)).contains("\x1b[35mfn\x1b[m"));
 }
+
+#[test]
+fn very_long_lines_are_cut_only_under_a_limit_and_say_so() {
+    let long = "ü".repeat(5000);
+    let diff = Diff::new(&b""[..], long.as_bytes());
+    let path = RepoPath::new("a").unwrap();
+    let options = Options::default();
+    let mut painter = Painter::new(&path, &diff, &options);
+    let hunk = &diff.hunks(3)[0];
+    let cut = painter.rows(&diff, hunk, &options, Some(9)).lines[1].clone();
+    assert!(cut.ends_with("ü … 5904 more bytes, p shows them"), "{}", &cut[cut.len() - 60..]);
+    assert_eq!(painter.rows(&diff, hunk, &options, None).lines[1].len(), 10_001);
+}

@@ -1,7 +1,7 @@
 //! Removed above added, and words within lines.
 
 use super::super::style::Role;
-use super::pieces::{Layers, Piece, paint, pieces};
+use super::pieces::{Layers, Look, Piece, paint, pieces};
 use super::words::{self, Emphasis};
 use super::{Options, Painter, Rows};
 use crate::changeset::hunks::{Diff, Hunk, Line, Side};
@@ -40,7 +40,18 @@ impl Painter {
             mark_blanks: line.side != Side::Context,
             hide_cr: self.crlf,
         };
-        pieces(line.content(), layers)
+        let content = line.content();
+        if content.len() <= self.longest {
+            return pieces(content, layers);
+        }
+        let mut end = self.longest;
+        while end > 0 && content[end] & 0xc0 == 0x80 {
+            end -= 1;
+        }
+        let mut out = pieces(&content[..end], layers);
+        let text = format!(" … {} more bytes, p shows them", content.len() - end);
+        out.push(Piece { text, look: Look::Mark });
+        out
     }
 
     pub(super) fn unified(

@@ -63,6 +63,9 @@ impl Session {
             add(self.can_undo(), 'u', "undo the last decision");
         }
         add(self.slot().is_some(), '>', "on to the next proposal");
+        add(self.position() > 0, '<', "back to the proposal before");
+        let settled = self.slots().iter().any(super::session::Slot::is_answered);
+        add(settled, 'W', "write what is decided so far");
         add(true, 'q', "quit; what was decided is kept");
         add(true, '?', "help");
         keys

@@ -140,6 +140,11 @@ impl Review {
         self.units.iter().filter(|unit| unit.decision.is_some()).count()
     }
 
+    /// True when something was edited.
+    pub fn is_edited(&self) -> bool {
+        self.units.iter().any(|unit| matches!(unit.decision, Some(Decision::Edit { .. })))
+    }
+
     /// Sets a decision; returns the one before.
     pub fn decide(&mut self, unit: usize, decision: Option<Decision>) -> Option<Decision> {
         std::mem::replace(&mut self.units[unit].decision, decision)

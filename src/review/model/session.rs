@@ -109,6 +109,11 @@ impl Slot {
         if changes.is_empty() { Verdict::Nothing } else { Verdict::Part(changes) }
     }
 
+    /// True when there is something to write, and nothing left to ask.
+    pub fn is_answered(&self) -> bool {
+        self.is_settled() && self.verdict() != Verdict::Nothing
+    }
+
     /// True when nothing is left to ask about it.
     pub fn is_settled(&self) -> bool {
         !matches!(self.verdict(), Verdict::Open { .. })
@@ -150,6 +155,8 @@ pub enum Action {
     Gone(String),
     /// On to the next proposal.
     Skip,
+    /// Back to the proposal before.
+    Back,
     /// Undo the last decision, wherever it was.
     Undo,
 }
@@ -258,6 +265,8 @@ impl Session {
     /// Hands over the content of the proposal one is at, and what was said about it in an
     /// earlier session. Goes to its first undecided unit.
     pub fn open(&mut self, review: Review, outcome: Option<Outcome>, comments: Vec<DraftComment>) {
+        // Steps on what was there before cannot be undone on what is there now.
+        self.history.retain(|step| step.slot != self.at);
         if let Some(slot) = self.slots.get_mut(self.at) {
             self.unit = first_open(&review);
             slot.review = Some(review);
@@ -300,12 +309,22 @@ impl Session {
                     false => Err(Refusal::AtEnd),
                 };
             }
+            Action::Back => {
+                self.at = self.at.checked_sub(1).ok_or(Refusal::NoPrevious)?;
+                self.unit = self.review().map_or(0, first_open);
+                return Ok(());
+            }
             Action::ApplyAll => return self.settle(Outcome::Apply),
             Action::Reject(reason) => return self.settle(Outcome::Reject { reason }),
             Action::RequestChanges(reason) => {
                 return self.settle(Outcome::RequestChanges { reason });
             }
-            Action::Gone(status) => return self.settle(Outcome::Gone { status }),
+            Action::Gone(status) => {
+                // Not the reviewer's doing, so nothing to undo.
+                self.gone(self.at, status);
+                self.leave_slot();
+                return Ok(());
+            }
             _ => {}
         }
         let unit = self.unit;
@@ -338,6 +357,22 @@ impl Session {
                 Ok(())
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Notes that proposal `at` was decided elsewhere.
+    pub fn gone(&mut self, at: usize, status: String) {
+        if let Some(slot) = self.slots.get_mut(at) {
+            slot.outcome = Some(Outcome::Gone { status });
+        }
+    }
+
+    /// Forgets what has been written about proposal `at`: the comments, and what was decided
+    /// about it as a whole. What was said to its hunks stays.
+    pub fn written(&mut self, at: usize) {
+        if let Some(slot) = self.slots.get_mut(at) {
+            slot.comments.clear();
+            slot.outcome = None;
         }
     }
 
@@ -393,7 +428,7 @@ impl Session {
     }
 
     fn leave_slot(&mut self) {
-        self.at += 1;
+        self.at = (self.at + 1).min(self.slots.len());
         self.unit = self.review().map_or(0, first_open);
     }
 

@@ -154,7 +154,7 @@ fn the_legend_lists_only_what_applies() {
     s.act(Action::Take).unwrap();
     assert_eq!(legend(&s), "ynadecjkg/uwopARx>q?");
     s.act(Action::TakeFile).unwrap();
-    assert_eq!(legend(&s), "uq?");
+    assert_eq!(legend(&s), "u<Wq?");
     let near = change("b", Some("1\n2\n3\n4\n5\n"), Some("1\nx\n3\ny\n5\n"));
     assert!(legend(&session(&[vec![near]])).contains('s'));
     let gone = session(&[vec![change("gone", Some("x\n"), None)]]);
@@ -266,6 +266,7 @@ fn action() -> impl Strategy<Value = Action> {
         1 => Just(Action::Reject("no".into())),
         1 => Just(Action::RequestChanges("please".into())),
         1 => Just(Action::Skip),
+        1 => Just(Action::Back),
         3 => Just(Action::Undo),
         1 => Just(Action::Comment(DraftComment { path: None, line: None, body: "hm".into() })),
     ]

@@ -1,0 +1,180 @@
+//! The review session against its frame: what a key press costs, and how soon the first prompt
+//! stands.
+//!
+//! ```text
+//! cargo bench --bench review                # both
+//! cargo bench --bench review -- model       # moving from hunk to hunk of a 50,000-line diff
+//! cargo bench --bench review -- prompt      # first prompt with 1,000 pending, against `aye list`
+//! ```
+
+// A program that prints its figures.
+#![allow(clippy::print_stdout)]
+
+use std::io::{Read as _, Write as _};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use aye::changeset::{File, FileChange, RepoPath};
+use aye::proposal::ProposalId;
+use aye::render::diff::{Options, Painter};
+use aye::render::style::Palette;
+use aye::review::model::{Action, Part, Review, Session, Ticket};
+
+/// One frame at 60 Hz.
+const FRAME: Duration = Duration::from_millis(16);
+
+fn main() {
+    let mut names: Vec<String> = std::env::args().skip(1).collect();
+    // `cargo bench` passes --bench; `cargo test --benches` does not, and wants no measurements.
+    let Some(at) = names.iter().position(|name| name == "--bench") else { return };
+    names.remove(at);
+    let wanted = |name: &str| names.is_empty() || names.iter().any(|n| name.contains(n.as_str()));
+    if wanted("model") {
+        model();
+    }
+    if wanted("prompt") {
+        prompt();
+    }
+}
+
+/// Every hunk of a file of 50,000 lines with 5,000 changes: decide, go on, render in colour with
+/// words and syntax.
+fn model() {
+    let text = |edited: bool| -> String {
+        (0..50_000)
+            .map(|n| match edited && n % 10 == 5 {
+                true => format!("    let value_{n} = other(\"text\", {n}); // changed\n"),
+                false => format!("    let value_{n} = call(\"text\", {n}); // line\n"),
+            })
+            .collect()
+    };
+    let change = FileChange {
+        path: RepoPath::new("big.rs").expect("a path"),
+        before: Some(File::regular(text(false))),
+        after: Some(File::regular(text(true))),
+        origin: None,
+        snippets: Vec::new(),
+    };
+    let started = Instant::now();
+    let review = Review::new(&[change], 3);
+    println!("take apart: {:.2} ms", ms(started.elapsed()));
+    let ticket = Ticket::new(ProposalId::from_event(&"ab".repeat(20)), Default::default(), []);
+    let mut session = Session::new(vec![ticket]);
+    session.open(review, None, Vec::new());
+    let options = Options {
+        palette: Palette::new(|_| None),
+        syntax: true,
+        columns: 120,
+        ..Options::default()
+    };
+    let mut painter = None;
+    let mut times = Vec::new();
+    let mut bytes = 0;
+    loop {
+        let started = Instant::now();
+        let Some(review) = session.review() else { break };
+        let at = session.unit_index();
+        let file = review.file_of(at);
+        let painter = painter.get_or_insert_with(|| Painter::new(&file.path, &file.diff, &options));
+        if let Part::Hunk(hunk) = &review.units()[at].part {
+            let rows = painter.rows(&file.diff, hunk, &options, Some(100));
+            bytes += rows.lines.iter().map(String::len).sum::<usize>();
+        }
+        let _ = session.keys(Default::default());
+        session.act(Action::Take).expect("a unit");
+        times.push(started.elapsed());
+    }
+    let started = Instant::now();
+    let changes = session.slots()[0].review.as_ref().expect("a review").changes();
+    println!("result: {:.2} ms, {} bytes", ms(started.elapsed()), changes.len());
+    times.sort();
+    let worst = times[times.len() - 1];
+    println!(
+        "next hunk: median {:.3} ms, 99 % {:.3} ms, worst {:.3} ms of {:.0} ({} hunks, {bytes} bytes){}",
+        ms(times[times.len() / 2]),
+        ms(times[times.len() * 99 / 100]),
+        ms(worst),
+        ms(FRAME),
+        times.len(),
+        if worst < FRAME { "" } else { "  MISSED" },
+    );
+}
+
+fn ms(time: Duration) -> f64 {
+    time.as_secs_f64() * 1000.0
+}
+
+/// `aye review` in a terminal until the first prompt, and `aye list` to its end, in turn.
+fn prompt() {
+    let aye = env!("CARGO_BIN_EXE_aye");
+    let folder = tempfile::tempdir().expect("a folder");
+    let git = |args: &[&str]| {
+        let status = Command::new("git").args(args).current_dir(folder.path()).status();
+        assert!(status.expect("git").success());
+    };
+    git(&["init", "-q"]);
+    for (key, value) in [("user.name", "Bench"), ("user.email", "bench@example.com")] {
+        git(&["config", key, value]);
+    }
+    for n in 0..1000 {
+        let arguments = ["propose", &format!("src/file{n}.rs"), "--content-file", "-", "-m", "New"];
+        let mut child = Command::new(aye)
+            .args(arguments)
+            .env("AYE_AGENT", "bench")
+            .current_dir(folder.path())
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .expect("aye");
+        let mut stdin = child.stdin.take().expect("a pipe");
+        writeln!(stdin, "fn number_{n}() {{}}").expect("write");
+        drop(stdin);
+        assert!(child.wait().expect("wait").success());
+    }
+    let (mut first, mut lists) = (Vec::new(), Vec::new());
+    for _ in 0..15 {
+        first.push(until_prompt(aye, folder.path()));
+        let started = Instant::now();
+        let output = Command::new(aye).arg("list").current_dir(folder.path()).output();
+        assert!(output.expect("aye list").status.success());
+        lists.push(started.elapsed());
+    }
+    first.sort();
+    lists.sort();
+    let (first, list) = (ms(first[7]), ms(lists[7]));
+    let ratio = first / list;
+    println!(
+        "first prompt, 1,000 pending: {first:.2} ms; aye list: {list:.2} ms; ratio {ratio:.2} of 1.5{}",
+        if ratio <= 1.5 { "" } else { "  MISSED" }
+    );
+}
+
+fn until_prompt(aye: &str, folder: &std::path::Path) -> Duration {
+    use portable_pty::{CommandBuilder, PtySize, native_pty_system};
+    let size = PtySize { rows: 30, cols: 100, pixel_width: 0, pixel_height: 0 };
+    let pair = native_pty_system().openpty(size).expect("a pseudo-terminal");
+    let mut command = CommandBuilder::new(aye);
+    command.arg("review");
+    command.cwd(folder);
+    for name in ["AYE_AGENT", "CI", "CLAUDECODE", "AI_AGENT", "CODEX_SANDBOX", "GEMINI_CLI"] {
+        command.env_remove(name);
+    }
+    command.env("TERM", "xterm-256color");
+    let started = Instant::now();
+    let mut child = pair.slave.spawn_command(command).expect("aye review");
+    drop(pair.slave);
+    let mut reader = pair.master.try_clone_reader().expect("read");
+    let mut writer = pair.master.take_writer().expect("write");
+    let mut seen = Vec::new();
+    let mut buffer = [0; 4096];
+    while !seen.windows(2).any(|pair| pair == b"]?") {
+        let count = reader.read(&mut buffer).expect("read");
+        assert!(count > 0, "{}", String::from_utf8_lossy(&seen));
+        seen.extend_from_slice(&buffer[..count]);
+    }
+    let time = started.elapsed();
+    writer.write_all(b"q").expect("type");
+    let _ = child.wait();
+    time
+}

@@ -1,0 +1,337 @@
+//! The world of a review: the store, the user's editor and pager.
+
+use std::fs;
+use std::io::Write as _;
+
+use chrono::Utc;
+
+use super::{Args, staged_path};
+use crate::apply;
+use crate::changeset::plan::{Outcome, plan};
+use crate::changeset::{Changeset, FileChange, RepoPath, merge};
+use crate::cli::programs::{self, IgnoreInterrupt};
+use crate::cli::{Context, pager};
+use crate::error::{Error, Result};
+use crate::proposal::event::{Comment, Effect, How, Reject, RequestChanges, digest};
+use crate::proposal::{Actor, Data, Proposal, ProposalId, Status};
+use crate::render::age;
+use crate::review::model::{DraftComment, Staged, Ticket, Verdict};
+use crate::review::terminal::{Content, Header, Host, Loaded, Order};
+use crate::store::{Store, Writer};
+
+/// The command line's side of a session.
+pub(super) struct CliHost<'c> {
+    context: &'c mut Context,
+    store: &'c Store,
+    actor: Actor,
+    tickets: Vec<Ticket>,
+    split_rest: bool,
+    index: bool,
+    try_command: Option<String>,
+}
+
+impl<'c> CliHost<'c> {
+    pub(super) fn new(
+        context: &'c mut Context,
+        store: &'c Store,
+        actor: Actor,
+        tickets: &[Ticket],
+        args: &Args,
+    ) -> Self {
+        let try_command = store.trusted_config("aye.tryCommand").filter(|text| !text.is_empty());
+        Self {
+            context,
+            store,
+            actor,
+            tickets: tickets.to_vec(),
+            split_rest: args.split_rest,
+            index: args.index,
+            try_command,
+        }
+    }
+
+    /// The time now: a session lasts, so the command's own start is not it.
+    fn now(&self) -> chrono::DateTime<Utc> {
+        std::time::SystemTime::now().into()
+    }
+
+    fn header(&self, proposal: &Proposal, prefix: usize, changes: &[FileChange]) -> Header {
+        let now = self.now();
+        let ticket = self.tickets.iter().find(|ticket| ticket.id == proposal.id);
+        let remarks = proposal.comments.iter().map(|remark| {
+            let place = match (&remark.comment.path, remark.comment.line) {
+                (Some(path), Some(line)) => format!("{}:{line}", path.display()),
+                (Some(path), None) => path.display().to_string(),
+                _ => String::new(),
+            };
+            (remark.by.name.clone(), place, remark.comment.body.clone())
+        });
+        let check = proposal.checks.last().map(|result| {
+            let ended = match result.check.exit_code {
+                Some(0) => "passed".to_owned(),
+                Some(code) => format!("failed with {code}"),
+                None => "ended by a signal".to_owned(),
+            };
+            format!("{} {ended}, {}", result.check.command.join(" "), age::ago(result.at, now))
+        });
+        Header {
+            id: proposal.id.to_string(),
+            prefix,
+            proposed_by: proposal.proposed_by.clone(),
+            age: age::ago(proposal.created_at, now),
+            expiry: age::until(proposal.expires_at, now),
+            base: self.base(changes),
+            revision: proposal.revisions.len(),
+            domain: proposal.domain.clone(),
+            task: proposal.related_task_id.clone(),
+            description: proposal.description.clone(),
+            sensitive: ticket.and_then(|ticket| ticket.sensitive.clone()),
+            comments: remarks.collect(),
+            check,
+            changes_requested: proposal.changes_requested.as_ref().map(|request| {
+                request.reason.clone().unwrap_or_else(|| "see the comments".to_owned())
+            }),
+        }
+    }
+
+    /// How the changes fit the present files, in a few words.
+    fn base(&self, changes: &[FileChange]) -> String {
+        let Ok(worktree) = self.store.worktree() else { return "no work tree".to_owned() };
+        let sides = merge::Sides { ours: "current", theirs: "proposed" };
+        let plan = match plan(changes, &worktree, sides) {
+            Ok(plan) => plan,
+            Err(error) => return error.message().to_owned(),
+        };
+        let conflict = plan.files.iter().find(|f| matches!(f.outcome, Outcome::Conflict(_)));
+        if let Some(file) = conflict {
+            return format!("conflict in {}", file.path.display());
+        }
+        let outcomes: Vec<&str> = plan.files.iter().map(|file| file.outcome.as_str()).collect();
+        if outcomes.contains(&"merged") {
+            "moved on, merges cleanly".to_owned()
+        } else if outcomes.iter().all(|outcome| *outcome == "already") {
+            "already there".to_owned()
+        } else {
+            "clean".to_owned()
+        }
+    }
+
+    fn comment(writer: &mut Writer<'_>, order: &Order<'_>, draft: &DraftComment) -> Result<()> {
+        let comment = Comment {
+            body: draft.body.clone(),
+            path: draft.path.clone(),
+            line: draft.line,
+            revision: Some(order.revision.to_owned()),
+        };
+        writer.append(Some(order.id), Data::Comment(comment))?;
+        Ok(())
+    }
+}
+
+impl Host for CliHost<'_> {
+    fn load(&mut self, id: &ProposalId) -> Result<Loaded> {
+        let view = self.store.view()?;
+        let proposal = view.proposal(id)?;
+        let status = proposal.status(self.now());
+        if status != Status::Pending {
+            return Ok(Loaded::Gone(status.as_str().to_owned()));
+        }
+        let current = proposal.current();
+        let changes = match self.store.changeset(&current.changes) {
+            Ok(changeset) => changeset.into_changes(),
+            Err(error) => return Ok(Loaded::Gone(format!("unreadable ({})", error.message()))),
+        };
+        let staged = fs::read(staged_path(self.store, id))
+            .ok()
+            .and_then(|bytes| Staged::parse(&bytes, id.as_str()));
+        let seen = match &staged {
+            Some(staged) if staged.revision != current.event => {
+                self.changes(id, &staged.revision)?
+            }
+            _ => None,
+        };
+        let header = self.header(&proposal, view.prefix(id)?, &changes);
+        let revision = current.event.clone();
+        Ok(Loaded::Ready(Box::new(Content { revision, changes, header, staged, seen })))
+    }
+
+    fn changed(&mut self, id: &ProposalId, revision: &str) -> Result<Option<String>> {
+        let proposal = self.store.view()?.proposal(id)?;
+        let status = proposal.status(self.now());
+        Ok(match status {
+            Status::Pending if proposal.current().event == revision => None,
+            Status::Pending => Some("revised".to_owned()),
+            status => Some(status.as_str().to_owned()),
+        })
+    }
+
+    fn changes(&mut self, id: &ProposalId, revision: &str) -> Result<Option<Vec<FileChange>>> {
+        let proposal = self.store.view()?.proposal(id)?;
+        let Some(revision) = proposal.revision(revision) else { return Ok(None) };
+        Ok(self.store.changeset(&revision.changes).ok().map(Changeset::into_changes))
+    }
+
+    fn keep(&mut self, staged: &Staged) -> Result<()> {
+        let id = ProposalId::parse(&staged.proposal)?;
+        let path = staged_path(self.store, &id);
+        let failed = |error: &std::io::Error| Error::io("keep the decisions", error);
+        let text = serde_json::to_vec(staged).map_err(|error| Error::bug(error.to_string()))?;
+        let folder = self.store.private_dir().join("review");
+        fs::create_dir_all(&folder).map_err(|error| failed(&error))?;
+        // Whole or not at all: another session may be reading it.
+        let mut file = tempfile::NamedTempFile::new_in(&folder).map_err(|error| failed(&error))?;
+        file.write_all(&text).map_err(|error| failed(&error))?;
+        file.persist(&path).map_err(|error| failed(&error.error))?;
+        Ok(())
+    }
+
+    fn forget(&mut self, id: &ProposalId) {
+        let _ = fs::remove_file(staged_path(self.store, id));
+    }
+
+    fn edit(&mut self, path: &RepoPath, text: &[u8]) -> Result<Option<Vec<u8>>> {
+        let failed = |error: &std::io::Error| Error::io("edit the hunk", error);
+        let name = path.file_name().to_string();
+        let suffix = match name.rsplit_once('.') {
+            Some((_, end)) if end.len() < 12 && end.chars().all(char::is_alphanumeric) => {
+                format!(".{end}")
+            }
+            _ => ".txt".to_owned(),
+        };
+        let mut file = tempfile::Builder::new()
+            .prefix("aye-hunk-")
+            .suffix(&suffix)
+            .tempfile()
+            .map_err(|error| failed(&error))?;
+        file.write_all(text).and_then(|()| file.flush()).map_err(|error| failed(&error))?;
+        let snapshot = self.store.repo().config_snapshot();
+        let editor = programs::editor(self.context, Some(snapshot.plumbing()));
+        let _ignore = IgnoreInterrupt::new();
+        let status = programs::shell(&editor, &[file.path().as_os_str()])
+            .status()
+            .map_err(|error| failed(&error))?;
+        if !status.success() {
+            return Ok(None);
+        }
+        // By name: many editors write a new file in place of the old.
+        fs::read(file.path()).map(Some).map_err(|error| failed(&error))
+    }
+
+    fn page(&mut self, text: &str) -> Result<()> {
+        let snapshot = self.store.repo().config_snapshot();
+        pager::page(self.context, Some(snapshot.plumbing()), text)
+    }
+
+    fn can_try(&self) -> bool {
+        self.try_command.is_some()
+    }
+
+    fn try_it(&mut self, id: &ProposalId) -> Result<String> {
+        // A process of its own: it takes the lock, runs long, and may be stopped with Ctrl-C.
+        let program = std::env::current_exe().map_err(|e| Error::io("find aye itself", &e))?;
+        let _ignore = IgnoreInterrupt::new();
+        let status = std::process::Command::new(program)
+            .arg("try")
+            .arg(id.as_str())
+            .current_dir(&self.context.directory)
+            .status()
+            .map_err(|error| Error::io("run aye try", &error))?;
+        Ok(match status.code() {
+            Some(0) => "passed".to_owned(),
+            Some(code) => format!("failed with exit status {code}"),
+            None => "ended by a signal".to_owned(),
+        })
+    }
+
+    fn carry_out(&mut self, order: &Order<'_>) -> Result<String> {
+        let now = self.now();
+        // From here to the end Ctrl-C would only leave work for recovery.
+        let _ignore = IgnoreInterrupt::new();
+        let comments = order.comments;
+        if !comments.is_empty() {
+            self.store.write(&self.actor, now, |writer| {
+                writer.view.proposal(order.id)?.require_pending(writer.now())?;
+                comments.iter().try_for_each(|draft| Self::comment(writer, order, draft))
+            })?;
+        }
+        let said = match comments.len() {
+            0 => String::new(),
+            1 => ", 1 comment".to_owned(),
+            n => format!(", {n} comments"),
+        };
+        match &order.verdict {
+            Verdict::Apply => self.apply(order, None).map(|done| done + &said),
+            Verdict::Part(changes) => self.apply(order, Some(changes)).map(|done| done + &said),
+            Verdict::Reject { reason } => {
+                self.store.write(&self.actor, now, |writer| {
+                    let proposal = writer.view.proposal(order.id)?;
+                    proposal.require_pending(writer.now())?;
+                    proposal.require_revision(order.revision)?;
+                    let data = Data::Reject(Reject {
+                        reason: Some(reason.clone()),
+                        revision: order.revision.to_owned(),
+                        digest: digest(&proposal.current().changes),
+                        how: How::Terminal,
+                    });
+                    writer.append(Some(order.id), data).map(|_| ())
+                })?;
+                Ok(format!("rejected{said}"))
+            }
+            Verdict::RequestChanges { reason } => {
+                let reason = (!reason.is_empty()).then(|| reason.clone());
+                self.store.write(&self.actor, now, |writer| {
+                    let proposal = writer.view.proposal(order.id)?;
+                    proposal.require_pending(writer.now())?;
+                    proposal.require_revision(order.revision)?;
+                    let revision = Some(order.revision.to_owned());
+                    let data = Data::RequestChanges(RequestChanges { reason, revision });
+                    writer.append(Some(order.id), data).map(|_| ())
+                })?;
+                Ok(format!("sent back with a request for changes{said}"))
+            }
+            _ => Ok(format!("stays pending{said}")),
+        }
+    }
+}
+
+impl CliHost<'_> {
+    /// Applies the proposal as it was looked at, or the part of it that was taken.
+    fn apply(&mut self, order: &Order<'_>, part: Option<&[FileChange]>) -> Result<String> {
+        let now = self.now();
+        let proposal = self.store.view()?.proposal(order.id)?;
+        proposal.require_pending(now)?;
+        proposal.require_revision(order.revision)?;
+        let effect = if self.index { Effect::Index } else { Effect::Files };
+        let reason = if order.edited { "edited" } else { "partial" };
+        let part = match part {
+            Some(changes) => {
+                let changes = Changeset::new(changes.to_vec())?;
+                Some(apply::Part { changes, reason })
+            }
+            None => None,
+        };
+        let taken_in_part = part.is_some();
+        let request = apply::Request { how: How::Terminal, effect, message: None, part };
+        let applied = apply::apply(self.store, &self.actor, now, &proposal, &request)?;
+        let count = applied.files.len();
+        let plural = if count == 1 { "" } else { "s" };
+        let mut text = match taken_in_part {
+            true => format!("applied in part, {count} file{plural}"),
+            false => format!("applied, {count} file{plural}"),
+        };
+        if applied.files.iter().any(|file| file.outcome.as_str() == "merged") {
+            text += ", merged with newer changes";
+        }
+        if let Some(warning) = applied.warning {
+            text += &format!("; {warning}");
+        }
+        if self.split_rest && taken_in_part && !order.rest.is_empty() {
+            text += &match super::propose_rest(self.store, &self.actor, now, &proposal, &order.rest)
+            {
+                Ok(id) => format!("; the rest is {id}"),
+                Err(error) => format!("; the rest was not kept: {}", error.message()),
+            };
+        }
+        Ok(text)
+    }
+}

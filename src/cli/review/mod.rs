@@ -1,0 +1,277 @@
+//! `aye review`: walk pending proposals and decide, hunk by hunk.
+
+mod host;
+
+use chrono::{DateTime, Utc};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::filters::FilterArgs;
+use super::{Context, Format, pager};
+use crate::changeset::{Changeset, FileChange};
+use crate::error::{Error, Exit, Result};
+use crate::proposal::{Actor, ActorKind, Proposal, ProposalId, Status};
+use crate::render::escape;
+use crate::review::model::{Ticket, queue};
+use crate::review::terminal::{self, End};
+use crate::store::{NewProposal, Store, Summary, View};
+
+/// Review pending proposals at the terminal: take, leave, split, edit, comment, hunk by hunk.
+///
+/// Those that touch sensitive paths or remove files come first. Nothing is written before the
+/// summary at the end is confirmed; quitting keeps what was decided, and the next review goes on
+/// from it. Taking some hunks makes a new revision with exactly those and applies it. Without a
+/// terminal, what is pending is printed with the commands to decide it, and the exit status is 4.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  aye review                 every pending proposal
+  aye review m4k             this one
+  aye review --path src/     those that change something below src/
+  aye review --split-rest    what is left out becomes a proposal of its own
+
+Keys are listed at each prompt; ? explains those that apply.")]
+pub struct Args {
+    /// The proposals; any unique beginning of an id. All pending ones otherwise.
+    #[arg(value_name = "ID")]
+    pub ids: Vec<String>,
+    /// Make what is left out of a proposal that is applied in part a new pending proposal.
+    #[arg(long)]
+    pub split_rest: bool,
+    /// Stage what is applied, too.
+    #[arg(long)]
+    pub index: bool,
+    /// Unchanged lines around changes.
+    #[arg(short = 'U', long, value_name = "N")]
+    pub unified: Option<usize>,
+    /// Which proposals.
+    #[command(flatten)]
+    pub filters: FilterArgs,
+}
+
+/// Answer of `aye review` where nobody can be asked.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Waiting {
+    /// `aye/review@1`
+    pub schema: &'static str,
+    /// False while something is pending: a person has to decide.
+    pub success: bool,
+    /// How many proposals are pending.
+    pub pending: usize,
+    /// Each of them, in the order of review.
+    pub proposals: Vec<WaitingItem>,
+}
+
+/// A pending proposal, and how to decide it by command.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct WaitingItem {
+    /// The id.
+    pub proposal_id: String,
+    /// The first changed file.
+    pub file_path: String,
+    /// Who proposes.
+    pub proposed_by: String,
+    /// Why.
+    pub description: Option<String>,
+    /// Why it deserves a second look, if it does.
+    pub sensitive: Option<String>,
+    /// The exact commands.
+    pub commands: Commands,
+}
+
+/// Commands that decide a proposal.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Commands {
+    /// Look at it.
+    pub show: String,
+    /// Apply all of it.
+    pub apply: String,
+    /// Apply some of its hunks.
+    pub apply_hunks: String,
+    /// Reject it.
+    pub reject: String,
+    /// Send it back.
+    pub request_changes: String,
+}
+
+impl Commands {
+    fn of(id: &ProposalId) -> Self {
+        Self {
+            show: format!("aye show {id}"),
+            apply: format!("aye apply {id} --yes"),
+            apply_hunks: format!("aye apply {id} --hunks 1,3-5 --yes"),
+            reject: format!("aye reject {id} --yes --reason 'TEXT'"),
+            request_changes: format!("aye comment {id} --request-changes -m 'TEXT'"),
+        }
+    }
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// `proposal_not_found` and its kin, `not_pending` for an id that was named; those of the store.
+pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+    let store = context.store()?;
+    let actor = context.actor(&store);
+    let view = store.view()?;
+    let found = tickets(context, &view, &args)?;
+    let (tickets, summaries): (Vec<Ticket>, Vec<Summary>) = found.into_iter().unzip();
+    let tickets = queue(tickets);
+    let asked = context.format.is_none_or(|format| format == Format::Text);
+    if tickets.is_empty() {
+        context.note("nothing is pending");
+        if !asked {
+            return waiting(context, &tickets, &summaries, actor.kind);
+        }
+        return Ok(Exit::Done);
+    }
+    if actor.kind == ActorKind::Agent || !asked || !context.interactive() {
+        return waiting(context, &tickets, &summaries, actor.kind);
+    }
+    drop(view);
+    let snapshot = store.repo().config_snapshot();
+    let mut options = pager::options(context, Some(snapshot.plumbing()));
+    if let Some(lines) = args.unified {
+        options.context = lines;
+    }
+    let mut host = host::CliHost::new(context, &store, actor, &tickets, &args);
+    let end = terminal::run(console::Term::stdout(), &mut host, tickets, options)?;
+    Ok(match end {
+        End::Done | End::Quit => Exit::Done,
+        End::Failed => Exit::Conflict,
+        // As a shell says of a command that Ctrl-C ended.
+        End::Interrupted => context.ends_with(130),
+    })
+}
+
+fn tickets(context: &Context, view: &View, args: &Args) -> Result<Vec<(Ticket, Summary)>> {
+    let mut wanted = Vec::new();
+    for text in &args.ids {
+        let id = view.resolve(text)?;
+        view.proposal(&id)?.require_pending(context.now)?;
+        wanted.push(id);
+    }
+    let mut filter = args.filters.clone().filter(Some(Status::Pending));
+    filter.newest_first = false;
+    let mut found = Vec::new();
+    for summary in view.proposals(&filter, context.now)? {
+        if wanted.is_empty() || wanted.contains(&summary.id) {
+            found.push((ticket(view, &summary)?, summary));
+        }
+    }
+    Ok(found)
+}
+
+/// Reads a whole proposal only where its summary does not say enough: a thousand of them would
+/// otherwise be read before the first is shown.
+fn ticket(view: &View, summary: &Summary) -> Result<Ticket> {
+    let one = match crate::changeset::RepoPath::from_tree(&summary.path) {
+        // What only adds lines removes no file.
+        Ok(path) if summary.files == 1 && summary.added > 0 => Some(path),
+        _ => None,
+    };
+    let of = |paths: &[(&crate::changeset::RepoPath, bool)]| {
+        Ticket::new(summary.id.clone(), summary.created_at, paths.iter().copied())
+    };
+    if let Some(path) = &one {
+        return Ok(of(&[(path, false)]));
+    }
+    let proposal: Proposal = view.proposal(&summary.id)?;
+    let changes = &proposal.current().changes;
+    let paths: Vec<_> = changes.iter().map(|c| (&c.path, c.after.is_none())).collect();
+    Ok(of(&paths))
+}
+
+fn waiting(
+    context: &mut Context,
+    tickets: &[Ticket],
+    summaries: &[Summary],
+    kind: ActorKind,
+) -> Result<Exit> {
+    let proposals: Vec<WaitingItem> = tickets
+        .iter()
+        .filter_map(|ticket| {
+            let summary = summaries.iter().find(|summary| summary.id == ticket.id)?;
+            Some(WaitingItem {
+                proposal_id: ticket.id.to_string(),
+                file_path: summary.path.clone(),
+                proposed_by: summary.proposed_by.clone(),
+                description: summary.description.clone(),
+                sensitive: ticket
+                    .sensitive
+                    .as_ref()
+                    .map(|(path, why)| format!("{} {why}", path.display())),
+                commands: Commands::of(&ticket.id),
+            })
+        })
+        .collect();
+    let pending = proposals.len();
+    let answer = Waiting { schema: "aye/review@1", success: pending == 0, pending, proposals };
+    context.emit(Format::Text, &answer, || {
+        let mut out = String::new();
+        for item in &answer.proposals {
+            let text = item.description.as_deref().unwrap_or("");
+            out += &format!(
+                "{}  {}  {}  {}\n",
+                item.proposal_id,
+                escape::line(&item.proposed_by),
+                escape::line(&item.file_path),
+                escape::line(text.lines().next().unwrap_or("")),
+            );
+            if let Some(why) = &item.sensitive {
+                out += &format!("  ! {}\n", escape::line(why));
+            }
+            let Commands { show, apply, apply_hunks, reject, request_changes } = &item.commands;
+            for command in [show, apply, apply_hunks, reject, request_changes] {
+                out += &format!("  {command}\n");
+            }
+        }
+        out
+    })?;
+    if pending == 0 {
+        return Ok(Exit::Done);
+    }
+    let plural = if pending == 1 { " is" } else { "s are" };
+    let error = Error::new(
+        &crate::review::codes::TERMINAL_REQUIRED,
+        format!("{pending} proposal{plural} pending, and there is nobody at a terminal to ask"),
+    );
+    let hint = match kind {
+        ActorKind::Agent => "ask your user to run: aye review".to_owned(),
+        _ => "run `aye review` at a terminal, or decide with the commands above".to_owned(),
+    };
+    if context.format_or(Format::Text) == Format::Text {
+        context.report(&error.hint(hint));
+    }
+    Ok(Exit::Refused)
+}
+
+/// Where decisions that are not confirmed yet are kept.
+fn staged_path(store: &Store, id: &ProposalId) -> std::path::PathBuf {
+    store.private_dir().join("review").join(format!("{id}.json"))
+}
+
+/// Makes what was left out of `proposal` a pending proposal of its own.
+///
+/// # Errors
+/// Those of the store.
+pub(super) fn propose_rest(
+    store: &Store,
+    actor: &Actor,
+    now: DateTime<Utc>,
+    proposal: &Proposal,
+    rest: &[FileChange],
+) -> Result<ProposalId> {
+    let why = proposal.description.as_deref().unwrap_or_default();
+    let new = NewProposal {
+        changeset: Changeset::new(rest.to_vec())?,
+        description: Some(format!("Left out of {}: {why}", proposal.id)),
+        domain: proposal.domain.clone(),
+        related_task_id: proposal.related_task_id.clone(),
+        proposed_by: proposal.proposed_by.clone(),
+        expires_in: store.settings()?.expires_in,
+        subject: proposal.subject,
+        form: "split".to_owned(),
+        memory: None,
+    };
+    store.write(actor, now, |writer| Ok(writer.propose(new)?.id))
+}

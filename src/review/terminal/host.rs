@@ -1,0 +1,138 @@
+//! What a session needs of the world: proposals, an editor, a pager, and someone to write down
+//! what was decided.
+
+use crate::changeset::{FileChange, RepoPath};
+use crate::error::Result;
+use crate::proposal::ProposalId;
+use crate::review::model::{DraftComment, Staged, Verdict};
+
+/// A proposal as it is now.
+#[derive(Debug)]
+pub enum Loaded {
+    /// It can be decided.
+    Ready(Box<Content>),
+    /// It cannot any more: its status, in a word.
+    Gone(String),
+}
+
+/// A proposal that can be decided.
+#[derive(Debug)]
+pub struct Content {
+    /// Event id of its newest revision.
+    pub revision: String,
+    /// What it changes.
+    pub changes: Vec<FileChange>,
+    /// What there is to say of it.
+    pub header: Header,
+    /// What was decided about it in an earlier session.
+    pub staged: Option<Staged>,
+    /// What it changed when the reviewer last saw it, if that was another revision.
+    pub seen: Option<Vec<FileChange>>,
+}
+
+/// What there is to say of a proposal, as it came: nothing here is safe for a terminal.
+#[derive(Clone, Debug, Default)]
+pub struct Header {
+    /// The whole id.
+    pub id: String,
+    /// How many characters behind `prop_` suffice to name it.
+    pub prefix: usize,
+    /// Who proposes.
+    pub proposed_by: String,
+    /// How long ago, in words.
+    pub age: String,
+    /// When it expires, in words.
+    pub expiry: String,
+    /// How it fits the present files: `clean`, `merged`, `conflict`, …
+    pub base: String,
+    /// Which revision, and of how many.
+    pub revision: usize,
+    /// Topic.
+    pub domain: Option<String>,
+    /// The task it belongs to.
+    pub task: Option<String>,
+    /// The proposer's reason.
+    pub description: Option<String>,
+    /// A path that deserves a second look, and why.
+    pub sensitive: Option<(RepoPath, &'static str)>,
+    /// Remarks so far: who, about what, what.
+    pub comments: Vec<(String, String, String)>,
+    /// The last command that was run on it, and how it ended.
+    pub check: Option<String>,
+    /// What a reviewer has asked for.
+    pub changes_requested: Option<String>,
+}
+
+/// A decision to be written.
+#[derive(Debug)]
+pub struct Order<'s> {
+    /// About which proposal.
+    pub id: &'s ProposalId,
+    /// Event id of the revision that was looked at.
+    pub revision: &'s str,
+    /// What was decided.
+    pub verdict: Verdict,
+    /// What was left out, on top of what is applied; for `--split-rest`.
+    pub rest: Vec<FileChange>,
+    /// Some of it was edited.
+    pub edited: bool,
+    /// What was said.
+    pub comments: &'s [DraftComment],
+}
+
+/// The world around a session.
+pub trait Host {
+    /// The proposal as it is now.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    fn load(&mut self, id: &ProposalId) -> Result<Loaded>;
+
+    /// `None` while the proposal is pending at `revision`, else what happened, in a word.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    fn changed(&mut self, id: &ProposalId, revision: &str) -> Result<Option<String>>;
+
+    /// The changes of an earlier revision; `None` if there is no such revision.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    fn changes(&mut self, id: &ProposalId, revision: &str) -> Result<Option<Vec<FileChange>>>;
+
+    /// Keeps what is decided so far.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    fn keep(&mut self, staged: &Staged) -> Result<()>;
+
+    /// Forgets what was kept about a proposal that is decided.
+    fn forget(&mut self, id: &ProposalId);
+
+    /// Lets the reviewer edit `text`, part of the file at `path`. `None` if the editor failed.
+    ///
+    /// # Errors
+    /// If there is no editor or no temporary file.
+    fn edit(&mut self, path: &RepoPath, text: &[u8]) -> Result<Option<Vec<u8>>>;
+
+    /// Shows long text, in the pager if there is one.
+    ///
+    /// # Errors
+    /// If the terminal cannot be written.
+    fn page(&mut self, text: &str) -> Result<()>;
+
+    /// Whether there is a command to try proposals with.
+    fn can_try(&self) -> bool;
+
+    /// Runs that command on the proposal; its output goes to the terminal. Returns how it ended.
+    ///
+    /// # Errors
+    /// If it could not be run.
+    fn try_it(&mut self, id: &ProposalId) -> Result<String>;
+
+    /// Writes one decision. Returns what was done, in words.
+    ///
+    /// # Errors
+    /// Why it was not written; the others are not affected.
+    fn carry_out(&mut self, order: &Order<'_>) -> Result<String>;
+}

@@ -1,0 +1,107 @@
+//! Keys and short lines from the terminal.
+//!
+//! The terminal is in raw mode only while a key is awaited, so nothing has to be put back when
+//! the process ends elsewhere. Ctrl-C at a prompt comes as a key.
+
+use std::io;
+
+use console::{Key, Term};
+
+/// A key press, as far as a session cares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Press {
+    /// A character.
+    Char(char),
+    /// Ctrl-C.
+    Interrupt,
+    /// Ctrl-D, or the terminal is gone.
+    End,
+    /// Enter, Esc and whatever else decides nothing.
+    Nothing,
+}
+
+/// Waits for a key.
+pub(super) fn press(term: &Term) -> Press {
+    match term.read_key_raw() {
+        Ok(Key::CtrlC | Key::Char('\u{3}')) => Press::Interrupt,
+        Ok(Key::Char('\u{4}')) => Press::End,
+        Ok(Key::ArrowDown) => Press::Char('j'),
+        Ok(Key::ArrowUp) => Press::Char('k'),
+        Ok(Key::Char(c)) if !c.is_control() => Press::Char(c),
+        Ok(_) => Press::Nothing,
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => Press::Interrupt,
+        Err(_) => Press::End,
+    }
+}
+
+/// What became of a line that was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// Enter was pressed.
+    Line(String),
+    /// Esc was pressed.
+    Escaped,
+    /// Ctrl-C or the end of input.
+    Quit,
+}
+
+/// Asks for one line. Backspace, Ctrl-U and Ctrl-W edit it; Esc gives it up.
+pub(super) fn line(term: &Term, prompt: &str) -> io::Result<Answer> {
+    term.write_str(prompt)?;
+    term.flush()?;
+    let mut text = String::new();
+    loop {
+        match term.read_key_raw() {
+            Ok(Key::Enter) => {
+                term.write_line("")?;
+                return Ok(Answer::Line(text.trim().to_owned()));
+            }
+            Ok(Key::Escape) => {
+                term.write_line("")?;
+                return Ok(Answer::Escaped);
+            }
+            Ok(Key::CtrlC | Key::Char('\u{3}')) => {
+                term.write_line("")?;
+                return Ok(Answer::Quit);
+            }
+            Ok(Key::Char('\u{4}')) if text.is_empty() => return Ok(Answer::Quit),
+            Ok(Key::Backspace) => erase(term, &mut text, |text| text.pop().map(String::from))?,
+            Ok(Key::Char('\u{15}')) => {
+                erase(term, &mut text, |text| Some(std::mem::take(text)))?;
+            }
+            Ok(Key::Char('\u{17}')) => erase(term, &mut text, |text| {
+                let start = text.trim_end().rfind(' ').map_or(0, |at| at + 1);
+                Some(text.split_off(start))
+            })?,
+            Ok(Key::Char(c)) if !crate::render::escape::is_unsafe(c) => {
+                text.push(c);
+                term.write_str(c.encode_utf8(&mut [0; 4]))?;
+                term.flush()?;
+            }
+            Ok(_) => {}
+            Err(_) => return Ok(Answer::Quit),
+        }
+    }
+}
+
+fn erase(
+    term: &Term,
+    text: &mut String,
+    cut: impl FnOnce(&mut String) -> Option<String>,
+) -> io::Result<()> {
+    if let Some(gone) = cut(text) {
+        let columns = crate::render::width::of(&gone);
+        term.write_str(&"\u{8} \u{8}".repeat(columns))?;
+        term.flush()?;
+    }
+    Ok(())
+}
+
+/// Forgets keys that were pressed before the question they would answer was on the screen.
+pub(super) fn forget_typed_ahead() {
+    #[cfg(unix)]
+    {
+        let queue = rustix::termios::QueueSelector::IFlush;
+        let _ = rustix::termios::tcflush(io::stdin(), queue);
+    }
+}

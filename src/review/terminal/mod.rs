@@ -1,0 +1,692 @@
+//! The session at a terminal: shows a unit, waits for a key, asks the model, shows the next.
+//!
+//! Line mode: nothing is redrawn, scroll-back stays, so it works on every terminal and in a log.
+
+mod host;
+mod input;
+mod screen;
+
+pub use host::{Content, Header, Host, Loaded, Order};
+
+use console::Term;
+
+use self::input::{Answer, Press};
+use super::model::{
+    Action, DraftComment, Facilities, Key, Outcome, Part, Refusal, Review, Session, Slot, Staged,
+    Ticket, Verdict, rest,
+};
+use crate::error::{Error, Result};
+use crate::render::diff::{self, Layout, Options, Painter};
+use crate::render::escape;
+use crate::render::style::Role;
+
+/// How a session ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Decisions were written, or there was nothing to write.
+    Done,
+    /// The reviewer quit; what was decided is kept.
+    Quit,
+    /// Ctrl-C; what was decided is kept.
+    Interrupted,
+    /// Something could not be written; the rest was.
+    Failed,
+}
+
+/// Why the walk stopped.
+enum Stop {
+    Summary,
+    Quit,
+    Interrupt,
+}
+
+/// A session at a terminal.
+pub struct Terminal<'h> {
+    term: Term,
+    host: &'h mut dyn Host,
+    session: Session,
+    options: Options,
+    /// Revision looked at, for each proposal that was reached.
+    revisions: Vec<Option<String>>,
+    /// Header and content of the proposal on the screen.
+    content: Option<(usize, Box<Content>)>,
+    /// The painter of the file on the screen.
+    painter: Option<(usize, usize, Painter)>,
+    /// The unit on the screen; `None` shows it anew.
+    shown: Option<(usize, usize)>,
+    last_search: String,
+}
+
+/// Walks `tickets` with the person at `term`.
+///
+/// # Errors
+/// If the terminal or the store fail; what was decided until then is kept.
+pub fn run(term: Term, host: &mut dyn Host, tickets: Vec<Ticket>, options: Options) -> Result<End> {
+    let revisions = vec![None; tickets.len()];
+    let session = Session::new(tickets);
+    let (content, painter, shown) = (None, None, None);
+    let last_search = String::new();
+    let mut terminal =
+        Terminal { term, host, session, options, revisions, content, painter, shown, last_search };
+    terminal.run()
+}
+
+impl Terminal<'_> {
+    fn run(&mut self) -> Result<End> {
+        loop {
+            match self.walk()? {
+                Stop::Summary => {
+                    if let Some(end) = self.confirm()? {
+                        return Ok(end);
+                    }
+                }
+                Stop::Quit => {
+                    self.say_kept()?;
+                    return Ok(End::Quit);
+                }
+                Stop::Interrupt => {
+                    self.say("")?;
+                    self.say_kept()?;
+                    return Ok(End::Interrupted);
+                }
+            }
+        }
+    }
+
+    fn say(&self, text: &str) -> Result<()> {
+        self.term.write_line(text).map_err(|error| Error::io("write to the terminal", &error))
+    }
+
+    fn write(&self, text: &str) -> Result<()> {
+        self.term
+            .write_str(text)
+            .and_then(|()| self.term.flush())
+            .map_err(|error| Error::io("write to the terminal", &error))
+    }
+
+    fn dim(&self, text: impl std::fmt::Display) -> Result<()> {
+        self.tell(Role::Dim, &text.to_string())
+    }
+
+    /// Says something of aye's own, in lines that fit.
+    fn tell(&self, role: Role, text: &str) -> Result<()> {
+        for line in crate::render::width::wrap(text, self.options.columns) {
+            self.say(&self.options.palette.paint(role, line))?;
+        }
+        Ok(())
+    }
+
+    /// Takes the terminal's present size, which may have changed since the last prompt.
+    fn measure(&mut self) -> usize {
+        let (rows, columns) = self.term.size_checked().unwrap_or((24, 80));
+        self.options.columns = usize::from(columns).max(20);
+        (usize::from(rows) * 2).max(60)
+    }
+
+    /// From unit to unit until all proposals are behind or the reviewer leaves.
+    fn walk(&mut self) -> Result<Stop> {
+        while self.session.slot().is_some() {
+            let limit = self.measure();
+            if !self.reach()? {
+                continue;
+            }
+            self.show(limit)?;
+            let keys = self.keys();
+            let (at, unit) = (self.session.position(), self.session.unit_index());
+            let count = self.session.review().map_or(0, |review| review.units().len());
+            let prompt = screen::prompt(Some((unit, count)), self.question(), &keys, &self.options);
+            self.write(&prompt)?;
+            let key = loop {
+                match input::press(&self.term) {
+                    Press::Nothing => {}
+                    Press::Interrupt => return Ok(Stop::Interrupt),
+                    Press::End => {
+                        self.say("")?;
+                        return Ok(Stop::Quit);
+                    }
+                    Press::Char(c) => break c,
+                }
+            };
+            self.say(key.encode_utf8(&mut [0; 4]))?;
+            // The terminal may have been resized while the prompt stood.
+            self.measure();
+            if !self.keys().iter().any(|known| known.key == key) {
+                let key = key.to_string();
+                self.dim(format_args!(
+                    "'{}' does nothing here; ? lists the keys",
+                    escape::line(&key)
+                ))?;
+                continue;
+            }
+            match key {
+                'q' => return Ok(Stop::Quit),
+                'W' => return Ok(Stop::Summary),
+                _ => {}
+            }
+            if let Some(stop) = self.press(key)? {
+                return Ok(stop);
+            }
+            self.after(at)?;
+        }
+        Ok(Stop::Summary)
+    }
+
+    fn question(&self) -> &'static str {
+        match self.session.unit().map(|unit| &unit.part) {
+            Some(Part::Hunk(_)) => "Take this hunk",
+            Some(Part::Place) => "Take this move or mode",
+            _ => match self.session.review().map(|r| r.file_of(self.session.unit_index())) {
+                Some(file) if file.after.is_none() => "Take this deletion",
+                Some(file) if file.before.is_none() => "Take this new file",
+                _ => "Take this file",
+            },
+        }
+    }
+
+    fn keys(&self) -> Vec<Key> {
+        let content = self.content.as_ref();
+        self.session.keys(Facilities {
+            wide: self.options.columns >= diff::NARROWEST,
+            can_try: self.host.can_try(),
+            more: content.is_some(),
+        })
+    }
+
+    /// Makes sure that the content of the present proposal is there and its header has been
+    /// shown. `false` if the session went on to another instead.
+    fn reach(&mut self) -> Result<bool> {
+        let at = self.session.position();
+        if self.content.as_ref().is_some_and(|(shown, _)| *shown == at) {
+            return Ok(true);
+        }
+        let Some(slot) = self.session.slot() else { return Ok(false) };
+        let id = slot.ticket.id.clone();
+        let mut content = match self.host.load(&id)? {
+            Loaded::Ready(content) => content,
+            Loaded::Gone(status) => {
+                self.dim(format_args!("{id} is {} meanwhile", escape::line(&status)))?;
+                let _ = self.session.act(Action::Gone(status));
+                self.host.forget(&id);
+                return Ok(false);
+            }
+        };
+        let count = self.session.slots().len();
+        self.write(&screen::header(&content, at, count, &self.options))?;
+        // Looked at before in this session, and revised since: decisions carry over as they do
+        // between sessions.
+        let revised = match (&self.revisions[at], self.session.slot()) {
+            (Some(seen), Some(slot)) if *seen != content.revision => {
+                content.staged = Some(Staged::of(slot, seen));
+                content.seen = self.host.changes(&id, seen)?;
+                true
+            }
+            _ => false,
+        };
+        let first_time = revised || self.session.review().is_none();
+        if first_time {
+            let mut review = Review::new(&content.changes, self.options.context);
+            let staged = content.staged.take();
+            let kept = staged.as_ref().map(|staged| staged.restore(&mut review, &content.revision));
+            let (outcome, comments, dropped) = kept.unwrap_or_default();
+            let decided = review.decided();
+            self.session.open(review, outcome, comments);
+            if let Some(seen) = &content.seen {
+                self.write(&screen::since_last_time(seen, &content, &self.options))?;
+            }
+            if decided > 0 {
+                self.dim(format_args!(
+                    "{decided} decided earlier and kept; u does not undo these"
+                ))?;
+            }
+            if dropped > 0 {
+                self.dim(format_args!(
+                    "{dropped} earlier decisions were dropped: those hunks are not the same any more"
+                ))?;
+            }
+        }
+        self.revisions[at] = Some(content.revision.clone());
+        self.content = Some((at, content));
+        (self.shown, self.painter) = (None, None);
+        self.keep(at)?;
+        if first_time && !revised && self.session.slot().is_some_and(Slot::is_answered) {
+            if let Some(slot) = self.session.slot() {
+                let word = screen::outcome(slot);
+                self.dim(format_args!(
+                    "decided in an earlier session: {word}; < comes back to it"
+                ))?;
+            }
+            let _ = self.session.act(Action::Skip);
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    fn show(&mut self, limit: usize) -> Result<()> {
+        let here = (self.session.position(), self.session.unit_index());
+        if self.shown == Some(here) {
+            return Ok(());
+        }
+        let (Some(review), Some(unit)) = (self.session.review(), self.session.unit()) else {
+            return Ok(());
+        };
+        let file = (here.0, unit.file);
+        let mut painter = match self.painter.take() {
+            Some((slot, number, painter)) if (slot, number) == file => painter,
+            _ => {
+                let file = review.file_of(here.1);
+                Painter::new(&file.path, &file.diff, &self.options)
+            }
+        };
+        let text = screen::unit(review, here.1, &mut painter, &self.options, limit);
+        self.painter = Some((file.0, file.1, painter));
+        self.shown = Some(here);
+        self.write(&format!("\n{text}"))
+    }
+
+    /// Does what `key` asks for; the key is among those that apply.
+    fn press(&mut self, key: char) -> Result<Option<Stop>> {
+        let action = match key {
+            'y' => Action::Take,
+            'n' => Action::Leave,
+            'a' => Action::TakeFile,
+            'd' => Action::LeaveFile,
+            's' => Action::Split,
+            'j' => Action::Next,
+            'k' => Action::Previous,
+            'u' => Action::Undo,
+            'A' => Action::ApplyAll,
+            '>' => Action::Skip,
+            '<' => Action::Back,
+            'w' => return self.toggle(Layout::Words),
+            'v' => return self.toggle(Layout::SideBySide),
+            'o' => return self.page_file(),
+            'p' => return self.page_proposal(),
+            't' => return self.try_it(),
+            '?' => {
+                let help = screen::help(&self.keys(), &self.options.palette);
+                self.write(&help)?;
+                return Ok(None);
+            }
+            'e' => match self.edit()? {
+                Some(bytes) => Action::Edit(bytes),
+                None => return Ok(None),
+            },
+            'g' => match self.ask("Go to hunk number (Esc: stay): ")? {
+                Answer::Line(text) => match text.parse::<usize>() {
+                    Ok(number) if number > 0 => Action::Goto(number - 1),
+                    _ => {
+                        self.dim(Refusal::NoSuchUnit.message())?;
+                        return Ok(None);
+                    }
+                },
+                other => return Ok(stop(&other)),
+            },
+            '/' => match self.ask("Search (Esc: do not): ")? {
+                Answer::Line(text) => {
+                    if !text.is_empty() {
+                        self.last_search = text;
+                    }
+                    if self.last_search.is_empty() {
+                        return Ok(None);
+                    }
+                    Action::Search(self.last_search.clone())
+                }
+                other => return Ok(stop(&other)),
+            },
+            'c' => {
+                let path = self
+                    .session
+                    .review()
+                    .map(|review| review.file_of(self.session.unit_index()).path.clone());
+                let line = self.session.comment_line();
+                match self.ask("Comment (Esc: none): ")? {
+                    Answer::Line(body) if !body.is_empty() => {
+                        Action::Comment(DraftComment { path, line, body })
+                    }
+                    other => return Ok(stop(&other)),
+                }
+            }
+            'R' => match self.reason("Reject it because (Esc: do not): ", false)? {
+                Answer::Line(reason) => Action::Reject(reason),
+                other => return Ok(stop(&other)),
+            },
+            'x' => {
+                let commented = self.session.slot().is_some_and(|slot| !slot.comments.is_empty());
+                match self.reason("What should change (Esc: nothing): ", commented)? {
+                    Answer::Line(reason) => Action::RequestChanges(reason),
+                    other => return Ok(stop(&other)),
+                }
+            }
+            _ => return Ok(None),
+        };
+        let undone = action == Action::Undo;
+        let split = action == Action::Split;
+        let edited = matches!(action, Action::Edit(_));
+        let before = self.session.unit_index();
+        match self.session.act(action) {
+            Ok(()) => {
+                if undone || split {
+                    self.shown = None;
+                }
+                if undone {
+                    self.dim("undone")?;
+                }
+                if edited {
+                    self.show_edited(before)?;
+                }
+            }
+            Err(refusal) => self.dim(refusal.message())?,
+        }
+        Ok(None)
+    }
+
+    /// What an edited unit has become: the bytes that will be applied.
+    fn show_edited(&mut self, unit: usize) -> Result<()> {
+        let Some((at, _)) = &self.content else { return Ok(()) };
+        let Some(review) = self.session.slots()[*at].review.as_ref() else { return Ok(()) };
+        let file = review.file_of(unit);
+        let mut painter = Painter::new(&file.path, &file.diff, &self.options);
+        let text = screen::unit(review, unit, &mut painter, &self.options, 60);
+        self.write(&text)
+    }
+
+    /// Keeps what was decided about proposal `at`, and asks what to do where nothing of it was
+    /// taken.
+    fn after(&mut self, at: usize) -> Result<()> {
+        let slot = &self.session.slots()[at];
+        let left = self.session.position() != at;
+        if left && slot.outcome.is_none() && slot.verdict() == Verdict::Nothing {
+            self.say("Every hunk is left out.")?;
+            let answer = self.reason("Reject it because (Esc: leave it pending): ", false)?;
+            if let Answer::Line(reason) = answer {
+                let _ = self.session.act(Action::Back);
+                let _ = self.session.act(Action::Reject(reason));
+            }
+        }
+        self.keep(at)?;
+        if self.session.position() != at && self.session.position() < self.session.slots().len() {
+            self.keep(self.session.position())?;
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, at: usize) -> Result<()> {
+        let Some(revision) = &self.revisions[at] else { return Ok(()) };
+        let staged = Staged::of(&self.session.slots()[at], revision);
+        self.host.keep(&staged)
+    }
+
+    fn ask(&self, prompt: &str) -> Result<Answer> {
+        input::line(&self.term, prompt).map_err(|error| Error::io("read from the terminal", &error))
+    }
+
+    /// A reason, which the proposer gets back.
+    fn reason(&self, prompt: &str, may_be_empty: bool) -> Result<Answer> {
+        loop {
+            match self.ask(prompt)? {
+                Answer::Line(text) if text.is_empty() && !may_be_empty => {
+                    self.dim("a reason, please: the proposer gets it back")?;
+                }
+                answer => return Ok(answer),
+            }
+        }
+    }
+
+    fn toggle(&mut self, layout: Layout) -> Result<Option<Stop>> {
+        let on = self.options.layout == layout;
+        self.options.layout = if on { Layout::Unified } else { layout };
+        self.shown = None;
+        Ok(None)
+    }
+
+    fn page_file(&mut self) -> Result<Option<Stop>> {
+        let Some(review) = self.session.review() else { return Ok(None) };
+        let file = review.file_of(self.session.unit_index());
+        let mut text = String::new();
+        let options = Options { context: usize::MAX / 4, ..self.options.clone() };
+        diff::push_entry(&mut text, &file.entry(), &options);
+        self.host.page(&text)?;
+        Ok(None)
+    }
+
+    fn page_proposal(&mut self) -> Result<Option<Stop>> {
+        let Some((at, content)) = &self.content else { return Ok(None) };
+        let count = self.session.slots().len();
+        let mut text = screen::header(content, *at, count, &self.options);
+        if let Some(description) = &content.header.description {
+            text += "\n";
+            text += &escape::block(description);
+            text += "\n";
+        }
+        for (who, place, body) in &content.header.comments {
+            text += &format!(
+                "\n{} {}:\n{}\n",
+                escape::line(who),
+                escape::line(place),
+                escape::block(body)
+            );
+        }
+        if let Some(seen) = &content.seen {
+            text += "\nChanged since the revision you saw:\n";
+            let between = super::model::interdiff(seen, &content.changes);
+            text += &diff::changeset(&between, &self.options);
+            text += "\nThe proposal as it is now:\n";
+        }
+        text += &diff::stat(&content.changes, &self.options.palette, self.options.columns);
+        text.push('\n');
+        text += &diff::changeset(&content.changes, &self.options);
+        self.host.page(&text)?;
+        Ok(None)
+    }
+
+    fn try_it(&mut self) -> Result<Option<Stop>> {
+        let Some(slot) = self.session.slot() else { return Ok(None) };
+        let id = slot.ticket.id.clone();
+        match self.host.try_it(&id) {
+            Ok(ended) => self.say(&escape::line(&ended))?,
+            Err(error) => self.fail(&error)?,
+        }
+        Ok(None)
+    }
+
+    /// Lets the reviewer edit the unit; `None` if nothing came of it.
+    fn edit(&mut self) -> Result<Option<Vec<u8>>> {
+        let at = self.session.unit_index();
+        let Some(review) = self.session.review() else { return Ok(None) };
+        let Some(text) = review.editable(at) else { return Ok(None) };
+        let path = review.file_of(at).path.clone();
+        match self.host.edit(&path, &text) {
+            Ok(Some(edited)) if edited == text => {
+                self.dim("unchanged; y takes it as it is")?;
+                Ok(None)
+            }
+            Ok(Some(edited)) => Ok(Some(edited)),
+            Ok(None) => {
+                self.dim("the editor ended with an error; nothing is decided")?;
+                Ok(None)
+            }
+            Err(error) => {
+                self.fail(&error)?;
+                Ok(None)
+            }
+        }
+    }
+
+    fn fail(&self, error: &Error) -> Result<()> {
+        let text = format!("{}: {}", error.code().id, escape::line(error.message()));
+        self.say(&self.options.palette.paint(Role::Bad, text))
+    }
+
+    fn say_kept(&self) -> Result<()> {
+        let decided: usize = self
+            .session
+            .slots()
+            .iter()
+            .map(|slot| match (&slot.outcome, &slot.review) {
+                (Some(Outcome::Gone { .. }), _) => 0,
+                (Some(_), _) => 1,
+                (None, review) => review.as_ref().map_or(0, Review::decided),
+            })
+            .sum();
+        match decided {
+            0 => self.tell(Role::Plain, "Nothing was decided and nothing was written."),
+            1 => self.tell(
+                Role::Plain,
+                "Nothing was written. 1 decision is kept; `aye review` goes on from it.",
+            ),
+            n => self.tell(
+                Role::Plain,
+                &format!(
+                    "Nothing was written. {n} decisions are kept; `aye review` goes on from them."
+                ),
+            ),
+        }
+    }
+
+    /// Shows what was decided and asks once. `None` goes back to the walk.
+    fn confirm(&mut self) -> Result<Option<End>> {
+        self.note_changes()?;
+        self.measure();
+        let writable = self.session.slots().iter().any(|slot| {
+            let verdict = slot.verdict();
+            !slot.comments.is_empty() && !matches!(verdict, Verdict::Gone { .. })
+                || !matches!(
+                    verdict,
+                    Verdict::Open { .. } | Verdict::Nothing | Verdict::Gone { .. }
+                )
+        });
+        self.write(&screen::summary(self.session.slots(), &self.options))?;
+        if !writable {
+            self.say("There is nothing to write.")?;
+            if !self.session.can_undo() {
+                return Ok(Some(End::Done));
+            }
+        }
+        let keys: Vec<Key> = [
+            (writable, 'y', "write these decisions"),
+            (true, 'n', "write nothing now; they are kept"),
+            (self.session.can_undo(), 'u', "undo the last decision"),
+            (true, '<', "back to the last proposal"),
+            (true, 'q', "quit; they are kept"),
+            (true, '?', "help"),
+        ]
+        .into_iter()
+        .filter(|(applies, ..)| *applies)
+        .map(|(_, key, help)| Key { key, help })
+        .collect();
+        let question = if writable { "Write these decisions" } else { "Quit" };
+        input::forget_typed_ahead();
+        loop {
+            self.write(&screen::prompt(None, question, &keys, &self.options))?;
+            let key = loop {
+                match input::press(&self.term) {
+                    Press::Nothing => {}
+                    Press::Interrupt => {
+                        self.say("")?;
+                        self.say_kept()?;
+                        return Ok(Some(End::Interrupted));
+                    }
+                    Press::End => {
+                        self.say("")?;
+                        self.say_kept()?;
+                        return Ok(Some(End::Quit));
+                    }
+                    Press::Char(c) => break c,
+                }
+            };
+            self.say(key.encode_utf8(&mut [0; 4]))?;
+            match key {
+                'y' if writable => return self.carry_out().map(Some),
+                'n' | 'q' => {
+                    self.say_kept()?;
+                    return Ok(Some(End::Quit));
+                }
+                'u' if self.session.can_undo() => {
+                    let _ = self.session.act(Action::Undo);
+                    let at = self.session.position();
+                    self.content = None;
+                    self.keep(at)?;
+                    return Ok(None);
+                }
+                '<' if self.session.act(Action::Back).is_ok() => {
+                    self.content = None;
+                    return Ok(None);
+                }
+                '?' => self.write(&screen::help(&keys, &self.options.palette))?,
+                _ => {}
+            }
+        }
+    }
+
+    /// Marks what another process has decided or revised while it was under review.
+    fn note_changes(&mut self) -> Result<()> {
+        for at in 0..self.session.slots().len() {
+            let slot = &self.session.slots()[at];
+            let Some(revision) = &self.revisions[at] else { continue };
+            if matches!(slot.verdict(), Verdict::Gone { .. } | Verdict::Open { .. })
+                && slot.comments.is_empty()
+            {
+                continue;
+            }
+            let id = slot.ticket.id.clone();
+            if let Some(what) = self.host.changed(&id, revision)? {
+                let text = format!("{id} was {} meanwhile", escape::line(&what));
+                self.tell(Role::Warn, &text)?;
+                self.session.gone(at, what);
+            }
+        }
+        Ok(())
+    }
+
+    fn carry_out(&mut self) -> Result<End> {
+        let mut end = End::Done;
+        for at in 0..self.session.slots().len() {
+            let slot = &self.session.slots()[at];
+            let Some(revision) = self.revisions[at].clone() else { continue };
+            let verdict = slot.verdict();
+            let nothing = matches!(verdict, Verdict::Open { .. } | Verdict::Nothing);
+            if matches!(verdict, Verdict::Gone { .. }) || (nothing && slot.comments.is_empty()) {
+                continue;
+            }
+            let decided =
+                matches!(verdict, Verdict::Apply | Verdict::Part(_) | Verdict::Reject { .. });
+            let left = match &verdict {
+                Verdict::Part(_) => slot.review.as_ref().map(rest).unwrap_or_default(),
+                _ => Vec::new(),
+            };
+            let order = Order {
+                id: &slot.ticket.id,
+                revision: &revision,
+                verdict,
+                rest: left,
+                edited: slot.review.as_ref().is_some_and(Review::is_edited),
+                comments: &slot.comments,
+            };
+            match self.host.carry_out(&order) {
+                Ok(done) => {
+                    let id = slot.ticket.id.clone();
+                    self.session.written(at);
+                    match decided {
+                        true => self.host.forget(&id),
+                        false => self.keep(at)?,
+                    }
+                    self.say(&format!("{id}  {}", escape::line(&done)))?;
+                }
+                Err(error) => {
+                    end = End::Failed;
+                    let id = slot.ticket.id.clone();
+                    let text = format!("{id}  not written: {}", escape::line(error.message()));
+                    self.say(&self.options.palette.paint(Role::Bad, text))?;
+                    if let Some(hint) = error.hint_text() {
+                        self.dim(format_args!("hint: {}", escape::line(hint)))?;
+                    }
+                }
+            }
+        }
+        Ok(end)
+    }
+}
+
+fn stop(answer: &Answer) -> Option<Stop> {
+    (*answer == Answer::Quit).then_some(Stop::Interrupt)
+}

@@ -1,0 +1,344 @@
+//! What a session shows, as text. Pure; everything from a proposal is escaped here.
+
+use super::host::{Content, Header};
+use crate::changeset::entry::entries;
+use crate::changeset::hunks::{Counts, Diff};
+use crate::changeset::{FileChange, RepoPath};
+use crate::render::diff::{self, Options, Painter};
+use crate::render::style::{Palette, Role};
+use crate::render::{escape, width};
+use crate::review::model::{
+    Decision, FileReview, Key, Outcome, Part, Review, Slot, Unit, Verdict, interdiff,
+};
+
+/// Most characters of a description or comment that the header shows at once.
+const LONGEST_TEXT: usize = 2000;
+
+/// The lines above a proposal's first hunk.
+pub(super) fn header(
+    content: &Content,
+    position: usize,
+    count: usize,
+    options: &Options,
+) -> String {
+    let Header { id, prefix, .. } = &content.header;
+    let head = &content.header;
+    let palette = &options.palette;
+    let mut out = String::from("\n");
+    let (short, rest) = id.split_at((5 + prefix).min(id.len()));
+    out += &palette.paint(Role::Title, format_args!("({}/{count}) ", position + 1));
+    out += &palette.paint(Role::IdPrefix, short);
+    out += &palette.paint(Role::Id, rest);
+    out += "  ";
+    out += &escape::line(&head.proposed_by);
+    out.push('\n');
+    let mut counts = Counts::default();
+    let files = entries(&content.changes);
+    for entry in &files {
+        counts += entry.counts();
+    }
+    let plural = if files.len() == 1 { "" } else { "s" };
+    let mut facts = vec![
+        head.age.clone(),
+        format!("expires {}", head.expiry),
+        format!("base: {}", head.base),
+        format!("{counts} in {} file{plural}", files.len()),
+    ];
+    if head.revision > 1 {
+        facts.push(format!("revision {}", head.revision));
+    }
+    facts.extend(head.domain.as_ref().map(|domain| format!("domain {domain}")));
+    facts.extend(head.task.as_ref().map(|task| format!("task {task}")));
+    facts.extend(head.check.as_ref().map(|check| format!("tried: {check}")));
+    push_wrapped(&mut out, options, Role::Dim, &escape::line(&facts.join(" · ")));
+    if let Some((path, why)) = &head.sensitive {
+        let text = format!("! {} {why}", escape::bytes_line(path.as_bstr()));
+        push_wrapped(&mut out, options, Role::Warn, &text);
+    }
+    if let Some(reason) = &head.changes_requested {
+        let text = format!("! changes were requested: {}", escape::line(reason));
+        push_wrapped(&mut out, options, Role::Warn, &text);
+    }
+    if let Some(text) = &head.description {
+        push_wrapped(&mut out, options, Role::Plain, &cut(text));
+    }
+    for (who, place, body) in &head.comments {
+        let place = if place.is_empty() { String::new() } else { format!(" on {place}") };
+        let text = format!("{}{}: {}", escape::line(who), escape::line(&place), cut(body));
+        push_wrapped(&mut out, options, Role::Comment, &text);
+    }
+    out
+}
+
+/// Text of a proposal, escaped; where it is long, what is missing is counted.
+fn cut(text: &str) -> String {
+    let count = text.chars().count();
+    if count <= LONGEST_TEXT {
+        return escape::block(text).replace('\t', "    ");
+    }
+    let head: String = text.chars().take(LONGEST_TEXT).collect();
+    let head = escape::block(&head).replace('\t', "    ");
+    format!("{head} … {} more characters, p shows them", count - LONGEST_TEXT)
+}
+
+fn push_wrapped(out: &mut String, options: &Options, role: Role, text: &str) {
+    for line in width::wrap(text.trim_end(), options.columns.saturating_sub(3).max(20)) {
+        out.push_str("  ");
+        out.push_str(&options.palette.paint(role, line));
+        out.push('\n');
+    }
+}
+
+/// What changed since the reviewer last saw the proposal.
+pub(super) fn since_last_time(seen: &[FileChange], content: &Content, options: &Options) -> String {
+    let between = interdiff(seen, &content.changes);
+    let mut out = String::new();
+    if between.is_empty() {
+        push_wrapped(&mut out, options, Role::Dim, "new revision, same result as the one you saw");
+        return out;
+    }
+    let title = "changed since the revision you saw:";
+    push_wrapped(&mut out, options, Role::Title, title);
+    let text = diff::changeset(&between, options);
+    let lines: Vec<&str> = text.lines().collect();
+    for line in lines.iter().take(60) {
+        out.push_str(line);
+        out.push('\n');
+    }
+    if lines.len() > 60 {
+        let more = format!("… {} more lines, p shows them", lines.len() - 60);
+        push_wrapped(&mut out, options, Role::Dim, &more);
+    }
+    let end = "the proposal as it is now:";
+    push_wrapped(&mut out, options, Role::Title, end);
+    out
+}
+
+/// One unit: what it is, and its lines.
+pub(super) fn unit(
+    review: &Review,
+    at: usize,
+    painter: &mut Painter,
+    options: &Options,
+    limit: usize,
+) -> String {
+    let palette = &options.palette;
+    let unit = &review.units()[at];
+    let file = review.file_of(at);
+    let mut out = palette.paint(Role::Meta, diff::summary_line(&file.entry()));
+    if let Some(said) = decision(unit) {
+        out += &format!("  [{said}]");
+    }
+    out.push('\n');
+    match &unit.part {
+        Part::Place => {
+            for line in place(file) {
+                out += &palette.paint(Role::Frag, line);
+                out.push('\n');
+            }
+        }
+        Part::Hunk(hunk) => match &unit.decision {
+            Some(Decision::Edit { bytes }) => {
+                let (before, _) = file.diff.editable(hunk);
+                let old = file.diff.before().lines(before).to_vec();
+                push_edited(&mut out, &file.path, &old, bytes, options, limit);
+            }
+            _ => push_rows(&mut out, &file.diff, &[hunk], painter, options, limit),
+        },
+        Part::Whole if file.entry().is_binary() => {
+            for line in diff::header(&file.entry(), &Palette::plain()).iter().skip(1) {
+                out += line;
+                out.push('\n');
+            }
+        }
+        Part::Whole => match &unit.decision {
+            Some(Decision::Edit { bytes }) => {
+                push_edited(&mut out, &file.path, b"", bytes, options, limit);
+            }
+            _ => {
+                let hunks = file.diff.hunks(options.context);
+                let hunks: Vec<_> = hunks.iter().collect();
+                if hunks.is_empty() {
+                    out += "(empty)\n";
+                }
+                push_rows(&mut out, &file.diff, &hunks, painter, options, limit);
+            }
+        },
+    }
+    out
+}
+
+fn push_rows(
+    out: &mut String,
+    diff: &Diff<'_>,
+    hunks: &[&crate::changeset::hunks::Hunk],
+    painter: &mut Painter,
+    options: &Options,
+    limit: usize,
+) {
+    let mut left = limit;
+    let mut more = 0;
+    for hunk in hunks {
+        let rows = painter.rows(diff, hunk, options, Some(left));
+        left = left.saturating_sub(rows.lines.len());
+        more += rows.more;
+        for line in rows.lines {
+            out.push_str(&line);
+            out.push('\n');
+        }
+    }
+    if more > 0 {
+        let plural = if more == 1 { "" } else { "s" };
+        let text = format!("… {more} more line{plural}, p shows them");
+        out.push_str(&options.palette.paint(Role::Dim, text));
+        out.push('\n');
+    }
+}
+
+fn push_edited(
+    out: &mut String,
+    path: &RepoPath,
+    old: &[u8],
+    new: &[u8],
+    options: &Options,
+    limit: usize,
+) {
+    let diff = Diff::new(old, new);
+    let mut painter = Painter::new(path, &diff, options);
+    let hunks = diff.hunks(options.context);
+    if hunks.is_empty() {
+        out.push_str("(as it was before)\n");
+    }
+    push_rows(out, &diff, &hunks.iter().collect::<Vec<_>>(), &mut painter, options, limit);
+}
+
+fn place(file: &FileReview) -> Vec<String> {
+    let header = diff::header(&file.entry(), &Palette::plain());
+    let keep = |line: &String| {
+        ["old mode", "new mode", "rename"].iter().any(|start| line.starts_with(start))
+    };
+    header.into_iter().filter(keep).collect()
+}
+
+/// What was said to a unit, in a word.
+pub(super) fn decision(unit: &Unit) -> Option<&'static str> {
+    unit.decision.as_ref().map(|decision| match decision {
+        Decision::Take => "taken",
+        Decision::Leave => "left out",
+        Decision::Edit { .. } => "edited",
+    })
+}
+
+/// `(2/5) Take this hunk [y,n,…]? `
+pub(super) fn prompt(
+    place: Option<(usize, usize)>,
+    question: &str,
+    keys: &[Key],
+    options: &Options,
+) -> String {
+    let palette = &options.palette;
+    let start = match place {
+        Some((at, count)) => format!("({}/{count}) {question} [", at + 1),
+        None => format!("{question} ["),
+    };
+    let mut out = palette.paint(Role::Title, &start);
+    let mut used = width::of(&start);
+    for (n, key) in keys.iter().enumerate() {
+        if used + 4 > options.columns.max(12) {
+            out.push('\n');
+            used = 0;
+        }
+        palette.write(&mut out, Role::Key, key.key.encode_utf8(&mut [0; 4]));
+        used += 2;
+        if n + 1 < keys.len() {
+            out.push(',');
+        }
+    }
+    out += &palette.paint(Role::Title, "]?");
+    out.push(' ');
+    out
+}
+
+/// What each key does, one per line.
+pub(super) fn help(keys: &[Key], palette: &Palette) -> String {
+    let mut out = String::new();
+    for key in keys {
+        out += &format!("  {}  {}\n", palette.paint(Role::Key, key.key), key.help);
+    }
+    out += "  Enter and Esc decide nothing. Nothing is written before you confirm the summary.\n";
+    out
+}
+
+/// One line for each proposal that something was said about, and how many were not.
+pub(super) fn summary(slots: &[Slot], options: &Options) -> String {
+    let palette = &options.palette;
+    let mut out = String::from("\n");
+    out += &palette.paint(Role::Title, "Decided:");
+    out.push('\n');
+    let mut open = 0;
+    for slot in slots {
+        let (role, text) = match slot.verdict() {
+            Verdict::Open { .. } if slot.comments.is_empty() => {
+                open += 1;
+                continue;
+            }
+            Verdict::Open { decided, total } => {
+                open += 1;
+                (Role::Dim, format!("stays pending, {decided} of {total} hunks decided"))
+            }
+            Verdict::Apply => (Role::Good, "apply all of it".to_owned()),
+            Verdict::Part(changes) => (Role::Good, part(slot, &changes)),
+            Verdict::Nothing => {
+                (Role::Warn, "nothing of it is taken; it stays pending (R rejects it)".to_owned())
+            }
+            Verdict::Reject { reason } => (Role::Bad, format!("reject: {}", escape::line(&reason))),
+            Verdict::RequestChanges { reason } => {
+                (Role::Warn, format!("request changes: {}", escape::line(&reason)))
+            }
+            Verdict::Gone { status } => (Role::Dim, format!("already {status} by someone else")),
+        };
+        let mut line = format!("{}  {text}", slot.ticket.id);
+        match slot.comments.len() {
+            0 => {}
+            1 => line += ", 1 comment",
+            n => line += &format!(", {n} comments"),
+        }
+        for (n, row) in width::wrap(&line, options.columns.saturating_sub(5)).iter().enumerate() {
+            out += if n == 0 { "  " } else { "      " };
+            out += &palette.paint(role, row);
+            out.push('\n');
+        }
+    }
+    if open > 0 {
+        let (plural, verb) = if open == 1 { ("", "is") } else { ("s", "are") };
+        out += &format!("  {open} proposal{plural} {verb} left as pending\n");
+    }
+    out
+}
+
+fn part(slot: &Slot, changes: &[FileChange]) -> String {
+    let mut counts = Counts::default();
+    for entry in entries(changes) {
+        counts += entry.counts();
+    }
+    let Some(review) = &slot.review else { return String::new() };
+    let said = |wanted: fn(&Decision) -> bool| {
+        let said = |unit: &&Unit| unit.decision.as_ref().is_some_and(wanted);
+        review.units().iter().filter(said).count()
+    };
+    let taken = said(|d| *d == Decision::Take);
+    let edited = said(|d| matches!(d, Decision::Edit { .. }));
+    let edited = if edited > 0 { format!(", {edited} edited") } else { String::new() };
+    format!("apply {taken} of {} hunks{edited} ({counts})", review.units().len())
+}
+
+/// A word for what was decided about a proposal as a whole in an earlier session.
+pub(super) fn outcome(slot: &Slot) -> &'static str {
+    match &slot.outcome {
+        Some(Outcome::Apply) => "apply",
+        Some(Outcome::Reject { .. }) => "reject",
+        Some(Outcome::RequestChanges { .. }) => "request changes",
+        Some(Outcome::Gone { .. }) => "decided elsewhere",
+        None => "every hunk decided",
+    }
+}

@@ -1,0 +1,428 @@
+//! `aye review` at a terminal: the real binary in a pseudo-terminal, key by key.
+
+#![cfg(unix)]
+
+mod support;
+#[path = "support/terminal.rs"]
+mod terminal;
+
+use support::{Cmd, Repo};
+use terminal::Terminal;
+
+/// Forty numbered lines, some replaced.
+fn lines(edit: impl Fn(usize) -> Option<String>) -> String {
+    (0..40).map(|n| edit(n).unwrap_or(format!("line {n}\n"))).collect()
+}
+
+fn changed(at: &[usize]) -> String {
+    lines(|n| at.contains(&n).then(|| format!("changed {n}\n")))
+}
+
+/// A repository with one file, and a proposal that changes lines 5, 20 and 35 of it.
+fn three_hunks() -> (Repo, String) {
+    let repo = Repo::with(&[("a.txt", lines(|_| None))]);
+    let id = propose(&repo, "a.txt", &changed(&[5, 20, 35]), "Change three lines");
+    (repo, id)
+}
+
+fn propose(repo: &Repo, path: &str, content: &str, why: &str) -> String {
+    let args = ["propose", path, "--content-file", "-", "-m", why, "--json"];
+    let run = repo.cmd(&args).env("AYE_AGENT", "bot").stdin(content).run().ok();
+    run.json()["proposal_id"].as_str().expect("an id").to_owned()
+}
+
+fn command(repo: &Repo, args: &[&str]) -> Cmd {
+    repo.cmd(args).env("TERM", "xterm-256color").env("PAGER", "cat")
+}
+
+fn review(repo: &Repo, args: &[&str]) -> Terminal {
+    let mut all = vec!["review"];
+    all.extend(args);
+    Terminal::start(command(repo, &all), 30, 100)
+}
+
+fn show(repo: &Repo, id: &str) -> serde_json::Value {
+    repo.aye(&["show", id, "--json"]).ok().json()
+}
+
+#[test]
+fn hunks_are_taken_and_left_and_nothing_is_written_before_the_confirmation() {
+    let (repo, id) = three_hunks();
+    let before = repo.snapshot();
+    let mut t = review(&repo, &[]);
+    t.sees("(1/1)").sees("bot").sees("base: clean").sees("+3 −3 in 1 file");
+    t.sees("Change three lines").sees("changed 5").sees("(1/3) Take this hunk");
+    t.types("y").sees("changed 20").sees("(2/3)");
+    t.types("n").sees("changed 35").sees("(3/3)");
+    t.types("y").sees("Decided:").sees("apply 2 of 3 hunks (+2 −2)");
+    t.sees("Write these decisions");
+    assert_eq!(repo.snapshot(), before);
+    t.types("y").sees("applied in part, 1 file");
+    assert_eq!(t.ends(), 0);
+    assert!(t.is_sane());
+    assert_eq!(repo.text("a.txt"), changed(&[5, 35]));
+    let shown = show(&repo, &id);
+    assert_eq!(shown["status"], "applied");
+    assert_eq!(shown["revisions"], 2);
+}
+
+#[test]
+fn all_of_it_taken_is_applied_as_it_was_proposed() {
+    let (repo, id) = three_hunks();
+    let mut t = review(&repo, &[&id]);
+    t.sees("(1/3)").types("a").sees("apply all of it").sees("Write").types("y").sees("applied,");
+    assert_eq!(t.ends(), 0);
+    assert_eq!(repo.text("a.txt"), changed(&[5, 20, 35]));
+    assert_eq!(show(&repo, &id)["revisions"], 1);
+}
+
+#[test]
+fn enter_and_escape_decide_nothing_anywhere() {
+    let (repo, id) = three_hunks();
+    let mut t = review(&repo, &[]);
+    t.sees("(1/3)")
+        .types("\r\n\r")
+        .types("\u{1b}")
+        .rests()
+        .types("z")
+        .sees("'z' does nothing here");
+    t.sees("(1/3)").types("A").sees("Write these decisions").types("\r\n").types("\u{1b}");
+    t.rests().types("q").sees("1 decision is kept");
+    assert_eq!(t.ends(), 0);
+    assert_eq!(show(&repo, &id)["status"], "pending");
+    assert_eq!(repo.text("a.txt"), lines(|_| None));
+}
+
+#[test]
+fn the_last_decision_is_undone_even_from_the_summary() {
+    let (repo, _) = three_hunks();
+    let mut t = review(&repo, &[]);
+    t.sees("(1/3)").types("y").sees("(2/3)").types("u").sees("undone").sees("(1/3)");
+    t.types("n").sees("(2/3)").types("y").sees("(3/3)").types("y").sees("Decided:");
+    t.sees("[").types("u").sees("(3/3)").types("n").sees("apply 1 of 3").sees("Write").types("y");
+    t.sees("applied");
+    assert_eq!(t.ends(), 0);
+    assert_eq!(repo.text("a.txt"), changed(&[20]));
+}
+
+#[test]
+fn quitting_keeps_what_was_decided_for_the_next_time() {
+    let (repo, _) = three_hunks();
+    let mut t = review(&repo, &[]);
+    t.sees("(1/3)").types("n").sees("(2/3)").types("q").sees("1 decision is kept");
+    assert_eq!(t.ends(), 0);
+    let mut t = review(&repo, &[]);
+    t.sees("1 decided earlier and kept").sees("changed 20").sees("(2/3)").types("y");
+    t.sees("(3/3)").types("y").sees("apply 2 of 3").sees("Write").types("y").sees("applied");
+    assert_eq!(t.ends(), 0);
+    assert_eq!(repo.text("a.txt"), changed(&[20, 35]));
+}
+
+#[test]
+fn ctrl_c_at_each_prompt_leaves_the_terminal_sane_and_keeps_what_was_decided() {
+    for (keys, wait) in [
+        (vec![], "(2/3)"),
+        (vec!["c"], "Comment"),
+        (vec!["R"], "Reject it because"),
+        (vec!["x"], "What should change"),
+        (vec!["g"], "Go to hunk"),
+        (vec!["/"], "Search"),
+        (vec!["A"], "Write these decisions"),
+    ] {
+        let (repo, id) = three_hunks();
+        let mut t = review(&repo, &[]);
+        t.sees("(1/3)").types("y").sees("(2/3)");
+        for key in keys {
+            t.types(key).sees(wait);
+        }
+        t.types("\u{3}").sees("kept");
+        assert_eq!(t.ends(), 130, "{wait}");
+        assert!(t.is_sane(), "{wait}");
+        assert_eq!(show(&repo, &id)["status"], "pending");
+        assert_eq!(repo.text("a.txt"), lines(|_| None));
+        let mut t = review(&repo, &[]);
+        t.sees("1 decided earlier").sees("]?").types("q");
+        assert_eq!(t.ends(), 0);
+    }
+}
+
+#[test]
+fn keys_typed_ahead_are_used_but_never_confirm() {
+    let (repo, id) = three_hunks();
+    let mut t = review(&repo, &[]);
+    t.types("yyyyyyyyyyyy").sees("apply all of it").sees("Write these decisions");
+    t.types("q").sees("kept");
+    assert_eq!(t.ends(), 0);
+    assert_eq!(show(&repo, &id)["status"], "pending");
+}
+
+#[test]
+fn a_proposal_decided_elsewhere_meanwhile_is_said_and_left_alone() {
+    let (repo, id) = three_hunks();
+    let other = propose(&repo, "b.txt", "new\n", "A file");
+    let mut t = review(&repo, &[]);
+    t.sees("(1/3)").types("A").sees("(2/2)");
+    repo.aye(&["reject", &id, "--yes", "--reason", "no"]).ok();
+    t.types("y").sees(&format!("{id} was rejected meanwhile")).sees("Write").types("y");
+    t.sees(&other).sees("applied");
+    assert_eq!(t.ends(), 0);
+    assert_eq!(repo.text("a.txt"), lines(|_| None));
+    assert_eq!(repo.text("b.txt"), "new\n");
+}
+
+#[test]
+fn two_reviewers_at_once_write_it_once() {
+    let (repo, id) = three_hunks();
+    let (mut one, mut two) = (review(&repo, &[]), review(&repo, &[]));
+    one.sees("(1/3)").types("A").sees("Write these decisions");
+    two.sees("(1/3)").types("y").sees("(2/3)").types("d").sees("Write these decisions");
+    one.types("y").sees("applied");
+    assert_eq!(one.ends(), 0);
+    two.types("y").sees("not written").sees("applied");
+    assert_eq!(two.ends(), 5);
+    assert_eq!(repo.text("a.txt"), changed(&[5, 20, 35]));
+    assert_eq!(show(&repo, &id)["status"], "applied");
+}
+
+#[test]
+fn an_edited_hunk_is_applied_as_it_was_shown() {
+    let (repo, _) = three_hunks();
+    let editor = repo.outer().join("editor");
+    std::fs::write(&editor, "#!/bin/sh\nsed -i 's/changed 5/mine/' \"$1\"\n").unwrap();
+    let cmd = command(&repo, &["review"]).env("GIT_EDITOR", format!("sh {}", editor.display()));
+    let mut t = Terminal::start(cmd, 30, 100);
+    t.sees("(1/3)").types("e").sees("+mine").sees("(2/3)").types("d").sees("1 edited");
+    t.sees("Write").types("y").sees("applied");
+    assert_eq!(t.ends(), 0);
+    assert_eq!(repo.text("a.txt"), lines(|n| (n == 5).then(|| "mine\n".into())));
+}
+
+#[test]
+fn a_failed_editor_decides_nothing() {
+    let (repo, _) = three_hunks();
+    let cmd = command(&repo, &["review"]).env("GIT_EDITOR", "false");
+    let mut t = Terminal::start(cmd, 30, 100);
+    t.sees("(1/3)").types("e").sees("ended with an error").sees("(1/3)").types("q");
+    assert_eq!(t.ends(), 0);
+}
+
+#[test]
+fn rejecting_needs_a_reason_and_the_proposer_gets_it() {
+    let (repo, id) = three_hunks();
+    let mut t = review(&repo, &[]);
+    t.sees("(1/3)").types("R").sees("because").types("\r").sees("a reason, please");
+    t.types("wrong lines\r").sees("reject: wrong lines").sees("Write").types("y").sees("rejected");
+    assert_eq!(t.ends(), 0);
+    let shown = show(&repo, &id).to_string();
+    assert!(shown.contains("wrong lines") && shown.contains("rejected"), "{shown}");
+}
+
+#[test]
+fn comments_go_back_and_a_revision_shows_what_changed_since() {
+    let (repo, id) = three_hunks();
+    let mut t = review(&repo, &[]);
+    t.sees("(1/3)").types("y").sees("(2/3)").types("c").sees("Comment").types("why 20?\r");
+    t.sees("(2/3)").types("x").sees("What should change").types("not line 20\r");
+    t.sees("request changes: not line 20, 1 comment").sees("Write").types("y").sees("sent back");
+    assert_eq!(t.ends(), 0);
+    let shown = show(&repo, &id);
+    assert_eq!(shown["status"], "pending");
+    assert!(shown.to_string().contains("why 20?"));
+    let args = ["revise", &id, "a.txt", "--content-file", "-"];
+    repo.cmd(&args).env("AYE_AGENT", "bot").stdin(changed(&[5, 35])).run().ok();
+    let mut t = review(&repo, &[]);
+    t.sees("revision 2").sees("why 20?").sees("changed since the revision you saw");
+    t.sees("-changed 20").sees("+line 20").sees("1 decided earlier").sees("(2/2)");
+    t.types("y").sees("Write").types("y").sees("applied");
+    assert_eq!(t.ends(), 0);
+    assert_eq!(repo.text("a.txt"), changed(&[5, 35]));
+}
+
+#[test]
+fn what_is_left_out_can_become_a_proposal_of_its_own() {
+    let (repo, id) = three_hunks();
+    let mut t = review(&repo, &["--split-rest"]);
+    t.sees("(1/3)").types("y").sees("(2/3)").types("d").sees("Write").types("y");
+    t.sees("the rest is prop_");
+    assert_eq!(t.ends(), 0);
+    let mut t = review(&repo, &[]);
+    t.sees(&format!("Left out of {id}")).sees("(1/2)").types("a").sees("Write").types("y");
+    t.sees("applied");
+    assert_eq!(t.ends(), 0);
+    assert_eq!(repo.text("a.txt"), changed(&[5, 20, 35]));
+}
+
+#[test]
+fn every_looking_key_looks_and_decides_nothing() {
+    let (repo, _) = three_hunks();
+    let mut t = review(&repo, &[]);
+    t.sees("(1/3)").types("j").sees("changed 20").sees("(2/3)").types("k").sees("(1/3)");
+    t.types("g").sees("Go to").types("3\r").sees("changed 35").sees("(3/3)");
+    t.types("/").sees("Search").types("Changed 20\r").sees("not found").sees("(3/3)");
+    t.types("/").sees("Search").types("changed 20\r").sees("(2/3)");
+    t.types("w").sees("[-line-]{+changed+} 20").sees("(2/3)").types("w").sees("-line 20");
+    t.types("v").sees("│ 21 +changed 20").sees("(2/3)").types("v").sees("+changed 20");
+    t.sees("(2/3)").types("o").sees(" line 0\n").sees(" line 39").sees("(2/3)");
+    t.types("p").sees("1 file changed").sees("+changed 35").sees("(2/3)");
+    t.types("?").sees("take this hunk").sees("Enter and Esc decide nothing").sees("(2/3)");
+    t.types("g").sees("Go to").types("9\r").sees("no hunk of that number").sees("(2/3)");
+    t.types("q").sees("Nothing was decided");
+    assert_eq!(t.ends(), 0);
+}
+
+#[test]
+fn hunks_that_share_context_are_split() {
+    let repo = Repo::with(&[("b", "1\n2\n3\n4\n5\n")]);
+    propose(&repo, "b", "1\nx\n3\ny\n5\n", "Two");
+    let mut t = review(&repo, &[]);
+    t.sees("(1/1) Take this hunk [y,n,s").types("s").sees("(1/2)").types("n").sees("(2/2)");
+    t.types("y").sees("apply 1 of 2").sees("Write").types("y").sees("applied");
+    assert_eq!(t.ends(), 0);
+    assert_eq!(repo.text("b"), "1\n2\n3\ny\n5\n");
+}
+
+#[test]
+fn sensitive_paths_come_first_and_say_why() {
+    let repo = Repo::with(&[("a.txt", "a\n")]);
+    propose(&repo, "a.txt", "b\n", "Ordinary");
+    propose(&repo, ".github/workflows/ci.yml", "on: push\n", "CI");
+    let mut t = review(&repo, &[]);
+    t.sees("(1/2)").sees("! .github/workflows/ci.yml runs in CI").sees("Take this new file");
+    t.types(">").sees("(2/2)").sees("Ordinary").sees("(1/1)").types("<").sees("(1/2)");
+    t.types("q");
+    assert_eq!(t.ends(), 0);
+}
+
+#[test]
+fn a_thousand_hunks_are_walked_and_taken_at_once() {
+    let text = |edited: bool| -> String {
+        let line = |n: usize| if edited && n % 10 == 5 { "x" } else { "line" };
+        (0..10_000).map(|n| format!("{} {n}\n", line(n))).collect()
+    };
+    let repo = Repo::with(&[("big", text(false))]);
+    propose(&repo, "big", &text(true), "Many");
+    let mut t = review(&repo, &[]);
+    t.sees("(1/1000)").types("n").sees("(2/1000)").types("g").sees("Go").types("1000\r");
+    t.sees("(1000/1000)").types("y").sees("(2/1000)").types("a").sees("apply 999 of 1000");
+    t.sees("Write").types("y").sees("applied");
+    assert_eq!(t.ends(), 0);
+    assert_eq!(repo.text("big"), text(true).replacen("x 5\n", "line 5\n", 1));
+}
+
+#[test]
+fn a_hunk_longer_than_the_screen_says_how_much_is_missing() {
+    let repo = Repo::with(&[("a", "a\n")]);
+    let long: String = (0..500).map(|n| format!("new {n}\n")).collect();
+    propose(&repo, "long", &long, "Long");
+    let mut t = review(&repo, &[]);
+    t.sees("… 440 more lines, p shows them").sees("(1/1)").types("p").sees("+new 499").types("q");
+    assert_eq!(t.ends(), 0);
+}
+
+#[test]
+fn forty_columns_hold_what_aye_says() {
+    let (repo, _) = three_hunks();
+    let mut t = Terminal::start(command(&repo, &["review"]), 24, 40);
+    t.sees("(1/3)").sees("]?").types("y").sees("(2/3)").sees("]?").types("A").sees("Decided:");
+    t.sees("]?").types("q");
+    assert_eq!(t.ends(), 0);
+    let wide = t.text();
+    let wide: Vec<&str> = wide.lines().filter(|line| line.chars().count() > 40).collect();
+    assert_eq!(wide, [""; 0]);
+}
+
+#[test]
+fn a_resized_terminal_is_used_from_the_next_prompt_on() {
+    let (repo, _) = three_hunks();
+    let mut t = review(&repo, &[]);
+    t.sees("(1/3)").sees("]?").resize(30, 40).types("j").sees("(2/3)").sees(",\n");
+    t.resize(30, 300).types("v").sees("│ 21 +changed 20").types("q");
+    assert_eq!(t.ends(), 0);
+}
+
+#[test]
+fn a_dumb_terminal_gets_no_escape_sequences() {
+    let (repo, _) = three_hunks();
+    let cmd = command(&repo, &["review"]).env("TERM", "dumb");
+    let mut t = Terminal::start(cmd, 24, 80);
+    t.sees("(1/3)").types("y").sees("(2/3)").types("A").sees("Write").types("y").sees("applied");
+    assert_eq!(t.ends(), 0);
+    assert!(!t.raw().contains(&0x1b), "{}", String::from_utf8_lossy(t.raw()));
+}
+
+#[test]
+fn colours_are_on_at_a_terminal_and_off_on_request() {
+    let (repo, _) = three_hunks();
+    let mut t = review(&repo, &[]);
+    t.sees("(1/3)").types("q").ends();
+    assert!(String::from_utf8_lossy(t.raw()).contains("\u{1b}[32m"));
+    let mut t = Terminal::start(command(&repo, &["review"]).env("NO_COLOR", "1"), 24, 80);
+    t.sees("(1/3)").types("q").ends();
+    assert!(!t.raw().contains(&0x1b));
+}
+
+#[test]
+fn untrusted_text_never_reaches_the_terminal_raw() {
+    let repo = Repo::with(&[("a.txt", "a\n")]);
+    let evil = "b\u{1b}]0;owned\u{7}\u{1b}[2J\u{202e}\u{200b}\u{9b}31m\rx  \n";
+    propose(&repo, "a.txt", evil, "why\u{1b}[2J\u{202e} not\u{7}");
+    let mut t = Terminal::start(command(&repo, &["review"]).env("NO_COLOR", "1"), 24, 80);
+    t.sees("why\\x1b[2J\\u{202e} not\\x07").sees("+b\\x1b]0;owned\\x07").sees("\\rx··");
+    t.sees("(1/1)").types("p").sees("\\x1b]0;owned").types("q");
+    assert_eq!(t.ends(), 0);
+    let raw = String::from_utf8_lossy(t.raw()).into_owned();
+    for bad in ['\u{1b}', '\u{7}', '\u{202e}', '\u{200b}', '\u{9b}'] {
+        assert!(!raw.contains(bad), "{bad:?}");
+    }
+}
+
+#[test]
+fn deletions_and_binaries_are_one_question_each() {
+    let repo = Repo::with(&[("gone", "a\nb\n"), ("kept", "k\n")]);
+    repo.aye(&["propose", "gone", "--delete", "-m", "Unused"]).ok();
+    let mut t = review(&repo, &[]);
+    t.sees("gone (deleted)").sees("-a").sees("Take this deletion").types("n");
+    t.sees("Every hunk is left out").sees("because").types("\u{1b}").sees("stays pending");
+    t.sees("]?").types("q");
+    assert_eq!(t.ends(), 0);
+    let mut t = review(&repo, &[]);
+    t.sees("1 decided earlier").sees("[left out]").sees("deletion").types("y");
+    t.sees("Write").types("y").sees("applied");
+    assert_eq!(t.ends(), 0);
+    assert!(!repo.exists("gone"));
+}
+
+#[test]
+fn without_a_terminal_the_commands_are_named_and_the_status_is_4() {
+    let (repo, id) = three_hunks();
+    let run = repo.aye(&["review"]).exits(4);
+    let run = run.says(&format!("aye apply {id} --hunks 1,3-5 --yes"));
+    run.says("aye reject").notes("terminal_required");
+    let json = repo.aye(&["review", "--json"]).exits(4).json();
+    assert_eq!(json["schema"], "aye/review@1");
+    assert_eq!(json["pending"], 1);
+    assert_eq!(json["proposals"][0]["proposal_id"], id.as_str());
+    // An agent with a terminal is no person.
+    let cmd = command(&repo, &["review"]).env("AYE_AGENT", "bot");
+    let mut t = Terminal::start(cmd, 24, 100);
+    t.sees("ask your user to run: aye review");
+    assert_eq!(t.ends(), 4);
+    // Nothing pending is no failure.
+    repo.aye(&["reject", &id, "--yes", "--reason", "x"]).ok();
+    repo.aye(&["review"]).ok();
+}
+
+#[test]
+fn a_repository_cannot_name_the_editor_or_the_pager() {
+    let (repo, _) = three_hunks();
+    let trap = repo.outer().join("trap");
+    for key in ["core.editor", "core.pager"] {
+        repo.git(&["config", key, &format!("touch {} && cat", trap.display())]);
+    }
+    let cmd = command(&repo, &["review"]).env("EDITOR", "true");
+    let mut t = Terminal::start(cmd, 24, 80);
+    t.sees("(1/3)").types("p").sees("+changed 35").sees("(1/3)").types("e").sees("unchanged");
+    t.types("q");
+    assert_eq!(t.ends(), 0);
+    assert!(!trap.exists());
+}
