@@ -426,3 +426,50 @@ fn a_repository_cannot_name_the_editor_or_the_pager() {
     assert_eq!(t.ends(), 0);
     assert!(!trap.exists());
 }
+
+#[test]
+fn hunks_are_numbered_and_applied_by_command() {
+    let (repo, id) = three_hunks();
+    let numbered = repo.aye(&["diff", &id, "--hunks"]).ok();
+    let numbered = numbered.says("(1/3) a.txt\n@@ -3,7 +3,7 @@").says("(3/3) a.txt");
+    numbered.plain();
+    repo.aye(&["apply", &id, "--hunks", "4", "--yes"]).fails("no_such_hunk", 6);
+    repo.aye(&["apply", &id, "--hunks", "1,x", "--yes"]).fails("no_such_hunk", 6);
+    repo.aye(&["apply", &id, "--hunks", "1"]).exits(4);
+    repo.agent("bot", &["apply", &id, "--hunks", "1", "--yes"]).fails("human_approval_required", 4);
+    assert_eq!(repo.text("a.txt"), lines(|_| None));
+    let run = repo.aye(&["apply", &id, "--hunks", "1,3", "--split-rest", "--yes", "--json"]).ok();
+    let json = run.json();
+    assert_eq!(repo.text("a.txt"), changed(&[5, 35]));
+    assert_eq!(show(&repo, &id)["revisions"], 2);
+    let rest = json["proposals"][0]["rest"].as_str().unwrap().to_owned();
+    repo.aye(&["apply", &rest, "--yes"]).ok();
+    assert_eq!(repo.text("a.txt"), changed(&[5, 20, 35]));
+}
+
+#[test]
+fn all_hunks_by_number_are_the_proposal_itself() {
+    let (repo, id) = three_hunks();
+    repo.aye(&["apply", &id, "--hunks", "1-", "--yes"]).ok();
+    assert_eq!(show(&repo, &id)["revisions"], 1);
+    assert_eq!(repo.text("a.txt"), changed(&[5, 20, 35]));
+}
+
+#[test]
+fn a_part_that_conflicts_leaves_the_proposal_as_it_was() {
+    let (repo, id) = three_hunks();
+    repo.write("a.txt", lines(|n| (n == 5).then(|| "someone else\n".into())));
+    repo.aye(&["apply", &id, "--hunks", "1", "--yes"]).fails("conflict", 5);
+    assert_eq!(show(&repo, &id)["status"], "pending");
+    assert_eq!(show(&repo, &id)["revisions"], 1);
+    // The other hunks fit still.
+    repo.aye(&["apply", &id, "--hunks", "2-3", "--yes"]).ok();
+    let expected = lines(|n| match n {
+        5 => Some("someone else\n".into()),
+        20 | 35 => Some(format!("changed {n}\n")),
+        _ => None,
+    });
+    assert_eq!(repo.text("a.txt"), expected);
+    repo.aye(&["undo", &id, "--yes"]).ok();
+    assert_eq!(repo.text("a.txt"), lines(|n| (n == 5).then(|| "someone else\n".into())));
+}

@@ -86,6 +86,18 @@ pub fn preview(
     plan_on(&changes(store, proposal)?, proposal, snapshot)
 }
 
+/// Plans part of `proposal` on the files as they are. Writes nothing.
+///
+/// # Errors
+/// As [`preview`].
+pub fn preview_part(
+    part: &Part,
+    proposal: &Proposal,
+    snapshot: &dyn crate::changeset::Snapshot,
+) -> Result<Plan> {
+    plan_on(part.changes.changes(), proposal, snapshot)
+}
+
 fn plan_on(
     changes: &[FileChange],
     proposal: &Proposal,
@@ -113,7 +125,7 @@ pub fn apply(
     let journal = lock(store)?;
     let worktree = store.worktree()?;
     let plan = match &request.part {
-        Some(part) => plan_on(part.changes.changes(), proposal, &worktree)?,
+        Some(part) => preview_part(part, proposal, &worktree)?,
         None => preview(store, proposal, &worktree)?,
     };
     if let Some(refusal) = plan.refusal() {

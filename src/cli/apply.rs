@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::part::PartArgs;
 use super::{Context, Format};
 use crate::apply::{self, Applied, Request};
 use crate::changeset::plan::{How, Outcome, Plan, Planned};
@@ -26,6 +27,8 @@ use crate::worktree::Worktree;
   aye apply m4k
   aye apply m4k --yes --commit
   aye apply m4k 7qx --dry-run
+  aye diff m4k --hunks
+  aye apply m4k --hunks 1,3-5 --split-rest
   aye apply m4k --conflict-markers")]
 pub struct Args {
     /// The proposals; any unique beginning of an id.
@@ -52,6 +55,9 @@ pub struct Args {
     /// Where it does not fit, write both versions with conflict markers; it stays pending.
     #[arg(long, conflicts_with_all = ["index", "commit"])]
     pub conflict_markers: bool,
+    /// Which part.
+    #[command(flatten)]
+    pub part: PartArgs,
 }
 
 /// Answer of `aye apply` and `aye undo`.
@@ -82,6 +88,8 @@ pub struct Item {
     pub commit: Option<String>,
     /// Every file and what became of it.
     pub files: Vec<FileItem>,
+    /// The proposal made of what was left out (`--split-rest`).
+    pub rest: Option<String>,
 }
 
 /// One file of an item.
@@ -152,9 +160,10 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         () if args.commit => Effect::Commit,
         () => Effect::Files,
     };
+    let chosen = args.part.choose(&store, &proposals)?;
     let plans = match effect {
         Effect::MarkOnly => Vec::new(),
-        _ => plans(&store, &proposals)?,
+        _ => plans(&store, &proposals, chosen.part.as_ref())?,
     };
     if args.dry_run {
         return dry_run(context, &proposals, &plans, effect);
@@ -180,7 +189,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if markers {
         return write_markers(context, &store, &proposals);
     }
-    let request = Request { how, effect, message: args.message.clone(), part: None };
+    let request = Request { how, effect, message: args.message.clone(), part: chosen.part };
     let mut items: Vec<Item> = Vec::new();
     for proposal in &proposals {
         let applied =
@@ -197,7 +206,13 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         if let Some(warning) = &applied.warning {
             context.note(&format!("warning: {}", escape::line(warning)));
         }
-        items.push(item(proposal, applied, effect));
+        let mut item = item(proposal, applied, effect);
+        if args.part.split_rest && !chosen.rest.is_empty() {
+            let now = context.now;
+            let made = super::review::propose_rest(&store, &actor, now, proposal, &chosen.rest)?;
+            item.rest = Some(made.to_string());
+        }
+        items.push(item);
     }
     let answer = Answer { schema: "aye/apply@1", success: true, dry_run: false, proposals: items };
     context.emit(Format::Text, &answer, || text(&answer, "applied"))?;
@@ -232,11 +247,14 @@ impl Snapshot for Ahead {
     }
 }
 
-fn plans(store: &Store, proposals: &[Proposal]) -> Result<Vec<Plan>> {
+fn plans(store: &Store, proposals: &[Proposal], part: Option<&apply::Part>) -> Result<Vec<Plan>> {
     let mut ahead = Ahead { worktree: store.worktree()?, changed: BTreeMap::new() };
     let mut plans = Vec::with_capacity(proposals.len());
     for proposal in proposals {
-        let plan = apply::preview(store, proposal, &ahead)?;
+        let plan = match part {
+            Some(part) => apply::preview_part(part, proposal, &ahead)?,
+            None => apply::preview(store, proposal, &ahead)?,
+        };
         for file in plan.writes() {
             ahead.worktree.check_writable(&file.path).or_else(|error| {
                 // Whether a folder gives way is known only when it is written.
@@ -277,6 +295,7 @@ fn dry_run(
             .get(index)
             .map(|plan| plan.files.iter().map(FileItem::new).collect())
             .unwrap_or_default(),
+        rest: None,
     });
     let answer =
         Answer { schema: "aye/apply@1", success: fits, dry_run: true, proposals: items.collect() };
@@ -305,6 +324,7 @@ fn write_markers(context: &mut Context, store: &Store, proposals: &[Proposal]) -
             effect: Some(Effect::Files),
             commit: None,
             files: plan.files.iter().map(FileItem::new).collect(),
+            rest: None,
         }],
     };
     context.emit(Format::Text, &answer, || text(&answer, "written with conflict markers"))?;
@@ -323,6 +343,7 @@ fn item(proposal: &Proposal, applied: Applied, effect: Effect) -> Item {
         effect: Some(effect),
         commit: applied.commit,
         files: applied.files.iter().map(FileItem::new).collect(),
+        rest: None,
     }
 }
 
@@ -334,7 +355,8 @@ fn flags(args: &Args) -> String {
         (args.commit, " --commit"),
         (args.conflict_markers, " --conflict-markers"),
     ];
-    set.iter().filter(|(set, _)| *set).map(|(_, flag)| *flag).collect()
+    set.iter().filter(|(set, _)| *set).map(|(_, flag)| *flag).collect::<String>()
+        + &args.part.flags()
 }
 
 fn summary(proposal: &Proposal, files: &[Planned]) -> String {
@@ -350,6 +372,9 @@ pub fn text(answer: &Answer, heading: &str) -> String {
         let note = if only_marked { " (marked only, no file was written)" } else { "" };
         out += &format!("{}  {heading}{note}\n", item.proposal_id);
         out += &item.files.iter().map(FileItem::text).collect::<String>();
+        if let Some(rest) = &item.rest {
+            out += &format!("  rest     {rest}\n");
+        }
         if let Some(commit) = &item.commit {
             out += &format!("  commit   {}\n", commit.get(..12).unwrap_or(commit));
         }

@@ -44,6 +44,9 @@ pub struct DiffArgs {
     /// A patch that git apply accepts, byte for byte; never coloured.
     #[arg(short = 'p', long, group = "form")]
     pub patch: bool,
+    /// Hunk by hunk, numbered as `aye apply --hunks` takes them.
+    #[arg(long, group = "form", conflicts_with = "unified")]
+    pub hunks: bool,
     /// Unchanged lines around changes.
     #[arg(short = 'U', long, value_name = "N")]
     pub unified: Option<usize>,
@@ -100,7 +103,10 @@ pub fn text(
         (_, true) => render::Layout::SideBySide,
         _ => render::Layout::Unified,
     };
-    Ok(if args.stat {
+    Ok(if args.hunks {
+        options.context = crate::changeset::hunks::CONTEXT;
+        crate::review::terminal::numbered(changeset.changes(), &options)
+    } else if args.stat {
         render::stat(changeset.changes(), &options.palette, options.columns)
     } else if args.name_only {
         render::name_only(changeset.changes())

@@ -19,6 +19,7 @@ pub mod log;
 pub mod memory;
 pub mod output;
 pub mod pager;
+pub mod part;
 pub mod patch;
 pub mod paths;
 pub mod programs;

@@ -87,6 +87,7 @@ fn answer(
             effect: None,
             commit,
             files: files.iter().map(FileItem::new).collect(),
+            rest: None,
         }],
     }
 }

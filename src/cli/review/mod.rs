@@ -83,6 +83,8 @@ pub struct WaitingItem {
 pub struct Commands {
     /// Look at it.
     pub show: String,
+    /// Look at its hunks, numbered.
+    pub hunks: String,
     /// Apply all of it.
     pub apply: String,
     /// Apply some of its hunks.
@@ -97,6 +99,7 @@ impl Commands {
     fn of(id: &ProposalId) -> Self {
         Self {
             show: format!("aye show {id}"),
+            hunks: format!("aye diff {id} --hunks"),
             apply: format!("aye apply {id} --yes"),
             apply_hunks: format!("aye apply {id} --hunks 1,3-5 --yes"),
             reject: format!("aye reject {id} --yes --reason 'TEXT'"),
@@ -220,8 +223,9 @@ fn waiting(
             if let Some(why) = &item.sensitive {
                 out += &format!("  ! {}\n", escape::line(why));
             }
-            let Commands { show, apply, apply_hunks, reject, request_changes } = &item.commands;
-            for command in [show, apply, apply_hunks, reject, request_changes] {
+            let Commands { show, hunks, apply, apply_hunks, reject, request_changes } =
+                &item.commands;
+            for command in [show, hunks, apply, apply_hunks, reject, request_changes] {
                 out += &format!("  {command}\n");
             }
         }
@@ -254,7 +258,7 @@ fn staged_path(store: &Store, id: &ProposalId) -> std::path::PathBuf {
 ///
 /// # Errors
 /// Those of the store.
-pub(super) fn propose_rest(
+pub fn propose_rest(
     store: &Store,
     actor: &Actor,
     now: DateTime<Utc>,

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 pub fn parse_numbers(text: &str, count: usize) -> Result<BTreeSet<usize>> {
     let wrong = |part: &str| {
         Error::new(&codes::NO_SUCH_HUNK, format!("'{part}' is not among the hunks 1 to {count}"))
-            .hint("`aye show ID` numbers the hunks; write for example 1,3-5")
+            .hint("`aye diff ID --hunks` numbers them; write for example 1,3-5")
     };
     let mut chosen = BTreeSet::new();
     for part in text.split(',').map(str::trim) {

@@ -7,6 +7,7 @@ mod input;
 mod screen;
 
 pub use host::{Content, Header, Host, Loaded, Order};
+pub use screen::numbered;
 
 use console::Term;
 

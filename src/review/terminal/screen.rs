@@ -168,6 +168,24 @@ pub(super) fn unit(
     out
 }
 
+/// Every unit of a proposal, numbered as `--hunks` takes them.
+pub fn numbered(changes: &[FileChange], options: &Options) -> String {
+    let review = Review::new(changes, options.context);
+    let count = review.units().len();
+    let mut out = String::new();
+    for at in 0..count {
+        let file = review.file_of(at);
+        let mut painter = Painter::new(&file.path, &file.diff, options);
+        let number = format_args!("({}/{count}) ", at + 1);
+        out += &options.palette.paint(Role::Title, number);
+        out += &unit(&review, at, &mut painter, options, usize::MAX);
+        if at + 1 < count {
+            out.push('\n');
+        }
+    }
+    out
+}
+
 fn push_rows(
     out: &mut String,
     diff: &Diff<'_>,
@@ -179,7 +197,7 @@ fn push_rows(
     let mut left = limit;
     let mut more = 0;
     for hunk in hunks {
-        let rows = painter.rows(diff, hunk, options, Some(left));
+        let rows = painter.rows(diff, hunk, options, (limit < usize::MAX).then_some(left));
         left = left.saturating_sub(rows.lines.len());
         more += rows.more;
         for line in rows.lines {
