@@ -16,6 +16,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 
 pub use direct::{unstage, write as write_direct};
+pub(crate) use recover::{APPLY, UNDO, subject};
 pub use recover::{Recovery, recover, set_broken_aside};
 pub use undo::{Undone, conflict as undo_conflict, preview as preview_undo, undo};
 
@@ -23,7 +24,7 @@ use crate::changeset::merge::Sides;
 use crate::changeset::plan::{Plan, Planned, plan};
 use crate::changeset::{Changeset, FileChange, RepoPath};
 use crate::error::{Error, Result};
-use crate::proposal::event::{Apply, Effect, How, Written, digest};
+use crate::proposal::event::{Apply, Effect, How, Subject, Written, digest};
 use crate::proposal::{Actor, ChangeRecord, Data, Proposal, ProposalId};
 use crate::store::Store;
 use crate::worktree::journal::{Journal, Step};
@@ -83,6 +84,9 @@ pub fn preview(
     proposal: &Proposal,
     snapshot: &dyn crate::changeset::Snapshot,
 ) -> Result<Plan> {
+    if proposal.subject == Subject::Memory {
+        return crate::memory::service::decide::preview(store, proposal, snapshot);
+    }
     plan_on(&changes(store, proposal)?, proposal, snapshot)
 }
 
@@ -95,6 +99,9 @@ pub fn preview_part(
     proposal: &Proposal,
     snapshot: &dyn crate::changeset::Snapshot,
 ) -> Result<Plan> {
+    if proposal.subject == Subject::Memory {
+        return Err(crate::memory::service::decide::whole(proposal));
+    }
     plan_on(part.changes.changes(), proposal, snapshot)
 }
 
@@ -161,6 +168,12 @@ pub fn apply(
     {
         warning = Some(format!("the files are written but not staged: {}", error.message()));
     }
+    drop(journal);
+    if proposal.subject == Subject::Memory
+        && let Err(error) = crate::memory::service::decide::settled(store, proposal)
+    {
+        warning = Some(format!("index.md is not up to date: {}", error.message()));
+    }
     Ok(Applied { files: plan.files, commit: made, warning })
 }
 
@@ -184,7 +197,12 @@ pub fn journal_folder(store: &Store) -> PathBuf {
 
 /// Takes the journal's lock, with nothing left over from a process that is gone.
 fn lock(store: &Store) -> Result<Journal> {
-    let journal = Journal::open(&journal_folder(store), PATIENCE)?;
+    lock_within(store, PATIENCE)
+}
+
+/// As [`lock`], waiting at most `wait` for another process.
+pub(crate) fn lock_within(store: &Store, wait: Duration) -> Result<Journal> {
+    let journal = Journal::open(&journal_folder(store), wait)?;
     recover::with(store, &journal)?;
     Ok(journal.flushing(store.settings()?.durable))
 }

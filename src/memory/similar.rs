@@ -44,9 +44,14 @@ impl Shingles {
         if all == 0 { 1.0 } else { common as f64 / all as f64 }
     }
 
-    /// Whether the two say the same thing. Very short texts never do: too little to go by.
+    /// Whether the two say the same thing. Very short texts only if they are equal: too little
+    /// to go by.
     pub fn is_near(&self, other: &Self) -> bool {
-        self.0.len() >= 4 && other.0.len() >= 4 && self.overlap(other) >= NEAR
+        match self.0.len().min(other.0.len()) {
+            0 => false,
+            1..4 => self == other,
+            _ => self.overlap(other) >= NEAR,
+        }
     }
 }
 

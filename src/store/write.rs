@@ -302,6 +302,10 @@ impl<'store> Writer<'store> {
 
     fn project(&self, id: &ProposalId) -> Result<()> {
         let proposal = self.view.proposal(id)?;
+        if proposal.subject == Subject::Memory {
+            let pending = proposal.status(self.now) == Status::Pending;
+            let _ = crate::memory::service::decide::project(self.store, &proposal, pending);
+        }
         if proposal.status(self.now) == Status::Pending {
             let made = pending::make(self.store, &proposal);
             crate::failpoint!("store.pending.made");

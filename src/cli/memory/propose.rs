@@ -38,7 +38,7 @@ pub struct Args {
     #[arg(long, value_name = "ID")]
     pub section_id: Option<String>,
     /// Heading: of the section meant, or of a new one.
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub heading: Option<String>,
     /// Level of that heading, 1 to 6.
     #[arg(long, value_name = "N")]
@@ -50,7 +50,7 @@ pub struct Args {
     #[arg(long, value_name = "ID")]
     pub parent_section_id: Option<String>,
     /// The content.
-    #[arg(long, value_name = "TEXT", conflicts_with = "content_file")]
+    #[arg(long, value_name = "TEXT", conflicts_with = "content_file", allow_hyphen_values = true)]
     pub content: Option<String>,
     /// The content, from FILE (- for standard input).
     #[arg(long, value_name = "FILE")]
@@ -65,19 +65,19 @@ pub struct Args {
     #[arg(long, value_name = "PATH")]
     pub archive_path: Option<String>,
     /// What stays in the place of an archived section.
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub replacement: Option<String>,
     /// Why a section is removed.
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub reason: Option<String>,
     /// The new heading.
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub new_heading: Option<String>,
     /// Its level.
     #[arg(long, value_name = "N")]
     pub new_heading_level: Option<u64>,
     /// Why.
-    #[arg(long, short = 'm', value_name = "TEXT")]
+    #[arg(long, short = 'm', value_name = "TEXT", allow_hyphen_values = true)]
     pub rationale: Option<String>,
     /// Where it comes from: TYPE or TYPE:REF, such as file:src/a.rs:12; repeatable.
     #[arg(long = "source", value_name = "TYPE[:REF]")]

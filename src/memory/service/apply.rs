@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use chrono::{SecondsFormat, SubsecRound as _};
+use chrono::SubsecRound as _;
 use serde_json::Value;
 
 use super::Service;
@@ -34,6 +34,9 @@ pub struct Applied {
 
 /// What rebasing came to.
 pub type Rebased = Applied;
+
+/// A plan made again with what has drifted, or the answer why there is none.
+pub(super) type Replanned = std::result::Result<(Request, Plan, Vec<Drift>), Applied>;
 
 /// One file to write.
 pub(super) struct Target {
@@ -169,7 +172,6 @@ impl Service<'_> {
             })
         })?;
         drop(journal);
-        let _ = self.unproject(proposal);
         let mut response = self.applied(&plan, proposal.id.as_str());
         response.staging_id = staging_id(proposal).map(str::to_owned);
         for found in tampering {
@@ -196,11 +198,16 @@ impl Service<'_> {
 
     /// Plans the proposal's operations again. The outer error is the machine's, the inner one an
     /// answer.
-    #[allow(clippy::type_complexity)]
-    pub(super) fn replan(
+    pub(super) fn replan(&self, proposal: &Proposal) -> Result<Replanned> {
+        self.replan_on(proposal, &self.disk())
+    }
+
+    /// As [`Service::replan`], on other files.
+    pub(super) fn replan_on(
         &self,
         proposal: &Proposal,
-    ) -> Result<std::result::Result<(Request, Plan, Vec<Drift>), Applied>> {
+        files: &dyn plan::Files,
+    ) -> Result<Replanned> {
         let memory = proposal.current().memory.as_ref();
         let Some(value) = memory.and_then(|memory| memory.get("request")) else {
             let problem = Problem::new(
@@ -219,10 +226,9 @@ impl Service<'_> {
             .and_then(|value| serde_json::from_value(value).ok())
             .unwrap_or_default();
         let branch = note(proposal, "branch").and_then(Value::as_str);
-        let disk = self.disk();
         let sources = Repository(self.store);
         // Dates and paths that come from the clock are those the reviewer saw.
-        let world = self.world(&disk, &sources, proposal.current().at, branch);
+        let world = self.world(files, &sources, proposal.current().at, branch);
         let (planned, now) = plan::probe(&request, &world);
         let drift = plan::drift(&recorded, &now);
         match planned {
@@ -271,9 +277,6 @@ impl Service<'_> {
         self.store.write(&self.actor, self.now, |writer| {
             writer.revise(&proposal.id, &changeset, "rebase", None, None, Some(memory)).map(|_| ())
         })?;
-        let fresh = self.store.view()?.proposal(&proposal.id)?;
-        let _ = self.unproject(&fresh);
-        let _ = self.project(&fresh);
         let mut response = Response::new(Outcome::Staged);
         response.proposal_id = Some(proposal.id.to_string());
         response.staging_id = staging_id(proposal).map(str::to_owned);
@@ -303,19 +306,14 @@ impl Service<'_> {
             };
             writer.append(Some(&proposal.id), Data::Reject(reject)).map(|_| ())
         })?;
-        let _ = self.unproject(proposal);
         Ok(())
     }
 
     /// The right to write files, or the answer that somebody else holds it.
     pub(super) fn lock(&self) -> Result<std::result::Result<Journal, Response>> {
-        let folder = self.store.private_dir().join("journal");
         let wait = Duration::from_secs(self.settings.manifest.concurrency.wait_timeout_seconds);
-        match Journal::open(&folder, wait) {
-            Ok(journal) => {
-                self.settle(&journal)?;
-                Ok(Ok(journal.flushing(self.store.settings()?.durable)))
-            }
+        match crate::apply::lock_within(self.store, wait) {
+            Ok(journal) => Ok(Ok(journal)),
             Err(error) if error.is(&crate::worktree::codes::APPLY_BUSY) => {
                 let problem =
                     Problem::new(&codes::LOCK_HELD, "another process is writing the memory store")
@@ -324,34 +322,6 @@ impl Service<'_> {
             }
             Err(error) => Err(error),
         }
-    }
-
-    /// Finishes or undoes what a process that is gone left half written.
-    fn settle(&self, journal: &Journal) -> Result<()> {
-        let recorded = |subject: &str, _: &str| -> Result<bool> {
-            let mut words = subject.split(' ');
-            let (Some(kind), Some(id), Some(at)) = (words.next(), words.next(), words.next())
-            else {
-                return Ok(false);
-            };
-            let id = ProposalId::parse(id)?;
-            let log = self.store.view()?.log(Some(&id), None)?;
-            Ok(log.iter().any(|entry| {
-                let event = &entry.stamped.event;
-                time(event.time) == at
-                    && match &event.data {
-                        Data::Apply(_) => kind == "apply",
-                        Data::Undo(_) => kind == "undo",
-                        _ => false,
-                    }
-            }))
-        };
-        let fetch = |id: &str| match self.store.blob(id) {
-            Ok(bytes) => Ok(Some(bytes)),
-            Err(error) if error.is(&crate::store::codes::OBJECT_MISSING) => Ok(None),
-            Err(error) => Err(error),
-        };
-        journal.recover(&recorded, &fetch).map(|_| ())
     }
 
     /// The files to write: the plan's, and the generated page where it comes out different.
@@ -418,8 +388,7 @@ impl Service<'_> {
         commit: impl FnOnce(&str) -> Result<()>,
     ) -> Result<()> {
         let steps: Vec<Step<'_>> = targets.iter().map(Target::step).collect();
-        // Kind, proposal and time name the event; see `journal`.
-        let subject = format!("apply {id} {}", time(self.now.trunc_subsecs(3)));
+        let subject = crate::apply::subject(crate::apply::APPLY, id, self.now.trunc_subsecs(3));
         journal.apply(&self.worktree, &steps, Some(&subject), commit)
     }
 
@@ -478,10 +447,6 @@ impl Service<'_> {
                 .push(format!("the files are written, but git refused: {}", error.message()));
         }
     }
-}
-
-pub(super) fn time(at: chrono::DateTime<chrono::Utc>) -> String {
-    at.to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
 /// The records of what is written; generated pages are nobody's change.

@@ -2,6 +2,7 @@
 //! through the one store.
 
 mod apply;
+pub mod decide;
 mod history;
 mod lint;
 pub(crate) mod locate;

@@ -136,8 +136,6 @@ impl Service<'_> {
         let new = self.new_proposal(request, changeset, memory);
         let outcome = self.store.write(&self.actor, self.now, |writer| writer.propose(new))?;
         let proposal = self.store.view()?.proposal(&outcome.id)?;
-        // What can be rebuilt must not fail what is recorded; `lint` and `sweep` tell of it.
-        let _ = self.project(&proposal);
         let mut response = Response::new(Outcome::Staged);
         response.routing = Some(plan.routing.clone());
         response.proposal_id = Some(outcome.id.to_string());

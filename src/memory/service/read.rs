@@ -34,12 +34,24 @@ impl Service<'_> {
             return Ok(Vec::new());
         }
         let index = self.index()?;
-        let boosts = Boosts {
-            changed_files: self.changed_files(),
+        let mut boosts = Boosts {
+            changed_files: Vec::new(),
             scope: ask.scope.clone(),
             exclude_archive: ask.exclude_archive,
             include: ask.include.clone(),
         };
+        let hits = index.search(&query, &boosts, limit)?;
+        // Git is asked what has changed only where an answer speaks of files at all.
+        let names_a_file = |hit: &Hit| {
+            hit.body.split_whitespace().any(|word| word.contains('/') && word.contains('.'))
+        };
+        if !hits.iter().any(names_a_file) {
+            return Ok(hits);
+        }
+        boosts.changed_files = self.changed_files();
+        if boosts.changed_files.is_empty() {
+            return Ok(hits);
+        }
         index.search(&query, &boosts, limit)
     }
 

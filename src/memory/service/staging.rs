@@ -14,7 +14,7 @@ use crate::memory::disk::store_path;
 use crate::memory::{DIR, markdown::slug};
 use crate::proposal::document::timestamp;
 use crate::proposal::{Proposal, Status};
-use crate::store::View;
+use crate::store::{Store, View};
 use crate::worktree::Flush;
 
 /// A staging folder that is not what the store would write.
@@ -52,77 +52,76 @@ fn is_plain(id: &str) -> bool {
     !id.is_empty() && id.len() <= 120 && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
 }
 
+/// The files of the staging folder of `proposal`, name and bytes.
+///
+/// # Errors
+/// `object_missing`.
+fn files(store: &Store, proposal: &Proposal) -> Result<Vec<(String, Vec<u8>)>> {
+    let json = |value: &serde_json::Value| -> Result<Vec<u8>> {
+        let text = serde_json::to_string_pretty(value).map_err(|e| Error::bug(e.to_string()))?;
+        Ok((text + "\n").into_bytes())
+    };
+    let request = note(proposal, "request").cloned().unwrap_or_default();
+    let get = |key: &str| request.get(key).cloned().unwrap_or_default();
+    let revision = proposal.current();
+    let paths: Vec<&str> = revision.changes.iter().filter_map(|c| store_path(&c.path)).collect();
+    let document = json!({
+        "staging_id": staging_id(proposal),
+        "proposal_id": proposal.id.as_str(),
+        "intent": get("intent"),
+        "rationale": get("rationale"),
+        "confidence": get("confidence"),
+        "sources": get("sources"),
+        "owner": get("owner"),
+        "operations": get("operations"),
+        "routing": note(proposal, "routing"),
+        "created_at": timestamp(proposal.created_at),
+        "expires_at": timestamp(proposal.expires_at),
+        "files": paths,
+        "affected_sections": note(proposal, "affected_sections"),
+        "warnings": note(proposal, "warnings"),
+    });
+    let targets = json!({ "targets": note(proposal, "preconditions") });
+    let mut out = vec![
+        ("proposal.json".to_owned(), json(&document)?),
+        ("target-checksums.json".to_owned(), json(&targets)?),
+    ];
+    let changeset = store.changeset(&revision.changes)?;
+    for change in changeset.changes() {
+        if let (Some(path), Some(after)) = (store_path(&change.path), &change.after) {
+            out.push((format!("files/{path}"), after.bytes.clone()));
+        }
+    }
+    out.push(("change.patch".to_owned(), patch(&changeset)));
+    Ok(out)
+}
+
+/// Writes the staging folder of a pending proposal into the present work tree.
+///
+/// # Errors
+/// If a file cannot be written, or a symlink is in the way.
+pub fn make(store: &Store, proposal: &Proposal) -> Result<()> {
+    let Some(id) = staging_id(proposal).filter(|id| is_plain(id)) else { return Ok(()) };
+    let tree = store.worktree()?;
+    for (name, bytes) in files(store, proposal)? {
+        let path = RepoPath::new(format!("{DIR}/staging/{id}/{name}"))?;
+        tree.write_file(&path, &bytes, Mode::Regular, Flush::No)?;
+    }
+    Ok(())
+}
+
+/// Removes the staging folder of `proposal` from the present work tree.
+///
+/// # Errors
+/// If it cannot be removed.
+pub fn remove(store: &Store, proposal: &Proposal) -> Result<()> {
+    match staging_id(proposal).filter(|id| is_plain(id)) {
+        Some(id) => store.worktree()?.remove_dir_all(&folder(id)?).map(|_| ()),
+        None => Ok(()),
+    }
+}
+
 impl Service<'_> {
-    /// The files of the staging folder of `proposal`, name and bytes.
-    ///
-    /// # Errors
-    /// `object_missing`.
-    pub fn staging_files(&self, proposal: &Proposal) -> Result<Vec<(String, Vec<u8>)>> {
-        let json = |value: &serde_json::Value| -> Result<Vec<u8>> {
-            let text =
-                serde_json::to_string_pretty(value).map_err(|e| Error::bug(e.to_string()))?;
-            Ok((text + "\n").into_bytes())
-        };
-        let request = note(proposal, "request").cloned().unwrap_or_default();
-        let get = |key: &str| request.get(key).cloned().unwrap_or_default();
-        let revision = proposal.current();
-        let files: Vec<&str> =
-            revision.changes.iter().filter_map(|c| store_path(&c.path)).collect();
-        let document = json!({
-            "staging_id": staging_id(proposal),
-            "proposal_id": proposal.id.as_str(),
-            "intent": get("intent"),
-            "rationale": get("rationale"),
-            "confidence": get("confidence"),
-            "sources": get("sources"),
-            "owner": get("owner"),
-            "operations": get("operations"),
-            "routing": note(proposal, "routing"),
-            "created_at": timestamp(proposal.created_at),
-            "expires_at": timestamp(proposal.expires_at),
-            "files": files,
-            "affected_sections": note(proposal, "affected_sections"),
-            "warnings": note(proposal, "warnings"),
-        });
-        let targets = json!({ "targets": note(proposal, "preconditions") });
-        let mut out = vec![
-            ("proposal.json".to_owned(), json(&document)?),
-            ("target-checksums.json".to_owned(), json(&targets)?),
-        ];
-        let changeset = self.store.changeset(&revision.changes)?;
-        for change in changeset.changes() {
-            if let (Some(path), Some(after)) = (store_path(&change.path), &change.after) {
-                out.push((format!("files/{path}"), after.bytes.clone()));
-            }
-        }
-        out.push(("change.patch".to_owned(), patch(&changeset)));
-        Ok(out)
-    }
-
-    /// Writes the staging folder of a pending proposal.
-    ///
-    /// # Errors
-    /// If a file cannot be written, or a symlink is in the way.
-    pub fn project(&self, proposal: &Proposal) -> Result<()> {
-        let Some(id) = staging_id(proposal).filter(|id| is_plain(id)) else { return Ok(()) };
-        for (name, bytes) in self.staging_files(proposal)? {
-            let path = RepoPath::new(format!("{DIR}/staging/{id}/{name}"))?;
-            self.worktree.write_file(&path, &bytes, Mode::Regular, Flush::No)?;
-        }
-        Ok(())
-    }
-
-    /// Removes the staging folder of `proposal`.
-    ///
-    /// # Errors
-    /// If it cannot be removed.
-    pub fn unproject(&self, proposal: &Proposal) -> Result<()> {
-        match staging_id(proposal).filter(|id| is_plain(id)) {
-            Some(id) => self.worktree.remove_dir_all(&folder(id)?).map(|_| ()),
-            None => Ok(()),
-        }
-    }
-
     /// Staging folders that are not what the store would write.
     ///
     /// # Errors
@@ -165,7 +164,7 @@ impl Service<'_> {
     }
 
     fn compare(&self, id: &str, proposal: &Proposal, found: &mut Vec<Tampering>) -> Result<()> {
-        let expected = self.staging_files(proposal)?;
+        let expected = files(self.store, proposal)?;
         let mut say = |file: &str, what| {
             found.push(Tampering { staging_id: id.to_owned(), file: file.to_owned(), what });
         };
@@ -199,8 +198,8 @@ impl Service<'_> {
         for proposal in self.proposals(&view, Some(Status::Pending))? {
             let id = staging_id(&proposal);
             if found.iter().any(|t| id == Some(t.staging_id.as_str())) {
-                self.unproject(&proposal)?;
-                self.project(&proposal)?;
+                remove(self.store, &proposal)?;
+                make(self.store, &proposal)?;
             }
         }
         for tampering in &found {

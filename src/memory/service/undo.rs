@@ -1,7 +1,7 @@
 //! Taking an applied memory proposal back, section by section: what others changed since stays.
 
 use super::Service;
-use super::apply::{Target, time};
+use super::apply::Target;
 use crate::changeset::File;
 use crate::error::{Error, Result};
 use crate::memory::disk::store_path;
@@ -95,7 +95,7 @@ impl Service<'_> {
                 now: Some(file),
                 after: None,
             }));
-            let subject = format!("undo {} {}", proposal.id, time(writer.now()));
+            let subject = crate::apply::subject(crate::apply::UNDO, &proposal.id, writer.now());
             journal.apply(&self.worktree, &steps, Some(&subject), |_| {
                 writer.append(Some(&proposal.id), Data::Undo(Undo { written }))?;
                 writer.commit()
@@ -104,8 +104,6 @@ impl Service<'_> {
         drop(journal);
         // Files that are gone are not in the page that was planned with them.
         let _ = self.refresh_index();
-        let fresh = self.store.view()?.proposal(&proposal.id)?;
-        let _ = self.project(&fresh);
         let deleted = deleted.iter().filter_map(|(path, _)| store_path(path).map(str::to_owned));
         Ok(back.files.keys().cloned().chain(deleted).collect())
     }

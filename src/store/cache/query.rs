@@ -103,6 +103,11 @@ impl View {
     /// # Errors
     /// `invalid_id`, `proposal_not_found`, `ambiguous_id` with the candidates.
     pub fn resolve(&self, text: &str) -> Result<ProposalId> {
+        if is_staging_id(text)
+            && let Some(id) = self.staged(text)?
+        {
+            return Ok(id);
+        }
         let prefix = id::normalize(text)?;
         let mut found = Vec::new();
         if let Some(connection) = &self.connection {
@@ -128,6 +133,32 @@ impl View {
             )
             .with("candidates", several.to_vec())
             .hint("type more characters of the one you mean")),
+        }
+    }
+
+    /// The memory proposal whose staging id is `text`, or the only one whose id begins so.
+    fn staged(&self, text: &str) -> Result<Option<ProposalId>> {
+        let filter = Filter { subject: Some(Subject::Memory), ..Filter::default() };
+        let mut found = Vec::new();
+        for row in self.proposals(&filter, DateTime::<Utc>::MIN_UTC)? {
+            let proposal = self.proposal(&row.id)?;
+            match crate::memory::service::locate::staging_id(&proposal) {
+                Some(id) if id == text => return Ok(Some(row.id)),
+                Some(id) if id.starts_with(text) => found.push((id.to_owned(), row.id)),
+                _ => {}
+            }
+        }
+        match found.as_slice() {
+            [] => Ok(None),
+            [(_, id)] => Ok(Some(id.clone())),
+            several => {
+                let ids: Vec<&str> = several.iter().map(|(id, _)| id.as_str()).collect();
+                Err(Error::new(
+                    &codes::AMBIGUOUS_ID,
+                    format!("'{text}' begins several ids: {}", ids.join(", ")),
+                )
+                .hint("type more characters of the one you mean"))
+            }
         }
     }
 
@@ -300,4 +331,12 @@ fn summary(row: &Row<'_>, now: DateTime<Utc>) -> rusqlite::Result<Summary> {
         checked: row.get(18)?,
         digest: row.get(19)?,
     })
+}
+
+/// Whether a text is (the beginning of) a staging id, which starts with a date and a `T`.
+fn is_staging_id(text: &str) -> bool {
+    text.len() >= 9
+        && text.as_bytes()[8] == b'T'
+        && text.bytes().take(8).all(|b| b.is_ascii_digit())
+        && text.is_ascii()
 }

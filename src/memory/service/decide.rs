@@ -1,0 +1,106 @@
+//! What the store's general commands (`apply`, `review`, `undo`, `reject`) need to know of memory
+//! proposals: they are planned from their operations, never merged by lines.
+
+use super::{Service, staging};
+use crate::changeset::plan::{How, Outcome, Plan, Planned};
+use crate::changeset::{File, RepoPath, Snapshot};
+use crate::error::{Error, Result, all_codes};
+use crate::memory::codes;
+use crate::memory::disk::{Disk, repo_path};
+use crate::memory::plan::Files;
+use crate::proposal::Proposal;
+use crate::store::Store;
+
+/// The files of a snapshot, as planning reads them.
+struct Seen<'a> {
+    snapshot: &'a dyn Snapshot,
+    disk: Disk<'a>,
+}
+
+impl Files for Seen<'_> {
+    fn read(&self, path: &str) -> Result<Option<Vec<u8>>> {
+        Ok(self.snapshot.file(&repo_path(path)?)?.map(|file| file.bytes))
+    }
+
+    fn list(&self, dir: &str) -> Result<Vec<String>> {
+        self.disk.list(dir)
+    }
+}
+
+/// Plans a memory proposal on the files of `snapshot`: its operations, taken from the event, are
+/// validated, scanned and routed again. What comes out other than was shown is `merged`.
+///
+/// # Errors
+/// The reason why it cannot be applied: `target_drift`, `secret_detected` and all the others.
+pub fn preview(store: &Store, proposal: &Proposal, snapshot: &dyn Snapshot) -> Result<Plan> {
+    let service = Service::open(store, proposal.actor.clone(), None, proposal.current().at)?;
+    let files = Seen { snapshot, disk: service.disk() };
+    let (plan, drift) = match service.replan_on(proposal, &files)? {
+        Ok((_, plan, drift)) => (plan, drift),
+        Err(refused) => {
+            let response = refused.response;
+            let id = response.reason.unwrap_or_default();
+            let code = all_codes().into_iter().find(|code| code.id == id);
+            let message = response.message.unwrap_or_default();
+            return Err(Error::new(code.unwrap_or(&codes::PLAN_FAILED), message)
+                .with("proposal_id", proposal.id.as_str())
+                .hint(format!("`aye memory show {}` tells more", proposal.id)));
+        }
+    };
+    if let Some(first) = drift.first() {
+        return Err(Error::new(&codes::TARGET_DRIFT, format!("{}: {}", first.path, first.message))
+            .with("proposal_id", proposal.id.as_str())
+            .hint(format!(
+                "`aye memory rebase {} --force` plans it on the present text",
+                proposal.id
+            )));
+    }
+    let changes = store.changeset(&proposal.current().changes)?;
+    let shown = |path: &RepoPath, now: &Option<File>, after: &File| {
+        changes.changes().iter().any(|change| {
+            change.path == *path && change.before == *now && change.after.as_ref() == Some(after)
+        })
+    };
+    let mut files = Vec::new();
+    for (path, edit) in plan.files {
+        let path = repo_path(&path)?;
+        let now = snapshot.file(&path)?;
+        let mode = now.as_ref().map(|file| file.mode).unwrap_or_default();
+        let after = File { bytes: edit.after, mode };
+        let clean = shown(&path, &now, &after);
+        let outcome = if clean { Outcome::Clean } else { Outcome::Merged(How::ThreeWay) };
+        files.push(Planned { path, now, after: Some(after), outcome });
+    }
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(Plan { files })
+}
+
+/// The refusal to decide on part of a memory proposal: its operations belong together.
+pub fn whole(proposal: &Proposal) -> Error {
+    Error::new(
+        &codes::PLAN_FAILED,
+        format!("{} is about memory, and is decided as a whole", proposal.id),
+    )
+    .with("proposal_id", proposal.id.as_str())
+    .hint("apply it, or reject it with a reason that says what to leave out")
+}
+
+/// Brings what is generated in step after a memory proposal was applied or taken back.
+///
+/// # Errors
+/// Those of the work tree.
+pub fn settled(store: &Store, proposal: &Proposal) -> Result<()> {
+    let service = Service::open(store, proposal.actor.clone(), None, proposal.current().at)?;
+    service.refresh_index().map(|_| ())
+}
+
+/// Writes or removes the staging folder of a memory proposal.
+///
+/// # Errors
+/// Those of the work tree.
+pub fn project(store: &Store, proposal: &Proposal, pending: bool) -> Result<()> {
+    if store.work_dir().is_none() {
+        return Ok(());
+    }
+    if pending { staging::make(store, proposal) } else { staging::remove(store, proposal) }
+}
