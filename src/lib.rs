@@ -6,10 +6,12 @@
 
 pub mod apply;
 pub mod changeset;
+pub mod check;
 pub mod cli;
 pub mod error;
 pub mod failpoint;
 pub mod git;
+pub mod hooks;
 pub mod memory;
 pub mod plan;
 pub mod proposal;

@@ -147,6 +147,8 @@ pub fn commit(
     }
     let commit = git(store)?
         .args(["commit", "--quiet", "--only", "--file=-", "--cleanup=whitespace"])
+        // Our own hooks would stop it for the very proposal it is about.
+        .env(crate::hooks::COMMITTING, proposal.id.as_str())
         .stdin(text(actor, proposal, message));
     if let Err(error) = with_paths(commit).run() {
         let reset = git(store)?.args(["reset", "--quiet"]);

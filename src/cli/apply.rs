@@ -216,6 +216,11 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     }
     let answer = Answer { schema: "aye/apply@1", success: true, dry_run: false, proposals: items };
     context.emit(Format::Text, &answer, || text(&answer, "applied"))?;
+    for proposal in &proposals {
+        if let Some(hint) = super::plan::suggestion(context, &store, proposal) {
+            context.note(&hint);
+        }
+    }
     Ok(Exit::Done)
 }
 

@@ -7,7 +7,8 @@ use serde_json::Value;
 use super::{Context, Format, output, paths};
 use crate::error::{Error, Exit, Result, codes};
 use crate::tools::{
-    self, Session, apply_patch, changes, memory_fetch_context, memory_propose_update, memory_status,
+    self, Session, apply_patch, changes, memory_fetch_context, memory_propose_update,
+    memory_status, update_plan,
 };
 
 /// Largest request, in bytes.
@@ -22,6 +23,7 @@ const MOST: u64 = 64 << 20;
   memory.fetch_context (alias memory_fetch_context)       JSON
   memory.status (alias memory_status)                     JSON
   readonly_shell                                          YAML
+  update_plan                                             YAML
 
 Examples:
   aye call changes '{\"action\": \"list\", \"status\": \"pending\"}'
@@ -42,6 +44,8 @@ struct Entry {
     names: &'static [&'static str],
     format: Format,
     call: fn(&mut Context, &str, Value) -> Result<Value>,
+    /// The tool's own shape of an error; `None`: the one of JSON output.
+    failure: Option<fn(&Error) -> Value>,
 }
 
 static TOOLS: &[Entry] = &[
@@ -52,6 +56,7 @@ static TOOLS: &[Entry] = &[
             let store = context.store()?;
             apply_patch::call(&session(context, &store), arguments)
         },
+        failure: Some(apply_patch::failure),
     },
     Entry {
         names: &["changes", "propose_change", "review_changes"],
@@ -60,6 +65,7 @@ static TOOLS: &[Entry] = &[
             let store = context.store()?;
             changes::call(&session(context, &store), name, arguments)
         },
+        failure: None,
     },
     Entry {
         names: &memory_propose_update::NAMES,
@@ -68,6 +74,7 @@ static TOOLS: &[Entry] = &[
             let store = context.store()?;
             memory_propose_update::call(session(context, &store), &arguments)
         },
+        failure: None,
     },
     Entry {
         names: &memory_fetch_context::NAMES,
@@ -76,6 +83,7 @@ static TOOLS: &[Entry] = &[
             let store = context.store()?;
             memory_fetch_context::call(session(context, &store), arguments)
         },
+        failure: None,
     },
     Entry {
         names: &memory_status::NAMES,
@@ -84,12 +92,23 @@ static TOOLS: &[Entry] = &[
             let store = context.store()?;
             memory_status::call(session(context, &store), &arguments)
         },
+        failure: None,
+    },
+    Entry {
+        names: &[update_plan::NAME],
+        format: Format::Yaml,
+        call: |context, _, arguments| {
+            let store = context.store()?;
+            update_plan::call(&session(context, &store), &arguments)
+        },
+        failure: Some(update_plan::failure),
     },
     #[cfg(unix)]
     Entry {
         names: &[crate::tools::readonly_shell::NAME],
         format: Format::Yaml,
         call: super::shell::call,
+        failure: Some(update_plan::failure),
     },
 ];
 
@@ -120,14 +139,13 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         context.format.get_or_insert(Format::Json);
     })?;
     let format = *context.format.get_or_insert(entry.format);
-    match answer(context, entry, format, args) {
-        // The contract of the YAML tools has one shape for everything.
-        Err(error) if entry.format == Format::Yaml && format != Format::Text => {
-            let text = output::structured(format, &apply_patch::failure(&error))?;
+    match (answer(context, entry, format, args), entry.failure) {
+        (Err(error), Some(failure)) if format != Format::Text => {
+            let text = output::structured(format, &failure(&error))?;
             context.print(text.as_bytes())?;
             Ok(error.code().exit)
         }
-        other => other,
+        (other, _) => other,
     }
 }
 

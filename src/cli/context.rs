@@ -58,6 +58,11 @@ impl Context {
         }
     }
 
+    /// The clock as it is now, for commands that take their time.
+    pub fn clock(&self) -> DateTime<Utc> {
+        std::time::SystemTime::now().into()
+    }
+
     /// An environment variable, if set and not empty.
     pub fn var(&self, name: &str) -> Option<OsString> {
         std::env::var_os(name).filter(|value| !value.is_empty())
@@ -85,7 +90,7 @@ impl Context {
     ) -> Result<()> {
         let rendered = match self.format_or(default) {
             Format::Text => text(),
-            format if format.is_report_only() => return Err(output::report_only(format)),
+            format if !format.is_common() => return Err(output::unsupported(format)),
             format => output::structured(format, value)?,
         };
         self.print(rendered.as_bytes())

@@ -5,6 +5,7 @@
 
 pub mod apply;
 pub mod call;
+pub mod check;
 pub mod comment;
 pub mod complete;
 pub mod context;
@@ -12,6 +13,7 @@ pub mod demo;
 pub mod diff;
 pub mod doctor;
 pub mod filters;
+pub mod hooks;
 pub mod identity;
 pub mod init;
 pub mod list;
@@ -22,6 +24,7 @@ pub mod pager;
 pub mod part;
 pub mod patch;
 pub mod paths;
+pub mod plan;
 pub mod programs;
 pub mod propose;
 pub mod rebase;
@@ -32,9 +35,11 @@ pub mod scan;
 #[cfg(unix)]
 pub mod shell;
 pub mod show;
+pub mod try_;
 pub mod undo;
 mod usage;
 pub mod util;
+pub mod wait;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -139,6 +144,16 @@ pub enum Command {
     #[cfg(unix)]
     #[command(after_help = shell::EXAMPLES)]
     Shell(shell::Args),
+    /// Say what wants attention; exit with 1 if something does.
+    Check(check::Args),
+    /// Show and keep the task plan of this branch.
+    Plan(plan::Args),
+    /// Install, show or remove git hooks.
+    Hooks(hooks::Args),
+    /// Run a command (the tests) on a proposal, in a throw-away work tree.
+    Try(try_::Args),
+    /// Wait until a proposal is decided.
+    Wait(wait::Args),
     /// Generate man pages, shell completions, JSON schemas and the table of error codes.
     Util(util::Args),
 }
@@ -156,6 +171,13 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) => return ExitCode::from(usage::report(&args, &error) as u8),
     };
     let mut context = Context::from_process(&cli.global);
+    if let Some(format) = context.format
+        && !cli.command.prints(format)
+    {
+        context.format = None;
+        context.report(&output::unsupported(format));
+        return ExitCode::from(Exit::Usage as u8);
+    }
     let exit = match run(&mut context, cli.command) {
         Ok(exit) => context.status.unwrap_or(exit as u8),
         Err(error) => {
@@ -164,6 +186,21 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     ExitCode::from(exit)
+}
+
+impl Command {
+    /// Whether the command has its results in `format`: some forms are for reports only.
+    fn prints(&self, format: Format) -> bool {
+        match format {
+            Format::Text | Format::Json | Format::Yaml => true,
+            Format::Github | Format::Sarif | Format::Junit => match self {
+                Self::Check(_) | Self::Scan(_) => true,
+                Self::Memory(args) => matches!(args.command, memory::Command::Lint(_)),
+                _ => false,
+            },
+            Format::Markdown => matches!(self, Self::Plan(_)),
+        }
+    }
 }
 
 fn run(context: &mut Context, command: Command) -> Result<Exit> {
@@ -190,6 +227,11 @@ fn run(context: &mut Context, command: Command) -> Result<Exit> {
 
         #[cfg(unix)]
         Command::Shell(args) => shell::run(context, args),
+        Command::Check(args) => check::run(context, &args),
+        Command::Plan(args) => plan::run(context, args),
+        Command::Hooks(args) => hooks::run(context, args),
+        Command::Try(args) => try_::run(context, args),
+        Command::Wait(args) => wait::run(context, &args),
         Command::Util(args) => util::run(context, args),
     }
 }

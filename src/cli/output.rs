@@ -24,18 +24,21 @@ pub enum Format {
     /// JUnit XML; reports only.
     #[value(hide = true)]
     Junit,
+    /// Markdown; `plan show` only.
+    #[value(hide = true)]
+    Markdown,
 }
 
 impl Format {
-    /// True for the forms that only reports have.
-    pub fn is_report_only(self) -> bool {
-        matches!(self, Self::Github | Self::Sarif | Self::Junit)
+    /// True for the forms that every command has.
+    pub fn is_common(self) -> bool {
+        matches!(self, Self::Text | Self::Json | Self::Yaml)
     }
 
     /// The same form as the report writer names it.
     pub fn for_report(self) -> ReportFormat {
         match self {
-            Self::Text => ReportFormat::Text,
+            Self::Text | Self::Markdown => ReportFormat::Text,
             Self::Json => ReportFormat::Json,
             Self::Yaml => ReportFormat::Yaml,
             Self::Github => ReportFormat::Github,
@@ -45,11 +48,14 @@ impl Format {
     }
 }
 
-/// What is said when a command that prints no report is asked for a report's form.
-pub fn report_only(format: Format) -> Error {
+/// What is said when a command is asked for a form that only others have.
+pub fn unsupported(format: Format) -> Error {
     let name = format!("{format:?}").to_lowercase();
-    Error::new(&codes::USAGE, format!("'{name}' is a format of reports, not of this command"))
-        .hint("check, scan and memory lint print it; elsewhere use text, json or yaml")
+    let hint = match format {
+        Format::Markdown => "plan show prints it; elsewhere use text, json or yaml",
+        _ => "check, scan and memory lint print it; elsewhere use text, json or yaml",
+    };
+    Error::new(&codes::USAGE, format!("'{name}' is not a format of this command")).hint(hint)
 }
 
 /// `value` as one document of `format`, with a final newline.

@@ -141,7 +141,7 @@ fn task_ids_name_steps() {
 fn the_checklist_is_safe_and_shows_progress() {
     let plan = plan(&[("done", Completed), ("now\u{1b}[2J\nmore", InProgress), ("later", Pending)]);
     assert_eq!(
-        text::checklist(&plan, false),
+        text::checklist(&plan, false, |_| Vec::new()),
         "1. [x] done\n2. [>] now\\x1b[2J\n       more\n3. [ ] later\n"
     );
     assert_eq!(text::progress(plan.progress()), "1 of 3 completed, 1 in progress");
@@ -208,7 +208,7 @@ proptest! {
     #[test]
     fn any_text_makes_a_safe_list(step in any::<String>()) {
         if let Ok(plan) = Plan::new(vec![Step { step, status: Pending }]) {
-            for out in [text::checklist(&plan, false), text::markdown(&plan, None)] {
+            for out in [text::checklist(&plan, false, |_| Vec::new()), text::markdown(&plan, None)] {
                 prop_assert!(!out.chars().any(|c| c != '\n' && crate::render::escape::is_unsafe(c)));
             }
         }

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use super::{Change, Plan, Progress, StepStatus};
 use crate::render::escape;
 
-/// The check-list: number, box, step; further lines of a step are indented below it. Untrusted
-/// text is made safe for a terminal.
-pub fn checklist(plan: &Plan, color: bool) -> String {
+/// The check-list: number, box, step; further lines of a step, and those that `below` gives for
+/// its number (safe ones), are indented below it. Untrusted text is made safe for a terminal.
+pub fn checklist(plan: &Plan, color: bool, below: impl Fn(usize) -> Vec<String>) -> String {
     let digits = plan.steps().len().to_string().len();
     let mut out = String::new();
     for (index, step) in plan.steps().iter().enumerate() {
@@ -20,15 +20,19 @@ pub fn checklist(plan: &Plan, color: bool) -> String {
         let mut lines = step.step.lines().map(|line| escape::line(line.trim_end()));
         let first = lines.next().unwrap_or_default();
         let _ = writeln!(out, "{:>digits$}. {on}{mark} {first}{off}", index + 1);
-        for line in lines {
+        let below = below(index + 1);
+        for line in lines.chain(below.iter().map(|line| line.as_str().into())) {
             let _ = writeln!(out, "{:indent$}{line}", "", indent = digits + 6);
         }
     }
     out
 }
 
-/// `2 of 5 completed, 1 in progress`.
+/// `2 of 5 completed, 1 in progress`; `no steps` for an empty plan.
 pub fn progress(progress: Progress) -> String {
+    if progress.total() == 0 {
+        return "no steps".into();
+    }
     let mut out = format!("{} of {} completed", progress.completed, progress.total());
     if progress.in_progress > 0 {
         out += ", 1 in progress";

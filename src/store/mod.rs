@@ -6,6 +6,8 @@
 
 mod cache;
 mod discover;
+pub(crate) mod exclude;
+pub mod idle;
 mod lane;
 mod lock;
 mod objects;
@@ -15,6 +17,7 @@ mod read;
 mod refs;
 mod settings;
 mod trees;
+pub mod trial;
 mod write;
 
 pub use cache::{Filter, LogEntry, Summary, View};

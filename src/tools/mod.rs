@@ -9,6 +9,7 @@ pub mod memory_propose_update;
 pub mod memory_status;
 #[cfg(unix)]
 pub mod readonly_shell;
+pub mod update_plan;
 
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};

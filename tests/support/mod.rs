@@ -15,6 +15,8 @@
 // Each test binary compiles this file and uses its own part of it.
 #![allow(dead_code)]
 
+pub mod record;
+
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

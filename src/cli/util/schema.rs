@@ -69,6 +69,13 @@ macro_rules! published {
 published! {
     "apply" @ 1 = cli::apply::Answer, "`apply`: what was written, per proposal and file";
     "apply_patch" @ 1 = crate::tools::apply_patch::Response, "`patch` and the apply_patch tool: what was applied, per file and hunk";
+    "check" @ 1 = crate::render::report::Document<'static>, "`check`, `scan`, `memory lint`: findings";
+    "hooks" @ 1 = cli::hooks::Document, "`hooks`: what is installed, and what was done";
+    "plan" @ 1 = cli::plan::Document, "`plan`: the steps, their state and their proposals";
+    "plan_log" @ 1 = cli::plan::LogDocument, "`plan log`: every version and what it changed";
+    "try" @ 1 = cli::try_::Document, "`try`: how the command ended";
+    "update_plan" @ 1 = crate::tools::update_plan::Response, "the `update_plan` tool";
+    "wait" @ 1 = cli::wait::Document, "`wait`: the decision, and what was said";
     "codes" @ 1 = codes::Codes, "`util codes`: exit statuses and error codes";
     "comment" @ 1 = cli::comment::Commented, "`comment`: what was said";
     "demo" @ 1 = cli::demo::Demo, "`demo`: the scratch repository and what was done in it";

@@ -82,6 +82,26 @@ impl View {
         query().map_err(|error| failed(&error))
     }
 
+    /// Proposals that were decided differently in two clones, oldest first.
+    ///
+    /// # Errors
+    /// `internal_error` if the cache cannot be read.
+    pub fn contested(&self, now: DateTime<Utc>) -> Result<Vec<Summary>> {
+        let Some(connection) = &self.connection else { return Ok(Vec::new()) };
+        let query = || -> rusqlite::Result<Vec<Summary>> {
+            let mut statement = connection
+                .prepare_cached(&format!("{SUMMARY} WHERE contested = 1 ORDER BY created, id"))?;
+            let rows = statement.query_map([], |row| summary(row, now))?;
+            rows.collect()
+        };
+        query().map_err(|error| failed(&error))
+    }
+
+    /// True if anything has ever been recorded.
+    pub fn has_events(&self) -> bool {
+        self.connection.is_some()
+    }
+
     /// How many proposals are pending at `now`.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use std::time::Duration;
 use rusqlite::Connection;
 
 /// Raised with every change of the tables or of what is computed into them.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 const TABLES: &str = "
 BEGIN IMMEDIATE;
@@ -27,11 +27,12 @@ CREATE TABLE proposal (
 );
 CREATE INDEX proposal_state ON proposal (state, created, id);
 CREATE INDEX proposal_digest ON proposal (digest) WHERE state = 'pending';
+CREATE INDEX proposal_contested ON proposal (created) WHERE contested = 1;
 CREATE TABLE path (
     path TEXT NOT NULL, proposal TEXT NOT NULL, PRIMARY KEY (path, proposal)
 ) WITHOUT ROWID;
 CREATE INDEX path_proposal ON path (proposal);
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;
 COMMIT;
 ";
 

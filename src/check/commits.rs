@@ -1,0 +1,232 @@
+//! Commits as the checks see them: what they change, which proposals they name.
+
+use std::collections::BTreeMap;
+
+use bstr::{BString, ByteSlice as _};
+use gix::ObjectId;
+
+use super::codes;
+use crate::changeset::RepoPath;
+use crate::error::{Error, Result};
+use crate::git::Git;
+use crate::proposal::Entry;
+use crate::store::Store;
+
+/// A commit.
+#[derive(Clone, Debug)]
+pub struct Commit {
+    /// Its id.
+    pub id: ObjectId,
+    /// Its tree.
+    pub tree: ObjectId,
+    /// The tree of its first parent.
+    pub parent_tree: Option<ObjectId>,
+    /// True with more than one parent.
+    pub is_merge: bool,
+    /// Values of its `Proposal-Id` trailers, each once.
+    pub proposal_ids: Vec<String>,
+}
+
+impl Commit {
+    /// Seven characters of the id.
+    pub fn short(&self) -> String {
+        self.id.to_hex_with_len(7).to_string()
+    }
+}
+
+/// The ids of the commits that `arguments` of `git rev-list` select, oldest first.
+///
+/// # Errors
+/// `invalid_range` with git's own words.
+pub fn list(store: &Store, arguments: &[&str]) -> Result<Vec<ObjectId>> {
+    let answer = Git::new(store.common_dir())
+        .args(["rev-list", "--reverse"])
+        .args(arguments)
+        .arg("--")
+        .answer()?;
+    if !answer.ok() {
+        let said = answer.stderr.to_str_lossy();
+        let said = said.lines().next().unwrap_or_default().trim_start_matches("fatal: ").to_owned();
+        return Err(Error::new(
+            &codes::INVALID_RANGE,
+            format!("cannot list the commits of '{}': {said}", arguments.join(" ")),
+        )
+        .hint("name a range such as origin/main..HEAD; a shallow clone may need `git fetch --unshallow`"));
+    }
+    let lines = answer.stdout.lines();
+    lines.map(|line| ObjectId::from_hex(line).map_err(|e| Error::bug(e.to_string()))).collect()
+}
+
+/// Reads the commit `id`.
+///
+/// # Errors
+/// `invalid_range` if it is missing or damaged.
+pub fn read(store: &Store, id: ObjectId) -> Result<Commit> {
+    let failed = |error: &dyn std::fmt::Display| {
+        Error::new(&codes::INVALID_RANGE, format!("commit {id} cannot be read: {error}"))
+            .hint("`git fsck` tells what is damaged")
+    };
+    let repo = store.repo();
+    let commit = repo.find_commit(id).map_err(|e| failed(&e))?;
+    let tree = commit.tree_id().map_err(|e| failed(&e))?.detach();
+    let mut parents = commit.parent_ids();
+    let parent_tree = match parents.next() {
+        // The parent of a shallow clone's last commit is not there.
+        Some(parent) => parent
+            .object()
+            .ok()
+            .and_then(|parent| parent.try_into_commit().ok()?.tree_id().ok().map(gix::Id::detach)),
+        None => None,
+    };
+    let is_merge = parents.next().is_some();
+    let message = commit.message_raw().map_err(|e| failed(&e))?;
+    Ok(Commit { id, tree, parent_tree, is_merge, proposal_ids: named(message) })
+}
+
+/// The values of `Proposal-Id:` lines in the body of a commit message. Anywhere in it, because a
+/// squash keeps the trailers of the commits it joins in the middle of the new message.
+fn named(message: &[u8]) -> Vec<String> {
+    let mut ids: Vec<String> = Vec::new();
+    for line in message.lines().skip(1) {
+        let Some((token, value)) = line.split_once_str(":") else { continue };
+        if token.trim().eq_ignore_ascii_case(b"proposal-id") {
+            let value = value.trim().to_str_lossy().into_owned();
+            if !value.is_empty() && !ids.contains(&value) {
+                ids.push(value);
+            }
+        }
+    }
+    ids
+}
+
+/// The files that differ between two trees, and what the second one holds; `None` for the first
+/// tree means nothing was there.
+///
+/// # Errors
+/// `internal_error` if a tree cannot be read.
+pub fn changes(
+    store: &Store,
+    before: Option<ObjectId>,
+    after: ObjectId,
+) -> Result<BTreeMap<BString, Option<Entry>>> {
+    use gix::diff::tree::{Recorder, recorder::Change};
+    let failed =
+        |error: &dyn std::fmt::Display| Error::bug(format!("cannot compare trees: {error}"));
+    let repo = store.repo();
+    let data = |id: Option<ObjectId>| -> Result<Vec<u8>> {
+        let Some(id) = id else { return Ok(Vec::new()) };
+        Ok(std::mem::take(&mut repo.find_tree(id).map_err(|e| failed(&e))?.data))
+    };
+    let (old, new) = (data(before)?, data(Some(after))?);
+    let kind = repo.object_hash();
+    let mut recorder = Recorder::default();
+    gix::diff::tree(
+        gix::objs::TreeRefIter::from_bytes(&old, kind),
+        gix::objs::TreeRefIter::from_bytes(&new, kind),
+        gix::diff::tree::State::default(),
+        &repo.objects,
+        &mut recorder,
+    )
+    .map_err(|e| failed(&e))?;
+    let mut found = BTreeMap::new();
+    for change in recorder.records {
+        let (mode, id, path, gone) = match change {
+            Change::Addition { entry_mode, oid, path, .. }
+            | Change::Modification { entry_mode, oid, path, .. } => (entry_mode, oid, path, false),
+            Change::Deletion { entry_mode, oid, path, .. } => (entry_mode, oid, path, true),
+        };
+        if !mode.is_tree() {
+            // A file that became a folder is deleted and added at once; what is there counts.
+            if gone {
+                found.entry(path).or_insert(None);
+            } else {
+                found.insert(path, Some(entry(mode, id)));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// What `tree` holds at `path`.
+pub fn entry_at(store: &Store, tree: Option<ObjectId>, path: &RepoPath) -> Option<Entry> {
+    let tree = store.repo().find_tree(tree?).ok()?;
+    let found = tree.lookup_entry(path.components().map(|name| name.to_vec())).ok()??;
+    (!found.mode().is_tree()).then(|| entry(found.mode(), found.object_id()))
+}
+
+fn entry(mode: gix::objs::tree::EntryMode, id: ObjectId) -> Entry {
+    let mode = if mode.is_executable() {
+        "100755".to_owned()
+    } else if mode.is_blob() {
+        "100644".to_owned()
+    } else {
+        // A symlink or submodule: never equal to what a proposal approves.
+        format!("{:06o}", mode.value())
+    };
+    Entry { id: id.to_string(), mode }
+}
+
+/// The tree of HEAD; `None` before the first commit.
+pub fn head_tree(store: &Store) -> Option<ObjectId> {
+    store.repo().head_id().ok()?;
+    store.repo().head_tree_id().ok().map(gix::Id::detach)
+}
+
+/// What the index has different from HEAD, as git sees it from here: path and staged content,
+/// `None` where the file is deleted. `GIT_INDEX_FILE` counts, so in a hook this is what the
+/// commit will change.
+///
+/// # Errors
+/// `git_failed`.
+pub fn staged(store: &Store) -> Result<BTreeMap<BString, Option<Entry>>> {
+    let Some(top) = store.work_dir() else { return Ok(BTreeMap::new()) };
+    let tree = match head_tree(store) {
+        Some(tree) => tree.to_string(),
+        None => ObjectId::empty_tree(store.repo().object_hash()).to_string(),
+    };
+    let out = Git::new(top)
+        .args(["diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev"])
+        .args(["--no-ext-diff", "--ignore-submodules=none"])
+        .arg(tree)
+        .arg("--")
+        .run()?;
+    Ok(raw(&out))
+}
+
+/// Reads `:<mode> <mode> <id> <id> <status>\0<path>\0` records.
+fn raw(out: &[u8]) -> BTreeMap<BString, Option<Entry>> {
+    let mut found = BTreeMap::new();
+    let mut fields = out.split(|byte| *byte == 0);
+    while let (Some(facts), Some(path)) = (fields.next(), fields.next()) {
+        let facts = facts.to_str_lossy();
+        let words: Vec<&str> = facts.trim_start_matches(':').split(' ').collect();
+        if let [_, mode, _, id, status] = words[..] {
+            let entry = Entry { id: id.to_owned(), mode: mode.to_owned() };
+            found.insert(path.into(), (status != "D").then_some(entry));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_read_from_trailers_wherever_a_squash_left_them() {
+        let message = b"Proposal-Id: prop_subject\n\nText\n\nproposal-id:  prop_a \r\n\nMore\n\n\
+            Proposal-Id: prop_b\nProposal-Id: prop_a\nProposal-Id:\nNot-Proposal-Id: prop_x\n";
+        assert_eq!(named(message), ["prop_a", "prop_b"]);
+        assert!(named(b"").is_empty());
+    }
+
+    #[test]
+    fn raw_records_are_read() {
+        let out = b":100644 100755 aa bb M\0a b\0:100644 000000 aa 00 D\0gone\0";
+        let found = raw(out);
+        let entry = Entry { id: "bb".into(), mode: "100755".into() };
+        assert_eq!(found[&BString::from("a b")], Some(entry));
+        assert_eq!(found[&BString::from("gone")], None);
+        assert_eq!(found.len(), 2);
+    }
+}

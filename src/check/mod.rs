@@ -1,0 +1,19 @@
+//! What wants attention: findings over pending proposals, what is staged, and commits.
+//!
+//! Read-only. Findings are reported through [`render::report`](crate::render::report).
+
+pub mod approved;
+pub mod commits;
+pub mod range;
+pub mod rules;
+pub mod touched;
+pub mod undecided;
+
+pub use rules::{Concern, FailOn};
+
+/// Error codes of checking.
+pub mod codes {
+    crate::codes! {
+        INVALID_RANGE = "invalid_range", NotFound, "the commits named do not exist or are no range";
+    }
+}

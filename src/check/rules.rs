@@ -1,0 +1,132 @@
+//! The rules of `aye check`, and which of them make it fail.
+
+use crate::render::report::{Finding, Level, Rule};
+
+/// A kind of finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, clap::ValueEnum)]
+pub enum Concern {
+    /// A proposal waits for a decision.
+    Pending,
+    /// More proposals wait than `--max-pending` allows.
+    TooManyPending,
+    /// A reviewer asked for changes that have not come.
+    ChangesRequested,
+    /// A pending proposal does not fit the present files.
+    Conflict,
+    /// Two clones decided differently.
+    Contested,
+    /// A pending proposal is about to expire.
+    Expiring,
+    /// What is committed touches files with pending proposals.
+    TouchesPending,
+    /// A commit names a proposal that does not exist here.
+    UnknownProposal,
+    /// A commit names a proposal that is not applied.
+    NotApplied,
+    /// A commit names a proposal and holds something else than was approved.
+    ContentDiffers,
+}
+
+impl Concern {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::Pending,
+        Self::TooManyPending,
+        Self::ChangesRequested,
+        Self::Conflict,
+        Self::Contested,
+        Self::Expiring,
+        Self::TouchesPending,
+        Self::UnknownProposal,
+        Self::NotApplied,
+        Self::ContentDiffers,
+    ];
+
+    /// Its id in reports.
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::TooManyPending => "too_many_pending",
+            Self::ChangesRequested => "changes_requested",
+            Self::Conflict => "conflict",
+            Self::Contested => "contested",
+            Self::Expiring => "expiring",
+            Self::TouchesPending => "touches_pending",
+            Self::UnknownProposal => "unknown_proposal",
+            Self::NotApplied => "not_applied",
+            Self::ContentDiffers => "content_differs",
+        }
+    }
+
+    fn level(self) -> Level {
+        match self {
+            Self::Pending | Self::ChangesRequested | Self::Expiring | Self::TouchesPending => {
+                Level::Warning
+            }
+            _ => Level::Error,
+        }
+    }
+
+    /// As a rule of a report's catalogue.
+    pub fn rule(self) -> Rule {
+        let (summary, help) = match self {
+            Self::Pending => ("a proposal waits for a decision", "review it: aye review ID"),
+            Self::TooManyPending => {
+                ("more proposals wait than are allowed", "review some: aye review")
+            }
+            Self::ChangesRequested => {
+                ("a reviewer asked for changes", "answer with a new revision: aye revise ID")
+            }
+            Self::Conflict => (
+                "a pending proposal does not fit the present files",
+                "move it to the present files: aye rebase ID",
+            ),
+            Self::Contested => {
+                ("two clones decided differently", "look and settle it: aye show ID, aye undo ID")
+            }
+            Self::Expiring => {
+                ("a pending proposal is about to expire", "decide before it does: aye review ID")
+            }
+            Self::TouchesPending => (
+                "what is committed touches files with pending proposals",
+                "decide them first, so that nobody reviews against stale files: aye review ID",
+            ),
+            Self::UnknownProposal => (
+                "a commit names a proposal that does not exist here",
+                "fetch the lane that has it, or correct the trailer",
+            ),
+            Self::NotApplied => (
+                "a commit names a proposal that is not applied",
+                "apply it, or take the trailer out of the commit",
+            ),
+            Self::ContentDiffers => (
+                "a commit does not hold what was approved",
+                "propose the difference, or commit exactly what was approved",
+            ),
+        };
+        Rule::new(self.id(), summary, help)
+    }
+}
+
+/// Which concerns make the check fail. The others are still reported, as notes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailOn(Vec<Concern>);
+
+impl Default for FailOn {
+    fn default() -> Self {
+        Self(Concern::ALL.to_vec())
+    }
+}
+
+impl FailOn {
+    /// Only these.
+    pub fn only(concerns: impl IntoIterator<Item = Concern>) -> Self {
+        Self(concerns.into_iter().collect())
+    }
+
+    /// A finding of `concern`.
+    pub fn finding(&self, concern: Concern, message: impl Into<String>) -> Finding {
+        let level = if self.0.contains(&concern) { concern.level() } else { Level::Note };
+        Finding::new(concern.id(), level, message)
+    }
+}

@@ -1,0 +1,252 @@
+//! `aye hooks`: install, look at and remove git hooks; and what the installed hooks run.
+
+use std::ffi::OsString;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Context, Format};
+use crate::error::{Error, Exit, Result};
+use crate::hooks::{self, Hook, Manager, Outcome, Place, State};
+
+mod run;
+
+/// Install, show or remove git hooks.
+///
+/// The hooks hold everyone to the gate: pre-commit and pre-push run `aye check` on what is being
+/// committed or pushed, prepare-commit-msg adds the trailers of the proposals a commit contains,
+/// post-commit records the commit on them. An existing hook stays as it is and runs first. A hook
+/// whose aye is gone lets git go on, with a warning.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Sub,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Sub {
+    /// Install hooks (all four, or those named).
+    ///
+    /// Honours core.hooksPath. Where husky, lefthook or pre-commit own the hooks, nothing is
+    /// written and you are told what to add to their configuration.
+    #[command(
+        after_help = "Examples:\n  aye hooks install\n  aye hooks install --pre-commit --pre-push"
+    )]
+    Install {
+        #[command(flatten)]
+        which: Which,
+        /// Overwrite a hook of ours that was edited.
+        #[arg(long)]
+        force: bool,
+        /// Install into a hooks folder that all your repositories share.
+        #[arg(long)]
+        shared: bool,
+    },
+    /// Show which hooks are installed, and where.
+    Status,
+    /// Remove our hooks (all, or those named) and put back what was there before.
+    Uninstall {
+        #[command(flatten)]
+        which: Which,
+        /// Remove a hook of ours that was edited.
+        #[arg(long)]
+        force: bool,
+    },
+    /// What an installed hook runs.
+    #[command(hide = true)]
+    Run {
+        /// The hook.
+        hook: Hook,
+        /// What git passes to it.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<OsString>,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+struct Which {
+    /// Before a commit: stop it where it touches files with pending proposals.
+    #[arg(long)]
+    pre_commit: bool,
+    /// Before a push: check the commits that are pushed.
+    #[arg(long)]
+    pre_push: bool,
+    /// Add Proposal-Id trailers to commit messages.
+    #[arg(long)]
+    prepare_commit_msg: bool,
+    /// Record new commits on the proposals they contain.
+    #[arg(long)]
+    post_commit: bool,
+}
+
+impl Which {
+    /// Those named, or all.
+    fn hooks(&self) -> Vec<Hook> {
+        let flags = [self.pre_commit, self.pre_push, self.prepare_commit_msg, self.post_commit];
+        let named: Vec<Hook> = Hook::ALL
+            .into_iter()
+            .zip(flags)
+            .filter_map(|(hook, flag)| flag.then_some(hook))
+            .collect();
+        if named.is_empty() { Hook::ALL.to_vec() } else { named }
+    }
+}
+
+/// The document of `hooks install`, `uninstall` and `status`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Document {
+    /// `aye/hooks@1`.
+    pub schema: &'static str,
+    /// The folder git runs hooks from.
+    pub folder: String,
+    /// The hook manager in charge, if there is one.
+    pub manager: Option<Manager>,
+    /// One entry per hook asked about.
+    pub hooks: Vec<Entry>,
+}
+
+/// One hook.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Entry {
+    /// Git's name for it.
+    pub hook: Hook,
+    /// What is in its place now.
+    pub state: State,
+    /// An earlier hook is kept and runs first.
+    pub chained: bool,
+    /// What this command did; absent for `status`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Those of [`hooks`], and of git.
+pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+    match args.command {
+        Sub::Install { which, force, shared } => install(context, &which.hooks(), force, shared),
+        Sub::Status => status(context),
+        Sub::Uninstall { which, force } => uninstall(context, &which.hooks(), force),
+        Sub::Run { hook, args } => run::run(context, hook, &args),
+    }
+}
+
+fn install(context: &mut Context, which: &[Hook], force: bool, shared: bool) -> Result<Exit> {
+    let place = Place::find(&context.directory)?;
+    if let Some(manager) = Manager::detect(&place) {
+        return Err(manager.refusal(which));
+    }
+    place.require_own(shared)?;
+    let program = program()?;
+    let mut done = Vec::new();
+    for hook in which {
+        done.push((*hook, hooks::install(&place.folder, *hook, &program, force)?));
+    }
+    if place.in_work_tree() {
+        context.note(&format!(
+            "note: {} is inside the work tree; commit the hooks to share them",
+            place.folder.display()
+        ));
+    }
+    print(context, &place, &program, &done)
+}
+
+fn uninstall(context: &mut Context, which: &[Hook], force: bool) -> Result<Exit> {
+    let place = Place::find(&context.directory)?;
+    let program = program()?;
+    let mut done = Vec::new();
+    for hook in which {
+        done.push((*hook, hooks::uninstall(&place.folder, *hook, &program, force)?));
+    }
+    print(context, &place, &program, &done)
+}
+
+fn status(context: &mut Context) -> Result<Exit> {
+    let place = Place::find(&context.directory)?;
+    let program = program()?;
+    let manager = Manager::detect(&place);
+    let mut entries = Vec::new();
+    for hook in Hook::ALL {
+        let (state, chained) = hooks::state(&place.folder, hook, &program)?;
+        entries.push(Entry { hook, state, chained, outcome: None });
+    }
+    let document = document(&place, manager, entries);
+    context.emit(Format::Text, &document, || {
+        let mut text = format!("{}\n", crate::render::escape::line(&document.folder));
+        for entry in &document.hooks {
+            text += &format!("  {:<20}{}\n", entry.hook.name(), describe(entry));
+        }
+        if let Some(manager) = manager {
+            text += &format!("{} manages these hooks\n", manager.name());
+            for line in manager.advice(&Hook::ALL).lines() {
+                text += &format!("hint: {line}\n");
+            }
+        }
+        text
+    })?;
+    Ok(Exit::Done)
+}
+
+fn print(
+    context: &mut Context,
+    place: &Place,
+    program: &str,
+    done: &[(Hook, Outcome)],
+) -> Result<Exit> {
+    let mut entries = Vec::new();
+    for (hook, outcome) in done {
+        let (state, chained) = hooks::state(&place.folder, *hook, program)?;
+        entries.push(Entry { hook: *hook, state, chained, outcome: Some(*outcome) });
+    }
+    let document = document(place, None, entries);
+    context.emit(Format::Text, &document, || {
+        let mut text = format!("{}\n", crate::render::escape::line(&document.folder));
+        for (hook, outcome) in done {
+            let said = match outcome {
+                Outcome::Installed => "installed",
+                Outcome::Chained => "installed; the hook that was there is kept and runs first",
+                Outcome::Updated => "updated",
+                Outcome::Unchanged => "installed already",
+                Outcome::Removed => "removed",
+                Outcome::Restored => "removed; the hook from before is back",
+                Outcome::NotOurs => "none of ours",
+            };
+            text += &format!("  {:<20}{said}\n", hook.name());
+        }
+        text
+    })?;
+    Ok(Exit::Done)
+}
+
+fn document(place: &Place, manager: Option<Manager>, hooks: Vec<Entry>) -> Document {
+    let folder = place.folder.to_string_lossy().into_owned();
+    Document { schema: "aye/hooks@1", folder, manager, hooks }
+}
+
+fn describe(entry: &Entry) -> String {
+    let state = match entry.state {
+        State::Absent => "not installed",
+        State::Installed => "installed",
+        State::Outdated => "installed by another aye; `aye hooks install` updates it",
+        State::Edited => "installed, and edited since",
+        State::Other => "another hook; `aye hooks install` keeps it and runs it first",
+    };
+    match entry.chained {
+        true => format!("{state} (runs the earlier hook first)"),
+        false => state.to_owned(),
+    }
+}
+
+/// The running program, as a hook should call it.
+fn program() -> Result<String> {
+    let path = std::env::current_exe().map_err(|e| Error::io("find the path of aye", &e))?;
+    let text = path.to_str().ok_or_else(|| {
+        Error::new(
+            &crate::error::codes::INVALID_UTF8,
+            format!("the path of aye is not UTF-8: {}", path.display()),
+        )
+        .hint("install it in a folder with a plain name")
+    })?;
+    Ok(if cfg!(windows) { text.replace('\\', "/") } else { text.to_owned() })
+}

@@ -1,0 +1,275 @@
+//! What the installed hooks run. Only a finding stops git: what goes wrong in aye itself is a
+//! warning, since a broken gate must not lock people out of their own repository.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::io::Read as _;
+use std::path::Path;
+
+use bstr::BString;
+
+use crate::check::approved::{self, Approved};
+use crate::check::commits::{self, Commit};
+use crate::check::{FailOn, range, touched::Pending};
+use crate::cli::output::failure_text;
+use crate::cli::{Context, check};
+use crate::error::{Error, Exit, Result};
+use crate::git::Git;
+use crate::hooks::{COMMITTING, Hook};
+use crate::proposal::event::Committed;
+use crate::proposal::{Data, Proposal, Status};
+use crate::render::escape;
+use crate::render::report::Report;
+use crate::store::{Filter, Store, View};
+
+/// Runs `hook` with what git passed to it.
+///
+/// # Errors
+/// Never: an error becomes a warning and lets git go on.
+pub(super) fn run(context: &mut Context, hook: Hook, args: &[OsString]) -> Result<Exit> {
+    let result = match hook {
+        Hook::PreCommit => check::staged(context).and_then(|report| say(context, &report)),
+        Hook::PrePush => pre_push(context, args).and_then(|report| say(context, &report)),
+        Hook::PrepareCommitMsg => prepare_commit_msg(context, args).map(|()| Exit::Done),
+        Hook::PostCommit => post_commit(context).map(|()| Exit::Done),
+    };
+    result.or_else(|error| {
+        for line in failure_text(&error).lines() {
+            context.note(&line.replacen("error[", "warning[", 1));
+        }
+        context.note(&format!("note: the {} hook of aye let git go on", hook.name()));
+        Ok(Exit::Done)
+    })
+}
+
+/// Prints a report that has something to say.
+fn say(context: &mut Context, report: &Report) -> Result<Exit> {
+    if report.findings().is_empty() {
+        return Ok(Exit::Done);
+    }
+    let exit = context.emit_report(report)?;
+    if exit == Exit::Negative {
+        context.note("hint: git's --no-verify goes ahead without this check");
+    }
+    Ok(exit)
+}
+
+/// One line of what git tells a pre-push hook.
+struct Pushed {
+    local: String,
+    remote: String,
+}
+
+fn pre_push(context: &mut Context, args: &[OsString]) -> Result<Report> {
+    let mut report = check::report();
+    let remote = args.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let pushed = pushed(context)?;
+    if pushed.is_empty() {
+        return Ok(report);
+    }
+    let store = context.store()?;
+    let view = store.view()?;
+    let pending = Pending::read(&view, context.now, None, &[])?;
+    let mut seen = BTreeSet::new();
+    for push in pushed {
+        let known = format!("^{}", push.remote);
+        let fresh = format!("--remotes={remote}");
+        // A branch that is new there, or moved there without us: what no branch of it has yet.
+        let is_known = !is_zero(&push.remote)
+            && gix::ObjectId::from_hex(push.remote.as_bytes())
+                .is_ok_and(|id| store.repo().find_commit(id).is_ok());
+        let arguments = if is_known {
+            vec![push.local.as_str(), known.as_str()]
+        } else if remote.is_empty() || remote.starts_with('-') {
+            vec![push.local.as_str(), "--not", "--remotes"]
+        } else {
+            vec![push.local.as_str(), "--not", fresh.as_str()]
+        };
+        let fail_on = FailOn::default();
+        for finding in range::findings(&store, &view, &pending, &arguments, context.now, &fail_on)?
+        {
+            if seen.insert((finding.message.clone(), finding.proposal_id.clone())) {
+                report.push(finding);
+            }
+        }
+    }
+    Ok(report)
+}
+
+/// The branches and tags being pushed, from standard input, or from the variables of the
+/// pre-commit framework.
+fn pushed(context: &Context) -> Result<Vec<Pushed>> {
+    let var = |name: &str| context.var(name).map(|value| value.to_string_lossy().into_owned());
+    if let Some(local) = var("PRE_COMMIT_TO_REF") {
+        let remote = var("PRE_COMMIT_FROM_REF").unwrap_or_else(|| "0".into());
+        return Ok(if is_zero(&local) { Vec::new() } else { vec![Pushed { local, remote }] });
+    }
+    let mut text = String::new();
+    let read = std::io::stdin().lock().read_to_string(&mut text);
+    read.map_err(|e| Error::io("read the refs that are pushed", &e))?;
+    let mut pushed = Vec::new();
+    for line in text.lines() {
+        let words: Vec<&str> = line.split(' ').collect();
+        let [name, local, remote_name, remote] = words[..] else { continue };
+        // Deleting needs no check; lanes are pushed as they are.
+        let hex = |id: &str| !id.is_empty() && id.bytes().all(|b| b.is_ascii_hexdigit());
+        let ours = name.starts_with("refs/aye/") || remote_name.starts_with("refs/aye/");
+        if !is_zero(local) && !ours && hex(local) && hex(remote) {
+            pushed.push(Pushed { local: local.to_owned(), remote: remote.to_owned() });
+        }
+    }
+    Ok(pushed)
+}
+
+fn is_zero(id: &str) -> bool {
+    id.bytes().all(|byte| byte == b'0')
+}
+
+/// Adds trailers for the proposals that are staged exactly as approved.
+fn prepare_commit_msg(context: &mut Context, args: &[OsString]) -> Result<()> {
+    let Some(file) = args.first() else { return Ok(()) };
+    let source = args
+        .get(1)
+        .cloned()
+        .or_else(|| context.var("PRE_COMMIT_COMMIT_MSG_SOURCE"))
+        .unwrap_or_default();
+    // A merge or squash carries the trailers of its commits already; `apply --commit` its own.
+    if source == "merge" || source == "squash" || context.var(COMMITTING).is_some() {
+        return Ok(());
+    }
+    let store = context.store()?;
+    let view = store.view()?;
+    if !view.has_events() {
+        return Ok(());
+    }
+    let staged = commits::staged(&store)?;
+    let head = commits::head_tree(&store);
+    let lookup = |path: &crate::changeset::RepoPath| match staged.get(path.as_bstr()) {
+        Some(entry) => entry.clone(),
+        None => commits::entry_at(&store, head, path),
+    };
+    let mut proposals = Vec::new();
+    for (proposal, approved) in applied_among(&view, context, staged.keys())? {
+        let touched = approved.iter().any(|(path, _)| staged.contains_key(path.as_bstr()));
+        if touched && approved::first_difference(&approved, lookup).is_none() {
+            proposals.push(proposal);
+        }
+    }
+    let mut git = Git::new(&context.directory).args([
+        "interpret-trailers",
+        "--in-place",
+        "--if-exists",
+        "addIfDifferent",
+    ]);
+    if proposals.is_empty() {
+        return Ok(());
+    }
+    for trailer in proposals.iter().flat_map(trailers) {
+        git = git.arg("--trailer").arg(trailer);
+    }
+    // Without `--`: a file name that looks like an option is one only if the caller made it so.
+    git.arg(Path::new(".").join(file)).run().map(drop)
+}
+
+/// The trailers of an applied proposal.
+pub(crate) fn trailers(proposal: &Proposal) -> Vec<String> {
+    let one = |text: &str| escape::line(text.trim()).into_owned();
+    let mut lines = vec![
+        format!("Proposal-Id: {}", proposal.id),
+        format!("Proposed-by: {}", one(&proposal.proposed_by)),
+    ];
+    if let Some(decision) = proposal.decision() {
+        let by = &decision.by;
+        lines.push(match by.email.trim() {
+            "" => format!("Reviewed-by: {}", one(&by.name)),
+            email => format!("Reviewed-by: {} <{}>", one(&by.name), one(email)),
+        });
+    }
+    lines
+}
+
+/// Records the new commit on the proposals it holds.
+fn post_commit(context: &mut Context) -> Result<()> {
+    if context.var(COMMITTING).is_some() {
+        // The apply that commits records it itself, and holds the store's lock.
+        return Ok(());
+    }
+    let store = context.store()?;
+    let view = store.view()?;
+    if !view.has_events() {
+        return Ok(());
+    }
+    let Ok(head) = store.repo().head_id() else { return Ok(()) };
+    let commit = commits::read(&store, head.detach())?;
+    let id = commit.id.to_string();
+    let held: Vec<Proposal> = held(&store, &view, context, &commit)?
+        .into_iter()
+        .filter(|proposal| {
+            let decision = proposal.decision().and_then(|decision| decision.commit.as_ref());
+            !proposal.commits.contains(&id) && decision != Some(&id)
+        })
+        .collect();
+    if held.is_empty() {
+        return Ok(());
+    }
+    let actor = context.actor(&store);
+    store.write(&actor, context.now, |writer| {
+        for proposal in &held {
+            let data = Data::Committed(Committed { commit: id.clone() });
+            writer.append(Some(&proposal.id), data)?;
+        }
+        Ok(())
+    })
+}
+
+/// The applied proposals that `commit` holds as approved: those it changes files of, and those it
+/// names (a rebased or amended commit may change less, and still be their commit).
+fn held(store: &Store, view: &View, context: &Context, commit: &Commit) -> Result<Vec<Proposal>> {
+    let changes = commits::changes(store, commit.parent_tree, commit.tree)?;
+    let mut found = applied_among(view, context, changes.keys())?;
+    for name in &commit.proposal_ids {
+        if let Ok(proposal) = view.find(name)
+            && !found.iter().any(|(known, _)| known.id == proposal.id)
+        {
+            let approved = approved::files(&proposal);
+            found.push((proposal, approved));
+        }
+    }
+    let lookup =
+        |path: &crate::changeset::RepoPath| commits::entry_at(store, Some(commit.tree), path);
+    found.retain(|(_, approved)| {
+        !approved.is_empty() && approved::first_difference(approved, lookup).is_none()
+    });
+    Ok(found.into_iter().map(|(proposal, _)| proposal).collect())
+}
+
+/// Applied proposals that no commit is recorded for yet and that change one of `paths`.
+fn applied_among<'a>(
+    view: &View,
+    context: &Context,
+    paths: impl IntoIterator<Item = &'a BString>,
+) -> Result<Vec<(Proposal, Vec<Approved>)>> {
+    let mut found: Vec<(Proposal, Vec<Approved>)> = Vec::new();
+    let mut seen = BTreeSet::new();
+    for path in paths {
+        let filter = Filter {
+            status: Some(Status::Applied),
+            path: Some(path.to_string()),
+            ..Filter::default()
+        };
+        for summary in view.proposals(&filter, context.now)? {
+            if !seen.insert(summary.id.as_str().to_owned()) {
+                continue;
+            }
+            let proposal = view.proposal(&summary.id)?;
+            let committed = !proposal.commits.is_empty()
+                || proposal.decision().is_some_and(|decision| decision.commit.is_some());
+            if !committed {
+                let approved = approved::files(&proposal);
+                found.push((proposal, approved));
+            }
+        }
+    }
+    found.sort_by(|(a, _), (b, _)| a.created_at.cmp(&b.created_at).then(a.id.cmp(&b.id)));
+    Ok(found)
+}

@@ -1,0 +1,296 @@
+//! `aye try`: run a command on a proposal, in a throw-away work tree.
+
+use std::ffi::OsString;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Context, Format};
+use crate::changeset::merge::Sides;
+use crate::changeset::plan;
+use crate::error::{Error, Exit, Result, codes};
+use crate::git;
+use crate::proposal::event::Check;
+use crate::proposal::{self, Data, Proposal};
+use crate::render::escape;
+use crate::store::{Store, trial::Trial};
+use crate::worktree::{Flush, Worktree};
+
+/// Run a command (the tests) on a proposal, in a throw-away work tree.
+///
+/// The proposal is put on top of HEAD in a linked work tree inside the git directory, the command
+/// runs there, and the work tree is removed again, whatever happens. aye ends with the command's
+/// own exit status and records it on the proposal, where list, show and review display it.
+///
+/// Without CMD it runs aye.tryCommand from your git configuration (through sh). No file of the
+/// repository can name a command to run.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  aye try prop_m4k8n -- cargo test
+  git config aye.tryCommand 'npm test' && aye try prop_m4k8n")]
+pub struct Args {
+    /// The proposal, by id or unique prefix.
+    #[arg(value_name = "ID")]
+    id: String,
+    /// On the files it was made on, instead of on HEAD.
+    #[arg(long)]
+    as_proposed: bool,
+    /// Do not record the result.
+    #[arg(long)]
+    no_record: bool,
+    /// The command and its arguments.
+    #[arg(last = true, value_name = "CMD")]
+    command: Vec<OsString>,
+}
+
+/// The document of `aye try`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Document {
+    /// `aye/try@1`.
+    pub schema: &'static str,
+    /// The proposal.
+    pub proposal_id: String,
+    /// Object id of the event of the revision it ran on.
+    pub revision: String,
+    /// The command's words.
+    pub command: Vec<String>,
+    /// Its exit status; null if a signal ended it.
+    pub exit_code: Option<i32>,
+    /// How long it ran, in milliseconds.
+    pub duration_ms: u64,
+    /// Whether the result was recorded on the proposal.
+    pub recorded: bool,
+}
+
+/// How a command ended.
+struct Ended {
+    exit_code: Option<i32>,
+    status: i32,
+    duration_ms: u64,
+    /// The signal that told aye itself to stop meanwhile.
+    interrupted: bool,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// `proposal_not_found` and its kin, `usage` without a command, `conflict` where the proposal does
+/// not fit HEAD, those of git and of the file system.
+pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+    let store = context.store()?;
+    let proposal = store.view()?.find(&args.id)?;
+    let words = words(&store, args.command)?;
+    let trial = prepare(&store, &proposal, args.as_proposed)?;
+    let structured = context.format_or(Format::Text) != Format::Text;
+    let ended = execute(&words, &trial, proposal.id.as_str(), structured);
+    drop(trial);
+    let ended = ended?;
+    let command: Vec<String> = words.iter().map(|w| w.to_string_lossy().into_owned()).collect();
+    let revision = proposal.current().event.clone();
+    let mut recorded = false;
+    if !args.no_record && !ended.interrupted {
+        let check = Check {
+            command: command.clone(),
+            exit_code: ended.exit_code,
+            duration_ms: ended.duration_ms,
+            revision: revision.clone(),
+        };
+        match record(context, &store, &proposal, check) {
+            Ok(()) => recorded = true,
+            // The answer that was asked for is the command's; it must not get lost.
+            Err(error) => {
+                context.note(&format!("warning: not recorded: {}", escape::line(error.message())))
+            }
+        }
+    }
+    let document = Document {
+        schema: "aye/try@1",
+        proposal_id: proposal.id.to_string(),
+        revision,
+        command,
+        exit_code: ended.exit_code,
+        duration_ms: ended.duration_ms,
+        recorded,
+    };
+    if structured {
+        context.emit(Format::Text, &document, String::new)?;
+    } else {
+        let how = match ended.exit_code {
+            Some(0) => "passed".to_owned(),
+            Some(code) => format!("failed with exit status {code}"),
+            None => format!("ended by signal {}", ended.status - 128),
+        };
+        let seconds = ended.duration_ms as f64 / 1000.0;
+        let kept = if recorded { "recorded" } else { "not recorded" };
+        context.note(&format!("{}: {how} after {seconds:.1} s, {kept}", proposal.id));
+    }
+    Ok(context.ends_with(ended.status))
+}
+
+/// What to run: the words given, or the configured command through the shell.
+fn words(store: &Store, given: Vec<OsString>) -> Result<Vec<OsString>> {
+    if !given.is_empty() {
+        return Ok(given);
+    }
+    match store.trusted_config("aye.tryCommand").filter(|line| !line.trim().is_empty()) {
+        Some(line) => Ok(vec!["sh".into(), "-c".into(), line.into()]),
+        None => Err(Error::new(&codes::USAGE, "no command to run")
+            .hint("name one: aye try ID -- CMD…\nor set one: git config aye.tryCommand 'CMD'")),
+    }
+}
+
+/// The work tree with the proposal in it.
+fn prepare(store: &Store, proposal: &Proposal, as_proposed: bool) -> Result<Trial> {
+    let head = store.repo().head_id().ok();
+    match head.filter(|_| !as_proposed) {
+        Some(head) => {
+            let trial = Trial::new(store.common_dir(), &head.to_string())?;
+            overlay(store, proposal, &trial)?;
+            Ok(trial)
+        }
+        None => Trial::new(store.common_dir(), &as_commit(store, proposal)?),
+    }
+}
+
+/// The commit that is the proposal on the files it was made on.
+fn as_commit(store: &Store, proposal: &Proposal) -> Result<String> {
+    let name = format!("refs/aye/pending/{}", proposal.id);
+    let found = store.repo().try_find_reference(&name).ok().flatten();
+    found.and_then(|reference| reference.target().try_id().map(|id| id.to_string())).ok_or_else(
+        || {
+            Error::new(
+                &proposal::codes::NOT_PENDING,
+                format!("{} is not pending any more", proposal.id),
+            )
+            .hint("only a pending proposal has its own commit; try it without --as-proposed")
+        },
+    )
+}
+
+/// Writes the proposal's files into the work tree of HEAD, as an apply would.
+fn overlay(store: &Store, proposal: &Proposal, trial: &Trial) -> Result<()> {
+    let tree = Worktree::open(trial.folder())?.with_size_limit(store.settings()?.max_file_size);
+    let changeset = store.changeset(&proposal.current().changes)?;
+    let plan =
+        plan::plan(changeset.changes(), &tree, Sides { ours: "present", theirs: "proposed" })?;
+    if let Some(refusal) = plan.refusal() {
+        return Err(refusal.hint(format!(
+            "aye rebase {0} moves it to the present files; aye try --as-proposed {0} runs it on its own",
+            proposal.id
+        )));
+    }
+    // Deletions first: a file may become a folder.
+    for file in plan.writes().filter(|file| file.after.is_none()) {
+        tree.remove_file(&file.path)?;
+    }
+    for file in plan.writes() {
+        if let Some(after) = &file.after {
+            tree.write_file(&file.path, &after.bytes, after.mode, Flush::No)?;
+        }
+    }
+    Ok(())
+}
+
+fn record(context: &mut Context, store: &Store, proposal: &Proposal, check: Check) -> Result<()> {
+    let actor = context.actor(store);
+    let now = context.clock();
+    store.write(&actor, now, |writer| {
+        writer.append(Some(&proposal.id), Data::Check(check)).map(drop)
+    })
+}
+
+/// Runs `words` in the trial. Signals to stop are passed on, so that the work tree goes in the
+/// end whoever is told to stop.
+fn execute(words: &[OsString], trial: &Trial, id: &str, quiet: bool) -> Result<Ended> {
+    let stop = Stop::listen()?;
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).current_dir(trial.folder()).env("AYE_TRY", id);
+    command.env("PWD", trial.folder());
+    git::scrub(&mut command);
+    if quiet {
+        // Standard output is the document's.
+        command.stdout(Stdio::from(std::io::stderr()));
+    }
+    let started = Instant::now();
+    let mut child = command.spawn().map_err(|error| {
+        let name = words[0].to_string_lossy();
+        let code = match error.kind() {
+            std::io::ErrorKind::NotFound => &codes::INVALID_ARGUMENT,
+            _ => &codes::IO,
+        };
+        Error::new(code, format!("cannot run '{name}': {error}"))
+            .hint("the command runs in the top folder of the work tree; check its name and PATH")
+    })?;
+    let mut pause = Duration::from_millis(1);
+    let status = loop {
+        let waited = child.try_wait().map_err(|e| Error::io("wait for the command", &e))?;
+        if let Some(status) = waited {
+            break status;
+        }
+        stop.pass_on(&child);
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(25));
+    };
+    Ok(Ended {
+        exit_code: status.code(),
+        status: git::status_code(status),
+        duration_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+        interrupted: stop.was_told(),
+    })
+}
+
+/// Signals that ask aye to stop while a command runs.
+struct Stop {
+    #[cfg(unix)]
+    told: Vec<(i32, std::sync::Arc<std::sync::atomic::AtomicBool>, std::cell::Cell<bool>)>,
+}
+
+#[cfg(unix)]
+impl Stop {
+    fn listen() -> Result<Self> {
+        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+        let mut told = Vec::new();
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            let flag = std::sync::Arc::default();
+            signal_hook::flag::register(signal, std::sync::Arc::clone(&flag))
+                .map_err(|e| Error::io("listen for signals", &e))?;
+            told.push((signal, flag, std::cell::Cell::new(false)));
+        }
+        Ok(Self { told })
+    }
+
+    /// Passes each signal on once. At a terminal the command gets Ctrl-C by itself; a second one
+    /// does it no harm.
+    fn pass_on(&self, child: &std::process::Child) {
+        use std::sync::atomic::Ordering::Relaxed;
+        for (signal, flag, passed) in &self.told {
+            if flag.load(Relaxed)
+                && !passed.replace(true)
+                && let Some(signal) = rustix::process::Signal::from_named_raw(*signal)
+                && let Some(pid) =
+                    i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw)
+            {
+                let _ = rustix::process::kill_process(pid, signal);
+            }
+        }
+    }
+
+    fn was_told(&self) -> bool {
+        self.told.iter().any(|(_, flag, _)| flag.load(std::sync::atomic::Ordering::Relaxed))
+    }
+}
+
+#[cfg(not(unix))]
+impl Stop {
+    fn listen() -> Result<Self> {
+        Ok(Self {})
+    }
+
+    fn pass_on(&self, _child: &std::process::Child) {}
+
+    fn was_told(&self) -> bool {
+        false
+    }
+}

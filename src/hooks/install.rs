@@ -1,0 +1,167 @@
+//! Installing, removing and looking at hooks in one folder.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::script::{self, Kind};
+use super::{Hook, codes};
+use crate::error::{Error, Result};
+
+/// What is in the place of a hook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// Nothing.
+    Absent,
+    /// Ours, as this aye would install it.
+    Installed,
+    /// Ours, from another version or another place of the program.
+    Outdated,
+    /// Ours, but someone has edited it.
+    Edited,
+    /// Another hook.
+    Other,
+}
+
+/// What an installation or removal did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// A new hook was written.
+    Installed,
+    /// A new hook was written; the one before is kept beside it and runs first.
+    Chained,
+    /// Our own earlier hook was brought up to date.
+    Updated,
+    /// It was as wanted already.
+    Unchanged,
+    /// Our hook is gone.
+    Removed,
+    /// Our hook is gone and the one from before is back.
+    Restored,
+    /// There was none of ours.
+    NotOurs,
+}
+
+/// What is in the place of `hook` in `folder`, where `program` is the running aye; and whether an
+/// earlier hook is kept beside it.
+///
+/// # Errors
+/// `io_error` if a file that exists cannot be read.
+pub fn state(folder: &Path, hook: Hook, program: &str) -> Result<(State, bool)> {
+    let chained = folder.join(hook.chained_name()).symlink_metadata().is_ok();
+    let state = match read(&folder.join(hook.name()))? {
+        None => State::Absent,
+        Some(bytes) => match script::kind(&bytes) {
+            Kind::Foreign => State::Other,
+            Kind::Edited => State::Edited,
+            Kind::Ours if bytes == script::text(hook, program).as_bytes() => State::Installed,
+            Kind::Ours => State::Outdated,
+        },
+    };
+    Ok((state, chained))
+}
+
+/// Installs `hook` in `folder`, for the aye at `program`. At no moment is an earlier hook missing.
+///
+/// # Errors
+/// `hook_changed` if ours was edited (`force` overwrites it), `hook_in_the_way` if the earlier
+/// hook cannot be kept, or an operating-system error; nothing has changed then.
+pub fn install(folder: &Path, hook: Hook, program: &str, force: bool) -> Result<Outcome> {
+    let (state, chained) = state(folder, hook, program)?;
+    let path = folder.join(hook.name());
+    let outcome = match state {
+        State::Installed => return Ok(Outcome::Unchanged),
+        State::Edited if !force => return Err(edited(&path)),
+        State::Outdated | State::Edited => Outcome::Updated,
+        State::Absent if chained => Outcome::Chained,
+        State::Absent => Outcome::Installed,
+        State::Other if chained => {
+            let kept = folder.join(hook.chained_name());
+            return Err(Error::new(
+                &codes::HOOK_IN_THE_WAY,
+                format!("{} exists, so {} cannot be kept", kept.display(), path.display()),
+            )
+            .hint("an earlier hook is kept there; join the two by hand, or remove one of them"));
+        }
+        State::Other => Outcome::Chained,
+    };
+    fs::create_dir_all(folder)
+        .map_err(|e| Error::io(format_args!("make {}", folder.display()), &e))?;
+    let ours = prepare(folder, script::text(hook, program).as_bytes())?;
+    if state == State::Other {
+        keep(&path, &folder.join(hook.chained_name()))?;
+    }
+    ours.persist(&path)
+        .map_err(|e| Error::io(format_args!("write {}", path.display()), &e.error))?;
+    Ok(outcome)
+}
+
+/// Removes `hook` from `folder` if it is ours, and puts back the one from before.
+///
+/// # Errors
+/// `hook_changed` if ours was edited (`force` removes it all the same), or an operating-system
+/// error.
+pub fn uninstall(folder: &Path, hook: Hook, program: &str, force: bool) -> Result<Outcome> {
+    let (state, chained) = state(folder, hook, program)?;
+    let path = folder.join(hook.name());
+    let kept = folder.join(hook.chained_name());
+    match state {
+        State::Other => Ok(Outcome::NotOurs),
+        State::Absent if !chained => Ok(Outcome::NotOurs),
+        State::Edited if !force => Err(edited(&path)),
+        // Over ours in one step, so that there is a hook at every moment.
+        _ if chained => fs::rename(&kept, &path)
+            .map_err(|e| Error::io(format_args!("put back {}", path.display()), &e))
+            .map(|()| Outcome::Restored),
+        _ => fs::remove_file(&path)
+            .map_err(|e| Error::io(format_args!("remove {}", path.display()), &e))
+            .map(|()| Outcome::Removed),
+    }
+}
+
+/// Our script in a temporary file of the same folder, executable.
+fn prepare(folder: &Path, text: &[u8]) -> Result<tempfile::NamedTempFile> {
+    let write = || -> io::Result<tempfile::NamedTempFile> {
+        let mut file = tempfile::Builder::new().prefix(".aye-hook-").tempfile_in(folder)?;
+        file.write_all(text)?;
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            file.as_file().set_permissions(fs::Permissions::from_mode(0o755))?;
+        }
+        Ok(file)
+    };
+    write().map_err(|e| Error::io(format_args!("write into {}", folder.display()), &e))
+}
+
+/// Gives the earlier hook its second name, under which it stays. A link, so that it never ceases
+/// to be there; where the file system has none, a rename.
+fn keep(path: &Path, kept: &Path) -> Result<()> {
+    fs::hard_link(path, kept)
+        .or_else(|_| fs::rename(path, kept))
+        .map_err(|e| Error::io(format_args!("keep {} as {}", path.display(), kept.display()), &e))
+}
+
+fn read(path: &Path) -> Result<Option<Vec<u8>>> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            // A dangling symlink is a hook that git would fail to run, but it is someone's.
+            Ok(path.symlink_metadata().is_ok().then(Vec::new))
+        }
+        Err(error) => Err(Error::io(format_args!("read {}", path.display()), &error)),
+    }
+}
+
+fn edited(path: &Path) -> Error {
+    Error::new(
+        &codes::HOOK_CHANGED,
+        format!("{} was installed by aye and edited since", path.display()),
+    )
+    .hint("move your lines to a hook of their own, or use --force to lose them")
+}

@@ -1,0 +1,70 @@
+//! Git hooks: the scripts aye installs, and how it does so beside what is there already.
+//!
+//! An existing hook is never edited: it moves aside within its folder, is run first by ours, and
+//! moves back on uninstall. Where a hook manager owns the folder, nothing is installed and the
+//! error says what to add to the manager's own configuration.
+
+pub mod install;
+pub mod managers;
+pub mod place;
+pub mod script;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+pub use install::{Outcome, State, install, state, uninstall};
+pub use managers::Manager;
+pub use place::Place;
+
+/// Error codes of the hooks.
+pub mod codes {
+    crate::codes! {
+        HOOKS_MANAGED = "hooks_managed", Refused, "a hook manager owns the repository's hooks";
+        HOOKS_SHARED = "hooks_shared", Refused, "the hooks folder is shared by all of the user's repositories";
+        HOOKS_OFF = "hooks_off", Refused, "git is told to run no hooks here";
+        HOOK_CHANGED = "hook_changed", Conflict, "a hook that aye installed was edited since";
+        HOOK_IN_THE_WAY = "hook_in_the_way", Conflict, "a file stands where the earlier hook would be kept";
+    }
+}
+
+/// Variable by which an `aye apply --commit` tells the hooks of its own commit which proposals it
+/// is about (ids, comma-separated): they are pending until the commit is there.
+pub const COMMITTING: &str = "AYE_COMMITTING";
+
+/// The hooks aye knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Hook {
+    /// Before a commit: `aye check --staged`.
+    PreCommit,
+    /// Before a push: `aye check --range` over what is pushed.
+    PrePush,
+    /// Adds the trailers of proposals applied since HEAD.
+    PrepareCommitMsg,
+    /// Records the new commit on them.
+    PostCommit,
+}
+
+impl Hook {
+    /// All of them, in the order of listing.
+    pub const ALL: [Self; 4] =
+        [Self::PreCommit, Self::PrePush, Self::PrepareCommitMsg, Self::PostCommit];
+
+    /// Git's name for it: its file name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::PreCommit => "pre-commit",
+            Self::PrePush => "pre-push",
+            Self::PrepareCommitMsg => "prepare-commit-msg",
+            Self::PostCommit => "post-commit",
+        }
+    }
+
+    /// File name under which the hook that was there before is kept.
+    pub fn chained_name(self) -> String {
+        format!("{}.aye-chained", self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests;

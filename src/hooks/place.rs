@@ -1,0 +1,101 @@
+//! Where git looks for this repository's hooks, and who else uses that folder.
+
+use std::path::{Path, PathBuf};
+
+use super::codes;
+use crate::error::{Error, Result};
+use crate::git::Git;
+use crate::store::codes::NOT_A_REPOSITORY;
+
+/// The folder git runs hooks from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The folder, absolute.
+    pub folder: PathBuf,
+    /// The work tree's top; `None` in a bare repository.
+    pub top: Option<PathBuf>,
+    /// `core.hooksPath` and the scope it is set in (`local`, `worktree`, `global`, `system`,
+    /// `command`), if it is set.
+    pub configured: Option<(String, String)>,
+}
+
+impl Place {
+    /// Asks git, from `directory`.
+    ///
+    /// # Errors
+    /// `git_not_found`; `not_a_repository`; `git_failed`.
+    pub fn find(directory: &Path) -> Result<Self> {
+        let git = |dir: &Path| Git::new(dir);
+        let asked = git(directory)
+            .args(["rev-parse", "--is-bare-repository", "--is-inside-work-tree"])
+            .args(["--absolute-git-dir"])
+            .answer()?;
+        if !asked.ok() {
+            let said = String::from_utf8_lossy(&asked.stderr);
+            let said = said.lines().next().unwrap_or_default().trim_start_matches("fatal: ");
+            return Err(Error::new(
+                &NOT_A_REPOSITORY,
+                format!("no repository to hook into: {said}"),
+            )
+            .hint("run it inside a git repository, or start one with `git init`"));
+        }
+        let facts = String::from_utf8_lossy(&asked.stdout).into_owned();
+        let mut lines = facts.lines();
+        let (_bare, inside) = (lines.next(), lines.next());
+        let git_dir = PathBuf::from(lines.next().unwrap_or("."));
+        let top = match inside {
+            Some("true") => {
+                Some(PathBuf::from(git(directory).args(["rev-parse", "--show-toplevel"]).text()?))
+            }
+            _ => None,
+        };
+        // Git starts hooks in the top folder, or in the repository where there is no work tree:
+        // a relative core.hooksPath counts from there.
+        let start = top.clone().unwrap_or(git_dir);
+        let folder = start.join(git(&start).args(["rev-parse", "--git-path", "hooks"]).text()?);
+        let set = git(directory)
+            .args(["config", "--show-scope", "--get", "--type=path", "core.hooksPath"])
+            .answer()?;
+        let configured = set.ok().then(|| {
+            let text = String::from_utf8_lossy(&set.stdout).trim_end_matches('\n').to_owned();
+            let (scope, value) = text.split_once('\t').unwrap_or(("local", &text));
+            (value.to_owned(), scope.to_owned())
+        });
+        Ok(Self { folder, top, configured })
+    }
+
+    /// Refuses a folder that is not this repository's own, unless `shared` says it is meant.
+    ///
+    /// # Errors
+    /// `hooks_off` where `core.hooksPath` is no folder (`/dev/null`), `hooks_shared` where the
+    /// user's or the system's configuration sets it.
+    pub fn require_own(&self, shared: bool) -> Result<()> {
+        if self.folder.exists() && !self.folder.is_dir() {
+            return Err(Error::new(
+                &codes::HOOKS_OFF,
+                format!("core.hooksPath is '{}', which is no folder", self.folder.display()),
+            )
+            .hint("git runs no hooks here; `git config --unset core.hooksPath` turns them on"));
+        }
+        match &self.configured {
+            Some((value, scope)) if !shared && matches!(scope.as_str(), "global" | "system") => {
+                Err(Error::new(
+                    &codes::HOOKS_SHARED,
+                    format!("core.hooksPath is '{value}' in the {scope} git configuration"),
+                )
+                .hint(
+                    "a hook there runs in every repository; `--shared` installs it all the same, \
+                     `git config core.hooksPath .git/hooks` gives this repository its own folder",
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// True if the folder is inside the work tree, so that its files may be committed.
+    pub fn in_work_tree(&self) -> bool {
+        self.top.as_ref().is_some_and(|top| {
+            self.folder.strip_prefix(top).is_ok_and(|rest| !rest.starts_with(".git"))
+        })
+    }
+}

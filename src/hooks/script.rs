@@ -1,0 +1,106 @@
+//! The text of a hook: POSIX sh, no process started but the earlier hook and aye.
+//!
+//! The second line names the hook and the blob id of all that follows, so that a hook someone has
+//! edited is told apart from one that an earlier version installed.
+
+use super::Hook;
+
+const MARK: &str = "# aye-hook 1 ";
+
+/// The script of `hook`; `program` is the path of the aye that installs it (tried first, then
+/// `PATH`).
+pub fn text(hook: Hook, program: &str) -> String {
+    let body = body(hook, program);
+    format!("#!/bin/sh\n{MARK}{} {}\n{body}", hook.name(), sum(&body))
+}
+
+/// What a hook file is to us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Written by aye (this or another version) and not touched since.
+    Ours,
+    /// Written by aye and edited by someone.
+    Edited,
+    /// None of ours.
+    Foreign,
+}
+
+/// Tells what `bytes`, the content of a hook file, are.
+pub fn kind(bytes: &[u8]) -> Kind {
+    let Ok(text) = std::str::from_utf8(bytes) else { return Kind::Foreign };
+    let Some(rest) = text.strip_prefix("#!/bin/sh\n").and_then(|t| t.strip_prefix(MARK)) else {
+        // The mark further down: someone put lines above it.
+        return if text.lines().any(|line| line.starts_with(MARK)) {
+            Kind::Edited
+        } else {
+            Kind::Foreign
+        };
+    };
+    let Some((mark, body)) = rest.split_once('\n') else { return Kind::Edited };
+    match mark.split_once(' ') {
+        Some((_, written)) if written == sum(body) => Kind::Ours,
+        _ => Kind::Edited,
+    }
+}
+
+fn sum(body: &str) -> String {
+    gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, body.as_bytes())
+        .map(|id| id.to_string())
+        .unwrap_or_default()
+}
+
+fn body(hook: Hook, program: &str) -> String {
+    let name = hook.name();
+    let chained = hook.chained_name();
+    let (before, feed) = match hook {
+        // Git writes the refs to standard input, and both hooks want to read them.
+        Hook::PrePush => (
+            "refs=$(cat)\n\
+             if [ -x \"$chained\" ]; then\n    \
+                 printf '%s' \"${refs:+$refs\n}\" | \"$chained\" \"$@\" || exit $?\n\
+             fi\n",
+            "printf '%s' \"${refs:+$refs\n}\" | ",
+        ),
+        // Nobody asks a post-commit hook whether it liked the commit.
+        Hook::PostCommit => ("if [ -x \"$chained\" ]; then\n    \"$chained\" \"$@\"\nfi\n", ""),
+        Hook::PreCommit | Hook::PrepareCommitMsg => {
+            ("if [ -x \"$chained\" ]; then\n    \"$chained\" \"$@\" || exit $?\nfi\n", "")
+        }
+    };
+    let lost = match hook {
+        Hook::PreCommit => "this commit was not checked for pending proposals",
+        Hook::PrePush => "this push was not checked for pending proposals",
+        Hook::PrepareCommitMsg => "no Proposal-Id trailers were added",
+        Hook::PostCommit => "the commit was not recorded on its proposals",
+    };
+    format!(
+        "# Installed by `aye hooks install`; `aye hooks uninstall` takes it away. A hook that was\n\
+         # here before is kept as {chained} and runs first.\n\
+         \n\
+         chained=\"${{0%/*}}/{chained}\"\n\
+         {before}\
+         \n\
+         aye={program}\n\
+         [ -x \"$aye\" ] || aye=aye\n\
+         if command -v \"$aye\" >/dev/null 2>&1; then\n    \
+             {feed}\"$aye\" hooks run {name} \"$@\"\n    \
+             status=$?\n\
+         else\n    \
+             status=127\n\
+         fi\n\
+         case $status in\n\
+         126 | 127)\n    \
+             echo \"warning: aye is gone, so {lost}\" >&2\n    \
+             echo \"hint: install it again, or remove $0\" >&2\n    \
+             exit 0\n    \
+             ;;\n\
+         esac\n\
+         exit $status\n",
+        program = quote(program),
+    )
+}
+
+/// `text` as one word of a POSIX shell.
+fn quote(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
+}

@@ -1,0 +1,107 @@
+use std::fs;
+
+use super::*;
+use crate::error::Exit;
+
+const PROGRAM: &str = "/opt/it's here/aye";
+
+#[test]
+fn a_script_knows_itself_and_notices_edits() {
+    for hook in Hook::ALL {
+        let text = script::text(hook, PROGRAM);
+        assert_eq!(script::kind(text.as_bytes()), script::Kind::Ours);
+        let appended = format!("{text}echo more\n");
+        assert_eq!(script::kind(appended.as_bytes()), script::Kind::Edited);
+        let above = text.replacen("#!/bin/sh\n", "#!/bin/sh\necho first\n", 1);
+        assert_eq!(script::kind(above.as_bytes()), script::Kind::Edited);
+    }
+    assert_eq!(script::kind(b"#!/bin/sh\nexit 0\n"), script::Kind::Foreign);
+    assert_eq!(script::kind(b"\x7fELF\xff"), script::Kind::Foreign);
+}
+
+#[cfg(unix)]
+#[test]
+fn every_shell_at_hand_accepts_the_scripts() {
+    for hook in Hook::ALL {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(hook.name());
+        fs::write(&path, script::text(hook, PROGRAM)).unwrap();
+        for shell in ["sh", "dash", "bash", "busybox"] {
+            let mut command = std::process::Command::new(shell);
+            if shell == "busybox" {
+                command.arg("sh");
+            }
+            if let Ok(output) = command.arg("-n").arg(&path).output() {
+                let said = String::from_utf8_lossy(&output.stderr).into_owned();
+                assert!(output.status.success(), "{shell}: {said}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_earlier_hook_keeps_its_bytes_and_comes_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("pre-commit");
+    let kept = folder.path().join("pre-commit.aye-chained");
+    let theirs = b"#!/bin/sh\nexit 3\n";
+    fs::write(&path, theirs).unwrap();
+    let hook = Hook::PreCommit;
+    let at = folder.path();
+    assert_eq!(install(at, hook, PROGRAM, false).unwrap(), Outcome::Chained);
+    assert_eq!(fs::read(&kept).unwrap(), theirs);
+    assert_eq!(state(at, hook, PROGRAM).unwrap(), (State::Installed, true));
+    assert_eq!(install(at, hook, PROGRAM, false).unwrap(), Outcome::Unchanged);
+    assert_eq!(state(at, hook, "/other/aye").unwrap(), (State::Outdated, true));
+    assert_eq!(install(at, hook, "/other/aye", false).unwrap(), Outcome::Updated);
+    assert_eq!(uninstall(at, hook, PROGRAM, false).unwrap(), Outcome::Restored);
+    assert_eq!(fs::read(&path).unwrap(), theirs);
+    assert!(!kept.exists());
+    assert_eq!(uninstall(at, hook, PROGRAM, false).unwrap(), Outcome::NotOurs);
+    assert_eq!(fs::read(&path).unwrap(), theirs);
+    assert_eq!(fs::read_dir(at).unwrap().count(), 1);
+}
+
+#[test]
+fn an_edited_hook_is_neither_overwritten_nor_removed_unasked() {
+    let folder = tempfile::tempdir().unwrap();
+    let (at, hook) = (folder.path(), Hook::PostCommit);
+    assert_eq!(install(at, hook, PROGRAM, false).unwrap(), Outcome::Installed);
+    let path = at.join("post-commit");
+    let mine = fs::read_to_string(&path).unwrap() + "echo mine\n";
+    fs::write(&path, &mine).unwrap();
+    for error in [
+        install(at, hook, PROGRAM, false).unwrap_err(),
+        uninstall(at, hook, PROGRAM, false).unwrap_err(),
+    ] {
+        assert!(error.is(&codes::HOOK_CHANGED));
+        assert_eq!(error.code().exit, Exit::Conflict);
+    }
+    assert_eq!(fs::read_to_string(&path).unwrap(), mine);
+    assert_eq!(uninstall(at, hook, PROGRAM, true).unwrap(), Outcome::Removed);
+    assert!(!path.exists());
+}
+
+#[test]
+fn two_earlier_hooks_are_not_joined() {
+    let folder = tempfile::tempdir().unwrap();
+    let (at, hook) = (folder.path(), Hook::PrePush);
+    fs::write(at.join("pre-push"), "one").unwrap();
+    fs::write(at.join("pre-push.aye-chained"), "two").unwrap();
+    assert!(install(at, hook, PROGRAM, true).unwrap_err().is(&codes::HOOK_IN_THE_WAY));
+    assert_eq!(fs::read(at.join("pre-push")).unwrap(), b"one");
+    assert_eq!(fs::read(at.join("pre-push.aye-chained")).unwrap(), b"two");
+}
+
+#[test]
+fn advice_for_managers_is_valid_in_their_own_format() {
+    let lefthook = Manager::Lefthook.advice(&Hook::ALL);
+    let yaml = lefthook.lines().skip(1).collect::<Vec<_>>().join("\n");
+    let value: serde_json::Value = serde_yaml::from_str(&yaml).unwrap();
+    assert_eq!(value["pre-push"]["commands"]["aye"]["run"], "aye hooks run pre-push");
+    let advice = Manager::PreCommit.advice(&[Hook::PreCommit]);
+    let yaml: Vec<&str> = advice.lines().skip(1).take(3).collect();
+    let value: serde_json::Value = serde_yaml::from_str(&yaml.join("\n")).unwrap();
+    assert_eq!(value[0]["hooks"][0]["entry"], "aye hooks run pre-commit");
+    assert_eq!(value[0]["hooks"][0]["pass_filenames"], false);
+}

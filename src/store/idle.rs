@@ -1,0 +1,264 @@
+//! The idle stamp: "at these lane tips nothing waits for anyone", answered without opening the
+//! repository.
+//!
+//! Hooks and scripts ask `check` thousands of times while nothing is pending. The stamp, a small
+//! file in `<git-common-dir>/aye/`, holds the lane refs exactly as they were when a full look
+//! found nothing. It is valid while the ref files still say the same, so no writer has to know of
+//! it, and a fetched lane or a repacked `packed-refs` outdates it by itself. Lanes only grow, so
+//! the same tips mean the same events.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use chrono::{DateTime, Utc};
+
+use super::refs;
+
+const VERSION: &str = "aye idle 1";
+const NAME: &str = "idle";
+
+/// The lane refs of a repository, as their files say. Two equal values mean the same events.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tips(String);
+
+impl Tips {
+    /// Reads the ref files below `common_dir`. `None` where refs are not kept in files
+    /// (reftable) or cannot be read: then only a full look tells.
+    pub fn read(common_dir: &Path) -> Option<Self> {
+        if common_dir.join("reftable").exists() {
+            return None;
+        }
+        let mut lines = Vec::new();
+        for prefix in [refs::LOG, refs::REMOTES] {
+            collect(&common_dir.join(prefix), &mut lines).ok()?;
+        }
+        lines.sort_unstable();
+        lines.push(packed(&common_dir.join("packed-refs")).ok()?);
+        Some(Self(lines.join("\n")))
+    }
+}
+
+/// Adds `path oid` of every loose ref below `folder`.
+fn collect(folder: &Path, lines: &mut Vec<String>) -> io::Result<()> {
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    for entry in entries {
+        let entry = entry?;
+        let path = entry.path();
+        if entry.file_type()?.is_dir() {
+            collect(&path, lines)?;
+        } else if path.extension().is_none_or(|extension| extension != "lock") {
+            let target = std::fs::read_to_string(&path)?;
+            lines.push(format!("{} {}", path.display(), target.trim_end()));
+        }
+    }
+    Ok(())
+}
+
+/// What tells one `packed-refs` from another. It is only ever replaced as a whole.
+fn packed(path: &Path) -> io::Result<String> {
+    let facts = match std::fs::metadata(path) {
+        Ok(facts) => facts,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok("packed none".into()),
+        Err(error) => return Err(error),
+    };
+    let nanos =
+        facts.modified()?.duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+    #[cfg(unix)]
+    let inode = {
+        use std::os::unix::fs::MetadataExt as _;
+        facts.ino()
+    };
+    #[cfg(not(unix))]
+    let inode = 0;
+    Ok(format!("packed {} {nanos} {inode}", facts.len()))
+}
+
+/// True if a full look found nothing that wants a decision, and nothing has happened since. Not
+/// when the clock is behind that look: a proposal that had expired then may be pending again.
+pub fn is_idle(common_dir: &Path, now: DateTime<Utc>) -> bool {
+    let stamped = || -> Option<bool> {
+        let text = std::fs::read_to_string(path(common_dir)).ok()?;
+        let mut parts = text.splitn(3, '\n');
+        if parts.next()? != VERSION {
+            return None;
+        }
+        let looked: i64 = parts.next()?.strip_prefix("looked ")?.parse().ok()?;
+        Some(now.timestamp_millis() >= looked && Tips::read(common_dir)?.0 == parts.next()?)
+    };
+    stamped() == Some(true)
+}
+
+/// Leaves a stamp after a full look at `now` that found nothing and began when the lanes stood at
+/// `before`. Says nothing if it cannot: the next look is a full one then.
+pub fn stamp(common_dir: &Path, now: DateTime<Utc>, before: &Tips) {
+    // A writer in between: what was seen is not what is there.
+    if Tips::read(common_dir).as_ref() != Some(before) {
+        return;
+    }
+    let text = format!("{VERSION}\nlooked {}\n{}", now.timestamp_millis(), before.0);
+    let write = || -> io::Result<()> {
+        let folder = common_dir.join("aye");
+        std::fs::create_dir_all(&folder)?;
+        let mut file = tempfile::Builder::new().prefix(".idle-").tempfile_in(&folder)?;
+        io::Write::write_all(&mut file, text.as_bytes())?;
+        file.persist(path(common_dir)).map_err(|error| error.error)?;
+        Ok(())
+    };
+    let _ = write();
+}
+
+fn path(common_dir: &Path) -> PathBuf {
+    common_dir.join("aye").join(NAME)
+}
+
+/// The folder that linked work trees share, found as git finds it from `directory`, for the
+/// ordinary cases; `var` reads the environment. `None`: let the repository be opened properly.
+pub fn common_dir(directory: &Path, var: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    if let Some(common) = var("GIT_COMMON_DIR") {
+        return Some(directory.join(common));
+    }
+    let git_dir = match var("GIT_DIR") {
+        Some(git_dir) => directory.join(git_dir),
+        None => {
+            let start = std::fs::canonicalize(directory).ok()?;
+            // Ceilings and mount points are for those who walk far.
+            let limited = var("GIT_CEILING_DIRECTORIES").is_some();
+            let reach = if limited { 1 } else { usize::MAX };
+            start.ancestors().take(reach).find_map(git_dir_at)?
+        }
+    };
+    match std::fs::read_to_string(git_dir.join("commondir")) {
+        Ok(text) => Some(git_dir.join(text.trim_end_matches('\n'))),
+        Err(_) => git_dir.join("HEAD").is_file().then_some(git_dir),
+    }
+}
+
+fn git_dir_at(folder: &Path) -> Option<PathBuf> {
+    let path = folder.join(".git");
+    match std::fs::symlink_metadata(&path) {
+        Ok(facts) if facts.is_file() => {
+            let text = std::fs::read_to_string(&path).ok()?;
+            Some(folder.join(text.strip_prefix("gitdir: ")?.trim_end_matches(['\n', '\r'])))
+        }
+        Ok(_) => Some(path),
+        // A bare repository, perhaps: worth a proper look only.
+        Err(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn at(second: i64) -> DateTime<Utc> {
+        DateTime::from_timestamp(second, 0).unwrap()
+    }
+
+    fn repository() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir_all(folder.path().join("refs/aye/log")).unwrap();
+        fs::write(folder.path().join("refs/aye/log/lane"), "aaaa\n").unwrap();
+        fs::write(folder.path().join("HEAD"), "ref: refs/heads/main\n").unwrap();
+        folder
+    }
+
+    fn look(dir: &Path) {
+        stamp(dir, at(5), &Tips::read(dir).unwrap());
+    }
+
+    #[test]
+    fn the_stamp_holds_until_a_lane_moves() {
+        let folder = repository();
+        let dir = folder.path();
+        assert!(!is_idle(dir, at(5)));
+        look(dir);
+        assert!(is_idle(dir, at(5)) && is_idle(dir, at(9_000_000)));
+        // The clock was set back: what had expired may be pending.
+        assert!(!is_idle(dir, at(4)));
+        fs::write(dir.join("refs/aye/log/lane"), "bbbb\n").unwrap();
+        assert!(!is_idle(dir, at(5)));
+    }
+
+    #[test]
+    fn fetched_lanes_and_packed_refs_outdate_it() {
+        let changes: [fn(&Path); 4] = [
+            |dir| {
+                fs::create_dir_all(dir.join("refs/aye/remotes/origin")).unwrap();
+                fs::write(dir.join("refs/aye/remotes/origin/other"), "cccc\n").unwrap();
+            },
+            |dir| fs::write(dir.join("packed-refs"), "# pack-refs\n").unwrap(),
+            |dir| fs::remove_file(dir.join("refs/aye/log/lane")).unwrap(),
+            |dir| fs::create_dir(dir.join("reftable")).unwrap(),
+        ];
+        for change in changes {
+            let folder = repository();
+            look(folder.path());
+            assert!(is_idle(folder.path(), at(5)));
+            change(folder.path());
+            assert!(!is_idle(folder.path(), at(5)));
+        }
+    }
+
+    #[test]
+    fn a_look_that_a_writer_overtook_leaves_no_stamp() {
+        let folder = repository();
+        let before = Tips::read(folder.path()).unwrap();
+        fs::write(folder.path().join("refs/aye/log/lane"), "bbbb\n").unwrap();
+        stamp(folder.path(), at(5), &before);
+        assert!(!is_idle(folder.path(), at(5)));
+    }
+
+    #[test]
+    fn a_damaged_stamp_is_none() {
+        let folder = repository();
+        let dir = folder.path();
+        look(dir);
+        let good = fs::read_to_string(path(dir)).unwrap();
+        for broken in ["", "aye idle 1", "aye idle 2\nlooked 1\n", &good[..good.len() - 1]] {
+            fs::write(path(dir), broken).unwrap();
+            assert!(!is_idle(dir, at(5)), "{broken:?}");
+        }
+    }
+
+    #[test]
+    fn the_common_dir_is_where_git_says() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        let git = |dir: &Path, args: &[&str]| {
+            crate::git::Git::new(dir).fresh().args(args).text().unwrap()
+        };
+        git(&top, &["init", "-q", "main"]);
+        let main = top.join("main");
+        git(
+            &main,
+            &[
+                "-c",
+                "user.name=n",
+                "-c",
+                "user.email=e",
+                "commit",
+                "-q",
+                "--allow-empty",
+                "-m",
+                "x",
+            ],
+        );
+        git(&main, &["worktree", "add", "-q", "../linked"]);
+        fs::create_dir_all(top.join("linked/a/b")).unwrap();
+        let none = |_: &str| None;
+        for dir in ["main", "linked", "linked/a/b"] {
+            let found = common_dir(&top.join(dir), none).unwrap();
+            assert_eq!(found.canonicalize().unwrap(), main.join(".git"), "{dir}");
+        }
+        let var = |name: &str| (name == "GIT_DIR").then(|| OsString::from(".git"));
+        assert_eq!(common_dir(&main, var), Some(main.join(".git")));
+        assert_eq!(common_dir(Path::new("/"), none), None);
+    }
+}

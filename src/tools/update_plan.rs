@@ -1,0 +1,195 @@
+//! The `update_plan` tool: the whole list of steps replaces the one before.
+
+use chrono::{DateTime, Utc};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::changeset::{Mode, RepoPath};
+use crate::error::{Error, Result};
+use crate::plan::{History, Key, Plan, Progress, Record, Request, request};
+use crate::proposal::document::timestamp;
+use crate::proposal::{Actor, Data};
+use crate::store::{Store, View};
+use crate::worktree::Flush;
+
+use super::Session;
+
+/// The tool's name.
+pub const NAME: &str = "update_plan";
+
+/// Where the branch's plans can be read and grepped. A projection: nothing is read back from it.
+pub const PROJECTION: &str = ".agent-memory/plan.yaml";
+
+/// The contract's response, and ours: `explanation`, `progress`.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Response {
+    /// Always `ok`.
+    pub status: &'static str,
+    /// The list as it is now.
+    pub plan: Plan,
+    /// When it became that.
+    pub updated_at: String,
+    /// Why, in the caller's words.
+    pub explanation: Option<String>,
+    /// How many steps are in which state.
+    pub progress: Progress,
+}
+
+/// A plan as it is after a change (or without one).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Updated {
+    /// The list.
+    pub plan: Plan,
+    /// When it became that.
+    pub at: DateTime<Utc>,
+    /// Why.
+    pub explanation: Option<String>,
+    /// False if it was that already, so that nothing was recorded.
+    pub changed: bool,
+}
+
+/// Calls the tool with `arguments`: `plan`, and optionally `explanation` and `name`.
+///
+/// # Errors
+/// `PLAN_INVALID` with the index; those of the store.
+pub fn call(session: &Session<'_>, arguments: &Value) -> Result<Value> {
+    let request = Request::from_json(arguments)?;
+    let key = Key::new(branch(session.store), request.name.as_deref())?;
+    let updated = update(session.store, &session.actor, session.now, &key, |_| {
+        Ok((request.plan, request.explanation))
+    })?;
+    serde_json::to_value(response(&updated)).map_err(|error| Error::bug(error.to_string()))
+}
+
+/// The contract's response for `updated`.
+pub fn response(updated: &Updated) -> Response {
+    Response {
+        status: "ok",
+        plan: updated.plan.clone(),
+        updated_at: timestamp(updated.at),
+        explanation: updated.explanation.clone(),
+        progress: updated.plan.progress(),
+    }
+}
+
+/// `error` in the shape of the YAML tools: `status`, `code`, `message`, `hint`, and particulars
+/// such as `index`.
+pub fn failure(error: &Error) -> Value {
+    let mut object = Map::new();
+    object.insert("status".into(), "error".into());
+    object.insert("code".into(), error.code().id.into());
+    object.insert("message".into(), error.message().into());
+    object.insert("hint".into(), error.hint_text().into());
+    for (key, value) in error.details() {
+        object.insert((*key).into(), value.clone());
+    }
+    Value::Object(object)
+}
+
+/// Lets `change` make a new list (and explanation) from the present one, and records it. Under
+/// the store's lock, so that nobody's change is lost. A list equal to the present one changes
+/// nothing.
+///
+/// # Errors
+/// `change`'s own, and those of the store.
+pub fn update(
+    store: &Store,
+    actor: &Actor,
+    now: DateTime<Utc>,
+    key: &Key,
+    change: impl FnOnce(&Plan) -> Result<(Plan, Option<String>)>,
+) -> Result<Updated> {
+    let updated = store.write(actor, now, |writer| {
+        let events = writer.view.plan_events()?;
+        let history = History::new(&events);
+        let current = history.current(key);
+        let empty = Plan::default();
+        let before = current.map_or(&empty, |version| &version.plan);
+        let (plan, explanation) = change(before)?;
+        let explanation = request::explanation(explanation)?;
+        if plan == *before {
+            return Ok(Updated {
+                at: current.map_or(now, |version| version.at),
+                explanation: current.and_then(|version| version.explanation.clone()),
+                plan,
+                changed: false,
+            });
+        }
+        let record = Record { key: key.clone(), plan, explanation };
+        writer.append(None, Data::Plan(record.to_value()?))?;
+        let (plan, explanation) = (record.plan, record.explanation);
+        Ok(Updated { plan, explanation, at: writer.now(), changed: true })
+    })?;
+    if updated.changed {
+        // What can be rebuilt must not fail what is recorded.
+        let _ = store.view().and_then(|view| project(store, &view, &key.branch));
+    }
+    Ok(updated)
+}
+
+/// The branch whose plan is meant: the one checked out, `HEAD` if none is.
+pub fn branch(store: &Store) -> String {
+    use bstr::ByteSlice as _;
+    match store.repo().head_name() {
+        Ok(Some(name)) => name.shorten().to_str_lossy().into_owned(),
+        _ => "HEAD".into(),
+    }
+}
+
+/// All plans and their versions.
+///
+/// # Errors
+/// If the store cannot be read.
+pub fn history(view: &View) -> Result<History> {
+    Ok(History::new(&view.plan_events()?))
+}
+
+#[derive(Serialize)]
+struct Projected {
+    schema: &'static str,
+    branch: String,
+    plans: Vec<ProjectedPlan>,
+}
+
+#[derive(Serialize)]
+struct ProjectedPlan {
+    name: String,
+    plan: Plan,
+    explanation: Option<String>,
+    updated_at: String,
+    updated_by: String,
+    progress: Progress,
+}
+
+/// Writes the plans of `branch` to [`PROJECTION`], or removes it where there are none.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn project(store: &Store, view: &View, branch: &str) -> Result<()> {
+    if store.work_dir().is_none() {
+        return Ok(());
+    }
+    let history = history(view)?;
+    let plans: Vec<ProjectedPlan> = history
+        .of_branch(branch)
+        .filter(|(_, version)| !version.plan.is_empty())
+        .map(|(key, version)| ProjectedPlan {
+            name: key.name.clone(),
+            plan: version.plan.clone(),
+            explanation: version.explanation.clone(),
+            updated_at: timestamp(version.at),
+            updated_by: version.by.name.clone(),
+            progress: version.plan.progress(),
+        })
+        .collect();
+    let tree = store.worktree()?;
+    let path = RepoPath::new(PROJECTION)?;
+    if plans.is_empty() {
+        return tree.remove_file(&path).map(drop);
+    }
+    let projected = Projected { schema: "aye/plans@1", branch: branch.to_owned(), plans };
+    let text = serde_yaml::to_string(&projected).map_err(|e| Error::bug(e.to_string()))?;
+    crate::store::exclude::exclude(store, "/.agent-memory/plan.yaml");
+    tree.write_file(&path, text.as_bytes(), Mode::Regular, Flush::No)
+}
