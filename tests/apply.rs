@@ -366,3 +366,15 @@ fn an_unborn_branch_gets_its_first_commit() {
     repo.aye(&["apply", &id, "--yes", "--commit"]).ok();
     assert_eq!(repo.git(&["ls-tree", "--name-only", "HEAD"]), "first.txt");
 }
+
+#[test]
+fn a_submodule_that_is_not_checked_out_takes_no_files() {
+    let repo = repo();
+    let head = repo.git(&["rev-parse", "HEAD"]);
+    repo.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{head},lib/sub")]);
+    repo.write(".gitmodules", "[submodule \"lib/sub\"]\n\tpath = lib/sub\n\turl = ../sub\n");
+    for path in ["lib/sub/new.txt", "lib/sub"] {
+        repo.aye_stdin(&["propose", path, "--content-file", "-"], "x\n").fails("in_submodule", 6);
+    }
+    repo.aye_stdin(&["propose", "lib/other.txt", "--content-file", "-"], "x\n").ok();
+}

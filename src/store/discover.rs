@@ -78,7 +78,22 @@ impl Store {
             )
             .hint("run the command in a clone with a work tree, or in `git worktree add`")
         })?;
-        Ok(Worktree::open(&root)?.with_size_limit(self.settings()?.max_file_size))
+        let tree = Worktree::open(&root)?.with_size_limit(self.settings()?.max_file_size);
+        // The index is read only where there are submodules.
+        if root.join(".gitmodules").symlink_metadata().is_err() {
+            return Ok(tree);
+        }
+        Ok(tree.with_submodules(self.submodules()))
+    }
+
+    /// Paths that the index has as submodules, checked out or not.
+    fn submodules(&self) -> Vec<bstr::BString> {
+        let Ok(index) = self.repo.index_or_empty() else { return Vec::new() };
+        let entries = index.entries().iter();
+        entries
+            .filter(|entry| entry.mode == gix::index::entry::Mode::COMMIT)
+            .map(|entry| entry.path(&index).to_owned())
+            .collect()
     }
 
     /// The folder `directory` (where the command was started) relative to the work tree's top,

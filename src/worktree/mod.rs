@@ -15,7 +15,7 @@ mod write;
 
 use std::path::{Path, PathBuf};
 
-use bstr::{BStr, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 
 use crate::changeset::{File, Mode, RepoPath, Snapshot};
 use crate::error::{Error, Result, codes as common};
@@ -69,6 +69,14 @@ impl Worktree {
     #[must_use]
     pub fn with_size_limit(mut self, bytes: u64) -> Self {
         self.size_limit = bytes;
+        self
+    }
+
+    /// Names the repository's submodules. Those that are not checked out are empty folders, or
+    /// not there at all, and nothing on the disk tells that no file belongs in them.
+    #[must_use]
+    pub fn with_submodules(mut self, paths: impl IntoIterator<Item = BString>) -> Self {
+        self.root.add_submodules(paths);
         self
     }
 

@@ -217,3 +217,49 @@ fn a_folder_swapped_for_a_symlink_during_the_run_leads_nowhere() {
     });
     assert_eq!(std::fs::read_dir(scratch.outside("outside")).unwrap().count(), 0);
 }
+
+#[test]
+fn a_submodule_that_is_not_checked_out_takes_no_files() {
+    let scratch = Scratch::new();
+    std::fs::create_dir(scratch.at("empty")).unwrap();
+    let worktree = Worktree::open(scratch.worktree.root())
+        .unwrap()
+        .with_submodules(["empty".into(), "absent/deep".into()]);
+    for target in ["empty", "empty/f", "absent/deep", "absent/deep/f", "absent/deep/er/f"] {
+        let target = path(target);
+        for error in [
+            worktree.file(&target).unwrap_err(),
+            worktree.write_file(&target, b"x", Mode::Regular, Flush::No).unwrap_err(),
+        ] {
+            assert!(error.is(&codes::SUBMODULE), "{target:?}: {error}");
+        }
+    }
+    worktree.write_file(&path("absent/other"), b"x", Mode::Regular, Flush::No).unwrap();
+}
+
+/// The way without folder descriptors refuses the same things.
+#[test]
+fn the_portable_way_refuses_the_same() {
+    use super::beneath::portable;
+    let scratch = Scratch::new();
+    std::fs::create_dir_all(scratch.at("real/deep")).unwrap();
+    std::fs::create_dir_all(scratch.at("sub/.git")).unwrap();
+    std::fs::write(scratch.at("plain"), "x").unwrap();
+    symlink("real", scratch.at("link")).unwrap();
+    let root = portable::Root::open(scratch.worktree.root()).unwrap();
+    let folder = |path: &str| root.folder(path.into());
+    assert!(matches!(folder("real/deep").unwrap(), folders::Place::Folder(_)));
+    assert!(matches!(folder("real/none").unwrap(), folders::Place::Missing(p) if p == "real"));
+    assert!(matches!(folder("plain/x").unwrap(), folders::Place::Blocked(p) if p == "plain"));
+    assert!(folder("link/deep").unwrap_err().is(&codes::SYMLINK));
+    assert!(folder("sub/deep").unwrap_err().is(&codes::SUBMODULE));
+    let folders::Place::Folder(real) = folder("real").unwrap() else { panic!("a folder") };
+    let new = beneath::NewFile { permissions: None, executable: false, flush: false };
+    real.create("f".into(), b"one", new).unwrap();
+    assert!(real.create("f".into(), b"two", new).is_err());
+    assert!(real.rename_new("f".into(), &real, "deep".into()).is_err());
+    assert!(
+        matches!(real.read("f".into(), 3).unwrap(), Content::File(bytes, _) if bytes == b"one")
+    );
+    assert!(matches!(real.read("f".into(), 2).unwrap(), Content::TooLarge(3)));
+}

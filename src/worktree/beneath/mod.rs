@@ -7,7 +7,7 @@
 
 #[cfg(any(not(unix), test))]
 #[cfg_attr(unix, allow(dead_code))]
-mod portable;
+pub mod portable;
 #[cfg(unix)]
 mod unix;
 

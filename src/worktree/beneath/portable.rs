@@ -1,6 +1,7 @@
 //! Systems without folder descriptors: each component is looked at before each step. A swap
 //! between the look and the step is not excluded there.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -17,6 +18,7 @@ use crate::worktree::folders::Place;
 #[derive(Debug)]
 pub struct Root {
     path: PathBuf,
+    submodules: BTreeSet<BString>,
 }
 
 /// A folder beneath the root.
@@ -29,7 +31,7 @@ impl Root {
     /// Notes the folder at `path`, which must exist.
     pub fn open(path: &Path) -> io::Result<Self> {
         match fs::metadata(path)?.is_dir() {
-            true => Ok(Self { path: path.into() }),
+            true => Ok(Self { path: path.into(), submodules: BTreeSet::new() }),
             false => Err(io::ErrorKind::NotADirectory.into()),
         }
     }
@@ -74,8 +76,21 @@ impl Root {
         Ok(Place::Folder(Rc::new(Folder { path: here })))
     }
 
-    /// True if the folder at `path` holds a `.git` of its own.
+    /// True if `path` is a known submodule, checked out or not.
+    pub fn is_submodule(&self, path: &BStr) -> bool {
+        self.submodules.contains(path)
+    }
+
+    /// Adds paths that are submodules whether or not they are checked out.
+    pub fn add_submodules(&mut self, paths: impl IntoIterator<Item = BString>) {
+        self.submodules.extend(paths);
+    }
+
+    /// True if the folder at `path` is a known submodule or holds a `.git` of its own.
     pub fn is_repository(&self, path: &BStr) -> bool {
+        if self.is_submodule(path) {
+            return true;
+        }
         self.path.join(path.to_path_lossy()).join(".git").symlink_metadata().is_ok()
     }
 }

@@ -1,5 +1,6 @@
 //! Unix: folders are open descriptors, names are resolved relative to them.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
@@ -24,6 +25,7 @@ const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
 #[derive(Debug)]
 pub struct Root {
     fd: OwnedFd,
+    submodules: BTreeSet<BString>,
 }
 
 /// An open folder beneath the root.
@@ -35,7 +37,8 @@ pub struct Folder {
 impl Root {
     /// Opens the folder at `path`, whatever leads there.
     pub fn open(path: &Path) -> io::Result<Self> {
-        Ok(Self { fd: rustix::fs::open(path, FOLDER, Mode::empty())? })
+        let fd = rustix::fs::open(path, FOLDER, Mode::empty())?;
+        Ok(Self { fd, submodules: BTreeSet::new() })
     }
 
     /// Opens the folder at `path` (empty: the root) without following symlinks.
@@ -52,10 +55,7 @@ impl Root {
                 None => self.walk(path)?,
             }
         };
-        let mut above = match &place {
-            Err(Place::Missing(so_far)) => so_far.as_bstr(),
-            _ => path,
-        };
+        let mut above = path;
         while !above.is_empty() {
             if self.is_repository(above) {
                 return Err(Error::new(
@@ -73,8 +73,21 @@ impl Root {
         }
     }
 
-    /// True if the folder at `path` holds a `.git` of its own.
+    /// True if `path` is a known submodule, checked out or not.
+    pub fn is_submodule(&self, path: &BStr) -> bool {
+        self.submodules.contains(path)
+    }
+
+    /// Adds paths that are submodules whether or not they are checked out.
+    pub fn add_submodules(&mut self, paths: impl IntoIterator<Item = BString>) {
+        self.submodules.extend(paths);
+    }
+
+    /// True if the folder at `path` is a known submodule or holds a `.git` of its own.
     pub fn is_repository(&self, path: &BStr) -> bool {
+        if self.is_submodule(path) {
+            return true;
+        }
         let mut name = BString::from(path);
         name.extend_from_slice(b"/.git");
         rustix::fs::statat(&self.fd, name.as_slice(), AtFlags::SYMLINK_NOFOLLOW).is_ok()

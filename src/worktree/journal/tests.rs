@@ -285,3 +285,59 @@ fn an_edit_at_any_moment_is_never_lost() {
     assert!(applied > 0 && refused > 0, "applied {applied}, refused {refused}");
     assert!(!pending(&scratch.journal_folder()));
 }
+
+/// While transactions run, another thread swaps a folder for a symlink that leads outside and
+/// back, as fast as it can. Nothing arrives outside.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_folder_swapped_for_a_symlink_leads_no_transaction_outside() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let scratch = Scratch::new(&[("d/f", "0"), ("d/g", "0"), ("other/h", "0")]);
+    let outside = scratch.folder.path().join("outside");
+    std::fs::create_dir(&outside).unwrap();
+    std::fs::write(outside.join("f"), "secret").unwrap();
+    std::os::unix::fs::symlink(&outside, scratch.on_disk("link")).unwrap();
+    let paths = [at("d/f"), at("d/g"), at("d/new/i"), at("other/h")];
+    let over = AtomicBool::new(false);
+    let swap = || {
+        rustix::fs::renameat_with(
+            rustix::fs::CWD,
+            scratch.on_disk("d"),
+            rustix::fs::CWD,
+            scratch.on_disk("link"),
+            rustix::fs::RenameFlags::EXCHANGE,
+        )
+        .unwrap();
+    };
+    std::thread::scope(|scope| {
+        let swapper = scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                swap();
+                swap();
+                std::thread::sleep(Duration::from_micros(200));
+            }
+        });
+        let journal = scratch.journal().flushing(false);
+        let mut applied = 0;
+        for _ in 0..400 {
+            let now: Result<Vec<Option<File>>> =
+                paths.iter().map(|path| scratch.worktree.file(path)).collect();
+            let Ok(now) = now else { continue };
+            let after = File::regular(format!("{}", applied + 1));
+            let steps: Vec<Step<'_>> = paths
+                .iter()
+                .zip(&now)
+                .map(|(path, now)| Step { path, now: now.as_ref(), after: Some(&after) })
+                .collect();
+            applied +=
+                u32::from(journal.apply(&scratch.worktree, &steps, None, |_| Ok(())).is_ok());
+        }
+        over.store(true, Ordering::Relaxed);
+        swapper.join().unwrap();
+        assert!(applied > 0);
+    });
+    let names: Vec<_> =
+        std::fs::read_dir(&outside).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(names, ["f"]);
+    assert_eq!(std::fs::read(outside.join("f")).unwrap(), b"secret");
+}
