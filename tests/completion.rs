@@ -23,6 +23,35 @@ fn commands_and_flags_are_completed() {
 }
 
 #[test]
+fn ids_of_proposals_are_completed_with_what_fits_the_command() {
+    let repo = Repo::with(&[("a.txt", "one\ntwo\n")]);
+    let propose = |old: &str| repo.aye(&["propose", "a.txt", "--old", old, "--new", "x"]).ok().id();
+    let (pending, applied) = (propose("one"), propose("two"));
+    repo.aye(&["apply", &applied, "--yes"]).ok();
+    complete(&repo, &["aye", "apply", "prop_"]).ok().says(&pending).lacks(&applied);
+    complete(&repo, &["aye", "undo", "prop_"]).ok().says(&applied).lacks(&pending);
+    complete(&repo, &["aye", "show", ""]).ok().says(&applied).says(&pending);
+    complete(&Repo::outside(), &["aye", "show", ""]).ok().lacks("prop_");
+}
+
+#[test]
+fn what_a_proposer_wrote_is_completed_safely() {
+    let repo = Repo::with(&[("a.txt", "one\n")]);
+    let hostile = "\u{1b}]0;x\u{7}\u{202e} $(touch pwned)";
+    repo.aye(&["propose", "a.txt", "--old", "one", "--new", "x", "-m", hostile]).ok();
+    for shell in ["zsh", "fish"] {
+        let run = repo
+            .cmd(&["--", "aye", "show", ""])
+            .env("AYE_COMPLETE", shell)
+            .env("_CLAP_COMPLETE_INDEX", "2")
+            .env("_CLAP_IFS", "\n")
+            .run();
+        run.ok().says("prop_").plain().lacks("\u{202e}");
+    }
+    assert!(!repo.exists("pwned"));
+}
+
+#[test]
 fn the_bash_script_registers_and_completes() {
     let repo = Repo::new();
     let script = repo.aye(&["util", "completion", "bash"]).ok().out();

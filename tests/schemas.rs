@@ -35,6 +35,46 @@ impl Checker {
         self.check(run)
     }
 
+    fn memory(&mut self) {
+        self.aye(&["memory", "init"]);
+        let content = "## Use tabs\n\nTabs, not blanks.\n";
+        let propose = [
+            "memory",
+            "propose",
+            "--intent",
+            "update_conventions",
+            "--operation",
+            "append_section",
+            "--path",
+            "conventions.md",
+            "--heading",
+            "Use tabs",
+            "--heading-level",
+            "2",
+            "--content",
+            content,
+            "--source",
+            "user",
+            "-m",
+            "Agreed in the meeting",
+            "--confidence",
+            "confirmed",
+        ];
+        let staged = self.aye(&propose)["proposal_id"].as_str().expect("an id").to_owned();
+        self.aye(&["memory", "status"]);
+        self.aye(&["memory", "show", "--latest"]);
+        self.aye(&["memory", "rebase", "--latest"]);
+        self.aye(&["memory", "apply", "--latest", "--yes"]);
+        self.aye(&["memory", "log"]);
+        self.aye(&["memory", "blame", "conventions.md"]);
+        self.aye(&["memory", "search", "tabs"]);
+        self.aye(&["memory", "context", "tabs"]);
+        self.aye(&["memory", "sweep"]);
+        self.aye(&["memory", "undo", &staged, "--yes"]);
+        self.aye(&propose);
+        self.aye(&["memory", "reject", "--latest", "--yes", "--reason", "no"]);
+    }
+
     #[track_caller]
     fn id(&mut self, args: &[&str]) -> String {
         self.aye(args)["proposal_id"].as_str().expect("an id").to_owned()
@@ -60,6 +100,8 @@ fn documents_keep_to_their_schemas() {
     check.aye(&["list", "--status", "all"]);
     check.aye(&["log"]);
     check.aye(&["doctor"]);
+    check.aye(&["init"]);
+    check.memory();
     check.aye(&["util", "codes"]);
     check.aye(&["util", "schema"]);
     check.aye(&["util", "mangen", "man"]);
@@ -88,6 +130,40 @@ fn documents_keep_to_their_schemas() {
 
 /// Held to their schemas by a test of their own.
 const ELSEWHERE: &[&str] = &[];
+
+/// A document that names a schema which nobody can ask for.
+#[test]
+fn every_document_has_a_published_schema() {
+    let repo = Repo::outside();
+    let published = repo.aye(&["util", "schema", "--json"]).ok().json();
+    let published: BTreeSet<&str> = published["schemas"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|p| p["id"].as_str().unwrap())
+        .collect();
+    let named = regex::Regex::new(r#""(aye/[a-z-]+@[0-9]+)""#).unwrap();
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
+    for entry in walkdir::WalkDir::new(source) {
+        let entry = entry.unwrap();
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if !name.ends_with(".rs") || name == "tests.rs" {
+            continue;
+        }
+        let text = std::fs::read_to_string(entry.path()).unwrap();
+        for found in named.captures_iter(&text) {
+            let id = &found[1];
+            assert!(
+                published.contains(id) || INTERNAL.contains(&id),
+                "{id} of {:?} is not in PUBLISHED",
+                entry.path()
+            );
+        }
+    }
+}
+
+/// Written and read by the program alone.
+const INTERNAL: &[&str] = &["aye/review-staged@1"];
 
 #[test]
 fn an_unknown_schema_is_told() {

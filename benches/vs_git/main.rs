@@ -4,6 +4,7 @@
 //! cargo bench --bench vs_git                     # everything
 //! cargo bench --bench vs_git -- propose list     # entries whose name contains one of these
 //! cargo bench --bench vs_git -- --runs 20
+//! AYE_BIN=/path/to/another/aye cargo bench --bench vs_git
 //! ```
 //!
 //! Only the ratios mean anything: both sides run in turn (A B, B A, …) on the same machine in the

@@ -33,7 +33,7 @@ impl World {
     pub fn about(&self) -> String {
         let git = output(self.git(self.folder.path(), &["--version"]));
         let cpus = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
-        let size = std::fs::metadata(env!("CARGO_BIN_EXE_aye")).map_or(0, |m| m.len());
+        let size = std::fs::metadata(program()).map_or(0, |m| m.len());
         format!("{git}, {cpus} cpus, {FILES} files, aye {size} bytes")
     }
 
@@ -62,7 +62,7 @@ impl World {
 
     /// The `aye` under test in a folder, with this world's environment.
     pub fn aye(&self, folder: &Path, arguments: &[&str]) -> Command {
-        self.command(env!("CARGO_BIN_EXE_aye"), folder, arguments)
+        self.command(&program(), folder, arguments)
     }
 
     fn command(&self, program: &str, folder: &Path, arguments: &[&str]) -> Command {
@@ -124,6 +124,11 @@ impl World {
         run(&mut self.git(&folder, &["reset", "--quiet", "--hard"]));
         assert_eq!(output(self.git(&folder, &["ls-files"])).lines().count(), FILES);
     }
+}
+
+/// The program under test: this build's, or another that `AYE_BIN` names by an absolute path.
+fn program() -> String {
+    std::env::var("AYE_BIN").unwrap_or_else(|_| env!("CARGO_BIN_EXE_aye").to_owned())
 }
 
 /// The path of a generated file.

@@ -96,6 +96,21 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     }
 }
 
+/// The types behind the published schemas.
+pub mod answers {
+    pub use super::blame::Blame;
+    pub use super::init::Initialized;
+    pub use super::log::Log;
+    pub use super::reject::Rejected;
+    pub use super::search::Found;
+    pub use super::show::Shown;
+    pub use super::sweep::Swept;
+    pub use super::undo::Undone;
+    pub use crate::memory::Response;
+    pub use crate::memory::context::Pack;
+    pub use crate::memory::service::Status;
+}
+
 /// A published answer: its schema, and what it says.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 pub struct Answer<T> {

@@ -9,6 +9,7 @@ use schemars::generate::SchemaSettings;
 use serde::Serialize;
 
 use super::{codes, man};
+use crate::cli::memory::{Answer as Memory, answers as memory};
 use crate::cli::{self, Context, Format};
 use crate::error::{Error, Exit, Result, codes as error_codes};
 
@@ -82,7 +83,21 @@ published! {
     "doctor" @ 1 = cli::doctor::Diagnosis, "`doctor`: what was found, and repaired";
     "list" @ 1 = cli::list::List, "`list`: proposals";
     "log" @ 1 = cli::log::Log, "`log`: events";
+    "init" @ 1 = cli::init::Ready, "`init`: what was made, and what to do next";
     "mangen" @ 1 = man::Mangen, "`util mangen`: the man pages written";
+    "memory-apply" @ 1 = Memory<memory::Response>, "`memory apply`: the contract's response";
+    "memory-blame" @ 1 = Memory<memory::Blame>, "`memory blame`: who wrote which line, and why";
+    "memory-context" @ 1 = Memory<memory::Pack>, "`memory context`: what fits the budget";
+    "memory-init" @ 1 = Memory<memory::Initialized>, "`memory init`: the files made";
+    "memory-log" @ 1 = Memory<memory::Log>, "`memory log`: changes of the memory";
+    "memory-propose" @ 1 = Memory<memory::Response>, "`memory propose` and `stage`: the contract's response";
+    "memory-rebase" @ 1 = Memory<memory::Response>, "`memory rebase`: the contract's response";
+    "memory-reject" @ 1 = Memory<memory::Rejected>, "`memory reject`: what was rejected";
+    "memory-search" @ 1 = Memory<memory::Found>, "`memory search`: what was found";
+    "memory-show" @ 1 = Memory<memory::Shown>, "`memory show`: files, sections, or a staged proposal";
+    "memory-status" @ 1 = Memory<memory::Status>, "`memory status`: what is staged, and the state of the memory";
+    "memory-sweep" @ 1 = Memory<memory::Swept>, "`memory sweep`: stale sections";
+    "memory-undo" @ 1 = Memory<memory::Undone>, "`memory undo`: what was put back";
     "proposal" @ 1 = crate::proposal::document::Document, "`show`: everything about one proposal";
     "propose" @ 1 = cli::propose::Proposed, "`propose`: what was proposed";
     "rebase" @ 1 = cli::rebase::Rebased, "`rebase`: what the proposal is now";
