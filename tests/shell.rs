@@ -347,6 +347,22 @@ fn a_repository_inside_the_repository_is_held_to_the_same() {
     repo.aye(&["shell", "git -C vendor/bare log"]).exits(128);
 }
 
+/// A folder named `.git` that is no repository is passed over by git, and must not hide the
+/// configuration of the one above.
+#[test]
+fn an_empty_dot_git_hides_nothing() {
+    let repo = repo();
+    repo.write("sub/.git/x", "");
+    repo.write("sub/a.evil", "x\n");
+    let config = repo.text(".git/config");
+    repo.write(".git/config", format!("{config}[filter.Evil]\n\tclean = x\n"));
+    let json = repo.aye(&["--json", "shell", "--explain", "cd sub && git status"]).exits(0).json();
+    let arguments = json["steps"][1]["arguments"].to_string();
+    assert!(arguments.contains("filter.evil.clean="), "{arguments}");
+    repo.write(".git/config", format!("{config}[include]\n\tpath = x\n"));
+    repo.aye(&["shell", "cd sub && git status"]).fails("COMMAND_NOT_ALLOWED", 4);
+}
+
 #[test]
 fn it_works_outside_a_repository_and_in_a_bare_one() {
     let outside = Repo::outside();

@@ -209,6 +209,45 @@ fn the_sandbox_alone_changes_nothing() {
     assert!(wrote > 150, "only {wrote} commands were stopped by the kernel");
 }
 
+/// What left its process group, and what belongs to other processes.
+#[test]
+#[cfg(target_os = "linux")]
+fn the_sandbox_reaches_nobody_and_leaves_nobody_behind() {
+    if !run::layers().landlock {
+        return;
+    }
+    let repo = fixture();
+    let world = world(&repo);
+    let request = Request { timeout: Duration::from_millis(500), ..Request::default() };
+    let run = |script: &str| {
+        let argv = ["/bin/sh".to_owned(), "-c".into(), script.to_owned()];
+        run::run_unchecked(&argv, &request, &world).unwrap()
+    };
+    let own = std::process::id();
+    for script in [
+        format!("cat /proc/{own}/environ"),
+        format!("cat /proc/{own}/mem"),
+        format!("cat /proc/{own}/fd/0"),
+        format!("kill -0 {own}"),
+        "cat $HOME/.ssh/id_ed25519".to_owned(),
+        "cat links/ssh/id_ed25519".to_owned(),
+        "cat /dev/zero | head -c 1; cat /dev/tty".to_owned(),
+    ] {
+        let outcome = run(&script);
+        let text = String::from_utf8_lossy(&outcome.output);
+        assert_ne!(outcome.exit_code, 0, "{script}: {text}");
+        assert!(!text.contains("hunter2"), "{script}: {text}");
+    }
+    // A program in a process group of its own does not outlive the time.
+    run("set -m; sleep 61.25 & sleep 61.25");
+    std::thread::sleep(Duration::from_millis(200));
+    let left = std::fs::read_dir("/proc").unwrap().flatten().any(|process| {
+        let line = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
+        line.starts_with(b"sleep\061.25")
+    });
+    assert!(!left, "a program outlived its run");
+}
+
 /// Without the policy a secret that only its name gives away is readable: Landlock knows folders.
 #[cfg(target_os = "linux")]
 fn reads_named_secret(command: &str) -> bool {

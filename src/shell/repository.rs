@@ -60,28 +60,27 @@ pub(super) fn overrides(used: &Use, cwd: &Path, world: &World) -> Result<Vec<Str
         // `git diff` would write the refreshed index, which the kernel otherwise prevents.
         set("diff.autoRefreshIndex=false".to_owned());
     }
-    if let Some(found) = discover(&folder) {
-        let own = found.git_dir == world.root;
-        if !own {
-            set("safe.bareRepository=explicit".to_owned());
-        }
-        if world.kernel && found.top.as_deref().unwrap_or(&found.git_dir) == world.root {
-            set(format!("safe.directory={}", world.root.display()));
-        }
-        for name in examine(&found)? {
+    let candidates = discover(&folder);
+    if candidates.iter().all(|found| found.git_dir != world.root) {
+        set("safe.bareRepository=explicit".to_owned());
+    }
+    let own = |found: &Found| found.top.as_deref().unwrap_or(&found.git_dir) == world.root;
+    if world.kernel && candidates.iter().any(own) {
+        set(format!("safe.directory={}", world.root.display()));
+    }
+    for found in &candidates {
+        for name in examine(found)? {
             set(format!("filter.{name}.clean="));
             set(format!("filter.{name}.smudge="));
             set(format!("filter.{name}.process="));
             set(format!("filter.{name}.required=false"));
         }
-    } else {
-        set("safe.bareRepository=explicit".to_owned());
     }
     args.extend(used.globals.iter().cloned());
     Ok(args)
 }
 
-/// The repository that git would find from a folder.
+/// A repository that git may find from a folder.
 struct Found {
     /// Its git directory.
     git_dir: PathBuf,
@@ -90,32 +89,57 @@ struct Found {
 }
 
 /// Looks upwards as git does: `.git` first, then the folder itself.
-fn discover(folder: &Path) -> Option<Found> {
-    let start = folder.canonicalize().ok()?;
+///
+/// Git passes over what is no valid repository. So every candidate up to the first that is valid
+/// beyond doubt is returned, and all of them are examined.
+fn discover(folder: &Path) -> Vec<Found> {
+    let mut candidates = Vec::new();
+    let Ok(start) = folder.canonicalize() else { return candidates };
     for folder in start.ancestors() {
         let dot_git = folder.join(".git");
-        if dot_git.is_dir() {
-            return Some(Found { git_dir: dot_git, top: Some(folder.to_owned()) });
-        }
-        if let Ok(text) = std::fs::read_to_string(&dot_git) {
-            let target = text.strip_prefix("gitdir:")?.trim();
-            let git_dir = folder.join(target);
-            let git_dir = git_dir.canonicalize().unwrap_or(git_dir);
-            return Some(Found { git_dir, top: Some(folder.to_owned()) });
-        }
-        if folder.join("HEAD").exists() && folder.join("objects").is_dir() {
-            return Some(Found { git_dir: folder.to_owned(), top: None });
+        let top = Some(folder.to_owned());
+        let found = if dot_git.is_dir() {
+            Found { git_dir: dot_git, top }
+        } else if let Ok(text) = std::fs::read_to_string(&dot_git) {
+            let git_dir = folder.join(text.strip_prefix("gitdir:").unwrap_or_default().trim());
+            Found { git_dir: git_dir.canonicalize().unwrap_or(git_dir), top }
+        } else if folder.join("HEAD").exists() {
+            Found { git_dir: folder.to_owned(), top: None }
+        } else {
+            continue;
+        };
+        let certain = found.is_certain();
+        candidates.push(found);
+        if certain {
+            break;
         }
     }
-    None
+    candidates
+}
+
+impl Found {
+    /// The folder of what linked work trees share.
+    fn common(&self) -> PathBuf {
+        match std::fs::read_to_string(self.git_dir.join("commondir")) {
+            Ok(text) => self.git_dir.join(text.trim()),
+            Err(_) => self.git_dir.clone(),
+        }
+    }
+
+    /// True for what git takes for a repository (`is_git_directory`).
+    fn is_certain(&self) -> bool {
+        let head = std::fs::read_to_string(self.git_dir.join("HEAD")).unwrap_or_default();
+        let named = head.strip_prefix("ref: refs/").is_some();
+        let id = head.trim_end();
+        let detached = id.len() >= 40 && id.bytes().all(|b| b.is_ascii_hexdigit());
+        let common = self.common();
+        (named || detached) && common.join("objects").is_dir() && common.join("refs").is_dir()
+    }
 }
 
 /// Reads the configuration files and returns the names of the filters they define.
 fn examine(found: &Found) -> Result<Vec<String>> {
-    let common = match std::fs::read_to_string(found.git_dir.join("commondir")) {
-        Ok(text) => found.git_dir.join(text.trim()),
-        Err(_) => found.git_dir.clone(),
-    };
+    let common = found.common();
     let mut filters = Vec::new();
     for path in [common.join("config"), found.git_dir.join("config.worktree")] {
         let bytes = match std::fs::read(&path) {
@@ -147,8 +171,11 @@ fn read(file: &File, found: &Found, path: &Path, filters: &mut Vec<String>) -> R
                         "names a filter in a way that cannot be switched off",
                     ));
                 }
-                if !filters.contains(&name) {
-                    filters.push(name);
+                // Written `[filter.Name]`, git takes the name in lower case.
+                for name in [name.to_ascii_lowercase(), name] {
+                    if !filters.contains(&name) {
+                        filters.push(name);
+                    }
                 }
             }
             b"core" => {

@@ -7,6 +7,7 @@ mod worker;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::codes;
@@ -87,6 +88,7 @@ pub fn run(plan: &Plan, request: &Request, world: &World) -> Result<Outcome> {
         worker: None,
         confinement: confinement(plan, world),
         ending: Ending::Done,
+        mark: mark(),
     };
     let mut cwd = world.cwd.clone();
     let mut status = 0;
@@ -148,6 +150,7 @@ pub fn run_unchecked(argv: &[String], request: &Request, world: &World) -> Resul
         worker: None,
         confinement: Confinement { programs: None, denied: world.access.existing_trees() },
         ending: Ending::Done,
+        mark: mark(),
     };
     let step = Step {
         segment: argv.join(" "),
@@ -175,6 +178,14 @@ struct Session<'a> {
     worker: Option<Worker>,
     confinement: Confinement,
     ending: Ending,
+    /// Unique to this run; in the environment of every program it starts.
+    mark: String,
+}
+
+/// A mark for a run: this process and a number.
+fn mark() -> String {
+    static RUNS: AtomicU64 = AtomicU64::new(0);
+    format!("{}-{}", std::process::id(), RUNS.fetch_add(1, Ordering::Relaxed))
 }
 
 impl Session<'_> {
@@ -226,7 +237,7 @@ impl Session<'_> {
         for (index, (step, answer)) in steps.iter().zip(answers).enumerate() {
             let streams = pipes.streams(step, index == last)?;
             match answer {
-                None => specs.push(Spec::new(step, streams, self.world)),
+                None => specs.push(Spec::new(step, streams, self.world, &self.mark)),
                 Some(answer) => {
                     if index == last {
                         status = answer.status;
@@ -251,7 +262,7 @@ impl Session<'_> {
                 self.say(step.stderr, message.as_bytes());
             }
         }
-        let mut group = process::Group::new(children);
+        let mut group = process::Group::new(children, &self.mark);
         self.ending = group.follow(
             pipes,
             &mut self.output,

@@ -101,13 +101,15 @@ pub(super) fn write(streams: Streams, answer: Answer) -> JoinHandle<()> {
 pub(super) struct Group {
     children: Vec<io::Result<Child>>,
     leader: Option<Pid>,
+    /// The mark of this run in the environment of everything it started.
+    mark: String,
 }
 
 impl Group {
-    pub(super) fn new(children: Vec<io::Result<Child>>) -> Self {
+    pub(super) fn new(children: Vec<io::Result<Child>>, mark: &str) -> Self {
         let first = children.iter().flatten().next();
         let leader = first.and_then(|child| Pid::from_raw(i32::try_from(child.id()).ok()?));
-        Self { children, leader }
+        Self { children, leader, mark: mark.to_owned() }
     }
 
     /// Reads until every stream is closed and every program has ended, or time is up.
@@ -166,6 +168,9 @@ impl Group {
             }
         };
         self.kill();
+        if ending != Ending::Done {
+            kill_marked(&self.mark);
+        }
         ending
     }
 
@@ -203,6 +208,27 @@ impl Group {
         status
     }
 }
+
+/// Kills what left the process group: it still carries the mark in its environment.
+#[cfg(target_os = "linux")]
+fn kill_marked(mark: &str) {
+    let entry = format!("{}={mark}", super::worker::MARK);
+    let Ok(processes) = std::fs::read_dir("/proc") else { return };
+    for process in processes.flatten() {
+        let Some(pid) = process.file_name().to_str().and_then(|name| name.parse().ok()) else {
+            continue;
+        };
+        let environment = std::fs::read(process.path().join("environ")).unwrap_or_default();
+        if environment.split(|byte| *byte == 0).any(|variable| variable == entry.as_bytes())
+            && let Some(pid) = Pid::from_raw(pid)
+        {
+            let _ = rustix::process::kill_process(pid, Signal::KILL);
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn kill_marked(_mark: &str) {}
 
 /// Waits until something can be read: first the interrupt, then each source in order.
 fn wait(sources: &[(File, bool)], interrupt: Option<&OwnedFd>, pause: Duration) -> Vec<bool> {

@@ -36,6 +36,9 @@ pub(super) const FIXED: &[(&str, &str)] = &[
     ("PYTHONSAFEPATH", "1"),
 ];
 
+/// The variable that marks every program of a run.
+pub(super) const MARK: &str = "AYE_SHELL";
+
 /// The three streams of a program.
 #[derive(Debug)]
 pub(super) struct Streams {
@@ -54,7 +57,7 @@ pub(super) struct Spec {
 }
 
 impl Spec {
-    pub(super) fn new(step: &Step, streams: Streams, world: &World) -> Self {
+    pub(super) fn new(step: &Step, streams: Streams, world: &World, mark: &str) -> Self {
         let program = match &step.action {
             Action::Run(path) => path.clone(),
             _ => PathBuf::new(),
@@ -63,6 +66,7 @@ impl Spec {
             FIXED.iter().map(|(name, value)| ((*name).to_owned(), OsString::from(value))).collect();
         environment.extend(world.environment.iter().cloned());
         environment.push(("PATH".into(), world.path().into()));
+        environment.push((MARK.into(), mark.into()));
         environment.push(("PWD".into(), step.cwd.clone().into()));
         if let Some(home) = &world.home {
             environment.push(("HOME".into(), home.clone().into()));

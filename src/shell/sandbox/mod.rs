@@ -6,6 +6,8 @@
 //! are needed.
 
 #[cfg(target_os = "linux")]
+mod capabilities;
+#[cfg(target_os = "linux")]
 mod descriptors;
 #[cfg(target_os = "linux")]
 mod landlock;
@@ -62,6 +64,7 @@ pub fn offered() -> bool {
 /// Confines the calling thread for the rest of its life.
 #[cfg(target_os = "linux")]
 pub fn confine(confinement: &Confinement) -> Layers {
+    capabilities::drop_all_but_reading();
     // An unreadable rule set must not leave half a layer: each says whether it is in force.
     let landlock = landlock::restrict(confinement).unwrap_or(false);
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
