@@ -132,3 +132,61 @@ pub fn shell(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     brush::agree(text);
 }
+
+/// A memory file: it is parsed, and every edit keeps the bytes outside of it.
+pub fn memory_markdown(bytes: &[u8]) {
+    use aye::memory::markdown::{edit, parse};
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let document = parse(text);
+    let mut at = document.start;
+    for section in &document.sections {
+        assert!(section.start() >= at && section.body <= section.end.max(section.body));
+        assert!(section.own_end <= section.end && section.end <= text.len());
+        at = section.heading_line.end;
+    }
+    for i in 0..document.sections.len().min(8) {
+        let range = document.sections[i].range();
+        let removed = edit::remove_section(&document, i);
+        assert_eq!(removed, format!("{}{}", &text[..range.start], &text[range.end..]));
+        let appended = edit::append_to_section(&document, i, "- x");
+        assert!(appended.starts_with(text[..range.end].trim_end()));
+        assert!(appended.ends_with(&text[range.end..]));
+        let replaced = edit::replace_section(&document, i, "# X\n\ny\n");
+        assert!(
+            replaced.starts_with(&text[..range.start]) && replaced.ends_with(&text[range.end..])
+        );
+    }
+    let _ = aye::memory::merge::merge(text, "# A\n", text, aye::memory::merge::Labels::default());
+}
+
+/// A request of `memory.propose_update`: refused with problems, or one that can be planned; what
+/// a plan leaves has no duplicate ids and never touches what is generated.
+pub fn memory_request(bytes: &[u8]) {
+    use aye::memory::{Request, Settings, guard, markdown, plan, provenance};
+    let Ok(value) = serde_json::from_slice(bytes) else { return };
+    let request = match Request::parse(&value) {
+        Ok(request) => request,
+        Err(problems) => return assert!(!problems.is_empty()),
+    };
+    let store: std::collections::BTreeMap<String, Vec<u8>> = [
+        ("pitfalls.md", "# P\n\n## Build\n<!-- @id: build -->\n\n- a\n\n## B\n<!-- @id: b -->\n"),
+        ("local/current.main.md", "notes\n"),
+    ]
+    .map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec()))
+    .into();
+    let settings = Settings::default();
+    let world = plan::World {
+        settings: &settings,
+        files: &store,
+        guard: &guard::Scan::new(&settings, std::collections::BTreeSet::new()),
+        sources: &provenance::Trusting,
+        at: chrono::DateTime::UNIX_EPOCH,
+        branch: Some("main"),
+    };
+    let Ok(plan) = plan::plan(&request, &world) else { return };
+    assert!(!plan.files.contains_key("index.md"));
+    for edit in plan.files.values() {
+        let text = std::str::from_utf8(&edit.after).expect("a plan writes text");
+        assert!(markdown::parse(text).duplicate_ids().is_empty());
+    }
+}

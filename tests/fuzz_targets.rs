@@ -87,6 +87,18 @@ const TEXTS: &[&str] = &[
     "\u{feff}key=value\0key=value\n",
 ];
 
+const MEMORY_FILES: &[&str] = &[
+    "# Top\n<!-- @id: top -->\n\nIntro.\n\n## One\n<!-- @id: one -->\n\n- a\n\n### Deep\n\n## Two\n\n\n<!-- @id: two -->\ntext\n",
+    "\u{feff}---\nkey: value\n---\r\nA\r\n===\r\n\r\n```md\r\n# no\r\n```\r\n## Выбор\r\n<!-- @id: выбор -->\r\n> ## quoted\r\n",
+    "# 見出し\n<div>\n# no\n</div>\n\n    # code\n<!-- open\n## in a comment\n-->\n#\tx\r## y",
+];
+const MEMORY_REQUESTS: &[&str] = &[
+    r###"{"intent":"add_pitfall","sources":[{"type":"user"}],"operations":[{"operation":"append_to_section","path":"pitfalls.md","section_id":"build","content":"- b"}]}"###,
+    r###"{"intent":"add_pitfall","rationale":"x","sources":[{"type":"file","ref":"a.rs:1"}],"confidence":"inferred","owner":{"id":"a"},"operations":[{"operation":"append_section","path":"pitfalls.md","heading":"N","heading_level":2,"content":"## N\n\ny","parent_section_id":""},{"operation":"rename_heading","path":"pitfalls.md","heading":"B","new_heading":"C","new_heading_level":3}]}"###,
+    r###"{"intent":"update_current","operations":[{"operation":"create_file","path":"local/current.main.md","content":"x","if_exists":"append"},{"operation":"replace_section","path":"local/current.main.md","section_id":"q","content":"## Q\nz","if_missing":"append"}]}"###,
+    r###"{"intent":"archive_stale","sources":[{"type":"user"}],"operations":[{"operation":"remove_section","path":"pitfalls.md","section_id":"b","archive_path":"archive/b.md","reason":"old"},{"operation":"archive_section","path":"pitfalls.md","section_id":"build","archive_path":"archive/c.md","replacement":"gone"}]}"###,
+];
+
 #[cfg(unix)]
 const SHELL: &[&str] = &[
     "ls -la | grep 'x y' && echo \"a $HOME b\" || ! cat < f 2>/dev/null; pwd # end",
@@ -120,6 +132,12 @@ proptest! {
 
     #[test]
     fn binary(bytes in input(BINARY)) { bodies::binary(&bytes) }
+
+    #[test]
+    fn memory_markdown(bytes in input(MEMORY_FILES)) { bodies::memory_markdown(&bytes) }
+
+    #[test]
+    fn memory_request(bytes in input(MEMORY_REQUESTS)) { bodies::memory_request(&bytes) }
 
     #[cfg(unix)]
     #[test]
