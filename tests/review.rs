@@ -174,8 +174,10 @@ fn a_proposal_decided_elsewhere_meanwhile_is_said_and_left_alone() {
 fn two_reviewers_at_once_write_it_once() {
     let (repo, id) = three_hunks();
     let (mut one, mut two) = (review(&repo, &[]), review(&repo, &[]));
-    one.sees("(1/3)").types("A").sees("Write these decisions");
-    two.sees("(1/3)").types("y").sees("(2/3)").types("d").sees("Write these decisions");
+    one.sees("(1/3)");
+    two.sees("(1/3)");
+    one.types("A").sees("Write these decisions");
+    two.types("y").sees("(2/3)").types("d").sees("Write these decisions");
     one.types("y").sees("applied");
     assert_eq!(one.ends(), 0);
     two.types("y").sees("not written").sees("applied");
@@ -390,6 +392,19 @@ fn deletions_and_binaries_are_one_question_each() {
     t.sees("Write").types("y").sees("applied");
     assert_eq!(t.ends(), 0);
     assert!(!repo.exists("gone"));
+}
+
+#[test]
+fn secrets_in_a_proposal_are_named_above_it_and_never_shown_there() {
+    let repo = Repo::with(&[("a.txt", "a\n")]);
+    let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    propose(&repo, "conf.txt", &format!("token = {token}\n"), "Configure");
+    let mut t = review(&repo, &[]);
+    t.sees("! conf.txt:1:").sees("(1/1)");
+    let header = t.text().split("conf.txt (new file)").next().unwrap().to_owned();
+    assert!(!header.contains(&token), "{header}");
+    t.types("q");
+    assert_eq!(t.ends(), 0);
 }
 
 #[test]

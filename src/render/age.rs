@@ -24,7 +24,9 @@ pub fn ago(then: DateTime<Utc>, now: DateTime<Utc>) -> String {
 
 /// How long after `now` something will be: `in 6 days`, `in 1 hour`; `now` for what is past.
 pub fn until(then: DateTime<Utc>, now: DateTime<Utc>) -> String {
-    let (count, unit) = parts(then - now);
+    // What was set to seven days a moment ago is in seven days, not in six and a bit.
+    let left = then - now;
+    let (count, unit) = parts(left + left / 100);
     match unit {
         Unit::Now => "now".to_owned(),
         unit => format!("in {count} {}{}", unit.word(), if count == 1 { "" } else { "s" }),
@@ -105,6 +107,7 @@ mod tests {
         assert_eq!(ago(before(60), now), "1 minute ago");
         assert_eq!(ago(before(3 * 86_400), now), "3 days ago");
         assert_eq!(until(now + TimeDelta::days(6), now), "in 6 days");
+        assert_eq!(until(now + TimeDelta::seconds(7 * 86_400 - 5), now), "in 7 days");
         assert_eq!(until(before(9), now), "now");
     }
 }

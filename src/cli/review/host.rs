@@ -7,8 +7,8 @@ use chrono::Utc;
 
 use super::{Args, staged_path};
 use crate::apply;
-use crate::changeset::plan::{Outcome, plan};
-use crate::changeset::{Changeset, FileChange, RepoPath, merge};
+use crate::changeset::plan::Outcome;
+use crate::changeset::{Changeset, FileChange, RepoPath};
 use crate::cli::programs::{self, IgnoreInterrupt};
 use crate::cli::{Context, pager};
 use crate::error::{Error, Result};
@@ -17,6 +17,7 @@ use crate::proposal::{Actor, Data, Proposal, ProposalId, Status};
 use crate::render::age;
 use crate::review::model::{DraftComment, Staged, Ticket, Verdict};
 use crate::review::terminal::{Content, Header, Host, Loaded, Order};
+use crate::scan::gate;
 use crate::store::{Store, Writer};
 
 /// The command line's side of a session.
@@ -55,7 +56,7 @@ impl<'c> CliHost<'c> {
         std::time::SystemTime::now().into()
     }
 
-    fn header(&self, proposal: &Proposal, prefix: usize, changes: &[FileChange]) -> Header {
+    fn header(&self, proposal: &Proposal, prefix: usize, warnings: Vec<String>) -> Header {
         let now = self.now();
         let ticket = self.tickets.iter().find(|ticket| ticket.id == proposal.id);
         let remarks = proposal.comments.iter().map(|remark| {
@@ -80,12 +81,13 @@ impl<'c> CliHost<'c> {
             proposed_by: proposal.proposed_by.clone(),
             age: age::ago(proposal.created_at, now),
             expiry: age::until(proposal.expires_at, now),
-            base: self.base(changes),
+            base: self.base(proposal),
             revision: proposal.revisions.len(),
             domain: proposal.domain.clone(),
             task: proposal.related_task_id.clone(),
             description: proposal.description.clone(),
             sensitive: ticket.and_then(|ticket| ticket.sensitive.clone()),
+            warnings,
             comments: remarks.collect(),
             check,
             changes_requested: proposal.changes_requested.as_ref().map(|request| {
@@ -95,10 +97,9 @@ impl<'c> CliHost<'c> {
     }
 
     /// How the changes fit the present files, in a few words.
-    fn base(&self, changes: &[FileChange]) -> String {
+    fn base(&self, proposal: &Proposal) -> String {
         let Ok(worktree) = self.store.worktree() else { return "no work tree".to_owned() };
-        let sides = merge::Sides { ours: "current", theirs: "proposed" };
-        let plan = match plan(changes, &worktree, sides) {
+        let plan = match apply::preview(self.store, proposal, &worktree) {
             Ok(plan) => plan,
             Err(error) => return error.message().to_owned(),
         };
@@ -137,10 +138,13 @@ impl Host for CliHost<'_> {
             return Ok(Loaded::Gone(status.as_str().to_owned()));
         }
         let current = proposal.current();
-        let changes = match self.store.changeset(&current.changes) {
-            Ok(changeset) => changeset.into_changes(),
+        let changeset = match self.store.changeset(&current.changes) {
+            Ok(changeset) => changeset,
             Err(error) => return Ok(Loaded::Gone(format!("unreadable ({})", error.message()))),
         };
+        let warnings = gate::review(self.store, &changeset)?;
+        let warnings = warnings.iter().map(gate::Warning::line).collect();
+        let changes = changeset.into_changes();
         let staged = fs::read(staged_path(self.store, id))
             .ok()
             .and_then(|bytes| Staged::parse(&bytes, id.as_str()));
@@ -150,7 +154,7 @@ impl Host for CliHost<'_> {
             }
             _ => None,
         };
-        let header = self.header(&proposal, view.prefix(id)?, &changes);
+        let header = self.header(&proposal, view.prefix(id)?, warnings);
         let revision = current.event.clone();
         Ok(Loaded::Ready(Box::new(Content { revision, changes, header, staged, seen })))
     }

@@ -171,7 +171,9 @@ impl WordRows<'_> {
         };
         for part in bytes.split_inclusive(|b| *b == b'\n') {
             let content = part.strip_suffix(b"\n").unwrap_or(part);
-            let layers = Layers { mark_blanks: side != Side::Context, ..Layers::default() };
+            // Only where the line ends with it: blanks between words are no trailing ones.
+            let at_end = side != Side::Context && part.ends_with(b"\n");
+            let layers = Layers { mark_blanks: at_end, ..Layers::default() };
             let pieces = match content.is_empty() {
                 true => Vec::new(),
                 false => pieces(content, layers),

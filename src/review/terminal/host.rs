@@ -55,6 +55,8 @@ pub struct Header {
     pub description: Option<String>,
     /// A path that deserves a second look, and why.
     pub sensitive: Option<(RepoPath, &'static str)>,
+    /// Secrets, personal data and misleading text in what it adds, a line each.
+    pub warnings: Vec<String>,
     /// Remarks so far: who, about what, what.
     pub comments: Vec<(String, String, String)>,
     /// The last command that was run on it, and how it ended.

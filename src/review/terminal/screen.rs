@@ -14,6 +14,9 @@ use crate::review::model::{
 /// Most characters of a description or comment that the header shows at once.
 const LONGEST_TEXT: usize = 2000;
 
+/// Most warnings that the header shows at once.
+const MOST_WARNINGS: usize = 5;
+
 /// The lines above a proposal's first hunk.
 pub(super) fn header(
     content: &Content,
@@ -54,6 +57,13 @@ pub(super) fn header(
     if let Some((path, why)) = &head.sensitive {
         let text = format!("! {} {why}", escape::bytes_line(path.as_bstr()));
         push_wrapped(&mut out, options, Role::Warn, &text);
+    }
+    for warning in head.warnings.iter().take(MOST_WARNINGS) {
+        push_wrapped(&mut out, options, Role::Warn, &format!("! {}", escape::line(warning)));
+    }
+    if head.warnings.len() > MOST_WARNINGS {
+        let more = format!("! and {} more, p shows them", head.warnings.len() - MOST_WARNINGS);
+        push_wrapped(&mut out, options, Role::Warn, &more);
     }
     if let Some(reason) = &head.changes_requested {
         let text = format!("! changes were requested: {}", escape::line(reason));

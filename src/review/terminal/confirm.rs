@@ -1,0 +1,179 @@
+//! The end of a session: what was decided is shown, confirmed once, and written.
+
+use super::input::{self, Press};
+use super::{End, Order, Terminal, screen};
+use crate::error::Result;
+use crate::render::escape;
+use crate::render::style::Role;
+use crate::review::model::{Action, Key, Outcome, Review, Verdict, rest};
+
+impl Terminal<'_> {
+    pub(super) fn say_kept(&self) -> Result<()> {
+        let decided: usize = self
+            .session
+            .slots()
+            .iter()
+            .map(|slot| match (&slot.outcome, &slot.review) {
+                (Some(Outcome::Gone { .. }), _) => 0,
+                (Some(_), _) => 1,
+                (None, review) => review.as_ref().map_or(0, Review::decided),
+            })
+            .sum();
+        match decided {
+            0 => self.tell(Role::Plain, "Nothing was decided and nothing was written."),
+            1 => self.tell(
+                Role::Plain,
+                "Nothing was written. 1 decision is kept; `aye review` goes on from it.",
+            ),
+            n => self.tell(
+                Role::Plain,
+                &format!(
+                    "Nothing was written. {n} decisions are kept; `aye review` goes on from them."
+                ),
+            ),
+        }
+    }
+
+    /// Shows what was decided and asks once. `None` goes back to the walk.
+    pub(super) fn confirm(&mut self) -> Result<Option<End>> {
+        self.note_changes()?;
+        self.measure();
+        let writable = self.session.slots().iter().any(|slot| {
+            let verdict = slot.verdict();
+            !slot.comments.is_empty() && !matches!(verdict, Verdict::Gone { .. })
+                || !matches!(
+                    verdict,
+                    Verdict::Open { .. } | Verdict::Nothing | Verdict::Gone { .. }
+                )
+        });
+        self.write(&screen::summary(self.session.slots(), &self.options))?;
+        if !writable {
+            self.say("There is nothing to write.")?;
+            if !self.session.can_undo() {
+                return Ok(Some(End::Done));
+            }
+        }
+        let keys: Vec<Key> = [
+            (writable, 'y', "write these decisions"),
+            (true, 'n', "write nothing now; they are kept"),
+            (self.session.can_undo(), 'u', "undo the last decision"),
+            (true, '<', "back to the last proposal"),
+            (true, 'q', "quit; they are kept"),
+            (true, '?', "help"),
+        ]
+        .into_iter()
+        .filter(|(applies, ..)| *applies)
+        .map(|(_, key, help)| Key { key, help })
+        .collect();
+        let question = if writable { "Write these decisions" } else { "Quit" };
+        input::forget_typed_ahead();
+        loop {
+            self.write(&screen::prompt(None, question, &keys, &self.options))?;
+            let key = loop {
+                match input::press(&self.term) {
+                    Press::Nothing => {}
+                    Press::Interrupt => {
+                        self.say("")?;
+                        self.say_kept()?;
+                        return Ok(Some(End::Interrupted));
+                    }
+                    Press::End => {
+                        self.say("")?;
+                        self.say_kept()?;
+                        return Ok(Some(End::Quit));
+                    }
+                    Press::Char(c) => break c,
+                }
+            };
+            self.say(key.encode_utf8(&mut [0; 4]))?;
+            match key {
+                'y' if writable => return self.carry_out().map(Some),
+                'n' | 'q' => {
+                    self.say_kept()?;
+                    return Ok(Some(End::Quit));
+                }
+                'u' if self.session.can_undo() => {
+                    let _ = self.session.act(Action::Undo);
+                    let at = self.session.position();
+                    self.content = None;
+                    self.keep(at)?;
+                    return Ok(None);
+                }
+                '<' if self.session.act(Action::Back).is_ok() => {
+                    self.content = None;
+                    return Ok(None);
+                }
+                '?' => self.write(&screen::help(&keys, &self.options.palette))?,
+                _ => {}
+            }
+        }
+    }
+
+    /// Marks what another process has decided or revised while it was under review.
+    fn note_changes(&mut self) -> Result<()> {
+        for at in 0..self.session.slots().len() {
+            let slot = &self.session.slots()[at];
+            let Some(revision) = &self.revisions[at] else { continue };
+            if matches!(slot.verdict(), Verdict::Gone { .. } | Verdict::Open { .. })
+                && slot.comments.is_empty()
+            {
+                continue;
+            }
+            let id = slot.ticket.id.clone();
+            if let Some(what) = self.host.changed(&id, revision)? {
+                let text = format!("{id} was {} meanwhile", escape::line(&what));
+                self.tell(Role::Warn, &text)?;
+                self.session.gone(at, what);
+            }
+        }
+        Ok(())
+    }
+
+    fn carry_out(&mut self) -> Result<End> {
+        let mut end = End::Done;
+        for at in 0..self.session.slots().len() {
+            let slot = &self.session.slots()[at];
+            let Some(revision) = self.revisions[at].clone() else { continue };
+            let verdict = slot.verdict();
+            let nothing = matches!(verdict, Verdict::Open { .. } | Verdict::Nothing);
+            if matches!(verdict, Verdict::Gone { .. }) || (nothing && slot.comments.is_empty()) {
+                continue;
+            }
+            let decided =
+                matches!(verdict, Verdict::Apply | Verdict::Part(_) | Verdict::Reject { .. });
+            let left = match &verdict {
+                Verdict::Part(_) => slot.review.as_ref().map(rest).unwrap_or_default(),
+                _ => Vec::new(),
+            };
+            let order = Order {
+                id: &slot.ticket.id,
+                revision: &revision,
+                verdict,
+                rest: left,
+                edited: slot.review.as_ref().is_some_and(Review::is_edited),
+                comments: &slot.comments,
+            };
+            match self.host.carry_out(&order) {
+                Ok(done) => {
+                    let id = slot.ticket.id.clone();
+                    self.session.written(at);
+                    match decided {
+                        true => self.host.forget(&id),
+                        false => self.keep(at)?,
+                    }
+                    self.say(&format!("{id}  {}", escape::line(&done)))?;
+                }
+                Err(error) => {
+                    end = End::Failed;
+                    let id = slot.ticket.id.clone();
+                    let text = format!("{id}  not written: {}", escape::line(error.message()));
+                    self.say(&self.options.palette.paint(Role::Bad, text))?;
+                    if let Some(hint) = error.hint_text() {
+                        self.dim(format_args!("hint: {}", escape::line(hint)))?;
+                    }
+                }
+            }
+        }
+        Ok(end)
+    }
+}

@@ -1,0 +1,204 @@
+//! What each key of the walk does.
+
+use super::input::Answer;
+use super::{Stop, Terminal, screen};
+use crate::error::Result;
+use crate::render::diff::{self, Layout, Options, Painter};
+use crate::render::escape;
+use crate::review::model::{Action, DraftComment, Refusal, interdiff};
+
+impl Terminal<'_> {
+    /// Does what `key` asks for; the key is among those that apply.
+    pub(super) fn press(&mut self, key: char) -> Result<Option<Stop>> {
+        let action = match key {
+            'y' => Action::Take,
+            'n' => Action::Leave,
+            'a' => Action::TakeFile,
+            'd' => Action::LeaveFile,
+            's' => Action::Split,
+            'j' => Action::Next,
+            'k' => Action::Previous,
+            'u' => Action::Undo,
+            'A' => Action::ApplyAll,
+            '>' => Action::Skip,
+            '<' => Action::Back,
+            'w' => return self.toggle(Layout::Words),
+            'v' => return self.toggle(Layout::SideBySide),
+            'o' => return self.page_file(),
+            'p' => return self.page_proposal(),
+            't' => return self.try_it(),
+            '?' => {
+                let help = screen::help(&self.keys(), &self.options.palette);
+                self.write(&help)?;
+                return Ok(None);
+            }
+            'e' => match self.edit()? {
+                Some(bytes) => Action::Edit(bytes),
+                None => return Ok(None),
+            },
+            'g' => match self.ask("Go to hunk number (Esc: stay): ")? {
+                Answer::Line(text) => match text.parse::<usize>() {
+                    Ok(number) if number > 0 => Action::Goto(number - 1),
+                    _ => {
+                        self.dim(Refusal::NoSuchUnit.message())?;
+                        return Ok(None);
+                    }
+                },
+                other => return Ok(stop(&other)),
+            },
+            '/' => match self.ask("Search (Esc: do not): ")? {
+                Answer::Line(text) => {
+                    if !text.is_empty() {
+                        self.last_search = text;
+                    }
+                    if self.last_search.is_empty() {
+                        return Ok(None);
+                    }
+                    Action::Search(self.last_search.clone())
+                }
+                other => return Ok(stop(&other)),
+            },
+            'c' => {
+                let path = self
+                    .session
+                    .review()
+                    .map(|review| review.file_of(self.session.unit_index()).path.clone());
+                let line = self.session.comment_line();
+                match self.ask("Comment (Esc: none): ")? {
+                    Answer::Line(body) if !body.is_empty() => {
+                        Action::Comment(DraftComment { path, line, body })
+                    }
+                    other => return Ok(stop(&other)),
+                }
+            }
+            'R' => match self.reason("Reject it because (Esc: do not): ", false)? {
+                Answer::Line(reason) => Action::Reject(reason),
+                other => return Ok(stop(&other)),
+            },
+            'x' => {
+                let commented = self.session.slot().is_some_and(|slot| !slot.comments.is_empty());
+                match self.reason("What should change (Esc: nothing): ", commented)? {
+                    Answer::Line(reason) => Action::RequestChanges(reason),
+                    other => return Ok(stop(&other)),
+                }
+            }
+            _ => return Ok(None),
+        };
+        let undone = action == Action::Undo;
+        let split = action == Action::Split;
+        let edited = matches!(action, Action::Edit(_));
+        let before = self.session.unit_index();
+        match self.session.act(action) {
+            Ok(()) => {
+                if undone || split {
+                    self.shown = None;
+                }
+                if undone {
+                    self.dim("undone")?;
+                }
+                if edited {
+                    self.show_edited(before)?;
+                }
+            }
+            Err(refusal) => self.dim(refusal.message())?,
+        }
+        Ok(None)
+    }
+
+    /// What an edited unit has become: the bytes that will be applied.
+    fn show_edited(&mut self, unit: usize) -> Result<()> {
+        let Some((at, _)) = &self.content else { return Ok(()) };
+        let Some(review) = self.session.slots()[*at].review.as_ref() else { return Ok(()) };
+        let file = review.file_of(unit);
+        let mut painter = Painter::new(&file.path, &file.diff, &self.options);
+        let text = screen::unit(review, unit, &mut painter, &self.options, 60);
+        self.write(&text)
+    }
+
+    fn toggle(&mut self, layout: Layout) -> Result<Option<Stop>> {
+        let on = self.options.layout == layout;
+        self.options.layout = if on { Layout::Unified } else { layout };
+        self.shown = None;
+        Ok(None)
+    }
+
+    fn page_file(&mut self) -> Result<Option<Stop>> {
+        let Some(review) = self.session.review() else { return Ok(None) };
+        let file = review.file_of(self.session.unit_index());
+        let mut text = String::new();
+        let options = Options { context: usize::MAX / 4, ..self.options.clone() };
+        diff::push_entry(&mut text, &file.entry(), &options);
+        self.host.page(&text)?;
+        Ok(None)
+    }
+
+    fn page_proposal(&mut self) -> Result<Option<Stop>> {
+        let Some((at, content)) = &self.content else { return Ok(None) };
+        let count = self.session.slots().len();
+        let mut text = screen::header(content, *at, count, &self.options);
+        if let Some(description) = &content.header.description {
+            text += "\n";
+            text += &escape::block(description);
+            text += "\n";
+        }
+        for warning in &content.header.warnings {
+            text += &format!("! {}\n", escape::line(warning));
+        }
+        for (who, place, body) in &content.header.comments {
+            text += &format!(
+                "\n{} {}:\n{}\n",
+                escape::line(who),
+                escape::line(place),
+                escape::block(body)
+            );
+        }
+        if let Some(seen) = &content.seen {
+            text += "\nChanged since the revision you saw:\n";
+            let between = interdiff(seen, &content.changes);
+            text += &diff::changeset(&between, &self.options);
+            text += "\nThe proposal as it is now:\n";
+        }
+        text += &diff::stat(&content.changes, &self.options.palette, self.options.columns);
+        text.push('\n');
+        text += &diff::changeset(&content.changes, &self.options);
+        self.host.page(&text)?;
+        Ok(None)
+    }
+
+    fn try_it(&mut self) -> Result<Option<Stop>> {
+        let Some(slot) = self.session.slot() else { return Ok(None) };
+        let id = slot.ticket.id.clone();
+        match self.host.try_it(&id) {
+            Ok(ended) => self.say(&escape::line(&ended))?,
+            Err(error) => self.fail(&error)?,
+        }
+        Ok(None)
+    }
+
+    /// Lets the reviewer edit the unit; `None` if nothing came of it.
+    fn edit(&mut self) -> Result<Option<Vec<u8>>> {
+        let at = self.session.unit_index();
+        let Some(review) = self.session.review() else { return Ok(None) };
+        let Some(text) = review.editable(at) else { return Ok(None) };
+        let path = review.file_of(at).path.clone();
+        match self.host.edit(&path, &text) {
+            Ok(Some(edited)) if edited == text => {
+                self.dim("unchanged; y takes it as it is")?;
+                Ok(None)
+            }
+            Ok(Some(edited)) => Ok(Some(edited)),
+            Ok(None) => {
+                self.dim("the editor ended with an error; nothing is decided")?;
+                Ok(None)
+            }
+            Err(error) => {
+                self.fail(&error)?;
+                Ok(None)
+            }
+        }
+    }
+}
+
+fn stop(answer: &Answer) -> Option<Stop> {
+    (*answer == Answer::Quit).then_some(Stop::Interrupt)
+}
