@@ -181,11 +181,10 @@ impl State<'_> {
     /// The old and the new name, stripped.
     fn names(&self, patch: &FilePatch<'_>) -> Result<(Name, Name)> {
         let stripped = |name: &[u8], count| names::strip(name, count).map(<[u8]>::to_vec);
-        // Renames and copies are written without prefix.
+        // Renames and copies are written without the prefix.
+        let less = self.strip.saturating_sub(prefix_of(patch));
         let bare = |name: &Option<Vec<u8>>| {
-            name.as_deref().map(|name| {
-                stripped(name, self.strip.saturating_sub(1)).ok_or_else(|| self.nameless(patch))
-            })
+            name.as_deref().map(|name| stripped(name, less).ok_or_else(|| self.nameless(patch)))
         };
         let side = |side: &Option<Side>| match side {
             Some(Side::Name(name)) => {
@@ -404,6 +403,22 @@ impl State<'_> {
             })
             .collect()
     }
+}
+
+/// How many components the prefix has that the `diff --git` line puts before the names of a rename
+/// or copy: one, unless `--no-prefix` or `--src-prefix` chose otherwise.
+fn prefix_of(patch: &FilePatch<'_>) -> usize {
+    let (Some(git), Some(from), Some(to)) = (patch.git, &patch.from, &patch.to) else { return 1 };
+    let slashes = |name: &[u8]| name.iter().filter(|b| **b == b'/').count();
+    names::pairs(git)
+        .into_iter()
+        .find_map(|(old, new)| {
+            // Turned backwards, `from` is what stands second.
+            let from = [from, to].into_iter().find(|name| old.ends_with(name))?;
+            let fits = new.ends_with(to) || new.ends_with(patch.from.as_ref()?);
+            fits.then(|| slashes(&old) - slashes(from))
+        })
+        .unwrap_or(1)
 }
 
 fn bad(patch: &FilePatch<'_>, what: impl std::fmt::Display) -> Error {

@@ -288,6 +288,18 @@ fn backwards_is_the_other_way_round() {
 }
 
 #[test]
+fn a_rename_under_any_prefix_is_told_from_its_names() {
+    for (prefix, strip) in [("x/y/", 2), ("", 0), ("a/", 1)] {
+        let patch = format!("diff --git {prefix}a {prefix}d/b\nrename from a\nrename to d/b\n");
+        let options = Options { strip: Some(strip), ..Options::default() };
+        let after = run(&tree(&[("a", "A\n")]), &patch, &options).unwrap().0;
+        assert_eq!(after, tree(&[("d/b", "A\n")]));
+        let back = Options { reverse: true, ..options };
+        assert_eq!(run(&after, &patch, &back).unwrap().0, tree(&[("a", "A\n")]));
+    }
+}
+
+#[test]
 fn a_copy_is_taken_back_if_it_still_is_one() {
     let patch =
         "diff --git a/a b/c\ncopy from a\ncopy to c\n--- a/a\n+++ b/c\n@@ -1 +1,2 @@\n A\n+more\n";
