@@ -243,7 +243,7 @@ fn the_sandbox_reaches_nobody_and_leaves_nobody_behind() {
     std::thread::sleep(Duration::from_millis(200));
     let left = std::fs::read_dir("/proc").unwrap().flatten().any(|process| {
         let line = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
-        line.starts_with(b"sleep\061.25")
+        line.starts_with(b"sleep\x0061.25")
     });
     assert!(!left, "a program outlived its run");
 }
