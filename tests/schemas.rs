@@ -128,8 +128,22 @@ fn documents_keep_to_their_schemas() {
     }
 }
 
-/// Held to their schemas by a test of their own.
-const ELSEWHERE: &[&str] = &[];
+/// Not printed above: what the tests of those commands look at.
+const ELSEWHERE: &[&str] = &[
+    "aye/apply_patch@1",
+    "aye/check@1",
+    "aye/hooks@1",
+    "aye/plan@1",
+    "aye/plan_log@1",
+    "aye/readonly_shell@1",
+    "aye/rebase@1",
+    "aye/review@1",
+    "aye/shell_explain@1",
+    "aye/shell_programs@1",
+    "aye/try@1",
+    "aye/update_plan@1",
+    "aye/wait@1",
+];
 
 /// A document that names a schema which nobody can ask for.
 #[test]
@@ -142,7 +156,7 @@ fn every_document_has_a_published_schema() {
         .iter()
         .map(|p| p["id"].as_str().unwrap())
         .collect();
-    let named = regex::Regex::new(r#""(aye/[a-z-]+@[0-9]+)""#).unwrap();
+    let named = regex::Regex::new(r#""(aye/[a-z_-]+@[0-9]+)""#).unwrap();
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
     for entry in walkdir::WalkDir::new(source) {
         let entry = entry.unwrap();
@@ -163,7 +177,7 @@ fn every_document_has_a_published_schema() {
 }
 
 /// Written and read by the program alone.
-const INTERNAL: &[&str] = &["aye/review-staged@1"];
+const INTERNAL: &[&str] = &["aye/plans@1", "aye/review-staged@1"];
 
 #[test]
 fn an_unknown_schema_is_told() {
