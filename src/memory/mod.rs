@@ -1,7 +1,7 @@
 //! Project memory: manifest, schema, Markdown sections, operations, provenance, routing, search.
 //!
 //! The layout under `.agent-memory/` is that of the public agent-memory project (v0.5), so a
-//! store written by either works with both. [`plan`] turns a request into the files it leads to;
+//! store written by either works with both. [`mod@plan`] turns a request into the files it leads to;
 //! it, [`markdown`], [`settings`], [`merge`] and [`context`] are pure. [`service`] joins them with
 //! the store and the work tree.
 

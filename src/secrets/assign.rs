@@ -2,7 +2,7 @@
 //! `Authorization: Bearer …`, `<password>…</password>`, in whatever language.
 //!
 //! Not a pattern but a small reader: from the keyword outwards to the name it is part of, over
-//! the operator, to the value; then [`value`](super::value) says whether the value is a secret.
+//! the operator, to the value; then [`super::value`] says whether the value is a secret.
 
 use super::finding::{Category, Span, rank};
 use super::value;

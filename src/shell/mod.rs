@@ -3,7 +3,7 @@
 //! Three independent layers. The text is parsed by a strict reader of a small subset of POSIX
 //! shell ([`syntax`]); every program, flag and operand must be on an include-list ([`policy`]);
 //! and on Linux the kernel takes away every right to write, connect or start another program
-//! ([`sandbox`]). No shell ever runs: argument lists are executed and connected here ([`run`]).
+//! ([`sandbox`]). No shell ever runs: argument lists are executed and connected here ([`mod@run`]).
 
 pub mod access;
 mod expand;

@@ -1,5 +1,5 @@
 //! The front door for patches: tells the two dialects apart, judges them on the present files and
-//! compiles them to a [`Changeset`].
+//! compiles them to a [`Changeset`](super::Changeset).
 
 mod ids;
 pub mod limits;

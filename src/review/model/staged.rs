@@ -17,7 +17,7 @@ pub const SCHEMA: &str = "aye/review-staged@1";
 /// for each proposal; a file that cannot be read is as good as none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Staged {
-    /// [`SCHEMA`].
+    /// `SCHEMA`.
     pub schema: String,
     /// Id of the proposal.
     pub proposal: String,
