@@ -101,10 +101,6 @@ pub struct Global {
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub enum Command {
-    /// Look for secrets, personal data and text that misleads.
-    Scan(scan::Args),
-    /// Make the repository ready: .agent-memory/ and the memory scaffold.
-    Init(init::Args),
     /// Propose a change for a person to review.
     Propose(Box<propose::Args>),
     /// List proposals.
@@ -112,10 +108,10 @@ pub enum Command {
     List(list::Args),
     /// Show a proposal: who, why, its state, its comments, its diff.
     Show(show::Args),
-    /// Review pending proposals at the terminal, hunk by hunk.
-    Review(review::Args),
     /// Show the changes of a proposal.
     Diff(diff::Args),
+    /// Review pending proposals at the terminal, hunk by hunk.
+    Review(review::Args),
     /// Apply pending proposals to the files.
     Apply(apply::Args),
     /// Reject pending proposals.
@@ -126,34 +122,38 @@ pub enum Command {
     Revise(Box<revise::Args>),
     /// Put a pending proposal on the files as they are now.
     Rebase(rebase::Args),
-    /// Apply a patch now: a unified diff, or an envelope (*** Begin Patch).
-    Patch(patch::Args),
     /// Comment on a pending proposal, or request changes.
     Comment(comment::Args),
     /// Show what happened.
     Log(log::Args),
-    /// The project's memory: propose, review, search, read, look after it.
-    Memory(memory::Args),
-    /// Call a tool by name: JSON in, the contract's response out.
-    Call(call::Args),
-    /// Show the whole main job in a scratch repository.
-    Demo(demo::Args),
-    /// Check the store, and repair what can be rebuilt.
-    Doctor(doctor::Args),
+    /// Wait until a proposal is decided.
+    Wait(wait::Args),
+    /// Run a command (the tests) on a proposal, in a throw-away work tree.
+    Try(try_::Args),
+    /// Apply a patch now: a unified diff, or an envelope (*** Begin Patch).
+    Patch(patch::Args),
     /// Run a command that can only read.
     #[cfg(unix)]
     #[command(after_help = shell::EXAMPLES)]
     Shell(shell::Args),
-    /// Say what wants attention; exit with 1 if something does.
-    Check(check::Args),
     /// Show and keep the task plan of this branch.
     Plan(plan::Args),
+    /// The project's memory: propose, review, search, read, look after it.
+    Memory(memory::Args),
+    /// Say what wants attention; exit with 1 if something does.
+    Check(check::Args),
     /// Install, show or remove git hooks.
     Hooks(hooks::Args),
-    /// Run a command (the tests) on a proposal, in a throw-away work tree.
-    Try(try_::Args),
-    /// Wait until a proposal is decided.
-    Wait(wait::Args),
+    /// Look for secrets, personal data and text that misleads.
+    Scan(scan::Args),
+    /// Call a tool by name: JSON in, the contract's response out.
+    Call(call::Args),
+    /// Make the repository ready: .agent-memory/ and the memory scaffold.
+    Init(init::Args),
+    /// Show the whole main job in a scratch repository.
+    Demo(demo::Args),
+    /// Check the store, and repair what can be rebuilt.
+    Doctor(doctor::Args),
     /// Generate man pages, shell completions, JSON schemas and the table of error codes.
     Util(util::Args),
 }
