@@ -1,6 +1,9 @@
 //! `cargo bench --bench retrieval`: how well and how fast memory search answers the labelled
 //! queries. The method is described in `tests/support/retrieval.rs`.
 
+// What a bench has to say it prints.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
 #[path = "../../tests/support/retrieval.rs"]
 mod retrieval;
 
