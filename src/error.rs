@@ -200,7 +200,6 @@ pub fn all_codes() -> Vec<&'static Code> {
         codes::ALL,
         crate::apply::codes::ALL,
         crate::changeset::codes::ALL,
-        crate::check::codes::ALL,
         crate::memory::codes::ALL,
         crate::changeset::patch::codes::ALL,
         crate::proposal::codes::ALL,

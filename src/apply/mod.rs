@@ -34,7 +34,6 @@ pub mod codes {
     crate::codes! {
         UNCOMMITTED_CHANGES = "uncommitted_changes", Conflict, "a commit would take changes along that are not the proposal's";
         INDEX_LOCKED = "index_locked", Busy, "another git process holds the index";
-        NOT_APPLIED = "not_applied", Conflict, "only an applied proposal can be undone";
     }
 }
 

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::{codes, lock, recover, steps};
+use super::{lock, recover, steps};
 use crate::changeset::FileChange;
 use crate::changeset::merge::Sides;
 use crate::changeset::plan::{Plan, Planned, inverse, plan};
@@ -88,7 +88,7 @@ fn applied(proposal: &Proposal) -> Result<&Decision> {
     match &proposal.state {
         State::Applied(decision) => Ok(decision),
         State::Pending | State::Rejected(_) => Err(Error::new(
-            &codes::NOT_APPLIED,
+            &crate::proposal::codes::NOT_APPLIED,
             format!("{} is not applied, so there is nothing to undo", proposal.id),
         )
         .hint(format!("`aye show {}` tells its state", proposal.id))),

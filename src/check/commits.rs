@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::codes;
 use crate::changeset::RepoPath;
 use crate::error::{Error, Result};
 use crate::git::Git;
 use crate::proposal::Entry;
+use crate::scan::codes;
 use crate::store::Store;
 
 /// A commit.

@@ -10,10 +10,3 @@ pub mod touched;
 pub mod undecided;
 
 pub use rules::{Concern, FailOn};
-
-/// Error codes of checking.
-pub mod codes {
-    crate::codes! {
-        INVALID_RANGE = "invalid_range", NotFound, "the commits named do not exist or are no range";
-    }
-}

@@ -175,6 +175,10 @@ mod tests {
     #[test]
     fn every_schema_describes_an_object_that_names_its_schema() {
         for published in PUBLISHED {
+            // The answers of tools are the contracts' own, which have no such field.
+            if ["apply_patch", "readonly_shell", "update_plan"].contains(&published.name) {
+                continue;
+            }
             let document = published.document();
             assert_eq!(document["type"], "object", "{}", published.name);
             let constant = &document["properties"]["schema"]["const"];
