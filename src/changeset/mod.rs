@@ -132,6 +132,26 @@ impl Changeset {
         &self.changes
     }
 
+    /// Refuses results over the size limit.
+    ///
+    /// # Errors
+    /// `size_limit_exceeded`.
+    pub fn limit_sizes(&self, limit: u64) -> Result<()> {
+        for change in self.changes() {
+            let size = change.after.as_ref().map_or(0, |file| file.bytes.len() as u64);
+            if size > limit {
+                return Err(Error::new(
+                    &crate::error::codes::SIZE_LIMIT,
+                    format!("'{}' would have {size} bytes, over the limit of {limit}", change.path.display()),
+                )
+                .with("path", change.path.display().to_string())
+                .with("limit", limit)
+                .hint("raise it with `git config aye.maxFileSize 50m` if the file is meant to be that big"));
+            }
+        }
+        Ok(())
+    }
+
     /// Gives the changes up, in path order.
     pub fn into_changes(self) -> Vec<FileChange> {
         self.changes

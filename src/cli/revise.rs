@@ -101,7 +101,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         )
         .hint(format!("aye revise {} PATH --old TEXT --new TEXT", proposal.id)));
     };
-    propose::limit_sizes(&changeset, limit)?;
+    changeset.limit_sizes(limit)?;
     let warnings = gate::proposal(&store, &changeset)?;
     let actor = context.actor(&store);
     let revised = store.write(&actor, context.now, |writer| {

@@ -13,7 +13,7 @@ use crate::proposal::document::{file_path, timestamp};
 use crate::proposal::event::{Apply, Effect, How, Reject, Subject, digest};
 use crate::proposal::{Data, Proposal, Revision, Status};
 use crate::scan::gate;
-use crate::store::{Filter, NewProposal, Store, View, Writer};
+use crate::store::{Filter, NewProposal, Store, Writer};
 
 /// Response of `propose`.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
@@ -170,14 +170,7 @@ fn propose(session: &Session<'_>, mut arguments: Arguments) -> Result<Proposed> 
     let snippet = Snippet { old: old.into(), new: new.into(), occurrence: Occurrence::Unique };
     let edit = Edit { path: RepoPath::new(&path)?, action: Action::Replace(snippet) };
     let changeset = snippet::compile(vec![edit], &session.store.worktree()?)?;
-    let size = changeset.changes().iter().filter_map(|change| change.after.as_ref());
-    if size.map(|file| file.bytes.len() as u64).sum::<u64>() > settings.max_file_size {
-        return Err(Error::new(
-            &crate::error::codes::SIZE_LIMIT,
-            format!("'{path}' would be over the limit of {} bytes", settings.max_file_size),
-        )
-        .hint("propose a smaller change"));
-    }
+    changeset.limit_sizes(settings.max_file_size)?;
     let warnings = gate::proposal(session.store, &changeset)?;
     let new = NewProposal {
         changeset,
@@ -244,13 +237,13 @@ fn list(session: &Session<'_>, mut arguments: Arguments) -> Result<Listed> {
     let proposals: Result<Vec<Item>> = view
         .proposals(&filter, session.now)?
         .iter()
-        .map(|summary| item(session, &view, &view.proposal(&summary.id)?))
+        .map(|summary| item(session, &view.proposal(&summary.id)?))
         .collect();
     let proposals = proposals?;
     Ok(Listed { count: proposals.len(), proposals })
 }
 
-fn item(session: &Session<'_>, _view: &View, proposal: &Proposal) -> Result<Item> {
+fn item(session: &Session<'_>, proposal: &Proposal) -> Result<Item> {
     let current = proposal.current();
     let status = proposal.status(session.now);
     let (old_content, new_content) = contents(session.store, current)?;

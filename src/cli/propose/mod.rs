@@ -153,7 +153,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     };
     let mut meta = args.meta;
     meta.message = meta.message.or(sourced.message);
-    limit_sizes(&sourced.changeset, store.settings()?.max_file_size)?;
+    sourced.changeset.limit_sizes(store.settings()?.max_file_size)?;
     let back = sourced.take_back.then(|| sourced.changeset.clone());
     let exit = propose(context, &store, sourced.changeset, meta, sourced.form)?;
     if let Some(changeset) = back {
@@ -180,28 +180,8 @@ fn compile(context: &Context, store: &Store, args: Args) -> Result<(Changeset, M
             ));
     }
     let changeset = snippet::compile(edits, &store.worktree()?)?;
-    limit_sizes(&changeset, limit)?;
+    changeset.limit_sizes(limit)?;
     Ok((changeset, meta))
-}
-
-/// Refuses results over the size limit.
-///
-/// # Errors
-/// `size_limit_exceeded`.
-pub fn limit_sizes(changeset: &Changeset, limit: u64) -> Result<()> {
-    for change in changeset.changes() {
-        let size = change.after.as_ref().map_or(0, |file| file.bytes.len() as u64);
-        if size > limit {
-            return Err(Error::new(
-                &codes::SIZE_LIMIT,
-                format!("'{}' would have {size} bytes, over the limit of {limit}", change.path.display()),
-            )
-            .with("path", change.path.display().to_string())
-            .with("limit", limit)
-            .hint("raise it with `git config aye.maxFileSize 50m` if the file is meant to be that big"));
-        }
-    }
-    Ok(())
 }
 
 /// Records a proposal of `changeset` and prints the answer.
