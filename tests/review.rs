@@ -431,18 +431,86 @@ fn without_a_terminal_the_commands_are_named_and_the_status_is_4() {
 }
 
 #[test]
-fn a_repository_cannot_name_the_editor_or_the_pager() {
+fn a_repository_cannot_name_a_program() {
     let (repo, _) = three_hunks();
     let trap = repo.outer().join("trap");
-    for key in ["core.editor", "core.pager"] {
+    for key in ["core.editor", "core.pager", "interactive.diffFilter", "aye.tryCommand"] {
         repo.git(&["config", key, &format!("touch {} && cat", trap.display())]);
     }
     let cmd = command(&repo, &["review"]).env("EDITOR", "true");
     let mut t = Terminal::start(cmd, 24, 80);
     t.sees("(1/3)").types("p").sees("+changed 35").sees("(1/3)").types("e").sees("unchanged");
-    t.types("q");
+    t.types("t").sees("'t' does nothing here").types("q");
     assert_eq!(t.ends(), 0);
     assert!(!trap.exists());
+}
+
+#[test]
+fn a_proposal_is_tried_and_the_result_is_kept() {
+    let (repo, id) = three_hunks();
+    let test = "grep -q 'changed 5' a.txt && echo seen && exit $(cat ../../../../../status)";
+    let own = repo.user_config(&[("aye.tryCommand", test)]);
+    let status = repo.outer().join("status");
+    std::fs::write(&status, "0\n").unwrap();
+    let cmd = command(&repo, &["review"]).env("GIT_CONFIG_GLOBAL", own);
+    let mut t = Terminal::start(cmd, 30, 100);
+    t.sees("(1/3)").sees(",p,t,A").types("t").sees("seen").sees("passed").sees("(1/3)");
+    std::fs::write(&status, "3\n").unwrap();
+    t.types("t").sees("seen").sees("failed with exit status 3").sees("(1/3)");
+    // Trying decides nothing, and there is nothing to undo.
+    t.types("q").sees("Nothing was decided");
+    assert_eq!(t.ends(), 0);
+    assert!(t.is_sane());
+    let checks = show(&repo, &id)["checks"].clone();
+    let codes: Vec<_> = checks.as_array().unwrap().iter().map(|c| c["exit_code"].clone()).collect();
+    assert_eq!(codes, [0, 3]);
+    assert_eq!(repo.text("a.txt"), lines(|_| None));
+    let mut t = review(&repo, &[]);
+    t.sees("tried: sh -c").sees("failed with 3").sees("(1/3)").types("q");
+    assert_eq!(t.ends(), 0);
+}
+
+#[test]
+fn ctrl_c_ends_a_trial_and_not_the_review() {
+    let (repo, _) = three_hunks();
+    let own = repo.user_config(&[("aye.tryCommand", "echo started; exec sleep 600")]);
+    let cmd = command(&repo, &["review"]).env("GIT_CONFIG_GLOBAL", own);
+    let mut t = Terminal::start(cmd, 30, 100);
+    t.sees("(1/3)").types("y").sees("(2/3)").types("t").sees("started").types("\u{3}");
+    t.sees("(2/3)").types("q").sees("1 decision is kept");
+    assert_eq!(t.ends(), 0);
+    assert!(t.is_sane());
+    assert_eq!(repo.git(&["worktree", "list", "--porcelain"]).matches("worktree ").count(), 1);
+}
+
+#[test]
+fn differences_go_through_the_users_own_filter() {
+    let (repo, _) = three_hunks();
+    let filtered = |filter: &str, keys: &str| -> String {
+        let own = repo.user_config(&[("interactive.diffFilter", filter)]);
+        let cmd = command(&repo, &["review"]).env("GIT_CONFIG_GLOBAL", own);
+        let mut t = Terminal::start(cmd, 30, 100);
+        t.sees("]?").types(keys).sees("]?").types("q").ends();
+        t.text()
+    };
+    // The header of the file goes through, and is not shown.
+    let seen = filtered("sed 's/^/F /; /diff --git/s/.*/HEAD/'", "j");
+    assert!(seen.contains("F -line 5") && seen.contains("F +changed 20"), "{seen}");
+    assert!(!seen.contains("HEAD") && seen.contains("\na.txt\nF @@"), "{seen}");
+    // Two columns are no difference to such a program.
+    assert!(!filtered("sed 's/^/F /'", "v").contains("F line 5 │"));
+    // What does not give back line for line, fails or is not there is left out.
+    for bad in ["head -3", "false", "no-such-program", "printf '\\377\\n'"] {
+        let seen = filtered(bad, "j");
+        assert!(seen.contains("interactive.diffFilter is not used"), "{bad}: {seen}");
+        assert_eq!(seen.matches("is not used").count(), 1, "{bad}: {seen}");
+        assert!(seen.contains("-line 5") && seen.contains("+changed 20"), "{bad}: {seen}");
+    }
+    // Without colour there is none, as in git.
+    let own = repo.user_config(&[("interactive.diffFilter", "sed 's/^/F /'")]);
+    let cmd = command(&repo, &["review"]).env("GIT_CONFIG_GLOBAL", own).env("NO_COLOR", "1");
+    let mut t = Terminal::start(cmd, 30, 100);
+    t.sees("\n-line 5").sees("]?").types("q").ends();
 }
 
 #[test]

@@ -70,12 +70,16 @@ fn the_commands_surroundings_are_those_of_the_new_work_tree() {
 }
 
 #[test]
-fn the_default_command_comes_from_git_configuration_alone() {
+fn the_default_command_comes_from_the_users_configuration_alone() {
     let repo = Repo::with(FILES);
     let id = propose(&repo, "a.txt", "one", "eins");
     repo.aye(&["try", &id]).fails("usage", 2).notes("aye.tryCommand");
-    repo.git(&["config", "aye.tryCommand", "grep -q eins a.txt && echo fits"]);
-    repo.aye(&["try", &id]).ok().says("fits");
+    // The repository's own configuration may be an agent's work.
+    repo.git(&["config", "aye.tryCommand", "touch ../trap"]);
+    repo.aye(&["try", &id]).fails("usage", 2).notes("the repository's own configuration");
+    assert!(!repo.outer().join("trap").exists() && !repo.path(".git/aye/trap").exists());
+    let own = repo.user_config(&[("aye.tryCommand", "grep -q eins a.txt && echo fits")]);
+    repo.cmd(&["try", &id]).env("GIT_CONFIG_GLOBAL", own).run().ok().says("fits");
     assert_eq!(proposal(&repo, &id).checks[0].check.command[..2], ["sh", "-c"]);
 }
 

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::part::PartArgs;
+use super::which::Several;
 use super::{Context, Format};
 use crate::apply::{self, Applied, Request};
 use crate::changeset::plan::{How, Outcome, Plan, Planned};
@@ -26,14 +27,15 @@ use crate::worktree::Worktree;
 #[command(after_help = "Examples:
   aye apply m4k
   aye apply m4k --yes --commit
+  aye apply --latest
   aye apply m4k 7qx --dry-run
   aye diff m4k --hunks
   aye apply m4k --hunks 1,3-5 --split-rest
   aye apply m4k --conflict-markers")]
 pub struct Args {
-    /// The proposals; any unique beginning of an id.
-    #[arg(value_name = "ID", required = true)]
-    pub ids: Vec<String>,
+    /// The proposals.
+    #[command(flatten)]
+    pub which: Several,
     /// Do not ask.
     #[arg(long, short = 'y')]
     pub yes: bool,
@@ -147,7 +149,7 @@ impl FileItem {
 /// those of [`apply::apply`].
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
-    let proposals = find(context, &store, &args.ids)?;
+    let proposals = args.which.pending(&store.view()?, context.now)?;
     let actor = context.actor(&store);
     let ids: Vec<&str> = proposals.iter().map(|proposal| proposal.id.as_str()).collect();
     let command = format!("aye apply {}{}", ids.join(" "), flags(&args));
@@ -222,19 +224,6 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         }
     }
     Ok(Exit::Done)
-}
-
-fn find(context: &Context, store: &Store, ids: &[String]) -> Result<Vec<Proposal>> {
-    let view = store.view()?;
-    let mut proposals: Vec<Proposal> = Vec::new();
-    for id in ids {
-        let proposal = view.find(id)?;
-        proposal.require_pending(context.now)?;
-        if !proposals.iter().any(|known| known.id == proposal.id) {
-            proposals.push(proposal);
-        }
-    }
-    Ok(proposals)
 }
 
 /// The files as they will be once the proposals before are applied.

@@ -1,9 +1,11 @@
 //! `aye diff`: the changes of a proposal.
 
+use super::which::One;
 use super::{Context, pager};
 use crate::changeset::Changeset;
 use crate::error::{Error, Exit, Result, codes};
-use crate::proposal::ChangeRecord;
+use crate::proposal::event::Subject;
+use crate::proposal::{Proposal, Revision};
 use crate::render::diff as render;
 use crate::store::Store;
 
@@ -14,9 +16,9 @@ use crate::store::Store;
   aye diff m4k --stat
   aye diff m4k --patch | git apply --check")]
 pub struct Args {
-    /// The proposal; any unique beginning of its id.
-    #[arg(value_name = "ID")]
-    pub id: String,
+    /// The proposal.
+    #[command(flatten)]
+    pub which: One,
     /// An earlier revision, counted from 1.
     #[arg(long, value_name = "N")]
     pub revision: Option<usize>,
@@ -58,7 +60,7 @@ pub struct DiffArgs {
 /// `proposal_not_found` and its kin; those of the store.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
-    let proposal = store.view()?.find(&args.id)?;
+    let proposal = args.which.find(&store.view()?, context.now)?;
     let revision = match args.revision {
         None => proposal.current(),
         Some(n) => proposal.revisions.get(n.wrapping_sub(1)).ok_or_else(|| {
@@ -73,23 +75,24 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         context.print(&patch)?;
         return Ok(Exit::Done);
     }
-    let text = text(context, &store, &revision.changes, &args.diff)?;
+    let text = text(context, &store, &proposal, revision, &args.diff)?;
     let snapshot = store.repo().config_snapshot();
     pager::page(context, Some(snapshot.plumbing()), &text)?;
     Ok(Exit::Done)
 }
 
-/// The changes as text for people.
+/// The changes of a revision of `proposal` as text for people; those of memory by section.
 ///
 /// # Errors
 /// `object_missing`.
 pub fn text(
     context: &Context,
     store: &Store,
-    changes: &[ChangeRecord],
+    proposal: &Proposal,
+    revision: &Revision,
     args: &DiffArgs,
 ) -> Result<String> {
-    let changeset = store.changeset(changes)?;
+    let changeset = store.changeset(&revision.changes)?;
     let snapshot = store.repo().config_snapshot();
     let mut options = pager::options(context, Some(snapshot.plumbing()));
     if args.patch {
@@ -110,6 +113,8 @@ pub fn text(
         render::stat(changeset.changes(), &options.palette, options.columns)
     } else if args.name_only {
         render::name_only(changeset.changes())
+    } else if proposal.subject == Subject::Memory && options.layout == render::Layout::Unified {
+        crate::review::terminal::by_section(changeset.changes(), &options)
     } else {
         render::changeset(changeset.changes(), &options)
     })

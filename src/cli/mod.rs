@@ -40,6 +40,7 @@ pub mod undo;
 mod usage;
 pub mod util;
 pub mod wait;
+pub mod which;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -4,22 +4,12 @@
 use std::ffi::OsString;
 use std::process::{Command, Stdio};
 
-use bstr::ByteSlice as _;
-use gix::config::Source;
-
 use super::Context;
+use crate::error::{Error, Result};
+use crate::store::trusted;
 
 /// Git configuration as far as it is needed here.
 pub use gix::config::File as Config;
-
-/// The value of `key`, unless it comes from the repository itself.
-pub fn own_value(config: Option<&Config>, key: &str) -> Option<String> {
-    let not_local = |meta: &gix::config::file::Metadata| {
-        !matches!(meta.source, Source::Local | Source::Worktree)
-    };
-    let value = config?.string_filter(key, not_local)?;
-    (!value.is_empty()).then(|| value.to_str_lossy().into_owned())
-}
 
 /// The pager: `GIT_PAGER`, `core.pager`, `PAGER`, `less`. `None` for `cat`, and where a variable
 /// is set to nothing.
@@ -29,7 +19,7 @@ pub fn pager(context: &Context, config: Option<&Config>) -> Option<OsString> {
     }
     let chosen = context
         .var("GIT_PAGER")
-        .or_else(|| own_value(config, "core.pager").map(Into::into))
+        .or_else(|| config.and_then(|config| trusted(config, "core.pager")).map(Into::into))
         .or_else(|| std::env::var_os("PAGER"))
         .unwrap_or_else(|| "less".into());
     (!chosen.is_empty() && chosen != "cat").then_some(chosen)
@@ -41,7 +31,7 @@ pub fn editor(context: &Context, config: Option<&Config>) -> OsString {
     let dumb = context.var("TERM").is_none_or(|term| term == "dumb");
     context
         .var("GIT_EDITOR")
-        .or_else(|| own_value(config, "core.editor").map(Into::into))
+        .or_else(|| config.and_then(|config| trusted(config, "core.editor")).map(Into::into))
         .or_else(|| context.var("VISUAL").filter(|_| !dumb))
         .or_else(|| context.var("EDITOR"))
         .unwrap_or_else(|| "vi".into())
@@ -96,6 +86,32 @@ impl Drop for IgnoreInterrupt {
             flag.store(true, std::sync::atomic::Ordering::SeqCst);
         }
     }
+}
+
+/// `text` as `filter` makes it.
+///
+/// # Errors
+/// `io_error` if it cannot be run, ends with a failure, or makes no text.
+pub fn run_filter(filter: &OsString, text: &str) -> Result<String> {
+    use std::io::Write as _;
+    let failed = |error: &std::io::Error| Error::io("run it", error);
+    let _ignore = IgnoreInterrupt::new();
+    let mut child = shell(filter, &[])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|error| failed(&error))?;
+    let mut stdin = child.stdin.take();
+    // Beside the reading: it may print before it has read everything.
+    let output = std::thread::scope(|scope| {
+        scope.spawn(move || stdin.as_mut().map(|stdin| stdin.write_all(text.as_bytes())));
+        child.wait_with_output()
+    });
+    let output = output.map_err(|error| failed(&error))?;
+    if !output.status.success() {
+        return Err(failed(&std::io::Error::other(output.status.to_string())));
+    }
+    String::from_utf8(output.stdout).map_err(|error| failed(&std::io::Error::other(error)))
 }
 
 /// Shows `text` in `pager` and waits for it to end. `false` if it could not be started.

@@ -3,11 +3,12 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::which::Several;
 use super::{Context, Format};
 use crate::error::{Exit, Result};
 use crate::proposal::document::file_path;
 use crate::proposal::event::{Reject, digest};
-use crate::proposal::{Data, Proposal, Status};
+use crate::proposal::{Data, Status};
 use crate::render::escape;
 
 /// Reject pending proposals, with a reason that the proposer can read back.
@@ -16,9 +17,9 @@ use crate::render::escape;
   aye reject m4k --reason 'Use Intl.DateTimeFormat instead'
   aye reject m4k 7qx --yes --reason 'Superseded'")]
 pub struct Args {
-    /// The proposals; any unique beginning of an id.
-    #[arg(value_name = "ID", required = true)]
-    pub ids: Vec<String>,
+    /// The proposals.
+    #[command(flatten)]
+    pub which: Several,
     /// Why; the proposer gets it back.
     #[arg(long, short = 'r', value_name = "TEXT")]
     pub reason: Option<String>,
@@ -58,16 +59,7 @@ pub struct RejectedItem {
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let actor = context.actor(&store);
-    let view = store.view()?;
-    let mut proposals: Vec<Proposal> = Vec::new();
-    for id in &args.ids {
-        let proposal = view.find(id)?;
-        proposal.require_pending(context.now)?;
-        if !proposals.iter().any(|known| known.id == proposal.id) {
-            proposals.push(proposal);
-        }
-    }
-    drop(view);
+    let proposals = args.which.pending(&store.view()?, context.now)?;
     let ids: Vec<&str> = proposals.iter().map(|proposal| proposal.id.as_str()).collect();
     let command = format!("aye reject {}", ids.join(" "));
     let question = format!("Reject {}?", ids.join(", "));

@@ -1,6 +1,8 @@
 //! `aye show`: everything about a proposal.
 
 use super::diff::DiffArgs;
+use super::memory::notes::notes;
+use super::which::One;
 use super::{Context, Format, diff, pager};
 use crate::error::{Exit, Result};
 use crate::proposal::document::Document;
@@ -14,11 +16,12 @@ use crate::scan::gate::{self, Warning};
 #[command(after_help = "Examples:
   aye show m4k
   aye show m4k --comments
+  aye show --latest
   aye show m4k --json")]
 pub struct Args {
-    /// The proposal; any unique beginning of its id.
-    #[arg(value_name = "ID")]
-    pub id: String,
+    /// The proposal.
+    #[command(flatten)]
+    pub which: One,
     /// Only what was said about it, without the diff.
     #[arg(long)]
     pub comments: bool,
@@ -33,7 +36,7 @@ pub struct Args {
 /// `proposal_not_found` and its kin; those of the store.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
-    let proposal = store.view()?.find(&args.id)?;
+    let proposal = args.which.find(&store.view()?, context.now)?;
     let status = proposal.status(context.now);
     if context.format_or(Format::Text) != Format::Text {
         context.emit(Format::Text, &Document::new(&proposal, status), String::new)?;
@@ -49,7 +52,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     text += &said(&proposal, &palette, context.now);
     if !args.comments {
         text.push('\n');
-        text += &diff::text(context, &store, &proposal.current().changes, &args.diff)?;
+        text += &diff::text(context, &store, &proposal, proposal.current(), &args.diff)?;
     }
     pager::page(context, Some(snapshot.plumbing()), &text)?;
     Ok(Exit::Done)
@@ -76,7 +79,7 @@ pub fn header(
         if proposal.contested { "  (contested: decided differently in another clone)" } else { "" },
     );
     let mut field = |name: &str, value: String| {
-        out += &format!("{} {value}\n", palette.paint(Role::Dim, format!("{name:<9}")));
+        out += &format!("{} {value}\n", palette.paint(Role::Dim, format!("{name:<10}")));
     };
     let by = escape::line(&proposal.proposed_by).into_owned();
     let actor = escape::line(&proposal.actor.to_string()).into_owned();
@@ -114,6 +117,12 @@ pub fn header(
         let code = result.check.exit_code.map_or("a signal".into(), |code| format!("exit {code}"));
         let command = escape::line(&result.check.command.join(" ")).into_owned();
         field("check", format!("{command}: {code}, {}", age::ago(result.at, now)));
+    }
+    for (name, text) in notes(proposal) {
+        // The rationale is the description, which follows.
+        if proposal.description.as_deref() != Some(text.as_str()) {
+            field(name, escape::line(&text).into_owned());
+        }
     }
     if let Some(description) = &proposal.description {
         out.push('\n');

@@ -24,12 +24,13 @@ use crate::worktree::{Flush, Worktree};
 /// runs there, and the work tree is removed again, whatever happens. aye ends with the command's
 /// own exit status and records it on the proposal, where list, show and review display it.
 ///
-/// Without CMD it runs aye.tryCommand from your git configuration (through sh). No file of the
-/// repository can name a command to run.
+/// Without CMD it runs aye.tryCommand from your own git configuration (through sh). Neither a file
+/// of the repository nor its .git/config can name a command to run; for a command of one project,
+/// let your configuration include a file of yours there (includeIf.gitdir).
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye try prop_m4k8n -- cargo test
-  git config aye.tryCommand 'npm test' && aye try prop_m4k8n")]
+  git config --global aye.tryCommand 'npm test' && aye try prop_m4k8n")]
 pub struct Args {
     /// The proposal, by id or unique prefix.
     #[arg(value_name = "ID")]
@@ -134,11 +135,15 @@ fn words(store: &Store, given: Vec<OsString>) -> Result<Vec<OsString>> {
     if !given.is_empty() {
         return Ok(given);
     }
-    match store.trusted_config("aye.tryCommand").filter(|line| !line.trim().is_empty()) {
-        Some(line) => Ok(vec!["sh".into(), "-c".into(), line.into()]),
-        None => Err(Error::new(&codes::USAGE, "no command to run")
-            .hint("name one: aye try ID -- CMD…\nor set one: git config aye.tryCommand 'CMD'")),
+    if let Some(line) = store.trusted_config("aye.tryCommand") {
+        return Ok(vec!["sh".into(), "-c".into(), line.into()]);
     }
+    let why = match store.config("aye.tryCommand") {
+        Some(_) => "no command to run: the repository's own configuration names none that aye runs",
+        None => "no command to run",
+    };
+    Err(Error::new(&codes::USAGE, why)
+        .hint("name one: aye try ID -- CMD…\nor set one: git config --global aye.tryCommand 'CMD'"))
 }
 
 /// The work tree with the proposal in it.

@@ -250,6 +250,14 @@ impl Palette {
         Self { on: true, styles }
     }
 
+    /// The same without emphasis on the words that changed: for a program that adds its own.
+    #[must_use]
+    pub fn without_words(mut self) -> Self {
+        self.styles[Role::OldWord as usize] = self.styles[Role::Old as usize];
+        self.styles[Role::NewWord as usize] = self.styles[Role::New as usize];
+        self
+    }
+
     /// Whether text is coloured at all.
     pub fn is_on(&self) -> bool {
         self.on

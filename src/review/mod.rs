@@ -7,7 +7,6 @@ pub mod terminal;
 pub mod codes {
     crate::codes! {
         NO_SUCH_HUNK = "no_such_hunk", Invalid, "a hunk number is not among the proposal's hunks";
-        NOTHING_TAKEN = "nothing_taken", Invalid, "every hunk is left out, so there is nothing to apply";
         TERMINAL_REQUIRED = "terminal_required", Refused, "an interactive command was run without a terminal";
     }
 }

@@ -129,15 +129,9 @@ impl Store {
         self.repo.config_snapshot().string(key).map(|value| value.to_str_lossy().into_owned())
     }
 
-    /// A string from git configuration, but not from the repository's own: what may name a
-    /// program to run.
+    /// A string from git configuration that may name a program to run; see [`settings::trusted`].
     pub fn trusted_config(&self, key: &str) -> Option<String> {
-        use gix::config::Source;
-        let snapshot = self.repo.config_snapshot();
-        let value = snapshot.plumbing().string_filter(key, |meta| {
-            !matches!(meta.source, Source::Worktree) && meta.trust == gix::sec::Trust::Full
-        })?;
-        Some(value.to_str_lossy().into_owned())
+        super::settings::trusted(self.repo.config_snapshot().plumbing(), key)
     }
 }
 

@@ -24,7 +24,7 @@ pub use cache::{Filter, LogEntry, Summary, View};
 pub use discover::Store;
 pub use lane::Broken;
 pub use projection::Tampering;
-pub use settings::{ScanMode, Settings, parse_duration};
+pub use settings::{ScanMode, Settings, parse_duration, trusted};
 pub use write::{NewProposal, Outcome, Writer};
 
 /// Error codes of the store.

@@ -1,6 +1,8 @@
 //! aye's own settings in git configuration (`aye.*`).
 
+use bstr::ByteSlice as _;
 use chrono::Duration;
+use gix::config::Source;
 
 use super::codes;
 use crate::error::{Error, Result};
@@ -66,6 +68,17 @@ impl Settings {
         let durable = text("core.fsync").is_none_or(|value| value.trim() != "none");
         Ok(Self { max_file_size, expires_in, durable, gate, scan })
     }
+}
+
+/// The value of `key` where it may name a program to run: from anywhere but the repository's own
+/// configuration (`.git/config`, `config.worktree` and what they include), which an agent may be
+/// able to write. An empty one counts as none.
+pub fn trusted(config: &gix::config::File, key: &str) -> Option<String> {
+    let own = |meta: &gix::config::file::Metadata| {
+        !matches!(meta.source, Source::Local | Source::Worktree)
+    };
+    let value = config.string_filter(key, own)?.to_str_lossy().trim().to_owned();
+    (!value.is_empty()).then_some(value)
 }
 
 fn invalid(key: &str, value: &str, wanted: &str) -> Error {

@@ -109,6 +109,15 @@ impl Repo {
         self.root.parent().expect("the work folder has a parent")
     }
 
+    /// Writes a user's own git configuration, for `GIT_CONFIG_GLOBAL`.
+    pub fn user_config(&self, settings: &[(&str, &str)]) -> PathBuf {
+        let file = self.outer().join("gitconfig");
+        for (key, value) in settings {
+            self.git(&["config", "--file", &file.to_string_lossy(), key, value]);
+        }
+        file
+    }
+
     /// `path` (with `/`) below the root.
     pub fn path(&self, path: &str) -> PathBuf {
         self.root.join(path)

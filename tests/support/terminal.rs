@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 
-use super::Cmd;
+use crate::support::Cmd;
 
 /// Longest wait for anything to appear. Long, because machines may be busy; a test that waits so
 /// long has failed.

@@ -1,7 +1,8 @@
 //! `aye memory apply`.
 
-use super::{Which, open, respond};
+use super::{open, respond};
 use crate::cli::Context;
+use crate::cli::which::One;
 use crate::error::{Exit, Result};
 use crate::memory::service::locate::staging_id;
 
@@ -15,7 +16,7 @@ Exit status: 0 applied, 1 refused (the answer says why), 4 a person has to decid
 pub struct Args {
     /// Which.
     #[command(flatten)]
-    pub which: Which,
+    pub which: One,
     /// Do not ask.
     #[arg(long, short = 'y')]
     pub yes: bool,

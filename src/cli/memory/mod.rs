@@ -7,6 +7,7 @@ pub(super) mod init;
 mod lint;
 mod log;
 mod merge_driver;
+pub(super) mod notes;
 mod propose;
 mod rebase;
 mod reject;
@@ -119,17 +120,6 @@ pub struct Answer<T> {
     /// What it says.
     #[serde(flatten)]
     pub answer: T,
-}
-
-/// Which proposal is meant.
-#[derive(Debug, clap::Args)]
-pub struct Which {
-    /// Staging id or proposal id, or any unique beginning of one.
-    #[arg(value_name = "ID", required_unless_present = "latest")]
-    pub id: Option<String>,
-    /// The newest one that is pending.
-    #[arg(long, conflicts_with = "id")]
-    pub latest: bool,
 }
 
 /// The memory of the repository the command runs in.

@@ -1,7 +1,8 @@
 //! `aye memory rebase`.
 
-use super::{Which, open, respond};
+use super::{open, respond};
 use crate::cli::Context;
+use crate::cli::which::One;
 use crate::error::{Error, Exit, Result};
 use crate::proposal::{ActorKind, codes};
 
@@ -15,7 +16,7 @@ Exit status: 0 rebased, 1 refused (force_required, unresolvable_drift, …).")]
 pub struct Args {
     /// Which.
     #[command(flatten)]
-    pub which: Which,
+    pub which: One,
     /// Go on where the target changed: its present text gives way.
     #[arg(long)]
     pub force: bool,

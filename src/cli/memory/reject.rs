@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::{Answer, Which, open};
+use super::{Answer, open};
+use crate::cli::which::One;
 use crate::cli::{Context, Format};
 use crate::error::{Exit, Result};
 use crate::memory::service::locate::staging_id;
@@ -16,7 +17,7 @@ use crate::render::escape;
 pub struct Args {
     /// Which.
     #[command(flatten)]
-    pub which: Which,
+    pub which: One,
     /// Why; the proposer gets it back.
     #[arg(long, short = 'r', value_name = "TEXT")]
     pub reason: Option<String>,

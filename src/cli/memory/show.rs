@@ -3,7 +3,8 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Answer, Which, open};
+use super::{Answer, open};
+use crate::cli::which::One;
 use crate::cli::{Context, Format};
 use crate::error::{Exit, Result};
 use crate::memory::plan::Drift;
@@ -20,7 +21,7 @@ use crate::render::escape;
 pub struct Args {
     /// Which.
     #[command(flatten)]
-    pub which: Which,
+    pub which: One,
 }
 
 /// Answer of `aye memory show`.
@@ -93,7 +94,6 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 }
 
 fn text(shown: &Shown, proposal: &crate::proposal::Proposal) -> String {
-    let get = |key: &str| shown.request.get(key).and_then(Value::as_str).unwrap_or_default();
     let id = note(proposal, "staging_id").and_then(Value::as_str).unwrap_or(proposal.id.as_str());
     let mut out = format!("{}  {}\n", escape::line(id), shown.status.as_str());
     let mut field = |name: &str, value: &str| {
@@ -102,20 +102,12 @@ fn text(shown: &Shown, proposal: &crate::proposal::Proposal) -> String {
         }
     };
     field("proposal", proposal.id.as_str());
-    field("intent", get("intent"));
-    field("rationale", get("rationale"));
     field("by", &proposal.proposed_by);
-    field("confidence", get("confidence"));
-    for source in shown.request.get("sources").and_then(Value::as_array).into_iter().flatten() {
-        let part = |key: &str| source.get(key).and_then(Value::as_str).unwrap_or_default();
-        field("source", format!("{} {}", part("type"), part("ref")).trim());
+    for (name, text) in super::notes::notes(proposal) {
+        field(name, &text);
     }
-    field("routing", shown.routing.get("reason").and_then(Value::as_str).unwrap_or_default());
     if let Some(reason) = shown.outcome.as_ref().and_then(|outcome| outcome.reason.as_deref()) {
         field("reason", reason);
-    }
-    for warning in shown.warnings.as_array().into_iter().flatten().filter_map(Value::as_str) {
-        field("warning", warning);
     }
     for drift in &shown.drift {
         field("drift", &format!("{}: {}", drift.path, drift.message));

@@ -9,10 +9,11 @@ use super::{Args, staged_path};
 use crate::apply;
 use crate::changeset::plan::Outcome;
 use crate::changeset::{Changeset, FileChange, RepoPath};
+use crate::cli::memory::notes::notes;
 use crate::cli::programs::{self, IgnoreInterrupt};
 use crate::cli::{Context, pager};
 use crate::error::{Error, Result};
-use crate::proposal::event::{Comment, Effect, How, Reject, RequestChanges, digest};
+use crate::proposal::event::{Comment, Effect, How, Reject, RequestChanges, Subject, digest};
 use crate::proposal::{Actor, Data, Proposal, ProposalId, Status};
 use crate::render::age;
 use crate::review::model::{DraftComment, Staged, Ticket, Verdict};
@@ -29,6 +30,7 @@ pub(super) struct CliHost<'c> {
     split_rest: bool,
     index: bool,
     try_command: Option<String>,
+    diff_filter: Option<String>,
 }
 
 impl<'c> CliHost<'c> {
@@ -39,7 +41,8 @@ impl<'c> CliHost<'c> {
         tickets: &[Ticket],
         args: &Args,
     ) -> Self {
-        let try_command = store.trusted_config("aye.tryCommand").filter(|text| !text.is_empty());
+        let try_command = store.trusted_config("aye.tryCommand");
+        let diff_filter = store.trusted_config("interactive.diffFilter");
         Self {
             context,
             store,
@@ -48,6 +51,7 @@ impl<'c> CliHost<'c> {
             split_rest: args.split_rest,
             index: args.index,
             try_command,
+            diff_filter,
         }
     }
 
@@ -88,6 +92,10 @@ impl<'c> CliHost<'c> {
             description: proposal.description.clone(),
             sensitive: ticket.and_then(|ticket| ticket.sensitive.clone()),
             warnings,
+            notes: notes(proposal)
+                .into_iter()
+                .filter(|(_, text)| proposal.description.as_deref() != Some(text.as_str()))
+                .collect(),
             comments: remarks.collect(),
             check,
             changes_requested: proposal.changes_requested.as_ref().map(|request| {
@@ -156,7 +164,8 @@ impl Host for CliHost<'_> {
         };
         let header = self.header(&proposal, view.prefix(id)?, warnings);
         let revision = current.event.clone();
-        Ok(Loaded::Ready(Box::new(Content { revision, changes, header, staged, seen })))
+        let memory = proposal.subject == Subject::Memory;
+        Ok(Loaded::Ready(Box::new(Content { revision, changes, header, staged, seen, memory })))
     }
 
     fn changed(&mut self, id: &ProposalId, revision: &str) -> Result<Option<String>> {
@@ -224,6 +233,17 @@ impl Host for CliHost<'_> {
     fn page(&mut self, text: &str) -> Result<()> {
         let snapshot = self.store.repo().config_snapshot();
         pager::page(self.context, Some(snapshot.plumbing()), text)
+    }
+
+    fn has_filter(&self) -> bool {
+        self.diff_filter.is_some()
+    }
+
+    fn filter(&mut self, diff: &str) -> Result<String> {
+        match &self.diff_filter {
+            Some(filter) => programs::run_filter(&filter.into(), diff),
+            None => Ok(diff.to_owned()),
+        }
     }
 
     fn can_try(&self) -> bool {

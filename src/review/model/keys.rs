@@ -10,8 +10,6 @@ pub struct Facilities {
     pub wide: bool,
     /// A command to try proposals with is configured, or can be typed.
     pub can_try: bool,
-    /// There is something beyond what the screen shows.
-    pub more: bool,
 }
 
 /// A key, and what it does in a few words.
@@ -39,12 +37,13 @@ impl Session {
             let in_file = file.end - at > 1;
             let text =
                 matches!(unit.part, Part::Hunk(_)) || !review.file_of(at).entry().is_binary();
-            add(true, 'y', "take this hunk");
-            add(true, 'n', "leave it out");
-            add(in_file, 'a', "take this and the rest of the file");
-            add(in_file, 'd', "leave this and the rest of the file out");
-            add(review.parts(at).is_some(), 's', "split it into smaller hunks");
-            add(review.editable(at).is_some(), 'e', "edit the result, then take it");
+            let parts = !review.is_whole();
+            add(parts, 'y', "take this hunk");
+            add(parts, 'n', "leave it out");
+            add(parts && in_file, 'a', "take this and the rest of the file");
+            add(parts && in_file, 'd', "leave this and the rest of the file out");
+            add(parts && review.parts(at).is_some(), 's', "split it into smaller hunks");
+            add(parts && review.editable(at).is_some(), 'e', "edit the result, then take it");
             add(true, 'c', "comment on it");
             add(at + 1 < count, 'j', "next hunk, undecided");
             add(at > 0, 'k', "previous hunk, undecided");

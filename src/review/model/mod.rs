@@ -10,6 +10,7 @@ mod keys;
 mod numbers;
 mod queue;
 mod review;
+mod sections;
 pub mod sensitive;
 mod session;
 mod staged;

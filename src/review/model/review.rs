@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use bstr::ByteSlice as _;
 
+use super::sections::Sections;
 use crate::changeset::entry::{Entry, Kind, entries};
 use crate::changeset::hunks::{Diff, Hunk};
 use crate::changeset::{File, FileChange, RepoPath};
@@ -42,6 +43,14 @@ pub struct Unit {
     pub part: Part,
     /// What was said, if anything.
     pub decision: Option<Decision>,
+    /// The sections of a memory file that it changes.
+    pub section: Option<String>,
+}
+
+impl Unit {
+    fn new(file: usize, part: Part) -> Self {
+        Self { file, part, decision: None, section: None }
+    }
 }
 
 /// One file of the proposal.
@@ -82,6 +91,7 @@ pub struct Review {
     files: Vec<FileReview>,
     units: Vec<Unit>,
     context: usize,
+    whole: bool,
 }
 
 impl Review {
@@ -92,7 +102,7 @@ impl Review {
         for entry in entries(changes) {
             let file = file_review(changes, &entry);
             let at = files.len();
-            let unit = |part| Unit { file: at, part, decision: None };
+            let unit = |part| Unit::new(at, part);
             let both = entry.before.is_some() && entry.after.is_some();
             let apart = both && entry.kind != Kind::Copied && !entry.is_binary();
             if !apart {
@@ -106,7 +116,32 @@ impl Review {
             }
             files.push(file);
         }
-        Self { files, units, context }
+        Self { files, units, context, whole: false }
+    }
+
+    /// Takes changes of memory apart: section by section to be looked at, but decided as a whole,
+    /// since a memory proposal is operations that belong together.
+    pub fn of_memory(changes: &[FileChange], context: usize) -> Self {
+        let mut review = Self::new(changes, context);
+        review.whole = true;
+        for at in (0..review.units.len()).rev() {
+            review.split(at);
+        }
+        for at in 0..review.files.len() {
+            let sections = Sections::of(&review.files[at].diff);
+            for unit in review.units_of(at) {
+                if let Part::Hunk(hunk) = &review.units[unit].part {
+                    let label = sections.label(&review.files[at].diff, hunk);
+                    review.units[unit].section = label;
+                }
+            }
+        }
+        review
+    }
+
+    /// True when it is decided as a whole, so that no unit can be taken or left out.
+    pub fn is_whole(&self) -> bool {
+        self.whole
     }
 
     /// The files, in path order.
@@ -162,7 +197,7 @@ impl Review {
         let parts = self.parts(unit)?;
         let file = self.units[unit].file;
         let count = parts.len();
-        let parts = parts.into_iter().map(|h| Unit { file, part: Part::Hunk(h), decision: None });
+        let parts = parts.into_iter().map(|hunk| Unit::new(file, Part::Hunk(hunk)));
         self.units.splice(unit..=unit, parts);
         Some(count)
     }

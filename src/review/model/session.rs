@@ -99,7 +99,7 @@ impl Slot {
         }
         let Some(review) = &self.review else { return Verdict::Open { decided: 0, total: 0 } };
         let (decided, total) = (review.decided(), review.units().len());
-        if decided < total {
+        if decided < total || review.is_whole() {
             return Verdict::Open { decided, total };
         }
         if review.is_all_taken() {
@@ -161,6 +161,14 @@ pub enum Action {
     Undo,
 }
 
+impl Action {
+    /// True for what decides on part of a proposal.
+    fn takes_part(&self) -> bool {
+        use Action::{Edit, Leave, LeaveFile, Split, Take, TakeFile};
+        matches!(self, Take | Leave | TakeFile | LeaveFile | Split | Edit(_))
+    }
+}
+
 /// Why an action does nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
@@ -180,6 +188,8 @@ pub enum Refusal {
     NotFound,
     /// There is nothing to undo.
     NothingToUndo,
+    /// A memory proposal.
+    DecidedAsWhole,
 }
 
 impl Refusal {
@@ -194,6 +204,9 @@ impl Refusal {
             Self::NoSuchUnit => "there is no hunk of that number",
             Self::NotFound => "not found in this proposal",
             Self::NothingToUndo => "nothing to undo",
+            Self::DecidedAsWhole => {
+                "a memory proposal is decided as a whole: A applies it, R rejects it, x sends it back"
+            }
         }
     }
 }
@@ -328,7 +341,11 @@ impl Session {
             _ => {}
         }
         let unit = self.unit;
-        let count = self.review().ok_or(Refusal::AtEnd)?.units().len();
+        let review = self.review().ok_or(Refusal::AtEnd)?;
+        let count = review.units().len();
+        if review.is_whole() && action.takes_part() {
+            return Err(Refusal::DecidedAsWhole);
+        }
         match action {
             Action::Take => self.decide(unit..unit + 1, &Decision::Take),
             Action::Leave => self.decide(unit..unit + 1, &Decision::Leave),

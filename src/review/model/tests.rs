@@ -145,6 +145,40 @@ fn creations_removals_and_binaries_are_decided_whole() {
 }
 
 #[test]
+fn memory_is_shown_by_section_and_decided_as_a_whole() {
+    let before = "# D\n\n## One\n\na\nb\nc\n\n## Two\n\nd\n\n## Three\n\ne\n";
+    let after = "# D\n\n## One\n\nA\nb\nc\n\n## Two\n\nD\n\n## Four\n\nf\n";
+    let changes = [change(".agent-memory/d.md", Some(before), Some(after))];
+    let review = Review::of_memory(&changes, 3);
+    let sections: Vec<&str> =
+        review.units().iter().filter_map(|unit| unit.section.as_deref()).collect();
+    assert_eq!(
+        sections,
+        ["One", "Two", "Four (new), Three (removed)", "Four (new), Three (removed)"]
+    );
+    let mut s = Session::new(vec![ticket("1")]);
+    s.open(review, None, Vec::new());
+    for action in [
+        Action::Take,
+        Action::Leave,
+        Action::TakeFile,
+        Action::LeaveFile,
+        Action::Split,
+        Action::Edit(Vec::new()),
+    ] {
+        assert_eq!(s.act(action), Err(Refusal::DecidedAsWhole));
+    }
+    let keys: String = s.keys(Facilities::default()).iter().map(|key| key.key).collect();
+    assert_eq!(keys, "cjg/wopARx>q?");
+    s.act(Action::Next).unwrap();
+    assert_eq!(s.slots()[0].verdict(), Verdict::Open { decided: 0, total: 4 });
+    s.act(Action::ApplyAll).unwrap();
+    assert_eq!(s.slots()[0].verdict(), Verdict::Apply);
+    s.act(Action::Undo).unwrap();
+    assert_eq!(s.slots()[0].verdict(), Verdict::Open { decided: 0, total: 4 });
+}
+
+#[test]
 fn the_legend_lists_only_what_applies() {
     let legend = |s: &Session| -> String {
         s.keys(Facilities::default()).iter().map(|key| key.key).collect()

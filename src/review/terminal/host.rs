@@ -28,6 +28,8 @@ pub struct Content {
     pub staged: Option<Staged>,
     /// What it changed when the reviewer last saw it, if that was another revision.
     pub seen: Option<Vec<FileChange>>,
+    /// It is about memory: shown by section and decided as a whole.
+    pub memory: bool,
 }
 
 /// What there is to say of a proposal, as it came: nothing here is safe for a terminal.
@@ -57,6 +59,8 @@ pub struct Header {
     pub sensitive: Option<(RepoPath, &'static str)>,
     /// Secrets, personal data and misleading text in what it adds, a line each.
     pub warnings: Vec<String>,
+    /// What else there is to know, each with its name: where memory has it from.
+    pub notes: Vec<(&'static str, String)>,
     /// Remarks so far: who, about what, what.
     pub comments: Vec<(String, String, String)>,
     /// The last command that was run on it, and how it ended.
@@ -122,6 +126,15 @@ pub trait Host {
     /// # Errors
     /// If the terminal cannot be written.
     fn page(&mut self, text: &str) -> Result<()>;
+
+    /// Whether differences go through a program of the reviewer's (`interactive.diffFilter`).
+    fn has_filter(&self) -> bool;
+
+    /// `diff`, a coloured unified difference, as that program shows it.
+    ///
+    /// # Errors
+    /// If it cannot be run, or fails.
+    fn filter(&mut self, diff: &str) -> Result<String>;
 
     /// Whether there is a command to try proposals with.
     fn can_try(&self) -> bool;

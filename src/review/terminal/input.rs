@@ -2,6 +2,11 @@
 //!
 //! The terminal is in raw mode only while a key is awaited, so nothing has to be put back when
 //! the process ends elsewhere. Ctrl-C at a prompt comes as a key.
+//!
+//! Single questions (`aye apply`, `aye reject`) are dialoguer's. A session asks for itself:
+//! dialoguer's prompts end the process on Ctrl-C, so that nothing could be said of what is kept;
+//! its `Input` knows no Esc; its `Confirm` knows no third answer such as `u`; its `Editor` edits
+//! text, where a hunk is bytes. Keys come from console all the same.
 
 use std::io;
 

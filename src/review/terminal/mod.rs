@@ -3,18 +3,21 @@
 //! Line mode: nothing is redrawn, scroll-back stays, so it works on every terminal and in a log.
 
 mod confirm;
+mod filter;
 mod host;
 mod input;
 mod press;
 mod screen;
 
 pub use host::{Content, Header, Host, Loaded, Order};
-pub use screen::numbered;
+pub use screen::{by_section, numbered};
 
 use console::Term;
 
 use self::input::{Answer, Press};
-use super::model::{Action, Facilities, Key, Part, Review, Session, Slot, Staged, Ticket, Verdict};
+use super::model::{
+    Action, Facilities, Key, Part, Refusal, Review, Session, Slot, Staged, Ticket, Verdict,
+};
 use crate::error::{Error, Result};
 use crate::render::diff::{self, Options, Painter};
 use crate::render::escape;
@@ -55,6 +58,8 @@ pub struct Terminal<'h> {
     /// The unit on the screen; `None` shows it anew.
     shown: Option<(usize, usize)>,
     last_search: String,
+    /// Differences go through the reviewer's own program.
+    filter: bool,
 }
 
 /// Walks `tickets` with the person at `term`.
@@ -66,8 +71,19 @@ pub fn run(term: Term, host: &mut dyn Host, tickets: Vec<Ticket>, options: Optio
     let session = Session::new(tickets);
     let (content, painter, shown) = (None, None, None);
     let last_search = String::new();
-    let mut terminal =
-        Terminal { term, host, session, options, revisions, content, painter, shown, last_search };
+    let filter = host.has_filter() && options.palette.is_on();
+    let mut terminal = Terminal {
+        term,
+        host,
+        session,
+        options,
+        revisions,
+        content,
+        painter,
+        shown,
+        last_search,
+        filter,
+    };
     terminal.run()
 }
 
@@ -151,6 +167,10 @@ impl Terminal<'_> {
             // The terminal may have been resized while the prompt stood.
             self.measure();
             if !self.keys().iter().any(|known| known.key == key) {
+                if self.decides_as_a_whole() && "ynadse".contains(key) {
+                    self.dim(Refusal::DecidedAsWhole.message())?;
+                    continue;
+                }
                 let key = key.to_string();
                 self.dim(format_args!(
                     "'{}' does nothing here; ? lists the keys",
@@ -171,7 +191,14 @@ impl Terminal<'_> {
         Ok(Stop::Summary)
     }
 
+    fn decides_as_a_whole(&self) -> bool {
+        self.session.review().is_some_and(Review::is_whole)
+    }
+
     fn question(&self) -> &'static str {
+        if self.decides_as_a_whole() {
+            return "Decide on all of this";
+        }
         match self.session.unit().map(|unit| &unit.part) {
             Some(Part::Hunk(_)) => "Take this hunk",
             Some(Part::Place) => "Take this move or mode",
@@ -184,11 +211,9 @@ impl Terminal<'_> {
     }
 
     fn keys(&self) -> Vec<Key> {
-        let content = self.content.as_ref();
         self.session.keys(Facilities {
             wide: self.options.columns >= diff::NARROWEST,
             can_try: self.host.can_try(),
-            more: content.is_some(),
         })
     }
 
@@ -224,7 +249,11 @@ impl Terminal<'_> {
         };
         let first_time = revised || self.session.review().is_none();
         if first_time {
-            let mut review = Review::new(&content.changes, self.options.context);
+            let context = self.options.context;
+            let mut review = match content.memory {
+                true => Review::of_memory(&content.changes, context),
+                false => Review::new(&content.changes, context),
+            };
             let staged = content.staged.take();
             let kept = staged.as_ref().map(|staged| staged.restore(&mut review, &content.revision));
             let (outcome, comments, dropped) = kept.unwrap_or_default();
@@ -270,17 +299,19 @@ impl Terminal<'_> {
             return Ok(());
         };
         let file = (here.0, unit.file);
+        let options = self.diff_options();
         let mut painter = match self.painter.take() {
             Some((slot, number, painter)) if (slot, number) == file => painter,
             _ => {
                 let file = review.file_of(here.1);
-                Painter::new(&file.path, &file.diff, &self.options)
+                Painter::new(&file.path, &file.diff, &options)
             }
         };
-        let text = screen::unit(review, here.1, &mut painter, &self.options, limit);
+        let blocks = screen::unit(review, here.1, &mut painter, &options, limit);
         self.painter = Some((file.0, file.1, painter));
         self.shown = Some(here);
-        self.write(&format!("\n{text}"))
+        self.write("\n")?;
+        self.put(blocks)
     }
 
     /// Keeps what was decided about proposal `at`, and asks what to do where nothing of it was

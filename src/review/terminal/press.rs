@@ -110,15 +110,16 @@ impl Terminal<'_> {
         let Some((at, _)) = &self.content else { return Ok(()) };
         let Some(review) = self.session.slots()[*at].review.as_ref() else { return Ok(()) };
         let file = review.file_of(unit);
-        let mut painter = Painter::new(&file.path, &file.diff, &self.options);
-        let text = screen::unit(review, unit, &mut painter, &self.options, 60);
-        self.write(&text)
+        let options = self.diff_options();
+        let mut painter = Painter::new(&file.path, &file.diff, &options);
+        let blocks = screen::unit(review, unit, &mut painter, &options, 60);
+        self.put(blocks)
     }
 
     fn toggle(&mut self, layout: Layout) -> Result<Option<Stop>> {
         let on = self.options.layout == layout;
         self.options.layout = if on { Layout::Unified } else { layout };
-        self.shown = None;
+        (self.shown, self.painter) = (None, None);
         Ok(None)
     }
 

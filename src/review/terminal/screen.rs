@@ -1,9 +1,9 @@
 //! What a session shows, as text. Pure; everything from a proposal is escaped here.
 
 use super::host::{Content, Header};
+use crate::changeset::FileChange;
 use crate::changeset::entry::entries;
 use crate::changeset::hunks::{Counts, Diff};
-use crate::changeset::{FileChange, RepoPath};
 use crate::render::diff::{self, Options, Painter};
 use crate::render::style::{Palette, Role};
 use crate::render::{escape, width};
@@ -72,6 +72,9 @@ pub(super) fn header(
     if let Some(text) = &head.description {
         push_wrapped(&mut out, options, Role::Plain, &cut(text));
     }
+    for (name, text) in &head.notes {
+        push_wrapped(&mut out, options, Role::Plain, &format!("{name}: {}", cut(text)));
+    }
     for (who, place, body) in &head.comments {
         let place = if place.is_empty() { String::new() } else { format!(" on {place}") };
         let text = format!("{}{}: {}", escape::line(who), escape::line(&place), cut(body));
@@ -124,6 +127,35 @@ pub(super) fn since_last_time(seen: &[FileChange], content: &Content, options: &
     out
 }
 
+/// A piece of a screen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Block {
+    /// Text as it is.
+    Text(String),
+    /// Rows of a difference, and the header of the file that they are from.
+    Diff {
+        /// As git heads it; not shown.
+        header: Vec<String>,
+        /// What is shown.
+        rows: Vec<String>,
+    },
+}
+
+impl Block {
+    /// Appends what is shown.
+    pub(super) fn push(&self, out: &mut String) {
+        match self {
+            Self::Text(text) => out.push_str(text),
+            Self::Diff { rows, .. } => {
+                for row in rows {
+                    out.push_str(row);
+                    out.push('\n');
+                }
+            }
+        }
+    }
+}
+
 /// One unit: what it is, and its lines.
 pub(super) fn unit(
     review: &Review,
@@ -131,64 +163,76 @@ pub(super) fn unit(
     painter: &mut Painter,
     options: &Options,
     limit: usize,
-) -> String {
+) -> Vec<Block> {
     let palette = &options.palette;
     let unit = &review.units()[at];
     let file = review.file_of(at);
-    let mut out = palette.paint(Role::Meta, diff::summary_line(&file.entry()));
-    if let Some(said) = decision(unit) {
-        out += &format!("  [{said}]");
+    let mut title = palette.paint(Role::Meta, diff::summary_line(&file.entry()));
+    if let Some(section) = &unit.section {
+        title += &palette.paint(Role::Title, format_args!("  § {}", escape::line(section)));
     }
-    out.push('\n');
+    if let Some(said) = decision(unit) {
+        title += &format!("  [{said}]");
+    }
+    title.push('\n');
+    let mut page = Page { blocks: vec![Block::Text(title)], options, limit };
     match &unit.part {
         Part::Place => {
             for line in place(file) {
-                out += &palette.paint(Role::Frag, line);
-                out.push('\n');
+                page.line(&palette.paint(Role::Frag, line));
             }
         }
         Part::Hunk(hunk) => match &unit.decision {
             Some(Decision::Edit { bytes }) => {
                 let (before, _) = file.diff.editable(hunk);
                 let old = file.diff.before().lines(before).to_vec();
-                push_edited(&mut out, &file.path, &old, bytes, options, limit);
+                page.edited(file, &old, bytes);
             }
-            _ => push_rows(&mut out, &file.diff, &[hunk], painter, options, limit),
+            _ => page.rows(file, &file.diff, &[hunk], painter),
         },
         Part::Whole if file.entry().is_binary() => {
             for line in diff::header(&file.entry(), &Palette::plain()).iter().skip(1) {
-                out += line;
-                out.push('\n');
+                page.line(line);
             }
         }
         Part::Whole => match &unit.decision {
-            Some(Decision::Edit { bytes }) => {
-                push_edited(&mut out, &file.path, b"", bytes, options, limit);
-            }
+            Some(Decision::Edit { bytes }) => page.edited(file, b"", bytes),
             _ => {
                 let hunks = file.diff.hunks(options.context);
-                let hunks: Vec<_> = hunks.iter().collect();
                 if hunks.is_empty() {
-                    out += "(empty)\n";
+                    page.line("(empty)");
                 }
-                push_rows(&mut out, &file.diff, &hunks, painter, options, limit);
+                page.rows(file, &file.diff, &hunks.iter().collect::<Vec<_>>(), painter);
             }
         },
     }
-    out
+    page.blocks
 }
 
 /// Every unit of a proposal, numbered as `--hunks` takes them.
 pub fn numbered(changes: &[FileChange], options: &Options) -> String {
     let review = Review::new(changes, options.context);
     let count = review.units().len();
+    list(&review, options, |at| Some(format!("({}/{count}) ", at + 1)))
+}
+
+/// Changes of memory, section by section.
+pub fn by_section(changes: &[FileChange], options: &Options) -> String {
+    list(&Review::of_memory(changes, options.context), options, |_| None)
+}
+
+fn list(review: &Review, options: &Options, number: impl Fn(usize) -> Option<String>) -> String {
+    let count = review.units().len();
     let mut out = String::new();
     for at in 0..count {
         let file = review.file_of(at);
         let mut painter = Painter::new(&file.path, &file.diff, options);
-        let number = format_args!("({}/{count}) ", at + 1);
-        out += &options.palette.paint(Role::Title, number);
-        out += &unit(&review, at, &mut painter, options, usize::MAX);
+        if let Some(number) = number(at) {
+            out += &options.palette.paint(Role::Title, number);
+        }
+        for block in unit(review, at, &mut painter, options, usize::MAX) {
+            block.push(&mut out);
+        }
         if at + 1 < count {
             out.push('\n');
         }
@@ -196,48 +240,56 @@ pub fn numbered(changes: &[FileChange], options: &Options) -> String {
     out
 }
 
-fn push_rows(
-    out: &mut String,
-    diff: &Diff<'_>,
-    hunks: &[&crate::changeset::hunks::Hunk],
-    painter: &mut Painter,
-    options: &Options,
+/// A screen in the making.
+struct Page<'o> {
+    blocks: Vec<Block>,
+    options: &'o Options,
+    /// Most lines of a difference that are shown.
     limit: usize,
-) {
-    let mut left = limit;
-    let mut more = 0;
-    for hunk in hunks {
-        let rows = painter.rows(diff, hunk, options, (limit < usize::MAX).then_some(left));
-        left = left.saturating_sub(rows.lines.len());
-        more += rows.more;
-        for line in rows.lines {
-            out.push_str(&line);
-            out.push('\n');
-        }
-    }
-    if more > 0 {
-        let plural = if more == 1 { "" } else { "s" };
-        let text = format!("… {more} more line{plural}, p shows them");
-        out.push_str(&options.palette.paint(Role::Dim, text));
-        out.push('\n');
-    }
 }
 
-fn push_edited(
-    out: &mut String,
-    path: &RepoPath,
-    old: &[u8],
-    new: &[u8],
-    options: &Options,
-    limit: usize,
-) {
-    let diff = Diff::new(old, new);
-    let mut painter = Painter::new(path, &diff, options);
-    let hunks = diff.hunks(options.context);
-    if hunks.is_empty() {
-        out.push_str("(as it was before)\n");
+impl Page<'_> {
+    fn line(&mut self, line: &str) {
+        self.blocks.push(Block::Text(format!("{line}\n")));
     }
-    push_rows(out, &diff, &hunks.iter().collect::<Vec<_>>(), &mut painter, options, limit);
+
+    fn rows(
+        &mut self,
+        file: &FileReview,
+        diff: &Diff<'_>,
+        hunks: &[&crate::changeset::hunks::Hunk],
+        painter: &mut Painter,
+    ) {
+        let mut left = self.limit;
+        let mut more = 0;
+        let mut rows = Vec::new();
+        for hunk in hunks {
+            let limit = (self.limit < usize::MAX).then_some(left);
+            let shown = painter.rows(diff, hunk, self.options, limit);
+            left = left.saturating_sub(shown.lines.len());
+            more += shown.more;
+            rows.extend(shown.lines);
+        }
+        if !rows.is_empty() {
+            let header = diff::header(&file.entry(), &self.options.palette);
+            self.blocks.push(Block::Diff { header, rows });
+        }
+        if more > 0 {
+            let plural = if more == 1 { "" } else { "s" };
+            let text = format!("… {more} more line{plural}, p shows them");
+            self.line(&self.options.palette.paint(Role::Dim, text));
+        }
+    }
+
+    fn edited(&mut self, file: &FileReview, old: &[u8], new: &[u8]) {
+        let diff = Diff::new(old, new);
+        let mut painter = Painter::new(&file.path, &diff, self.options);
+        let hunks = diff.hunks(self.options.context);
+        if hunks.is_empty() {
+            self.line("(as it was before)");
+        }
+        self.rows(file, &diff, &hunks.iter().collect::<Vec<_>>(), &mut painter);
+    }
 }
 
 fn place(file: &FileReview) -> Vec<String> {

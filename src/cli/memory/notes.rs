@@ -1,0 +1,40 @@
+//! What a memory proposal says of itself: for everyone who decides about it.
+
+use serde_json::Value;
+
+use crate::memory::service::locate::note;
+use crate::proposal::Proposal;
+use crate::proposal::event::Subject;
+
+/// Intent, rationale, confidence, sources, routing and warnings of a memory proposal, each with
+/// its name, in the order to be shown; nothing for other proposals. As they came: not safe for a
+/// terminal.
+pub(in crate::cli) fn notes(proposal: &Proposal) -> Vec<(&'static str, String)> {
+    if proposal.subject != Subject::Memory {
+        return Vec::new();
+    }
+    let text = |value: Option<&Value>, key: &str| {
+        let text = value.and_then(|value| value.get(key)).and_then(Value::as_str);
+        text.unwrap_or_default().to_owned()
+    };
+    let request = note(proposal, "request");
+    let mut notes = vec![
+        ("intent", text(request, "intent")),
+        ("rationale", text(request, "rationale")),
+        ("confidence", text(request, "confidence")),
+    ];
+    for source in list(request.and_then(|request| request.get("sources"))) {
+        let source = Some(source);
+        notes.push(("source", format!("{} {}", text(source, "type"), text(source, "ref"))));
+    }
+    notes.push(("routing", text(note(proposal, "routing"), "reason")));
+    for warning in list(note(proposal, "warnings")) {
+        notes.push(("warning", warning.as_str().unwrap_or_default().to_owned()));
+    }
+    notes.retain(|(_, text)| !text.trim().is_empty());
+    notes
+}
+
+fn list(value: Option<&Value>) -> impl Iterator<Item = &Value> {
+    value.and_then(Value::as_array).into_iter().flatten()
+}

@@ -1,0 +1,74 @@
+//! `interactive.diffFilter`: the reviewer's own program colours differences, as in
+//! `git add --patch`. It gets coloured lines and has to give back as many, so that what is shown
+//! is still line for line what is decided on.
+
+use super::{Terminal, screen::Block};
+use crate::error::{Error, Result, codes};
+use crate::render::diff::{Layout, Options};
+use crate::render::escape;
+use crate::render::style::Role;
+
+impl Terminal<'_> {
+    fn filters(&self) -> bool {
+        // Only a unified difference is one to such a program.
+        self.filter && self.options.layout == Layout::Unified
+    }
+
+    /// How differences are painted: in plain git colours where a program does the rest.
+    pub(super) fn diff_options(&self) -> Options {
+        let mut options = self.options.clone();
+        if self.filters() {
+            options.syntax = false;
+            options.palette = options.palette.without_words();
+        }
+        options
+    }
+
+    /// Writes what [`super::screen`] has made.
+    pub(super) fn put(&mut self, blocks: Vec<Block>) -> Result<()> {
+        let mut out = String::new();
+        for block in blocks {
+            match block {
+                Block::Diff { header, rows } if self.filters() => {
+                    match self.filtered(&header, &rows) {
+                        Ok(rows) => push(&mut out, &rows),
+                        Err(error) => {
+                            self.filter = false;
+                            let text = format!(
+                                "interactive.diffFilter is not used: {}",
+                                escape::line(error.message())
+                            );
+                            self.tell(Role::Warn, &text)?;
+                            push(&mut out, &rows);
+                        }
+                    }
+                }
+                block => block.push(&mut out),
+            }
+        }
+        self.write(&out)
+    }
+
+    fn filtered(&mut self, header: &[String], rows: &[String]) -> Result<Vec<String>> {
+        let mut text = String::new();
+        push(&mut text, header);
+        push(&mut text, rows);
+        let shown = self.host.filter(&text)?;
+        let lines: Vec<&str> = shown.lines().collect();
+        let (wanted, given) = (header.len() + rows.len(), lines.len());
+        if wanted != given {
+            return Err(Error::new(
+                &codes::INVALID_ARGUMENT,
+                format!("it made {given} lines of {wanted}"),
+            ));
+        }
+        Ok(lines[header.len()..].iter().map(|line| (*line).to_owned()).collect())
+    }
+}
+
+fn push(out: &mut String, lines: &[String]) {
+    for line in lines {
+        out.push_str(line);
+        out.push('\n');
+    }
+}
