@@ -36,3 +36,23 @@ fn help_and_version_are_answers() {
     repo.aye::<&str>(&[]).exits(2).notes("Usage: aye").notes("Commands:");
     repo.aye(&["help", "util"]).ok().says("Usage: aye util");
 }
+
+#[test]
+fn git_finds_it_as_a_subcommand() {
+    let repo = Repo::with(&[("src/a.txt", "a\n")]);
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_git-aye"));
+    let path = std::env::var("PATH").unwrap();
+    let path = format!("{}:{path}", program.parent().unwrap().display());
+    let git = |args: &[&str]| repo.program("git").args(args).env("PATH", &path).run();
+    git(&["aye", "propose", "src/a.txt", "--old", "a\n", "--new", "b\n", "-q"]).ok();
+    git(&["-C", "src", "aye", "list"]).ok().says("src/a.txt");
+    // Arguments and exit status go through as they are.
+    git(&["aye", "show", "prop_00 00"]).fails("invalid_id", 6).notes("prop_00 00");
+
+    // A copy somewhere else takes the one on PATH, and says so where there is none.
+    let copy = repo.outer().join("git-aye");
+    std::fs::copy(program, &copy).unwrap();
+    let alone = |path: &str| repo.program(&copy).args(&["--version"]).env("PATH", path).run();
+    alone(&path).ok().says("aye ");
+    alone("/nowhere").exits(127).notes("cannot start aye").notes("hint:");
+}

@@ -1,5 +1,56 @@
-//! `git aye …`: the same program under the name git looks for: hands the process to [`aye::cli`] and returns its exit status.
+//! `git aye …`: starts the `aye` that is installed beside this program (else the one on `PATH`)
+//! with the same arguments, and ends as it ends.
+//!
+//! A launcher and no second copy: both are the same program, and its size and link time count once.
 
-fn main() -> std::process::ExitCode {
-    aye::cli::main(std::env::args_os())
+use std::env;
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+
+/// The exit status of a shell that does not find a command.
+const NOT_FOUND: u8 = 127;
+
+fn main() -> ExitCode {
+    let aye = aye();
+    let mut command = Command::new(&aye);
+    command.args(env::args_os().skip(1));
+    let error = match run(&mut command) {
+        Ok(code) => return code,
+        Err(error) => error,
+    };
+    let _ = writeln!(
+        std::io::stderr(),
+        "error: cannot start {}: {error}\nhint: install `aye` beside `git-aye`, or on PATH",
+        aye.to_string_lossy()
+    );
+    ExitCode::from(NOT_FOUND)
+}
+
+/// The program to start: absolute if it is beside this one, else a name for `PATH`.
+fn aye() -> OsString {
+    let name = format!("aye{}", env::consts::EXE_SUFFIX);
+    let beside = |program: PathBuf| {
+        let path = program.parent()?.join(&name);
+        path.is_file().then_some(path)
+    };
+    let program = env::current_exe().ok();
+    // Package managers link programs into a common folder: look there, then where they really are.
+    let real = program.as_ref().and_then(|program| program.canonicalize().ok());
+    program.and_then(beside).or_else(|| real.and_then(beside)).map_or(name.into(), Into::into)
+}
+
+/// Becomes `command`.
+#[cfg(unix)]
+fn run(command: &mut Command) -> std::io::Result<ExitCode> {
+    use std::os::unix::process::CommandExt as _;
+    Err(command.exec())
+}
+
+/// Runs `command` and takes over its exit status.
+#[cfg(not(unix))]
+fn run(command: &mut Command) -> std::io::Result<ExitCode> {
+    let status = command.status()?;
+    Ok(ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)))
 }
