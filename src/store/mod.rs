@@ -7,6 +7,7 @@
 mod cache;
 mod discover;
 pub(crate) mod exclude;
+mod flush;
 pub mod idle;
 mod lane;
 mod lock;

@@ -14,6 +14,7 @@ use flate2::{Compress, Compression, FlushCompress, Status};
 use gix::ObjectId;
 use gix::objs::{Exists as _, Kind};
 
+use super::flush::Flush;
 use crate::error::{Error, Result};
 
 /// Objects of up to this size use the small deflate window, whose state is cheap to set up.
@@ -33,6 +34,11 @@ pub(super) struct Batch<'repo> {
 }
 
 impl<'repo> Batch<'repo> {
+    /// The folder that the objects are written to.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// An empty batch for `repo`.
     pub(super) fn new(repo: &'repo gix::Repository) -> Self {
         let folder = repo.objects.store_ref().path().to_owned();
@@ -106,12 +112,12 @@ impl<'repo> Batch<'repo> {
         Ok(out)
     }
 
-    /// Writes what is waiting. With `durable` every object is flushed before any gets its name,
-    /// so an object that can be found is whole.
+    /// Writes what is waiting. Unless `flush` is [`Flush::No`] the content of every object is on
+    /// the disk before any gets its name, so an object that can be found is whole.
     ///
     /// # Errors
     /// `disk_full`, `read_only`, `io_error`; temporaries are removed.
-    pub(super) fn write(&mut self, durable: bool) -> Result<()> {
+    pub(super) fn write(&mut self, flush: Flush) -> Result<()> {
         let mut temporaries = Temporaries(Vec::with_capacity(self.waiting.len()));
         let mut files = Vec::with_capacity(self.waiting.len());
         for (_, packed) in &self.waiting {
@@ -120,11 +126,7 @@ impl<'repo> Batch<'repo> {
             files.push(file);
         }
         crate::failpoint!("store.objects.written");
-        if durable {
-            for file in &files {
-                file.sync_data().map_err(|error| Error::io("flush a git object", &error))?;
-            }
-        }
+        flush.files(&files).map_err(|error| Error::io("flush a git object", &error))?;
         drop(files);
         for ((id, _), temporary) in self.waiting.iter().zip(&temporaries.0) {
             crate::failpoint!("store.objects.rename");

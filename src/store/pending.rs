@@ -4,6 +4,7 @@
 use gix::ObjectId;
 use gix::objs::Tree;
 
+use super::flush::Flush;
 use super::objects::Batch;
 use super::trees::{self, Leaf};
 use super::{Store, refs};
@@ -47,7 +48,7 @@ pub(super) fn make(store: &Store, proposal: &Proposal) -> Result<()> {
         let parents: Vec<ObjectId> = head.into_iter().collect();
         let commit = trees::commit(&mut batch, id, &parents, actor, seconds, &message)?;
         // The next step reads this tree.
-        batch.write(false)?;
+        batch.write(Flush::No)?;
         (Some(commit), Some(id))
     };
     let leaves: Result<Vec<Leaf>> =
@@ -56,7 +57,7 @@ pub(super) fn make(store: &Store, proposal: &Proposal) -> Result<()> {
     let message = message(proposal);
     let parents: Vec<ObjectId> = parent.into_iter().collect();
     let commit = trees::commit(&mut batch, id, &parents, actor, seconds, &message)?;
-    batch.write(false)?;
+    batch.write(Flush::No)?;
     refs::set(&store.common_dir, &name(&proposal.id), commit)
 }
 

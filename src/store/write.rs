@@ -7,6 +7,7 @@ use chrono::{DateTime, Duration, SubsecRound as _, Utc};
 use gix::ObjectId;
 use gix::objs::{Kind, Tree};
 
+use super::flush::Flush;
 use super::lock::Lock;
 use super::objects::Batch;
 use super::trees::{self, Leaf};
@@ -268,13 +269,18 @@ impl<'store> Writer<'store> {
         Ok(stamped)
     }
 
-    /// Writes the objects added so far, durably, without recording anything.
+    /// Writes the objects added so far without recording anything. They are durable once
+    /// something that comes later is flushed: the lane ref, or an apply journal.
     ///
     /// # Errors
     /// Those of the file system.
     pub fn flush_objects(&mut self) -> Result<()> {
-        let durable = self.store.settings()?.durable;
-        self.batch.write(durable)
+        let flush = if self.store.settings()?.durable {
+            Flush::durable(self.batch.folder(), &self.store.common_dir)
+        } else {
+            Flush::No
+        };
+        self.batch.write(flush)
     }
 
     /// Makes this command's events part of the store. Called for you when the work is done; call
