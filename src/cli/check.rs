@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Context;
+use super::{Context, idle};
 use crate::changeset::merge::Sides;
 use crate::changeset::plan;
 use crate::check::undecided::{self, Options, Subject};
@@ -12,7 +12,7 @@ use crate::hooks::COMMITTING;
 use crate::proposal::event::Subject as Kind;
 use crate::proposal::{Proposal, Status};
 use crate::render::report::Report;
-use crate::store::{Filter, Store, View, idle, parse_duration};
+use crate::store::{Filter, Store, View, parse_duration};
 use crate::worktree::Worktree;
 
 /// Say what wants attention; exit with 1 if something does.
@@ -67,12 +67,12 @@ enum KindArg {
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     let plain = !args.staged && args.range.is_none();
     let fail_on = fail_on(&args.fail_on)?;
-    if args.range.is_none() && is_idle(context) {
+    if args.range.is_none() && idle::is_idle(context) {
         // Nothing is pending or contested, so nothing can be touched either.
         return context.emit_report(&report());
     }
     let store = context.store()?;
-    let tips = idle::Tips::read(store.common_dir());
+    let tips = idle::tips(&store);
     let view = store.view()?;
     let mut report = report();
     let kind = args.kind.map(|kind| match kind {
@@ -85,7 +85,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         let subjects = subjects(context, &store, &view, kind, &paths)?;
         let everything = kind.is_none() && paths.is_empty();
         if let Some(tips) = tips.filter(|_| everything && subjects.is_empty()) {
-            idle::stamp(store.common_dir(), context.now, &tips);
+            idle::stamp(context, &store, &tips);
         }
         let options = Options { max_pending: args.max_pending, soon, fail_on };
         for finding in undecided::findings(&subjects, context.now, &options) {
@@ -120,11 +120,11 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
 /// As [`run`].
 pub(super) fn staged(context: &mut Context) -> Result<Report> {
     let mut report = report();
-    if is_idle(context) {
+    if idle::is_idle(context) {
         return Ok(report);
     }
     let store = context.store()?;
-    let tips = idle::Tips::read(store.common_dir());
+    let tips = idle::tips(&store);
     let view = store.view()?;
     let pending = Pending::read(&view, context.now, None, &committing(context))?;
     if pending.is_empty() {
@@ -132,7 +132,7 @@ pub(super) fn staged(context: &mut Context) -> Result<Report> {
         if let Some(tips) = tips
             && subjects(context, &store, &view, None, &[])?.is_empty()
         {
-            idle::stamp(store.common_dir(), context.now, &tips);
+            idle::stamp(context, &store, &tips);
         }
         return Ok(report);
     }
@@ -155,12 +155,6 @@ pub(super) fn report() -> Report {
 pub(super) fn committing(context: &Context) -> Vec<String> {
     let ids = context.var(COMMITTING).unwrap_or_default();
     ids.to_string_lossy().split(',').map(str::to_owned).collect()
-}
-
-/// True if the stamp says that nothing is pending or contested; opens no repository.
-fn is_idle(context: &Context) -> bool {
-    idle::common_dir(&context.directory, |name| context.var(name))
-        .is_some_and(|dir| idle::is_idle(&dir, context.now))
 }
 
 fn fail_on(words: &[String]) -> Result<FailOn> {

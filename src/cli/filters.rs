@@ -55,6 +55,13 @@ pub struct FilterArgs {
 }
 
 impl FilterArgs {
+    /// True if they let everything through.
+    pub fn is_empty(&self) -> bool {
+        let Self { domain, task, by, path, kind, limit } = self;
+        let texts = [domain, task, by, path];
+        texts.into_iter().all(Option::is_none) && kind.is_none() && limit.is_none()
+    }
+
     /// As a question to the store, for proposals of `status`.
     pub fn filter(self, status: Option<Status>) -> Filter {
         Filter {

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::filters::{FilterArgs, Which};
-use super::{Context, Format, pager};
+use super::{Context, Format, idle, pager};
 use crate::error::{Exit, Result};
 use crate::proposal::Status;
 use crate::proposal::document::timestamp;
@@ -12,7 +12,7 @@ use crate::proposal::event::Subject;
 use crate::render::style::{Palette, Role};
 use crate::render::table::{Align, Cell, Table};
 use crate::render::{age, escape};
-use crate::store::Summary;
+use crate::store::{Store, Summary};
 
 /// List proposals: the pending ones, newest first, unless asked for others.
 #[derive(Debug, clap::Args)]
@@ -116,9 +116,32 @@ impl From<&Summary> for Item {
 /// # Errors
 /// Those of the store.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+    // What hooks and prompts ask all day; the usual answer needs no look at the repository.
+    let usual = args.status == Which::Pending && args.filters.is_empty();
+    if usual && idle::is_idle(context) {
+        return print(context, args.status, &[], None);
+    }
     let store = context.store()?;
     let filter = args.filters.filter(args.status.status());
-    let summaries = store.view()?.proposals(&filter, context.now)?;
+    let tips = usual.then(|| idle::tips(&store)).flatten();
+    let view = store.view()?;
+    let summaries = view.proposals(&filter, context.now)?;
+    if let Some(tips) = tips
+        && summaries.is_empty()
+        && view.contested(context.now)?.is_empty()
+    {
+        idle::stamp(context, &store, &tips);
+    }
+    print(context, args.status, &summaries, Some(&store))
+}
+
+/// Prints `summaries`, found in `store` by a question for `status`.
+fn print(
+    context: &mut Context,
+    status: Which,
+    summaries: &[Summary],
+    store: Option<&Store>,
+) -> Result<Exit> {
     if context.format_or(Format::Text) != Format::Text {
         let proposals: Vec<Item> = summaries.iter().map(Item::from).collect();
         let count = proposals.len();
@@ -126,8 +149,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         context.emit(Format::Text, &list, String::new)?;
         return Ok(Exit::Done);
     }
-    if summaries.is_empty() {
-        let what = match args.status {
+    let Some(store) = store.filter(|_| !summaries.is_empty()) else {
+        let what = match status {
             Which::All => "no proposals",
             which => match which.status().map(Status::as_str) {
                 Some("pending") => "nothing pending",
@@ -138,10 +161,10 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         };
         context.note(what);
         return Ok(Exit::Done);
-    }
+    };
     let snapshot = store.repo().config_snapshot();
     let palette = pager::palette(context, Some(snapshot.plumbing()));
-    let text = table(&summaries, &palette, context.now, pager::columns());
+    let text = table(summaries, &palette, context.now, pager::columns());
     pager::page(context, Some(snapshot.plumbing()), &text)?;
     Ok(Exit::Done)
 }

@@ -15,6 +15,7 @@ pub mod doctor;
 pub mod filters;
 pub mod hooks;
 pub mod identity;
+mod idle;
 pub mod init;
 pub mod list;
 pub mod log;

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, Utc};
 
 use super::refs;
+use crate::worktree::journal;
 
 const VERSION: &str = "aye idle 1";
 const NAME: &str = "idle";
@@ -80,8 +81,13 @@ fn packed(path: &Path) -> io::Result<String> {
 
 /// True if a full look found nothing that wants a decision, and nothing has happened since. Not
 /// when the clock is behind that look: a proposal that had expired then may be pending again.
+/// Not in a folder of somebody else's, which only opening it properly may trust, and not after an
+/// interrupted apply, which the next command has to settle.
 pub fn is_idle(common_dir: &Path, now: DateTime<Utc>) -> bool {
     let stamped = || -> Option<bool> {
+        if !is_ours(common_dir)? || journal::pending(&common_dir.join("aye").join("journal")) {
+            return Some(false);
+        }
         let text = std::fs::read_to_string(path(common_dir)).ok()?;
         let mut parts = text.splitn(3, '\n');
         if parts.next()? != VERSION {
@@ -91,6 +97,20 @@ pub fn is_idle(common_dir: &Path, now: DateTime<Utc>) -> bool {
         Some(now.timestamp_millis() >= looked && Tips::read(common_dir)?.0 == parts.next()?)
     };
     stamped() == Some(true)
+}
+
+/// Whether `folder` belongs to the user who runs this.
+fn is_ours(folder: &Path) -> Option<bool> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        Some(std::fs::metadata(folder).ok()?.uid() == rustix::process::geteuid().as_raw())
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = folder;
+        Some(true)
+    }
 }
 
 /// Leaves a stamp after a full look at `now` that found nothing and began when the lanes stood at
@@ -129,7 +149,11 @@ pub fn common_dir(directory: &Path, var: impl Fn(&str) -> Option<OsString>) -> O
             // Ceilings and mount points are for those who walk far.
             let limited = var("GIT_CEILING_DIRECTORIES").is_some();
             let reach = if limited { 1 } else { usize::MAX };
-            start.ancestors().take(reach).find_map(git_dir_at)?
+            let mut folders = start.ancestors().take(reach);
+            // What looks like a git directory itself, a bare repository perhaps, ends the walk.
+            let ends =
+                |folder: &&Path| folder.join(".git").exists() || folder.join("HEAD").exists();
+            git_dir_at(folders.find(ends)?)?
         }
     };
     match std::fs::read_to_string(git_dir.join("commondir")) {
@@ -146,7 +170,6 @@ fn git_dir_at(folder: &Path) -> Option<PathBuf> {
             Some(folder.join(text.strip_prefix("gitdir: ")?.trim_end_matches(['\n', '\r'])))
         }
         Ok(_) => Some(path),
-        // A bare repository, perhaps: worth a proper look only.
         Err(_) => None,
     }
 }
@@ -216,6 +239,18 @@ mod tests {
     }
 
     #[test]
+    fn an_interrupted_apply_wants_a_proper_look() {
+        let folder = repository();
+        look(folder.path());
+        let journal = folder.path().join("aye/journal");
+        fs::create_dir(&journal).unwrap();
+        fs::write(journal.join("lock"), "").unwrap();
+        assert!(is_idle(folder.path(), at(5)));
+        fs::write(journal.join("0123456789abcdef.json"), "{}").unwrap();
+        assert!(!is_idle(folder.path(), at(5)));
+    }
+
+    #[test]
     fn a_damaged_stamp_is_none() {
         let folder = repository();
         let dir = folder.path();
@@ -260,5 +295,9 @@ mod tests {
         let var = |name: &str| (name == "GIT_DIR").then(|| OsString::from(".git"));
         assert_eq!(common_dir(&main, var), Some(main.join(".git")));
         assert_eq!(common_dir(Path::new("/"), none), None);
+        // A repository without a work tree, kept inside another's.
+        git(&main, &["init", "-q", "--bare", "inner"]);
+        assert_eq!(common_dir(&main.join("inner"), none), None);
+        assert_eq!(common_dir(&main.join("inner/refs"), none), None);
     }
 }

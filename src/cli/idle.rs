@@ -1,0 +1,20 @@
+//! What commands that hooks and scripts run all day ask first: is there anything to look at?
+
+use super::Context;
+use crate::store::{Store, idle};
+
+/// True if the stamp says that nothing is pending or contested; opens no repository.
+pub(super) fn is_idle(context: &Context) -> bool {
+    idle::common_dir(&context.directory, |name| context.var(name))
+        .is_some_and(|dir| idle::is_idle(&dir, context.now))
+}
+
+/// Where the lanes stand; to be asked before the look that [`stamp`] is about.
+pub(super) fn tips(store: &Store) -> Option<idle::Tips> {
+    idle::Tips::read(store.common_dir())
+}
+
+/// Notes that a full look, begun at `tips`, found nothing pending and nothing contested.
+pub(super) fn stamp(context: &Context, store: &Store, tips: &idle::Tips) {
+    idle::stamp(store.common_dir(), context.now, tips);
+}
