@@ -5,6 +5,7 @@
 //! cargo bench --bench review                # both
 //! cargo bench --bench review -- model       # moving from hunk to hunk of a 50,000-line diff
 //! cargo bench --bench review -- prompt      # first prompt with 1,000 pending, against `aye list`
+//! AYE_BIN=/path/to/another/aye cargo bench --bench review -- prompt
 //! ```
 
 // A program that prints its figures.
@@ -106,7 +107,8 @@ fn ms(time: Duration) -> f64 {
 
 /// `aye review` in a terminal until the first prompt, and `aye list` to its end, in turn.
 fn prompt() {
-    let aye = env!("CARGO_BIN_EXE_aye");
+    let aye = std::env::var("AYE_BIN").unwrap_or(env!("CARGO_BIN_EXE_aye").to_owned());
+    let aye = aye.as_str();
     let folder = tempfile::tempdir().expect("a folder");
     let git = |args: &[&str]| {
         let status = Command::new("git").args(args).current_dir(folder.path()).status();

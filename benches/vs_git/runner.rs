@@ -90,8 +90,32 @@ pub fn run(world: &World, entry: &Entry, runs: Option<usize>) -> Verdict {
     if met { Verdict::Met } else { Verdict::Missed }
 }
 
-fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
-    let mut values: Vec<f64> = values.collect();
+/// Prints the line of figures that are measured another way: medians, and the ratio of these.
+pub fn verdict(
+    name: &str,
+    target: f64,
+    ours: impl IntoIterator<Item = f64>,
+    other: impl IntoIterator<Item = f64>,
+) -> Verdict {
+    let (ours, other) = (sorted(ours), sorted(other));
+    let (a, b) = (at(&ours, 0.5), at(&other, 0.5));
+    let (low, high) = (at(&ours, 0.25) / b, at(&ours, 0.75) / b);
+    let met = a / b <= target;
+    let word = if met { "met" } else { "MISSED" };
+    println!(
+        "{name:<44} {a:>9.2} {b:>9.2} {:>7.2} {low:>7.2}–{high:<7.2} {target:>6.2} {word}",
+        a / b
+    );
+    if met { Verdict::Met } else { Verdict::Missed }
+}
+
+/// The one in the middle.
+pub fn median(values: &[f64]) -> f64 {
+    at(&sorted(values.iter().copied()), 0.5)
+}
+
+fn sorted(values: impl IntoIterator<Item = f64>) -> Vec<f64> {
+    let mut values: Vec<f64> = values.into_iter().collect();
     values.sort_by(f64::total_cmp);
     values
 }

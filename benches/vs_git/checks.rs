@@ -1,0 +1,67 @@
+//! What the checks cost where there is nothing to check: the case of every commit and every run
+//! of a build.
+
+use std::time::Instant;
+
+use crate::runner::{Entry, Side, Verdict, median, verdict};
+use crate::world::{World, output, run};
+
+/// Every entry, in the order of printing.
+pub fn all() -> Vec<Entry> {
+    vec![Entry {
+        name: "check, nothing pending vs aye --version",
+        target: 1.3,
+        runs: 150,
+        sides: |world| {
+            let folder = world.copy();
+            let mut check = world.aye(&folder, &["check", "-q"]);
+            let mut version = world.aye(&folder, &["--version"]);
+            // The first look is the whole one.
+            run(&mut check);
+            (Side::new(move |_| run(&mut check)), Side::new(move |_| run(&mut version)))
+        },
+    }]
+}
+
+/// What the name of the hook's lines holds, for the filter.
+pub const HOOK: &str = "commit, added by the hook vs git --version";
+
+/// What an installed pre-commit hook adds to a commit, against `git --version`: commits in copies
+/// of the repository without a hook, with an empty one (`exit 0`: what git and the shell take for
+/// any hook) and with aye's, in turn.
+pub fn hook(world: &World, runs: Option<usize>) -> Verdict {
+    let (without, empty, with) = (world.copy(), world.copy(), world.copy());
+    output(world.aye(&with, &["hooks", "install", "--pre-commit"]));
+    std::fs::copy(with.join(".git/hooks/pre-commit"), empty.join(".git/hooks/pre-commit"))
+        .and_then(|_| std::fs::write(empty.join(".git/hooks/pre-commit"), "#!/bin/sh\nexit 0\n"))
+        .expect("an empty hook");
+    // The first look is the whole one.
+    run(&mut world.aye(&with, &["check", "-q"]));
+    let folders = [&without, &empty, &with];
+    let mut times: [Vec<f64>; 4] = Default::default();
+    for number in 0..runs.unwrap_or(120) + 3 {
+        for turn in 0..folders.len() {
+            let at = (turn + number) % folders.len();
+            let message = number.to_string();
+            let commit = ["commit", "-q", "--allow-empty", "-m", &message];
+            times[at].push(timed(world.git(folders[at], &commit)));
+        }
+        times[3].push(timed(world.git(&with, &["--version"])));
+    }
+    let [without, empty, with, version] = &times;
+    // Turn by turn; the first are warm-up.
+    let added = |to: &[f64], from: &[f64]| -> Vec<f64> {
+        to.iter().zip(from).skip(3).map(|(to, from)| to - from).collect()
+    };
+    let version = || version.iter().skip(3).copied();
+    println!("an empty hook adds {:.2} ms", median(&added(empty, without)));
+    let own = verdict("commit, added to an empty hook", 1.5, added(with, empty), version());
+    let all = verdict(HOOK, 1.5, added(with, without), version());
+    if matches!(own, Verdict::Missed) { own } else { all }
+}
+
+fn timed(mut command: std::process::Command) -> f64 {
+    let started = Instant::now();
+    run(&mut command);
+    started.elapsed().as_secs_f64() * 1000.0
+}
