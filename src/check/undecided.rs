@@ -71,7 +71,7 @@ fn finding(
         (Concern::Expiring, message, format!("aye review {short}"))
     } else if waiting {
         let message = format!(
-            "{id} by {} waits since {}{}",
+            "{id} by {} has waited for {}{}",
             proposal.proposed_by,
             span(now - proposal.created_at),
             what(proposal)

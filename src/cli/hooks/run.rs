@@ -164,12 +164,18 @@ fn prepare_commit_msg(context: &mut Context, args: &[OsString]) -> Result<()> {
     if proposals.is_empty() {
         return Ok(());
     }
-    for trailer in proposals.iter().flat_map(trailers) {
+    // All of a kind together: a name that stands for several proposals is written once.
+    let mut all: Vec<String> = proposals.iter().flat_map(trailers).collect();
+    all.sort_by_key(|trailer| KINDS.iter().position(|kind| trailer.starts_with(kind)));
+    for trailer in all {
         git = git.arg("--trailer").arg(trailer);
     }
     // Without `--`: a file name that looks like an option is one only if the caller made it so.
     git.arg(Path::new(".").join(file)).run().map(drop)
 }
+
+/// The trailers, in their order.
+const KINDS: [&str; 3] = ["Proposal-Id:", "Proposed-by:", "Reviewed-by:"];
 
 /// The trailers of an applied proposal.
 pub(crate) fn trailers(proposal: &Proposal) -> Vec<String> {

@@ -19,12 +19,16 @@ fn sample() -> Report {
         .rules([Rule::new("pending", "a proposal waits for a decision", "review it")])
         .when_clean("nothing is pending");
     report.push(
-        Finding::new("pending", Level::Warning, "prop_1 waits since 2 days: 50% <done>, \"a: b\"")
-            .hint("aye review prop_1\nor aye reject prop_1")
-            .path("src/a b,c:d.rs")
-            .lines(3, 3)
-            .columns(2, 5)
-            .proposal("prop_1"),
+        Finding::new(
+            "pending",
+            Level::Warning,
+            "prop_1 has waited for 2 days: 50% <done>, \"a: b\"",
+        )
+        .hint("aye review prop_1\nor aye reject prop_1")
+        .path("src/a b,c:d.rs")
+        .lines(3, 3)
+        .columns(2, 5)
+        .proposal("prop_1"),
     );
     report
         .push(Finding::new("odd", Level::Error, "bad\u{1b}[31m\r\n::error::forged").path(b"x\xff"));
@@ -40,7 +44,7 @@ fn render(report: &Report, format: ReportFormat) -> String {
 fn text_has_one_line_per_finding_with_its_remedy_below() {
     assert_eq!(
         render(&sample(), ReportFormat::Text),
-        "warning[pending]: src/a b,c:d.rs:3:2: prop_1 waits since 2 days: 50% <done>, \"a: b\"\n\
+        "warning[pending]: src/a b,c:d.rs:3:2: prop_1 has waited for 2 days: 50% <done>, \"a: b\"\n\
          \x20 hint: aye review prop_1\n\
          \x20 hint: or aye reject prop_1\n\
          error[odd]: x\\xff: bad\\x1b[31m\\r\\n::error::forged\n\
@@ -185,7 +189,7 @@ fn github_annotations_read_back_as_the_runner_reads_them() {
                 ("endColumn", "5"),
                 ("title", "aye check: pending"),
             ]),
-            data: "prop_1 waits since 2 days: 50% <done>, \"a: b\"\n\
+            data: "prop_1 has waited for 2 days: 50% <done>, \"a: b\"\n\
                    hint: aye review prop_1\nhint: or aye reject prop_1"
                 .into(),
         }
@@ -247,7 +251,7 @@ fn junit_is_what_report_viewers_read() {
     let failure = document.descendants().find(|n| n.has_tag_name("failure")).unwrap();
     assert_eq!(
         failure.attribute("message"),
-        Some("prop_1 waits since 2 days: 50% <done>, \"a: b\"")
+        Some("prop_1 has waited for 2 days: 50% <done>, \"a: b\"")
     );
     check_junit(&render(&Report::new("check"), ReportFormat::Junit));
 }

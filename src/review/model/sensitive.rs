@@ -98,10 +98,26 @@ pub fn reason(path: &RepoPath) -> Option<&'static str> {
     {
         return Some("may hold secrets");
     }
-    if matches!(extension, "lock" | "lockb")
-        || matches!(name, "package-lock.json" | "pnpm-lock.yaml" | "go.sum" | "npm-shrinkwrap.json")
+    if matches!(extension, "lock" | "lockb" | "gradle" | "nix" | "cmake" | "gemspec")
+        || name.starts_with("requirements") && extension == "txt"
+        || matches!(
+            name,
+            "package-lock.json"
+                | "pnpm-lock.yaml"
+                | "go.sum"
+                | "npm-shrinkwrap.json"
+                | "cargo.toml"
+                | "go.mod"
+                | "gemfile"
+                | "composer.json"
+                | "deno.json"
+                | "pom.xml"
+                | "build.gradle.kts"
+                | "cmakelists.txt"
+                | "pipfile"
+        )
     {
-        return Some("pins dependencies");
+        return Some("says what is built in");
     }
     None
 }
@@ -119,6 +135,8 @@ mod tests {
             "a/build.rs",
             "AGENTS.md",
             "Cargo.lock",
+            "sub/Cargo.toml",
+            "requirements-dev.txt",
             "deploy/.env.production",
             ".AGENT-memory/policy.toml",
         ] {
