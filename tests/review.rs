@@ -150,6 +150,95 @@ fn ctrl_c_at_each_prompt_leaves_the_terminal_sane_and_keeps_what_was_decided() {
 }
 
 #[test]
+fn ctrl_d_ends_the_session_at_each_prompt_and_a_lost_terminal_does() {
+    for keys in ["", "c", "R", "g", "A"] {
+        let (repo, id) = three_hunks();
+        let mut t = review(&repo, &[]);
+        t.sees("(1/3)").types("y").sees("(2/3)").sees("]?");
+        if !keys.is_empty() {
+            t.types(keys).sees(if keys == "A" { "]?" } else { "(Esc" });
+        }
+        t.rests().types("\u{4}").sees("kept");
+        assert_eq!(t.ends(), 0, "{keys}");
+        assert!(t.is_sane());
+        assert_eq!(show(&repo, &id)["status"], "pending");
+    }
+    let (repo, _) = three_hunks();
+    let mut t = review(&repo, &[]);
+    t.sees("(1/3)").types("y").sees("(2/3)").sees("]?");
+    // The terminal goes, and with it the session.
+    drop(t);
+    let mut t = review(&repo, &[]);
+    t.sees("1 decided earlier").sees("(2/3)").types("q");
+    assert_eq!(t.ends(), 0);
+}
+
+#[test]
+fn ctrl_z_gives_the_terminal_to_the_shell_and_fg_goes_on() {
+    let (repo, _) = three_hunks();
+    if std::process::Command::new("bash").arg("--version").output().is_err() {
+        return;
+    }
+    let shell = repo.program("bash").args(&["--norc", "--noprofile", "-i"]).env("PS1", "shell: ");
+    let mut t = Terminal::start(shell.env("TERM", "xterm").env("HISTFILE", ""), 30, 100);
+    t.sees("shell: ").types(&format!("{} review\n", env!("CARGO_BIN_EXE_aye")));
+    t.sees("(1/3)").sees("]?").rests().types("\u{1a}").sees("Stopped").sees("shell: ");
+    t.types("fg\n").sees("(1/3) Take this hunk").sees("]?").types("y").sees("(2/3)");
+    t.types("c").sees("Comment (Esc: none): ").types("half").sees("half").rests();
+    t.types("\u{1a}").sees("Stopped").sees("shell: ").types("fg\n");
+    t.sees("Comment (Esc: none): half").types(" whole\r").sees("kept as a comment on a.txt:21");
+    t.sees("]?")
+        .types("q")
+        .sees("1 decision and 1 comment are kept")
+        .sees("shell: ")
+        .types("exit\n");
+    assert_eq!(t.ends(), 0);
+}
+
+#[test]
+fn leaving_everything_out_is_asked_about_once_and_about_that_proposal() {
+    let (repo, id) = three_hunks();
+    let other = propose(&repo, "b.txt", "new\n", "A file");
+    let mut t = review(&repo, &[]);
+    t.sees("(1/2)").sees("]?").types(">").sees("(2/2)").sees("]?").types("n");
+    t.sees("Every hunk is left out").rests().types("\u{1b}").sees("Decided:").sees("]?");
+    t.types("q").ends();
+    drop(t);
+    let mut t = review(&repo, &[]);
+    t.sees("(1/2)").sees("]?").types(">").sees("[left out]").sees("]?").types("<");
+    t.sees("(1/2)").sees("]?").types(">").sees("(2/2)").sees("]?").types("y").sees("Decided:");
+    t.sees("]?").types("u").sees("undone").sees("[left out]").sees("]?").types("y").sees("]?");
+    t.types("<").sees("[taken]").sees("]?").types("n").sees("left out.").rests().types("\u{3}");
+    t.sees("1 decision is kept");
+    assert_eq!(t.ends(), 130);
+    assert_eq!(t.text().matches("Every hunk is left out").count(), 1);
+    let mut t = review(&repo, &[&other]);
+    t.sees("[left out]").sees("]?").types("y").sees("]?").types("<").sees("[taken]").sees("]?");
+    t.types("n").sees("because").types("no\r").sees("reject: no").sees("]?").types("y");
+    t.sees("rejected");
+    assert_eq!(t.ends(), 0);
+    assert_eq!(show(&repo, &id)["status"], "pending");
+    assert_eq!(show(&repo, &other)["status"], "rejected");
+}
+
+#[test]
+fn a_comment_is_written_once_though_the_decision_fails() {
+    let (repo, id) = three_hunks();
+    let mut t = review(&repo, &[]);
+    t.sees("(1/3)").types("c").sees("Comment").types("look here\r").sees("kept as a comment");
+    t.sees("]?").types("A").sees("Write these").sees("]?");
+    repo.write("a.txt", lines(|n| (n == 5).then(|| "someone else\n".into())));
+    t.types("y").sees("not written").sees("hint:");
+    assert_eq!(t.ends(), 5);
+    let mut t = review(&repo, &[]);
+    t.sees("look here").sees("decided in an earlier session: apply").sees("Decided:").sees("]?");
+    t.types("u").sees("]?").types("<").sees("(1/3)").sees("]?").types("R").sees("because");
+    t.types("late\r").sees("reject: late").sees("]?").types("y").sees("rejected");
+    assert_eq!(t.ends(), 0);
+    assert_eq!(show(&repo, &id)["comments"].as_array().unwrap().len(), 1);
+}
+
+#[test]
 fn keys_typed_ahead_are_used_but_never_confirm() {
     let (repo, id) = three_hunks();
     let mut t = review(&repo, &[]);
@@ -466,7 +555,7 @@ fn a_proposal_is_tried_and_the_result_is_kept() {
     assert_eq!(codes, [0, 3]);
     assert_eq!(repo.text("a.txt"), lines(|_| None));
     let mut t = review(&repo, &[]);
-    t.sees("tried: sh -c").sees("failed with 3").sees("(1/3)").types("q");
+    t.sees("tried: sh -c").sees(" 3, just now").sees("(1/3)").types("q");
     assert_eq!(t.ends(), 0);
 }
 

@@ -19,7 +19,7 @@ use crate::render::age;
 use crate::review::model::{DraftComment, Staged, Ticket, Verdict};
 use crate::review::terminal::{Content, Header, Host, Loaded, Order};
 use crate::scan::gate;
-use crate::store::{Store, Writer};
+use crate::store::Store;
 
 /// The command line's side of a session.
 pub(super) struct CliHost<'c> {
@@ -123,17 +123,6 @@ impl<'c> CliHost<'c> {
         } else {
             "clean".to_owned()
         }
-    }
-
-    fn comment(writer: &mut Writer<'_>, order: &Order<'_>, draft: &DraftComment) -> Result<()> {
-        let comment = Comment {
-            body: draft.body.clone(),
-            path: draft.path.clone(),
-            line: draft.line,
-            revision: Some(order.revision.to_owned()),
-        };
-        writer.append(Some(order.id), Data::Comment(comment))?;
-        Ok(())
     }
 }
 
@@ -267,25 +256,38 @@ impl Host for CliHost<'_> {
         })
     }
 
+    fn comment(
+        &mut self,
+        id: &ProposalId,
+        revision: &str,
+        comments: &[DraftComment],
+    ) -> Result<()> {
+        if comments.is_empty() {
+            return Ok(());
+        }
+        let _ignore = IgnoreInterrupt::new();
+        self.store.write(&self.actor, self.now(), |writer| {
+            writer.view.proposal(id)?.require_pending(writer.now())?;
+            for draft in comments {
+                let comment = Comment {
+                    body: draft.body.clone(),
+                    path: draft.path.clone(),
+                    line: draft.line,
+                    revision: Some(revision.to_owned()),
+                };
+                writer.append(Some(id), Data::Comment(comment))?;
+            }
+            Ok(())
+        })
+    }
+
     fn carry_out(&mut self, order: &Order<'_>) -> Result<String> {
         let now = self.now();
         // From here to the end Ctrl-C would only leave work for recovery.
         let _ignore = IgnoreInterrupt::new();
-        let comments = order.comments;
-        if !comments.is_empty() {
-            self.store.write(&self.actor, now, |writer| {
-                writer.view.proposal(order.id)?.require_pending(writer.now())?;
-                comments.iter().try_for_each(|draft| Self::comment(writer, order, draft))
-            })?;
-        }
-        let said = match comments.len() {
-            0 => String::new(),
-            1 => ", 1 comment".to_owned(),
-            n => format!(", {n} comments"),
-        };
         match &order.verdict {
-            Verdict::Apply => self.apply(order, None).map(|done| done + &said),
-            Verdict::Part(changes) => self.apply(order, Some(changes)).map(|done| done + &said),
+            Verdict::Apply => self.apply(order, None),
+            Verdict::Part(changes) => self.apply(order, Some(changes)),
             Verdict::Reject { reason } => {
                 self.store.write(&self.actor, now, |writer| {
                     let proposal = writer.view.proposal(order.id)?;
@@ -299,7 +301,7 @@ impl Host for CliHost<'_> {
                     });
                     writer.append(Some(order.id), data).map(|_| ())
                 })?;
-                Ok(format!("rejected{said}"))
+                Ok("rejected".to_owned())
             }
             Verdict::RequestChanges { reason } => {
                 let reason = (!reason.is_empty()).then(|| reason.clone());
@@ -311,9 +313,9 @@ impl Host for CliHost<'_> {
                     let data = Data::RequestChanges(RequestChanges { reason, revision });
                     writer.append(Some(order.id), data).map(|_| ())
                 })?;
-                Ok(format!("sent back with a request for changes{said}"))
+                Ok("sent back with a request for changes".to_owned())
             }
-            _ => Ok(format!("stays pending{said}")),
+            _ => Ok("stays pending".to_owned()),
         }
     }
 }
@@ -339,10 +341,12 @@ impl CliHost<'_> {
         let applied = apply::apply(self.store, &self.actor, now, &proposal, &request)?;
         let count = applied.files.len();
         let plural = if count == 1 { "" } else { "s" };
-        let mut text = match taken_in_part {
-            true => format!("applied in part, {count} file{plural}"),
-            false => format!("applied, {count} file{plural}"),
+        let how = match (taken_in_part, order.edited) {
+            (true, true) => " as you edited it",
+            (true, false) => " in part",
+            (false, _) => "",
         };
+        let mut text = format!("applied{how}, {count} file{plural}");
         if applied.files.iter().any(|file| file.outcome.as_str() == "merged") {
             text += ", merged with newer changes";
         }

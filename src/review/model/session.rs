@@ -291,7 +291,12 @@ impl Session {
     /// Back to the first proposal that is not settled, or the first. Not a step: undo passes over
     /// it.
     pub fn rewind(&mut self) {
-        self.at = self.slots.iter().position(|slot| !slot.is_settled()).unwrap_or(0);
+        self.visit(self.slots.iter().position(|slot| !slot.is_settled()).unwrap_or(0));
+    }
+
+    /// Goes to proposal `at`. Not a step.
+    pub fn visit(&mut self, at: usize) {
+        self.at = at.min(self.slots.len());
         self.unit = self.review().map_or(0, first_open);
     }
 
@@ -323,8 +328,7 @@ impl Session {
                 };
             }
             Action::Back => {
-                self.at = self.at.checked_sub(1).ok_or(Refusal::NoPrevious)?;
-                self.unit = self.review().map_or(0, first_open);
+                self.visit(self.at.checked_sub(1).ok_or(Refusal::NoPrevious)?);
                 return Ok(());
             }
             Action::ApplyAll => return self.settle(Outcome::Apply),
@@ -384,11 +388,17 @@ impl Session {
         }
     }
 
-    /// Forgets what has been written about proposal `at`: the comments, and what was decided
-    /// about it as a whole. What was said to its hunks stays.
-    pub fn written(&mut self, at: usize) {
+    /// Forgets the comments on proposal `at`, which have been written.
+    pub fn said(&mut self, at: usize) {
         if let Some(slot) = self.slots.get_mut(at) {
             slot.comments.clear();
+        }
+    }
+
+    /// Forgets what was decided about proposal `at` as a whole, which has been written. What was
+    /// said to its hunks stays.
+    pub fn written(&mut self, at: usize) {
+        if let Some(slot) = self.slots.get_mut(at) {
             slot.outcome = None;
         }
     }
@@ -445,8 +455,7 @@ impl Session {
     }
 
     fn leave_slot(&mut self) {
-        self.at = (self.at + 1).min(self.slots.len());
-        self.unit = self.review().map_or(0, first_open);
+        self.visit(self.at + 1);
     }
 
     fn undo(&mut self) -> Result<(), Refusal> {

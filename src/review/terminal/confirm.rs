@@ -5,7 +5,7 @@ use super::{End, Order, Terminal, screen};
 use crate::error::Result;
 use crate::render::escape;
 use crate::render::style::Role;
-use crate::review::model::{Action, Key, Outcome, Review, Verdict, rest};
+use crate::review::model::{Action, DraftComment, Key, Outcome, Review, Verdict, rest};
 
 impl Terminal<'_> {
     pub(super) fn say_kept(&self) -> Result<()> {
@@ -19,19 +19,24 @@ impl Terminal<'_> {
                 (None, review) => review.as_ref().map_or(0, Review::decided),
             })
             .sum();
-        match decided {
-            0 => self.tell(Role::Plain, "Nothing was decided and nothing was written."),
-            1 => self.tell(
-                Role::Plain,
-                "Nothing was written. 1 decision is kept; `aye review` goes on from it.",
+        let comments = self.session.slots().iter().map(|slot| slot.comments.len()).sum();
+        let counted = [(decided, "decision"), (comments, "comment")];
+        let kept: Vec<String> = counted
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| format!("{count} {what}{}", if count == 1 { "" } else { "s" }))
+            .collect();
+        let text = match (kept.is_empty(), decided + comments) {
+            (true, _) => "Nothing was decided and nothing was written.".to_owned(),
+            (_, 1) => {
+                format!("Nothing was written. {} is kept; `aye review` goes on from it.", kept[0])
+            }
+            _ => format!(
+                "Nothing was written. {} are kept; `aye review` goes on from them.",
+                kept.join(" and ")
             ),
-            n => self.tell(
-                Role::Plain,
-                &format!(
-                    "Nothing was written. {n} decisions are kept; `aye review` goes on from them."
-                ),
-            ),
-        }
+        };
+        self.tell(Role::Plain, &text)
     }
 
     /// Shows what was decided and asks once. `None` goes back to the walk.
@@ -68,10 +73,15 @@ impl Terminal<'_> {
         let question = if writable { "Write these decisions" } else { "Quit" };
         input::forget_typed_ahead();
         loop {
-            self.write(&screen::prompt(None, question, &keys, &self.options))?;
+            let prompt = screen::prompt(None, question, &keys, &self.options);
+            self.write(&prompt)?;
             let key = loop {
                 match input::press(&self.term) {
                     Press::Nothing => {}
+                    Press::Resumed => {
+                        input::forget_typed_ahead();
+                        self.write(&format!("\n{prompt}"))?;
+                    }
                     Press::Interrupt => {
                         self.say("")?;
                         self.say_kept()?;
@@ -94,6 +104,7 @@ impl Terminal<'_> {
                 }
                 'u' if self.session.can_undo() => {
                     let _ = self.session.act(Action::Undo);
+                    self.dim("undone")?;
                     let at = self.session.position();
                     self.content = None;
                     self.keep(at)?;
@@ -103,7 +114,7 @@ impl Terminal<'_> {
                     self.content = None;
                     return Ok(None);
                 }
-                '?' => self.write(&screen::help(&keys, &self.options.palette))?,
+                '?' => self.write(&screen::help(&keys, &self.options))?,
                 _ => {}
             }
         }
@@ -145,17 +156,22 @@ impl Terminal<'_> {
                 Verdict::Part(_) => slot.review.as_ref().map(rest).unwrap_or_default(),
                 _ => Vec::new(),
             };
-            let order = Order {
-                id: &slot.ticket.id,
-                revision: &revision,
-                verdict,
-                rest: left,
-                edited: slot.review.as_ref().is_some_and(Review::is_edited),
-                comments: &slot.comments,
+            let id = slot.ticket.id.clone();
+            let edited = slot.review.as_ref().is_some_and(Review::is_edited);
+            let order = Order { id: &id, revision: &revision, verdict, rest: left, edited };
+            let said = match self.host.comment(&id, &revision, &slot.comments) {
+                Ok(()) => {
+                    let said = said(&slot.comments);
+                    // Before the decision, which may fail: nothing is said twice.
+                    self.session.said(at);
+                    self.keep(at)?;
+                    Ok(said)
+                }
+                Err(error) => Err(error),
             };
-            match self.host.carry_out(&order) {
+            let done = said.and_then(|said| Ok(self.host.carry_out(&order)? + &said));
+            match done {
                 Ok(done) => {
-                    let id = slot.ticket.id.clone();
                     self.session.written(at);
                     match decided {
                         true => self.host.forget(&id),
@@ -165,7 +181,6 @@ impl Terminal<'_> {
                 }
                 Err(error) => {
                     end = End::Failed;
-                    let id = slot.ticket.id.clone();
                     let text = format!("{id}  not written: {}", escape::line(error.message()));
                     self.say(&self.options.palette.paint(Role::Bad, text))?;
                     if let Some(hint) = error.hint_text() {
@@ -175,5 +190,14 @@ impl Terminal<'_> {
             }
         }
         Ok(end)
+    }
+}
+
+/// `, 2 comments`
+fn said(comments: &[DraftComment]) -> String {
+    match comments.len() {
+        0 => String::new(),
+        1 => ", 1 comment".to_owned(),
+        n => format!(", {n} comments"),
     }
 }

@@ -82,8 +82,6 @@ pub struct Order<'s> {
     pub rest: Vec<FileChange>,
     /// Some of it was edited.
     pub edited: bool,
-    /// What was said.
-    pub comments: &'s [DraftComment],
 }
 
 /// The world around a session.
@@ -144,6 +142,13 @@ pub trait Host {
     /// # Errors
     /// If it could not be run.
     fn try_it(&mut self, id: &ProposalId) -> Result<String>;
+
+    /// Writes what was said about a proposal at `revision`, all of it or nothing.
+    ///
+    /// # Errors
+    /// Why it was not written.
+    fn comment(&mut self, id: &ProposalId, revision: &str, comments: &[DraftComment])
+    -> Result<()>;
 
     /// Writes one decision. Returns what was done, in words.
     ///

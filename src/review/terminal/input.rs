@@ -21,6 +21,8 @@ pub(super) enum Press {
     Interrupt,
     /// Ctrl-D, or the terminal is gone.
     End,
+    /// The session was stopped with Ctrl-Z and goes on: the question is off the screen.
+    Resumed,
     /// Enter, Esc and whatever else decides nothing.
     Nothing,
 }
@@ -30,12 +32,25 @@ pub(super) fn press(term: &Term) -> Press {
     match term.read_key_raw() {
         Ok(Key::CtrlC | Key::Char('\u{3}')) => Press::Interrupt,
         Ok(Key::Char('\u{4}')) => Press::End,
+        Ok(Key::Char('\u{1a}')) => {
+            suspend();
+            Press::Resumed
+        }
         Ok(Key::ArrowDown) => Press::Char('j'),
         Ok(Key::ArrowUp) => Press::Char('k'),
         Ok(Key::Char(c)) if !c.is_control() => Press::Char(c),
         Ok(_) => Press::Nothing,
         Err(error) if error.kind() == io::ErrorKind::Interrupted => Press::Interrupt,
         Err(_) => Press::End,
+    }
+}
+
+/// Ctrl-Z, which comes as a key too: back to the shell, until it says to go on.
+fn suspend() {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Signal, kill_current_process_group};
+        let _ = kill_current_process_group(Signal::TSTP);
     }
 }
 
@@ -46,8 +61,10 @@ pub(super) enum Answer {
     Line(String),
     /// Esc was pressed.
     Escaped,
-    /// Ctrl-C or the end of input.
-    Quit,
+    /// Ctrl-C.
+    Interrupt,
+    /// Ctrl-D on an empty line, or the terminal is gone.
+    End,
 }
 
 /// Asks for one line. Backspace, Ctrl-U and Ctrl-W edit it; Esc gives it up.
@@ -67,9 +84,17 @@ pub(super) fn line(term: &Term, prompt: &str) -> io::Result<Answer> {
             }
             Ok(Key::CtrlC | Key::Char('\u{3}')) => {
                 term.write_line("")?;
-                return Ok(Answer::Quit);
+                return Ok(Answer::Interrupt);
             }
-            Ok(Key::Char('\u{4}')) if text.is_empty() => return Ok(Answer::Quit),
+            Ok(Key::Char('\u{4}')) if text.is_empty() => {
+                term.write_line("")?;
+                return Ok(Answer::End);
+            }
+            Ok(Key::Char('\u{1a}')) => {
+                suspend();
+                term.write_str(&format!("{prompt}{text}"))?;
+                term.flush()?;
+            }
             Ok(Key::Backspace) => erase(term, &mut text, |text| text.pop().map(String::from))?,
             Ok(Key::Char('\u{15}')) => {
                 erase(term, &mut text, |text| Some(std::mem::take(text)))?;
@@ -84,7 +109,10 @@ pub(super) fn line(term: &Term, prompt: &str) -> io::Result<Answer> {
                 term.flush()?;
             }
             Ok(_) => {}
-            Err(_) => return Ok(Answer::Quit),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                return Ok(Answer::Interrupt);
+            }
+            Err(_) => return Ok(Answer::End),
         }
     }
 }

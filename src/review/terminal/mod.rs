@@ -15,6 +15,7 @@ pub use screen::{by_section, numbered};
 use console::Term;
 
 use self::input::{Answer, Press};
+use self::press::stop;
 use super::model::{
     Action, Facilities, Key, Part, Refusal, Review, Session, Slot, Staged, Ticket, Verdict,
 };
@@ -155,6 +156,7 @@ impl Terminal<'_> {
             let key = loop {
                 match input::press(&self.term) {
                     Press::Nothing => {}
+                    Press::Resumed => self.write(&format!("\n{prompt}"))?,
                     Press::Interrupt => return Ok(Stop::Interrupt),
                     Press::End => {
                         self.say("")?;
@@ -171,6 +173,10 @@ impl Terminal<'_> {
                     self.dim(Refusal::DecidedAsWhole.message())?;
                     continue;
                 }
+                if key == 'v' && self.options.columns < diff::NARROWEST {
+                    self.dim(format_args!("side by side takes {} columns", diff::NARROWEST))?;
+                    continue;
+                }
                 let key = key.to_string();
                 self.dim(format_args!(
                     "'{}' does nothing here; ? lists the keys",
@@ -183,10 +189,13 @@ impl Terminal<'_> {
                 'W' => return Ok(Stop::Summary),
                 _ => {}
             }
+            let was = self.session.slots()[at].verdict();
             if let Some(stop) = self.press(key)? {
                 return Ok(stop);
             }
-            self.after(at)?;
+            if let Some(stop) = self.after(at, &was)? {
+                return Ok(stop);
+            }
         }
         Ok(Stop::Summary)
     }
@@ -229,7 +238,7 @@ impl Terminal<'_> {
         let mut content = match self.host.load(&id)? {
             Loaded::Ready(content) => content,
             Loaded::Gone(status) => {
-                self.dim(format_args!("{id} is {} meanwhile", escape::line(&status)))?;
+                self.dim(format_args!("{id} was {} meanwhile", escape::line(&status)))?;
                 let _ = self.session.act(Action::Gone(status));
                 self.host.forget(&id);
                 return Ok(false);
@@ -314,24 +323,27 @@ impl Terminal<'_> {
         self.put(blocks)
     }
 
-    /// Keeps what was decided about proposal `at`, and asks what to do where nothing of it was
-    /// taken.
-    fn after(&mut self, at: usize) -> Result<()> {
-        let slot = &self.session.slots()[at];
-        let left = self.session.position() != at;
-        if left && slot.outcome.is_none() && slot.verdict() == Verdict::Nothing {
+    /// Keeps what was decided about proposal `at`, and asks what to do where the last key, before
+    /// which its verdict was `was`, left nothing of it to be taken.
+    fn after(&mut self, at: usize, was: &Verdict) -> Result<Option<Stop>> {
+        let nothing = self.session.slots()[at].verdict() == Verdict::Nothing;
+        self.keep(at)?;
+        if nothing && *was != Verdict::Nothing {
             self.say("Every hunk is left out.")?;
             let answer = self.reason("Reject it because (Esc: leave it pending): ", false)?;
+            if let Some(stop) = stop(&answer) {
+                return Ok(Some(stop));
+            }
             if let Answer::Line(reason) = answer {
-                let _ = self.session.act(Action::Back);
+                self.session.visit(at);
                 let _ = self.session.act(Action::Reject(reason));
+                self.keep(at)?;
             }
         }
-        self.keep(at)?;
         if self.session.position() != at && self.session.position() < self.session.slots().len() {
             self.keep(self.session.position())?;
         }
-        Ok(())
+        Ok(None)
     }
 
     fn keep(&mut self, at: usize) -> Result<()> {

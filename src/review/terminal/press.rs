@@ -28,7 +28,7 @@ impl Terminal<'_> {
             'p' => return self.page_proposal(),
             't' => return self.try_it(),
             '?' => {
-                let help = screen::help(&self.keys(), &self.options.palette);
+                let help = screen::help(&self.keys(), &self.options);
                 self.write(&help)?;
                 return Ok(None);
             }
@@ -87,6 +87,10 @@ impl Terminal<'_> {
         let undone = action == Action::Undo;
         let split = action == Action::Split;
         let edited = matches!(action, Action::Edit(_));
+        let commented = match &action {
+            Action::Comment(comment) => Some(place(comment)),
+            _ => None,
+        };
         let before = self.session.unit_index();
         match self.session.act(action) {
             Ok(()) => {
@@ -98,6 +102,9 @@ impl Terminal<'_> {
                 }
                 if edited {
                     self.show_edited(before)?;
+                }
+                if let Some(place) = commented {
+                    self.dim(format_args!("kept as a comment on {place}; u takes it back"))?;
                 }
             }
             Err(refusal) => self.dim(refusal.message())?,
@@ -200,6 +207,18 @@ impl Terminal<'_> {
     }
 }
 
-fn stop(answer: &Answer) -> Option<Stop> {
-    (*answer == Answer::Quit).then_some(Stop::Interrupt)
+/// `src/a.rs:12`, safe for a terminal.
+fn place(comment: &DraftComment) -> String {
+    let path = comment.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+    let line = comment.line.map(|line| format!(":{line}")).unwrap_or_default();
+    format!("{}{line}", escape::line(&path))
+}
+
+/// What an answer means for the walk, if it means anything.
+pub(super) fn stop(answer: &Answer) -> Option<Stop> {
+    match answer {
+        Answer::Interrupt => Some(Stop::Interrupt),
+        Answer::End => Some(Stop::Quit),
+        Answer::Line(_) | Answer::Escaped => None,
+    }
 }

@@ -53,7 +53,7 @@ pub(super) fn header(
     facts.extend(head.domain.as_ref().map(|domain| format!("domain {domain}")));
     facts.extend(head.task.as_ref().map(|task| format!("task {task}")));
     facts.extend(head.check.as_ref().map(|check| format!("tried: {check}")));
-    push_wrapped(&mut out, options, Role::Dim, &escape::line(&facts.join(" · ")));
+    push_facts(&mut out, options, &facts);
     if let Some((path, why)) = &head.sensitive {
         let text = format!("! {} {why}", escape::bytes_line(path.as_bstr()));
         push_wrapped(&mut out, options, Role::Warn, &text);
@@ -94,8 +94,29 @@ fn cut(text: &str) -> String {
     format!("{head} … {} more characters, p shows them", count - LONGEST_TEXT)
 }
 
+/// Facts beside each other, each on one line where it fits.
+fn push_facts(out: &mut String, options: &Options, facts: &[String]) {
+    let mut line = String::new();
+    for fact in facts {
+        let fact = escape::line(fact);
+        if !line.is_empty() && width::of(&line) + 3 + width::of(&fact) > inner(options) {
+            push_wrapped(out, options, Role::Dim, &std::mem::take(&mut line));
+        }
+        if !line.is_empty() {
+            line += " · ";
+        }
+        line += &fact;
+    }
+    push_wrapped(out, options, Role::Dim, &line);
+}
+
+/// Columns beside the margin.
+fn inner(options: &Options) -> usize {
+    options.columns.saturating_sub(3).max(20)
+}
+
 fn push_wrapped(out: &mut String, options: &Options, role: Role, text: &str) {
-    for line in width::wrap(text.trim_end(), options.columns.saturating_sub(3).max(20)) {
+    for line in width::wrap(text.trim_end(), inner(options)) {
         out.push_str("  ");
         out.push_str(&options.palette.paint(role, line));
         out.push('\n');
@@ -340,12 +361,13 @@ pub(super) fn prompt(
 }
 
 /// What each key does, one per line.
-pub(super) fn help(keys: &[Key], palette: &Palette) -> String {
+pub(super) fn help(keys: &[Key], options: &Options) -> String {
     let mut out = String::new();
     for key in keys {
-        out += &format!("  {}  {}\n", palette.paint(Role::Key, key.key), key.help);
+        out += &format!("  {}  {}\n", options.palette.paint(Role::Key, key.key), key.help);
     }
-    out += "  Enter and Esc decide nothing. Nothing is written before you confirm the summary.\n";
+    let text = "Enter and Esc decide nothing. Nothing is written before you confirm the summary.";
+    push_wrapped(&mut out, options, Role::Plain, text);
     out
 }
 
@@ -406,10 +428,12 @@ fn part(slot: &Slot, changes: &[FileChange]) -> String {
         let said = |unit: &&Unit| unit.decision.as_ref().is_some_and(wanted);
         review.units().iter().filter(said).count()
     };
-    let taken = said(|d| *d == Decision::Take);
+    let taken = said(|d| *d != Decision::Leave);
     let edited = said(|d| matches!(d, Decision::Edit { .. }));
-    let edited = if edited > 0 { format!(", {edited} edited") } else { String::new() };
-    format!("apply {taken} of {} hunks{edited} ({counts})", review.units().len())
+    let total = review.units().len();
+    let plural = if total == 1 { "" } else { "s" };
+    let edited = if edited > 0 { format!(", {edited} edited by you") } else { String::new() };
+    format!("apply {taken} of {total} hunk{plural}{edited} ({counts})")
 }
 
 /// A word for what was decided about a proposal as a whole in an earlier session.
