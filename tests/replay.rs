@@ -67,6 +67,7 @@ fn replay(repo: &Repo, commit: &str, options: &[&str], tally: &mut Tally) {
     if old == new {
         return;
     }
+    let options = if leaves_out(repo, &parent, commit, options) { &["-M"][..] } else { options };
     let mut args = vec!["diff", "--binary"];
     args.extend(options);
     args.extend([parent.as_str(), commit]);
@@ -95,6 +96,32 @@ fn replay(repo: &Repo, commit: &str, options: &[&str], tally: &mut Tally) {
         tally.envelopes += 1;
         return;
     }
+}
+
+/// Does git's diff say nothing of a file that another is moved or copied onto? With `-B` it can, and
+/// such a diff leads neither forwards nor backwards.
+fn leaves_out(repo: &Repo, old: &str, new: &str, options: &[&str]) -> bool {
+    let mut args = vec!["diff", "--raw", "-z"];
+    args.extend(options);
+    args.extend([old, new]);
+    let raw = repo.try_git(&args).ok().stdout;
+    let mut fields = raw.split(|b| *b == 0).map(String::from_utf8_lossy);
+    let (mut targets, mut others) = (Vec::new(), Vec::new());
+    while let Some(head) = fields.next().filter(|head| !head.is_empty()) {
+        let first = fields.next().expect("a path");
+        match head.rsplit(' ').next().and_then(|status| status.chars().next()) {
+            Some('R') => {
+                targets.push(fields.next().expect("a second path"));
+                others.push(first);
+            }
+            Some('C') => targets.push(fields.next().expect("a second path")),
+            _ => others.push(first),
+        }
+    }
+    targets.iter().any(|path| {
+        !others.contains(path)
+            && repo.try_git(&["cat-file", "-e", &format!("{old}:{path}")]).status == 0
+    })
 }
 
 /// The id of the tree that the work tree is.
