@@ -166,6 +166,29 @@ pub trait Snapshot {
     /// Where something that is no regular file is in the way (symlink, submodule, folder), or it
     /// cannot be read or is over the size limit.
     fn file(&self, path: &RepoPath) -> Result<Option<File>>;
+
+    /// What git stores of `bytes`, written to `path`; `None` if they stay as they are.
+    ///
+    /// # Errors
+    /// If the repository's attributes cannot be read.
+    fn stored(&self, path: &RepoPath, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
+        let _ = (path, bytes);
+        Ok(None)
+    }
+}
+
+/// Brings the results of `changes`, as somebody wrote them, into the form that git stores.
+///
+/// # Errors
+/// As [`Snapshot::stored`].
+pub(crate) fn store_form(changes: &mut [FileChange], files: &dyn Snapshot) -> Result<()> {
+    for change in changes {
+        let Some(after) = &mut change.after else { continue };
+        if let Some(stored) = files.stored(&change.path, &after.bytes)? {
+            after.bytes = stored;
+        }
+    }
+    Ok(())
 }
 
 impl Snapshot for BTreeMap<RepoPath, File> {

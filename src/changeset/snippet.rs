@@ -61,6 +61,7 @@ pub fn compile(edits: Vec<Edit>, snapshot: &dyn Snapshot) -> Result<Changeset> {
         };
         apply_edit(&mut changes[index], edit)?;
     }
+    super::store_form(&mut changes, snapshot)?;
     Changeset::new(changes)
 }
 
@@ -144,7 +145,7 @@ fn replace(path: &RepoPath, file: &File, snippet: &Snippet) -> Result<(Vec<u8>, 
     let mut snippet = snippet.clone();
     let mut starts = matches(text, &snippet.old);
     if starts.is_empty()
-        && let Some(converted) = with_crlf(text, &snippet)
+        && let Some(converted) = with_endings_of(text, &snippet)
     {
         starts = matches(text, &converted.old);
         snippet = converted;
@@ -190,13 +191,18 @@ fn matches(text: &[u8], old: &[u8]) -> Vec<usize> {
     starts
 }
 
-/// `snippet` with CRLF line ends, for a file that has them and a caller that wrote LF.
-fn with_crlf(text: &[u8], snippet: &Snippet) -> Option<Snippet> {
-    let convert = |bytes: &[u8]| bytes.replace("\r\n", "\n").replace("\n", "\r\n");
-    if !snippet.old.contains(&b'\n') || snippet.old.contains_str("\r\n") {
-        return None;
-    }
-    text.contains_str("\r\n").then(|| Snippet {
+/// `snippet` with the file's line ends, for a caller that wrote LF where the file has CRLF, or CRLF
+/// where it has LF (git may store it so, and the caller have read the work tree).
+fn with_endings_of(text: &[u8], snippet: &Snippet) -> Option<Snippet> {
+    let lf = |bytes: &[u8]| bytes.replace("\r\n", "\n");
+    let crlf = |bytes: &[u8]| lf(bytes).replace("\n", "\r\n");
+    let convert: &dyn Fn(&[u8]) -> Vec<u8> =
+        match (snippet.old.contains_str("\r\n"), text.contains_str("\r\n")) {
+            (true, false) => &lf,
+            (false, true) if snippet.old.contains(&b'\n') => &crlf,
+            _ => return None,
+        };
+    Some(Snippet {
         old: convert(&snippet.old),
         new: convert(&snippet.new),
         occurrence: snippet.occurrence,

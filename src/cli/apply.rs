@@ -239,6 +239,10 @@ impl Snapshot for Ahead {
             None => self.worktree.file(path),
         }
     }
+
+    fn stored(&self, path: &RepoPath, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
+        self.worktree.stored(path, bytes)
+    }
 }
 
 fn plans(store: &Store, proposals: &[Proposal], part: Option<&apply::Part>) -> Result<Vec<Plan>> {

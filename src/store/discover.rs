@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use bstr::ByteSlice;
 
+use super::filters::Filters;
 use super::{Settings, codes};
 use crate::error::{Error, Result};
 use crate::worktree::Worktree;
@@ -78,7 +79,9 @@ impl Store {
             )
             .hint("run the command in a clone with a work tree, or in `git worktree add`")
         })?;
-        let tree = Worktree::open(&root)?.with_size_limit(self.settings()?.max_file_size);
+        let tree = Worktree::open(&root)?
+            .with_size_limit(self.settings()?.max_file_size)
+            .with_conversion(Filters::new(&self.repo));
         // The index is read only where there are submodules.
         if root.join(".gitmodules").symlink_metadata().is_err() {
             return Ok(tree);

@@ -8,6 +8,7 @@ mod cache;
 mod discover;
 pub(crate) mod exclude;
 mod flush;
+mod filters;
 pub mod idle;
 mod lane;
 mod lock;
@@ -38,6 +39,7 @@ pub mod codes {
         STORE_BUSY = "busy", Busy, "another process holds the store's lock";
         LANE_BROKEN = "lane_broken", Invalid, "a lane has a commit, tree or event that cannot be read";
         OBJECT_MISSING = "object_missing", Invalid, "a git object that a proposal names is missing or damaged";
+        FILTERED_FILE = "filtered_file", Invalid, "the file goes through a filter program or an encoding that aye does not apply";
         INVALID_CONFIG = "invalid_config", Usage, "a value in git configuration cannot be used";
     }
 }

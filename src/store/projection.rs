@@ -51,7 +51,7 @@ pub(super) fn make(store: &Store, proposal: &Proposal) -> Result<()> {
     if store.repo.workdir().is_none() {
         return Ok(());
     }
-    let tree = store.worktree()?;
+    let tree = store.worktree()?.without_conversion();
     let ignore = RepoPath::new(format!("{FOLDER}/.gitignore"))?;
     if !matches!(tree.file(&ignore), Ok(Some(_))) {
         // Keeps `git status` clean in a repository where `aye init` has not been run.
@@ -115,7 +115,7 @@ pub(super) fn tampering(
     if store.repo.workdir().is_none() {
         return Ok(found);
     }
-    let tree = store.worktree()?;
+    let tree = store.worktree()?.without_conversion();
     let pending = view.proposals(&super::Filter::pending(), now)?;
     for summary in &pending {
         let proposal = view.proposal(&summary.id)?;

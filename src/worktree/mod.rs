@@ -9,6 +9,7 @@
 //! it. Several files that must change together go through [`journal`].
 
 mod beneath;
+mod convert;
 mod folders;
 pub mod journal;
 mod write;
@@ -20,6 +21,7 @@ use bstr::{BStr, BString, ByteSlice};
 use crate::changeset::{File, Mode, RepoPath, Snapshot};
 use crate::error::{Error, Result, codes as common};
 use beneath::{Content, Kind, Root, Stamp};
+pub use convert::Conversion;
 use folders::{Folders, Place};
 pub use write::{Flush, random};
 
@@ -48,6 +50,7 @@ pub struct Worktree {
     path: PathBuf,
     root: Root,
     size_limit: u64,
+    conversion: Option<Box<dyn Conversion>>,
 }
 
 impl Worktree {
@@ -62,7 +65,7 @@ impl Worktree {
         };
         let path = std::path::absolute(root).map_err(failed)?;
         let root = Root::open(&path).map_err(failed)?;
-        Ok(Self { path, root, size_limit: DEFAULT_SIZE_LIMIT })
+        Ok(Self { path, root, size_limit: DEFAULT_SIZE_LIMIT, conversion: None })
     }
 
     /// Sets the size, in bytes, above which a file is refused with `size_limit_exceeded`.
@@ -130,11 +133,20 @@ impl Worktree {
 }
 
 impl Snapshot for Worktree {
-    /// The file at `path` as it is now. `None` also where a folder above it does not exist or is
+    /// The file at `path` as git would store it now. `None` also where a folder above it does not exist or is
     /// a file.
     fn file(&self, path: &RepoPath) -> Result<Option<File>> {
-        let found = self.read(&mut Folders::new(&self.root), path)?;
-        Ok(found.map(|(file, _)| file))
+        let Some((mut file, _)) = self.read(&mut Folders::new(&self.root), path)? else {
+            return Ok(None);
+        };
+        if let Some(stored) = self.to_git(path, &file.bytes)? {
+            file.bytes = stored;
+        }
+        Ok(Some(file))
+    }
+
+    fn stored(&self, path: &RepoPath, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
+        self.to_git(path, bytes)
     }
 }
 

@@ -40,7 +40,7 @@ fn forward(operations: &[Operation<'_>], files: &dyn Snapshot) -> Result<Compile
         operations.iter().map(|operation| state.apply(operation)).collect::<Result<Vec<_>>>()?;
     Ok(Compiled {
         doubtful: state.doubtful,
-        changeset: Changeset::new(state.into_changes())?,
+        changeset: state.into_changeset()?,
         dialect: Dialect::Envelope,
         files: reports,
         notes: Vec::new(),
@@ -210,9 +210,9 @@ impl State<'_> {
         Ok(report)
     }
 
-    fn into_changes(self) -> Vec<FileChange> {
-        let Self { present, mut original, mut origins, .. } = self;
-        present
+    fn into_changeset(self) -> Result<Changeset> {
+        let Self { present, mut original, mut origins, files, .. } = self;
+        let mut changes: Vec<FileChange> = present
             .into_iter()
             .map(|(path, after)| {
                 let before = original.remove(&path).flatten();
@@ -221,6 +221,8 @@ impl State<'_> {
                     .filter(|origin| before.is_none() && after.is_some() && *origin != path);
                 FileChange { path, before, after, origin, snippets: Vec::new() }
             })
-            .collect()
+            .collect();
+        crate::changeset::store_form(&mut changes, files)?;
+        Changeset::new(changes)
     }
 }

@@ -54,7 +54,7 @@ pub(super) fn compile(
     }
     Ok(Compiled {
         doubtful: state.doubtful,
-        changeset: Changeset::new(state.into_changes())?,
+        changeset: state.into_changeset()?,
         dialect: Dialect::Unified,
         files: reports,
         notes,
@@ -392,16 +392,18 @@ impl State<'_> {
             .hint("say how many leading folders to take off with -p, for example -p0")
     }
 
-    fn into_changes(self) -> Vec<FileChange> {
-        let Self { present, mut original, mut origins, .. } = self;
-        present
+    fn into_changeset(self) -> Result<Changeset> {
+        let Self { present, mut original, mut origins, files, .. } = self;
+        let mut changes: Vec<FileChange> = present
             .into_iter()
             .map(|(path, after)| {
                 let before = original.remove(&path).flatten();
                 let origin = origins.remove(&path).filter(|_| before.is_none() && after.is_some());
                 FileChange { path, before, after, origin, snippets: Vec::new() }
             })
-            .collect()
+            .collect();
+        crate::changeset::store_form(&mut changes, files)?;
+        Changeset::new(changes)
     }
 }
 

@@ -198,7 +198,9 @@ fn between(store: &Store, from: Option<&str>, to: &str) -> Result<Changeset> {
             changes.push(change(path, before, after, None));
         }
     }
-    Changeset::new(changes)
+    let changeset = Changeset::new(changes)?;
+    store.refuse_foreign(&changeset)?;
+    Ok(changeset)
 }
 
 fn mode_of(mode: &str, path: &RepoPath) -> Result<Mode> {
@@ -239,7 +241,9 @@ fn uncommitted(context: &Context, store: &Store, specs: &[OsString]) -> Result<C
         let after = worktree.file(&path)?;
         changes.push(FileChange { path, before, after, origin: None, snippets: Vec::new() });
     }
-    Changeset::new(changes)
+    let changeset = Changeset::new(changes)?;
+    store.refuse_foreign(&changeset)?;
+    Ok(changeset)
 }
 
 /// A file as HEAD has it.

@@ -102,7 +102,7 @@ fn files(store: &Store, proposal: &Proposal) -> Result<Vec<(String, Vec<u8>)>> {
 /// If a file cannot be written, or a symlink is in the way.
 pub fn make(store: &Store, proposal: &Proposal) -> Result<()> {
     let Some(id) = staging_id(proposal).filter(|id| is_plain(id)) else { return Ok(()) };
-    let tree = store.worktree()?;
+    let tree = store.worktree()?.without_conversion();
     for (name, bytes) in files(store, proposal)? {
         let path = RepoPath::new(format!("{DIR}/staging/{id}/{name}"))?;
         tree.write_file(&path, &bytes, Mode::Regular, Flush::No)?;

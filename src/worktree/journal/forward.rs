@@ -34,17 +34,20 @@ pub fn apply<T>(
     if steps.is_empty() {
         return commit(&transaction);
     }
-    let flush = journal.flush && steps.len() <= FLUSHED_FILES;
     let mut run = Run {
         worktree,
         folders: Folders::new(&worktree.root),
         deleted: steps.iter().filter(|s| s.after.is_none()).map(|s| s.path).collect(),
         created: steps.iter().filter(|s| s.now.is_none()).map(|s| s.path).collect(),
         stamps: Vec::with_capacity(steps.len()),
-        record: Record::new(transaction, worktree.root(), subject, flush),
+        written: Vec::with_capacity(steps.len()),
+        record: Record::new(transaction, worktree.root(), subject),
         steps,
     };
     run.compare()?;
+    // Converted content is in no object, so recovery after a power loss could not make it anew.
+    let few = run.steps.len() <= FLUSHED_FILES || run.written.iter().any(Option::is_some);
+    run.record.flushed = journal.flush && few;
     let path = run.record.write(&journal.folder, journal.flush)?;
     let done = run.write().and_then(|()| {
         crate::failpoint!("journal.commit");
@@ -68,6 +71,8 @@ struct Run<'a> {
     created: HashSet<&'a RepoPath>,
     /// What was looked at, per step.
     stamps: Vec<Option<Stamp>>,
+    /// What is written, per step, where that is not what git stores.
+    written: Vec<Option<File>>,
     record: Record,
 }
 
@@ -81,20 +86,35 @@ impl<'a> Run<'a> {
             if let Some((_, stamp)) = &found {
                 refuse_shared(step.path, stamp)?;
             }
-            if found.as_ref().map(|(file, _)| file) != step.now {
+            let (raw, stamp) = found.unzip();
+            let stored = match &raw {
+                Some(file) => self.worktree.to_git(step.path, &file.bytes)?,
+                None => None,
+            };
+            let seen = raw.as_ref().map(|file| (file.mode, stored.as_ref().unwrap_or(&file.bytes)));
+            if seen != step.now.map(|file| (file.mode, &file.bytes)) {
                 return Err(changed(step.path, "is not what it was when the change was planned"));
             }
+            let written = match step.after {
+                Some(after) => {
+                    let now = raw.as_ref().zip(seen).map(|(raw, seen)| (&*raw.bytes, &**seen.1));
+                    let bytes = self.worktree.to_disk(step.path, now, &after.bytes)?;
+                    bytes.map(|bytes| File { bytes, mode: after.mode })
+                }
+                None => None,
+            };
             let home = match step.now {
                 None => self.home_of_new(step.path, &mut made)?,
                 Some(_) => self.home_of_old(step.path),
             };
-            self.stamps.push(found.map(|(_, stamp)| stamp));
+            self.stamps.push(stamp);
             self.record.entries.push(Entry {
                 path: step.path.clone(),
-                before: step.now.map(Blob::of).transpose()?,
-                after: step.after.map(Blob::of).transpose()?,
+                before: raw.as_ref().map(Blob::of).transpose()?,
+                after: written.as_ref().or(step.after).map(Blob::of).transpose()?,
                 home: home.into(),
             });
+            self.written.push(written);
         }
         self.record.made = made.into_iter().collect();
         Ok(())
@@ -159,11 +179,13 @@ impl<'a> Run<'a> {
     /// Writes the new content to its temporary file.
     fn prepare(&mut self, index: usize, after: &File) -> Result<()> {
         let path = self.steps[index].path;
+        let home = self.home(index);
+        let after = self.written[index].as_ref().unwrap_or(after);
         let flush = if self.record.flushed { Flush::Yes } else { Flush::No };
         let new = new_file(self.stamps[index].as_ref(), after.mode, flush);
-        let home = self.home(index)?;
+        let (home, slot) = (home?, self.record.slot(index));
         crate::failpoint!("worktree.create", io)
-            .and_then(|()| home.create(self.record.slot(index).as_bstr(), &after.bytes, new))
+            .and_then(|()| home.create(slot.as_bstr(), &after.bytes, new))
             .map_err(|error| cannot_write(path, &error))
     }
 

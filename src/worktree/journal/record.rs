@@ -79,13 +79,13 @@ impl Blob {
 
 impl Record {
     /// A record without entries.
-    pub fn new(transaction: String, root: &Path, subject: Option<&str>, flushed: bool) -> Self {
+    pub fn new(transaction: String, root: &Path, subject: Option<&str>) -> Self {
         Self {
             version: 1,
             transaction,
             root: Vec::from_path_lossy(root).into_owned(),
             subject: subject.map(Into::into),
-            flushed,
+            flushed: false,
             entries: Vec::new(),
             made: Vec::new(),
         }
