@@ -7,8 +7,8 @@
 mod cache;
 mod discover;
 pub(crate) mod exclude;
-mod flush;
 mod filters;
+mod flush;
 pub mod idle;
 mod lane;
 mod lock;
