@@ -101,6 +101,23 @@ fn a_gate_turns_a_patch_into_a_proposal_and_says_so() {
     repo.aye(&["list"]).ok().says("src/a.rs");
     repo.aye(&["apply", "--yes", &id]).ok();
     assert_eq!(repo.text("src/a.rs"), "fn a() {\n    2\n}\n");
+    // The policy in HEAD says the same, and only the one in HEAD.
+    let repo = Repo::with(&[("src/a.rs", A)]);
+    repo.write(".agent-memory/policy.toml", "gate = true\n");
+    repo.git(&["add", "--force", "--all"]);
+    repo.aye_stdin(&["patch", "-n"], FIX).ok();
+    repo.git(&["commit", "--quiet", "-m", "Gate"]);
+    repo.write(".agent-memory/policy.toml", "gate = false\n");
+    repo.git(&["config", "aye.gate", "false"]);
+    let answer = yaml(&call(&repo, &json!({ "patch": FIX })).ok().stdout);
+    assert_eq!(answer["gated"], true);
+    assert!(answer["message"].as_str().unwrap().contains(".agent-memory/policy.toml"));
+    assert_eq!(repo.text("src/a.rs"), A);
+    repo.write(".agent-memory/policy.toml", "gate = maybe\n");
+    repo.git(&["add", "--force", "--all"]);
+    repo.git(&["commit", "--quiet", "-m", "Break it"]);
+    repo.aye_stdin(&["patch", "--format", "text"], FIX).fails("invalid_policy", 6);
+    assert_eq!(repo.text("src/a.rs"), A);
     // Asked for, without a gate.
     let repo = Repo::with(&[("src/a.rs", A)]);
     let run = repo.aye_stdin(&["patch", "--propose", "-m", "Two"], FIX).ok();
@@ -154,9 +171,7 @@ fn hostile_patches_change_nothing_and_name_the_reason() {
     ];
     for name in ["../evil", "/tmp/evil", "dir/../../evil", "C:/evil", "dir\\evil", "a//../evil"] {
         patches.push((envelope(name), "PATH_INVALID"));
-        if !name.starts_with('/') {
-            patches.push((create(name), "PATH_INVALID"));
-        }
+        patches.push((create(name), "PATH_INVALID"));
     }
     for name in [
         ".git/hooks/pre-commit",
@@ -183,6 +198,44 @@ fn hostile_patches_change_nothing_and_name_the_reason() {
         }
     }
     assert!(!repo.path(".git/hooks/pre-commit").exists());
+}
+
+/// Odd forms that agents send, each with the one change of `FIX`.
+#[test]
+fn envelopes_are_taken_as_agents_write_them() {
+    let body = "@@ fn a() {\n-    1\n+    2\n }\n";
+    let update = format!("*** Update File: src/a.rs\n{body}");
+    let whole = format!("*** Begin Patch\n{update}*** End Patch\n");
+    let habit = "--- a/src/a.rs\n+++ b/src/a.rs\n";
+    for patch in [
+        whole.clone(),
+        whole.replace('\n', "\r\n"),
+        whole.trim_end().to_owned(),
+        format!("apply_patch <<'EOF'\n{whole}EOF\n"),
+        format!("bash -lc \"apply_patch <<'PATCH'\n{whole}PATCH\"\n"),
+        format!("Here it is:\n```diff\n{whole}```\n"),
+        whole.replace(": src", ": ./src"),
+        format!(" *** Begin Patch \n *** Update File: src/a.rs \n{body} *** End Patch \n"),
+        format!("*** Begin Patch\n*** Update File: src/a.rs\n{habit}{body}*** End Patch\n"),
+        format!("*** Begin Patch\n{FIX}*** End Patch\n"),
+        format!("*** Begin Patch\ndiff --git a/src/a.rs b/src/a.rs\n{FIX}*** End Patch\n"),
+        format!("{FIX}*** End Patch\n"),
+    ] {
+        let repo = Repo::with(&[("src/a.rs", A)]);
+        let run = repo.aye_stdin(&["patch"], &patch);
+        assert_eq!(run.status, 0, "{patch}\n{run}");
+        assert_eq!(repo.text("src/a.rs"), A.replace('1', "2"), "{patch}");
+    }
+    let repo = Repo::with(&[("src/a.rs", A)]);
+    for patch in [format!("*** Begin Patch\n{update}"), format!("{whole}{whole}")] {
+        repo.aye_stdin(&["patch", "--format", "text"], patch).fails("patch_invalid", 6);
+    }
+    // An absolute path is refused wherever it leads, but its relative form is named.
+    let absolute = format!(": {}/src/a.rs", repo.root().display());
+    let run =
+        repo.aye_stdin(&["patch", "--format", "text"], whole.replace(": src/a.rs", &absolute));
+    assert!(run.fails("path_invalid", 6).err().contains("it is 'src/a.rs'"));
+    assert_eq!(repo.text("src/a.rs"), A);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Git's conversions between the work tree and what it stores: `core.autocrlf`, `core.eol`, and
-//! the attributes `text`, `eol` and `ident`, through gix's filter pipeline.
+//! the attributes `text`, `eol` and `ident`. The steps are those of gix's filter pipeline; the
+//! pipeline itself would run programs and re-encode.
 //!
 //! No program is run. A file that goes through a filter driver (Git LFS, for one), or that has an
 //! encoding of its own in the work tree, is taken as it lies there, and never compared with a
@@ -7,11 +8,9 @@
 
 use std::cell::RefCell;
 
-use bstr::{BStr, BString, ByteSlice as _};
+use bstr::{BString, ByteSlice as _};
 use gix::attrs::{StateRef, search::Outcome};
-use gix::filter::plumbing::eol::AutoCrlf;
-use gix::filter::plumbing::pipeline::CrlfRoundTripCheck;
-use gix::filter::plumbing::pipeline::convert::to_worktree;
+use gix::filter::plumbing::{eol, ident};
 use gix::worktree::stack::state::attributes::Source;
 
 use super::{Store, codes};
@@ -19,7 +18,7 @@ use crate::changeset::{Changeset, RepoPath};
 use crate::error::{Error, Result};
 use crate::worktree::Conversion;
 
-const ATTRIBUTES: [&str; 6] = ["filter", "working-tree-encoding", "text", "crlf", "eol", "ident"];
+const ATTRIBUTES: [&str; 6] = ["filter", "working-tree-encoding", "ident", "crlf", "text", "eol"];
 
 /// The conversions of one repository. Reads nothing before the first file.
 pub(super) struct Filters {
@@ -29,12 +28,10 @@ pub(super) struct Filters {
 
 struct State {
     stack: gix::worktree::Stack,
-    pipeline: gix::filter::plumbing::Pipeline,
     found: Outcome,
     /// Filter drivers that have a program.
     drivers: Vec<BString>,
-    /// Files without attributes are converted too.
-    always: bool,
+    endings: eol::Configuration,
 }
 
 /// What aye does not convert.
@@ -47,8 +44,7 @@ pub(super) enum Foreign {
 
 /// What becomes of one file.
 enum Treatment {
-    Nothing,
-    Convert,
+    Convert { endings: eol::AttributesDigest, ident: bool },
     Foreign(Foreign),
 }
 
@@ -63,43 +59,42 @@ impl Filters {
         Self { repo: repo.clone(), state: RefCell::new(None) }
     }
 
-    fn with<T>(
-        &self,
-        path: &RepoPath,
-        then: impl FnOnce(&mut State, Treatment) -> Result<T>,
-    ) -> Result<T> {
+    /// The treatment of the file at `path`, and what endings the configuration asks for.
+    fn treatment(&self, path: &RepoPath) -> Result<(Treatment, eol::Configuration)> {
         let mut slot = self.state.borrow_mut();
         let state = match &mut *slot {
             Some(state) => state,
             empty => empty.insert(State::new(&self.repo).map_err(|error| failed(path, &error))?),
         };
         let treatment = state.treatment(&self.repo, path).map_err(|error| failed(path, &error))?;
-        then(state, treatment)
-    }
-
-    /// Why the file at `path` is not converted, if it ought to be.
-    pub(super) fn foreign(&self, path: &RepoPath) -> Result<Option<Foreign>> {
-        self.with(path, |_, treatment| match treatment {
-            Treatment::Foreign(foreign) => Ok(Some(foreign)),
-            Treatment::Nothing | Treatment::Convert => Ok(None),
-        })
+        Ok((treatment, state.endings))
     }
 }
 
 impl State {
     fn new(repo: &gix::Repository) -> gix::Result<Self> {
-        let mut options = gix::filter::Pipeline::options(repo)?;
-        let programs = std::mem::take(&mut options.drivers).into_iter();
-        let drivers = programs
-            .filter(|d| {
-                [&d.clean, &d.smudge, &d.process].into_iter().flatten().any(|p| !p.is_empty())
-            })
-            .map(|driver| driver.name)
-            .collect();
-        options.crlf_roundtrip_check = CrlfRoundTripCheck::Skip;
-        let always = options.eol_config.auto_crlf != AutoCrlf::Disabled;
+        let config = repo.config_snapshot();
+        let auto_crlf = match config.string("core.autocrlf") {
+            Some(value) if value.eq_ignore_ascii_case(b"input") => eol::AutoCrlf::Input,
+            _ if config.boolean("core.autocrlf") == Some(true) => eol::AutoCrlf::Enabled,
+            _ => eol::AutoCrlf::Disabled,
+        };
+        let eol = match config.string("core.eol") {
+            Some(value) if value.eq_ignore_ascii_case(b"crlf") => Some(eol::Mode::CrLf),
+            Some(value) if value.eq_ignore_ascii_case(b"lf") => Some(eol::Mode::Lf),
+            _ => None,
+        };
+        let mut drivers = Vec::new();
+        for section in config.plumbing().sections_by_name("filter").into_iter().flatten() {
+            let program = |key| section.value(key).is_some_and(|value| !value.is_empty());
+            if let Some(name) = section.header().subsection_name()
+                && ["clean", "smudge", "process"].into_iter().any(program)
+            {
+                drivers.push(name.to_owned());
+            }
+        }
         // Attribute files that a sparse checkout leaves out are in the index alone.
-        let sparse = repo.config_snapshot().boolean("core.sparseCheckout").unwrap_or(false);
+        let sparse = config.boolean("core.sparseCheckout").unwrap_or(false);
         let source = Source::WorktreeThenIdMapping;
         let stack = match sparse {
             true => repo.attributes_only(&*repo.index_or_empty()?, source)?.detach(),
@@ -113,115 +108,120 @@ impl State {
             &gix::attrs::search::MetadataCollection::default(),
             ATTRIBUTES,
         );
-        let pipeline = gix::filter::plumbing::Pipeline::new(
-            gix::command::Context::default(),
-            repo.object_hash(),
-            options,
-        );
-        Ok(Self { stack, pipeline, found, drivers, always })
+        Ok(Self { stack, found, drivers, endings: eol::Configuration { auto_crlf, eol } })
     }
 
     fn treatment(&mut self, repo: &gix::Repository, path: &RepoPath) -> std::io::Result<Treatment> {
         let entry = self.stack.at_entry(path.as_bstr(), None, &repo.objects)?;
         self.found.reset();
         entry.matching_attributes(&mut self.found);
-        let mut any = self.always;
-        for (name, found) in ATTRIBUTES.iter().zip(self.found.iter_selected()) {
-            let state = found.assignment.state;
-            match (*name, state) {
-                (_, StateRef::Unspecified) => {}
-                ("filter", StateRef::Value(value)) => {
-                    let driver = value.as_bstr();
-                    if self.drivers.iter().any(|known| known == driver) {
-                        return Ok(Treatment::Foreign(Foreign::Driver(driver.to_string())));
-                    }
-                }
-                ("working-tree-encoding", StateRef::Value(value)) => {
-                    let encoding = value.as_bstr();
-                    if !is_utf8(encoding) {
-                        return Ok(Treatment::Foreign(Foreign::Encoding(encoding.to_string())));
-                    }
-                }
-                ("filter" | "working-tree-encoding", _) => {}
-                _ => any = true,
-            }
+        let states: Vec<StateRef<'_>> =
+            self.found.iter_selected().map(|found| found.assignment.state).collect();
+        let [filter, encoding, ident, crlf, text, eol] = states[..] else {
+            return Err(std::io::Error::other("attributes without an answer"));
+        };
+        if let StateRef::Value(name) = filter
+            && self.drivers.iter().any(|driver| driver == name.as_bstr())
+        {
+            return Ok(Treatment::Foreign(Foreign::Driver(name.as_bstr().to_string())));
         }
-        Ok(if any { Treatment::Convert } else { Treatment::Nothing })
+        if let StateRef::Value(name) = encoding
+            && !["UTF-8", "UTF8"]
+                .iter()
+                .any(|utf8| name.as_bstr().eq_ignore_ascii_case(utf8.as_bytes()))
+        {
+            return Ok(Treatment::Foreign(Foreign::Encoding(name.as_bstr().to_string())));
+        }
+        let endings = digest(text, eol).or(digest(crlf, eol)).unwrap_or(match eol_mode(eol) {
+            Some(mode) => mode.into(),
+            None => self.endings.auto_crlf.into(),
+        });
+        // `text` alone leaves the rest to the configuration.
+        let endings = match endings {
+            eol::AttributesDigest::Text => self.endings.to_eol().into(),
+            other => other,
+        };
+        Ok(Treatment::Convert { endings, ident: matches!(ident, StateRef::Set) })
     }
 }
 
-fn is_utf8(encoding: &BStr) -> bool {
-    encoding.eq_ignore_ascii_case(b"UTF-8") || encoding.eq_ignore_ascii_case(b"UTF8")
+fn eol_mode(eol: StateRef<'_>) -> Option<eol::Mode> {
+    match eol {
+        StateRef::Value(value) if value.as_bstr() == "lf" => Some(eol::Mode::Lf),
+        StateRef::Value(value) if value.as_bstr() == "crlf" => Some(eol::Mode::CrLf),
+        _ => None,
+    }
+}
+
+/// What the attribute `text` (or `crlf`, its old name) says together with `eol`; `None` if it says
+/// nothing. As `convert_attrs` in git's `convert.c`.
+fn digest(text: StateRef<'_>, eol: StateRef<'_>) -> Option<eol::AttributesDigest> {
+    use eol::AttributesDigest as Digest;
+    let set = match text {
+        StateRef::Unset => return Some(Digest::Binary),
+        StateRef::Set => Digest::Text,
+        StateRef::Value(value) if value.as_bstr() == "auto" => Digest::TextAuto,
+        StateRef::Value(value) if value.as_bstr() == "input" => return Some(Digest::TextInput),
+        StateRef::Value(_) | StateRef::Unspecified => return None,
+    };
+    Some(match (set, eol_mode(eol)) {
+        (Digest::TextAuto, Some(eol::Mode::Lf)) => Digest::TextAutoInput,
+        (Digest::TextAuto, Some(eol::Mode::CrLf)) => Digest::TextAutoCrlf,
+        (_, Some(mode)) => mode.into(),
+        (set, None) => set,
+    })
 }
 
 impl Conversion for Filters {
     fn to_git(&self, path: &RepoPath, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
-        self.with(path, |state, treatment| {
-            if !matches!(treatment, Treatment::Convert) {
-                return Ok(None);
+        let (Treatment::Convert { endings, ident }, config) = self.treatment(path)? else {
+            return Ok(None);
+        };
+        let mut out = Vec::new();
+        // With `text=auto` a file that has CRLF in the index keeps it.
+        let mut stored = |buffer: &mut Vec<u8>| {
+            let index = self.repo.index_or_empty()?;
+            let Some(entry) = index.entry_by_path(path.as_bstr()) else { return Ok(None) };
+            let Ok(mut blob) = self.repo.find_blob(entry.id) else { return Ok(None) };
+            *buffer = std::mem::take(&mut blob.data);
+            Ok(Some(()))
+        };
+        let options = eol::convert_to_git::Options { round_trip_check: None, config };
+        let converted = eol::convert_to_git(bytes, endings, &mut out, &mut stored, options)
+            .map_err(|error| failed(path, &error))?;
+        let mut out = Some(out).filter(|_| converted);
+        if ident {
+            let mut collapsed = Vec::new();
+            let source = out.as_deref().unwrap_or(bytes);
+            if ident::undo(source, &mut collapsed).map_err(|error| failed(path, &error))? {
+                out = Some(collapsed);
             }
-            let State { stack, pipeline, .. } = state;
-            let repo = &self.repo;
-            let entry = stack
-                .at_entry(path.as_bstr(), None, &repo.objects)
-                .map_err(|error| failed(path, &error))?;
-            let converted = pipeline
-                .convert_to_git(
-                    bytes,
-                    &path.to_path(),
-                    &mut |_, found| {
-                        entry.matching_attributes(found);
-                    },
-                    // With `text=auto` a file that has CRLF in the index keeps it.
-                    &mut |buffer| {
-                        let index = repo.index_or_empty()?;
-                        let Some(entry) = index.entry_by_path(path.as_bstr()) else {
-                            return Ok(None);
-                        };
-                        let Ok(mut blob) = repo.find_blob(entry.id) else { return Ok(None) };
-                        *buffer = std::mem::take(&mut blob.data);
-                        Ok(Some(()))
-                    },
-                )
-                .map_err(|error| failed(path, &error))?;
-            Ok(converted.as_bytes().filter(|new| *new != bytes).map(<[u8]>::to_vec))
-        })
+        }
+        Ok(out.filter(|out| out != bytes))
     }
 
     fn to_worktree(&self, path: &RepoPath, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
-        self.with(path, |state, treatment| {
-            if !matches!(treatment, Treatment::Convert) {
-                return Ok(None);
-            }
-            let State { stack, pipeline, .. } = state;
-            let entry = stack
-                .at_entry(path.as_bstr(), None, &self.repo.objects)
-                .map_err(|error| failed(path, &error))?;
-            let converted = pipeline
-                .convert_to_worktree(
-                    bytes,
-                    path.as_bstr(),
-                    &mut |_, found| {
-                        entry.matching_attributes(found);
-                    },
-                    to_worktree::Options::default(),
-                )
-                .map_err(|error| failed(path, &error))?;
-            let new = converted.as_bytes().filter(|new| *new != bytes);
-            new.map(|new| spaced_ident(bytes, new)).transpose()
-        })
+        let (Treatment::Convert { endings, ident }, config) = self.treatment(path)? else {
+            return Ok(None);
+        };
+        let expanded = if ident { expand_ident(bytes)? } else { None };
+        let source = expanded.as_deref().unwrap_or(bytes);
+        let mut out = Vec::new();
+        let converted = eol::convert_to_worktree(source, endings, &mut out, config)
+            .map_err(|error| failed(path, &error))?;
+        Ok(if converted { Some(out) } else { expanded })
     }
 }
 
-/// Git writes a blank before the closing `$` of an expanded `$Id$`, which the pipeline leaves out;
-/// without it `git status` would be right and every comparison with a checkout's bytes wrong.
-fn spaced_ident(stored: &[u8], written: &[u8]) -> Result<Vec<u8>> {
+/// `$Id$` with the id of the stored bytes, as git writes it (gix leaves out the blank before the
+/// closing `$`).
+fn expand_ident(stored: &[u8]) -> Result<Option<Vec<u8>>> {
     if !stored.contains_str("$Id$") {
-        return Ok(written.into());
+        return Ok(None);
     }
     let id = gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, stored)
         .map_err(|error| Error::bug(format!("cannot hash a file: {error}")))?;
-    Ok(written.replace(format!("$Id: {id}$"), format!("$Id: {id} $")))
+    Ok(Some(stored.replace("$Id$", format!("$Id: {id} $"))))
 }
 
 fn failed(path: &RepoPath, error: &dyn std::fmt::Display) -> Error {
@@ -246,10 +246,12 @@ impl Store {
         let filters = Filters::new(&self.repo);
         for change in changeset.changes() {
             let path = &change.path;
-            let what = match filters.foreign(path)? {
-                None => continue,
-                Some(Foreign::Driver(name)) => format!("goes through the filter '{name}'"),
-                Some(Foreign::Encoding(name)) => {
+            let what = match filters.treatment(path)?.0 {
+                Treatment::Convert { .. } => continue,
+                Treatment::Foreign(Foreign::Driver(name)) => {
+                    format!("goes through the filter '{name}'")
+                }
+                Treatment::Foreign(Foreign::Encoding(name)) => {
                     format!("has the encoding {name} in the work tree")
                 }
             };

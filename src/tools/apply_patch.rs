@@ -1,6 +1,8 @@
 //! The `apply_patch` tool: a patch in either dialect, applied at once, or proposed where the
 //! repository gates direct writes.
 
+use std::path::Path;
+
 use chrono::SecondsFormat;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,7 +14,7 @@ use crate::changeset::patch::{self, Action, Compiled, Dialect, FileReport, HunkR
 use crate::changeset::{Changeset, Snapshot};
 use crate::error::{Error, Result, codes as general};
 use crate::proposal::event::Subject;
-use crate::store::NewProposal;
+use crate::store::{NewProposal, Store};
 
 /// What to do with a patch.
 #[derive(Clone, Debug, Default)]
@@ -171,30 +173,35 @@ pub fn run(session: &Session<'_>, request: &Request) -> Result<Response> {
     let store = session.store;
     let settings = store.settings()?;
     let limit = settings.max_file_size;
-    let gated = settings.gate && !request.propose && !request.dry_run;
+    let gate = match request.propose || request.dry_run {
+        true => None,
+        false => store.gate()?,
+    };
     let compile = |files: &dyn Snapshot| -> Result<Compiled> {
-        let compiled = patch::read(&request.patch, files, &request.options)?;
+        let compiled = patch::read(&request.patch, files, &request.options)
+            .map_err(|error| name_relative(error, store))?;
         check_sizes(&compiled.changeset, limit)?;
         Ok(compiled)
     };
-    if request.dry_run || request.propose || gated {
+    if request.dry_run || request.propose || gate.is_some() {
         let compiled = compile(&store.worktree()?.with_size_limit(limit))?;
         let proposed = match request.dry_run || compiled.already_applied {
             true => None,
             false => Some(propose(session, request, &compiled)?),
         };
-        let message = match &proposed {
+        let message = match (&proposed, gate) {
             _ if compiled.already_applied => "The patch is applied already.".to_owned(),
-            None => "The patch fits; nothing was changed.".to_owned(),
-            Some((id, _)) if gated => format!(
-                "Direct writes are gated here (aye.gate): the patch waits for a person as proposal \
-                 {id}, and no file was changed."
+            (None, _) => "The patch fits; nothing was changed.".to_owned(),
+            (Some((id, _)), Some(gate)) => format!(
+                "Direct writes are gated here ({}): the patch waits for a person as proposal \
+                 {id}, and no file was changed.",
+                gate.as_str()
             ),
-            Some((id, _)) => format!("The patch waits for a person as proposal {id}."),
+            (Some((id, _)), None) => format!("The patch waits for a person as proposal {id}."),
         };
         let mut response = response(compiled, message);
         response.dry_run = request.dry_run;
-        response.gated = gated;
+        response.gated = gate.is_some();
         if let Some((id, duplicate)) = proposed {
             (response.proposal_id, response.duplicate) = (Some(id), duplicate);
         }
@@ -213,6 +220,22 @@ pub fn run(session: &Session<'_>, request: &Request) -> Result<Response> {
         response.applied_at = Some(session.now.to_rfc3339_opts(SecondsFormat::Millis, true));
     }
     Ok(response)
+}
+
+/// Says what an absolute path inside the repository is called there.
+pub fn name_relative(error: Error, store: &Store) -> Error {
+    if !error.is(&crate::changeset::codes::PATH_INVALID) {
+        return error;
+    }
+    let given = error.details().iter().find(|(key, _)| *key == "path");
+    let relative = given.and_then(|(_, path)| {
+        let relative = Path::new(path.as_str()?).strip_prefix(store.work_dir()?).ok()?;
+        Some(relative.display().to_string())
+    });
+    match relative {
+        Some(relative) => error.hint(format!("inside the repository it is '{relative}'")),
+        None => error,
+    }
 }
 
 fn response(compiled: Compiled, message: String) -> Response {

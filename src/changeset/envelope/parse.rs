@@ -4,23 +4,29 @@ use bstr::ByteSlice as _;
 
 use super::{Change, Chunk, Operation};
 use crate::changeset::patch::limits;
-use crate::changeset::unified::{Kind, Line, excerpt, invalid};
+use crate::changeset::unified::{Kind, Line, Side, excerpt, invalid, names};
 use crate::error::{Error, Result, codes as general};
 
 const BEGIN: &[u8] = b"*** Begin Patch";
 const END: &[u8] = b"*** End Patch";
 
-/// Is this an envelope rather than a unified diff? The first header of either decides.
+/// Is this an envelope rather than a unified diff? The first header of either decides: an
+/// envelope that holds a unified diff instead of its own file headers is a unified diff.
 pub fn is_envelope(bytes: &[u8]) -> bool {
     let mut lines = bytes.split(|b| *b == b'\n').peekable();
+    let mut begun = false;
     while let Some(line) = lines.next() {
-        if line.trim() == BEGIN {
+        if begun && header(line).is_some() {
             return true;
         }
+        begun |= line.trim() == BEGIN;
         let next = lines.peek().is_some_and(|next| next.starts_with(b"+++ "));
         if line.starts_with(b"diff --git ") || (line.starts_with(b"--- ") && next) {
             return false;
         }
+    }
+    if begun {
+        return true;
     }
     // One without its first line is still recognised, to say what is missing.
     bytes.split(|b| *b == b'\n').any(|line| header(line).is_some() || line.trim() == END)
@@ -40,7 +46,12 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<Operation<'_>>> {
     let crlf = begin.ends_with(b"\r");
     let mut parser = Parser { operations: Vec::new(), chunks: 0 };
     let mut ended = false;
+    let indented = indented_end(bytes);
     for (number, line) in lines.by_ref() {
+        if indented == Some(number) {
+            ended = true;
+            break;
+        }
         let line = if crlf { line.strip_suffix(b"\r").unwrap_or(line) } else { line };
         if parser.line(number, line)? {
             ended = true;
@@ -60,6 +71,21 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<Operation<'_>>> {
             .hint("put all files between one '*** Begin Patch' and one '*** End Patch'"));
     }
     parser.finish()
+}
+
+/// The line of an end that has blanks before it, if there is no other: in an update it looks like
+/// context.
+fn indented_end(bytes: &[u8]) -> Option<usize> {
+    let mut found = None;
+    for (at, line) in bytes.split(|b| *b == b'\n').enumerate() {
+        if line.trim_end() == END {
+            return None;
+        }
+        if line.trim() == END {
+            found = Some(at + 1);
+        }
+    }
+    found
 }
 
 enum Header<'a> {
@@ -155,6 +181,9 @@ impl<'a> Parser<'a> {
         }
         for operation in &mut self.operations {
             let Change::Update { to, chunks } = &mut operation.kind else { continue };
+            if chunks.first().is_some_and(|first| is_unified_header(first, operation.path, *to)) {
+                chunks.remove(0);
+            }
             // `@@` alone at the end, or only empty lines: nothing was meant.
             chunks.retain(|chunk| chunk.lines.len() > chunk.loose_tail);
             if chunks.is_empty() && to.is_none() {
@@ -167,6 +196,21 @@ impl<'a> Parser<'a> {
         }
         Ok(self.operations)
     }
+}
+
+/// `--- a/PATH` and `+++ b/PATH` below a file header that says the same, out of habit.
+fn is_unified_header(chunk: &Chunk<'_>, path: &[u8], to: Option<&[u8]>) -> bool {
+    let [old, new] = chunk.lines.as_slice() else { return false };
+    let names = |line: &Line<'_>, kind, sign: &[u8], path: &[u8]| {
+        let text = line.bytes.strip_prefix(sign).filter(|_| line.kind == kind);
+        match text.and_then(|text| names::side(text, false)) {
+            Some(Side::Name(name)) => name == path || names::strip(&name, 1) == Some(path),
+            _ => false,
+        }
+    };
+    chunk.anchors.is_empty()
+        && names(old, Kind::Removed, b"-- ", path)
+        && names(new, Kind::Added, b"++ ", to.unwrap_or(path))
 }
 
 /// One line inside `*** Update File`.

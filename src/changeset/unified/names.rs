@@ -5,12 +5,16 @@ use bstr::{BStr, ByteSlice as _};
 /// Longest header line that can name files: two quoted names of [`super::super::path::MAX_LEN`].
 pub const MAX_HEADER: usize = 2 * 4 * super::super::path::MAX_LEN + 64;
 
-/// Takes the first `strip` components off; `None` if there are not that many.
+/// Takes the first `strip` components off; `None` if there are not that many. Repeated slashes
+/// count as one, but not where they begin what is left: `b//etc/x` is the prefix `b/` before an
+/// absolute path, which git would make a relative one.
 pub fn strip(name: &[u8], strip: usize) -> Option<&[u8]> {
     let mut rest = name;
-    for _ in 0..strip {
-        let slash = rest.find_byte(b'/')?;
-        rest = rest[slash + 1..].trim_start_with(|c| c == '/');
+    for count in 0..strip {
+        if count > 0 {
+            rest = rest.trim_start_with(|c| c == '/');
+        }
+        rest = &rest[rest.find_byte(b'/')? + 1..];
     }
     (!rest.is_empty()).then_some(rest)
 }
@@ -179,7 +183,8 @@ mod tests {
     fn components_are_stripped_as_git_does() {
         assert_eq!(strip(b"a/b/c", 0), Some(&b"a/b/c"[..]));
         assert_eq!(strip(b"a/b/c", 2), Some(&b"c"[..]));
-        assert_eq!(strip(b"a//b", 1), Some(&b"b"[..]));
+        assert_eq!(strip(b"a//b/c", 2), Some(&b"c"[..]));
+        assert_eq!(strip(b"a//b", 1), Some(&b"/b"[..]));
         assert_eq!(strip(b"a", 1), None);
         assert_eq!(strip(b"a/", 1), None);
     }
