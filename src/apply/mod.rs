@@ -168,10 +168,13 @@ pub fn apply(
         warning = Some(format!("the files are written but not staged: {}", error.message()));
     }
     drop(journal);
-    if proposal.subject == Subject::Memory
-        && let Err(error) = crate::memory::service::decide::settled(store, proposal)
-    {
-        warning = Some(format!("index.md is not up to date: {}", error.message()));
+    if proposal.subject == Subject::Memory {
+        match crate::memory::service::decide::settled(store, proposal) {
+            Ok(said) => warning = warning.or(said),
+            Err(error) => {
+                warning = Some(format!("index.md is not up to date: {}", error.message()));
+            }
+        }
     }
     Ok(Applied { files: plan.files, commit: made, warning })
 }

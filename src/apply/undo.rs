@@ -7,7 +7,7 @@ use crate::changeset::FileChange;
 use crate::changeset::merge::Sides;
 use crate::changeset::plan::{Plan, Planned, inverse, plan};
 use crate::error::{Error, Result};
-use crate::proposal::event::{Undo, Written};
+use crate::proposal::event::{Subject, Undo, Written};
 use crate::proposal::state::Decision;
 use crate::proposal::{Actor, Data, Entry, Proposal, ProposalId, State};
 use crate::store::Store;
@@ -30,6 +30,9 @@ pub fn preview(store: &Store, proposal: &Proposal) -> Result<Plan> {
     if decision.written.is_empty() {
         return Ok(Plan { files: Vec::new() });
     }
+    if proposal.subject == Subject::Memory {
+        return crate::memory::service::decide::preview_undo(store, proposal);
+    }
     let changes = changes(store, &decision.written)?;
     let sides = Sides { ours: "current", theirs: "before" };
     plan(&inverse(&changes), &store.worktree()?, sides)
@@ -46,6 +49,10 @@ pub fn undo(store: &Store, actor: &Actor, now: DateTime<Utc>, seen: &Proposal) -
     if decision.written.is_empty() {
         record(store, actor, now, seen, Vec::new())?;
         return Ok(Undone { files: Vec::new(), commit });
+    }
+    if seen.subject == Subject::Memory {
+        let plan = crate::memory::service::decide::undo(store, actor, now, seen)?;
+        return Ok(Undone { files: plan.files, commit });
     }
     let journal = lock(store)?;
     let worktree = store.worktree()?;

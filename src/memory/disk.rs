@@ -132,18 +132,18 @@ impl Files for Disk<'_> {
     }
 }
 
-/// Files of a store with some of them replaced: as they will be.
+/// Files of a store with some of them replaced or gone: as they will be.
 pub struct Overlay<'a> {
     /// What lies beneath.
     pub base: &'a dyn Files,
-    /// What is replaced.
-    pub over: &'a std::collections::BTreeMap<String, super::plan::FileEdit>,
+    /// What is replaced; `None` for what is gone.
+    pub over: &'a std::collections::BTreeMap<String, Option<Vec<u8>>>,
 }
 
 impl Files for Overlay<'_> {
     fn read(&self, path: &str) -> Result<Option<Vec<u8>>> {
         match self.over.get(path) {
-            Some(edit) => Ok(Some(edit.after.clone())),
+            Some(bytes) => Ok(bytes.clone()),
             None => self.base.read(path),
         }
     }
@@ -151,12 +151,15 @@ impl Files for Overlay<'_> {
     fn list(&self, dir: &str) -> Result<Vec<String>> {
         let mut paths: BTreeSet<String> = self.base.list(dir)?.into_iter().collect();
         let prefix = if dir.is_empty() { String::new() } else { format!("{dir}/") };
-        paths.extend(
-            self.over
-                .keys()
-                .filter(|path| path.strip_prefix(&prefix).is_some_and(|rest| !rest.contains('/')))
-                .cloned(),
-        );
+        for (path, bytes) in self.over {
+            if path.strip_prefix(&prefix).is_none_or(|rest| rest.contains('/')) {
+                continue;
+            }
+            match bytes {
+                Some(_) => paths.insert(path.clone()),
+                None => paths.remove(path),
+            };
+        }
         Ok(paths.into_iter().collect())
     }
 }

@@ -4,64 +4,34 @@ use serde::{Deserialize, Serialize};
 
 use super::request::Kind;
 use super::settings::{Approval, Category, Manifest};
+use super::words::words;
 
-/// What a request is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Intent {
-    /// Working notes of the branch.
-    UpdateCurrent,
-    /// Working notes of all branches.
-    UpdateShared,
-    /// The log of today's session.
-    SessionLog,
-    /// A trap to remember.
-    AddPitfall,
-    /// A decision.
-    RecordDecision,
-    /// What a module is and does.
-    RefreshModule,
-    /// How things are done here.
-    UpdateConventions,
-    /// What no longer holds goes to the archive.
-    ArchiveStale,
+words! {
+    /// What a request is for.
+    pub enum Intent {
+        /// Working notes of the branch.
+        UpdateCurrent = "update_current",
+        /// Working notes of all branches.
+        UpdateShared = "update_shared",
+        /// The log of today's session.
+        SessionLog = "session_log",
+        /// A trap to remember.
+        AddPitfall = "add_pitfall",
+        /// A decision.
+        RecordDecision = "record_decision",
+        /// What a module is and does.
+        RefreshModule = "refresh_module",
+        /// How things are done here.
+        UpdateConventions = "update_conventions",
+        /// What no longer holds goes to the archive.
+        ArchiveStale = "archive_stale",
+    }
 }
 
 /// The shared working notes.
 pub const SHARED: &str = "local/current.shared.md";
 
 impl Intent {
-    /// Every intent.
-    pub const ALL: [Self; 8] = [
-        Self::UpdateCurrent,
-        Self::UpdateShared,
-        Self::SessionLog,
-        Self::AddPitfall,
-        Self::RecordDecision,
-        Self::RefreshModule,
-        Self::UpdateConventions,
-        Self::ArchiveStale,
-    ];
-
-    /// As in requests.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::UpdateCurrent => "update_current",
-            Self::UpdateShared => "update_shared",
-            Self::SessionLog => "session_log",
-            Self::AddPitfall => "add_pitfall",
-            Self::RecordDecision => "record_decision",
-            Self::RefreshModule => "refresh_module",
-            Self::UpdateConventions => "update_conventions",
-            Self::ArchiveStale => "archive_stale",
-        }
-    }
-
-    /// Reads the word of a request.
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|intent| intent.as_str() == text)
-    }
-
     /// Whether this intent may change the file at `path` of `category` by `kind`.
     ///
     /// Routing by intent alone would let `update_current` write `decisions.md` without review.

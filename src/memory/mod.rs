@@ -21,6 +21,7 @@ pub mod search;
 pub mod service;
 pub mod settings;
 pub mod similar;
+mod words;
 
 pub use plan::{Plan, plan};
 pub use problem::Problem;

@@ -110,6 +110,17 @@ impl Problem {
     }
 }
 
+/// Most characters of a text that a message quotes.
+const QUOTED: usize = 80;
+
+/// `text` as a message quotes it: the beginning of a long one.
+pub fn brief(text: &str) -> String {
+    match text.char_indices().nth(QUOTED) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
 /// The reason a response gives for several problems: the gravest, in the order in which a request
 /// is looked at (form, paths, policy, content).
 pub fn gravest(problems: &[Problem]) -> Option<&Problem> {

@@ -1,9 +1,14 @@
 //! What `memory init` writes: settings, empty durable files, ignore rules.
 
+use super::settings::manifest::Git;
 use super::settings::{DEFAULT_MANIFEST, DEFAULT_SCHEMA};
 
-/// `.agent-memory/.gitignore`
-pub const GITIGNORE: &str = "# Local state, never committed.\nlocal/\nsessions/\nstaging/\nproposals/\n\n# Derived indexes and caches.\nmeta/*.sqlite\nmeta/*.sqlite-*\nmeta/*.db\nmeta/*.db-*\n\n# Advisory locks.\nmeta/lock\nmeta/lock.info\n";
+/// The folders of a store that git ignores, unless the manifest keeps the first two.
+pub const IGNORED: [&str; 4] = ["local/", "sessions/", "staging/", "proposals/"];
+
+/// The rest of `.agent-memory/.gitignore`.
+const DERIVED: &str = "
+# Derived indexes and caches.\nmeta/*.sqlite\nmeta/*.sqlite-*\nmeta/*.db\nmeta/*.db-*\n\n# Advisory locks.\nmeta/lock\nmeta/lock.info\n";
 
 /// `.agent-memory/.gitattributes`: section-wise merges, where the driver is installed.
 pub const GITATTRIBUTES: &str = "*.md merge=aye-memory\n";
@@ -26,15 +31,33 @@ Found something worth keeping? Propose it, never edit `.agent-memory/` by hand:
 A `staged` answer waits for a person; `aye call memory.status '{}'` tells what became of it.
 ";
 
-/// The files of a new store, path and content. `project` names it.
-pub fn files(project: &str) -> Vec<(&'static str, String)> {
+/// `.agent-memory/.gitignore` for a store whose manifest says this of git.
+fn gitignore(git: Option<&Git>) -> String {
+    let mut out = String::from("# Local state, never committed.\n");
+    for folder in IGNORED {
+        let kept = git.is_some_and(|git| match folder {
+            "local/" => git.track_local,
+            "sessions/" => git.track_sessions,
+            _ => false,
+        });
+        if !kept {
+            out += folder;
+            out.push('\n');
+        }
+    }
+    out + DERIVED
+}
+
+/// The files of a new store, path and content. `project` names it; `git` is what a manifest that
+/// is there already says of git.
+pub fn files(project: &str, git: Option<&Git>) -> Vec<(&'static str, String)> {
     let name = serde_yaml::to_string(project).unwrap_or_default();
     let name = name.trim();
     let manifest = DEFAULT_MANIFEST.replace("    name: \"\"", &format!("    name: {name}"));
     vec![
         ("meta/manifest.yaml", manifest),
         ("meta/schema.yaml", DEFAULT_SCHEMA.to_owned()),
-        (".gitignore", GITIGNORE.to_owned()),
+        (".gitignore", gitignore(git)),
         (".gitattributes", GITATTRIBUTES.to_owned()),
         ("conventions.md", "# Conventions\n<!-- @id: conventions -->\n\nHow things are done here: build, test, style, workflow.\n".to_owned()),
         ("decisions.md", "# Decisions\n<!-- @id: decisions -->\n\nDurable decisions, each with Date, Status and Confidence.\n".to_owned()),
@@ -70,7 +93,7 @@ mod tests {
     #[test]
     fn the_scaffold_is_a_valid_store() {
         for name in ["x", "a: b", "yes", "\"q\" 'r'", "проект", ""] {
-            let files: std::collections::BTreeMap<_, _> = files(name).into_iter().collect();
+            let files: std::collections::BTreeMap<_, _> = files(name, None).into_iter().collect();
             let settings = Settings::read(
                 Some(files["meta/manifest.yaml"].as_bytes()),
                 Some(files["meta/schema.yaml"].as_bytes()),

@@ -7,6 +7,7 @@ use crate::changeset::{Mode, RepoPath, Snapshot as _};
 use crate::cli::{Context, Format};
 use crate::error::{Exit, Result};
 use crate::memory::disk::repo_path;
+use crate::memory::settings::{Manifest, manifest};
 use crate::memory::{DIR, scaffold as files};
 use crate::render::escape;
 use crate::store::Store;
@@ -71,7 +72,9 @@ pub fn scaffold(context: &Context, store: &Store, args: Args) -> Result<Initiali
     let folder = tree.root().file_name().map(|name| name.to_string_lossy().into_owned());
     let name = args.name.or(folder).unwrap_or_default();
     let mut done = Initialized { created: Vec::new(), kept: Vec::new() };
-    for (path, text) in files::files(&name) {
+    let manifest = tree.file(&repo_path(manifest::PATH)?)?;
+    let manifest = manifest.map(|file| Manifest::read(&file.bytes)).transpose()?;
+    for (path, text) in files::files(&name, manifest.as_ref().map(|manifest| &manifest.git)) {
         let path = repo_path(path)?;
         let shown = path.display().to_string();
         match tree.file(&path)? {

@@ -5,9 +5,10 @@ use serde_json::{Map, Value, json};
 use super::{open, respond};
 use crate::cli::{Context, paths};
 use crate::error::{Error, Exit, Result, codes};
-use crate::memory::service::Mode;
+use crate::memory::service::{Mode, Service, sections_between};
 use crate::memory::{MAX_REQUEST_BYTES, Response};
 use crate::proposal::ActorKind;
+use crate::render::escape;
 
 /// Propose a change of memory. One operation by flags, or a whole request as JSON.
 #[derive(Debug, clap::Args)]
@@ -119,27 +120,37 @@ pub fn run(context: &mut Context, args: Args, stage: bool) -> Result<Exit> {
     respond(context, "aye/memory-propose@1", response)
 }
 
-/// A person's decision to apply at once; agents have to stage.
+/// A person's decision to apply at once; agents have to stage. At a terminal the person sees what
+/// would be staged first. `None` where nothing is to be decided, or the answer was no.
 fn decide(
     context: &mut Context,
-    service: &crate::memory::service::Service<'_>,
+    service: &Service<'_>,
     request: &Value,
     yes: bool,
 ) -> Result<Option<Mode>> {
-    let problems = match crate::memory::Request::parse(request) {
-        Ok(_) => Vec::new(),
-        Err(problems) => problems,
+    let plan = match service.read(request).and_then(|request| service.plan(&request)) {
+        Ok(plan) => plan,
+        Err(problems) => {
+            respond(context, "aye/memory-propose@1", Response::rejected(&problems))?;
+            return Ok(None);
+        }
     };
-    if !problems.is_empty() {
-        respond(context, "aye/memory-propose@1", Response::rejected(&problems))?;
-        return Ok(None);
+    if context.interactive() && !yes && service.actor.kind == ActorKind::Human {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        for (path, edit) in &plan.files {
+            let before = edit.before.as_deref().map(text).unwrap_or_default();
+            let sections = sections_between(path, &before, &text(&edit.after));
+            context.note(super::show::diff(&sections).trim_end());
+        }
+        for warning in &plan.warnings {
+            context.note(&format!("warning: {}", escape::line(warning)));
+        }
     }
-    debug_assert!(matches!(
-        service.actor.kind,
-        ActorKind::Human | ActorKind::Agent | ActorKind::Ci
-    ));
-    let question = "Apply this to memory without review?";
+    let question = "Apply this to memory?";
     let how = context.may_decide(&service.actor, yes, question, "aye memory propose --apply …")?;
+    if how.is_none() {
+        context.note("nothing applied");
+    }
     Ok(how.map(Mode::Apply))
 }
 

@@ -9,7 +9,7 @@ use crate::cli::{Context, Format};
 use crate::error::{Exit, Result};
 use crate::memory::plan::Drift;
 use crate::memory::service::locate::note;
-use crate::memory::service::{Outcomes, Staged, Tampering};
+use crate::memory::service::{Outcomes, SectionChange, Staged, Tampering};
 use crate::proposal::Status;
 use crate::render::escape;
 
@@ -42,24 +42,11 @@ pub struct Shown {
     /// Warnings of the planning.
     pub warnings: Value,
     /// Sections it touches, with their text before and after.
-    pub sections: Vec<Section>,
+    pub sections: Vec<SectionChange>,
     /// What it was written for and is not so any more.
     pub drift: Vec<Drift>,
     /// What is wrong with its staging folder.
     pub tampering: Vec<Tampering>,
-}
-
-/// One section, before and after.
-#[derive(Debug, Serialize, schemars::JsonSchema)]
-pub struct Section {
-    /// File, relative to the store.
-    pub file: String,
-    /// Section id, or heading.
-    pub section_id: String,
-    /// Its text before; absent where it is new.
-    pub before: Option<String>,
-    /// Its text after; absent where it goes.
-    pub after: Option<String>,
 }
 
 /// Runs the command.
@@ -80,11 +67,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         request: get("request"),
         routing: get("routing"),
         warnings: get("warnings"),
-        sections: service
-            .sections_of(&proposal)?
-            .into_iter()
-            .map(|(file, section_id, before, after)| Section { file, section_id, before, after })
-            .collect(),
+        sections: service.sections_of(&proposal)?,
         drift: if pending { service.drift(&proposal)? } else { Vec::new() },
         tampering: if pending { service.tampering_of(&proposal)? } else { Vec::new() },
     };
@@ -115,16 +98,18 @@ fn text(shown: &Shown, proposal: &crate::proposal::Proposal) -> String {
     for tampering in &shown.tampering {
         field("tampering", &format!("staging folder, {}: {}", tampering.file, tampering.what));
     }
-    for section in &shown.sections {
-        out += &format!(
-            "\n── {}#{}\n",
-            escape::line(&section.file),
-            escape::line(&section.section_id)
-        );
+    out + &diff(&shown.sections)
+}
+
+/// The diff of each section, under its name.
+pub(super) fn diff(sections: &[SectionChange]) -> String {
+    let mut out = String::new();
+    for section in sections {
+        let (file, id) = (escape::line(&section.file), escape::line(&section.section_id));
+        out += &format!("\n── {file}#{id}\n");
         let before = section.before.as_deref().unwrap_or_default();
         let after = section.after.as_deref().unwrap_or_default();
-        let diff = similar::TextDiff::from_lines(before, after);
-        for change in diff.iter_all_changes() {
+        for change in similar::TextDiff::from_lines(before, after).iter_all_changes() {
             let mark = match change.tag() {
                 similar::ChangeTag::Delete => '-',
                 similar::ChangeTag::Insert => '+',

@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::{Answer, open};
 use crate::cli::{Context, Format};
 use crate::error::{Exit, Result};
+use crate::memory::disk::store_path;
 use crate::render::escape;
 
 /// Take an applied proposal back, section by section; later changes of others stay.
@@ -40,11 +41,14 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let proposal = service.find(Some(&args.id))?;
     let command = format!("aye memory undo {}", proposal.id);
     let question = format!("Take {} back?", proposal.id);
+    crate::apply::preview_undo(&store, &proposal)?;
     if context.may_decide(&service.actor, args.yes, &question, &command)?.is_none() {
         context.note("nothing taken back");
         return Ok(Exit::Negative);
     }
-    let files = service.undo(&proposal)?;
+    let undone = crate::apply::undo(&store, &service.actor, context.now, &proposal)?;
+    let files = undone.files.iter().filter_map(|file| store_path(&file.path));
+    let files = files.map(str::to_owned).collect();
     let undone = Undone { proposal_id: proposal.id.to_string(), files };
     let answer = Answer { schema: "aye/memory-undo@1", answer: undone };
     context.emit(Format::Text, &answer, || {

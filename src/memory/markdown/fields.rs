@@ -1,5 +1,7 @@
 //! Labelled fields: body lines `Name: value`, plain, `*italic*` or `**bold**`, not bulleted.
 
+use std::ops::Range;
+
 use super::{Document, lines};
 
 /// One labelled line.
@@ -16,7 +18,16 @@ pub struct Field<'a> {
 /// The fields in the own text of section `i` (children left out), in order. Lines inside code
 /// and HTML blocks, lists, quotes and tables do not count.
 pub fn of_section<'a>(document: &Document<'a>, i: usize) -> Vec<Field<'a>> {
-    let body = document.sections[i].own_body();
+    within(document, document.sections[i].own_body())
+}
+
+/// The fields in the text before the first section, in order.
+pub fn of_text<'a>(document: &Document<'a>) -> Vec<Field<'a>> {
+    let end = document.sections.first().map_or(document.source.len(), |section| section.start());
+    within(document, document.start.min(end)..end)
+}
+
+fn within<'a>(document: &Document<'a>, body: Range<usize>) -> Vec<Field<'a>> {
     let mut at = body.start;
     let mut fields = Vec::new();
     for line in lines::iter(&document.source[body]) {

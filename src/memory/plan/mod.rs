@@ -18,11 +18,12 @@ pub use validate::{check_sections, touched};
 
 use super::guard::{Found, Guard, Screened};
 use super::intent::{Intent, Router, Routing};
-use super::problem::Problem;
+use super::problem::{Problem, brief};
 use super::provenance::{self, Sources};
-use super::request::{IfExists, Kind, Operation, Request};
+use super::request::{IfExists, Kind, Operation, Reading, Request};
 use super::response::AffectedSection;
 use super::settings::{Approval, Category, Settings};
+use super::similar::Shingles;
 use super::{DIR, MAX_FILE_BYTES, codes, markdown};
 use crate::changeset::RepoPath;
 use crate::error::{self, Error};
@@ -112,19 +113,20 @@ pub fn probe(
     request: &Request,
     world: &World<'_>,
 ) -> (Result<Plan, Vec<Problem>>, Vec<Precondition>) {
-    let mut planner = Planner {
-        request,
-        world: *world,
-        states: BTreeMap::new(),
-        originals: BTreeMap::new(),
-        problems: Vec::new(),
-        warnings: Vec::new(),
-        preconditions: Vec::new(),
-        router: Router::default(),
-    };
+    let mut planner = Planner::new(request, world, &[]);
     planner.run();
     let preconditions = planner.preconditions.clone();
     (planner.finish(), preconditions)
+}
+
+/// What is wrong with what could be read of a request besides its form: so that all problems come
+/// back at once.
+pub fn survey(reading: &Reading, world: &World<'_>) -> Vec<Problem> {
+    let Some(request) = &reading.request else { return Vec::new() };
+    let mut planner = Planner::new(request, world, &reading.broken);
+    planner.intent_is_guessed = reading.intent_is_guessed;
+    planner.run();
+    planner.problems
 }
 
 struct Planner<'a> {
@@ -138,9 +140,37 @@ struct Planner<'a> {
     warnings: Vec<String>,
     preconditions: Vec<Precondition>,
     router: Router,
+    /// The intent could not be read, so nothing follows from it.
+    intent_is_guessed: bool,
+    /// Operations that could not be read: only their texts are looked at.
+    broken: &'a [usize],
+    /// The first operation that failed on a file.
+    failed: BTreeMap<String, usize>,
+    /// The last operation that touched a section of a file.
+    last_change: BTreeMap<(String, String), usize>,
+    /// What the sections of a file say, to notice what is said twice.
+    shingles: BTreeMap<String, Vec<(String, Shingles)>>,
 }
 
 impl<'a> Planner<'a> {
+    fn new(request: &'a Request, world: &World<'a>, broken: &'a [usize]) -> Self {
+        Self {
+            request,
+            world: *world,
+            states: BTreeMap::new(),
+            originals: BTreeMap::new(),
+            problems: Vec::new(),
+            warnings: Vec::new(),
+            preconditions: Vec::new(),
+            router: Router::default(),
+            intent_is_guessed: false,
+            broken,
+            failed: BTreeMap::new(),
+            last_change: BTreeMap::new(),
+            shingles: BTreeMap::new(),
+        }
+    }
+
     fn run(&mut self) {
         let request = self.request;
         self.screen_request();
@@ -148,8 +178,18 @@ impl<'a> Planner<'a> {
         self.warnings.extend(provenance::warnings(request));
         for (i, operation) in request.operations.iter().enumerate() {
             self.screen_operation(i, operation);
-            if let Some((path, category)) = self.admit(i, operation) {
-                self.perform(i, operation, &path, category);
+            if self.broken.contains(&i) {
+                if !operation.path.is_empty() {
+                    self.locate(i, "path", &operation.path);
+                    self.failed.entry(operation.path.clone()).or_insert(i);
+                }
+                continue;
+            }
+            match self.admit(i, operation) {
+                Some((path, category)) => self.perform(i, operation, &path, category),
+                None => {
+                    self.failed.entry(operation.path.clone()).or_insert(i);
+                }
             }
         }
         self.check_results();
@@ -276,7 +316,7 @@ impl<'a> Planner<'a> {
             operation.path.clone()
         };
         let category = self.locate(i, "path", &path)?;
-        if !intent.covers(category, &path, operation.kind) {
+        if !self.intent_is_guessed && !intent.covers(category, &path, operation.kind) {
             let fix = match Intent::for_category(&category.name, &path) {
                 Some(other) => {
                     format!("use the intent {}, in a request of its own", other.as_str())
@@ -306,7 +346,8 @@ impl<'a> Planner<'a> {
         {
             self.router.say(Approval::Stage, "create_file with replace on a tracked file");
         }
-        if operation.kind.archives() && !settings.manifest.archive.enabled {
+        let archives = operation.kind.archives() || category.name == "archive";
+        if archives && !settings.manifest.archive.enabled {
             self.problems.push(
                 Problem::new(&codes::VALIDATION_FAILED, "the manifest turns archiving off")
                     .at(i)
@@ -374,35 +415,35 @@ impl<'a> Planner<'a> {
                     | super::settings::schema::Files::Glob(p) => p.as_str(),
                 })
                 .collect();
-            let near = super::settings::nearest(path, known.iter().copied());
-            let fix = near.map_or(format!("one of: {}", known.join(", ")), |near| {
-                format!("did you mean '{near}'?")
-            });
+            let fix = super::settings::did_you_mean(path, known.iter().copied());
             self.problems.push(
-                Problem::new(&codes::UNKNOWN_CATEGORY, format!("no category has '{path}'"))
-                    .at(i)
-                    .field(field)
-                    .fix(fix),
+                Problem::new(
+                    &codes::UNKNOWN_CATEGORY,
+                    format!("no category has '{}'", brief(path)),
+                )
+                .at(i)
+                .field(field)
+                .fix(fix),
             );
             return None;
         };
-        let closed = if category.server_managed || !category.agent_writable {
-            Some((&codes::SERVER_MANAGED, "is not open to proposals"))
-        } else if category.approval == Approval::ServerOnly {
-            Some((&codes::SERVER_ONLY, "is written by the program alone"))
-        } else {
-            None
-        };
-        if let Some((code, why)) = closed {
-            self.problems.push(
-                Problem::new(code, format!("{path} {why}"))
-                    .at(i)
-                    .field(field)
-                    .fix("write to another file"),
-            );
+        if let Err(problem) = self.refuse_closed(category, path) {
+            self.problems.push(problem.at(i).field(field));
             return None;
         }
         Some(category)
+    }
+
+    /// Some categories are not for proposals.
+    fn refuse_closed(&self, category: &Category, path: &str) -> Result<(), Problem> {
+        let (code, why) = if category.server_managed || !category.agent_writable {
+            (&codes::SERVER_MANAGED, "is not open to proposals")
+        } else if category.approval == Approval::ServerOnly {
+            (&codes::SERVER_ONLY, "is written by the program alone")
+        } else {
+            return Ok(());
+        };
+        Err(Problem::new(code, format!("{path} {why}")).fix("write to another file"))
     }
 
     /// The text of `path` as the operations so far left it.
@@ -415,10 +456,30 @@ impl<'a> Planner<'a> {
                     return None;
                 }
             };
+            if text.is_none()
+                && let Some(other) = self.same_but_for_case(path)
+            {
+                let message = format!("'{path}' differs from {other} in case alone");
+                self.problems.push(
+                    Problem::new(&codes::INVALID_PATH, message).at(i).field("path").fix(
+                        "many file systems take them for one file: use the name that is there",
+                    ),
+                );
+                return None;
+            }
             self.originals.insert(path.to_owned(), text.clone());
             self.states.insert(path.to_owned(), text);
         }
         self.states.get(path).cloned()
+    }
+
+    /// A file that is there under the name `path` in other letters.
+    fn same_but_for_case(&self, path: &str) -> Option<String> {
+        let dir = path.rsplit_once('/').map_or("", |(dir, _)| dir);
+        let lower = path.to_lowercase();
+        let mut there = self.world.files.list(dir).unwrap_or_default();
+        there.extend(self.states.iter().filter(|(_, s)| s.is_some()).map(|(p, _)| p.clone()));
+        there.into_iter().find(|other| other != path && other.to_lowercase() == lower)
     }
 
     fn finish(self) -> Result<Plan, Vec<Problem>> {
@@ -510,13 +571,23 @@ fn check_path(path: &str) -> Result<(), Problem> {
             "use plain characters",
         );
     }
-    match RepoPath::new(path) {
-        Ok(_) => Ok(()),
-        Err(error) => wrong(
+    if let Err(error) = RepoPath::new(path) {
+        return wrong(
             error.message().to_owned(),
             error.hint_text().unwrap_or("give a path relative to the store, inside it"),
-        ),
+        );
     }
+    let is_padded = |part: &str| {
+        let stem = part.strip_suffix(".md").unwrap_or(part);
+        part.trim() != part || stem.trim() != stem
+    };
+    if path.split('/').any(is_padded) {
+        return wrong(
+            format!("'{path}' has a name that begins or ends with a blank"),
+            "give it a name of letters, digits and hyphens",
+        );
+    }
+    Ok(())
 }
 
 fn read_text(files: &dyn Files, path: &str) -> Result<Option<String>, Problem> {

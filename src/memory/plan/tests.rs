@@ -405,6 +405,76 @@ fn all_problems_of_all_operations_come_back() {
     assert!(problems.iter().all(|p| p.fix.is_some() && p.field.is_some()), "{problems:#?}");
 }
 
+fn surveyed(value: &Value) -> Vec<(Option<usize>, &'static str)> {
+    let (store, settings) = (store(), Settings::default());
+    let world = World {
+        settings: &settings,
+        files: &store,
+        guard: &Open,
+        sources: &Trusting,
+        at: "2026-02-03T04:05:06Z".parse().unwrap(),
+        branch: None,
+    };
+    let reading = Request::read(value);
+    let further = survey(&reading, &world);
+    reading.problems.iter().chain(&further).map(|p| (p.operation, p.code.id)).collect()
+}
+
+#[test]
+fn problems_of_form_do_not_hide_the_others() {
+    let seen = surveyed(&json!({
+        "intent": "record_decison",
+        "operations": [
+            {"operation": "append_sektion", "path": "../x.md"},
+            {"operation": "append_section", "path": "decisions.md", "heading": "N",
+             "heading_level": 2, "content": "# N\n\nx\n\n# M\n"},
+            7,
+        ]
+    }));
+    for expected in [
+        (None, "invalid_intent"),
+        (Some(0), "invalid_operation"),
+        (Some(0), "invalid_path"),
+        (Some(1), "invalid_markdown"),
+        (Some(1), "validation_failed"),
+        (Some(1), "provenance_violation"),
+        (Some(2), "invalid_operation"),
+    ] {
+        assert!(seen.contains(&expected), "{expected:?}: {seen:#?}");
+    }
+    assert!(!seen.iter().any(|(_, code)| *code == "intent_path_mismatch"), "{seen:#?}");
+    assert_eq!(seen.iter().filter(|p| **p == (Some(1), "invalid_markdown")).count(), 3);
+}
+
+#[test]
+fn a_violation_names_its_operation_and_the_line_of_its_content() {
+    let op = |name: &str, fields: &str| {
+        json!({"operation": "append_section", "path": "decisions.md",
+            "heading": name, "heading_level": 2, "content": format!("## {name}\n\n{fields}")})
+    };
+    let bad = FIELDS.replace("active", "maybe");
+    let put = json!({"operation": "replace_section_content", "path": "decisions.md",
+        "section_id": "use-rust", "content": FIELDS.replace("2026-05-05", "today")});
+    let request = request("record_decision", json!([op("A", FIELDS), op("B", &bad), put]));
+    let problems = run(&store(), &request).0.unwrap_err();
+    let seen: Vec<_> = problems.iter().map(|p| (p.operation, p.field.as_deref(), p.line)).collect();
+    assert_eq!(
+        seen,
+        [(Some(2), Some("Date"), Some(1)), (Some(1), Some("Status"), Some(4))],
+        "{problems:#?}"
+    );
+}
+
+#[test]
+fn what_an_earlier_failure_may_explain_says_so() {
+    let ops = json!([
+        {"operation": "append_section", "path": "pitfalls.md", "heading": "A", "heading_level": 2, "content": "# A\n"},
+        {"operation": "append_to_section", "path": "pitfalls.md", "section_id": "a", "content": "- x"},
+    ]);
+    let problems = run(&store(), &request("add_pitfall", ops)).0.unwrap_err();
+    assert!(problems[1].fix.as_deref().unwrap().contains("operation 0"), "{problems:#?}");
+}
+
 #[test]
 fn files_at_odds_are_left_alone() {
     let op = request(

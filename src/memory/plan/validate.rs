@@ -1,9 +1,11 @@
 //! What the files must be like after all operations: size, schema, secrets in context.
 
+use std::collections::HashSet;
+
 use super::Planner;
 use crate::error::codes::SIZE_LIMIT;
 use crate::memory::codes;
-use crate::memory::markdown::{self, Document, fields};
+use crate::memory::markdown::{self, Document, fields, slug};
 use crate::memory::problem::Problem;
 use crate::memory::response::AffectedSection;
 use crate::memory::settings::Category;
@@ -30,19 +32,21 @@ impl Planner<'_> {
             let size = after.chars().count();
             let was = before.as_ref().map_or(0, |text| text.chars().count());
             if size > limit && size > was {
-                self.problems.push(
-                    Problem::new(
-                        &SIZE_LIMIT,
-                        format!("{path} would have {size} characters, and {limit} is the limit"),
-                    )
-                    .field("path")
-                    .fix("say it shorter, archive old sections, or raise budgets.max_file_chars"),
-                );
+                let mut problem = Problem::new(
+                    &SIZE_LIMIT,
+                    format!("{path} would have {size} characters, and {limit} is the limit"),
+                )
+                .field("path")
+                .fix("say it shorter, archive old sections, or raise budgets.max_file_chars");
+                problem.operation = self.last_change_of(path);
+                self.problems.push(problem);
                 continue;
             }
             if let Some(category) = self.world.settings.schema.category(path) {
                 let problems = check_sections(category, path, before.as_deref(), after);
-                self.problems.extend(problems);
+                let located: Vec<Problem> =
+                    problems.into_iter().map(|p| self.locate_in_content(path, p)).collect();
+                self.problems.extend(located);
                 // What an archived copy repeats is not new.
                 let base = match before {
                     Some(before) => before.as_str(),
@@ -52,6 +56,41 @@ impl Planner<'_> {
                 self.screen_file(path, base, after);
             }
         }
+    }
+
+    /// The last operation that touched the file at `path`.
+    fn last_change_of(&self, path: &str) -> Option<usize> {
+        self.last_change.iter().filter(|((file, _), _)| file == path).map(|(_, i)| *i).max()
+    }
+
+    /// Says of a problem of a section in the file which operation brought it, and where in that
+    /// operation's content it is.
+    fn locate_in_content(&self, path: &str, mut problem: Problem) -> Problem {
+        let section = problem.section_id.clone().unwrap_or_default();
+        let key = (path.to_owned(), section.clone());
+        let operation = self.last_change.get(&key).copied().or_else(|| self.last_change_of(path));
+        let Some(i) = operation else { return problem };
+        problem.operation = Some(i);
+        let content = &self.request.operations[i].content;
+        let document = markdown::parse(content);
+        // A section of the content, by its id or by the id that its heading gives it; else the
+        // content is the inside of one.
+        let at = (0..document.sections.len()).find(|&k| {
+            let found = &document.sections[k];
+            found.id.as_deref().is_some_and(|id| id == section)
+                || found.id.is_none() && section.starts_with(&slug::slug(&found.heading))
+                || found.heading == section
+        });
+        let field = problem.field.clone().unwrap_or_default();
+        let named = match at {
+            Some(k) => fields::of_section(&document, k),
+            None => fields::of_text(&document),
+        };
+        problem.line = match named.iter().find(|found| found.name == field) {
+            Some(found) => Some(markdown::lines::number_of(content, found.at)),
+            None => at.map(|k| markdown::lines::number_of(content, document.sections[k].start())),
+        };
+        problem
     }
 
     /// Scans whole files, where a text may become a secret by what it is put next to.
@@ -218,8 +257,10 @@ pub fn touched(path: &str, before: &str, after: &str) -> Vec<AffectedSection> {
             .collect()
     };
     let (old, new) = (own(&old), own(&new));
-    let changed = new.iter().filter(|entry| !old.contains(entry));
-    let gone = old.iter().filter(|(name, _)| !new.iter().any(|(n, _)| n == name));
+    let known: HashSet<&(String, String)> = old.iter().collect();
+    let names: HashSet<&str> = new.iter().map(|(name, _)| name.as_str()).collect();
+    let changed = new.iter().filter(|entry| !known.contains(entry));
+    let gone = old.iter().filter(|(name, _)| !names.contains(name.as_str()));
     changed
         .chain(gone)
         .map(|(name, _)| AffectedSection { file: path.to_owned(), section_id: name.clone() })

@@ -3,6 +3,7 @@
 //! Order: the journal's lock, then the plan on the present bytes, then (under the store's lock)
 //! objects, journal, files, event. Two appends by two agents both survive, whatever the order.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use chrono::SubsecRound as _;
@@ -13,7 +14,7 @@ use super::locate::{Repository, note, staging_id};
 use crate::changeset::{File, RepoPath};
 use crate::error::{Error, Result};
 use crate::git::Git;
-use crate::memory::disk::{Disk, Overlay, repo_path};
+use crate::memory::disk::{Disk, Overlay, repo_path, store_path};
 use crate::memory::plan::{self, Drift, FileEdit, Plan, Precondition, index_page};
 use crate::memory::problem::Problem;
 use crate::memory::response::{Outcome, Response};
@@ -108,6 +109,7 @@ impl Service<'_> {
                     written,
                 };
                 writer.append(Some(&id), Data::Apply(apply))?;
+                crate::failpoint!("apply.event");
                 writer.commit()
             })?;
             Ok(id)
@@ -168,6 +170,7 @@ impl Service<'_> {
                     written,
                 };
                 writer.append(Some(&proposal.id), Data::Apply(apply))?;
+                crate::failpoint!("apply.event");
                 writer.commit()
             })
         })?;
@@ -340,10 +343,29 @@ impl Service<'_> {
         let durable =
             |path: &String| self.settings.schema.category(path).is_some_and(|c| c.git_tracked);
         if plan.files.keys().any(durable) {
-            targets.extend(self.index_target(&Overlay { base: &disk, over: &plan.files })?);
+            let over: BTreeMap<String, Option<Vec<u8>>> = plan
+                .files
+                .iter()
+                .map(|(path, edit)| (path.clone(), Some(edit.after.clone())))
+                .collect();
+            targets.extend(self.index_target(&Overlay { base: &disk, over: &over })?);
         }
         targets.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(targets)
+    }
+
+    /// The generated page as it has to be once `plan` is carried out, where that is another one.
+    pub(super) fn index_after(
+        &self,
+        plan: &crate::changeset::plan::Plan,
+    ) -> Result<Option<Target>> {
+        let mut over = BTreeMap::new();
+        for file in &plan.files {
+            if let Some(path) = store_path(&file.path) {
+                over.insert(path.to_owned(), file.after.as_ref().map(|file| file.bytes.clone()));
+            }
+        }
+        self.index_target(&Overlay { base: &self.disk(), over: &over })
     }
 
     fn index_target(&self, files: &dyn plan::Files) -> Result<Option<Target>> {
@@ -404,48 +426,49 @@ impl Service<'_> {
         response
     }
 
-    /// What the manifest wants of git once files are written.
-    fn after_apply(&self, targets: &[Target], request: &Request, response: &mut Response) {
+    /// What the manifest wants of git once files are written: to stage or to commit them. `what`
+    /// is the rest of the commit's subject. Says what did not go as asked.
+    pub(super) fn follow_in_git(&self, paths: &[&RepoPath], what: &str) -> Option<String> {
         let git = &self.settings.manifest.git;
         if !git.auto_stage_changes && !git.auto_commit {
-            return;
+            return None;
         }
-        let tracked: Vec<String> = targets
+        let tracked: Vec<String> = paths
             .iter()
-            .filter(|target| {
-                crate::memory::disk::store_path(&target.path).is_some_and(|path| {
-                    self.settings.schema.category(path).is_some_and(|category| {
-                        category.git_tracked
-                            || category.name == "current" && git.track_local
-                            || category.name == "sessions" && git.track_sessions
-                    })
+            .filter(|path| {
+                let category = store_path(path).and_then(|p| self.settings.schema.category(p));
+                category.is_some_and(|category| {
+                    category.git_tracked
+                        || category.name == "current" && git.track_local
+                        || category.name == "sessions" && git.track_sessions
                 })
             })
-            .map(|target| target.path.display().to_string())
+            .map(|path| path.display().to_string())
             .collect();
         if tracked.is_empty() {
-            return;
+            return None;
         }
-        let run = |git: Git| git.config("core.quotePath", "false").run();
+        let run = |git: Git| {
+            git.config("core.quotePath", "false").config("core.literalPathspecs", "true").run()
+        };
         let top = self.worktree.root();
-        let added = run(Git::new(top).args(["add", "--"]).args(&tracked));
+        let added = run(Git::new(top).args(["add", "--all", "--"]).args(&tracked));
         let done = added.and_then(|_| {
             if !git.auto_commit {
                 return Ok(Vec::new());
             }
-            let what = request.rationale.as_deref().unwrap_or(request.intent.as_str());
-            let message = format!(
-                "{} {}",
-                git.commit_message_prefix,
-                what.lines().next().unwrap_or_default()
-            );
+            let subject = what.lines().next().unwrap_or_default();
+            let message = format!("{} {subject}", git.commit_message_prefix);
             run(Git::new(top).args(["commit", "-q", "-m", message.trim(), "--"]).args(&tracked))
         });
-        if let Err(error) = done {
-            response
-                .warnings
-                .push(format!("the files are written, but git refused: {}", error.message()));
-        }
+        let error = done.err()?;
+        Some(format!("the files are written, but git refused: {}", error.message()))
+    }
+
+    fn after_apply(&self, targets: &[Target], request: &Request, response: &mut Response) {
+        let paths: Vec<&RepoPath> = targets.iter().map(|target| &target.path).collect();
+        let what = request.rationale.as_deref().unwrap_or(request.intent.as_str());
+        response.warnings.extend(self.follow_in_git(&paths, what));
     }
 }
 

@@ -1,14 +1,16 @@
 //! What the store's general commands (`apply`, `review`, `undo`, `reject`) need to know of memory
 //! proposals: they are planned from their operations, never merged by lines.
 
+use chrono::{DateTime, Utc};
+
 use super::{Service, staging};
 use crate::changeset::plan::{How, Outcome, Plan, Planned};
 use crate::changeset::{File, RepoPath, Snapshot};
 use crate::error::{Error, Result, all_codes};
 use crate::memory::codes;
 use crate::memory::disk::{Disk, repo_path};
-use crate::memory::plan::Files;
-use crate::proposal::Proposal;
+use crate::memory::plan::{Files, index_page};
+use crate::proposal::{Actor, Proposal};
 use crate::store::Store;
 
 /// The files of a snapshot, as planning reads them.
@@ -85,13 +87,35 @@ pub fn whole(proposal: &Proposal) -> Error {
     .hint("apply it, or reject it with a reason that says what to leave out")
 }
 
-/// Brings what is generated in step after a memory proposal was applied or taken back.
+/// What follows once a memory proposal was applied: the generated page, and what the manifest
+/// wants of git. Says what of the latter did not go as asked.
 ///
 /// # Errors
 /// Those of the work tree.
-pub fn settled(store: &Store, proposal: &Proposal) -> Result<()> {
+pub fn settled(store: &Store, proposal: &Proposal) -> Result<Option<String>> {
     let service = Service::open(store, proposal.actor.clone(), None, proposal.current().at)?;
-    service.refresh_index().map(|_| ())
+    service.refresh_index()?;
+    let page = repo_path(index_page::PATH)?;
+    let changed = proposal.current().changes.iter().map(|change| &change.path);
+    let paths: Vec<&RepoPath> = changed.chain([&page]).collect();
+    let what = proposal.description.as_deref().unwrap_or("memory");
+    Ok(service.follow_in_git(&paths, what))
+}
+
+/// Plans taking the apply of a memory proposal back, section by section. Writes nothing.
+///
+/// # Errors
+/// `not_applied`, `conflict`, and those of the store and the work tree.
+pub fn preview_undo(store: &Store, proposal: &Proposal) -> Result<Plan> {
+    Service::open(store, proposal.actor.clone(), None, proposal.current().at)?.plan_undo(proposal)
+}
+
+/// Takes the apply of a memory proposal back, section by section, and records it.
+///
+/// # Errors
+/// As [`preview_undo`], and those of the store.
+pub fn undo(store: &Store, actor: &Actor, now: DateTime<Utc>, proposal: &Proposal) -> Result<Plan> {
+    Service::open(store, actor.clone(), None, now)?.undo(proposal)
 }
 
 /// Writes or removes the staging folder of a memory proposal.

@@ -62,6 +62,41 @@ pub struct BlameLine {
     pub commit: Option<String>,
 }
 
+/// One section, before and after.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct SectionChange {
+    /// File, relative to the store.
+    pub file: String,
+    /// Section id, or heading.
+    pub section_id: String,
+    /// Its text before; absent where it is new.
+    pub before: Option<String>,
+    /// Its text after; absent where it goes.
+    pub after: Option<String>,
+}
+
+/// What is different in `file`, section by section; the whole text where no section is.
+pub fn sections_between(file: &str, before: &str, after: &str) -> Vec<SectionChange> {
+    let touched = crate::memory::plan::touched(file, before, after);
+    let change = |section_id: String, before, after| SectionChange {
+        file: file.to_owned(),
+        section_id,
+        before,
+        after,
+    };
+    if touched.is_empty() {
+        return vec![change(String::new(), Some(before.to_owned()), Some(after.to_owned()))];
+    }
+    touched
+        .into_iter()
+        .map(|section| {
+            let id = section.section_id;
+            let (was, is) = (section_text(before, &id), section_text(after, &id));
+            change(id, was, is)
+        })
+        .collect()
+}
+
 /// The text of `section` in `text`, children left out.
 fn section_text(text: &str, section: &str) -> Option<String> {
     let document = markdown::parse(text);
@@ -242,31 +277,18 @@ impl Service<'_> {
             .collect()
     }
 
-    /// The sections that the current revision of `proposal` changes: file, id, text before and
-    /// after. What was applied is shown as it was written.
+    /// The sections that the current revision of `proposal` changes. What was applied is shown as
+    /// it was written.
     ///
     /// # Errors
     /// `object_missing`.
-    #[allow(clippy::type_complexity)]
-    pub fn sections_of(
-        &self,
-        proposal: &Proposal,
-    ) -> Result<Vec<(String, String, Option<String>, Option<String>)>> {
+    pub fn sections_of(&self, proposal: &Proposal) -> Result<Vec<SectionChange>> {
         let mut sections = Vec::new();
         for change in &proposal.current().changes {
             let Some(file) = crate::memory::disk::store_path(&change.path) else { continue };
             let before = self.blob_text(&change.before)?;
             let after = self.blob_text(&change.after)?;
-            let touched = crate::memory::plan::touched(file, &before, &after);
-            if touched.is_empty() {
-                sections.push((file.to_owned(), String::new(), Some(before), Some(after)));
-                continue;
-            }
-            for section in touched {
-                let id = section.section_id;
-                let (was, is) = (section_text(&before, &id), section_text(&after, &id));
-                sections.push((file.to_owned(), id, was, is));
-            }
+            sections.extend(sections_between(file, &before, &after));
         }
         Ok(sections)
     }

@@ -1,6 +1,7 @@
 //! The memory room at work: settings, plans and searches on a repository's files, decisions
 //! through the one store.
 
+mod agreed;
 mod apply;
 pub mod decide;
 mod history;
@@ -15,20 +16,20 @@ mod undo;
 use chrono::{DateTime, Utc};
 
 pub use apply::{Applied, Rebased};
-pub use history::{BlameLine, Change};
+pub use history::{BlameLine, Change, SectionChange, sections_between};
 pub use lint::RULES;
 pub use propose::Mode;
 pub use read::Ask;
 pub use staging::Tampering;
 pub use status::{Outcomes, Staged, Status};
 
+use super::DIR;
 use super::disk::Disk;
 use super::guard::Scan;
-use super::plan::{Files as _, World};
+use super::plan::World;
 use super::provenance::Sources;
-use super::settings::{Settings, manifest, schema};
-use super::{DIR, codes};
-use crate::error::{Error, Result};
+use super::settings::Settings;
+use crate::error::Result;
 use crate::proposal::Actor;
 use crate::store::Store;
 use crate::worktree::Worktree;
@@ -51,6 +52,8 @@ pub struct Service<'a> {
     pub branch: Option<String>,
     guard: Scan,
     settings_key: String,
+    loosened: Vec<String>,
+    uncommitted: bool,
 }
 
 impl<'a> Service<'a> {
@@ -66,21 +69,22 @@ impl<'a> Service<'a> {
         now: DateTime<Utc>,
     ) -> Result<Self> {
         let worktree = store.worktree()?;
-        let disk = Disk(&worktree);
-        let Some(manifest) = disk.read(manifest::PATH)? else {
-            return Err(Error::new(
-                &codes::NOT_INITIALIZED,
-                format!("there is no {DIR}/{} here", manifest::PATH),
-            )
-            .hint("start a memory store with `aye memory init`"));
-        };
-        let schema = disk.read(schema::PATH)?;
-        let settings = Settings::read(Some(&manifest), schema.as_deref())?;
-        let settings_key =
-            super::plan::text_hash(&String::from_utf8_lossy(schema.as_deref().unwrap_or_default()));
-        let guard = Scan::new(&settings, allowed_fingerprints(store));
+        let in_force = agreed::read(store, &Disk(&worktree))?;
+        let guard = Scan::new(&in_force.settings, allowed_fingerprints(store));
         let branch = branch(store);
-        Ok(Self { store, actor, agent, now, worktree, settings, branch, guard, settings_key })
+        Ok(Self {
+            store,
+            actor,
+            agent,
+            now,
+            worktree,
+            settings: in_force.settings,
+            branch,
+            guard,
+            settings_key: in_force.key,
+            loosened: in_force.loosened,
+            uncommitted: in_force.uncommitted,
+        })
     }
 
     /// The files as they are.
@@ -105,12 +109,16 @@ fn branch(store: &Store) -> Option<String> {
     Some(name.shorten().to_string())
 }
 
-/// The text of a file as HEAD has it: what nobody changes without a commit.
-fn head_text(store: &Store, path: &str) -> Option<String> {
+/// The blob at `path` as HEAD has it: what nobody changes without a commit.
+fn head_entry<'s>(store: &'s Store, path: &str) -> Option<gix::Id<'s>> {
     let tree = store.repo().head_commit().ok()?.tree().ok()?;
     let entry = tree.lookup_entry_by_path(path).ok()??;
-    let object = entry.object().ok()?;
-    String::from_utf8(object.detach().data).ok()
+    entry.mode().is_blob().then(|| entry.id())
+}
+
+/// The text of a file as HEAD has it.
+fn head_text(store: &Store, path: &str) -> Option<String> {
+    String::from_utf8(head_entry(store, path)?.object().ok()?.detach().data).ok()
 }
 
 /// Known false alarms, as HEAD has them: a proposal cannot allow its own secret.

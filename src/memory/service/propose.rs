@@ -42,7 +42,7 @@ impl Service<'_> {
             .fix("split it");
             return Ok(Response::rejected(&[problem]));
         }
-        let request = match Request::parse(value) {
+        let request = match self.read(value) {
             Ok(request) => request,
             Err(problems) => return Ok(Response::rejected(&problems)),
         };
@@ -57,8 +57,29 @@ impl Service<'_> {
         }
     }
 
+    /// Reads a request.
+    ///
+    /// # Errors
+    /// Every problem of form, and every other one that can be told in spite of them.
+    pub fn read(&self, value: &Value) -> Result<Request, Vec<Problem>> {
+        let mut reading = Request::read(value);
+        if reading.problems.is_empty()
+            && let Some(request) = reading.request
+        {
+            return Ok(request);
+        }
+        let (disk, sources) = (self.disk(), Repository(self.store));
+        let world = self.world(&disk, &sources, self.now, self.branch.as_deref());
+        let further = plan::survey(&reading, &world);
+        reading.problems.extend(further);
+        Err(reading.problems)
+    }
+
     /// Plans `request` on the files as they are.
-    pub(super) fn plan(&self, request: &Request) -> Result<Plan, Vec<Problem>> {
+    ///
+    /// # Errors
+    /// Every problem found.
+    pub fn plan(&self, request: &Request) -> Result<Plan, Vec<Problem>> {
         let disk = self.disk();
         let sources = Repository(self.store);
         plan::plan(request, &self.world(&disk, &sources, self.now, self.branch.as_deref()))

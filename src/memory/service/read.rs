@@ -23,6 +23,9 @@ pub struct Ask {
     pub budget: Option<usize>,
 }
 
+/// Most changed files that sections are compared with.
+const MOST_CHANGED: usize = 1000;
+
 impl Service<'_> {
     /// The best `limit` sections for `ask`.
     ///
@@ -71,19 +74,42 @@ impl Service<'_> {
         Ok(index)
     }
 
-    /// Files that differ from the last commit; none where git cannot tell in a moment.
+    /// Files changed on this branch: what differs from where it left the branch it came from,
+    /// uncommitted changes included. None where git cannot tell in a moment.
     fn changed_files(&self) -> Vec<String> {
-        let out = Git::new(self.worktree.root())
-            .config("core.quotePath", "false")
-            .args(["diff", "--name-only", "-z", "HEAD", "--"])
-            .run()
-            .unwrap_or_default();
+        let diff = |from: &[&str]| {
+            Git::new(self.worktree.root())
+                .config("core.quotePath", "false")
+                .args(["diff", "--name-only", "--no-renames", "-z"])
+                .args(from)
+                .arg("--")
+                .run()
+                .ok()
+        };
+        let since_fork = self.trunk().and_then(|trunk| diff(&["--merge-base", &trunk]));
+        // Without a common ancestor (or with a git that knows no --merge-base): the last commit.
+        let out = since_fork.or_else(|| diff(&["HEAD"])).unwrap_or_default();
         out.split(|b| *b == 0)
             .filter_map(|path| std::str::from_utf8(path).ok())
             .filter(|path| !path.is_empty() && !path.starts_with(crate::memory::DIR))
-            .take(200)
+            .take(MOST_CHANGED)
             .map(str::to_owned)
             .collect()
+    }
+
+    /// The branch this one came from: the remote's default branch, a local one of its usual
+    /// names, or the upstream.
+    fn trunk(&self) -> Option<String> {
+        let repo = self.store.repo();
+        let own = self.branch.as_ref().map(|branch| format!("refs/heads/{branch}"));
+        let default = self.store.config("init.defaultBranch");
+        let usual = default.iter().map(String::as_str).chain(["main", "master"]);
+        let known = ["refs/remotes/origin/HEAD".to_owned()]
+            .into_iter()
+            .chain(usual.clone().map(|name| format!("refs/remotes/origin/{name}")))
+            .chain(usual.map(|name| format!("refs/heads/{name}")))
+            .find(|name| Some(name) != own.as_ref() && repo.find_reference(name).is_ok());
+        known.or_else(|| self.branch.as_ref().map(|branch| format!("{branch}@{{upstream}}")))
     }
 
     /// The pack that answers `ask`, or the one to start with.

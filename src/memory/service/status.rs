@@ -50,7 +50,7 @@ pub struct Status {
     pub git: Git,
     /// The writers' lock.
     pub lock: Lock,
-    /// Settings that are kept but not acted on.
+    /// Settings that have no effect, or none before they are committed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -219,13 +219,37 @@ impl Service<'_> {
         })
     }
 
-    /// Settings that are kept but not acted on, in words.
-    pub(super) fn notes(&self) -> Vec<String> {
-        let count = self.settings.manifest.stores.len();
-        if count == 0 {
-            return Vec::new();
+    /// What of the settings does not hold (yet), in words.
+    fn notes(&self) -> Vec<String> {
+        let mut notes = self.without_effect();
+        let loosened = self.loosened.iter();
+        notes.extend(loosened.map(|change| format!("{change}, until meta/ is committed")));
+        notes
+    }
+
+    /// Settings that are kept but have no effect, in words.
+    pub(super) fn without_effect(&self) -> Vec<String> {
+        let manifest = &self.settings.manifest;
+        let mut notes = Vec::new();
+        if !manifest.stores.is_empty() {
+            let names: Vec<&str> = manifest.stores.iter().map(|s| s.name.as_str()).collect();
+            notes.push(format!(
+                "stores: {} (other stores) are kept, but not read yet",
+                names.join(", ")
+            ));
         }
-        vec![format!("the manifest names {count} other store(s); they are kept, but not read yet")]
+        if manifest.eval.benchmark_corpus_url.is_some() {
+            notes.push(
+                "eval.benchmark_corpus_url is kept, but not used: aye brings its own evaluation"
+                    .into(),
+            );
+        }
+        if self.uncommitted {
+            notes.push(
+                "the settings are in no commit yet, so whoever edits them sets the gate".into(),
+            );
+        }
+        notes
     }
 
     /// Whether git would call the merge driver in this clone.

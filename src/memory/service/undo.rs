@@ -1,23 +1,25 @@
 //! Taking an applied memory proposal back, section by section: what others changed since stays.
 
+use chrono::SubsecRound as _;
+
 use super::Service;
 use super::apply::Target;
 use crate::changeset::File;
+use crate::changeset::plan::{How, Outcome, Plan, Planned};
 use crate::error::{Error, Result};
 use crate::memory::disk::store_path;
 use crate::memory::merge::{Labels, merge};
-use crate::memory::plan::{FileEdit, Plan};
 use crate::proposal::event::{Undo, Written};
 use crate::proposal::{Data, Proposal, State, codes};
 use crate::worktree::journal::Step;
 
 impl Service<'_> {
-    /// Puts the sections that `proposal` changed back, where nobody has changed them since. The
-    /// proposal is pending again.
+    /// Plans putting back the sections that `proposal` changed. Writes nothing.
     ///
     /// # Errors
-    /// `not_applied`, `conflict` naming the sections, and those of the store and the work tree.
-    pub fn undo(&self, proposal: &Proposal) -> Result<Vec<String>> {
+    /// `not_applied`, `conflict` naming the sections that were changed since, and those of the
+    /// store and the work tree.
+    pub fn plan_undo(&self, proposal: &Proposal) -> Result<Plan> {
         let State::Applied(decision) = &proposal.state else {
             return Err(Error::new(
                 &codes::NOT_APPLIED,
@@ -25,6 +27,52 @@ impl Service<'_> {
             )
             .hint("`aye memory log` lists what was applied"));
         };
+        let mut files = Vec::new();
+        for written in &decision.written {
+            files.extend(self.plan_file(proposal, written)?);
+        }
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(Plan { files })
+    }
+
+    fn plan_file(&self, proposal: &Proposal, written: &Written) -> Result<Option<Planned>> {
+        let Some(path) = store_path(&written.path) else { return Ok(None) };
+        let conflict = |why: &str| conflict(proposal, path, why);
+        let Some(file) = self.disk().file(path)? else {
+            return Err(conflict("the file is gone"));
+        };
+        let now = String::from_utf8(file.bytes.clone())
+            .map_err(|_| conflict("the file is no text any more"))?;
+        let after = self.blob_text(&written.after)?;
+        let clean = now == after;
+        let back = match &written.before {
+            None if clean => None,
+            None => return Err(conflict("the new file was changed since")),
+            before => {
+                let before = self.blob_text(before)?;
+                let merged = merge(&after, &now, &before, Labels::default());
+                if !merged.conflicts.is_empty() {
+                    let sections = merged.conflicts.join(", ");
+                    return Err(conflict(&format!("changed since: {sections}")));
+                }
+                Some(File { bytes: merged.text.into_bytes(), mode: file.mode })
+            }
+        };
+        let outcome = match clean {
+            true => Outcome::Clean,
+            false if back.as_ref() == Some(&file) => Outcome::Already,
+            false => Outcome::Merged(How::ThreeWay),
+        };
+        let path = written.path.clone();
+        Ok(Some(Planned { path, now: Some(file), after: back, outcome }))
+    }
+
+    /// Puts the sections that `proposal` changed back, where nobody has changed them since. The
+    /// proposal is pending again.
+    ///
+    /// # Errors
+    /// As [`Service::plan_undo`].
+    pub fn undo(&self, proposal: &Proposal) -> Result<Plan> {
         let journal = match self.lock()? {
             Ok(journal) => journal,
             Err(response) => {
@@ -32,44 +80,8 @@ impl Service<'_> {
                 return Err(Error::new(&crate::worktree::codes::APPLY_BUSY, message));
             }
         };
-        let mut back = Plan {
-            files: std::collections::BTreeMap::new(),
-            routing: crate::memory::intent::Router::default().finish(),
-            affected: Vec::new(),
-            warnings: Vec::new(),
-            preconditions: Vec::new(),
-        };
-        let mut deleted: Vec<(crate::changeset::RepoPath, File)> = Vec::new();
-        for written in &decision.written {
-            let Some(path) = store_path(&written.path) else { continue };
-            let after = self.blob_text(&written.after)?;
-            let Some(file) = self.disk().file(path)? else {
-                return Err(conflict(proposal, path, "the file is gone"));
-            };
-            let now = String::from_utf8(file.bytes.clone())
-                .map_err(|_| conflict(proposal, path, "the file is no text any more"))?;
-            if written.before.is_none() {
-                if now != after {
-                    return Err(conflict(proposal, path, "the new file was changed since"));
-                }
-                deleted.push((written.path.clone(), file));
-                continue;
-            }
-            let before = self.blob_text(&written.before)?;
-            let merged = merge(&after, &now, &before, Labels::default());
-            if !merged.conflicts.is_empty() {
-                return Err(conflict(
-                    proposal,
-                    path,
-                    &format!("changed since: {}", merged.conflicts.join(", ")),
-                ));
-            }
-            if merged.text != now {
-                let edit = FileEdit { before: Some(file.bytes), after: merged.text.into_bytes() };
-                back.files.insert(path.to_owned(), edit);
-            }
-        }
-        let targets = self.targets(&back)?;
+        let plan = self.plan_undo(proposal)?;
+        let page = self.index_after(&plan)?;
         self.store.write(&self.actor, self.now, |writer| {
             let current = writer.view.proposal(&proposal.id)?;
             if !matches!(current.state, State::Applied(_)) {
@@ -78,34 +90,36 @@ impl Service<'_> {
                     format!("{} is not applied any more", proposal.id),
                 ));
             }
-            let mut written = super::apply::written(writer, &targets, None)?;
-            for (path, file) in &deleted {
-                let before = Some(writer.blob(file)?);
+            let mut written = Vec::new();
+            for file in &plan.files {
+                let mut entry =
+                    |file: &Option<File>| file.as_ref().map(|file| writer.blob(file)).transpose();
                 written.push(Written {
-                    path: path.clone(),
-                    before,
-                    after: None,
-                    outcome: "clean".into(),
+                    path: file.path.clone(),
+                    before: entry(&file.now)?,
+                    after: entry(&file.after)?,
+                    outcome: file.outcome.as_str().to_owned(),
                 });
             }
             writer.flush_objects()?;
-            let mut steps: Vec<Step<'_>> = targets.iter().map(Target::step).collect();
-            steps.extend(deleted.iter().map(|(path, file)| Step {
-                path,
-                now: Some(file),
-                after: None,
-            }));
-            let subject = crate::apply::subject(crate::apply::UNDO, &proposal.id, writer.now());
+            let mut steps: Vec<Step<'_>> = plan
+                .writes()
+                .map(|file| Step {
+                    path: &file.path,
+                    now: file.now.as_ref(),
+                    after: file.after.as_ref(),
+                })
+                .collect();
+            steps.extend(page.iter().map(Target::step));
+            let now = writer.now().trunc_subsecs(3);
+            let subject = crate::apply::subject(crate::apply::UNDO, &proposal.id, now);
             journal.apply(&self.worktree, &steps, Some(&subject), |_| {
                 writer.append(Some(&proposal.id), Data::Undo(Undo { written }))?;
+                crate::failpoint!("undo.event");
                 writer.commit()
             })
         })?;
-        drop(journal);
-        // Files that are gone are not in the page that was planned with them.
-        let _ = self.refresh_index();
-        let deleted = deleted.iter().filter_map(|(path, _)| store_path(path).map(str::to_owned));
-        Ok(back.files.keys().cloned().chain(deleted).collect())
+        Ok(plan)
     }
 }
 

@@ -3,12 +3,19 @@
 use serde::Deserialize;
 
 use super::keys::{Shape, check};
+use super::stores::{self, StoreRef};
 use super::{Approval, DEFAULT_MANIFEST, decode, invalid, merge, parse_yaml};
 use crate::error::{Error, Result};
 use crate::memory::codes;
 
 /// Its path in the store.
 pub const PATH: &str = "meta/manifest.yaml";
+
+/// Longest age that a setting may name: a century.
+const MOST_DAYS: i64 = 36_525;
+
+/// Longest wait for another writer that a setting may name: an hour.
+const MOST_WAIT: u64 = 3600;
 
 /// The newest `store_format_version` this program reads and writes.
 pub const FORMAT_VERSION: u64 = 1;
@@ -128,9 +135,19 @@ pub struct Manifest {
     pub local_state: LocalState,
     /// Session logs.
     pub sessions: Sessions,
-    /// Other stores this one reads; kept, not read yet, and reported as such by `lint`.
+    /// Evaluation of retrieval.
     #[serde(default)]
-    pub stores: Vec<serde_yaml::Value>,
+    pub eval: Eval,
+    /// Other stores this one names; kept, not read yet, and reported as such by `lint`.
+    #[serde(default)]
+    pub stores: Vec<StoreRef>,
+}
+
+/// Evaluation of retrieval.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub struct Eval {
+    /// A corpus to evaluate with; aye brings its own, so this is kept and reported by `lint`.
+    pub benchmark_corpus_url: Option<String>,
 }
 
 /// What the store belongs to.
@@ -174,6 +191,28 @@ pub struct Slots {
     pub current_shared: Approval,
     pub sessions: Approval,
     pub index: Approval,
+}
+
+impl Slots {
+    /// Key and value of every slot.
+    pub fn slots(&self) -> [(&'static str, Approval); 10] {
+        self.clone().slots_mut().map(|(key, slot)| (key, *slot))
+    }
+
+    pub(super) fn slots_mut(&mut self) -> [(&'static str, &mut Approval); 10] {
+        [
+            ("updates.approval.decisions", &mut self.decisions),
+            ("updates.approval.conventions", &mut self.conventions),
+            ("updates.approval.modules", &mut self.modules),
+            ("updates.approval.pitfalls_replace", &mut self.pitfalls_replace),
+            ("updates.approval.pitfalls_append", &mut self.pitfalls_append),
+            ("updates.approval.archive", &mut self.archive),
+            ("updates.approval.current", &mut self.current),
+            ("updates.approval.current_shared", &mut self.current_shared),
+            ("updates.approval.sessions", &mut self.sessions),
+            ("updates.approval.index", &mut self.index),
+        ]
+    }
 }
 
 /// How long a staged proposal waits.
@@ -240,6 +279,9 @@ pub struct Archive {
 pub struct Concurrency {
     /// Longest wait for another writer, in seconds.
     pub wait_timeout_seconds: u64,
+    /// Seconds after which a lock whose holder is gone has to be free. Locks here end with the
+    /// process that holds them, so whatever is asked for is kept.
+    pub lock_ttl_seconds: Option<u64>,
 }
 
 /// Working notes.
@@ -308,9 +350,29 @@ impl Manifest {
         if self.staging.ttl_seconds == 0 || self.staging.ttl_seconds > 10 * 366 * 86_400 {
             return Err(invalid(PATH, "staging.ttl_seconds has to be between 1 and ten years"));
         }
-        if self.archive.stale_threshold_days < 0 {
-            return Err(invalid(PATH, "archive.stale_threshold_days cannot be negative"));
+        for (key, days) in [
+            ("archive.stale_threshold_days", self.archive.stale_threshold_days),
+            (
+                "local_state.cleanup_orphans_warning_days",
+                self.local_state.cleanup_orphans_warning_days,
+            ),
+        ] {
+            if !(0..=MOST_DAYS).contains(&days) {
+                return Err(invalid(PATH, format!("{key} has to be between 0 and {MOST_DAYS}")));
+            }
         }
+        if self.concurrency.wait_timeout_seconds > MOST_WAIT {
+            let message = format!("concurrency.wait_timeout_seconds has to be at most {MOST_WAIT}");
+            return Err(invalid(PATH, message));
+        }
+        if self.concurrency.lock_ttl_seconds == Some(0) {
+            return Err(invalid(PATH, "concurrency.lock_ttl_seconds has to be positive"));
+        }
+        if !is_version(&self.version) {
+            return Err(invalid(PATH, format!("version '{}' is no version", self.version))
+                .hint("store_format_version says which program can read a store"));
+        }
+        stores::validate(&self.stores)?;
         if self.updates.approval.index != Approval::ServerOnly {
             return Err(invalid(PATH, "updates.approval.index can only be server_only")
                 .hint("index.md is generated"));
@@ -320,6 +382,15 @@ impl Manifest {
         }
         Ok(())
     }
+}
+
+/// Numbers with points between them, such as `0.4.1`.
+pub(super) fn is_version(text: &str) -> bool {
+    text.len() <= 40
+        && text.split('.').all(|part| {
+            !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || "-+".contains(c))
+        })
+        && text.starts_with(|c: char| c.is_ascii_digit())
 }
 
 #[cfg(test)]
@@ -368,6 +439,14 @@ mod tests {
             "security: 3",
             "- list",
             "a: [",
+            "version: latest",
+            "concurrency: {lock_ttl_seconds: 0}",
+            "concurrency: {wait_timeout_seconds: 99999999999}",
+            "local_state: {cleanup_orphans_warning_days: -1}",
+            "archive: {stale_threshold_days: 99999999}",
+            "eval: {benchmark_corpus_url: [x]}",
+            "git: {commit_message_prefix: \"a\\nb\"}",
+            "budgets: {bootstrap_chars: 0}",
         ] {
             assert!(Manifest::read(text.as_bytes()).is_err(), "{text}");
         }

@@ -2,16 +2,19 @@
 //! defaults beside this file.
 //!
 //! An explicit `false` overrides, a list replaces the default list, an unknown key is an error
-//! that names the nearest known one. Every accepted key is enforced somewhere.
+//! that names the nearest known one. Every accepted key is enforced somewhere, or reported as
+//! one that has no effect. The gate's settings are held to those in HEAD (see [`gate`]).
 
+mod gate;
 mod keys;
 pub mod manifest;
 pub mod schema;
+pub mod stores;
 
 use serde::de::DeserializeOwned;
 use serde_yaml::Value;
 
-pub use keys::nearest;
+pub use keys::{did_you_mean, meant, nearest, one_of};
 pub use manifest::Manifest;
 pub use schema::{Approval, Category, Schema};
 

@@ -3,12 +3,15 @@
 use std::collections::BTreeMap;
 
 use regex::Regex;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_yaml::Value;
 
+use super::gate::Agreed;
 use super::keys::{Shape, check};
+use super::manifest::is_version;
 use super::{DEFAULT_SCHEMA, decode, invalid, merge, parse_yaml};
 use crate::error::Result;
+use crate::memory::words::words;
 
 /// Its path in the store.
 pub const PATH: &str = "meta/schema.yaml";
@@ -50,27 +53,15 @@ const KEYS: Shape = Shape::Map(&[
     ),
 ]);
 
-/// Who lets a change in, from least to most strict.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[derive(schemars::JsonSchema)]
-pub enum Approval {
-    /// Applied at once.
-    Apply,
-    /// Waits for a person.
-    Stage,
-    /// Only the program itself writes it.
-    ServerOnly,
-}
-
-impl Approval {
-    /// As in the files.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Apply => "apply",
-            Self::Stage => "stage",
-            Self::ServerOnly => "server_only",
-        }
+words! {
+    /// Who lets a change in, from least to most strict.
+    pub enum Approval {
+        /// Applied at once.
+        Apply = "apply",
+        /// Waits for a person.
+        Stage = "stage",
+        /// Only the program itself writes it.
+        ServerOnly = "server_only",
     }
 }
 
@@ -80,8 +71,10 @@ pub const SOURCE_TYPES: [&str; 6] = ["file", "test", "user", "session", "inferen
 /// The categories of a store.
 #[derive(Clone, Debug)]
 pub struct Schema {
-    /// By name.
+    /// By name, as they lie in the work tree.
     pub categories: BTreeMap<String, Category>,
+    /// What these are held to, where it differs.
+    pub(super) agreed: Option<Box<Agreed>>,
 }
 
 /// The rules for a class of memory files.
@@ -133,8 +126,15 @@ pub struct FieldSpec {
     pub allowed: Vec<String>,
 }
 
+impl PartialEq for FieldSpec {
+    fn eq(&self, other: &Self) -> bool {
+        let pattern = |spec: &Self| spec.pattern.as_ref().map(|p| p.as_str().to_owned());
+        self.name == other.name && self.allowed == other.allowed && pattern(self) == pattern(other)
+    }
+}
+
 /// What has to be said about where knowledge comes from.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Provenance {
     /// Every change needs a source.
@@ -149,6 +149,7 @@ pub struct Provenance {
 
 #[derive(Deserialize)]
 struct RawSchema {
+    version: serde_yaml::Value,
     #[serde(default)]
     categories: BTreeMap<String, RawCategory>,
 }
@@ -200,16 +201,32 @@ impl Schema {
         forget_replaced_files(&mut value, &over);
         merge(&mut value, over);
         let raw: RawSchema = decode(PATH, value)?;
+        let version = match &raw.version {
+            Value::String(text) => text.clone(),
+            Value::Number(number) => number.to_string(),
+            _ => String::new(),
+        };
+        if !is_version(&version) {
+            return Err(invalid(PATH, "version has to be a version such as 0.4.1"));
+        }
         let mut categories = BTreeMap::new();
         for (name, raw) in raw.categories {
             categories.insert(name.clone(), category(name, raw)?);
         }
-        Ok(Self { categories })
+        Ok(Self { categories, agreed: None })
     }
 
     /// The category of the file at `path` (relative to the store): an exact file first, then the
-    /// glob with the longest literal beginning, then by name.
+    /// glob with the longest literal beginning, then by name. Held to what was committed.
     pub fn category(&self, path: &str) -> Option<&Category> {
+        let mine = self.own_category(path)?;
+        match &self.agreed {
+            None => Some(mine),
+            Some(agreed) => agreed.category(path, mine),
+        }
+    }
+
+    fn own_category(&self, path: &str) -> Option<&Category> {
         let exact = self.categories.values().find(|c| c.files == Files::One(path.to_owned()));
         exact.or_else(|| {
             self.categories
@@ -383,6 +400,7 @@ mod tests {
     #[test]
     fn nonsense_is_refused() {
         for text in [
+            "version: [1]",
             "categories: {decisions: {aproval: stage}}",
             "categories: {x: {approval: stage}}",
             "categories: {x: {file: ../x.md}}",

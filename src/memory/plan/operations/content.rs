@@ -1,0 +1,189 @@
+//! What content may be, and what it must leave alone.
+
+use std::ops::Range;
+
+use super::{Here, Stop};
+use crate::memory::codes;
+use crate::memory::markdown::{self, Document, Section, edit, lines, slug};
+use crate::memory::plan::validate::check_sections;
+use crate::memory::problem::{Problem, brief};
+use crate::memory::request::Kind;
+use crate::memory::settings::Category;
+
+/// The content is one whole section: it begins with a heading of `level`, and no other heading in
+/// it is of that level or higher.
+pub(super) fn whole_section(field: &str, content: &str, level: Option<u8>) -> Result<(), Stop> {
+    closed(field, content)?;
+    let document = markdown::parse(content);
+    let mut problems = Vec::new();
+    let mut wrong = |message: String, at: usize, fix: String| {
+        problems.push(wrong_markdown(field, content, at, message, fix));
+    };
+    let sharps = "#".repeat(level.unwrap_or(2).into());
+    let Some(first) = document.sections.first() else {
+        wrong("there is no heading".into(), 0, format!("begin with `{sharps} Heading`"));
+        return Err(Stop(problems));
+    };
+    if document.start > 0 || !content[..first.start()].trim().is_empty() {
+        let fix = format!("begin with `{sharps} {}`", brief(&first.heading));
+        wrong("there is text before the heading".into(), 0, fix);
+    }
+    if first.heading.is_empty() {
+        wrong("the heading is empty".into(), first.start(), "give it a text".into());
+    }
+    if let Some(level) = level
+        && first.level != level
+    {
+        let message = format!("the heading is of level {}, not {level}", first.level);
+        wrong(message, first.start(), format!("write `{sharps} {}`", brief(&first.heading)));
+    }
+    for section in document.sections.iter().skip(1).filter(|s| s.level <= first.level) {
+        let message = format!("a second section begins: '{}'", brief(&section.heading));
+        let fix = "one section per operation; use deeper headings inside it".into();
+        wrong(message, section.start(), fix);
+    }
+    problems.extend(bad_ids(field, &document));
+    Stop::unless_none(problems)
+}
+
+/// The content belongs inside a section of `level`: its headings are deeper. True if it has any.
+pub(super) fn inner(field: &str, content: &str, level: u8) -> Result<bool, Stop> {
+    closed(field, content)?;
+    let document = markdown::parse(content);
+    let mut problems = Vec::new();
+    if document.start > 0 {
+        let message = "front matter cannot stand inside a section".to_owned();
+        problems.push(wrong_markdown(field, content, 0, message, "leave it out".into()));
+    }
+    for section in document.sections.iter().filter(|s| s.level <= level) {
+        let message = format!(
+            "the heading '{}' would end the section it is put into",
+            brief(&section.heading)
+        );
+        let fix = format!("use a level deeper than {level}, or append_section");
+        problems.push(wrong_markdown(field, content, section.start(), message, fix));
+    }
+    problems.extend(bad_ids(field, &document));
+    Stop::unless_none(problems)?;
+    Ok(!document.sections.is_empty())
+}
+
+/// The problem of what stands at byte `at` of `content`.
+fn wrong_markdown(field: &str, content: &str, at: usize, message: String, fix: String) -> Problem {
+    let line = lines::number_of(content, at);
+    Problem::new(&codes::INVALID_MARKDOWN, message).field(field).line(line).fix(fix)
+}
+
+/// Markers whose ids cannot be ids.
+pub(super) fn bad_ids(field: &str, document: &Document<'_>) -> Vec<Problem> {
+    let wrong = |section: &Section| {
+        let id = section.id.as_deref().filter(|id| !slug::is_valid(id))?;
+        let message = format!("'{}' cannot be an id", brief(id));
+        let at = section.marker.as_ref().map_or(section.start(), |marker| marker.start);
+        let fix = "use at most 64 letters, digits and hyphens".to_owned();
+        Some(wrong_markdown(field, document.source, at, message, fix))
+    };
+    document.sections.iter().filter_map(wrong).collect()
+}
+
+/// What the schema says of the fields of a whole section that could not be put in its place.
+pub(super) fn check_fields(here: &Here<'_>) -> Vec<Problem> {
+    let op = here.op;
+    let entry = match op.kind {
+        Kind::AppendSection => op.parent_section_id.is_none() && op.heading_level == Some(2),
+        Kind::CreateFile => true,
+        _ => false,
+    };
+    if !entry || op.content.trim().is_empty() {
+        return Vec::new();
+    }
+    // Ids are given to it when it is written.
+    let category = Category { section_id_required: false, ..here.category.clone() };
+    check_sections(&category, here.path, None, &op.content)
+}
+
+/// A marker in the content carries the id the section has.
+pub(super) fn keeps_id(field: &str, content: &str, id: Option<&str>) -> Result<(), Stop> {
+    let document = markdown::parse(content);
+    match (&document.sections[0].id, id) {
+        (Some(new), Some(old)) if new != old => Err(Problem::new(
+            &codes::VALIDATION_FAILED,
+            format!("the marker says '{new}', but the section is '{old}'"),
+        )
+        .field(field)
+        .line(2)
+        .section(old)
+        .fix("ids stay: leave the marker out or make it the same")
+        .into()),
+        _ => Ok(()),
+    }
+}
+
+/// The content leaves nothing open that would swallow what follows, and says something.
+pub(super) fn closed(field: &str, content: &str) -> Result<(), Stop> {
+    if content.trim().is_empty() {
+        return Err(Problem::new(&codes::INVALID_MARKDOWN, "there is nothing but blanks")
+            .field(field)
+            .fix("give it a text")
+            .into());
+    }
+    if markdown::parse(content).is_closed() {
+        return Ok(());
+    }
+    Err(Problem::new(
+        &codes::INVALID_MARKDOWN,
+        "a code fence, a comment or an HTML block is never closed, so it would swallow what follows",
+    )
+    .field(field)
+    .line(lines::iter(content).count().max(1))
+    .fix("close it")
+    .into())
+}
+
+/// The file ends where text can be added.
+pub(super) fn open_end(document: &Document<'_>, path: &str) -> Result<(), Stop> {
+    if document.is_closed() {
+        return Ok(());
+    }
+    Err(Problem::new(
+        &codes::INVALID_MARKDOWN,
+        format!("{path} ends inside a code fence, a comment or an HTML block"),
+    )
+    .field("path")
+    .fix("close it by hand")
+    .into())
+}
+
+/// Nothing but the sections `touched` (indices of `before`) differs in `after`.
+pub(super) fn guard_others(
+    before: &Document<'_>,
+    touched: Range<usize>,
+    after: &str,
+) -> Result<(), Stop> {
+    if edit::keeps_others(before, touched, &markdown::parse(after)) {
+        return Ok(());
+    }
+    Err(Problem::new(&codes::INVALID_MARKDOWN, "the edit would change sections around it")
+        .field("content")
+        .fix("close code fences and comments, and use deeper headings inside a section")
+        .into())
+}
+
+/// The problem of an id that two sections of `text` have.
+pub(super) fn duplicate(text: &str, path: &str) -> Option<Problem> {
+    let document = markdown::parse(text);
+    let id = *document.duplicate_ids().first()?;
+    let message = format!("'{id}' would be the id of two sections in {path}");
+    Some(
+        Problem::new(&codes::DUPLICATE_SECTION_ID, message)
+            .field("content")
+            .fix("leave the marker out to get a free id, or edit the section that has it")
+            .section(id),
+    )
+}
+
+/// Left-over conflict markers at the beginning of a line.
+pub(in crate::memory::plan) fn has_conflict_markers(text: &str) -> bool {
+    let has = |mark: &str| lines::iter(text).any(|line| line.starts_with(mark));
+    has("<<<<<<< ") && has(">>>>>>> ")
+}

@@ -1,0 +1,134 @@
+//! Which section an operation means.
+
+use super::Here;
+use crate::memory::codes;
+use crate::memory::markdown::{self, Document};
+use crate::memory::problem::{Problem, brief};
+use crate::memory::settings::{meant, nearest};
+
+/// Why a target was not found.
+pub(super) enum Missed {
+    /// There is none: `replace_section` may add it.
+    Absent(Problem),
+    /// It cannot be told which is meant.
+    Unclear(Problem),
+}
+
+impl Missed {
+    /// What to report.
+    pub(super) fn problem(self) -> Problem {
+        match self {
+            Self::Absent(problem) | Self::Unclear(problem) => problem,
+        }
+    }
+}
+
+/// Which section the operation means.
+pub(super) fn resolve(here: &Here<'_>) -> Result<usize, Missed> {
+    let (op, path, document) = (here.op, here.path, &here.document);
+    if !here.exists {
+        let message = format!("there is no file {path}");
+        return Err(Missed::Absent(
+            Problem::new(&codes::PLAN_FAILED, message)
+                .field("path")
+                .fix("create it with create_file, or check the path"),
+        ));
+    }
+    if let Some(id) = &op.section_id {
+        return by_id(document, path, id, "section_id");
+    }
+    let heading = op.heading.as_deref().unwrap_or_default();
+    let found: Vec<usize> = (0..document.sections.len())
+        .filter(|&i| {
+            same_heading(document, i, heading)
+                && op.heading_level.is_none_or(|level| document.sections[i].level == level)
+        })
+        .collect();
+    match (found.len(), op.occurrence) {
+        (0, _) => Err(Missed::Absent(not_found(document, path, heading, "heading", |s| {
+            Some(s.heading.clone())
+        }))),
+        (1, None) => Ok(found[0]),
+        (count, Some(n)) => found.get(n as usize - 1).copied().ok_or_else(|| {
+            let message = format!(
+                "'{}' occurs {count} time(s) in {path}, so there is no occurrence {n}",
+                brief(heading)
+            );
+            Missed::Unclear(
+                Problem::new(&codes::PLAN_FAILED, message)
+                    .field("occurrence")
+                    .fix(format!("use 1 to {count}")),
+            )
+        }),
+        (count, None) => {
+            let message = format!("'{}' occurs {count} times in {path}", brief(heading));
+            Err(Missed::Unclear(
+                Problem::new(&codes::PLAN_FAILED, message)
+                    .field("heading")
+                    .fix("say which with section_id, heading_level or occurrence"),
+            ))
+        }
+    }
+}
+
+/// The one section with this id.
+pub(super) fn by_id(
+    document: &Document<'_>,
+    path: &str,
+    id: &str,
+    field: &str,
+) -> Result<usize, Missed> {
+    match document.by_id(id).as_slice() {
+        [one] => Ok(*one),
+        [] => Err(Missed::Absent(
+            not_found(document, path, id, field, |s| s.id.clone()).section(brief(id)),
+        )),
+        many => {
+            let message = format!("'{id}' is the id of {} sections in {path}", many.len());
+            Err(Missed::Unclear(
+                Problem::new(&codes::DUPLICATE_SECTION_ID, message)
+                    .field(field)
+                    .section(id)
+                    .fix("give them different ids by hand; `aye memory lint` shows where"),
+            ))
+        }
+    }
+}
+
+fn not_found(
+    document: &Document<'_>,
+    path: &str,
+    wanted: &str,
+    field: &str,
+    name: impl Fn(&markdown::Section) -> Option<String>,
+) -> Problem {
+    let names: Vec<String> = document.sections.iter().filter_map(name).collect();
+    let fix = match nearest(wanted, names.iter().map(String::as_str)) {
+        Some(near) => meant(near),
+        None if names.is_empty() => {
+            format!("{path} has no such sections; add one with append_section")
+        }
+        None => {
+            let shown: Vec<&str> = names.iter().take(12).map(String::as_str).collect();
+            let more = if names.len() > 12 { ", …" } else { "" };
+            format!("there are: {}{more}", shown.join(", "))
+        }
+    };
+    Problem::new(&codes::PLAN_FAILED, format!("{path} has no section '{}'", brief(wanted)))
+        .field(field)
+        .fix(fix)
+}
+
+/// Whether `wanted`, with or without its `#` marks, is the heading of section `i`.
+pub(super) fn same_heading(document: &Document<'_>, i: usize, wanted: &str) -> bool {
+    let section = &document.sections[i];
+    let wanted = wanted.trim();
+    let bare = wanted.trim_start_matches('#');
+    let wanted =
+        if bare.len() < wanted.len() && bare.starts_with(' ') { bare.trim() } else { wanted };
+    if section.heading == wanted {
+        return true;
+    }
+    let line = document.source[section.heading_line.clone()].trim();
+    !section.setext && line.trim_matches('#').trim() == wanted
+}

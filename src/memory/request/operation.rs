@@ -1,0 +1,106 @@
+//! The eight operations, and the fields each takes.
+
+use crate::memory::words::words;
+
+words! {
+    /// The eight operations.
+    #[allow(missing_docs)]
+    pub enum Kind {
+        CreateFile = "create_file",
+        ReplaceSection = "replace_section",
+        AppendSection = "append_section",
+        AppendToSection = "append_to_section",
+        ReplaceSectionContent = "replace_section_content",
+        ArchiveSection = "archive_section",
+        RemoveSection = "remove_section",
+        RenameHeading = "rename_heading",
+    }
+}
+
+words! {
+    /// What `create_file` does where there is a file.
+    #[derive(Default)]
+    #[allow(missing_docs)]
+    pub enum IfExists {
+        #[default]
+        Reject = "reject",
+        Append = "append",
+        Replace = "replace",
+    }
+}
+
+words! {
+    /// What `replace_section` does where there is no such section.
+    #[derive(Default)]
+    #[allow(missing_docs)]
+    pub enum IfMissing {
+        #[default]
+        Reject = "reject",
+        Append = "append",
+        CreateFile = "create_file",
+    }
+}
+
+/// How an operation names its target.
+const TARGET: [&str; 4] = ["section_id", "heading", "heading_level", "occurrence"];
+
+impl Kind {
+    /// True for the two operations that move a section into the archive.
+    pub fn archives(self) -> bool {
+        matches!(self, Self::ArchiveSection | Self::RemoveSection)
+    }
+
+    /// True where `section_id` or `heading` says which section is meant.
+    pub fn has_target(self) -> bool {
+        !matches!(self, Self::CreateFile | Self::AppendSection)
+    }
+
+    /// Fields that it needs besides `operation` and `path`.
+    pub(super) fn required(self) -> &'static [&'static str] {
+        match self {
+            Self::CreateFile
+            | Self::ReplaceSection
+            | Self::AppendToSection
+            | Self::ReplaceSectionContent => &["content"],
+            Self::AppendSection => &["heading", "heading_level", "content"],
+            Self::ArchiveSection => &["archive_path", "replacement"],
+            Self::RemoveSection => &["archive_path"],
+            Self::RenameHeading => &["new_heading"],
+        }
+    }
+
+    /// Every field that it takes besides `operation` and `path`, those it needs first.
+    pub(super) fn fields(self) -> Vec<&'static str> {
+        let own: &[&str] = match self {
+            Self::CreateFile => &["if_exists"],
+            Self::ReplaceSection => &["if_missing"],
+            Self::AppendSection => &["parent_section_id"],
+            Self::RemoveSection => &["reason"],
+            Self::RenameHeading => &["new_heading_level"],
+            Self::AppendToSection | Self::ReplaceSectionContent | Self::ArchiveSection => &[],
+        };
+        let target: &[&str] = if self.has_target() { &TARGET } else { &[] };
+        [self.required(), target, own].concat()
+    }
+}
+
+/// One edit. Which fields count depends on [`Operation::kind`].
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub struct Operation {
+    pub kind: Kind,
+    pub path: String,
+    pub section_id: Option<String>,
+    pub heading: Option<String>,
+    pub heading_level: Option<u8>,
+    pub occurrence: Option<u32>,
+    pub parent_section_id: Option<String>,
+    pub content: String,
+    pub if_exists: IfExists,
+    pub if_missing: IfMissing,
+    pub archive_path: String,
+    pub replacement: String,
+    pub reason: Option<String>,
+    pub new_heading: String,
+    pub new_heading_level: u8,
+}

@@ -1,0 +1,62 @@
+//! The settings in force: those of the work tree, held to those of HEAD.
+
+use crate::error::{Error, Result};
+use crate::memory::disk::Disk;
+use crate::memory::plan::{Files as _, text_hash};
+use crate::memory::settings::{Settings, manifest, schema};
+use crate::memory::{DIR, codes};
+use crate::store::Store;
+
+/// Settings in force.
+pub(super) struct InForce {
+    pub settings: Settings,
+    /// Changes whenever files may fall into other categories.
+    pub key: String,
+    /// What the work tree would loosen, in words; nothing of it holds before it is committed.
+    pub loosened: Vec<String>,
+    /// No commit has the manifest yet, so the work tree's own settings hold.
+    pub uncommitted: bool,
+}
+
+/// Reads them.
+///
+/// # Errors
+/// `memory_not_initialized`, `memory_config_invalid`, `unsupported_store_format`.
+pub(super) fn read(store: &Store, disk: &Disk<'_>) -> Result<InForce> {
+    let Some(manifest) = disk.read(manifest::PATH)? else {
+        return Err(Error::new(
+            &codes::NOT_INITIALIZED,
+            format!("there is no {DIR}/{} here", manifest::PATH),
+        )
+        .hint("start a memory store with `aye memory init`"));
+    };
+    let schema = disk.read(schema::PATH)?;
+    let settings = Settings::read(Some(&manifest), schema.as_deref())?;
+    let mut key = text_hash(&String::from_utf8_lossy(schema.as_deref().unwrap_or_default()));
+    let committed = |path: &str| super::head_entry(store, &format!("{DIR}/{path}"));
+    let Some(head_manifest) = committed(manifest::PATH) else {
+        return Ok(InForce { settings, key, loosened: Vec::new(), uncommitted: true });
+    };
+    let head_schema = committed(schema::PATH);
+    let is = |entry: &gix::Id<'_>, bytes: &[u8]| {
+        gix::objs::compute_hash(entry.kind(), gix::objs::Kind::Blob, bytes)
+            .is_ok_and(|id| id == entry.detach())
+    };
+    let same_schema = match (&head_schema, &schema) {
+        (Some(entry), Some(bytes)) => is(entry, bytes),
+        (None, None) => true,
+        _ => false,
+    };
+    if same_schema && is(&head_manifest, &manifest) {
+        return Ok(InForce { settings, key, loosened: Vec::new(), uncommitted: false });
+    }
+    if !same_schema {
+        key += &head_schema.as_ref().map(ToString::to_string).unwrap_or_default();
+    }
+    let bytes = |entry: gix::Id<'_>| entry.object().ok().map(|object| object.detach().data);
+    let agreed =
+        Settings::read(bytes(head_manifest).as_deref(), head_schema.and_then(bytes).as_deref());
+    // Nobody can agree on settings that do not read: the defaults are what is left.
+    let (settings, loosened) = settings.held_to(&agreed.unwrap_or_default());
+    Ok(InForce { settings, key, loosened, uncommitted: false })
+}

@@ -1,0 +1,105 @@
+//! Settings and generated files that are not in step with the repository.
+
+use std::collections::BTreeMap;
+
+use super::finding;
+use crate::error::Result;
+use crate::git::Git;
+use crate::memory::DIR;
+use crate::memory::plan::index_page;
+use crate::memory::service::Service;
+use crate::memory::service::staging::Tampering;
+use crate::memory::settings::{manifest, stores};
+use crate::render::report::{Level, Report};
+
+impl Service<'_> {
+    pub(super) fn lint_settings(&self, report: &mut Report) -> Result<()> {
+        let disk = self.disk();
+        let page = index_page::render(&disk, &self.settings)?;
+        if disk.text(index_page::PATH).is_some_and(|text| text != page) {
+            let message = "the files have changed since it was generated".to_owned();
+            report.push(finding("memory_index", Level::Note, index_page::PATH, 1, message));
+        }
+        for tampering in self.tampering(&self.store.view()?)? {
+            report.push(of_tampering(&tampering));
+        }
+        let mut say = |level, path: &str, message: String| {
+            report.push(finding("memory_settings", level, path, 1, message));
+        };
+        for change in &self.loosened {
+            let message = format!("{change}, until the change of meta/ is committed");
+            say(Level::Warning, manifest::PATH, message);
+        }
+        for note in self.without_effect() {
+            say(Level::Note, manifest::PATH, note);
+        }
+        let lock = disk.text(stores::LOCK_PATH);
+        for problem in stores::check_lock(lock.as_deref(), &self.settings.manifest.stores) {
+            say(Level::Warning, stores::LOCK_PATH, problem);
+        }
+        if self.settings.manifest.git.merge_driver_installed && !self.merge_driver_installed() {
+            let message = "git.merge_driver_installed is true, but this clone has no driver: \
+                           `aye memory merge-driver --install`";
+            say(Level::Note, manifest::PATH, message.to_owned());
+        }
+        let ignore = disk.0.root().join(DIR).join(".gitignore");
+        let ignored = std::fs::read_to_string(ignore).unwrap_or_default();
+        for (track, name, folder) in self.tracked_folders() {
+            let is_ignored = ignored.lines().any(|line| line.trim() == folder);
+            if track == is_ignored {
+                let what =
+                    if track { "true, but .gitignore has" } else { "false, but .gitignore lacks" };
+                say(Level::Note, manifest::PATH, format!("{name} is {what} {folder}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Files that git has although their category says it should not.
+    pub(super) fn lint_tracking(&self, report: &mut Report) {
+        let listed = Git::new(self.worktree.root())
+            .args(["ls-files", "-z", "--", DIR])
+            .run()
+            .unwrap_or_default();
+        let folders: BTreeMap<&str, bool> =
+            self.tracked_folders().into_iter().map(|(track, _, folder)| (folder, track)).collect();
+        let prefix = format!("{DIR}/");
+        for path in listed.split(|b| *b == 0).filter_map(|path| std::str::from_utf8(path).ok()) {
+            let Some(path) = path.strip_prefix(&prefix) else { continue };
+            let wanted = folders.iter().any(|(folder, track)| *track && path.starts_with(folder));
+            let category = self.settings.schema.category(path);
+            if category.is_some_and(|category| !category.git_tracked) && !wanted {
+                let message = "is in git, but its category is not to be (git_tracked: false); \
+                               `git rm --cached` takes it out";
+                report.push(finding("memory_settings", Level::Warning, path, 1, message.into()));
+            }
+        }
+    }
+
+    /// The folders that the manifest keeps in git or out of it: whether, by which key, which.
+    fn tracked_folders(&self) -> [(bool, &'static str, &'static str); 2] {
+        let git = &self.settings.manifest.git;
+        [
+            (git.track_local, "git.track_local", "local/"),
+            (git.track_sessions, "git.track_sessions", "sessions/"),
+        ]
+    }
+}
+
+fn of_tampering(tampering: &Tampering) -> crate::render::report::Finding {
+    let Tampering { staging_id, file, what } = tampering;
+    let level = match *what {
+        "changed" | "added" => Level::Error,
+        _ => Level::Warning,
+    };
+    let message = match *what {
+        "unknown" => "no proposal of the store has this id; it is not trusted".to_owned(),
+        "decided" => "its proposal is decided already".to_owned(),
+        what => {
+            let file = if file.is_empty() { "the folder" } else { file.as_str() };
+            format!("{file} was {what}; the store's own record is what counts")
+        }
+    };
+    let place = format!("staging/{staging_id}/{file}");
+    finding("memory_staging", level, place.trim_end_matches('/'), 1, message)
+}

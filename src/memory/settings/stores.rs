@@ -1,0 +1,141 @@
+//! Other stores that a store names: `stores[]` of the manifest and `meta/stores.lock`. Both are
+//! read strictly and kept; their sections are not read yet.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_yaml::Value;
+
+use super::keys::{Shape, check};
+use super::manifest::PATH;
+use super::{invalid, parse_yaml};
+use crate::error::Result;
+
+/// The lock file's path in the store.
+pub const LOCK_PATH: &str = "meta/stores.lock";
+
+/// Another store.
+#[derive(Clone, Debug, Deserialize)]
+pub struct StoreRef {
+    /// What it is called here.
+    pub name: String,
+    /// Where it is: a URL or a path.
+    pub source: String,
+    /// Branch, tag or commit.
+    pub revision: Option<String>,
+    /// Where the store is in that repository.
+    pub path: Option<String>,
+    /// How it is read.
+    pub mode: Option<String>,
+    /// How much its sections count.
+    pub priority_multiplier: Option<f64>,
+    /// How soon changes show.
+    pub readback_consistency: Option<String>,
+}
+
+const LOCK_KEYS: Shape = Shape::Map(&[
+    ("version", Shape::Leaf),
+    (
+        "stores",
+        Shape::Named(&Shape::Map(&[
+            ("source", Shape::Leaf),
+            ("resolved_commit", Shape::Leaf),
+            ("resolved_at", Shape::Leaf),
+            ("store_path", Shape::Leaf),
+        ])),
+    ),
+]);
+
+/// Checks the stores of a manifest.
+///
+/// # Errors
+/// `memory_config_invalid` naming the entry.
+pub fn validate(stores: &[StoreRef]) -> Result<()> {
+    for (i, store) in stores.iter().enumerate() {
+        let wrong = |what: String| Err(invalid(PATH, format!("stores[{i}]: {what}")));
+        if store.name.trim().is_empty() || store.source.trim().is_empty() {
+            return wrong("needs a name and a source".into());
+        }
+        if stores[..i].iter().any(|other| other.name == store.name) {
+            return wrong(format!("the name '{}' is taken", store.name));
+        }
+        if store.priority_multiplier.is_some_and(|factor| !factor.is_finite() || factor <= 0.0) {
+            return wrong("priority_multiplier has to be positive".into());
+        }
+        let path = store.path.as_deref().unwrap_or(".");
+        if path != "." && crate::changeset::RepoPath::new(path).is_err() {
+            return wrong(format!("the path '{path}' leads out of the repository"));
+        }
+    }
+    Ok(())
+}
+
+/// What is wrong with the lock file, in words; nothing where there is none.
+pub fn check_lock(text: Option<&str>, stores: &[StoreRef]) -> Vec<String> {
+    let Some(text) = text else { return Vec::new() };
+    let value = parse_yaml(LOCK_PATH, text.as_bytes())
+        .and_then(|value| check(LOCK_PATH, &value, &LOCK_KEYS).map(|()| value));
+    let value = match value {
+        Ok(value) => value,
+        Err(error) => return vec![error.message().to_owned()],
+    };
+    let locked: BTreeMap<&str, &Value> = value
+        .get("stores")
+        .and_then(Value::as_mapping)
+        .into_iter()
+        .flatten()
+        .filter_map(|(name, entry)| Some((name.as_str()?, entry)))
+        .collect();
+    let mut problems = Vec::new();
+    for (name, entry) in locked {
+        match stores.iter().find(|store| store.name == name) {
+            None => {
+                problems.push(format!("'{name}' is locked, but the manifest names no such store"))
+            }
+            Some(store) if entry.get("source").and_then(Value::as_str) != Some(&store.source) => {
+                problems.push(format!("'{name}' is locked to another source than the manifest's"));
+            }
+            Some(_) => {}
+        }
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stores(yaml: &str) -> Result<Vec<StoreRef>> {
+        let text = format!("stores: {yaml}");
+        super::super::Manifest::read(text.as_bytes()).map(|manifest| manifest.stores)
+    }
+
+    #[test]
+    fn entries_are_read_strictly() {
+        let all = "[{name: wiki, source: 'https://x/w.git', revision: main, path: docs, mode: read, priority_multiplier: 0.5, readback_consistency: eventual}]";
+        assert_eq!(stores(all).unwrap()[0].revision.as_deref(), Some("main"));
+        for bad in [
+            "[{name: wiki}]",
+            "[{name: '', source: x}]",
+            "[{name: a, source: x}, {name: a, source: y}]",
+            "[{name: a, source: x, path: ../y}]",
+            "[{name: a, source: x, priority_multiplier: 0}]",
+            "[{name: a, source: x, priority: 1}]",
+            "{name: a}",
+        ] {
+            assert!(stores(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_lock_file_agrees_with_the_manifest() {
+        let known = stores("[{name: wiki, source: s}]").unwrap();
+        let lock = |yaml: &str| check_lock(Some(yaml), &known).len();
+        assert_eq!(check_lock(None, &known).len(), 0);
+        assert_eq!(lock("version: 1\nstores: {wiki: {source: s, resolved_commit: abc}}"), 0);
+        assert_eq!(lock("stores: {wiki: {source: other}}"), 1);
+        assert_eq!(lock("stores: {gone: {source: s}}"), 1);
+        assert_eq!(lock("stores: {wiki: {sauce: s}}"), 1);
+        assert_eq!(lock("stores: ["), 1);
+    }
+}
