@@ -206,6 +206,64 @@ fn many_agents_lose_nothing() {
     repo.git(&["fsck", "--strict"]);
 }
 
+/// The present version is found without reading the history; it must be the log's newest.
+#[test]
+fn two_clones_that_change_a_plan_see_the_same_one() {
+    let repo = Repo::with(FILES);
+    repo.aye(&["plan", "add", "begin"]).ok();
+    let other = Repo::with(FILES);
+    let path = |repo: &Repo| repo.root().display().to_string();
+    let fetch = |to: &Repo, from: &Repo, name: &str| {
+        let refs = format!("refs/aye/log/*:refs/aye/remotes/{name}/*");
+        to.git(&["fetch", "-q", &path(from), &refs]);
+    };
+    let agree = |expected: &[&str], versions: usize| {
+        fetch(&repo, &other, "other");
+        fetch(&other, &repo, "origin");
+        for repo in [&repo, &other] {
+            let plan = repo.aye(&["plan", "--json"]).ok().json();
+            let steps = plan["plan"].as_array().unwrap();
+            let steps: Vec<_> = steps.iter().map(|step| step["step"].as_str().unwrap()).collect();
+            assert_eq!(steps, expected);
+            let log = repo.aye(&["plan", "log", "--json"]).ok().json();
+            assert_eq!(log["versions"].as_array().unwrap().len(), versions);
+            assert_eq!(log["versions"][0]["at"], plan["updated_at"]);
+            // A cache made anew says the same.
+            std::fs::remove_file(repo.path(".git/aye/cache.sqlite")).unwrap();
+            assert_eq!(repo.aye(&["plan", "--json"]).ok().json(), plan);
+        }
+    };
+    agree(&["begin"], 1);
+    other.aye(&["plan", "add", "there"]).ok();
+    agree(&["begin", "there"], 2);
+    // Neither knew of the other: both stay in the log, and both clones take the same one.
+    repo.aye(&["plan", "add", "here"]).ok();
+    let plan = r#"[{"step": "elsewhere", "status": "pending"}]"#;
+    other.aye(&["plan", "update", plan]).ok();
+    agree(&["elsewhere"], 4);
+    repo.aye(&["plan", "add", "after both"]).ok();
+    agree(&["elsewhere", "after both"], 5);
+    // Another plan of the branch is another plan.
+    other.aye(&["plan", "add", "x", "--name", "api"]).ok();
+    agree(&["elsewhere", "after both"], 5);
+}
+
+#[test]
+fn odd_branch_names_have_plans() {
+    let repo = Repo::with(FILES);
+    for branch in ["a/b", "a-b", "ä ö".replace(' ', "").as_str(), "x@y", "9", "a'b\"c", "main.x"]
+    {
+        repo.git(&["switch", "-q", "-c", branch]);
+        repo.aye(&["plan"]).ok().says(&format!("{branch}: no plan"));
+        repo.aye(&["plan", "add", branch]).ok();
+        repo.aye(&["plan", "add", "named", "--name", "n.1"]).ok();
+        repo.aye(&["plan"]).ok().says(&format!("1. [ ] {branch}")).lacks("named");
+        let projected = repo.text(".agent-memory/plan.yaml");
+        assert_eq!(yaml(&projected)["branch"], branch);
+        assert_eq!(yaml(&projected)["plans"].as_array().unwrap().len(), 2);
+    }
+}
+
 #[test]
 fn text_from_agents_is_safe_and_events_of_others_are_not_trusted() {
     let repo = Repo::with(FILES);

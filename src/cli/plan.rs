@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{Context, Format, output, paths};
 use crate::error::{Error, Exit, Result, codes};
-use crate::plan::{Change, Key, Plan, Progress, Request, Step, StepStatus, text};
+use crate::plan::{Change, History, Key, Plan, Progress, Request, Step, StepStatus, text};
 use crate::proposal::document::timestamp;
 use crate::proposal::{Proposal, Status};
 use crate::render::escape;
@@ -255,11 +255,10 @@ fn change(
 }
 
 fn show(context: &mut Context, store: &Store, key: &Key) -> Result<Exit> {
-    let history = update_plan::history(&store.view()?)?;
-    let updated = history.current(key).map(|version| Updated {
-        plan: version.plan.clone(),
+    let updated = update_plan::current(&store.view()?, key)?.map(|version| Updated {
+        plan: version.plan,
         at: version.at,
-        explanation: version.explanation.clone(),
+        explanation: version.explanation,
         changed: false,
     });
     if context.format == Some(Format::Markdown) {
@@ -355,19 +354,19 @@ fn screen(document: &Document, plan: &Plan, color: bool) -> String {
 }
 
 fn log(context: &mut Context, store: &Store, key: &Key, limit: Option<usize>) -> Result<Exit> {
-    let history = update_plan::history(&store.view()?)?;
-    let versions = history.versions(key).iter().rev().take(limit.unwrap_or(usize::MAX));
+    let history = History::new(&store.view()?.plan_events(key)?);
+    let versions = history.newest_first().take(limit.unwrap_or(usize::MAX));
     let document = LogDocument {
         schema: "aye/plan_log@1",
         branch: key.branch.clone(),
         name: key.name.clone(),
         versions: versions
-            .map(|version| LogVersion {
+            .map(|(version, changes)| LogVersion {
                 event: version.event.clone(),
                 by: version.by.name.clone(),
                 at: timestamp(version.at),
                 explanation: version.explanation.clone(),
-                changes: version.changes.clone(),
+                changes,
                 progress: version.plan.progress(),
             })
             .collect(),
@@ -401,8 +400,7 @@ pub fn suggestion(context: &Context, store: &Store, proposal: &Proposal) -> Opti
     let key = Key::new(update_plan::branch(store), name).ok()?;
     let number = key.step_of(task)?;
     let view = store.view().ok()?;
-    let history = update_plan::history(&view).ok()?;
-    let step = history.current(&key)?.plan.step(number).ok()?.clone();
+    let step = update_plan::current(&view, &key).ok()??.plan.step(number).ok()?.clone();
     let open = attached(context, &view, task).ok()?;
     let last = !open.iter().any(|s| s.status == Status::Pending && s.id != proposal.id);
     (last && step.status != StepStatus::Completed).then(|| {

@@ -39,6 +39,18 @@ impl Key {
         Ok(Self { branch: branch.into(), name: name.to_owned() })
     }
 
+    /// Branch and name in one text, the branch first; plans of one branch are neighbours.
+    pub fn to_text(&self) -> String {
+        // No branch and no plan has a control character in its name.
+        format!("{}\n{}", self.branch, self.name)
+    }
+
+    /// Reads [`Key::to_text`] back.
+    pub fn from_text(text: &str) -> Option<Self> {
+        let (branch, name) = text.split_once('\n')?;
+        Key::new(branch, Some(name)).ok()
+    }
+
     /// What a proposal's `related_task_id` says to belong to step `number` (from 1) of this plan:
     /// `plan:3`, or `plan:NAME:3` for a named one.
     pub fn task_id(&self, number: usize) -> String {

@@ -66,7 +66,7 @@ fn key(stamped: &Stamped) -> (chrono::DateTime<chrono::Utc>, &str) {
 }
 
 /// True when the writer of `later` had seen `earlier`.
-fn saw(later: &Stamped, earlier: &Stamped) -> bool {
+pub(crate) fn saw(later: &Stamped, earlier: &Stamped) -> bool {
     if later.event.lane == earlier.event.lane {
         return earlier.event.seq < later.event.seq;
     }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::changeset::{Mode, RepoPath};
 use crate::error::{Error, Result};
-use crate::plan::{History, Key, Plan, Progress, Record, Request, request};
+use crate::plan::{Key, Plan, Progress, Record, Request, Version, request};
 use crate::proposal::document::timestamp;
 use crate::proposal::{Actor, Data};
 use crate::store::{Store, View};
@@ -101,17 +101,15 @@ pub fn update(
     change: impl FnOnce(&Plan) -> Result<(Plan, Option<String>)>,
 ) -> Result<Updated> {
     let updated = store.write(actor, now, |writer| {
-        let events = writer.view.plan_events()?;
-        let history = History::new(&events);
-        let current = history.current(key);
+        let current = current(&writer.view, key)?;
         let empty = Plan::default();
-        let before = current.map_or(&empty, |version| &version.plan);
+        let before = current.as_ref().map_or(&empty, |version| &version.plan);
         let (plan, explanation) = change(before)?;
         let explanation = request::explanation(explanation)?;
         if plan == *before {
             return Ok(Updated {
-                at: current.map_or(now, |version| version.at),
-                explanation: current.and_then(|version| version.explanation.clone()),
+                at: current.as_ref().map_or(now, |version| version.at),
+                explanation: current.and_then(|version| version.explanation),
                 plan,
                 changed: false,
             });
@@ -137,12 +135,12 @@ pub fn branch(store: &Store) -> String {
     }
 }
 
-/// All plans and their versions.
+/// The present version of a plan, if it was ever set.
 ///
 /// # Errors
 /// If the store cannot be read.
-pub fn history(view: &View) -> Result<History> {
-    Ok(History::new(&view.plan_events()?))
+pub fn current(view: &View, key: &Key) -> Result<Option<Version>> {
+    Ok(view.plan_tip(key)?.as_ref().and_then(Version::new))
 }
 
 #[derive(Serialize)]
@@ -170,19 +168,20 @@ pub fn project(store: &Store, view: &View, branch: &str) -> Result<()> {
     if store.work_dir().is_none() {
         return Ok(());
     }
-    let history = history(view)?;
-    let plans: Vec<ProjectedPlan> = history
-        .of_branch(branch)
-        .filter(|(_, version)| !version.plan.is_empty())
-        .map(|(key, version)| ProjectedPlan {
-            name: key.name.clone(),
-            plan: version.plan.clone(),
-            explanation: version.explanation.clone(),
+    let mut plans = Vec::new();
+    for key in view.plans(branch)? {
+        let Some(version) = current(view, &key)?.filter(|version| !version.plan.is_empty()) else {
+            continue;
+        };
+        plans.push(ProjectedPlan {
+            name: key.name,
             updated_at: timestamp(version.at),
-            updated_by: version.by.name.clone(),
+            updated_by: version.by.name,
             progress: version.plan.progress(),
-        })
-        .collect();
+            plan: version.plan,
+            explanation: version.explanation,
+        });
+    }
     let tree = store.worktree()?;
     let path = RepoPath::new(PROJECTION)?;
     if plans.is_empty() {

@@ -5,8 +5,9 @@ use rusqlite::{OptionalExtension as _, Row, params, params_from_iter};
 
 use super::{Filter, View, failed};
 use crate::error::{Error, Result};
+use crate::plan::Key;
 use crate::proposal::event::Subject;
-use crate::proposal::{Event, Proposal, ProposalId, Stamped, Status, codes, id};
+use crate::proposal::{Event, Proposal, ProposalId, Stamped, Status, codes, fold, id};
 
 /// One row of a list.
 #[derive(Clone, Debug)]
@@ -283,14 +284,56 @@ impl View {
         }
     }
 
-    /// All events of the task plan, in causal order.
+    /// The events of one plan, in causal order.
     ///
     /// # Errors
     /// `internal_error` if the cache cannot be read.
-    pub fn plan_events(&self) -> Result<Vec<Stamped>> {
-        let entries = self.events("WHERE kind = 'plan'", [])?;
+    pub fn plan_events(&self, key: &Key) -> Result<Vec<Stamped>> {
+        let entries = self.events("WHERE plan = ?1", [key.to_text()])?;
         let events: Vec<Stamped> = entries.into_iter().map(|entry| entry.stamped).collect();
-        Ok(crate::proposal::fold::order(&events).into_iter().cloned().collect())
+        Ok(fold::order(&events).into_iter().cloned().collect())
+    }
+
+    /// The last of [`View::plan_events`], without reading the others: however long its history
+    /// is, a plan is changed in the same time.
+    ///
+    /// # Errors
+    /// `internal_error` if the cache cannot be read.
+    pub fn plan_tip(&self, key: &Key) -> Result<Option<Stamped>> {
+        // In each lane the last one counts, and of those the one that had seen the others.
+        let entries = self.events(
+            "WHERE plan = ?1 AND seq = (SELECT max(seq) FROM event AS other
+             WHERE other.plan = ?1 AND other.lane = event.lane)",
+            [key.to_text()],
+        )?;
+        let tips: Vec<Stamped> = entries.into_iter().map(|entry| entry.stamped).collect();
+        let last =
+            |tip: &&Stamped| tips.iter().all(|other| other.id == tip.id || fold::saw(tip, other));
+        match tips.iter().find(last) {
+            Some(tip) => Ok(Some(tip.clone())),
+            None if tips.is_empty() => Ok(None),
+            // Two clones changed it without knowing of each other.
+            None => Ok(self.plan_events(key)?.pop()),
+        }
+    }
+
+    /// The plans that were ever set on `branch`, in order of name.
+    ///
+    /// # Errors
+    /// `internal_error` if the cache cannot be read.
+    pub fn plans(&self, branch: &str) -> Result<Vec<Key>> {
+        let Some(connection) = &self.connection else { return Ok(Vec::new()) };
+        let query = || -> rusqlite::Result<Vec<String>> {
+            let mut statement = connection.prepare_cached(
+                "SELECT DISTINCT plan FROM event WHERE plan > ?1 AND plan < ?2 ORDER BY plan",
+            )?;
+            // A vertical tab is the character behind a line feed.
+            let rows = statement
+                .query_map([format!("{branch}\n"), format!("{branch}\u{b}")], |row| row.get(0))?;
+            rows.collect()
+        };
+        let texts = query().map_err(|error| failed(&error))?;
+        Ok(texts.iter().filter_map(|text| Key::from_text(text)).collect())
     }
 
     fn events(&self, narrowed: &str, values: impl rusqlite::Params) -> Result<Vec<LogEntry>> {

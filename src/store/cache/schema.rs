@@ -6,17 +6,18 @@ use std::time::Duration;
 use rusqlite::Connection;
 
 /// Raised with every change of the tables or of what is computed into them.
-const VERSION: i64 = 2;
+const VERSION: i64 = 3;
 
 const TABLES: &str = "
 BEGIN IMMEDIATE;
 CREATE TABLE lane (name TEXT PRIMARY KEY, tip TEXT NOT NULL, seq INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE event (
     id TEXT PRIMARY KEY, proposal TEXT, lane TEXT NOT NULL, seq INTEGER NOT NULL,
-    commit_id TEXT NOT NULL, kind TEXT NOT NULL, time INTEGER NOT NULL, body BLOB NOT NULL
+    commit_id TEXT NOT NULL, kind TEXT NOT NULL, time INTEGER NOT NULL, plan TEXT,
+    body BLOB NOT NULL
 );
 CREATE INDEX event_proposal ON event (proposal);
-CREATE INDEX event_plan ON event (time) WHERE kind = 'plan';
+CREATE INDEX event_plan ON event (plan, lane, seq) WHERE plan IS NOT NULL;
 CREATE TABLE proposal (
     id TEXT PRIMARY KEY, prefix INTEGER NOT NULL, subject TEXT NOT NULL, state TEXT NOT NULL,
     domain TEXT, task TEXT, proposed_by TEXT NOT NULL, created INTEGER NOT NULL,
@@ -32,7 +33,7 @@ CREATE TABLE path (
     path TEXT NOT NULL, proposal TEXT NOT NULL, PRIMARY KEY (path, proposal)
 ) WITHOUT ROWID;
 CREATE INDEX path_proposal ON path (proposal);
-PRAGMA user_version = 2;
+PRAGMA user_version = 3;
 COMMIT;
 ";
 

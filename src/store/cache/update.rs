@@ -7,7 +7,10 @@ use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehav
 
 use super::Position;
 use crate::changeset::hunks;
-use crate::proposal::{ChangeRecord, Event, Proposal, ProposalId, Stamped, State, event, fold};
+use crate::plan::Record;
+use crate::proposal::{
+    ChangeRecord, Data, Event, Proposal, ProposalId, Stamped, State, event, fold,
+};
 use crate::store::lane::{self, Broken, LaneCommit};
 use crate::store::refs::{self, LaneRef};
 
@@ -73,8 +76,8 @@ fn take(
     touched: &mut BTreeSet<String>,
 ) -> rusqlite::Result<()> {
     let mut insert = transaction.prepare_cached(
-        "INSERT OR IGNORE INTO event (id, proposal, lane, seq, commit_id, kind, time, body)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        "INSERT OR IGNORE INTO event (id, proposal, lane, seq, commit_id, kind, time, plan, body)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     )?;
     let mut seq = 0;
     for commit in commits {
@@ -91,6 +94,7 @@ fn take(
                 commit_id,
                 stamped.event.data.kind(),
                 stamped.event.time.timestamp_millis(),
+                plan(stamped),
                 body
             ])?;
             touched.extend(proposal);
@@ -100,6 +104,12 @@ fn take(
         .prepare_cached("INSERT OR REPLACE INTO lane (name, tip, seq) VALUES (?1, ?2, ?3)")?
         .execute(params![lane.name, lane.tip.to_string(), seq as i64])?;
     Ok(())
+}
+
+/// Which plan an event is about, if it is a valid version of one.
+fn plan(stamped: &Stamped) -> Option<String> {
+    let Data::Plan(value) = &stamped.event.data else { return None };
+    Record::from_value(value).map(|record| record.key.to_text())
 }
 
 fn refold(repo: &gix::Repository, transaction: &Transaction<'_>, id: &str) -> rusqlite::Result<()> {
