@@ -161,6 +161,187 @@ fn secrets_stay_unread_however_they_are_reached() {
     repo.aye(&["shell", "grep -rn 'fn b' ."]).exits(0).says("fn b");
 }
 
+/// What was committed once stays unread too, in every way git has to show it.
+#[test]
+fn git_shows_nothing_of_denied_files() {
+    let repo = repo();
+    repo.write("config/.env", "SECRET=hunter2\n");
+    repo.write(".env", "TOP=hunter2\n");
+    repo.write("deploy.key", "hunter2\n");
+    repo.commit("Add too much");
+    repo.write("a.txt", "one\ntwo\nthree\n");
+    repo.write(".env", "TOP=hunter2-changed\n");
+    repo.git(&["stash"]);
+    repo.git(&["stash", "apply", "-q"]);
+    let blob = repo.git(&["rev-parse", "HEAD:.env"]).trim().to_owned();
+    let other = repo.git(&["rev-parse", "HEAD:a.txt"]).trim().to_owned();
+    repo.git(&["update-ref", "refs/tags/kept", &blob]);
+    let by_id = [
+        "git show BLOB",
+        "git cat-file -p BLOB",
+        "git cat-file blob BLOB",
+        "git diff BLOB OTHER",
+        "git diff OTHER..BLOB",
+        "git grep hunter2 BLOB",
+        "git show kept",
+        "git show refs/tags/kept",
+        "git diff kept OTHER",
+    ];
+    for command in by_id {
+        let command = command.replace("BLOB", &blob).replace("OTHER", &other);
+        repo.aye(&["shell", &command]).fails("COMMAND_NOT_ALLOWED", 4);
+    }
+    for command in [
+        "git log -p",
+        "git log -p --all",
+        "git log --cc",
+        "git log -m -p --first-parent",
+        "git log -g -p",
+        "git log -U1",
+        "git log --patch-with-stat --word-diff",
+        "git log -p --no-walk --all",
+        "git log -p -- config",
+        "git log -p -- '*env'",
+        "git log -p '*env'",
+        "git log -p ':(top)'",
+        "git log -p config a.txt",
+        "git log -p --full-diff -- a.txt",
+        "git log --follow -p -- config",
+        "git log --follow -p -- gone",
+        "git log -S hunter2 --oneline",
+        "git log -G hunter2 --stat",
+        "git show HEAD",
+        "git show HEAD --stat -p",
+        "git show stash",
+        "git show HEAD -- config",
+        "git show HEAD:.env",
+        "git show HEAD:./config/.env",
+        "git show :.ENV",
+        "git show :0:.env",
+        "git diff",
+        "git diff HEAD",
+        "git diff HEAD~1 HEAD",
+        "git diff HEAD~1",
+        "git diff HEAD:config HEAD~1:src",
+        "git diff HEAD:.env..HEAD:a.txt",
+        "git diff --cached HEAD~1",
+        "git diff-tree -p HEAD~1 HEAD",
+        "echo HEAD | git diff-tree --stdin -p",
+        "git stash show -p",
+        "git stash show",
+        "git stash show --color",
+        "git stash show -p 0",
+        "git stash list -p",
+        "git reflog -p",
+        "git grep hunter2",
+        "git grep hunter2 HEAD",
+        "git grep -e hunter2 HEAD -- config",
+        "git grep -h hunter2 -- ':(glob)**'",
+        "git grep hunter2 HEAD:config",
+        "git --literal-pathspecs log -p",
+        "git --noglob-pathspecs diff",
+        "git status -v",
+        "git blame .env",
+        "git log -L1,1:.env",
+        "echo HEAD:.env | git cat-file --batch",
+        "git cat-file --batch-all-objects --batch",
+        "git for-each-ref --format='%(raw)'",
+        "git tag -l --format='%(raw)'",
+        "git branch --format='%(*raw)%(raw)'",
+        "cd config && git log -p",
+        "cd config && git grep SECRET",
+        "cd config && git log -p .",
+        "git -C config diff HEAD~1",
+    ] {
+        let run = repo.aye(&["shell", command]);
+        let all = format!("{}{}", run.out(), run.err());
+        assert!(!all.replace(command, "").contains("hunter2"), "{command}: {all}");
+    }
+    // What is left is all that is left.
+    repo.aye(&["shell", "git diff"]).exits(0).says("+three").lacks(".env");
+    repo.aye(&["shell", "git stash show -p"]).exits(0).says("+three");
+    repo.aye(&["shell", "git stash show"]).exits(0).says(".env").says("a.txt");
+    repo.aye(&["shell", "git show HEAD:a.txt"]).exits(0).says("one");
+    repo.aye(&["shell", "git diff HEAD:a.txt HEAD:src/b.rs"]).exits(0).says("+fn b() {}");
+    repo.aye(&["shell", "git log --stat"]).exits(0).says("config/.env");
+    repo.aye(&["shell", "git log -p -- a.txt"]).exits(0).says("+one");
+    repo.aye(&["shell", "git log -L1,1:a.txt"]).exits(0).says("+one");
+    repo.aye(&["shell", "git grep -c one"]).exits(0).says("a.txt:1");
+    repo.git(&["config", "aye.shellDenyRead", "src/b.rs"]);
+    repo.aye(&["shell", "git log -p"]).exits(0).says("+one").lacks("fn b");
+}
+
+/// Leaving files out must not leave commits out.
+#[test]
+fn history_without_denied_files_is_shown_whole() {
+    let repo = repo();
+    repo.git(&["switch", "-q", "-c", "side"]);
+    repo.write("side.txt", "side\n");
+    repo.commit("Side");
+    repo.git(&["switch", "-q", "main"]);
+    repo.write("a.txt", "other\n");
+    repo.commit("Other");
+    repo.git(&["merge", "-q", "--no-ff", "-m", "Merge", "side"]);
+    repo.git(&["commit", "-q", "--allow-empty", "-m", "Empty"]);
+    for command in [
+        "git log -p",
+        "git log -p --graph --oneline",
+        "git log --cc --stat",
+        "git show HEAD",
+        "git show HEAD~1",
+        "git show HEAD~2",
+        "git log -p -1 HEAD~2",
+        "git log -p -- a.txt",
+        "git log -p src",
+        "git log -m -p",
+        "git log --follow -p side.txt",
+        "git log -S side --oneline",
+        "git log -g -p --oneline",
+        "git diff HEAD~2 HEAD",
+        "git show HEAD:src",
+        "git show HEAD^{tree}",
+    ] {
+        let words: Vec<&str> = command.split(' ').skip(1).collect();
+        repo.aye(&["shell", command]).exits(0);
+        let ours = repo.aye(&["shell", command]).out();
+        let ours = ours.strip_suffix('\n').unwrap_or(&ours);
+        assert_eq!(ours, repo.git(&words), "{command}");
+    }
+}
+
+/// Killed itself, aye leaves no program behind.
+#[test]
+#[cfg(target_os = "linux")]
+fn programs_end_with_aye() {
+    let repo = repo();
+    let number = format!("9{}", std::process::id());
+    let command = format!("seq 1 {number}000000000 | grep -v x | tail -1");
+    let mut aye = repo.cmd(&["shell", "--timeout", "60", &command]).into_inner().spawn().unwrap();
+    let running = || {
+        let processes = std::fs::read_dir("/proc").unwrap().flatten();
+        let lines = processes.filter_map(|p| std::fs::read(p.path().join("cmdline")).ok());
+        lines
+            .filter(|line| {
+                line.starts_with(b"seq\0")
+                    && line.windows(number.len()).any(|w| w == number.as_bytes())
+            })
+            .count()
+    };
+    let until = |wanted: usize| {
+        for _ in 0..500 {
+            if running() == wanted {
+                return true;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        false
+    };
+    assert!(until(1), "it never started");
+    aye.kill().unwrap();
+    aye.wait().unwrap();
+    assert!(until(0), "it goes on without aye");
+}
+
 #[test]
 fn the_deny_list_can_be_set_by_the_user_and_only_extended_by_the_repository() {
     let repo = repo();

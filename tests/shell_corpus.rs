@@ -248,6 +248,24 @@ fn the_sandbox_reaches_nobody_and_leaves_nobody_behind() {
     assert!(!left, "a program outlived its run");
 }
 
+/// A program is bounded from its first instruction on, and cannot loosen its bounds.
+#[test]
+#[cfg(target_os = "linux")]
+fn programs_are_bounded_before_they_begin() {
+    let repo = fixture();
+    let world = world(&repo);
+    let request = Request { timeout: Duration::from_secs(7), ..Request::default() };
+    let run = |script: &str| {
+        let argv = ["/bin/sh".to_owned(), "-c".into(), script.to_owned()];
+        let outcome = run::run_unchecked(&argv, &request, &world).unwrap();
+        String::from_utf8_lossy(&outcome.output).into_owned()
+    };
+    assert_eq!(run("ulimit -f; ulimit -c; ulimit -t"), "0\n0\n8\n");
+    assert_eq!(run("sh -c 'ulimit -f; ulimit -t'"), "0\n8\n");
+    let loosened = run("ulimit -t 100; ulimit -f 100; ulimit -H -t unlimited; ulimit -t");
+    assert!(loosened.ends_with("8\n"), "{loosened}");
+}
+
 /// Without the policy a secret that only its name gives away is readable: Landlock knows folders.
 #[cfg(target_os = "linux")]
 fn reads_named_secret(command: &str) -> bool {

@@ -157,6 +157,18 @@ impl Access {
         Ok(())
     }
 
+    /// Arguments for git that leave out what is denied by its name, or by its place below `root`,
+    /// wherever in a repository or its history. Certificates and keys go together: what is in
+    /// them cannot be looked at here.
+    pub fn pathspecs(&self, root: &Path) -> Vec<String> {
+        let keys: &[&str] = if self.names.is_empty() { &[] } else { &["*.pem", "*.key"] };
+        let names = self.names.iter().map(|(name, _)| name.as_str()).chain(keys.iter().copied());
+        let names = names.map(|name| format!(":(exclude,top,icase,glob)**/{name}"));
+        let trees = self.trees.iter().filter_map(|tree| tree.strip_prefix(root).ok()?.to_str());
+        let trees = trees.filter(|tree| !tree.is_empty());
+        names.chain(trees.map(|tree| format!(":(exclude,top,icase,literal){tree}"))).collect()
+    }
+
     /// A pattern that git would expand itself to a denied name: `.e*`.
     fn names_denied(&self, operand: &str) -> bool {
         let last = operand.rsplit('/').next().unwrap_or(operand);

@@ -8,6 +8,7 @@
 pub mod access;
 mod expand;
 mod glob;
+mod history;
 pub mod plan;
 pub mod policy;
 mod repository;

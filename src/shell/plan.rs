@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::policy::{self, Verdict};
 use super::syntax::{self, Command, Link, Pipeline, Redirect, Script};
-use super::{Refusal, Result, World, access, expand, repository};
+use super::{Refusal, Result, World, access, expand, history, repository};
 
 /// Most combinations of folder and status that a command text may lead to.
 const MAX_STATES: usize = 24;
@@ -203,7 +203,7 @@ fn pipeline_steps(pipeline: &Pipeline, text: &str, cwd: &Path, world: &World) ->
 
 fn step(command: &Command, segment: &str, cwd: &Path, world: &World) -> Result<Step> {
     let argv = expand::arguments(&command.words, cwd, world)?;
-    let verdict = policy::decide(&argv)?;
+    let mut verdict = policy::decide(&argv)?;
     let mut step = Step {
         segment: segment.to_owned(),
         cwd: cwd.to_owned(),
@@ -227,6 +227,7 @@ fn step(command: &Command, segment: &str, cwd: &Path, world: &World) -> Result<S
     if step.argv[0] == "cd" {
         step.action = change_folder(&step.argv[1..], cwd, world)?;
     } else if !verdict.programs.is_empty() {
+        history::leave_out(&mut verdict, &here, world)?;
         program(verdict, &mut step, world)?;
     }
     Ok(step)

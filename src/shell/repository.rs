@@ -33,6 +33,7 @@ const OFF: &[&str] = &[
     "log.showSignature=false",
     "maintenance.auto=false",
     "protocol.allow=never",
+    "stash.showPatch=false",
     "status.submoduleSummary=false",
     "submodule.recurse=false",
 ];
@@ -78,6 +79,13 @@ pub(super) fn overrides(used: &Use, cwd: &Path, world: &World) -> Result<Vec<Str
     }
     args.extend(used.globals.iter().cloned());
     Ok(args)
+}
+
+/// Opens the repository git will find from `folder`, for reading objects: nothing of the
+/// surroundings configures it.
+pub(super) fn open(folder: &Path) -> Option<gix::Repository> {
+    let found = discover(folder).pop()?;
+    gix::open_opts(found.git_dir, gix::open::Options::isolated()).ok()
 }
 
 /// A repository that git may find from a folder.

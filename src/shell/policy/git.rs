@@ -1,7 +1,7 @@
 //! `git`: its reading verbs, with everything that repository configuration could start left out.
 
 use super::table::{Program, program};
-use super::{Verdict, options, small, standard};
+use super::{Parsed, Verdict, options, small, standard};
 use crate::shell::{Refusal, Result};
 
 /// How git is used, for the examination of the repository it will find.
@@ -13,7 +13,71 @@ pub struct Use {
     pub globals: Vec<String>,
     /// The verb, with its second word if it has one: `stash list`.
     pub verb: String,
+    /// What it names, if it shows what is in files.
+    pub content: Option<Content>,
 }
+
+/// The operands of a verb that shows what is in files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Content {
+    /// Where revisions and paths stand among [`Verdict::args`], in order; not the pattern of
+    /// `git grep` and not the type of `git cat-file`.
+    pub operands: Vec<usize>,
+    /// Where `--` stands.
+    pub dashes: Option<usize>,
+    /// It follows one file through renames, and takes one path only.
+    pub follows: bool,
+    /// It shows whole commits, whatever the paths.
+    pub full: bool,
+}
+
+/// Flags of git's diffs that print names and counts in place of the patch.
+const NAMES: &[&str] = &[
+    "--stat",
+    "--numstat",
+    "--shortstat",
+    "--dirstat",
+    "--summary",
+    "--compact-summary",
+    "--raw",
+    "--name-only",
+    "--name-status",
+    "-s",
+    "--quiet",
+];
+
+/// Flags of git's diffs that print nothing of their own. Any other may bring a patch with it.
+const NEUTRAL: &[&str] = &[
+    "--cached",
+    "--staged",
+    "--merge-base",
+    "--color",
+    "--no-color",
+    "--abbrev",
+    "--no-renames",
+    "--rename-empty",
+    "-M",
+    "-C",
+    "-B",
+    "--find-copies-harder",
+    "-D",
+    "-l",
+    "--diff-filter",
+    "-R",
+    "--relative",
+    "--no-relative",
+    "-z",
+    "--stat-width",
+    "--stat-count",
+    "--full-index",
+    "--ignore-submodules",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--exit-code",
+];
+
+/// Flags of `git log` itself that show diffs.
+const LOG_DIFFS: &[&str] = &["-L", "-m", "--diff-merges", "-c", "--cc", "--dd", "-t"];
 
 /// Flags before the verb that change nothing but how operands are read.
 const GLOBALS: &[&str] = &[
@@ -76,12 +140,60 @@ pub(super) fn decide(table: &'static Program, args: &[String]) -> Result<Verdict
     let parsed = options::parse(rules, rest).map_err(|refusal| refusal.by(rules.name))?;
     let mut verdict = standard(rules, rest, &parsed).map_err(|refusal| refusal.by(rules.name))?;
     small::check(rules, &parsed, &mut verdict).map_err(|refusal| refusal.by(rules.name))?;
+    used.content = content(&used.verb, &parsed, rest, words + rules.insert.len());
     let verb_words = args[at..at + words].iter();
     verdict.args = verb_words.chain(&rules.insert).chain(rest).cloned().collect();
+    // What is inserted makes it forget what it shows by default.
+    if used.verb == "stash show" && parsed.flags.is_empty() {
+        verdict.args.insert(words, "--stat".into());
+    }
     verdict.programs = vec!["git".into()];
     verdict.helpers = Vec::new();
     verdict.git = Some(used);
     Ok(verdict)
+}
+
+/// What a verb with these arguments shows of the content of files, if anything; `offset` is where
+/// the arguments begin in the verdict.
+fn content(verb: &str, parsed: &Parsed<'_>, rest: &[String], offset: usize) -> Option<Content> {
+    let skipped = match verb {
+        "diff" | "show" if patches(parsed, true) => 0,
+        "log" | "diff-tree" | "reflog" | "reflog show" | "stash list" if patches(parsed, false) => {
+            0
+        }
+        // Alone it shows names and counts; with any flag but those, the patch.
+        "stash show" if patches(parsed, !parsed.flags.is_empty()) => 0,
+        "grep" => usize::from(!parsed.has("-e") && !parsed.has("-f")),
+        "cat-file" if parsed.has("-p") => 0,
+        "cat-file" if parsed.operands.len() == 2 => 1,
+        _ => return None,
+    };
+    // Of one file alone, which was checked by its name; git takes no pathspec beside it.
+    if parsed.has("-L") {
+        return None;
+    }
+    let operands = parsed.operands.iter().skip(skipped).map(|operand| operand.at + offset);
+    Some(Content {
+        operands: operands.collect(),
+        dashes: rest.iter().position(|word| word == "--").map(|at| at + offset),
+        follows: parsed.has("--follow"),
+        full: parsed.has("--full-diff"),
+    })
+}
+
+/// True when a diff is shown: by these flags, or `usually` and not by names alone.
+fn patches(parsed: &Parsed<'_>, usually: bool) -> bool {
+    let mut names = false;
+    for used in &parsed.flags {
+        let Some(flag) = used.flag else { continue };
+        let is = |list: &[&str]| flag.names.iter().any(|name| list.contains(name));
+        let diff = program("git diff").is_some_and(|diff| diff.flag(flag.names[0]).is_some());
+        names |= is(NAMES);
+        if is(LOG_DIFFS) || (diff && !is(NAMES) && !is(NEUTRAL)) {
+            return true;
+        }
+    }
+    usually && !names
 }
 
 fn unknown(verb: &str) -> Refusal {

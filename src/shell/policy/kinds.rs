@@ -41,6 +41,12 @@ impl Kind {
         let expected = match self {
             Self::Number if !is_number(value) => "a number",
             Self::Word if !is_word(value) => "a plain word",
+            Self::Format if value.contains("(raw") || value.contains("(*raw") => {
+                return Err(Refusal::new(
+                    format!("the format `{value}` shows the content of any object a ref names"),
+                    "use %(contents), and `git show REF` or `git show REF:PATH`",
+                ));
+            }
             Self::Format if asks_signature(value) => {
                 return Err(Refusal::new(
                     format!("the format `{value}` may ask for signatures, which starts gpg"),
@@ -162,6 +168,8 @@ mod tests {
             "%(signature:grade)",
             "my-alias",
             "format:%h %GF",
+            "%(raw)",
+            "%(*raw:size)",
         ] {
             assert!(Kind::Format.check(format, "--format").is_err(), "{format}");
         }

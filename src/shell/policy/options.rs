@@ -32,6 +32,8 @@ pub struct Operand<'a> {
     pub text: &'a str,
     /// It stands after `--`.
     pub after_dashes: bool,
+    /// Its place among the arguments.
+    pub at: usize,
 }
 
 impl Parsed<'_> {
@@ -51,9 +53,7 @@ pub fn parse<'a>(table: &'static Program, args: &'a [String]) -> Result<Parsed<'
         let word = args[reader.at].as_str();
         reader.at += 1;
         if word == "--" {
-            for text in &args[reader.at..] {
-                reader.parsed.operands.push(Operand { text, after_dashes: true });
-            }
+            reader.rest(true);
             break;
         }
         if word.starts_with("--") {
@@ -61,11 +61,10 @@ pub fn parse<'a>(table: &'static Program, args: &'a [String]) -> Result<Parsed<'
         } else if word.len() > 1 && word.starts_with('-') {
             reader.short(word)?;
         } else {
-            reader.parsed.operands.push(Operand { text: word, after_dashes: false });
+            let at = reader.at - 1;
+            reader.parsed.operands.push(Operand { text: word, after_dashes: false, at });
             if !table.permute {
-                for text in &args[reader.at..] {
-                    reader.parsed.operands.push(Operand { text, after_dashes: false });
-                }
+                reader.rest(false);
                 break;
             }
         }
@@ -98,6 +97,13 @@ impl<'a> Reader<'a> {
             format!("`{written}` is not on the list of flags of `{name}` that only read"),
             hint,
         )
+    }
+
+    /// Everything that is left is an operand.
+    fn rest(&mut self, after_dashes: bool) {
+        for (at, text) in self.args.iter().enumerate().skip(self.at) {
+            self.parsed.operands.push(Operand { text, after_dashes, at });
+        }
     }
 
     fn push(&mut self, flag: &'static Flag, name: &str, values: Vec<&'a str>) {
@@ -284,8 +290,11 @@ fn note_path(kind: Kind, value: &str, after_dashes: bool, paths: &mut Vec<String
         Kind::Path => paths.push(value.to_owned()),
         Kind::Revision => {
             paths.push(value.to_owned());
-            if let Some((_, path)) = value.rsplit_once(':') {
-                paths.push(path.to_owned());
+            // A range has two ends, and each may be `rev:path`.
+            for end in value.split("..") {
+                if let Some((_, path)) = end.rsplit_once(':') {
+                    paths.push(path.to_owned());
+                }
             }
         }
         _ => {}

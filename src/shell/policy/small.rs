@@ -29,6 +29,7 @@ pub(super) fn check(
                 "load_str",
                 "system",
                 "envsubst",
+                "eval",
             ],
             "reads another file or starts a program",
         ),
@@ -40,7 +41,10 @@ pub(super) fn check(
             }
             Ok(())
         }
-        Some("awk") => awk::check(parsed.operands.first().map_or("", |operand| operand.text)),
+        Some("awk") => {
+            no_network(parsed)?;
+            awk::check(parsed.operands.first().map_or("", |operand| operand.text))
+        }
         Some("git_config") => git_config(parsed),
         Some(other) => Err(Refusal::new(
             format!("the policy names a check `{other}` that does not exist"),
@@ -117,10 +121,23 @@ fn date(parsed: &Parsed<'_>) -> Result<()> {
 }
 
 fn no_at(parsed: &Parsed<'_>) -> Result<()> {
-    match parsed.operands.iter().find(|operand| operand.text.starts_with('@')) {
+    let operands = parsed.operands.iter().map(|operand| operand.text);
+    let values = parsed.flags.iter().flat_map(|used| used.values.iter().copied());
+    match operands.chain(values).find(|word| word.starts_with('@')) {
+        Some(word) => Err(Refusal::new(
+            format!("`{word}` would be read as a file of further arguments"),
+            format!("write `./{word}` if it is the name of a file"),
+        )),
+        None => Ok(()),
+    }
+}
+
+/// gawk takes a file called `/inet/…` for a connection.
+fn no_network(parsed: &Parsed<'_>) -> Result<()> {
+    match parsed.operands.iter().skip(1).find(|operand| operand.text.starts_with("/inet")) {
         Some(operand) => Err(Refusal::new(
-            format!("`{}` would be read as a file of further arguments", operand.text),
-            format!("write `./{}` if it is the name of a file", operand.text),
+            format!("`{}` is a connection to gawk", operand.text),
+            "read ordinary files only",
         )),
         None => Ok(()),
     }
@@ -130,6 +147,13 @@ fn no_at(parsed: &Parsed<'_>) -> Result<()> {
 /// string is refused too, which costs little.
 fn filter(parsed: &Parsed<'_>, words: &[&str], does: &str) -> Result<()> {
     let Some(filter) = parsed.operands.first() else { return Ok(()) };
+    // One yq has subcommands and takes any operand that is no file for the filter.
+    if let Some(other) = parsed.operands.iter().skip(1).find(|other| other.text.contains('(')) {
+        return Err(Refusal::new(
+            format!("`{}` could be a filter of its own", other.text),
+            "give the filter first, then files without parentheses in their names",
+        ));
+    }
     let name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     for (at, _) in filter.text.char_indices() {
         let rest = &filter.text[at..];

@@ -78,18 +78,7 @@ pub struct Outcome {
 /// `sandbox_required` when it is required and the kernel has none; `io_error` when the system
 /// gives no pipe or thread. A command that fails is an outcome, not an error.
 pub fn run(plan: &Plan, request: &Request, world: &World) -> Result<Outcome> {
-    let started = Instant::now();
-    let mut session = Session {
-        request,
-        world,
-        deadline: started + request.timeout,
-        output: Capture::new(request.output_limit),
-        errors: Capture::new(request.output_limit),
-        worker: None,
-        confinement: confinement(plan, world),
-        ending: Ending::Done,
-        mark: mark(),
-    };
+    let mut session = Session::new(request, world, confinement(plan, world));
     let mut cwd = world.cwd.clone();
     let mut status = 0;
     for (index, pipeline) in plan.script.pipelines.iter().enumerate() {
@@ -108,7 +97,7 @@ pub fn run(plan: &Plan, request: &Request, world: &World) -> Result<Outcome> {
             status = i32::from(status == 0);
         }
     }
-    Ok(session.outcome(status, started))
+    Ok(session.outcome(status))
 }
 
 /// What the programs of a plan may do: start themselves and their helpers, read what is not
@@ -140,18 +129,8 @@ fn confinement(plan: &Plan, world: &World) -> Confinement {
 /// As [`run`].
 #[doc(hidden)]
 pub fn run_unchecked(argv: &[String], request: &Request, world: &World) -> Result<Outcome> {
-    let started = Instant::now();
-    let mut session = Session {
-        request,
-        world,
-        deadline: started + request.timeout,
-        output: Capture::new(request.output_limit),
-        errors: Capture::new(request.output_limit),
-        worker: None,
-        confinement: Confinement { programs: None, denied: world.access.existing_trees() },
-        ending: Ending::Done,
-        mark: mark(),
-    };
+    let confinement = Confinement { programs: None, denied: world.access.existing_trees() };
+    let mut session = Session::new(request, world, confinement);
     let step = Step {
         segment: argv.join(" "),
         cwd: world.cwd.clone(),
@@ -165,13 +144,13 @@ pub fn run_unchecked(argv: &[String], request: &Request, world: &World) -> Resul
         denied: Vec::new(),
     };
     let status = session.pipeline(&[step])?;
-    Ok(session.outcome(status, started))
+    Ok(session.outcome(status))
 }
 
 struct Session<'a> {
     request: &'a Request,
     world: &'a World,
-    deadline: Instant,
+    started: Instant,
     output: Capture,
     errors: Capture,
     /// The confined thread, once a program had to be started.
@@ -188,8 +167,22 @@ fn mark() -> String {
     format!("{}-{}", std::process::id(), RUNS.fetch_add(1, Ordering::Relaxed))
 }
 
-impl Session<'_> {
-    fn outcome(self, status: i32, started: Instant) -> Outcome {
+impl<'a> Session<'a> {
+    fn new(request: &'a Request, world: &'a World, confinement: Confinement) -> Self {
+        Self {
+            request,
+            world,
+            started: Instant::now(),
+            output: Capture::new(request.output_limit),
+            errors: Capture::new(request.output_limit),
+            worker: None,
+            confinement,
+            ending: Ending::Done,
+            mark: mark(),
+        }
+    }
+
+    fn outcome(self, status: i32) -> Outcome {
         let timed_out = self.ending == Ending::TimedOut;
         Outcome {
             exit_code: if timed_out { STATUS_TIMEOUT } else { status },
@@ -199,7 +192,7 @@ impl Session<'_> {
             sandbox: self.worker.as_ref().map_or("no program", |worker| worker.layers().name()),
             output: self.output.into_bytes(),
             errors: self.errors.into_bytes(),
-            duration: started.elapsed(),
+            duration: self.started.elapsed(),
         }
     }
 
@@ -237,7 +230,10 @@ impl Session<'_> {
         for (index, (step, answer)) in steps.iter().zip(answers).enumerate() {
             let streams = pipes.streams(step, index == last)?;
             match answer {
-                None => specs.push(Spec::new(step, streams, self.world, &self.mark)),
+                None => {
+                    let seconds = self.request.timeout.as_secs();
+                    specs.push(Spec::new(step, streams, self.world, &self.mark, seconds));
+                }
                 Some(answer) => {
                     if index == last {
                         status = answer.status;
@@ -251,9 +247,6 @@ impl Session<'_> {
             Some(worker) if !specs.is_empty() => worker.start(specs)?,
             _ => Vec::new(),
         };
-        for child in children.iter().flatten() {
-            sandbox::limit(child.id(), self.request.timeout.as_secs());
-        }
         for (child, step) in
             children.iter().zip(steps.iter().filter(|s| matches!(s.action, Action::Run(_))))
         {
@@ -267,7 +260,7 @@ impl Session<'_> {
             pipes,
             &mut self.output,
             &mut self.errors,
-            self.deadline,
+            self.started + self.request.timeout,
             self.request.interrupt.as_deref(),
         );
         for writer in writers {

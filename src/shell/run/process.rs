@@ -128,18 +128,20 @@ impl Group {
         sources.extend(err.map(|(err, _)| (err, true)));
         let mut buffer = vec![0; 64 * 1024];
         let mut pause = Duration::from_millis(50);
+        let mut end = None;
         let ending = loop {
             let now = Instant::now();
             if now >= deadline {
                 break Ending::TimedOut;
             }
             if sources.is_empty() {
-                if self.all_ended() {
-                    break Ending::Done;
+                let Some(running) = self.running().next() else { break Ending::Done };
+                end = end_of(running);
+                if end.is_none() {
+                    pause = Duration::from_millis(1);
                 }
-                pause = Duration::from_millis(1);
             }
-            let ready = wait(&sources, interrupt, pause.min(deadline - now));
+            let ready = wait(&sources, interrupt, end.as_ref(), pause.min(deadline - now));
             if ready.first() == Some(&true) {
                 break Ending::Interrupted;
             }
@@ -163,7 +165,7 @@ impl Group {
             });
             // The programs ended, nothing more to read, yet someone holds a stream open: what
             // they left behind in the background ends with them.
-            if quiet && !sources.is_empty() && self.all_ended() {
+            if quiet && !sources.is_empty() && self.running().next().is_none() {
                 break Ending::Done;
             }
         };
@@ -174,13 +176,12 @@ impl Group {
         ending
     }
 
-    /// True when every program has ended; none is collected yet, so the group keeps its number.
-    fn all_ended(&self) -> bool {
+    /// The programs that have not ended; none is collected yet, so the group keeps its number.
+    fn running(&self) -> impl Iterator<Item = Pid> {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
-        self.children.iter().flatten().all(|child| {
-            let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-            pid.is_none_or(|pid| !matches!(waitid(WaitId::Pid(pid), options), Ok(None)))
-        })
+        let pids = self.children.iter().flatten();
+        let pids = pids.filter_map(|child| Pid::from_raw(i32::try_from(child.id()).ok()?));
+        pids.filter(move |pid| matches!(waitid(WaitId::Pid(*pid), options), Ok(None)))
     }
 
     /// Kills whatever of the group is left.
@@ -230,13 +231,32 @@ fn kill_marked(mark: &str) {
 #[cfg(not(target_os = "linux"))]
 fn kill_marked(_mark: &str) {}
 
-/// Waits until something can be read: first the interrupt, then each source in order.
-fn wait(sources: &[(File, bool)], interrupt: Option<&OwnedFd>, pause: Duration) -> Vec<bool> {
+/// A descriptor that becomes readable when a program ends, where the system has such: its streams
+/// are closed a little before that.
+#[cfg(target_os = "linux")]
+fn end_of(program: Pid) -> Option<OwnedFd> {
+    rustix::process::pidfd_open(program, rustix::process::PidfdFlags::empty()).ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn end_of(_program: Pid) -> Option<OwnedFd> {
+    None
+}
+
+/// Waits until something can be read: first the interrupt, then each source in order; or until
+/// `end` can.
+fn wait(
+    sources: &[(File, bool)],
+    interrupt: Option<&OwnedFd>,
+    end: Option<&OwnedFd>,
+    pause: Duration,
+) -> Vec<bool> {
     let mut fds: Vec<PollFd<'_>> = Vec::with_capacity(3);
     if let Some(interrupt) = interrupt {
         fds.push(PollFd::new(interrupt, PollFlags::IN));
     }
     fds.extend(sources.iter().map(|(source, _)| PollFd::new(source, PollFlags::IN)));
+    fds.extend(end.map(|end| PollFd::new(end, PollFlags::IN)));
     let timeout = Timespec {
         tv_sec: i64::try_from(pause.as_secs()).unwrap_or(i64::MAX),
         tv_nsec: i64::from(pause.subsec_nanos()),

@@ -54,10 +54,18 @@ pub(super) struct Spec {
     cwd: PathBuf,
     environment: Vec<(String, OsString)>,
     streams: Streams,
+    /// Processor time it may take.
+    seconds: u64,
 }
 
 impl Spec {
-    pub(super) fn new(step: &Step, streams: Streams, world: &World, mark: &str) -> Self {
+    pub(super) fn new(
+        step: &Step,
+        streams: Streams,
+        world: &World,
+        mark: &str,
+        seconds: u64,
+    ) -> Self {
         let program = match &step.action {
             Action::Run(path) => path.clone(),
             _ => PathBuf::new(),
@@ -71,12 +79,14 @@ impl Spec {
         if let Some(home) = &world.home {
             environment.push(("HOME".into(), home.clone().into()));
         }
-        Self { program, argv: step.argv.clone(), cwd: step.cwd.clone(), environment, streams }
+        let (argv, cwd) = (step.argv.clone(), step.cwd.clone());
+        Self { program, argv, cwd, environment, streams, seconds }
     }
 
     /// Starts it in the process group `group`, or in one of its own.
     fn start(self, group: i32) -> io::Result<Child> {
-        Command::new(&self.program)
+        let mut command = Command::new(&self.program);
+        command
             .arg0(&self.argv[0])
             .args(&self.argv[1..])
             .current_dir(&self.cwd)
@@ -85,8 +95,9 @@ impl Spec {
             .stdin(Stdio::from(self.streams.stdin))
             .stdout(Stdio::from(self.streams.stdout))
             .stderr(Stdio::from(self.streams.stderr))
-            .process_group(group)
-            .spawn()
+            .process_group(group);
+        sandbox::bind(&mut command, self.seconds);
+        command.spawn()
     }
 }
 

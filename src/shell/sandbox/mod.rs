@@ -86,10 +86,23 @@ pub fn close_inherited() {
     descriptors::close_on_exec();
 }
 
-/// Bounds what a started program may use: processor seconds, memory, processes, file size.
-pub fn limit(process: u32, seconds: u64) {
-    #[cfg(target_os = "linux")]
-    limits::limit(process, seconds);
-    #[cfg(not(target_os = "linux"))]
-    let _ = (process, seconds);
+/// Bounds what the programs of `command` may use (processor seconds, memory, processes, file
+/// size), and ties their lives to the thread that starts them.
+///
+/// What a program starts in turn inherits the bounds, not the tie: when aye itself is killed, it
+/// ends with the pipe it writes to, or with its processor time.
+#[cfg(target_os = "linux")]
+pub fn bind(command: &mut std::process::Command, seconds: u64) {
+    use std::os::unix::process::CommandExt;
+    let parent = rustix::process::getpid();
+    // SAFETY: the closure makes system calls and nothing else: it takes no lock and allocates no
+    // memory, which is what the time between fork and exec asks for.
+    #[allow(unsafe_code)]
+    unsafe {
+        command.pre_exec(move || limits::bind(parent, seconds));
+    }
 }
+
+/// Bounds nothing here.
+#[cfg(not(target_os = "linux"))]
+pub fn bind(_command: &mut std::process::Command, _seconds: u64) {}

@@ -1,20 +1,21 @@
 //! seccomp: the system calls that change something, or reach outside, fail.
 //!
 //! A second layer beside Landlock: it knows no paths, but it also covers what Landlock does not
-//! (times, owners, modes, extended attributes), and stands where Landlock is missing. Two
-//! filters: one answers "not permitted", the other "no such call" for calls that programs are
-//! prepared to do without, and for every call newer than this list.
+//! (times, owners, modes, extended attributes), and stands where Landlock is missing. The answer
+//! is "not permitted", or "no such call" for calls that programs are prepared to do without, and
+//! for every call newer than this list.
 
 use std::collections::BTreeMap;
 
 use libc::c_long;
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen as Len, SeccompCmpOp as Op, SeccompCondition,
-    SeccompFilter, SeccompRule, TargetArch, sock_filter,
+    SeccompFilter, SeccompRule, TargetArch,
 };
 
+mod tree;
+
 const EPERM: u32 = libc::EPERM as u32;
-const ENOSYS: u32 = libc::ENOSYS as u32;
 
 /// The last call of the numbering shared by all architectures that this list has judged
 /// (`file_setattr`). Later ones do not exist as far as the programs are concerned; nor do calls
@@ -173,18 +174,51 @@ const ABSENT: &[c_long] = &[
     libc::SYS_io_uring_register,
 ];
 
-/// Restricts the calling thread; true when both filters are in force.
-pub(super) fn restrict() -> bool {
-    let Some((forbid, hide)) = filters() else { return false };
-    // Whether the second could be installed must not depend on the first: it forbids no prctl.
-    seccompiler::apply_filter(&forbid).is_ok() && seccompiler::apply_filter(&hide).is_ok()
+/// What becomes of a call, as far as its number tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Allowed,
+    /// "Not permitted".
+    Forbidden,
+    /// "No such call".
+    Absent,
+    /// Its arguments decide.
+    Arguments,
 }
 
-fn filters() -> Option<(BpfProgram, BpfProgram)> {
-    let mut rules: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
+/// Restricts the calling thread; true when the filter is in force.
+pub(super) fn restrict() -> bool {
+    filter().is_some_and(|filter| seccompiler::apply_filter(&filter).is_ok())
+}
+
+/// The filter: a search tree over the numbers, and behind it what looks at arguments.
+///
+/// One comparison after the other would be passed by every call, and by the kernel for every
+/// number when it takes the filter in, which costs more than starting a program.
+fn filter() -> Option<BpfProgram> {
+    let looking = looking()?;
+    let mut verdicts = vec![Verdict::Allowed; LAST as usize + 1];
+    let mut set = |call: c_long, verdict| {
+        let index = usize::try_from(call).ok()?;
+        *verdicts.get_mut(index)? = verdict;
+        Some(())
+    };
     for call in FORBIDDEN.iter().chain(FORBIDDEN_OLD) {
-        rules.insert(*call, Vec::new());
+        set(*call, Verdict::Forbidden)?;
     }
+    for call in ABSENT {
+        set(*call, Verdict::Absent)?;
+    }
+    for call in looking.keys() {
+        set(c_long::try_from(*call).ok()?, Verdict::Arguments)?;
+    }
+    verdicts.push(Verdict::Absent);
+    Some(tree::before(&verdicts, arguments(looking)?))
+}
+
+/// The calls whose arguments decide, and the arguments that are not permitted.
+fn looking() -> Option<BTreeMap<i64, Vec<SeccompRule>>> {
+    let mut rules: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
     rules.insert(libc::SYS_openat, writing_opens(2)?);
     #[cfg(target_arch = "x86_64")]
     rules.insert(libc::SYS_open, writing_opens(1)?);
@@ -193,9 +227,11 @@ fn filters() -> Option<(BpfProgram, BpfProgram)> {
     // one where it cannot use posix_spawn, as in a statically linked binary.
     let other_family = condition(0, Len::Dword, Op::Ne, libc::AF_UNIX as u64)?;
     rules.insert(libc::SYS_socketpair, vec![SeccompRule::new(vec![other_family]).ok()?]);
-    // prlimit64 reads limits too: forbidden with a new value only. Both halves of the pointer.
-    let not_null = |op| condition(2, Len::Qword, op, 0);
-    rules.insert(libc::SYS_prlimit64, vec![SeccompRule::new(vec![not_null(Op::Ne)?]).ok()?]);
+    // prlimit64 reads limits too: forbidden with a new value for another process. Its own a
+    // program may only lower: the hard limits are set before it starts.
+    let other = condition(0, Len::Dword, Op::Ne, 0)?;
+    let new_value = condition(2, Len::Qword, Op::Ne, 0)?;
+    rules.insert(libc::SYS_prlimit64, vec![SeccompRule::new(vec![other, new_value]).ok()?]);
     // Locking and notifying through fcntl is reading; ioctl that pushes input into a terminal
     // or clones file content is not.
     let ioctls = [0x5412_u64, 0x541c, 0x4004_9409, 0x4020_940d, 0x4008_6602, 0x401c_5820];
@@ -204,20 +240,17 @@ fn filters() -> Option<(BpfProgram, BpfProgram)> {
         SeccompRule::new(vec![condition]).ok()
     });
     rules.insert(libc::SYS_ioctl, ioctl.collect::<Option<Vec<_>>>()?);
-    let hidden = ABSENT.iter().map(|call| (*call, Vec::new())).collect();
-    let forbid = program(rules, EPERM)?;
-    let mut hide = beyond_the_list();
-    hide.extend(program(hidden, ENOSYS)?);
-    Some((forbid, hide))
+    Some(rules)
 }
 
 fn condition(argument: u8, length: Len, op: Op, value: u64) -> Option<SeccompCondition> {
     SeccompCondition::new(argument, length, op, value).ok()
 }
 
-fn program(rules: BTreeMap<i64, Vec<SeccompRule>>, error: u32) -> Option<BpfProgram> {
+/// The filter that looks at arguments; it allows every other call.
+fn arguments(rules: BTreeMap<i64, Vec<SeccompRule>>) -> Option<BpfProgram> {
     let arch: TargetArch = std::env::consts::ARCH.try_into().ok()?;
-    SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Errno(error), arch)
+    SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Errno(EPERM), arch)
         .ok()?
         .try_into()
         .ok()
@@ -260,19 +293,6 @@ fn new_namespaces() -> Option<Vec<SeccompRule>> {
         SeccompRule::new(vec![condition(0, Len::Dword, Op::MaskedEq(value), value)?]).ok()
     })
     .collect()
-}
-
-/// `if (nr > LAST) return ENOSYS`, in front of a filter. Jumps are relative, so it can be.
-fn beyond_the_list() -> BpfProgram {
-    const LOAD_NUMBER: u16 = 0x20;
-    const JUMP_IF_GREATER: u16 = 0x25;
-    const RETURN: u16 = 0x06;
-    const RETURN_ERRNO: u32 = 0x0005_0000;
-    vec![
-        sock_filter { code: LOAD_NUMBER, jt: 0, jf: 0, k: 0 },
-        sock_filter { code: JUMP_IF_GREATER, jt: 0, jf: 1, k: LAST },
-        sock_filter { code: RETURN, jt: 0, jf: 0, k: RETURN_ERRNO | ENOSYS },
-    ]
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 
 mod lex;
 mod parse;
+mod word;
 
 use std::ops::Range;
 
