@@ -276,3 +276,76 @@ fn decisions_of_two_clones_that_differ_are_reported() {
 fn outside_a_repository_it_says_so() {
     Repo::outside().aye(&["check"]).fails("not_a_repository", 3);
 }
+
+/// The commands that the YAML blocks of the README run, each block as one script.
+#[cfg(unix)]
+fn snippets() -> Vec<String> {
+    fn commands(value: &serde_yaml::Value, found: &mut Vec<String>) {
+        match value {
+            serde_yaml::Value::Mapping(map) => {
+                for (key, value) in map {
+                    match (key.as_str(), value) {
+                        (Some("run"), serde_yaml::Value::String(line)) => found.push(line.clone()),
+                        (Some("script"), serde_yaml::Value::Sequence(lines)) => {
+                            found.extend(lines.iter().filter_map(|l| Some(l.as_str()?.to_owned())));
+                        }
+                        _ => commands(value, found),
+                    }
+                }
+            }
+            serde_yaml::Value::Sequence(values) => {
+                values.iter().for_each(|value| commands(value, found));
+            }
+            _ => {}
+        }
+    }
+    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md"));
+    let readme = readme.expect("the README");
+    let blocks = readme.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    blocks
+        .map(|block| {
+            let value = serde_yaml::from_str(block).expect("YAML in the README");
+            let mut found = Vec::new();
+            commands(&value, &mut found);
+            found.retain(|line| !line.starts_with("cargo install"));
+            found.join("\n").replace("${{ github.base_ref }}", "main")
+        })
+        .collect()
+}
+
+#[cfg(unix)]
+#[test]
+fn the_snippets_of_the_readme_check_a_merge_request() {
+    let repo = Repo::with(FILES);
+    let base = repo.git(&["rev-parse", "HEAD"]);
+    let id = propose(&repo, "a.txt", "one", "eins");
+    repo.aye(&["apply", &id, "--yes", "--commit"]).ok();
+    let server = repo.outer().join("server.git").to_string_lossy().into_owned();
+    repo.git(&["init", "--quiet", "--bare", &server]);
+    repo.git(&[
+        "push",
+        "--quiet",
+        &server,
+        "HEAD:refs/heads/topic",
+        &format!("{base}:refs/heads/main"),
+    ]);
+    let scripts = snippets();
+    assert_eq!(scripts.len(), 2, "{scripts:?}");
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_aye")).parent().unwrap();
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+    let run = |name: &str, script: &str| {
+        let clone = repo.outer().join(name);
+        repo.git(&["clone", "--quiet", "-b", "topic", &server, &clone.to_string_lossy()]);
+        let shell = repo.program("sh").args(&["-e", "-c", script]).dir(clone).env("PATH", &path);
+        shell.env("CI", "true").env("CI_MERGE_REQUEST_DIFF_BASE_SHA", &base).run()
+    };
+    for (n, script) in scripts.iter().enumerate() {
+        assert!(script.contains("aye check --range"), "{script}");
+        // Nobody has pushed the lane: the trailer cannot be checked.
+        run(&format!("before-{n}"), script).exits(1);
+    }
+    repo.git(&["push", "--quiet", &server, "refs/aye/log/*"]);
+    for (n, script) in scripts.iter().enumerate() {
+        run(&format!("after-{n}"), script).ok();
+    }
+}
