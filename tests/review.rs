@@ -648,3 +648,29 @@ fn a_part_that_conflicts_leaves_the_proposal_as_it_was() {
     repo.aye(&["undo", &id, "--yes"]).ok();
     assert_eq!(repo.text("a.txt"), lines(|n| (n == 5).then(|| "someone else\n".into())));
 }
+
+#[test]
+fn single_questions_leave_the_cursor_where_they_found_it() {
+    let (repo, id) = three_hunks();
+    let mut t = Terminal::start(command(&repo, &["apply", &id]), 24, 80);
+    t.sees("Apply prop_").sees("[y/n]").rests().types("\u{3}").sees("nothing applied");
+    assert_eq!(t.ends(), 130);
+    assert!(t.is_sane());
+    let raw = String::from_utf8_lossy(t.raw()).into_owned();
+    assert!(raw.rfind("\u{1b}[?25h") > raw.rfind("\u{1b}[?25l"), "{raw:?}");
+    assert_eq!(repo.text("a.txt"), lines(|_| None));
+    for keys in ["\r", "y\u{7f}n\r", "yq\r"] {
+        let mut t = Terminal::start(command(&repo, &["apply", &id]), 24, 80);
+        t.sees("[y/n]").types(keys).sees("nothing applied");
+        assert_eq!(t.ends(), 1, "{keys:?}");
+    }
+    // A dumb terminal gets no escape sequences.
+    for (answer, status) in [("\n", 1), ("n\n", 1), ("y\n", 0)] {
+        let cmd = command(&repo, &["apply", &id]).env("TERM", "dumb");
+        let mut t = Terminal::start(cmd, 24, 80);
+        t.sees("[y/n]").types(answer);
+        assert_eq!(t.ends(), status, "{answer:?}");
+        assert!(!t.raw().contains(&0x1b), "{}", String::from_utf8_lossy(t.raw()));
+    }
+    assert_eq!(repo.text("a.txt"), changed(&[5, 20, 35]));
+}

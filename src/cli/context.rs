@@ -130,6 +130,12 @@ impl Context {
         }
     }
 
+    /// Puts a question on standard error, without a line feed.
+    pub(super) fn say(&self, text: &str) {
+        let mut stderr = io::stderr();
+        let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
+    }
+
     /// Prints `error`: in JSON and YAML to standard output in the contract's shape, else as
     /// `error:` and `hint:` lines on standard error.
     pub fn report(&mut self, error: &Error) {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::Context;
+use super::programs::IgnoreInterrupt;
 use crate::error::{Error, Result};
 use crate::proposal::event::How;
 use crate::proposal::{Actor, ActorKind, codes};
@@ -116,12 +117,29 @@ impl Context {
             .with("command", format!("{command} --yes"))
             .hint(format!("to decide without being asked: {command} --yes")));
         }
-        let answer = dialoguer::Confirm::new()
-            .with_prompt(question)
-            .wait_for_newline(true)
-            .interact_opt()
-            .unwrap_or(None);
-        Ok((answer == Some(true)).then_some(How::Terminal))
+        Ok(self.confirm(question).then_some(How::Terminal))
+    }
+
+    /// Asks for yes or no at the terminal. Only `y` and Enter mean yes; after Ctrl-C the exit
+    /// status says so.
+    fn confirm(&mut self, question: &str) -> bool {
+        if self.var("TERM").is_none_or(|term| term == "dumb") {
+            // dialoguer moves the cursor about.
+            self.say(&format!("{question} [y/n] "));
+            let mut line = String::new();
+            let read = std::io::stdin().read_line(&mut line);
+            return read.is_ok() && matches!(line.trim(), "y" | "Y" | "yes");
+        }
+        // Else Ctrl-C would end the process while dialoguer has the cursor hidden.
+        let _ignore = IgnoreInterrupt::new();
+        let answer =
+            dialoguer::Confirm::new().with_prompt(question).wait_for_newline(true).interact_opt();
+        if answer.is_err() {
+            let term = console::Term::stderr();
+            let _ = term.show_cursor().and_then(|()| term.write_line(""));
+            let _ = self.ends_with(130);
+        }
+        matches!(answer, Ok(Some(true)))
     }
 
     /// Asks for a line of text at the terminal; `None` if nothing was typed.
