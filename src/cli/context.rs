@@ -116,11 +116,7 @@ impl Context {
     /// `io_error` when the stream cannot be written.
     pub fn print(&mut self, bytes: &[u8]) -> Result<()> {
         let mut stdout = io::stdout().lock();
-        match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-            Err(error) => Err(Error::io("write to standard output", &error)),
-            Ok(()) => Ok(()),
-        }
+        output::printed(stdout.write_all(bytes).and_then(|()| stdout.flush()))
     }
 
     /// Says something that is not data, on standard error, unless `-q`.
@@ -137,18 +133,18 @@ impl Context {
     }
 
     /// Prints `error`: in JSON and YAML to standard output in the contract's shape, else as
-    /// `error:` and `hint:` lines on standard error.
+    /// `error:` and `hint:` lines on standard error, which is also where it goes if standard
+    /// output cannot be written.
     pub fn report(&mut self, error: &Error) {
-        match self.format {
+        let printed = match self.format {
             Some(format @ (Format::Json | Format::Yaml)) => {
-                if let Ok(text) = output::structured(format, &output::failure(error)) {
-                    let _ = self.print(text.as_bytes());
-                }
+                output::structured(format, &output::failure(error))
+                    .and_then(|text| self.print(text.as_bytes()))
             }
-            _ => {
-                let text = output::failure_text(error);
-                let _ = io::stderr().write_all(text.as_bytes());
-            }
+            _ => Err(Error::bug("text")),
+        };
+        if printed.is_err() {
+            let _ = io::stderr().write_all(output::failure_text(error).as_bytes());
         }
     }
 

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use crate::error::{Error, Result, codes};
-use crate::render::escape;
 use crate::render::report::ReportFormat;
+use crate::render::{escape, yaml};
 
 /// How results are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -64,7 +64,7 @@ pub fn unsupported(format: Format) -> Error {
 /// `internal_error` if the value cannot be serialised.
 pub fn structured<T: Serialize>(format: Format, value: &T) -> Result<String> {
     let text = match format {
-        Format::Yaml => serde_yaml::to_string(value).map_err(|e| Error::bug(e.to_string()))?,
+        Format::Yaml => yaml::document(value)?,
         _ => {
             let text =
                 serde_json::to_string_pretty(value).map_err(|e| Error::bug(e.to_string()))?;
@@ -72,6 +72,20 @@ pub fn structured<T: Serialize>(format: Format, value: &T) -> Result<String> {
         }
     };
     Ok(text)
+}
+
+/// What came of writing to standard output. A reader that has gone away is no error: it has seen
+/// what it wanted.
+///
+/// # Errors
+/// `disk_full`, `io_error`.
+pub fn printed(written: std::io::Result<()>) -> Result<()> {
+    match written {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Error::io("write to standard output", &error))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The error shape of JSON and YAML output: `{"success": false, "error": {…}}`.

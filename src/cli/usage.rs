@@ -15,8 +15,14 @@ use crate::render::escape;
 pub fn report(args: &[OsString], error: &clap::Error) -> Exit {
     if !error.use_stderr() {
         // Help and version are answers.
-        let _ = error.print();
-        return Exit::Done;
+        let written = error.print().and_then(|()| io::stdout().flush());
+        return match output::printed(written) {
+            Ok(()) => Exit::Done,
+            Err(error) => {
+                let _ = io::stderr().write_all(output::failure_text(&error).as_bytes());
+                error.code().exit
+            }
+        };
     }
     let code = match error.kind() {
         ErrorKind::InvalidUtf8 => &codes::INVALID_UTF8,
@@ -35,9 +41,11 @@ pub fn report(args: &[OsString], error: &clap::Error) -> Exit {
             let _ = io::stderr().write_all(text.as_bytes());
         }
         structured => {
-            let failure = output::failure(&as_error(code, &rendered));
-            if let Ok(text) = output::structured(structured, &failure) {
-                let _ = io::stdout().write_all(text.as_bytes());
+            let failure = as_error(code, &rendered);
+            let printed = output::structured(structured, &output::failure(&failure))
+                .and_then(|text| output::printed(io::stdout().write_all(text.as_bytes())));
+            if printed.is_err() {
+                let _ = io::stderr().write_all(output::failure_text(&failure).as_bytes());
             }
         }
     }

@@ -9,3 +9,4 @@ pub mod style;
 pub mod syntax;
 pub mod table;
 pub mod width;
+pub mod yaml;

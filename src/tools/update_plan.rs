@@ -188,7 +188,7 @@ pub fn project(store: &Store, view: &View, branch: &str) -> Result<()> {
         return tree.remove_file(&path).map(drop);
     }
     let projected = Projected { schema: "aye/plans@1", branch: branch.to_owned(), plans };
-    let text = serde_yaml::to_string(&projected).map_err(|e| Error::bug(e.to_string()))?;
+    let text = crate::render::yaml::document(&projected)?;
     crate::store::exclude::exclude(store, "/.agent-memory/plan.yaml");
     tree.write_file(&path, text.as_bytes(), Mode::Regular, Flush::No)
 }

@@ -97,5 +97,5 @@ pub(super) fn json(report: &Report) -> Result<String> {
 }
 
 pub(super) fn yaml(report: &Report) -> Result<String> {
-    serde_yaml::to_string(&document(report)).map_err(|e| Error::bug(e.to_string()))
+    crate::render::yaml::document(&document(report))
 }

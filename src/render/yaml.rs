@@ -1,0 +1,125 @@
+//! YAML that is safe on a terminal.
+//!
+//! The emitter escapes what YAML calls not printable and lets all else through, bidi controls and
+//! zero-width characters among it. Only a scalar in double quotes can hold an escape, and the
+//! emitter alone decides about quotes: so a string with such a character is given to it with a
+//! control character and a mark in its place, which forces the quotes, and the mark is replaced
+//! in what it wrote. The document stays the same one for every reader of YAML.
+
+use serde::Serialize;
+use serde_yaml::Value;
+
+use super::escape::is_unsafe;
+use crate::error::{Error, Result};
+
+/// `value` as one YAML document with a final newline, every character that acts on a terminal or
+/// misleads written as an escape.
+///
+/// # Errors
+/// `internal_error` if the value cannot be serialised.
+pub fn document<T: Serialize>(value: &T) -> Result<String> {
+    let failed = |error: serde_yaml::Error| Error::bug(error.to_string());
+    let text = serde_yaml::to_string(value).map_err(failed)?;
+    if !text.contains(misleads) {
+        return Ok(text);
+    }
+    // A mark that the document does not have by itself.
+    let mut number = 0_u32;
+    let mark = loop {
+        let mark = format!("aye{number}:");
+        if !text.contains(&mark) {
+            break mark;
+        }
+        number += 1;
+    };
+    let mut value = serde_yaml::to_value(value).map_err(failed)?;
+    replace(&mut value, &mark);
+    let text = serde_yaml::to_string(&value).map_err(failed)?;
+    let written = format!("\\x01{mark}");
+    let mut parts = text.split(written.as_str());
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        // Eight hexadecimal digits stand behind each mark.
+        let (code, rest) = part.split_at_checked(8).unwrap_or((part, ""));
+        out += match code.strip_prefix("0000") {
+            Some(_) => "\\u",
+            None => "\\U",
+        };
+        out += code.strip_prefix("0000").unwrap_or(code);
+        out += rest;
+    }
+    Ok(out)
+}
+
+/// Line feeds and tabs are how a block of text looks.
+fn misleads(c: char) -> bool {
+    c != '\n' && c != '\t' && is_unsafe(c)
+}
+
+fn replace(value: &mut Value, mark: &str) {
+    match value {
+        Value::String(text) if text.contains(misleads) => *text = marked(text, mark),
+        Value::Sequence(items) => items.iter_mut().for_each(|item| replace(item, mark)),
+        Value::Mapping(map) => {
+            for (mut key, mut value) in std::mem::take(map) {
+                replace(&mut key, mark);
+                replace(&mut value, mark);
+                map.insert(key, value);
+            }
+        }
+        Value::Tagged(tagged) => replace(&mut tagged.value, mark),
+        _ => {}
+    }
+}
+
+fn marked(text: &str, mark: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 32);
+    for c in text.chars() {
+        if misleads(c) {
+            out += &format!("\u{1}{mark}{:08x}", c as u32);
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn same(value: &serde_json::Value) {
+        let text = document(value).unwrap();
+        assert!(!text.contains(misleads), "{text:?}");
+        let read: serde_json::Value = serde_yaml::from_str(&text).unwrap();
+        assert_eq!(read, *value, "{text}");
+    }
+
+    #[test]
+    fn a_harmless_document_is_as_the_emitter_writes_it() {
+        let value = serde_json::json!({ "a": "x\n\ty\n", "b": [1, "ü 漢字", null] });
+        assert_eq!(document(&value).unwrap(), serde_yaml::to_string(&value).unwrap());
+    }
+
+    #[test]
+    fn hostile_strings_and_keys_are_escaped_and_stay_the_same() {
+        same(&serde_json::json!({
+            "a\u{202e}b": "x\u{1b}[31m\u{202e}\r\n\u{9b}\u{85}\u{2028}\u{feff}\u{e0041}",
+            "marks": ["aye0:", "\\x01aye0:0000202e", "\u{1}aye1:", "\u{200b}"],
+            "plain": "\\u202e", "nested": { "k": [["\u{2066}"]] }, "n": 1.5, "s": "0x1\u{200b}",
+        }));
+        let text = document(&serde_json::json!({ "path": "a\u{202e}b" })).unwrap();
+        assert_eq!(text, "path: \"a\\u202eb\"\n");
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_the_same_when_read_back(
+            text in "([\u{1}\u{7f}-\u{9f}\u{200b}-\u{202e}\u{e0000}-\u{e0010}\\\\\"' :\nax0-9]|aye0:){0,20}"
+        ) {
+            same(&serde_json::json!({ "key": text.clone(), text: [1] }));
+        }
+    }
+}
