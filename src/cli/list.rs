@@ -10,7 +10,7 @@ use crate::proposal::Status;
 use crate::proposal::document::timestamp;
 use crate::proposal::event::Subject;
 use crate::render::style::{Palette, Role};
-use crate::render::table::{Align, Cell, Table};
+use crate::render::table::{Align, Cell, Keep, Table};
 use crate::render::{age, escape};
 use crate::store::{Store, Summary};
 
@@ -193,6 +193,10 @@ pub fn table(
         titles.remove(0);
     }
     let mut table = Table::new(&titles);
+    table.shrinks("DESCRIPTION", 12, Keep::Start);
+    table.shrinks("FILES", 14, Keep::End);
+    table.shrinks("BY", 6, Keep::Start);
+    table.drops(&["AGE", "LINES", "BY", "DESCRIPTION", "EXPIRES", "SHORT"]);
     for summary in summaries {
         let short = plain.then(|| Cell::from(split(summary).0));
         table.row(
@@ -201,7 +205,7 @@ pub fn table(
                 status_cell(summary),
                 Cell::new(Role::Dim, age::short(summary.created_at, now)),
                 match summary.status {
-                    Status::Pending => Cell::new(Role::Dim, age::short(now, summary.expires_at)),
+                    Status::Pending => Cell::new(Role::Dim, age::left(summary.expires_at, now)),
                     _ => Cell::from("-"),
                 },
                 Cell::from(escape::line(&summary.proposed_by).into_owned()),

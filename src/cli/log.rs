@@ -8,7 +8,7 @@ use crate::error::{Exit, Result};
 use crate::proposal::document::timestamp;
 use crate::proposal::{ActorKind, Data};
 use crate::render::style::Role;
-use crate::render::table::{Align, Cell, Table};
+use crate::render::table::{Align, Cell, Keep, Table};
 use crate::render::{age, escape};
 use crate::store::LogEntry;
 
@@ -124,6 +124,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         ("PROPOSAL", Align::Left),
         ("TEXT", Align::Left),
     ]);
+    table.shrinks("TEXT", 12, Keep::Start);
+    table.shrinks("WHO", 6, Keep::Start);
+    table.drops(&["KIND", "TEXT", "WHEN"]);
     for (entry, item) in entries.iter().zip(&log.events) {
         let first = item.text.as_deref().unwrap_or("").lines().next().unwrap_or("").to_owned();
         table.row([

@@ -5,11 +5,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 /// How long before `now` something was, in as few characters as possible: `now`, `45s`, `12m`,
 /// `5h`, `3d`, `2w`, `5mo`, `3y`. A time in the future counts as now.
 pub fn short(then: DateTime<Utc>, now: DateTime<Utc>) -> String {
-    let (count, unit) = parts(now - then);
-    match unit {
-        Unit::Now => "now".to_owned(),
-        unit => format!("{count}{}", unit.letters()),
-    }
+    brief(now - then)
 }
 
 /// How long before `now` something was: `just now`, `1 minute ago`, `3 days ago`. A time in the
@@ -24,13 +20,30 @@ pub fn ago(then: DateTime<Utc>, now: DateTime<Utc>) -> String {
 
 /// How long after `now` something will be: `in 6 days`, `in 1 hour`; `now` for what is past.
 pub fn until(then: DateTime<Utc>, now: DateTime<Utc>) -> String {
-    // What was set to seven days a moment ago is in seven days, not in six and a bit.
-    let left = then - now;
-    let (count, unit) = parts(left + left / 100);
+    let (count, unit) = parts(rounded(then - now));
     match unit {
         Unit::Now => "now".to_owned(),
         unit => format!("in {count} {}{}", unit.word(), if count == 1 { "" } else { "s" }),
     }
+}
+
+/// How long after `now` something will be, in as few characters as possible: `7d`, `5h`; `now`
+/// for what is past.
+pub fn left(then: DateTime<Utc>, now: DateTime<Utc>) -> String {
+    brief(rounded(then - now))
+}
+
+fn brief(delta: TimeDelta) -> String {
+    let (count, unit) = parts(delta);
+    match unit {
+        Unit::Now => "now".to_owned(),
+        unit => format!("{count}{}", unit.letters()),
+    }
+}
+
+/// What was set to seven days a moment ago is in seven days, not in six and a bit.
+fn rounded(left: TimeDelta) -> TimeDelta {
+    left + left / 100
 }
 
 #[derive(Clone, Copy)]
@@ -109,5 +122,10 @@ mod tests {
         assert_eq!(until(now + TimeDelta::days(6), now), "in 6 days");
         assert_eq!(until(now + TimeDelta::seconds(7 * 86_400 - 5), now), "in 7 days");
         assert_eq!(until(before(9), now), "now");
+        assert_eq!(left(now + TimeDelta::seconds(7 * 86_400 - 5), now), "7d");
+        assert_eq!(left(now + TimeDelta::milliseconds(119_999), now), "2m");
+        assert_eq!(left(now + TimeDelta::days(6), now), "6d");
+        assert_eq!(left(before(9), now), "now");
+        assert!(left(DateTime::<Utc>::MAX_UTC, now).ends_with('y'));
     }
 }

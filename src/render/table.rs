@@ -13,6 +13,16 @@ pub enum Align {
     Right,
 }
 
+/// Which end of a text is worth more where it does not fit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Keep {
+    /// Sentences.
+    #[default]
+    Start,
+    /// Paths.
+    End,
+}
+
 /// One cell: pieces of text, each with the role that colours it.
 #[derive(Clone, Debug, Default)]
 pub struct Cell(Vec<(Role, String)>);
@@ -34,10 +44,13 @@ impl Cell {
         self.0.iter().map(|(_, text)| width::of(text)).sum()
     }
 
-    fn write(&self, out: &mut String, palette: &Palette, columns: usize) {
+    fn write(&self, out: &mut String, palette: &Palette, columns: usize, keep: Keep) {
         let mut left = columns;
         for (role, text) in &self.0 {
-            let text = width::fit(text, left);
+            let text = match keep {
+                Keep::Start => width::fit(text, left),
+                Keep::End => width::fit_end(text, left),
+            };
             left -= width::of(&text).min(left);
             palette.write(out, *role, &text);
             if left == 0 {
@@ -59,13 +72,39 @@ pub struct Table {
     titles: Vec<&'static str>,
     aligns: Vec<Align>,
     rows: Vec<Vec<Cell>>,
+    yielding: Vec<Yielding>,
+    optional: Vec<usize>,
+}
+
+/// A column that gives way on a narrow terminal.
+#[derive(Clone, Copy, Debug)]
+struct Yielding {
+    at: usize,
+    least: usize,
+    keep: Keep,
 }
 
 impl Table {
     /// A table with these columns. With every title empty there is no title row.
     pub fn new(columns: &[(&'static str, Align)]) -> Self {
         let (titles, aligns) = columns.iter().copied().unzip();
-        Self { titles, aligns, rows: Vec::new() }
+        Self { titles, aligns, ..Self::default() }
+    }
+
+    /// Lets the column of that title shrink to `least` where the terminal is too narrow: the one
+    /// named first shrinks first.
+    pub fn shrinks(&mut self, title: &str, least: usize, keep: Keep) {
+        self.yielding.extend(self.find(title).map(|at| Yielding { at, least, keep }));
+    }
+
+    /// Lets these columns go, one after the other, where shrinking is not enough.
+    pub fn drops(&mut self, titles: &[&str]) {
+        self.optional
+            .extend(titles.iter().filter_map(|title| self.find(title)).collect::<Vec<_>>());
+    }
+
+    fn find(&self, title: &str) -> Option<usize> {
+        self.titles.iter().position(|known| *known == title)
     }
 
     /// Adds a row; missing cells are empty.
@@ -84,20 +123,9 @@ impl Table {
     }
 
     /// The table as text, two blanks between columns, no blanks at the ends of lines. With
-    /// `columns` (the terminal's width) the last column gives way, and shows `…` where it does;
-    /// it keeps at least 16.
+    /// `columns` (the terminal's width) columns give way as was said, with `…` where they do.
     pub fn render(&self, palette: &Palette, columns: Option<usize>) -> String {
-        let count = self.titles.len();
-        let mut widths: Vec<usize> = self.titles.iter().map(|t| width::of(t)).collect();
-        for row in &self.rows {
-            for (at, cell) in row.iter().enumerate().take(count) {
-                widths[at] = widths[at].max(cell.width());
-            }
-        }
-        if let (Some(columns), Some((last, others))) = (columns, widths.split_last_mut()) {
-            let taken: usize = others.iter().map(|w| w + 2).sum();
-            *last = (*last).min(columns.saturating_sub(taken).max(16));
-        }
+        let widths = self.widths(columns.unwrap_or(usize::MAX));
         let mut out = String::new();
         if self.titles.iter().any(|title| !title.is_empty()) {
             let titles: Vec<Cell> =
@@ -110,21 +138,64 @@ impl Table {
         out
     }
 
-    fn write_row(&self, out: &mut String, palette: &Palette, widths: &[usize], row: &[Cell]) {
-        let empty = Cell::default();
-        let last = row.iter().take(widths.len()).rposition(|cell| cell.width() > 0);
-        for (at, columns) in widths.iter().enumerate() {
-            if last.is_none_or(|last| at > last) {
-                break;
+    /// The width of every column within `columns`; `None` for one that is not shown.
+    fn widths(&self, columns: usize) -> Vec<Option<usize>> {
+        let mut natural: Vec<usize> = self.titles.iter().map(|t| width::of(t)).collect();
+        for row in &self.rows {
+            for (wide, cell) in natural.iter_mut().zip(row) {
+                *wide = (*wide).max(cell.width());
             }
-            let cell = row.get(at).unwrap_or(&empty);
+        }
+        let mut widths: Vec<Option<usize>> = natural.iter().copied().map(Some).collect();
+        let mut dropped = self.optional.iter();
+        loop {
+            let shown = widths.iter().flatten();
+            let total = shown.clone().sum::<usize>() + 2 * shown.count().saturating_sub(1);
+            let mut excess = total.saturating_sub(columns);
+            let mut narrow = widths.clone();
+            for Yielding { at, least, .. } in &self.yielding {
+                if let Some(wide) = &mut narrow[*at] {
+                    let gives = excess.min(wide.saturating_sub(*least));
+                    *wide -= gives;
+                    excess -= gives;
+                }
+            }
+            match dropped.next() {
+                Some(at) if excess > 0 => widths[*at] = None,
+                _ => return narrow,
+            }
+        }
+    }
+
+    fn keep(&self, at: usize) -> Keep {
+        let found = self.yielding.iter().find(|yielding| yielding.at == at);
+        found.map(|yielding| yielding.keep).unwrap_or_default()
+    }
+
+    fn write_row(
+        &self,
+        out: &mut String,
+        palette: &Palette,
+        widths: &[Option<usize>],
+        row: &[Cell],
+    ) {
+        let empty = Cell::default();
+        let filled = |at: usize| row.get(at).is_some_and(|cell| cell.width() > 0);
+        let shown: Vec<(usize, usize)> =
+            widths.iter().enumerate().filter_map(|(at, wide)| Some((at, (*wide)?))).collect();
+        let Some(last) = shown.iter().rposition(|(at, _)| filled(*at)) else {
+            out.push('\n');
+            return;
+        };
+        for (place, (at, columns)) in shown[..=last].iter().enumerate() {
+            let cell = row.get(*at).unwrap_or(&empty);
             let fill = " ".repeat(columns.saturating_sub(cell.width()));
-            if self.aligns[at] == Align::Right {
+            if self.aligns[*at] == Align::Right {
                 out.push_str(&fill);
             }
-            cell.write(out, palette, *columns);
-            if last != Some(at) {
-                if self.aligns[at] == Align::Left {
+            cell.write(out, palette, *columns, self.keep(*at));
+            if place != last {
+                if self.aligns[*at] == Align::Left {
                     out.push_str(&fill);
                 }
                 out.push_str("  ");
@@ -141,6 +212,7 @@ mod tests {
     #[test]
     fn columns_line_up_and_the_last_gives_way() {
         let mut table = Table::new(&[("ID", Align::Left), ("N", Align::Right), ("", Align::Left)]);
+        table.shrinks("", 16, Keep::Start);
         table.row(["漢字".into(), "7".into(), "a long description of it all".into()]);
         table.row(["x".into(), "1234".into(), "".into()]);
         assert_eq!(
@@ -151,5 +223,29 @@ mod tests {
             table.render(&Palette::plain(), Some(28)).lines().nth(1).unwrap(),
             "漢字     7  a long descript…"
         );
+    }
+
+    #[test]
+    fn on_narrow_terminals_columns_shrink_and_then_go() {
+        let mut table = Table::new(&[
+            ("ID", Align::Left),
+            ("AGE", Align::Right),
+            ("FILE", Align::Left),
+            ("WHY", Align::Left),
+        ]);
+        table.shrinks("WHY", 4, Keep::Start);
+        table.shrinks("FILE", 6, Keep::End);
+        table.drops(&["AGE", "WHY"]);
+        table.row(["x1".into(), "3d".into(), "src/漢字.rs".into(), "because of it".into()]);
+        let second = |columns: usize| {
+            let text = table.render(&Palette::plain(), Some(columns));
+            assert!(text.lines().all(|line| width::of(line) <= columns), "{columns}:\n{text}");
+            text.lines().nth(1).unwrap().to_owned()
+        };
+        assert_eq!(second(80), "x1   3d  src/漢字.rs  because of it");
+        assert_eq!(second(26), "x1   3d  src/漢字.rs  bec…");
+        assert_eq!(second(22), "x1   3d  …字.rs  bec…");
+        assert_eq!(second(20), "x1  …/漢字.rs  bec…");
+        assert_eq!(second(10), "x1  …字.rs");
     }
 }

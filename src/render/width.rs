@@ -28,6 +28,22 @@ pub fn fit(text: &str, columns: usize) -> String {
     out
 }
 
+/// The end of `text` in at most `columns`; what does not fit before it becomes `…`.
+pub fn fit_end(text: &str, columns: usize) -> String {
+    if of(text) <= columns {
+        return text.to_owned();
+    }
+    let (mut start, mut used) = (text.len(), 1);
+    for (at, c) in text.char_indices().rev() {
+        used += c.width().unwrap_or(0);
+        if used > columns {
+            break;
+        }
+        start = at;
+    }
+    if columns == 0 { String::new() } else { format!("…{}", &text[start..]) }
+}
+
 /// `text` broken into lines of at most `columns`, at blanks where there are any. Line feeds in it
 /// are kept as breaks. Nothing is lost but the blanks at the breaks.
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
@@ -64,6 +80,11 @@ mod tests {
         assert_eq!(fit("漢字漢字", 5), "漢字…");
         assert_eq!(fit("漢字", 4), "漢字");
         assert_eq!(fit("abc", 0), "");
+        assert_eq!(fit_end("漢字漢字", 5), "…漢字");
+        assert_eq!(fit_end("漢字漢字", 4), "…字");
+        assert_eq!(fit_end("abc", 3), "abc");
+        assert_eq!(fit_end("abc", 1), "…");
+        assert_eq!(fit_end("abc", 0), "");
     }
 
     #[test]
