@@ -105,7 +105,8 @@ pub mod codes {
 ///
 /// `message` is one sentence, lower case, that quotes what the caller gave; `hint` says what to
 /// type next; `details` are machine-readable particulars (line numbers, paths).
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{}", .0.message)]
 pub struct Error(Box<Inner>);
 
 #[derive(Debug)]
@@ -185,14 +186,6 @@ impl Error {
         self.0.code.id == code.id
     }
 }
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.message)
-    }
-}
-
-impl std::error::Error for Error {}
 
 /// Every code of every room, for the table in the documentation.
 pub fn all_codes() -> Vec<&'static Code> {

@@ -242,7 +242,11 @@ fn missing(directory: &Path, error: &std::io::Error) -> Error {
 fn failed(line: &str, answer: &Answer) -> Error {
     let said = answer.stderr.to_str_lossy();
     let lines: Vec<&str> = said.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
-    let last = lines[lines.len().saturating_sub(3)..].join("; ");
+    // What git itself calls the reason, or else what was said last: advice may stand around it.
+    let reason = |line: &&&str| line.starts_with("fatal: ") || line.starts_with("error: ");
+    let reasons: Vec<&str> = lines.iter().filter(reason).copied().collect();
+    let telling = if reasons.is_empty() { &lines } else { &reasons };
+    let last = telling[telling.len().saturating_sub(3)..].join("; ");
     let why = if last.is_empty() { format!("exit status {}", answer.status) } else { last };
     Error::new(&codes::GIT_FAILED, format!("{line}: {why}"))
         .hint("run the git command by hand to see more")

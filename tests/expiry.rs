@@ -45,3 +45,64 @@ fn the_lifetime_is_seven_days_unless_configured() {
     repo.git(&["config", "aye.expiresIn", "soon"]);
     repo.aye(&["propose", "f", "--old", "a", "--new", "Z"]).fails("invalid_config", 2);
 }
+
+#[test]
+fn expiry_that_nobody_has_written_down_yet_is_no_damage() {
+    let repo = Repo::with(&[("f", "a b\n")]);
+    let id =
+        repo.aye(&["propose", "f", "--old", "a", "--new", "A", "--expires-in", "1s"]).ok().id();
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    let folder = format!(".agent-memory/proposals/{id}");
+    assert!(repo.exists(&folder));
+    // Doctor is the next writer.
+    repo.aye(&["doctor"]).ok().says("sound: 0 pending");
+    assert!(!repo.exists(&folder));
+    assert_eq!(repo.git(&["for-each-ref", "refs/aye/pending"]), "");
+    repo.aye(&["log", &id]).ok().says("expire");
+}
+
+#[test]
+fn a_clock_that_ran_ahead_takes_nothing_away_for_good() {
+    let repo = Repo::with(&[("f", "a b\n")]);
+    let id = repo.aye(&["propose", "f", "--old", "a", "--new", "A", "-q"]).ok().id();
+    let shown = repo.aye(&["show", &id, "--json"]).ok().json();
+    // What a clone whose clock is a year ahead writes, and does to the files.
+    let event = serde_json::json!({
+        "actor": { "email": "m@x", "kind": "human", "name": "Ahead" },
+        "data": { "expires_at": shown["expires_at"] },
+        "heads": [], "kind": "expire", "lane": "aaaaaaaabbbbbbbb", "proposal": id, "seq": 1,
+        "time": "2099-01-01T00:00:00.000Z", "v": 1,
+    });
+    let feed = |args: &[&str], input: &str| {
+        repo.program("git").args(args).stdin(input).run().ok().out().trim().to_owned()
+    };
+    let blob = feed(&["hash-object", "-w", "--stdin"], &event.to_string());
+    let tree = feed(&["mktree"], &format!("100644 blob {blob}\tevent.json\n"));
+    let commit = repo.git(&["commit-tree", &tree, "-m", "ahead"]);
+    repo.git(&["update-ref", "refs/aye/remotes/origin/aaaaaaaabbbbbbbb", &commit]);
+    std::fs::remove_dir_all(repo.path(&format!(".agent-memory/proposals/{id}"))).unwrap();
+    repo.git(&["update-ref", "-d", &format!("refs/aye/pending/{id}")]);
+
+    repo.aye(&["list"]).ok().says(&id).says("pending");
+    repo.aye(&["propose", "f", "--old", "b", "--new", "B"]).ok();
+    assert!(repo.exists(&format!(".agent-memory/proposals/{id}/change.patch")));
+    repo.git(&["show", &format!("refs/aye/pending/{id}")]);
+    repo.aye(&["doctor"]).ok();
+    repo.aye(&["apply", &id, "--yes"]).ok();
+}
+
+#[test]
+fn odd_lifetimes_are_refused_with_an_example() {
+    let repo = Repo::with(&[("f", "a\n")]);
+    for odd in ["0", "0s", "-1d", "7", "10000d", "1y", "", "99999999999999999999w", "1.5h"] {
+        let flag = format!("--expires-in={odd}");
+        repo.aye(&["propose", "f", "--old", "a", "--new", "b", &flag])
+            .fails("usage", 2)
+            .notes("7d");
+        repo.git(&["config", "aye.expiresIn", odd]);
+        repo.aye(&["propose", "f", "--old", "a", "--new", "b"]).fails("invalid_config", 2);
+        repo.git(&["config", "--unset", "aye.expiresIn"]);
+    }
+    repo.aye(&["propose", "f", "--old", "a", "--new", "b", "--expires-in", "1w"]).ok();
+    repo.aye(&["list"]).ok().says(" 7d ");
+}

@@ -119,6 +119,64 @@ fn a_broken_lane_is_named_and_can_be_set_aside() {
 }
 
 #[test]
+fn a_repair_keeps_what_can_be_read_of_a_broken_lane() {
+    let (repo, first) = repo_with_proposal();
+    let more = |new: &str| repo.aye(&["propose", "f", "--old", "a", "--new", new, "-q"]).ok().id();
+    let (second, third) = (more("2"), more("3"));
+    let lane = lane(&repo);
+    // The event of the second is damaged; commits and trees are whole.
+    let event = repo.git(&["rev-parse", &format!("{lane}~1:event.json")]);
+    repo.remove(&format!(".git/objects/{}/{}", &event[..2], &event[2..]));
+    repo.remove(".git/aye/cache.sqlite");
+    repo.aye(&["list"]).fails("lane_broken", 6);
+    repo.aye(&["propose", "f", "--old", "a", "--new", "4"]).fails("lane_broken", 6);
+    repo.aye(&["doctor", "--repair"]).ok().says("2 of its commits kept");
+    repo.aye(&["list"]).ok().says(&first).says(&third).lacks(&second);
+    assert!(repo.git(&["for-each-ref", "refs/aye/broken"]).contains("refs/aye/broken/"));
+    let fourth = more("4");
+    repo.aye(&["apply", &third, "--yes"]).ok();
+    repo.aye(&["list"]).ok().says(&first).says(&fourth);
+    repo.aye(&["doctor"]).ok();
+}
+
+#[test]
+fn an_event_that_nobody_could_read_back_is_not_written() {
+    let (repo, id) = repo_with_proposal();
+    // Each such byte takes six in the record.
+    repo.write("old", [1_u8; 6 << 20]);
+    repo.write("new", [2_u8; 6 << 20]);
+    repo.write("big", [1_u8; 6 << 20]);
+    repo.aye(&["propose", "big", "--old-file", "old", "--new-file", "new"])
+        .fails("size_limit_exceeded", 6)
+        .notes("--content-file");
+    repo.aye(&["propose", "big", "--content-file", "new"]).ok();
+    repo.aye(&["list"]).ok().says(&id);
+}
+
+#[test]
+fn what_a_killed_writer_left_to_do_is_done_by_the_next() {
+    let (repo, id) = repo_with_proposal();
+    let folder = format!(".agent-memory/proposals/{id}");
+    let stop = || {
+        std::fs::remove_dir_all(repo.path(&folder)).unwrap();
+        repo.git(&["update-ref", "-d", &format!("refs/aye/pending/{id}")]);
+        repo.write(".git/aye/lock", format!("{id}\nprop_0000000000\nrubbish \u{1}\n"));
+    };
+    stop();
+    repo.aye(&["propose", "f", "--old", "a", "--new", "z"]).ok();
+    assert!(repo.exists(&format!("{folder}/change.patch")));
+    assert_eq!(repo.text(".git/aye/lock"), "");
+    repo.aye(&["doctor"]).ok();
+    stop();
+    repo.aye(&["doctor"]).ok();
+    repo.git(&["show", &format!("refs/aye/pending/{id}")]);
+    stop();
+    std::fs::write(repo.path(".git/aye/lock"), b"\xff\xfe").unwrap();
+    repo.aye(&["comment", &id, "-m", "rubbish in the note does no harm"]).ok();
+    assert_eq!(repo.text(".git/aye/lock"), "");
+}
+
+#[test]
 fn a_comment_and_a_request_for_changes_are_kept() {
     let (repo, id) = repo_with_proposal();
     repo.aye(&["comment", &id, "--path", "f", "--line", "1", "-m", "why upper case?"]).ok();

@@ -125,6 +125,8 @@ pub fn apply(
     request: &Request,
 ) -> Result<Applied> {
     if request.effect == Effect::MarkOnly {
+        // Nobody can have seen what cannot be read.
+        store.changeset(&proposal.current().changes)?;
         record(store, actor, now, proposal, request, Vec::new(), None)?;
         return Ok(Applied { files: Vec::new(), commit: None, warning: None });
     }

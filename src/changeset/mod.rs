@@ -120,7 +120,8 @@ impl Changeset {
                     return Err(Error::new(
                         &codes::CHANGESET_INVALID,
                         format!("{} is a file and a folder at once", parent.display()),
-                    ));
+                    )
+                    .hint("leave one of the two out, or delete the file in the same change"));
                 }
             }
         }

@@ -89,6 +89,7 @@ impl RepoPath {
 fn invalid(path: &[u8], why: &str) -> Error {
     Error::new(&codes::PATH_INVALID, format!("path '{}' {why}", path.as_bstr()))
         .with("path", path.to_str_lossy().into_owned())
+        .hint("give a path as git has it: relative to the repository's top, '/' between names")
 }
 
 fn check(path: &[u8]) -> Result<()> {

@@ -255,16 +255,24 @@ fn plans(store: &Store, proposals: &[Proposal], part: Option<&apply::Part>) -> R
         };
         for file in plan.writes() {
             ahead.worktree.check_writable(&file.path).or_else(|error| {
-                // Whether a folder gives way is known only when it is written.
-                let folder = error.is(&crate::changeset::codes::FOLDER)
-                    || error.is(&crate::worktree::codes::NOT_A_FOLDER);
-                if folder && file.now.is_none() { Ok(()) } else { Err(error) }
+                // A folder that the same changes empty gives way, and so does a file they remove.
+                let goes = |path: &RepoPath| {
+                    ahead.changed.get(path) == Some(&None) || removes(&plan, path)
+                };
+                let gives_way = error.is(&crate::changeset::codes::FOLDER)
+                    || error.is(&crate::worktree::codes::NOT_A_FOLDER)
+                        && file.path.parents().any(|parent| goes(&parent));
+                if gives_way && file.now.is_none() { Ok(()) } else { Err(error) }
             })?;
             ahead.changed.insert(file.path.clone(), file.after.clone());
         }
         plans.push(plan);
     }
     Ok(plans)
+}
+
+fn removes(plan: &Plan, path: &RepoPath) -> bool {
+    plan.files.iter().any(|file| file.path == *path && file.after.is_none())
 }
 
 fn refuse_conflicts(proposals: &[Proposal], plans: &[Plan]) -> Result<()> {

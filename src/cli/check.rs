@@ -249,7 +249,11 @@ fn subjects(
 /// Why the proposal does not fit the present files; `None` where it does, or where there are none.
 fn conflict(store: &Store, tree: Option<&Worktree>, proposal: &Proposal) -> Result<Option<String>> {
     let Some(tree) = tree else { return Ok(None) };
-    let changeset = store.changeset(&proposal.current().changes)?;
+    let changeset = match store.changeset(&proposal.current().changes) {
+        Ok(changeset) => changeset,
+        // One damaged object must not hide what else wants attention.
+        Err(error) => return Ok(Some(error.message().to_owned())),
+    };
     // A symlink or folder in the way is as good a reason as lines that differ.
     let unfit = match plan::plan(
         changeset.changes(),

@@ -1,5 +1,7 @@
 //! `aye doctor`: is the store sound, and what can be repaired.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -15,7 +17,8 @@ use crate::worktree::codes as apply;
   aye doctor --repair
 
 What is truth (the lanes) is never changed by a repair, except that a lane that cannot be read
-is set aside under refs/aye/broken/ so that work can go on.")]
+is set aside under refs/aye/broken/ so that work can go on. What has expired since the last write
+is put on record, as every command that writes does.")]
 pub struct Args {
     /// Rebuild cache, pending refs and projections; set broken lanes and journals aside.
     #[arg(long)]
@@ -42,10 +45,19 @@ pub struct Diagnosis {
 pub struct Problem {
     /// A stable code: `lane_broken`, `projection_changed`, `projection_missing`,
     /// `projection_stale`, `projection_unexpected`, `projection_unreadable`, `object_missing`,
-    /// `journal_invalid`.
+    /// `changeset_invalid`, `journal_invalid`.
     pub code: String,
     /// Where and what.
     pub message: String,
+    /// What to do about it.
+    pub hint: String,
+}
+
+impl Problem {
+    fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
+        let (code, message) = (code.into(), message.into());
+        Self { code, message, hint: "aye doctor --repair".into() }
+    }
 }
 
 /// Runs the command: exit 1 if something is wrong and was not repaired.
@@ -56,6 +68,14 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let mut repaired = Vec::new();
     let mut view = store.readable_view()?;
+    if store.is_unfinished()
+        || !view.newly_expired(context.now, 1)?.is_empty()
+        || !view.revived(context.now, 1)?.is_empty()
+    {
+        // What the next writer would do. Where nothing can be written it waits; it is no damage.
+        let _ = store.write(&context.actor(&store), context.now, |_| Ok(()));
+        view = store.readable_view()?;
+    }
     let mut problems = find(&store, &view, context.now)?;
     if args.repair && !problems.is_empty() {
         if problems.iter().any(|problem| problem.code == apply::JOURNAL_INVALID.id) {
@@ -89,8 +109,11 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         }
         if diagnosis.sound {
             text += &format!("sound: {} pending\n", diagnosis.pending);
-        } else {
-            text += "hint: aye doctor --repair\n";
+        }
+        let hints: BTreeSet<&str> =
+            diagnosis.problems.iter().map(|problem| problem.hint.as_str()).collect();
+        for hint in hints {
+            text += &format!("hint: {hint}\n");
         }
         text
     })?;
@@ -105,22 +128,29 @@ fn find(
     let mut problems: Vec<Problem> = view
         .broken()
         .iter()
-        .map(|broken| Problem {
-            code: "lane_broken".into(),
-            message: format!("{} at commit {}: {}", broken.name, broken.commit, broken.why),
+        .map(|broken| {
+            let message = format!("{} at commit {}: {}", broken.name, broken.commit, broken.why);
+            Problem::new("lane_broken", message)
         })
         .collect();
     if let Err(error) = crate::apply::recover(store) {
-        problems.push(Problem { code: error.code().id.into(), message: error.message().into() });
+        problems.push(Problem::new(error.code().id, error.message()));
+    }
+    for (id, error) in store.unreadable(view, now)? {
+        // No copy of it can be made here, so a repair would not help.
+        let hint = format!(
+            "fetch what is missing from a clone that has it, or: aye reject {id} --reason damaged"
+        );
+        let message = format!("{id}: {}", error.message());
+        problems.push(Problem { hint, ..Problem::new(error.code().id, message) });
     }
     match store.tampering(view, now) {
-        Ok(found) => problems.extend(found.into_iter().map(|found| Problem {
-            code: format!("projection_{}", found.what),
-            message: format!("{} ({}); nothing is read from it", found.path.display(), found.id),
+        Ok(found) => problems.extend(found.into_iter().map(|found| {
+            let message =
+                format!("{} ({}); nothing is read from it", found.path.display(), found.id);
+            Problem::new(format!("projection_{}", found.what), message)
         })),
-        Err(error) => {
-            problems.push(Problem { code: error.code().id.into(), message: error.message().into() })
-        }
+        Err(error) => problems.push(Problem::new(error.code().id, error.message())),
     }
     Ok(problems)
 }

@@ -36,6 +36,8 @@ impl Context {
     /// `not_a_repository` and its kin.
     pub fn store(&self) -> Result<Store> {
         let store = Store::discover(&self.directory)?;
+        #[cfg(unix)]
+        store.share();
         match crate::apply::recover(&store) {
             Ok(settled) => {
                 for recovery in settled {

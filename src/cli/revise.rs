@@ -101,7 +101,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         )
         .hint(format!("aye revise {} PATH --old TEXT --new TEXT", proposal.id)));
     };
-    changeset.limit_sizes(limit)?;
+    store.accept(&changeset)?;
     let warnings = gate::proposal(&store, &changeset)?;
     let actor = context.actor(&store);
     let revised = store.write(&actor, context.now, |writer| {

@@ -124,7 +124,7 @@ pub fn stamp(common_dir: &Path, now: DateTime<Utc>, before: &Tips) {
     let write = || -> io::Result<()> {
         let folder = common_dir.join("aye");
         std::fs::create_dir_all(&folder)?;
-        let mut file = tempfile::Builder::new().prefix(".idle-").tempfile_in(&folder)?;
+        let mut file = super::temporary(&folder, ".idle-")?;
         io::Write::write_all(&mut file, text.as_bytes())?;
         file.persist(path(common_dir)).map_err(|error| error.error)?;
         Ok(())
@@ -246,7 +246,7 @@ mod tests {
         fs::create_dir(&journal).unwrap();
         fs::write(journal.join("lock"), "").unwrap();
         assert!(is_idle(folder.path(), at(5)));
-        fs::write(journal.join("0123456789abcdef.json"), "{}").unwrap();
+        fs::write(journal.join("0123456789abcdef.journal"), "{}").unwrap();
         assert!(!is_idle(folder.path(), at(5)));
     }
 

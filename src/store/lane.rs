@@ -71,18 +71,42 @@ pub(super) fn walk(
     Ok(known.is_none().then_some(commits))
 }
 
+/// The commits of `lane` that can be read, oldest first, whatever lies between them. Where a
+/// commit itself is gone, so is what came before it.
+pub(super) fn readable(repo: &gix::Repository, lane: &LaneRef) -> Vec<ObjectId> {
+    let mut found = Vec::new();
+    let mut next = Some(lane.tip);
+    while let Some(id) = next {
+        let Ok(commit) = repo.find_commit(id) else { break };
+        if events(repo, lane, &commit).is_ok() {
+            found.push(id);
+        }
+        next = commit.parent_ids().next().map(gix::Id::detach);
+    }
+    found.reverse();
+    found
+}
+
 fn read(
     repo: &gix::Repository,
     lane: &LaneRef,
     id: ObjectId,
 ) -> Result<(Vec<Stamped>, Option<ObjectId>), String> {
-    let text = |error: &dyn std::fmt::Display| error.to_string();
-    let commit = repo.find_commit(id).map_err(|error| text(&error))?;
+    let commit = repo.find_commit(id).map_err(|error| error.to_string())?;
     let mut parents = commit.parent_ids();
     let parent = parents.next().map(gix::Id::detach);
     if parents.next().is_some() {
         return Err("it is a merge, and lanes have none".into());
     }
+    Ok((events(repo, lane, &commit)?, parent))
+}
+
+fn events(
+    repo: &gix::Repository,
+    lane: &LaneRef,
+    commit: &gix::Commit<'_>,
+) -> Result<Vec<Stamped>, String> {
+    let text = |error: &dyn std::fmt::Display| error.to_string();
     let tree = commit.tree().map_err(|error| text(&error))?;
     let mut ids = Vec::new();
     for entry in tree.iter() {
@@ -108,5 +132,5 @@ fn read(
         }
         events.push(Stamped { id: id.to_string(), event });
     }
-    Ok((events, parent))
+    Ok(events)
 }

@@ -1,7 +1,11 @@
 //! The lock under which a lane tip moves: a file lock in the common dir, shared by linked work
 //! trees, given back by the kernel however its holder ends.
+//!
+//! While it is held the file says what its holder has still to do behind the lane tip (files and
+//! refs that can be rebuilt). A holder that was killed leaves that to the next one.
 
 use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read as _, Seek as _, Write as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -15,8 +19,11 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Held until dropped.
 #[derive(Debug)]
 pub(super) struct Lock {
-    _file: File,
+    file: File,
 }
+
+/// Most bytes of a note that are read.
+const MOST_NOTED: u64 = 1 << 16;
 
 impl Lock {
     /// Takes the lock `path`, waiting with jitter.
@@ -27,6 +34,7 @@ impl Lock {
         let file = OpenOptions::new()
             .create(true)
             .truncate(false)
+            .read(true)
             .write(true)
             .open(path)
             .map_err(|error| Error::io(format_args!("open {}", path.display()), &error))?;
@@ -34,7 +42,7 @@ impl Lock {
         let mut pause = Duration::from_micros(300);
         loop {
             match file.try_lock() {
-                Ok(()) => return Ok(Self { _file: file }),
+                Ok(()) => return Ok(Self { file }),
                 Err(TryLockError::WouldBlock) if started.elapsed() < PATIENCE => {
                     // Processes that started together must not come back together.
                     let jitter = crate::worktree::random() % 1024;
@@ -58,4 +66,25 @@ impl Lock {
             }
         }
     }
+    /// What a holder that was stopped has left to do; usually nothing.
+    pub(super) fn left_over(&mut self) -> String {
+        let mut text = String::new();
+        if self.file.metadata().is_ok_and(|facts| facts.len() > 0) {
+            // Rubbish in it is no more than a reason to write it anew.
+            let _ = (&self.file).take(MOST_NOTED).read_to_string(&mut text);
+        }
+        text
+    }
+
+    /// Notes what is still to do, until the next note; nothing for an empty one. Not flushed, and
+    /// no error: it only saves somebody a repair.
+    pub(super) fn note(&mut self, text: &str) {
+        let _ = self.file.set_len(0).and_then(|()| self.file.rewind());
+        let _ = self.file.write_all(text.as_bytes());
+    }
+}
+
+/// True if somebody is writing, or has been stopped at it.
+pub(super) fn is_noted(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|facts| facts.len() > 0)
 }

@@ -18,7 +18,10 @@ mod policy;
 mod projection;
 mod read;
 mod refs;
+mod salvage;
 mod settings;
+#[cfg(unix)]
+mod shared;
 mod trees;
 pub mod trial;
 mod write;
@@ -47,6 +50,16 @@ pub mod codes {
     }
 }
 
+/// A new file in `folder` that will be renamed, with the usual permissions instead of the private
+/// ones of a temporary: others who share the repository must read it.
+fn temporary(folder: &std::path::Path, prefix: &str) -> std::io::Result<tempfile::NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(prefix);
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.tempfile_in(folder)
+}
+
 impl Store {
     /// Projections in this work tree that are not what the store would write.
     ///
@@ -60,8 +73,32 @@ impl Store {
         projection::tampering(self, view, now)
     }
 
-    /// Writes pending refs and projections anew and removes those of decided proposals. Returns
-    /// how many proposals are pending.
+    /// True if a writer was stopped before its projections were made; the next one makes them.
+    pub fn is_unfinished(&self) -> bool {
+        lock::is_noted(&self.private_dir().join("lock"))
+    }
+
+    /// Pending proposals whose content is missing or damaged, with what is wrong.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn unreadable(
+        &self,
+        view: &View,
+        now: chrono::DateTime<chrono::Utc>,
+    ) -> crate::error::Result<Vec<(crate::proposal::ProposalId, crate::error::Error)>> {
+        let mut found = Vec::new();
+        for summary in view.proposals(&Filter::pending(), now)? {
+            let proposal = view.proposal(&summary.id)?;
+            if let Err(error) = self.changeset(&proposal.current().changes) {
+                found.push((summary.id, error));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Writes pending refs and projections anew and removes those of decided proposals; passes
+    /// over [`Store::unreadable`] ones. Returns how many proposals are pending.
     ///
     /// # Errors
     /// Those of the file system.
@@ -83,6 +120,9 @@ impl Store {
         }
         for summary in &pending {
             let proposal = view.proposal(&summary.id)?;
+            if self.changeset(&proposal.current().changes).is_err() {
+                continue;
+            }
             pending::make(self, &proposal)?;
             projection::make(self, &proposal)?;
         }
@@ -94,23 +134,5 @@ impl Store {
         for name in ["cache.sqlite", "cache.sqlite-wal", "cache.sqlite-shm", "idle"] {
             let _ = std::fs::remove_file(self.private_dir().join(name));
         }
-    }
-
-    /// Moves a lane that cannot be read to `refs/aye/broken/`, so that the others can be. This
-    /// clone begins a new lane if it was its own. Returns what was done, in words.
-    ///
-    /// # Errors
-    /// Those of the file system.
-    pub fn set_lane_aside(&self, broken: &Broken) -> crate::error::Result<String> {
-        let lane = broken.name.rsplit('/').next().unwrap_or_default();
-        if let Ok(Some(tip)) = refs::target(&self.repo, &broken.name) {
-            refs::set(&self.common_dir, &format!("refs/aye/broken/{lane}"), tip)?;
-        }
-        refs::remove(&self.repo, &self.common_dir, &broken.name)?;
-        let own = self.private_dir().join("lane");
-        if std::fs::read_to_string(&own).is_ok_and(|text| text.trim() == lane) {
-            let _ = std::fs::remove_file(own);
-        }
-        Ok(format!("{} set aside as refs/aye/broken/{lane}", broken.name))
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Store, View};
 use crate::changeset::{Mode, RepoPath, Snapshot as _};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::proposal::document::Document;
 use crate::proposal::{Proposal, ProposalId, Status};
 use crate::worktree::{Flush, Worktree};
@@ -27,9 +27,7 @@ pub struct Tampering {
 /// The files of a pending proposal: name and bytes.
 fn files(store: &Store, proposal: &Proposal) -> Result<[(&'static str, Vec<u8>); 2]> {
     let document = Document::new(proposal, Status::Pending);
-    let yaml = serde_yaml::to_string(&document).map_err(|error| {
-        Error::bug(format!("{} cannot be written as YAML: {error}", proposal.id))
-    })?;
+    let yaml = crate::render::yaml::document(&document)?;
     let changeset = store.changeset(&proposal.current().changes)?;
     let patch = crate::changeset::emit::git_patch(&changeset);
     Ok([("proposal.yaml", yaml.into_bytes()), ("change.patch", patch)])
@@ -102,6 +100,15 @@ fn work_trees(store: &Store) -> Vec<PathBuf> {
     roots
 }
 
+/// True for a proposal that has expired and nobody has written since: the next writer removes its
+/// files. A clock that moves on is no damage.
+fn is_due(view: &View, id: &ProposalId, now: chrono::DateTime<chrono::Utc>) -> bool {
+    view.proposal(id).is_ok_and(|proposal| {
+        proposal.status(now) == Status::Expired
+            && proposal.expiry_recorded != Some(proposal.expires_at)
+    })
+}
+
 /// Projections of this work tree that are not what the store would write.
 ///
 /// # Errors
@@ -119,7 +126,8 @@ pub(super) fn tampering(
     let pending = view.proposals(&super::Filter::pending(), now)?;
     for summary in &pending {
         let proposal = view.proposal(&summary.id)?;
-        let files = files(store, &proposal)?;
+        // `Store::unreadable` tells of those that cannot be shown.
+        let Ok(files) = files(store, &proposal) else { continue };
         let folder = folder(&proposal.id)?;
         for name in tree.names(&folder).unwrap_or_default() {
             if !files.iter().any(|(known, _)| name == *known) {
@@ -143,6 +151,7 @@ pub(super) fn tampering(
     for name in tree.names(&RepoPath::new(FOLDER)?).unwrap_or_default() {
         if let Ok(id) = ProposalId::parse(&name.to_string())
             && !pending.iter().any(|summary| summary.id == id)
+            && !is_due(view, &id, now)
         {
             found.push(Tampering { path: folder(&id)?, id, what: "stale" });
         }

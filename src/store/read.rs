@@ -5,6 +5,7 @@ use gix::ObjectId;
 use super::{Store, codes};
 use crate::changeset::{Changeset, File, FileChange, Snippet};
 use crate::error::{Error, Result};
+use crate::git::Git;
 use crate::proposal::{ChangeRecord, Entry};
 
 impl Store {
@@ -29,8 +30,32 @@ impl Store {
                 )
         };
         let oid = ObjectId::from_hex(id.as_bytes()).map_err(|error| missing(&error))?;
-        let mut blob = self.repo.find_blob(oid).map_err(|error| missing(&error))?;
-        Ok(std::mem::take(&mut blob.data))
+        match self.repo.find_blob(oid) {
+            Ok(mut blob) => Ok(std::mem::take(&mut blob.data)),
+            Err(_) if self.is_partial() => self.fetched(id).map_err(|error| missing(&error)),
+            Err(error) => Err(missing(&error)),
+        }
+    }
+
+    /// True in a partial clone: objects that are not here can be had from its promisor remote.
+    fn is_partial(&self) -> bool {
+        let snapshot = self.repo.config_snapshot();
+        let promises = |section: gix::config::file::SectionRef<'_>| {
+            section.value("promisor").is_some_and(|value| value != "false")
+        };
+        snapshot.string("extensions.partialClone").is_some()
+            || snapshot.plumbing().sections_by_name("remote").into_iter().flatten().any(promises)
+    }
+
+    /// The blob `id` as git gets it, which asks the promisor remote where it must.
+    fn fetched(&self, id: &str) -> Result<Vec<u8>> {
+        let git_dir = std::path::absolute(self.repo.git_dir())
+            .map_err(|error| Error::io("find the git directory", &error))?;
+        Git::new(&self.common_dir)
+            .fresh()
+            .env("GIT_DIR", git_dir)
+            .args(["cat-file", "blob", id])
+            .run()
     }
 
     /// The changeset that `changes` record, with content.

@@ -13,9 +13,11 @@ use super::objects::Batch;
 use super::trees::{self, Leaf};
 use super::{Store, View, pending, projection, refs};
 use crate::changeset::{Changeset, File};
-use crate::error::{Error, Result};
-use crate::proposal::event::{Expire, Head, Propose, Revise, Subject, digest};
-use crate::proposal::{Actor, ChangeRecord, Data, Entry, Event, ProposalId, Stamped, Status};
+use crate::error::{Error, Result, codes};
+use crate::proposal::event::{Expire, Head, MAX_BYTES, Propose, Revise, Subject, digest};
+use crate::proposal::{
+    Actor, ChangeRecord, Data, Entry, Event, Proposal, ProposalId, Stamped, Status,
+};
 
 /// How many expiries one command records at most; the next one goes on.
 const MOST_EXPIRIES: usize = 500;
@@ -67,7 +69,11 @@ pub struct Writer<'store> {
     seq: u64,
     heads: Vec<Head>,
     open: Step,
+    /// Proposals whose projection and pending ref have to follow.
     touched: BTreeSet<ProposalId>,
+    /// The lock says so.
+    noted: bool,
+    lock: Lock,
 }
 
 /// The lane commit that is being put together.
@@ -101,18 +107,40 @@ impl Store {
             }
             other => other?,
         };
-        let mut writer = Writer::new(self, actor, now)?;
+        let mut writer = Writer::new(self, actor, now, lock)?;
         writer.record_expiries()?;
         let result = work(&mut writer)?;
         writer.commit()?;
-        drop(lock);
         Ok(result)
+    }
+
+    /// Records a proposal and reads it back. `true`: the same one was pending, and it is that.
+    ///
+    /// # Errors
+    /// As [`Store::write`].
+    pub fn propose(
+        &self,
+        actor: &Actor,
+        now: DateTime<Utc>,
+        new: NewProposal,
+    ) -> Result<(Proposal, bool)> {
+        self.write(actor, now, |writer| {
+            let outcome = writer.propose(new)?;
+            writer.commit()?;
+            Ok((writer.view.proposal(&outcome.id)?, outcome.duplicate))
+        })
     }
 }
 
 impl<'store> Writer<'store> {
-    fn new(store: &'store Store, actor: &Actor, now: DateTime<Utc>) -> Result<Self> {
+    fn new(
+        store: &'store Store,
+        actor: &Actor,
+        now: DateTime<Utc>,
+        mut lock: Lock,
+    ) -> Result<Self> {
         let view = store.view()?;
+        let left_over = lock.left_over();
         let lane = lane_id(store)?;
         let name = format!("{}{lane}", refs::LOG);
         let positions = view.positions()?;
@@ -139,7 +167,9 @@ impl<'store> Writer<'store> {
             seq,
             heads,
             open: Step::default(),
-            touched: BTreeSet::new(),
+            touched: left_over.lines().filter_map(|id| ProposalId::parse(id).ok()).collect(),
+            noted: !left_over.is_empty(),
+            lock,
         })
     }
 
@@ -251,7 +281,18 @@ impl<'store> Writer<'store> {
             heads: self.heads.clone(),
             data,
         };
-        let id = self.batch.add(Kind::Blob, &event.to_bytes()?)?.to_string();
+        let bytes = event.to_bytes()?;
+        if bytes.len() > MAX_BYTES {
+            // Nobody could read it back, and the lane would end there.
+            let size = bytes.len();
+            return Err(Error::new(
+                &codes::SIZE_LIMIT,
+                format!("its record would have {size} bytes, over the limit of {MAX_BYTES}"),
+            )
+            .with("limit", MAX_BYTES)
+            .hint("make several proposals of it, or give whole files (--content-file) instead of old and new text"));
+        }
+        let id = self.batch.add(Kind::Blob, &bytes)?.to_string();
         let stamped = Stamped { id, event };
         self.open.lines.push(line(&stamped));
         self.touched.extend(stamped.proposal());
@@ -290,7 +331,24 @@ impl<'store> Writer<'store> {
     /// `busy`, and those of the file system. After an error nothing is recorded.
     pub fn commit(&mut self) -> Result<()> {
         self.seal()?;
-        let Some(tip) = self.tip.filter(|tip| Some(*tip) != self.old_tip) else { return Ok(()) };
+        if let Some(tip) = self.tip.filter(|tip| Some(*tip) != self.old_tip) {
+            let ids: Vec<&str> = self.touched.iter().map(ProposalId::as_str).collect();
+            self.lock.note(&ids.join("\n"));
+            self.noted = true;
+            self.move_lane(tip)?;
+        }
+        for id in std::mem::take(&mut self.touched) {
+            // What can be rebuilt must not fail what is recorded; `doctor` tells of it.
+            let _ = self.project(&id);
+        }
+        if std::mem::take(&mut self.noted) {
+            self.lock.note("");
+        }
+        Ok(())
+    }
+
+    /// Objects, then the lane's tip, then the view.
+    fn move_lane(&mut self, tip: ObjectId) -> Result<()> {
         self.flush_objects()?;
         let name = format!("{}{}", refs::LOG, self.lane);
         let durable = self.store.settings()?.durable;
@@ -299,10 +357,6 @@ impl<'store> Writer<'store> {
         self.old_tip = Some(tip);
         self.view.written(self.store, &name);
         crate::failpoint!("store.cache.written");
-        for id in std::mem::take(&mut self.touched) {
-            // What can be rebuilt must not fail what is recorded; `doctor` tells of it.
-            let _ = self.project(&id);
-        }
         Ok(())
     }
 
@@ -365,6 +419,8 @@ impl<'store> Writer<'store> {
             let expires_at = self.view.proposal(&id)?.expires_at;
             self.append(Some(&id), Data::Expire(Expire { expires_at }))?;
         }
+        // A clock that ran ahead took their files away; by the right one they are pending.
+        self.touched.extend(self.view.revived(self.now, MOST_EXPIRIES)?);
         Ok(())
     }
 
@@ -399,7 +455,7 @@ fn lane_id(store: &Store) -> Result<String> {
     }
     let id = format!("{:016x}", crate::worktree::random());
     let write = || -> std::io::Result<()> {
-        let mut file = tempfile::NamedTempFile::new_in(store.private_dir())?;
+        let mut file = super::temporary(&store.private_dir(), ".lane-")?;
         std::io::Write::write_all(&mut file, format!("{id}\n").as_bytes())?;
         file.as_file().sync_all()?;
         file.persist(&path).map_err(|error| error.error)?;

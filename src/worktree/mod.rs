@@ -18,8 +18,10 @@ use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
 
-use crate::changeset::{File, Mode, RepoPath, Snapshot};
+use crate::changeset::{File, FileChange, Mode, RepoPath, Snapshot};
 use crate::error::{Error, Result, codes as common};
+#[cfg(unix)]
+pub use beneath::keep_umask;
 use beneath::{Content, Kind, Root, Stamp};
 pub use convert::Conversion;
 use folders::{Folders, Place};
@@ -110,6 +112,25 @@ impl Worktree {
                 Err(error) => Err(cannot_read(path, &error)),
             },
         }
+    }
+
+    /// Refuses changes that make a file where a file stands in the way of its folder, unless the
+    /// same changes remove that one.
+    ///
+    /// # Errors
+    /// `not_a_folder`.
+    pub fn check_folders(&self, changes: &[FileChange]) -> Result<()> {
+        let mut folders = Folders::new(&self.root);
+        for change in changes.iter().filter(|change| change.before.is_none()) {
+            if let Place::Blocked(file) = folders.of(&change.path)?
+                && !changes
+                    .iter()
+                    .any(|other| other.path.as_bstr() == file && other.after.is_none())
+            {
+                return Err(not_a_folder(&change.path, file.as_bstr()));
+            }
+        }
+        Ok(())
     }
 
     fn read(&self, folders: &mut Folders<'_>, path: &RepoPath) -> Result<Option<(File, Stamp)>> {

@@ -111,19 +111,25 @@ impl View {
 
     /// Takes over events that this process has just written to the lane `name`.
     ///
-    /// Failure is no error: the next reader catches up.
+    /// Failure is no error: the next reader catches up. This process answers from memory then,
+    /// because what it has recorded it must be able to show.
     pub(super) fn written(&mut self, store: &Store, name: &str) {
         if let Ok(lanes) = refs::lanes(&store.repo) {
             self.lanes = lanes;
         }
-        if self.connection.is_none() {
-            self.connection = schema::open(&store.private_dir().join("cache.sqlite")).ok();
-        }
-        if let Some(connection) = &mut self.connection {
-            let own: Vec<LaneRef> =
-                self.lanes.iter().filter(|lane| lane.name == name).cloned().collect();
-            let _ = update::catch_up(&store.repo, connection, &own);
-        }
+        let own: Vec<LaneRef> =
+            self.lanes.iter().filter(|lane| lane.name == name).cloned().collect();
+        let known = match self.connection.take() {
+            Some(connection) => Ok(connection),
+            None => schema::open(&store.private_dir().join("cache.sqlite")),
+        };
+        let caught_up = known.and_then(|mut connection| {
+            update::catch_up(&store.repo, &mut connection, &own).map(|_| connection)
+        });
+        self.connection = caught_up.ok().or_else(|| {
+            let view = store.view_at(Path::new(":memory:"), &self.lanes).ok()?;
+            view.connection
+        });
     }
 }
 

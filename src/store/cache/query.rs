@@ -252,12 +252,31 @@ impl View {
     /// # Errors
     /// `internal_error` if the cache cannot be read.
     pub fn newly_expired(&self, now: DateTime<Utc>, limit: usize) -> Result<Vec<ProposalId>> {
+        self.ids(
+            "SELECT id FROM proposal WHERE state = 'pending' AND expires <= ?1
+             AND (expiry_recorded IS NULL OR expiry_recorded <> expires) LIMIT ?2",
+            now,
+            limit,
+        )
+    }
+
+    /// Proposals whose expiry is on record though they are pending: the clock was set back.
+    ///
+    /// # Errors
+    /// `internal_error` if the cache cannot be read.
+    pub fn revived(&self, now: DateTime<Utc>, limit: usize) -> Result<Vec<ProposalId>> {
+        self.ids(
+            "SELECT id FROM proposal WHERE state = 'pending' AND expires > ?1
+             AND expiry_recorded = expires LIMIT ?2",
+            now,
+            limit,
+        )
+    }
+
+    fn ids(&self, sql: &str, now: DateTime<Utc>, limit: usize) -> Result<Vec<ProposalId>> {
         let Some(connection) = &self.connection else { return Ok(Vec::new()) };
         let query = || -> rusqlite::Result<Vec<String>> {
-            let mut statement = connection.prepare_cached(
-                "SELECT id FROM proposal WHERE state = 'pending' AND expires <= ?1
-                 AND (expiry_recorded IS NULL OR expiry_recorded <> expires) LIMIT ?2",
-            )?;
+            let mut statement = connection.prepare_cached(sql)?;
             let rows = statement
                 .query_map(params![now.timestamp_millis(), limit as i64], |row| row.get(0))?;
             rows.collect()

@@ -14,7 +14,7 @@ mod unix;
 #[cfg(not(unix))]
 pub use portable::{Folder, Root};
 #[cfg(unix)]
-pub use unix::{Folder, Root};
+pub use unix::{Folder, Root, keep_umask};
 
 /// What kind of thing has a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

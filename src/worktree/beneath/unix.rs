@@ -6,6 +6,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use bstr::{BStr, BString, ByteSlice};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
@@ -20,6 +21,15 @@ use crate::worktree::folders::{Place, parent};
 const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
+
+/// The umask for files of the work tree, where the process has a wider one (see [`keep_umask`]).
+static KEPT_UMASK: AtomicU32 = AtomicU32::new(0);
+
+/// Says what the umask was before it was widened for the git directory: files of the work tree
+/// are still made with `mask`. For the whole process, as the umask itself.
+pub fn keep_umask(mask: u32) {
+    KEPT_UMASK.store(mask, Ordering::Relaxed);
+}
 
 /// The top folder, open.
 #[derive(Debug)]
@@ -179,6 +189,7 @@ impl Folder {
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let usual = if new.executable { 0o777 } else { 0o666 };
+        let usual = usual & !KEPT_UMASK.load(Ordering::Relaxed);
         let mode = Mode::from_raw_mode(new.permissions.unwrap_or(usual) as _);
         let fd = rustix::fs::openat(&self.fd, name.as_bytes(), flags, mode)?;
         if new.permissions.is_some() {
@@ -273,7 +284,8 @@ impl Folder {
 
     /// Makes a folder.
     pub fn mkdir(&self, name: &BStr) -> io::Result<()> {
-        Ok(rustix::fs::mkdirat(&self.fd, name.as_bytes(), Mode::from_raw_mode(0o777))?)
+        let mode = Mode::from_raw_mode((0o777 & !KEPT_UMASK.load(Ordering::Relaxed)) as _);
+        Ok(rustix::fs::mkdirat(&self.fd, name.as_bytes(), mode)?)
     }
 
     /// Removes an empty folder.

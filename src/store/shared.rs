@@ -1,0 +1,64 @@
+//! `core.sharedRepository`: who besides the owner may read and write what we put into the git
+//! directory (git-config(1), <https://git-scm.com/docs/git-config>).
+//!
+//! Git changes the permissions of each file it has made. Here the process lowers its umask once
+//! instead, which covers everything at the moment it is made, and hands the umask it had to the
+//! writer of work tree files, which are the user's own as ever.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use rustix::fs::Mode;
+use rustix::process::umask;
+
+use super::Store;
+
+impl Store {
+    /// Lets group and others at what this process makes in the git directory, if the repository
+    /// is shared with them. Programs started from here inherit that, as from a login with the
+    /// umask that shared repositories are usually worked in with.
+    pub fn share(&self) {
+        let Some(bits) = self.config("core.sharedRepository").as_deref().and_then(parse) else {
+            return;
+        };
+        let present = umask(Mode::empty());
+        umask(present & !Mode::from_raw_mode(bits));
+        crate::worktree::keep_umask(present.as_raw_mode());
+        // The database library asks for narrower permissions than the umask would allow. Only
+        // the owner can widen them; for others the cache is not worth an error.
+        let cache = self.private_dir().join("cache.sqlite");
+        let _ =
+            std::fs::set_permissions(cache, std::fs::Permissions::from_mode(0o600 | bits & 0o66));
+    }
+}
+
+/// The permission bits that group and others shall get, folders included; `None` where the umask
+/// alone decides.
+fn parse(value: &str) -> Option<u32> {
+    let bits = match value.trim().to_ascii_lowercase().as_str() {
+        "group" | "true" | "1" | "yes" | "on" => 0o060,
+        "all" | "world" | "everybody" | "2" | "3" => 0o064,
+        "umask" | "false" | "0" | "no" | "off" | "" => return None,
+        octal => u32::from_str_radix(octal, 8).ok()? & 0o066,
+    };
+    // Whoever may read a folder may enter it.
+    Some(bits | (bits & 0o044) >> 2).filter(|bits| *bits != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_mean_what_git_says() {
+        for group in ["group", "true", "1", "0660", "GROUP"] {
+            assert_eq!(parse(group), Some(0o070), "{group}");
+        }
+        for all in ["all", "world", "everybody", "0664"] {
+            assert_eq!(parse(all), Some(0o075), "{all}");
+        }
+        assert_eq!(parse("0640"), Some(0o050));
+        for none in ["umask", "false", "0", "", "0600", "nonsense"] {
+            assert_eq!(parse(none), None, "{none}");
+        }
+    }
+}

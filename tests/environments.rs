@@ -1,0 +1,146 @@
+//! Repositories of other kinds, and the variables that git's callers set.
+
+mod support;
+
+use std::path::Path;
+
+use support::Repo;
+
+/// Proposes, undoes, rejects and commits, each seen by git too.
+fn whole_cycle(repo: &Repo) {
+    let id = repo.aye(&["propose", "f", "--old", "b", "--new", "B", "-q"]).ok().id();
+    assert!(repo.git(&["show", &format!("refs/aye/pending/{id}")]).contains("+B"));
+    repo.aye(&["diff", &id]).ok().says("+B");
+    repo.aye(&["apply", &id, "--yes"]).ok();
+    assert_eq!(repo.text("f"), "a\nB\nc\n");
+    repo.aye(&["undo", &id, "--yes"]).ok();
+    assert_eq!(repo.text("f"), "a\nb\nc\n");
+    repo.aye(&["reject", &id, "--yes", "--reason", "no"]).ok();
+    let id = repo.aye(&["propose", "f", "--old", "c", "--new", "C", "-q"]).ok().id();
+    repo.aye(&["apply", &id, "--yes", "--commit"]).ok();
+    assert!(repo.git(&["show", "HEAD"]).contains(&format!("Proposal-Id: {id}")));
+    repo.git(&["gc", "--quiet", "--prune=now"]);
+    repo.aye(&["list", "--status", "all"]).ok().says("applied").says("rejected");
+    repo.aye(&["doctor"]).ok();
+    repo.git(&["fsck", "--strict"]);
+}
+
+#[test]
+fn objects_named_by_sha_256() {
+    let repo = Repo::sha256();
+    repo.write("f", "a\nb\nc\n");
+    repo.commit("Start");
+    whole_cycle(&repo);
+}
+
+#[test]
+fn a_shallow_clone() {
+    let origin = Repo::with(&[("f", "a\nb\nc\n")]);
+    origin.commit("Second");
+    let clone = Repo::outside();
+    let url = format!("file://{}", origin.root().display());
+    clone.git(&["clone", "--quiet", "--depth", "1", &url, "."]);
+    clone.git(&["config", "user.name", "n"]);
+    clone.git(&["config", "user.email", "e@x"]);
+    whole_cycle(&clone);
+}
+
+#[test]
+fn a_partial_clone_gets_what_it_lacks_from_its_remote() {
+    let origin = Repo::with(&[("f", "a\nb\nc\n")]);
+    origin.write("f", "a\nB\nc\n");
+    origin.commit("Upper case");
+    origin.write("f", "a\nb\nc\n");
+    origin.commit("Back");
+    origin.git(&["config", "uploadpack.allowFilter", "true"]);
+    origin.git(&["config", "uploadpack.allowAnySHA1InWant", "true"]);
+    let clone = Repo::outside();
+    let url = format!("file://{}", origin.root().display());
+    clone.git(&["clone", "--quiet", "--filter=blob:none", &url, "."]);
+    clone.git(&["config", "user.name", "n"]);
+    clone.git(&["config", "user.email", "e@x"]);
+    clone.aye(&["propose", "--commit", "HEAD~1", "-q"]).ok();
+    whole_cycle(&clone);
+}
+
+#[test]
+fn formats_that_would_be_misread_are_refused_and_nothing_is_written() {
+    // Refs that are not files: ours would be invisible to git, and `git gc` would delete them.
+    let repo = Repo::with(&[("f", "a\n")]);
+    let config = repo.text(".git/config");
+    for extension in ["refStorage = reftable", "fromTheFuture = 1"] {
+        let format = "[core]\n\trepositoryformatversion = 1\n[extensions]\n\t";
+        repo.write(".git/config", format!("{config}{format}{extension}\n"));
+        let before = repo.snapshot();
+        for args in [&["list"][..], &["propose", "f", "--old", "a", "--new", "b"], &["init"]] {
+            repo.aye(args).fails("unsupported_repository", 6).notes("hint:");
+        }
+        assert_eq!(repo.snapshot(), before);
+        assert!(!Path::new(&repo.path(".git/aye")).exists());
+    }
+    let harmless = "preciousObjects = true\n\tworktreeConfig = true\n\tnoop = 1\n";
+    let format = "[core]\n\trepositoryformatversion = 1\n[extensions]\n\t";
+    repo.write(".git/config", format!("{config}{format}{harmless}"));
+    repo.aye(&["propose", "f", "--old", "a", "--new", "b"]).ok();
+}
+
+#[test]
+fn a_work_tree_that_is_not_there_is_named() {
+    let repo = Repo::with(&[("f", "a\n")]);
+    repo.cmd(&["list"])
+        .env("GIT_WORK_TREE", "/nowhere/at/all")
+        .run()
+        .fails("not_a_repository", 3)
+        .notes("/nowhere/at/all");
+}
+
+#[test]
+fn the_callers_own_index_is_the_one_that_is_staged_in() {
+    let repo = Repo::with(&[("f", "a\n")]);
+    let other = repo.outer().join("other-index");
+    std::fs::copy(repo.path(".git/index"), &other).unwrap();
+    let id = repo.aye(&["propose", "f", "--old", "a", "--new", "b", "-q"]).ok().id();
+    repo.cmd(&["apply", &id, "--yes", "--index"]).env("GIT_INDEX_FILE", &other).run().ok();
+    assert_eq!(repo.git(&["diff", "--cached", "--name-only"]), "");
+    let diff = ["diff", "--cached", "--name-only"];
+    let run = repo.program("git").args(&diff).env("GIT_INDEX_FILE", &other).run();
+    assert_eq!(run.ok().out(), "f\n");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_shared_repository_stays_shared() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let repo = Repo::with(&[("f", "a\n")]);
+    repo.git(&["config", "core.sharedRepository", "group"]);
+    let narrow = |args: &str| {
+        let script = format!("umask 077; exec '{}' {args}", env!("CARGO_BIN_EXE_aye"));
+        repo.program("sh").args(&["-c", &script]).run().ok()
+    };
+    let id = narrow("propose d/new --old '' --new x -q").id();
+    narrow(&format!("apply {id} --yes"));
+    narrow("list");
+    let mut checked = 0;
+    let mut folders = vec![repo.path(".git/aye"), repo.path(".git/refs/aye")];
+    while let Some(folder) = folders.pop() {
+        let mode = folder.metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o070, 0o070, "{} is {mode:o}", folder.display());
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            let mode = path.metadata().unwrap().permissions().mode();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                assert_eq!(mode & 0o060, 0o060, "{} is {mode:o}", path.display());
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked >= 4, "{checked} files looked at");
+    let lane = repo.git(&["for-each-ref", "--format=%(objectname)", "refs/aye/log"]);
+    let object = repo.path(&format!(".git/objects/{}/{}", &lane[..2], &lane[2..]));
+    assert_eq!(object.metadata().unwrap().permissions().mode() & 0o777, 0o440);
+    // Files of the work tree are the user's own.
+    assert_eq!(repo.mode("d/new") & 0o777, 0o600);
+    assert_eq!(repo.mode("d") & 0o777, 0o700);
+}
