@@ -45,10 +45,103 @@ fn places_that_are_no_repository() {
 }
 
 #[test]
-fn a_repository_of_another_format_is_named() {
-    let repo = Repo::sha256();
-    let run = repo.aye(&["list"]);
-    assert!(run.status != 70 && !run.err().contains("panicked"), "{run}");
+fn a_new_file_beneath_a_file_is_refused_unless_that_one_goes() {
+    let repo = Repo::with(&[("f", "a\n")]);
+    repo.aye(&["propose", "f/x", "--old", "", "--new", "n"]).fails("not_a_folder", 6).notes("f/x");
+    repo.aye_stdin(&["patch", "-"], "*** Begin Patch\n*** Add File: f/x\n+n\n*** End Patch\n")
+        .exits(6)
+        .says("NOT_A_FOLDER");
+    let request = r#"{"action":"propose","file_path":"f/x","old_content":"","new_content":"n"}"#;
+    repo.aye(&["call", "changes", request]).fails("not_a_folder", 6);
+    // The file came after the proposal: the dry run says so, as the apply does.
+    let id = repo.aye(&["propose", "g/x", "--old", "", "--new", "n", "-q"]).ok().id();
+    repo.write("g", "in the way\n");
+    repo.aye(&["apply", &id, "--dry-run"]).fails("not_a_folder", 6);
+    repo.aye(&["apply", &id, "--yes"]).fails("not_a_folder", 6);
+    let edits = r#"[{"file_path":"f","delete":true},{"file_path":"f/x","content":"n"}]"#;
+    let id = repo.aye_stdin(&["propose", "--from-json", "-", "-q"], edits).ok().id();
+    repo.aye(&["apply", &id, "--dry-run"]).ok();
+    repo.aye(&["apply", &id, "--yes"]).ok();
+    assert_eq!(repo.text("f/x"), "n");
+}
+
+/// A proposal in another clone's lane, with these changes.
+fn fetched(repo: &Repo, changes: serde_json::Value) -> String {
+    let lane = "aaaaaaaabbbbbbbb";
+    let event = serde_json::json!({
+        "actor": { "email": "m@x", "kind": "human", "name": "Mallory" },
+        "data": {
+            "changes": changes, "expires_at": "2099-01-01T00:00:00.000Z", "form": "snippet",
+            "proposed_by": "Mallory", "subject": "code",
+        },
+        "heads": [], "kind": "propose", "lane": lane, "seq": 1,
+        "time": "2026-01-01T00:00:00.000Z", "v": 1,
+    });
+    let feed = |args: &[&str], input: &str| {
+        repo.program("git").args(args).stdin(input).run().ok().out().trim().to_owned()
+    };
+    let blob = feed(&["hash-object", "-w", "--stdin"], &event.to_string());
+    let tree = feed(&["mktree"], &format!("100644 blob {blob}\tevent.json\n"));
+    let commit = repo.git(&["commit-tree", &tree, "-m", "forged"]);
+    repo.git(&["update-ref", &format!("refs/aye/remotes/origin/{lane}"), &commit]);
+    let list = repo.aye(&["list", "--by", "Mallory", "--json"]).ok().json();
+    list["proposals"][0]["proposal_id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn one_unreadable_proposal_does_not_hide_the_others() {
+    let missing = serde_json::json!({ "id": "1".repeat(40), "mode": "100644" });
+    for (changes, code) in [
+        (serde_json::json!([{ "path": "n", "after": missing }]), "object_missing"),
+        (serde_json::json!([{ "path": "n" }]), "no_change"),
+    ] {
+        let repo = Repo::with(&[("f", "a\n")]);
+        let good = repo.aye(&["propose", "f", "--old", "a", "--new", "b", "-q"]).ok().id();
+        let bad = fetched(&repo, changes);
+        repo.aye(&["apply", &bad, "--yes"]).fails(code, 6);
+        repo.aye(&["apply", &bad, "--yes", "--mark-only"]).fails(code, 6);
+        repo.aye(&["list"]).ok().says(&good).says(&bad);
+        repo.aye(&["check"]).exits(1).says(&good[..9]).says(&bad[..9]);
+        let list = repo.aye(&["call", "changes", r#"{"action":"list"}"#]).ok().json();
+        assert_eq!(list["count"], 2, "{list}");
+        if code == "object_missing" {
+            let marked = format!(r#"{{"action":"apply","proposal_id":"{bad}"}}"#);
+            repo.aye(&["call", "changes", &marked]).fails(code, 6);
+            let item = &list["proposals"][1];
+            assert_eq!(item["id"], *bad);
+            assert!(item["unreadable"].as_str().unwrap().contains("1111"), "{item}");
+        }
+        // A repair mends the rest and says what remains.
+        std::fs::remove_dir_all(repo.path(".agent-memory/proposals")).unwrap();
+        repo.aye(&["doctor", "--repair"]).exits(1).says(code).says(&format!("aye reject {bad}"));
+        assert!(repo.exists(&format!(".agent-memory/proposals/{good}/change.patch")));
+        repo.aye(&["reject", &bad, "--yes", "--reason", "damaged"]).ok();
+        repo.aye(&["doctor"]).ok();
+    }
+}
+
+#[test]
+fn output_that_cannot_be_written_is_a_failure_that_is_told() {
+    let repo = Repo::with(&[("f", "a\n")]);
+    repo.aye(&["propose", "f", "--old", "a", "--new", "b"]).ok();
+    for args in
+        ["--help", "--version", "help", "list", "list --json", "show nothing --yaml", "lst --json"]
+    {
+        let script = format!("exec '{}' {args} > /dev/full", env!("CARGO_BIN_EXE_aye"));
+        let run = repo.program("sh").args(&["-c", &script]).run();
+        assert!(run.status != 0 && run.err().contains("error["), "{args}\n{run}");
+    }
+}
+
+#[test]
+fn what_was_recorded_is_answered_for_though_there_is_no_cache() {
+    let repo = Repo::with(&[("f", "a\n")]);
+    // A folder in its place cannot be opened, and not be removed as a file either.
+    std::fs::create_dir_all(repo.path(".git/aye/cache.sqlite")).unwrap();
+    let id = repo.aye(&["propose", "f", "--old", "a", "--new", "b", "-q"]).ok().id();
+    repo.aye(&["list"]).ok().says(&id);
+    assert!(repo.exists(&format!(".agent-memory/proposals/{id}/proposal.yaml")));
+    repo.aye(&["apply", &id, "--yes"]).ok();
 }
 
 #[test]
@@ -116,11 +209,15 @@ fn a_proposals_text_never_reaches_the_terminal_raw() {
         vec!["diff", &id, "--word-diff"],
         vec!["doctor"],
     ] {
-        let run = repo.aye(&args).ok().plain();
-        for raw in ['\u{202e}', '\u{200b}'] {
-            assert!(!run.out().contains(raw), "{args:?} let {raw:?} through\n{run}");
+        let formats = [&[][..], &["--json"], &["--yaml"]];
+        for run in formats.map(|format| repo.aye(&[&args[..], format].concat()).ok().plain()) {
+            for raw in ['\u{202e}', '\u{200b}', '\u{9b}'] {
+                assert!(!run.out().contains(raw), "{args:?} let {raw:?} through\n{run}");
+            }
         }
     }
+    let call = ["call", "changes", "{\"action\":\"list\"}", "--yaml"];
+    repo.aye(&call).ok().plain().says("\\u202e").lacks("\u{202e}");
     let path = "x\u{1b}[2J\u{202e}y";
     repo.aye(&["propose", path, "--old", "", "--new", "n\n"]).ok().plain();
     repo.aye(&["list"]).ok().plain();

@@ -182,9 +182,37 @@ fn every_bad_call_has_a_code_a_message_and_a_hint() {
         let answer = run.json();
         assert_eq!(answer["success"], false, "{request}\n{run}");
         assert_eq!(answer["error"]["code"], *code, "{request}\n{run}");
-        assert!(answer["error"]["message"].is_string() && run.status != 0, "{request}\n{run}");
+        for text in ["message", "hint"] {
+            assert!(answer["error"][text].is_string() && run.status != 0, "{request}\n{run}");
+        }
     }
     repo.aye_stdin(&["call", "changes"], "{broken").fails("invalid_json", 6);
     repo.aye_stdin(&["call", "changes"], b"\xff\xfe").fails("invalid_json", 6);
     repo.aye(&["call", "nonsense", "{}"]).fails("unknown_tool", 3);
+}
+
+#[test]
+fn json_that_could_mean_two_things_is_refused() {
+    let repo = repo();
+    let id = propose(&repo)["proposal_id"].as_str().unwrap().to_owned();
+    let twice = format!(r#"{{"action":"list","action":"reject","proposal_id":"{id}"}}"#);
+    repo.aye(&["call", "changes", &twice]).fails("invalid_json", 6).says("given twice");
+    let inside = r#"{"name":"changes","arguments":"{\"action\":\"list\",\"action\":\"x\"}"}"#;
+    repo.aye(&["call", "changes", inside]).fails("invalid_json", 6);
+    repo.aye(&["list"]).ok().says(&id);
+    repo.aye_stdin(&["call", "changes"], "\u{feff}{\"action\":\"list\"}").ok().says(&id);
+}
+
+#[test]
+fn parameters_nobody_knows_are_named_in_the_answer() {
+    let repo = repo();
+    propose(&repo);
+    for request in [json!({"action": "list", "statsu": "applied"}), json!({"action": "list"})] {
+        let answer = call(&repo, "changes", &request).ok().json();
+        assert_eq!(answer["count"], 1);
+        match request.get("statsu") {
+            Some(_) => assert_eq!(answer["ignored_parameters"], json!(["statsu"])),
+            None => assert!(answer.get("ignored_parameters").is_none(), "{answer}"),
+        }
+    }
 }

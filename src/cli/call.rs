@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{Context, Format, output, paths};
 use crate::error::{Error, Exit, Result, codes};
 use crate::tools::{
-    self, Session, apply_patch, changes, memory_fetch_context, memory_propose_update,
+    self, Session, apply_patch, changes, json, memory_fetch_context, memory_propose_update,
     memory_status, update_plan,
 };
 
@@ -158,12 +158,8 @@ fn answer(context: &mut Context, entry: &Entry, format: Format, args: Args) -> R
         }
         _ => paths::content(context, "-".as_ref(), MOST)?,
     };
-    let request: Value = serde_json::from_slice(&bytes).map_err(|error| {
-        Error::new(&codes::INVALID_JSON, format!("the request is not JSON: {error}"))
-            .with("line", error.line())
-            .with("column", error.column())
-            .hint("give one JSON object; quote it for the shell, or pipe it in")
-    })?;
+    let hint = "give one JSON object; quote it for the shell, or pipe it in";
+    let request = json::read(&bytes, "the request", hint)?;
     let (named, arguments) = tools::open_envelope(request)?;
     let name = named.unwrap_or_else(|| args.tool.clone());
     if !entry.names.contains(&name.as_str()) {

@@ -57,8 +57,10 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let body = match args.message {
         Some(text) if text == "-" => {
             let bytes = paths::content(context, "-".as_ref(), MOST as u64)?;
-            String::from_utf8(bytes)
-                .map_err(|_| Error::new(&codes::INVALID_UTF8, "the comment is not UTF-8"))?
+            String::from_utf8(bytes).map_err(|_| {
+                Error::new(&codes::INVALID_UTF8, "the comment is not UTF-8")
+                    .hint("convert it first, with iconv for example")
+            })?
         }
         Some(text) => text,
         None if context.interactive() => context.ask("Comment")?.unwrap_or_default(),
@@ -69,7 +71,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             .hint("say it with -m TEXT"));
     }
     if body.len() > MOST {
-        return Err(Error::new(&codes::SIZE_LIMIT, format!("the comment is over {MOST} bytes")));
+        return Err(Error::new(&codes::SIZE_LIMIT, format!("the comment is over {MOST} bytes"))
+            .hint("say it shorter, or put the text in a file and name that"));
     }
     let path = args.path.map(crate::changeset::RepoPath::new).transpose()?;
     let actor = context.actor(&store);

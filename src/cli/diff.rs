@@ -68,6 +68,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
                 &codes::INVALID_ARGUMENT,
                 format!("{} has revisions 1 to {}, not {n}", proposal.id, proposal.revisions.len()),
             )
+            .hint("without --revision it is the current one")
         })?,
     };
     if args.diff.patch {

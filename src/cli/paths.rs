@@ -16,8 +16,9 @@ use crate::store::Store;
 /// # Errors
 /// `path_invalid`, `path_in_git_dir`.
 pub fn typed(context: &Context, store: &Store, path: &OsStr) -> Result<RepoPath> {
-    let bytes = <[u8]>::from_os_str(path)
-        .ok_or_else(|| Error::new(&codes::INVALID_UTF8, "a path cannot be read as text"))?;
+    let bytes = <[u8]>::from_os_str(path).ok_or_else(|| {
+        Error::new(&codes::INVALID_UTF8, "a path cannot be read as text").hint("rename the file")
+    })?;
     let prefix = store.prefix(&context.path_base(store)).unwrap_or_default();
     let mut above: &[u8] = prefix.strip_suffix(b"/").unwrap_or(&prefix);
     let mut rest = bytes;
@@ -63,12 +64,16 @@ pub fn content(context: &Context, path: &OsStr, limit: u64) -> Result<Vec<u8>> {
         }
     })?;
     if bytes.len() as u64 > limit {
+        let name = match path == "-" {
+            true => "standard input".to_owned(),
+            false => format!("'{shown}'"),
+        };
         return Err(Error::new(
             &codes::SIZE_LIMIT,
-            format!("'{shown}' is over the limit of {limit} bytes"),
+            format!("{name} is over the limit of {limit} bytes"),
         )
         .with("limit", limit)
-        .hint("raise it with `git config aye.maxFileSize 50m`"));
+        .hint("give less at once; `git config aye.maxFileSize 50m` raises the limit of a file"));
     }
     Ok(bytes)
 }

@@ -13,6 +13,7 @@ use crate::proposal::document::timestamp;
 use crate::proposal::{Proposal, Status};
 use crate::render::escape;
 use crate::store::{Filter, Store, Summary, View};
+use crate::tools::json;
 use crate::tools::update_plan::{self, Updated};
 
 /// Largest plan read, in bytes: far more than 200 steps of 2,000 characters.
@@ -228,14 +229,8 @@ fn request(context: &Context, given: Option<String>) -> Result<Request> {
         }
         _ => paths::content(context, "-".as_ref(), MOST)?,
     };
-    let value: Value = serde_json::from_slice(&bytes).map_err(|error| {
-        Error::new(&codes::INVALID_JSON, format!("the plan is not JSON: {error}"))
-            .with("line", error.line())
-            .with("column", error.column())
-            .hint("give a list of {\"step\": …, \"status\": …}")
-    })?;
-    match value {
-        Value::Array(_) => Request::from_json(&json!({ "plan": value })),
+    match json::read(&bytes, "the plan", "give a list of {\"step\": …, \"status\": …}")? {
+        Value::Array(steps) => Request::from_json(&json!({ "plan": steps })),
         other => Request::from_json(&other),
     }
 }

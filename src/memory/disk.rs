@@ -38,7 +38,8 @@ impl Disk<'_> {
             return Err(Error::new(
                 &codes::SIZE_LIMIT,
                 format!("{DIR}/{path} is larger than {MAX_FILE_BYTES} bytes"),
-            ));
+            )
+            .hint("divide it into several files"));
         }
         Ok(file)
     }

@@ -15,7 +15,7 @@ use crate::proposal::{Data, Proposal, Revision, Status};
 use crate::scan::gate;
 use crate::store::{Filter, NewProposal, Store, Writer};
 
-/// Response of `propose`.
+/// Response of `propose`, and what the command of that name answers too.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 pub struct Proposed {
     /// Always true.
@@ -41,9 +41,28 @@ pub struct Proposed {
     /// Secrets and personal data in added or changed lines (see `aye.scan`).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<gate::Warning>,
-    /// Parameters that were not understood.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub ignored_parameters: Vec<String>,
+}
+
+impl Proposed {
+    /// The answer for `proposal`, which is the one that was pending already if `duplicate`.
+    pub fn new(proposal: &Proposal, duplicate: bool, warnings: Vec<gate::Warning>) -> Self {
+        Self {
+            success: true,
+            proposal_id: proposal.id.to_string(),
+            file_path: file_path(proposal.current()),
+            domain: proposal.domain.clone(),
+            related_task_id: proposal.related_task_id.clone(),
+            status: Status::Pending,
+            proposed_by: proposal.proposed_by.clone(),
+            expires_at: timestamp(proposal.expires_at),
+            duplicate,
+            message: match duplicate {
+                true => "The same change is already pending.".into(),
+                false => "Change proposal created.".into(),
+            },
+            warnings,
+        }
+    }
 }
 
 /// Response of `list`.
@@ -82,6 +101,9 @@ pub struct Item {
     pub old_content: String,
     /// The content to put there.
     pub new_content: String,
+    /// Why old and new content are empty: an object of it is missing or damaged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unreadable: Option<String>,
     /// Why it was rejected.
     pub rejection_reason: Option<String>,
     /// A reviewer wants changes: the reason, or an empty string if the comments say it.
@@ -140,37 +162,42 @@ pub fn call(session: &Session<'_>, name: &str, arguments: Value) -> Result<Value
                 .hint("actions: propose, list, apply, reject"));
         }
     };
-    match action.as_str() {
-        "propose" => value(&propose(session, arguments)?),
-        "list" => value(&list(session, arguments)?),
-        "apply" => value(&apply(session, arguments)?),
-        "reject" => value(&reject(session, arguments)?),
+    let mut response = match action.as_str() {
+        "propose" => value(&propose(session, &mut arguments)?),
+        "list" => value(&list(session, &mut arguments)?),
+        "apply" => value(&apply(session, &mut arguments)?),
+        "reject" => value(&reject(session, &mut arguments)?),
         _ => {
             let shown: String = action.chars().take(60).collect();
             Err(Error::new(&codes::UNKNOWN_ACTION, format!("the tool has no action '{shown}'"))
                 .with("action", shown)
                 .hint("actions: propose, list, apply, reject"))
         }
+    }?;
+    // A misspelt parameter is no reason to refuse, and none to be silent either.
+    let ignored = arguments.unknown();
+    if !ignored.is_empty() {
+        response["ignored_parameters"] = ignored.into();
     }
+    Ok(response)
 }
 
 fn value<T: Serialize>(response: &T) -> Result<Value> {
     serde_json::to_value(response).map_err(|error| Error::bug(error.to_string()))
 }
 
-fn propose(session: &Session<'_>, mut arguments: Arguments) -> Result<Proposed> {
+fn propose(session: &Session<'_>, arguments: &mut Arguments) -> Result<Proposed> {
     let path = arguments.required("file_path")?;
     let old = arguments.required("old_content")?;
     let new = arguments.required("new_content")?;
     let description = arguments.text("description")?;
     let domain = arguments.text("domain")?;
     let related_task_id = arguments.text("related_task_id")?;
-    let ignored_parameters = arguments.unknown();
     let settings = session.store.settings()?;
     let snippet = Snippet { old: old.into(), new: new.into(), occurrence: Occurrence::Unique };
     let edit = Edit { path: RepoPath::new(&path)?, action: Action::Replace(snippet) };
     let changeset = snippet::compile(vec![edit], &session.store.worktree()?)?;
-    changeset.limit_sizes(settings.max_file_size)?;
+    session.store.accept(&changeset)?;
     let warnings = gate::proposal(session.store, &changeset)?;
     let new = NewProposal {
         changeset,
@@ -183,32 +210,11 @@ fn propose(session: &Session<'_>, mut arguments: Arguments) -> Result<Proposed> 
         form: "tool".into(),
         memory: None,
     };
-    let (proposal, duplicate) = session.store.write(&session.actor, session.now, |writer| {
-        let outcome = writer.propose(new)?;
-        writer.commit()?;
-        Ok((writer.view.proposal(&outcome.id)?, outcome.duplicate))
-    })?;
-    Ok(Proposed {
-        success: true,
-        proposal_id: proposal.id.to_string(),
-        file_path: file_path(proposal.current()),
-        domain: proposal.domain.clone(),
-        related_task_id: proposal.related_task_id.clone(),
-        status: Status::Pending,
-        proposed_by: proposal.proposed_by.clone(),
-        expires_at: timestamp(proposal.expires_at),
-        duplicate,
-        message: if duplicate {
-            "The same change is already pending.".into()
-        } else {
-            "Change proposal created.".into()
-        },
-        warnings,
-        ignored_parameters,
-    })
+    let (proposal, duplicate) = session.store.propose(&session.actor, session.now, new)?;
+    Ok(Proposed::new(&proposal, duplicate, warnings))
 }
 
-fn list(session: &Session<'_>, mut arguments: Arguments) -> Result<Listed> {
+fn list(session: &Session<'_>, arguments: &mut Arguments) -> Result<Listed> {
     let status = match arguments.text("status")?.as_deref() {
         None => None,
         Some("pending") => Some(Status::Pending),
@@ -234,20 +240,24 @@ fn list(session: &Session<'_>, mut arguments: Arguments) -> Result<Listed> {
         ..Filter::default()
     };
     let view = session.store.view()?;
-    let proposals: Result<Vec<Item>> = view
+    let proposals: Vec<Item> = view
         .proposals(&filter, session.now)?
         .iter()
-        .map(|summary| item(session, &view.proposal(&summary.id)?))
-        .collect();
-    let proposals = proposals?;
+        .map(|summary| Ok(item(session, &view.proposal(&summary.id)?)))
+        .collect::<Result<_>>()?;
     Ok(Listed { count: proposals.len(), proposals })
 }
 
-fn item(session: &Session<'_>, proposal: &Proposal) -> Result<Item> {
+fn item(session: &Session<'_>, proposal: &Proposal) -> Item {
     let current = proposal.current();
     let status = proposal.status(session.now);
-    let (old_content, new_content) = contents(session.store, current)?;
-    Ok(Item {
+    // One damaged object must not hide all other proposals.
+    let (contents, unreadable) = match contents(session.store, current) {
+        Ok(contents) => (contents, None),
+        Err(error) => (Default::default(), Some(error.message().to_owned())),
+    };
+    let (old_content, new_content) = contents;
+    Item {
         id: proposal.id.to_string(),
         file_path: file_path(current),
         files: current.changes.iter().map(|change| change.path.display().to_string()).collect(),
@@ -260,6 +270,7 @@ fn item(session: &Session<'_>, proposal: &Proposal) -> Result<Item> {
         created_at: timestamp(proposal.created_at),
         old_content,
         new_content,
+        unreadable,
         rejection_reason: proposal
             .decision()
             .filter(|_| status == Status::Rejected)
@@ -268,7 +279,7 @@ fn item(session: &Session<'_>, proposal: &Proposal) -> Result<Item> {
             .changes_requested
             .as_ref()
             .map(|request| request.reason.clone().unwrap_or_default()),
-    })
+    }
 }
 
 /// The contract's old and new content: the snippet as it was proposed, or the whole first file.
@@ -293,10 +304,12 @@ fn pending(writer: &Writer<'_>, id: &str) -> Result<Proposal> {
     Ok(proposal)
 }
 
-fn apply(session: &Session<'_>, mut arguments: Arguments) -> Result<Applied> {
+fn apply(session: &Session<'_>, arguments: &mut Arguments) -> Result<Applied> {
     let id = arguments.required("proposal_id")?;
-    let proposal = session.store.write(&session.actor, session.now, |writer| {
+    session.store.write(&session.actor, session.now, |writer| {
         let proposal = pending(writer, &id)?;
+        // Read first: what cannot be shown to the caller is not decided.
+        let (old_content, new_content) = contents(session.store, proposal.current())?;
         let data = Data::Apply(Apply {
             revision: proposal.current().event.clone(),
             digest: digest(&proposal.current().changes),
@@ -306,21 +319,19 @@ fn apply(session: &Session<'_>, mut arguments: Arguments) -> Result<Applied> {
             written: Vec::new(),
         });
         writer.append(Some(&proposal.id), data)?;
-        Ok(proposal)
-    })?;
-    let (old_content, new_content) = contents(session.store, proposal.current())?;
-    Ok(Applied {
-        success: true,
-        proposal_id: proposal.id.to_string(),
-        file_path: file_path(proposal.current()),
-        status: Status::Applied,
-        old_content,
-        new_content,
-        message: "Proposal marked as applied. Use the Edit tool to apply the actual change.",
+        Ok(Applied {
+            success: true,
+            proposal_id: proposal.id.to_string(),
+            file_path: file_path(proposal.current()),
+            status: Status::Applied,
+            old_content,
+            new_content,
+            message: "Proposal marked as applied. Use the Edit tool to apply the actual change.",
+        })
     })
 }
 
-fn reject(session: &Session<'_>, mut arguments: Arguments) -> Result<Rejected> {
+fn reject(session: &Session<'_>, arguments: &mut Arguments) -> Result<Rejected> {
     let id = arguments.required("proposal_id")?;
     let reason = arguments.text("reason")?;
     let proposal = session.store.write(&session.actor, session.now, |writer| {

@@ -4,6 +4,7 @@
 
 pub mod apply_patch;
 pub mod changes;
+pub mod json;
 pub mod memory_fetch_context;
 pub mod memory_propose_update;
 pub mod memory_status;
@@ -155,12 +156,11 @@ pub fn open_envelope(value: Value) -> Result<(Option<String>, Value)> {
     }
     let name = map.remove("name").and_then(|name| name.as_str().map(str::to_owned));
     let arguments = match map.remove("arguments") {
-        Some(Value::String(text)) => serde_json::from_str(&text).map_err(|error| {
-            Error::new(
-                &crate::error::codes::INVALID_JSON,
-                format!("the arguments are a string that is not JSON: {error}"),
-            )
-        })?,
+        Some(Value::String(text)) => json::read(
+            text.as_bytes(),
+            "the arguments are a string that",
+            "give them as a JSON object, or as the text of one",
+        )?,
         other => other.unwrap_or_default(),
     };
     Ok((name, arguments))

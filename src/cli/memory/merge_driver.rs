@@ -64,7 +64,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     let (Some(base), Some(ours), Some(theirs)) = (&args.base, &args.ours, &args.theirs) else {
-        return Err(Error::new(&codes::USAGE, "three files are needed"));
+        return Err(Error::new(&codes::USAGE, "three files are needed")
+            .hint("git calls it with %O %A %B; `aye memory merge-driver --install` sets that up"));
     };
     let read = |path: &PathBuf| {
         let path = context.directory.join(path);
@@ -72,6 +73,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             .map_err(|error| Error::io(format_args!("read {}", path.display()), &error))?;
         String::from_utf8(bytes).map_err(|_| {
             Error::new(&codes::INVALID_UTF8, format!("{} is not UTF-8", path.display()))
+                .hint("memory files are UTF-8; settle this one by hand")
         })
     };
     let (b, o, t) = (read(base)?, read(ours)?, read(theirs)?);

@@ -9,6 +9,7 @@ use crate::memory::service::{Mode, Service, sections_between};
 use crate::memory::{MAX_REQUEST_BYTES, Response};
 use crate::proposal::ActorKind;
 use crate::render::escape;
+use crate::tools::json;
 
 /// Propose a change of memory. One operation by flags, or a whole request as JSON.
 #[derive(Debug, clap::Args)]
@@ -158,12 +159,8 @@ fn request(context: &Context, args: Args) -> Result<Value> {
     let limit = MAX_REQUEST_BYTES as u64;
     if let Some(file) = &args.from_json {
         let bytes = paths::content(context, file, limit)?;
-        let mut value: Value = serde_json::from_slice(&bytes).map_err(|error| {
-            Error::new(&codes::INVALID_JSON, format!("the request is not JSON: {error}"))
-                .with("line", error.line())
-                .with("column", error.column())
-                .hint("give one JSON object with intent and operations")
-        })?;
+        let hint = "give one JSON object with intent and operations";
+        let mut value = json::read(&bytes, "the request", hint)?;
         // What is given on the command line goes along.
         if let Value::Object(map) = &mut value {
             meta(map, &args);
@@ -182,6 +179,7 @@ fn request(context: &Context, args: Args) -> Result<Value> {
                         error.utf8_error().valid_up_to()
                     ),
                 )
+                .hint("memory files are UTF-8; convert it first")
             })?)
         }
         (None, None) => None,

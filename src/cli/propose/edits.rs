@@ -199,7 +199,8 @@ impl EditArgs {
         let mut stdin_used = false;
         let mut source = |file: &OsString| -> Result<Vec<u8>> {
             if file == "-" && std::mem::replace(&mut stdin_used, true) {
-                return Err(Error::new(&codes::USAGE, "standard input (-) can be read only once"));
+                return Err(Error::new(&codes::USAGE, "standard input (-) can be read only once")
+                    .hint("give the other content in a file"));
             }
             paths::content(context, file, limit)
         };

@@ -7,6 +7,7 @@ use crate::changeset::snippet::{Action, Edit};
 use crate::changeset::{Mode, Occurrence, RepoPath, Snippet};
 use crate::error::{Error, Result, codes};
 use crate::store::parse_duration;
+use crate::tools::json::without_mark;
 
 /// One proposal: several edits, or one written directly.
 #[derive(Debug, Default, Deserialize)]
@@ -65,6 +66,7 @@ impl Request {
                 .with("column", error.column())
                 .hint("{\"description\": \"…\", \"edits\": [{\"file_path\": \"…\", \"old_content\": \"…\", \"new_content\": \"…\"}]}")
         };
+        let bytes = without_mark(bytes);
         match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
             Some(b'[') => {
                 let edits = serde_json::from_slice(bytes).map_err(failed)?;

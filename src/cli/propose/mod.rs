@@ -15,12 +15,12 @@ pub use sources::{SourceArgs, Sourced, take_back};
 use super::{Context, Format, paths};
 use crate::changeset::{Changeset, snippet};
 use crate::error::{Error, Exit, Result, codes};
-use crate::proposal::document::{file_path, timestamp};
+use crate::proposal::Proposal;
 use crate::proposal::event::Subject;
-use crate::proposal::{Proposal, Status};
 use crate::render::escape;
 use crate::scan::gate::{self, Warning};
 use crate::store::{NewProposal, Store, parse_duration};
+use crate::tools::changes;
 
 /// Propose a change: files stay as they are until a person applies it.
 #[derive(Debug, clap::Args)]
@@ -79,64 +79,26 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     parse_duration(text).ok_or_else(|| "give a number and one of s, m, h, d, w, such as 7d".into())
 }
 
-/// Answer of `aye propose`.
+/// Answer of `aye propose`: the tool's own, and all files.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Proposed {
     /// `aye/propose@1`
     pub schema: &'static str,
-    /// Always true.
-    pub success: bool,
-    /// The id.
-    pub proposal_id: String,
-    /// The first changed file.
-    pub file_path: String,
+    /// What the `changes` tool answers too.
+    #[serde(flatten)]
+    pub proposed: changes::Proposed,
     /// All changed files.
     pub files: Vec<String>,
-    /// Topic.
-    pub domain: Option<String>,
-    /// The task it belongs to.
-    pub related_task_id: Option<String>,
-    /// Always `pending`.
-    pub status: Status,
-    /// The proposer's name.
-    pub proposed_by: String,
-    /// When it expires unless decided.
-    pub expires_at: String,
-    /// The same changes were pending already; this is that proposal.
-    pub duplicate: bool,
-    /// In words.
-    pub message: String,
-    /// Secrets and personal data in added or changed lines (see `aye.scan`).
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub warnings: Vec<Warning>,
 }
 
 impl Proposed {
     /// The answer for `proposal`.
     pub fn new(proposal: &Proposal, duplicate: bool, warnings: Vec<Warning>) -> Self {
+        let changes = &proposal.current().changes;
         Self {
             schema: "aye/propose@1",
-            success: true,
-            proposal_id: proposal.id.to_string(),
-            file_path: file_path(proposal.current()),
-            files: proposal
-                .current()
-                .changes
-                .iter()
-                .map(|change| change.path.display().to_string())
-                .collect(),
-            domain: proposal.domain.clone(),
-            related_task_id: proposal.related_task_id.clone(),
-            status: Status::Pending,
-            proposed_by: proposal.proposed_by.clone(),
-            expires_at: timestamp(proposal.expires_at),
-            duplicate,
-            message: if duplicate {
-                "The same change is already pending.".into()
-            } else {
-                "Change proposal created.".into()
-            },
-            warnings,
+            proposed: changes::Proposed::new(proposal, duplicate, warnings),
+            files: changes.iter().map(|change| change.path.display().to_string()).collect(),
         }
     }
 }
@@ -153,7 +115,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     };
     let mut meta = args.meta;
     meta.message = meta.message.or(sourced.message);
-    sourced.changeset.limit_sizes(store.settings()?.max_file_size)?;
+    store.accept(&sourced.changeset)?;
     let back = sourced.take_back.then(|| sourced.changeset.clone());
     let exit = propose(context, &store, sourced.changeset, meta, sourced.form)?;
     if let Some(changeset) = back {
@@ -180,7 +142,7 @@ fn compile(context: &Context, store: &Store, args: Args) -> Result<(Changeset, M
             ));
     }
     let changeset = snippet::compile(edits, &store.worktree()?)?;
-    changeset.limit_sizes(limit)?;
+    store.accept(&changeset)?;
     Ok((changeset, meta))
 }
 
@@ -209,7 +171,7 @@ pub fn propose(
         form: form.to_owned(),
         memory: None,
     };
-    let (proposal, duplicate) = record(store, &actor, context.now, new)?;
+    let (proposal, duplicate) = store.propose(&actor, context.now, new)?;
     let answer = Proposed::new(&proposal, duplicate, warnings);
     let id = proposal.id.clone();
     let quiet = context.quiet;
@@ -224,7 +186,7 @@ pub fn propose(
         let word = if duplicate { "already pending" } else { "proposed" };
         format!("{id}  {word}: {files}\n")
     })?;
-    warn(context, &answer.warnings);
+    warn(context, &answer.proposed.warnings);
     if context.format.is_none() && !duplicate {
         context.note(&format!("look: aye diff {id}    decide: aye review {id}"));
     }
@@ -239,21 +201,4 @@ pub fn warn(context: &mut Context, warnings: &[Warning]) {
     for warning in warnings {
         context.note(&format!("warning: {}", escape::line(&warning.line())));
     }
-}
-
-/// Records `new` and reads the proposal back.
-///
-/// # Errors
-/// Those of the store.
-pub fn record(
-    store: &Store,
-    actor: &crate::proposal::Actor,
-    now: chrono::DateTime<chrono::Utc>,
-    new: NewProposal,
-) -> Result<(Proposal, bool)> {
-    store.write(actor, now, |writer| {
-        let outcome = writer.propose(new)?;
-        writer.commit()?;
-        Ok((writer.view.proposal(&outcome.id)?, outcome.duplicate))
-    })
 }

@@ -156,6 +156,7 @@ fn ends(store: &Store, range: &std::ffi::OsStr) -> Result<(String, String)> {
     }
     let base = git(store)?.args(["merge-base", &from, &to]).text().map_err(|_| {
         Error::new(&codes::INVALID_ARGUMENT, format!("the ends of '{text}' have no common commit"))
+            .hint("name the two ends with '..' between them")
     })?;
     Ok((base, to))
 }

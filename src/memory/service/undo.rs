@@ -77,7 +77,8 @@ impl Service<'_> {
             Ok(journal) => journal,
             Err(response) => {
                 let message = response.message.unwrap_or_default();
-                return Err(Error::new(&crate::worktree::codes::APPLY_BUSY, message));
+                return Err(Error::new(&crate::worktree::codes::APPLY_BUSY, message)
+                    .hint("wait for the other process, and run the command again"));
             }
         };
         let plan = self.plan_undo(proposal)?;
@@ -88,7 +89,8 @@ impl Service<'_> {
                 return Err(Error::new(
                     &codes::NOT_APPLIED,
                     format!("{} is not applied any more", proposal.id),
-                ));
+                )
+                .hint("`aye memory log` tells who took it back"));
             }
             let mut written = Vec::new();
             for file in &plan.files {
