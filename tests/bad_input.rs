@@ -26,6 +26,8 @@ fn paths_that_must_not_be_written_are_refused() {
         ("link/new", "symlink_in_way"),
         ("link/f", "symlink_in_way"),
         ("file-link", "symlink_in_way"),
+        (".agent-memory/proposals/x/change.patch", "path_invalid"),
+        (".agent-memory/staging/x", "path_invalid"),
     ] {
         repo.aye(&["propose", path, "--old", "", "--new", "x"]).fails(code, 6);
     }

@@ -193,8 +193,11 @@ pub fn table(
         titles.remove(0);
     }
     let mut table = Table::new(&titles);
-    table.shrinks("DESCRIPTION", 12, Keep::Start);
-    table.shrinks("FILES", 14, Keep::End);
+    // In turns: neither is worth much if the other takes all the room.
+    for (description, files) in [(40, 28), (12, 14)] {
+        table.shrinks("DESCRIPTION", description, Keep::Start);
+        table.shrinks("FILES", files, Keep::End);
+    }
     table.shrinks("BY", 6, Keep::Start);
     table.drops(&["AGE", "LINES", "BY", "DESCRIPTION", "EXPIRES", "SHORT"]);
     for summary in summaries {

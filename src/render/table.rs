@@ -92,7 +92,7 @@ impl Table {
     }
 
     /// Lets the column of that title shrink to `least` where the terminal is too narrow: the one
-    /// named first shrinks first.
+    /// named first shrinks first. A column may be named again, with less.
     pub fn shrinks(&mut self, title: &str, least: usize, keep: Keep) {
         self.yielding.extend(self.find(title).map(|at| Yielding { at, least, keep }));
     }

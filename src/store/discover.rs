@@ -11,6 +11,9 @@ use crate::changeset::Changeset;
 use crate::error::{Error, Result};
 use crate::worktree::Worktree;
 
+/// Where proposals are projected to; no place for files of the project.
+const KEPT: [&str; 2] = [".agent-memory/proposals/", ".agent-memory/staging/"];
+
 /// An opened repository with aye's data in it.
 pub struct Store {
     pub(super) repo: gix::Repository,
@@ -103,16 +106,28 @@ impl Store {
         Ok(tree.with_submodules(self.submodules()))
     }
 
-    /// Refuses a changeset that could never be applied here: a file over the size limit, or one
-    /// beneath what is a file itself.
+    /// Refuses a changeset that could never be applied here: a file over the size limit, one
+    /// beneath what is a file itself, or one among the projections.
     ///
     /// # Errors
-    /// `size_limit_exceeded`, `not_a_folder`.
+    /// `size_limit_exceeded`, `path_invalid`, `not_a_folder`.
     pub fn accept(&self, changeset: &Changeset) -> Result<()> {
         changeset.limit_sizes(self.settings()?.max_file_size)?;
+        for change in changeset.changes() {
+            if KEPT.iter().any(|folder| change.path.as_bstr().starts_with_str(folder)) {
+                let path = change.path.display().to_string();
+                return Err(Error::new(
+                    &crate::changeset::codes::PATH_INVALID,
+                    format!("path '{path}' is in a folder that aye keeps by itself"),
+                )
+                .with("path", path)
+                .hint("what is there is written and removed as proposals come and go"));
+            }
+        }
+        let creates = changeset.changes().iter().any(|change| change.before.is_none());
         match self.work_dir() {
-            Some(_) => self.worktree()?.check_folders(changeset.changes()),
-            None => Ok(()),
+            Some(_) if creates => self.worktree()?.check_folders(changeset.changes()),
+            _ => Ok(()),
         }
     }
 

@@ -191,16 +191,17 @@ fn a_folder_swapped_for_a_symlink_during_the_run_leads_nowhere() {
     std::fs::create_dir(scratch.outside("outside")).unwrap();
     std::fs::create_dir(scratch.at("d")).unwrap();
     let over = AtomicBool::new(false);
+    let (outside, folder, link) = (scratch.outside("outside"), scratch.at("d"), scratch.at("link"));
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            symlink(scratch.outside("outside"), scratch.at("link")).unwrap();
+            symlink(&outside, &link).unwrap();
             while !over.load(Ordering::Relaxed) {
                 // Names are exchanged in one step: `d` is always the folder or the symlink.
                 rustix::fs::renameat_with(
                     rustix::fs::CWD,
-                    scratch.at("d"),
+                    &folder,
                     rustix::fs::CWD,
-                    scratch.at("link"),
+                    &link,
                     rustix::fs::RenameFlags::EXCHANGE,
                 )
                 .unwrap();

@@ -299,12 +299,13 @@ fn a_folder_swapped_for_a_symlink_leads_no_transaction_outside() {
     std::os::unix::fs::symlink(&outside, scratch.on_disk("link")).unwrap();
     let paths = [at("d/f"), at("d/g"), at("d/new/i"), at("other/h")];
     let over = AtomicBool::new(false);
+    let (folder, link) = (scratch.on_disk("d"), scratch.on_disk("link"));
     let swap = || {
         rustix::fs::renameat_with(
             rustix::fs::CWD,
-            scratch.on_disk("d"),
+            &folder,
             rustix::fs::CWD,
-            scratch.on_disk("link"),
+            &link,
             rustix::fs::RenameFlags::EXCHANGE,
         )
         .unwrap();

@@ -1,0 +1,168 @@
+//! Events: what happened to a proposal, as it is written to a lane.
+//!
+//! Canonical bytes are [`canonical`] JSON; the id of an event is the blob id of
+//! those bytes. Unknown kinds (from a newer version) are kept and skipped by the fold.
+
+mod changes;
+mod data;
+#[cfg(test)]
+mod tests;
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub use changes::{ChangeRecord, Entry, SnippetRecord, digest};
+pub use data::{
+    Apply, Check, Comment, Committed, Data, Effect, Expire, How, Propose, Reject, RequestChanges,
+    Revise, Subject, Undo, Written,
+};
+
+use super::{Actor, ProposalId, canonical, codes};
+use crate::error::{Error, Result};
+
+/// Version of the event format.
+pub const VERSION: u32 = 1;
+
+/// Largest canonical form read, in bytes.
+pub const MAX_BYTES: usize = 64 << 20;
+
+/// One event.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// The proposal it belongs to; `None` in the first event of one, and in plan events.
+    pub proposal: Option<ProposalId>,
+    /// The lane it was written to.
+    pub lane: String,
+    /// Its position in that lane, from 1.
+    pub seq: u64,
+    /// Who.
+    pub actor: Actor,
+    /// When, by that machine's clock, to the millisecond.
+    pub time: DateTime<Utc>,
+    /// The tips of all lanes seen when it was written.
+    pub heads: Vec<Head>,
+    /// What.
+    pub data: Data,
+}
+
+/// The tip of a lane as an event's writer saw it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// The lane.
+    pub lane: String,
+    /// Position of its last event.
+    pub seq: u64,
+    /// Its commit.
+    pub tip: String,
+}
+
+/// An event and its id.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stamped {
+    /// Blob id of the canonical bytes, hex.
+    pub id: String,
+    /// The event.
+    pub event: Event,
+}
+
+impl Stamped {
+    /// The proposal this event is about: its own id if it is the first.
+    pub fn proposal(&self) -> Option<ProposalId> {
+        match &self.event.data {
+            Data::Propose(_) => Some(ProposalId::from_event(&self.id)),
+            _ => self.event.proposal.clone(),
+        }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Wire {
+    v: u32,
+    kind: String,
+    #[serde(default)]
+    data: Value,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    proposal: Option<ProposalId>,
+    lane: String,
+    seq: u64,
+    actor: Actor,
+    time: DateTime<Utc>,
+    #[serde(default)]
+    heads: Vec<String>,
+}
+
+impl Event {
+    /// Canonical bytes, as they are stored.
+    ///
+    /// # Errors
+    /// `internal_error` if the data cannot be written as JSON.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let (kind, data) = match &self.data {
+            Data::Unknown(kind, data) => (kind.clone(), data.clone()),
+            known => {
+                let tagged = serde_json::to_value(known).map_err(|e| Error::bug(e.to_string()))?;
+                let kind = tagged["kind"].as_str().unwrap_or_default().to_owned();
+                (kind, tagged["data"].clone())
+            }
+        };
+        let wire = Wire {
+            v: VERSION,
+            kind,
+            data,
+            proposal: self.proposal.clone(),
+            lane: self.lane.clone(),
+            seq: self.seq,
+            actor: self.actor.clone(),
+            time: self.time,
+            heads: self.heads.iter().map(|h| format!("{} {} {}", h.lane, h.seq, h.tip)).collect(),
+        };
+        let value = serde_json::to_value(wire).map_err(|e| Error::bug(e.to_string()))?;
+        Ok(canonical::to_bytes(&value))
+    }
+
+    /// Reads canonical bytes (any JSON of that shape).
+    ///
+    /// # Errors
+    /// `event_invalid` with what is wrong. A kind this version does not know is not an error.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let broken = |why: String| {
+            Error::new(&codes::EVENT_INVALID, format!("an event cannot be read: {why}"))
+                .hint("`aye doctor` names the lane and commit")
+        };
+        if bytes.len() > MAX_BYTES {
+            return Err(broken(format!("{} bytes are more than {MAX_BYTES}", bytes.len())));
+        }
+        let wire: Wire = serde_json::from_slice(bytes).map_err(|e| broken(e.to_string()))?;
+        let tagged = serde_json::json!({ "kind": wire.kind, "data": wire.data });
+        let data = match serde_json::from_value(tagged) {
+            Ok(data) => data,
+            Err(error) if wire.v <= VERSION && data::is_known(&wire.kind) => {
+                return Err(broken(error.to_string()));
+            }
+            Err(_) => Data::Unknown(wire.kind, wire.data),
+        };
+        let heads = wire.heads.iter().filter_map(|text| Head::parse(text)).collect();
+        Ok(Self {
+            proposal: wire.proposal,
+            lane: wire.lane,
+            seq: wire.seq,
+            actor: wire.actor,
+            time: wire.time,
+            heads,
+            data,
+        })
+    }
+}
+
+impl Head {
+    fn parse(text: &str) -> Option<Self> {
+        let mut words = text.split(' ');
+        let head = Self {
+            lane: words.next()?.to_owned(),
+            seq: words.next()?.parse().ok()?,
+            tip: words.next()?.to_owned(),
+        };
+        words.next().is_none().then_some(head)
+    }
+}

@@ -1,0 +1,54 @@
+use proptest::prelude::*;
+
+use super::super::ActorKind;
+use super::*;
+
+fn event(data: Data) -> Event {
+    Event {
+        proposal: None,
+        lane: "l".into(),
+        seq: 3,
+        actor: Actor { name: "n".into(), email: String::new(), kind: ActorKind::Agent },
+        time: "2026-03-14T10:30:00.123Z".parse().unwrap(),
+        heads: vec![Head { lane: "l".into(), seq: 2, tip: "abc".into() }],
+        data,
+    }
+}
+
+#[test]
+fn what_is_written_is_read_again() {
+    let events = [
+        event(Data::Comment(Comment {
+            body: "x".into(),
+            path: None,
+            line: Some(2),
+            revision: None,
+        })),
+        event(Data::Plan(serde_json::json!({"steps": []}))),
+        event(Data::Unknown("dance".into(), serde_json::json!({"a": 1}))),
+    ];
+    for event in events {
+        let bytes = event.to_bytes().unwrap();
+        assert_eq!(Event::from_bytes(&bytes).unwrap(), event);
+        assert_eq!(Event::from_bytes(&bytes).unwrap().to_bytes().unwrap(), bytes);
+    }
+}
+
+#[test]
+fn a_known_kind_with_broken_data_is_an_error() {
+    let bytes = br#"{"v":1,"kind":"apply","data":{},"lane":"l","seq":1,"actor":{"name":"","email":"","kind":"human"},"time":"2026-01-01T00:00:00Z"}"#;
+    assert!(Event::from_bytes(bytes).unwrap_err().is(&codes::EVENT_INVALID));
+}
+
+#[test]
+fn paths_in_events_are_checked() {
+    let text = r#"{"path":"../x","after":{"id":"00","mode":"100644"}}"#;
+    assert!(serde_json::from_str::<ChangeRecord>(text).is_err());
+}
+
+proptest! {
+    #[test]
+    fn hostile_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        let _ = Event::from_bytes(&bytes);
+    }
+}
