@@ -68,19 +68,21 @@ impl Lock {
     }
     /// What a holder that was stopped has left to do; usually nothing.
     pub(super) fn left_over(&mut self) -> String {
-        let mut text = String::new();
+        let mut bytes = Vec::new();
         if self.file.metadata().is_ok_and(|facts| facts.len() > 0) {
-            // Rubbish in it is no more than a reason to write it anew.
-            let _ = (&self.file).take(MOST_NOTED).read_to_string(&mut text);
+            // What is no id in it is no more than a reason to write it anew.
+            let _ = (&self.file).take(MOST_NOTED).read_to_end(&mut bytes);
         }
-        text
+        String::from_utf8_lossy(&bytes).into_owned()
     }
 
     /// Notes what is still to do, until the next note; nothing for an empty one. Not flushed, and
     /// no error: it only saves somebody a repair.
     pub(super) fn note(&mut self, text: &str) {
-        let _ = self.file.set_len(0).and_then(|()| self.file.rewind());
+        // Cut off last: stopped in between, it says too much rather than too little.
+        let _ = self.file.rewind();
         let _ = self.file.write_all(text.as_bytes());
+        let _ = self.file.set_len(text.len() as u64);
     }
 }
 

@@ -71,7 +71,9 @@ pub struct Writer<'store> {
     open: Step,
     /// Proposals whose projection and pending ref have to follow.
     touched: BTreeSet<ProposalId>,
-    /// The lock says so.
+    /// Those that a stopped writer has left.
+    left_over: BTreeSet<ProposalId>,
+    /// The lock says that something has to follow.
     noted: bool,
     lock: Lock,
 }
@@ -140,7 +142,9 @@ impl<'store> Writer<'store> {
         mut lock: Lock,
     ) -> Result<Self> {
         let view = store.view()?;
-        let left_over = lock.left_over();
+        let note = lock.left_over();
+        let left_over: BTreeSet<ProposalId> =
+            note.lines().filter_map(|id| ProposalId::parse(id).ok()).collect();
         let lane = lane_id(store)?;
         let name = format!("{}{lane}", refs::LOG);
         let positions = view.positions()?;
@@ -167,8 +171,9 @@ impl<'store> Writer<'store> {
             seq,
             heads,
             open: Step::default(),
-            touched: left_over.lines().filter_map(|id| ProposalId::parse(id).ok()).collect(),
-            noted: !left_over.is_empty(),
+            touched: left_over.clone(),
+            left_over,
+            noted: !note.is_empty(),
             lock,
         })
     }
@@ -338,6 +343,10 @@ impl<'store> Writer<'store> {
             self.move_lane(tip)?;
         }
         for id in std::mem::take(&mut self.touched) {
+            if self.left_over.contains(&id) {
+                // With the temporary files of the one that was stopped.
+                let _ = projection::remove(self.store, &id);
+            }
             // What can be rebuilt must not fail what is recorded; `doctor` tells of it.
             let _ = self.project(&id);
         }
