@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{Answer, open};
+use crate::changeset::hunks::Diff;
 use crate::cli::which::One;
 use crate::cli::{Context, Format};
 use crate::error::{Exit, Result};
@@ -109,14 +110,11 @@ pub(super) fn diff(sections: &[SectionChange]) -> String {
         out += &format!("\n── {file}#{id}\n");
         let before = section.before.as_deref().unwrap_or_default();
         let after = section.after.as_deref().unwrap_or_default();
-        for change in similar::TextDiff::from_lines(before, after).iter_all_changes() {
-            let mark = match change.tag() {
-                similar::ChangeTag::Delete => '-',
-                similar::ChangeTag::Insert => '+',
-                similar::ChangeTag::Equal => ' ',
-            };
-            let line = change.value().trim_end_matches(['\n', '\r']);
-            out += &format!("{mark}{}\n", escape::line(line));
+        let diff = Diff::new(before.as_bytes(), after.as_bytes());
+        // A section is read as a whole.
+        let context = before.len() + after.len();
+        for line in diff.hunks(context).iter().flat_map(|hunk| diff.lines(hunk)) {
+            out += &format!("{}{}\n", line.side.sign(), escape::bytes_line(line.content()));
         }
     }
     out

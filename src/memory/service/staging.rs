@@ -92,7 +92,7 @@ fn files(store: &Store, proposal: &Proposal) -> Result<Vec<(String, Vec<u8>)>> {
             out.push((format!("files/{path}"), after.bytes.clone()));
         }
     }
-    out.push(("change.patch".to_owned(), patch(&changeset)));
+    out.push(("change.patch".to_owned(), crate::changeset::emit::git_patch(&changeset)));
     Ok(out)
 }
 
@@ -210,26 +210,4 @@ impl Service<'_> {
         }
         Ok(found)
     }
-}
-
-/// The change as a unified diff with git's headers.
-fn patch(changeset: &crate::changeset::Changeset) -> Vec<u8> {
-    let mut out = Vec::new();
-    for change in changeset.changes() {
-        let path = change.path.display().to_string();
-        let text = |file: &Option<crate::changeset::File>| {
-            file.as_ref().map(|f| String::from_utf8_lossy(&f.bytes).into_owned())
-        };
-        let (before, after) = (text(&change.before), text(&change.after));
-        let old = if before.is_some() { format!("a/{path}") } else { "/dev/null".to_owned() };
-        let new = if after.is_some() { format!("b/{path}") } else { "/dev/null".to_owned() };
-        out.extend(format!("diff --git a/{path} b/{path}\n").bytes());
-        if before.is_none() {
-            out.extend(b"new file mode 100644\n");
-        }
-        let (before, after) = (before.unwrap_or_default(), after.unwrap_or_default());
-        let diff = similar::TextDiff::from_lines(before.as_str(), after.as_str());
-        out.extend(diff.unified_diff().header(&old, &new).to_string().bytes());
-    }
-    out
 }

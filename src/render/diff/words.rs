@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use gix::diff::blob::{Algorithm, InternedInput};
+use similar::DiffOp;
+use similar::algorithms::{Capture, Compact, Replace, myers};
 
 use crate::changeset::hunks::{Diff, Edit, Side};
 
@@ -23,13 +24,18 @@ pub(super) fn emphasis(diff: &Diff<'_>, edit: &Edit) -> Emphasis {
     if old.is_empty() || new.is_empty() || old.len() + new.len() > LARGEST {
         return Emphasis::default();
     }
-    let input = interned(old, new);
-    let words = compare(&input);
-    let removed = input.before.iter().enumerate();
-    let removed = removed.map(|(n, token)| (input.interner[*token], words.is_removed(n as u32)));
-    let added = input.after.iter().enumerate();
-    let added = added.map(|(n, token)| (input.interner[*token], words.is_added(n as u32)));
-    Emphasis { removed: by_line(removed), added: by_line(added) }
+    let (old, new) = (words(old), words(new));
+    let (mut removed, mut added) = (vec![false; old.len()], vec![false; new.len()]);
+    for op in compare(&old, &new) {
+        if !matches!(op, DiffOp::Equal { .. }) {
+            removed[op.old_range()].fill(true);
+            added[op.new_range()].fill(true);
+        }
+    }
+    Emphasis {
+        removed: by_line(old.into_iter().zip(removed)),
+        added: by_line(new.into_iter().zip(added)),
+    }
 }
 
 /// The words of one edit in reading order: unchanged, removed, added.
@@ -38,34 +44,25 @@ pub(super) fn merged<'d>(diff: &'d Diff<'_>, edit: &Edit) -> Vec<(Side, &'d [u8]
     if old.len() + new.len() > LARGEST {
         return vec![(Side::Removed, old), (Side::Added, new)];
     }
-    let input = interned(old, new);
-    let words = compare(&input);
-    let (mut out, mut at, mut new_at) = (Vec::new(), 0, 0);
-    let (mut old_byte, mut new_byte) = (0, 0);
-    let mut push = |side, bytes: &'d [u8]| {
-        if !bytes.is_empty() {
-            out.push((side, bytes));
+    let (old_words, new_words) = (words(old), words(new));
+    let (mut out, mut old_at, mut new_at) = (Vec::new(), 0, 0);
+    let mut push = |side, text: &'d [u8], at: &mut usize, words: &[&[u8]]| {
+        let length: usize = words.iter().map(|word| word.len()).sum();
+        if length > 0 {
+            out.push((side, &text[*at..*at + length]));
+            *at += length;
         }
     };
-    let length = |tokens: &[gix::diff::blob::Token]| -> usize {
-        tokens.iter().map(|token| input.interner[*token].len()).sum()
-    };
-    for hunk in words.hunks() {
-        let (before, after) = (
-            hunk.before.start as usize..hunk.before.end as usize,
-            hunk.after.start as usize..hunk.after.end as usize,
-        );
-        let same = length(&input.after[new_at..after.start]);
-        push(Side::Context, &new[new_byte..new_byte + same]);
-        let (gone, come) =
-            (length(&input.before[before.clone()]), length(&input.after[after.clone()]));
-        push(Side::Removed, &old[old_byte + same..old_byte + same + gone]);
-        push(Side::Added, &new[new_byte + same..new_byte + same + come]);
-        (old_byte, new_byte) = (old_byte + same + gone, new_byte + same + come);
-        (at, new_at) = (before.end, after.end);
+    for op in compare(&old_words, &new_words) {
+        let (before, after) = (&old_words[op.old_range()], &new_words[op.new_range()]);
+        if let DiffOp::Equal { .. } = op {
+            push(Side::Context, new, &mut new_at, after);
+            old_at += before.iter().map(|word| word.len()).sum::<usize>();
+        } else {
+            push(Side::Removed, old, &mut old_at, before);
+            push(Side::Added, new, &mut new_at, after);
+        }
     }
-    debug_assert_eq!(length(&input.before[at..]), length(&input.after[new_at..]));
-    push(Side::Context, &new[new_byte..]);
     out
 }
 
@@ -73,17 +70,17 @@ fn sides<'d>(diff: &'d Diff<'_>, edit: &Edit) -> (&'d [u8], &'d [u8]) {
     (diff.before().lines(edit.before.clone()), diff.after().lines(edit.after.clone()))
 }
 
-fn interned<'d>(old: &'d [u8], new: &'d [u8]) -> InternedInput<&'d [u8]> {
-    let mut input = InternedInput::default();
-    input.update_before(Words(old));
-    input.update_after(Words(new));
-    input
+/// How `old` becomes `new`. Bounded in time: on difficult input it need not be the shortest way.
+fn compare(old: &[&[u8]], new: &[&[u8]]) -> Vec<DiffOp> {
+    let mut hook = Compact::new(Replace::new(Capture::new()), old, new);
+    match myers::diff(&mut hook, old, 0..old.len(), new, 0..new.len()) {
+        Ok(()) => hook.into_inner().into_inner().into_ops(),
+        Err(never) => match never {},
+    }
 }
 
-fn compare(input: &InternedInput<&[u8]>) -> gix::diff::blob::Diff {
-    let mut diff = gix::diff::blob::Diff::compute(Algorithm::Myers, input);
-    diff.postprocess_no_heuristic(input);
-    diff
+fn words(text: &[u8]) -> Vec<&[u8]> {
+    Words(text).collect()
 }
 
 /// Words, runs of blanks, line feeds, and single other characters.
