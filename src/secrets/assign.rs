@@ -122,19 +122,22 @@ const LONGEST_VALUE: usize = 512;
 
 /// The secret assigned to the keyword at `start..end` of `text`, if there is one.
 pub(super) fn read(text: &[u8], start: usize, end: usize, class: Class) -> Option<Span> {
-    let name = Name::around(text, start, end);
     let bearer = text[start..end].ends_with(b" ");
-    let mut at = if bearer { end } else { name.end };
-    let mut class = class;
-    if bearer {
-        // `Bearer abc…`: the value follows, there is no operator.
-    } else {
-        if !name.is_telling(text, end, &mut class) {
-            return None;
-        }
-        at = operator(text, at, &name, class)?;
+    // Cheapest first: most keywords in code are followed by no operator at all.
+    if !bearer && !text[end..(end + LONGEST_NAME + 8).min(text.len())].iter().any(is_operator) {
+        return None;
     }
+    let name = Name::around(text, start, end);
+    // `Bearer abc…`: the value follows, there is no operator.
+    let at = if bearer { end } else { operator(text, name.end, &name, class)? };
     let value = Value::at(text, at)?;
+    if !value.plausible(text) {
+        return None;
+    }
+    let mut class = class;
+    if !bearer && !name.is_telling(text, end, &mut class) {
+        return None;
+    }
     let bytes = &text[value.start..value.end];
     // `github_token:0123456789`: a fingerprint from our own allow-list.
     if std::str::from_utf8(&text[name.start..value.end]).is_ok_and(super::allow::is_fingerprint) {
@@ -142,7 +145,7 @@ pub(super) fn read(text: &[u8], start: usize, end: usize, class: Class) -> Optio
     }
     let env_style = name.env_style && value.start > 0 && text[value.start - 1] == b'='
         || name.env_style && value.quoted;
-    if !value.plausible(text) || !judge(bytes, class, value.quoted, env_style) {
+    if !judge(bytes, class, value.quoted, env_style) {
         return None;
     }
     Some(Span {
@@ -157,6 +160,11 @@ pub(super) fn read(text: &[u8], start: usize, end: usize, class: Class) -> Optio
         guessable: class == Class::Password || bytes.len() < 16,
         rank: rank::ASSIGNED,
     })
+}
+
+/// What may stand between a name and its value.
+fn is_operator(byte: &u8) -> bool {
+    matches!(byte, b'=' | b':' | b',' | b'>' | b'!' | b' ')
 }
 
 /// The identifier a keyword stands in.

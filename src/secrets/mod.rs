@@ -3,8 +3,8 @@
 //!
 //! [`Scanner`] finds credentials and personal data, [`unsafe_text`] finds characters and phrases
 //! that mislead. Both say where and what kind; neither repeats the text. A scan is one pass for
-//! keywords ([`aho_corasick`]), then small readers and lazily compiled patterns only where a
-//! keyword stands, and one skipping pass for random strings and numbers.
+//! keywords, then small readers and lazily compiled patterns only where a keyword stands, and one
+//! skipping pass for random strings and numbers.
 
 pub mod allow;
 pub mod rules;

@@ -3,8 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
-
 use super::assign::{self, Class};
 use super::keys;
 use super::rules::RULES;
@@ -38,44 +36,80 @@ fn keywords() -> BTreeMap<&'static str, Vec<Target>> {
     all
 }
 
-struct Automaton {
-    search: Option<AhoCorasick>,
-    targets: Vec<Vec<Target>>,
-}
-
-impl Automaton {
-    fn build(kind: AhoCorasickKind) -> Self {
-        let all = keywords();
-        // Fails only past some billions of states.
-        let search = AhoCorasick::builder()
-            .ascii_case_insensitive(true)
-            .kind(Some(kind))
-            .build(all.keys())
-            .ok();
-        Self { search, targets: all.into_values().collect() }
+/// Calls `hit(target, start, end)` for each keyword in `text`, overlapping ones too, in order of
+/// their starts.
+///
+/// An automaton over this many keywords is larger than the nearest cache, and building one costs
+/// more than all the rest of proposing a small change. So a bitmap of the keywords' first bytes
+/// says where one may start, and the few keywords that start so are compared there.
+pub(super) fn scan(text: &[u8], mut hit: impl FnMut(Target, usize, usize)) {
+    static KEYWORDS: OnceLock<Keywords> = OnceLock::new();
+    let keywords = KEYWORDS.get_or_init(Keywords::new);
+    let mut at = 0;
+    while let Some(next) = keywords.next_head(&text[at..]) {
+        let start = at + next;
+        for (word, targets) in keywords.starting_like(&text[start..]) {
+            let end = start + word.len();
+            if text.get(start..end).is_some_and(|t| t.eq_ignore_ascii_case(word.as_bytes())) {
+                for target in targets {
+                    hit(*target, start, end);
+                }
+            }
+        }
+        at = start + 1;
     }
 }
 
-/// Below this many bytes the automaton that is quick to build wins over the one quick to run.
-const SMALL: usize = 32 * 1024;
+/// How many bytes are a head. No keyword is shorter; a test holds the tables to it.
+const HEAD: usize = 3;
 
-/// Calls `hit(target, start, end)` for each keyword in `text`, overlapping ones too, in order of
-/// their ends.
-pub(super) fn scan(text: &[u8], mut hit: impl FnMut(Target, usize, usize)) {
-    static QUICK: OnceLock<Automaton> = OnceLock::new();
-    static FAST: OnceLock<Automaton> = OnceLock::new();
-    let automaton = match FAST.get() {
-        Some(fast) => fast,
-        None if text.len() < SMALL => {
-            QUICK.get_or_init(|| Automaton::build(AhoCorasickKind::NoncontiguousNFA))
+/// Values of a head: the low five bits of each byte, which folds letter case.
+const HEADS: usize = 1 << (5 * HEAD);
+
+fn head(bytes: &[u8]) -> usize {
+    bytes.iter().take(HEAD).fold(0, |head, byte| head << 5 | usize::from(byte & 0x1f))
+}
+
+/// The keywords, found by their heads.
+struct Keywords {
+    /// A bit for each value that is the head of a keyword.
+    heads: Box<[u64; HEADS / 64]>,
+    /// Ordered by head.
+    words: Vec<(usize, &'static str, Vec<Target>)>,
+}
+
+impl Keywords {
+    fn new() -> Self {
+        let mut words: Vec<_> = keywords()
+            .into_iter()
+            .map(|(word, targets)| (head(word.as_bytes()), word, targets))
+            .collect();
+        words.sort_by_key(|(head, ..)| *head);
+        let mut heads = Box::new([0u64; HEADS / 64]);
+        for (head, ..) in &words {
+            heads[head / 64] |= 1 << (head % 64);
         }
-        None => FAST.get_or_init(|| Automaton::build(AhoCorasickKind::DFA)),
-    };
-    let Some(search) = &automaton.search else { return };
-    for found in search.find_overlapping_iter(text) {
-        for target in &automaton.targets[found.pattern().as_usize()] {
-            hit(*target, found.start(), found.end());
-        }
+        Self { heads, words }
+    }
+
+    /// The first place where a keyword may start. Apart from the rest, so that the loop over all
+    /// bytes stays in registers.
+    #[inline(never)]
+    fn next_head(&self, text: &[u8]) -> Option<usize> {
+        text.windows(HEAD).position(|bytes| {
+            let head = head(bytes);
+            self.heads[head / 64] >> (head % 64) & 1 == 1
+        })
+    }
+
+    /// The keywords with the head of `text`.
+    fn starting_like(&self, text: &[u8]) -> impl Iterator<Item = (&'static str, &[Target])> {
+        let wanted = head(text);
+        let from = self.words.partition_point(|(head, ..)| *head < wanted);
+        self.words[from..]
+            .iter()
+            .take_while(move |(head, ..)| *head == wanted)
+            .map(|(_, word, targets)| (*word, targets.as_slice()))
     }
 }
 
@@ -91,6 +125,23 @@ pub(super) fn scan_slowly(text: &[u8], mut hit: impl FnMut(Target, usize, usize)
                 for target in targets.iter().filter(|t| !matches!(t, Target::Rule(_))) {
                     hit(*target, start, end);
                 }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_keyword_has_a_head_and_is_found_in_either_case() {
+        for word in keywords().into_keys() {
+            assert!(word.len() >= HEAD, "{word}");
+            for text in [word.to_owned(), word.to_ascii_uppercase(), format!("x{word}y")] {
+                let mut found = false;
+                scan(text.as_bytes(), |_, start, end| found |= end - start == word.len());
+                assert!(found, "{text}");
             }
         }
     }

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
+use bstr::ByteSlice as _;
+
 use super::added::Added;
 use super::allow::{self, Limits};
 use super::finding::{self, Finding, Span};
@@ -213,10 +215,9 @@ fn read(text: &[u8], target: Target, start: usize, end: usize) -> Option<Span> {
 /// `start..end` widened by `reach`, but not past the line.
 fn line_window(text: &[u8], start: usize, end: usize, reach: usize) -> (usize, usize) {
     let floor = start.saturating_sub(reach);
-    let from =
-        text[floor..start].iter().rposition(|b| *b == b'\n').map_or(floor, |p| floor + p + 1);
+    let from = text[floor..start].rfind_byte(b'\n').map_or(floor, |p| floor + p + 1);
     let ceiling = (end + reach).min(text.len());
-    let to = text[end..ceiling].iter().position(|b| *b == b'\n').map_or(ceiling, |p| end + p);
+    let to = text[end..ceiling].find_byte(b'\n').map_or(ceiling, |p| end + p);
     (from, to)
 }
 

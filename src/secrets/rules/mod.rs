@@ -62,6 +62,10 @@ pub(super) fn matches(index: usize, text: &[u8], start: usize, end: usize, spans
     let Some(regex) = Rule::regex(index) else { return };
     let haystack = &text[..end];
     let mut at = start;
+    // Most windows hold no match; saying so needs no captures.
+    if regex.find_at(haystack, at).is_none() {
+        return;
+    }
     let mut locations = regex.capture_locations();
     while let Some(found) = regex.captures_read_at(&mut locations, haystack, at) {
         at = if found.end() > found.start() { found.end() } else { found.end() + 1 };
