@@ -4,7 +4,9 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 /// Columns that `text` takes. It must be safe for a terminal already and hold no colour.
 pub fn of(text: &str) -> usize {
-    text.width()
+    // Most text is plain, and a list measures a lot of it.
+    let plain = |byte: u8| (b' '..=b'~').contains(&byte);
+    if text.bytes().all(plain) { text.len() } else { text.width() }
 }
 
 /// `text` in at most `columns`; what does not fit becomes `…`.

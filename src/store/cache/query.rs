@@ -191,9 +191,7 @@ impl View {
         let body: Option<Vec<u8>> = match &self.connection {
             None => None,
             Some(connection) => connection
-                .query_row("SELECT body FROM proposal WHERE id = ?1", [id.as_str()], |row| {
-                    row.get(0)
-                })
+                .query_row("SELECT body FROM folded WHERE id = ?1", [id.as_str()], |row| row.get(0))
                 .optional()
                 .map_err(|error| failed(&error))?,
         };

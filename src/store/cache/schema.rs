@@ -8,6 +8,8 @@ use rusqlite::Connection;
 /// Raised with every change of the tables or of what is computed into them.
 const VERSION: i64 = 3;
 
+/// A list reads many rows of `proposal`, so the proposals themselves, which are large and read one
+/// at a time, have a table of their own.
 const TABLES: &str = "
 BEGIN IMMEDIATE;
 CREATE TABLE lane (name TEXT PRIMARY KEY, tip TEXT NOT NULL, seq INTEGER NOT NULL) WITHOUT ROWID;
@@ -24,9 +26,12 @@ CREATE TABLE proposal (
     expires INTEGER NOT NULL, expiry_recorded INTEGER, digest TEXT NOT NULL, description TEXT,
     path TEXT, files INTEGER NOT NULL, added INTEGER NOT NULL, removed INTEGER NOT NULL,
     revisions INTEGER NOT NULL, comments INTEGER NOT NULL, changes_requested INTEGER NOT NULL,
-    contested INTEGER NOT NULL, checked INTEGER, body BLOB NOT NULL
+    contested INTEGER NOT NULL, checked INTEGER
 );
+CREATE TABLE folded (id TEXT PRIMARY KEY, body BLOB NOT NULL);
 CREATE INDEX proposal_state ON proposal (state, created, id);
+CREATE INDEX proposal_expiring ON proposal (expires) WHERE state = 'pending'
+    AND (expiry_recorded IS NULL OR expiry_recorded <> expires);
 CREATE INDEX proposal_digest ON proposal (digest) WHERE state = 'pending';
 CREATE INDEX proposal_contested ON proposal (created) WHERE contested = 1;
 CREATE TABLE path (

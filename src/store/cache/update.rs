@@ -148,14 +148,13 @@ fn store(
     let prefix = prefix(transaction, &proposal.id)?;
     let (added, removed) = count(repo, changes);
     let path = changes.first().map(|change| change.path.display().to_string());
-    let body = serde_json::to_vec(proposal).unwrap_or_default();
     transaction
         .prepare_cached(
             "INSERT OR REPLACE INTO proposal (id, prefix, subject, state, domain, task,
              proposed_by, created, expires, expiry_recorded, digest, description, path, files,
-             added, removed, revisions, comments, changes_requested, contested, checked, body)
+             added, removed, revisions, comments, changes_requested, contested, checked)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
-             ?18, ?19, ?20, ?21, ?22)",
+             ?18, ?19, ?20, ?21)",
         )?
         .execute(params![
             proposal.id.as_str(),
@@ -179,8 +178,11 @@ fn store(
             proposal.changes_requested.is_some(),
             proposal.contested,
             proposal.checks.last().map(|check| i64::from(check.check.exit_code.unwrap_or(-1))),
-            body,
         ])?;
+    let body = serde_json::to_vec(proposal).unwrap_or_default();
+    transaction
+        .prepare_cached("INSERT OR REPLACE INTO folded (id, body) VALUES (?1, ?2)")?
+        .execute(params![proposal.id.as_str(), body])?;
     transaction
         .prepare_cached("DELETE FROM path WHERE proposal = ?1")?
         .execute([proposal.id.as_str()])?;
