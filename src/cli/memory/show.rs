@@ -110,10 +110,10 @@ pub(super) fn diff(sections: &[SectionChange]) -> String {
         out += &format!("\n── {file}#{id}\n");
         let before = section.before.as_deref().unwrap_or_default();
         let after = section.after.as_deref().unwrap_or_default();
-        let diff = Diff::new(before.as_bytes(), after.as_bytes());
+        let lines = Diff::new(before.as_bytes(), after.as_bytes());
         // A section is read as a whole.
         let context = before.len() + after.len();
-        for line in diff.hunks(context).iter().flat_map(|hunk| diff.lines(hunk)) {
+        for line in lines.hunks(context).iter().flat_map(|hunk| lines.lines(hunk)) {
             out += &format!("{}{}\n", line.side.sign(), escape::bytes_line(line.content()));
         }
     }
