@@ -270,6 +270,27 @@ fn a_million_hunks_a_long_line_and_a_bomb_are_refused_by_their_size() {
     assert_eq!(repo.snapshot(), before);
 }
 
+/// A file becomes a folder and the folder a file again; what else lies in it stops that.
+#[test]
+fn a_folder_that_is_emptied_gives_way_to_a_file() {
+    let repo = Repo::with(&[("f", "x\n")]);
+    let before = repo.snapshot();
+    let patch = "diff --git a/f b/f/g\nsimilarity index 100%\nrename from f\nrename to f/g\n";
+    repo.aye_stdin(&["patch", "--index"], patch).ok();
+    assert_eq!(repo.text("f/g"), "x\n");
+    repo.aye_stdin(&["patch", "--index", "-R"], patch).ok();
+    assert_eq!(repo.snapshot(), before);
+    repo.aye_stdin(&["patch"], patch).ok();
+    let envelope = "*** Begin Patch\n*** Delete File: f/g\n*** Add File: f\n+y\n*** End Patch\n";
+    repo.write("f/other", "o\n");
+    repo.aye_stdin(&["patch", "--format", "text"], envelope).fails("folder_not_empty", 5);
+    repo.aye_stdin(&["patch", "--format", "text", "-R"], patch).fails("folder_not_empty", 5);
+    assert_eq!((repo.text("f/g").as_str(), repo.text("f/other").as_str()), ("x\n", "o\n"));
+    repo.remove("f/other");
+    repo.aye_stdin(&["patch"], envelope).ok();
+    assert_eq!(repo.text("f"), "y\n");
+}
+
 #[test]
 fn modes_are_kept_and_changed() {
     let repo = Repo::with(&[("run.sh", "a\n")]);

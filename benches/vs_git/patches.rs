@@ -61,7 +61,7 @@ fn lines(count: usize, changed: impl Fn(usize) -> bool) -> (Vec<u8>, Vec<u8>) {
 fn files(count: usize) -> Change {
     (0..count)
         .map(|file| {
-            let (before, after) = lines(60, |line| line == file % 50);
+            let (before, after) = lines(60, |line| line == 5 + file % 40);
             (format!("many/d{}/file_{file}.rs", file % 40), before, after)
         })
         .collect()

@@ -4,7 +4,7 @@
 use crate::changeset::{Changeset, RepoPath};
 use crate::error::Result;
 use crate::store::Store;
-use crate::worktree::Worktree;
+use crate::worktree::Reader;
 use crate::worktree::journal::Step;
 
 use super::{commit, lock};
@@ -21,14 +21,14 @@ use super::{commit, lock};
 pub fn write<T>(
     store: &Store,
     index: bool,
-    make: impl FnOnce(&Worktree) -> Result<(Changeset, T)>,
+    make: impl FnOnce(&Reader<'_>) -> Result<(Changeset, T)>,
 ) -> Result<(T, Option<String>)> {
     let journal = lock(store)?;
     let worktree = store.worktree()?.with_size_limit(store.settings()?.max_file_size);
     if index {
         commit::refuse_locked_index(store)?;
     }
-    let (changeset, value) = make(&worktree)?;
+    let (changeset, value) = make(&worktree.reader())?;
     let changes = changeset.changes();
     let steps: Vec<Step<'_>> = changes
         .iter()

@@ -133,8 +133,8 @@ pub fn apply(
     let journal = lock(store)?;
     let worktree = store.worktree()?;
     let plan = match &request.part {
-        Some(part) => preview_part(part, proposal, &worktree)?,
-        None => preview(store, proposal, &worktree)?,
+        Some(part) => preview_part(part, proposal, &worktree.reader())?,
+        None => preview(store, proposal, &worktree.reader())?,
     };
     if let Some(refusal) = plan.refusal() {
         return Err(conflict(refusal, &proposal.id));
@@ -189,7 +189,7 @@ pub fn apply(
 pub fn write_markers(store: &Store, proposal: &Proposal) -> Result<Plan> {
     let journal = lock(store)?;
     let worktree = store.worktree()?;
-    let plan = preview(store, proposal, &worktree)?.with_markers()?;
+    let plan = preview(store, proposal, &worktree.reader())?.with_markers()?;
     journal.apply(&worktree, &steps(&plan), None, |_| Ok(()))?;
     Ok(plan)
 }

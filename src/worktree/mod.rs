@@ -14,6 +14,7 @@ mod folders;
 pub mod journal;
 mod write;
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
@@ -153,17 +154,44 @@ impl Worktree {
     }
 }
 
-impl Snapshot for Worktree {
-    /// The file at `path` as git would store it now. `None` also where a folder above it does not exist or is
-    /// a file.
-    fn file(&self, path: &RepoPath) -> Result<Option<File>> {
-        let Some((mut file, _)) = self.read(&mut Folders::new(&self.root), path)? else {
-            return Ok(None);
-        };
+/// A [`Worktree`] to read many files from, in path order: folders stay open while reading goes on
+/// in them. For one planning at a time; what is removed and made again meanwhile may be missed.
+#[derive(Debug)]
+pub struct Reader<'tree> {
+    tree: &'tree Worktree,
+    folders: RefCell<Folders<'tree>>,
+}
+
+impl Worktree {
+    /// Begins to read.
+    pub fn reader(&self) -> Reader<'_> {
+        Reader { tree: self, folders: RefCell::new(Folders::new(&self.root)) }
+    }
+
+    fn file_in(&self, folders: &mut Folders<'_>, path: &RepoPath) -> Result<Option<File>> {
+        let Some((mut file, _)) = self.read(folders, path)? else { return Ok(None) };
         if let Some(stored) = self.to_git(path, &file.bytes)? {
             file.bytes = stored;
         }
         Ok(Some(file))
+    }
+}
+
+impl Snapshot for Reader<'_> {
+    fn file(&self, path: &RepoPath) -> Result<Option<File>> {
+        self.tree.file_in(&mut self.folders.borrow_mut(), path)
+    }
+
+    fn stored(&self, path: &RepoPath, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
+        self.tree.to_git(path, bytes)
+    }
+}
+
+impl Snapshot for Worktree {
+    /// The file at `path` as git would store it now. `None` also where a folder above it does not exist or is
+    /// a file.
+    fn file(&self, path: &RepoPath) -> Result<Option<File>> {
+        self.file_in(&mut Folders::new(&self.root), path)
     }
 
     fn stored(&self, path: &RepoPath, bytes: &[u8]) -> Result<Option<Vec<u8>>> {

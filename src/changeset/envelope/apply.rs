@@ -147,10 +147,22 @@ impl State<'_> {
         if let Some(file) = self.present.get(path).or_else(|| self.original.get(path)) {
             return Ok(file.clone());
         }
-        let file = self.files.file(path)?;
+        let file = match self.files.file(path) {
+            // A folder that an operation above has emptied gives way to a file.
+            Err(error) if error.is(&codes::FOLDER) && self.emptied(path) => None,
+            other => other?,
+        };
         self.budget.spend(file.as_ref())?;
         self.original.insert(path.clone(), file.clone());
         Ok(file)
+    }
+
+    /// Has a file been taken away from below `folder`? That others stay there is noticed when it
+    /// is written.
+    fn emptied(&self, folder: &RepoPath) -> bool {
+        self.present
+            .iter()
+            .any(|(path, file)| file.is_none() && path.parents().any(|above| above == *folder))
     }
 
     fn existing(&mut self, path: &RepoPath) -> Result<File> {

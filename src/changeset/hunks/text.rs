@@ -19,13 +19,12 @@ impl<'a> Text<'a> {
     pub fn new(bytes: impl Into<Cow<'a, [u8]>>) -> Self {
         let bytes = bytes.into();
         let mut end = 0;
-        let ends = bytes
-            .lines_with_terminator()
-            .map(|line| {
-                end += line.len();
-                end
-            })
-            .collect();
+        // Room for lines of an ordinary length, so that a large index is not moved as it grows.
+        let mut ends = Vec::with_capacity(bytes.len() / 32 + 1);
+        ends.extend(bytes.lines_with_terminator().map(|line| {
+            end += line.len();
+            end
+        }));
         Self { bytes, ends }
     }
 

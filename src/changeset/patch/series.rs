@@ -5,6 +5,7 @@
 //! in one input is more than `git apply` knows: each is judged on the result of the one before.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use super::strip::Strip;
 use super::{
@@ -102,11 +103,11 @@ struct State<'a> {
     strip: usize,
     options: &'a Options,
     /// Files as they were before the patch, once looked at.
-    original: BTreeMap<RepoPath, Option<File>>,
+    original: BTreeMap<RepoPath, Option<Rc<File>>>,
     /// Files as the commits before this one leave them.
-    present: BTreeMap<RepoPath, Option<File>>,
+    present: BTreeMap<RepoPath, Option<Rc<File>>>,
     /// Files as this commit leaves them.
-    stage: BTreeMap<RepoPath, Option<File>>,
+    stage: BTreeMap<RepoPath, Option<Rc<File>>>,
     fate: BTreeMap<RepoPath, Fate>,
     /// Where files were before the whole patch.
     origins: BTreeMap<RepoPath, RepoPath>,
@@ -238,17 +239,29 @@ impl State<'_> {
     }
 
     /// A file as the commits before this one leave it.
-    fn before(&mut self, path: &RepoPath) -> Result<Option<File>> {
+    fn before(&mut self, path: &RepoPath) -> Result<Option<Rc<File>>> {
         if let Some(file) = self.present.get(path) {
             return Ok(file.clone());
         }
         if let Some(file) = self.original.get(path) {
             return Ok(file.clone());
         }
-        let file = self.files.file(path)?;
-        self.budget.spend(file.as_ref())?;
+        let file = match self.files.file(path) {
+            // A folder that this commit empties gives way to a file.
+            Err(error) if error.is(&changes::FOLDER) && self.empties(path) => None,
+            other => other?.map(Rc::new),
+        };
+        self.budget.spend(file.as_deref())?;
         self.original.insert(path.clone(), file.clone());
         Ok(file)
+    }
+
+    /// Does this commit take a file away from below `folder`? That others stay there is noticed
+    /// when it is written.
+    fn empties(&self, folder: &RepoPath) -> bool {
+        self.fate.iter().any(|(path, fate)| {
+            *fate != Fate::Changed && path.parents().any(|above| above == *folder)
+        })
     }
 
     fn apply(&mut self, patch: &FilePatch<'_>, mut target: Target) -> Result<FileReport> {
@@ -268,7 +281,7 @@ impl State<'_> {
                 patch.index_mode.map_or(Ok(Mode::Regular), |m| modes::check(m, &path))?
             }
         };
-        let content = old.map(|file| file.bytes).unwrap_or_default();
+        let content = old.as_ref().map_or(&[][..], |file| &file.bytes);
         let placed = self.content(patch, &target, &path, content)?;
         self.doubtful |= placed.doubtful;
         match &target.copy_of {
@@ -296,7 +309,7 @@ impl State<'_> {
             }
         }
         if let Some(new) = &target.new {
-            self.stage.insert(new.clone(), after);
+            self.stage.insert(new.clone(), after.map(Rc::new));
             self.fate.insert(new.clone(), Fate::Changed);
             if let Some(origin) = &origin {
                 self.stage_origins.insert(new.clone(), origin.clone());
@@ -315,7 +328,7 @@ impl State<'_> {
     }
 
     /// The file a patch starts from.
-    fn old_file(&mut self, target: &mut Target) -> Result<Option<File>> {
+    fn old_file(&mut self, target: &mut Target) -> Result<Option<Rc<File>>> {
         let Some(path) = target.old.clone() else { return Ok(None) };
         let fate = self.fate.get(&path).copied();
         let file = match fate {
@@ -360,7 +373,7 @@ impl State<'_> {
         patch: &FilePatch<'_>,
         target: &Target,
         path: &RepoPath,
-        old: Vec<u8>,
+        old: &[u8],
     ) -> Result<Placed> {
         let plain = |bytes| Placed { bytes, hunks: Vec::new(), doubtful: false };
         if patch.content_missing {
@@ -373,18 +386,18 @@ impl State<'_> {
                     .hint("it can only be applied forward"));
             };
             let (from, to) = ids::of(patch, path)?;
-            ids::check(&old, from, path, "the file has changed since the patch was made")?;
+            ids::check(old, from, path, "the file has changed since the patch was made")?;
             if target.new.is_none() {
                 return Ok(plain(Vec::new()));
             }
-            let bytes = block.decode(&old, self.budget.left())?;
+            let bytes = block.decode(old, self.budget.left())?;
             ids::check(&bytes, to, path, "the patch is damaged")?;
             return Ok(plain(bytes));
         }
         if patch.hunks.is_empty() {
-            return Ok(plain(old));
+            return Ok(plain(old.into()));
         }
-        place::apply(path, &old, &patch.hunks, self.options)
+        place::apply(path, old, &patch.hunks, self.options)
     }
 
     fn nameless(&self, patch: &FilePatch<'_>) -> Error {
@@ -397,7 +410,7 @@ impl State<'_> {
         let mut changes: Vec<FileChange> = present
             .into_iter()
             .map(|(path, after)| {
-                let before = original.remove(&path).flatten();
+                let (before, after) = (original.remove(&path).flatten().map(own), after.map(own));
                 let origin = origins.remove(&path).filter(|_| before.is_none() && after.is_some());
                 FileChange { path, before, after, origin, snippets: Vec::new() }
             })
@@ -405,6 +418,11 @@ impl State<'_> {
         crate::changeset::store_form(&mut changes, files)?;
         Changeset::new(changes)
     }
+}
+
+/// The file itself, which is copied only where several paths share it.
+fn own(file: Rc<File>) -> File {
+    Rc::unwrap_or_clone(file)
 }
 
 /// How many components the prefix has that the `diff --git` line puts before the names of a rename

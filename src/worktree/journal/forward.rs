@@ -291,10 +291,10 @@ impl<'a> Run<'a> {
         for index in 0..self.steps.len() {
             let Some(expected) = self.stamps[index] else { continue };
             let home = self.home(index)?;
-            let found = match home.stat(self.record.old_slot(index).as_bstr()) {
-                Err(error) if error.kind() == ErrorKind::NotFound => {
-                    home.stat(self.record.slot(index).as_bstr())
-                }
+            // Exchanged, it waits under the first name; moved aside, under the second.
+            let (slot, old) = (self.record.slot(index), self.record.old_slot(index));
+            let found = match home.stat(slot.as_bstr()) {
+                Err(error) if error.kind() == ErrorKind::NotFound => home.stat(old.as_bstr()),
                 other => other,
             };
             let path = self.steps[index].path;
