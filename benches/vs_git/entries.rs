@@ -110,7 +110,7 @@ fn same(world: &World, ours: &Path, aye: &[&str], theirs: &Path, git: &[&str]) -
 /// A process builder that can be kept in a closure: the world outlives every side in `main`, so a
 /// side keeps the program, folder and environment of a command and changes its arguments.
 #[derive(Clone)]
-struct Tool {
+pub(crate) struct Tool {
     program: std::ffi::OsString,
     folder: PathBuf,
     environment: Vec<(std::ffi::OsString, std::ffi::OsString)>,
@@ -128,7 +128,7 @@ impl Tool {
         }
     }
 
-    fn aye(world: &World, folder: &Path) -> Self {
+    pub(crate) fn aye(world: &World, folder: &Path) -> Self {
         Self::of(&world.aye(folder, &[]))
     }
 
@@ -143,7 +143,7 @@ impl Tool {
         command
     }
 
-    fn run(&self, arguments: &[&str]) {
+    pub(crate) fn run(&self, arguments: &[&str]) {
         run(&mut self.command(arguments));
     }
 
@@ -223,17 +223,21 @@ fn propose_vs_plumbing(world: &World) -> (Side, Side) {
 }
 
 fn propose_vs_commit(world: &World) -> (Side, Side) {
+    (propose_side(world), commit_side(world))
+}
+
+/// `git commit` of a change of one line.
+pub(crate) fn commit_side(world: &World) -> Side {
     let folder = world.copy();
     let git = Tool::git(world, &folder);
-    let other = Side::new(move |number| {
+    Side::new(move |number| {
         git.run(&["commit", "--quiet", "-m", "change one line", &edit(number).0]);
     })
     .prepared(move |number| {
         let (path, old, new) = edit(number);
         let text = content(number % crate::world::FILES).replace(&old, &new);
         std::fs::write(folder.join(path), text).expect("edit the file");
-    });
-    (propose_side(world), other)
+    })
 }
 
 fn apply_vs_git_apply(world: &World) -> (Side, Side) {

@@ -44,12 +44,14 @@ pub fn merge(base: &str, ours: &str, theirs: &str, labels: Labels<'_>) -> Merged
     if base == ours {
         return Merged { text: theirs.to_owned(), conflicts: Vec::new() };
     }
-    let mut merger = Merger {
-        out: String::new(),
-        conflicts: Vec::new(),
-        labels,
-        eol: lines::dominant_ending(ours),
+    let eol = lines::dominant_ending(ours);
+    let mut merger = Merger { out: String::new(), conflicts: Vec::new(), labels, eol };
+    // Other line endings are no other text: ours stay.
+    let as_ours = |text: &'_ str| match lines::dominant_ending(text) == eol {
+        true => text.to_owned(),
+        false => lines::with_ending(text, eol),
     };
+    let (base, theirs) = (&as_ours(base), &as_ours(theirs));
     let [b, o, t] = [base, ours, theirs].map(markdown::parse);
     if ![&b, &o, &t].iter().all(|document| document.is_closed()) {
         // Sections cannot be told apart in a file that ends inside a code fence.
@@ -66,6 +68,7 @@ pub fn merge(base: &str, ours: &str, theirs: &str, labels: Labels<'_>) -> Merged
 }
 
 /// A section (or, at the top, the file) as a tree.
+#[derive(Default)]
 struct Node<'a> {
     /// Identity among its siblings.
     key: String,
@@ -199,7 +202,11 @@ impl Merger<'_> {
             (Some(base), None, Some(one)) if base.same(one) => {}
             (Some(_), Some(ours), None) => self.conflict(&ours.key, &text_of(ours), ""),
             (Some(_), None, Some(theirs)) => self.conflict(&theirs.key, "", &text_of(theirs)),
-            (None, Some(ours), Some(theirs)) if ours.same(theirs) => self.whole(ours),
+            (None, Some(ours), Some(theirs)) if ours.own.trim_end() == theirs.own.trim_end() => {
+                // Both sides began it alike: what each put into it stays.
+                self.push(ours.own);
+                self.siblings(&Node::default(), ours, theirs);
+            }
             (None, Some(ours), Some(theirs)) => {
                 self.conflict(&ours.key, &text_of(ours), &text_of(theirs));
             }
@@ -371,6 +378,24 @@ mod tests {
             Labels::default(),
         );
         assert_eq!(out.text, format!("{bare}\n\n## X\nx\n\n## Y\ny"));
+    }
+
+    #[test]
+    fn a_file_that_both_sides_began_keeps_what_each_put_into_it() {
+        let with = |name: &str| format!("# P\n<!-- @id: p -->\n\n## {name}\n\n{name}\n");
+        let out = merge("", &with("A"), &with("B"), Labels::default());
+        assert_eq!(out.conflicts, Vec::<String>::new());
+        assert_eq!(out.text, format!("{}\n## B\n\nB\n", with("A")));
+        let other = merge("", &with("A"), &with("B").replace("# P\n", "# Q\n"), Labels::default());
+        assert_eq!(other.conflicts, ["p"]);
+    }
+
+    #[test]
+    fn line_endings_that_one_side_changed_are_no_conflict() {
+        let theirs = BASE.replace("- b", "- yours").replace('\n', "\r\n");
+        let out = merged(&BASE.replace("\na\n", "\nmine\n"), &theirs);
+        assert_eq!(out.conflicts, Vec::<String>::new());
+        assert_eq!(out.text, BASE.replace("\na\n", "\nmine\n").replace("- b", "- yours"));
     }
 
     proptest! {

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::Planner;
 use crate::error::codes::SIZE_LIMIT;
 use crate::memory::codes;
+use crate::memory::guard::codes as guard_codes;
 use crate::memory::markdown::{self, Document, fields, slug};
 use crate::memory::problem::Problem;
 use crate::memory::response::AffectedSection;
@@ -109,7 +110,9 @@ impl Planner<'_> {
                 self.problems.push(problem);
             }
         }
-        for found in screened.warnings {
+        // Misleading text that is new was told of with its operation.
+        let old = screened.warnings.iter().filter(|f| f.code.id != guard_codes::UNSAFE_TEXT.id);
+        for found in old {
             self.warn(format!("{path}, line {}, was there before: {}", found.line, found.message));
         }
     }
@@ -143,7 +146,14 @@ pub fn check_sections(
         }
         let section = &document.sections[i];
         let id = super::precondition::name(&document, i);
-        if category.section_id_required && section.id.is_none() {
+        let had_none = |old: &Document<'_>| {
+            old.sections.iter().any(|was| {
+                was.id.is_none() && was.level == section.level && was.heading == section.heading
+            })
+        };
+        // An edit of a section that has no id does not have to give it one; lint asks for it.
+        let is_old = old.as_ref().is_some_and(had_none);
+        if category.section_id_required && section.id.is_none() && !is_old {
             problems.push(
                 Problem::new(
                     &codes::VALIDATION_FAILED,
@@ -212,7 +222,7 @@ fn check_fields(
         };
         let wanted = || match (&spec.pattern, spec.allowed.is_empty()) {
             (_, false) => format!("one of: {}", spec.allowed.join(", ")),
-            (Some(pattern), true) => format!("a value that matches {pattern}"),
+            (Some(pattern), true) => format!("a value that matches {}", pattern.as_str()),
             (None, true) => "a value".to_owned(),
         };
         let Some(first) = values.first() else {

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::memory::settings::Settings;
 
 /// Raised with every change of the tables or of the analysis.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 /// How many sections of a query are looked at closely.
 const CANDIDATES: usize = 120;
@@ -31,13 +31,14 @@ CREATE TABLE file (
 CREATE TABLE section (
     id INTEGER PRIMARY KEY, store TEXT NOT NULL, path TEXT NOT NULL, category TEXT NOT NULL,
     section_id TEXT, trail TEXT NOT NULL, heading TEXT NOT NULL, line INTEGER NOT NULL,
-    body TEXT NOT NULL, confidence TEXT, status TEXT, untrusted INTEGER NOT NULL
+    body TEXT NOT NULL, confidence TEXT, status TEXT, untrusted INTEGER NOT NULL,
+    head_tokens TEXT NOT NULL, body_tokens TEXT NOT NULL
 );
 CREATE INDEX section_path ON section (store, path);
 CREATE VIRTUAL TABLE section_text USING fts5(
     heading, trail, body, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 0'
 );
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;
 COMMIT;
 ";
 
@@ -223,7 +224,7 @@ impl Index {
     fn candidates(&self, expression: &str) -> rusqlite::Result<Vec<Candidate>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT s.path, s.category, s.section_id, s.trail, s.heading, s.line, s.body,
-                    s.confidence, s.status, s.untrusted, f.score
+                    s.confidence, s.status, s.untrusted, f.score, s.head_tokens, s.body_tokens
              FROM (SELECT rowid, bm25(section_text, 6.0, 3.0, 1.0) AS score FROM section_text
                    WHERE section_text MATCH ?1 ORDER BY score LIMIT ?2) f
              JOIN section s ON s.id = f.rowid WHERE s.store = ?3",
@@ -244,6 +245,8 @@ impl Index {
                         untrusted: row.get(9)?,
                     },
                     bm25: -row.get::<_, f64>(10)?,
+                    head: row.get(11)?,
+                    body: row.get(12)?,
                 })
             })?;
         rows.collect()
@@ -346,10 +349,14 @@ fn forget(connection: &Connection, store: &str, path: &str) -> rusqlite::Result<
 }
 
 fn insert(connection: &Connection, store: &str, entry: &Entry) -> rusqlite::Result<()> {
+    let head =
+        format!("{} {} {}", entry.trail, entry.section_id.as_deref().unwrap_or(""), entry.path);
+    let (head, body) = (analyse::stream(&head), analyse::stream(&entry.body));
     connection
         .prepare_cached(
             "INSERT INTO section (store, path, category, section_id, trail, heading, line, body,
-                 confidence, status, untrusted) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+                 confidence, status, untrusted, head_tokens, body_tokens)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
         )?
         .execute(params![
             store,
@@ -362,21 +369,16 @@ fn insert(connection: &Connection, store: &str, entry: &Entry) -> rusqlite::Resu
             entry.body,
             entry.confidence,
             entry.status,
-            entry.untrusted
+            entry.untrusted,
+            head,
+            body
         ])?;
     let id = connection.last_insert_rowid();
-    let trail =
-        format!("{} {} {}", entry.trail, entry.section_id.as_deref().unwrap_or(""), entry.path);
     connection
         .prepare_cached(
             "INSERT INTO section_text (rowid, heading, trail, body) VALUES (?1, ?2, ?3, ?4)",
         )?
-        .execute(params![
-            id,
-            analyse::stream(&entry.heading),
-            analyse::stream(&trail),
-            analyse::stream(&entry.body)
-        ])?;
+        .execute(params![id, analyse::stream(&entry.heading), head, body])?;
     Ok(())
 }
 

@@ -57,13 +57,17 @@ pub struct Hit {
     pub body: String,
 }
 
-/// A candidate: the section, its BM25 score (higher is better) and its rarity-weighted terms.
+/// A candidate: the section, how well it fits the words, and its tokens as they were indexed.
 #[derive(Clone, Debug)]
 pub struct Candidate {
     /// The section.
     pub entry: Entry,
     /// BM25, positive, higher is better.
     pub bm25: f64,
+    /// Tokens of its headings, id and path, joined by blanks.
+    pub head: String,
+    /// Tokens of its text, joined by blanks.
+    pub body: String,
 }
 
 /// Orders `candidates`. `rarity` says how telling each token is.
@@ -75,7 +79,7 @@ pub fn rank(
     limit: usize,
 ) -> Vec<Hit> {
     let best = candidates.iter().map(|c| c.bm25).fold(f64::MIN_POSITIVE, f64::max);
-    let mut hits: Vec<(f64, Hit, Shingles)> = candidates
+    let mut scored: Vec<(f64, Entry)> = candidates
         .into_iter()
         .filter(|candidate| {
             let category = &candidate.entry.category;
@@ -83,54 +87,50 @@ pub fn rank(
                 && (boosts.include.is_empty() || boosts.include.iter().any(|name| name == category))
         })
         .map(|candidate| {
+            let (covered, in_heading) = coverage(&candidate, query, rarity);
             let entry = candidate.entry;
-            let (covered, in_heading) = coverage(&entry, query, rarity);
             let words = candidate.bm25 / best + 1.5 * covered + 0.8 * in_heading;
-            let score = words * trust(&entry) * relevance(&entry, boosts);
-            let snippet = snippet(&entry.body, query);
-            let shingles = Shingles::of(&entry.body);
-            let hit = Hit {
-                path: entry.path,
-                section_id: entry.section_id,
-                heading: entry.heading,
-                trail: entry.trail,
-                line: entry.line,
-                category: entry.category,
-                score: (score * 1000.0).round() / 1000.0,
-                snippet,
-                confidence: entry.confidence,
-                status: entry.status,
-                untrusted: entry.untrusted,
-                body: entry.body,
-            };
-            (score, hit, shingles)
+            (words * trust(&entry) * relevance(&entry, boosts), entry)
         })
         .collect();
-    hits.sort_by(|(a, x, _), (b, y, _)| {
+    scored.sort_by(|(a, x), (b, y)| {
         b.total_cmp(a).then_with(|| x.path.cmp(&y.path)).then_with(|| x.line.cmp(&y.line))
     });
     let mut kept: Vec<(Hit, Shingles)> = Vec::new();
-    for (_, hit, shingles) in hits {
+    for (score, entry) in scored {
         if kept.len() == limit {
             break;
         }
+        let shingles = Shingles::of(&entry.body);
         if !kept.iter().any(|(_, other)| other.is_near(&shingles)) {
-            kept.push((hit, shingles));
+            kept.push((hit(score, entry, query), shingles));
         }
     }
     kept.into_iter().map(|(hit, _)| hit).collect()
 }
 
+fn hit(score: f64, entry: Entry, query: &Query) -> Hit {
+    Hit {
+        path: entry.path,
+        section_id: entry.section_id,
+        heading: entry.heading,
+        trail: entry.trail,
+        line: entry.line,
+        category: entry.category,
+        score: (score * 1000.0).round() / 1000.0,
+        snippet: snippet(&entry.body, query),
+        confidence: entry.confidence,
+        status: entry.status,
+        untrusted: entry.untrusted,
+        body: entry.body,
+    }
+}
+
 /// Which part of what was asked is in the section, and in its headings, by how telling the words
 /// are: 0 to 1 each.
-fn coverage(entry: &Entry, query: &Query, rarity: &HashMap<String, f64>) -> (f64, f64) {
-    let head: Vec<String> = analyse::tokens(&format!(
-        "{} {} {}",
-        entry.trail,
-        entry.section_id.as_deref().unwrap_or(""),
-        entry.path
-    ));
-    let body = analyse::tokens(&entry.body);
+fn coverage(candidate: &Candidate, query: &Query, rarity: &HashMap<String, f64>) -> (f64, f64) {
+    let head: Vec<&str> = candidate.head.split(' ').collect();
+    let body: Vec<&str> = candidate.body.split(' ').collect();
     let (mut all, mut anywhere, mut above) = (0.0, 0.0, 0.0);
     for term in &query.terms {
         let weight: f64 = term
@@ -139,8 +139,8 @@ fn coverage(entry: &Entry, query: &Query, rarity: &HashMap<String, f64>) -> (f64
             .map(|token| rarity.get(token).copied().unwrap_or(1.0))
             .fold(0.0, f64::max);
         all += weight;
-        let in_text = |text: &[String]| has(text, &term.tokens, term.prefix);
-        let other = |text: &[String]| term.synonyms.iter().any(|word| text.contains(word));
+        let in_text = |text: &[&str]| has(text, &term.tokens, term.prefix);
+        let other = |text: &[&str]| term.synonyms.iter().any(|word| text.contains(&word.as_str()));
         if in_text(&head) {
             above += weight;
             anywhere += weight;
@@ -156,10 +156,10 @@ fn coverage(entry: &Entry, query: &Query, rarity: &HashMap<String, f64>) -> (f64
     if all == 0.0 { (0.0, 0.0) } else { (anywhere / all, above / all) }
 }
 
-fn has(text: &[String], tokens: &[String], prefix: bool) -> bool {
+fn has(text: &[&str], tokens: &[String], prefix: bool) -> bool {
     match tokens {
         [one] if prefix => text.iter().any(|token| token.starts_with(one.as_str())),
-        [one] => text.contains(one),
+        [one] => text.contains(&one.as_str()),
         many => text.windows(many.len()).any(|window| window == many),
     }
 }
@@ -216,12 +216,13 @@ pub fn snippet(body: &str, query: &Query) -> String {
         let end = (start + LENGTH).min(chars.len());
         let window: String = chars[start..end].iter().collect();
         let tokens = analyse::tokens(&window);
+        let tokens: Vec<&str> = tokens.iter().map(String::as_str).collect();
         let count = query
             .terms
             .iter()
             .filter(|term| {
                 has(&tokens, &term.tokens, term.prefix)
-                    || term.synonyms.iter().any(|word| tokens.contains(word))
+                    || term.synonyms.iter().any(|word| tokens.contains(&word.as_str()))
             })
             .count();
         if count > best.0 {

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::memory::disk::Disk;
 use crate::memory::plan::{Files as _, text_hash};
-use crate::memory::settings::{Settings, manifest, schema};
+use crate::memory::settings::{DEFAULT_SCHEMA, Settings, manifest, schema};
 use crate::memory::{DIR, codes};
 use crate::store::Store;
 
@@ -32,7 +32,11 @@ pub(super) fn read(store: &Store, disk: &Disk<'_>) -> Result<InForce> {
     };
     let schema = disk.read(schema::PATH)?;
     let settings = Settings::read(Some(&manifest), schema.as_deref())?;
-    let mut key = text_hash(&String::from_utf8_lossy(schema.as_deref().unwrap_or_default()));
+    let mut key = match schema.as_deref() {
+        None => "default".to_owned(),
+        Some(bytes) if bytes == DEFAULT_SCHEMA.as_bytes() => "default".to_owned(),
+        Some(bytes) => text_hash(&String::from_utf8_lossy(bytes)),
+    };
     let committed = |path: &str| super::head_entry(store, &format!("{DIR}/{path}"));
     let Some(head_manifest) = committed(manifest::PATH) else {
         return Ok(InForce { settings, key, loosened: Vec::new(), uncommitted: true });

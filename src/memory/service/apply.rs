@@ -60,6 +60,7 @@ impl Service<'_> {
         &self,
         value: &Value,
         request: &Request,
+        planned: Plan,
         how: How,
     ) -> Result<Response> {
         let journal = match self.lock()? {
@@ -67,9 +68,12 @@ impl Service<'_> {
             Err(response) => return Ok(response),
         };
         // The files may have changed since the request was routed.
-        let plan = match self.plan(request) {
-            Ok(plan) => plan,
-            Err(problems) => return Ok(Response::rejected(&problems)),
+        let plan = match self.still_holds(&planned)? {
+            true => planned,
+            false => match self.plan(request) {
+                Ok(plan) => plan,
+                Err(problems) => return Ok(Response::rejected(&problems)),
+            },
         };
         if plan.routing.mode != crate::memory::settings::Approval::Apply && how == How::Tool {
             drop(journal);
@@ -325,6 +329,17 @@ impl Service<'_> {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Whether the files are what `plan` was made on.
+    fn still_holds(&self, plan: &Plan) -> Result<bool> {
+        let disk = self.disk();
+        for (path, edit) in &plan.files {
+            if disk.file(path)?.map(|file| file.bytes) != edit.before {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// The files to write: the plan's, and the generated page where it comes out different.

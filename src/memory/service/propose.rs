@@ -51,8 +51,10 @@ impl Service<'_> {
             Err(problems) => return Ok(Response::rejected(&problems)),
         };
         match (planned.routing.mode, mode) {
-            (Approval::Apply, Mode::Routed) => self.propose_and_apply(value, &request, How::Tool),
-            (_, Mode::Apply(how)) => self.propose_and_apply(value, &request, how),
+            (Approval::Apply, Mode::Routed) => {
+                self.propose_and_apply(value, &request, planned, How::Tool)
+            }
+            (_, Mode::Apply(how)) => self.propose_and_apply(value, &request, planned, how),
             _ => self.stage(value, &request, &planned),
         }
     }

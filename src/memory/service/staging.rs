@@ -177,10 +177,21 @@ impl Service<'_> {
                 Err(_) => say(name, "unreadable"),
             }
         }
-        for name in self.worktree.names(&folder(id)?).unwrap_or_default() {
-            let name = name.to_string();
-            if name != "files" && !expected.iter().any(|(known, _)| *known == name) {
-                say(&name, "added");
+        let mut folders = vec![String::new()];
+        while let Some(inside) = folders.pop() {
+            let path = RepoPath::new(format!("{DIR}/staging/{id}/{inside}").trim_end_matches('/'))?;
+            for name in self.worktree.names(&path).unwrap_or_default() {
+                let name = format!("{inside}{name}");
+                if expected.iter().any(|(known, _)| *known == name) {
+                    continue;
+                }
+                // A folder that leads to what is expected is looked into.
+                let beneath = format!("{name}/");
+                if expected.iter().any(|(known, _)| known.starts_with(&beneath)) {
+                    folders.push(beneath);
+                } else {
+                    say(&name, "added");
+                }
             }
         }
         Ok(())

@@ -1,5 +1,6 @@
 //! `meta/schema.yaml`: which files there are, and what may stand in them.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use regex::Regex;
@@ -116,20 +117,51 @@ pub enum Files {
 }
 
 /// A labelled field.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct FieldSpec {
     /// Its label.
     pub name: String,
     /// What the value has to match.
-    pub pattern: Option<Regex>,
+    pub pattern: Option<Pattern>,
     /// What the value has to be one of; empty for anything.
     pub allowed: Vec<String>,
 }
 
-impl PartialEq for FieldSpec {
+/// What a value has to match; compiled when it is first asked.
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    text: String,
+    compiled: OnceCell<Option<Regex>>,
+}
+
+/// The pattern of the default schema: known to be good, so that reading it compiles nothing.
+const KNOWN_PATTERN: &str = r"^\d{4}-\d{2}-\d{2}$";
+
+impl Pattern {
+    /// Reads a regular expression.
+    fn read(text: String) -> Result<Self, regex::Error> {
+        let compiled = match text == KNOWN_PATTERN {
+            true => OnceCell::new(),
+            false => OnceCell::from(Some(Regex::new(&text)?)),
+        };
+        Ok(Self { text, compiled })
+    }
+
+    /// As it was written.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether `value` matches.
+    pub fn is_match(&self, value: &str) -> bool {
+        let compiled = self.compiled.get_or_init(|| Regex::new(&self.text).ok());
+        compiled.as_ref().is_some_and(|regex| regex.is_match(value))
+    }
+}
+
+impl PartialEq for Pattern {
     fn eq(&self, other: &Self) -> bool {
-        let pattern = |spec: &Self| spec.pattern.as_ref().map(|p| p.as_str().to_owned());
-        self.name == other.name && self.allowed == other.allowed && pattern(self) == pattern(other)
+        self.text == other.text
     }
 }
 
@@ -195,11 +227,14 @@ impl Schema {
     /// # Errors
     /// `memory_config_invalid`.
     pub fn read(bytes: &[u8]) -> Result<Self> {
-        let over = parse_yaml(PATH, bytes)?;
-        check(PATH, &over, &KEYS)?;
         let mut value = parse_yaml(PATH, DEFAULT_SCHEMA.as_bytes())?;
-        forget_replaced_files(&mut value, &over);
-        merge(&mut value, over);
+        // Most stores have the default as `init` wrote it: nothing to check or to lay over it.
+        if bytes != DEFAULT_SCHEMA.as_bytes() {
+            let over = parse_yaml(PATH, bytes)?;
+            check(PATH, &over, &KEYS)?;
+            forget_replaced_files(&mut value, &over);
+            merge(&mut value, over);
+        }
         let raw: RawSchema = decode(PATH, value)?;
         let version = match &raw.version {
             Value::String(text) => text.clone(),
@@ -284,7 +319,7 @@ fn category(name: String, raw: RawCategory) -> Result<Category> {
             .map(|field| {
                 let pattern = match field.pattern {
                     None => None,
-                    Some(text) => Some(Regex::new(&text).map_err(|e| {
+                    Some(text) => Some(Pattern::read(text).map_err(|e| {
                         wrong(format!(
                             "pattern of field {} is no regular expression: {e}",
                             field.name

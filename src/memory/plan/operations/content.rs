@@ -169,17 +169,20 @@ pub(super) fn guard_others(
         .into())
 }
 
-/// The problem of an id that two sections of `text` have.
-pub(super) fn duplicate(text: &str, path: &str) -> Option<Problem> {
+/// The problem of an id that two sections of `text` have, with the line of the operation's
+/// content that brings it.
+pub(super) fn duplicate(text: &str, here: &Here<'_>) -> Option<Problem> {
     let document = markdown::parse(text);
     let id = *document.duplicate_ids().first()?;
-    let message = format!("'{id}' would be the id of two sections in {path}");
-    Some(
-        Problem::new(&codes::DUPLICATE_SECTION_ID, message)
-            .field("content")
-            .fix("leave the marker out to get a free id, or edit the section that has it")
-            .section(id),
-    )
+    let message = format!("'{}' would be the id of two sections in {}", brief(id), here.path);
+    let mut problem = Problem::new(&codes::DUPLICATE_SECTION_ID, message)
+        .field("content")
+        .fix("leave the marker out to get a free id, or edit the section that has it")
+        .section(brief(id));
+    let content = markdown::parse(&here.op.content);
+    let brings = content.by_id(id).last().and_then(|i| content.sections[*i].marker.clone());
+    problem.line = brings.map(|marker| lines::number_of(content.source, marker.start));
+    Some(problem)
 }
 
 /// Left-over conflict markers at the beginning of a line.

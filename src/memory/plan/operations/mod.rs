@@ -110,7 +110,7 @@ impl Planner<'_> {
         });
         match result {
             Ok(edited) => {
-                if let Some(problem) = content::duplicate(&edited.text, path) {
+                if let Some(problem) = content::duplicate(&edited.text, &here) {
                     self.problems.push(problem.at(i));
                 }
                 self.check_provenance(i, category, edited.adds_section);
