@@ -443,7 +443,7 @@ fn problems_of_form_do_not_hide_the_others() {
         assert!(seen.contains(&expected), "{expected:?}: {seen:#?}");
     }
     assert!(!seen.iter().any(|(_, code)| *code == "intent_path_mismatch"), "{seen:#?}");
-    assert_eq!(seen.iter().filter(|p| **p == (Some(1), "invalid_markdown")).count(), 3);
+    assert_eq!(seen.iter().filter(|p| **p == (Some(1), "invalid_markdown")).count(), 2);
 }
 
 #[test]
