@@ -6,7 +6,7 @@ mod support;
 #[path = "support/terminal.rs"]
 mod terminal;
 
-use support::{Cmd, Repo};
+use support::Repo;
 use terminal::Terminal;
 
 const DECISION: &[&str] = &[
