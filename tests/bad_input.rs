@@ -42,8 +42,10 @@ fn places_that_are_no_repository() {
     outside.aye(&["list", "--json"]).fails("not_a_repository", 3);
     outside.aye(&["-C", "/nonexistent", "list"]).fails("not_a_repository", 3);
     let bare = Repo::bare();
-    bare.aye(&["propose", "f", "--old", "", "--new", "x"]).fails("bare_repository", 4);
-    bare.aye(&["list"]).ok();
+    let id = bare.aye(&["propose", "f", "--old", "", "--new", "x", "-q"]).ok().id();
+    bare.aye(&["apply", &id, "--yes"]).fails("bare_repository", 4);
+    bare.aye(&["init"]).fails("bare_repository", 4);
+    bare.aye(&["list"]).ok().says(&id);
 }
 
 #[test]

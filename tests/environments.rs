@@ -144,3 +144,30 @@ fn a_shared_repository_stays_shared() {
     assert_eq!(repo.mode("d/new") & 0o777, 0o600);
     assert_eq!(repo.mode("d") & 0o777, 0o700);
 }
+
+#[test]
+fn a_bare_repository_takes_proposals_on_the_files_of_head() {
+    let origin = Repo::with(&[("d/f", "a\nb\nc\n"), ("run", "#!/bin/sh\n")]);
+    origin.chmod("run", 0o755);
+    origin.symlink("d/f", "link");
+    origin.commit("Modes");
+    let bare = Repo::outside();
+    bare.git(&["clone", "--quiet", "--bare", &origin.root().to_string_lossy(), "."]);
+    let id = bare.aye(&["propose", "d/f", "--old", "b", "--new", "B", "-q"]).ok().id();
+    assert!(bare.git(&["show", &format!("refs/aye/pending/{id}")]).contains("+B"));
+    bare.aye(&["revise", &id, "d/f", "--old", "b", "--new", "BB"]).ok();
+    bare.aye(&["diff", &id]).ok().says("+BB");
+    let patch = "--- a/d/f\n+++ b/d/f\n@@ -1,3 +1,3 @@\n-a\n+A\n b\n c\n";
+    bare.aye_stdin(&["propose", "--patch", "-"], patch).ok();
+    let request = r##"{"action":"propose","file_path":"run","old_content":"#!/bin/sh","new_content":"#!/bin/bash"}"##;
+    bare.aye(&["call", "changes", request]).ok();
+    for (path, code) in [("d", "is_a_folder"), ("link", "symlink_in_way"), ("no", "file_not_found")]
+    {
+        let run = bare.aye(&["propose", path, "--old", "a", "--new", "b"]);
+        assert!(run.status != 0 && run.err().contains(code), "{path}\n{run}");
+    }
+    bare.aye(&["apply", &id, "--yes"]).fails("bare_repository", 4);
+    bare.aye(&["reject", &id, "--yes", "--reason", "no"]).ok();
+    bare.aye(&["doctor"]).ok();
+    bare.git(&["fsck", "--strict"]);
+}

@@ -140,12 +140,35 @@ fn a_repair_keeps_what_can_be_read_of_a_broken_lane() {
 }
 
 #[test]
+fn an_unreadable_ref_file_is_set_aside_and_the_lane_goes_back() {
+    let (repo, id) = repo_with_proposal();
+    let lane = format!(".git/{}", lane(&repo));
+    let tip = repo.text(&lane);
+    for content in ["", "garbage\n", "1234\n"] {
+        repo.write(&lane, content);
+        repo.write(".git/refs/aye/pending/prop_zzzzzzzzzz", content);
+        repo.aye(&["list"]).fails("lane_broken", 6);
+        repo.aye(&["doctor"]).exits(1).says("holds no object id").says("aye doctor --repair");
+        repo.aye(&["doctor", "--repair"]).ok().says("is back at").says("prop_zzzzzzzzzz");
+        assert_eq!(repo.text(&lane), tip);
+        repo.aye(&["list"]).ok().says(&id);
+        repo.git(&["fsck"]);
+    }
+    // Nothing is left of a lane whose tip is not there, and git is content.
+    repo.write(".git/refs/aye/log/ffffffffffffffff", "1".repeat(40) + "\n");
+    repo.aye(&["list"]).fails("lane_broken", 6);
+    repo.aye(&["doctor", "--repair"]).ok().says("is not there");
+    repo.git(&["fsck"]);
+    repo.aye(&["list"]).ok().says(&id);
+}
+
+#[test]
 fn an_event_that_nobody_could_read_back_is_not_written() {
     let (repo, id) = repo_with_proposal();
     // Each such byte takes six in the record.
-    repo.write("old", [1_u8; 6 << 20]);
-    repo.write("new", [2_u8; 6 << 20]);
-    repo.write("big", [1_u8; 6 << 20]);
+    repo.write("old", vec![1_u8; 6 << 20]);
+    repo.write("new", vec![2_u8; 6 << 20]);
+    repo.write("big", vec![1_u8; 6 << 20]);
     repo.aye(&["propose", "big", "--old-file", "old", "--new-file", "new"])
         .fails("size_limit_exceeded", 6)
         .notes("--content-file");

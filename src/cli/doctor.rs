@@ -67,6 +67,18 @@ impl Problem {
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let mut repaired = Vec::new();
+    let unreadable = store.unreadable_refs();
+    if args.repair {
+        for name in &unreadable {
+            repaired.push(store.set_ref_aside(name)?);
+        }
+    } else if !unreadable.is_empty() {
+        // Nothing else can be looked at before these are out of the way.
+        let problems = unreadable
+            .iter()
+            .map(|name| Problem::new("lane_broken", format!("{name} holds no object id")));
+        return print(context, problems.collect(), repaired, 0);
+    }
     let mut view = store.readable_view()?;
     if store.is_unfinished()
         || !view.newly_expired(context.now, 1)?.is_empty()
@@ -77,7 +89,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         view = store.readable_view()?;
     }
     let mut problems = find(&store, &view, context.now)?;
-    if args.repair && !problems.is_empty() {
+    if args.repair && !(problems.is_empty() && repaired.is_empty()) {
         if problems.iter().any(|problem| problem.code == apply::JOURNAL_INVALID.id) {
             repaired.extend(crate::apply::set_broken_aside(&store)?);
         }
@@ -92,13 +104,18 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         repaired.push(format!("cache, pending refs and projections rebuilt ({pending} pending)"));
         problems = find(&store, &view, context.now)?;
     }
-    let diagnosis = Diagnosis {
-        schema: "aye/doctor@1",
-        sound: problems.is_empty(),
-        pending: view.count_pending(context.now)?,
-        problems,
-        repaired,
-    };
+    let pending = view.count_pending(context.now)?;
+    print(context, problems, repaired, pending)
+}
+
+fn print(
+    context: &mut Context,
+    problems: Vec<Problem>,
+    repaired: Vec<String>,
+    pending: usize,
+) -> Result<Exit> {
+    let sound = problems.is_empty();
+    let diagnosis = Diagnosis { schema: "aye/doctor@1", sound, pending, problems, repaired };
     context.emit(Format::Text, &diagnosis, || {
         let mut text = String::new();
         for repaired in &diagnosis.repaired {

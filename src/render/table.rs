@@ -245,7 +245,7 @@ mod tests {
         assert_eq!(second(80), "x1   3d  src/漢字.rs  because of it");
         assert_eq!(second(26), "x1   3d  src/漢字.rs  bec…");
         assert_eq!(second(22), "x1   3d  …字.rs  bec…");
-        assert_eq!(second(20), "x1  …/漢字.rs  bec…");
+        assert_eq!(second(20), "x1  …c/漢字.rs  bec…");
         assert_eq!(second(10), "x1  …字.rs");
     }
 }

@@ -9,6 +9,7 @@ mod discover;
 pub(crate) mod exclude;
 mod filters;
 mod flush;
+mod head;
 pub mod idle;
 mod lane;
 mod lock;

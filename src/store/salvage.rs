@@ -29,7 +29,11 @@ impl Store {
         };
         let lane = LaneRef { name: name.clone(), tip };
         let aside = format!("refs/aye/broken/{}", lane.lane());
-        refs::set(&self.common_dir, &aside, tip)?;
+        // A ref to what is not there would only be the next thing that is broken.
+        let is_there = self.repo.find_header(tip).is_ok();
+        if is_there {
+            refs::set(&self.common_dir, &aside, tip)?;
+        }
         let kept = lane::readable(&self.repo, &lane);
         match self.chain(&kept)? {
             Some(tip) => refs::set(&self.common_dir, name, tip)?,
@@ -41,7 +45,47 @@ impl Store {
                 }
             }
         }
-        Ok(format!("{name} set aside as {aside}, {} of its commits kept", kept.len()))
+        Ok(match is_there {
+            true => format!("{name} set aside as {aside}, {} of its commits kept", kept.len()),
+            false => format!("{name} removed, {tip} is not there"),
+        })
+    }
+
+    /// Files of our refs that hold no object id, as a power cut or an editor may leave them. As
+    /// long as there is one, git and gix read no ref beside it.
+    pub fn unreadable_refs(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        let top = self.common_dir.join("refs/aye");
+        for entry in walkdir::WalkDir::new(&top).into_iter().flatten() {
+            let name = entry.path().strip_prefix(&self.common_dir).ok().and_then(|p| p.to_str());
+            let locked = entry.path().extension().is_some_and(|extension| extension == "lock");
+            if let Some(name) = name.filter(|_| entry.file_type().is_file() && !locked)
+                && !is_ref(&std::fs::read(entry.path()).unwrap_or_default())
+            {
+                found.push(name.to_owned());
+            }
+        }
+        found
+    }
+
+    /// Moves the file of an unreadable ref to `aye/broken/` in the git directory. A lane goes
+    /// back to where the cache has last seen it. Returns what was done, in words.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn set_ref_aside(&self, name: &str) -> Result<String> {
+        let folder = self.private_dir().join("broken");
+        let failed = |error: std::io::Error| Error::io(format_args!("move {name} away"), &error);
+        let to = folder.join(name.replace('/', "-"));
+        std::fs::create_dir_all(&folder)
+            .and_then(|()| std::fs::rename(self.common_dir.join(name), &to))
+            .map_err(failed)?;
+        if let Some(tip) = self.tip_in_cache(name).filter(|tip| self.repo.find_header(*tip).is_ok())
+        {
+            refs::set(&self.common_dir, name, tip)?;
+            return Ok(format!("{name} was unreadable and is back at {tip}"));
+        }
+        Ok(format!("{name} was unreadable, moved to {}", to.display()))
     }
 
     /// Commits with the trees and messages of `commits`, each the parent of the next. Returns the
@@ -66,4 +110,10 @@ impl Store {
         batch.write(Flush::durable(batch.folder(), &self.common_dir))?;
         Ok(parent)
     }
+}
+
+/// True for what a ref's file may hold: an object id, or the name of another ref.
+fn is_ref(bytes: &[u8]) -> bool {
+    let text = bytes.trim_ascii();
+    text.starts_with(b"ref: ") || ObjectId::from_hex(text).is_ok()
 }

@@ -196,7 +196,7 @@ fn propose(session: &Session<'_>, arguments: &mut Arguments) -> Result<Proposed>
     let settings = session.store.settings()?;
     let snippet = Snippet { old: old.into(), new: new.into(), occurrence: Occurrence::Unique };
     let edit = Edit { path: RepoPath::new(&path)?, action: Action::Replace(snippet) };
-    let changeset = snippet::compile(vec![edit], &session.store.worktree()?)?;
+    let changeset = snippet::compile(vec![edit], &*session.store.files()?)?;
     session.store.accept(&changeset)?;
     let warnings = gate::proposal(session.store, &changeset)?;
     let new = NewProposal {

@@ -141,7 +141,7 @@ fn compile(context: &Context, store: &Store, args: Args) -> Result<(Changeset, M
                 "aye propose PATH --old TEXT --new TEXT; `aye propose --help` has more examples",
             ));
     }
-    let changeset = snippet::compile(edits, &store.worktree()?)?;
+    let changeset = snippet::compile(edits, &*store.files()?)?;
     store.accept(&changeset)?;
     Ok((changeset, meta))
 }

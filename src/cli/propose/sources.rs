@@ -61,7 +61,7 @@ impl SourceArgs {
             |changeset, form| Sourced { changeset, form, message: None, take_back: false };
         if let Some(file) = &self.patch {
             let bytes = paths::content(context, file, limits::PATCH as u64 + 1)?;
-            let compiled = patch::read(&bytes, &store.worktree()?, &self.read.options())
+            let compiled = patch::read(&bytes, &*store.files()?, &self.read.options())
                 .map_err(|error| crate::tools::apply_patch::name_relative(error, store))?;
             if compiled.already_applied {
                 return Err(Error::new(

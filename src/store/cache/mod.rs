@@ -88,6 +88,13 @@ impl Store {
         })
     }
 
+    /// Where the cache has last seen the ref `name`.
+    pub(super) fn tip_in_cache(&self, name: &str) -> Option<gix::ObjectId> {
+        let connection = schema::open(&self.private_dir().join("cache.sqlite")).ok()?;
+        let position = update::positions(&connection).ok()?.remove(name)?;
+        gix::ObjectId::from_hex(position.tip.as_bytes()).ok()
+    }
+
     fn view_at(&self, path: &Path, lanes: &[LaneRef]) -> rusqlite::Result<View> {
         let mut connection = schema::open(path)?;
         let broken = update::catch_up(&self.repo, &mut connection, lanes)?;

@@ -1,0 +1,72 @@
+//! The files of HEAD, for proposals where there is no work tree.
+
+use gix::objs::tree::EntryKind;
+
+use super::Store;
+use crate::changeset::{self, File, Mode, RepoPath, Snapshot};
+use crate::error::{Error, Result, codes};
+use crate::worktree;
+
+/// The files as HEAD has them; none where HEAD is unborn.
+struct Head<'store> {
+    store: &'store Store,
+    limit: u64,
+}
+
+impl Store {
+    /// The files that a proposal is made on: those of the work tree, or in a bare repository
+    /// those of HEAD.
+    ///
+    /// # Errors
+    /// As [`Store::worktree`], but for `bare_repository`.
+    pub fn files(&self) -> Result<Box<dyn Snapshot + '_>> {
+        if self.work_dir().is_some() {
+            return Ok(Box::new(self.worktree()?));
+        }
+        Ok(Box::new(Head { store: self, limit: self.settings()?.max_file_size }))
+    }
+}
+
+impl Snapshot for Head<'_> {
+    fn file(&self, path: &RepoPath) -> Result<Option<File>> {
+        let repo = &self.store.repo;
+        let broken = |error: &dyn std::fmt::Display| {
+            Error::new(
+                &super::codes::OBJECT_MISSING,
+                format!("{} cannot be looked up in HEAD: {error}", path.display()),
+            )
+            .hint("`git fsck` tells what is damaged")
+        };
+        if repo.head_id().is_err() {
+            return Ok(None);
+        }
+        let tree = repo.head_tree().map_err(|error| broken(&error))?;
+        let names = path.components().map(|name| name.to_vec());
+        let Some(entry) = tree.lookup_entry(names).map_err(|error| broken(&error))? else {
+            return Ok(None);
+        };
+        let refused = |code, what: &str| {
+            Error::new(code, format!("{} {what}", path.display()))
+                .with("path", path.display().to_string())
+                .hint("name a regular file")
+        };
+        let mode = match entry.mode().kind() {
+            EntryKind::Blob => Mode::Regular,
+            EntryKind::BlobExecutable => Mode::Executable,
+            EntryKind::Tree => return Err(refused(&changeset::codes::FOLDER, "is a folder")),
+            EntryKind::Link => return Err(refused(&worktree::codes::SYMLINK, "is a symlink")),
+            EntryKind::Commit => {
+                return Err(refused(&worktree::codes::SUBMODULE, "is a submodule"));
+            }
+        };
+        let size = repo.find_header(entry.object_id()).map(|header| header.size()).unwrap_or(0);
+        if size > self.limit {
+            return Err(refused(
+                &codes::SIZE_LIMIT,
+                &format!("has {size} bytes, over the limit of {}", self.limit),
+            ));
+        }
+        let bytes = self.store.blob(&entry.object_id().to_string())?;
+        Ok(Some(File { bytes, mode }))
+    }
+}
