@@ -184,9 +184,9 @@ fn ctrl_z_gives_the_terminal_to_the_shell_and_fg_goes_on() {
     t.sees("shell: ").types(&format!("{} review\n", env!("CARGO_BIN_EXE_aye")));
     t.sees("(1/3)").sees("]?").rests().types("\u{1a}").sees("Stopped").sees("shell: ");
     t.types("fg\n").sees("(1/3) Take this hunk").sees("]?").types("y").sees("(2/3)");
-    t.types("c").sees("Comment (Esc: none): ").types("half").sees("half").rests();
+    t.types("c").sees("Comment on line 21 (").sees("none): ").types("half").sees("half").rests();
     t.types("\u{1a}").sees("Stopped").sees("shell: ").types("fg\n");
-    t.sees("Comment (Esc: none): half").types(" whole\r").sees("kept as a comment on a.txt:21");
+    t.sees("none): half").types(" whole\r").sees("kept as a comment on a.txt:21");
     t.sees("]?")
         .types("q")
         .sees("1 decision and 1 comment are kept")
@@ -316,8 +316,15 @@ fn comments_go_back_and_a_revision_shows_what_changed_since() {
     let (repo, id) = three_hunks();
     let mut t = review(&repo, &[]);
     t.sees("(1/3)").types("y").sees("(2/3)").types("c").sees("Comment").types("why 20?\r");
+    t.sees("comment on a.txt:21;")
+        .sees("(2/3)")
+        .types("c")
+        .sees("Comment")
+        .types("23: and here?\r");
+    t.sees("comment on a.txt:23;").sees("(2/3)").types("c").sees("Comment").types("99: no line\r");
+    t.sees("comment on a.txt:21;").sees("(2/3)").types("u").sees("undone");
     t.sees("(2/3)").types("x").sees("What should change").types("not line 20\r");
-    t.sees("request changes: not line 20, 1 comment").sees("Write").types("y").sees("sent back");
+    t.sees("request changes: not line 20, 2 comments").sees("Write").types("y").sees("sent back");
     assert_eq!(t.ends(), 0);
     let shown = show(&repo, &id);
     assert_eq!(shown["status"], "pending");

@@ -483,6 +483,21 @@ impl Session {
         Ok(())
     }
 
+    /// What `text` says about the unit one is at: about its own line, or with `12: …` about
+    /// line 12 of the proposed file. `None` where it says nothing.
+    pub fn comment(&self, text: &str) -> Option<DraftComment> {
+        let file = self.review().map(|review| review.file_of(self.unit));
+        let last = file.map_or(0, |file| file.diff.after().len());
+        let numbered = text.split_once(':').and_then(|(number, body)| {
+            let line = number.trim().parse::<u32>().ok()?;
+            (1..=last).contains(&(line as usize)).then_some((Some(line), body))
+        });
+        let (line, body) = numbered.unwrap_or((self.comment_line(), text));
+        let body = body.trim().to_owned();
+        let path = file.map(|file| file.path.clone());
+        (!body.is_empty()).then_some(DraftComment { path, line, body })
+    }
+
     /// The line that a comment on the unit one is at is about: its first added line, else the
     /// first line of what is around it. From 1; `None` where there is no text.
     pub fn comment_line(&self) -> Option<u32> {

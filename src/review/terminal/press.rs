@@ -59,15 +59,15 @@ impl Terminal<'_> {
                 other => return Ok(stop(&other)),
             },
             'c' => {
-                let path = self
-                    .session
-                    .review()
-                    .map(|review| review.file_of(self.session.unit_index()).path.clone());
-                let line = self.session.comment_line();
-                match self.ask("Comment (Esc: none): ")? {
-                    Answer::Line(body) if !body.is_empty() => {
-                        Action::Comment(DraftComment { path, line, body })
-                    }
+                let prompt = match self.session.comment_line() {
+                    Some(line) => format!("Comment on line {line} (N: on line N; Esc: none): "),
+                    None => "Comment (Esc: none): ".to_owned(),
+                };
+                match self.ask(&prompt)? {
+                    Answer::Line(text) => match self.session.comment(&text) {
+                        Some(comment) => Action::Comment(comment),
+                        None => return Ok(None),
+                    },
                     other => return Ok(stop(&other)),
                 }
             }

@@ -73,7 +73,8 @@ pub(super) fn header(
         push_wrapped(&mut out, options, Role::Plain, &cut(text));
     }
     for (name, text) in &head.notes {
-        push_wrapped(&mut out, options, Role::Plain, &format!("{name}: {}", cut(text)));
+        let role = if *name == "warning" { Role::Warn } else { Role::Plain };
+        push_wrapped(&mut out, options, role, &format!("{name}: {}", cut(text)));
     }
     for (who, place, body) in &head.comments {
         let place = if place.is_empty() { String::new() } else { format!(" on {place}") };
