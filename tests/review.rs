@@ -156,7 +156,7 @@ fn ctrl_d_ends_the_session_at_each_prompt_and_a_lost_terminal_does() {
         let mut t = review(&repo, &[]);
         t.sees("(1/3)").types("y").sees("(2/3)").sees("]?");
         if !keys.is_empty() {
-            t.types(keys).sees(if keys == "A" { "]?" } else { "(Esc" });
+            t.types(keys).sees(if keys == "A" { "]?" } else { "Esc: " });
         }
         t.rests().types("\u{4}").sees("kept");
         assert_eq!(t.ends(), 0, "{keys}");

@@ -86,7 +86,8 @@ fn from_proposals_to_a_commit_that_the_checks_find_clean() {
     let args = ["revise", &sent, "title.txt", "--old", "# The short map", "--new", new];
     repo.agent("claude", &args).ok();
     let mut t = review(&repo);
-    t.sees("revision 2").sees("why not all of it?").sees("changed since the revision you saw");
+    t.sees("revision 2").sees("why not all of it?").sees("asked for changes: keep the word short");
+    t.sees("changed since the revision you saw");
     t.sees("-# Map").sees("+# The short map of it").sees("the proposal as it is now:");
     t.sees("-# The short map\n").sees("]?").types("y").sees("]?").types("y").sees("applied");
     assert_eq!(t.ends(), 0);

@@ -19,7 +19,7 @@ use crate::render::age;
 use crate::review::model::{DraftComment, Staged, Ticket, Verdict};
 use crate::review::terminal::{Content, Header, Host, Loaded, Order};
 use crate::scan::gate;
-use crate::store::Store;
+use crate::store::{Store, View};
 
 /// The command line's side of a session.
 pub(super) struct CliHost<'c> {
@@ -60,17 +60,43 @@ impl<'c> CliHost<'c> {
         std::time::SystemTime::now().into()
     }
 
-    fn header(&self, proposal: &Proposal, prefix: usize, warnings: Vec<String>) -> Header {
-        let now = self.now();
-        let ticket = self.tickets.iter().find(|ticket| ticket.id == proposal.id);
+    /// What was said so far, oldest first: comments, and what earlier revisions were sent back for.
+    fn conversation(view: &View, proposal: &Proposal) -> Result<Vec<(String, String, String)>> {
         let remarks = proposal.comments.iter().map(|remark| {
             let place = match (&remark.comment.path, remark.comment.line) {
                 (Some(path), Some(line)) => format!("{}:{line}", path.display()),
                 (Some(path), None) => path.display().to_string(),
                 _ => String::new(),
             };
-            (remark.by.name.clone(), place, remark.comment.body.clone())
+            (remark.at, (remark.by.name.clone(), place, remark.comment.body.clone()))
         });
+        let mut said: Vec<_> = remarks.collect();
+        // A request that is still open has a line of its own; a revision answers it.
+        if proposal.revisions.len() > 1 {
+            for entry in view.log(Some(&proposal.id), None)? {
+                let event = entry.stamped.event;
+                let answered = event.time <= proposal.current().at;
+                if let (true, Data::RequestChanges(RequestChanges { reason: Some(reason), .. })) =
+                    (answered, event.data)
+                {
+                    let body = format!("asked for changes: {reason}");
+                    said.push((event.time, (event.actor.name, String::new(), body)));
+                }
+            }
+        }
+        said.sort_by_key(|(at, _)| *at);
+        Ok(said.into_iter().map(|(_, remark)| remark).collect())
+    }
+
+    fn header(
+        &self,
+        proposal: &Proposal,
+        prefix: usize,
+        warnings: Vec<String>,
+        comments: Vec<(String, String, String)>,
+    ) -> Header {
+        let now = self.now();
+        let ticket = self.tickets.iter().find(|ticket| ticket.id == proposal.id);
         let check = proposal.checks.last().map(|result| {
             let ended = match result.check.exit_code {
                 Some(0) => "passed".to_owned(),
@@ -96,7 +122,7 @@ impl<'c> CliHost<'c> {
                 .into_iter()
                 .filter(|(_, text)| proposal.description.as_deref() != Some(text.as_str()))
                 .collect(),
-            comments: remarks.collect(),
+            comments,
             check,
             changes_requested: proposal.changes_requested.as_ref().map(|request| {
                 request.reason.clone().unwrap_or_else(|| "see the comments".to_owned())
@@ -151,7 +177,8 @@ impl Host for CliHost<'_> {
             }
             _ => None,
         };
-        let header = self.header(&proposal, view.prefix(id)?, warnings);
+        let said = Self::conversation(&view, &proposal)?;
+        let header = self.header(&proposal, view.prefix(id)?, warnings, said);
         let revision = current.event.clone();
         let memory = proposal.subject == Subject::Memory;
         Ok(Loaded::Ready(Box::new(Content { revision, changes, header, staged, seen, memory })))
