@@ -42,18 +42,41 @@ fn link() {
 
     let linker = Some(var("RUSTC_LINKER")).filter(|l| !l.is_empty()).unwrap_or("cc".into());
     let out = PathBuf::from(var("OUT_DIR"));
-    match static_libraries(&linker, &out) {
+    let mut arguments = match static_libraries(&linker, &out) {
         Some(folder) => {
-            println!("cargo:rustc-link-arg-bins=-static");
-            println!("cargo:rustc-link-arg-bins=-no-pie");
-            println!("cargo:rustc-link-arg-bins=-L{}", folder.display());
+            vec!["-static".to_owned(), "-no-pie".to_owned(), format!("-L{}", folder.display())]
         }
         // Without a static C library, a fixed address still saves the relocations.
-        None if links(&linker, &out, &["-no-pie"]) => {
-            println!("cargo:rustc-link-arg-bins=-no-pie");
-        }
-        None => {}
+        None if links(&linker, &out, &["-no-pie"]) => vec!["-no-pie".to_owned()],
+        None => Vec::new(),
+    };
+    arguments.extend(without_unwind_tables(&arguments, &out));
+    for argument in arguments {
+        println!("cargo:rustc-link-arg-bins={argument}");
     }
+}
+
+/// The argument that leaves the tables for unwinding out: a tenth of the program, which a program
+/// that aborts on panic never reads. `None` where the linker that rustc uses cannot do it.
+fn without_unwind_tables(others: &[String], out: &Path) -> Option<String> {
+    let script = out.join("unwind.ld");
+    std::fs::write(
+        &script,
+        "SECTIONS { /DISCARD/ : { *(.eh_frame .eh_frame_hdr) } } INSERT AFTER .text;\n",
+    )
+    .ok()?;
+    let argument = format!("-Wl,-T,{}", script.display());
+    let (source, program) = (out.join("probe.rs"), out.join("probe-unwind"));
+    std::fs::write(&source, "fn main() { std::thread::spawn(|| ()).join().unwrap() }\n").ok()?;
+    let built = Command::new(std::env::var_os("RUSTC")?)
+        .args(["-Cpanic=abort", "-Copt-level=1", "--edition=2024", "-o"])
+        .arg(&program)
+        .arg(&source)
+        .args(others.iter().chain([&argument]).map(|argument| format!("-Clink-arg={argument}")))
+        .output()
+        .is_ok_and(|output| output.status.success());
+    let runs = || Command::new(&program).status().is_ok_and(|status| status.success());
+    (built && runs()).then_some(argument)
 }
 
 /// A folder with linker scripts under the names of the shared libraries that rustc asks for
