@@ -122,6 +122,7 @@ fn cd_moves_only_what_follows_and_stays_inside() {
         .says(&format!("{root}/src\n{root}\n"));
     repo.aye(&["shell", "false && cd src; pwd"]).exits(0).says(&format!("{root}\n"));
     repo.aye(&["shell", "cd src || echo no; cat b.rs"]).exits(0).says("fn b");
+    repo.aye(&["shell", "cat < src"]).fails("COMMAND_NOT_ALLOWED", 4);
     repo.symlink("..", "up");
     repo.aye(&["shell", "cd up && ls"]).fails("COMMAND_NOT_ALLOWED", 4);
     // Whichever way it goes, the file must be one that may be read.

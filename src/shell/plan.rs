@@ -337,6 +337,13 @@ fn redirect(command: &Command, step: &mut Step, world: &World) -> Result<()> {
                     )
                     .by("redirection"));
                 }
+                if path.is_dir() {
+                    return Err(Refusal::new(
+                        format!("`< {file}` is a folder"),
+                        "name a file; `ls` shows what is in the folder",
+                    )
+                    .by("redirection"));
+                }
                 world.access.check(file, &step.cwd)?;
                 step.input = Some(path);
             }
