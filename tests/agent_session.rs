@@ -108,7 +108,7 @@ fn an_agent_looks_plans_and_proposes_and_a_person_sees_it() {
             ["propose", path, "--old", old, "--new", new, "--task", task, "-m", "As planned"];
         repo.agent("codex", &args).ok().id()
     };
-    let fix = propose("Cargo.toml", "name = \"aye\"", "name = \"aye-fixed\"", "plan:2");
+    let fix = propose("Cargo.toml", "edition = \"2024\"", "edition = \"2021\"", "plan:2");
     let text = propose("README.md", "More to come.", "All there is.", "plan:3");
     repo.agent("codex", &["plan", "set", "1", "completed"]).ok();
     repo.agent("codex", &["plan", "set", "2", "in_progress", "-m", "Reviewed"]).ok();

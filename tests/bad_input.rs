@@ -89,7 +89,7 @@ fn fetched(repo: &Repo, changes: serde_json::Value) -> String {
     let commit = repo.git(&["commit-tree", &tree, "-m", "forged"]);
     repo.git(&["update-ref", &format!("refs/aye/remotes/origin/{lane}"), &commit]);
     let list = repo.aye(&["list", "--by", "Mallory", "--json"]).ok().json();
-    list["proposals"][0]["proposal_id"].as_str().unwrap().to_owned()
+    list["proposals"][0]["proposal_id"].as_str().expect("an id").to_owned()
 }
 
 #[test]

@@ -148,8 +148,8 @@ impl<'a> Reader<'a> {
             }
             match &flag.takes {
                 Takes::Nothing => self.push(flag, &name, Vec::new()),
-                Takes::Maybe(_) | Takes::UnlessLast(_) if !rest.is_empty() => {
-                    self.attached(&name, rest)?;
+                Takes::Maybe(kind) | Takes::UnlessLast(kind) if !rest.is_empty() => {
+                    self.attached(&name, rest, Some(kind))?;
                     self.push(flag, &name, vec![rest]);
                     break;
                 }
@@ -161,7 +161,7 @@ impl<'a> Reader<'a> {
                 Takes::Needs(kinds) => {
                     let value = (!rest.is_empty()).then_some(rest);
                     if let Some(value) = value {
-                        self.attached(&name, value)?;
+                        self.attached(&name, value, kinds.first())?;
                     }
                     let values = self.needed(&name, kinds, value)?;
                     self.push(flag, &name, values);
@@ -175,9 +175,10 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// An argument joined to its short flag: some programs drop a `=` in front, some do not.
-    fn attached(&self, name: &str, value: &str) -> Result<()> {
-        if self.table.attach && !value.starts_with('=') {
+    /// An argument joined to its short flag: some programs drop a `=` in front, some do not. Where
+    /// any text will do (`cut -d=`), either reading is allowed.
+    fn attached(&self, name: &str, value: &str, kind: Option<&Kind>) -> Result<()> {
+        if self.table.attach && (!value.starts_with('=') || kind == Some(&Kind::Text)) {
             return Ok(());
         }
         Err(Refusal::new(
