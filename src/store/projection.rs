@@ -8,7 +8,7 @@ use crate::changeset::{Mode, RepoPath, Snapshot as _};
 use crate::error::Result;
 use crate::proposal::document::Document;
 use crate::proposal::{Proposal, ProposalId, Status};
-use crate::worktree::{Flush, Worktree};
+use crate::worktree::{Flush, TEMPORARY, Worktree};
 
 const FOLDER: &str = ".agent-memory/proposals";
 
@@ -52,6 +52,11 @@ pub(super) fn make(store: &Store, proposal: &Proposal) -> Result<()> {
     let tree = store.worktree()?.without_conversion();
     let ignore = RepoPath::new(format!("{FOLDER}/.gitignore"))?;
     if !matches!(tree.file(&ignore), Ok(Some(_))) {
+        // A process that was stopped right here before has left the file under another name.
+        let names = tree.names(&RepoPath::new(FOLDER)?).unwrap_or_default();
+        for left in names.iter().filter(|name| name.starts_with(TEMPORARY.as_bytes())) {
+            tree.remove_file(&RepoPath::new(format!("{FOLDER}/{left}"))?)?;
+        }
         // Keeps `git status` clean in a repository where `aye init` has not been run.
         tree.write_file(&ignore, b"*\n", Mode::Regular, Flush::No)?;
     }

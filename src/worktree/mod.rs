@@ -26,7 +26,7 @@ pub use beneath::keep_umask;
 use beneath::{Content, Kind, Root, Stamp};
 pub use convert::Conversion;
 use folders::{Folders, Place};
-pub use write::{Flush, random};
+pub use write::{Flush, TEMPORARY, random};
 
 /// Error codes of the work tree.
 pub mod codes {
