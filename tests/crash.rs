@@ -5,20 +5,12 @@
 //! `cargo test --features failpoints --test crash`.
 #![cfg(all(feature = "failpoints", unix))]
 
+#[path = "support/steps.rs"]
+mod steps;
 mod support;
 
+use steps::STORE;
 use support::{Repo, Run};
-
-/// Every step at which `propose` writes.
-const STORE: &[&str] = &[
-    "store.objects.write",
-    "store.objects.written",
-    "store.objects.rename",
-    "store.ref.write",
-    "store.ref.rename",
-    "store.ref.moved",
-    "store.cache.written",
-];
 
 /// Every further step at which `apply` writes.
 const FILES: &[&str] = &[

@@ -5,21 +5,13 @@
 //! `cargo test --features failpoints --test memory_crash`.
 #![cfg(all(feature = "failpoints", unix))]
 
+#[path = "support/steps.rs"]
+mod steps;
 mod support;
 
 use serde_json::{Value, json};
+use steps::STORE;
 use support::Repo;
-
-/// Every step at which the event is written.
-const STORE: &[&str] = &[
-    "store.objects.write",
-    "store.objects.written",
-    "store.objects.rename",
-    "store.ref.write",
-    "store.ref.rename",
-    "store.ref.moved",
-    "store.cache.written",
-];
 
 /// Every step at which files are written.
 const FILES: &[&str] = &[

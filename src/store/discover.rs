@@ -174,7 +174,7 @@ impl Store {
         self.repo.config_snapshot().string(key).map(|value| value.to_str_lossy().into_owned())
     }
 
-    /// A string from git configuration that may name a program to run; see [`settings::trusted`].
+    /// A string from git configuration that may name a program to run; see `settings::trusted`.
     pub fn trusted_config(&self, key: &str) -> Option<String> {
         super::settings::trusted(self.repo.config_snapshot().plumbing(), key)
     }

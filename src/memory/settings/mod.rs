@@ -3,7 +3,7 @@
 //!
 //! An explicit `false` overrides, a list replaces the default list, an unknown key is an error
 //! that names the nearest known one. Every accepted key is enforced somewhere, or reported as
-//! one that has no effect. The gate's settings are held to those in HEAD (see [`gate`]).
+//! one that has no effect. The gate's settings are held to those in HEAD (see `gate`).
 
 mod gate;
 mod keys;

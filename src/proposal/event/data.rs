@@ -171,7 +171,7 @@ pub enum Effect {
 pub struct Apply {
     /// The event id of the revision that was decided on.
     pub revision: String,
-    /// Digest of the changes that were shown ([`digest`]).
+    /// Digest of the changes that were shown ([`digest`](super::digest)).
     pub digest: String,
     /// How it was decided.
     pub how: How,
@@ -209,7 +209,7 @@ pub struct Reject {
     pub reason: Option<String>,
     /// The event id of the revision that was decided on.
     pub revision: String,
-    /// Digest of the changes that were shown ([`digest`]).
+    /// Digest of the changes that were shown ([`digest`](super::digest)).
     pub digest: String,
     /// How it was decided.
     pub how: How,
