@@ -622,3 +622,13 @@ fn the_tool_answers_in_yaml_through_call() {
     repo.aye(&["call", "readonly_shell", "{}"]).exits(6).says("status: error");
     repo.aye(&["call", "readonly_shell", r#"{"command": "ls", "cwd": "/"}"#]).exits(6).says("cwd");
 }
+
+#[test]
+fn what_cannot_be_read_is_refused_as_input() {
+    let repo = Repo::with(&[("folder/a.txt", "a\n")]);
+    for (file, why) in [("folder", "is a folder"), ("missing", "is not there")] {
+        let command = format!("cat < {file}");
+        repo.aye(&["shell", &command]).fails("COMMAND_NOT_ALLOWED", 4).notes(why);
+    }
+    repo.aye(&["shell", "cat < folder/a.txt"]).ok().says("a\n");
+}

@@ -337,14 +337,20 @@ fn redirect(command: &Command, step: &mut Step, world: &World) -> Result<()> {
                     )
                     .by("redirection"));
                 }
-                if path.is_dir() {
+                world.access.check(file, &step.cwd)?;
+                let wrong = match path.metadata() {
+                    Ok(facts) if facts.is_file() => None,
+                    Ok(facts) if facts.is_dir() => Some("is a folder"),
+                    Ok(_) => Some("is no ordinary file"),
+                    Err(_) => Some("is not there"),
+                };
+                if let Some(wrong) = wrong {
                     return Err(Refusal::new(
-                        format!("`< {file}` is a folder"),
-                        "name a file; `ls` shows what is in the folder",
+                        format!("`< {file}` {wrong}"),
+                        "name a file of the repository; `ls` shows what is there",
                     )
                     .by("redirection"));
                 }
-                world.access.check(file, &step.cwd)?;
                 step.input = Some(path);
             }
         }
