@@ -140,10 +140,11 @@ impl Context {
             Some(format @ (Format::Json | Format::Yaml)) => {
                 output::structured(format, &output::failure(error))
                     .and_then(|text| self.print(text.as_bytes()))
+                    .is_ok()
             }
-            _ => Err(Error::bug("text")),
+            _ => false,
         };
-        if printed.is_err() {
+        if !printed {
             let _ = io::stderr().write_all(output::failure_text(error).as_bytes());
         }
     }

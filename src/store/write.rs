@@ -343,10 +343,6 @@ impl<'store> Writer<'store> {
             self.move_lane(tip)?;
         }
         for id in std::mem::take(&mut self.touched) {
-            if self.left_over.contains(&id) {
-                // With the temporary files of the one that was stopped.
-                let _ = projection::remove(self.store, &id);
-            }
             // What can be rebuilt must not fail what is recorded; `doctor` tells of it.
             let _ = self.project(&id);
         }
@@ -371,11 +367,19 @@ impl<'store> Writer<'store> {
 
     fn project(&self, id: &ProposalId) -> Result<()> {
         let proposal = self.view.proposal(id)?;
-        if proposal.subject == Subject::Memory {
-            let pending = proposal.status(self.now) == Status::Pending;
-            let _ = crate::memory::service::decide::project(self.store, &proposal, pending);
+        let pending = proposal.status(self.now) == Status::Pending;
+        let stage = |pending| {
+            if proposal.subject == Subject::Memory {
+                let _ = crate::memory::service::decide::project(self.store, &proposal, pending);
+            }
+        };
+        if self.left_over.contains(id) {
+            // With the temporary files of the writer that was stopped.
+            stage(false);
+            let _ = projection::remove(self.store, id);
         }
-        if proposal.status(self.now) == Status::Pending {
+        stage(pending);
+        if pending {
             let made = pending::make(self.store, &proposal);
             crate::failpoint!("store.pending.made");
             projection::make(self.store, &proposal).and(made)

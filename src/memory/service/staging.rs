@@ -96,17 +96,14 @@ fn files(store: &Store, proposal: &Proposal) -> Result<Vec<(String, Vec<u8>)>> {
     Ok(out)
 }
 
-/// Writes the staging folder of a pending proposal into the present work tree, in place of what a
-/// process that was stopped may have left there.
+/// Writes the staging folder of a pending proposal into the present work tree.
 ///
 /// # Errors
 /// If a file cannot be written, or a symlink is in the way.
 pub fn make(store: &Store, proposal: &Proposal) -> Result<()> {
     let Some(id) = staging_id(proposal).filter(|id| is_plain(id)) else { return Ok(()) };
-    let files = files(store, proposal)?;
     let tree = store.worktree()?.without_conversion();
-    tree.remove_dir_all(&folder(id)?)?;
-    for (name, bytes) in files {
+    for (name, bytes) in files(store, proposal)? {
         let path = RepoPath::new(format!("{DIR}/staging/{id}/{name}"))?;
         tree.write_file(&path, &bytes, Mode::Regular, Flush::No)?;
     }

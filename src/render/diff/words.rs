@@ -45,25 +45,25 @@ pub(super) fn merged<'d>(diff: &'d Diff<'_>, edit: &Edit) -> Vec<(Side, &'d [u8]
         return vec![(Side::Removed, old), (Side::Added, new)];
     }
     let (old_words, new_words) = (words(old), words(new));
-    let (mut out, mut old_at, mut new_at) = (Vec::new(), 0, 0);
-    let mut push = |side, text: &'d [u8], at: &mut usize, words: &[&[u8]]| {
-        let length: usize = words.iter().map(|word| word.len()).sum();
-        if length > 0 {
-            out.push((side, &text[*at..*at + length]));
-            *at += length;
-        }
-    };
+    let (mut old, mut new) = (old, new);
+    let mut out = Vec::new();
     for op in compare(&old_words, &new_words) {
-        let (before, after) = (&old_words[op.old_range()], &new_words[op.new_range()]);
-        if let DiffOp::Equal { .. } = op {
-            push(Side::Context, new, &mut new_at, after);
-            old_at += before.iter().map(|word| word.len()).sum::<usize>();
-        } else {
-            push(Side::Removed, old, &mut old_at, before);
-            push(Side::Added, new, &mut new_at, after);
+        let before = advance(&mut old, &old_words[op.old_range()]);
+        let after = advance(&mut new, &new_words[op.new_range()]);
+        match op {
+            DiffOp::Equal { .. } => out.push((Side::Context, after)),
+            _ => out.extend([(Side::Removed, before), (Side::Added, after)]),
         }
     }
+    out.retain(|(_, text)| !text.is_empty());
     out
+}
+
+/// Takes `words`, which it starts with, off `text`.
+fn advance<'d>(text: &mut &'d [u8], words: &[&[u8]]) -> &'d [u8] {
+    let (head, rest) = text.split_at(words.iter().map(|word| word.len()).sum());
+    *text = rest;
+    head
 }
 
 fn sides<'d>(diff: &'d Diff<'_>, edit: &Edit) -> (&'d [u8], &'d [u8]) {
