@@ -96,8 +96,11 @@ impl Keywords {
     /// bytes stays in registers.
     #[inline(never)]
     fn next_head(&self, text: &[u8]) -> Option<usize> {
-        text.windows(HEAD).position(|bytes| {
-            let head = head(bytes);
+        let (before, text) = text.split_at_checked(HEAD - 1)?;
+        let mut rolling = head(before);
+        text.iter().position(|byte| {
+            rolling = rolling << 5 | usize::from(byte & 0x1f);
+            let head = rolling % HEADS;
             self.heads[head / 64] >> (head % 64) & 1 == 1
         })
     }

@@ -108,6 +108,23 @@ impl Scanner {
         }
     }
 
+    /// `text` with the name of what was found in the place of everything found; for messages, which
+    /// may quote what they are about.
+    pub fn redacted<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let spans = self.spans(text.as_bytes());
+        if spans.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        let (mut out, mut at) = (Vec::new(), 0);
+        for span in spans {
+            out.extend_from_slice(&text.as_bytes()[at..span.start]);
+            out.extend_from_slice(format!("[{}]", span.kind).as_bytes());
+            at = span.end;
+        }
+        out.extend_from_slice(&text.as_bytes()[at..]);
+        Cow::Owned(String::from_utf8_lossy(&out).into_owned())
+    }
+
     fn spans(&self, text: &[u8]) -> Vec<Span> {
         let mut spans = Vec::new();
         if self.options.secrets {
@@ -263,6 +280,15 @@ mod tests {
         );
         let shown = format!("{f:?}{}", serde_json::to_string(f).expect("json"));
         assert!(!shown.contains(&token()[4..12]), "{shown}");
+    }
+
+    #[test]
+    fn messages_are_redacted() {
+        let scanner = Scanner::default();
+        let text = format!("ünï '{}', and '{}' too", token(), token());
+        let clean = "ünï '[github_token]', and '[github_token]' too";
+        assert_eq!(scanner.redacted(&text), clean);
+        assert!(matches!(scanner.redacted("plain"), Cow::Borrowed("plain")));
     }
 
     #[test]

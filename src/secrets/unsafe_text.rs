@@ -109,14 +109,14 @@ fn characters(bytes: &[u8], found: &mut Vec<Place>) {
 }
 
 fn valid(chunk: &str, offset: usize, bytes: &[u8], found: &mut Vec<Place>) {
-    // Plain ASCII text, the common case, is checked without decoding.
-    if chunk.bytes().all(|b| (b' '..0x7f).contains(&b) || b == b'\n' || b == b'\t') {
-        return;
-    }
-    let mut before: Option<char> = None;
-    let mut characters = chunk.char_indices().peekable();
-    while let Some((at, c)) = characters.next() {
-        let next = characters.peek().map(|(_, c)| *c);
+    // Plain ASCII text, the common case, is passed over without decoding.
+    let odd = |b: &u8| !matches!(b, b' '..0x7f | b'\n' | b'\t');
+    let mut done = 0;
+    while let Some(at) = chunk.as_bytes()[done..].iter().position(odd).map(|p| done + p) {
+        let mut here = chunk[at..].chars();
+        let Some(c) = here.next() else { break };
+        done = at + c.len_utf8();
+        let (before, next) = (chunk[..at].chars().next_back(), here.next());
         let first = offset + at == 0;
         if let Some((kind, what)) = misleading(before, c, next, first) {
             let start = offset + at;
@@ -128,7 +128,6 @@ fn valid(chunk: &str, offset: usize, bytes: &[u8], found: &mut Vec<Place>) {
                 message: format!("{what} U+{:04X}", c as u32),
             });
         }
-        before = Some(c);
     }
 }
 

@@ -1,5 +1,7 @@
 //! Words that mix Latin with letters of another script that look like Latin ones.
 
+use bstr::ByteSlice as _;
+
 use super::{Place, Severity};
 
 /// Cyrillic, Greek and Armenian letters that many fonts draw as a Latin one (the part of
@@ -85,13 +87,17 @@ pub(super) fn scan(bytes: &[u8], found: &mut Vec<Place>) {
 
 fn words(text: &str, offset: usize, found: &mut Vec<Place>) {
     let mut start = 0;
-    let is_part = |c: char| c.is_alphanumeric() || c == '_';
-    while let Some(at) = text[start..].find(is_part).map(|p| start + p) {
-        let end = text[at..].find(|c| !is_part(c)).map_or(text.len(), |p| at + p);
+    let is_end = |c: char| !(c.is_alphanumeric() || c == '_');
+    // Only words with a letter beyond ASCII can be mixed.
+    while let Some(odd) = text.as_bytes()[start..].find_non_ascii_byte().map(|p| start + p) {
+        let at = text[start..odd].rfind(is_end).map_or(start, |p| start + p + 1);
+        let end = text[odd..].find(is_end).map_or(text.len(), |p| odd + p);
+        if end == odd {
+            start = odd + text[odd..].chars().next().map_or(1, char::len_utf8);
+            continue;
+        }
         let word = &text[at..end];
-        if !word.is_ascii()
-            && let Some((place, what)) = mixed(word).or_else(|| styled(word))
-        {
+        if let Some((place, what)) = mixed(word).or_else(|| styled(word)) {
             found.push(Place {
                 kind: "lookalike",
                 severity: Severity::Warning,
