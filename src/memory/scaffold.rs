@@ -1,6 +1,6 @@
 //! What `memory init` writes: settings, empty durable files, ignore rules.
 
-use super::settings::manifest::Git;
+use super::settings::manifest::{Git, NAME_LINE};
 use super::settings::{DEFAULT_MANIFEST, DEFAULT_SCHEMA};
 
 /// The folders of a store that git ignores, unless the manifest keeps the first two.
@@ -53,7 +53,7 @@ fn gitignore(git: Option<&Git>) -> String {
 pub fn files(project: &str, git: Option<&Git>) -> Vec<(&'static str, String)> {
     let name = serde_yaml::to_string(project).unwrap_or_default();
     let name = name.trim();
-    let manifest = DEFAULT_MANIFEST.replace("    name: \"\"", &format!("    name: {name}"));
+    let manifest = DEFAULT_MANIFEST.replace(NAME_LINE, &format!("    name: {name}\n"));
     vec![
         ("meta/manifest.yaml", manifest),
         ("meta/schema.yaml", DEFAULT_SCHEMA.to_owned()),

@@ -37,7 +37,8 @@ pub(super) fn read(store: &Store, disk: &Disk<'_>) -> Result<InForce> {
         Some(bytes) if bytes == DEFAULT_SCHEMA.as_bytes() => "default".to_owned(),
         Some(bytes) => text_hash(&String::from_utf8_lossy(bytes)),
     };
-    let committed = |path: &str| super::head_entry(store, &format!("{DIR}/{path}"));
+    let folder = super::head_folder(store);
+    let committed = |path: &str| super::blob_in(folder.as_ref()?, path);
     let Some(head_manifest) = committed(manifest::PATH) else {
         return Ok(InForce { settings, key, loosened: Vec::new(), uncommitted: true });
     };

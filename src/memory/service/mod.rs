@@ -13,6 +13,8 @@ pub mod staging;
 mod status;
 mod undo;
 
+use std::cell::OnceCell;
+
 use chrono::{DateTime, Utc};
 
 pub use apply::{Applied, Rebased};
@@ -50,7 +52,7 @@ pub struct Service<'a> {
     pub settings: Settings,
     /// The branch that is checked out, if one is.
     pub branch: Option<String>,
-    guard: Scan,
+    guard: OnceCell<Scan>,
     settings_key: String,
     loosened: Vec<String>,
     uncommitted: bool,
@@ -70,7 +72,6 @@ impl<'a> Service<'a> {
     ) -> Result<Self> {
         let worktree = store.worktree()?;
         let in_force = agreed::read(store, &Disk(&worktree))?;
-        let guard = Scan::new(&in_force.settings, allowed_fingerprints(store));
         let branch = branch(store);
         Ok(Self {
             store,
@@ -80,7 +81,7 @@ impl<'a> Service<'a> {
             worktree,
             settings: in_force.settings,
             branch,
-            guard,
+            guard: OnceCell::new(),
             settings_key: in_force.key,
             loosened: in_force.loosened,
             uncommitted: in_force.uncommitted,
@@ -92,6 +93,11 @@ impl<'a> Service<'a> {
         Disk(&self.worktree)
     }
 
+    /// What looks texts over; readers have nothing to look over, so it is made when asked for.
+    fn guard(&self) -> &Scan {
+        self.guard.get_or_init(|| Scan::new(&self.settings, allowed_fingerprints(self.store)))
+    }
+
     fn world<'w>(
         &'w self,
         files: &'w dyn super::plan::Files,
@@ -99,7 +105,7 @@ impl<'a> Service<'a> {
         at: DateTime<Utc>,
         branch: Option<&'w str>,
     ) -> World<'w> {
-        World { settings: &self.settings, files, guard: &self.guard, sources, at, branch }
+        World { settings: &self.settings, files, guard: self.guard(), sources, at, branch }
     }
 }
 
@@ -109,21 +115,24 @@ fn branch(store: &Store) -> Option<String> {
     Some(name.shorten().to_string())
 }
 
-/// The blob at `path` as HEAD has it: what nobody changes without a commit.
-fn head_entry<'s>(store: &'s Store, path: &str) -> Option<gix::Id<'s>> {
+/// The store's folder as HEAD has it: what nobody changes without a commit.
+fn head_folder(store: &Store) -> Option<gix::Tree<'_>> {
     let tree = store.repo().head_commit().ok()?.tree().ok()?;
-    let entry = tree.lookup_entry_by_path(path).ok()??;
-    entry.mode().is_blob().then(|| entry.id())
+    tree.lookup_entry_by_path(DIR).ok()??.object().ok()?.try_into_tree().ok()
 }
 
-/// The text of a file as HEAD has it.
-fn head_text(store: &Store, path: &str) -> Option<String> {
-    String::from_utf8(head_entry(store, path)?.object().ok()?.detach().data).ok()
+/// The blob at `path`, relative to the store's folder.
+fn blob_in<'s>(folder: &gix::Tree<'s>, path: &str) -> Option<gix::Id<'s>> {
+    let entry = folder.lookup_entry_by_path(path).ok()??;
+    entry.mode().is_blob().then(|| entry.id())
 }
 
 /// Known false alarms, as HEAD has them: a proposal cannot allow its own secret.
 fn allowed_fingerprints(store: &Store) -> std::collections::BTreeSet<String> {
-    head_text(store, &format!("{DIR}/scan-allow"))
-        .and_then(|text| crate::secrets::allow::list(&text).ok())
+    let bytes =
+        |folder: gix::Tree<'_>| Some(blob_in(&folder, "scan-allow")?.object().ok()?.detach().data);
+    head_folder(store)
+        .and_then(bytes)
+        .and_then(|bytes| crate::secrets::allow::list(std::str::from_utf8(&bytes).ok()?).ok())
         .unwrap_or_default()
 }

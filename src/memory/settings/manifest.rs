@@ -1,10 +1,13 @@
 //! `meta/manifest.yaml`.
 
 use serde::Deserialize;
+use serde_yaml::Value;
 
 use super::keys::{Shape, check};
 use super::stores::{self, StoreRef};
-use super::{Approval, DEFAULT_MANIFEST, decode, invalid, merge, parse_yaml};
+use super::{
+    Approval, DEFAULT_MANIFEST, MANIFEST_JSON, decode, default, invalid, merge, parse_yaml,
+};
 use crate::error::{Error, Result};
 use crate::memory::codes;
 
@@ -16,6 +19,9 @@ const MOST_DAYS: i64 = 36_525;
 
 /// Longest wait for another writer that a setting may name: an hour.
 const MOST_WAIT: u64 = 3600;
+
+/// The line of the default that names the project.
+pub const NAME_LINE: &str = "    name: \"\"\n";
 
 /// The newest `store_format_version` this program reads and writes.
 pub const FORMAT_VERSION: u64 = 1;
@@ -308,11 +314,21 @@ impl Manifest {
     /// # Errors
     /// `memory_config_invalid`; `unsupported_store_format` where the store is newer.
     pub fn read(bytes: &[u8]) -> Result<Self> {
-        let over = parse_yaml(PATH, bytes)?;
-        check(PATH, &over, &KEYS)?;
-        let mut value = parse_yaml(PATH, DEFAULT_MANIFEST.as_bytes())?;
-        merge(&mut value, over);
-        let manifest: Self = decode(PATH, value)?;
+        // Most stores have the default as `init` wrote it, with a name of their own.
+        let manifest = match name_in_default(bytes) {
+            Some(name) => {
+                let mut manifest: Self = default(PATH, MANIFEST_JSON)?;
+                manifest.project.name = name;
+                manifest
+            }
+            None => {
+                let over = parse_yaml(PATH, bytes)?;
+                check(PATH, &over, &KEYS)?;
+                let mut value = default(PATH, MANIFEST_JSON)?;
+                merge(&mut value, over);
+                decode(PATH, value)?
+            }
+        };
         manifest.validate()?;
         Ok(manifest)
     }
@@ -384,6 +400,17 @@ impl Manifest {
     }
 }
 
+/// The name of the project where nothing but its line differs from the default.
+fn name_in_default(bytes: &[u8]) -> Option<String> {
+    let (before, after) = DEFAULT_MANIFEST.split_once(NAME_LINE)?;
+    let line = bytes.strip_prefix(before.as_bytes())?.strip_suffix(after.as_bytes())?;
+    let line = std::str::from_utf8(line).ok()?.strip_suffix('\n')?.strip_prefix("    ")?;
+    let one_line =
+        line.starts_with("name:") && !line.contains(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']);
+    let value: Value = one_line.then(|| serde_yaml::from_str(line).ok())??;
+    value.get("name")?.as_str().map(str::to_owned)
+}
+
 /// Numbers with points between them, such as `0.4.1`.
 pub(super) fn is_version(text: &str) -> bool {
     text.len() <= 40
@@ -415,6 +442,51 @@ mod tests {
         assert!(manifest.security.pii_scan);
         assert_eq!(manifest.budgets.max_file_chars, 9);
         assert_eq!(manifest.budgets.bootstrap_chars, 12_000);
+    }
+
+    #[test]
+    fn a_default_with_a_name_reads_as_any_other_file() {
+        let slow = |text: &str| {
+            let mut value = serde_yaml::from_str(DEFAULT_MANIFEST).expect("the default");
+            merge(&mut value, parse_yaml(PATH, text.as_bytes()).ok()?);
+            decode::<Manifest>(PATH, value).ok().map(|manifest| format!("{manifest:?}"))
+        };
+        let lines = [
+            "name: shop",
+            "name: 'a: b' # c",
+            "name: yes",
+            "name: null",
+            "name:",
+            "name: 7",
+            "name: |",
+            "name: [a]",
+            "name: a: b",
+            "name: *x",
+            "name: &x y",
+            "name: --- a",
+            "name: %a",
+            "name: a\u{85}b",
+            "name: \"a",
+            "name: !!str 7",
+            "nane: x",
+            "name: x\n    name: y",
+            "name: x\n    root: ..",
+            "",
+        ];
+        for line in lines {
+            for gap in ["    ", "", "  ", "\t", "     "] {
+                let text = DEFAULT_MANIFEST.replace(NAME_LINE, &format!("{gap}{line}\n"));
+                let fast = name_in_default(text.as_bytes()).map(|_| {
+                    format!("{:?}", Manifest::read(text.as_bytes()).expect("the default"))
+                });
+                assert!(
+                    fast.is_none() || fast == slow(&text),
+                    "{text}\n{fast:?}\n{:?}",
+                    slow(&text)
+                );
+            }
+        }
+        assert!(name_in_default(DEFAULT_MANIFEST.as_bytes()).is_some());
     }
 
     #[test]

@@ -27,6 +27,10 @@ pub const DEFAULT_MANIFEST: &str = include_str!("default-manifest.yaml");
 /// The default schema, as `memory init` writes it.
 pub const DEFAULT_SCHEMA: &str = include_str!("default-schema.yaml");
 
+/// The same two as JSON, which is read in a tenth of the time; a test holds them together.
+const MANIFEST_JSON: &str = include_str!("default-manifest.json");
+const SCHEMA_JSON: &str = include_str!("default-schema.json");
+
 /// Largest settings file accepted, in bytes.
 pub const MAX_BYTES: usize = 256 * 1024;
 
@@ -97,4 +101,25 @@ fn merge(base: &mut Value, over: Value) {
 
 fn decode<T: DeserializeOwned>(file: &str, value: Value) -> Result<T> {
     serde_yaml::from_value(value).map_err(|e| invalid(file, e))
+}
+
+/// A default, as values to lay a file over or decoded.
+fn default<T: DeserializeOwned>(file: &str, json: &str) -> Result<T> {
+    serde_json::from_str(json).map_err(|e| invalid(file, e))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_say_the_same_in_yaml_and_in_json() {
+        for (yaml, json) in [(DEFAULT_MANIFEST, MANIFEST_JSON), (DEFAULT_SCHEMA, SCHEMA_JSON)] {
+            let read: serde_json::Value = serde_yaml::from_str(yaml).expect("YAML");
+            assert!(
+                serde_json::from_str::<serde_json::Value>(json).expect("JSON") == read,
+                "{read}"
+            );
+        }
+    }
 }

@@ -10,7 +10,7 @@ use serde_yaml::Value;
 use super::gate::Agreed;
 use super::keys::{Shape, check};
 use super::manifest::is_version;
-use super::{DEFAULT_SCHEMA, decode, invalid, merge, parse_yaml};
+use super::{DEFAULT_SCHEMA, SCHEMA_JSON, decode, default, invalid, merge, parse_yaml};
 use crate::error::Result;
 use crate::memory::words::words;
 
@@ -227,15 +227,17 @@ impl Schema {
     /// # Errors
     /// `memory_config_invalid`.
     pub fn read(bytes: &[u8]) -> Result<Self> {
-        let mut value = parse_yaml(PATH, DEFAULT_SCHEMA.as_bytes())?;
         // Most stores have the default as `init` wrote it: nothing to check or to lay over it.
-        if bytes != DEFAULT_SCHEMA.as_bytes() {
+        let raw: RawSchema = if bytes == DEFAULT_SCHEMA.as_bytes() {
+            default(PATH, SCHEMA_JSON)?
+        } else {
             let over = parse_yaml(PATH, bytes)?;
             check(PATH, &over, &KEYS)?;
+            let mut value = default(PATH, SCHEMA_JSON)?;
             forget_replaced_files(&mut value, &over);
             merge(&mut value, over);
-        }
-        let raw: RawSchema = decode(PATH, value)?;
+            decode(PATH, value)?
+        };
         let version = match &raw.version {
             Value::String(text) => text.clone(),
             Value::Number(number) => number.to_string(),
