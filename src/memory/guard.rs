@@ -7,6 +7,7 @@ use crate::secrets::allow::{self, Limits};
 use crate::secrets::unsafe_text::{self, Severity};
 use crate::secrets::{AllowRegions, Category, Options, Scanner};
 
+use super::response::Response;
 use super::settings::Settings;
 
 pub use crate::secrets::codes;
@@ -85,6 +86,38 @@ impl Scan {
         let on = security.secret_scan || security.pii_scan || security.pii_scan_email;
         Self { scanner: Scanner::new(&options), limits, on }
     }
+
+    /// Takes what the scanner finds out of an answer, whose messages quote what was given.
+    pub fn redact(&self, answer: &mut Response) {
+        let redact = |text: &mut String| {
+            // A part of a path counts as a word of its own, as in [`parts`].
+            let apart = text.replace('/', "\u{0}");
+            if let std::borrow::Cow::Owned(clean) = self.scanner.redacted(&apart) {
+                *text = clean.replace('\u{0}', "/");
+            }
+            if let std::borrow::Cow::Owned(clean) = self.scanner.redacted(text) {
+                *text = clean;
+            }
+        };
+        answer.message.iter_mut().chain(&mut answer.provenance_violations).for_each(redact);
+        for violation in &mut answer.violations {
+            [
+                Some(&mut violation.field),
+                Some(&mut violation.message),
+                violation.section_id.as_mut(),
+                violation.fix.as_mut(),
+            ]
+            .into_iter()
+            .flatten()
+            .for_each(redact);
+        }
+        answer.findings.iter_mut().for_each(|found| redact(&mut found.approximate_location));
+    }
+}
+
+/// A path as words: what is a token in a name must not pass for a piece of base64 between slashes.
+pub fn parts(path: &str) -> String {
+    path.replace('/', " ")
 }
 
 impl Guard for Scan {

@@ -118,8 +118,11 @@ pub fn parse(source: &str) -> Document<'_> {
     }
     nest(&mut sections, source.len());
     let claimed: Vec<Range<usize>> = sections.iter().filter_map(|s| s.marker.clone()).collect();
-    let stray_markers =
-        markers.into_iter().filter(|at| !claimed.iter().any(|range| range.contains(at))).collect();
+    let is_claimed = |at: usize| {
+        let next = claimed.partition_point(|range| range.end <= at);
+        claimed.get(next).is_some_and(|range| range.contains(&at))
+    };
+    let stray_markers = markers.into_iter().filter(|at| !is_claimed(*at)).collect();
     Document { source, start, sections, opaque, stray_markers, scan_markers }
 }
 

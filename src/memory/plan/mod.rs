@@ -13,7 +13,9 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 
-pub use precondition::{Drift, Policy, Precondition, drift, hash as text_hash};
+pub use precondition::{
+    Drift, Policy, Precondition, drift, hash as text_hash, name as section_name,
+};
 pub use validate::{check_sections, touched};
 
 use super::guard::{Found, Guard, Screened};
@@ -262,7 +264,13 @@ impl<'a> Planner<'a> {
             problem.operation = operation;
             self.problems.push(problem);
         }
-        let Screened { blocking, warnings, allowed_regions } = self.world.guard.screen("", text);
+        let Screened { mut blocking, warnings, allowed_regions } =
+            self.world.guard.screen("", text);
+        if one_line && text.contains('/') {
+            let within = self.world.guard.screen("", &super::guard::parts(text)).blocking;
+            blocking.extend(within);
+            blocking.dedup();
+        }
         for found in blocking {
             self.problems.push(problem_of(found, operation, field));
         }

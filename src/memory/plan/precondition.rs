@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::memory::markdown::{Document, lines};
+use crate::memory::problem::Problem;
 
 /// How a precondition is checked. The words are those of the public format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -51,8 +52,19 @@ pub struct Drift {
     pub message: String,
 }
 
-/// Compares what was recorded with what planning finds now.
-pub fn drift(recorded: &[Precondition], now: &[Precondition]) -> Vec<Drift> {
+/// Compares what was recorded with what planning finds now; `problems` are those of planning,
+/// which say why a target cannot be found.
+pub fn drift(recorded: &[Precondition], now: &[Precondition], problems: &[Problem]) -> Vec<Drift> {
+    let why = |was: &Precondition, otherwise: &str| {
+        let about = |problem: &&Problem| {
+            problem.operation == Some(was.operation_index)
+                && matches!(
+                    problem.field.as_deref(),
+                    Some("path" | "section_id" | "heading" | "parent_section_id")
+                )
+        };
+        problems.iter().find(about).map_or(otherwise.to_owned(), |problem| problem.message.clone())
+    };
     let same_target = |a: &Precondition, b: &Precondition| {
         a.operation_index == b.operation_index && a.path == b.path && {
             let file = |p: &Precondition| {
@@ -67,9 +79,9 @@ pub fn drift(recorded: &[Precondition], now: &[Precondition]) -> Vec<Drift> {
             let message = match now.iter().find(|is| same_target(was, is)) {
                 None => match was.policy {
                     Policy::RequireSectionContentMatch | Policy::RequireSectionResolvable => {
-                        "the section is gone".to_owned()
+                        why(was, "the section is gone")
                     }
-                    _ => "the file cannot be read".to_owned(),
+                    _ => why(was, "the file cannot be read"),
                 },
                 Some(is) => match (was.policy, is.policy) {
                     (Policy::RequireFileAbsent, Policy::RequireFilePresent) => {
@@ -107,7 +119,7 @@ pub fn hash(text: &str) -> String {
 }
 
 /// How a section is named in preconditions and answers: its id, else its heading.
-pub fn name(document: &Document<'_>, i: usize) -> String {
+pub fn name<'d>(document: &'d Document<'_>, i: usize) -> &'d str {
     let section = &document.sections[i];
-    section.id.clone().unwrap_or_else(|| section.heading.clone())
+    section.id.as_deref().unwrap_or(&section.heading)
 }

@@ -137,7 +137,7 @@ fn every_operation_notices_the_drift_that_concerns_it() {
         op["section_id"] = "build".into();
         let request = request("add_pitfall", json!([op]));
         let (_, recorded) = run(&store(), &request);
-        let drifts = |store: &Store| drift(&recorded, &run(store, &request).1).len();
+        let drifts = |store: &Store| drift(&recorded, &run(store, &request).1, &[]).len();
         let strict =
             !matches!(request.operations[0].kind, Kind::AppendToSection | Kind::RenameHeading);
         assert_eq!(drifts(&store()), 0, "{op}");
@@ -164,9 +164,9 @@ fn new_sections_behind_and_line_endings_are_no_drift() {
         "decisions.md".into(),
         format!("{DECISIONS}\n## New\n<!-- @id: new -->\n").into_bytes(),
     );
-    assert_eq!(drift(&recorded, &run(&later, &request).1), []);
+    assert_eq!(drift(&recorded, &run(&later, &request).1, &[]), []);
     later.insert("decisions.md".into(), DECISIONS.replace('\n', "\r\n").into_bytes());
-    assert_eq!(drift(&recorded, &run(&later, &request).1), []);
+    assert_eq!(drift(&recorded, &run(&later, &request).1, &[]), []);
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn files_are_created_once_unless_asked_otherwise() {
         "# Old\n<!-- @id: store -->\n\n# Store\n<!-- @id: store-2 -->\n\n## A\n<!-- @id: a -->\n\ntext\n"
     );
     let (_, absent) = run(&store(), &op(json!({})));
-    assert_eq!(drift(&absent, &run(&there, &op(json!({}))).1).len(), 1);
+    assert_eq!(drift(&absent, &run(&there, &op(json!({}))).1, &[]).len(), 1);
 }
 
 #[test]

@@ -160,7 +160,7 @@ pub fn check_sections(
                     format!("section '{}' of {path} has no id", section.heading),
                 )
                 .field("content")
-                .section(&id)
+                .section(id)
                 .fix(format!(
                     "add the line {} after the heading",
                     markdown::marker(&markdown::slug::slug(&section.heading))
@@ -168,7 +168,7 @@ pub fn check_sections(
             );
         }
         let entry = is_entry(&document, i, category);
-        problems.extend(check_fields(category, &document, i, entry, &id));
+        problems.extend(check_fields(category, &document, i, entry, id));
     }
     problems
 }
@@ -258,21 +258,23 @@ fn check_fields(
 
 /// Sections that one text has and the other does not have as they are, by name.
 pub fn touched(path: &str, before: &str, after: &str) -> Vec<AffectedSection> {
-    let (old, new) = (markdown::parse(before), markdown::parse(after));
-    let own = |document: &Document<'_>| -> Vec<(String, String)> {
+    touched_names(&markdown::parse(before), &markdown::parse(after))
+        .into_iter()
+        .map(|name| AffectedSection { file: path.to_owned(), section_id: name.to_owned() })
+        .collect()
+}
+
+/// As [`touched`], the names alone.
+pub(super) fn touched_names<'d>(old: &'d Document<'_>, new: &'d Document<'_>) -> Vec<&'d str> {
+    let own = |document: &'d Document<'_>| -> Vec<(&'d str, &'d str)> {
         (0..document.sections.len())
-            .map(|i| {
-                (super::precondition::name(document, i), document.own_text(i).trim_end().to_owned())
-            })
+            .map(|i| (super::precondition::name(document, i), document.own_text(i).trim_end()))
             .collect()
     };
-    let (old, new) = (own(&old), own(&new));
-    let known: HashSet<&(String, String)> = old.iter().collect();
-    let names: HashSet<&str> = new.iter().map(|(name, _)| name.as_str()).collect();
+    let (old, new) = (own(old), own(new));
+    let known: HashSet<&(&str, &str)> = old.iter().collect();
+    let names: HashSet<&str> = new.iter().map(|(name, _)| *name).collect();
     let changed = new.iter().filter(|entry| !known.contains(entry));
-    let gone = old.iter().filter(|(name, _)| !names.contains(name.as_str()));
-    changed
-        .chain(gone)
-        .map(|(name, _)| AffectedSection { file: path.to_owned(), section_id: name.clone() })
-        .collect()
+    let gone = old.iter().filter(|(name, _)| !names.contains(name));
+    changed.chain(gone).map(|(name, _)| *name).collect()
 }

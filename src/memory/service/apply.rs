@@ -237,7 +237,7 @@ impl Service<'_> {
         // Dates and paths that come from the clock are those the reviewer saw.
         let world = self.world(files, &sources, proposal.current().at, branch);
         let (planned, now) = plan::probe(&request, &world);
-        let drift = plan::drift(&recorded, &now);
+        let drift = plan::drift(&recorded, &now, planned.as_ref().err().map_or(&[], Vec::as_slice));
         match planned {
             Ok(plan) if plan.routing.mode == crate::memory::settings::Approval::ServerOnly => {
                 let problem = Problem::new(&codes::SERVER_ONLY, plan.routing.reason);

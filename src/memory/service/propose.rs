@@ -34,6 +34,14 @@ impl Service<'_> {
     /// # Errors
     /// Those of the store and the work tree; nothing is written then.
     pub fn propose(&self, value: &Value, mode: Mode) -> Result<Response> {
+        let mut response = self.answer(value, mode)?;
+        if response.status == Outcome::Rejected {
+            self.guard().redact(&mut response);
+        }
+        Ok(response)
+    }
+
+    fn answer(&self, value: &Value, mode: Mode) -> Result<Response> {
         if value.to_string().len() > MAX_REQUEST_BYTES {
             let problem = Problem::new(
                 &crate::error::codes::SIZE_LIMIT,

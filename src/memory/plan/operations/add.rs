@@ -1,6 +1,6 @@
 //! Operations that add: a file, a section, and `replace_section` where there is none.
 
-use super::content::{closed, guard_others, keeps_id, open_end, whole_section};
+use super::content::{closed, keeps_id, open_end, whole_section};
 use super::target::{Missed, by_id, same_heading};
 use super::{Edited, Here, Stop};
 use crate::memory::codes;
@@ -43,7 +43,7 @@ impl Planner<'_> {
                 } else {
                     content.to_owned()
                 };
-                Ok(Edited { adds_section: true, text })
+                Ok(Edited { text, adds_section: true, touched: None })
             }
         }
     }
@@ -65,8 +65,8 @@ impl Planner<'_> {
         };
         let text = edit::insert_section(document, here.source().len(), &content);
         let count = document.sections.len();
-        guard_others(document, count..count, &text)?;
-        Ok(Edited { adds_section: !markdown::parse(&content).sections.is_empty(), text })
+        let adds_section = !markdown::parse(&content).sections.is_empty();
+        Ok(Edited { text, adds_section, touched: Some(count..count) })
     }
 
     /// `append_section`.
@@ -104,9 +104,8 @@ impl Planner<'_> {
         }
         let content = edit::with_ids(&op.content, None, here.mark(), &[], |id| here.has_id(id));
         let text = edit::insert_section(document, at, &content);
-        guard_others(document, index..index, &text)?;
         self.warn_of_double(here, &parsed);
-        Ok(Edited { text, adds_section: true })
+        Ok(Edited { text, adds_section: true, touched: Some(index..index) })
     }
 
     /// Where `parent` ends, and the index a section of `level` added there will have.
@@ -142,7 +141,7 @@ impl Planner<'_> {
         let document = &here.document;
         let known = self.shingles.entry(here.path.to_owned()).or_insert_with(|| {
             (0..document.sections.len())
-                .map(|i| (name(document, i), Shingles::of(document.own_body(i))))
+                .map(|i| (name(document, i).to_owned(), Shingles::of(document.own_body(i))))
                 .collect()
         });
         let shingles = Shingles::of(new.own_body(0));

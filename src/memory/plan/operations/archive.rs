@@ -51,7 +51,7 @@ fn copy(here: &Here<'_>, target: &Target, at: DateTime<Utc>) -> String {
         "{section}{eol}{eol}<!-- @archived: {} from {}#{} -->{eol}",
         at.format("%Y-%m-%d"),
         here.path,
-        slug::slug(&name(document, target.at)),
+        slug::slug(name(document, target.at)),
     );
     if let Some(reason) = &here.op.reason {
         let reason = reason.replace("--", "- -").replace('>', "&gt;");

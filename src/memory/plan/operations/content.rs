@@ -158,9 +158,9 @@ pub(super) fn open_end(document: &Document<'_>, path: &str) -> Result<(), Stop> 
 pub(super) fn guard_others(
     before: &Document<'_>,
     touched: Range<usize>,
-    after: &str,
+    after: &Document<'_>,
 ) -> Result<(), Stop> {
-    if edit::keeps_others(before, touched, &markdown::parse(after)) {
+    if edit::keeps_others(before, touched, after) {
         return Ok(());
     }
     Err(Problem::new(&codes::INVALID_MARKDOWN, "the edit would change sections around it")
@@ -169,11 +169,10 @@ pub(super) fn guard_others(
         .into())
 }
 
-/// The problem of an id that two sections of `text` have, with the line of the operation's
-/// content that brings it.
-pub(super) fn duplicate(text: &str, here: &Here<'_>) -> Option<Problem> {
-    let document = markdown::parse(text);
-    let id = *document.duplicate_ids().first()?;
+/// The problem of an id that two sections of the file have after the operation, with the line of
+/// its content that brings it.
+pub(super) fn duplicate(after: &Document<'_>, here: &Here<'_>) -> Option<Problem> {
+    let id = *after.duplicate_ids().first()?;
     let message = format!("'{}' would be the id of two sections in {}", brief(id), here.path);
     let mut problem = Problem::new(&codes::DUPLICATE_SECTION_ID, message)
         .field("content")

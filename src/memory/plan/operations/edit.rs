@@ -1,6 +1,8 @@
 //! Operations on a section that is there.
 
-use super::content::{guard_others, inner, keeps_id, open_end, whole_section};
+use std::collections::HashSet;
+
+use super::content::{inner, keeps_id, open_end, whole_section};
 use super::target::{Missed, resolve};
 use super::{Edited, Here, Stop, Target};
 use crate::memory::codes;
@@ -27,15 +29,15 @@ impl Planner<'_> {
             Kind::ReplaceSectionContent => pinned(document.own_text(at)),
             _ => pinned(document.text(at)),
         };
-        self.expect(here, Some(name(document, at)), policy, hash);
+        self.expect(here, Some(name(document, at).to_owned()), policy, hash);
         let target = here.target(at);
         let own = at..at + 1;
         // What may change: the section with those inside it, or its own text alone.
-        let (edited, touched) = match here.op.kind {
+        let ((text, adds_section), touched) = match here.op.kind {
             Kind::AppendToSection => (append_to(here, &target)?, target.subtree),
             Kind::ReplaceSectionContent => (replace_own(here, &target)?, own),
             Kind::ReplaceSection => (replace(here, &target)?, target.subtree),
-            Kind::RenameHeading => (self.rename(here, &target)?, own),
+            Kind::RenameHeading => ((self.rename(here, &target)?, false), own),
             _ => {
                 self.archive(here, &target)?;
                 let text = match here.op.kind {
@@ -44,11 +46,10 @@ impl Planner<'_> {
                     }
                     _ => edit::remove_section(document, at),
                 };
-                (Edited { text, adds_section: false }, target.subtree)
+                ((text, false), target.subtree)
             }
         };
-        guard_others(document, touched, &edited.text)?;
-        Ok(edited)
+        Ok(Edited { text, adds_section, touched: Some(touched) })
     }
 }
 
@@ -63,17 +64,18 @@ fn with_inner_ids(here: &Here<'_>, level: u8) -> Result<(String, bool), Stop> {
     Ok((content, adds))
 }
 
-fn append_to(here: &Here<'_>, target: &Target) -> Result<Edited, Stop> {
+/// The new text, and whether it has sections that it had not; as the two below.
+fn append_to(here: &Here<'_>, target: &Target) -> Result<(String, bool), Stop> {
     let section = &here.document.sections[target.at];
     let (content, adds_section) = with_inner_ids(here, section.level)?;
     if section.end == here.source().len() {
         open_end(&here.document, here.path)?;
     }
     let text = edit::append_to_section(&here.document, target.at, &content);
-    Ok(Edited { text, adds_section })
+    Ok((text, adds_section))
 }
 
-fn replace_own(here: &Here<'_>, target: &Target) -> Result<Edited, Stop> {
+fn replace_own(here: &Here<'_>, target: &Target) -> Result<(String, bool), Stop> {
     let (content, adds_section) = with_inner_ids(here, here.document.sections[target.at].level)?;
     let parsed = markdown::parse(&here.op.content);
     if parsed.sections.first().is_some_and(|first| parsed.source[..first.start()].trim().is_empty())
@@ -85,10 +87,10 @@ fn replace_own(here: &Here<'_>, target: &Target) -> Result<Edited, Stop> {
             .into());
     }
     let text = edit::replace_own_body(&here.document, target.at, &content);
-    Ok(Edited { text, adds_section })
+    Ok((text, adds_section))
 }
 
-fn replace(here: &Here<'_>, target: &Target) -> Result<Edited, Stop> {
+fn replace(here: &Here<'_>, target: &Target) -> Result<(String, bool), Stop> {
     let document = &here.document;
     let section = &document.sections[target.at];
     let old_id = section.id.as_deref();
@@ -103,7 +105,7 @@ fn replace(here: &Here<'_>, target: &Target) -> Result<Edited, Stop> {
     };
     let text = edit::replace_section(document, target.at, &content);
     let adds_section = has_new_sections(document, &markdown::parse(&text));
-    Ok(Edited { text, adds_section })
+    Ok((text, adds_section))
 }
 
 /// Whether a section outside the target has this id.
@@ -124,6 +126,7 @@ pub(super) fn ids(
 
 /// True if `new` has a section that `old` has not.
 fn has_new_sections(old: &Document<'_>, new: &Document<'_>) -> bool {
+    let known: HashSet<&str> = old.sections.iter().filter_map(|s| s.id.as_deref()).collect();
     new.sections.len() > old.sections.len()
-        || new.sections.iter().any(|s| s.id.as_deref().is_some_and(|id| old.by_id(id).is_empty()))
+        || new.sections.iter().any(|s| s.id.as_deref().is_some_and(|id| !known.contains(id)))
 }

@@ -21,10 +21,13 @@ use crate::memory::settings::Category;
 
 pub(super) use content::has_conflict_markers;
 
-/// A new text of the file, and whether a section was added to it.
+/// A new text of the file.
 struct Edited {
     text: String,
+    /// Whether a section was added to it.
     adds_section: bool,
+    /// The sections (by their index before) that may differ; `None` for a whole new file.
+    touched: Option<Range<usize>>,
 }
 
 /// What stops an operation: one problem or several.
@@ -108,27 +111,30 @@ impl Planner<'_> {
             Kind::AppendSection => self.append_section(&here),
             _ => self.on_target(&here),
         });
-        match result {
-            Ok(edited) => {
-                if let Some(problem) = content::duplicate(&edited.text, &here) {
-                    self.problems.push(problem.at(i));
-                }
-                self.check_provenance(i, category, edited.adds_section);
-                for section in super::validate::touched(path, here.source(), &edited.text) {
-                    self.last_change.insert((path.to_owned(), section.section_id), i);
-                }
-                self.states.insert(path.to_owned(), Some(edited.text));
-            }
-            Err(Stop(problems)) => {
-                // What else is wrong with it is said all the same.
-                let adds = matches!(op.kind, Kind::AppendSection | Kind::CreateFile);
-                self.check_provenance(i, category, adds);
-                self.problems.extend(content::check_fields(&here).into_iter().map(|p| p.at(i)));
-                for problem in problems {
-                    self.fail(i, path, problem);
-                }
+        if let Err(Stop(problems)) = result.and_then(|edited| self.settle(&here, edited)) {
+            // What else is wrong with it is said all the same.
+            let adds = matches!(op.kind, Kind::AppendSection | Kind::CreateFile);
+            self.check_provenance(i, category, adds);
+            self.problems.extend(content::check_fields(&here).into_iter().map(|p| p.at(i)));
+            for problem in problems {
+                self.fail(i, path, problem);
             }
         }
+    }
+
+    /// Takes an edit for the file's text, if it leaves alone what it has to.
+    fn settle(&mut self, here: &Here<'_>, edited: Edited) -> Result<(), Stop> {
+        let after = markdown::parse(&edited.text);
+        if let Some(touched) = edited.touched {
+            content::guard_others(&here.document, touched, &after)?;
+        }
+        self.problems.extend(content::duplicate(&after, here).map(|problem| problem.at(here.i)));
+        self.check_provenance(here.i, here.category, edited.adds_section);
+        for name in super::validate::touched_names(&here.document, &after) {
+            self.last_change.insert((here.path.to_owned(), name.to_owned()), here.i);
+        }
+        self.states.insert(here.path.to_owned(), Some(edited.text));
+        Ok(())
     }
 
     fn check_provenance(&mut self, i: usize, category: &Category, adds_section: bool) {

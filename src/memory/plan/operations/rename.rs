@@ -1,6 +1,6 @@
 //! Giving a section another heading.
 
-use super::{Edited, Here, Stop, Target};
+use super::{Here, Stop, Target};
 use crate::memory::codes;
 use crate::memory::markdown::{self, edit, lines, slug};
 use crate::memory::plan::Planner;
@@ -11,7 +11,7 @@ const BLOCK_MARKS: [char; 9] = ['-', '*', '+', '>', '=', '<', '`', '~', '|'];
 
 impl Planner<'_> {
     /// `rename_heading`.
-    pub(super) fn rename(&mut self, here: &Here<'_>, target: &Target) -> Result<Edited, Stop> {
+    pub(super) fn rename(&mut self, here: &Here<'_>, target: &Target) -> Result<String, Stop> {
         let document = &here.document;
         let section = &document.sections[target.at];
         let new = here.op.new_heading.trim();
@@ -46,7 +46,7 @@ impl Planner<'_> {
             let lead = if lines::ends_line(&text[..at]) { "" } else { eol };
             text = edit::splice(&text, at..at, &format!("{lead}{}{eol}", markdown::marker(&id)));
         }
-        Ok(Edited { text, adds_section: false })
+        Ok(text)
     }
 }
 

@@ -122,11 +122,11 @@ fn not_found(
 /// Whether `wanted`, with or without its `#` marks, is the heading of section `i`.
 pub(super) fn same_heading(document: &Document<'_>, i: usize, wanted: &str) -> bool {
     let section = &document.sections[i];
-    let wanted = wanted.trim();
-    let bare = wanted.trim_start_matches('#');
+    let given = wanted.trim();
+    let bare = given.trim_start_matches('#');
     let wanted =
-        if bare.len() < wanted.len() && bare.starts_with(' ') { bare.trim() } else { wanted };
-    if section.heading == wanted {
+        if bare.len() < given.len() && bare.starts_with(' ') { bare.trim() } else { given };
+    if section.heading == wanted || section.heading == given {
         return true;
     }
     let line = document.source[section.heading_line.clone()].trim();
