@@ -44,6 +44,8 @@ struct Entry {
     names: &'static [&'static str],
     format: Format,
     call: fn(&mut Context, &str, Value) -> Result<Value>,
+    /// No argument is required, so that nothing at all is as good as `{}`.
+    bare: bool,
     /// The tool's own shape of an error; `None`: the one of JSON output.
     failure: Option<fn(&Error) -> Value>,
 }
@@ -52,6 +54,7 @@ static TOOLS: &[Entry] = &[
     Entry {
         names: &["apply_patch"],
         format: Format::Yaml,
+        bare: false,
         call: |context, _, arguments| {
             let store = context.store()?;
             apply_patch::call(&session(context, &store), arguments)
@@ -61,6 +64,7 @@ static TOOLS: &[Entry] = &[
     Entry {
         names: &["changes", "propose_change", "review_changes"],
         format: Format::Json,
+        bare: false,
         call: |context, name, arguments| {
             let store = context.store()?;
             changes::call(&session(context, &store), name, arguments)
@@ -70,6 +74,7 @@ static TOOLS: &[Entry] = &[
     Entry {
         names: &memory_propose_update::NAMES,
         format: Format::Json,
+        bare: false,
         call: |context, _, arguments| {
             let store = context.store()?;
             memory_propose_update::call(session(context, &store), &arguments)
@@ -79,6 +84,7 @@ static TOOLS: &[Entry] = &[
     Entry {
         names: &memory_fetch_context::NAMES,
         format: Format::Json,
+        bare: true,
         call: |context, _, arguments| {
             let store = context.store()?;
             memory_fetch_context::call(session(context, &store), arguments)
@@ -88,6 +94,7 @@ static TOOLS: &[Entry] = &[
     Entry {
         names: &memory_status::NAMES,
         format: Format::Json,
+        bare: true,
         call: |context, _, arguments| {
             let store = context.store()?;
             memory_status::call(session(context, &store), &arguments)
@@ -97,6 +104,7 @@ static TOOLS: &[Entry] = &[
     Entry {
         names: &[update_plan::NAME],
         format: Format::Yaml,
+        bare: false,
         call: |context, _, arguments| {
             let store = context.store()?;
             update_plan::call(&session(context, &store), &arguments)
@@ -107,6 +115,7 @@ static TOOLS: &[Entry] = &[
     Entry {
         names: &[crate::tools::readonly_shell::NAME],
         format: Format::Yaml,
+        bare: false,
         call: super::shell::call,
         failure: Some(update_plan::failure),
     },
@@ -152,6 +161,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 fn answer(context: &mut Context, entry: &Entry, format: Format, args: Args) -> Result<Exit> {
     let bytes = match args.request {
         Some(text) if text != "-" => text.into_bytes(),
+        None if entry.bare && std::io::stdin().is_terminal() => Vec::new(),
         None if std::io::stdin().is_terminal() => {
             return Err(Error::new(&codes::USAGE, "no arguments given")
                 .hint(format!("aye call {} '{{…}}', or pipe the JSON in", args.tool)));
@@ -159,7 +169,10 @@ fn answer(context: &mut Context, entry: &Entry, format: Format, args: Args) -> R
         _ => paths::content(context, "-".as_ref(), MOST)?,
     };
     let hint = "give one JSON object; quote it for the shell, or pipe it in";
-    let request = json::read(&bytes, "the request", hint)?;
+    let request = match entry.bare && bytes.trim_ascii().is_empty() {
+        true => Value::Object(serde_json::Map::new()),
+        false => json::read(&bytes, "the request", hint)?,
+    };
     let (named, arguments) = tools::open_envelope(request)?;
     let name = named.unwrap_or_else(|| args.tool.clone());
     if !entry.names.contains(&name.as_str()) {

@@ -1,7 +1,7 @@
 //! Paths and content from the command line.
 
 use std::ffi::{OsStr, OsString};
-use std::io::Read as _;
+use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 
 use bstr::ByteSlice as _;
@@ -55,13 +55,17 @@ pub fn content(context: &Context, path: &OsStr, limit: u64) -> Result<Vec<u8>> {
         let path = context.directory.join(Path::new(path));
         std::fs::File::open(path).and_then(|file| file.take(limit + 1).read_to_end(&mut bytes))
     };
-    read.map_err(|error| {
-        if error.kind() == std::io::ErrorKind::NotFound {
+    let hint = "give a file that exists, or - for standard input";
+    read.map_err(|error| match error.kind() {
+        ErrorKind::NotFound | ErrorKind::NotADirectory => {
             Error::new(&crate::changeset::codes::FILE_NOT_FOUND, format!("no file '{shown}'"))
-                .hint("give a file that exists, or - for standard input")
-        } else {
-            Error::io(format_args!("read {shown}"), &error)
+                .hint(hint)
         }
+        ErrorKind::IsADirectory => {
+            Error::new(&crate::changeset::codes::FOLDER, format!("'{shown}' is a folder"))
+                .hint(hint)
+        }
+        _ => Error::io(format_args!("read {shown}"), &error),
     })?;
     if bytes.len() as u64 > limit {
         let name = match path == "-" {

@@ -49,11 +49,8 @@ impl Disk<'_> {
         String::from_utf8(self.file(path).ok()??.bytes).ok()
     }
 
-    /// The Markdown files of all categories, sorted.
-    ///
-    /// # Errors
-    /// Where a folder cannot be read.
-    pub fn markdown(&self, settings: &Settings) -> Result<Vec<String>> {
+    /// The folders that a category has its files in, relative to the store: `""` is the store's own.
+    pub fn folders(settings: &Settings) -> BTreeSet<String> {
         let mut dirs: BTreeSet<String> = BTreeSet::from([String::new()]);
         for category in settings.schema.categories.values() {
             let (schema::Files::One(path) | schema::Files::Glob(path)) = &category.files;
@@ -63,13 +60,23 @@ impl Disk<'_> {
                 dirs.insert(dir.to_owned());
             }
         }
+        dirs
+    }
+
+    /// The Markdown files of all categories, sorted. A folder that cannot be read has none: `lint`
+    /// tells of it.
+    ///
+    /// # Errors
+    /// Where the store's own folder cannot be read.
+    pub fn markdown(&self, settings: &Settings) -> Result<Vec<String>> {
         let mut paths = Vec::new();
-        for dir in dirs {
-            paths.extend(
-                self.list(&dir)?
-                    .into_iter()
-                    .filter(|path| settings.schema.category(path).is_some()),
-            );
+        for dir in Self::folders(settings) {
+            let listed = match self.list(&dir) {
+                Err(error) if dir.is_empty() => return Err(error),
+                listed => listed.unwrap_or_default(),
+            };
+            paths
+                .extend(listed.into_iter().filter(|path| settings.schema.category(path).is_some()));
         }
         paths.sort();
         paths.dedup();

@@ -14,12 +14,16 @@ pub const NAMES: [&str; 2] = ["memory.status", "memory_status"];
 /// # Errors
 /// `invalid_parameter`, `memory_not_initialized` and those of the machine.
 pub fn call(session: Session<'_>, arguments: &Value) -> Result<Value> {
-    if let Some(name) = arguments.as_object().and_then(|map| map.keys().next()) {
-        return Err(Error::new(
-            &super::codes::INVALID_PARAMETER,
-            format!("there is no parameter '{name}'"),
-        )
-        .hint("memory.status takes no arguments: {}"));
+    let wrong = match arguments {
+        Value::Null => None,
+        Value::Object(map) => {
+            map.keys().next().map(|name| format!("there is no parameter '{name}'"))
+        }
+        _ => Some("the arguments are no JSON object".to_owned()),
+    };
+    if let Some(message) = wrong {
+        return Err(Error::new(&super::codes::INVALID_PARAMETER, message)
+            .hint("memory.status takes no arguments: {}"));
     }
     let service = Service::open(session.store, session.actor, session.agent, session.now)?;
     let status = service.status()?;

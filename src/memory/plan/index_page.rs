@@ -9,10 +9,11 @@ use crate::memory::settings::{Settings, schema::Files as Which};
 /// Its path in the store.
 pub const PATH: &str = "index.md";
 
-/// The page for the store as `files` shows it.
+/// The page for the store as `files` shows it. What cannot be read is said to be so, and keeps
+/// nobody from the rest.
 ///
 /// # Errors
-/// Those of `files`.
+/// Those of listing the store's own folder.
 pub fn render(files: &dyn Files, settings: &Settings) -> Result<String, Error> {
     let notes = &settings.manifest.local_state;
     let mut out = String::from(
@@ -26,12 +27,15 @@ pub fn render(files: &dyn Files, settings: &Settings) -> Result<String, Error> {
     }
     out += "- conventions.md — build, test, style, workflow rules\n\n## Topic map\n";
     for path in topics(files, settings)? {
-        let Some(bytes) = files.read(&path)? else { continue };
-        let text = String::from_utf8_lossy(&bytes);
-        out += &format!("- {path} — {}\n", describe(&path, &text, settings));
+        let about = match files.read(&path) {
+            Ok(Some(bytes)) => describe(&path, &String::from_utf8_lossy(&bytes), settings),
+            Ok(None) => continue,
+            Err(_) => "cannot be read".to_owned(),
+        };
+        out += &format!("- {path} — {about}\n");
     }
     out += "\n## Archive\n";
-    let archived = files.list("archive")?.iter().filter(|p| p.ends_with(".md")).count();
+    let archived = names(files, "archive").iter().filter(|p| p.ends_with(".md")).count();
     out += &match archived {
         0 => "- archive/ — empty\n".to_owned(),
         1 => "- archive/ — 1 file\n".to_owned(),
@@ -49,11 +53,16 @@ pub fn render(files: &dyn Files, settings: &Settings) -> Result<String, Error> {
     Ok(out)
 }
 
+/// The files in a folder; none where it cannot be read.
+fn names(files: &dyn Files, dir: &str) -> Vec<String> {
+    files.list(dir).unwrap_or_default()
+}
+
 /// Durable files but the page itself, the conventions and the archive, in a fixed order.
 fn topics(files: &dyn Files, settings: &Settings) -> Result<Vec<String>, Error> {
     let mut paths = Vec::new();
-    for dir in ["", "modules"] {
-        for path in files.list(dir)? {
+    for listed in [files.list("")?, names(files, "modules")] {
+        for path in listed {
             let durable = settings.schema.category(&path).is_some_and(|category| {
                 category.git_tracked
                     && !category.server_managed
@@ -73,7 +82,7 @@ fn topics(files: &dyn Files, settings: &Settings) -> Result<Vec<String>, Error> 
             && category.git_tracked
         {
             paths.extend(
-                files.list(dir)?.into_iter().filter(|p| {
+                names(files, dir).into_iter().filter(|p| {
                     settings.schema.category(p).is_some_and(|c| c.name == category.name)
                 }),
             );

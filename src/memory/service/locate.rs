@@ -17,11 +17,17 @@ impl Sources for Repository<'_> {
         if self.is_there(reference) {
             return Ok(());
         }
-        if let Some((path, revision)) = reference.rsplit_once('@')
-            && !path.is_empty()
-            && !revision.is_empty()
-        {
-            return self.check_at(path, revision);
+        // Names and revisions may themselves hold an `@`: `@scope/x.js@HEAD`, `x.js@HEAD@{1}`.
+        let parts = |(at, _): (usize, &'_ str)| (&reference[..at], &reference[at + 1..]);
+        let mut parts = reference
+            .rmatch_indices('@')
+            .map(parts)
+            .filter(|(path, revision)| !path.is_empty() && !revision.is_empty());
+        if let Some((path, revision)) = parts.next() {
+            let first = self.check_at(path, revision);
+            let found = first.is_ok()
+                || parts.any(|(path, revision)| self.check_at(path, revision).is_ok());
+            return if found { Ok(()) } else { first };
         }
         let Some((path, from, to)) = with_lines(reference) else {
             return Err(format!("there is no file '{reference}' in this repository"));
@@ -56,9 +62,11 @@ impl Repository<'_> {
     }
 
     fn check_at(&self, path: &str, revision: &str) -> Result<(), String> {
-        let (file, lines) = match with_lines(path) {
-            Some((file, from, to)) => (file, Some((from, to))),
-            None => (path, None),
+        // `path@rev:line`, or `path:line@rev`.
+        let (file, revision, lines) = match (with_lines(revision), with_lines(path)) {
+            (Some((revision, from, to)), _) => (path, revision, Some((from, to))),
+            (None, Some((file, from, to))) => (file, revision, Some((from, to))),
+            (None, None) => (path, revision, None),
         };
         if RepoPath::new(file).is_err() {
             return Err(format!("'{file}' is no path in this repository"));

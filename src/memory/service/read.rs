@@ -121,14 +121,18 @@ impl Service<'_> {
         let budgets = &self.settings.manifest.budgets;
         if ask.query.trim().is_empty() {
             let budget = ask.budget.unwrap_or(budgets.bootstrap_chars);
-            return Ok(context::bootstrap(&self.sources(ask)?, &self.settings, branch, budget));
+            let (sources, unread) = self.sources(ask)?;
+            let mut pack = context::bootstrap(&sources, &self.settings, branch, budget);
+            pack.context_metadata.stale_warnings.extend(unread);
+            return Ok(pack);
         }
         let hits = self.search(ask, 40)?;
         Ok(context::answer(&hits, branch, ask.budget.unwrap_or(budgets.fetch_context_chars)))
     }
 
     /// What an agent reads at start: branch notes, shared notes, conventions, index.
-    fn sources(&self, ask: &Ask) -> Result<Vec<Source>> {
+    /// What cannot be read is said, in words.
+    fn sources(&self, ask: &Ask) -> Result<(Vec<Source>, Vec<String>)> {
         let mut wanted: Vec<(String, &'static str)> = Vec::new();
         let notes = &self.settings.manifest.local_state;
         if let (Some(branch), true) = (&self.branch, notes.per_branch) {
@@ -153,18 +157,22 @@ impl Service<'_> {
                     .category(path)
                     .is_some_and(|category| ask.include.contains(&category.name))
         };
-        let mut sources = Vec::new();
+        let (mut sources, mut unread) = (Vec::new(), Vec::new());
         for (path, reason) in wanted.into_iter().filter(|(path, _)| included(path)) {
             let text = if path == index_page::PATH {
                 // Always as the files are, whatever lies there.
                 Some(index_page::render(&disk, &self.settings)?)
             } else {
-                disk.read(&path)?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+                let bytes = disk.read(&path).unwrap_or_else(|error| {
+                    unread.push(format!("{path} cannot be read: {}", error.message()));
+                    None
+                });
+                bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
             };
             if let Some(text) = text {
                 sources.push(Source { path, text, reason });
             }
         }
-        Ok(sources)
+        Ok((sources, unread))
     }
 }

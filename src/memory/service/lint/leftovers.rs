@@ -1,7 +1,6 @@
 //! What was left behind: files of no category, notes of branches that are gone.
 
 use super::finding;
-use crate::error::Result;
 use crate::memory::DIR;
 use crate::memory::plan::Files as _;
 use crate::memory::service::Service;
@@ -9,9 +8,9 @@ use crate::render::report::{Level, Report};
 
 impl Service<'_> {
     /// Markdown files that no category has.
-    pub(super) fn lint_strangers(&self, report: &mut Report) -> Result<()> {
+    pub(super) fn lint_strangers(&self, report: &mut Report) {
         for dir in ["", "modules", "archive", "local", "sessions"] {
-            for path in self.disk().list(dir)? {
+            for path in self.disk().list(dir).unwrap_or_default() {
                 if self.settings.schema.category(&path).is_none() {
                     report.push(finding(
                         "memory_unknown_file",
@@ -23,7 +22,6 @@ impl Service<'_> {
                 }
             }
         }
-        Ok(())
     }
 
     pub(super) fn lint_notes(&self, paths: &[String], report: &mut Report) {

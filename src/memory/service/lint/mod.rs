@@ -7,6 +7,7 @@ mod settings;
 
 use super::Service;
 use crate::error::Result;
+use crate::memory::disk::Disk;
 use crate::memory::plan::Files as _;
 use crate::memory::{DIR, MAX_FILE_BYTES};
 use crate::render::report::{Finding, Level, Report, Rule};
@@ -88,31 +89,29 @@ impl Service<'_> {
             Report::new("memory-lint").rules(RULES).when_clean("the memory store is in order");
         let disk = self.disk();
         let paths = disk.markdown(&self.settings)?;
+        let unreadable =
+            |path: &str, why: String| finding("memory_unreadable", Level::Error, path, 1, why);
+        for folder in Disk::folders(&self.settings) {
+            if let Err(error) = disk.list(&folder) {
+                report.push(unreadable(&folder, error.message().to_owned()));
+            }
+        }
         for path in &paths {
             match disk.read(path) {
                 Ok(Some(bytes)) if bytes.len() <= MAX_FILE_BYTES => {
                     match std::str::from_utf8(&bytes) {
                         Ok(text) => self.lint_file(path, text, &mut report),
-                        Err(error) => report.push(finding(
-                            "memory_unreadable",
-                            Level::Error,
-                            path,
-                            1,
-                            format!("not UTF-8 at byte {}", error.valid_up_to()),
-                        )),
+                        Err(error) => {
+                            let why = format!("not UTF-8 at byte {}", error.valid_up_to());
+                            report.push(unreadable(path, why));
+                        }
                     }
                 }
                 Ok(_) => {}
-                Err(error) => report.push(finding(
-                    "memory_unreadable",
-                    Level::Error,
-                    path,
-                    1,
-                    error.message().to_owned(),
-                )),
+                Err(error) => report.push(unreadable(path, error.message().to_owned())),
             }
         }
-        self.lint_strangers(&mut report)?;
+        self.lint_strangers(&mut report);
         self.lint_age(&paths, &mut report);
         self.lint_notes(&paths, &mut report);
         self.lint_settings(&mut report)?;
