@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Service;
+use super::follow::ids_of;
 use super::locate::{note, staging_id};
 use super::status::{how_word, request_text};
 use crate::changeset::RepoPath;
@@ -47,6 +48,13 @@ pub struct Change {
     /// It was taken back later.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub undone: bool,
+}
+
+/// A change and the texts that it led from and to.
+struct Version {
+    change: Change,
+    before: String,
+    after: String,
 }
 
 /// Where a section's present text comes from.
@@ -114,41 +122,56 @@ impl Service<'_> {
     }
 
     /// Changes through proposals, newest first; of one file or section where `path` and `section`
-    /// say so.
+    /// say so, whatever it was called then.
     ///
     /// # Errors
     /// Those of the store.
     pub fn log(&self, path: Option<&str>, section: Option<&str>) -> Result<Vec<Change>> {
+        let names = path.map(|path| self.names_of(path));
+        let mut versions = self.versions(names.as_deref(), None)?;
+        if let (Some(path), Some(section)) = (path, section) {
+            let now = self.disk().text(path);
+            let then = versions.iter().flat_map(|version| [&version.after, &version.before]);
+            let texts: Vec<&str> = now.iter().chain(then).map(String::as_str).collect();
+            let ids = ids_of(section, &texts);
+            versions.retain(|version| version.change.sections.iter().any(|id| ids.contains(id)));
+        }
+        Ok(versions.into_iter().map(|version| version.change).collect())
+    }
+
+    /// What was written by proposals, newest first; only to files of one of `names`, and only by
+    /// proposals of `status`, where they are given.
+    fn versions(&self, names: Option<&[String]>, status: Option<Status>) -> Result<Vec<Version>> {
         let view = self.store.view()?;
-        let mut changes = Vec::new();
-        for proposal in self.proposals(&view, None)? {
-            let decisions: Vec<(&Decision, bool)> = match &proposal.state {
-                State::Applied(decision) => vec![(decision, false)],
-                _ => Vec::new(),
+        let mut versions = Vec::new();
+        for proposal in self.proposals(&view, status)? {
+            let applied = match &proposal.state {
+                State::Applied(decision) => Some((decision, false)),
+                _ => None,
             };
             let undone = proposal.undone.iter().map(|decision| (decision, true));
-            for (decision, undone) in decisions.into_iter().chain(undone) {
+            for (decision, undone) in applied.into_iter().chain(undone) {
                 for written in &decision.written {
-                    changes
-                        .extend(self.change(&proposal, decision, written, undone, path, section)?);
+                    versions.extend(self.version(&proposal, decision, written, undone, names)?);
                 }
             }
         }
-        changes.sort_by(|a: &Change, b| b.at.cmp(&a.at).then_with(|| a.path.cmp(&b.path)));
-        Ok(changes)
+        versions.sort_by(|a, b| {
+            b.change.at.cmp(&a.change.at).then_with(|| a.change.path.cmp(&b.change.path))
+        });
+        Ok(versions)
     }
 
-    fn change(
+    fn version(
         &self,
         proposal: &Proposal,
         decision: &Decision,
         written: &Written,
         undone: bool,
-        path: Option<&str>,
-        section: Option<&str>,
-    ) -> Result<Option<Change>> {
+        names: Option<&[String]>,
+    ) -> Result<Option<Version>> {
         let Some(file) = crate::memory::disk::store_path(&written.path) else { return Ok(None) };
-        if path.is_some_and(|path| path != file) {
+        if names.is_some_and(|names| !names.iter().any(|name| name == file)) {
             return Ok(None);
         }
         let before = self.blob_text(&written.before)?;
@@ -157,9 +180,6 @@ impl Service<'_> {
             .into_iter()
             .map(|touched| touched.section_id)
             .collect();
-        if section.is_some_and(|section| !sections.iter().any(|s| s == section)) {
-            return Ok(None);
-        }
         let sources = note(proposal, "request")
             .and_then(|request| request.get("sources"))
             .and_then(Value::as_array)
@@ -173,7 +193,7 @@ impl Service<'_> {
                     .collect()
             })
             .unwrap_or_default();
-        Ok(Some(Change {
+        let change = Change {
             at: timestamp(decision.at),
             path: file.to_owned(),
             sections,
@@ -187,7 +207,8 @@ impl Service<'_> {
             proposal_id: proposal.id.to_string(),
             staging_id: staging_id(proposal).map(str::to_owned),
             undone,
-        }))
+        };
+        Ok(Some(Version { change, before, after }))
     }
 
     /// For each section of `path`: the proposal that wrote it as it is now, or the commit.
@@ -203,20 +224,8 @@ impl Service<'_> {
             .hint("paths are relative to .agent-memory/"));
         };
         let document = markdown::parse(&text);
-        // Every applied version of the file, newest first.
-        let mut versions: Vec<(Change, String)> = Vec::new();
-        let view = self.store.view()?;
-        for proposal in self.proposals(&view, Some(Status::Applied))? {
-            let State::Applied(decision) = &proposal.state else { continue };
-            for written in &decision.written {
-                if let Some(change) =
-                    self.change(&proposal, decision, written, false, Some(path), None)?
-                {
-                    versions.push((change, self.blob_text(&written.after)?));
-                }
-            }
-        }
-        versions.sort_by(|a, b| b.0.at.cmp(&a.0.at));
+        let names = self.names_of(path);
+        let versions = self.versions(Some(&names), Some(Status::Applied))?;
         let hand = self.commits(&repo_path(path)?, &document);
         let mut lines = Vec::new();
         for i in 0..document.sections.len() {
@@ -225,11 +234,12 @@ impl Service<'_> {
             let own = document.own_text(i).trim_end();
             let change = versions
                 .iter()
-                .find(|(change, after)| {
-                    change.sections.contains(&name)
-                        && section_text(after, &name).as_deref() == Some(own)
+                .find(|version| {
+                    !version.change.undone
+                        && version.change.sections.contains(&name)
+                        && section_text(&version.after, &name).as_deref() == Some(own)
                 })
-                .map(|(change, _)| change.clone());
+                .map(|version| version.change.clone());
             let commit = if change.is_some() { None } else { hand.get(i).cloned().flatten() };
             let line = markdown::lines::number_of(&text, section.start());
             lines.push(BlameLine { section_id: name, line, change, commit });
@@ -250,7 +260,9 @@ impl Service<'_> {
         for line in out.lines() {
             let mut words = line.split(' ');
             match words.next() {
-                Some(id) if id.len() == 40 && id.bytes().all(|b| b.is_ascii_hexdigit()) => {
+                Some(id)
+                    if matches!(id.len(), 40 | 64) && id.bytes().all(|b| b.is_ascii_hexdigit()) =>
+                {
                     current = id;
                     by_line.push(id);
                 }

@@ -4,6 +4,7 @@
 mod agreed;
 mod apply;
 pub mod decide;
+mod follow;
 mod history;
 mod lint;
 pub(crate) mod locate;
