@@ -30,7 +30,7 @@ static PART: [bool; 256] = {
 pub(super) fn scan(text: &[u8], spans: &mut Vec<Span>) {
     let mut probe = SHORTEST - 1;
     while probe < text.len() {
-        if !PART[usize::from(text[probe])] {
+        if !PART[usize::from(text[probe])] || !reaches_far(text, probe) {
             probe += SHORTEST;
             continue;
         }
@@ -55,6 +55,14 @@ pub(super) fn scan(text: &[u8], spans: &mut Vec<Span>) {
         // The byte at `end` is no part, so the next run starts after it.
         probe = end + SHORTEST;
     }
+}
+
+/// False where the run around `probe` is surely too short: it would have to reach `SHORTEST / 2`
+/// bytes to one side, and does not at the places that are looked at.
+fn reaches_far(text: &[u8], probe: usize) -> bool {
+    const STEPS: [usize; 3] = [SHORTEST / 2 - 1, SHORTEST / 4, SHORTEST / 8];
+    let part = |at: usize| text.get(at).is_some_and(|byte| PART[usize::from(*byte)]);
+    STEPS.iter().all(|step| part(probe - step)) || STEPS.iter().all(|step| part(probe + step))
 }
 
 /// The random string within the run `start..end`, if it is one.

@@ -70,49 +70,60 @@ fn head(bytes: &[u8]) -> usize {
     bytes.iter().take(HEAD).fold(0, |head, byte| head << 5 | usize::from(byte & 0x1f))
 }
 
+/// The keywords that share a head.
+#[derive(Default)]
+struct Group {
+    /// A bit for each value of the byte after the head; all of them where a keyword ends with it.
+    next: u32,
+    words: Vec<(&'static str, Vec<Target>)>,
+}
+
 /// The keywords, found by their heads.
 struct Keywords {
-    /// A bit for each value that is the head of a keyword.
+    /// A bit for each value that is the head of a keyword: small enough for the nearest cache.
     heads: Box<[u64; HEADS / 64]>,
-    /// Ordered by head.
-    words: Vec<(usize, &'static str, Vec<Target>)>,
+    /// Where in `groups` the keywords of a head are; looked at only where its bit is set.
+    places: Box<[u16; HEADS]>,
+    groups: Vec<Group>,
 }
 
 impl Keywords {
     fn new() -> Self {
-        let mut words: Vec<_> = keywords()
-            .into_iter()
-            .map(|(word, targets)| (head(word.as_bytes()), word, targets))
-            .collect();
-        words.sort_by_key(|(head, ..)| *head);
-        let mut heads = Box::new([0u64; HEADS / 64]);
-        for (head, ..) in &words {
-            heads[head / 64] |= 1 << (head % 64);
+        let (mut heads, mut places) = (Box::new([0; HEADS / 64]), Box::new([0; HEADS]));
+        let mut groups: Vec<Group> = Vec::new();
+        for (word, targets) in keywords() {
+            let head = head(word.as_bytes());
+            if heads[head / 64] >> (head % 64) & 1 == 0 {
+                heads[head / 64] |= 1 << (head % 64);
+                places[head] = u16::try_from(groups.len()).unwrap_or(u16::MAX);
+                groups.push(Group::default());
+            }
+            let group = &mut groups[usize::from(places[head])];
+            group.next |= word.as_bytes().get(HEAD).map_or(u32::MAX, |byte| 1 << (byte & 0x1f));
+            group.words.push((word, targets));
         }
-        Self { heads, words }
+        Self { heads, places, groups }
     }
 
     /// The first place where a keyword may start. Apart from the rest, so that the loop over all
     /// bytes stays in registers.
     #[inline(never)]
     fn next_head(&self, text: &[u8]) -> Option<usize> {
-        let (before, text) = text.split_at_checked(HEAD - 1)?;
+        let (before, last) = text.split_at_checked(HEAD - 1)?;
         let mut rolling = head(before);
-        text.iter().position(|byte| {
+        last.iter().enumerate().position(|(at, byte)| {
             rolling = rolling << 5 | usize::from(byte & 0x1f);
             let head = rolling % HEADS;
-            self.heads[head / 64] >> (head % 64) & 1 == 1
+            self.heads[head / 64] >> (head % 64) & 1 == 1 && {
+                let next = self.groups[usize::from(self.places[head])].next;
+                last.get(at + 1).map_or(next == u32::MAX, |byte| next >> (byte & 0x1f) & 1 == 1)
+            }
         })
     }
 
-    /// The keywords with the head of `text`.
-    fn starting_like(&self, text: &[u8]) -> impl Iterator<Item = (&'static str, &[Target])> {
-        let wanted = head(text);
-        let from = self.words.partition_point(|(head, ..)| *head < wanted);
-        self.words[from..]
-            .iter()
-            .take_while(move |(head, ..)| *head == wanted)
-            .map(|(_, word, targets)| (*word, targets.as_slice()))
+    /// The keywords with the head of `text`, which is one.
+    fn starting_like(&self, text: &[u8]) -> &[(&'static str, Vec<Target>)] {
+        &self.groups[usize::from(self.places[head(text)])].words
     }
 }
 

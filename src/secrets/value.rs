@@ -355,7 +355,16 @@ pub(super) fn percent_decoded(value: &[u8]) -> Cow<'_, [u8]> {
 
 /// Position of `needle` in `value`.
 pub(super) fn find(value: &[u8], needle: &[u8]) -> Option<usize> {
-    bstr::ByteSlice::find(value, needle)
+    // Values are short: setting up a substring search costs several times what it saves.
+    let (first, rest) = needle.split_first()?;
+    let mut at = 0;
+    loop {
+        at += bstr::ByteSlice::find_byte(&value[at..], *first)?;
+        if value[at + 1..].starts_with(rest) {
+            return Some(at);
+        }
+        at += 1;
+    }
 }
 
 #[cfg(test)]
