@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::memory::guard::Open;
 use crate::memory::provenance::Trusting;
+use crate::memory::request::Kind;
 
 type Store = BTreeMap<String, Vec<u8>>;
 

@@ -7,8 +7,9 @@ use super::edit::taken;
 use super::{Here, Stop, Target};
 use crate::memory::codes;
 use crate::memory::markdown::{self, edit, lines, slug};
+use crate::memory::plan::Planner;
+use crate::memory::plan::admit::check_path;
 use crate::memory::plan::precondition::{Policy, name};
-use crate::memory::plan::{Planner, check_path};
 use crate::memory::problem::Problem;
 
 impl Planner<'_> {
