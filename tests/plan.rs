@@ -52,6 +52,7 @@ fn what_breaks_a_rule_is_plan_invalid_with_the_index() {
         ),
         (r#"{"plan": [{"step": "a", "status": "done"}]}"#, Some(0)),
         (r#"{"plan": [{"step": "a", "status": "pending", "x": 1}]}"#, Some(0)),
+        (r#"{"plan": [{"step": "\u200b\u2060\u3000", "status": "pending"}]}"#, Some(0)),
         (r#"{"plan": [], "more": 1}"#, None),
         (r#"{}"#, None),
     ];
@@ -97,6 +98,12 @@ fn people_keep_it_step_by_step() {
     let json = repo.aye(&["plan", "log", "--json", "-n", "1"]).ok().json();
     assert_eq!(json["versions"].as_array().unwrap().len(), 1);
     assert_eq!(json["versions"][0]["changes"][0]["change"], "status");
+    let all = repo.aye(&["plan", "log", "--json"]).ok().json();
+    for limit in 0..5 {
+        let few = repo.aye(&["plan", "log", "--json", "-n", &limit.to_string()]).ok().json();
+        let versions = all["versions"].as_array().unwrap();
+        assert_eq!(few["versions"].as_array().unwrap(), &versions[..limit.min(versions.len())]);
+    }
     repo.aye(&["plan", "update", "[]"]).ok().says("no plan");
     repo.aye(&["plan", "log"]).ok().says("- 1. Review (completed)");
 }

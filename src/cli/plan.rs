@@ -349,7 +349,9 @@ fn screen(document: &Document, plan: &Plan, color: bool) -> String {
 }
 
 fn log(context: &mut Context, store: &Store, key: &Key, limit: Option<usize>) -> Result<Exit> {
-    let history = History::new(&store.view()?.plan_events(key)?);
+    // One more than is shown says what the oldest of them changed.
+    let last = limit.map(|limit| limit.saturating_add(1));
+    let history = History::new(&store.view()?.plan_events(key, last)?);
     let versions = history.newest_first().take(limit.unwrap_or(usize::MAX));
     let document = LogDocument {
         schema: "aye/plan_log@1",

@@ -226,9 +226,9 @@ impl Plan {
     }
 }
 
-/// Trims blanks and line ends from both ends, in place.
+/// Trims blanks, line ends and characters that nobody sees from both ends, in place.
 fn trim(text: &mut String) {
-    let trimmed = text.trim();
+    let trimmed = text.trim_matches(|c: char| c.is_whitespace() || crate::text::is_unsafe(c));
     if trimmed.len() != text.len() {
         *text = trimmed.to_owned();
     }

@@ -301,12 +301,23 @@ impl View {
         }
     }
 
-    /// The events of one plan, in causal order.
+    /// The events of one plan, in causal order; with `last`, at least so many of the newest.
     ///
     /// # Errors
     /// `internal_error` if the cache cannot be read.
-    pub fn plan_events(&self, key: &Key) -> Result<Vec<Stamped>> {
-        let entries = self.events("WHERE plan = ?1", [key.to_text()])?;
+    pub fn plan_events(&self, key: &Key, last: Option<usize>) -> Result<Vec<Stamped>> {
+        // In one lane the newest are known by their numbers; between lanes each event says what
+        // it had seen, and all have to be read.
+        let entries = match last.and_then(|last| i64::try_from(last).ok()) {
+            Some(last) => self.events(
+                "WHERE plan = ?1 AND (
+                     (SELECT min(lane) <> max(lane) FROM event WHERE plan = ?1)
+                     OR seq >= ifnull((SELECT seq FROM event WHERE plan = ?1
+                                       ORDER BY seq DESC LIMIT 1 OFFSET ?2), 0))",
+                params![key.to_text(), last.saturating_sub(1)],
+            )?,
+            None => self.events("WHERE plan = ?1", [key.to_text()])?,
+        };
         let events: Vec<Stamped> = entries.into_iter().map(|entry| entry.stamped).collect();
         Ok(fold::order(&events).into_iter().cloned().collect())
     }
@@ -330,7 +341,7 @@ impl View {
             Some(tip) => Ok(Some(tip.clone())),
             None if tips.is_empty() => Ok(None),
             // Two clones changed it without knowing of each other.
-            None => Ok(self.plan_events(key)?.pop()),
+            None => Ok(self.plan_events(key, None)?.pop()),
         }
     }
 
