@@ -3,6 +3,11 @@
 mod builtin;
 mod capture;
 mod process;
+#[cfg(target_os = "linux")]
+mod watch;
+#[cfg(not(target_os = "linux"))]
+#[path = "watch_nothing.rs"]
+mod watch;
 mod worker;
 
 use std::collections::BTreeSet;
@@ -18,6 +23,7 @@ use crate::error::{Error, Result};
 use builtin::Answer;
 use capture::Capture;
 use process::{Ending, Pipes};
+use watch::Watcher;
 use worker::{Spec, Worker};
 
 /// Exit status of a command that ran out of time, as `timeout` has it.
@@ -243,8 +249,12 @@ impl<'a> Session<'a> {
             }
         }
         let last_is_program = matches!(steps[last].action, Action::Run(_));
+        // Without one the programs still end with aye, only what they started may not.
+        let watcher = if starts { Watcher::start().ok() } else { None };
         let children = match &self.worker {
-            Some(worker) if !specs.is_empty() => worker.start(specs)?,
+            Some(worker) if starts => {
+                worker.start(specs, watcher.as_ref().map_or(0, |w| w.group().as_raw_pid()))?
+            }
             _ => Vec::new(),
         };
         for (child, step) in
@@ -255,7 +265,7 @@ impl<'a> Session<'a> {
                 self.say(step.stderr, message.as_bytes());
             }
         }
-        let mut group = process::Group::new(children, &self.mark);
+        let mut group = process::Group::new(children, watcher, &self.mark);
         self.ending = group.follow(
             pipes,
             &mut self.output,

@@ -15,6 +15,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 use super::super::plan::{Step, Stream};
 use super::builtin::Answer;
 use super::capture::Capture;
+use super::watch::Watcher;
 use super::worker::Streams;
 use crate::error::{Error, Result};
 
@@ -101,15 +102,25 @@ pub(super) fn write(streams: Streams, answer: Answer) -> JoinHandle<()> {
 pub(super) struct Group {
     children: Vec<io::Result<Child>>,
     leader: Option<Pid>,
+    /// Leads the group, where there is one; ends after the programs are collected.
+    _watcher: Option<Watcher>,
     /// The mark of this run in the environment of everything it started.
     mark: String,
 }
 
 impl Group {
-    pub(super) fn new(children: Vec<io::Result<Child>>, mark: &str) -> Self {
-        let first = children.iter().flatten().next();
-        let leader = first.and_then(|child| Pid::from_raw(i32::try_from(child.id()).ok()?));
-        Self { children, leader, mark: mark.to_owned() }
+    /// The programs `children`, in the group of `watcher`, or else of the first of them.
+    pub(super) fn new(
+        children: Vec<io::Result<Child>>,
+        watcher: Option<Watcher>,
+        mark: &str,
+    ) -> Self {
+        let first = || children.iter().flatten().next();
+        let leader = match &watcher {
+            Some(watcher) => Some(watcher.group()),
+            None => first().and_then(|child| Pid::from_raw(i32::try_from(child.id()).ok()?)),
+        };
+        Self { children, leader, _watcher: watcher, mark: mark.to_owned() }
     }
 
     /// Reads until every stream is closed and every program has ended, or time is up.

@@ -105,7 +105,7 @@ type Started = Vec<io::Result<Child>>;
 
 /// The thread, as seen from outside.
 pub(super) struct Worker {
-    jobs: Sender<Vec<Spec>>,
+    jobs: Sender<(Vec<Spec>, i32)>,
     started: Receiver<Started>,
     layers: Layers,
 }
@@ -113,15 +113,15 @@ pub(super) struct Worker {
 impl Worker {
     /// Starts a thread that confines itself.
     pub(super) fn new(confinement: Confinement) -> Result<Self> {
-        let (jobs, inbox) = channel::<Vec<Spec>>();
+        let (jobs, inbox) = channel::<(Vec<Spec>, i32)>();
         let (outbox, started) = channel();
         let (ready, layers) = channel();
         std::thread::Builder::new()
             .name("confined".into())
             .spawn(move || {
                 let _ = ready.send(sandbox::confine(&confinement));
-                for specs in inbox {
-                    if outbox.send(start_all(specs)).is_err() {
+                for (specs, group) in inbox {
+                    if outbox.send(start_all(specs, group)).is_err() {
                         break;
                     }
                 }
@@ -135,16 +135,16 @@ impl Worker {
         self.layers
     }
 
-    /// Starts the programs of one pipeline, all in one process group.
-    pub(super) fn start(&self, specs: Vec<Spec>) -> Result<Started> {
+    /// Starts the programs of one pipeline, all in the process group `group`; in that of the
+    /// first if it is 0.
+    pub(super) fn start(&self, specs: Vec<Spec>, group: i32) -> Result<Started> {
         let gone = |_| Error::bug("the confined thread is gone");
-        self.jobs.send(specs).map_err(|_| gone(()))?;
+        self.jobs.send((specs, group)).map_err(|_| gone(()))?;
         self.started.recv().map_err(|_| gone(()))
     }
 }
 
-fn start_all(specs: Vec<Spec>) -> Started {
-    let mut group = 0;
+fn start_all(specs: Vec<Spec>, mut group: i32) -> Started {
     let mut started = Vec::with_capacity(specs.len());
     for spec in specs {
         let child = spec.start(group);

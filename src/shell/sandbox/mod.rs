@@ -89,8 +89,7 @@ pub fn close_inherited() {
 /// Bounds what the programs of `command` may use (processor seconds, memory, processes, file
 /// size), and ties their lives to the thread that starts them.
 ///
-/// What a program starts in turn inherits the bounds, not the tie: when aye itself is killed, it
-/// ends with the pipe it writes to, or with its processor time.
+/// What a program starts in turn inherits the bounds, not the tie: it ends with its process group.
 #[cfg(target_os = "linux")]
 pub fn bind(command: &mut std::process::Command, seconds: u64) {
     use std::os::unix::process::CommandExt;
