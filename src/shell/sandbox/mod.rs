@@ -68,7 +68,7 @@ pub fn confine(confinement: &Confinement) -> Layers {
     // An unreadable rule set must not leave half a layer: each says whether it is in force.
     let landlock = landlock::restrict(confinement).unwrap_or(false);
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-    let seccomp = seccomp::restrict();
+    let seccomp = seccomp::restrict(landlock);
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     let seccomp = false;
     Layers { landlock, seccomp }

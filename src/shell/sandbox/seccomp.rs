@@ -187,16 +187,18 @@ enum Verdict {
 }
 
 /// Restricts the calling thread; true when the filter is in force.
-pub(super) fn restrict() -> bool {
-    filter().is_some_and(|filter| seccompiler::apply_filter(&filter).is_ok())
+///
+/// `names_held`: Landlock is in force, and says where may be written.
+pub(super) fn restrict(names_held: bool) -> bool {
+    filter(names_held).is_some_and(|filter| seccompiler::apply_filter(&filter).is_ok())
 }
 
 /// The filter: a search tree over the numbers, and behind it what looks at arguments.
 ///
 /// One comparison after the other would be passed by every call, and by the kernel for every
 /// number when it takes the filter in, which costs more than starting a program.
-fn filter() -> Option<BpfProgram> {
-    let looking = looking()?;
+fn filter(names_held: bool) -> Option<BpfProgram> {
+    let looking = looking(names_held)?;
     let mut verdicts = vec![Verdict::Allowed; LAST as usize + 1];
     let mut set = |call: c_long, verdict| {
         let index = usize::try_from(call).ok()?;
@@ -217,11 +219,11 @@ fn filter() -> Option<BpfProgram> {
 }
 
 /// The calls whose arguments decide, and the arguments that are not permitted.
-fn looking() -> Option<BTreeMap<i64, Vec<SeccompRule>>> {
+fn looking(names_held: bool) -> Option<BTreeMap<i64, Vec<SeccompRule>>> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
-    rules.insert(libc::SYS_openat, writing_opens(2)?);
+    rules.insert(libc::SYS_openat, writing_opens(2, names_held)?);
     #[cfg(target_arch = "x86_64")]
-    rules.insert(libc::SYS_open, writing_opens(1)?);
+    rules.insert(libc::SYS_open, writing_opens(1, names_held)?);
     rules.insert(libc::SYS_clone, new_namespaces()?);
     // A nameless pair of local sockets reaches nobody; the standard library starts programs with
     // one where it cannot use posix_spawn, as in a statically linked binary.
@@ -259,20 +261,23 @@ fn arguments(rules: BTreeMap<i64, Vec<SeccompRule>>) -> Option<BpfProgram> {
 /// Opening for writing, creating or truncating; `flags` is the index of the flags argument.
 ///
 /// But for `O_RDWR` and nothing else: git opens `/dev/null` so before anything, and a filter
-/// cannot see names. Landlock does.
-fn writing_opens(flags: u8) -> Option<Vec<SeccompRule>> {
+/// cannot see names. Landlock does; where it holds them, git may also do so before it starts
+/// another git (`O_CLOEXEC`).
+fn writing_opens(flags: u8, names_held: bool) -> Option<Vec<SeccompRule>> {
     let bits = |mask: i32, value: i32| {
         condition(flags, Len::Dword, Op::MaskedEq(mask as u64), value as u64)
     };
+    let mut update = vec![bits(libc::O_ACCMODE, libc::O_RDWR)?];
+    let also = if names_held { libc::O_RDWR | libc::O_CLOEXEC } else { libc::O_RDWR };
+    for permitted in [libc::O_RDWR, also] {
+        update.push(condition(flags, Len::Dword, Op::Ne, permitted as u64)?);
+    }
     let rules = [
         vec![bits(libc::O_ACCMODE, libc::O_WRONLY)?],
         vec![bits(libc::O_ACCMODE, libc::O_ACCMODE)?],
         vec![bits(libc::O_CREAT, libc::O_CREAT)?],
         vec![bits(libc::O_TRUNC, libc::O_TRUNC)?],
-        vec![
-            bits(libc::O_ACCMODE, libc::O_RDWR)?,
-            condition(flags, Len::Dword, Op::Ne, libc::O_RDWR as u64)?,
-        ],
+        update,
     ];
     rules.into_iter().map(|rule| SeccompRule::new(rule).ok()).collect()
 }
@@ -308,7 +313,7 @@ mod tests {
         std::fs::write(&file, "text").unwrap();
         let (path, inside) = (dir.path().to_owned(), file.clone());
         std::thread::spawn(move || {
-            assert!(restrict());
+            assert!(restrict(false));
             let denied = |result: std::io::Result<()>| {
                 assert_eq!(result.unwrap_err().kind(), ErrorKind::PermissionDenied);
             };
@@ -338,7 +343,7 @@ mod tests {
     #[test]
     fn a_confined_thread_starts_programs_either_way() {
         std::thread::spawn(|| {
-            assert!(restrict());
+            assert!(restrict(false));
             for program in ["/bin/true", "true"] {
                 let mut command = std::process::Command::new(program);
                 command.env("PATH", "/usr/bin:/bin").current_dir("/");
