@@ -1,4 +1,5 @@
-//! Build script: how the release binaries are linked, and the scanner's rules as a table.
+//! Build script: how the release binaries are linked, and two rule files as static tables: the
+//! scanner's and the read-only shell's.
 //!
 //! The program starts thousands of times a day, and most of a short run is the dynamic loader:
 //! some 18,000 relocations of a position-independent image plus two shared libraries. So release
@@ -13,6 +14,8 @@
 mod derive;
 #[path = "src/secrets/rules/compile.rs"]
 mod secret_rules;
+#[path = "src/shell/policy/compile.rs"]
+mod shell_rules;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -22,6 +25,7 @@ const SYSTEM: [&str; 6] = ["c", "m", "rt", "pthread", "util", "dl"];
 
 fn main() {
     secret_rules::write();
+    shell_rules::write();
     link();
 }
 

@@ -177,6 +177,7 @@ fn git_shows_nothing_of_denied_files() {
     let blob = repo.git(&["rev-parse", "HEAD:.env"]).trim().to_owned();
     let other = repo.git(&["rev-parse", "HEAD:a.txt"]).trim().to_owned();
     repo.git(&["update-ref", "refs/tags/kept", &blob]);
+    repo.git(&["tag", "-a", "-m", "x", "told", &blob]);
     let by_id = [
         "git show BLOB",
         "git cat-file -p BLOB",
@@ -187,6 +188,12 @@ fn git_shows_nothing_of_denied_files() {
         "git show kept",
         "git show refs/tags/kept",
         "git diff kept OTHER",
+        "git show told",
+        "git cat-file blob told",
+        "git show --tags",
+        "git show --all",
+        "git show --glob=refs/tags/*",
+        "git show --reflog",
     ];
     for command in by_id {
         let command = command.replace("BLOB", &blob).replace("OTHER", &other);
@@ -308,6 +315,110 @@ fn history_without_denied_files_is_shown_whole() {
         let ours = ours.strip_suffix('\n').unwrap_or(&ours);
         assert_eq!(ours, repo.git(&words), "{command}");
     }
+}
+
+/// A hard link is the same file under a name that says nothing.
+#[test]
+fn a_denied_file_stays_unread_under_another_name_on_disk() {
+    let repo = repo();
+    let ssh = repo.outer().join("home/.ssh");
+    std::fs::create_dir_all(&ssh).unwrap();
+    std::fs::write(ssh.join("id_custom"), "hunter2\n").unwrap();
+    repo.write("config/.env", "SECRET=hunter2\n");
+    std::fs::hard_link(ssh.join("id_custom"), repo.path("notes.txt")).unwrap();
+    std::fs::hard_link(repo.path("config/.env"), repo.path("src/settings.txt")).unwrap();
+    std::fs::hard_link(repo.path("a.txt"), repo.path("b.txt")).unwrap();
+    for command in [
+        "cat notes.txt",
+        "cat < notes.txt",
+        "head -1 src/settings.txt",
+        "cat src/s*",
+        "cd src && sort settings.txt",
+        "grep -f notes.txt a.txt",
+        "diff notes.txt a.txt",
+    ] {
+        repo.aye(&["shell", command]).fails("COMMAND_NOT_ALLOWED", 4);
+    }
+    for command in ["grep -r hunter2 .", "grep -rh hunter2 src", "diff -r src config"] {
+        repo.aye(&["shell", command]).lacks("hunter2");
+    }
+    repo.aye(&["shell", "cat b.txt"]).exits(0).says("one");
+}
+
+/// What follows symlinks finds denied files behind them too.
+#[test]
+fn a_symlink_to_a_folder_opens_nothing() {
+    let repo = repo();
+    let other = repo.outer().join("other/deep");
+    std::fs::create_dir_all(&other).unwrap();
+    std::fs::write(other.join(".env"), "SECRET=hunter2\n").unwrap();
+    std::fs::write(other.join("b.rs"), "hunter3\n").unwrap();
+    repo.symlink("../other", "link");
+    repo.symlink("..", "src/up");
+    for command in ["grep -R hunter .", "grep -R hunter link", "grep -R hunter src", "rg -L hunter"]
+    {
+        repo.aye(&["shell", command]).lacks("hunter2");
+    }
+    repo.aye(&["shell", "grep -R hunter ."]).exits(0).says("hunter3");
+    repo.aye(&["shell", "diff -r link/deep src"]).lacks("hunter2");
+}
+
+/// One rule for what is a secret and what is its template, on disk and in history.
+#[test]
+fn templates_of_env_files_are_shown_everywhere() {
+    let repo = repo();
+    for name in [".env.example", "app/.env.local.sample", ".env.dist", ".env.template"] {
+        repo.write(name, "shown=1\n");
+    }
+    for name in [".env", ".env.local", "app/.env.production", ".env.example.local", ".ENV.Staging"]
+    {
+        repo.write(name, "hunter2\n");
+    }
+    repo.commit("Settings");
+    let shown = repo.aye(&["shell", "git show"]).exits(0).lacks("hunter2").out();
+    assert_eq!(shown.matches("+shown=1").count(), 4, "{shown}");
+    repo.aye(&["shell", "git grep -h shown"]).exits(0).says("shown=1\n".repeat(4).as_str());
+    repo.aye(&["shell", "git grep hunter2"]).exits(1);
+    repo.aye(&["shell", "grep -rh shown ."]).exits(0).says("shown=1\n".repeat(4).as_str());
+    repo.aye(&["shell", "grep -r hunter2 ."]).exits(1);
+    repo.aye(&["shell", "git show HEAD:.env.example"]).exits(0).says("shown=1");
+    repo.aye(&["shell", "cat app/.env.local.sample"]).exits(0).says("shown=1");
+    repo.aye(&["shell", "cat .env.example.local"]).fails("COMMAND_NOT_ALLOWED", 4);
+    repo.aye(&["shell", "git show HEAD:.ENV.Staging"]).fails("COMMAND_NOT_ALLOWED", 4);
+}
+
+/// A path that is denied by its place is told whatever folder it is named from; a folder of a
+/// revision has lost its place.
+#[test]
+fn a_place_inside_the_repository_is_kept_in_history() {
+    let repo = repo();
+    repo.write("vault/keys.yaml", "hunter2\n");
+    repo.commit("Keys");
+    repo.write("vault/keys.yaml", "hunter2-changed\n");
+    repo.commit("Change keys");
+    repo.git(&["config", "aye.shellDenyRead", "vault/keys.yaml"]);
+    let tree = |revision: &str| repo.git(&["rev-parse", revision]).trim().to_owned();
+    let (before, after) = (tree("HEAD~1:vault"), tree("HEAD:vault"));
+    for command in [
+        "cd src && git show HEAD:vault/keys.yaml",
+        "cd src && git show HEAD:../vault/keys.yaml",
+        "cd src && git log -L1,1:../vault/keys.yaml",
+        "cd src && git cat-file -p HEAD:vault/keys.yaml",
+        "git -C src diff HEAD~1:vault/keys.yaml HEAD:vault/keys.yaml",
+        "git diff HEAD~1:vault HEAD:vault",
+        "git diff HEAD~1:vault..HEAD:vault",
+        &format!("git diff {before} {after}"),
+        &format!("git diff-tree -p {before} {after}"),
+        &format!("git grep hunter2 {after}"),
+        "git grep hunter2 HEAD:vault",
+    ] {
+        repo.aye(&["shell", command]).fails("COMMAND_NOT_ALLOWED", 4);
+    }
+    repo.aye(&["shell", "git show HEAD:vault"]).exits(0).says("keys.yaml").lacks("hunter2");
+    repo.aye(&["shell", "git log -p"]).exits(0).lacks("hunter2");
+    repo.aye(&["shell", "git diff HEAD~1:src HEAD:src"]).fails("COMMAND_NOT_ALLOWED", 4);
+    repo.git(&["config", "--unset", "aye.shellDenyRead"]);
+    repo.aye(&["shell", "git diff HEAD~1:vault HEAD:vault"]).exits(0).says("+hunter2-changed");
 }
 
 /// Killed itself, aye leaves no program behind.
@@ -496,6 +607,7 @@ fn configuration_that_cannot_be_switched_off_is_refused() {
         "[includeIf \"gitdir:/\"]\n\tpath = ../evil.config\n",
         "[core]\n\tworktree = /\n",
         "[core]\n\tworktree = ../..\n",
+        "[blame]\n\tignoreRevsFile = .env\n",
         "[filter \"a=b\"]\n\tclean = evil\n",
         "[broken\n",
     ] {
@@ -503,6 +615,13 @@ fn configuration_that_cannot_be_switched_off_is_refused() {
         repo.aye(&["shell", "git status"]).fails("COMMAND_NOT_ALLOWED", 4);
         repo.aye(&["shell", "cat a.txt"]).exits(0);
     }
+    // What is included would be printed.
+    repo.write(".env", "SECRET=hunter2\n");
+    repo.write(".git/config", format!("{config}[include]\n\tpath = ../.env\n"));
+    for command in ["git config -l", "git config list", "git config --get-all secret.x"] {
+        repo.aye(&["shell", command]).fails("COMMAND_NOT_ALLOWED", 4).lacks("hunter2");
+    }
+    repo.aye(&["shell", "git config --no-includes -l"]).exits(0).says("core.bare=false");
 }
 
 #[test]

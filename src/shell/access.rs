@@ -1,6 +1,7 @@
 //! What nobody's task needs to read: keys, credentials, `.env` files, devices, other processes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
+use std::fs::Metadata;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
@@ -34,6 +35,9 @@ pub const DEFAULT: &[&str] = &[
     "/etc/gshadow",
     "/etc/gshadow-",
     "/etc/sudoers",
+    "/run/secrets",
+    "~/.vault-token",
+    "~/.local/share/keyrings",
     ".env",
     ".env.*",
     ".envrc",
@@ -48,6 +52,7 @@ pub const DEFAULT: &[&str] = &[
     "id_ecdsa_sk",
     "id_ed25519",
     "id_ed25519_sk",
+    "ssh_host_*_key",
     "*.p12",
     "*.pfx",
     "*.jks",
@@ -56,9 +61,10 @@ pub const DEFAULT: &[&str] = &[
     "*.ppk",
 ];
 
-/// Templates that share a denied name and hold no secrets.
-const TEMPLATES: &[&str] =
-    &[".env.example", ".env.sample", ".env.template", ".env.dist", ".env.defaults"];
+/// The pattern for the variants of `.env`. It leaves out templates, which are there to be read:
+/// those whose last part is one of [`TEMPLATES`].
+const VARIANTS: &str = ".env.*";
+const TEMPLATES: &[&str] = &["example", "sample", "template", "dist", "defaults"];
 
 /// Files of `/proc` that say something about the machine and nothing about a process.
 const PROC: &[&str] =
@@ -66,6 +72,8 @@ const PROC: &[&str] =
 
 /// Most files looked at to find the denied ones below a folder that is read as a whole.
 const MAX_WALK: usize = 400_000;
+/// Most files of the repository looked at to find the one that a file with several names is.
+const MAX_NAMESAKES: usize = 20_000;
 
 /// The list of what is not read.
 #[derive(Clone, Debug, Default)]
@@ -74,13 +82,18 @@ pub struct Access {
     trees: Vec<PathBuf>,
     /// Denied file names.
     names: Vec<(String, Vec<Item>)>,
+    /// Where files of denied names are looked for.
+    root: PathBuf,
 }
+
+/// A file, whatever it is called: device and inode.
+type Identity = (u64, u64);
 
 impl Access {
     /// Reads the patterns of `aye.shellDenyRead`; one with a slash but not at its start is
     /// relative to `root`.
     pub fn new<S: AsRef<str>>(patterns: &[S], home: Option<&Path>, root: &Path) -> Self {
-        let mut access = Self::default();
+        let mut access = Self { root: root.to_owned(), ..Self::default() };
         for text in patterns.iter().map(AsRef::as_ref).filter(|text| !text.is_empty()) {
             let tree = match (text.strip_prefix("~/"), home) {
                 (Some(rest), Some(home)) => home.join(rest),
@@ -121,16 +134,23 @@ impl Access {
         path.file_name().and_then(|name| name.to_str()).is_some_and(|name| self.denies_name(name))
     }
 
+    /// True when something below `folder` is denied by its place.
+    pub fn denies_below(&self, folder: &Path) -> bool {
+        self.trees.iter().any(|tree| tree.starts_with(folder))
+    }
+
     fn denies_name(&self, name: &str) -> bool {
         let name = name.to_lowercase();
-        !TEMPLATES.contains(&name.as_str())
-            && self.names.iter().any(|(_, items)| glob::matches(items, &name))
+        self.names.iter().any(|(text, items)| {
+            glob::matches(items, &name) && !(text == VARIANTS && is_template(&name))
+        })
     }
 
     /// Checks an operand that a program would read in `cwd`.
     ///
     /// # Errors
-    /// A refusal if it is, or leads to, something denied, a device or another process.
+    /// A refusal if it is, leads to, or is another name of something denied; for a device or
+    /// another process.
     pub fn check(&self, operand: &str, cwd: &Path) -> Result<()> {
         let path = cwd.join(operand);
         let flat = flatten(&path);
@@ -151,10 +171,32 @@ impl Access {
             )
             .by("access"));
         }
-        if meta.is_file() && self.holds_key(&resolved) {
+        if meta.is_file() && (self.holds_key(&resolved) || self.is_namesake(&meta)) {
             return Err(secret(operand));
         }
         Ok(())
+    }
+
+    /// A hard link to a denied file.
+    fn is_namesake(&self, meta: &Metadata) -> bool {
+        linked(meta).is_some_and(|file| self.linked_files(&[]).contains(&file))
+    }
+
+    /// Denied files with a further name: those below a denied folder, and among the first
+    /// [`MAX_NAMESAKES`] files of the repository. Not looked for below `walked`.
+    fn linked_files(&self, walked: &[PathBuf]) -> HashSet<Identity> {
+        let trees = self.existing_trees();
+        let in_trees = trees.iter().flat_map(walkdir::WalkDir::new).take(MAX_NAMESAKES).flatten();
+        let files = walkdir::WalkDir::new(&self.root).into_iter();
+        let files = files.filter_entry(|entry| {
+            !is_objects(entry) && !walked.iter().any(|folder| entry.path() == folder)
+        });
+        let named = files.take(MAX_NAMESAKES).flatten().filter(|entry| self.is_named(entry));
+        identities(in_trees.chain(named)).collect()
+    }
+
+    fn is_named(&self, entry: &walkdir::DirEntry) -> bool {
+        entry.file_name().to_str().is_some_and(|name| self.denies_name(name))
     }
 
     /// Arguments for git that leave out what is denied by its name, or by its place below `root`,
@@ -162,7 +204,10 @@ impl Access {
     /// them cannot be looked at here.
     pub fn pathspecs(&self, root: &Path) -> Vec<String> {
         let keys: &[&str] = if self.names.is_empty() { &[] } else { &["*.pem", "*.key"] };
-        let names = self.names.iter().map(|(name, _)| name.as_str()).chain(keys.iter().copied());
+        let plain = self.names.iter().map(|(name, _)| name.as_str()).chain(keys.iter().copied());
+        let (variants, plain): (Vec<&str>, Vec<&str>) = plain.partition(|name| *name == VARIANTS);
+        let plain = plain.into_iter().map(str::to_owned);
+        let names = plain.chain(variants.first().into_iter().flat_map(|_| no_template()));
         let names = names.map(|name| format!(":(exclude,top,icase,glob)**/{name}"));
         let trees = self.trees.iter().filter_map(|tree| tree.strip_prefix(root).ok()?.to_str());
         let trees = trees.filter(|tree| !tree.is_empty());
@@ -193,53 +238,139 @@ impl Access {
         head.windows(11).any(|bytes| bytes == b"PRIVATE KEY")
     }
 
-    /// Everything denied at or below `operand`, which is read as a whole; paths resolved.
+    /// Everything denied at or below `operand`, which is read as a whole; paths resolved. With
+    /// `follows`, also below the folders that symlinks in it lead to.
     ///
     /// # Errors
-    /// A refusal if the folder is one of the system's own or too large to look through.
-    pub fn denied_below(&self, operand: &str, cwd: &Path) -> Result<Vec<PathBuf>> {
+    /// A refusal if a folder is one of the system's own or too large to look through.
+    pub fn denied_below(&self, operand: &str, cwd: &Path, follows: bool) -> Result<Vec<PathBuf>> {
         let Ok(top) = cwd.join(operand).canonicalize() else { return Ok(Vec::new()) };
+        let mut walk = Walk { access: self, operand, follows, count: 0, denied: Vec::new() };
+        let mut walked: Vec<PathBuf> = Vec::new();
+        let mut ahead = vec![top];
+        while let Some(top) = ahead.pop() {
+            if !walked.iter().any(|folder| top.starts_with(folder)) {
+                ahead.extend(walk.folder(&top)?);
+                walked.push(top);
+            }
+        }
+        let trees = self.existing_trees();
+        let below = trees.iter().filter(|tree| walked.iter().any(|top| tree.starts_with(top)));
+        walk.denied.extend(below.cloned());
+        let mut files = self.linked_files(&walked);
+        files.extend(identities(walk.denied.iter().flat_map(walkdir::WalkDir::new).flatten()));
+        if !files.is_empty() {
+            let all = walked.iter().flat_map(walkdir::WalkDir::new).flatten();
+            let all = all.filter(|entry| entry.file_type().is_file());
+            let namesakes = all.filter(|entry| {
+                entry
+                    .metadata()
+                    .ok()
+                    .and_then(|meta| linked(&meta))
+                    .is_some_and(|id| files.contains(&id))
+            });
+            walk.denied.extend(namesakes.map(walkdir::DirEntry::into_path));
+        }
+        Ok(walk.denied)
+    }
+}
+
+/// Looking for what is denied below folders that are read as a whole.
+struct Walk<'a> {
+    access: &'a Access,
+    operand: &'a str,
+    follows: bool,
+    count: usize,
+    denied: Vec<PathBuf>,
+}
+
+impl Walk<'_> {
+    /// Looks through `top`, whose path is resolved; returns the folders that symlinks lead to.
+    fn folder(&mut self, top: &Path) -> Result<Vec<PathBuf>> {
+        let refuse = |why: &str| {
+            let message = format!("`{}` {why}", self.operand);
+            Err(Refusal::new(message, "name the folder you need").by("access"))
+        };
         let system = ["/", "/proc", "/sys", "/dev", "/run"];
         if system.iter().any(|folder| top == Path::new(folder)) {
-            return Err(Refusal::new(
-                format!("`{operand}` is too much to read as a whole"),
-                "name the folder you need",
-            )
-            .by("access"));
+            return refuse("is, or has links to, too much to read as a whole");
         }
-        let mut denied: Vec<PathBuf> =
-            self.existing_trees().into_iter().filter(|tree| tree.starts_with(&top)).collect();
-        let walk = walkdir::WalkDir::new(&top).into_iter().filter_entry(|entry| {
-            let objects = entry.file_name() == "objects"
-                && entry.path().parent().is_some_and(|parent| parent.ends_with(".git"));
-            !objects && !self.trees.iter().any(|tree| entry.path() == tree)
+        let mut elsewhere = Vec::new();
+        let walk = walkdir::WalkDir::new(top).into_iter().filter_entry(|entry| {
+            !is_objects(entry) && !self.access.trees.iter().any(|tree| entry.path() == tree)
         });
-        for (count, entry) in walk.enumerate() {
-            if count > MAX_WALK {
-                return Err(Refusal::new(
-                    format!("`{operand}` has more than {MAX_WALK} files below it"),
-                    "name the folder you need",
-                )
-                .by("access"));
+        for entry in walk {
+            self.count += 1;
+            if self.count > MAX_WALK {
+                return refuse(&format!("has more than {MAX_WALK} files below it"));
             }
             let Ok(entry) = entry else { continue };
             if entry.file_type().is_dir() {
                 continue;
             }
-            let named = entry.file_name().to_str().is_some_and(|name| self.denies_name(name));
-            // A link is followed: grep -R and rg -L would.
             let target =
                 entry.path_is_symlink().then(|| entry.path().canonicalize().ok()).flatten();
-            let linked = target.as_deref().is_some_and(|target| self.denies(target));
-            if named || linked || self.holds_key(entry.path()) {
-                denied.push(target.unwrap_or_else(|| entry.path().to_owned()));
+            let linked = target.as_deref().is_some_and(|target| self.access.denies(target));
+            if self.access.is_named(&entry) || linked || self.access.holds_key(entry.path()) {
                 if entry.path_is_symlink() {
-                    denied.push(entry.path().to_owned());
+                    self.denied.push(entry.path().to_owned());
                 }
+                self.denied.push(target.unwrap_or_else(|| entry.into_path()));
+            } else if self.follows {
+                elsewhere.extend(target.filter(|target| target.is_dir()));
             }
         }
-        Ok(denied)
+        Ok(elsewhere)
     }
+}
+
+/// Git's objects: they are many, and no text.
+fn is_objects(entry: &walkdir::DirEntry) -> bool {
+    entry.file_name() == "objects"
+        && entry.path().parent().is_some_and(|parent| parent.ends_with(".git"))
+}
+
+/// The files among `entries` that have a further name.
+fn identities(entries: impl Iterator<Item = walkdir::DirEntry>) -> impl Iterator<Item = Identity> {
+    entries.filter_map(|entry| linked(&entry.metadata().ok()?))
+}
+
+/// Which file it is, if it has a further name.
+#[cfg(unix)]
+fn linked(meta: &Metadata) -> Option<Identity> {
+    use std::os::unix::fs::MetadataExt;
+    (meta.is_file() && meta.nlink() > 1).then(|| (meta.dev(), meta.ino()))
+}
+
+#[cfg(not(unix))]
+fn linked(_meta: &Metadata) -> Option<Identity> {
+    None
+}
+
+fn is_template(name: &str) -> bool {
+    name.rsplit('.').next().is_some_and(|last| TEMPLATES.contains(&last))
+}
+
+/// Patterns that together match what [`VARIANTS`] does but for templates. Git's patterns cannot
+/// say "but for", so a name is told by how its end differs from that of each template: by a
+/// character that none of them has there.
+fn no_template() -> Vec<String> {
+    let dotted: Vec<String> = TEMPLATES.iter().map(|word| format!(".{word}")).collect();
+    let ends: BTreeSet<&str> = dotted
+        .iter()
+        .flat_map(|word| word.char_indices().skip(1).map(|(at, _)| &word[at..]).chain([""]))
+        .collect();
+    let mut patterns = Vec::new();
+    for end in ends {
+        let before = dotted.iter().filter_map(|word| word.strip_suffix(end)?.chars().next_back());
+        let before: String = before.collect::<BTreeSet<char>>().into_iter().collect();
+        patterns.push(format!(".env.*[!{before}]{end}"));
+        // The same where the name has nothing else after `.env.`.
+        if !TEMPLATES.contains(&end) {
+            patterns.push(format!(".env.{end}"));
+        }
+    }
+    patterns
 }
 
 #[allow(clippy::ptr_arg)] // The shape that `filter` wants.
@@ -334,10 +465,58 @@ mod tests {
         {
             std::os::unix::fs::symlink(home.join(".ssh"), repo.join("link")).unwrap();
             assert!(access.check("link/config", &repo).is_err());
+            std::fs::create_dir(root.join("elsewhere")).unwrap();
+            std::fs::write(root.join("elsewhere/.env"), "x").unwrap();
+            std::os::unix::fs::symlink("../elsewhere", repo.join("far")).unwrap();
+            let far = root.join("elsewhere/.env");
+            assert!(!access.denied_below(".", &repo, false).unwrap().contains(&far));
+            assert!(access.denied_below(".", &repo, true).unwrap().contains(&far));
+            for (file, link) in [(home.join(".ssh/config"), "a"), (repo.join("sub/.env"), "b")] {
+                std::fs::hard_link(file, repo.join(link)).unwrap();
+                assert!(access.check(link, &repo).is_err(), "{link}");
+                assert!(access.denied_below(".", &repo, false).unwrap().contains(&repo.join(link)));
+            }
+            std::fs::hard_link(repo.join("cert.pem"), repo.join("c")).unwrap();
+            assert!(access.check("c", &repo).is_ok());
         }
-        let below = access.denied_below(".", &repo).unwrap();
+        let below = access.denied_below(".", &repo, false).unwrap();
         assert!(below.contains(&repo.join("sub/.env")) && below.contains(&repo.join("key.pem")));
         assert!(!below.contains(&repo.join("cert.pem")));
-        assert!(access.denied_below("/", &repo).is_err());
+        assert!(access.denied_below("/", &repo, false).is_err());
+    }
+
+    /// What git is told and what is decided here must be one rule.
+    #[test]
+    fn templates_of_env_files_are_no_secrets_whichever_way_they_are_told() {
+        let access = Access::new(&[VARIANTS], None, Path::new("/"));
+        let patterns: Vec<Vec<Item>> = no_template().iter().map(|p| glob::pattern(p)).collect();
+        for (name, denied) in [
+            (".env.example", false),
+            (".env.sample", false),
+            (".env.template", false),
+            (".env.dist", false),
+            (".env.defaults", false),
+            (".env.local.example", false),
+            (".env.local", true),
+            (".env.production", true),
+            (".env.example.local", true),
+            (".env.myexample", true),
+            (".env.ample", true),
+            (".env.xample", true),
+            (".env.le", true),
+            (".env.test", true),
+            (".env.t", true),
+            (".env.e", true),
+            (".env.a.plate", true),
+            (".env.default", true),
+            (".env.examples", true),
+            (".env.", true),
+            (".env", false),
+            (".envrc", false),
+        ] {
+            assert_eq!(access.denies_name(name), denied, "{name}");
+            let told = patterns.iter().any(|pattern| glob::matches(pattern, name));
+            assert_eq!(told, denied, "{name} among {:?}", no_template());
+        }
     }
 }

@@ -32,6 +32,12 @@ pub(super) fn leave_out(verdict: &mut Verdict, here: &Path, world: &World) -> Re
             "leave the flag away, and write `:(literal)` before the path",
         );
     }
+    if content.every && used.verb == "show" {
+        return refuse(
+            "every ref at once could show the content of a file without its name",
+            "name the revisions, or write `git log` with the same flags",
+        );
+    }
     if content.full {
         return refuse(
             "`--full-diff` shows whole commits, so files that stay unread cannot be left out",
@@ -40,6 +46,14 @@ pub(super) fn leave_out(verdict: &mut Verdict, here: &Path, world: &World) -> Re
     }
     let split = Split::new(verdict, content, here);
     let objects = Objects::read(verdict, &split.revisions, here)?;
+    let compares = !["show", "cat-file"].contains(&used.verb.as_str());
+    if objects.a_folder && compares && world.access.denies_below(&world.root) {
+        return refuse(
+            "a folder of a revision is compared without its place, and something in this \
+             repository is kept from reading by its place",
+            "name the revisions, and the folder after `--`",
+        );
+    }
     match used.verb.as_str() {
         "cat-file" => return Ok(()),
         "reflog" | "reflog show" | "stash list" => {
@@ -105,30 +119,41 @@ impl Split {
 struct Objects {
     /// Every one is the content of a file.
     all_files: bool,
+    /// One is a folder, not a commit.
+    a_folder: bool,
 }
 
 impl Objects {
     /// # Errors
     /// A refusal for the content of a file that is named by no path.
     fn read(verdict: &Verdict, revisions: &[usize], here: &Path) -> Result<Self> {
-        let mut objects = Self { all_files: !revisions.is_empty() };
+        let mut objects = Self { all_files: !revisions.is_empty(), a_folder: false };
         let plain = |text: &str| text == "HEAD";
         if revisions.iter().all(|at| plain(&verdict.args[*at])) {
             objects.all_files = false;
             return Ok(objects);
         }
         let Some(repository) = repository::open(here) else { return Ok(objects) };
-        let is_file = |text: &str| {
-            let id = repository.rev_parse_single(text.trim_start_matches('^')).ok();
-            id.and_then(|id| id.header().ok()).is_some_and(|header| header.kind().is_blob())
+        let kind = |text: &str| {
+            let id = repository.rev_parse_single(text.trim_start_matches('^')).ok()?;
+            let kind = id.header().ok()?.kind();
+            // Git shows a tag together with what it names.
+            if kind.is_tag() {
+                return Some(id.object().ok()?.peel_tags_to_end().ok()?.kind);
+            }
+            Some(kind)
         };
+        let is_file = |text: &str| kind(text).is_some_and(|kind| kind.is_blob());
         for at in revisions {
             let text = verdict.args[*at].as_str();
             let file = text.contains(':') && is_file(text);
             objects.all_files &= file;
             let ends = text.split("..").map(|end| end.trim_start_matches('.'));
-            let bare = ends.filter(|end| !end.is_empty() && !end.contains(':'));
-            if let Some(end) = bare.filter(|_| !file).find(|end| is_file(end)) {
+            let mut ends = ends.filter(|end| !end.is_empty());
+            objects.a_folder |=
+                ends.clone().any(|end| kind(end).is_some_and(|kind| kind.is_tree()));
+            let mut bare = ends.by_ref().filter(|end| !file && !end.contains(':'));
+            if let Some(end) = bare.find(|end| is_file(end)) {
                 return Err(Refusal::new(
                     format!("`{end}` is the content of a file without its name"),
                     "name it by its path, for example `HEAD:src/main.rs`: files that stay \

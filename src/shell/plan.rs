@@ -56,7 +56,7 @@ pub struct Step {
     /// What is done.
     pub action: Action,
     /// The rule that allowed it.
-    pub rule: String,
+    pub rule: &'static str,
     /// Other programs it may start.
     pub helpers: Vec<PathBuf>,
     /// Where standard output goes.
@@ -208,7 +208,7 @@ fn step(command: &Command, segment: &str, cwd: &Path, world: &World) -> Result<S
         segment: segment.to_owned(),
         cwd: cwd.to_owned(),
         action: Action::Builtin,
-        rule: verdict.rule.clone(),
+        rule: verdict.rule,
         helpers: verdict.helpers.iter().filter_map(|name| world.find(name)).collect(),
         stdout: Stream::Out,
         stderr: Stream::Err,
@@ -218,8 +218,11 @@ fn step(command: &Command, segment: &str, cwd: &Path, world: &World) -> Result<S
     };
     redirect(command, &mut step, world)?;
     let here = git_folder(&verdict, cwd, world)?;
-    for path in &verdict.paths {
+    for path in verdict.paths.iter().chain(&verdict.paths_in_trees) {
         world.access.check(path, &here)?;
+    }
+    for path in &verdict.paths_in_trees {
+        world.access.check(path, &world.root)?;
     }
     if verdict.recursive {
         read_below(&verdict, &mut step, &here, world)?;
@@ -254,7 +257,7 @@ fn program(verdict: Verdict, step: &mut Step, world: &World) -> Result<()> {
     }
     args.extend(verdict.args);
     if !step.denied.is_empty() {
-        leave_out(&step.rule, &step.denied, &mut args);
+        leave_out(step.rule, &step.denied, &mut args);
     }
     if verdict.rootless {
         step.cwd = PathBuf::from("/");
@@ -376,7 +379,7 @@ fn read_below(verdict: &Verdict, step: &mut Step, cwd: &Path, world: &World) -> 
     let here = [".".to_owned()];
     let tops = if verdict.paths.is_empty() { &here[..] } else { &verdict.paths[..] };
     for top in tops {
-        step.denied.extend(world.access.denied_below(top, cwd)?);
+        step.denied.extend(world.access.denied_below(top, cwd, verdict.follows)?);
     }
     Ok(())
 }

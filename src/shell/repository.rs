@@ -48,8 +48,13 @@ pub(super) fn overrides(used: &Use, cwd: &Path, world: &World) -> Result<Vec<Str
         folder.push(step);
     }
     let mut args = vec!["--no-pager".to_owned()];
-    // The reading of configuration itself starts nothing, and must not show our overrides.
+    let candidates = discover(&folder);
+    // The reading of configuration itself starts nothing, and must not show our overrides. It
+    // still shows what is included.
     if used.verb.split(' ').next() == Some("config") {
+        for found in candidates.iter().filter(|_| !used.no_includes) {
+            examine(found, world)?;
+        }
         args.extend(used.globals.iter().cloned());
         return Ok(args);
     }
@@ -61,7 +66,6 @@ pub(super) fn overrides(used: &Use, cwd: &Path, world: &World) -> Result<Vec<Str
         // `git diff` would write the refreshed index, which the kernel otherwise prevents.
         set("diff.autoRefreshIndex=false".to_owned());
     }
-    let candidates = discover(&folder);
     if candidates.iter().all(|found| found.git_dir != world.root) {
         set("safe.bareRepository=explicit".to_owned());
     }
@@ -70,7 +74,7 @@ pub(super) fn overrides(used: &Use, cwd: &Path, world: &World) -> Result<Vec<Str
         set(format!("safe.directory={}", world.root.display()));
     }
     for found in &candidates {
-        for name in examine(found)? {
+        for name in examine(found, world)? {
             set(format!("filter.{name}.clean="));
             set(format!("filter.{name}.smudge="));
             set(format!("filter.{name}.process="));
@@ -146,7 +150,7 @@ impl Found {
 }
 
 /// Reads the configuration files and returns the names of the filters they define.
-fn examine(found: &Found) -> Result<Vec<String>> {
+fn examine(found: &Found, world: &World) -> Result<Vec<String>> {
     let common = found.common();
     let mut filters = Vec::new();
     for path in [common.join("config"), found.git_dir.join("config.worktree")] {
@@ -158,17 +162,30 @@ fn examine(found: &Found) -> Result<Vec<String>> {
         let meta = Metadata::from(gix::config::Source::Local);
         let file = File::from_bytes_no_includes(&bytes, meta, Default::default())
             .map_err(|error| unreadable(&path, &error.to_string()))?;
-        read(&file, found, &path, &mut filters)?;
+        read(&file, found, &path, world, &mut filters)?;
     }
     Ok(filters)
 }
 
-fn read(file: &File, found: &Found, path: &Path, filters: &mut Vec<String>) -> Result<()> {
+fn read(
+    file: &File,
+    found: &Found,
+    path: &Path,
+    world: &World,
+    filters: &mut Vec<String>,
+) -> Result<()> {
     for section in file.sections() {
         let header = section.header();
         match header.name().to_ascii_lowercase().as_slice() {
             b"include" | b"includeif" => {
                 return Err(refuse(path, "includes other files, which could start programs"));
+            }
+            // What is no list of revisions there comes back in git's complaint.
+            b"blame" => {
+                for value in section.values("ignoreRevsFile") {
+                    let top = found.top.as_deref().unwrap_or(&found.git_dir);
+                    world.access.check(&value.to_string(), top)?;
+                }
             }
             b"filter" => {
                 let name = header.subsection_name().map(ToString::to_string).unwrap_or_default();

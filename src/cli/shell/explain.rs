@@ -50,7 +50,7 @@ impl ExplainedStep {
         Self {
             segment: step.segment.clone(),
             directory: step.cwd.display().to_string(),
-            rule: step.rule.clone(),
+            rule: step.rule.to_owned(),
             program: match &step.action {
                 Action::Run(path) => path.display().to_string(),
                 Action::Missing => "not installed".into(),
@@ -143,7 +143,7 @@ pub(super) fn programs(context: &mut Context, wanted: &str) -> Result<Exit> {
                     };
                     format!("{}{argument}", flag.names.join(", "))
                 });
-                flags.chain(program.versions.iter().cloned()).collect()
+                flags.chain(program.versions.iter().map(ToString::to_string)).collect()
             },
         });
     let value = Programs { schema: "aye/shell_programs@1", programs: listed.collect() };

@@ -53,7 +53,8 @@ Configuration (git config, the user's own; a repository may only tighten it):
   aye.shellDenyRead  a path (~/x, /x) or file name that is never read; may be given several times
                      and replaces the built-in list (~/.ssh, ~/.aws, .env, private keys, ...);
                      git leaves files of these names out of patches and searches too, whatever
-                     the revision, but not what was committed under another name
+                     the revision, but not what was committed under another name; templates
+                     (.env.example, .sample, .template, .dist, .defaults) are no secrets
   aye.shellSandbox   `require`: run no program where the kernel offers no sandbox";
 
 fn seconds(text: &str) -> Result<f64, String> {

@@ -113,12 +113,7 @@ pub(super) fn decide(table: &'static Program, args: &[String]) -> Result<Verdict
 }
 
 fn bare(table: &'static Program, args: &[String]) -> Verdict {
-    Verdict {
-        rule: table.name.to_owned(),
-        programs: table.file_names(),
-        args: args.to_vec(),
-        ..Verdict::default()
-    }
+    Verdict { rule: table.name, programs: table.names, args: args.to_vec(), ..Verdict::default() }
 }
 
 fn begins_expression(word: &str) -> bool {

@@ -13,6 +13,8 @@ pub struct Use {
     pub globals: Vec<String>,
     /// The verb, with its second word if it has one: `stash list`.
     pub verb: String,
+    /// It reads configuration without what is included.
+    pub no_includes: bool,
     /// What it names, if it shows what is in files.
     pub content: Option<Content>,
 }
@@ -29,6 +31,8 @@ pub struct Content {
     pub follows: bool,
     /// It shows whole commits, whatever the paths.
     pub full: bool,
+    /// It begins at every ref of a kind, whatever it names.
+    pub every: bool,
 }
 
 /// Flags of git's diffs that print names and counts in place of the patch.
@@ -79,6 +83,10 @@ const NEUTRAL: &[&str] = &[
 /// Flags of `git log` itself that show diffs.
 const LOG_DIFFS: &[&str] = &["-L", "-m", "--diff-merges", "-c", "--cc", "--dd", "-t"];
 
+/// Flags of `git log` that stand for many revisions.
+const EVERY: &[&str] =
+    &["--all", "--branches", "--tags", "--remotes", "--glob", "--reflog", "--walk-reflogs"];
+
 /// Flags before the verb that change nothing but how operands are read.
 const GLOBALS: &[&str] = &[
     "--no-pager",
@@ -98,11 +106,11 @@ const GLOBALS: &[&str] = &[
 /// A refusal for a flag before the verb, a verb, a flag or an operand that is not on the list.
 pub(super) fn decide(table: &'static Program, args: &[String]) -> Result<Verdict> {
     if let [only] = args
-        && table.versions.contains(only)
+        && table.versions.contains(&only.as_str())
     {
         return Ok(Verdict {
-            rule: table.name.to_owned(),
-            programs: table.file_names(),
+            rule: table.name,
+            programs: table.names,
             args: args.to_vec(),
             rootless: true,
             ..Verdict::default()
@@ -140,15 +148,14 @@ pub(super) fn decide(table: &'static Program, args: &[String]) -> Result<Verdict
     let parsed = options::parse(rules, rest).map_err(|refusal| refusal.by(rules.name))?;
     let mut verdict = standard(rules, rest, &parsed).map_err(|refusal| refusal.by(rules.name))?;
     small::check(rules, &parsed, &mut verdict).map_err(|refusal| refusal.by(rules.name))?;
+    used.no_includes = parsed.has("--no-includes");
     used.content = content(&used.verb, &parsed, rest, words + rules.insert.len());
-    let verb_words = args[at..at + words].iter();
-    verdict.args = verb_words.chain(&rules.insert).chain(rest).cloned().collect();
+    verdict.args.splice(0..0, args[at..at + words].iter().cloned());
     // What is inserted makes it forget what it shows by default.
     if used.verb == "stash show" && parsed.flags.is_empty() {
         verdict.args.insert(words, "--stat".into());
     }
-    verdict.programs = vec!["git".into()];
-    verdict.helpers = Vec::new();
+    verdict.programs = table.names;
     verdict.git = Some(used);
     Ok(verdict)
 }
@@ -178,6 +185,7 @@ fn content(verb: &str, parsed: &Parsed<'_>, rest: &[String], offset: usize) -> O
         dashes: rest.iter().position(|word| word == "--").map(|at| at + offset),
         follows: parsed.has("--follow"),
         full: parsed.has("--full-diff"),
+        every: EVERY.iter().any(|flag| parsed.has(flag)),
     })
 }
 

@@ -20,19 +20,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind of this name in the policy file.
-    pub fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "path" => Self::Path,
-            "text" => Self::Text,
-            "num" => Self::Number,
-            "word" => Self::Word,
-            "rev" => Self::Revision,
-            "format" => Self::Format,
-            _ => return None,
-        })
-    }
-
     /// Checks that `value` is of this kind.
     ///
     /// # Errors

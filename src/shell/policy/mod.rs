@@ -19,17 +19,22 @@ use super::{Refusal, Result};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
     /// The table of the policy file that decided.
-    pub rule: String,
+    pub rule: &'static str,
     /// File names to look for on the search path, the first found is run. Empty: a builtin.
-    pub programs: Vec<String>,
+    pub programs: &'static [&'static str],
     /// The arguments to give, the program's name not among them.
     pub args: Vec<String>,
     /// Operands and flag arguments that name something read, as written.
     pub paths: Vec<String>,
+    /// The paths of `rev:path`: from the top of the repository, or from the folder if they begin
+    /// with a dot.
+    pub paths_in_trees: Vec<String>,
     /// It reads every file below its paths.
     pub recursive: bool,
+    /// It follows symlinks there.
+    pub follows: bool,
     /// Other programs it may start.
-    pub helpers: Vec<String>,
+    pub helpers: &'static [&'static str],
     /// It runs in the root folder, so that no file of the repository configures it.
     pub rootless: bool,
     /// A git command: its folder relative to the current one (`-C`), so that the repository's
@@ -61,7 +66,7 @@ pub fn decide(args: &[String]) -> Result<Verdict> {
 }
 
 fn examine(table: &'static Program, args: &[String]) -> Result<Verdict> {
-    match table.check.as_deref() {
+    match table.check {
         Some("git") => git::decide(table, args),
         Some("find") => find::decide(table, args),
         Some("echo" | "printf" | "test") => small::words(table, args),
@@ -80,25 +85,28 @@ pub(super) fn standard(
     args: &[String],
     parsed: &Parsed<'_>,
 ) -> Result<Verdict> {
-    let mut verdict = Verdict { rule: table.name.to_owned(), ..Verdict::default() };
-    if !table.builtin {
-        verdict.programs = table.file_names();
-    }
-    verdict.helpers = table.helpers.clone();
-    verdict.args = table.insert.iter().chain(args).cloned().collect();
-    verdict.recursive = table.reads_recursively(parsed);
-    verdict.paths = options::check_values(table, parsed)?;
+    let inserted = table.insert.iter().map(|word| (*word).to_owned());
+    let mut verdict = Verdict {
+        rule: table.name,
+        programs: if table.builtin { &[] } else { table.names },
+        helpers: table.helpers,
+        args: inserted.chain(args.iter().cloned()).collect(),
+        recursive: table.reads_recursively(parsed),
+        follows: table.follows_links(parsed),
+        ..Verdict::default()
+    };
+    options::check_values(table, parsed, &mut verdict)?;
     Ok(verdict)
 }
 
 fn version(table: &'static Program, args: &[String]) -> Result<Verdict> {
     match args {
         [only] if table.versions.iter().any(|version| version == only) => Ok(Verdict {
-            rule: table.name.to_owned(),
-            programs: table.file_names(),
+            rule: table.name,
+            programs: table.names,
             args: args.to_vec(),
             rootless: true,
-            helpers: table.helpers.clone(),
+            helpers: table.helpers,
             ..Verdict::default()
         }),
         _ => Err(Refusal::new(

@@ -1,6 +1,7 @@
 //! Argument lists read as the program itself would read them: bundles, attached and separate
 //! arguments, `--`, flags after operands. Whatever could be read in two ways is refused.
 
+use super::Verdict;
 use super::kinds::Kind;
 use super::table::{Flag, Program, Takes};
 use crate::shell::{Refusal, Result};
@@ -20,7 +21,7 @@ pub struct Used<'a> {
     /// Its entry on the include-list; `None` for `-5`.
     pub flag: Option<&'static Flag>,
     /// As written, dashes included.
-    pub name: String,
+    pub name: &'a str,
     /// Its arguments.
     pub values: Vec<&'a str>,
 }
@@ -87,10 +88,12 @@ impl<'a> Reader<'a> {
             .table
             .flags
             .iter()
-            .flat_map(|flag| &flag.names)
+            .flat_map(|flag| flag.names)
             .find(|name| full.len() > 3 && full.starts_with("--") && name.starts_with(full));
         let hint = match longer {
-            Some(longer) => format!("abbreviations are not read; write `{longer}` in full"),
+            Some(longer) => {
+                format!("abbreviations are not read; if you mean `{longer}`, write it in full")
+            }
             None => format!("leave it away; `aye shell --programs {name}` lists the flags"),
         };
         Refusal::new(
@@ -106,8 +109,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn push(&mut self, flag: &'static Flag, name: &str, values: Vec<&'a str>) {
-        self.parsed.flags.push(Used { flag: Some(flag), name: name.to_owned(), values });
+    fn push(&mut self, flag: &'static Flag, name: &'static str, values: Vec<&'a str>) {
+        self.parsed.flags.push(Used { flag: Some(flag), name, values });
     }
 
     fn long(&mut self, word: &'a str) -> Result<()> {
@@ -115,7 +118,7 @@ impl<'a> Reader<'a> {
             Some((name, value)) => (name, Some(value)),
             None => (word, None),
         };
-        let flag = self.table.flag(name).ok_or_else(|| self.not_listed(word))?;
+        let (name, flag) = self.table.named_flag(name).ok_or_else(|| self.not_listed(word))?;
         let values = match (&flag.takes, value) {
             (Takes::Nothing, None) | (Takes::Maybe(_), None) => Vec::new(),
             (Takes::Nothing, Some(_)) => return Err(self.not_listed(word)),
@@ -130,41 +133,44 @@ impl<'a> Reader<'a> {
     fn short(&mut self, word: &'a str) -> Result<()> {
         let digits = &word[1..];
         if self.table.numbers && digits.bytes().all(|b| b.is_ascii_digit()) {
-            self.parsed.flags.push(Used { flag: None, name: word.into(), values: vec![digits] });
+            self.parsed.flags.push(Used { flag: None, name: word, values: vec![digits] });
             return Ok(());
         }
         // Programs that write long flags with one dash, or in one piece.
-        if let Some(flag) = self.table.flag(word).filter(|_| word.len() > 2) {
-            self.push(flag, word, Vec::new());
+        if let Some((name, flag)) = self.table.named_flag(word).filter(|_| word.len() > 2) {
+            self.push(flag, name, Vec::new());
             return Ok(());
         }
         let mut letters = word.char_indices().skip(1).peekable();
         while let Some((at, letter)) = letters.next() {
-            let name = format!("-{letter}");
-            let flag = self.table.flag(&name).ok_or_else(|| self.not_listed(word))?;
+            let mut name = *b"-\0\0\0\0";
+            let length = letter.encode_utf8(&mut name[1..]).len();
+            let name = std::str::from_utf8(&name[..=length]).unwrap_or_default();
+            let found = self.table.named_flag(name);
+            let (name, flag) = found.ok_or_else(|| self.not_listed(word))?;
             let rest = &word[at + letter.len_utf8()..];
             if !rest.is_empty() && flag.takes == Takes::Nothing && !self.table.bundle {
                 return Err(self.not_listed(word));
             }
             match &flag.takes {
-                Takes::Nothing => self.push(flag, &name, Vec::new()),
+                Takes::Nothing => self.push(flag, name, Vec::new()),
                 Takes::Maybe(kind) | Takes::UnlessLast(kind) if !rest.is_empty() => {
-                    self.attached(&name, rest, Some(kind))?;
-                    self.push(flag, &name, vec![rest]);
+                    self.attached(name, rest, Some(kind))?;
+                    self.push(flag, name, vec![rest]);
                     break;
                 }
-                Takes::Maybe(_) => self.push(flag, &name, Vec::new()),
+                Takes::Maybe(_) => self.push(flag, name, Vec::new()),
                 Takes::UnlessLast(kind) => {
-                    let values = self.next_unless_last(&name, *kind)?;
-                    self.push(flag, &name, values);
+                    let values = self.next_unless_last(name, *kind)?;
+                    self.push(flag, name, values);
                 }
                 Takes::Needs(kinds) => {
                     let value = (!rest.is_empty()).then_some(rest);
                     if let Some(value) = value {
-                        self.attached(&name, value, kinds.first())?;
+                        self.attached(name, value, kinds.first())?;
                     }
-                    let values = self.needed(&name, kinds, value)?;
-                    self.push(flag, &name, values);
+                    let values = self.needed(name, kinds, value)?;
+                    self.push(flag, name, values);
                     break;
                 }
             }
@@ -226,13 +232,16 @@ fn joined(name: &str, value: &str) -> String {
     if name.starts_with("--") { format!("{name}={value}") } else { format!("{name}{value}") }
 }
 
-/// Checks the number and the kinds of operands and flag arguments; returns those that name
-/// something read.
+/// Checks the number and the kinds of operands and flag arguments; adds those that name something
+/// read to `verdict`.
 ///
 /// # Errors
 /// A refusal for the first value of the wrong kind, or one operand too many or too few.
-pub fn check_values(table: &'static Program, parsed: &Parsed<'_>) -> Result<Vec<String>> {
-    let mut paths = Vec::new();
+pub fn check_values(
+    table: &'static Program,
+    parsed: &Parsed<'_>,
+    verdict: &mut Verdict,
+) -> Result<()> {
     for used in &parsed.flags {
         let Some(flag) = used.flag else { continue };
         let kinds: &[Kind] = match &flag.takes {
@@ -241,8 +250,8 @@ pub fn check_values(table: &'static Program, parsed: &Parsed<'_>) -> Result<Vec<
             Takes::Needs(kinds) => kinds,
         };
         for (kind, value) in kinds.iter().zip(&used.values) {
-            kind.check(value, &used.name)?;
-            note_path(*kind, value, false, &mut paths);
+            kind.check(value, used.name)?;
+            note_path(*kind, value, false, verdict);
         }
     }
     let operands = &table.operands;
@@ -273,29 +282,29 @@ pub fn check_values(table: &'static Program, parsed: &Parsed<'_>) -> Result<Vec<
     {
         return Err(Refusal::new(
             format!("`{}` with an operand is not a listing", table.name),
-            format!("add `{}`", table.only_with.last().map_or("--list", String::as_str)),
+            format!("add `{}`", table.only_with.last().unwrap_or(&"--list")),
         ));
     }
     for (index, operand) in parsed.operands.iter().enumerate() {
         let Some(kind) = kinds.get(index).or(kinds.last()) else { break };
         kind.check(operand.text, "the operand")?;
-        note_path(*kind, operand.text, operand.after_dashes, &mut paths);
+        note_path(*kind, operand.text, operand.after_dashes, verdict);
     }
-    Ok(paths)
+    Ok(())
 }
 
 /// Collects what a value of `kind` reads. A revision may carry a path after a colon.
-fn note_path(kind: Kind, value: &str, after_dashes: bool, paths: &mut Vec<String>) {
+fn note_path(kind: Kind, value: &str, after_dashes: bool, verdict: &mut Verdict) {
     match kind {
         Kind::Path if value == "-" && !after_dashes => {}
-        Kind::Path => paths.push(value.to_owned()),
+        Kind::Path => verdict.paths.push(value.to_owned()),
         Kind::Revision => {
-            paths.push(value.to_owned());
-            // A range has two ends, and each may be `rev:path`.
-            for end in value.split("..") {
-                if let Some((_, path)) = end.rsplit_once(':') {
-                    paths.push(path.to_owned());
-                }
+            verdict.paths.push(value.to_owned());
+            // A range has two ends, and each may be `rev:path`; or what looks like a range is
+            // part of one path: `HEAD:../x`.
+            for end in std::iter::once(value).chain(value.split("..")) {
+                let path = end.rsplit_once(':').map(|(_, path)| path.to_owned());
+                verdict.paths_in_trees.extend(path);
             }
         }
         _ => {}

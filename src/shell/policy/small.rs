@@ -10,7 +10,7 @@ pub(super) fn check(
     parsed: &Parsed<'_>,
     verdict: &mut Verdict,
 ) -> Result<()> {
-    match table.check.as_deref() {
+    match table.check {
         None => Ok(()),
         Some("cd") => cd(parsed),
         Some("date") => date(parsed),
@@ -55,7 +55,7 @@ pub(super) fn check(
 
 /// Commands that take their words as they are: `echo`, `printf`, `test` and `[`.
 pub(super) fn words(table: &'static Program, args: &[String]) -> Result<Verdict> {
-    match table.check.as_deref() {
+    match table.check {
         Some("echo") => echo(args)?,
         Some("printf") => printf(args)?,
         _ if table.name == "[" && args.last().is_none_or(|last| last != "]") => {
@@ -64,8 +64,8 @@ pub(super) fn words(table: &'static Program, args: &[String]) -> Result<Verdict>
         _ => {}
     }
     Ok(Verdict {
-        rule: table.name.to_owned(),
-        programs: if table.builtin { Vec::new() } else { table.file_names() },
+        rule: table.name,
+        programs: if table.builtin { &[] } else { table.names },
         args: args.to_vec(),
         ..Verdict::default()
     })

@@ -1,15 +1,10 @@
-//! The data file `rules.toml`, read a table at a time and only when a command asks for it:
-//! reading all of it would cost more than most of the commands it allows.
-
-use std::collections::HashMap;
-use std::sync::{LazyLock, OnceLock};
-
-use serde::Deserialize;
+//! The data file `rules.toml` as a table: the build writes it as static values, so that a process
+//! reads no TOML, whatever it decides about.
 
 use super::Parsed;
 use super::kinds::Kind;
 
-const RULES: &str = include_str!("rules.toml");
+include!(concat!(env!("OUT_DIR"), "/shell_rules.rs"));
 
 /// The rules of one program, or of one git verb.
 #[derive(Debug)]
@@ -19,7 +14,9 @@ pub struct Program {
     /// Kinds of operands.
     pub operands: Operands,
     /// Flags on the include-list.
-    pub flags: Vec<Flag>,
+    pub flags: &'static [Flag],
+    /// Every name of a flag, sorted, and its place among [`Program::flags`].
+    pub flag_names: &'static [(&'static str, usize)],
     /// `-5` is a flag.
     pub numbers: bool,
     /// Short flags may be joined.
@@ -29,36 +26,38 @@ pub struct Program {
     /// Flags may follow operands.
     pub permute: bool,
     /// Flags that take the place of the first operand.
-    pub instead: Vec<String>,
+    pub instead: &'static [&'static str],
     /// Operands are allowed only together with one of these.
-    pub only_with: Vec<String>,
+    pub only_with: &'static [&'static str],
     /// Flags that make it read whole folders, or `always`.
-    pub recursive: Vec<String>,
+    pub recursive: &'static [&'static str],
+    /// Of what reads whole folders: flags that make it follow symlinks in them, or `always`.
+    pub follows: &'static [&'static str],
     /// Arguments put right after the program's name.
-    pub insert: Vec<String>,
-    /// File names to look for, if not its own.
-    pub names: Vec<String>,
+    pub insert: &'static [&'static str],
+    /// File names to look for.
+    pub names: &'static [&'static str],
     /// Other programs it starts, and may.
-    pub helpers: Vec<String>,
+    pub helpers: &'static [&'static str],
     /// A further examination in code.
-    pub check: Option<String>,
+    pub check: Option<&'static str>,
     /// Answered without a program.
     pub builtin: bool,
     /// The only argument lists, each of one word.
-    pub versions: Vec<String>,
+    pub versions: &'static [&'static str],
 }
 
 /// A flag on an include-list.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Flag {
     /// All its names, with their dashes.
-    pub names: Vec<&'static str>,
+    pub names: &'static [&'static str],
     /// What it takes.
     pub takes: Takes,
 }
 
 /// What a flag takes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Takes {
     /// Nothing.
     Nothing,
@@ -67,14 +66,14 @@ pub enum Takes {
     /// The next word unless there is none; or attached.
     UnlessLast(Kind),
     /// As many arguments as there are kinds, the first attached or next.
-    Needs(Vec<Kind>),
+    Needs(&'static [Kind]),
 }
 
 /// How many operands of what kinds.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug)]
 pub struct Operands {
     /// Kinds, in order.
-    pub kinds: Vec<Kind>,
+    pub kinds: &'static [Kind],
     /// How many must be there.
     pub least: usize,
     /// The last kind may repeat.
@@ -82,176 +81,41 @@ pub struct Operands {
 }
 
 impl Program {
-    /// File names to look for on the search path.
-    pub fn file_names(&self) -> Vec<String> {
-        if self.names.is_empty() { vec![self.name.to_owned()] } else { self.names.clone() }
+    /// The flag written as `name`, dashes included.
+    pub fn flag(&self, name: &str) -> Option<&'static Flag> {
+        self.named_flag(name).map(|(_, flag)| flag)
     }
 
-    /// The flag written as `name`, dashes included.
-    pub fn flag(&self, name: &str) -> Option<&Flag> {
-        self.flags.iter().find(|flag| flag.names.contains(&name))
+    /// The flag written as `name`, and that name as the table has it.
+    pub fn named_flag(&self, name: &str) -> Option<(&'static str, &'static Flag)> {
+        let found = self.flag_names.binary_search_by(|(known, _)| (*known).cmp(name));
+        found.ok().map(|at| (self.flag_names[at].0, &self.flags[self.flag_names[at].1]))
     }
 
     /// True when these arguments make it read whole folders.
     pub fn reads_recursively(&self, parsed: &Parsed<'_>) -> bool {
-        self.recursive.iter().any(|flag| flag == "always" || parsed.has(flag))
+        one_of(self.recursive, parsed)
+    }
+
+    /// True when it follows symlinks in the folders it reads.
+    pub fn follows_links(&self, parsed: &Parsed<'_>) -> bool {
+        one_of(self.follows, parsed)
     }
 }
 
-#[derive(Deserialize, Default, Clone)]
-#[serde(deny_unknown_fields, default)]
-struct Section {
-    operands: Option<Vec<String>>,
-    flags: Option<String>,
-    also: Option<String>,
-    numbers: Option<bool>,
-    bundle: Option<bool>,
-    attach: Option<bool>,
-    permute: Option<bool>,
-    builtin: Option<bool>,
-    instead: Option<Vec<String>>,
-    only_with: Option<Vec<String>>,
-    recursive: Option<Vec<String>>,
-    insert: Option<Vec<String>>,
-    names: Option<Vec<String>>,
-    helpers: Option<Vec<String>>,
-    versions: Option<Vec<String>>,
-    check: Option<String>,
-    same_as: Option<String>,
+fn one_of(flags: &[&str], parsed: &Parsed<'_>) -> bool {
+    flags.iter().any(|flag| *flag == "always" || parsed.has(flag))
 }
 
-struct Entry {
-    text: &'static str,
-    program: OnceLock<Option<Program>>,
-}
-
-static TABLES: LazyLock<HashMap<&'static str, Entry>> = LazyLock::new(|| {
-    let mut tables = HashMap::with_capacity(192);
-    let mut rest = RULES;
-    while let Some(open) = rest.find("\n[") {
-        let body = &rest[open + 2..];
-        let line = body.find('\n').unwrap_or(body.len());
-        let name = body[..line].trim_end_matches(']').trim_matches('"');
-        let end = body.find("\n[").unwrap_or(body.len());
-        let entry = Entry { text: &body[line..end], program: OnceLock::new() };
-        tables.insert(name, entry);
-        rest = &body[line..];
-    }
-    tables
-});
-
-/// The names of all tables, git verbs as `git log`.
+/// The names of all tables in their order, git verbs as `git log`.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    TABLES.keys().copied()
+    PROGRAMS.iter().map(|program| program.name)
 }
 
 /// The rules of a program (`ls`) or a git verb (`git log`).
 pub fn program(name: &str) -> Option<&'static Program> {
-    let (name, entry) = TABLES.get_key_value(name)?;
-    entry.program.get_or_init(|| build(name)).as_ref()
-}
-
-/// Reads one table. `None` if it is malformed, which a test excludes: what cannot be read is not
-/// allowed.
-fn build(name: &'static str) -> Option<Program> {
-    let section = section(name, 0)?;
-    let operands = match &section.operands {
-        Some(list) => operands(list)?,
-        None => Operands::default(),
-    };
-    let mut flags = Vec::new();
-    for text in [section.flags.as_deref(), section.also.as_deref()].into_iter().flatten() {
-        add_flags(text, &mut flags, 0)?;
-    }
-    Some(Program {
-        name,
-        operands,
-        flags,
-        numbers: section.numbers.unwrap_or(false),
-        bundle: section.bundle.unwrap_or(true),
-        attach: section.attach.unwrap_or(true),
-        permute: section.permute.unwrap_or(true),
-        instead: section.instead.unwrap_or_default(),
-        only_with: section.only_with.unwrap_or_default(),
-        recursive: section.recursive.unwrap_or_default(),
-        insert: section.insert.unwrap_or_default(),
-        names: section.names.unwrap_or_default(),
-        helpers: section.helpers.unwrap_or_default(),
-        check: section.check,
-        builtin: section.builtin.unwrap_or(false),
-        versions: section.versions.unwrap_or_default(),
-    })
-}
-
-/// The table as written, with what it takes over from another filled in.
-fn section(name: &str, depth: usize) -> Option<Section> {
-    let own: Section = toml::from_str(TABLES.get(name)?.text).ok()?;
-    let Some(other) = own.same_as.as_deref().filter(|_| depth < 3) else { return Some(own) };
-    let other = section(other, depth + 1)?;
-    Some(Section {
-        operands: own.operands.or(other.operands),
-        flags: own.flags.or(other.flags),
-        also: own.also.or(other.also),
-        numbers: own.numbers.or(other.numbers),
-        bundle: own.bundle.or(other.bundle),
-        attach: own.attach.or(other.attach),
-        permute: own.permute.or(other.permute),
-        builtin: own.builtin.or(other.builtin),
-        instead: own.instead.or(other.instead),
-        only_with: own.only_with.or(other.only_with),
-        recursive: own.recursive.or(other.recursive),
-        insert: own.insert.or(other.insert),
-        names: own.names.or(other.names),
-        helpers: own.helpers.or(other.helpers),
-        versions: own.versions.or(other.versions),
-        check: own.check.or(other.check),
-        same_as: None,
-    })
-}
-
-fn operands(list: &[String]) -> Option<Operands> {
-    let mut found = Operands::default();
-    for word in list {
-        let (kind, least, repeat) = match word.as_bytes().last()? {
-            b'?' => (&word[..word.len() - 1], 0, false),
-            b'*' => (&word[..word.len() - 1], 0, true),
-            _ => (word.as_str(), 1, false),
-        };
-        found.kinds.push(Kind::named(kind)?);
-        found.least += least;
-        found.repeat = repeat;
-    }
-    Some(found)
-}
-
-fn add_flags(text: &str, flags: &mut Vec<Flag>, depth: usize) -> Option<()> {
-    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
-        if let Some(other) = line.strip_prefix('@').filter(|_| depth < 3) {
-            let other = section(other, 0)?;
-            add_flags(other.flags.as_deref()?, flags, depth + 1)?;
-            continue;
-        }
-        let mut names = Vec::new();
-        let mut takes = Takes::Nothing;
-        for word in line.split_whitespace() {
-            let kind = || Kind::named(&word[1..]);
-            match word.as_bytes()[0] {
-                b'-' => names.push(&*String::leak(word.to_owned())),
-                b'?' => takes = Takes::Maybe(kind()?),
-                b'~' => takes = Takes::UnlessLast(kind()?),
-                b'=' => match &mut takes {
-                    Takes::Needs(kinds) => kinds.push(kind()?),
-                    _ => takes = Takes::Needs(vec![kind()?]),
-                },
-                _ => return None,
-            }
-        }
-        if names.is_empty() {
-            return None;
-        }
-        flags.push(Flag { names, takes });
-    }
-    Some(())
+    let found = PROGRAMS.binary_search_by(|program| program.name.cmp(name));
+    found.ok().map(|index| &PROGRAMS[index])
 }
 
 #[cfg(test)]
@@ -259,23 +123,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_table_can_be_read_and_the_whole_file_says_the_same() {
-        let whole: HashMap<String, Section> = toml::from_str(RULES).unwrap();
+    fn every_table_of_the_file_is_there() {
+        let whole: toml::Table = toml::from_str(include_str!("rules.toml")).unwrap();
         assert!(whole.len() > 120, "{}", whole.len());
-        assert_eq!(whole.len(), TABLES.len());
+        assert_eq!(whole.len(), PROGRAMS.len());
         for (name, section) in whole {
-            let program = program(&name).unwrap_or_else(|| panic!("[{name}] cannot be read"));
-            if section.same_as.is_none() {
-                assert_eq!(program.builtin, section.builtin.unwrap_or(false), "{name}");
-                let lines = section.flags.unwrap_or_default();
-                let own = lines.lines().filter(|l| l.trim().starts_with('-')).count();
-                assert!(program.flags.len() >= own, "{name}");
-            }
-            for flag in &program.flags {
-                for name in &flag.names {
-                    let dashes = name.bytes().take_while(|b| *b == b'-').count();
-                    assert!(dashes == 1 || dashes == 2, "{name}");
-                }
+            let program = program(&name).unwrap_or_else(|| panic!("[{name}] is not there"));
+            let lines = section.get("flags").and_then(toml::Value::as_str).unwrap_or_default();
+            for flag in lines.split_whitespace().filter(|word| word.starts_with('-')) {
+                assert!(program.flag(flag).is_some(), "{name} {flag}");
             }
         }
     }

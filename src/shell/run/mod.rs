@@ -142,7 +142,7 @@ pub fn run_unchecked(argv: &[String], request: &Request, world: &World) -> Resul
         cwd: world.cwd.clone(),
         argv: argv.to_vec(),
         action: Action::Run(PathBuf::from(&argv[0])),
-        rule: "unchecked".into(),
+        rule: "unchecked",
         helpers: Vec::new(),
         stdout: Stream::Out,
         stderr: Stream::Err,

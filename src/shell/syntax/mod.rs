@@ -64,7 +64,7 @@ pub struct Command {
 }
 
 /// A word before expansion.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Word {
     /// The pieces that make it up, in order.
     pub pieces: Vec<Piece>,

@@ -114,9 +114,11 @@ impl Parser<'_> {
         let mut redirects = Vec::new();
         let start = self.tokens.get(self.at).map_or(self.text.len(), |token| token.span.start);
         let mut end = start;
-        while let Some(token) = self.tokens.get(self.at).cloned() {
-            match token.kind {
+        while let Some(token) = self.tokens.get_mut(self.at) {
+            match &mut token.kind {
                 Kind::Word(word) => {
+                    // Never looked at again.
+                    let word = std::mem::take(word);
                     if words.is_empty() {
                         self.command_word(&word)?;
                     }
@@ -124,8 +126,9 @@ impl Parser<'_> {
                     self.at += 1;
                 }
                 Kind::Input | Kind::Output(_) | Kind::Duplicate(_) | Kind::BothOutput => {
+                    let operator = token.clone();
                     self.at += 1;
-                    redirects.push(self.redirect(&token)?);
+                    redirects.push(self.redirect(&operator)?);
                 }
                 _ => break,
             }
