@@ -102,7 +102,10 @@ impl Reader<'_> {
                     }
                 }
                 b'\n' => {
-                    if self.depth == 0 && self.before != Token::Joins {
+                    // After `?` and `:` too some go on in the next line; a statement that ended
+                    // before is not made to go on by that.
+                    let goes_on = matches!(self.before, Token::Joins | Token::Operator);
+                    if self.depth == 0 && !goes_on {
                         self.end_statement();
                         self.before = Token::Newline;
                     }
@@ -371,6 +374,8 @@ mod tests {
             "{if (x) /\"/; print > \"x\" #\"/\n}",
             "/[/]\"/ | \"sh\"",
             "{print a ? b : c > \"x\"}",
+            "{print a ?\n b : c > \"x\"}",
+            "{print a ? b :\n c > \"x\"}",
             "{ printf(\"x\") > \"f\" }",
             "{print > $1\".txt\"}",
             "{ print a || b > \"f\" }",
