@@ -9,6 +9,9 @@ use super::{Refusal, Result, World, access, expand, history, repository};
 /// Most combinations of folder and status that a command text may lead to.
 const MAX_STATES: usize = 24;
 
+/// Flags that the policy inserts and that small versions of the programs do not have.
+const INSERTED: &[&str] = &["--sandbox", "--buffer-size=1G", "--batch-size=256"];
+
 /// A command text that may run.
 #[derive(Debug)]
 pub struct Plan {
@@ -265,8 +268,8 @@ fn program(verdict: Verdict, step: &mut Step, world: &World) -> Result<()> {
     let found = verdict.programs.iter().find_map(|name| world.find(name));
     step.action = match found {
         Some(path) => {
-            if step.rule == "sed" && is_busybox(&path) {
-                args.retain(|arg| arg != "--sandbox");
+            if is_busybox(&path) {
+                args.retain(|arg| !INSERTED.contains(&arg.as_str()));
             }
             if step.rule.starts_with("git") {
                 step.helpers.extend(git_core(&path));

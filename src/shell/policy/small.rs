@@ -1,7 +1,7 @@
 //! Programs whose rule is one question more than their table can ask.
 
 use super::table::Program;
-use super::{Parsed, Verdict, awk, sed};
+use super::{Operand, Parsed, Verdict, awk, sed};
 use crate::shell::{Refusal, Result};
 
 /// Applies the table's `check` after flags and operands were found to be on the list.
@@ -16,6 +16,7 @@ pub(super) fn check(
         Some("date") => date(parsed),
         Some("which" | "rust_cli") => Ok(()),
         Some("no_at") => no_at(parsed),
+        Some("tac") => tac(parsed),
         Some("jq") => filter(parsed, &["import", "include"], "reads a module from a file"),
         Some("yq") => filter(
             parsed,
@@ -98,6 +99,17 @@ fn printf(args: &[String]) -> Result<()> {
         )),
         None => Err(Refusal::new("`printf` needs a format", "write `printf '%s\\n' …`")),
     }
+}
+
+fn tac(parsed: &Parsed<'_>) -> Result<()> {
+    let input = |operand: &Operand<'_>| operand.text == "-";
+    if !parsed.operands.is_empty() && !parsed.operands.iter().any(input) {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        "`tac` keeps what comes through a pipe in a temporary file, which cannot be made here",
+        "give it a file, or write `sed '1!G;h;$!d'` in the pipe",
+    ))
 }
 
 fn cd(parsed: &Parsed<'_>) -> Result<()> {
