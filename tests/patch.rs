@@ -334,3 +334,34 @@ fn a_killed_patch_leaves_all_files_old_or_all_new() {
     }
     assert!(killed > 0, "never killed in time");
 }
+
+/// A patch that stops early is never applied as far as it goes.
+#[test]
+fn a_patch_that_was_cut_off_changes_nothing() {
+    let lines = "one\ntwo\nlast\n";
+    let repo = Repo::with(&[("a", lines), ("b", lines)]);
+    repo.write("a", lines.replace("two", "2"));
+    repo.write("b", lines.replace("last\n", ""));
+    let patch = repo.git(&["diff"]);
+    repo.git(&["checkout", "-q", "."]);
+    let second = patch.find("diff --git a/b").expect("two files");
+    for cut in 0..patch.len() {
+        let run = repo.aye_stdin(&["patch", "-n"], patch[..cut].to_owned());
+        let whole = cut + 1 >= patch.len() || (second - 1..=second).contains(&cut);
+        // What follows the first file is no patch yet.
+        let begun = cut > second && cut < second + "diff --git ".len();
+        assert!(whole || begun || run.status != 0, "cut at {cut}: {}", &patch[..cut]);
+    }
+}
+
+/// Where counts are all there is to go by, a whole last line is believed and half a line is not.
+#[test]
+fn an_added_line_that_may_be_half_a_line_is_refused() {
+    let repo = Repo::with(&[("a", "1\n2\n")]);
+    let half = "--- a/a\n+++ b/a\n@@ -1,3 +1,4 @@\n 1\n 2\n+thr";
+    let refused = repo.aye_stdin(&["patch", "--format", "text"], half);
+    refused.fails("patch_invalid", 6).notes("in the middle of an added line");
+    assert_eq!(repo.text("a"), "1\n2\n");
+    repo.aye_stdin(&["patch"], format!("{half}ee\n")).ok();
+    assert_eq!(repo.text("a"), "1\n2\nthree\n");
+}

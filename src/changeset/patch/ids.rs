@@ -1,4 +1,4 @@
-//! Blob ids of binary patches: they say which content a binary hunk is for, and what it makes.
+//! Blob ids of patches: they say which content a change is for, and what it makes.
 
 use super::codes;
 use crate::changeset::RepoPath;
@@ -48,6 +48,26 @@ pub(super) fn check(content: &[u8], id: &[u8], path: &RepoPath, why: &str) -> Re
     .with("path", path.display().to_string())
     .with("expected_id", String::from_utf8_lossy(id).into_owned())
     .hint("ask for a new patch, made from the present file"))
+}
+
+/// Refuses a patch that ends before its last hunk does, where it was made by git from these very
+/// `content`: then its counts are right, and lines are missing.
+///
+/// # Errors
+/// `patch_invalid`.
+pub(super) fn refuse_cut_off(patch: &FilePatch<'_>, content: &[u8], path: &RepoPath) -> Result<()> {
+    let Some(hunk) = patch.hunks.last().filter(|hunk| hunk.short) else { return Ok(()) };
+    let Some((old, _)) = patch.index.filter(|(old, _)| old.len() >= 7) else { return Ok(()) };
+    match blob_id(content, 40) {
+        Some(id) if id.as_bytes().starts_with(&old.to_ascii_lowercase()) => {
+            Err(crate::changeset::unified::invalid(
+                hunk.number,
+                format!("the patch ends in the middle of this hunk of {}", path.display()),
+            )
+            .hint("send the whole patch; if it was edited by hand, leave its index line out"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The blob id of `content` as hex of `len` digits, where that hash is built in.

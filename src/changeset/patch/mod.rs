@@ -75,6 +75,9 @@ pub fn read(bytes: &[u8], files: &dyn Snapshot, options: &Options) -> Result<Com
     if parsed.is_empty() {
         return Err(no_patch(bytes));
     }
+    if let Cow::Owned(_) = &whole {
+        refuse_half_line(&parsed)?;
+    }
     if options.reverse {
         parsed.reverse();
         parsed.iter_mut().for_each(unified::FilePatch::reverse);
@@ -103,6 +106,23 @@ pub(super) fn may_be_applied(error: &Error) -> bool {
     [&codes::HUNK_FAILED, &codes::BINARY_MISMATCH, &FILE_EXISTS, &FILE_NOT_FOUND, &NO_CHANGE]
         .into_iter()
         .any(|code| error.is(code))
+}
+
+/// Where the input ends too early and within an added line, nothing tells whether that line is
+/// whole. Half a line of context would not be found in the file.
+fn refuse_half_line(parsed: &[unified::FilePatch<'_>]) -> Result<()> {
+    let last = parsed.last().and_then(|file| file.hunks.last()).filter(|hunk| hunk.short);
+    let adds = |hunk: &&unified::Hunk<'_>| {
+        hunk.lines.last().is_some_and(|line| line.kind == unified::Kind::Added)
+    };
+    match last.filter(adds) {
+        None => Ok(()),
+        Some(hunk) => Err(unified::invalid(
+            hunk.number,
+            "the patch ends before this hunk does, in the middle of an added line",
+        )
+        .hint("send the whole patch; if it is whole, end it with a newline")),
+    }
 }
 
 fn check_size(bytes: &[u8]) -> Result<()> {

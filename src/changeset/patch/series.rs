@@ -397,6 +397,7 @@ impl State<'_> {
         if patch.hunks.is_empty() {
             return Ok(plain(old.into()));
         }
+        ids::refuse_cut_off(patch, old, path)?;
         place::apply(path, old, &patch.hunks, self.options)
     }
 

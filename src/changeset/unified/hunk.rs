@@ -46,7 +46,12 @@ pub(super) fn read<'a>(cursor: &mut Cursor<'a>) -> Result<Hunk<'a>> {
             }
         }
     };
-    Ok(Hunk { number, old_start, new_start, lines, recounted })
+    let mut hunk = Hunk { number, old_start, new_start, lines, recounted, short: false };
+    if let Some(header) = header.filter(|_| recounted && cursor.is_at_end()) {
+        let (old, new) = (hunk.old_lines().count(), hunk.new_lines().count());
+        hunk.short = old <= header.old && new <= header.new;
+    }
+    Ok(hunk)
 }
 
 /// `@@ -1,2 +3,4 @@ …`, or a bare `@@ …` without numbers (`None`).

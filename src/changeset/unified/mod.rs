@@ -61,6 +61,24 @@ pub struct FilePatch<'a> {
 }
 
 impl FilePatch<'_> {
+    /// Where it says that there is a change and not what: a header whose rest was cut off.
+    pub(super) fn is_cut_off(&self) -> bool {
+        if self.git.is_none()
+            || !self.hunks.is_empty()
+            || self.binary.is_some()
+            || self.content_missing
+        {
+            return false;
+        }
+        const EMPTY: &str = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
+        let none = |id: &[u8]| id.iter().all(|b| *b == b'0') || EMPTY.as_bytes().starts_with(id);
+        let says_nothing = !(self.creates || self.deletes || self.from.is_some())
+            && (self.old_mode.is_none() || self.new_mode.is_none());
+        let other_content =
+            self.index.is_some_and(|(old, new)| old != new && !(none(old) && none(new)));
+        says_nothing || other_content
+    }
+
     /// The same change backwards.
     pub fn reverse(&mut self) {
         std::mem::swap(&mut self.old, &mut self.new);
@@ -90,6 +108,9 @@ pub struct Hunk<'a> {
     pub lines: Vec<Line<'a>>,
     /// The counts in the header were wrong, or there were none.
     pub recounted: bool,
+    /// The input ends before all the lines that the header counts: wrong counts, or a patch that
+    /// was cut off.
+    pub short: bool,
 }
 
 /// One line of a hunk.

@@ -37,6 +37,11 @@ impl<'a> Cursor<'a> {
         Some(line)
     }
 
+    /// True where nothing but blanks follows.
+    pub fn is_at_end(&self) -> bool {
+        self.input.trim_ascii().is_empty()
+    }
+
     /// Number of the line it is on, counted from 1.
     pub fn number(&self) -> usize {
         self.number
@@ -71,6 +76,10 @@ pub fn parse(input: &[u8]) -> Result<Vec<FilePatch<'_>>> {
         };
         file.stage = stage;
         body(&mut cursor, &mut file)?;
+        if file.is_cut_off() {
+            return Err(invalid(file.number, "a file header without the change it announces")
+                .hint("the patch may have been cut off; make it again"));
+        }
         hunks += file.hunks.len();
         if hunks > limits::HUNKS || files.len() >= limits::FILES {
             return Err(too_many(cursor.number(), hunks > limits::HUNKS));
