@@ -10,6 +10,7 @@ pub mod check;
 pub mod cli;
 pub mod error;
 pub mod failpoint;
+mod flush;
 pub mod git;
 pub mod hooks;
 pub mod memory;

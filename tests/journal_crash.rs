@@ -88,7 +88,7 @@ fn child() {
         .collect();
     let journal = Journal::open(&folder.join("journal"), Duration::ZERO).expect("the lock");
     let subject = std::env::var_os(NO_EVENT).is_none().then_some("subject");
-    let done = journal.flushing(false).apply(&worktree, &steps, subject, |transaction| {
+    let done = journal.flushing(false).apply(&worktree.reader(), &steps, subject, |transaction| {
         std::fs::write(folder.join("event"), transaction).expect("the event is written");
         Ok(())
     });

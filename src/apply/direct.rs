@@ -28,7 +28,8 @@ pub fn write<T>(
     if index {
         commit::refuse_locked_index(store)?;
     }
-    let (changeset, value) = make(&worktree.reader())?;
+    let reader = worktree.reader();
+    let (changeset, value) = make(&reader)?;
     let changes = changeset.changes();
     let steps: Vec<Step<'_>> = changes
         .iter()
@@ -41,7 +42,7 @@ pub fn write<T>(
     if steps.is_empty() {
         return Ok((value, None));
     }
-    journal.apply(&worktree, &steps, None, |_| Ok(()))?;
+    journal.apply(&reader, &steps, None, |_| Ok(()))?;
     let mut warning = None;
     if index {
         let paths: Vec<RepoPath> = changes.iter().map(|change| change.path.clone()).collect();

@@ -132,9 +132,10 @@ pub fn apply(
     }
     let journal = lock(store)?;
     let worktree = store.worktree()?;
+    let reader = worktree.reader();
     let plan = match &request.part {
-        Some(part) => preview_part(part, proposal, &worktree.reader())?,
-        None => preview(store, proposal, &worktree.reader())?,
+        Some(part) => preview_part(part, proposal, &reader)?,
+        None => preview(store, proposal, &reader)?,
     };
     if let Some(refusal) = plan.refusal() {
         return Err(conflict(refusal, &proposal.id));
@@ -149,14 +150,14 @@ pub fn apply(
         Some(_) => &[],
         None => &proposal.current().changes,
     };
-    let written = objects::written(store, actor, now, known, &plan)?;
+    let written = objects::written(store, known, &plan)?;
     let kind = match request.effect {
         Effect::Commit => recover::COMMIT,
         _ => recover::APPLY,
     };
     let subject = recover::subject(kind, &proposal.id, now);
     let mut made = None;
-    journal.apply(&worktree, &steps(&plan), Some(&subject), |_| {
+    journal.apply(&reader, &steps(&plan), Some(&subject), |_| {
         if request.effect == Effect::Commit {
             made = commit::commit(store, actor, proposal, request.message.as_deref(), &paths)?;
         }
@@ -189,8 +190,9 @@ pub fn apply(
 pub fn write_markers(store: &Store, proposal: &Proposal) -> Result<Plan> {
     let journal = lock(store)?;
     let worktree = store.worktree()?;
-    let plan = preview(store, proposal, &worktree.reader())?.with_markers()?;
-    journal.apply(&worktree, &steps(&plan), None, |_| Ok(()))?;
+    let reader = worktree.reader();
+    let plan = preview(store, proposal, &reader)?.with_markers()?;
+    journal.apply(&reader, &steps(&plan), None, |_| Ok(()))?;
     Ok(plan)
 }
 

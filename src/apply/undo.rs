@@ -2,10 +2,10 @@
 
 use chrono::{DateTime, Utc};
 
-use super::{lock, recover, steps};
-use crate::changeset::FileChange;
+use super::{lock, objects, recover, steps};
 use crate::changeset::merge::Sides;
 use crate::changeset::plan::{Plan, Planned, inverse, plan};
+use crate::changeset::{FileChange, Snapshot};
 use crate::error::{Error, Result};
 use crate::proposal::event::{Subject, Undo, Written};
 use crate::proposal::state::Decision;
@@ -33,9 +33,12 @@ pub fn preview(store: &Store, proposal: &Proposal) -> Result<Plan> {
     if proposal.subject == Subject::Memory {
         return crate::memory::service::decide::preview_undo(store, proposal);
     }
-    let changes = changes(store, &decision.written)?;
-    let sides = Sides { ours: "current", theirs: "before" };
-    plan(&inverse(&changes), &store.worktree()?, sides)
+    plan_back(store, &decision.written, &store.worktree()?)
+}
+
+fn plan_back(store: &Store, written: &[Written], files: &dyn Snapshot) -> Result<Plan> {
+    let changes = changes(store, written)?;
+    plan(&inverse(&changes), files, Sides { ours: "current", theirs: "before" })
 }
 
 /// Puts back what was there before `proposal` was applied, all files or none, and records it: the
@@ -56,28 +59,14 @@ pub fn undo(store: &Store, actor: &Actor, now: DateTime<Utc>, seen: &Proposal) -
     }
     let journal = lock(store)?;
     let worktree = store.worktree()?;
-    let plan = preview(store, seen)?;
+    let reader = worktree.reader();
+    let plan = plan_back(store, &decision.written, &reader)?;
     if let Some(refusal) = plan.refusal() {
         return Err(conflict(refusal, &seen.id));
     }
-    let written = store.write(actor, now, |writer| {
-        let mut written = Vec::with_capacity(plan.files.len());
-        for file in &plan.files {
-            let mut entry = |file: &Option<crate::changeset::File>| -> Result<Option<Entry>> {
-                file.as_ref().map(|file| writer.blob(file)).transpose()
-            };
-            written.push(Written {
-                path: file.path.clone(),
-                before: entry(&file.now)?,
-                after: entry(&file.after)?,
-                outcome: file.outcome.as_str().to_owned(),
-            });
-        }
-        writer.flush_objects()?;
-        Ok(written)
-    })?;
+    let written = objects::written(store, &[], &plan)?;
     let subject = recover::subject(recover::UNDO, &seen.id, now);
-    journal.apply(&worktree, &steps(&plan), Some(&subject), |_| {
+    journal.apply(&reader, &steps(&plan), Some(&subject), |_| {
         crate::failpoint!("undo.event");
         record(store, actor, now, seen, written)
     })?;

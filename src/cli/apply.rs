@@ -163,7 +163,10 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         () => Effect::Files,
     };
     let chosen = args.part.choose(&store, &proposals)?;
+    // One that is not asked about is planned as it is applied, and refused there all the same.
+    let alone = args.yes && proposals.len() == 1 && !args.dry_run && !args.conflict_markers;
     let plans = match effect {
+        _ if alone => Vec::new(),
         Effect::MarkOnly => Vec::new(),
         _ => plans(&store, &proposals, chosen.part.as_ref())?,
     };

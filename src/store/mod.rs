@@ -8,7 +8,6 @@ mod cache;
 mod discover;
 pub(crate) mod exclude;
 mod filters;
-mod flush;
 mod head;
 pub mod idle;
 mod lane;

@@ -14,8 +14,8 @@ use flate2::{Compress, Compression, FlushCompress, Status};
 use gix::ObjectId;
 use gix::objs::{Exists as _, Kind};
 
-use super::flush::Flush;
 use crate::error::{Error, Result};
+use crate::flush::Method;
 
 /// Objects of up to this size use the small deflate window, whose state is cheap to set up.
 const SMALL: usize = 8 * 1024;
@@ -112,12 +112,12 @@ impl<'repo> Batch<'repo> {
         Ok(out)
     }
 
-    /// Writes what is waiting. Unless `flush` is [`Flush::No`] the content of every object is on
+    /// Writes what is waiting. Unless `flush` is [`Method::No`] the content of every object is on
     /// the disk before any gets its name, so an object that can be found is whole.
     ///
     /// # Errors
     /// `disk_full`, `read_only`, `io_error`; temporaries are removed.
-    pub(super) fn write(&mut self, flush: Flush) -> Result<()> {
+    pub(super) fn write(&mut self, flush: Method) -> Result<()> {
         let mut temporaries = Temporaries(Vec::with_capacity(self.waiting.len()));
         let mut files = Vec::with_capacity(self.waiting.len());
         for (_, packed) in &self.waiting {

@@ -4,11 +4,11 @@
 use gix::ObjectId;
 use gix::objs::Tree;
 
-use super::flush::Flush;
 use super::objects::Batch;
 use super::trees::{self, Leaf};
 use super::{Store, refs};
 use crate::error::{Error, Result};
+use crate::flush::Method;
 use crate::proposal::{Entry, Proposal, ProposalId};
 
 /// Makes or moves the ref of `proposal`.
@@ -48,7 +48,7 @@ pub(super) fn make(store: &Store, proposal: &Proposal) -> Result<()> {
         let parents: Vec<ObjectId> = head.into_iter().collect();
         let commit = trees::commit(&mut batch, id, &parents, actor, seconds, &message)?;
         // The next step reads this tree.
-        batch.write(Flush::No)?;
+        batch.write(Method::No)?;
         (Some(commit), Some(id))
     };
     let leaves: Result<Vec<Leaf>> =
@@ -57,7 +57,7 @@ pub(super) fn make(store: &Store, proposal: &Proposal) -> Result<()> {
     let message = message(proposal);
     let parents: Vec<ObjectId> = parent.into_iter().collect();
     let commit = trees::commit(&mut batch, id, &parents, actor, seconds, &message)?;
-    batch.write(Flush::No)?;
+    batch.write(Method::No)?;
     refs::set(&store.common_dir, &name(&proposal.id), commit)
 }
 

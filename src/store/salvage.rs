@@ -7,12 +7,12 @@
 use gix::ObjectId;
 use gix::objs::{Kind, WriteTo as _};
 
-use super::flush::Flush;
 use super::lane::{self, Broken};
 use super::objects::Batch;
 use super::refs::{self, LaneRef};
 use super::{Store, lock};
 use crate::error::{Error, Result};
+use crate::flush::Method;
 
 impl Store {
     /// Moves a lane that cannot be read to `refs/aye/broken/`, and puts what can be read of it in
@@ -107,7 +107,7 @@ impl Store {
             commit.write_to(&mut bytes).map_err(|error| unreadable(&error))?;
             parent = Some(batch.add(Kind::Commit, &bytes)?);
         }
-        batch.write(Flush::durable(batch.folder(), &self.common_dir))?;
+        batch.write(Method::durable(batch.folder(), &self.common_dir))?;
         Ok(parent)
     }
 }

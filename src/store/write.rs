@@ -7,13 +7,13 @@ use chrono::{DateTime, Duration, SubsecRound as _, Utc};
 use gix::ObjectId;
 use gix::objs::{Kind, Tree};
 
-use super::flush::Flush;
 use super::lock::Lock;
 use super::objects::Batch;
 use super::trees::{self, Leaf};
 use super::{Store, View, pending, projection, refs};
 use crate::changeset::{Changeset, File};
 use crate::error::{Error, Result, codes};
+use crate::flush::Method;
 use crate::proposal::event::{Expire, Head, MAX_BYTES, Propose, Revise, Subject, digest};
 use crate::proposal::{
     Actor, ChangeRecord, Data, Entry, Event, Proposal, ProposalId, Stamped, Status,
@@ -116,6 +116,20 @@ impl Store {
         Ok(result)
     }
 
+    /// Keeps contents as objects that nothing names yet, which needs neither the lock nor the view.
+    /// They are durable once something that comes later is flushed, as after
+    /// [`Writer::flush_objects`].
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn keep(&self, files: &[Option<&File>]) -> Result<Vec<Option<Entry>>> {
+        let mut batch = Batch::new(&self.repo);
+        let mut add = |file: &File| blob(&mut batch, file);
+        let entries: Result<_> = files.iter().map(|file| file.map(&mut add).transpose()).collect();
+        write_out(self, &mut batch)?;
+        entries
+    }
+
     /// Records a proposal and reads it back. `true`: the same one was pending, and it is that.
     ///
     /// # Errors
@@ -199,8 +213,7 @@ impl<'store> Writer<'store> {
     /// # Errors
     /// `internal_error` if it cannot be hashed.
     pub fn blob(&mut self, file: &File) -> Result<Entry> {
-        let id = self.batch.add(Kind::Blob, &file.bytes)?;
-        Ok(Entry { id: id.to_string(), mode: file.mode.as_str().into() })
+        blob(&mut self.batch, file)
     }
 
     /// Adds all content of `changeset`, and returns the records that name it.
@@ -321,12 +334,7 @@ impl<'store> Writer<'store> {
     /// # Errors
     /// Those of the file system.
     pub fn flush_objects(&mut self) -> Result<()> {
-        let flush = if self.store.settings()?.durable {
-            Flush::durable(self.batch.folder(), &self.store.common_dir)
-        } else {
-            Flush::No
-        };
-        self.batch.write(flush)
+        write_out(self.store, &mut self.batch)
     }
 
     /// Makes this command's events part of the store. Called for you when the work is done; call
@@ -440,6 +448,19 @@ impl<'store> Writer<'store> {
     fn head(&self) -> Option<String> {
         self.store.repo.head_id().ok().map(|id| id.to_string())
     }
+}
+
+fn blob(batch: &mut Batch<'_>, file: &File) -> Result<Entry> {
+    let id = batch.add(Kind::Blob, &file.bytes)?;
+    Ok(Entry { id: id.to_string(), mode: file.mode.as_str().into() })
+}
+
+fn write_out(store: &Store, batch: &mut Batch<'_>) -> Result<()> {
+    let method = match store.settings()?.durable {
+        true => Method::durable(batch.folder(), &store.common_dir),
+        false => Method::No,
+    };
+    batch.write(method)
 }
 
 /// The readable line of an event in the audit log.

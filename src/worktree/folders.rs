@@ -19,8 +19,8 @@ pub enum Place<F = Folder> {
     Blocked(BString),
 }
 
-/// How many stay open: paths come sorted, so a handful is enough.
-const OPEN: usize = 8;
+/// How many stay open: paths come sorted, but a transaction goes over them several times.
+const OPEN: usize = 64;
 
 /// Opens folders beneath a root, and remembers the last few.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ pub struct Folders<'root> {
 impl<'root> Folders<'root> {
     /// No folder is open yet.
     pub fn new(root: &'root Root) -> Self {
-        Self { root, recent: Vec::with_capacity(OPEN) }
+        Self { root, recent: Vec::new() }
     }
 
     /// The folder that `path` lies in.
@@ -56,8 +56,11 @@ impl<'root> Folders<'root> {
     /// # Errors
     /// As [`Folders::of`].
     pub fn at(&mut self, path: &BStr) -> Result<Place> {
-        if let Some(index) = self.recent.iter().position(|(known, _)| known == path) {
-            return Ok(Place::Folder(Rc::clone(&self.recent[index].1)));
+        if let Some(index) = self.recent.iter().rposition(|(known, _)| known == path) {
+            // What is asked for again and again is found at once.
+            let last = self.recent.len() - 1;
+            self.recent[index..].rotate_left(1);
+            return Ok(Place::Folder(Rc::clone(&self.recent[last].1)));
         }
         let place = self.root.folder(path)?;
         if let Place::Folder(folder) = &place {

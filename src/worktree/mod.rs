@@ -15,6 +15,7 @@ pub mod journal;
 mod write;
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
@@ -141,10 +142,7 @@ impl Worktree {
             .map_err(|error| cannot_read(path, &error))?;
         match content {
             Content::Missing => Ok(None),
-            Content::File(bytes, stamp) => {
-                let mode = if stamp.executable() { Mode::Executable } else { Mode::Regular };
-                Ok(Some((File { bytes, mode }, stamp)))
-            }
+            Content::File(bytes, stamp) => Ok(Some((File { bytes, mode: mode(&stamp) }, stamp))),
             Content::TooLarge(size) => Err(too_large(path, size, self.size_limit)),
             Content::Other(stamp) => {
                 refuse_unless_file(&self.root, path, &stamp)?;
@@ -155,31 +153,48 @@ impl Worktree {
 }
 
 /// A [`Worktree`] to read many files from, in path order: folders stay open while reading goes on
-/// in them. For one planning at a time; what is removed and made again meanwhile may be missed.
+/// in them, and [`journal::Journal::apply`] need not read again what was read here. For one planning
+/// at a time; what is removed and made again meanwhile may be missed.
 #[derive(Debug)]
 pub struct Reader<'tree> {
     tree: &'tree Worktree,
     folders: RefCell<Folders<'tree>>,
+    seen: RefCell<HashMap<RepoPath, Seen>>,
+}
+
+/// A file that was read, so that it need not be read again to know that it is still the same.
+#[derive(Debug)]
+struct Seen {
+    stamp: Stamp,
+    /// Of what git stores of it.
+    checksum: String,
+    /// Its bytes, where git stores others.
+    raw: Option<Vec<u8>>,
 }
 
 impl Worktree {
     /// Begins to read.
     pub fn reader(&self) -> Reader<'_> {
-        Reader { tree: self, folders: RefCell::new(Folders::new(&self.root)) }
-    }
-
-    fn file_in(&self, folders: &mut Folders<'_>, path: &RepoPath) -> Result<Option<File>> {
-        let Some((mut file, _)) = self.read(folders, path)? else { return Ok(None) };
-        if let Some(stored) = self.to_git(path, &file.bytes)? {
-            file.bytes = stored;
+        Reader {
+            tree: self,
+            folders: RefCell::new(Folders::new(&self.root)),
+            seen: RefCell::default(),
         }
-        Ok(Some(file))
     }
 }
 
 impl Snapshot for Reader<'_> {
     fn file(&self, path: &RepoPath) -> Result<Option<File>> {
-        self.tree.file_in(&mut self.folders.borrow_mut(), path)
+        let Some((mut file, stamp)) = self.tree.read(&mut self.folders.borrow_mut(), path)? else {
+            return Ok(None);
+        };
+        let raw = self
+            .tree
+            .to_git(path, &file.bytes)?
+            .map(|stored| std::mem::replace(&mut file.bytes, stored));
+        let checksum = journal::checksum(&file.bytes);
+        self.seen.borrow_mut().insert(path.clone(), Seen { stamp, checksum, raw });
+        Ok(Some(file))
     }
 
     fn stored(&self, path: &RepoPath, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
@@ -191,7 +206,7 @@ impl Snapshot for Worktree {
     /// The file at `path` as git would store it now. `None` also where a folder above it does not exist or is
     /// a file.
     fn file(&self, path: &RepoPath) -> Result<Option<File>> {
-        self.file_in(&mut Folders::new(&self.root), path)
+        self.reader().file(path)
     }
 
     fn stored(&self, path: &RepoPath, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
@@ -201,6 +216,11 @@ impl Snapshot for Worktree {
 
 fn at(code: &'static crate::error::Code, path: &RepoPath, what: &str) -> Error {
     Error::new(code, format!("{} {what}", path.display())).with("path", path.display().to_string())
+}
+
+/// The mode git would give it.
+fn mode(stamp: &Stamp) -> Mode {
+    if stamp.executable() { Mode::Executable } else { Mode::Regular }
 }
 
 fn refuse_unless_file(root: &Root, path: &RepoPath, stamp: &Stamp) -> Result<()> {

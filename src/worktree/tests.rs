@@ -255,7 +255,7 @@ fn the_portable_way_refuses_the_same() {
     assert!(folder("link/deep").unwrap_err().is(&codes::SYMLINK));
     assert!(folder("sub/deep").unwrap_err().is(&codes::SUBMODULE));
     let folders::Place::Folder(real) = folder("real").unwrap() else { panic!("a folder") };
-    let new = beneath::NewFile { permissions: None, executable: false, flush: false };
+    let new = beneath::NewFile { permissions: None, executable: false };
     real.create("f".into(), b"one", new).unwrap();
     assert!(real.create("f".into(), b"two", new).is_err());
     assert!(real.rename_new("f".into(), &real, "deep".into()).is_err());

@@ -51,10 +51,11 @@ impl Worktree {
             super::refuse_unless_file(&self.root, path, stamp)?;
             super::refuse_shared(path, stamp)?;
         }
-        let new = new_file(existing.as_ref(), mode, flush);
+        let new = new_file(existing.as_ref(), mode);
         let temporary = BString::from(format!("{TEMPORARY}{:016x}", random()));
         let done = crate::failpoint!("worktree.create", io)
             .and_then(|()| folder.create(temporary.as_bstr(), bytes, new))
+            .and_then(|file| if flush == Flush::Yes { file.sync_data() } else { Ok(()) })
             .and_then(|()| crate::failpoint!("worktree.rename", io))
             .and_then(|()| folder.rename(temporary.as_bstr(), &folder, path.file_name()));
         if let Err(error) = done {
@@ -195,7 +196,7 @@ pub fn remove_empty(folders: &mut Folders<'_>, path: &BStr) {
 }
 
 /// How to make the file that takes the place of `existing`.
-pub fn new_file(existing: Option<&Stamp>, mode: Mode, flush: Flush) -> NewFile {
+pub fn new_file(existing: Option<&Stamp>, mode: Mode) -> NewFile {
     let executable = mode == Mode::Executable;
     let permissions = existing.map(|stamp| match (stamp.permissions & 0o777, executable) {
         (bits, true) if bits & 0o100 != 0 => bits,
@@ -203,7 +204,7 @@ pub fn new_file(existing: Option<&Stamp>, mode: Mode, flush: Flush) -> NewFile {
         (bits, true) => bits | (bits & 0o444) >> 2,
         (bits, false) => bits & !0o111,
     });
-    NewFile { permissions, executable, flush: flush == Flush::Yes }
+    NewFile { permissions, executable }
 }
 
 /// A number that no other process has just drawn. Not a secret.

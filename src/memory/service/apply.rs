@@ -426,7 +426,7 @@ impl Service<'_> {
     ) -> Result<()> {
         let steps: Vec<Step<'_>> = targets.iter().map(Target::step).collect();
         let subject = crate::apply::subject(crate::apply::APPLY, id, self.now.trunc_subsecs(3));
-        journal.apply(&self.worktree, &steps, Some(&subject), commit)
+        journal.apply(&self.worktree.reader(), &steps, Some(&subject), commit)
     }
 
     fn applied(&self, plan: &Plan, id: &str) -> Response {

@@ -115,7 +115,7 @@ impl Service<'_> {
             steps.extend(page.iter().map(Target::step));
             let now = writer.now().trunc_subsecs(3);
             let subject = crate::apply::subject(crate::apply::UNDO, &proposal.id, now);
-            journal.apply(&self.worktree, &steps, Some(&subject), |_| {
+            journal.apply(&self.worktree.reader(), &steps, Some(&subject), |_| {
                 writer.append(Some(&proposal.id), Data::Undo(Undo { written }))?;
                 crate::failpoint!("undo.event");
                 writer.commit()

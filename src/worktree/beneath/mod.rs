@@ -75,6 +75,4 @@ pub struct NewFile {
     pub permissions: Option<u32>,
     /// Whether the usual ones include execution.
     pub executable: bool,
-    /// Whether its content is flushed to the disk before the call returns.
-    pub flush: bool,
 }

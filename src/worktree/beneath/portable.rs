@@ -122,14 +122,11 @@ impl Folder {
         Ok(Content::File(bytes, stamp))
     }
 
-    /// Makes a file that must not exist yet.
-    pub fn create(&self, name: &BStr, bytes: &[u8], new: NewFile) -> io::Result<()> {
+    /// Makes a file that must not exist yet; returns it for whoever wants it flushed.
+    pub fn create(&self, name: &BStr, bytes: &[u8], _new: NewFile) -> io::Result<fs::File> {
         let mut file = fs::File::options().write(true).create_new(true).open(self.of(name))?;
         file.write_all(bytes)?;
-        if new.flush {
-            file.sync_data()?;
-        }
-        Ok(())
+        Ok(file)
     }
 
     /// Renames, replacing what has the new name.

@@ -177,30 +177,36 @@ impl Folder {
             return Ok(Content::Other(stamp));
         }
         let mut bytes = Vec::with_capacity(stamp.size.min(limit) as usize + 1);
-        fs::File::from(fd).take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+        // In one go: `read_to_end` would begin with small pieces.
+        rustix::io::retry_on_intr(|| {
+            rustix::io::read(&fd, rustix::buffer::spare_capacity(&mut bytes))
+        })?;
+        fs::File::from(fd)
+            .take(limit.saturating_add(1).saturating_sub(bytes.len() as u64))
+            .read_to_end(&mut bytes)?;
         if bytes.len() as u64 > limit {
             return Ok(Content::TooLarge(bytes.len() as u64));
         }
         Ok(Content::File(bytes, stamp))
     }
 
-    /// Makes a file that must not exist yet.
-    pub fn create(&self, name: &BStr, bytes: &[u8], new: NewFile) -> io::Result<()> {
+    /// Makes a file that must not exist yet; returns it for whoever wants it flushed.
+    pub fn create(&self, name: &BStr, bytes: &[u8], new: NewFile) -> io::Result<fs::File> {
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let usual = if new.executable { 0o777 } else { 0o666 };
         let usual = usual & !KEPT_UMASK.load(Ordering::Relaxed);
         let mode = Mode::from_raw_mode(new.permissions.unwrap_or(usual) as _);
         let fd = rustix::fs::openat(&self.fd, name.as_bytes(), flags, mode)?;
-        if new.permissions.is_some() {
+        // The umask may have taken bits. Looking is cheaper than a change that is journalled.
+        if let Some(permissions) = new.permissions
+            && stamp(&rustix::fs::fstat(&fd)?).permissions != permissions
+        {
             rustix::fs::fchmod(&fd, mode)?;
         }
         let mut file = fs::File::from(fd);
         file.write_all(bytes)?;
-        if new.flush {
-            file.sync_data()?;
-        }
-        Ok(())
+        Ok(file)
     }
 
     /// Renames, replacing what has the new name.

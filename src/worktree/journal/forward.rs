@@ -1,6 +1,7 @@
 //! The way forward: compare, journal, temporary files, exchange, commit, clean.
 
-use std::collections::{BTreeSet, HashSet};
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -8,21 +9,29 @@ use std::rc::Rc;
 
 use bstr::{BStr, BString, ByteSlice};
 
-use super::record::{self, Blob, Entry, Record};
+use super::record::{self, Blob, Entry, Record, checksum};
 use super::{FLUSHED_FILES, Journal, Step, settle};
 use crate::changeset::{File, RepoPath};
 use crate::error::{Error, Result};
+use crate::flush::Method;
 use crate::worktree::beneath::{Folder, Stamp};
 use crate::worktree::folders::{Folders, Place, parent};
-use crate::worktree::write::{Flush, cannot_remove, make_folder, new_file, random, remove_empty};
+use crate::worktree::write::{cannot_remove, make_folder, new_file, random, remove_empty};
 use crate::worktree::{
-    Worktree, cannot_read, cannot_write, changed, codes, not_a_folder, refuse_shared,
+    Reader, Seen, Worktree, cannot_read, cannot_write, changed, codes, mode, not_a_folder,
+    refuse_shared,
 };
+
+/// A file as it lies there.
+struct Present<'a> {
+    raw: Cow<'a, [u8]>,
+    stamp: Stamp,
+}
 
 /// See [`Journal::apply`].
 pub fn apply<T>(
     journal: &Journal,
-    worktree: &Worktree,
+    reader: &Reader<'_>,
     steps: &[Step<'_>],
     subject: Option<&str>,
     commit: impl FnOnce(&str) -> Result<T>,
@@ -34,8 +43,14 @@ pub fn apply<T>(
     if steps.is_empty() {
         return commit(&transaction);
     }
+    let worktree = reader.tree;
     let mut run = Run {
         worktree,
+        seen: std::mem::take(&mut *reader.seen.borrow_mut()),
+        method: match journal.flush {
+            true => Method::durable(worktree.root(), &journal.folder),
+            false => Method::No,
+        },
         folders: Folders::new(&worktree.root),
         deleted: steps.iter().filter(|s| s.after.is_none()).map(|s| s.path).collect(),
         created: steps.iter().filter(|s| s.now.is_none()).map(|s| s.path).collect(),
@@ -48,7 +63,7 @@ pub fn apply<T>(
     // Converted content is in no object, so recovery after a power loss could not make it anew.
     let few = run.steps.len() <= FLUSHED_FILES || run.written.iter().any(Option::is_some);
     run.record.flushed = journal.flush && few;
-    let path = run.record.write(&journal.folder, journal.flush)?;
+    let path = run.record.write(&journal.folder, run.method)?;
     let done = run.write().and_then(|()| {
         crate::failpoint!("journal.commit");
         commit(&run.record.transaction)
@@ -65,6 +80,9 @@ pub fn apply<T>(
 
 struct Run<'a> {
     worktree: &'a Worktree,
+    /// What the plan read.
+    seen: HashMap<RepoPath, Seen>,
+    method: Method,
     folders: Folders<'a>,
     steps: Vec<Step<'a>>,
     deleted: HashSet<&'a RepoPath>,
@@ -82,42 +100,67 @@ impl<'a> Run<'a> {
         let mut made = BTreeSet::new();
         for index in 0..self.steps.len() {
             let step = self.steps[index];
-            let found = self.look(&step)?;
-            if let Some((_, stamp)) = &found {
-                refuse_shared(step.path, stamp)?;
+            let found = self.present(&step)?;
+            if let Some(found) = &found {
+                refuse_shared(step.path, &found.stamp)?;
             }
-            let (raw, stamp) = found.unzip();
-            let stored = match &raw {
-                Some(file) => self.worktree.to_git(step.path, &file.bytes)?,
-                None => None,
-            };
-            let seen = raw.as_ref().map(|file| (file.mode, stored.as_ref().unwrap_or(&file.bytes)));
-            if seen != step.now.map(|file| (file.mode, &file.bytes)) {
-                return Err(changed(step.path, "is not what it was when the change was planned"));
+            if found.is_some() != step.now.is_some() {
+                return Err(unplanned(step.path));
             }
+            let now = found.as_ref().zip(step.now);
             let written = match step.after {
                 Some(after) => {
-                    let now = raw.as_ref().zip(seen).map(|(raw, seen)| (&*raw.bytes, &**seen.1));
+                    let now = now.map(|(found, now)| (&*found.raw, &*now.bytes));
                     let bytes = self.worktree.to_disk(step.path, now, &after.bytes)?;
                     bytes.map(|bytes| File { bytes, mode: after.mode })
                 }
                 None => None,
             };
+            let sums = self.record.sums;
+            let named = |file: &File| Blob::of(&file.bytes, file.mode, sums);
+            let before =
+                now.map(|(found, now)| Blob::of(&found.raw, now.mode, sums)).transpose()?;
+            let after = written.as_ref().or(step.after).map(named).transpose()?;
             let home = match step.now {
                 None => self.home_of_new(step.path, &mut made)?,
                 Some(_) => self.home_of_old(step.path),
             };
-            self.stamps.push(stamp);
+            self.stamps.push(found.map(|found| found.stamp));
             self.record.entries.push(Entry {
                 path: step.path.clone(),
-                before: raw.as_ref().map(Blob::of).transpose()?,
-                after: written.as_ref().or(step.after).map(Blob::of).transpose()?,
+                before,
+                after,
                 home: home.into(),
             });
             self.written.push(written);
         }
         self.record.made = made.into_iter().collect();
         Ok(())
+    }
+
+    /// What is there, which is refused if it is not what the plan saw.
+    ///
+    /// A file that was read for the plan and looks the same is not read again: that catches what
+    /// the look after the exchange catches, and nothing less.
+    fn present(&mut self, step: &Step<'a>) -> Result<Option<Present<'a>>> {
+        if let (Some(now), Some(seen)) = (step.now, self.seen.remove(step.path))
+            && now.mode == mode(&seen.stamp)
+            && seen.checksum == checksum(&now.bytes)
+            && let Place::Folder(folder) = self.folders.of(step.path)?
+            && folder.stat(step.path.file_name()).is_ok_and(|stamp| stamp == seen.stamp)
+        {
+            let raw = seen.raw.map_or(Cow::Borrowed(&*now.bytes), Cow::Owned);
+            return Ok(Some(Present { raw, stamp: seen.stamp }));
+        }
+        let Some((file, stamp)) = self.look(step)? else { return Ok(None) };
+        let stored = self.worktree.to_git(step.path, &file.bytes)?;
+        let same = step.now.is_some_and(|now| {
+            (now.mode, &now.bytes) == (file.mode, stored.as_ref().unwrap_or(&file.bytes))
+        });
+        match same {
+            true => Ok(Some(Present { raw: Cow::Owned(file.bytes), stamp })),
+            false => Err(unplanned(step.path)),
+        }
     }
 
     fn look(&mut self, step: &Step<'_>) -> Result<Option<(File, Stamp)>> {
@@ -157,11 +200,17 @@ impl<'a> Run<'a> {
     }
 
     fn write(&mut self) -> Result<()> {
+        let mut unflushed = Vec::new();
         for index in 0..self.steps.len() {
             if let Some(after) = self.steps[index].after {
-                self.prepare(index, after)?;
+                let file = self.prepare(index, after)?;
+                if self.record.flushed {
+                    unflushed.push(file);
+                }
             }
         }
+        self.method.files(&unflushed).map_err(|error| Error::io("flush the new files", &error))?;
+        drop(unflushed);
         for index in 0..self.steps.len() {
             if self.steps[index].after.is_none() {
                 self.take_away(index)?;
@@ -177,12 +226,11 @@ impl<'a> Run<'a> {
     }
 
     /// Writes the new content to its temporary file.
-    fn prepare(&mut self, index: usize, after: &File) -> Result<()> {
+    fn prepare(&mut self, index: usize, after: &File) -> Result<fs::File> {
         let path = self.steps[index].path;
         let home = self.home(index);
         let after = self.written[index].as_ref().unwrap_or(after);
-        let flush = if self.record.flushed { Flush::Yes } else { Flush::No };
-        let new = new_file(self.stamps[index].as_ref(), after.mode, flush);
+        let new = new_file(self.stamps[index].as_ref(), after.mode);
         let (home, slot) = (home?, self.record.slot(index));
         crate::failpoint!("worktree.create", io)
             .and_then(|()| home.create(slot.as_bstr(), &after.bytes, new))
@@ -261,7 +309,7 @@ impl<'a> Run<'a> {
                 home.exchange(slot, &folder, name).map_err(failed)?;
                 // A second edit may have come in between; it is the newer one.
                 let after = self.record.entries[index].after.as_ref();
-                if !settle::holds(&home, slot, path, after)? {
+                if !settle::holds(&home, slot, path, after, self.record.sums)? {
                     home.exchange(slot, &folder, name).map_err(failed)?;
                 }
                 return Err(changed(path, "changed while the change was written"));
@@ -375,6 +423,10 @@ impl<'a> Run<'a> {
             Place::Missing(_) | Place::Blocked(_) => Err(vanished(path, parent(path.as_bstr()))),
         }
     }
+}
+
+fn unplanned(path: &RepoPath) -> Error {
+    changed(path, "is not what it was when the change was planned")
 }
 
 fn vanished(path: &RepoPath, folder: &BStr) -> Error {

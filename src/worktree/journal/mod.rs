@@ -17,11 +17,15 @@
 //! from the object store. A file that somebody has edited meanwhile is left alone and reported.
 //!
 //! # What survives a power loss
-//! The journal is flushed before the first file is touched, and up to [`FLUSHED_FILES`] files are
-//! each flushed before they take their place. Larger transactions are written as git writes a
-//! checkout, without a flush per file: after a power loss within the seconds the system takes to
-//! write back, files may be empty although the event says applied. Nothing is lost then, the
-//! objects are flushed; recovery, where the journal is still there, writes them anew.
+//! The journal is on the disk before the first file is touched, and up to [`FLUSHED_FILES`] files
+//! are before they take their place. Where the file system commits names in order (see
+//! `crate::flush`) only contents are written out; the event, which is flushed, is the barrier.
+//! Without an event nothing says that the files stand, so they may be the old ones, all of them.
+//! Larger transactions are written as git writes a checkout, without a flush per file: after a
+//! power loss within the seconds the system takes to write back, files may be empty although the
+//! event says applied. Nothing is lost then, the objects are flushed; recovery, where the journal is
+//! still there, writes them anew. Without an event there are no objects, and a large patch is as
+//! safe in those seconds as one that `git apply` has written.
 //!
 //! The lock is per journal folder, so per clone: linked work trees take turns.
 
@@ -35,13 +39,15 @@ use std::fs::{self, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{Worktree, codes};
+use super::{Reader, Worktree, codes};
 use crate::changeset::{File, RepoPath};
 use crate::error::{Error, Result};
 use record::Record;
 
 /// Up to this many files in one transaction are flushed one by one.
 pub const FLUSHED_FILES: usize = 16;
+
+pub(super) use record::checksum;
 
 /// One file of a transaction.
 #[derive(Clone, Copy, Debug)]
@@ -171,7 +177,8 @@ impl Journal {
         self
     }
 
-    /// Writes all of `steps` or none, and runs `commit` in between (see the module's order).
+    /// Writes all of `steps` or none, and runs `commit` in between (see the module's order). What
+    /// `reader` has read is only looked at again.
     ///
     /// `commit` gets the transaction's id. With a `subject` (a proposal's id), recovery after a
     /// crash asks whether the event of that subject and transaction was recorded; without one
@@ -183,12 +190,12 @@ impl Journal {
     /// those named in the detail `left_alone`, which somebody edited at that very moment.
     pub fn apply<T>(
         &self,
-        worktree: &Worktree,
+        reader: &Reader<'_>,
         steps: &[Step<'_>],
         subject: Option<&str>,
         commit: impl FnOnce(&str) -> Result<T>,
     ) -> Result<T> {
-        forward::apply(self, worktree, steps, subject, commit)
+        forward::apply(self, reader, steps, subject, commit)
     }
 
     /// As the function [`recover`], with the lock already held.

@@ -2,7 +2,7 @@
 //! event stands for the result.
 //!
 //! ```json
-//! {"version":1,"transaction":"5d2c…","root":"/home/me/project","subject":"prop_…",
+//! {"version":1,"transaction":"5d2c…","root":"/home/me/project","subject":"prop_…","sums":false,
 //!  "flushed":true,"entries":[{"path":"src/a.rs","before":{"id":"…","mode":"100644"},"after":{…},"home":"src"}],
 //!  "made":["new/folder"]}
 //! ```
@@ -13,8 +13,9 @@ use std::path::{Path, PathBuf};
 use bstr::{BStr, BString, ByteSlice, ByteVec};
 use serde::{Deserialize, Serialize};
 
-use crate::changeset::{File, Mode, RepoPath, bytes};
+use crate::changeset::{Mode, RepoPath, bytes};
 use crate::error::{Error, Result};
+use crate::flush::Method;
 use crate::worktree::codes;
 
 /// Extension of a journal under way.
@@ -32,6 +33,10 @@ pub struct Record {
     root: Vec<u8>,
     /// What event stands for it.
     pub subject: Option<String>,
+    /// Whether contents are named by checksums. Where no event stands for it they are in no object
+    /// store, so that hashing them to object ids, the dearest part of a large file, is for nothing.
+    #[serde(default)]
+    pub sums: bool,
     /// Whether each file is flushed before it takes its place.
     pub flushed: bool,
     /// The files, in path order.
@@ -54,27 +59,39 @@ pub struct Entry {
     pub home: Vec<u8>,
 }
 
-/// Content and mode of a file, by object id.
+/// Content and mode of a file, by object id or checksum.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Blob {
-    /// Hex id of the blob.
+    /// Hex id of the blob, or its [`checksum`].
     pub id: String,
     /// `100644` or `100755`.
     mode: String,
 }
 
 impl Blob {
-    /// Hashes a file's content.
-    pub fn of(file: &File) -> Result<Self> {
-        let id = gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, &file.bytes)
-            .map_err(|error| Error::bug(format!("cannot hash a file: {error}")))?;
-        Ok(Self { id: id.to_string(), mode: file.mode.as_str().into() })
+    /// Names a file's content, as records with or without [`Record::sums`] do.
+    pub fn of(bytes: &[u8], mode: Mode, sums: bool) -> Result<Self> {
+        let id = match sums {
+            true => checksum(bytes),
+            false => gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, bytes)
+                .map_err(|error| Error::bug(format!("cannot hash a file: {error}")))?
+                .to_string(),
+        };
+        Ok(Self { id, mode: mode.as_str().into() })
     }
 
     /// Its mode.
     pub fn mode(&self) -> Mode {
         Mode::parse(&self.mode).unwrap_or_default()
     }
+}
+
+/// Tells contents apart that nobody makes alike on purpose: whether a file is the one that a
+/// transaction took away or put there. CRC-32 and the size.
+pub fn checksum(bytes: &[u8]) -> String {
+    let mut crc = flate2::Crc::new();
+    crc.update(bytes);
+    format!("crc32:{:08x}:{}", crc.sum(), bytes.len())
 }
 
 impl Record {
@@ -85,6 +102,7 @@ impl Record {
             transaction,
             root: Vec::from_path_lossy(root).into_owned(),
             subject: subject.map(Into::into),
+            sums: subject.is_none(),
             flushed: false,
             entries: Vec::new(),
             made: Vec::new(),
@@ -111,7 +129,7 @@ impl Record {
     ///
     /// # Errors
     /// The system's refusal; no journal is left then.
-    pub fn write(&self, folder: &Path, flush: bool) -> Result<PathBuf> {
+    pub fn write(&self, folder: &Path, flush: Method) -> Result<PathBuf> {
         let path = folder.join(&self.transaction).with_extension(UNDER_WAY);
         let mut text = serde_json::to_vec(self).map_err(|error| Error::bug(error.to_string()))?;
         text.push(b'\n');
@@ -122,9 +140,7 @@ impl Record {
             file.write_all(&text[..half])?;
             crate::failpoint!("journal.half", io)?;
             file.write_all(&text[half..])?;
-            if flush {
-                file.sync_all()?;
-            }
+            flush.files(&[file])?;
             crate::failpoint!("journal.written", io)
         };
         write().map_err(|error| {

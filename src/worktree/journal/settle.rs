@@ -10,12 +10,12 @@ use bstr::{BStr, ByteSlice};
 
 use super::record::{Blob, Entry, Record};
 use super::{Fetch, Left};
-use crate::changeset::{File, Mode, RepoPath};
+use crate::changeset::RepoPath;
 use crate::error::Result;
 use crate::worktree::beneath::{Content, Folder, Stamp};
 use crate::worktree::folders::{Folders, Place, parent};
 use crate::worktree::write::{Flush, cannot_remove, make_folder, remove_empty};
-use crate::worktree::{Worktree, cannot_read, cannot_write};
+use crate::worktree::{Worktree, cannot_read, cannot_write, mode};
 
 /// Puts back what was there before. `fetch` is asked where a waiting file is lost.
 pub fn undo(worktree: &Worktree, record: &Record, fetch: Fetch<'_>) -> Result<Vec<Left>> {
@@ -169,7 +169,7 @@ impl<'a> Run<'a> {
             home.rename(name, &folder, path.file_name()).map_err(failed)?;
             return Ok(true);
         }
-        if look(home, name, path)? == seen.target {
+        if look(home, name, path, self.record.sums)? == seen.target {
             home.unlink(name).map_err(failed)?;
             return Ok(true);
         }
@@ -215,22 +215,25 @@ impl<'a> Run<'a> {
     /// Writes the content of `blob` from the object store; `false` if it is not there.
     fn write_fetched(&mut self, entry: &Entry, blob: Option<&Blob>) -> Result<bool> {
         let Some(blob) = blob else { return Ok(false) };
+        if self.record.sums {
+            return Ok(false);
+        }
         let Some(bytes) = (self.fetch)(&blob.id)? else { return Ok(false) };
         self.worktree.write_file(&entry.path, &bytes, blob.mode(), Flush::Yes)?;
         Ok(true)
     }
 
     fn see(&mut self, index: usize, entry: &Entry) -> Result<Seen> {
-        let path = &entry.path;
+        let (path, sums) = (&entry.path, self.record.sums);
         let target = match self.folders.of(path)? {
-            Place::Folder(folder) => look(&folder, path.file_name(), path)?,
+            Place::Folder(folder) => look(&folder, path.file_name(), path, sums)?,
             Place::Missing(_) | Place::Blocked(_) => Found::Nothing,
         };
         let Place::Folder(home) = self.folders.at(entry.home.as_bstr())? else {
             return Ok(Seen { home: None, target, slot: Found::Nothing, old: Found::Nothing });
         };
-        let slot = look(&home, self.record.slot(index).as_bstr(), path)?;
-        let old = look(&home, self.record.old_slot(index).as_bstr(), path)?;
+        let slot = look(&home, self.record.slot(index).as_bstr(), path, sums)?;
+        let old = look(&home, self.record.old_slot(index).as_bstr(), path, sums)?;
         Ok(Seen { home: Some(home), target, slot, old })
     }
 
@@ -262,7 +265,7 @@ impl<'a> Run<'a> {
             () => None,
         };
         match (waiting, before) {
-            (Some(name), Some(blob)) if (self.fetch)(&blob.id)?.is_none() => {
+            (Some(name), Some(blob)) if self.record.sums || (self.fetch)(&blob.id)?.is_none() => {
                 let place = match entry.home.is_empty() {
                     true => name.to_string(),
                     false => format!("{}/{name}", entry.home.as_bstr()),
@@ -292,21 +295,26 @@ impl<'a> Run<'a> {
 }
 
 /// True if the file of that name has the content and mode of `blob`.
-pub fn holds(folder: &Folder, name: &BStr, path: &RepoPath, blob: Option<&Blob>) -> Result<bool> {
-    Ok(look(folder, name, path)?.is(blob))
+pub fn holds(
+    folder: &Folder,
+    name: &BStr,
+    path: &RepoPath,
+    blob: Option<&Blob>,
+    sums: bool,
+) -> Result<bool> {
+    Ok(look(folder, name, path, sums)?.is(blob))
 }
 
-fn look(folder: &Folder, name: &BStr, path: &RepoPath) -> Result<Found> {
+fn look(folder: &Folder, name: &BStr, path: &RepoPath, sums: bool) -> Result<Found> {
     let content = folder.read(name, u64::MAX).map_err(|error| cannot_read(path, &error))?;
     Ok(match content {
         Content::Missing => Found::Nothing,
         Content::Other(_) | Content::TooLarge(_) => Found::Other,
-        Content::File(bytes, stamp) => found_file(bytes, &stamp)?,
+        Content::File(bytes, stamp) => found_file(&bytes, &stamp, sums)?,
     })
 }
 
-fn found_file(bytes: Vec<u8>, stamp: &Stamp) -> Result<Found> {
-    let mode = if stamp.executable() { Mode::Executable } else { Mode::Regular };
+fn found_file(bytes: &[u8], stamp: &Stamp, sums: bool) -> Result<Found> {
     let blank = bytes.iter().all(|byte| *byte == 0);
-    Ok(Found::File { blob: Blob::of(&File { bytes, mode })?, blank })
+    Ok(Found::File { blob: Blob::of(bytes, mode(stamp), sums)?, blank })
 }

@@ -74,7 +74,7 @@ impl Scratch {
                 Step { path, now: now.get(text), after: after.get(text) }
             })
             .collect();
-        self.journal().apply(&self.worktree, &steps, subject, |_| commit)
+        self.journal().apply(&self.worktree.reader(), &steps, subject, |_| commit)
     }
 }
 
@@ -138,7 +138,7 @@ fn a_file_that_is_not_what_was_planned_stops_everything() {
         Step { path: &c, now: Some(&one), after: None },
     ] {
         let steps = [Step { path: &a, now: Some(&one), after: Some(&two) }, wrong];
-        let error = scratch.journal().apply(&scratch.worktree, &steps, None, |_| Ok(()));
+        let error = scratch.journal().apply(&scratch.worktree.reader(), &steps, None, |_| Ok(()));
         assert!(error.unwrap_err().is(&codes::FILE_CHANGED), "{wrong:?}");
         assert_eq!(scratch.tree(), tree(&[("a", "1"), ("b", "1")]));
     }
@@ -155,14 +155,14 @@ fn a_hard_link_or_a_folder_with_other_files_stops_everything() {
         Step { path: &a, now: Some(&one), after: Some(&two) },
         Step { path: &new, now: None, after: Some(&two) },
     ];
-    let error = scratch.journal().apply(&scratch.worktree, &steps, None, |_| Ok(()));
+    let error = scratch.journal().apply(&scratch.worktree.reader(), &steps, None, |_| Ok(()));
     assert!(error.unwrap_err().is(&codes::HARD_LINK));
     assert_eq!(scratch.tree(), before);
     let steps = [
         Step { path: &d, now: None, after: Some(&two) },
         Step { path: &f, now: Some(&one), after: None },
     ];
-    let error = scratch.journal().apply(&scratch.worktree, &steps, None, |_| Ok(()));
+    let error = scratch.journal().apply(&scratch.worktree.reader(), &steps, None, |_| Ok(()));
     assert!(error.unwrap_err().is(&codes::FOLDER_NOT_EMPTY));
     assert_eq!(scratch.tree(), before);
     assert!(!pending(&scratch.journal_folder()));
@@ -179,7 +179,7 @@ fn an_edit_during_the_commit_is_left_alone_and_named() {
     ];
     let error = scratch
         .journal()
-        .apply(&scratch.worktree, &steps, Some("prop_1"), |_| {
+        .apply(&scratch.worktree.reader(), &steps, Some("prop_1"), |_| {
             std::fs::write(scratch.on_disk("a"), "edited").unwrap();
             refused()
         })
@@ -203,7 +203,7 @@ fn a_live_transaction_is_not_recovered_by_another_process() {
     let steps = [Step { path: &a, now: Some(&one), after: Some(&two) }];
     scratch
         .journal()
-        .apply(&scratch.worktree, &steps, Some("prop_1"), |_| {
+        .apply(&scratch.worktree.reader(), &steps, Some("prop_1"), |_| {
             assert!(pending(&scratch.journal_folder()));
             let never = |_: &str, _: &str| -> Result<bool> { panic!("asked") };
             let found = recover(&scratch.journal_folder(), &never, &|_| Ok(None)).unwrap();
@@ -268,7 +268,7 @@ fn an_edit_at_any_moment_is_never_lost() {
                 std::thread::sleep(Duration::from_micros(round * 17 % 4000));
                 std::fs::rename(&beside, &victim).unwrap();
             });
-            journal.apply(&scratch.worktree, &steps, None, |_| Ok(()))
+            journal.apply(&scratch.worktree.reader(), &steps, None, |_| Ok(()))
         });
         let text = std::fs::read_to_string(&victim).unwrap();
         assert!(text.starts_with(&edit), "round {round}: {done:?} left {text:?}");
@@ -330,8 +330,9 @@ fn a_folder_swapped_for_a_symlink_leads_no_transaction_outside() {
                 .zip(&now)
                 .map(|(path, now)| Step { path, now: now.as_ref(), after: Some(&after) })
                 .collect();
-            applied +=
-                u32::from(journal.apply(&scratch.worktree, &steps, None, |_| Ok(())).is_ok());
+            applied += u32::from(
+                journal.apply(&scratch.worktree.reader(), &steps, None, |_| Ok(())).is_ok(),
+            );
         }
         over.store(true, Ordering::Relaxed);
         swapper.join().unwrap();

@@ -1,4 +1,4 @@
-//! How the objects of one command reach the disk: with as few waits for the drive as their file
+//! How the files of one command reach the disk: with as few waits for the drive as their file
 //! system allows.
 //!
 //! A flush per file costs a wait for the drive each, and a small proposal has a dozen objects.
@@ -13,26 +13,26 @@ use std::path::Path;
 
 /// What is done with new files before they get their names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Flush {
+pub(crate) enum Method {
     /// Nothing: what can be rebuilt, or `core.fsync=none`.
     No,
     /// Each is flushed.
     Each,
-    /// Their content is written out; the flush of the ref, which comes later, is the barrier.
+    /// Their content is written out. What is renamed or flushed later (a ref) comes after them.
     Ordered,
 }
 
-impl Flush {
-    /// What durable objects below `objects` need, when the barrier is a file below `refs`.
-    pub(super) fn durable(objects: &Path, refs: &Path) -> Self {
-        if ordered(objects) && same_device(objects, refs) { Self::Ordered } else { Self::Each }
+impl Method {
+    /// What durable files below `folder` need, when what names them is below `barrier`.
+    pub fn durable(folder: &Path, barrier: &Path) -> Self {
+        if ordered(folder) && same_device(folder, barrier) { Self::Ordered } else { Self::Each }
     }
 
     /// Sees `files` off.
     ///
     /// # Errors
     /// The system's, of writing to the disk.
-    pub(super) fn files(self, files: &[File]) -> io::Result<()> {
+    pub fn files(self, files: &[File]) -> io::Result<()> {
         match self {
             Self::No => Ok(()),
             Self::Each => files.iter().try_for_each(File::sync_data),
@@ -108,11 +108,11 @@ mod tests {
     fn every_way_leaves_the_content() {
         use std::io::Write as _;
         let folder = tempfile::tempdir().unwrap();
-        for flush in [Flush::No, Flush::Each, Flush::Ordered] {
-            let path = folder.path().join(format!("{flush:?}"));
+        for method in [Method::No, Method::Each, Method::Ordered] {
+            let path = folder.path().join(format!("{method:?}"));
             let mut file = File::create(&path).unwrap();
             file.write_all(b"content").unwrap();
-            flush.files(&[file]).unwrap();
+            method.files(&[file]).unwrap();
             assert_eq!(std::fs::read(path).unwrap(), b"content");
         }
     }
@@ -122,8 +122,8 @@ mod tests {
     fn only_a_journalled_file_system_on_one_device_is_ordered() {
         let folder = tempfile::tempdir().unwrap();
         // proc(5) is neither, and another device than any folder for temporary files.
-        assert_eq!(Flush::durable(Path::new("/proc/self"), folder.path()), Flush::Each);
-        assert_eq!(Flush::durable(folder.path(), Path::new("/proc/self")), Flush::Each);
-        assert_eq!(Flush::durable(&folder.path().join("none"), folder.path()), Flush::Each);
+        assert_eq!(Method::durable(Path::new("/proc/self"), folder.path()), Method::Each);
+        assert_eq!(Method::durable(folder.path(), Path::new("/proc/self")), Method::Each);
+        assert_eq!(Method::durable(&folder.path().join("none"), folder.path()), Method::Each);
     }
 }
