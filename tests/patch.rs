@@ -365,3 +365,17 @@ fn an_added_line_that_may_be_half_a_line_is_refused() {
     repo.aye_stdin(&["patch"], format!("{half}ee\n")).ok();
     assert_eq!(repo.text("a"), "1\n2\nthree\n");
 }
+
+#[test]
+fn a_file_that_the_sparse_checkout_leaves_out_is_said_to_be() {
+    let repo = Repo::with(&[("in/a", "1\n"), ("out/b", "1\n")]);
+    repo.git(&["sparse-checkout", "set", "in"]);
+    let patch = "--- a/out/b\n+++ b/out/b\n@@ -1 +1 @@\n-1\n+2\n";
+    let run = repo.aye_stdin(&["patch", "--format", "text"], patch);
+    run.fails("file_not_found", 3).notes("git sparse-checkout add 'out'");
+    let run = repo.aye(&["propose", "out/b", "--old", "1", "--new", "2"]);
+    run.fails("file_not_found", 3).notes("git sparse-checkout add 'out'");
+    repo.git(&["sparse-checkout", "add", "out"]);
+    repo.aye_stdin(&["patch"], patch).ok();
+    assert_eq!(repo.text("out/b"), "2\n");
+}

@@ -138,7 +138,7 @@ pub fn apply(
         None => preview(store, proposal, &reader)?,
     };
     if let Some(refusal) = plan.refusal() {
-        return Err(conflict(refusal, &proposal.id));
+        return Err(store.name_sparse(conflict(refusal, &proposal.id)));
     }
     let paths: Vec<RepoPath> = plan.files.iter().map(|file| file.path.clone()).collect();
     match request.effect {
@@ -216,8 +216,8 @@ pub(crate) fn lock_within(store: &Store, wait: Duration) -> Result<Journal> {
 /// A plan's refusal, with what to do about it.
 pub fn conflict(refusal: Error, id: &ProposalId) -> Error {
     refusal.with("proposal_id", id.as_str()).hint(format!(
-        "nothing was written; `aye rebase {id}` makes a revision on the present files, \
-         `aye apply {id} --conflict-markers` writes both versions for you to settle"
+        "nothing was written; `aye apply {id} --conflict-markers` writes both versions for you to \
+         settle, `aye revise {id}` gives it anew on the present files"
     ))
 }
 

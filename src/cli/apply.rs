@@ -175,7 +175,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     }
     let markers = args.conflict_markers && plans.iter().any(|plan| plan.refusal().is_some());
     if !markers {
-        refuse_conflicts(&proposals, &plans)?;
+        refuse_conflicts(&store, &proposals, &plans)?;
     }
     for (proposal, plan) in proposals.iter().zip(&plans) {
         if context.interactive() && !args.yes {
@@ -278,10 +278,10 @@ fn removes(plan: &Plan, path: &RepoPath) -> bool {
     plan.files.iter().any(|file| file.path == *path && file.after.is_none())
 }
 
-fn refuse_conflicts(proposals: &[Proposal], plans: &[Plan]) -> Result<()> {
+fn refuse_conflicts(store: &Store, proposals: &[Proposal], plans: &[Plan]) -> Result<()> {
     for (proposal, plan) in proposals.iter().zip(plans) {
         if let Some(refusal) = plan.refusal() {
-            return Err(apply::conflict(refusal, &proposal.id));
+            return Err(store.name_sparse(apply::conflict(refusal, &proposal.id)));
         }
     }
     Ok(())

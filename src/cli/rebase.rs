@@ -59,7 +59,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     proposal.require_pending(context.now)?;
     let plan = apply::preview(&store, &proposal, &store.worktree()?)?;
     if let Some(refusal) = plan.refusal() {
-        return Err(apply::conflict(refusal, &proposal.id));
+        return Err(store.name_sparse(apply::conflict(refusal, &proposal.id)));
     }
     let old = store.changeset(&proposal.current().changes)?;
     let changes = plan.files.iter().map(|file| FileChange {

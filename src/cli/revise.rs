@@ -91,7 +91,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         back = sourced.take_back;
         sourced.changeset
     } else if !edits.is_empty() {
-        snippet::compile(edits, &*store.files()?)?
+        snippet::compile(edits, &*store.files()?).map_err(|error| store.name_sparse(error))?
     } else if message.is_some() || args.expires_in.is_some() {
         store.changeset(&proposal.current().changes)?
     } else {

@@ -22,6 +22,7 @@ mod salvage;
 mod settings;
 #[cfg(unix)]
 mod shared;
+mod sparse;
 mod trees;
 pub mod trial;
 mod write;

@@ -222,10 +222,11 @@ pub fn run(session: &Session<'_>, request: &Request) -> Result<Response> {
     Ok(response)
 }
 
-/// Says what an absolute path inside the repository is called there.
+/// Says what an absolute path inside the repository is called there, and that a sparse checkout
+/// leaves a missing file out.
 pub fn name_relative(error: Error, store: &Store) -> Error {
     if !error.is(&crate::changeset::codes::PATH_INVALID) {
-        return error;
+        return store.name_sparse(error);
     }
     let given = error.details().iter().find(|(key, _)| *key == "path");
     let relative = given.and_then(|(_, path)| {

@@ -196,7 +196,8 @@ fn propose(session: &Session<'_>, arguments: &mut Arguments) -> Result<Proposed>
     let settings = session.store.settings()?;
     let snippet = Snippet { old: old.into(), new: new.into(), occurrence: Occurrence::Unique };
     let edit = Edit { path: RepoPath::new(&path)?, action: Action::Replace(snippet) };
-    let changeset = snippet::compile(vec![edit], &*session.store.files()?)?;
+    let changeset = snippet::compile(vec![edit], &*session.store.files()?)
+        .map_err(|error| session.store.name_sparse(error))?;
     session.store.accept(&changeset)?;
     let warnings = gate::proposal(session.store, &changeset)?;
     let new = NewProposal {

@@ -141,7 +141,8 @@ fn compile(context: &Context, store: &Store, args: Args) -> Result<(Changeset, M
                 "aye propose PATH --old TEXT --new TEXT; `aye propose --help` has more examples",
             ));
     }
-    let changeset = snippet::compile(edits, &*store.files()?)?;
+    let changeset =
+        snippet::compile(edits, &*store.files()?).map_err(|error| store.name_sparse(error))?;
     store.accept(&changeset)?;
     Ok((changeset, meta))
 }

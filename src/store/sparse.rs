@@ -1,0 +1,42 @@
+//! Files that a sparse checkout leaves out: they are in the index and not in the work tree.
+
+use gix::index::entry::{Flags, Mode};
+
+use super::Store;
+use crate::changeset::codes;
+use crate::error::Error;
+
+impl Store {
+    /// `error`, if it is about a file that is not there because the sparse checkout leaves it out,
+    /// with that as its hint.
+    pub fn name_sparse(&self, error: Error) -> Error {
+        if !error.is(&codes::FILE_NOT_FOUND) && !error.is(&codes::CONFLICT) {
+            return error;
+        }
+        let given = error.details().iter().find(|(key, _)| *key == "path");
+        let Some(path) = given.and_then(|(_, path)| path.as_str()).map(str::to_owned) else {
+            return error;
+        };
+        if !self.is_left_out(&path) {
+            return error;
+        }
+        let folder = path.rsplit_once('/').map_or(path.as_str(), |(folder, _)| folder);
+        error.hint(format!(
+            "the sparse checkout leaves it out of the work tree; `git sparse-checkout add \
+             '{folder}'` brings it there"
+        ))
+    }
+
+    fn is_left_out(&self, path: &str) -> bool {
+        if self.repo.config_snapshot().boolean("core.sparseCheckout") != Some(true) {
+            return false;
+        }
+        let Ok(index) = self.repo.index_or_empty() else { return false };
+        if let Some(entry) = index.entry_by_path(path.into()) {
+            return entry.flags.contains(Flags::SKIP_WORKTREE);
+        }
+        // With `index.sparse` a folder that is left out whole is one entry.
+        let is_above = |folder: &bstr::BStr| path.as_bytes().starts_with(folder);
+        index.entries().iter().any(|entry| entry.mode == Mode::DIR && is_above(entry.path(&index)))
+    }
+}
