@@ -3,7 +3,7 @@
 
 mod support;
 
-use support::record::{apply, proposal, propose};
+use support::record::{apply, proposal, propose, reject};
 use support::{Repo, Run};
 
 const FILES: &[(&str, &str)] = &[("a.txt", "one\ntwo\n"), ("b.txt", "three\n")];
@@ -11,6 +11,13 @@ const FILES: &[(&str, &str)] = &[("a.txt", "one\ntwo\n"), ("b.txt", "three\n")];
 fn script(repo: &Repo, path: &str, text: &str) {
     repo.write(path, format!("#!/bin/sh\n{text}\n"));
     repo.chmod(path, 0o755);
+}
+
+/// Through `cp`: what another thread starts here would hold a file of this process open, and an
+/// open program cannot be run.
+fn copy_aye(repo: &Repo, to: &std::path::Path) {
+    let from = std::ffi::OsStr::new(env!("CARGO_BIN_EXE_aye"));
+    repo.program("cp").args(&[from, to.as_os_str()]).run().ok();
 }
 
 fn commit(repo: &Repo, message: &str) -> Run {
@@ -134,7 +141,7 @@ fn an_earlier_hook_runs_first_with_its_own_text() {
 fn a_hook_whose_aye_is_gone_lets_git_go_on_with_a_warning() {
     let repo = Repo::with(FILES);
     let program = repo.outer().join("aye");
-    std::fs::copy(env!("CARGO_BIN_EXE_aye"), &program).unwrap();
+    copy_aye(&repo, &program);
     repo.program(&program).args(&["hooks", "install"]).run().ok();
     propose(&repo, "a.txt", "one", "eins");
     std::fs::remove_file(&program).unwrap();
@@ -152,6 +159,69 @@ fn a_hook_whose_aye_is_gone_lets_git_go_on_with_a_warning() {
         .run()
         .ok()
         .notes("this push was not checked");
+}
+
+#[test]
+fn the_hook_starts_aye_only_where_something_may_be_pending() {
+    let repo = Repo::with(FILES);
+    let program = repo.outer().join("aye");
+    copy_aye(&repo, &program);
+    repo.program(&program).args(&["hooks", "install", "--pre-commit"]).run().ok();
+    // From here on the hook's aye only says that it was asked.
+    std::fs::remove_file(&program).unwrap();
+    std::fs::write(&program, "#!/bin/sh\nexit 3\n").unwrap();
+    repo.chmod(program.to_str().unwrap(), 0o755);
+    let asks = |asks: bool, when: &str| {
+        let run = repo.try_git(&["commit", "-q", "--allow-empty", "-m", "x"]);
+        assert_eq!(run.status != 0, asks, "{when}: {}", run.err());
+    };
+    let look = || {
+        // Behind what was written last, by the file system's clock.
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        repo.aye(&["check"]).ok();
+    };
+    asks(true, "never looked");
+    look();
+    asks(false, "no lane");
+    let id = propose(&repo, "a.txt", "one", "eins");
+    asks(true, "a proposal");
+    reject(&repo, &id, "no");
+    asks(true, "a decision not looked at");
+    look();
+    asks(false, "decided");
+    let linked = repo.outer().join("linked");
+    repo.git(&["worktree", "add", "-q", linked.to_str().unwrap()]);
+    let commit = ["commit", "-q", "--allow-empty", "-m", "x"];
+    repo.program("git").args(&commit).dir(&linked).run().ok();
+    repo.git(&["pack-refs", "--all"]);
+    asks(true, "packed");
+    look();
+    asks(false, "packed and looked at");
+    repo.git(&["pack-refs", "--all"]);
+    let packed = repo.path(".git/packed-refs");
+    std::fs::write(&packed, std::fs::read(&packed).unwrap()).unwrap();
+    asks(true, "packed anew");
+    look();
+    repo.write(".git/aye/journal/0123456789abcdef.journal", "{}");
+    asks(true, "an interrupted apply");
+    repo.remove(".git/aye/journal/0123456789abcdef.journal");
+    asks(false, "settled");
+    let other = Repo::with(FILES);
+    propose(&other, "a.txt", "one", "uno");
+    let url = other.root().to_str().unwrap().to_owned();
+    repo.git(&["fetch", "-q", &url, "refs/aye/log/*:refs/aye/remotes/other/*"]);
+    asks(true, "a lane of another clone");
+    let lane = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/remotes"]);
+    repo.git(&["update-ref", "-d", &lane]);
+    let _ = std::fs::remove_dir_all(repo.path(".git/refs/aye/remotes"));
+    look();
+    asks(false, "it is gone");
+    // What has just run out is pending again where the clock is set back.
+    let args = ["propose", "a.txt", "--old", "two", "--new", "zwei", "--expires-in", "1s"];
+    repo.agent("codex", &args).ok();
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    look();
+    asks(true, "it has just run out");
 }
 
 #[test]

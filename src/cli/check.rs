@@ -85,7 +85,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         let subjects = subjects(context, &store, &view, kind, &paths)?;
         let everything = kind.is_none() && paths.is_empty();
         if let Some(tips) = tips.filter(|_| everything && subjects.is_empty()) {
-            idle::stamp(context, &store, &tips);
+            idle::stamp(context, &store, &view, &tips);
         }
         let options = Options { max_pending: args.max_pending, soon, fail_on };
         for finding in undecided::findings(&subjects, context.now, &options) {
@@ -132,7 +132,7 @@ pub(super) fn staged(context: &mut Context) -> Result<Report> {
         if let Some(tips) = tips
             && subjects(context, &store, &view, None, &[])?.is_empty()
         {
-            idle::stamp(context, &store, &tips);
+            idle::stamp(context, &store, &view, &tips);
         }
         return Ok(report);
     }

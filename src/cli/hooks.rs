@@ -18,6 +18,10 @@ mod run;
 /// post-commit records the commit on them. An existing hook stays as it is and runs first. A hook
 /// whose aye is gone lets git go on, with a warning.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  aye hooks install
+  aye hooks status
+  aye hooks uninstall")]
 pub struct Args {
     #[command(subcommand)]
     command: Sub,
@@ -43,8 +47,10 @@ enum Sub {
         shared: bool,
     },
     /// Show which hooks are installed, and where.
+    #[command(after_help = "Examples:\n  aye hooks status\n  aye hooks status --json")]
     Status,
     /// Remove our hooks (all, or those named) and put back what was there before.
+    #[command(after_help = "Examples:\n  aye hooks uninstall\n  aye hooks uninstall --pre-push")]
     Uninstall {
         #[command(flatten)]
         which: Which,
@@ -139,9 +145,12 @@ fn install(context: &mut Context, which: &[Hook], force: bool, shared: bool) -> 
     }
     place.require_own(shared)?;
     let program = program()?;
+    for hook in which {
+        hooks::require_unedited(&place.folder, *hook, place.setting(&program), force)?;
+    }
     let mut done = Vec::new();
     for hook in which {
-        done.push((*hook, hooks::install(&place.folder, *hook, &program, force)?));
+        done.push((*hook, hooks::install(&place.folder, *hook, place.setting(&program), force)?));
     }
     if place.in_work_tree() {
         context.note(&format!(
@@ -155,9 +164,12 @@ fn install(context: &mut Context, which: &[Hook], force: bool, shared: bool) -> 
 fn uninstall(context: &mut Context, which: &[Hook], force: bool) -> Result<Exit> {
     let place = Place::find(&context.directory)?;
     let program = program()?;
+    for hook in which {
+        hooks::require_unedited(&place.folder, *hook, place.setting(&program), force)?;
+    }
     let mut done = Vec::new();
     for hook in which {
-        done.push((*hook, hooks::uninstall(&place.folder, *hook, &program, force)?));
+        done.push((*hook, hooks::uninstall(&place.folder, *hook, place.setting(&program), force)?));
     }
     print(context, &place, &program, &done)
 }
@@ -168,7 +180,7 @@ fn status(context: &mut Context) -> Result<Exit> {
     let manager = Manager::detect(&place);
     let mut entries = Vec::new();
     for hook in Hook::ALL {
-        let (state, chained) = hooks::state(&place.folder, hook, &program)?;
+        let (state, chained) = hooks::state(&place.folder, hook, place.setting(&program))?;
         entries.push(Entry { hook, state, chained, outcome: None });
     }
     let document = document(&place, manager, entries);
@@ -196,7 +208,7 @@ fn print(
 ) -> Result<Exit> {
     let mut entries = Vec::new();
     for (hook, outcome) in done {
-        let (state, chained) = hooks::state(&place.folder, *hook, program)?;
+        let (state, chained) = hooks::state(&place.folder, *hook, place.setting(program))?;
         entries.push(Entry { hook: *hook, state, chained, outcome: Some(*outcome) });
     }
     let document = document(place, None, entries);

@@ -1,7 +1,13 @@
 //! What commands that hooks and scripts run all day ask first: is there anything to look at?
 
+use chrono::Duration;
+
 use super::Context;
-use crate::store::{Store, idle};
+use crate::store::{Store, View, idle};
+
+/// How far a clock may be set back without a proposal that has run out being overlooked by who
+/// knows no clock.
+const MARGIN: Duration = Duration::days(1);
 
 /// True if the stamp says that nothing is pending or contested; opens no repository.
 pub(super) fn is_idle(context: &Context) -> bool {
@@ -14,7 +20,8 @@ pub(super) fn tips(store: &Store) -> Option<idle::Tips> {
     idle::Tips::read(store.common_dir())
 }
 
-/// Notes that a full look, begun at `tips`, found nothing pending and nothing contested.
-pub(super) fn stamp(context: &Context, store: &Store, tips: &idle::Tips) {
-    idle::stamp(store.common_dir(), context.now, tips);
+/// Notes that a full look at `view`, begun at `tips`, found nothing pending and nothing contested.
+pub(super) fn stamp(context: &Context, store: &Store, view: &View, tips: &idle::Tips) {
+    let lasting = view.count_pending(context.now - MARGIN).is_ok_and(|count| count == 0);
+    idle::stamp(store.common_dir(), context.now, tips, lasting);
 }

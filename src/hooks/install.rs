@@ -7,7 +7,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::script::{self, Kind};
+use super::script::{self, Kind, Setting};
 use super::{Hook, codes};
 use crate::error::{Error, Result};
 
@@ -47,32 +47,32 @@ pub enum Outcome {
     NotOurs,
 }
 
-/// What is in the place of `hook` in `folder`, where `program` is the running aye; and whether an
-/// earlier hook is kept beside it.
+/// What is in the place of `hook` in `folder`, where `setting` names the running aye; and whether
+/// an earlier hook is kept beside it.
 ///
 /// # Errors
 /// `io_error` if a file that exists cannot be read.
-pub fn state(folder: &Path, hook: Hook, program: &str) -> Result<(State, bool)> {
+pub fn state(folder: &Path, hook: Hook, setting: Setting<'_>) -> Result<(State, bool)> {
     let chained = folder.join(hook.chained_name()).symlink_metadata().is_ok();
     let state = match read(&folder.join(hook.name()))? {
         None => State::Absent,
         Some(bytes) => match script::kind(&bytes) {
             Kind::Foreign => State::Other,
             Kind::Edited => State::Edited,
-            Kind::Ours if bytes == script::text(hook, program).as_bytes() => State::Installed,
+            Kind::Ours if bytes == script::text(hook, setting).as_bytes() => State::Installed,
             Kind::Ours => State::Outdated,
         },
     };
     Ok((state, chained))
 }
 
-/// Installs `hook` in `folder`, for the aye at `program`. At no moment is an earlier hook missing.
+/// Installs `hook` in `folder`, for the aye of `setting`. At no moment is an earlier hook missing.
 ///
 /// # Errors
 /// `hook_changed` if ours was edited (`force` overwrites it), `hook_in_the_way` if the earlier
 /// hook cannot be kept, or an operating-system error; nothing has changed then.
-pub fn install(folder: &Path, hook: Hook, program: &str, force: bool) -> Result<Outcome> {
-    let (state, chained) = state(folder, hook, program)?;
+pub fn install(folder: &Path, hook: Hook, setting: Setting<'_>, force: bool) -> Result<Outcome> {
+    let (state, chained) = state(folder, hook, setting)?;
     let path = folder.join(hook.name());
     let outcome = match state {
         State::Installed => return Ok(Outcome::Unchanged),
@@ -92,7 +92,7 @@ pub fn install(folder: &Path, hook: Hook, program: &str, force: bool) -> Result<
     };
     fs::create_dir_all(folder)
         .map_err(|e| Error::io(format_args!("make {}", folder.display()), &e))?;
-    let ours = prepare(folder, script::text(hook, program).as_bytes())?;
+    let ours = prepare(folder, script::text(hook, setting).as_bytes())?;
     if state == State::Other {
         keep(&path, &folder.join(hook.chained_name()))?;
     }
@@ -106,8 +106,8 @@ pub fn install(folder: &Path, hook: Hook, program: &str, force: bool) -> Result<
 /// # Errors
 /// `hook_changed` if ours was edited (`force` removes it all the same), or an operating-system
 /// error.
-pub fn uninstall(folder: &Path, hook: Hook, program: &str, force: bool) -> Result<Outcome> {
-    let (state, chained) = state(folder, hook, program)?;
+pub fn uninstall(folder: &Path, hook: Hook, setting: Setting<'_>, force: bool) -> Result<Outcome> {
+    let (state, chained) = state(folder, hook, setting)?;
     let path = folder.join(hook.name());
     let kept = folder.join(hook.chained_name());
     match state {
@@ -121,6 +121,23 @@ pub fn uninstall(folder: &Path, hook: Hook, program: &str, force: bool) -> Resul
         _ => fs::remove_file(&path)
             .map_err(|e| Error::io(format_args!("remove {}", path.display()), &e))
             .map(|()| Outcome::Removed),
+    }
+}
+
+/// Refuses where `hook` is ours and was edited, unless `force`: to be asked of every hook before
+/// the first is touched.
+///
+/// # Errors
+/// `hook_changed`, or an operating-system error.
+pub fn require_unedited(
+    folder: &Path,
+    hook: Hook,
+    setting: Setting<'_>,
+    force: bool,
+) -> Result<()> {
+    match state(folder, hook, setting)? {
+        (State::Edited, _) if !force => Err(edited(&folder.join(hook.name()))),
+        _ => Ok(()),
     }
 }
 

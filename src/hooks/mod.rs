@@ -12,9 +12,10 @@ pub mod script;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-pub use install::{Outcome, State, install, state, uninstall};
+pub use install::{Outcome, State, install, require_unedited, state, uninstall};
 pub use managers::Manager;
 pub use place::Place;
+pub use script::Setting;
 
 /// Error codes of the hooks.
 pub mod codes {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::codes;
+use super::{Setting, codes};
 use crate::error::{Error, Result};
 use crate::git::Git;
 use crate::store::codes::NOT_A_REPOSITORY;
@@ -90,6 +90,11 @@ impl Place {
             }
             _ => Ok(()),
         }
+    }
+
+    /// What the scripts of this folder are written for; `program` is the path of aye.
+    pub fn setting<'p>(&self, program: &'p str) -> Setting<'p> {
+        Setting { program, beside_store: self.configured.is_none() }
     }
 
     /// True if the folder is inside the work tree, so that its files may be committed.

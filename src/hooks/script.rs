@@ -2,15 +2,31 @@
 //!
 //! The second line names the hook and the blob id of all that follows, so that a hook someone has
 //! edited is told apart from one that an earlier version installed.
+//!
+//! Git itself takes longer for a commit with any hook (it reads the index again), about as long as
+//! `git --version`. So where nothing is pending the pre-commit hook does not even start aye: it
+//! compares the first line of the idle stamp ([`crate::store::idle`]) with the lanes, with what is
+//! built into the shell. Whatever it does not expect, it leaves to aye.
+//!
+//! Why a script: a link to the program would be left dangling when that goes, and git passes over
+//! such a hook in silence; a copy would grow old; a program of two lines cannot be read.
 
 use super::Hook;
 
 const MARK: &str = "# aye-hook 1 ";
 
-/// The script of `hook`; `program` is the path of the aye that installs it (tried first, then
-/// `PATH`).
-pub fn text(hook: Hook, program: &str) -> String {
-    let body = body(hook, program);
+/// What a script is written for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Setting<'p> {
+    /// Path of the aye that installs it: tried first, then `PATH`.
+    pub program: &'p str,
+    /// The hook lies in the repository's own `hooks` folder, beside the store.
+    pub beside_store: bool,
+}
+
+/// The script of `hook`.
+pub fn text(hook: Hook, setting: Setting<'_>) -> String {
+    let body = body(hook, setting);
     format!("#!/bin/sh\n{MARK}{} {}\n{body}", hook.name(), sum(&body))
 }
 
@@ -49,7 +65,7 @@ fn sum(body: &str) -> String {
         .unwrap_or_default()
 }
 
-fn body(hook: Hook, program: &str) -> String {
+fn body(hook: Hook, setting: Setting<'_>) -> String {
     let name = hook.name();
     let chained = hook.chained_name();
     let (before, feed) = match hook {
@@ -73,6 +89,10 @@ fn body(hook: Hook, program: &str) -> String {
         Hook::PrepareCommitMsg => "no Proposal-Id trailers were added",
         Hook::PostCommit => "the commit was not recorded on its proposals",
     };
+    let shortcut = match hook {
+        Hook::PreCommit if setting.beside_store => SHORTCUT,
+        _ => "",
+    };
     format!(
         "# Installed by `aye hooks install`; `aye hooks uninstall` takes it away. A hook that was\n\
          # here before is kept as {chained} and runs first.\n\
@@ -82,7 +102,8 @@ fn body(hook: Hook, program: &str) -> String {
          \n\
          aye={program}\n\
          [ -x \"$aye\" ] || aye=aye\n\
-         if command -v \"$aye\" >/dev/null 2>&1; then\n    \
+         if command -v \"$aye\" >/dev/null 2>&1; then\n\
+         {shortcut}    \
              {feed}\"$aye\" hooks run {name} \"$@\"\n    \
              status=$?\n\
          else\n    \
@@ -96,9 +117,35 @@ fn body(hook: Hook, program: &str) -> String {
              ;;\n\
          esac\n\
          exit $status\n",
-        program = quote(program),
+        program = quote(setting.program),
     )
 }
+
+/// Ends the hook where the stamp says that nothing is pending: the same lanes, one way of storing
+/// refs, no interrupted apply. Lanes of other clones are left to aye. `packed-refs` has to be older
+/// than the stamp; where `[` knows no `-nt`, that is a failure like any other.
+const SHORTCUT: &str = r#"    idle() {
+        read -r stamp <"$1/aye/idle" || return
+        [ ! -e "$1/refs/aye/remotes" ] && [ ! -e "$1/reftable" ] || return
+        lanes='aye idle 2'
+        for lane in "$1"/refs/aye/log/*; do
+            [ -e "$lane" ] || continue
+            read -r tip <"$lane" || return
+            lanes="$lanes ${lane##*/} $tip"
+        done
+        if [ -e "$1/packed-refs" ]; then
+            [ "$1/aye/idle" -nt "$1/packed-refs" ] || return
+            lanes="$lanes packed"
+        fi
+        for left in "$1"/aye/journal/*.journal; do
+            [ ! -e "$left" ] || return
+        done
+        [ "$lanes" = "$stamp" ]
+    }
+    if idle "${0%/*/*}" 2>/dev/null; then
+        exit 0
+    fi
+"#;
 
 /// `text` as one word of a POSIX shell.
 fn quote(text: &str) -> String {

@@ -3,7 +3,8 @@ use std::fs;
 use super::*;
 use crate::error::Exit;
 
-const PROGRAM: &str = "/opt/it's here/aye";
+const PROGRAM: Setting<'_> = Setting { program: "/opt/it's here/aye", beside_store: true };
+const OTHER: Setting<'_> = Setting { program: "/other/aye", beside_store: true };
 
 #[test]
 fn a_script_knows_itself_and_notices_edits() {
@@ -52,8 +53,8 @@ fn an_earlier_hook_keeps_its_bytes_and_comes_back() {
     assert_eq!(fs::read(&kept).unwrap(), theirs);
     assert_eq!(state(at, hook, PROGRAM).unwrap(), (State::Installed, true));
     assert_eq!(install(at, hook, PROGRAM, false).unwrap(), Outcome::Unchanged);
-    assert_eq!(state(at, hook, "/other/aye").unwrap(), (State::Outdated, true));
-    assert_eq!(install(at, hook, "/other/aye", false).unwrap(), Outcome::Updated);
+    assert_eq!(state(at, hook, OTHER).unwrap(), (State::Outdated, true));
+    assert_eq!(install(at, hook, OTHER, false).unwrap(), Outcome::Updated);
     assert_eq!(uninstall(at, hook, PROGRAM, false).unwrap(), Outcome::Restored);
     assert_eq!(fs::read(&path).unwrap(), theirs);
     assert!(!kept.exists());

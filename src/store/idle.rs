@@ -6,6 +6,11 @@
 //! found nothing. It is valid while the ref files still say the same, so no writer has to know of
 //! it, and a fetched lane or a repacked `packed-refs` outdates it by itself. Lanes only grow, so
 //! the same tips mean the same events.
+//!
+//! Its first line is for the pre-commit hook, which compares it without starting aye
+//! ([`crate::hooks::script`]): `aye idle 2`, then name and tip of each loose lane of this clone,
+//! then `packed` if there is a `packed-refs`. A shell knows no clock, so that line names no lanes
+//! while a proposal has run out only lately: it would be pending again if the clock were set back.
 
 use std::ffi::OsString;
 use std::io;
@@ -16,12 +21,17 @@ use chrono::{DateTime, Utc};
 use super::refs;
 use crate::worktree::journal;
 
-const VERSION: &str = "aye idle 1";
+const VERSION: &str = "aye idle 2";
 const NAME: &str = "idle";
 
 /// The lane refs of a repository, as their files say. Two equal values mean the same events.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tips(String);
+pub struct Tips {
+    /// `path tip` of every loose ref, and what tells this `packed-refs` from another.
+    all: String,
+    /// The same for the shell of a hook.
+    line: String,
+}
 
 impl Tips {
     /// Reads the ref files below `common_dir`. `None` where refs are not kept in files
@@ -32,16 +42,22 @@ impl Tips {
         }
         let mut lines = Vec::new();
         for prefix in [refs::LOG, refs::REMOTES] {
-            collect(&common_dir.join(prefix), &mut lines).ok()?;
+            collect(common_dir, &common_dir.join(prefix), &mut lines).ok()?;
         }
         lines.sort_unstable();
-        lines.push(packed(&common_dir.join("packed-refs")).ok()?);
-        Some(Self(lines.join("\n")))
+        let own = lines.iter().filter_map(|line| line.strip_prefix(refs::LOG));
+        let mut line: String = own.map(|lane| format!(" {lane}")).collect();
+        let packed_refs = common_dir.join("packed-refs");
+        lines.push(packed(&packed_refs).ok()?);
+        if packed_refs.exists() {
+            line += " packed";
+        }
+        Some(Self { all: lines.join("\n"), line })
     }
 }
 
-/// Adds `path oid` of every loose ref below `folder`.
-fn collect(folder: &Path, lines: &mut Vec<String>) -> io::Result<()> {
+/// Adds `path oid` of every loose ref below `folder`, the path from `top`.
+fn collect(top: &Path, folder: &Path, lines: &mut Vec<String>) -> io::Result<()> {
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -51,10 +67,12 @@ fn collect(folder: &Path, lines: &mut Vec<String>) -> io::Result<()> {
         let entry = entry?;
         let path = entry.path();
         if entry.file_type()?.is_dir() {
-            collect(&path, lines)?;
+            collect(top, &path, lines)?;
         } else if path.extension().is_none_or(|extension| extension != "lock") {
             let target = std::fs::read_to_string(&path)?;
-            lines.push(format!("{} {}", path.display(), target.trim_end()));
+            // As seen from every linked work tree.
+            let name = path.strip_prefix(top).unwrap_or(&path);
+            lines.push(format!("{} {}", name.display(), target.trim_end()));
         }
     }
     Ok(())
@@ -90,11 +108,9 @@ pub fn is_idle(common_dir: &Path, now: DateTime<Utc>) -> bool {
         }
         let text = std::fs::read_to_string(path(common_dir)).ok()?;
         let mut parts = text.splitn(3, '\n');
-        if parts.next()? != VERSION {
-            return None;
-        }
+        parts.next()?.strip_prefix(VERSION)?;
         let looked: i64 = parts.next()?.strip_prefix("looked ")?.parse().ok()?;
-        Some(now.timestamp_millis() >= looked && Tips::read(common_dir)?.0 == parts.next()?)
+        Some(now.timestamp_millis() >= looked && Tips::read(common_dir)?.all == parts.next()?)
     };
     stamped() == Some(true)
 }
@@ -114,13 +130,15 @@ fn is_ours(folder: &Path) -> Option<bool> {
 }
 
 /// Leaves a stamp after a full look at `now` that found nothing and began when the lanes stood at
-/// `before`. Says nothing if it cannot: the next look is a full one then.
-pub fn stamp(common_dir: &Path, now: DateTime<Utc>, before: &Tips) {
+/// `before`. `lasting`: nor would it have some time ago, by a clock that was set back. Says nothing
+/// if it cannot: the next look is a full one then.
+pub fn stamp(common_dir: &Path, now: DateTime<Utc>, before: &Tips, lasting: bool) {
     // A writer in between: what was seen is not what is there.
     if Tips::read(common_dir).as_ref() != Some(before) {
         return;
     }
-    let text = format!("{VERSION}\nlooked {}\n{}", now.timestamp_millis(), before.0);
+    let line = if lasting { &before.line } else { " for now" };
+    let text = format!("{VERSION}{line}\nlooked {}\n{}", now.timestamp_millis(), before.all);
     let write = || -> io::Result<()> {
         let folder = common_dir.join("aye");
         std::fs::create_dir_all(&folder)?;
@@ -193,7 +211,7 @@ mod tests {
     }
 
     fn look(dir: &Path) {
-        stamp(dir, at(5), &Tips::read(dir).unwrap());
+        stamp(dir, at(5), &Tips::read(dir).unwrap(), true);
     }
 
     #[test]
@@ -234,7 +252,7 @@ mod tests {
         let folder = repository();
         let before = Tips::read(folder.path()).unwrap();
         fs::write(folder.path().join("refs/aye/log/lane"), "bbbb\n").unwrap();
-        stamp(folder.path(), at(5), &before);
+        stamp(folder.path(), at(5), &before, true);
         assert!(!is_idle(folder.path(), at(5)));
     }
 
@@ -256,7 +274,7 @@ mod tests {
         let dir = folder.path();
         look(dir);
         let good = fs::read_to_string(path(dir)).unwrap();
-        for broken in ["", "aye idle 1", "aye idle 2\nlooked 1\n", &good[..good.len() - 1]] {
+        for broken in ["", "aye idle 2", "aye idle 3\nlooked 1\n", &good[..good.len() - 1]] {
             fs::write(path(dir), broken).unwrap();
             assert!(!is_idle(dir, at(5)), "{broken:?}");
         }
