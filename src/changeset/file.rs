@@ -44,6 +44,11 @@ impl File {
         Self { bytes: bytes.into(), mode: Mode::Regular }
     }
 
+    /// The number of lines; a last one without LF counts.
+    pub fn line_count(&self) -> usize {
+        super::hunks::count_lines(&self.bytes)
+    }
+
     /// Git's own test: a NUL in the first 8,000 bytes makes a file binary.
     pub fn is_binary(&self) -> bool {
         is_binary(&self.bytes)

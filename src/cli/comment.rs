@@ -4,9 +4,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Context, Format, paths};
+use crate::changeset::RepoPath;
 use crate::error::{Error, Exit, Result, codes};
-use crate::proposal::Data;
 use crate::proposal::event::{Comment, RequestChanges};
+use crate::proposal::{Data, Proposal};
+use crate::store::Store;
 
 /// Longest comment, in bytes.
 const MOST: usize = 64 * 1024;
@@ -74,17 +76,11 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         return Err(Error::new(&codes::SIZE_LIMIT, format!("the comment is over {MOST} bytes"))
             .hint("say it shorter, or put the text in a file and name that"));
     }
-    let path = args.path.map(crate::changeset::RepoPath::new).transpose()?;
+    let path = args.path.map(RepoPath::new).transpose()?;
     let actor = context.actor(&store);
     let proposal = store.view()?.find(&args.id)?;
-    if let Some(path) = &path
-        && !proposal.current().changes.iter().any(|change| change.path == *path)
-    {
-        return Err(Error::new(
-            &codes::INVALID_ARGUMENT,
-            format!("{} does not change '{}'", proposal.id, path.display()),
-        )
-        .hint(format!("aye diff {} --name-only lists what it changes", proposal.id)));
+    if let Some(path) = &path {
+        require_place(&store, &proposal, path, args.line)?;
     }
     store.write(&actor, context.now, |writer| {
         let proposal = writer.view.proposal(&proposal.id)?;
@@ -117,4 +113,32 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let word = if args.request_changes { "changes requested" } else { "commented" };
     context.emit(Format::Text, &answer, || format!("{}  {word}\n", proposal.id))?;
     Ok(Exit::Done)
+}
+
+/// Refuses a place that the proposal does not have. A file that is deleted has its lines before.
+fn require_place(
+    store: &Store,
+    proposal: &Proposal,
+    path: &RepoPath,
+    line: Option<u32>,
+) -> Result<()> {
+    let Some(change) = proposal.current().changes.iter().find(|change| change.path == *path) else {
+        return Err(Error::new(
+            &codes::INVALID_ARGUMENT,
+            format!("{} does not change '{}'", proposal.id, path.display()),
+        )
+        .hint(format!("aye diff {} --name-only lists what it changes", proposal.id)));
+    };
+    let (Some(line), Some(entry)) = (line, change.after.as_ref().or(change.before.as_ref())) else {
+        return Ok(());
+    };
+    let count = store.file(entry)?.line_count();
+    if line as usize <= count {
+        return Ok(());
+    }
+    Err(Error::new(
+        &codes::INVALID_ARGUMENT,
+        format!("'{}' has no line {line}, it has {count}", path.display()),
+    )
+    .hint("lines are counted in the proposed file, from 1"))
 }

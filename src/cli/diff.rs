@@ -4,8 +4,8 @@ use super::which::One;
 use super::{Context, pager};
 use crate::changeset::Changeset;
 use crate::error::{Error, Exit, Result, codes};
+use crate::proposal::Proposal;
 use crate::proposal::event::Subject;
-use crate::proposal::{Proposal, Revision};
 use crate::render::diff as render;
 use crate::store::Store;
 
@@ -76,28 +76,25 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         context.print(&patch)?;
         return Ok(Exit::Done);
     }
-    let text = text(context, &store, &proposal, revision, &args.diff)?;
+    let changeset = store.changeset(&revision.changes)?;
+    let text = text(context, &store, &proposal, &changeset, &args.diff);
     let snapshot = store.repo().config_snapshot();
     pager::page(context, Some(snapshot.plumbing()), &text)?;
     Ok(Exit::Done)
 }
 
 /// The changes of a revision of `proposal` as text for people; those of memory by section.
-///
-/// # Errors
-/// `object_missing`.
 pub fn text(
     context: &Context,
     store: &Store,
     proposal: &Proposal,
-    revision: &Revision,
+    changeset: &Changeset,
     args: &DiffArgs,
-) -> Result<String> {
-    let changeset = store.changeset(&revision.changes)?;
+) -> String {
     let snapshot = store.repo().config_snapshot();
     let mut options = pager::options(context, Some(snapshot.plumbing()));
     if args.patch {
-        return Ok(String::from_utf8_lossy(&patch(&changeset)).into_owned());
+        return String::from_utf8_lossy(&patch(changeset)).into_owned();
     }
     if let Some(lines) = args.unified {
         options.context = lines;
@@ -107,7 +104,7 @@ pub fn text(
         (_, true) => render::Layout::SideBySide,
         _ => render::Layout::Unified,
     };
-    Ok(if args.hunks {
+    if args.hunks {
         options.context = crate::changeset::hunks::CONTEXT;
         crate::review::terminal::numbered(changeset.changes(), &options)
     } else if args.stat {
@@ -118,7 +115,7 @@ pub fn text(
         crate::review::terminal::by_section(changeset.changes(), &options)
     } else {
         render::changeset(changeset.changes(), &options)
-    })
+    }
 }
 
 fn patch(changeset: &Changeset) -> Vec<u8> {

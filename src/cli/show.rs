@@ -4,12 +4,15 @@ use super::diff::DiffArgs;
 use super::memory::notes::notes;
 use super::which::One;
 use super::{Context, Format, diff, pager};
-use crate::error::{Exit, Result};
+use crate::changeset::{Changeset, RepoPath};
+use crate::error::{Error, Exit, Result};
+use crate::proposal::conversation::Kind;
 use crate::proposal::document::Document;
-use crate::proposal::{Proposal, Status};
+use crate::proposal::{ChangeRecord, Proposal, Status};
 use crate::render::style::{Palette, Role};
 use crate::render::{age, escape};
 use crate::scan::gate::{self, Warning};
+use crate::store::Store;
 
 /// Show a proposal: who, why, its state, its comments, its diff.
 #[derive(Debug, clap::Args)]
@@ -33,7 +36,7 @@ pub struct Args {
 /// Runs the command.
 ///
 /// # Errors
-/// `proposal_not_found` and its kin; those of the store.
+/// `proposal_not_found` and its kin; `object_missing`, when what can be shown is; those of the store.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let proposal = args.which.find(&store.view()?, context.now)?;
@@ -44,18 +47,22 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     }
     let snapshot = store.repo().config_snapshot();
     let palette = pager::palette(context, Some(snapshot.plumbing()));
+    let readable = Readable::load(&store, &proposal.current().changes)?;
     let mut text = header(&proposal, status, &palette, context.now);
     if status == Status::Pending {
-        let changeset = store.changeset(&proposal.current().changes)?;
-        text += &warned(&gate::review(&store, &changeset)?, &palette);
+        text += &warned(&gate::review(&store, &readable.changeset)?, &palette);
     }
     text += &said(&proposal, &palette, context.now);
     if !args.comments {
         text.push('\n');
-        text += &diff::text(context, &store, &proposal, proposal.current(), &args.diff)?;
+        text += &readable.lost(&palette);
+        text += &diff::text(context, &store, &proposal, &readable.changeset, &args.diff);
     }
     pager::page(context, Some(snapshot.plumbing()), &text)?;
-    Ok(Exit::Done)
+    match readable.missing.into_iter().next() {
+        Some((_, error)) => Err(error),
+        None => Ok(Exit::Done),
+    }
 }
 
 /// What stands above the diff.
@@ -151,29 +158,55 @@ fn warned(warnings: &[Warning], palette: &Palette) -> String {
     out
 }
 
-/// The conversation: request for changes and comments.
+/// The conversation: comments and requests for changes, oldest first.
 fn said(proposal: &Proposal, palette: &Palette, now: chrono::DateTime<chrono::Utc>) -> String {
     let mut out = String::new();
-    let mut say = |who: &str, at, place: String, body: &str| {
-        let who = escape::line(who).into_owned();
-        out += &format!("\n{} {}{place}\n", palette.paint(Role::Title, who), age::ago(at, now));
-        for line in escape::block(body).lines() {
+    for saying in proposal.conversation() {
+        let who = palette.paint(Role::Title, escape::line(&saying.by.name));
+        let place = saying.place().map(|place| format!(" on {}", escape::line(&place)));
+        let what = match saying.kind {
+            Kind::Comment => "",
+            Kind::Request => " requests changes",
+            Kind::Answered => " requested changes, and a revision answered",
+        };
+        out +=
+            &format!("\n{who} {}{}{what}\n", age::ago(saying.at, now), place.unwrap_or_default());
+        for line in escape::block(saying.body.unwrap_or("see the comments")).lines() {
             out += &format!("    {line}\n");
         }
-    };
-    for remark in &proposal.comments {
-        let place = match (&remark.comment.path, remark.comment.line) {
-            (Some(path), Some(line)) => {
-                format!(" on {}:{line}", escape::line(&path.display().to_string()))
-            }
-            (Some(path), None) => format!(" on {}", escape::line(&path.display().to_string())),
-            _ => String::new(),
-        };
-        say(&remark.by.name, remark.at, place, &remark.comment.body);
-    }
-    if let Some(request) = &proposal.changes_requested {
-        let reason = request.reason.as_deref().unwrap_or("see the comments");
-        say(&request.by.name, request.at, " requests changes".into(), reason);
     }
     out
+}
+
+/// What the proposal changes, as far as it can be read; and why the rest cannot.
+struct Readable {
+    changeset: Changeset,
+    missing: Vec<(RepoPath, Error)>,
+}
+
+impl Readable {
+    fn load(store: &Store, records: &[ChangeRecord]) -> Result<Self> {
+        if let Ok(changeset) = store.changeset(records) {
+            return Ok(Self { changeset, missing: Vec::new() });
+        }
+        let (mut changes, mut missing) = (Vec::new(), Vec::new());
+        for record in records {
+            match store.changeset(std::slice::from_ref(record)) {
+                Ok(one) => changes.extend(one.into_changes()),
+                Err(error) => missing.push((record.path.clone(), error)),
+            }
+        }
+        Ok(Self { changeset: Changeset::new(changes)?, missing })
+    }
+
+    /// One line for each file that cannot be shown.
+    fn lost(&self, palette: &Palette) -> String {
+        let mut out = String::new();
+        for (path, error) in &self.missing {
+            let path = path.display().to_string();
+            let line = format!("cannot be shown: {path}: {}", error.message());
+            out += &format!("{}\n", palette.paint(Role::Bad, escape::line(&line)));
+        }
+        out
+    }
 }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::event::{Entry, How, Subject};
-use super::state::{Decision, Revision};
+use super::state::{ChangesRequested, Decision, Revision};
 use super::{Proposal, Status};
 
 /// RFC 3339 in UTC with milliseconds and `Z`, as the contract writes times.
@@ -52,6 +52,8 @@ pub struct Document {
     pub contested: bool,
     /// What a reviewer wants changed.
     pub changes_requested: Option<Request>,
+    /// Every request for changes, those that a revision has answered included, oldest first.
+    pub requests: Vec<Request>,
     /// The decision, if there is one.
     pub decision: Option<Outcome>,
     /// Why it was rejected.
@@ -162,11 +164,8 @@ impl Document {
             base: current.base.clone(),
             changes: changes(current),
             contested: proposal.contested,
-            changes_requested: proposal.changes_requested.as_ref().map(|request| Request {
-                by: request.by.to_string(),
-                at: timestamp(request.at),
-                reason: request.reason.clone(),
-            }),
+            changes_requested: proposal.changes_requested.as_ref().map(request),
+            requests: proposal.requests.iter().map(request).collect(),
             decision: proposal.decision().map(outcome),
             rejection_reason: rejected.and_then(|decision| decision.reason.clone()),
             comments: proposal
@@ -225,6 +224,14 @@ pub fn changes(revision: &Revision) -> Vec<Change> {
             after: change.after.clone(),
         })
         .collect()
+}
+
+fn request(request: &ChangesRequested) -> Request {
+    Request {
+        by: request.by.to_string(),
+        at: timestamp(request.at),
+        reason: request.reason.clone(),
+    }
 }
 
 fn outcome(decision: &Decision) -> Outcome {

@@ -108,6 +108,7 @@ fn start(first: &Stamped) -> Option<Proposal> {
         contested: false,
         expiry_recorded: None,
         changes_requested: None,
+        requests: Vec::new(),
         comments: Vec::new(),
         checks: Vec::new(),
         undone: Vec::new(),
@@ -145,11 +146,13 @@ impl<'a> Fold<'a> {
                 comment: comment.clone(),
             }),
             Data::RequestChanges(request) => {
-                proposal.changes_requested = Some(ChangesRequested {
+                let request = ChangesRequested {
                     by: event.actor.clone(),
                     at: event.time,
                     reason: request.reason.clone(),
-                });
+                };
+                proposal.requests.push(request.clone());
+                proposal.changes_requested = Some(request);
             }
             Data::Apply(apply) => self.decide(stamped, State::Applied(applied(stamped, apply))),
             Data::Reject(reject) => {

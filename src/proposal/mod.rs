@@ -4,6 +4,7 @@
 
 pub mod actor;
 pub mod canonical;
+pub mod conversation;
 pub mod document;
 pub mod event;
 pub mod fold;

@@ -39,6 +39,8 @@ pub struct Proposal {
     pub expiry_recorded: Option<DateTime<Utc>>,
     /// A reviewer asked for changes to the current revision.
     pub changes_requested: Option<ChangesRequested>,
+    /// Every request for changes, those that a revision has answered included, oldest first.
+    pub requests: Vec<ChangesRequested>,
     /// Remarks, oldest first.
     pub comments: Vec<Remark>,
     /// Results of commands run on it, oldest first.

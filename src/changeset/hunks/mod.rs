@@ -10,6 +10,7 @@ mod text;
 
 pub use compose::{Choice, compose};
 pub use text::Text;
+pub(crate) use text::count_lines;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -281,7 +282,7 @@ impl<'a> Diff<'a> {
 /// How many lines turning `before` into `after` adds and removes; `None` is a file that is not
 /// there. Cheaper than [`Diff::new`] where nothing else is wanted of the difference.
 pub fn count(before: Option<&[u8]>, after: Option<&[u8]>) -> Counts {
-    let lines = |bytes: Option<&[u8]>| bytes.map_or(0, text::count_lines);
+    let lines = |bytes: Option<&[u8]>| bytes.map_or(0, count_lines);
     match (before.unwrap_or_default(), after.unwrap_or_default()) {
         (a, b) if a == b => Counts::default(),
         (a, b) if a.is_empty() || b.is_empty() => {

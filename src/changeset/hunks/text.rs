@@ -65,6 +65,6 @@ impl<'a> Text<'a> {
 }
 
 /// The number of lines in `bytes`; a last one without LF counts.
-pub(super) fn count_lines(bytes: &[u8]) -> usize {
+pub(crate) fn count_lines(bytes: &[u8]) -> usize {
     bytes.find_iter(b"\n").count() + usize::from(!bytes.is_empty() && !bytes.ends_with(b"\n"))
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use rusqlite::Connection;
 
 /// Raised with every change of the tables or of what is computed into them.
-const VERSION: i64 = 3;
+const VERSION: i64 = 4;
 
 /// A list reads many rows of `proposal`, so the proposals themselves, which are large and read one
 /// at a time, have a table of their own.
@@ -38,7 +38,7 @@ CREATE TABLE path (
     path TEXT NOT NULL, proposal TEXT NOT NULL, PRIMARY KEY (path, proposal)
 ) WITHOUT ROWID;
 CREATE INDEX path_proposal ON path (proposal);
-PRAGMA user_version = 3;
+PRAGMA user_version = 4;
 COMMIT;
 ";
 

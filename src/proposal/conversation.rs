@@ -1,0 +1,72 @@
+//! What was said about a proposal: remarks, and requests for changes with what became of them.
+
+use chrono::{DateTime, Utc};
+
+use super::{Actor, Proposal};
+use crate::changeset::RepoPath;
+
+/// Something that was said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A remark.
+    Comment,
+    /// A request for changes that waits for its answer.
+    Request,
+    /// A request for changes that a revision has answered.
+    Answered,
+}
+
+/// One saying. Its text is as it came: not safe for a terminal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Saying<'p> {
+    /// What it is.
+    pub kind: Kind,
+    /// Who.
+    pub by: &'p Actor,
+    /// When.
+    pub at: DateTime<Utc>,
+    /// What; a request may be without words of its own.
+    pub body: Option<&'p str>,
+    path: Option<&'p RepoPath>,
+    line: Option<u32>,
+}
+
+impl Saying<'_> {
+    /// `src/a.rs:12`, `src/a.rs`, or nothing where it is about the whole.
+    pub fn place(&self) -> Option<String> {
+        let path = self.path?.display();
+        Some(match self.line {
+            Some(line) => format!("{path}:{line}"),
+            None => path.to_string(),
+        })
+    }
+}
+
+impl Proposal {
+    /// Everything that was said, oldest first.
+    pub fn conversation(&self) -> Vec<Saying<'_>> {
+        let remarks = self.comments.iter().map(|remark| Saying {
+            kind: Kind::Comment,
+            by: &remark.by,
+            at: remark.at,
+            body: Some(&remark.comment.body),
+            path: remark.comment.path.as_ref(),
+            line: remark.comment.line,
+        });
+        let open = self.changes_requested.is_some();
+        let requests = self.requests.iter().enumerate().map(|(n, request)| Saying {
+            kind: match open && n + 1 == self.requests.len() {
+                true => Kind::Request,
+                false => Kind::Answered,
+            },
+            by: &request.by,
+            at: request.at,
+            body: request.reason.as_deref(),
+            path: None,
+            line: None,
+        });
+        let mut said: Vec<_> = remarks.chain(requests).collect();
+        said.sort_by_key(|saying| saying.at);
+        said
+    }
+}
