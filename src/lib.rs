@@ -15,6 +15,7 @@ pub mod git;
 pub mod hooks;
 pub mod memory;
 pub mod plan;
+pub mod prompt;
 pub mod proposal;
 pub mod render;
 pub mod review;

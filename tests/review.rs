@@ -301,6 +301,106 @@ fn a_failed_editor_decides_nothing() {
 }
 
 #[test]
+fn an_editor_that_empties_or_loses_the_file_decides_nothing() {
+    let (repo, _) = three_hunks();
+    let cases = [
+        (": >", "nothing is left of it"),
+        ("rm", "cannot edit the hunk"),
+        ("rm \"$1\"; mkdir", "cannot edit the hunk"),
+        ("kill -9 $$ #", "ended with an error"),
+        ("true", "unchanged"),
+    ];
+    for (script, said) in cases {
+        let editor = repo.outer().join("editor");
+        std::fs::write(&editor, format!("#!/bin/sh\n{script} \"$1\"\n")).unwrap();
+        let scratch = repo.outer().join("scratch");
+        let _ = std::fs::create_dir(&scratch);
+        let cmd = command(&repo, &["review"])
+            .env("GIT_EDITOR", format!("sh {}", editor.display()))
+            .env("TMPDIR", &scratch);
+        let mut t = Terminal::start(cmd, 30, 100);
+        t.sees("(1/3)").types("e").sees(said).sees("(1/3)").types("q").sees("Nothing was decided");
+        assert_eq!(t.ends(), 0);
+        assert_eq!(std::fs::read_dir(&scratch).unwrap().count(), 0, "{script}");
+    }
+}
+
+#[test]
+fn what_an_edit_should_hardly_hold_is_said() {
+    let (repo, _) = three_hunks();
+    let cases = [
+        ("<<<<<<< a\\nx\\n=======\\ny\\n>>>>>>> b\\n", "conflict markers are left"),
+        ("a\\0b\\n", "holds NUL bytes"),
+    ];
+    for (text, said) in cases {
+        let editor = repo.outer().join("editor");
+        std::fs::write(&editor, format!("printf '{text}' > \"$1\"\n")).unwrap();
+        let cmd = command(&repo, &["review"]).env("GIT_EDITOR", format!("sh {}", editor.display()));
+        let mut t = Terminal::start(cmd, 30, 100);
+        t.sees("(1/3)").types("e").sees(said).sees("[edited]").sees("(2/3)").types("u").types("q");
+        assert_eq!(t.ends(), 0);
+    }
+}
+
+#[test]
+fn pasted_text_decides_nothing_and_lines_take_it() {
+    let (repo, _) = three_hunks();
+    let before = repo.snapshot();
+    let paste = |text: &str| format!("\u{1b}[200~{text}\u{1b}[201~");
+    let mut t = review(&repo, &[]);
+    t.sees("(1/3)").sees("]?").rests().types(&paste("yyy\rA\ry\r"));
+    t.sees("decides nothing").sees("(1/3)");
+    t.types("R").sees("because").types(&paste("two\r\nlines\n")).sees("two  lines");
+    t.types("\r").sees("reject: two  lines").sees("Write these").types(&paste("y"));
+    t.sees("decides nothing").sees("Write these").types("q").sees("is kept");
+    assert_eq!(t.ends(), 0);
+    assert!(t.is_sane());
+    assert_eq!(repo.snapshot(), before);
+    let raw = String::from_utf8_lossy(t.raw()).into_owned();
+    assert!(raw.rfind("\u{1b}[?2004l") > raw.rfind("\u{1b}[?2004h"), "{raw:?}");
+    let mut t = Terminal::start(command(&repo, &["review"]).env("TERM", "dumb"), 30, 100);
+    t.sees("Write these").types("q");
+    assert_eq!(t.ends(), 0);
+    assert!(!t.raw().contains(&0x1b), "{}", String::from_utf8_lossy(t.raw()));
+}
+
+#[test]
+fn a_signal_at_any_prompt_leaves_the_terminal_as_it_was() {
+    use rustix::process::Signal;
+    let prompts = [
+        ("", ""),
+        ("g", "Go to"),
+        ("/", "Search"),
+        ("c", "Comment"),
+        ("R", "because"),
+        ("x", "What"),
+    ];
+    for (key, prompt) in prompts {
+        for signal in [Signal::TERM, Signal::HUP, Signal::INT] {
+            let (repo, _) = three_hunks();
+            let mut t = review(&repo, &[]);
+            t.sees("(1/3)").types("y").sees("(2/3)").sees("]?").types(key).sees(prompt).rests();
+            assert!(!t.is_sane());
+            t.signal(signal);
+            assert_ne!(t.ends(), 0, "{key} {signal:?}");
+            assert!(t.is_sane(), "{key} {signal:?}");
+            let raw = String::from_utf8_lossy(t.raw()).into_owned();
+            assert!(raw.rfind("\u{1b}[?2004l") > raw.rfind("\u{1b}[?2004h"), "{key} {signal:?}");
+            let mut t = review(&repo, &[]);
+            t.sees("1 decided earlier and kept").sees("]?").rests().types("\u{1c}");
+            t.sees("Nothing was written");
+            assert_eq!(t.ends(), 130);
+        }
+    }
+    let (repo, id) = three_hunks();
+    let mut t = Terminal::start(command(&repo, &["apply", &id]), 24, 80);
+    t.sees("[y/n]").rests().signal(Signal::TERM);
+    assert_ne!(t.ends(), 0);
+    assert!(t.is_sane());
+    assert_eq!(show(&repo, &id)["status"], "pending");
+}
+
+#[test]
 fn rejecting_needs_a_reason_and_the_proposer_gets_it() {
     let (repo, id) = three_hunks();
     let mut t = review(&repo, &[]);
@@ -664,7 +764,13 @@ fn single_questions_leave_the_cursor_where_they_found_it() {
     assert_eq!(t.ends(), 130);
     assert!(t.is_sane());
     let raw = String::from_utf8_lossy(t.raw()).into_owned();
-    assert!(raw.rfind("\u{1b}[?25h") > raw.rfind("\u{1b}[?25l"), "{raw:?}");
+    assert!(!raw.contains("\u{1b}[?25l"), "{raw:?}");
+    assert!(raw.rfind("\u{1b}[?2004l") > raw.rfind("\u{1b}[?2004h"), "{raw:?}");
+    // A pasted word with a y in it is no yes.
+    let mut t = Terminal::start(command(&repo, &["apply", &id]), 24, 80);
+    t.sees("[y/n]").types("\u{1b}[200~yes, by all means\r\u{1b}[201~").rests().types("\r");
+    t.sees("nothing applied");
+    assert_eq!(t.ends(), 1);
     assert_eq!(repo.text("a.txt"), lines(|_| None));
     for keys in ["\r", "y\u{7f}n\r", "yq\r"] {
         let mut t = Terminal::start(command(&repo, &["apply", &id]), 24, 80);

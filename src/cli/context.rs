@@ -78,6 +78,12 @@ impl Context {
         io::stdin().is_terminal() && io::stdout().is_terminal()
     }
 
+    /// Whether the terminal may be told to mark pasted text: it understands escape sequences, and
+    /// nobody asked for none.
+    pub fn marks_pastes(&self) -> bool {
+        self.color && self.var("TERM").is_some_and(|term| term != "dumb")
+    }
+
     /// Prints `value` as JSON or YAML, or `text()` as it is, to standard output.
     ///
     /// # Errors
@@ -124,12 +130,6 @@ impl Context {
         if !self.quiet {
             let _ = writeln!(io::stderr(), "{line}");
         }
-    }
-
-    /// Puts a question on standard error, without a line feed.
-    pub(super) fn say(&self, text: &str) {
-        let mut stderr = io::stderr();
-        let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
     }
 
     /// Prints `error`: in JSON and YAML to standard output in the contract's shape, else as

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use super::Context;
-use super::programs::IgnoreInterrupt;
 use crate::error::{Error, Result};
+use crate::prompt::{self, Answer, Prompt};
 use crate::proposal::event::How;
 use crate::proposal::{Actor, ActorKind, codes};
 use crate::render::escape;
@@ -125,23 +125,16 @@ impl Context {
     /// Asks for yes or no at the terminal. Only `y` and Enter mean yes; after Ctrl-C the exit
     /// status says so.
     fn confirm(&mut self, question: &str) -> bool {
-        if self.var("TERM").is_none_or(|term| term == "dumb") {
-            // dialoguer moves the cursor about.
-            self.say(&format!("{question} [y/n] "));
-            let mut line = String::new();
-            let read = std::io::stdin().read_line(&mut line);
-            return read.is_ok() && matches!(line.trim(), "y" | "Y" | "yes");
+        let prompt = Prompt::new(console::Term::stderr(), self.marks_pastes());
+        prompt::forget_typed_ahead();
+        match prompt.line(&format!("{question} [y/n] ")) {
+            Ok(Answer::Line(answer)) => matches!(answer.as_str(), "y" | "Y" | "yes"),
+            Ok(Answer::Escaped | Answer::End) => false,
+            Ok(Answer::Interrupt) | Err(_) => {
+                let _ = self.ends_with(130);
+                false
+            }
         }
-        // Else Ctrl-C would end the process while dialoguer has the cursor hidden.
-        let _ignore = IgnoreInterrupt::new();
-        let answer =
-            dialoguer::Confirm::new().with_prompt(question).wait_for_newline(true).interact_opt();
-        if answer.is_err() {
-            let term = console::Term::stderr();
-            let _ = term.show_cursor().and_then(|()| term.write_line(""));
-            let _ = self.ends_with(130);
-        }
-        matches!(answer, Ok(Some(true)))
     }
 
     /// Asks for a line of text at the terminal; `None` if nothing was typed.

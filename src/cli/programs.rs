@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use super::Context;
 use crate::error::{Error, Result};
+use crate::prompt::Hold;
 use crate::store::trusted;
 
 /// Git configuration as far as it is needed here.
@@ -48,46 +49,6 @@ pub fn shell(command_line: &OsString, arguments: &[&std::ffi::OsStr]) -> Command
     command
 }
 
-/// Keeps Ctrl-C from ending this process while a child owns the terminal. Undone when dropped.
-pub struct IgnoreInterrupt(());
-
-/// True while Ctrl-C does what it does by default.
-#[cfg(unix)]
-static INTERRUPTIBLE: std::sync::OnceLock<std::sync::Arc<std::sync::atomic::AtomicBool>> =
-    std::sync::OnceLock::new();
-
-impl IgnoreInterrupt {
-    /// From here on, Ctrl-C is the child's.
-    #[must_use]
-    pub fn new() -> Self {
-        #[cfg(unix)]
-        INTERRUPTIBLE
-            .get_or_init(|| {
-                let flag = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
-                let signal = signal_hook::consts::SIGINT;
-                let _ = signal_hook::flag::register_conditional_default(signal, flag.clone());
-                flag
-            })
-            .store(false, std::sync::atomic::Ordering::SeqCst);
-        Self(())
-    }
-}
-
-impl Default for IgnoreInterrupt {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Drop for IgnoreInterrupt {
-    fn drop(&mut self) {
-        #[cfg(unix)]
-        if let Some(flag) = INTERRUPTIBLE.get() {
-            flag.store(true, std::sync::atomic::Ordering::SeqCst);
-        }
-    }
-}
-
 /// `text` as `filter` makes it.
 ///
 /// # Errors
@@ -95,7 +56,7 @@ impl Drop for IgnoreInterrupt {
 pub fn run_filter(filter: &OsString, text: &str) -> Result<String> {
     use std::io::Write as _;
     let failed = |error: &std::io::Error| Error::io("run it", error);
-    let _ignore = IgnoreInterrupt::new();
+    let _hold = Hold::interrupts();
     let mut child = shell(filter, &[])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -125,7 +86,7 @@ pub fn run_pager(pager: &OsString, text: &[u8]) -> bool {
     if std::env::var_os("LV").is_none() {
         command.env("LV", "-c");
     }
-    let _ignore = IgnoreInterrupt::new();
+    let _hold = Hold::interrupts();
     let Ok(mut child) = command.stdin(Stdio::piped()).spawn() else { return false };
     if let Some(mut stdin) = child.stdin.take() {
         // A pager that is left early closes the pipe; that is its user's good right.

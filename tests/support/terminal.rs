@@ -107,6 +107,15 @@ impl Terminal {
         self
     }
 
+    /// Sends a signal to the program.
+    #[cfg(unix)]
+    pub fn signal(&mut self, signal: rustix::process::Signal) -> &mut Self {
+        let id = self.child.process_id().expect("a process");
+        let pid = rustix::process::Pid::from_raw(id as i32).expect("a process");
+        rustix::process::kill_process(pid, signal).expect("send it");
+        self
+    }
+
     /// Rests the fingers: Esc and a key typed at once are one key to every terminal program.
     pub fn rests(&mut self) -> &mut Self {
         std::thread::sleep(Duration::from_millis(300));

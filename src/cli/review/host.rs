@@ -10,16 +10,18 @@ use crate::apply;
 use crate::changeset::plan::Outcome;
 use crate::changeset::{Changeset, FileChange, RepoPath};
 use crate::cli::memory::notes::notes;
-use crate::cli::programs::{self, IgnoreInterrupt};
+use crate::cli::programs;
 use crate::cli::{Context, pager};
 use crate::error::{Error, Result};
+use crate::prompt::Hold;
+use crate::proposal::conversation::Kind;
 use crate::proposal::event::{Comment, Effect, How, Reject, RequestChanges, Subject, digest};
 use crate::proposal::{Actor, Data, Proposal, ProposalId, Status};
 use crate::render::age;
 use crate::review::model::{DraftComment, Staged, Ticket, Verdict};
 use crate::review::terminal::{Content, Header, Host, Loaded, Order};
 use crate::scan::gate;
-use crate::store::{Store, View};
+use crate::store::Store;
 
 /// The command line's side of a session.
 pub(super) struct CliHost<'c> {
@@ -61,31 +63,18 @@ impl<'c> CliHost<'c> {
     }
 
     /// What was said so far, oldest first: comments, and what earlier revisions were sent back for.
-    fn conversation(view: &View, proposal: &Proposal) -> Result<Vec<(String, String, String)>> {
-        let remarks = proposal.comments.iter().map(|remark| {
-            let place = match (&remark.comment.path, remark.comment.line) {
-                (Some(path), Some(line)) => format!("{}:{line}", path.display()),
-                (Some(path), None) => path.display().to_string(),
-                _ => String::new(),
+    fn conversation(proposal: &Proposal) -> Vec<(String, String, String)> {
+        let said = proposal.conversation().into_iter().filter_map(|saying| {
+            let body = saying.body?;
+            let body = match saying.kind {
+                // One that is still open has a line of its own.
+                Kind::Request => return None,
+                Kind::Answered => format!("asked for changes: {body}"),
+                Kind::Comment => body.to_owned(),
             };
-            (remark.at, (remark.by.name.clone(), place, remark.comment.body.clone()))
+            Some((saying.by.name.clone(), saying.place().unwrap_or_default(), body))
         });
-        let mut said: Vec<_> = remarks.collect();
-        // A request that is still open has a line of its own; a revision answers it.
-        if proposal.revisions.len() > 1 {
-            for entry in view.log(Some(&proposal.id), None)? {
-                let event = entry.stamped.event;
-                let answered = event.time <= proposal.current().at;
-                if let (true, Data::RequestChanges(RequestChanges { reason: Some(reason), .. })) =
-                    (answered, event.data)
-                {
-                    let body = format!("asked for changes: {reason}");
-                    said.push((event.time, (event.actor.name, String::new(), body)));
-                }
-            }
-        }
-        said.sort_by_key(|(at, _)| *at);
-        Ok(said.into_iter().map(|(_, remark)| remark).collect())
+        said.collect()
     }
 
     fn header(
@@ -163,7 +152,9 @@ impl Host for CliHost<'_> {
         let current = proposal.current();
         let changeset = match self.store.changeset(&current.changes) {
             Ok(changeset) => changeset,
-            Err(error) => return Ok(Loaded::Gone(format!("unreadable ({})", error.message()))),
+            Err(error) => {
+                return Ok(Loaded::Gone(format!("found unreadable ({})", error.message())));
+            }
         };
         let warnings = gate::review(self.store, &changeset)?;
         let warnings = warnings.iter().map(gate::Warning::line).collect();
@@ -177,7 +168,7 @@ impl Host for CliHost<'_> {
             }
             _ => None,
         };
-        let said = Self::conversation(&view, &proposal)?;
+        let said = Self::conversation(&proposal);
         let header = self.header(&proposal, view.prefix(id)?, warnings, said);
         let revision = current.event.clone();
         let memory = proposal.subject == Subject::Memory;
@@ -227,28 +218,33 @@ impl Host for CliHost<'_> {
             }
             _ => ".txt".to_owned(),
         };
-        let mut file = tempfile::Builder::new()
+        // A folder of its own: whatever an editor leaves in it goes with it.
+        let folder = tempfile::Builder::new()
             .prefix("aye-hunk-")
-            .suffix(&suffix)
-            .tempfile()
+            .tempdir()
             .map_err(|error| failed(&error))?;
-        file.write_all(text).and_then(|()| file.flush()).map_err(|error| failed(&error))?;
+        let file = folder.path().join(format!("hunk{suffix}"));
+        fs::write(&file, text).map_err(|error| failed(&error))?;
         let snapshot = self.store.repo().config_snapshot();
         let editor = programs::editor(self.context, Some(snapshot.plumbing()));
-        let _ignore = IgnoreInterrupt::new();
-        let status = programs::shell(&editor, &[file.path().as_os_str()])
+        let _hold = Hold::interrupts();
+        let status = programs::shell(&editor, &[file.as_os_str()])
             .status()
             .map_err(|error| failed(&error))?;
         if !status.success() {
             return Ok(None);
         }
         // By name: many editors write a new file in place of the old.
-        fs::read(file.path()).map(Some).map_err(|error| failed(&error))
+        fs::read(&file).map(Some).map_err(|error| failed(&error))
     }
 
     fn page(&mut self, text: &str) -> Result<()> {
         let snapshot = self.store.repo().config_snapshot();
         pager::page(self.context, Some(snapshot.plumbing()), text)
+    }
+
+    fn marks_pastes(&self) -> bool {
+        self.context.marks_pastes()
     }
 
     fn has_filter(&self) -> bool {
@@ -269,7 +265,7 @@ impl Host for CliHost<'_> {
     fn try_it(&mut self, id: &ProposalId) -> Result<String> {
         // A process of its own: it takes the lock, runs long, and may be stopped with Ctrl-C.
         let program = std::env::current_exe().map_err(|e| Error::io("find aye itself", &e))?;
-        let _ignore = IgnoreInterrupt::new();
+        let _hold = Hold::interrupts();
         let status = std::process::Command::new(program)
             .arg("try")
             .arg(id.as_str())
@@ -292,7 +288,7 @@ impl Host for CliHost<'_> {
         if comments.is_empty() {
             return Ok(());
         }
-        let _ignore = IgnoreInterrupt::new();
+        let _hold = Hold::interrupts();
         self.store.write(&self.actor, self.now(), |writer| {
             writer.view.proposal(id)?.require_pending(writer.now())?;
             for draft in comments {
@@ -311,7 +307,7 @@ impl Host for CliHost<'_> {
     fn carry_out(&mut self, order: &Order<'_>) -> Result<String> {
         let now = self.now();
         // From here to the end Ctrl-C would only leave work for recovery.
-        let _ignore = IgnoreInterrupt::new();
+        let _hold = Hold::interrupts();
         match &order.verdict {
             Verdict::Apply => self.apply(order, None),
             Verdict::Part(changes) => self.apply(order, Some(changes)),

@@ -1,8 +1,8 @@
 //! The end of a session: what was decided is shown, confirmed once, and written.
 
-use super::input::{self, Press};
 use super::{End, Order, Terminal, screen};
 use crate::error::Result;
+use crate::prompt::{self, Press};
 use crate::render::escape;
 use crate::render::style::Role;
 use crate::review::model::{Action, DraftComment, Key, Outcome, Review, Verdict, rest};
@@ -71,16 +71,17 @@ impl Terminal<'_> {
         .map(|(_, key, help)| Key { key, help })
         .collect();
         let question = if writable { "Write these decisions" } else { "Quit" };
-        input::forget_typed_ahead();
+        prompt::forget_typed_ahead();
         loop {
-            let prompt = screen::prompt(None, question, &keys, &self.options);
-            self.write(&prompt)?;
+            let asked = screen::prompt(None, question, &keys, &self.options);
+            self.write(&asked)?;
             let key = loop {
-                match input::press(&self.term) {
+                match self.keyboard.press() {
                     Press::Nothing => {}
+                    Press::Pasted => self.pasted(&asked)?,
                     Press::Resumed => {
-                        input::forget_typed_ahead();
-                        self.write(&format!("\n{prompt}"))?;
+                        prompt::forget_typed_ahead();
+                        self.write(&format!("\n{asked}"))?;
                     }
                     Press::Interrupt => {
                         self.say("")?;
@@ -132,7 +133,7 @@ impl Terminal<'_> {
             }
             let id = slot.ticket.id.clone();
             if let Some(what) = self.host.changed(&id, revision)? {
-                let text = format!("{id} was {} meanwhile", escape::line(&what));
+                let text = format!("{id} {} meanwhile", screen::gone(&what));
                 self.tell(Role::Warn, &text)?;
                 self.session.gone(at, what);
             }

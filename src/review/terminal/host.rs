@@ -125,6 +125,9 @@ pub trait Host {
     /// If the terminal cannot be written.
     fn page(&mut self, text: &str) -> Result<()>;
 
+    /// Whether the terminal may be told to mark pasted text.
+    fn marks_pastes(&self) -> bool;
+
     /// Whether differences go through a program of the reviewer's (`interactive.diffFilter`).
     fn has_filter(&self) -> bool;
 

@@ -5,7 +5,6 @@
 mod confirm;
 mod filter;
 mod host;
-mod input;
 mod press;
 mod screen;
 
@@ -14,12 +13,12 @@ pub use screen::{by_section, numbered};
 
 use console::Term;
 
-use self::input::{Answer, Press};
 use self::press::stop;
 use super::model::{
     Action, Facilities, Key, Part, Refusal, Review, Session, Slot, Staged, Ticket, Verdict,
 };
 use crate::error::{Error, Result};
+use crate::prompt::{Answer, Press, Prompt};
 use crate::render::diff::{self, Options, Painter};
 use crate::render::escape;
 use crate::render::style::Role;
@@ -47,6 +46,7 @@ enum Stop {
 /// A session at a terminal.
 pub struct Terminal<'h> {
     term: Term,
+    keyboard: Prompt,
     host: &'h mut dyn Host,
     session: Session,
     options: Options,
@@ -73,8 +73,10 @@ pub fn run(term: Term, host: &mut dyn Host, tickets: Vec<Ticket>, options: Optio
     let (content, painter, shown) = (None, None, None);
     let last_search = String::new();
     let filter = host.has_filter() && options.palette.is_on();
+    let keyboard = Prompt::new(term.clone(), host.marks_pastes());
     let mut terminal = Terminal {
         term,
+        keyboard,
         host,
         session,
         options,
@@ -121,6 +123,13 @@ impl Terminal<'_> {
             .map_err(|error| Error::io("write to the terminal", &error))
     }
 
+    /// Says that a paste is no answer, and asks again.
+    fn pasted(&self, prompt: &str) -> Result<()> {
+        self.say("")?;
+        self.dim("pasted text decides nothing")?;
+        self.write(prompt)
+    }
+
     fn dim(&self, text: impl std::fmt::Display) -> Result<()> {
         self.tell(Role::Dim, &text.to_string())
     }
@@ -154,8 +163,9 @@ impl Terminal<'_> {
             let prompt = screen::prompt(Some((unit, count)), self.question(), &keys, &self.options);
             self.write(&prompt)?;
             let key = loop {
-                match input::press(&self.term) {
+                match self.keyboard.press() {
                     Press::Nothing => {}
+                    Press::Pasted => self.pasted(&prompt)?,
                     Press::Resumed => self.write(&format!("\n{prompt}"))?,
                     Press::Interrupt => return Ok(Stop::Interrupt),
                     Press::End => {
@@ -238,7 +248,7 @@ impl Terminal<'_> {
         let mut content = match self.host.load(&id)? {
             Loaded::Ready(content) => content,
             Loaded::Gone(status) => {
-                self.dim(format_args!("{id} was {} meanwhile", escape::line(&status)))?;
+                self.dim(format_args!("{id} {} meanwhile", screen::gone(&status)))?;
                 let _ = self.session.act(Action::Gone(status));
                 self.host.forget(&id);
                 return Ok(false);
@@ -353,7 +363,7 @@ impl Terminal<'_> {
     }
 
     fn ask(&self, prompt: &str) -> Result<Answer> {
-        input::line(&self.term, prompt).map_err(|error| Error::io("read from the terminal", &error))
+        self.keyboard.line(prompt).map_err(|error| Error::io("read from the terminal", &error))
     }
 
     /// A reason, which the proposer gets back.

@@ -1,10 +1,11 @@
 //! What each key of the walk does.
 
-use super::input::Answer;
 use super::{Stop, Terminal, screen};
 use crate::error::Result;
+use crate::prompt::Answer;
 use crate::render::diff::{self, Layout, Options, Painter};
 use crate::render::escape;
+use crate::render::style::Role;
 use crate::review::model::{Action, DraftComment, Refusal, interdiff};
 
 impl Terminal<'_> {
@@ -194,7 +195,17 @@ impl Terminal<'_> {
                 self.dim("unchanged; y takes it as it is")?;
                 Ok(None)
             }
-            Ok(Some(edited)) => Ok(Some(edited)),
+            // As with a commit message: who empties the file wants out.
+            Ok(Some(edited)) if edited.is_empty() => {
+                self.dim("nothing is left of it, so nothing is decided; n leaves the hunk out")?;
+                Ok(None)
+            }
+            Ok(Some(edited)) => {
+                for oddity in oddities(&edited) {
+                    self.tell(Role::Warn, oddity)?;
+                }
+                Ok(Some(edited))
+            }
             Ok(None) => {
                 self.dim("the editor ended with an error; nothing is decided")?;
                 Ok(None)
@@ -205,6 +216,19 @@ impl Terminal<'_> {
             }
         }
     }
+}
+
+/// What an edited text should hardly hold.
+fn oddities(text: &[u8]) -> impl Iterator<Item = &'static str> {
+    let marker = |marker: &[u8]| text.split(|byte| *byte == b'\n').any(|l| l.starts_with(marker));
+    let conflict = marker(b"<<<<<<< ") && marker(b">>>>>>> ");
+    let binary = text.contains(&0);
+    [
+        (conflict, "! conflict markers are left in what you edited"),
+        (binary, "! what you edited holds NUL bytes: git will take the file for binary"),
+    ]
+    .into_iter()
+    .filter_map(|(found, what)| found.then_some(what))
 }
 
 /// `src/a.rs:12`, safe for a terminal.

@@ -398,7 +398,7 @@ pub(super) fn summary(slots: &[Slot], options: &Options) -> String {
             Verdict::RequestChanges { reason } => {
                 (Role::Warn, format!("request changes: {}", escape::line(&reason)))
             }
-            Verdict::Gone { status } => (Role::Dim, format!("already {status} by someone else")),
+            Verdict::Gone { status } => (Role::Dim, format!("{} meanwhile", gone(&status))),
         };
         let mut line = format!("{}  {text}", slot.ticket.id);
         match slot.comments.len() {
@@ -417,6 +417,14 @@ pub(super) fn summary(slots: &[Slot], options: &Options) -> String {
         out += &format!("  {open} proposal{plural} {verb} left as pending\n");
     }
     out
+}
+
+/// `was applied`, `has expired`: what became of a proposal that cannot be decided any more.
+pub(super) fn gone(status: &str) -> String {
+    match status {
+        "expired" => "has expired".to_owned(),
+        status => format!("was {}", escape::line(status)),
+    }
 }
 
 fn part(slot: &Slot, changes: &[FileChange]) -> String {

@@ -1,0 +1,257 @@
+//! What is typed, one key at a time, from a terminal in raw mode.
+
+use std::io;
+
+use console::Term;
+
+/// What came from the keyboard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Typed {
+    /// A character that is none of the following.
+    Char(char),
+    /// Return or line feed.
+    Enter,
+    /// Esc alone.
+    Escape,
+    /// Backspace.
+    Erase,
+    /// Ctrl-W.
+    EraseWord,
+    /// Ctrl-U.
+    EraseLine,
+    /// The arrow.
+    Up,
+    /// The arrow.
+    Down,
+    /// Ctrl-C or Ctrl-\, or the signal from elsewhere.
+    Interrupt,
+    /// Ctrl-Z.
+    Stop,
+    /// Ctrl-D.
+    End,
+    /// The terminal is gone.
+    Gone,
+    /// Text that the terminal marks as pasted.
+    Pasted(String),
+    /// Any other key.
+    Other,
+}
+
+pub(super) use system::Raw;
+
+#[cfg(unix)]
+mod system {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
+    use signal_hook::consts::SIGINT;
+
+    use super::super::signals::Hold;
+    use super::{Term, Typed, io};
+
+    /// The rest of a key's sequence comes at once, on a slow line a little later.
+    const SEQUENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 40_000_000 };
+    /// A paste whose end mark stays away so long is over.
+    const PASTE: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
+    /// Most that is kept of a paste, in bytes; the rest is read and dropped.
+    const MOST: usize = 64 * 1024;
+
+    /// The terminal in raw mode, put back when dropped. A signal that ends the process ends it
+    /// after that.
+    pub(in super::super) struct Raw<'t> {
+        term: &'t Term,
+        original: Termios,
+        brackets: bool,
+        /// Until the terminal is as it was.
+        hold: Option<Hold>,
+    }
+
+    impl<'t> Raw<'t> {
+        /// # Errors
+        /// If standard input is no terminal.
+        pub(in super::super) fn enter(term: &'t Term, brackets: bool) -> io::Result<Self> {
+            let original = tcgetattr(io::stdin())?;
+            let hold = Some(Hold::all());
+            let raw = Self { term, original: original.clone(), brackets, hold };
+            let mut modes = original;
+            modes.make_raw();
+            modes.output_modes = raw.original.output_modes;
+            tcsetattr(io::stdin(), OptionalActions::Drain, &modes)?;
+            if brackets {
+                term.write_str("\x1b[?2004h")?;
+                term.flush()?;
+            }
+            Ok(raw)
+        }
+
+        /// Waits for a key.
+        pub(in super::super) fn read(&mut self) -> Typed {
+            let Some(byte) = self.byte(None) else {
+                return match self.signal() {
+                    Some(SIGINT) => Typed::Interrupt,
+                    _ => Typed::Gone,
+                };
+            };
+            match byte {
+                b'\r' | b'\n' => Typed::Enter,
+                0x03 | 0x1c => Typed::Interrupt,
+                0x04 => Typed::End,
+                0x08 | 0x7f => Typed::Erase,
+                0x15 => Typed::EraseLine,
+                0x17 => Typed::EraseWord,
+                0x1a => Typed::Stop,
+                0x1b => self.sequence(),
+                0x00..0x20 => Typed::Other,
+                0x20..0x80 => Typed::Char(char::from(byte)),
+                _ => self.character(byte),
+            }
+        }
+
+        /// What follows Esc: nothing, a key's sequence (ECMA-48 5.4, or SS3), or another key.
+        fn sequence(&mut self) -> Typed {
+            match self.byte(Some(SEQUENCE)) {
+                None => Typed::Escape,
+                Some(b'[') => {
+                    let mut parameters = Vec::new();
+                    loop {
+                        match self.byte(Some(SEQUENCE)) {
+                            Some(byte @ 0x20..=0x3f) if parameters.len() < 32 => {
+                                parameters.push(byte);
+                            }
+                            Some(b'A') => return Typed::Up,
+                            Some(b'B') => return Typed::Down,
+                            Some(b'~') if parameters == b"200" => return self.paste(),
+                            _ => return Typed::Other,
+                        }
+                    }
+                }
+                Some(b'O') => match self.byte(Some(SEQUENCE)) {
+                    Some(b'A') => Typed::Up,
+                    Some(b'B') => Typed::Down,
+                    _ => Typed::Other,
+                },
+                Some(_) => Typed::Other,
+            }
+        }
+
+        /// The text up to the end mark.
+        fn paste(&mut self) -> Typed {
+            const END: &[u8] = b"\x1b[201~";
+            let mut text = Vec::new();
+            let mut tail = Vec::new();
+            while let Some(byte) = self.byte(Some(PASTE)) {
+                tail.push(byte);
+                if tail.len() > END.len() {
+                    let first = tail.remove(0);
+                    if text.len() < MOST {
+                        text.push(first);
+                    }
+                }
+                if tail == END {
+                    tail.clear();
+                    break;
+                }
+            }
+            text.extend(tail);
+            Typed::Pasted(String::from_utf8_lossy(&text).into_owned())
+        }
+
+        /// A character of several bytes that begins with `first`.
+        fn character(&mut self, first: u8) -> Typed {
+            let more = match first {
+                0xc2..=0xdf => 1,
+                0xe0..=0xef => 2,
+                0xf0..=0xf4 => 3,
+                _ => return Typed::Other,
+            };
+            let mut bytes = vec![first];
+            for _ in 0..more {
+                bytes.extend(self.byte(Some(SEQUENCE)));
+            }
+            let text = str::from_utf8(&bytes).ok();
+            let c = text.and_then(|text| text.chars().next()).filter(|c| !c.is_control());
+            c.map_or(Typed::Other, Typed::Char)
+        }
+
+        fn signal(&self) -> Option<i32> {
+            self.hold.as_ref().and_then(Hold::came)
+        }
+
+        /// The next byte; `None` if none comes in time, the terminal is gone, or a signal came.
+        fn byte(&mut self, patience: Option<Timespec>) -> Option<u8> {
+            loop {
+                if self.signal().is_some() {
+                    return None;
+                }
+                let stdin = io::stdin();
+                let mut ready = vec![PollFd::new(&stdin, PollFlags::IN)];
+                let wake = self.hold.as_ref().and_then(Hold::wake);
+                ready.extend(wake.map(|wake| PollFd::new(wake, PollFlags::IN)));
+                match poll(&mut ready, patience.as_ref()) {
+                    Ok(0) => return None,
+                    Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                    Err(_) => return None,
+                }
+                if ready[0].revents().is_empty() {
+                    continue;
+                }
+                let mut byte = [0];
+                match rustix::io::read(&stdin, &mut byte) {
+                    Ok(1) => return Some(byte[0]),
+                    Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => {}
+                    _ => return None,
+                }
+            }
+        }
+    }
+
+    impl Drop for Raw<'_> {
+        fn drop(&mut self) {
+            if self.brackets {
+                let _ = self.term.write_str("\x1b[?2004l").and_then(|()| self.term.flush());
+            }
+            let _ = tcsetattr(io::stdin(), OptionalActions::Drain, &self.original);
+            if let Some(hold) = self.hold.take() {
+                if hold.came().is_some_and(|signal| signal != SIGINT) {
+                    let _ = self.term.write_line("");
+                }
+                hold.release();
+            }
+        }
+    }
+}
+
+#[cfg(not(unix))]
+mod system {
+    use console::Key;
+
+    use super::{Term, Typed, io};
+
+    /// The terminal as console reads it.
+    pub(in super::super) struct Raw<'t>(&'t Term);
+
+    impl<'t> Raw<'t> {
+        /// # Errors
+        /// Never.
+        pub(in super::super) fn enter(term: &'t Term, _brackets: bool) -> io::Result<Self> {
+            Ok(Self(term))
+        }
+
+        /// Waits for a key.
+        pub(in super::super) fn read(&mut self) -> Typed {
+            match self.0.read_key_raw() {
+                Ok(Key::Enter) => Typed::Enter,
+                Ok(Key::Escape) => Typed::Escape,
+                Ok(Key::Backspace) => Typed::Erase,
+                Ok(Key::ArrowUp) => Typed::Up,
+                Ok(Key::ArrowDown) => Typed::Down,
+                Ok(Key::CtrlC | Key::Char('\u{3}')) => Typed::Interrupt,
+                Ok(Key::Char('\u{4}')) => Typed::End,
+                Ok(Key::Char('\u{15}')) => Typed::EraseLine,
+                Ok(Key::Char('\u{17}')) => Typed::EraseWord,
+                Ok(Key::Char(c)) if !c.is_control() => Typed::Char(c),
+                Ok(_) => Typed::Other,
+                Err(_) => Typed::Gone,
+            }
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Signals that end a process: held back while a program of the user's has the terminal, or while
+//! it is in raw mode and has to be put back first.
+//!
+//! The registrations stay for good, each with a switch: taking one away would not bring back what
+//! the signal does by default.
+
+/// Holds signals back until dropped. Not to be nested.
+#[derive(Debug)]
+#[must_use]
+pub struct Hold(&'static [i32]);
+
+#[cfg(unix)]
+mod system {
+    use std::io::Read as _;
+    use std::os::unix::net::UnixStream;
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+    use std::sync::{Arc, OnceLock};
+
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+    use signal_hook::{flag, low_level};
+
+    use super::Hold;
+
+    const ALL: [i32; 4] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
+
+    struct Switches {
+        /// For each signal, whether it does what it does by default.
+        default: [Arc<AtomicBool>; ALL.len()],
+        /// The last that came.
+        came: Arc<AtomicUsize>,
+        /// Readable when one has come.
+        wake: Option<UnixStream>,
+    }
+
+    fn switches() -> &'static Switches {
+        static SWITCHES: OnceLock<Switches> = OnceLock::new();
+        SWITCHES.get_or_init(|| {
+            let came = Arc::new(AtomicUsize::new(0));
+            let default = ALL.map(|_| Arc::new(AtomicBool::new(true)));
+            let pair = UnixStream::pair().ok();
+            for (signal, default) in ALL.into_iter().zip(&default) {
+                // In this order: whoever is woken finds out what by.
+                let _ = flag::register_conditional_default(signal, Arc::clone(default));
+                let _ = flag::register_usize(signal, Arc::clone(&came), signal as usize);
+                if let Some(waker) = pair.as_ref().and_then(|(_, waker)| waker.try_clone().ok()) {
+                    let _ = low_level::pipe::register(signal, waker);
+                }
+            }
+            let wake = pair.map(|(wake, _)| wake);
+            if let Some(wake) = &wake {
+                let _ = wake.set_nonblocking(true);
+            }
+            Switches { default, came, wake }
+        })
+    }
+
+    impl Hold {
+        /// What the terminal sends on Ctrl-C and Ctrl-\: a child has the terminal.
+        pub fn interrupts() -> Self {
+            Self::of(&[SIGINT, SIGQUIT])
+        }
+
+        /// Everything that ends a process.
+        pub(in super::super) fn all() -> Self {
+            Self::of(&ALL)
+        }
+
+        fn of(signals: &'static [i32]) -> Self {
+            let switches = switches();
+            switches.came.store(0, Ordering::SeqCst);
+            while let Some(mut wake) = switches.wake.as_ref()
+                && wake.read(&mut [0; 16]).is_ok_and(|count| count > 0)
+            {}
+            for (signal, default) in ALL.iter().zip(&switches.default) {
+                if signals.contains(signal) {
+                    default.store(false, Ordering::SeqCst);
+                }
+            }
+            Self(signals)
+        }
+
+        /// The signal that came meanwhile.
+        pub(in super::super) fn came(&self) -> Option<i32> {
+            let signal = switches().came.load(Ordering::SeqCst) as i32;
+            self.0.contains(&signal).then_some(signal)
+        }
+
+        /// Readable once one has come.
+        pub(in super::super) fn wake(&self) -> Option<&'static UnixStream> {
+            switches().wake.as_ref()
+        }
+
+        /// Lets the signals through again, and lets the one that came do what it does, unless it
+        /// was an interrupt.
+        pub(in super::super) fn release(self) {
+            let came = self.came().filter(|signal| *signal != SIGINT);
+            drop(self);
+            if let Some(signal) = came {
+                let _ = low_level::emulate_default_handler(signal);
+            }
+        }
+    }
+
+    impl Drop for Hold {
+        fn drop(&mut self) {
+            for (signal, default) in ALL.iter().zip(&switches().default) {
+                if self.0.contains(signal) {
+                    default.store(true, Ordering::SeqCst);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(not(unix))]
+impl Hold {
+    /// Does nothing here.
+    pub fn interrupts() -> Self {
+        Self(&[])
+    }
+}
