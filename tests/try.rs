@@ -195,7 +195,7 @@ fn told_to_stop_it_stops_the_command_and_cleans_up() {
 }
 
 #[test]
-fn what_a_killed_try_leaves_the_next_one_removes_but_not_one_that_runs() {
+fn what_a_killed_try_leaves_the_next_command_removes_but_not_one_that_runs() {
     let repo = Repo::with(FILES);
     let id = propose(&repo, "a.txt", "one", "eins");
     let start = |name: &str| {
@@ -213,8 +213,9 @@ fn what_a_killed_try_leaves_the_next_one_removes_but_not_one_that_runs() {
     killed.child.kill().unwrap();
     killed.wait();
     assert!(left.is_dir());
-    let (alive, used) = start("two");
+    repo.aye(&["list"]).ok();
     assert!(!left.exists());
+    let (alive, used) = start("two");
     repo.aye(&["try", &id, "--", "true"]).ok();
     assert!(used.is_dir());
     let pid = rustix::process::Pid::from_child(&alive.child);

@@ -8,7 +8,7 @@ use crate::prompt::{self, Answer, Prompt};
 use crate::proposal::event::How;
 use crate::proposal::{Actor, ActorKind, codes};
 use crate::render::escape;
-use crate::store::Store;
+use crate::store::{Store, trial};
 
 /// Variables that known agent harnesses set for the commands they run.
 pub(super) const HARNESSES: &[&str] = &[
@@ -36,6 +36,7 @@ impl Context {
     /// `not_a_repository` and its kin.
     pub fn store(&self) -> Result<Store> {
         let store = Store::discover(&self.directory)?;
+        trial::sweep(store.common_dir());
         #[cfg(unix)]
         store.share();
         match crate::apply::recover(&store) {

@@ -2,7 +2,7 @@
 //!
 //! It lies in `<git-common-dir>/aye/try/<name>/`, beside a lock file that its maker holds open.
 //! It goes when the [`Trial`] is dropped; what a killed process left, recognised by a lock file
-//! that nobody holds, goes when the next one is made.
+//! that nobody holds, goes with the next command ([`sweep`]).
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -22,15 +22,14 @@ pub struct Trial {
 
 impl Trial {
     /// Checks `commit` out (detached, without running hooks) into a new work tree of the
-    /// repository at `common_dir`. First removes what killed processes left behind.
+    /// repository at `common_dir`.
     ///
     /// # Errors
     /// `git_failed`, `git_not_found`, or those of the file system.
     pub fn new(common_dir: &Path, commit: &str) -> Result<Self> {
-        let home = common_dir.join("aye").join("try");
+        let home = home(common_dir);
         fs::create_dir_all(&home)
             .map_err(|e| Error::io(format_args!("make {}", home.display()), &e))?;
-        sweep(common_dir, &home);
         let name = format!("{:012x}", crate::worktree::random() & 0xffff_ffff_ffff);
         let lock = home.join(format!("{name}.lock"));
         let held = File::create_new(&lock)
@@ -61,9 +60,14 @@ impl Drop for Trial {
     }
 }
 
-/// Removes every trial whose maker is gone. What cannot be removed stays for the next time.
-fn sweep(common_dir: &Path, home: &Path) {
-    for entry in fs::read_dir(home).into_iter().flatten().flatten() {
+fn home(common_dir: &Path) -> PathBuf {
+    common_dir.join("aye").join("try")
+}
+
+/// Removes every trial of the repository at `common_dir` whose maker is gone. What cannot be
+/// removed stays for the next time.
+pub fn sweep(common_dir: &Path) {
+    for entry in fs::read_dir(home(common_dir)).into_iter().flatten().flatten() {
         let lock = entry.path();
         if lock.extension().is_none_or(|extension| extension != "lock") {
             continue;
