@@ -202,4 +202,8 @@ fn very_long_lines_are_cut_only_under_a_limit_and_say_so() {
     let cut = painter.rows(&diff, hunk, &options, Some(9)).lines[1].clone();
     assert!(cut.ends_with("ü … 5904 more bytes, p shows them"), "{}", &cut[cut.len() - 60..]);
     assert_eq!(painter.rows(&diff, hunk, &options, None).lines[1].len(), 10_001);
+    let words = Options { layout: Layout::Words, ..options };
+    let cut = painter.rows(&diff, hunk, &words, Some(9)).lines[1].clone();
+    assert!(cut.ends_with("ü+} … 5904 more bytes, p shows them"), "{}", &cut[cut.len() - 60..]);
+    assert_eq!(painter.rows(&diff, hunk, &words, None).lines[1].len(), 10_004);
 }

@@ -40,17 +40,11 @@ impl Painter {
             mark_blanks: line.side != Side::Context,
             hide_cr: self.crlf,
         };
-        let content = line.content();
-        if content.len() <= self.longest {
-            return pieces(content, layers);
+        let (content, hidden) = cut(line.content(), self.longest);
+        let mut out = pieces(content, layers);
+        if hidden > 0 {
+            out.push(Piece { text: more(hidden), look: Look::Mark });
         }
-        let mut end = self.longest;
-        while end > 0 && content[end] & 0xc0 == 0x80 {
-            end -= 1;
-        }
-        let mut out = pieces(&content[..end], layers);
-        let text = format!(" … {} more bytes, p shows them", content.len() - end);
-        out.push(Piece { text, look: Look::Mark });
         out
     }
 
@@ -90,7 +84,14 @@ impl Painter {
         limit: usize,
     ) -> Rows {
         let mut rows = Rows::default();
-        let mut out = WordRows { rows: &mut rows, line: String::new(), limit };
+        let mut out = WordRows {
+            rows: &mut rows,
+            line: String::new(),
+            limit,
+            longest: self.longest,
+            taken: 0,
+            hidden: 0,
+        };
         let mut next = hunk.edits.clone();
         for line in diff.lines(hunk) {
             if line.side == Side::Context {
@@ -112,7 +113,7 @@ impl Painter {
             }
         }
         if !out.line.is_empty() {
-            out.end();
+            out.end(options);
         }
         rows
     }
@@ -156,10 +157,30 @@ impl EditEmphasis {
     }
 }
 
+/// The start of `content` that is shown of a line when `longest` bytes are, and how many are not.
+fn cut(content: &[u8], longest: usize) -> (&[u8], usize) {
+    if content.len() <= longest {
+        return (content, 0);
+    }
+    let mut end = longest;
+    while end > 0 && content[end] & 0xc0 == 0x80 {
+        end -= 1;
+    }
+    (&content[..end], content.len() - end)
+}
+
+fn more(hidden: usize) -> String {
+    format!(" … {hidden} more bytes, p shows them")
+}
+
 struct WordRows<'a> {
     rows: &'a mut Rows,
     line: String,
     limit: usize,
+    /// Most bytes of a line that are shown, and how many of this one are and are not.
+    longest: usize,
+    taken: usize,
+    hidden: usize,
 }
 
 impl WordRows<'_> {
@@ -171,6 +192,10 @@ impl WordRows<'_> {
         };
         for part in bytes.split_inclusive(|b| *b == b'\n') {
             let content = part.strip_suffix(b"\n").unwrap_or(part);
+            let empty = content.is_empty();
+            let (content, hidden) = cut(content, self.longest.saturating_sub(self.taken));
+            self.taken += content.len();
+            self.hidden += hidden;
             // Only where the line ends with it: blanks between words are no trailing ones.
             let at_end = side != Side::Context && part.ends_with(b"\n");
             let layers = Layers { mark_blanks: at_end, ..Layers::default() };
@@ -182,18 +207,23 @@ impl WordRows<'_> {
                 options.palette.write(&mut self.line, base(side), open);
                 paint(&mut self.line, &options.palette, base(side), &pieces);
                 options.palette.write(&mut self.line, base(side), close);
-            } else if side != Side::Context {
+            } else if side != Side::Context && empty {
                 // An empty line that came or went.
                 let mark = format!("{open}⏎{close}");
                 options.palette.write(&mut self.line, base(side), &mark);
             }
             if part.ends_with(b"\n") {
-                self.end();
+                self.end(options);
             }
         }
     }
 
-    fn end(&mut self) {
+    fn end(&mut self, options: &Options) {
+        self.taken = 0;
+        match std::mem::take(&mut self.hidden) {
+            0 => {}
+            hidden => options.palette.write(&mut self.line, Role::Mark, &more(hidden)),
+        }
         let line = std::mem::take(&mut self.line);
         if self.rows.lines.len() < self.limit {
             self.rows.lines.push(line);
