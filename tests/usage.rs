@@ -38,6 +38,31 @@ fn help_and_version_are_answers() {
 }
 
 #[test]
+fn every_command_has_examples() {
+    let repo = Repo::outside();
+    let mut asked = vec![Vec::<String>::new()];
+    let mut seen = 0;
+    while let Some(words) = asked.pop() {
+        let mut args = words.clone();
+        args.push("--help".into());
+        let help = repo.aye(&args).ok().out();
+        assert!(help.contains("\nExamples:\n  aye "), "{words:?}:\n{help}");
+        seen += 1;
+        let listed = help.split("\nCommands:\n").nth(1).unwrap_or_default();
+        for line in listed.lines().take_while(|line| !line.is_empty()) {
+            let Some(name) = line.strip_prefix("  ").filter(|rest| !rest.starts_with(' ')) else {
+                continue;
+            };
+            let name = name.split(' ').next().unwrap();
+            if name != "help" {
+                asked.push([words.as_slice(), &[name.to_owned()]].concat());
+            }
+        }
+    }
+    assert!(seen > 40, "{seen}");
+}
+
+#[test]
 fn git_finds_it_as_a_subcommand() {
     let repo = Repo::with(&[("src/a.txt", "a\n")]);
     let program = std::path::Path::new(env!("CARGO_BIN_EXE_git-aye"));

@@ -58,6 +58,11 @@ use crate::error::{Exit, Result};
 /// Agents propose; people review and say aye (apply) or nay (reject); git keeps it all.
 #[derive(Debug, Parser)]
 #[command(name = "aye", version, propagate_version = true, max_term_width = 100)]
+#[command(after_help = "Examples:
+  aye demo                                    all of it in a scratch repository
+  aye propose src/a.ts --old 'a' --new 'b'    what an agent does
+  aye review                                  what you do
+  aye COMMAND --help                          flags and examples of a command")]
 pub struct Cli {
     /// Flags that every command takes.
     #[command(flatten)]

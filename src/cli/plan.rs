@@ -53,6 +53,9 @@ struct Which {
 enum Sub {
     /// Show the plan with its progress and the proposals of each step (--format also takes
     /// markdown).
+    #[command(after_help = "Examples:
+  aye plan show
+  aye plan show --name release --format markdown")]
     Show {
         #[command(flatten)]
         which: Which,
@@ -60,6 +63,10 @@ enum Sub {
     /// Replace the whole list.
     ///
     /// JSON as the update_plan tool takes it, or the list alone; an empty list clears the plan.
+    #[command(after_help = "Examples:
+  aye plan update '[{\"step\": \"Fix bug\", \"status\": \"in_progress\"}]'
+  aye plan update - < plan.json
+  aye plan update '[]'")]
     Update {
         /// The plan as JSON; - or nothing reads standard input.
         #[arg(value_name = "JSON")]
@@ -68,6 +75,9 @@ enum Sub {
         which: Which,
     },
     /// Say how far a step is.
+    #[command(after_help = "Examples:
+  aye plan set 2 completed
+  aye plan set 3 in_progress -m 'The tests came first'")]
     Set {
         /// Its number, from 1.
         #[arg(value_name = "N")]
@@ -82,6 +92,9 @@ enum Sub {
         which: Which,
     },
     /// Add a step, at the end or at a place.
+    #[command(after_help = "Examples:
+  aye plan add 'Write the documentation'
+  aye plan add 'Read the issue' --at 1 --status completed")]
     Add {
         /// What is to be done.
         #[arg(value_name = "STEP")]
@@ -99,6 +112,9 @@ enum Sub {
         which: Which,
     },
     /// Show what changed from version to version, newest first.
+    #[command(after_help = "Examples:
+  aye plan log
+  aye plan log -n 5 --json")]
     Log {
         /// At most N versions.
         #[arg(short = 'n', long, value_name = "N")]

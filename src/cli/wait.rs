@@ -30,7 +30,7 @@ pub struct Args {
     /// The proposal, by id or unique prefix.
     #[arg(value_name = "ID")]
     id: String,
-    /// Give up after this long (30s, 10m, 2h); otherwise wait until it expires.
+    /// Give up after this long (30s, 10m, 2h; 0 only looks); otherwise wait until it expires.
     #[arg(long, value_name = "TIME")]
     timeout: Option<String>,
 }
@@ -102,6 +102,9 @@ fn look(store: &Store, id: &ProposalId) -> Result<Proposal> {
 }
 
 fn span(text: &str) -> Result<Duration> {
+    if text == "0" {
+        return Ok(Duration::ZERO);
+    }
     parse_duration(text).and_then(|span| span.to_std().ok()).ok_or_else(|| {
         Error::new(&codes::USAGE, format!("--timeout: '{text}' is no time span"))
             .hint("write a number and a unit: 30s, 10m, 2h")

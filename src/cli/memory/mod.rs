@@ -28,6 +28,11 @@ use crate::store::Store;
 
 /// The project's memory: what its agents read and what people let in.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  aye memory init
+  aye memory search 'release process'
+  aye memory context
+  aye memory status")]
 pub struct Args {
     /// What to do.
     #[command(subcommand)]

@@ -8,6 +8,9 @@ use crate::render::escape;
 
 /// Show what there is, what is staged, and what became of proposals.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  aye memory status
+  aye memory status --json")]
 pub struct Args {}
 
 /// Runs the command.

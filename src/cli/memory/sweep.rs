@@ -11,6 +11,9 @@ use crate::render::escape;
 /// Bring the staging folders in step with the store: rewrite what was changed by hand, remove
 /// those of decided and expired proposals, record expiries.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  aye memory sweep
+  aye memory sweep --unknown")]
 pub struct Args {
     /// Also remove folders that no proposal knows.
     #[arg(long)]

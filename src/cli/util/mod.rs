@@ -14,6 +14,11 @@ use crate::error::{Exit, Result};
 
 /// Generate man pages, shell completions, JSON schemas and the table of error codes.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  aye util mangen ~/.local/share/man/man1
+  source <(aye util completion bash)
+  aye util schema list
+  aye util codes")]
 pub struct Args {
     /// What to generate.
     #[command(subcommand)]
@@ -38,6 +43,7 @@ enum What {
     #[command(after_help = "Examples:\n  aye util schema\n  aye util schema codes")]
     Schema(schema::Args),
     /// Print every exit status and error code with its meaning.
+    #[command(after_help = "Examples:\n  aye util codes\n  aye util codes --json")]
     Codes,
 }
 
