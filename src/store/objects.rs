@@ -5,7 +5,7 @@
 //! nothing but standard loose objects and is held to `git fsck` by the tests.
 //! Format: gitformat-loose(5), <https://git-scm.com/docs/gitformat-loose>.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -128,10 +128,12 @@ impl<'repo> Batch<'repo> {
         crate::failpoint!("store.objects.written");
         flush.files(&files).map_err(|error| Error::io("flush a git object", &error))?;
         drop(files);
+        let mut folders = BTreeSet::new();
         for ((id, _), temporary) in self.waiting.iter().zip(&temporaries.0) {
             crate::failpoint!("store.objects.rename");
-            self.give_name(temporary, id)?;
+            folders.insert(self.give_name(temporary, id)?);
         }
+        flush.folders(&folders);
         temporaries.0.clear();
         self.waiting.clear();
         Ok(())
@@ -155,7 +157,8 @@ impl<'repo> Batch<'repo> {
         Ok((path, file))
     }
 
-    fn give_name(&self, temporary: &Path, id: &ObjectId) -> Result<()> {
+    /// Returns the folder it is in.
+    fn give_name(&self, temporary: &Path, id: &ObjectId) -> Result<PathBuf> {
         let hex = id.to_string();
         let folder = self.folder.join(&hex[..2]);
         let path = folder.join(&hex[2..]);
@@ -164,7 +167,8 @@ impl<'repo> Batch<'repo> {
             let _ = std::fs::create_dir(&folder);
             renamed = std::fs::rename(temporary, &path);
         }
-        renamed.map_err(|error| Error::io("name a git object", &error))
+        renamed.map_err(|error| Error::io("name a git object", &error))?;
+        Ok(folder)
     }
 }
 

@@ -14,6 +14,7 @@ use gix::ObjectId;
 
 use super::codes;
 use crate::error::{Error, Result};
+use crate::flush::flush_folder;
 
 /// Where this clone's lanes are.
 pub(super) const LOG: &str = "refs/aye/log/";
@@ -114,7 +115,7 @@ pub(super) fn compare_and_swap(
     lock.commit(&path)?;
     if durable && let Some(folder) = path.parent() {
         // The rename itself must outlive a power cut once success is reported.
-        let _ = std::fs::File::open(folder).and_then(|folder| folder.sync_all());
+        flush_folder(folder);
     }
     crate::failpoint!("store.ref.moved");
     Ok(())
