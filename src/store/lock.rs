@@ -12,9 +12,11 @@ use std::time::{Duration, Instant};
 use super::codes;
 use crate::error::{Error, Result};
 
-/// Longest wait for another writer. One write takes milliseconds, so this is dozens of writers
-/// in a row, or one that hangs.
+/// Longest wait for one and the same writer. A write takes milliseconds, so this one hangs.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Longest wait in all, however many writers take their turns meanwhile.
+const MOST_PATIENCE: Duration = Duration::from_secs(600);
 
 /// Held until dropped.
 #[derive(Debug)]
@@ -29,7 +31,8 @@ impl Lock {
     /// Takes the lock `path`, waiting with jitter.
     ///
     /// # Errors
-    /// `busy` after [`PATIENCE`]; `io_error` where the file cannot be made.
+    /// `busy` where one writer has it for longer than [`PATIENCE`], or many for longer than
+    /// [`MOST_PATIENCE`]; `io_error` where the file cannot be made.
     pub(super) fn acquire(path: &Path) -> Result<Self> {
         let file = OpenOptions::new()
             .create(true)
@@ -39,11 +42,21 @@ impl Lock {
             .open(path)
             .map_err(|error| Error::io(format_args!("open {}", path.display()), &error))?;
         let started = Instant::now();
+        let (mut turn, mut taken) = (started, None);
         let mut pause = Duration::from_micros(300);
         loop {
             match file.try_lock() {
-                Ok(()) => return Ok(Self { file }),
-                Err(TryLockError::WouldBlock) if started.elapsed() < PATIENCE => {
+                Ok(()) => {
+                    mark_turn(&file);
+                    return Ok(Self { file });
+                }
+                Err(TryLockError::WouldBlock)
+                    if turn.elapsed() < PATIENCE && started.elapsed() < MOST_PATIENCE =>
+                {
+                    let latest = file.metadata().and_then(|facts| facts.modified()).ok();
+                    if latest != taken {
+                        (turn, taken) = (Instant::now(), latest);
+                    }
                     // Processes that started together must not come back together.
                     let jitter = crate::worktree::random() % 1024;
                     std::thread::sleep(pause + pause * (jitter as u32) / 1024);
@@ -55,7 +68,7 @@ impl Lock {
                         format!(
                             "another process holds {} since {} s",
                             path.display(),
-                            PATIENCE.as_secs()
+                            turn.elapsed().as_secs()
                         ),
                     )
                     .hint("try again; if it persists, look for an aye process that hangs"));
@@ -66,6 +79,7 @@ impl Lock {
             }
         }
     }
+
     /// What a holder that was stopped has left to do; usually nothing.
     pub(super) fn left_over(&mut self) -> String {
         let mut bytes = Vec::new();
@@ -84,6 +98,19 @@ impl Lock {
         let _ = self.file.write_all(text.as_bytes());
         let _ = self.file.set_len(text.len() as u64);
     }
+}
+
+/// Lets those who wait see that the lock has changed hands.
+fn mark_turn(file: &File) {
+    #[cfg(unix)]
+    {
+        use rustix::fs::{Timespec, Timestamps, UTIME_NOW};
+        let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+        let _ =
+            rustix::fs::futimens(file, &Timestamps { last_access: now, last_modification: now });
+    }
+    #[cfg(not(unix))]
+    let _ = file;
 }
 
 /// True if somebody is writing, or has been stopped at it.
