@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use bstr::ByteSlice;
 
+use super::cache::Kept;
 use super::filters::Filters;
 use super::{Settings, codes};
 use crate::changeset::Changeset;
@@ -19,6 +20,7 @@ pub struct Store {
     pub(super) repo: gix::Repository,
     pub(super) common_dir: PathBuf,
     settings: OnceCell<Settings>,
+    pub(super) kept: Kept,
 }
 
 impl Store {
@@ -59,7 +61,7 @@ impl Store {
                 if climbs { std::fs::canonicalize(path) } else { Ok(path) }
             })
             .map_err(|error| Error::io("find the git directory", &error))?;
-        Ok(Self { repo, common_dir, settings: OnceCell::new() })
+        Ok(Self { repo, common_dir, settings: OnceCell::new(), kept: Kept::default() })
     }
 
     /// The repository, for reading.

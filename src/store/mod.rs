@@ -132,7 +132,8 @@ impl Store {
 
     /// Deletes the cache; the next reader builds it anew.
     pub fn forget_cache(&self) {
-        for name in ["cache.sqlite", "cache.sqlite-wal", "cache.sqlite-shm", "idle"] {
+        self.kept.take();
+        for name in ["cache.sqlite", "cache.sqlite-journal", "idle"] {
             let _ = std::fs::remove_file(self.private_dir().join(name));
         }
     }

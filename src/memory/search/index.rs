@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::memory::settings::Settings;
 
 /// Raised with every change of the tables or of the analysis.
-const VERSION: i64 = 2;
+const VERSION: i64 = 3;
 
 /// How many sections of a query are looked at closely.
 const CANDIDATES: usize = 120;
@@ -38,7 +38,7 @@ CREATE INDEX section_path ON section (store, path);
 CREATE VIRTUAL TABLE section_text USING fts5(
     heading, trail, body, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 0'
 );
-PRAGMA user_version = 2;
+PRAGMA user_version = 3;
 COMMIT;
 ";
 
@@ -75,7 +75,7 @@ impl Index {
                     return Ok(Self { connection, store });
                 }
                 if attempt == 0 {
-                    for suffix in ["", "-wal", "-shm"] {
+                    for suffix in ["", "-journal"] {
                         let mut name = path.as_os_str().to_owned();
                         name.push(suffix);
                         let _ = std::fs::remove_file(name);
@@ -308,15 +308,14 @@ fn open_at(path: &Path) -> rusqlite::Result<Connection> {
     connection.busy_timeout(Duration::from_secs(2))?;
     connection.execute_batch("PRAGMA synchronous = OFF")?;
     let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-    if version != VERSION {
-        connection.execute_batch("PRAGMA journal_mode = WAL")?;
-        if let Err(error) = connection.execute_batch(TABLES) {
-            let _ = connection.execute_batch("ROLLBACK");
-            // Another process may have made them in this moment.
-            let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-            if version != VERSION {
-                return Err(error);
-            }
+    if version != VERSION
+        && let Err(error) = connection.execute_batch(TABLES)
+    {
+        let _ = connection.execute_batch("ROLLBACK");
+        // Another process may have made them in this moment.
+        let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+        if version != VERSION {
+            return Err(error);
         }
     }
     Ok(connection)

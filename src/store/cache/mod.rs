@@ -11,8 +11,10 @@ mod update;
 pub use filter::Filter;
 pub use query::{LogEntry, Summary};
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::rc::Rc;
 
 use rusqlite::Connection;
 
@@ -30,7 +32,13 @@ pub struct View {
     pub(super) lanes: Vec<LaneRef>,
     /// Lanes that could not be read to their end.
     pub(super) broken: Vec<Broken>,
+    /// Where the connection goes afterwards, unless it is one in memory.
+    home: Kept,
 }
+
+/// The connection to the cache between two views: a command that decides looks at the store
+/// before it takes the lock and again under it, and opening costs more than the second look.
+pub(super) type Kept = Rc<Cell<Option<Connection>>>;
 
 /// The position a lane has been read to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,7 +67,13 @@ impl Store {
     pub fn readable_view(&self) -> Result<View> {
         let lanes = refs::lanes(&self.repo)?;
         if lanes.is_empty() {
-            return Ok(View { connection: None, lanes, broken: Vec::new() });
+            let home = self.kept.clone();
+            return Ok(View { connection: None, lanes, broken: Vec::new(), home });
+        }
+        if let Some(connection) = self.kept.take()
+            && let Ok(view) = self.view_on(connection, &lanes, self.kept.clone())
+        {
+            return Ok(view);
         }
         let path = self.private_dir().join("cache.sqlite");
         match self.view_at(&path, &lanes) {
@@ -73,7 +87,7 @@ impl Store {
                 }
                 // Another process may have it open still; it keeps the removed file, and finds
                 // out by the tips that it must read again.
-                for suffix in ["", "-wal", "-shm"] {
+                for suffix in ["", "-journal"] {
                     let mut name = path.as_os_str().to_owned();
                     name.push(suffix);
                     let _ = std::fs::remove_file(name);
@@ -83,7 +97,7 @@ impl Store {
                 }
             }
         }
-        self.view_at(Path::new(":memory:"), &lanes).map_err(|error| {
+        self.view_in_memory(&lanes).map_err(|error| {
             Error::bug(format!("the cache cannot be built even in memory: {error}"))
         })
     }
@@ -96,9 +110,21 @@ impl Store {
     }
 
     fn view_at(&self, path: &Path, lanes: &[LaneRef]) -> rusqlite::Result<View> {
-        let mut connection = schema::open(path)?;
+        self.view_on(schema::open(path)?, lanes, self.kept.clone())
+    }
+
+    fn view_in_memory(&self, lanes: &[LaneRef]) -> rusqlite::Result<View> {
+        self.view_on(schema::open(Path::new(":memory:"))?, lanes, Kept::default())
+    }
+
+    fn view_on(
+        &self,
+        mut connection: Connection,
+        lanes: &[LaneRef],
+        home: Kept,
+    ) -> rusqlite::Result<View> {
         let broken = update::catch_up(&self.repo, &mut connection, lanes)?;
-        Ok(View { connection: Some(connection), lanes: lanes.to_vec(), broken })
+        Ok(View { connection: Some(connection), lanes: lanes.to_vec(), broken, home })
     }
 }
 
@@ -133,10 +159,22 @@ impl View {
         let caught_up = known.and_then(|mut connection| {
             update::catch_up(&store.repo, &mut connection, &own).map(|_| connection)
         });
-        self.connection = caught_up.ok().or_else(|| {
-            let view = store.view_at(Path::new(":memory:"), &self.lanes).ok()?;
-            view.connection
-        });
+        match caught_up {
+            Ok(connection) => self.connection = Some(connection),
+            Err(_) => {
+                self.home = Kept::default();
+                let view = store.view_in_memory(&self.lanes).ok();
+                self.connection = view.and_then(|mut view| view.connection.take());
+            }
+        }
+    }
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        if let Some(connection) = self.connection.take() {
+            self.home.set(Some(connection));
+        }
     }
 }
 

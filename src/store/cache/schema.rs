@@ -42,6 +42,13 @@ PRAGMA user_version = 4;
 COMMIT;
 ";
 
+/// What a power cut breaks can be rebuilt, so nothing is flushed.
+///
+/// The journal mode stays SQLite's own, a rollback journal: a process opens the cache for a
+/// handful of rows, and write-ahead logging would make and remove two files each time, for
+/// reading too. (ext4 writes a *truncated* journal out when it is closed, so not that mode.)
+const UNFLUSHED: &str = "PRAGMA synchronous = OFF";
+
 /// Opens the cache at `path` and makes its tables if it is new.
 ///
 /// # Errors
@@ -54,14 +61,13 @@ pub(super) fn open(path: &Path) -> rusqlite::Result<Connection> {
     connection.busy_timeout(Duration::from_secs(2))?;
     let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     if version == VERSION {
-        connection.execute_batch("PRAGMA synchronous = OFF")?;
+        connection.execute_batch(UNFLUSHED)?;
         return Ok(connection);
     }
     if version != 0 {
         return Err(rusqlite::Error::InvalidQuery);
     }
-    // Off first: a new file's change to WAL would otherwise be flushed, four times.
-    connection.execute_batch("PRAGMA synchronous = OFF; PRAGMA journal_mode = WAL;")?;
+    connection.execute_batch(UNFLUSHED)?;
     match connection.execute_batch(TABLES) {
         Ok(()) => Ok(connection),
         // Another process made them in this moment.
