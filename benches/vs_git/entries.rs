@@ -1,5 +1,6 @@
 //! What is compared with what. Add an entry here for a command with a target of its own.
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -200,26 +201,49 @@ fn propose_side(world: &World) -> Side {
     Side::new(move |number| run(&mut propose(&tool, number)))
 }
 
-/// The other side writes less than ours: two blobs, one flat tree, one commit, one ref, where a
-/// proposal has nested trees, a pending commit with its own ref, and its projection.
+/// The other side makes the objects of the same lane commit, each by the command made for it, and
+/// moves the same ref; ours makes the pending commit with its trees and ref, and the projection,
+/// besides.
 fn propose_vs_plumbing(world: &World) -> (Side, Side) {
     let folder = world.copy();
     let git = Tool::git(world, &folder);
     git.run(&["config", "core.fsync", "all"]);
     git.run(&["update-ref", "refs/x/lane", "HEAD"]);
+    let listing = git.output(&["ls-tree", "-r", "--format=%(path) %(objectname)", "HEAD"]);
+    let blobs: BTreeMap<String, String> = listing
+        .lines()
+        .filter_map(|line| line.split_once(' '))
+        .map(|(path, id)| (path.to_owned(), id.to_owned()))
+        .collect();
     let other = Side::new(move |number| {
         let (path, old, new) = edit(number);
         let after = content(number % crate::world::FILES).replace(&old, &new);
         let after = git.fed(&["hash-object", "-w", "--stdin"], &after);
         let event = format!("{{\"kind\":\"propose\",\"path\":\"{path}\",\"seq\":{number}}}");
         let event = git.fed(&["hash-object", "-w", "--stdin"], &event);
-        let tree = format!("100644 blob {after}\tafter\n100644 blob {event}\tevent.json\n");
+        let before = nested(&git, &path, &blobs[&path]);
+        let after = nested(&git, &path, &after);
+        let tree = format!(
+            "040000 tree {after}\tafter\n040000 tree {before}\tbefore\n\
+             100644 blob {event}\tevent.json\n"
+        );
         let tree = git.fed(&["mktree"], &tree);
         let tip = git.output(&["rev-parse", "refs/x/lane"]);
         let commit = git.output(&["commit-tree", "-p", &tip, "-m", "propose", &tree]);
         git.run(&["update-ref", "refs/x/lane", &commit, &tip]);
     });
     (propose_side(world), other)
+}
+
+/// The trees that hold `blob` at `path` and nothing else; the uppermost one.
+fn nested(git: &Tool, path: &str, blob: &str) -> String {
+    let mut entry = format!("100644 blob {blob}");
+    let mut id = String::new();
+    for name in path.rsplit('/') {
+        id = git.fed(&["mktree"], &format!("{entry}\t{name}\n"));
+        entry = format!("040000 tree {id}");
+    }
+    id
 }
 
 fn propose_vs_commit(world: &World) -> (Side, Side) {
