@@ -129,6 +129,14 @@ impl Word {
         Some(text)
     }
 
+    /// The text, if every character was written unquoted: neighbours are one piece.
+    fn plain(&self) -> Option<&str> {
+        match self.pieces.as_slice() {
+            [Piece::Plain(text)] => Some(text),
+            _ => None,
+        }
+    }
+
     /// True when every character was written unquoted.
     pub fn is_plain(&self) -> bool {
         self.pieces.iter().all(|piece| matches!(piece, Piece::Plain(_)))

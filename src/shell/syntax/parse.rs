@@ -152,7 +152,7 @@ impl Parser<'_> {
                 );
             }
         }
-        if word.is_plain() && word.literal().is_some_and(|text| RESERVED.contains(&text.as_str())) {
+        if word.plain().is_some_and(|text| RESERVED.contains(&text)) {
             return self.refuse(
                 "a shell keyword (control flow, groups)",
                 "write plain commands joined with `&&`, `||`, `;` and `|`",
@@ -190,7 +190,7 @@ impl Parser<'_> {
 }
 
 fn is_bang(word: &Word) -> bool {
-    word.is_plain() && word.literal().as_deref() == Some("!")
+    word.plain() == Some("!")
 }
 
 fn is_name(text: &str) -> bool {

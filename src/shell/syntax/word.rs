@@ -48,13 +48,15 @@ impl Lexer<'_> {
                     }
                 },
                 c if c.is_ascii() => {
-                    pieces.plain(c);
-                    self.at += 1;
+                    let run = self.rest().bytes().take_while(|b| is_ordinary(*b)).count().max(1);
+                    pieces.plain(&self.text[self.at..self.at + run]);
+                    self.at += run;
                 }
                 c => {
                     self.unquoted_unicode(c, self.at == start)?;
-                    pieces.plain(c);
-                    self.at += c.len_utf8();
+                    let length = c.len_utf8();
+                    pieces.plain(&self.text[self.at..self.at + length]);
+                    self.at += length;
                 }
             }
         }
@@ -183,9 +185,11 @@ impl Lexer<'_> {
                         _ => pieces.quoted('\\'),
                     }
                 }
-                c => {
-                    pieces.quoted(c);
-                    self.at += c.len_utf8();
+                _ => {
+                    let active = |c| matches!(c, '"' | '`' | '$' | '\\');
+                    let run = self.rest().find(active).unwrap_or(self.rest().len());
+                    pieces.add(Piece::Quoted(self.text[self.at..self.at + run].to_owned()));
+                    self.at += run;
                 }
             }
         }
@@ -224,6 +228,11 @@ impl Lexer<'_> {
     }
 }
 
+/// A byte that means itself outside quotes, whatever stands around it.
+fn is_ordinary(byte: u8) -> bool {
+    byte.is_ascii() && !b" \t\n;|&<>()`$'\"\\".contains(&byte)
+}
+
 /// `{}` as it is written for find, and `name@{…}`, `name^{…}` as git writes revisions.
 fn harmless_braces(word: &Word) -> bool {
     let [Piece::Plain(text)] = word.pieces.as_slice() else { return false };
@@ -252,11 +261,11 @@ fn harmless_braces(word: &Word) -> bool {
 struct Pieces(Vec<Piece>);
 
 impl Pieces {
-    /// A character outside quotes.
-    fn plain(&mut self, c: char) {
+    /// Text outside quotes.
+    fn plain(&mut self, part: &str) {
         match self.0.last_mut() {
-            Some(Piece::Plain(text)) => text.push(c),
-            _ => self.0.push(Piece::Plain(c.into())),
+            Some(Piece::Plain(text)) => text.push_str(part),
+            _ => self.0.push(Piece::Plain(part.to_owned())),
         }
     }
 
