@@ -335,6 +335,17 @@ fn a_killed_patch_leaves_all_files_old_or_all_new() {
     assert!(killed > 0, "never killed in time");
 }
 
+/// As in git, lines without context after them are the last of the file.
+#[test]
+fn a_hunk_without_context_at_the_wrong_end_says_so() {
+    let repo = Repo::with(&[("a", "1\n2\n3\n")]);
+    let patch = "--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n 1\n-2\n+two\n";
+    let run = repo.aye_stdin(&["patch", "--format", "text"], patch).fails("hunk_failed", 5);
+    run.notes("has no context below, so it must be at the end of the file").notes("--unidiff-zero");
+    repo.aye_stdin(&["patch", "--unidiff-zero"], patch).ok();
+    assert_eq!(repo.text("a"), "1\ntwo\n3\n");
+}
+
 /// A patch that stops early is never applied as far as it goes.
 #[test]
 fn a_patch_that_was_cut_off_changes_nothing() {

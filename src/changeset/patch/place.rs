@@ -300,16 +300,26 @@ impl Placer<'_> {
     }
 
     fn failure(&self, job: &Job<'_>) -> Error {
-        let error =
-            failed(self.path, self.text, &job.old, job.expected, job.index + 1, job.hunk.number);
         if self.fits(&job.old, job.expected, Pass::Exact) {
             // The lines are there, but the hunk claims to be at one end of the file.
-            return error.hint(
-                "the lines are there, but a hunk with no context below must be at the end of the \
-                 file; add context, or say --unidiff-zero",
-            );
+            let (context, end) = if job.anchors.1 { ("below", "end") } else { ("above", "start") };
+            return Error::new(
+                &codes::HUNK_FAILED,
+                format!(
+                    "hunk {} of {} (line {} of the patch) has no context {context}, so it must be at \
+                     the {end} of the file, and is not",
+                    job.index + 1,
+                    self.path.display(),
+                    job.hunk.number
+                ),
+            )
+            .with("path", self.path.display().to_string())
+            .with("hunk", job.index + 1)
+            .with("line", job.hunk.number)
+            .with("file_line", job.expected + 1)
+            .hint("the lines are there: add context, or say --unidiff-zero");
         }
-        error
+        failed(self.path, self.text, &job.old, job.expected, job.index + 1, job.hunk.number)
     }
 }
 
