@@ -357,7 +357,7 @@ fn a_patch_that_was_cut_off_changes_nothing() {
     repo.git(&["checkout", "-q", "."]);
     let second = patch.find("diff --git a/b").expect("two files");
     for cut in 0..patch.len() {
-        let run = repo.aye_stdin(&["patch", "-n"], patch[..cut].to_owned());
+        let run = repo.aye_stdin(&["patch", "-n"], &patch[..cut]);
         let whole = cut + 1 >= patch.len() || (second - 1..=second).contains(&cut);
         // What follows the first file is no patch yet.
         let begun = cut > second && cut < second + "diff --git ".len();

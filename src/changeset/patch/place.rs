@@ -254,19 +254,9 @@ impl Placer<'_> {
             (Some(_), true) => job.expected,
             (Some(old), false) if old > 0 && job.expected == end => end,
             _ => {
-                return Err(Error::new(
-                    &codes::HUNK_FAILED,
-                    format!(
-                        "hunk {} of {} (line {} of the patch) only adds lines and has no context",
-                        job.index + 1,
-                        self.path.display(),
-                        job.hunk.number
-                    ),
-                )
-                .with("path", self.path.display().to_string())
-                .with("hunk", job.index + 1)
-                .with("line", job.hunk.number)
-                .hint("add context lines, or say --unidiff-zero if its line number is right"));
+                return Err(self
+                    .refused(job, "only adds lines and has no context")
+                    .hint("add context lines, or say --unidiff-zero if its line number is right"));
             }
         };
         Ok(at(expected))
@@ -303,23 +293,22 @@ impl Placer<'_> {
         if self.fits(&job.old, job.expected, Pass::Exact) {
             // The lines are there, but the hunk claims to be at one end of the file.
             let (context, end) = if job.anchors.1 { ("below", "end") } else { ("above", "start") };
-            return Error::new(
-                &codes::HUNK_FAILED,
-                format!(
-                    "hunk {} of {} (line {} of the patch) has no context {context}, so it must be at \
-                     the {end} of the file, and is not",
-                    job.index + 1,
-                    self.path.display(),
-                    job.hunk.number
-                ),
-            )
-            .with("path", self.path.display().to_string())
-            .with("hunk", job.index + 1)
-            .with("line", job.hunk.number)
-            .with("file_line", job.expected + 1)
-            .hint("the lines are there: add context, or say --unidiff-zero");
+            let why = format!(
+                "has no context {context}, so it must be at the {end} of the file, and is not"
+            );
+            return self
+                .refused(job, &why)
+                .with("file_line", job.expected + 1)
+                .hint("the lines are there: add context, or say --unidiff-zero");
         }
         failed(self.path, self.text, &job.old, job.expected, job.index + 1, job.hunk.number)
+    }
+
+    fn refused(&self, job: &Job<'_>, why: &str) -> Error {
+        let (path, hunk, line) = (self.path.display().to_string(), job.index + 1, job.hunk.number);
+        let text = format!("hunk {hunk} of {path} (line {line} of the patch) {why}");
+        let error = Error::new(&codes::HUNK_FAILED, text).with("path", path);
+        error.with("hunk", hunk).with("line", line)
     }
 }
 
