@@ -8,6 +8,7 @@ pub mod apply;
 pub mod changeset;
 pub mod check;
 pub mod cli;
+mod database;
 pub mod error;
 pub mod failpoint;
 mod flush;

@@ -133,8 +133,7 @@ impl Store {
     /// Deletes the cache; the next reader builds it anew.
     pub fn forget_cache(&self) {
         self.kept.take();
-        for name in ["cache.sqlite", "cache.sqlite-journal", "idle"] {
-            let _ = std::fs::remove_file(self.private_dir().join(name));
-        }
+        crate::database::remove(&self.private_dir().join("cache.sqlite"));
+        let _ = std::fs::remove_file(self.private_dir().join("idle"));
     }
 }

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::time::Duration;
 
 use rusqlite::{Connection, params};
 
@@ -10,6 +9,7 @@ use super::analyse;
 use super::query::Query;
 use super::rank::{Boosts, Candidate, Hit, rank};
 use super::sections::{self, Entry};
+use crate::database;
 use crate::error::{Error, Result};
 use crate::memory::settings::Settings;
 
@@ -21,9 +21,6 @@ const CANDIDATES: usize = 120;
 
 const TABLES: &str = "
 BEGIN IMMEDIATE;
-DROP TABLE IF EXISTS file;
-DROP TABLE IF EXISTS section;
-DROP TABLE IF EXISTS section_text;
 CREATE TABLE file (
     store TEXT NOT NULL, path TEXT NOT NULL, stamp TEXT NOT NULL, hash TEXT NOT NULL,
     PRIMARY KEY (store, path)
@@ -75,11 +72,7 @@ impl Index {
                     return Ok(Self { connection, store });
                 }
                 if attempt == 0 {
-                    for suffix in ["", "-journal"] {
-                        let mut name = path.as_os_str().to_owned();
-                        name.push(suffix);
-                        let _ = std::fs::remove_file(name);
-                    }
+                    database::remove(path);
                 }
             }
         }
@@ -301,24 +294,7 @@ impl Index {
 }
 
 fn open_at(path: &Path) -> rusqlite::Result<Connection> {
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        let _ = std::fs::create_dir_all(folder);
-    }
-    let connection = Connection::open(path)?;
-    connection.busy_timeout(Duration::from_secs(2))?;
-    connection.execute_batch("PRAGMA synchronous = OFF")?;
-    let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-    if version != VERSION
-        && let Err(error) = connection.execute_batch(TABLES)
-    {
-        let _ = connection.execute_batch("ROLLBACK");
-        // Another process may have made them in this moment.
-        let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-        if version != VERSION {
-            return Err(error);
-        }
-    }
-    Ok(connection)
+    database::open(path, VERSION, TABLES)
 }
 
 /// Empties an index that other settings made.

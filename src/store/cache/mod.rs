@@ -22,6 +22,7 @@ use super::Store;
 use super::lane::Broken;
 use super::lock::Lock;
 use super::refs::{self, LaneRef};
+use crate::database;
 use crate::error::{Error, Result};
 
 /// The store as it was when this was made: every query is answered from one state.
@@ -87,11 +88,7 @@ impl Store {
                 }
                 // Another process may have it open still; it keeps the removed file, and finds
                 // out by the tips that it must read again.
-                for suffix in ["", "-journal"] {
-                    let mut name = path.as_os_str().to_owned();
-                    name.push(suffix);
-                    let _ = std::fs::remove_file(name);
-                }
+                database::remove(&path);
                 if let Ok(view) = self.view_at(&path, &lanes) {
                     return Ok(view);
                 }

@@ -1,9 +1,10 @@
 //! Tables of the cache, and how the file is opened.
 
 use std::path::Path;
-use std::time::Duration;
 
 use rusqlite::Connection;
+
+use crate::database;
 
 /// Raised with every change of the tables or of what is computed into them.
 const VERSION: i64 = 4;
@@ -42,39 +43,10 @@ PRAGMA user_version = 4;
 COMMIT;
 ";
 
-/// What a power cut breaks can be rebuilt, so nothing is flushed.
-///
-/// The journal mode stays SQLite's own, a rollback journal: a process opens the cache for a
-/// handful of rows, and write-ahead logging would make and remove two files each time, for
-/// reading too. (ext4 writes a *truncated* journal out when it is closed, so not that mode.)
-const UNFLUSHED: &str = "PRAGMA synchronous = OFF";
-
 /// Opens the cache at `path` and makes its tables if it is new.
 ///
 /// # Errors
 /// Whatever is wrong with the file, an older version included.
 pub(super) fn open(path: &Path) -> rusqlite::Result<Connection> {
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        let _ = std::fs::create_dir_all(folder);
-    }
-    let connection = Connection::open(path)?;
-    connection.busy_timeout(Duration::from_secs(2))?;
-    let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-    if version == VERSION {
-        connection.execute_batch(UNFLUSHED)?;
-        return Ok(connection);
-    }
-    if version != 0 {
-        return Err(rusqlite::Error::InvalidQuery);
-    }
-    connection.execute_batch(UNFLUSHED)?;
-    match connection.execute_batch(TABLES) {
-        Ok(()) => Ok(connection),
-        // Another process made them in this moment.
-        Err(_) => {
-            let _ = connection.execute_batch("ROLLBACK");
-            let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-            if version == VERSION { Ok(connection) } else { Err(rusqlite::Error::InvalidQuery) }
-        }
-    }
+    database::open(path, VERSION, TABLES)
 }
