@@ -145,12 +145,13 @@ fn install(context: &mut Context, which: &[Hook], force: bool, shared: bool) -> 
     }
     place.require_own(shared)?;
     let program = program()?;
+    let setting = place.setting(&program);
     for hook in which {
-        hooks::require_unedited(&place.folder, *hook, place.setting(&program), force)?;
+        hooks::require_unedited(&place.folder, *hook, setting, force)?;
     }
     let mut done = Vec::new();
     for hook in which {
-        done.push((*hook, hooks::install(&place.folder, *hook, place.setting(&program), force)?));
+        done.push((*hook, hooks::install(&place.folder, *hook, setting, force)?));
     }
     if place.in_work_tree() {
         context.note(&format!(
@@ -164,12 +165,13 @@ fn install(context: &mut Context, which: &[Hook], force: bool, shared: bool) -> 
 fn uninstall(context: &mut Context, which: &[Hook], force: bool) -> Result<Exit> {
     let place = Place::find(&context.directory)?;
     let program = program()?;
+    let setting = place.setting(&program);
     for hook in which {
-        hooks::require_unedited(&place.folder, *hook, place.setting(&program), force)?;
+        hooks::require_unedited(&place.folder, *hook, setting, force)?;
     }
     let mut done = Vec::new();
     for hook in which {
-        done.push((*hook, hooks::uninstall(&place.folder, *hook, place.setting(&program), force)?));
+        done.push((*hook, hooks::uninstall(&place.folder, *hook, setting, force)?));
     }
     print(context, &place, &program, &done)
 }
