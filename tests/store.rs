@@ -237,3 +237,43 @@ fn a_locked_cache_is_no_error() {
     repo.aye(&["list"]).ok().says(&first).says(&second);
     assert!(repo.exists(".git/aye/cache.sqlite"), "a cache in use is not thrown away");
 }
+
+/// Another clone's decision reaches this one by `git fetch` alone; what stands for the proposal
+/// here goes with the next command that writes.
+#[test]
+fn projections_follow_what_is_fetched() {
+    let repo = Repo::with(&[("f", "a b c\n")]);
+    let propose = |repo: &Repo, old: &str, new: &str| {
+        repo.aye(&["propose", "f", "--old", old, "--new", new, "-q"]).ok().id()
+    };
+    let mine = propose(&repo, "a", "A");
+    let other = Repo::with(&[("f", "a b c\n")]);
+    let path = |repo: &Repo| repo.root().to_str().unwrap().to_owned();
+    let fetch = |to: &Repo, from: &Repo, name: &str| {
+        let refs = format!("refs/aye/log/*:refs/aye/remotes/{name}/*");
+        to.git(&["fetch", "-q", &path(from), &refs]);
+    };
+    fetch(&other, &repo, "first");
+    let theirs = propose(&other, "b", "B");
+    let has = |repo: &Repo, id: &str| {
+        let refs = repo.git(&["for-each-ref", &format!("refs/aye/pending/{id}")]);
+        let files = repo.exists(&format!(".agent-memory/proposals/{id}/change.patch"));
+        assert_eq!(files, !refs.is_empty(), "{id}");
+        files
+    };
+    assert!(has(&other, &mine), "the writer has made the fetched proposal's files");
+    other.aye(&["reject", &mine, "--reason", "no", "--yes"]).ok();
+    assert!(!has(&other, &mine));
+
+    fetch(&repo, &other, "second");
+    repo.aye(&["list"]).ok().says(&theirs[..12]);
+    assert!(has(&repo, &mine), "a reader writes nothing");
+    propose(&repo, "c", "C");
+    assert!(!has(&repo, &mine) && has(&repo, &theirs));
+    repo.aye(&["doctor"]).ok();
+
+    repo.aye(&["apply", &theirs, "--mark-only", "--yes"]).ok();
+    fetch(&other, &repo, "first");
+    other.aye(&["doctor"]).ok().says("sound: 1 pending");
+    assert!(!has(&other, &theirs), "doctor does what the next writer would");
+}

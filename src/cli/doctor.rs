@@ -18,7 +18,7 @@ use crate::worktree::codes as apply;
 
 What is truth (the lanes) is never changed by a repair, except that a lane that cannot be read
 is set aside under refs/aye/broken/ so that work can go on. What has expired since the last write
-is put on record, as every command that writes does.")]
+is put on record, and files and refs follow what was fetched, as with every command that writes.")]
 pub struct Args {
     /// Rebuild cache, pending refs and projections; set broken lanes and journals aside.
     #[arg(long)]
@@ -80,7 +80,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         return print(context, problems.collect(), repaired, 0);
     }
     let mut view = store.readable_view()?;
-    if store.is_unfinished()
+    if store.is_unfinished(&view)
         || !view.newly_expired(context.now, 1)?.is_empty()
         || !view.revived(context.now, 1)?.is_empty()
     {

@@ -74,9 +74,10 @@ impl Store {
         projection::tampering(self, view, now)
     }
 
-    /// True if a writer was stopped before its projections were made; the next one makes them.
-    pub fn is_unfinished(&self) -> bool {
-        lock::is_noted(&self.private_dir().join("lock"))
+    /// True if projections have yet to follow: a writer was stopped before it made them, or lanes
+    /// of other clones were fetched. The next writer sees to it.
+    pub fn is_unfinished(&self, view: &View) -> bool {
+        lock::is_noted(&self.private_dir().join("lock")) || !view.fetched().is_empty()
     }
 
     /// Pending proposals whose content is missing or damaged, with what is wrong.
@@ -108,6 +109,7 @@ impl Store {
         view: &View,
         now: chrono::DateTime<chrono::Utc>,
     ) -> crate::error::Result<usize> {
+        view.followed();
         let pending = view.proposals(&Filter::pending(), now)?;
         let is_pending = |id: &crate::proposal::ProposalId| pending.iter().any(|s| s.id == *id);
         for stale in pending::all(self)?.iter().filter(|id| !is_pending(id)) {

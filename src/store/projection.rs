@@ -129,6 +129,8 @@ pub(super) fn tampering(
     }
     let tree = store.worktree()?.without_conversion();
     let pending = view.proposals(&super::Filter::pending(), now)?;
+    // What other clones have done is no damage either.
+    let fetched = view.fetched();
     for summary in &pending {
         let proposal = view.proposal(&summary.id)?;
         // `Store::unreadable` tells of those that cannot be shown.
@@ -141,6 +143,9 @@ pub(super) fn tampering(
                 found.push(Tampering { id, path: folder.clone(), what: "unexpected" });
                 break;
             }
+        }
+        if fetched.contains(&proposal.id) {
+            continue;
         }
         for (name, expected) in files {
             let path = inside(&proposal.id, name)?;
@@ -157,6 +162,7 @@ pub(super) fn tampering(
         if let Ok(id) = ProposalId::parse(&name.to_string())
             && !pending.iter().any(|summary| summary.id == id)
             && !is_due(view, &id, now)
+            && !fetched.contains(&id)
         {
             found.push(Tampering { path: folder(&id)?, id, what: "stale" });
         }

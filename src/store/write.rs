@@ -1,7 +1,7 @@
 //! Writing events: the only way the store changes.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Duration, SubsecRound as _, Utc};
 use gix::ObjectId;
@@ -73,6 +73,8 @@ pub struct Writer<'store> {
     touched: BTreeSet<ProposalId>,
     /// Those that a stopped writer has left.
     left_over: BTreeSet<ProposalId>,
+    /// Some of `touched` are there because another clone's lane was fetched.
+    fetched: bool,
     /// The lock says that something has to follow.
     noted: bool,
     lock: Lock,
@@ -159,6 +161,7 @@ impl<'store> Writer<'store> {
         let note = lock.left_over();
         let left_over: BTreeSet<ProposalId> =
             note.lines().filter_map(|id| ProposalId::parse(id).ok()).collect();
+        let fetched = view.fetched();
         let lane = lane_id(store)?;
         let name = format!("{}{lane}", refs::LOG);
         let positions = view.positions()?;
@@ -185,8 +188,9 @@ impl<'store> Writer<'store> {
             seq,
             heads,
             open: Step::default(),
-            touched: left_over.clone(),
+            touched: left_over.union(&fetched).cloned().collect(),
             left_over,
+            fetched: !fetched.is_empty(),
             noted: !note.is_empty(),
             lock,
         })
@@ -354,6 +358,9 @@ impl<'store> Writer<'store> {
             // What can be rebuilt must not fail what is recorded; `doctor` tells of it.
             let _ = self.project(&id);
         }
+        if std::mem::take(&mut self.fetched) {
+            self.view.followed();
+        }
         if std::mem::take(&mut self.noted) {
             self.lock.note("");
         }
@@ -476,16 +483,24 @@ fn line(stamped: &Stamped) -> String {
     crate::render::escape::line(&format!("{kind}{id}{what}")).into_owned()
 }
 
+/// The ref of this clone's lane, if it has one already.
+pub(super) fn lane_name(store: &Store) -> Option<String> {
+    Some(format!("{}{}", refs::LOG, known_lane_id(&store.private_dir().join("lane"))?))
+}
+
+fn known_lane_id(path: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let id = text.trim();
+    let valid = (8..=40).contains(&id.len())
+        && id.bytes().all(|b| b.is_ascii_digit() || b.is_ascii_lowercase());
+    valid.then(|| id.to_owned())
+}
+
 /// This clone's lane id, made at the first write. The caller holds the lock.
 fn lane_id(store: &Store) -> Result<String> {
     let path: PathBuf = store.private_dir().join("lane");
-    if let Ok(text) = std::fs::read_to_string(&path) {
-        let id = text.trim();
-        if (8..=40).contains(&id.len())
-            && id.bytes().all(|b| b.is_ascii_digit() || b.is_ascii_lowercase())
-        {
-            return Ok(id.to_owned());
-        }
+    if let Some(id) = known_lane_id(&path) {
+        return Ok(id);
     }
     let id = format!("{:016x}", crate::worktree::random());
     let write = || -> std::io::Result<()> {

@@ -12,7 +12,7 @@ pub use filter::Filter;
 pub use query::{LogEntry, Summary};
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::rc::Rc;
 
@@ -24,6 +24,7 @@ use super::lock::Lock;
 use super::refs::{self, LaneRef};
 use crate::database;
 use crate::error::{Error, Result};
+use crate::proposal::ProposalId;
 
 /// The store as it was when this was made: every query is answered from one state.
 pub struct View {
@@ -120,7 +121,8 @@ impl Store {
         lanes: &[LaneRef],
         home: Kept,
     ) -> rusqlite::Result<View> {
-        let broken = update::catch_up(&self.repo, &mut connection, lanes)?;
+        let own = || super::write::lane_name(self);
+        let broken = update::catch_up(&self.repo, &mut connection, lanes, own)?;
         Ok(View { connection: Some(connection), lanes: lanes.to_vec(), broken, home })
     }
 }
@@ -139,6 +141,18 @@ impl View {
         }
     }
 
+    /// Proposals that other clones' lanes have brought news of, whose projections here have not
+    /// followed yet.
+    pub(super) fn fetched(&self) -> BTreeSet<ProposalId> {
+        let found = self.connection.as_ref().map(update::fetched);
+        found.and_then(Result::ok).unwrap_or_default()
+    }
+
+    /// The projections of [`View::fetched`] have followed. Failing that they do so again.
+    pub(super) fn followed(&self) {
+        let _ = self.connection.as_ref().map(update::followed);
+    }
+
     /// Takes over events that this process has just written to the lane `name`.
     ///
     /// Failure is no error: the next reader catches up. This process answers from memory then,
@@ -154,7 +168,8 @@ impl View {
             None => schema::open(&store.private_dir().join("cache.sqlite")),
         };
         let caught_up = known.and_then(|mut connection| {
-            update::catch_up(&store.repo, &mut connection, &own).map(|_| connection)
+            let own_name = || Some(name.to_owned());
+            update::catch_up(&store.repo, &mut connection, &own, own_name).map(|_| connection)
         });
         match caught_up {
             Ok(connection) => self.connection = Some(connection),

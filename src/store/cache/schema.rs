@@ -7,8 +7,11 @@ use rusqlite::Connection;
 use crate::database;
 
 /// Raised with every change of the tables or of what is computed into them.
-const VERSION: i64 = 4;
+const VERSION: i64 = 5;
 
+/// `fetched` names the proposals that other clones' lanes have brought news of, until a writer has
+/// made their projections follow.
+///
 /// A list reads many rows of `proposal`, so the proposals themselves, which are large and read one
 /// at a time, have a table of their own.
 const TABLES: &str = "
@@ -39,7 +42,8 @@ CREATE TABLE path (
     path TEXT NOT NULL, proposal TEXT NOT NULL, PRIMARY KEY (path, proposal)
 ) WITHOUT ROWID;
 CREATE INDEX path_proposal ON path (proposal);
-PRAGMA user_version = 4;
+CREATE TABLE fetched (proposal TEXT PRIMARY KEY) WITHOUT ROWID;
+PRAGMA user_version = 5;
 COMMIT;
 ";
 

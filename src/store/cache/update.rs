@@ -27,11 +27,13 @@ pub(super) fn positions(connection: &Connection) -> rusqlite::Result<BTreeMap<St
     rows.collect()
 }
 
-/// Reads what is new in `lanes`. Returns the lanes that could not be read to their end.
+/// Reads what is new in `lanes`, of which `own` is this clone's, if it has one already. Returns the
+/// lanes that could not be read to their end.
 pub(super) fn catch_up(
     repo: &gix::Repository,
     connection: &mut Connection,
     lanes: &[LaneRef],
+    own: impl FnOnce() -> Option<String>,
 ) -> rusqlite::Result<Vec<Broken>> {
     let known = positions(connection)?;
     let current = |lane: &LaneRef| {
@@ -43,7 +45,8 @@ pub(super) fn catch_up(
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let mut broken = Vec::new();
-    let mut touched = BTreeSet::new();
+    let (mut touched, mut fetched) = (BTreeSet::new(), BTreeSet::new());
+    let own = own();
     let known = positions(&transaction)?;
     for lane in lanes {
         // What the cache has came from this ref, so read under the cache's own lock it is the
@@ -56,17 +59,39 @@ pub(super) fn catch_up(
         }
         let known_tip = known_tip.and_then(|tip| ObjectId::from_hex(tip.as_bytes()).ok());
         match lane::walk(repo, lane, known_tip) {
-            Ok(Some(commits)) => take(&transaction, lane, &commits, &mut touched)?,
+            Ok(Some(commits)) => {
+                let is_own = own.as_deref() == Some(lane.name.as_str());
+                let touched = if is_own { &mut touched } else { &mut fetched };
+                take(&transaction, lane, &commits, touched)?;
+            }
             // Rewritten: nothing of the old lane may stay, so begin anew.
             Ok(None) => return Err(rusqlite::Error::InvalidQuery),
             Err(error) => broken.push(error),
         }
     }
-    for id in &touched {
+    for id in &fetched {
+        transaction
+            .prepare_cached("INSERT OR IGNORE INTO fetched (proposal) VALUES (?1)")?
+            .execute([id])?;
+    }
+    for id in touched.union(&fetched) {
         refold(repo, &transaction, id)?;
     }
     transaction.commit()?;
     Ok(broken)
+}
+
+/// Proposals that other clones' lanes have brought news of since [`followed`].
+pub(super) fn fetched(connection: &Connection) -> rusqlite::Result<BTreeSet<ProposalId>> {
+    let mut statement = connection.prepare_cached("SELECT proposal FROM fetched")?;
+    let rows = statement.query_map([], |row| row.get::<_, String>(0))?;
+    let ids = rows.map(|row| row.map(|id| ProposalId::parse(&id).ok()));
+    ids.filter_map(Result::transpose).collect()
+}
+
+/// The projections of what was fetched have followed.
+pub(super) fn followed(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute("DELETE FROM fetched", []).map(|_| ())
 }
 
 fn take(
