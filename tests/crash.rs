@@ -91,11 +91,12 @@ fn assert_sound(repo: &Repo, what: &str) {
 
 #[test]
 fn propose_stopped_at_every_step() {
+    let start = repo();
+    // Something acknowledged before, which must not be lost.
+    start.aye(&["propose", "a.txt", "--old", "line 9", "--new", "LINE 9"]).ok();
     for point in STORE.iter().chain(&["store.pending.made", "worktree.create", "worktree.rename"]) {
         for hit in 0.. {
-            let repo = repo();
-            // Something acknowledged before, which must not be lost.
-            repo.aye(&["propose", "a.txt", "--old", "line 9", "--new", "LINE 9"]).ok();
+            let repo = start.copy();
             let before = files(&repo);
             if stop(&repo, PROPOSE, &edits(), point, hit).is_none() {
                 assert!(hit > 0, "{point} is never reached");
@@ -116,24 +117,23 @@ fn propose_stopped_at_every_step() {
 
 /// Stops `args` at every step; `old` and `new` are the states that may be found after.
 fn every_step(args: impl Fn(&str) -> Vec<String>, prepare: impl Fn(&Repo, &str), undo: bool) {
+    let start = repo();
+    let id = propose(&start);
+    prepare(&start, &id);
+    let args = args(&id);
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
     // What it looks like when nothing is stopped.
     let (old, new) = {
-        let repo = repo();
-        let id = propose(&repo);
-        prepare(&repo, &id);
+        let repo = start.copy();
         let old = files(&repo);
-        repo.aye(&args(&id)).ok();
+        repo.aye(&args).ok();
         (old, files(&repo))
     };
     assert_ne!(old, new);
     let last = if undo { "undo.event" } else { "apply.event" };
     for point in STORE.iter().chain(FILES).chain(&[last]) {
         for hit in 0.. {
-            let repo = repo();
-            let id = propose(&repo);
-            prepare(&repo, &id);
-            let args = args(&id);
-            let args: Vec<&str> = args.iter().map(String::as_str).collect();
+            let repo = start.copy();
             if stop(&repo, &args, "", point, hit).is_none() {
                 assert!(hit > 0, "{point} is never reached");
                 break;
@@ -198,12 +198,13 @@ fn undo_stopped_at_every_step() {
 /// A step that fails (disk full, read-only) changes nothing and says so, in the same command.
 #[test]
 fn a_failing_step_is_taken_back_at_once() {
+    let start = repo();
+    let id = propose(&start);
     for point in FILES.iter().filter(|point| {
         !["journal.commit", "journal.committed", "worktree.clean", "journal.remove"].contains(point)
     }) {
         for (failure, code) in [("disk_full", "disk_full"), ("read_only", "read_only")] {
-            let repo = repo();
-            let id = propose(&repo);
+            let repo = start.copy();
             let before = files(&repo);
             let run = repo
                 .cmd(&["apply", &id, "--yes"])

@@ -107,9 +107,12 @@ fn assert_sound(repo: &Repo, what: &str) {
 
 /// Stops `args` at every one of `points`; files are then `old` or `new`, as the store says.
 fn every_step(points: &[&str], args: &dyn Fn(&Repo) -> Vec<String>) {
+    let start = store();
+    let args = args(&start);
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let before = applied(&start);
     let (old, new) = {
-        let repo = store();
-        let args = args(&repo);
+        let repo = start.copy();
         let old = files(&repo);
         repo.aye(&args).ok();
         (old, files(&repo))
@@ -117,10 +120,7 @@ fn every_step(points: &[&str], args: &dyn Fn(&Repo) -> Vec<String>) {
     assert_ne!(old, new);
     for point in points {
         for hit in 0.. {
-            let repo = store();
-            let before = applied(&repo);
-            let args = args(&repo);
-            let args: Vec<&str> = args.iter().map(String::as_str).collect();
+            let repo = start.copy();
             let what = format!("{point} {hit}");
             if !stopped(&repo, &args, point, hit) {
                 assert!(hit > 0, "{point} is never reached");
@@ -165,14 +165,15 @@ fn an_apply_of_several_files_stopped_at_every_step() {
 fn an_undo_of_several_files_stopped_at_every_step() {
     let points: Vec<&str> =
         STORE.iter().chain(FILES).chain(&["worktree.remove", "undo.event"]).copied().collect();
+    let start = store();
+    let old = files(&start);
+    let answer = propose(&start, &several()).ok().json();
+    let id = answer["proposal_id"].as_str().expect("an id").to_owned();
+    start.aye(&["memory", "apply", &id, "--yes"]).ok();
+    let new = files(&start);
     for point in points {
         for hit in 0.. {
-            let repo = store();
-            let old = files(&repo);
-            let answer = propose(&repo, &several()).ok().json();
-            let id = answer["proposal_id"].as_str().expect("an id").to_owned();
-            repo.aye(&["memory", "apply", &id, "--yes"]).ok();
-            let new = files(&repo);
+            let repo = start.copy();
             let what = format!("{point} {hit}");
             let args = ["memory", "undo", &id, "--yes"];
             if !stopped(&repo, &args, point, hit) {
@@ -180,7 +181,7 @@ fn an_undo_of_several_files_stopped_at_every_step() {
                 break;
             }
             let undone = pending(&repo) == 1;
-            assert!(files(&repo) == if undone { old.clone() } else { new }, "{what}: {undone}");
+            assert!(files(&repo) == *if undone { &old } else { &new }, "{what}: {undone}");
             if !undone {
                 repo.aye(&args).ok();
                 assert!(files(&repo) == old, "{what}: again");
@@ -193,9 +194,10 @@ fn an_undo_of_several_files_stopped_at_every_step() {
 #[test]
 fn a_proposal_that_is_staged_stopped_at_every_step() {
     let request = several();
+    let start = store();
     for point in STORE.iter().chain(&["worktree.create", "worktree.rename", "worktree.mkdir"]) {
         for hit in 0.. {
-            let repo = store();
+            let repo = start.copy();
             let before = files(&repo);
             let args = ["call", "memory.propose_update", &request.to_string()];
             let what = format!("{point} {hit}");

@@ -93,10 +93,34 @@ impl Repo {
         let mut args = vec!["init", "--quiet", "--initial-branch=main"];
         args.extend(flags);
         self.git(&args);
-        for (key, value) in [("user.name", NAME), ("user.email", EMAIL), ("core.autocrlf", "false")]
-        {
-            self.git(&["config", key, value]);
+        let file = if flags.contains(&"--bare") { "config" } else { ".git/config" };
+        let mut config = self.text(file);
+        config += &format!("[user]\n\tname = {NAME}\n\temail = {EMAIL}\n");
+        config += "[core]\n\tautocrlf = false\n";
+        self.write(file, config);
+    }
+
+    /// A repository that is in the same state as this one, and a home like its: cheaper than to
+    /// bring it there again. Not for one with linked work trees, which are known by their paths.
+    pub fn copy(&self) -> Self {
+        fn copy(from: &Path, to: &Path) {
+            std::fs::create_dir_all(to).expect("a folder");
+            for entry in std::fs::read_dir(from).expect("a folder").flatten() {
+                let (from, to) = (entry.path(), to.join(entry.file_name()));
+                let kind = entry.file_type().expect("a file type");
+                if kind.is_dir() {
+                    copy(&from, &to);
+                } else if kind.is_file() {
+                    std::fs::copy(&from, &to).expect("a file");
+                } else {
+                    panic!("{} is neither file nor folder", from.display());
+                }
+            }
         }
+        let new = Self::outside();
+        copy(self.outer(), new.outer());
+        new.clock.store(self.clock.load(Ordering::Relaxed), Ordering::Relaxed);
+        new
     }
 
     /// The work folder: the root of the repository.
