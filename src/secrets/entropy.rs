@@ -23,22 +23,25 @@ static PART: [bool; 256] = {
     table
 };
 
+/// Where in a block of `SHORTEST` bytes its probe is.
+const PROBE: usize = SHORTEST / 2 - 1;
+
 /// Adds every random string of `text` to `spans`.
 ///
-/// A run of at least `SHORTEST` bytes covers a multiple of `SHORTEST`, so most bytes are never
-/// looked at.
+/// A run of at least `SHORTEST` bytes covers the probe of a block, so most bytes are never looked
+/// at.
 pub(super) fn scan(text: &[u8], spans: &mut Vec<Span>) {
-    let mut probe = SHORTEST - 1;
-    while probe < text.len() {
-        if !PART[usize::from(text[probe])] || !reaches_far(text, probe) {
-            probe += SHORTEST;
+    let (blocks, rest) = text.as_chunks::<SHORTEST>();
+    let probes = blocks.iter().enumerate().filter(|(_, block)| may_be_long(block));
+    let probes = probes.map(|(at, _)| at * SHORTEST + PROBE);
+    let last = rest.get(PROBE).map(|_| text.len() - rest.len() + PROBE);
+    let mut done = 0;
+    for probe in probes.chain(last) {
+        if probe < done || !is_part(text[probe]) {
             continue;
         }
-        let start = text[..probe].iter().rposition(|b| !PART[usize::from(*b)]).map_or(0, |p| p + 1);
-        let end = text[probe..]
-            .iter()
-            .position(|b| !PART[usize::from(*b)])
-            .map_or(text.len(), |p| probe + p);
+        let start = text[..probe].iter().rposition(|b| !is_part(*b)).map_or(0, |p| p + 1);
+        let end = text[probe..].iter().position(|b| !is_part(*b)).map_or(text.len(), |p| probe + p);
         if end - start >= SHORTEST
             && let Some((from, to)) = examine(text, start, end)
         {
@@ -52,17 +55,22 @@ pub(super) fn scan(text: &[u8], spans: &mut Vec<Span>) {
                 rank: rank::ENTROPY,
             });
         }
-        // The byte at `end` is no part, so the next run starts after it.
-        probe = end + SHORTEST;
+        done = end;
     }
 }
 
-/// False where the run around `probe` is surely too short: it would have to reach `SHORTEST / 2`
-/// bytes to one side, and does not at the places that are looked at.
-fn reaches_far(text: &[u8], probe: usize) -> bool {
-    const STEPS: [usize; 3] = [SHORTEST / 2 - 1, SHORTEST / 4, SHORTEST / 8];
-    let part = |at: usize| text.get(at).is_some_and(|byte| PART[usize::from(*byte)]);
-    STEPS.iter().all(|step| part(probe - step)) || STEPS.iter().all(|step| part(probe + step))
+/// False where the run around the probe is surely too short: it would have to reach `SHORTEST / 2`
+/// bytes to one side, and does not at the places that are looked at. Without branches, which
+/// nothing could foretell.
+fn may_be_long(block: &[u8; SHORTEST]) -> bool {
+    const STEPS: [usize; 5] = [1, 4, 8, 11, SHORTEST / 2];
+    let left = STEPS.iter().fold(true, |all, step| all & is_part(block[PROBE + 1 - step]));
+    let right = STEPS.iter().fold(true, |all, step| all & is_part(block[PROBE + step]));
+    is_part(block[PROBE]) & (left | right)
+}
+
+fn is_part(byte: u8) -> bool {
+    PART[usize::from(byte)]
 }
 
 /// The random string within the run `start..end`, if it is one.
@@ -193,7 +201,7 @@ fn continues(text: &[u8], start: usize) -> bool {
     let floor = end.saturating_sub(200);
     let before = &text[floor..end];
     let line = before.iter().rposition(|b| *b == b'\n').map_or(before, |p| &before[p + 1..]);
-    let run = line.split(|b| !PART[usize::from(*b)]).map(<[u8]>::len).max().unwrap_or(0);
+    let run = line.split(|b| !is_part(*b)).map(<[u8]>::len).max().unwrap_or(0);
     run >= 40 && run + 8 >= line.len()
 }
 

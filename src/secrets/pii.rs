@@ -5,23 +5,52 @@ use super::finding::{Category, Span, rank};
 /// The shortest of them with its separators: `ddd-dd-dddd`.
 const SHORTEST: usize = 11;
 
+/// Where in a block of `SHORTEST` bytes its probe is: in the middle.
+const PROBE: usize = SHORTEST / 2;
+
 /// Adds social security and card numbers of `text` to `spans`.
 pub(super) fn numbers(text: &[u8], spans: &mut Vec<Span>) {
-    // A number covers a multiple of SHORTEST with a digit, or with a separator next to one.
-    let mut probe = SHORTEST - 1;
-    while probe < text.len() {
-        let digit = |at: usize| text.get(at).is_some_and(u8::is_ascii_digit);
+    let (blocks, rest) = text.as_chunks::<SHORTEST>();
+    let probes = blocks.iter().enumerate().filter(|(_, block)| may_be_number(block));
+    let probes = probes.map(|(at, _)| at * SHORTEST + PROBE);
+    let last = rest.get(PROBE).map(|_| text.len() - rest.len() + PROBE);
+    let digit = |at: usize| text.get(at).is_some_and(u8::is_ascii_digit);
+    let mut done = 0;
+    for probe in probes.chain(last) {
         let separator = matches!(text[probe], b' ' | b'-');
-        if !(digit(probe) || separator && digit(probe + 1)) {
-            probe += SHORTEST;
+        if probe < done || !(digit(probe) || separator && digit(probe + 1)) {
             continue;
         }
         let (start, end) = run_around(text, if separator { probe + 1 } else { probe });
         if whole(text, start, end) && !in_hex_list(text, start, end) {
             number(text, start, end, spans);
         }
-        probe = end.max(probe + 1) + SHORTEST - 1;
+        done = end;
     }
+}
+
+/// What a byte may be in a number, as bits: this is the inner loop.
+const DIGIT: u8 = 1;
+const SEPARATOR: u8 = 2;
+static PART: [u8; 256] = {
+    let mut table = [0; 256];
+    let mut digit = b'0';
+    while digit <= b'9' {
+        table[digit as usize] = DIGIT;
+        digit += 1;
+    }
+    table[b' ' as usize] = SEPARATOR;
+    table[b'-' as usize] = SEPARATOR;
+    table
+};
+
+/// False where no number covers the probe: it would have a digit there, or a separator before one,
+/// and go on for half a block to one side. Without branches, which nothing could foretell.
+fn may_be_number(block: &[u8; SHORTEST]) -> bool {
+    let class = |at: usize| PART[usize::from(block[at])];
+    let part = |at: usize| class(at) != 0;
+    let inside = (class(PROBE) & DIGIT != 0) | (class(PROBE + 1) & DIGIT != 0) & part(PROBE);
+    inside & (part(PROBE - 2) & part(PROBE - 5) | part(PROBE + 2) & part(PROBE + 5))
 }
 
 /// The digits around `at` with single separators between them.

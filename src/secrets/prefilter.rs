@@ -1,6 +1,5 @@
 //! One pass over the text for every keyword; each hit says who should look closer, and where.
 
-use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use super::assign::{self, Class};
@@ -20,19 +19,16 @@ pub(super) enum Target {
     Connection,
 }
 
-/// Every keyword with its targets, keywords in order.
-fn keywords() -> BTreeMap<&'static str, Vec<Target>> {
-    let mut all: BTreeMap<&'static str, Vec<Target>> = BTreeMap::new();
-    for (index, rule) in RULES.iter().enumerate() {
-        for keyword in rule.keywords {
-            all.entry(keyword).or_default().push(Target::Rule(index));
-        }
-    }
-    for (keyword, class) in assign::KEYWORDS {
-        all.entry(keyword).or_default().push(Target::Assign(*class));
-    }
-    all.entry(keys::PRIVATE_KEY).or_default().push(Target::PrivateKey);
-    all.entry(keys::SCHEME).or_default().push(Target::Connection);
+/// Every keyword with each of its targets, in order.
+fn keywords() -> Vec<(&'static str, Target)> {
+    let rules = RULES.iter().enumerate();
+    let rules =
+        rules.flat_map(|(at, rule)| rule.keywords.iter().map(move |k| (*k, Target::Rule(at))));
+    let mut all: Vec<(&str, Target)> = rules.collect();
+    all.extend(assign::KEYWORDS.iter().map(|(keyword, class)| (*keyword, Target::Assign(*class))));
+    all.extend([(keys::PRIVATE_KEY, Target::PrivateKey), (keys::SCHEME, Target::Connection)]);
+    // Stable: those of one keyword stay in the order of the tables.
+    all.sort_by_key(|(keyword, _)| *keyword);
     all
 }
 
@@ -40,20 +36,18 @@ fn keywords() -> BTreeMap<&'static str, Vec<Target>> {
 /// their starts.
 ///
 /// An automaton over this many keywords is larger than the nearest cache, and building one costs
-/// more than all the rest of proposing a small change. So a bitmap of the keywords' first bytes
-/// says where one may start, and the few keywords that start so are compared there.
+/// more than all the rest of proposing a small change. So a bitmap made at build time says where
+/// one may start, and the few keywords that start so are compared there.
 pub(super) fn scan(text: &[u8], mut hit: impl FnMut(Target, usize, usize)) {
-    static KEYWORDS: OnceLock<Keywords> = OnceLock::new();
-    let keywords = KEYWORDS.get_or_init(Keywords::new);
+    static HEADS: OnceLock<Heads> = OnceLock::new();
     let mut at = 0;
-    while let Some(next) = keywords.next_head(&text[at..]) {
+    while let Some(next) = next_start(&text[at..]) {
         let start = at + next;
-        for (word, targets) in keywords.starting_like(&text[start..]) {
+        let heads = HEADS.get_or_init(Heads::new);
+        for (word, target) in heads.starting_like(&text[start..]) {
             let end = start + word.len();
             if text.get(start..end).is_some_and(|t| t.eq_ignore_ascii_case(word.as_bytes())) {
-                for target in targets {
-                    hit(*target, start, end);
-                }
+                hit(*target, start, end);
             }
         }
         at = start + 1;
@@ -63,82 +57,116 @@ pub(super) fn scan(text: &[u8], mut hit: impl FnMut(Target, usize, usize)) {
 /// How many bytes are a head. No keyword is shorter; a test holds the tables to it.
 const HEAD: usize = 3;
 
-/// Values of a head: the low five bits of each byte, which folds letter case.
-const HEADS: usize = 1 << (5 * HEAD);
+/// How many bytes tell whether a keyword may start: its head and the next one, whatever that is
+/// where the keyword ends before.
+const START: usize = HEAD + 1;
 
-fn head(bytes: &[u8]) -> usize {
-    bytes.iter().take(HEAD).fold(0, |head, byte| head << 5 | usize::from(byte & 0x1f))
+/// How much of a byte counts: its low five bits, which fold letter case.
+const BITS: usize = 5;
+
+/// Values that the first bytes of a text may have.
+const STARTS: usize = 1 << (BITS * START);
+
+const fn fold(value: usize, byte: u8) -> usize {
+    value << BITS | (byte & 0x1f) as usize
 }
 
-/// The keywords that share a head.
-#[derive(Default)]
-struct Group {
-    /// A bit for each value of the byte after the head; all of them where a keyword ends with it.
-    next: u32,
-    words: Vec<(&'static str, Vec<Target>)>,
+/// A bit for each value with which a keyword may start.
+static MAY_START: [u64; STARTS / 64] = {
+    let mut bits = [0; STARTS / 64];
+    let mut rule = 0;
+    while rule < RULES.len() {
+        let keywords = RULES[rule].keywords;
+        let mut at = 0;
+        while at < keywords.len() {
+            mark(&mut bits, keywords[at].as_bytes());
+            at += 1;
+        }
+        rule += 1;
+    }
+    let mut at = 0;
+    while at < assign::KEYWORDS.len() {
+        mark(&mut bits, assign::KEYWORDS[at].0.as_bytes());
+        at += 1;
+    }
+    mark(&mut bits, keys::PRIVATE_KEY.as_bytes());
+    mark(&mut bits, keys::SCHEME.as_bytes());
+    bits
+};
+
+const fn mark(bits: &mut [u64; STARTS / 64], keyword: &[u8]) {
+    let head = fold(fold(fold(0, keyword[0]), keyword[1]), keyword[2]);
+    let (mut next, end) = match keyword.len() {
+        HEAD => (0, 1 << BITS),
+        _ => (keyword[HEAD] & 0x1f, (keyword[HEAD] & 0x1f) + 1),
+    };
+    while next < end {
+        let start = fold(head, next);
+        bits[start / 64] |= 1 << (start % 64);
+        next += 1;
+    }
+}
+
+/// The first place where a keyword may start. Apart from the rest, so that the loop over all bytes
+/// stays in registers.
+#[inline(never)]
+fn next_start(text: &[u8]) -> Option<usize> {
+    let may_start = |value: usize| {
+        let start = value % STARTS;
+        MAY_START[start / 64] >> (start % 64) & 1 == 1
+    };
+    let (before, last) = text.split_at_checked(START - 1)?;
+    let mut rolling = before.iter().fold(0, |value, byte| fold(value, *byte));
+    let found = last.iter().position(|byte| {
+        rolling = fold(rolling, *byte);
+        may_start(rolling)
+    });
+    // A keyword may also be all that is left, with nothing after its head.
+    found.or_else(|| may_start(fold(rolling, 0)).then_some(last.len()))
 }
 
 /// The keywords, found by their heads.
-struct Keywords {
-    /// A bit for each value that is the head of a keyword: small enough for the nearest cache.
-    heads: Box<[u64; HEADS / 64]>,
-    /// Where in `groups` the keywords of a head are; looked at only where its bit is set.
-    places: Box<[u16; HEADS]>,
-    groups: Vec<Group>,
+struct Heads {
+    /// Head, and where in `words` its keywords begin; in order.
+    heads: Vec<(usize, usize)>,
+    words: Vec<(&'static str, Target)>,
 }
 
-impl Keywords {
+impl Heads {
     fn new() -> Self {
-        let (mut heads, mut places) = (Box::new([0; HEADS / 64]), Box::new([0; HEADS]));
-        let mut groups: Vec<Group> = Vec::new();
-        for (word, targets) in keywords() {
-            let head = head(word.as_bytes());
-            if heads[head / 64] >> (head % 64) & 1 == 0 {
-                heads[head / 64] |= 1 << (head % 64);
-                places[head] = u16::try_from(groups.len()).unwrap_or(u16::MAX);
-                groups.push(Group::default());
-            }
-            let group = &mut groups[usize::from(places[head])];
-            group.next |= word.as_bytes().get(HEAD).map_or(u32::MAX, |byte| 1 << (byte & 0x1f));
-            group.words.push((word, targets));
-        }
-        Self { heads, places, groups }
+        let mut words = keywords();
+        words.sort_by_key(|(word, _)| head(word.as_bytes()));
+        let mut heads: Vec<(usize, usize)> =
+            words.iter().enumerate().map(|(at, (word, _))| (head(word.as_bytes()), at)).collect();
+        heads.dedup_by_key(|(head, _)| *head);
+        Self { heads, words }
     }
 
-    /// The first place where a keyword may start. Apart from the rest, so that the loop over all
-    /// bytes stays in registers.
-    #[inline(never)]
-    fn next_head(&self, text: &[u8]) -> Option<usize> {
-        let (before, last) = text.split_at_checked(HEAD - 1)?;
-        let mut rolling = head(before);
-        last.iter().enumerate().position(|(at, byte)| {
-            rolling = rolling << 5 | usize::from(byte & 0x1f);
-            let head = rolling % HEADS;
-            self.heads[head / 64] >> (head % 64) & 1 == 1 && {
-                let next = self.groups[usize::from(self.places[head])].next;
-                last.get(at + 1).map_or(next == u32::MAX, |byte| next >> (byte & 0x1f) & 1 == 1)
-            }
-        })
+    /// The keywords with the head of `text`.
+    fn starting_like(&self, text: &[u8]) -> &[(&'static str, Target)] {
+        let Ok(at) = self.heads.binary_search_by_key(&head(text), |(head, _)| *head) else {
+            return &[];
+        };
+        let end = self.heads.get(at + 1).map_or(self.words.len(), |(_, start)| *start);
+        &self.words[self.heads[at].1..end]
     }
+}
 
-    /// The keywords with the head of `text`, which is one.
-    fn starting_like(&self, text: &[u8]) -> &[(&'static str, Vec<Target>)] {
-        &self.groups[usize::from(self.places[head(text)])].words
-    }
+fn head(bytes: &[u8]) -> usize {
+    bytes.iter().take(HEAD).fold(0, |value, byte| fold(value, *byte))
 }
 
 /// As [`scan`] for all but the provider rules, by comparing at every position: the slow truth
 /// that the automaton is tested against.
 #[cfg(test)]
 pub(super) fn scan_slowly(text: &[u8], mut hit: impl FnMut(Target, usize, usize)) {
-    let all = keywords();
+    let mut all = keywords();
+    all.retain(|(_, target)| !matches!(target, Target::Rule(_)));
     for start in 0..text.len() {
-        for (keyword, targets) in &all {
+        for (keyword, target) in &all {
             let end = start + keyword.len();
             if text.get(start..end).is_some_and(|t| t.eq_ignore_ascii_case(keyword.as_bytes())) {
-                for target in targets.iter().filter(|t| !matches!(t, Target::Rule(_))) {
-                    hit(*target, start, end);
-                }
+                hit(*target, start, end);
             }
         }
     }
@@ -150,9 +178,9 @@ mod tests {
 
     #[test]
     fn every_keyword_has_a_head_and_is_found_in_either_case() {
-        for word in keywords().into_keys() {
+        for (word, _) in keywords() {
             assert!(word.len() >= HEAD, "{word}");
-            for text in [word.to_owned(), word.to_ascii_uppercase(), format!("x{word}y")] {
+            for text in [word.to_owned(), word.to_ascii_uppercase(), format!("x{word}y{word}")] {
                 let mut found = false;
                 scan(text.as_bytes(), |_, start, end| found |= end - start == word.len());
                 assert!(found, "{text}");
