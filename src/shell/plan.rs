@@ -258,7 +258,9 @@ fn program(verdict: Verdict, step: &mut Step, world: &World) -> Result<()> {
             }
         }
     }
-    args.extend(verdict.args);
+    args.extend(verdict.inserted.iter().map(|word| (*word).to_owned()));
+    let written = step.argv.split_off(1);
+    args.extend(if verdict.git.is_some() { verdict.args } else { written });
     if !step.denied.is_empty() {
         leave_out(step.rule, &step.denied, &mut args);
     }
@@ -278,7 +280,6 @@ fn program(verdict: Verdict, step: &mut Step, world: &World) -> Result<()> {
         }
         None => Action::Missing,
     };
-    step.argv.truncate(1);
     step.argv.extend(args);
     Ok(())
 }

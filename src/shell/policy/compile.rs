@@ -6,6 +6,9 @@ use std::fmt::Write as _;
 
 const SOURCE: &str = "src/shell/policy/rules.toml";
 
+/// Most arguments one flag may take.
+const MOST_VALUES: usize = 2;
+
 /// One table as written; what a field means is said at the head of the file.
 #[derive(serde::Deserialize, Default, Clone)]
 #[serde(deny_unknown_fields, default)]
@@ -49,6 +52,8 @@ pub fn write() {
         code += &program(name, &sections);
     }
     code += "];\n";
+    let _ = writeln!(code, "/// Most arguments one flag takes.");
+    let _ = writeln!(code, "pub(super) const MOST_VALUES: usize = {MOST_VALUES};");
     let out = std::env::var("OUT_DIR").expect("OUT_DIR");
     std::fs::write(format!("{out}/shell_rules.rs"), code).expect("write the table");
 }
@@ -177,6 +182,7 @@ fn flags(table: &str, text: &str, sections: &Sections, listed: &mut Vec<Flag>) {
             }
         }
         assert!(!names.is_empty(), "{SOURCE}: [{table}] has a line without a flag: {line}");
+        assert!(needs.len() <= MOST_VALUES, "{SOURCE}: [{table}] takes too much: {line}");
         if !needs.is_empty() {
             takes = format!("Takes::Needs(&[{}])", needs.join(", "));
         }

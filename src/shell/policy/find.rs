@@ -106,14 +106,11 @@ pub(super) fn decide(table: &'static Program, args: &[String]) -> Result<Verdict
         }
     }
     let parsed = options::Parsed::default();
-    Ok(Verdict {
-        paths,
-        ..super::standard(table, args, &parsed).unwrap_or_else(|_| bare(table, args))
-    })
+    Ok(Verdict { paths, ..super::standard(table, &parsed).unwrap_or_else(|_| bare(table)) })
 }
 
-fn bare(table: &'static Program, args: &[String]) -> Verdict {
-    Verdict { rule: table.name, programs: table.names, args: args.to_vec(), ..Verdict::default() }
+fn bare(table: &'static Program) -> Verdict {
+    Verdict { rule: table.name, programs: table.names, ..Verdict::default() }
 }
 
 fn begins_expression(word: &str) -> bool {

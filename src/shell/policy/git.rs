@@ -111,7 +111,6 @@ pub(super) fn decide(table: &'static Program, args: &[String]) -> Result<Verdict
         return Ok(Verdict {
             rule: table.name,
             programs: table.names,
-            args: args.to_vec(),
             rootless: true,
             ..Verdict::default()
         });
@@ -146,15 +145,18 @@ pub(super) fn decide(table: &'static Program, args: &[String]) -> Result<Verdict
     used.verb = rules.name.strip_prefix("git ").unwrap_or_default().to_owned();
     let rest = &args[at + words..];
     let parsed = options::parse(rules, rest).map_err(|refusal| refusal.by(rules.name))?;
-    let mut verdict = standard(rules, rest, &parsed).map_err(|refusal| refusal.by(rules.name))?;
+    let mut verdict = standard(rules, &parsed).map_err(|refusal| refusal.by(rules.name))?;
     small::check(rules, &parsed, &mut verdict).map_err(|refusal| refusal.by(rules.name))?;
     used.no_includes = parsed.has("--no-includes");
     used.content = content(&used.verb, &parsed, rest, words + rules.insert.len());
-    verdict.args.splice(0..0, args[at..at + words].iter().cloned());
+    let mut inserted = std::mem::take(&mut verdict.inserted).to_vec();
     // What is inserted makes it forget what it shows by default.
     if used.verb == "stash show" && parsed.flags.is_empty() {
-        verdict.args.insert(words, "--stat".into());
+        inserted.insert(0, "--stat");
     }
+    verdict.args = args[at..at + words].to_vec();
+    verdict.args.extend(inserted.into_iter().map(str::to_owned));
+    verdict.args.extend_from_slice(rest);
     verdict.programs = table.names;
     verdict.git = Some(used);
     Ok(verdict)
@@ -191,13 +193,14 @@ fn content(verb: &str, parsed: &Parsed<'_>, rest: &[String], offset: usize) -> O
 
 /// True when a diff is shown: by these flags, or `usually` and not by names alone.
 fn patches(parsed: &Parsed<'_>, usually: bool) -> bool {
+    let Some(diff) = program("git diff") else { return true };
     let mut names = false;
     for used in &parsed.flags {
         let Some(flag) = used.flag else { continue };
         let is = |list: &[&str]| flag.names.iter().any(|name| list.contains(name));
-        let diff = program("git diff").is_some_and(|diff| diff.flag(flag.names[0]).is_some());
-        names |= is(NAMES);
-        if is(LOG_DIFFS) || (diff && !is(NAMES) && !is(NEUTRAL)) {
+        let counts = is(NAMES);
+        names |= counts;
+        if is(LOG_DIFFS) || (!counts && diff.flag(flag.names[0]).is_some() && !is(NEUTRAL)) {
             return true;
         }
     }

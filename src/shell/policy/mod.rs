@@ -22,7 +22,9 @@ pub struct Verdict {
     pub rule: &'static str,
     /// File names to look for on the search path, the first found is run. Empty: a builtin.
     pub programs: &'static [&'static str],
-    /// The arguments to give, the program's name not among them.
+    /// Arguments to give before those that were written.
+    pub inserted: &'static [&'static str],
+    /// The arguments to give to git, all of them; any other program gets those that were written.
     pub args: Vec<String>,
     /// Operands and flag arguments that name something read, as written.
     pub paths: Vec<String>,
@@ -72,7 +74,7 @@ fn examine(table: &'static Program, args: &[String]) -> Result<Verdict> {
         Some("echo" | "printf" | "test") => small::words(table, args),
         _ => {
             let parsed = options::parse(table, args)?;
-            let mut verdict = standard(table, args, &parsed)?;
+            let mut verdict = standard(table, &parsed)?;
             small::check(table, &parsed, &mut verdict)?;
             Ok(verdict)
         }
@@ -80,17 +82,12 @@ fn examine(table: &'static Program, args: &[String]) -> Result<Verdict> {
 }
 
 /// The verdict of a table alone: flags are on its list, operands of its kinds.
-pub(super) fn standard(
-    table: &'static Program,
-    args: &[String],
-    parsed: &Parsed<'_>,
-) -> Result<Verdict> {
-    let inserted = table.insert.iter().map(|word| (*word).to_owned());
+pub(super) fn standard(table: &'static Program, parsed: &Parsed<'_>) -> Result<Verdict> {
     let mut verdict = Verdict {
         rule: table.name,
         programs: if table.builtin { &[] } else { table.names },
         helpers: table.helpers,
-        args: inserted.chain(args.iter().cloned()).collect(),
+        inserted: table.insert,
         recursive: table.reads_recursively(parsed),
         follows: table.follows_links(parsed),
         ..Verdict::default()
@@ -104,7 +101,6 @@ fn version(table: &'static Program, args: &[String]) -> Result<Verdict> {
         [only] if table.versions.iter().any(|version| version == only) => Ok(Verdict {
             rule: table.name,
             programs: table.names,
-            args: args.to_vec(),
             rootless: true,
             helpers: table.helpers,
             ..Verdict::default()

@@ -3,7 +3,7 @@
 
 use super::Verdict;
 use super::kinds::Kind;
-use super::table::{Flag, Program, Takes};
+use super::table::{Flag, MOST_VALUES, Program, Takes};
 use crate::shell::{Refusal, Result};
 
 /// An argument list, taken apart.
@@ -23,7 +23,38 @@ pub struct Used<'a> {
     /// As written, dashes included.
     pub name: &'a str,
     /// Its arguments.
-    pub values: Vec<&'a str>,
+    pub values: Values<'a>,
+}
+
+/// The arguments of a flag, which are few: kept where they are, for a policy is asked often.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Values<'a> {
+    items: [&'a str; MOST_VALUES],
+    count: usize,
+}
+
+impl<'a> Values<'a> {
+    /// Adds one. There is no flag on the lists that takes more than fit.
+    fn push(&mut self, value: &'a str) {
+        self.items[self.count] = value;
+        self.count += 1;
+    }
+}
+
+impl<'a> From<Option<&'a str>> for Values<'a> {
+    fn from(value: Option<&'a str>) -> Self {
+        let mut values = Self::default();
+        value.into_iter().for_each(|value| values.push(value));
+        values
+    }
+}
+
+impl<'a> std::ops::Deref for Values<'a> {
+    type Target = [&'a str];
+
+    fn deref(&self) -> &Self::Target {
+        &self.items[..self.count]
+    }
 }
 
 /// An operand.
@@ -109,7 +140,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn push(&mut self, flag: &'static Flag, name: &'static str, values: Vec<&'a str>) {
+    fn push(&mut self, flag: &'static Flag, name: &'static str, values: Values<'a>) {
         self.parsed.flags.push(Used { flag: Some(flag), name, values });
     }
 
@@ -120,9 +151,9 @@ impl<'a> Reader<'a> {
         };
         let (name, flag) = self.table.named_flag(name).ok_or_else(|| self.not_listed(word))?;
         let values = match (&flag.takes, value) {
-            (Takes::Nothing, None) | (Takes::Maybe(_), None) => Vec::new(),
+            (Takes::Nothing, None) | (Takes::Maybe(_), None) => Values::default(),
             (Takes::Nothing, Some(_)) => return Err(self.not_listed(word)),
-            (Takes::Maybe(_) | Takes::UnlessLast(_), Some(value)) => vec![value],
+            (Takes::Maybe(_) | Takes::UnlessLast(_), value @ Some(_)) => value.into(),
             (Takes::UnlessLast(kind), None) => self.next_unless_last(name, *kind)?,
             (Takes::Needs(kinds), value) => self.needed(name, kinds, value)?,
         };
@@ -133,12 +164,12 @@ impl<'a> Reader<'a> {
     fn short(&mut self, word: &'a str) -> Result<()> {
         let digits = &word[1..];
         if self.table.numbers && digits.bytes().all(|b| b.is_ascii_digit()) {
-            self.parsed.flags.push(Used { flag: None, name: word, values: vec![digits] });
+            self.parsed.flags.push(Used { flag: None, name: word, values: Some(digits).into() });
             return Ok(());
         }
         // Programs that write long flags with one dash, or in one piece.
         if let Some((name, flag)) = self.table.named_flag(word).filter(|_| word.len() > 2) {
-            self.push(flag, name, Vec::new());
+            self.push(flag, name, Values::default());
             return Ok(());
         }
         let mut letters = word.char_indices().skip(1).peekable();
@@ -153,13 +184,13 @@ impl<'a> Reader<'a> {
                 return Err(self.not_listed(word));
             }
             match &flag.takes {
-                Takes::Nothing => self.push(flag, name, Vec::new()),
+                Takes::Nothing => self.push(flag, name, Values::default()),
                 Takes::Maybe(kind) | Takes::UnlessLast(kind) if !rest.is_empty() => {
                     self.attached(name, rest, Some(kind))?;
-                    self.push(flag, name, vec![rest]);
+                    self.push(flag, name, Some(rest).into());
                     break;
                 }
-                Takes::Maybe(_) => self.push(flag, name, Vec::new()),
+                Takes::Maybe(_) => self.push(flag, name, Values::default()),
                 Takes::UnlessLast(kind) => {
                     let values = self.next_unless_last(name, *kind)?;
                     self.push(flag, name, values);
@@ -193,18 +224,17 @@ impl<'a> Reader<'a> {
         ))
     }
 
-    fn next_unless_last(&mut self, name: &str, kind: Kind) -> Result<Vec<&'a str>> {
-        if self.at == self.args.len() { Ok(Vec::new()) } else { self.needed(name, &[kind], None) }
+    fn next_unless_last(&mut self, name: &str, kind: Kind) -> Result<Values<'a>> {
+        if self.at == self.args.len() {
+            Ok(Values::default())
+        } else {
+            self.needed(name, &[kind], None)
+        }
     }
 
     /// The arguments of a flag that must have them, the first possibly attached.
-    fn needed(
-        &mut self,
-        name: &str,
-        kinds: &[Kind],
-        first: Option<&'a str>,
-    ) -> Result<Vec<&'a str>> {
-        let mut values: Vec<&'a str> = first.into_iter().collect();
+    fn needed(&mut self, name: &str, kinds: &[Kind], first: Option<&'a str>) -> Result<Values<'a>> {
+        let mut values = Values::from(first);
         while values.len() < kinds.len() {
             let Some(next) = self.args.get(self.at) else {
                 return Err(Refusal::new(
@@ -249,7 +279,7 @@ pub fn check_values(
             Takes::Maybe(kind) | Takes::UnlessLast(kind) => std::slice::from_ref(kind),
             Takes::Needs(kinds) => kinds,
         };
-        for (kind, value) in kinds.iter().zip(&used.values) {
+        for (kind, value) in kinds.iter().zip(used.values.iter()) {
             kind.check(value, used.name)?;
             note_path(*kind, value, false, verdict);
         }

@@ -38,7 +38,7 @@ pub(super) fn check(
             sed::check(&sed_script(parsed))?;
             // The second lock of GNU sed itself; the sandbox is the third.
             if cfg!(target_os = "linux") {
-                verdict.args.insert(0, "--sandbox".into());
+                verdict.inserted = &["--sandbox"];
             }
             Ok(())
         }
@@ -67,7 +67,6 @@ pub(super) fn words(table: &'static Program, args: &[String]) -> Result<Verdict>
     Ok(Verdict {
         rule: table.name,
         programs: if table.builtin { &[] } else { table.names },
-        args: args.to_vec(),
         ..Verdict::default()
     })
 }

@@ -8,7 +8,8 @@ impl Lexer<'_> {
     /// A word, at its first character.
     pub(super) fn word(&mut self) -> Result<()> {
         let start = self.at;
-        let mut pieces = Pieces::default();
+        // Most words are one piece.
+        let mut pieces = Pieces(Vec::with_capacity(1));
         let mut continued = false;
         while let Some(c) = self.peek() {
             match c {
@@ -48,7 +49,12 @@ impl Lexer<'_> {
                     }
                 },
                 c if c.is_ascii() => {
-                    let run = self.rest().bytes().take_while(|b| is_ordinary(*b)).count().max(1);
+                    let run = self
+                        .rest()
+                        .bytes()
+                        .take_while(|b| ORDINARY[usize::from(*b)])
+                        .count()
+                        .max(1);
                     pieces.plain(&self.text[self.at..self.at + run]);
                     self.at += run;
                 }
@@ -228,10 +234,22 @@ impl Lexer<'_> {
     }
 }
 
-/// A byte that means itself outside quotes, whatever stands around it.
-fn is_ordinary(byte: u8) -> bool {
-    byte.is_ascii() && !b" \t\n;|&<>()`$'\"\\".contains(&byte)
-}
+/// True for a byte that means itself outside quotes, whatever stands around it.
+static ORDINARY: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        table[byte] = true;
+        byte += 1;
+    }
+    let special = b" \t\n;|&<>()`$'\"\\";
+    let mut at = 0;
+    while at < special.len() {
+        table[special[at] as usize] = false;
+        at += 1;
+    }
+    table
+};
 
 /// `{}` as it is written for find, and `name@{…}`, `name^{…}` as git writes revisions.
 fn harmless_braces(word: &Word) -> bool {
@@ -257,7 +275,6 @@ fn harmless_braces(word: &Word) -> bool {
 }
 
 /// Pieces of the word being read, neighbours of one kind joined.
-#[derive(Default)]
 struct Pieces(Vec<Piece>);
 
 impl Pieces {
