@@ -2,14 +2,9 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Wire {
-    Text(String),
-    Bytes { base64: String },
-}
 
 /// Writes `bytes`.
 ///
@@ -31,9 +26,34 @@ pub fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S:
 /// # Errors
 /// If it is neither form, or the base64 is broken.
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
-    match Wire::deserialize(deserializer)? {
-        Wire::Text(text) => Ok(text.into_bytes()),
-        Wire::Bytes { base64 } => STANDARD.decode(base64).map_err(serde::de::Error::custom),
+    deserializer.deserialize_any(Form)
+}
+
+/// Either form, read without keeping it as something general first.
+struct Form;
+
+impl<'de> Visitor<'de> for Form {
+    type Value = Vec<u8>;
+
+    fn expecting(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("text, or an object with `base64`")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Vec<u8>, E> {
+        Ok(text.as_bytes().to_owned())
+    }
+
+    fn visit_string<E: Error>(self, text: String) -> Result<Vec<u8>, E> {
+        Ok(text.into_bytes())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Vec<u8>, A::Error> {
+        #[derive(Deserialize)]
+        struct Encoded {
+            base64: String,
+        }
+        let encoded = Encoded::deserialize(MapAccessDeserializer::new(map))?;
+        STANDARD.decode(encoded.base64).map_err(A::Error::custom)
     }
 }
 

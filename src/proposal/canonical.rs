@@ -12,20 +12,12 @@ pub fn to_bytes(value: &Value) -> Vec<u8> {
 
 fn write(value: &Value, out: &mut Vec<u8>) {
     match value {
+        // The map's own order depends on a serde_json feature that any crate may turn on.
+        Value::Object(map) if map.keys().is_sorted() => object(map.iter(), out),
         Value::Object(map) => {
-            // The map's own order depends on a serde_json feature that any crate may turn on.
             let mut entries: Vec<_> = map.iter().collect();
             entries.sort_by(|a, b| a.0.cmp(b.0));
-            out.push(b'{');
-            for (index, (key, value)) in entries.into_iter().enumerate() {
-                if index > 0 {
-                    out.push(b',');
-                }
-                write(&Value::String(key.clone()), out);
-                out.push(b':');
-                write(value, out);
-            }
-            out.push(b'}');
+            object(entries.into_iter(), out);
         }
         Value::Array(items) => {
             out.push(b'[');
@@ -37,8 +29,26 @@ fn write(value: &Value, out: &mut Vec<u8>) {
             }
             out.push(b']');
         }
-        scalar => out.extend_from_slice(scalar.to_string().as_bytes()),
+        scalar => json(scalar, out),
     }
+}
+
+fn object<'a>(entries: impl Iterator<Item = (&'a String, &'a Value)>, out: &mut Vec<u8>) {
+    out.push(b'{');
+    for (index, (key, value)) in entries.enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        json(key, out);
+        out.push(b':');
+        write(value, out);
+    }
+    out.push(b'}');
+}
+
+fn json(scalar: &impl serde::Serialize, out: &mut Vec<u8>) {
+    // Strings and numbers always have a form, and a vector takes every byte.
+    let _ = serde_json::to_writer(out, scalar);
 }
 
 #[cfg(test)]

@@ -14,8 +14,8 @@ const MOST_EVENTS: usize = 100_000;
 pub(super) struct LaneCommit {
     /// Its id.
     pub(super) id: ObjectId,
-    /// Its events, in order.
-    pub(super) events: Vec<Stamped>,
+    /// Its events, in order, each with the bytes it is stored as.
+    pub(super) events: Vec<(Stamped, Vec<u8>)>,
 }
 
 /// Where a lane cannot be read.
@@ -91,7 +91,7 @@ fn read(
     repo: &gix::Repository,
     lane: &LaneRef,
     id: ObjectId,
-) -> Result<(Vec<Stamped>, Option<ObjectId>), String> {
+) -> Result<(Vec<(Stamped, Vec<u8>)>, Option<ObjectId>), String> {
     let commit = repo.find_commit(id).map_err(|error| error.to_string())?;
     let mut parents = commit.parent_ids();
     let parent = parents.next().map(gix::Id::detach);
@@ -105,7 +105,7 @@ fn events(
     repo: &gix::Repository,
     lane: &LaneRef,
     commit: &gix::Commit<'_>,
-) -> Result<Vec<Stamped>, String> {
+) -> Result<Vec<(Stamped, Vec<u8>)>, String> {
     let text = |error: &dyn std::fmt::Display| error.to_string();
     let tree = commit.tree().map_err(|error| text(&error))?;
     let mut ids = Vec::new();
@@ -125,12 +125,12 @@ fn events(
     }
     let mut events = Vec::with_capacity(ids.len());
     for id in ids {
-        let blob = repo.find_blob(id).map_err(|error| text(&error))?;
+        let mut blob = repo.find_blob(id).map_err(|error| text(&error))?;
         let event = Event::from_bytes(&blob.data).map_err(|error| error.to_string())?;
         if event.lane != lane.lane() {
             return Err(format!("an event claims to be of lane '{}'", event.lane));
         }
-        events.push(Stamped { id: id.to_string(), event });
+        events.push((Stamped { id: id.to_string(), event }, std::mem::take(&mut blob.data)));
     }
     Ok(events)
 }

@@ -11,6 +11,7 @@ mod tests;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 pub use changes::{ChangeRecord, Entry, SnippetRecord, digest};
 pub use data::{
@@ -76,13 +77,27 @@ impl Stamped {
     }
 }
 
-#[derive(Serialize, Deserialize)]
-struct Wire {
+/// An event without what happened, as it is written.
+#[derive(Serialize)]
+struct Header<'a> {
+    v: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proposal: &'a Option<ProposalId>,
+    lane: &'a str,
+    seq: u64,
+    actor: &'a Actor,
+    time: DateTime<Utc>,
+    heads: Vec<String>,
+}
+
+/// An event as it is read.
+#[derive(Deserialize)]
+struct Wire<'a> {
     v: u32,
     kind: String,
+    #[serde(borrow, default)]
+    data: Option<&'a RawValue>,
     #[serde(default)]
-    data: Value,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     proposal: Option<ProposalId>,
     lane: String,
     seq: u64,
@@ -98,27 +113,25 @@ impl Event {
     /// # Errors
     /// `internal_error` if the data cannot be written as JSON.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        let (kind, data) = match &self.data {
-            Data::Unknown(kind, data) => (kind.clone(), data.clone()),
-            known => {
-                let tagged = serde_json::to_value(known).map_err(|e| Error::bug(e.to_string()))?;
-                let kind = tagged["kind"].as_str().unwrap_or_default().to_owned();
-                (kind, tagged["data"].clone())
-            }
+        let data = match &self.data {
+            Data::Unknown(kind, data) => Ok(serde_json::json!({ "kind": kind, "data": data })),
+            known => serde_json::to_value(known),
         };
-        let wire = Wire {
+        let header = serde_json::to_value(Header {
             v: VERSION,
-            kind,
-            data,
-            proposal: self.proposal.clone(),
-            lane: self.lane.clone(),
+            proposal: &self.proposal,
+            lane: &self.lane,
             seq: self.seq,
-            actor: self.actor.clone(),
+            actor: &self.actor,
             time: self.time,
             heads: self.heads.iter().map(|h| format!("{} {} {}", h.lane, h.seq, h.tip)).collect(),
-        };
-        let value = serde_json::to_value(wire).map_err(|e| Error::bug(e.to_string()))?;
-        Ok(canonical::to_bytes(&value))
+        });
+        let bug = |error: serde_json::Error| Error::bug(error.to_string());
+        let (mut event, header) = (data.map_err(bug)?, header.map_err(bug)?);
+        if let (Some(event), Value::Object(header)) = (event.as_object_mut(), header) {
+            event.extend(header);
+        }
+        Ok(canonical::to_bytes(&event))
     }
 
     /// Reads canonical bytes (any JSON of that shape).
@@ -133,14 +146,19 @@ impl Event {
         if bytes.len() > MAX_BYTES {
             return Err(broken(format!("{} bytes are more than {MAX_BYTES}", bytes.len())));
         }
-        let wire: Wire = serde_json::from_slice(bytes).map_err(|e| broken(e.to_string()))?;
-        let tagged = serde_json::json!({ "kind": wire.kind, "data": wire.data });
-        let data = match serde_json::from_value(tagged) {
+        let wire: Wire<'_> = serde_json::from_slice(bytes).map_err(|e| broken(e.to_string()))?;
+        let data = wire.data.map_or("null", RawValue::get);
+        // With the kind in front nothing has to be kept until it is known.
+        let tagged = format!("{{\"kind\":{},\"data\":{data}}}", Value::from(wire.kind.as_str()));
+        let data = match serde_json::from_str(&tagged) {
             Ok(data) => data,
             Err(error) if wire.v <= VERSION && data::is_known(&wire.kind) => {
                 return Err(broken(error.to_string()));
             }
-            Err(_) => Data::Unknown(wire.kind, wire.data),
+            Err(_) => {
+                let data = serde_json::from_str(data).map_err(|e| broken(e.to_string()))?;
+                Data::Unknown(wire.kind, data)
+            }
         };
         let heads = wire.heads.iter().filter_map(|text| Head::parse(text)).collect();
         Ok(Self {

@@ -107,9 +107,8 @@ fn take(
     let mut seq = 0;
     for commit in commits {
         let commit_id = commit.id.to_string();
-        for stamped in &commit.events {
+        for (stamped, body) in &commit.events {
             let proposal = stamped.proposal().map(String::from);
-            let body = stamped.event.to_bytes().unwrap_or_default();
             seq = seq.max(stamped.event.seq);
             insert.execute(params![
                 stamped.id,
