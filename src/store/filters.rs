@@ -7,6 +7,7 @@
 //! commit ([`Store::refuse_foreign`]).
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 
 use bstr::{BString, ByteSlice as _};
 use gix::attrs::{StateRef, search::Outcome};
@@ -27,6 +28,8 @@ pub(super) struct Filters {
 }
 
 struct State {
+    /// What attributes have said: a file is read, and later written.
+    known: HashMap<RepoPath, Treatment>,
     stack: gix::worktree::Stack,
     found: Outcome,
     /// Filter drivers that have a program.
@@ -35,6 +38,7 @@ struct State {
 }
 
 /// What aye does not convert.
+#[derive(Clone)]
 pub(super) enum Foreign {
     /// It goes through the filter driver of that name.
     Driver(String),
@@ -43,6 +47,7 @@ pub(super) enum Foreign {
 }
 
 /// What becomes of one file.
+#[derive(Clone)]
 enum Treatment {
     Convert { endings: eol::AttributesDigest, ident: bool },
     Foreign(Foreign),
@@ -66,7 +71,15 @@ impl Filters {
             Some(state) => state,
             empty => empty.insert(State::new(&self.repo).map_err(|error| failed(path, &error))?),
         };
-        let treatment = state.treatment(&self.repo, path).map_err(|error| failed(path, &error))?;
+        let treatment = match state.known.get(path) {
+            Some(known) => known.clone(),
+            None => {
+                let found = state.treatment(&self.repo, path);
+                let found = found.map_err(|error| failed(path, &error))?;
+                state.known.insert(path.clone(), found.clone());
+                found
+            }
+        };
         Ok((treatment, state.endings))
     }
 }
@@ -108,7 +121,8 @@ impl State {
             &gix::attrs::search::MetadataCollection::default(),
             ATTRIBUTES,
         );
-        Ok(Self { stack, found, drivers, endings: eol::Configuration { auto_crlf, eol } })
+        let known = HashMap::new();
+        Ok(Self { known, stack, found, drivers, endings: eol::Configuration { auto_crlf, eol } })
     }
 
     fn treatment(&mut self, repo: &gix::Repository, path: &RepoPath) -> std::io::Result<Treatment> {
