@@ -83,6 +83,12 @@ pub fn all() -> Vec<Entry> {
                 (Side::new(move |_| run(&mut aye)), Side::new(move |_| run(&mut pwd)))
             },
         },
+        Entry {
+            name: "plan update vs git commit --allow-empty",
+            target: 1.0,
+            runs: 60,
+            sides: plan_vs_commit,
+        },
     ]
 }
 
@@ -106,6 +112,31 @@ fn same(world: &World, ours: &Path, aye: &[&str], theirs: &Path, git: &[&str]) -
     let mut aye = world.aye(ours, aye);
     let mut git = world.git(theirs, git);
     (Side::new(move |_| run(&mut aye)), Side::new(move |_| run(&mut git)))
+}
+
+/// The plan of an agent at work: one step further each time.
+fn plan_vs_commit(world: &World) -> (Side, Side) {
+    let aye = Tool::aye(world, &world.copy());
+    let git = Tool::git(world, &world.copy());
+    let ours = Side::new(move |number| {
+        let steps: Vec<_> = (0..8)
+            .map(|step| {
+                let status = match step.cmp(&(number % 8)) {
+                    std::cmp::Ordering::Less => "completed",
+                    std::cmp::Ordering::Equal => "in_progress",
+                    std::cmp::Ordering::Greater => "pending",
+                };
+                serde_json::json!({ "step": format!("Step {step} of the work"), "status": status })
+            })
+            .collect();
+        let request = serde_json::json!({ "plan": steps }).to_string();
+        run(&mut aye.command(&["call", "update_plan", &request]));
+    });
+    let theirs = Side::new(move |number| {
+        let message = format!("Step {number}");
+        run(&mut git.command(&["commit", "--quiet", "--allow-empty", "-m", &message]));
+    });
+    (ours, theirs)
 }
 
 /// A process builder that can be kept in a closure: the world outlives every side in `main`, so a
