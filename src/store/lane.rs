@@ -15,8 +15,10 @@ pub(super) struct LaneCommit {
     /// Its id.
     pub(super) id: ObjectId,
     /// Its events, in order, each with the bytes it is stored as.
-    pub(super) events: Vec<(Stamped, Vec<u8>)>,
+    pub(super) events: Stored,
 }
+
+type Stored = Vec<(Stamped, Vec<u8>)>;
 
 /// Where a lane cannot be read.
 #[derive(Clone, Debug)]
@@ -91,7 +93,7 @@ fn read(
     repo: &gix::Repository,
     lane: &LaneRef,
     id: ObjectId,
-) -> Result<(Vec<(Stamped, Vec<u8>)>, Option<ObjectId>), String> {
+) -> Result<(Stored, Option<ObjectId>), String> {
     let commit = repo.find_commit(id).map_err(|error| error.to_string())?;
     let mut parents = commit.parent_ids();
     let parent = parents.next().map(gix::Id::detach);
@@ -105,7 +107,7 @@ fn events(
     repo: &gix::Repository,
     lane: &LaneRef,
     commit: &gix::Commit<'_>,
-) -> Result<Vec<(Stamped, Vec<u8>)>, String> {
+) -> Result<Stored, String> {
     let text = |error: &dyn std::fmt::Display| error.to_string();
     let tree = commit.tree().map_err(|error| text(&error))?;
     let mut ids = Vec::new();
