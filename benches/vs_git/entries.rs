@@ -111,6 +111,8 @@ pub fn peak_memory(world: &World) {
 fn same(world: &World, ours: &Path, aye: &[&str], theirs: &Path, git: &[&str]) -> (Side, Side) {
     let mut aye = world.aye(ours, aye);
     let mut git = world.git(theirs, git);
+    aye.stdout(Stdio::null());
+    git.stdout(Stdio::null());
     (Side::new(move |_| run(&mut aye)), Side::new(move |_| run(&mut git)))
 }
 

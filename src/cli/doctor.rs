@@ -60,6 +60,9 @@ impl Problem {
     }
 }
 
+/// Most times that what is due is seen to: each takes care of a hundred fetched proposals or more.
+const MOST_ROUNDS: usize = 10_000;
+
 /// Runs the command: exit 1 if something is wrong and was not repaired.
 ///
 /// # Errors
@@ -80,13 +83,16 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         return print(context, problems.collect(), repaired, 0);
     }
     let mut view = store.readable_view()?;
-    if store.is_unfinished(&view)
+    let mut is_due = store.is_unfinished(&view)
         || !view.newly_expired(context.now, 1)?.is_empty()
-        || !view.revived(context.now, 1)?.is_empty()
-    {
-        // What the next writer would do. Where nothing can be written it waits; it is no damage.
-        let _ = store.write(&context.actor(&store), context.now, |_| Ok(()));
+        || !view.revived(context.now, 1)?.is_empty();
+    // What the next writers would do. Where nothing can be written it waits; it is no damage.
+    for _ in 0..MOST_ROUNDS {
+        if !is_due || store.write(&context.actor(&store), context.now, |_| Ok(())).is_err() {
+            break;
+        }
         view = store.readable_view()?;
+        is_due = store.is_unfinished(&view);
     }
     let mut problems = find(&store, &view, context.now)?;
     if args.repair && !(problems.is_empty() && repaired.is_empty()) {

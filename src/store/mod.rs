@@ -77,7 +77,7 @@ impl Store {
     /// True if projections have yet to follow: a writer was stopped before it made them, or lanes
     /// of other clones were fetched. The next writer sees to it.
     pub fn is_unfinished(&self, view: &View) -> bool {
-        lock::is_noted(&self.private_dir().join("lock")) || !view.fetched().is_empty()
+        lock::is_noted(&self.private_dir().join("lock")) || !view.fetched(1).is_empty()
     }
 
     /// Pending proposals whose content is missing or damaged, with what is wrong.
@@ -109,7 +109,7 @@ impl Store {
         view: &View,
         now: chrono::DateTime<chrono::Utc>,
     ) -> crate::error::Result<usize> {
-        view.followed();
+        view.followed(&view.fetched(usize::MAX));
         let pending = view.proposals(&Filter::pending(), now)?;
         let is_pending = |id: &crate::proposal::ProposalId| pending.iter().any(|s| s.id == *id);
         for stale in pending::all(self)?.iter().filter(|id| !is_pending(id)) {

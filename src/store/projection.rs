@@ -130,7 +130,7 @@ pub(super) fn tampering(
     let tree = store.worktree()?.without_conversion();
     let pending = view.proposals(&super::Filter::pending(), now)?;
     // What other clones have done is no damage either.
-    let fetched = view.fetched();
+    let fetched = view.fetched(usize::MAX);
     for summary in &pending {
         let proposal = view.proposal(&summary.id)?;
         // `Store::unreadable` tells of those that cannot be shown.

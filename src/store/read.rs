@@ -38,7 +38,7 @@ impl Store {
     }
 
     /// True in a partial clone: objects that are not here can be had from its promisor remote.
-    fn is_partial(&self) -> bool {
+    pub(super) fn is_partial(&self) -> bool {
         let snapshot = self.repo.config_snapshot();
         let promises = |section: gix::config::file::SectionRef<'_>| {
             section.value("promisor").is_some_and(|value| value != "false")

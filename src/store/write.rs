@@ -73,12 +73,16 @@ pub struct Writer<'store> {
     touched: BTreeSet<ProposalId>,
     /// Those that a stopped writer has left.
     left_over: BTreeSet<ProposalId>,
-    /// Some of `touched` are there because another clone's lane was fetched.
-    fetched: bool,
+    /// Those that other clones' lanes have brought news of.
+    fetched: BTreeSet<ProposalId>,
     /// The lock says that something has to follow.
     noted: bool,
     lock: Lock,
 }
+
+/// How many proposals of other clones one writer makes projections for: each takes a millisecond
+/// or two, and others wait. The rest is left to the next ones.
+const FOLLOWED_AT_ONCE: usize = 100;
 
 /// The lane commit that is being put together.
 #[derive(Default)]
@@ -161,7 +165,7 @@ impl<'store> Writer<'store> {
         let note = lock.left_over();
         let left_over: BTreeSet<ProposalId> =
             note.lines().filter_map(|id| ProposalId::parse(id).ok()).collect();
-        let fetched = view.fetched();
+        let fetched = view.fetched(FOLLOWED_AT_ONCE);
         let lane = lane_id(store)?;
         let name = format!("{}{lane}", refs::LOG);
         let positions = view.positions()?;
@@ -190,7 +194,7 @@ impl<'store> Writer<'store> {
             open: Step::default(),
             touched: left_over.union(&fetched).cloned().collect(),
             left_over,
-            fetched: !fetched.is_empty(),
+            fetched,
             noted: !note.is_empty(),
             lock,
         })
@@ -358,8 +362,9 @@ impl<'store> Writer<'store> {
             // What can be rebuilt must not fail what is recorded; `doctor` tells of it.
             let _ = self.project(&id);
         }
-        if std::mem::take(&mut self.fetched) {
-            self.view.followed();
+        let fetched = std::mem::take(&mut self.fetched);
+        if !fetched.is_empty() {
+            self.view.followed(&fetched);
         }
         if std::mem::take(&mut self.noted) {
             self.lock.note("");
@@ -392,6 +397,10 @@ impl<'store> Writer<'store> {
             // With the temporary files of the writer that was stopped.
             stage(false);
             let _ = projection::remove(self.store, id);
+        }
+        if pending && self.fetched.contains(id) && self.store.is_partial() {
+            // Its content may have to come over the network, which a writer does not wait for.
+            return Ok(());
         }
         stage(pending);
         if pending {

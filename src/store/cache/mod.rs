@@ -141,16 +141,16 @@ impl View {
         }
     }
 
-    /// Proposals that other clones' lanes have brought news of, whose projections here have not
-    /// followed yet.
-    pub(super) fn fetched(&self) -> BTreeSet<ProposalId> {
-        let found = self.connection.as_ref().map(update::fetched);
+    /// At most `most` proposals that other clones' lanes have brought news of, whose projections
+    /// here have not followed yet.
+    pub(super) fn fetched(&self, most: usize) -> BTreeSet<ProposalId> {
+        let found = self.connection.as_ref().map(|connection| update::fetched(connection, most));
         found.and_then(Result::ok).unwrap_or_default()
     }
 
-    /// The projections of [`View::fetched`] have followed. Failing that they do so again.
-    pub(super) fn followed(&self) {
-        let _ = self.connection.as_ref().map(update::followed);
+    /// The projections of these proposals have followed. Failing that they do so again.
+    pub(super) fn followed(&self, ids: &BTreeSet<ProposalId>) {
+        let _ = self.connection.as_ref().map(|connection| update::followed(connection, ids));
     }
 
     /// Takes over events that this process has just written to the lane `name`.

@@ -81,17 +81,31 @@ pub(super) fn catch_up(
     Ok(broken)
 }
 
-/// Proposals that other clones' lanes have brought news of since [`followed`].
-pub(super) fn fetched(connection: &Connection) -> rusqlite::Result<BTreeSet<ProposalId>> {
-    let mut statement = connection.prepare_cached("SELECT proposal FROM fetched")?;
-    let rows = statement.query_map([], |row| row.get::<_, String>(0))?;
+/// At most `most` proposals that other clones' lanes have brought news of and that were not
+/// [`followed`] since.
+pub(super) fn fetched(
+    connection: &Connection,
+    most: usize,
+) -> rusqlite::Result<BTreeSet<ProposalId>> {
+    let mut statement = connection.prepare_cached("SELECT proposal FROM fetched LIMIT ?1")?;
+    let rows = statement
+        .query_map([i64::try_from(most).unwrap_or(i64::MAX)], |row| row.get::<_, String>(0))?;
     let ids = rows.map(|row| row.map(|id| ProposalId::parse(&id).ok()));
     ids.filter_map(Result::transpose).collect()
 }
 
-/// The projections of what was fetched have followed.
-pub(super) fn followed(connection: &Connection) -> rusqlite::Result<()> {
-    connection.execute("DELETE FROM fetched", []).map(|_| ())
+/// The projections of these proposals have followed.
+pub(super) fn followed(
+    connection: &Connection,
+    ids: &BTreeSet<ProposalId>,
+) -> rusqlite::Result<()> {
+    let transaction = connection.unchecked_transaction()?;
+    for id in ids {
+        transaction
+            .prepare_cached("DELETE FROM fetched WHERE proposal = ?1")?
+            .execute([id.as_str()])?;
+    }
+    transaction.commit()
 }
 
 fn take(
