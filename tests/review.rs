@@ -118,6 +118,30 @@ fn quitting_keeps_what_was_decided_for_the_next_time() {
     assert_eq!(repo.text("a.txt"), changed(&[20, 35]));
 }
 
+/// Decisions kept about proposals further on are part of the summary before one comes there.
+#[test]
+fn the_summary_has_what_was_kept_about_proposals_ahead() {
+    let repo = Repo::with(&[("a.txt", "a\n"), ("b.txt", "b\n"), ("c.txt", "c\n")]);
+    for path in ["a.txt", "b.txt", "c.txt"] {
+        propose(&repo, path, "new\n", path);
+    }
+    let mut t = review(&repo, &[]);
+    t.sees("(1/3) prop_").types(">").sees("(2/3) prop_").types(">").sees("(3/3) prop_");
+    t.types("R").sees("because").types("not needed\r").sees("Write").types("q");
+    t.sees("1 decision is kept");
+    assert_eq!(t.ends(), 0);
+    let mut t = review(&repo, &[]);
+    t.sees("(1/3) prop_").types("A").sees("(2/3) prop_").types("W");
+    t.sees("apply all of it").sees("reject").sees("1 proposal is left").sees("Write");
+    t.types("<").sees("(1/3) prop_").types("W").sees("Write").types("y").sees("rejected");
+    assert_eq!(t.ends(), 0);
+    let count = |status: &str| {
+        let list = repo.aye(&["list", "--status", status, "--json"]).ok().json();
+        list["proposals"].as_array().expect("a list").len()
+    };
+    assert_eq!([count("applied"), count("rejected"), count("pending")], [1, 1, 1]);
+}
+
 #[test]
 fn ctrl_c_at_each_prompt_leaves_the_terminal_sane_and_keeps_what_was_decided() {
     for (keys, wait) in [

@@ -57,6 +57,12 @@ impl<'c> CliHost<'c> {
         }
     }
 
+    /// What an earlier session has kept about a proposal.
+    fn kept(&self, id: &ProposalId) -> Option<Staged> {
+        let bytes = fs::read(staged_path(self.store, id)).ok()?;
+        Staged::parse(&bytes, id.as_str())
+    }
+
     /// The time now: a session lasts, so the command's own start is not it.
     fn now(&self) -> chrono::DateTime<Utc> {
         std::time::SystemTime::now().into()
@@ -159,9 +165,7 @@ impl Host for CliHost<'_> {
         let warnings = gate::review(self.store, &changeset)?;
         let warnings = warnings.iter().map(gate::Warning::line).collect();
         let changes = changeset.into_changes();
-        let staged = fs::read(staged_path(self.store, id))
-            .ok()
-            .and_then(|bytes| Staged::parse(&bytes, id.as_str()));
+        let staged = self.kept(id);
         let seen = match &staged {
             Some(staged) if staged.revision != current.event => {
                 self.changes(id, &staged.revision)?
@@ -203,6 +207,10 @@ impl Host for CliHost<'_> {
         file.write_all(&text).map_err(|error| failed(&error))?;
         file.persist(&path).map_err(|error| failed(&error.error))?;
         Ok(())
+    }
+
+    fn has_kept(&self, id: &ProposalId) -> bool {
+        self.kept(id).is_some_and(|staged| staged.says_anything())
     }
 
     fn forget(&mut self, id: &ProposalId) {

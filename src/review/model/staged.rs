@@ -119,6 +119,11 @@ impl Staged {
         (staged.schema == SCHEMA && staged.proposal == proposal).then_some(staged)
     }
 
+    /// True when something was decided or said, and not only looked at.
+    pub fn says_anything(&self) -> bool {
+        self.outcome.is_some() || !self.units.is_empty() || !self.comments.is_empty()
+    }
+
     /// Puts the decisions back onto `review`, which shows revision `revision`. Hunks that were
     /// split are split again. On another revision than the one decided on, only units with the
     /// same lines and context keep their decision, and none is decided as a whole. Returns the

@@ -110,6 +110,9 @@ pub trait Host {
     /// If it cannot be written.
     fn keep(&mut self, staged: &Staged) -> Result<()>;
 
+    /// Whether an earlier session has kept decisions about the proposal.
+    fn has_kept(&self, id: &ProposalId) -> bool;
+
     /// Forgets what was kept about a proposal that is decided.
     fn forget(&mut self, id: &ProposalId);
 

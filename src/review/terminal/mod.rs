@@ -95,6 +95,7 @@ impl Terminal<'_> {
         loop {
             match self.walk()? {
                 Stop::Summary => {
+                    self.reach_kept()?;
                     if let Some(end) = self.confirm()? {
                         return Ok(end);
                     }
@@ -307,6 +308,24 @@ impl Terminal<'_> {
             return Ok(false);
         }
         Ok(true)
+    }
+
+    /// Opens the proposals ahead about which an earlier session has kept decisions, so that the
+    /// summary has them too.
+    fn reach_kept(&mut self) -> Result<()> {
+        let here = self.session.position();
+        for at in 0..self.session.slots().len() {
+            let slot = &self.session.slots()[at];
+            if slot.review.is_none()
+                && slot.outcome.is_none()
+                && self.host.has_kept(&slot.ticket.id)
+            {
+                self.session.visit(at);
+                self.reach()?;
+            }
+        }
+        self.session.visit(here);
+        Ok(())
     }
 
     fn show(&mut self, limit: usize) -> Result<()> {
