@@ -4,6 +4,7 @@
 //! digest, an object id or a test vector far more often than a secret.
 
 use super::finding::{Category, Span, rank};
+use super::probe::probes;
 use super::value;
 
 /// The shortest string looked at, in bytes.
@@ -31,12 +32,8 @@ const PROBE: usize = SHORTEST / 2 - 1;
 /// A run of at least `SHORTEST` bytes covers the probe of a block, so most bytes are never looked
 /// at.
 pub(super) fn scan(text: &[u8], spans: &mut Vec<Span>) {
-    let (blocks, rest) = text.as_chunks::<SHORTEST>();
-    let probes = blocks.iter().enumerate().filter(|(_, block)| may_be_long(block));
-    let probes = probes.map(|(at, _)| at * SHORTEST + PROBE);
-    let last = rest.get(PROBE).map(|_| text.len() - rest.len() + PROBE);
     let mut done = 0;
-    for probe in probes.chain(last) {
+    for probe in probes(text, PROBE, may_be_long) {
         if probe < done || !is_part(text[probe]) {
             continue;
         }

@@ -18,6 +18,7 @@ mod finding;
 mod keys;
 mod pii;
 mod prefilter;
+mod probe;
 mod scanner;
 mod value;
 

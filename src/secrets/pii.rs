@@ -1,6 +1,7 @@
 //! Personal data: US social security numbers, payment card numbers, and e-mail addresses.
 
 use super::finding::{Category, Span, rank};
+use super::probe::probes;
 
 /// The shortest of them with its separators: `ddd-dd-dddd`.
 const SHORTEST: usize = 11;
@@ -10,13 +11,9 @@ const PROBE: usize = SHORTEST / 2;
 
 /// Adds social security and card numbers of `text` to `spans`.
 pub(super) fn numbers(text: &[u8], spans: &mut Vec<Span>) {
-    let (blocks, rest) = text.as_chunks::<SHORTEST>();
-    let probes = blocks.iter().enumerate().filter(|(_, block)| may_be_number(block));
-    let probes = probes.map(|(at, _)| at * SHORTEST + PROBE);
-    let last = rest.get(PROBE).map(|_| text.len() - rest.len() + PROBE);
     let digit = |at: usize| text.get(at).is_some_and(u8::is_ascii_digit);
     let mut done = 0;
-    for probe in probes.chain(last) {
+    for probe in probes(text, PROBE, may_be_number) {
         let separator = matches!(text[probe], b' ' | b'-');
         if probe < done || !(digit(probe) || separator && digit(probe + 1)) {
             continue;

@@ -19,7 +19,7 @@ pub(super) enum Target {
     Connection,
 }
 
-/// Every keyword with each of its targets, in order.
+/// Every keyword with each of its targets.
 fn keywords() -> Vec<(&'static str, Target)> {
     let rules = RULES.iter().enumerate();
     let rules =
@@ -27,8 +27,6 @@ fn keywords() -> Vec<(&'static str, Target)> {
     let mut all: Vec<(&str, Target)> = rules.collect();
     all.extend(assign::KEYWORDS.iter().map(|(keyword, class)| (*keyword, Target::Assign(*class))));
     all.extend([(keys::PRIVATE_KEY, Target::PrivateKey), (keys::SCHEME, Target::Connection)]);
-    // Stable: those of one keyword stay in the order of the tables.
-    all.sort_by_key(|(keyword, _)| *keyword);
     all
 }
 
@@ -71,6 +69,11 @@ const fn fold(value: usize, byte: u8) -> usize {
     value << BITS | (byte & 0x1f) as usize
 }
 
+/// The head of `bytes`, which are no fewer than [`HEAD`].
+const fn head(bytes: &[u8]) -> usize {
+    fold(fold(fold(0, bytes[0]), bytes[1]), bytes[2])
+}
+
 /// A bit for each value with which a keyword may start.
 static MAY_START: [u64; STARTS / 64] = {
     let mut bits = [0; STARTS / 64];
@@ -95,7 +98,7 @@ static MAY_START: [u64; STARTS / 64] = {
 };
 
 const fn mark(bits: &mut [u64; STARTS / 64], keyword: &[u8]) {
-    let head = fold(fold(fold(0, keyword[0]), keyword[1]), keyword[2]);
+    let head = head(keyword);
     let (mut next, end) = match keyword.len() {
         HEAD => (0, 1 << BITS),
         _ => (keyword[HEAD] & 0x1f, (keyword[HEAD] & 0x1f) + 1),
@@ -116,7 +119,7 @@ fn next_start(text: &[u8]) -> Option<usize> {
         MAY_START[start / 64] >> (start % 64) & 1 == 1
     };
     let (before, last) = text.split_at_checked(START - 1)?;
-    let mut rolling = before.iter().fold(0, |value, byte| fold(value, *byte));
+    let mut rolling = head(before);
     let found = last.iter().position(|byte| {
         rolling = fold(rolling, *byte);
         may_start(rolling)
@@ -135,7 +138,8 @@ struct Heads {
 impl Heads {
     fn new() -> Self {
         let mut words = keywords();
-        words.sort_by_key(|(word, _)| head(word.as_bytes()));
+        // Stable: targets of one keyword stay in the order of the tables.
+        words.sort_by_key(|(word, _)| (head(word.as_bytes()), *word));
         let mut heads: Vec<(usize, usize)> =
             words.iter().enumerate().map(|(at, (word, _))| (head(word.as_bytes()), at)).collect();
         heads.dedup_by_key(|(head, _)| *head);
@@ -152,12 +156,8 @@ impl Heads {
     }
 }
 
-fn head(bytes: &[u8]) -> usize {
-    bytes.iter().take(HEAD).fold(0, |value, byte| fold(value, *byte))
-}
-
 /// As [`scan`] for all but the provider rules, by comparing at every position: the slow truth
-/// that the automaton is tested against.
+/// that the bitmap is tested against.
 #[cfg(test)]
 pub(super) fn scan_slowly(text: &[u8], mut hit: impl FnMut(Target, usize, usize)) {
     let mut all = keywords();
