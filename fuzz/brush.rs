@@ -50,7 +50,7 @@ fn parse(text: &str) -> Result<ast::Program, String> {
     brush_parser::Parser::new(reader, &options()).parse_program().map_err(|e| e.to_string())
 }
 
-fn own(pipeline: &syntax::Pipeline) -> Pipeline {
+fn own(pipeline: &syntax::Pipeline<'_>) -> Pipeline {
     let commands = pipeline.commands.iter().map(|command| {
         let redirects = command.redirects.iter().map(|redirect| match redirect {
             Redirect::OutNull => ">/dev/null".to_owned(),
@@ -65,7 +65,7 @@ fn own(pipeline: &syntax::Pipeline) -> Pipeline {
     Pipeline { link: pipeline.link, negated: pipeline.negated, commands: commands.collect() }
 }
 
-fn units(word: &syntax::Word) -> Vec<Unit> {
+fn units(word: &syntax::Word<'_>) -> Vec<Unit> {
     let mut units = Vec::new();
     for piece in &word.pieces {
         match piece {

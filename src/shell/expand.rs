@@ -15,7 +15,7 @@ pub(super) const MAX_ARGUMENT_BYTES: usize = 128 * 1024;
 ///
 /// # Errors
 /// A refusal where a shell's reading would depend on its kind, or over a limit.
-pub(super) fn arguments(words: &[Word], cwd: &Path, world: &World) -> Result<Vec<String>> {
+pub(super) fn arguments(words: &[Word<'_>], cwd: &Path, world: &World) -> Result<Vec<String>> {
     let mut arguments = Vec::with_capacity(words.len());
     let mut bytes = 0;
     for (index, word) in words.iter().enumerate() {
@@ -35,7 +35,7 @@ pub(super) fn arguments(words: &[Word], cwd: &Path, world: &World) -> Result<Vec
 }
 
 fn expand(
-    word: &Word,
+    word: &Word<'_>,
     program: bool,
     cwd: &Path,
     world: &World,
@@ -45,7 +45,7 @@ fn expand(
     if let [Piece::Plain(text) | Piece::Quoted(text)] = word.pieces.as_slice()
         && (matches!(word.pieces[0], Piece::Quoted(_)) || !text.contains(['*', '?', '[']))
     {
-        arguments.push(text.clone());
+        arguments.push(text.clone().into_owned());
         return Ok(());
     }
     let marked = mark(word, cwd, world)?;
@@ -92,7 +92,7 @@ fn expand(
 }
 
 /// The word's characters, each with whether it is active in a pattern.
-fn mark(word: &Word, cwd: &Path, world: &World) -> Result<Vec<(char, bool)>> {
+fn mark(word: &Word<'_>, cwd: &Path, world: &World) -> Result<Vec<(char, bool)>> {
     let mut marked = Vec::new();
     for piece in &word.pieces {
         match piece {

@@ -14,9 +14,9 @@ const INSERTED: &[&str] = &["--sandbox", "--buffer-size=1G", "--batch-size=256"]
 
 /// A command text that may run.
 #[derive(Debug)]
-pub struct Plan {
+pub struct Plan<'t> {
     /// What was parsed.
-    pub script: Script,
+    pub script: Script<'t>,
     /// Each pipeline, decided for every folder it may run in.
     decided: Vec<Decided>,
 }
@@ -28,7 +28,7 @@ struct Decided {
     steps: Vec<Step>,
 }
 
-impl Plan {
+impl Plan<'_> {
     /// Every step, in the order written.
     pub fn steps(&self) -> impl Iterator<Item = &Step> {
         self.decided.iter().flat_map(|decided| &decided.steps)
@@ -108,7 +108,7 @@ struct State {
 
 impl State {
     /// The state after `pipeline`, whose steps in this state's folder are `steps`, ran.
-    fn after(&self, pipeline: &Pipeline, steps: &[Step]) -> Self {
+    fn after(&self, pipeline: &Pipeline<'_>, steps: &[Step]) -> Self {
         let mut next = Self { folder: self.folder.clone(), status: None };
         if let [step] = steps {
             match &step.action {
@@ -130,7 +130,7 @@ impl State {
 ///
 /// # Errors
 /// The first refusal.
-pub fn plan(text: &str, world: &World) -> Result<Plan> {
+pub fn plan<'t>(text: &'t str, world: &World) -> Result<Plan<'t>> {
     let script = syntax::parse(text)?;
     let mut states = vec![State { folder: world.cwd.clone(), status: Some(true) }];
     let mut decided: Vec<Decided> = Vec::new();
@@ -175,7 +175,12 @@ pub fn plan(text: &str, world: &World) -> Result<Plan> {
 ///
 /// # Errors
 /// The first refusal.
-fn pipeline_steps(pipeline: &Pipeline, text: &str, cwd: &Path, world: &World) -> Result<Vec<Step>> {
+fn pipeline_steps(
+    pipeline: &Pipeline<'_>,
+    text: &str,
+    cwd: &Path,
+    world: &World,
+) -> Result<Vec<Step>> {
     let mut steps = Vec::with_capacity(pipeline.commands.len());
     for (index, command) in pipeline.commands.iter().enumerate() {
         let segment = text.get(command.span.clone()).unwrap_or_default();
@@ -204,9 +209,10 @@ fn pipeline_steps(pipeline: &Pipeline, text: &str, cwd: &Path, world: &World) ->
     Ok(steps)
 }
 
-fn step(command: &Command, segment: &str, cwd: &Path, world: &World) -> Result<Step> {
+fn step(command: &Command<'_>, segment: &str, cwd: &Path, world: &World) -> Result<Step> {
     let argv = expand::arguments(&command.words, cwd, world)?;
-    let mut verdict = policy::decide(&argv)?;
+    let words: Vec<&str> = argv.iter().map(String::as_str).collect();
+    let mut verdict = policy::decide(&words)?;
     let mut step = Step {
         segment: segment.to_owned(),
         cwd: cwd.to_owned(),
@@ -323,7 +329,7 @@ fn inside(path: &Path, root: &Path) -> bool {
     }
 }
 
-fn redirect(command: &Command, step: &mut Step, world: &World) -> Result<()> {
+fn redirect(command: &Command<'_>, step: &mut Step, world: &World) -> Result<()> {
     for redirect in &command.redirects {
         match redirect {
             Redirect::OutNull => step.stdout = Stream::Null,

@@ -52,6 +52,11 @@ pub fn write() {
         code += &program(name, &sections);
     }
     code += "];\n";
+    let _ = writeln!(
+        code,
+        "/// Their keys.\nstatic PROGRAM_KEYS: &[u128] = &{:?};",
+        keys(sections.keys())
+    );
     let _ = writeln!(code, "/// Most arguments one flag takes.");
     let _ = writeln!(code, "pub(super) const MOST_VALUES: usize = {MOST_VALUES};");
     let out = std::env::var("OUT_DIR").expect("OUT_DIR");
@@ -74,8 +79,9 @@ fn program(name: &str, sections: &Sections) -> String {
             names.entry(name).or_insert(at);
         }
     }
+    let keys = keys(names.keys().copied());
     let names: Vec<_> = names.into_iter().collect();
-    let _ = write!(code, "], flag_names: &{names:?}, ");
+    let _ = write!(code, "], flag_names: &{names:?}, flag_keys: &{keys:?}, ");
     let switches = [
         ("numbers", section.numbers.unwrap_or(false)),
         ("bundle", section.bundle.unwrap_or(true)),
@@ -101,6 +107,17 @@ fn program(name: &str, sections: &Sections) -> String {
     }
     let _ = writeln!(code, "check: {:?} }},", section.check);
     code
+}
+
+/// What `table::key` makes of each name.
+fn keys<'a>(names: impl Iterator<Item = &'a String>) -> Vec<u128> {
+    let key = |name: &String| {
+        let mut first = [0; 16];
+        let length = name.len().min(first.len());
+        first[..length].copy_from_slice(&name.as_bytes()[..length]);
+        u128::from_be_bytes(first)
+    };
+    names.map(key).collect()
 }
 
 /// The table as written, with what it takes over from another filled in.

@@ -104,9 +104,9 @@ const GLOBALS: &[&str] = &[
 ///
 /// # Errors
 /// A refusal for a flag before the verb, a verb, a flag or an operand that is not on the list.
-pub(super) fn decide(table: &'static Program, args: &[String]) -> Result<Verdict> {
+pub(super) fn decide(table: &'static Program, args: &[&str]) -> Result<Verdict> {
     if let [only] = args
-        && table.versions.contains(&only.as_str())
+        && table.versions.contains(only)
     {
         return Ok(Verdict {
             rule: table.name,
@@ -119,14 +119,14 @@ pub(super) fn decide(table: &'static Program, args: &[String]) -> Result<Verdict
     let mut at = 0;
     while let Some(word) = args.get(at).filter(|word| word.starts_with('-')) {
         at += 1;
-        if word == "-C" {
+        if *word == "-C" {
             let Some(folder) = args.get(at) else {
                 return Err(Refusal::new("`git -C` needs a folder", "write `git -C DIR …`"));
             };
-            used.folders.push(folder.clone());
+            used.folders.push((*folder).to_owned());
             at += 1;
-        } else if GLOBALS.contains(&word.as_str()) {
-            used.globals.push(word.clone());
+        } else if GLOBALS.contains(word) {
+            used.globals.push((*word).to_owned());
         } else {
             return Err(Refusal::new(
                 format!("`git {word}` before the verb may change what git runs"),
@@ -154,9 +154,8 @@ pub(super) fn decide(table: &'static Program, args: &[String]) -> Result<Verdict
     if used.verb == "stash show" && parsed.flags.is_empty() {
         inserted.insert(0, "--stat");
     }
-    verdict.args = args[at..at + words].to_vec();
-    verdict.args.extend(inserted.into_iter().map(str::to_owned));
-    verdict.args.extend_from_slice(rest);
+    let written = args[at..at + words].iter().chain(&inserted).chain(rest);
+    verdict.args = written.map(|word| (*word).to_owned()).collect();
     verdict.programs = table.names;
     verdict.git = Some(used);
     Ok(verdict)
@@ -164,7 +163,7 @@ pub(super) fn decide(table: &'static Program, args: &[String]) -> Result<Verdict
 
 /// What a verb with these arguments shows of the content of files, if anything; `offset` is where
 /// the arguments begin in the verdict.
-fn content(verb: &str, parsed: &Parsed<'_>, rest: &[String], offset: usize) -> Option<Content> {
+fn content(verb: &str, parsed: &Parsed<'_>, rest: &[&str], offset: usize) -> Option<Content> {
     let skipped = match verb {
         "diff" | "show" if patches(parsed, true) => 0,
         "log" | "diff-tree" | "reflog" | "reflog show" | "stash list" if patches(parsed, false) => {
@@ -184,7 +183,7 @@ fn content(verb: &str, parsed: &Parsed<'_>, rest: &[String], offset: usize) -> O
     let operands = parsed.operands.iter().skip(skipped).map(|operand| operand.at + offset);
     Some(Content {
         operands: operands.collect(),
-        dashes: rest.iter().position(|word| word == "--").map(|at| at + offset),
+        dashes: rest.iter().position(|word| *word == "--").map(|at| at + offset),
         follows: parsed.has("--follow"),
         full: parsed.has("--full-diff"),
         every: EVERY.iter().any(|flag| parsed.has(flag)),
@@ -228,7 +227,7 @@ mod tests {
     use super::*;
 
     fn decided(line: &str) -> Result<Verdict> {
-        let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        let args: Vec<&str> = line.split_whitespace().collect();
         decide(program("git").unwrap(), &args)
     }
 

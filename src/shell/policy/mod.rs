@@ -48,7 +48,7 @@ pub struct Verdict {
 ///
 /// # Errors
 /// The refusal, with the rule that decided.
-pub fn decide(args: &[String]) -> Result<Verdict> {
+pub fn decide(args: &[&str]) -> Result<Verdict> {
     let Some(name) = args.first() else {
         return Err(Refusal::new("the command has no program", "write one, for example `ls`"));
     };
@@ -67,7 +67,7 @@ pub fn decide(args: &[String]) -> Result<Verdict> {
     })
 }
 
-fn examine(table: &'static Program, args: &[String]) -> Result<Verdict> {
+fn examine(table: &'static Program, args: &[&str]) -> Result<Verdict> {
     match table.check {
         Some("git") => git::decide(table, args),
         Some("find") => find::decide(table, args),
@@ -96,7 +96,7 @@ pub(super) fn standard(table: &'static Program, parsed: &Parsed<'_>) -> Result<V
     Ok(verdict)
 }
 
-fn version(table: &'static Program, args: &[String]) -> Result<Verdict> {
+fn version(table: &'static Program, args: &[&str]) -> Result<Verdict> {
     match args {
         [only] if table.versions.iter().any(|version| version == only) => Ok(Verdict {
             rule: table.name,

@@ -79,10 +79,10 @@ impl Parsed<'_> {
 ///
 /// # Errors
 /// A refusal for the first flag that is not on the include-list or has no clear reading.
-pub fn parse<'a>(table: &'static Program, args: &'a [String]) -> Result<Parsed<'a>> {
+pub fn parse<'a>(table: &'static Program, args: &'a [&'a str]) -> Result<Parsed<'a>> {
     let mut reader = Reader { table, args, at: 0, parsed: Parsed::default() };
     while reader.at < args.len() {
-        let word = args[reader.at].as_str();
+        let word = args[reader.at];
         reader.at += 1;
         if word == "--" {
             reader.rest(true);
@@ -106,7 +106,7 @@ pub fn parse<'a>(table: &'static Program, args: &'a [String]) -> Result<Parsed<'
 
 struct Reader<'a> {
     table: &'static Program,
-    args: &'a [String],
+    args: &'a [&'a str],
     at: usize,
     parsed: Parsed<'a>,
 }

@@ -55,11 +55,11 @@ pub(super) fn check(
 }
 
 /// Commands that take their words as they are: `echo`, `printf`, `test` and `[`.
-pub(super) fn words(table: &'static Program, args: &[String]) -> Result<Verdict> {
+pub(super) fn words(table: &'static Program, args: &[&str]) -> Result<Verdict> {
     match table.check {
         Some("echo") => echo(args)?,
         Some("printf") => printf(args)?,
-        _ if table.name == "[" && args.last().is_none_or(|last| last != "]") => {
+        _ if table.name == "[" && args.last().is_none_or(|last| *last != "]") => {
             return Err(Refusal::new("`[` without its `]`", "end the test with ` ]`"));
         }
         _ => {}
@@ -72,12 +72,12 @@ pub(super) fn words(table: &'static Program, args: &[String]) -> Result<Verdict>
 }
 
 /// `echo` means different things in different shells as soon as a backslash or `-e` is near.
-fn echo(args: &[String]) -> Result<()> {
-    let flag = |word: &String| {
+fn echo(args: &[&str]) -> Result<()> {
+    let flag = |word: &&str| {
         word.len() > 1 && word.starts_with('-') && word[1..].bytes().all(|b| b"neE".contains(&b))
     };
     let words = match args.first() {
-        Some(first) if first == "-n" => &args[1..],
+        Some(&"-n") => &args[1..],
         _ => args,
     };
     if words.first().is_some_and(flag) || args.iter().any(|word| word.contains('\\')) {
@@ -89,9 +89,9 @@ fn echo(args: &[String]) -> Result<()> {
     Ok(())
 }
 
-fn printf(args: &[String]) -> Result<()> {
+fn printf(args: &[&str]) -> Result<()> {
     match args.first() {
-        Some(first) if first == "--" || !first.starts_with('-') => Ok(()),
+        Some(first) if *first == "--" || !first.starts_with('-') => Ok(()),
         Some(first) => Err(Refusal::new(
             format!("`printf {first}` means different things in different shells"),
             "begin with the format: `printf '%s\\n' …`",

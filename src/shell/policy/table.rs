@@ -17,6 +17,8 @@ pub struct Program {
     pub flags: &'static [Flag],
     /// Every name of a flag, sorted, and its place among [`Program::flags`].
     pub flag_names: &'static [(&'static str, usize)],
+    /// The [`key`] of each of those names.
+    pub flag_keys: &'static [u128],
     /// `-5` is a flag.
     pub numbers: bool,
     /// Short flags may be joined.
@@ -88,8 +90,9 @@ impl Program {
 
     /// The flag written as `name`, and that name as the table has it.
     pub fn named_flag(&self, name: &str) -> Option<(&'static str, &'static Flag)> {
-        let found = self.flag_names.binary_search_by(|(known, _)| (*known).cmp(name));
-        found.ok().map(|at| (self.flag_names[at].0, &self.flags[self.flag_names[at].1]))
+        let at = place(self.flag_keys, name, |at| self.flag_names[at].0)?;
+        let (name, flag) = self.flag_names[at];
+        Some((name, &self.flags[flag]))
     }
 
     /// True when these arguments make it read whole folders.
@@ -114,8 +117,23 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 
 /// The rules of a program (`ls`) or a git verb (`git log`).
 pub fn program(name: &str) -> Option<&'static Program> {
-    let found = PROGRAMS.binary_search_by(|program| program.name.cmp(name));
-    found.ok().map(|index| &PROGRAMS[index])
+    place(PROGRAM_KEYS, name, |at| PROGRAMS[at].name).map(|at| &PROGRAMS[at])
+}
+
+/// The first 16 bytes of a name as a number, which sorts as the names do: a search compares
+/// numbers, and text once at its end.
+fn key(name: &str) -> u128 {
+    let mut first = [0; 16];
+    let length = name.len().min(first.len());
+    first[..length].copy_from_slice(&name.as_bytes()[..length]);
+    u128::from_be_bytes(first)
+}
+
+/// Where `name` is among sorted names with these keys.
+fn place(keys: &[u128], name: &str, nth: impl Fn(usize) -> &'static str) -> Option<usize> {
+    let key = key(name);
+    let first = keys.partition_point(|known| *known < key);
+    (first..keys.len()).take_while(|at| keys[*at] == key).find(|at| nth(*at) == name)
 }
 
 #[cfg(test)]

@@ -83,7 +83,7 @@ pub struct Outcome {
 /// # Errors
 /// `sandbox_required` when it is required and the kernel has none; `io_error` when the system
 /// gives no pipe or thread. A command that fails is an outcome, not an error.
-pub fn run(plan: &Plan, request: &Request, world: &World) -> Result<Outcome> {
+pub fn run(plan: &Plan<'_>, request: &Request, world: &World) -> Result<Outcome> {
     let mut session = Session::new(request, world, confinement(plan, world));
     let mut cwd = world.cwd.clone();
     let mut status = 0;
@@ -108,7 +108,7 @@ pub fn run(plan: &Plan, request: &Request, world: &World) -> Result<Outcome> {
 
 /// What the programs of a plan may do: start themselves and their helpers, read what is not
 /// denied.
-fn confinement(plan: &Plan, world: &World) -> Confinement {
+fn confinement(plan: &Plan<'_>, world: &World) -> Confinement {
     let mut programs = BTreeSet::new();
     let mut denied = BTreeSet::new();
     for step in plan.steps() {

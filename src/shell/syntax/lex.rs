@@ -7,15 +7,15 @@ use crate::shell::{Refusal, Result};
 
 /// A token and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Token {
-    pub(super) kind: Kind,
+pub(super) struct Token<'t> {
+    pub(super) kind: Kind<'t>,
     pub(super) span: Range<usize>,
 }
 
 /// What a token is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Word(Word),
+pub(super) enum Kind<'t> {
+    Word(Word<'t>),
     /// `|`
     Pipe,
     /// `&&`
@@ -34,24 +34,6 @@ pub(super) enum Kind {
     Duplicate(u8),
     /// `&>`
     BothOutput,
-}
-
-/// Splits `text` into tokens.
-///
-/// # Errors
-/// A refusal at the first character that is outside the subset.
-pub(super) fn tokens(text: &str) -> Result<Vec<Token>> {
-    if text.len() > MAX_BYTES {
-        return Err(Refusal::new(
-            format!("the command is {} bytes long, the limit is {MAX_BYTES}", text.len()),
-            "split it into several calls",
-        )
-        .by("limit"));
-    }
-    characters(text)?;
-    let mut lexer = Lexer { text, at: 0, tokens: Vec::with_capacity(text.len() / 4 + 1) };
-    lexer.run()?;
-    Ok(lexer.tokens)
 }
 
 /// Refuses characters that hide what a command does from the person who reads it.
@@ -89,38 +71,45 @@ fn characters(text: &str) -> Result<()> {
 pub(super) struct Lexer<'a> {
     pub(super) text: &'a str,
     pub(super) at: usize,
-    pub(super) tokens: Vec<Token>,
 }
 
-impl Lexer<'_> {
-    pub(super) fn peek(&self) -> Option<char> {
-        self.text[self.at..].chars().next()
+impl<'a> Lexer<'a> {
+    /// A reader at the start of `text`.
+    ///
+    /// # Errors
+    /// A refusal of a text that is too long, or of the first character that hides something.
+    pub(super) fn new(text: &'a str) -> Result<Self> {
+        if text.len() > MAX_BYTES {
+            return Err(Refusal::new(
+                format!("the command is {} bytes long, the limit is {MAX_BYTES}", text.len()),
+                "split it into several calls",
+            )
+            .by("limit"));
+        }
+        characters(text)?;
+        Ok(Self { text, at: 0 })
     }
 
-    pub(super) fn rest(&self) -> &str {
-        &self.text[self.at..]
-    }
-
-    fn push(&mut self, kind: Kind, length: usize) {
-        let span = self.at..self.at + length;
-        self.at += length;
-        self.tokens.push(Token { kind, span });
-    }
-
-    pub(super) fn refuse<T>(&self, length: usize, message: &str, hint: &str) -> Result<T> {
-        let message = format!("{message} at byte {}", self.at);
-        Err(refuse_at(self.text, self.at..self.at + length, message, hint))
-    }
-
-    fn run(&mut self) -> Result<()> {
+    /// The next token; `None` at the end.
+    ///
+    /// # Errors
+    /// A refusal at the first character that is outside the subset.
+    pub(super) fn next(&mut self) -> Result<Option<Token<'a>>> {
         while let Some(c) = self.peek() {
-            match c {
-                ' ' | '\t' => self.at += 1,
-                '\\' if self.rest().starts_with("\\\n") => self.at += 2,
-                '\n' => self.push(Kind::End { newline: true }, 1),
+            let token = match c {
+                ' ' | '\t' => {
+                    self.at += 1;
+                    continue;
+                }
+                '\\' if self.rest().starts_with("\\\n") => {
+                    self.at += 2;
+                    continue;
+                }
                 '#' => {
                     self.at += self.rest().find('\n').unwrap_or(self.rest().len());
+                    continue;
                 }
+                '\n' => self.token(Kind::End { newline: true }, 1),
                 ';' => self.semicolon()?,
                 '|' => self.pipe()?,
                 '&' => self.ampersand()?,
@@ -134,49 +123,63 @@ impl Lexer<'_> {
                     );
                 }
                 _ => self.word_or_number()?,
-            }
+            };
+            return Ok(Some(token));
         }
-        Ok(())
+        Ok(None)
     }
 
-    fn semicolon(&mut self) -> Result<()> {
+    pub(super) fn peek(&self) -> Option<char> {
+        self.text[self.at..].chars().next()
+    }
+
+    pub(super) fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    /// A token of the next `length` bytes.
+    fn token(&mut self, kind: Kind<'a>, length: usize) -> Token<'a> {
+        let span = self.at..self.at + length;
+        self.at += length;
+        Token { kind, span }
+    }
+
+    pub(super) fn refuse<T>(&self, length: usize, message: &str, hint: &str) -> Result<T> {
+        let message = format!("{message} at byte {}", self.at);
+        Err(refuse_at(self.text, self.at..self.at + length, message, hint))
+    }
+
+    fn semicolon(&mut self) -> Result<Token<'a>> {
         if self.rest().starts_with(";;") || self.rest().starts_with(";&") {
             return self.refuse(2, "`case` syntax is outside this shell", "use one `;`");
         }
-        self.push(Kind::End { newline: false }, 1);
-        Ok(())
+        Ok(self.token(Kind::End { newline: false }, 1))
     }
 
-    fn pipe(&mut self) -> Result<()> {
+    fn pipe(&mut self) -> Result<Token<'a>> {
         if self.rest().starts_with("||") {
-            self.push(Kind::Or, 2);
+            Ok(self.token(Kind::Or, 2))
         } else if self.rest().starts_with("|&") {
-            return self.refuse(2, "`|&` is outside this shell", "write `2>&1 |`");
+            self.refuse(2, "`|&` is outside this shell", "write `2>&1 |`")
         } else {
-            self.push(Kind::Pipe, 1);
+            Ok(self.token(Kind::Pipe, 1))
         }
-        Ok(())
     }
 
-    fn ampersand(&mut self) -> Result<()> {
+    fn ampersand(&mut self) -> Result<Token<'a>> {
         if self.rest().starts_with("&&") {
-            self.push(Kind::And, 2);
+            Ok(self.token(Kind::And, 2))
         } else if self.rest().starts_with("&>>") {
-            return self.refuse(3, "appending to a file is not reading", "only `&>/dev/null`");
+            self.refuse(3, "appending to a file is not reading", "only `&>/dev/null`")
         } else if self.rest().starts_with("&>") {
-            self.push(Kind::BothOutput, 2);
+            Ok(self.token(Kind::BothOutput, 2))
         } else {
-            return self.refuse(
-                1,
-                "a command in the background",
-                "leave the `&` away, or quote it: '&'",
-            );
+            self.refuse(1, "a command in the background", "leave the `&` away, or quote it: '&'")
         }
-        Ok(())
     }
 
     /// `<` after `digits` bytes of descriptor number.
-    fn input(&mut self, digits: usize) -> Result<()> {
+    fn input(&mut self, digits: usize) -> Result<Token<'a>> {
         let rest = &self.rest()[digits..];
         let (length, what) = match rest.as_bytes().get(1) {
             Some(b'<') => (2, "a here-document or here-string"),
@@ -186,10 +189,7 @@ impl Lexer<'_> {
             _ if digits > 0 && self.rest().as_bytes()[..digits] != *b"0" => {
                 (1, "input on a descriptor other than 0")
             }
-            _ => {
-                self.push(Kind::Input, digits + 1);
-                return Ok(());
-            }
+            _ => return Ok(self.token(Kind::Input, digits + 1)),
         };
         self.refuse(
             digits + length,
@@ -199,7 +199,7 @@ impl Lexer<'_> {
     }
 
     /// `>` after `digits` bytes of descriptor number.
-    fn output(&mut self, descriptor: u8, digits: usize) -> Result<()> {
+    fn output(&mut self, descriptor: u8, digits: usize) -> Result<Token<'a>> {
         let rest = &self.rest()[digits..];
         match rest.as_bytes().get(1) {
             Some(b'>') => self.refuse(
@@ -215,19 +215,13 @@ impl Lexer<'_> {
             Some(b'(') => {
                 self.refuse(digits + 2, "process substitution", "write two commands instead")
             }
-            Some(b'&') => {
-                self.push(Kind::Duplicate(descriptor), digits + 2);
-                Ok(())
-            }
-            _ => {
-                self.push(Kind::Output(descriptor), digits + 1);
-                Ok(())
-            }
+            Some(b'&') => Ok(self.token(Kind::Duplicate(descriptor), digits + 2)),
+            _ => Ok(self.token(Kind::Output(descriptor), digits + 1)),
         }
     }
 
     /// A word, or the descriptor number of the redirection it touches.
-    fn word_or_number(&mut self) -> Result<()> {
+    fn word_or_number(&mut self) -> Result<Token<'a>> {
         let digits = self.rest().bytes().take_while(u8::is_ascii_digit).count();
         if digits > 0 {
             match self.rest().as_bytes().get(digits) {

@@ -8,9 +8,11 @@ mod lex;
 mod parse;
 mod word;
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 pub use parse::parse;
+use smallvec::SmallVec;
 
 use crate::shell::Refusal;
 
@@ -25,9 +27,9 @@ pub const MAX_WORDS: usize = 2_000;
 
 /// A whole command text: pipelines in order, each linked to the one before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Script {
+pub struct Script<'t> {
     /// The pipelines, in the order written.
-    pub pipelines: Vec<Pipeline>,
+    pub pipelines: Vec<Pipeline<'t>>,
 }
 
 /// When a pipeline runs, given the status of what ran last.
@@ -43,42 +45,42 @@ pub enum Link {
 
 /// Commands connected by `|`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pipeline {
+pub struct Pipeline<'t> {
     /// How it hangs on what came before.
     pub link: Link,
     /// `!` before it: the status is inverted.
     pub negated: bool,
     /// At least one command.
-    pub commands: Vec<Command>,
+    pub commands: Vec<Command<'t>>,
 }
 
 /// One simple command.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Command {
+pub struct Command<'t> {
     /// The program and its arguments; at least one.
-    pub words: Vec<Word>,
+    pub words: Vec<Word<'t>>,
     /// Redirections, in the order written.
-    pub redirects: Vec<Redirect>,
+    pub redirects: Vec<Redirect<'t>>,
     /// Where it stands in the text, in bytes.
     pub span: Range<usize>,
 }
 
 /// A word before expansion.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Word {
-    /// The pieces that make it up, in order.
-    pub pieces: Vec<Piece>,
+pub struct Word<'t> {
+    /// The pieces that make it up, in order; most words are one.
+    pub pieces: SmallVec<[Piece<'t>; 1]>,
     /// Where it stands in the text, in bytes.
     pub span: Range<usize>,
 }
 
-/// A piece of a word.
+/// A piece of a word: text as it stands in the command, unless quoting took it apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Piece {
+pub enum Piece<'t> {
     /// Unquoted text: `*`, `?` and `[…]` are active in it.
-    Plain(String),
+    Plain(Cow<'t, str>),
     /// Quoted or escaped text: means itself.
-    Quoted(String),
+    Quoted(Cow<'t, str>),
     /// `$HOME` or `$PWD`.
     Variable {
         /// Which of the two.
@@ -99,7 +101,7 @@ pub enum Variable {
 
 /// The redirections that change nothing on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Redirect {
+pub enum Redirect<'t> {
     /// `>/dev/null`
     OutNull,
     /// `2>/dev/null`
@@ -111,18 +113,18 @@ pub enum Redirect {
     /// `1>&2`
     OutToErr,
     /// `< FILE`
-    Input(Word),
+    Input(Word<'t>),
 }
 
-impl Word {
+impl<'t> Word<'t> {
     /// The text, if no part of the word is expanded: what the program would be given.
     ///
     /// Unquoted glob characters count as text; ask [`Word::is_plain`] where that matters.
-    pub fn literal(&self) -> Option<String> {
-        let mut text = String::new();
+    pub fn literal(&self) -> Option<Cow<'t, str>> {
+        let mut text = Cow::Borrowed("");
         for piece in &self.pieces {
             match piece {
-                Piece::Plain(part) | Piece::Quoted(part) => text.push_str(part),
+                Piece::Plain(part) | Piece::Quoted(part) => text += part.clone(),
                 Piece::Variable { .. } => return None,
             }
         }

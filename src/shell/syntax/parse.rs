@@ -1,6 +1,8 @@
 //! Tokens to a [`Script`].
 
-use super::lex::{Kind, Token, tokens};
+use std::ops::Range;
+
+use super::lex::{Kind, Lexer, Token};
 use super::{
     Command, Link, MAX_COMMANDS, MAX_PIPELINE, MAX_WORDS, Piece, Pipeline, Redirect, Script, Word,
     refuse_at,
@@ -11,14 +13,16 @@ use crate::shell::{Refusal, Result};
 ///
 /// # Errors
 /// A refusal naming the position of the first thing outside the subset, or the limit passed.
-pub fn parse(text: &str) -> Result<Script> {
-    let mut parser = Parser { text, tokens: tokens(text)?, at: 0 };
+pub fn parse(text: &str) -> Result<Script<'_>> {
+    let mut lexer = Lexer::new(text)?;
+    let token = lexer.next()?;
+    let mut parser = Parser { text, lexer, token };
     let script = parser.script()?;
     limits(&script)?;
     Ok(script)
 }
 
-fn limits(script: &Script) -> Result<()> {
+fn limits(script: &Script<'_>) -> Result<()> {
     let commands = script.pipelines.iter().flat_map(|pipeline| &pipeline.commands);
     let words: usize = commands.clone().map(|command| command.words.len()).sum();
     let longest = script.pipelines.iter().map(|p| p.commands.len()).max().unwrap_or(0);
@@ -43,17 +47,24 @@ const RESERVED: &[&str] = &[
 
 struct Parser<'a> {
     text: &'a str,
-    tokens: Vec<Token>,
-    at: usize,
+    lexer: Lexer<'a>,
+    /// The token that is next.
+    token: Option<Token<'a>>,
 }
 
-impl Parser<'_> {
-    fn peek(&self) -> Option<&Kind> {
-        self.tokens.get(self.at).map(|token| &token.kind)
+impl<'a> Parser<'a> {
+    fn peek(&self) -> Option<&Kind<'a>> {
+        self.token.as_ref().map(|token| &token.kind)
+    }
+
+    /// Takes the token that is next.
+    fn take(&mut self) -> Result<Option<Token<'a>>> {
+        let next = self.lexer.next()?;
+        Ok(std::mem::replace(&mut self.token, next))
     }
 
     fn refuse<T>(&self, message: &str, hint: &str) -> Result<T> {
-        let span = match self.tokens.get(self.at) {
+        let span = match &self.token {
             Some(token) => token.span.clone(),
             None => self.text.len()..self.text.len(),
         };
@@ -61,15 +72,16 @@ impl Parser<'_> {
         Err(refuse_at(self.text, span, message, hint))
     }
 
-    fn skip_newlines(&mut self) {
+    fn skip_newlines(&mut self) -> Result<()> {
         while let Some(Kind::End { newline: true }) = self.peek() {
-            self.at += 1;
+            self.take()?;
         }
+        Ok(())
     }
 
-    fn script(&mut self) -> Result<Script> {
+    fn script(&mut self) -> Result<Script<'a>> {
         let mut pipelines = Vec::new();
-        self.skip_newlines();
+        self.skip_newlines()?;
         let mut link = Link::Always;
         while self.peek().is_some() {
             pipelines.push(self.pipeline(link)?);
@@ -80,8 +92,8 @@ impl Parser<'_> {
                 Some(Kind::End { .. }) => Link::Always,
                 Some(_) => return self.refuse("an operator out of place", "check the command"),
             };
-            self.at += 1;
-            self.skip_newlines();
+            self.take()?;
+            self.skip_newlines()?;
             if link != Link::Always && self.peek().is_none() {
                 return self.refuse("the command ends after `&&` or `||`", "complete it");
             }
@@ -92,47 +104,52 @@ impl Parser<'_> {
         Ok(Script { pipelines })
     }
 
-    fn pipeline(&mut self, link: Link) -> Result<Pipeline> {
+    fn pipeline(&mut self, link: Link) -> Result<Pipeline<'a>> {
         let negated = match self.peek() {
             Some(Kind::Word(word)) => is_bang(word),
             _ => false,
         };
         if negated {
-            self.at += 1;
+            self.take()?;
         }
         let mut commands = vec![self.command()?];
         while let Some(Kind::Pipe) = self.peek() {
-            self.at += 1;
-            self.skip_newlines();
+            self.take()?;
+            self.skip_newlines()?;
             commands.push(self.command()?);
         }
         Ok(Pipeline { link, negated, commands })
     }
 
-    fn command(&mut self) -> Result<Command> {
-        let mut words: Vec<Word> = Vec::new();
+    fn command(&mut self) -> Result<Command<'a>> {
+        let mut words: Vec<Word<'a>> = Vec::new();
         let mut redirects = Vec::new();
-        let start = self.tokens.get(self.at).map_or(self.text.len(), |token| token.span.start);
+        let start = self.token.as_ref().map_or(self.text.len(), |token| token.span.start);
         let mut end = start;
-        while let Some(token) = self.tokens.get_mut(self.at) {
-            match &mut token.kind {
-                Kind::Word(word) => {
-                    // Never looked at again.
-                    let word = std::mem::take(word);
-                    if words.is_empty() {
-                        self.command_word(&word)?;
-                    }
-                    words.push(word);
-                    self.at += 1;
-                }
-                Kind::Input | Kind::Output(_) | Kind::Duplicate(_) | Kind::BothOutput => {
-                    let operator = token.clone();
-                    self.at += 1;
-                    redirects.push(self.redirect(&operator)?);
-                }
+        loop {
+            match self.peek() {
+                Some(Kind::Word(word)) if words.is_empty() => self.command_word(word)?,
+                Some(
+                    Kind::Word(_)
+                    | Kind::Input
+                    | Kind::Output(_)
+                    | Kind::Duplicate(_)
+                    | Kind::BothOutput,
+                ) => {}
                 _ => break,
             }
-            end = self.tokens[self.at - 1].span.end;
+            let Some(token) = self.take()? else { break };
+            end = match token.kind {
+                Kind::Word(word) => {
+                    words.push(word);
+                    token.span.end
+                }
+                operator => {
+                    let (redirect, end) = self.redirect(&operator, token.span)?;
+                    redirects.push(redirect);
+                    end
+                }
+            };
         }
         if words.is_empty() {
             return self.refuse("a command was expected", "remove the extra operator");
@@ -141,7 +158,7 @@ impl Parser<'_> {
     }
 
     /// What a command may not begin with, whatever the policy says about programs.
-    fn command_word(&self, word: &Word) -> Result<()> {
+    fn command_word(&self, word: &Word<'_>) -> Result<()> {
         if let Some(Piece::Plain(text)) = word.pieces.first() {
             let name = text.trim_end_matches('+');
             let assigned = text.find('=').map(|at| text[..at].trim_end_matches('+'));
@@ -161,13 +178,19 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// The redirection whose operator is `token`; its target is next.
-    fn redirect(&mut self, token: &Token) -> Result<Redirect> {
-        let Some(Kind::Word(word)) = self.peek().cloned() else {
+    /// The redirection whose operator, at `span`, was `operator` and whose target is next; and
+    /// where it ends.
+    fn redirect(
+        &mut self,
+        operator: &Kind<'a>,
+        span: Range<usize>,
+    ) -> Result<(Redirect<'a>, usize)> {
+        let Some(Kind::Word(word)) = self.peek() else {
             return self.refuse("a redirection without a target", "only >/dev/null and < FILE");
         };
+        let end = word.span.end;
         let literal = word.literal().unwrap_or_default();
-        let redirect = match token.kind {
+        let redirect = match operator {
             Kind::Input => Redirect::Input(word.clone()),
             Kind::Output(1) if literal == "/dev/null" => Redirect::OutNull,
             Kind::Output(2) if literal == "/dev/null" => Redirect::ErrNull,
@@ -177,19 +200,19 @@ impl Parser<'_> {
             _ => {
                 return Err(refuse_at(
                     self.text,
-                    token.span.start..word.span.end,
-                    format!("a redirection that could write a file at byte {}", token.span.start),
+                    span.start..end,
+                    format!("a redirection that could write a file at byte {}", span.start),
                     "only >/dev/null, 2>/dev/null, &>/dev/null, 2>&1, 1>&2 and < FILE; \
                      the output is returned to you anyway",
                 ));
             }
         };
-        self.at += 1;
-        Ok(redirect)
+        self.take()?;
+        Ok((redirect, end))
     }
 }
 
-fn is_bang(word: &Word) -> bool {
+fn is_bang(word: &Word<'_>) -> bool {
     word.plain() == Some("!")
 }
 

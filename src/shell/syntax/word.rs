@@ -1,15 +1,18 @@
 //! Words: quoting, `$HOME` and `$PWD`, and what a shell would expand that is refused here.
 
+use std::borrow::Cow;
+
+use smallvec::SmallVec;
+
 use super::lex::{Kind, Lexer, Token};
 use super::{Piece, Variable, Word, refuse_at};
 use crate::shell::Result;
 
-impl Lexer<'_> {
+impl<'a> Lexer<'a> {
     /// A word, at its first character.
-    pub(super) fn word(&mut self) -> Result<()> {
+    pub(super) fn word(&mut self) -> Result<Token<'a>> {
         let start = self.at;
-        // Most words are one piece.
-        let mut pieces = Pieces(Vec::with_capacity(1));
+        let mut pieces = Pieces(SmallVec::new());
         let mut continued = false;
         while let Some(c) = self.peek() {
             match c {
@@ -33,7 +36,10 @@ impl Lexer<'_> {
                     let piece = self.dollar(false)?;
                     pieces.add(piece);
                 }
-                '\'' => pieces.add(self.single()?),
+                '\'' => {
+                    let text = self.single()?;
+                    pieces.quoted(text);
+                }
                 '"' => self.double(&mut pieces)?,
                 '\\' => match self.text[self.at + 1..].chars().next() {
                     Some('\n') => {
@@ -41,8 +47,9 @@ impl Lexer<'_> {
                         self.at += 2;
                     }
                     Some(escaped) => {
-                        pieces.quoted(escaped);
-                        self.at += 1 + escaped.len_utf8();
+                        let length = escaped.len_utf8();
+                        pieces.quoted(&self.text[self.at + 1..][..length]);
+                        self.at += 1 + length;
                     }
                     None => {
                         return self.refuse(1, "a backslash at the end", "quote it: '\\'");
@@ -69,8 +76,7 @@ impl Lexer<'_> {
         let span = start..self.at;
         let word = Word { pieces: pieces.0, span: span.clone() };
         self.braces_and_tilde(&word)?;
-        self.tokens.push(Token { kind: Kind::Word(word), span });
-        Ok(())
+        Ok(Token { kind: Kind::Word(word), span })
     }
 
     /// Characters that look like syntax and are not, outside quotes.
@@ -103,7 +109,7 @@ impl Lexer<'_> {
     }
 
     /// `$…`, at the dollar sign.
-    fn dollar(&mut self, quoted: bool) -> Result<Piece> {
+    fn dollar(&mut self, quoted: bool) -> Result<Piece<'a>> {
         let rest = &self.rest()[1..];
         for (name, variable) in [("HOME", Variable::Home), ("PWD", Variable::Pwd)] {
             let braced = rest.strip_prefix('{').and_then(|r| r.strip_prefix(name));
@@ -150,20 +156,20 @@ impl Lexer<'_> {
     }
 
     /// `'…'`, at the opening quote.
-    fn single(&mut self) -> Result<Piece> {
+    fn single(&mut self) -> Result<&'a str> {
         let inner = self.at + 1;
         let Some(length) = self.text[inner..].find('\'') else {
             return self.refuse(1, "a single quote that is not closed", "close it");
         };
         self.at = inner + length + 1;
-        Ok(Piece::Quoted(self.text[inner..inner + length].to_owned()))
+        Ok(&self.text[inner..inner + length])
     }
 
     /// `"…"`, at the opening quote.
-    fn double(&mut self, pieces: &mut Pieces) -> Result<()> {
+    fn double(&mut self, pieces: &mut Pieces<'a>) -> Result<()> {
         let open = self.at;
         self.at += 1;
-        pieces.add(Piece::Quoted(String::new()));
+        pieces.quoted("");
         loop {
             let Some(c) = self.peek() else {
                 self.at = open;
@@ -184,17 +190,17 @@ impl Lexer<'_> {
                     self.at += 1;
                     match next {
                         Some('\n') => self.at += 1,
-                        Some(c @ ('$' | '`' | '"' | '\\')) => {
-                            pieces.quoted(c);
+                        Some('$' | '`' | '"' | '\\') => {
+                            pieces.quoted(&self.text[self.at..=self.at]);
                             self.at += 1;
                         }
-                        _ => pieces.quoted('\\'),
+                        _ => pieces.quoted("\\"),
                     }
                 }
                 _ => {
                     let active = |c| matches!(c, '"' | '`' | '$' | '\\');
                     let run = self.rest().find(active).unwrap_or(self.rest().len());
-                    pieces.add(Piece::Quoted(self.text[self.at..self.at + run].to_owned()));
+                    pieces.quoted(&self.text[self.at..self.at + run]);
                     self.at += run;
                 }
             }
@@ -202,7 +208,7 @@ impl Lexer<'_> {
     }
 
     /// Brace and tilde expansion are refused where any shell would do them.
-    fn braces_and_tilde(&self, word: &Word) -> Result<()> {
+    fn braces_and_tilde(&self, word: &Word<'_>) -> Result<()> {
         let refuse = |message: &str, hint: &str| {
             let message = format!("{message} at byte {}", word.span.start);
             Err(refuse_at(self.text, word.span.clone(), message, hint))
@@ -252,12 +258,12 @@ static ORDINARY: [bool; 256] = {
 };
 
 /// `{}` as it is written for find, and `name@{…}`, `name^{…}` as git writes revisions.
-fn harmless_braces(word: &Word) -> bool {
+fn harmless_braces(word: &Word<'_>) -> bool {
     let [Piece::Plain(text)] = word.pieces.as_slice() else { return false };
     if text == "{}" {
         return true;
     }
-    let mut rest = text.as_str();
+    let mut rest = &**text;
     while let Some(open) = rest.find(['{', '}']) {
         let Some(inner) = rest[open..].strip_prefix('{') else { return false };
         let Some(close) = inner.find(['{', '}']) else { return false };
@@ -275,29 +281,28 @@ fn harmless_braces(word: &Word) -> bool {
 }
 
 /// Pieces of the word being read, neighbours of one kind joined.
-struct Pieces(Vec<Piece>);
+struct Pieces<'a>(SmallVec<[Piece<'a>; 1]>);
 
-impl Pieces {
+impl<'a> Pieces<'a> {
     /// Text outside quotes.
-    fn plain(&mut self, part: &str) {
+    fn plain(&mut self, part: &'a str) {
         match self.0.last_mut() {
-            Some(Piece::Plain(text)) => text.push_str(part),
-            _ => self.0.push(Piece::Plain(part.to_owned())),
+            Some(Piece::Plain(text)) => *text += part,
+            _ => self.0.push(Piece::Plain(Cow::Borrowed(part))),
         }
     }
 
-    /// A character inside quotes, or after a backslash.
-    fn quoted(&mut self, c: char) {
+    /// Text inside quotes, or a character after a backslash.
+    fn quoted(&mut self, part: &'a str) {
         match self.0.last_mut() {
-            Some(Piece::Quoted(text)) => text.push(c),
-            _ => self.0.push(Piece::Quoted(c.into())),
+            Some(Piece::Quoted(text)) => *text += part,
+            _ => self.0.push(Piece::Quoted(Cow::Borrowed(part))),
         }
     }
 
-    fn add(&mut self, piece: Piece) {
+    fn add(&mut self, piece: Piece<'a>) {
         match (self.0.last_mut(), piece) {
-            (Some(Piece::Plain(text)), Piece::Plain(more))
-            | (Some(Piece::Quoted(text)), Piece::Quoted(more)) => text.push_str(&more),
+            (Some(Piece::Quoted(text)), Piece::Quoted(more)) => *text += more,
             (_, piece) => self.0.push(piece),
         }
     }
