@@ -14,6 +14,9 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// Most files that wait for their flush at once: a process may have few open, 256 on some systems.
+pub(crate) const OPEN: usize = 64;
+
 /// What is done with new files before they get their names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Method {

@@ -171,3 +171,41 @@ fn a_bare_repository_takes_proposals_on_the_files_of_head() {
     bare.aye(&["doctor"]).ok();
     bare.git(&["fsck", "--strict"]);
 }
+
+/// Some systems let a process have 256 files open; what waits for its flush is many more.
+#[cfg(unix)]
+#[test]
+fn more_files_than_a_process_may_have_open() {
+    const FILES: usize = 400;
+    let repo = Repo::with(&[("f", "one\n")]);
+    // Converted files are flushed each, however many there are.
+    repo.git(&["config", "core.autocrlf", "true"]);
+    let fill = |text: &str| {
+        for file in 0..FILES {
+            repo.write(&format!("d{}/{file}", file % 60), format!("one\r\n{text} {file}\r\n"));
+        }
+    };
+    let limited = |args: &[&str]| {
+        let shell = repo.program("sh").args(&["-c", "ulimit -n 220; exec \"$@\"", "sh"]);
+        shell.args(&[env!("CARGO_BIN_EXE_aye")]).args(args).run()
+    };
+    fill("before");
+    repo.commit("Files");
+    fill("after");
+    repo.git(&["diff", "--output=../change.patch"]);
+
+    let id = limited(&["propose", "--worktree", "-q"]).ok().id();
+    assert_eq!(repo.git(&["status", "--porcelain"]), "");
+    limited(&["apply", &id, "--yes", "--index"]).ok();
+    assert_eq!(repo.git(&["diff", "--cached", "--name-only"]).lines().count(), FILES);
+    limited(&["undo", &id, "--yes"]).ok();
+    repo.git(&["reset", "--quiet"]);
+    assert_eq!(repo.git(&["status", "--porcelain"]), "");
+    limited(&["patch", "../change.patch"]).ok();
+    assert_eq!(repo.read("d0/0"), b"one\r\nafter 0\r\n");
+    limited(&["patch", "-R", "../change.patch"]).ok();
+    limited(&["apply", &id, "--yes", "--commit"]).ok();
+    assert_eq!(repo.git(&["status", "--porcelain"]), "");
+    repo.aye(&["doctor"]).ok();
+    repo.git(&["fsck", "--strict"]);
+}

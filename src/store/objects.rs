@@ -15,7 +15,7 @@ use gix::ObjectId;
 use gix::objs::{Exists as _, Kind};
 
 use crate::error::{Error, Result};
-use crate::flush::Method;
+use crate::flush::{Method, OPEN};
 
 /// Objects of up to this size use the small deflate window, whose state is cheap to set up.
 const SMALL: usize = 8 * 1024;
@@ -119,15 +119,16 @@ impl<'repo> Batch<'repo> {
     /// `disk_full`, `read_only`, `io_error`; temporaries are removed.
     pub(super) fn write(&mut self, flush: Method) -> Result<()> {
         let mut temporaries = Temporaries(Vec::with_capacity(self.waiting.len()));
-        let mut files = Vec::with_capacity(self.waiting.len());
-        for (_, packed) in &self.waiting {
-            let (path, file) = self.temporary(packed)?;
-            temporaries.0.push(path);
-            files.push(file);
+        for some in self.waiting.chunks(OPEN) {
+            let mut files = Vec::with_capacity(some.len());
+            for (_, packed) in some {
+                let (path, file) = self.temporary(packed)?;
+                temporaries.0.push(path);
+                files.push(file);
+            }
+            crate::failpoint!("store.objects.written");
+            flush.files(&files).map_err(|error| Error::io("flush a git object", &error))?;
         }
-        crate::failpoint!("store.objects.written");
-        flush.files(&files).map_err(|error| Error::io("flush a git object", &error))?;
-        drop(files);
         let mut folders = BTreeSet::new();
         for ((id, _), temporary) in self.waiting.iter().zip(&temporaries.0) {
             crate::failpoint!("store.objects.rename");

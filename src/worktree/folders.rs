@@ -20,7 +20,7 @@ pub enum Place<F = Folder> {
 }
 
 /// How many stay open: paths come sorted, but a transaction goes over them several times.
-const OPEN: usize = 64;
+const OPEN: usize = 32;
 
 /// Opens folders beneath a root, and remembers the last few.
 #[derive(Debug)]

@@ -3,24 +3,21 @@
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 use std::path::Path;
-use std::rc::Rc;
 
-use bstr::{BStr, BString, ByteSlice};
+use bstr::{BString, ByteSlice};
 
+use super::files::Files;
 use super::record::{self, Blob, Entry, Record, checksum};
-use super::{FLUSHED_FILES, Journal, Step, settle};
+use super::{FLUSHED_FILES, Journal, Step, settle, workers};
 use crate::changeset::{File, RepoPath};
 use crate::error::{Error, Result};
-use crate::flush::Method;
-use crate::worktree::beneath::{Folder, Stamp};
+use crate::flush::{Method, OPEN};
+use crate::worktree::beneath::Stamp;
 use crate::worktree::folders::{Folders, Place, parent};
-use crate::worktree::write::{cannot_remove, make_folder, new_file, random, remove_empty};
-use crate::worktree::{
-    Reader, Seen, Worktree, cannot_read, cannot_write, changed, codes, mode, not_a_folder,
-    refuse_shared,
-};
+use crate::worktree::write::{cannot_remove, random, remove_empty};
+use crate::worktree::{Reader, Seen, Worktree, changed, codes, mode, not_a_folder, refuse_shared};
 
 /// A file as it lies there.
 struct Present<'a> {
@@ -200,61 +197,31 @@ impl<'a> Run<'a> {
     }
 
     fn write(&mut self) -> Result<()> {
-        let mut unflushed = Vec::new();
-        for index in 0..self.steps.len() {
-            if let Some(after) = self.steps[index].after {
-                let file = self.prepare(index, after)?;
-                if self.record.flushed {
-                    unflushed.push(file);
-                }
-            }
+        let (root, count) = (&self.worktree.root, self.steps.len());
+        let files = self.files();
+        let batch = if self.record.flushed { OPEN } else { count };
+        for start in (0..count).step_by(batch) {
+            let range = start..(start + batch).min(count);
+            let new = workers::each(root, range, |folders, at| files.prepare(folders, at))?;
+            let unflushed: Vec<fs::File> = new.into_iter().flatten().collect();
+            self.method
+                .files(&unflushed)
+                .map_err(|error| Error::io("flush the new files", &error))?;
         }
-        self.method.files(&unflushed).map_err(|error| Error::io("flush the new files", &error))?;
-        drop(unflushed);
-        for index in 0..self.steps.len() {
-            if self.steps[index].after.is_none() {
-                self.take_away(index)?;
-            }
+        let mut folders = Folders::new(root);
+        for at in 0..count {
+            files.take_away(&mut folders, at)?;
         }
         self.remove_emptied_folders()?;
-        for index in 0..self.steps.len() {
-            if self.steps[index].after.is_some() {
-                self.put_in_place(index)?;
-            }
-        }
-        self.old_files_untouched()
-    }
-
-    /// Writes the new content to its temporary file.
-    fn prepare(&mut self, index: usize, after: &File) -> Result<fs::File> {
-        let path = self.steps[index].path;
-        let home = self.home(index);
-        let after = self.written[index].as_ref().unwrap_or(after);
-        let new = new_file(self.stamps[index].as_ref(), after.mode);
-        let (home, slot) = (home?, self.record.slot(index));
-        crate::failpoint!("worktree.create", io)
-            .and_then(|()| home.create(slot.as_bstr(), &after.bytes, new))
-            .map_err(|error| cannot_write(path, &error))
-    }
-
-    /// Moves a file that is to be deleted aside.
-    fn take_away(&mut self, index: usize) -> Result<()> {
-        let path = self.steps[index].path;
-        let failed = |error: io::Error| match error.kind() {
-            ErrorKind::NotFound => changed(path, "was removed while the change was written"),
-            _ => cannot_remove(path.as_bstr(), &error),
-        };
-        let old = self.record.old_slot(index);
-        let home = self.home(index)?;
-        let folder = self.folder(path)?;
-        crate::failpoint!("worktree.remove", io)
-            .and_then(|()| folder.rename_new(path.file_name(), &home, old.as_bstr()))
-            .map_err(failed)?;
-        if Some(home.stat(old.as_bstr()).map_err(failed)?) != self.stamps[index] {
-            let _ = home.rename_new(old.as_bstr(), &folder, path.file_name());
-            return Err(changed(path, "changed while the change was written"));
-        }
+        let files = self.files();
+        workers::each(root, 0..count, |folders, at| files.put_in_place(folders, at))?;
+        workers::each(root, 0..count, |folders, at| files.old_untouched(folders, at))?;
         Ok(())
+    }
+
+    fn files(&self) -> Files<'_> {
+        let Self { steps, stamps, written, record, .. } = self;
+        Files { steps, stamps, written, record }
     }
 
     /// Folders that stand where files are to be must be empty by now.
@@ -287,73 +254,6 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Exchanges the temporary file with its target.
-    fn put_in_place(&mut self, index: usize) -> Result<()> {
-        let path = self.steps[index].path;
-        let slot = self.record.slot(index);
-        let slot = slot.as_bstr();
-        let home = self.home(index)?;
-        let folder = make_folder(&mut self.folders, path)?;
-        let name = path.file_name();
-        let failed = |error: io::Error| match error.kind() {
-            ErrorKind::NotFound => changed(path, "was removed while the change was written"),
-            ErrorKind::AlreadyExists => changed(path, "appeared while the change was written"),
-            _ => cannot_write(path, &error),
-        };
-        crate::failpoint!("worktree.rename", io).map_err(failed)?;
-        let Some(expected) = self.stamps[index] else {
-            return home.rename_new(slot, &folder, name).map_err(failed);
-        };
-        if home.exchange(slot, &folder, name).map_err(failed)? {
-            if home.stat(slot).map_err(failed)? != expected {
-                home.exchange(slot, &folder, name).map_err(failed)?;
-                // A second edit may have come in between; it is the newer one.
-                let after = self.record.entries[index].after.as_ref();
-                if !settle::holds(&home, slot, path, after, self.record.sums)? {
-                    home.exchange(slot, &folder, name).map_err(failed)?;
-                }
-                return Err(changed(path, "changed while the change was written"));
-            }
-            return Ok(());
-        }
-        let old = self.record.old_slot(index);
-        let old = old.as_bstr();
-        if folder.link(name, &home, old).is_err() {
-            folder.rename_new(name, &home, old).map_err(failed)?;
-        }
-        // The second name we just gave it counts as one more.
-        let found = Stamp { links: expected.links, ..home.stat(old).map_err(failed)? };
-        if found != expected {
-            if folder.stat(name).is_err() {
-                let _ = home.rename_new(old, &folder, name);
-            }
-            return Err(changed(path, "changed while the change was written"));
-        }
-        crate::failpoint!("worktree.replace", io)
-            .and_then(|()| home.rename(slot, &folder, name))
-            .map_err(failed)
-    }
-
-    /// A program that had a file open may have written to it after it was moved aside.
-    fn old_files_untouched(&mut self) -> Result<()> {
-        for index in 0..self.steps.len() {
-            let Some(expected) = self.stamps[index] else { continue };
-            let home = self.home(index)?;
-            // Exchanged, it waits under the first name; moved aside, under the second.
-            let (slot, old) = (self.record.slot(index), self.record.old_slot(index));
-            let found = match home.stat(slot.as_bstr()) {
-                Err(error) if error.kind() == ErrorKind::NotFound => home.stat(old.as_bstr()),
-                other => other,
-            };
-            let path = self.steps[index].path;
-            let found = found.map_err(|error| cannot_read(path, &error))?;
-            if (Stamp { links: expected.links, ..found }) != expected {
-                return Err(changed(path, "changed while the change was written"));
-            }
-        }
-        Ok(())
-    }
-
     /// Removes what is not needed any more. The result stands: a failure here leaves the journal,
     /// and the next command cleans up.
     fn clean(mut self, journal: &Path) {
@@ -366,19 +266,11 @@ impl<'a> Run<'a> {
             }
             journal = done;
         }
-        let mut cleaned = true;
-        for index in 0..self.steps.len() {
-            if self.steps[index].now.is_none() {
-                continue;
-            }
-            crate::failpoint!("worktree.clean");
-            cleaned &= self.home(index).is_ok_and(|home| {
-                let deleted = self.steps[index].after.is_none();
-                let first = home.unlink(self.record.slot(index).as_bstr());
-                (first.is_ok() && !deleted)
-                    || home.unlink(self.record.old_slot(index).as_bstr()).is_ok()
-            });
-        }
+        let (root, files) = (&self.worktree.root, self.files());
+        let removed = workers::each(root, 0..self.steps.len(), |folders, at| {
+            Ok(files.remove_old(folders, at))
+        });
+        let cleaned = removed.is_ok_and(|removed| removed.iter().all(|removed| *removed));
         for step in &self.steps {
             if step.after.is_none() {
                 remove_empty(&mut self.folders, parent(step.path.as_bstr()));
@@ -408,29 +300,10 @@ impl<'a> Run<'a> {
             Err(second) => error.with("undo_failed", second.message().to_owned()),
         }
     }
-
-    fn home(&mut self, index: usize) -> Result<Rc<Folder>> {
-        let home = self.record.entries[index].home.as_bstr();
-        match self.folders.at(home)? {
-            Place::Folder(folder) => Ok(folder),
-            Place::Missing(_) | Place::Blocked(_) => Err(vanished(self.steps[index].path, home)),
-        }
-    }
-
-    fn folder(&mut self, path: &RepoPath) -> Result<Rc<Folder>> {
-        match self.folders.of(path)? {
-            Place::Folder(folder) => Ok(folder),
-            Place::Missing(_) | Place::Blocked(_) => Err(vanished(path, parent(path.as_bstr()))),
-        }
-    }
 }
 
 fn unplanned(path: &RepoPath) -> Error {
     changed(path, "is not what it was when the change was planned")
-}
-
-fn vanished(path: &RepoPath, folder: &BStr) -> Error {
-    changed(path, &format!("cannot be written: the folder '{folder}' vanished"))
 }
 
 fn is_beneath(path: &RepoPath, folder: &RepoPath) -> bool {

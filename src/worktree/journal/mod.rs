@@ -11,6 +11,8 @@
 //! 5. The caller's commit runs (the event is recorded).
 //! 6. The old files are removed, then the journal.
 //!
+//! Many files go through 3, 4 and 6 on a few threads, each file by itself.
+//!
 //! A failure before 5 is done swaps everything back at once. After a crash [`recover`] does the
 //! same, or goes on with 6 where the event was recorded. It trusts nothing but object ids: a
 //! waiting file is used only if its content has the id in the journal, else the content comes
@@ -29,11 +31,13 @@
 //!
 //! The lock is per journal folder, so per clone: linked work trees take turns.
 
+mod files;
 mod forward;
 mod record;
 mod settle;
 #[cfg(test)]
 mod tests;
+mod workers;
 
 use std::fs::{self, TryLockError};
 use std::path::{Path, PathBuf};

@@ -1,0 +1,166 @@
+//! The steps of one file of a transaction, as they are taken for many files at once.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::rc::Rc;
+
+use bstr::ByteSlice;
+
+use super::record::Record;
+use super::{Step, settle};
+use crate::changeset::{File, RepoPath};
+use crate::error::Result;
+use crate::worktree::beneath::{Folder, Stamp};
+use crate::worktree::folders::{Folders, Place, parent};
+use crate::worktree::write::{cannot_remove, make_folder, new_file};
+use crate::worktree::{cannot_read, cannot_write, changed};
+
+/// What the steps of every file look at. They know nothing of each other's files.
+#[derive(Clone, Copy)]
+pub struct Files<'a> {
+    pub steps: &'a [Step<'a>],
+    /// What was looked at, per step.
+    pub stamps: &'a [Option<Stamp>],
+    /// What is written, per step, where that is not what git stores.
+    pub written: &'a [Option<File>],
+    pub record: &'a Record,
+}
+
+impl Files<'_> {
+    /// Writes the new content, if there is one, to its temporary file; returns that where it is to
+    /// be flushed.
+    pub fn prepare(&self, folders: &mut Folders<'_>, index: usize) -> Result<Option<fs::File>> {
+        let Some(after) = self.steps[index].after else { return Ok(None) };
+        let path = self.steps[index].path;
+        let home = self.home(folders, index)?;
+        let after = self.written[index].as_ref().unwrap_or(after);
+        let new = new_file(self.stamps[index].as_ref(), after.mode);
+        let slot = self.record.slot(index);
+        let file = crate::failpoint!("worktree.create", io)
+            .and_then(|()| home.create(slot.as_bstr(), &after.bytes, new))
+            .map_err(|error| cannot_write(path, &error))?;
+        Ok(Some(file).filter(|_| self.record.flushed))
+    }
+
+    /// Moves a file that is to be deleted aside.
+    pub fn take_away(&self, folders: &mut Folders<'_>, index: usize) -> Result<()> {
+        if self.steps[index].after.is_some() {
+            return Ok(());
+        }
+        let path = self.steps[index].path;
+        let failed = |error: io::Error| match error.kind() {
+            ErrorKind::NotFound => changed(path, "was removed while the change was written"),
+            _ => cannot_remove(path.as_bstr(), &error),
+        };
+        let old = self.record.old_slot(index);
+        let home = self.home(folders, index)?;
+        let folder = match folders.of(path)? {
+            Place::Folder(folder) => folder,
+            Place::Missing(_) | Place::Blocked(_) => return Err(vanished(path)),
+        };
+        crate::failpoint!("worktree.remove", io)
+            .and_then(|()| folder.rename_new(path.file_name(), &home, old.as_bstr()))
+            .map_err(failed)?;
+        if Some(home.stat(old.as_bstr()).map_err(failed)?) != self.stamps[index] {
+            let _ = home.rename_new(old.as_bstr(), &folder, path.file_name());
+            return Err(changed(path, "changed while the change was written"));
+        }
+        Ok(())
+    }
+
+    /// Exchanges the temporary file with its target, if there is a new content.
+    pub fn put_in_place(&self, folders: &mut Folders<'_>, index: usize) -> Result<()> {
+        if self.steps[index].after.is_none() {
+            return Ok(());
+        }
+        let path = self.steps[index].path;
+        let slot = self.record.slot(index);
+        let slot = slot.as_bstr();
+        let home = self.home(folders, index)?;
+        let folder = make_folder(folders, path)?;
+        let name = path.file_name();
+        let failed = |error: io::Error| match error.kind() {
+            ErrorKind::NotFound => changed(path, "was removed while the change was written"),
+            ErrorKind::AlreadyExists => changed(path, "appeared while the change was written"),
+            _ => cannot_write(path, &error),
+        };
+        crate::failpoint!("worktree.rename", io).map_err(failed)?;
+        let Some(expected) = self.stamps[index] else {
+            return home.rename_new(slot, &folder, name).map_err(failed);
+        };
+        if home.exchange(slot, &folder, name).map_err(failed)? {
+            if home.stat(slot).map_err(failed)? != expected {
+                home.exchange(slot, &folder, name).map_err(failed)?;
+                // A second edit may have come in between; it is the newer one.
+                let after = self.record.entries[index].after.as_ref();
+                if !settle::holds(&home, slot, path, after, self.record.sums)? {
+                    home.exchange(slot, &folder, name).map_err(failed)?;
+                }
+                return Err(changed(path, "changed while the change was written"));
+            }
+            return Ok(());
+        }
+        let old = self.record.old_slot(index);
+        let old = old.as_bstr();
+        if folder.link(name, &home, old).is_err() {
+            folder.rename_new(name, &home, old).map_err(failed)?;
+        }
+        // The second name we just gave it counts as one more.
+        let found = Stamp { links: expected.links, ..home.stat(old).map_err(failed)? };
+        if found != expected {
+            if folder.stat(name).is_err() {
+                let _ = home.rename_new(old, &folder, name);
+            }
+            return Err(changed(path, "changed while the change was written"));
+        }
+        crate::failpoint!("worktree.replace", io)
+            .and_then(|()| home.rename(slot, &folder, name))
+            .map_err(failed)
+    }
+
+    /// A program that had a file open may have written to it after it was moved aside.
+    pub fn old_untouched(&self, folders: &mut Folders<'_>, index: usize) -> Result<()> {
+        let Some(expected) = self.stamps[index] else { return Ok(()) };
+        let home = self.home(folders, index)?;
+        // Exchanged, it waits under the first name; moved aside, under the second.
+        let found = match home.stat(self.record.slot(index).as_bstr()) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                home.stat(self.record.old_slot(index).as_bstr())
+            }
+            other => other,
+        };
+        let path = self.steps[index].path;
+        let found = found.map_err(|error| cannot_read(path, &error))?;
+        if (Stamp { links: expected.links, ..found }) != expected {
+            return Err(changed(path, "changed while the change was written"));
+        }
+        Ok(())
+    }
+
+    /// Removes the old file, once it is not needed any more; `false` if it could not be.
+    pub fn remove_old(&self, folders: &mut Folders<'_>, index: usize) -> bool {
+        if self.steps[index].now.is_none() {
+            return true;
+        }
+        crate::failpoint!("worktree.clean");
+        self.home(folders, index).is_ok_and(|home| {
+            let deleted = self.steps[index].after.is_none();
+            let first = home.unlink(self.record.slot(index).as_bstr());
+            (first.is_ok() && !deleted)
+                || home.unlink(self.record.old_slot(index).as_bstr()).is_ok()
+        })
+    }
+
+    /// The folder of its temporary files.
+    fn home(&self, folders: &mut Folders<'_>, index: usize) -> Result<Rc<Folder>> {
+        match folders.at(self.record.entries[index].home.as_bstr())? {
+            Place::Folder(folder) => Ok(folder),
+            Place::Missing(_) | Place::Blocked(_) => Err(vanished(self.steps[index].path)),
+        }
+    }
+}
+
+fn vanished(path: &RepoPath) -> crate::Error {
+    let folder = parent(path.as_bstr());
+    changed(path, &format!("cannot be written: the folder '{folder}' vanished"))
+}
