@@ -8,7 +8,8 @@
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::thread::JoinHandle;
 
 use bstr::ByteSlice as _;
 
@@ -70,6 +71,66 @@ impl Answer {
     /// True for exit status 0.
     pub fn ok(&self) -> bool {
         self.status == 0
+    }
+
+    fn success(self, line: &str) -> Result<Vec<u8>> {
+        if self.ok() { Ok(self.stdout) } else { Err(failed(line, &self)) }
+    }
+}
+
+/// A git command under way. Dropped, its input ends and it is waited for.
+#[derive(Debug)]
+pub struct Running {
+    child: Option<Child>,
+    feeder: Option<JoinHandle<()>>,
+    line: String,
+}
+
+impl Running {
+    /// Gives it `bytes` on standard input, and the end of it. Only the first call does.
+    pub fn feed(&mut self, bytes: impl Into<Vec<u8>>) {
+        let Some(mut pipe) = self.child.as_mut().and_then(|child| child.stdin.take()) else {
+            return;
+        };
+        let bytes = bytes.into();
+        // A thread, because git may print before it has read everything. It may also end without
+        // reading: a broken pipe is its choice.
+        self.feeder = Some(std::thread::spawn(move || {
+            let _ = pipe.write_all(&bytes);
+        }));
+    }
+
+    /// Waits for its end and returns its standard output.
+    ///
+    /// # Errors
+    /// As [`Git::run`].
+    pub fn finish(mut self) -> Result<Vec<u8>> {
+        let line = std::mem::take(&mut self.line);
+        self.answer()?.success(&line)
+    }
+
+    fn answer(mut self) -> Result<Answer> {
+        let Some(child) = self.child.take() else {
+            return Err(Error::bug("a git command was waited for twice"));
+        };
+        let output = child.wait_with_output().map_err(|e| Error::io("wait for git", &e))?;
+        Ok(Answer {
+            status: status_code(output.status),
+            stdout: output.stdout,
+            stderr: output.stderr,
+        })
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            // Waiting closes its input.
+            let _ = child.wait();
+        }
+        if let Some(feeder) = self.feeder.take() {
+            let _ = feeder.join();
+        }
     }
 }
 
@@ -143,27 +204,29 @@ impl Git {
     /// `git_not_found` if it cannot be started.
     pub fn answer(mut self) -> Result<Answer> {
         let input = self.input.take();
+        let mut running = self.spawn(input.is_some())?;
+        if let Some(bytes) = input {
+            running.feed(bytes);
+        }
+        running.answer()
+    }
+
+    /// Starts it, its standard input open until [`Running::feed`] or the end: it gets ready while
+    /// the caller does other things. Input set with [`Git::stdin`] is not used.
+    ///
+    /// # Errors
+    /// `git_not_found` if it cannot be started.
+    pub fn start(self) -> Result<Running> {
+        self.spawn(true)
+    }
+
+    fn spawn(&self, input: bool) -> Result<Running> {
         let mut command = self.command();
         command.env("GIT_TERMINAL_PROMPT", "0");
-        command.stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() });
+        command.stdin(if input { Stdio::piped() } else { Stdio::null() });
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(|e| missing(&self.directory, &e))?;
-        // A thread, because git may print before it has read everything. It may also end without
-        // reading: a broken pipe is its choice.
-        let feeder = child.stdin.take().zip(input).map(|(mut pipe, bytes)| {
-            std::thread::spawn(move || {
-                let _ = pipe.write_all(&bytes);
-            })
-        });
-        let output = child.wait_with_output().map_err(|e| Error::io("wait for git", &e))?;
-        if let Some(feeder) = feeder {
-            let _ = feeder.join();
-        }
-        Ok(Answer {
-            status: status_code(output.status),
-            stdout: output.stdout,
-            stderr: output.stderr,
-        })
+        let child = command.spawn().map_err(|e| missing(&self.directory, &e))?;
+        Ok(Running { child: Some(child), feeder: None, line: self.line() })
     }
 
     /// Runs it and returns its standard output.
@@ -172,8 +235,7 @@ impl Git {
     /// `git_not_found`; `git_failed` with the last lines of its standard error.
     pub fn run(self) -> Result<Vec<u8>> {
         let line = self.line();
-        let answer = self.answer()?;
-        if answer.ok() { Ok(answer.stdout) } else { Err(failed(&line, &answer)) }
+        self.answer()?.success(&line)
     }
 
     /// Runs it and returns its standard output as text without the final line feed.

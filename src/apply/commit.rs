@@ -8,7 +8,7 @@ use bstr::ByteSlice;
 use super::codes;
 use crate::changeset::RepoPath;
 use crate::error::{Error, Result};
-use crate::git::Git;
+use crate::git::{Git, Running};
 use crate::proposal::{Actor, Proposal, ProposalId};
 use crate::render::escape;
 use crate::store::Store;
@@ -94,11 +94,45 @@ pub fn refuse_locked_index(store: &Store) -> Result<()> {
 /// # Errors
 /// `git_failed`.
 pub fn stage(store: &Store, paths: &[RepoPath]) -> Result<()> {
-    git(store)?
-        .args(["update-index", "--add", "--remove", "-z", "--stdin"])
-        .stdin(list(paths))
-        .run()
-        .map(|_| ())
+    Staging::start(store)?.finish(paths)
+}
+
+/// Git, reading the index while the files are still being written, and waiting for the names of
+/// those to stage. Dropped without names it changes nothing.
+pub struct Staging(Running);
+
+impl Staging {
+    /// Starts it. It holds the index from now on.
+    ///
+    /// # Errors
+    /// `git_not_found`.
+    pub fn start(store: &Store) -> Result<Self> {
+        let git = git(store)?.args(["update-index", "--add", "--remove", "-z", "--stdin"]);
+        git.start().map(Self)
+    }
+
+    /// Puts `paths` into the index as they are in the work tree; those that are gone are removed.
+    /// Goes on beside the caller until [`Staging::wait`].
+    pub fn feed(&mut self, paths: &[RepoPath]) {
+        self.0.feed(list(paths));
+    }
+
+    /// Waits until the index is written.
+    ///
+    /// # Errors
+    /// `git_failed`.
+    pub fn wait(self) -> Result<()> {
+        self.0.finish().map(|_| ())
+    }
+
+    /// Stages `paths` and waits.
+    ///
+    /// # Errors
+    /// `git_failed`.
+    pub fn finish(mut self, paths: &[RepoPath]) -> Result<()> {
+        self.feed(paths);
+        self.wait()
+    }
 }
 
 /// Takes `paths` in the index back to HEAD (out of it, where HEAD does not have them or is

@@ -7,6 +7,7 @@ use crate::store::Store;
 use crate::worktree::Reader;
 use crate::worktree::journal::Step;
 
+use super::commit::Staging;
 use super::{commit, lock};
 
 /// Lets `make` compile a changeset on the work tree while nobody else of aye writes it, then
@@ -42,11 +43,15 @@ pub fn write<T>(
     if steps.is_empty() {
         return Ok((value, None));
     }
-    journal.apply(&reader, &steps, None, |_| Ok(()))?;
+    let mut staging = None;
+    journal.apply(&reader, &steps, None, |_| {
+        staging = index.then(|| Staging::start(store));
+        Ok(())
+    })?;
     let mut warning = None;
-    if index {
+    if let Some(staging) = staging {
         let paths: Vec<RepoPath> = changes.iter().map(|change| change.path.clone()).collect();
-        if let Err(error) = commit::stage(store, &paths) {
+        if let Err(error) = staging.and_then(|staging| staging.finish(&paths)) {
             warning = Some(format!("the files are written but not staged: {}", error.message()));
         }
     }

@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
+use commit::Staging;
 pub use direct::{unstage, write as write_direct};
 pub(crate) use recover::{APPLY, UNDO, subject};
 pub use recover::{Recovery, recover, set_broken_aside};
@@ -156,18 +157,25 @@ pub fn apply(
         _ => recover::APPLY,
     };
     let subject = recover::subject(kind, &proposal.id, now);
-    let mut made = None;
+    let (mut made, mut staging) = (None, None);
     journal.apply(&reader, &steps(&plan), Some(&subject), |_| {
-        if request.effect == Effect::Commit {
-            made = commit::commit(store, actor, proposal, request.message.as_deref(), &paths)?;
+        match request.effect {
+            Effect::Commit => {
+                made = commit::commit(store, actor, proposal, request.message.as_deref(), &paths)?;
+            }
+            Effect::Index => staging = Some(Staging::start(store)),
+            Effect::Files | Effect::MarkOnly => {}
         }
         crate::failpoint!("apply.event");
-        record(store, actor, now, proposal, request, written, made.clone())
+        record(store, actor, now, proposal, request, written, made.clone())?;
+        // The decision stands; the old files are cleared away while git stages the new ones.
+        if let Some(Ok(staging)) = &mut staging {
+            staging.feed(&paths);
+        }
+        Ok(())
     })?;
     let mut warning = None;
-    if request.effect == Effect::Index
-        && let Err(error) = commit::stage(store, &paths)
-    {
+    if let Some(Err(error)) = staging.map(|staging| staging.and_then(Staging::wait)) {
         warning = Some(format!("the files are written but not staged: {}", error.message()));
     }
     drop(journal);
