@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use crate::runner::{Entry, Side};
-use crate::world::{World, output, run};
+use crate::world::{World, run};
 
 /// The entries of patches.
 pub fn all() -> Vec<Entry> {
@@ -149,19 +149,16 @@ fn three_way(world: &World) -> (Side, Side) {
         })
         .collect();
     let (folder, patch) = set_up(world, &change);
-    let proposed = output(world.aye(&folder, &["propose", "--json", "--patch", &patch]));
-    let answer: serde_json::Value = serde_json::from_str(&proposed).expect("JSON");
-    let id = answer["proposal_id"].as_str().expect("an id");
-    let mut apply = world.aye(&folder, &["apply", "--yes", "--index", id]);
-    apply.stdout(std::process::Stdio::null());
-    let mut undo = world.aye(&folder, &["undo", "--yes", id]);
-    undo.stdout(std::process::Stdio::null());
+    // A proposal of its own for each run: one that was applied and undone again and again would
+    // have a history that no other has.
+    let mut propose = world.aye(&folder, &["propose", "--patch", &patch]);
     let mut stage = world.git(&folder, &["add", "--all"]);
-    let was = drifted.clone();
-    let ours = Side::new(move |_| run(&mut apply)).prepared(move |number| {
-        if number > 0 {
-            run(&mut undo);
-        }
+    let mut apply = world.aye(&folder, &["apply", "--yes", "--index", "--latest"]);
+    let (clean, was) = (change.clone(), drifted.clone());
+    let ours = Side::new(move |_| run(&mut apply)).prepared(move |_| {
+        write(&folder, &clean, false);
+        run(&mut stage);
+        run(&mut propose);
         write(&folder, &was, false);
         run(&mut stage);
     });
