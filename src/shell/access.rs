@@ -104,7 +104,7 @@ impl Access {
                     continue;
                 }
             };
-            if let Ok(resolved) = tree.canonicalize()
+            if let Some(resolved) = resolved(&tree)
                 && resolved != tree
             {
                 access.trees.push(resolved);
@@ -117,12 +117,8 @@ impl Access {
     /// Folders and files that exist and are denied with all below, symlinks resolved. What the
     /// user cannot read anyway is left out: keeping it out costs time.
     pub fn existing_trees(&self) -> Vec<PathBuf> {
-        let found: BTreeSet<PathBuf> = self
-            .trees
-            .iter()
-            .filter_map(|tree| tree.canonicalize().ok())
-            .filter(readable)
-            .collect();
+        let found: BTreeSet<PathBuf> =
+            self.trees.iter().filter_map(|tree| resolved(tree)).filter(readable).collect();
         found.into_iter().collect()
     }
 
@@ -371,6 +367,13 @@ fn no_template() -> Vec<String> {
         }
     }
     patterns
+}
+
+/// `path` with symlinks resolved, if it exists: most do not, and resolving would look at every
+/// folder above them first.
+fn resolved(path: &Path) -> Option<PathBuf> {
+    path.metadata().ok()?;
+    path.canonicalize().ok()
 }
 
 #[allow(clippy::ptr_arg)] // The shape that `filter` wants.

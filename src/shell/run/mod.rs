@@ -226,7 +226,8 @@ impl<'a> Session<'a> {
     fn programs(&mut self, steps: &[Step], answers: Vec<Option<Answer>>) -> Result<i32> {
         let starts = answers.iter().any(Option::is_none);
         if starts && self.worker.is_none() {
-            self.worker = Some(self.confined()?);
+            sandbox::close_inherited();
+            self.worker = Some(Worker::new(self.confinement.clone())?);
         }
         let mut pipes = Pipes::new(self.request.apart)?;
         let mut specs = Vec::new();
@@ -253,6 +254,7 @@ impl<'a> Session<'a> {
         let watcher = if starts { Watcher::start().ok() } else { None };
         let children = match &self.worker {
             Some(worker) if starts => {
+                self.require(worker.layers())?;
                 worker.start(specs, watcher.as_ref().map_or(0, |w| w.group().as_raw_pid()))?
             }
             _ => Vec::new(),
@@ -280,17 +282,15 @@ impl<'a> Session<'a> {
         Ok(if last_is_program { last_status } else { status })
     }
 
-    fn confined(&self) -> Result<Worker> {
-        sandbox::close_inherited();
-        let worker = Worker::new(self.confinement.clone())?;
-        if self.request.require_sandbox && !(worker.layers().landlock || worker.layers().seccomp) {
+    fn require(&self, layers: Layers) -> Result<()> {
+        if self.request.require_sandbox && !(layers.landlock || layers.seccomp) {
             return Err(Error::new(
                 &codes::SANDBOX_REQUIRED,
                 "aye.shellSandbox is `require`, and this kernel offers neither Landlock nor seccomp",
             )
             .hint("set it to `auto` to rely on the policy alone"));
         }
-        Ok(worker)
+        Ok(())
     }
 }
 

@@ -1,5 +1,6 @@
 //! The confined thread that starts programs.
 
+use std::cell::OnceCell;
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -107,19 +108,20 @@ type Started = Vec<io::Result<Child>>;
 pub(super) struct Worker {
     jobs: Sender<(Vec<Spec>, i32)>,
     started: Receiver<Started>,
-    layers: Layers,
+    ready: Receiver<Layers>,
+    layers: OnceCell<Layers>,
 }
 
 impl Worker {
-    /// Starts a thread that confines itself.
+    /// Starts a thread that confines itself, and does not wait for it: that takes a while.
     pub(super) fn new(confinement: Confinement) -> Result<Self> {
         let (jobs, inbox) = channel::<(Vec<Spec>, i32)>();
         let (outbox, started) = channel();
-        let (ready, layers) = channel();
+        let (confined, ready) = channel();
         std::thread::Builder::new()
             .name("confined".into())
             .spawn(move || {
-                let _ = ready.send(sandbox::confine(&confinement));
+                let _ = confined.send(sandbox::confine(&confinement));
                 for (specs, group) in inbox {
                     if outbox.send(start_all(specs, group)).is_err() {
                         break;
@@ -127,12 +129,13 @@ impl Worker {
                 }
             })
             .map_err(|error| Error::io("start the confined thread", &error))?;
-        let layers = layers.recv().map_err(|_| Error::bug("the confined thread ended early"))?;
-        Ok(Self { jobs, started, layers })
+        Ok(Self { jobs, started, ready, layers: OnceCell::new() })
     }
 
+    /// The layers in force, once it is confined.
     pub(super) fn layers(&self) -> Layers {
-        self.layers
+        // A thread that has ended starts nothing either.
+        *self.layers.get_or_init(|| self.ready.recv().unwrap_or_default())
     }
 
     /// Starts the programs of one pipeline, all in the process group `group`; in that of the
