@@ -10,6 +10,14 @@ use std::process::{Command, Stdio};
 /// Files of the generated repository.
 pub const FILES: usize = 5_000;
 
+/// The configuration of every repository.
+const SETTINGS: [(&str, &str); 4] = [
+    ("user.name", "Ada"),
+    ("user.email", "ada@example.com"),
+    ("gc.auto", "0"),
+    ("core.autocrlf", "false"),
+];
+
 /// Everything a run makes lies below one temporary folder.
 pub struct World {
     folder: tempfile::TempDir,
@@ -55,6 +63,21 @@ impl World {
         to
     }
 
+    /// A repository of one file and one commit.
+    pub fn small(&self) -> PathBuf {
+        self.copies.set(self.copies.get() + 1);
+        let folder = self.folder.path().join(format!("copy-{}", self.copies.get()));
+        std::fs::create_dir(&folder).expect("a folder");
+        run(&mut self.git(&folder, &["init", "--quiet", "--initial-branch=main"]));
+        for (key, value) in SETTINGS {
+            run(&mut self.git(&folder, &["config", key, value]));
+        }
+        std::fs::write(folder.join("file.rs"), content(0)).expect("a file");
+        run(&mut self.git(&folder, &["add", "--all"]));
+        run(&mut self.git(&folder, &["commit", "--quiet", "-m", "Start"]));
+        folder
+    }
+
     /// `git` in a folder, with this world's environment.
     pub fn git(&self, folder: &Path, arguments: &[&str]) -> Command {
         self.command("git", folder, arguments)
@@ -88,12 +111,7 @@ impl World {
         let folder = self.pristine();
         std::fs::create_dir(&folder).expect("a folder");
         run(&mut self.git(&folder, &["init", "--quiet", "--initial-branch=main"]));
-        for (key, value) in [
-            ("user.name", "Ada"),
-            ("user.email", "ada@example.com"),
-            ("gc.auto", "0"),
-            ("core.autocrlf", "false"),
-        ] {
+        for (key, value) in SETTINGS {
             run(&mut self.git(&folder, &["config", key, value]));
         }
         let mut stream = String::new();
