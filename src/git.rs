@@ -82,7 +82,8 @@ impl Answer {
 #[derive(Debug)]
 pub struct Running {
     child: Option<Child>,
-    feeder: Option<JoinHandle<()>>,
+    /// What feeds it, or why nothing does.
+    feeder: Option<std::io::Result<JoinHandle<()>>>,
     line: String,
 }
 
@@ -95,7 +96,7 @@ impl Running {
         let bytes = bytes.into();
         // A thread, because git may print before it has read everything. It may also end without
         // reading: a broken pipe is its choice.
-        self.feeder = Some(std::thread::spawn(move || {
+        self.feeder = Some(std::thread::Builder::new().spawn(move || {
             let _ = pipe.write_all(&bytes);
         }));
     }
@@ -114,6 +115,9 @@ impl Running {
             return Err(Error::bug("a git command was waited for twice"));
         };
         let output = child.wait_with_output().map_err(|e| Error::io("wait for git", &e))?;
+        if let Some(Err(error)) = &self.feeder {
+            return Err(Error::io("start a thread", error));
+        }
         Ok(Answer {
             status: status_code(output.status),
             stdout: output.stdout,
@@ -128,7 +132,7 @@ impl Drop for Running {
             // Waiting closes its input.
             let _ = child.wait();
         }
-        if let Some(feeder) = self.feeder.take() {
+        if let Some(Ok(feeder)) = self.feeder.take() {
             let _ = feeder.join();
         }
     }

@@ -76,6 +76,36 @@ fn applied_proposals_get_their_trailers_and_learn_their_commit() {
 }
 
 #[test]
+fn what_another_proposal_was_applied_on_top_of_is_in_the_commit_too() {
+    let repo = Repo::with(FILES);
+    repo.aye(&["hooks", "install"]).ok();
+    let first = propose(&repo, "a.txt", "one", "eins");
+    apply(&repo, &first);
+    let second = propose(&repo, "a.txt", "two", "zwei");
+    repo.aye(&["apply", &second, "--yes"]).ok();
+    commit(&repo, "Both").ok();
+    let message = repo.git(&["log", "-1", "--format=%B"]);
+    assert!(message.contains(&first) && message.contains(&second), "{message}");
+    repo.aye(&["check", "--range", "HEAD~1..HEAD"]).ok();
+    let head = repo.git(&["rev-parse", "HEAD"]);
+    for id in [&first, &second] {
+        assert_eq!(proposal(&repo, id).commits, [head.as_str()]);
+    }
+
+    // What was there before an approved deletion is not what came of it.
+    let new = ["propose", "new.txt", "--content-file", "-", "-q"];
+    let made = repo.aye_stdin(&new, "new\n").ok().id();
+    apply(&repo, &made);
+    let gone = repo.aye(&["propose", "new.txt", "--delete", "-q"]).ok().id();
+    apply(&repo, &gone);
+    repo.write("new.txt", "new\n");
+    repo.git(&["add", "--all"]);
+    commit(&repo, "Kept").ok();
+    let message = repo.git(&["log", "-1", "--format=%B"]);
+    assert!(message.contains(&made) && !message.contains(&gone), "{message}");
+}
+
+#[test]
 fn an_apply_that_commits_is_not_stopped_by_its_own_proposal() {
     let repo = Repo::with(FILES);
     repo.aye(&["hooks", "install"]).ok();

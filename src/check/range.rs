@@ -76,7 +76,8 @@ fn claim(
     let approved = files(&proposal);
     let lookup =
         |path: &crate::changeset::RepoPath| commits::entry_at(store, Some(commit.tree), path);
-    Ok(first_difference(&approved, lookup).map(|(path, _)| {
+    let different = first_difference(view, now, &proposal, &approved, lookup)?;
+    Ok(different.map(|(path, _)| {
         let message =
             format!("commit {short} does not hold {} as {id} was approved", path.display());
         fail_on

@@ -65,8 +65,10 @@ pub fn run_filter(filter: &OsString, text: &str) -> Result<String> {
     let mut stdin = child.stdin.take();
     // Beside the reading: it may print before it has read everything.
     let output = std::thread::scope(|scope| {
-        scope.spawn(move || stdin.as_mut().map(|stdin| stdin.write_all(text.as_bytes())));
-        child.wait_with_output()
+        let feed = move || stdin.as_mut().map(|stdin| stdin.write_all(text.as_bytes()));
+        let feeder = std::thread::Builder::new().spawn_scoped(scope, feed);
+        let output = child.wait_with_output();
+        feeder.and(output)
     });
     let output = output.map_err(|error| failed(&error))?;
     if !output.status.success() {

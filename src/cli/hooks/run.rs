@@ -8,6 +8,7 @@ use std::path::Path;
 
 use bstr::BString;
 
+use crate::changeset::RepoPath;
 use crate::check::approved::{self, Approved};
 use crate::check::commits::{self, Commit};
 use crate::check::{FailOn, range, touched::Pending};
@@ -17,7 +18,7 @@ use crate::error::{Error, Exit, Result};
 use crate::git::Git;
 use crate::hooks::{COMMITTING, Hook};
 use crate::proposal::event::Committed;
-use crate::proposal::{Data, Proposal, Status};
+use crate::proposal::{Data, Entry, Proposal, Status};
 use crate::render::escape;
 use crate::render::report::Report;
 use crate::store::{Filter, Store, View};
@@ -144,14 +145,14 @@ fn prepare_commit_msg(context: &mut Context, args: &[OsString]) -> Result<()> {
     }
     let staged = commits::staged(&store)?;
     let head = commits::head_tree(&store);
-    let lookup = |path: &crate::changeset::RepoPath| match staged.get(path.as_bstr()) {
+    let lookup = |path: &RepoPath| match staged.get(path.as_bstr()) {
         Some(entry) => entry.clone(),
         None => commits::entry_at(&store, head, path),
     };
     let mut proposals = Vec::new();
     for (proposal, approved) in applied_among(&view, context, staged.keys())? {
         let touched = approved.iter().any(|(path, _)| staged.contains_key(path.as_bstr()));
-        if touched && approved::first_difference(&approved, lookup).is_none() {
+        if touched && is_held(&view, context, &proposal, &approved, lookup)? {
             proposals.push(proposal);
         }
     }
@@ -241,12 +242,26 @@ fn held(store: &Store, view: &View, context: &Context, commit: &Commit) -> Resul
             found.push((proposal, approved));
         }
     }
-    let lookup =
-        |path: &crate::changeset::RepoPath| commits::entry_at(store, Some(commit.tree), path);
-    found.retain(|(_, approved)| {
-        !approved.is_empty() && approved::first_difference(approved, lookup).is_none()
-    });
-    Ok(found.into_iter().map(|(proposal, _)| proposal).collect())
+    let lookup = |path: &RepoPath| commits::entry_at(store, Some(commit.tree), path);
+    let mut held = Vec::new();
+    for (proposal, approved) in found {
+        if !approved.is_empty() && is_held(view, context, &proposal, &approved, lookup)? {
+            held.push(proposal);
+        }
+    }
+    Ok(held)
+}
+
+/// True if `lookup` gives every file as it was approved, or as later proposals have made it.
+fn is_held(
+    view: &View,
+    context: &Context,
+    proposal: &Proposal,
+    approved: &[Approved],
+    lookup: impl Fn(&RepoPath) -> Option<Entry>,
+) -> Result<bool> {
+    let different = approved::first_difference(view, context.now, proposal, approved, lookup)?;
+    Ok(different.is_none())
 }
 
 /// Applied proposals that no commit is recorded for yet and that change one of `paths`.

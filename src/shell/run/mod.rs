@@ -245,7 +245,8 @@ impl<'a> Session<'a> {
                     if index == last {
                         status = answer.status;
                     }
-                    writers.push(process::write(streams, answer));
+                    let writer = process::write(streams, answer);
+                    writers.push(writer.map_err(|error| Error::io("start a thread", &error))?);
                 }
             }
         }

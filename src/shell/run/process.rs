@@ -90,8 +90,11 @@ fn open_file(path: &std::path::Path) -> io::Result<OwnedFd> {
 }
 
 /// Writes the answer of a builtin into its streams, beside whatever reads them.
-pub(super) fn write(streams: Streams, answer: Answer) -> JoinHandle<()> {
-    std::thread::spawn(move || {
+///
+/// # Errors
+/// What the system says when it has no thread left.
+pub(super) fn write(streams: Streams, answer: Answer) -> io::Result<JoinHandle<()>> {
+    std::thread::Builder::new().spawn(move || {
         // A reader that left early is no error.
         let _ = File::from(streams.stderr).write_all(&answer.err);
         let _ = File::from(streams.stdout).write_all(&answer.out);
