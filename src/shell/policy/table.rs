@@ -17,7 +17,7 @@ pub struct Program {
     pub flags: &'static [Flag],
     /// Every name of a flag, sorted, and its place among [`Program::flags`].
     pub flag_names: &'static [(&'static str, usize)],
-    /// The [`key`] of each of those names.
+    /// Each of those names as a number, in the same order (see `key`).
     pub flag_keys: &'static [u128],
     /// `-5` is a flag.
     pub numbers: bool,
