@@ -71,7 +71,7 @@ fn apply(bytes: &[u8]) {
     for change in compiled.changeset.changes() {
         assert_eq!(files.get(&change.path), change.before.as_ref());
     }
-    let printed = emit::git_patch(&compiled.changeset);
+    let printed = emit::git_patch(&compiled.changeset, emit::Kind::Sha1);
     let again = patch::read(&printed, &files, &patch::Options::default()).expect("own output");
     let results = |compiled: &patch::Compiled| -> Vec<_> {
         let changes = compiled.changeset.changes().iter();

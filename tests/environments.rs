@@ -33,6 +33,43 @@ fn objects_named_by_sha_256() {
     whole_cycle(&repo);
 }
 
+/// A binary change names the content it is for, by whichever hash the repository has.
+#[test]
+fn a_binary_patch_by_sha_256_is_held_to_the_file_it_was_made_from() {
+    let repo = Repo::sha256();
+    repo.write("b", b"\0\x01\x02bin");
+    repo.commit("Start");
+    repo.write("b", b"\0\x01\x03bin");
+    let patch = repo.try_git(&["diff", "--binary"]).ok().stdout;
+    repo.write("b", b"\0OTHER");
+    let said = repo.aye_stdin(&["patch"], &patch).exits(5).out();
+    assert!(said.contains("BINARY_MISMATCH"), "{said}");
+    assert_eq!(repo.read("b"), b"\0OTHER");
+    repo.git(&["checkout", "-q", "b"]);
+    repo.aye_stdin(&["patch"], &patch).ok();
+    assert_eq!(repo.read("b"), b"\0\x01\x03bin");
+}
+
+#[test]
+fn git_applies_what_is_printed_of_a_binary_change_by_sha_256() {
+    let repo = Repo::sha256();
+    repo.write("b", b"\0\x01\x02bin");
+    repo.commit("Start");
+    repo.write("b", b"\0\x01\x03bin");
+    repo.write("new", b"\0new");
+    let id = repo.aye(&["propose", "--worktree"]).ok().id();
+    let projection = repo.text(&format!(".agent-memory/proposals/{id}/change.patch"));
+    for args in [["diff", "--patch", &id], ["show", "--patch", &id]] {
+        let printed = repo.aye(&args).ok().stdout;
+        assert!(String::from_utf8_lossy(&printed).ends_with(&projection));
+        repo.program("git").args(&["apply", "-"]).stdin(printed).run().ok();
+        assert_eq!(repo.read("b"), b"\0\x01\x03bin");
+        assert_eq!(repo.read("new"), b"\0new");
+        repo.git(&["checkout", "-q", "b"]);
+        repo.remove("new");
+    }
+}
+
 #[test]
 fn a_shallow_clone() {
     let origin = Repo::with(&[("f", "a\nb\nc\n")]);

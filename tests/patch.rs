@@ -265,7 +265,9 @@ fn a_million_hunks_a_long_line_and_a_bomb_are_refused_by_their_size() {
         origin: None,
         snippets: Vec::new(),
     };
-    let run = repo.aye_stdin(&["patch"], aye::changeset::emit::file_patch(&bomb, 3)).exits(6);
+    let run = repo
+        .aye_stdin(&["patch"], aye::changeset::emit::file_patch(&bomb, 3, gix::hash::Kind::Sha1))
+        .exits(6);
     assert_eq!(yaml(&run.stdout)["code"], "SIZE_LIMIT_EXCEEDED");
     assert_eq!(repo.snapshot(), before);
 }

@@ -284,7 +284,7 @@ proptest! {
             prop_assert!(again.changeset.changes() != compiled.changeset.changes());
         }
         // What aye prints, git applies, and aye reads again.
-        let printed = emit::git_patch(&compiled.changeset);
+        let printed = emit::git_patch(&compiled.changeset, gix::hash::Kind::Sha1);
         let printed_text = String::from_utf8_lossy(&printed).into_owned();
         let run = git(&repo, &["apply", "--index", "-"]).stdin(&printed).run();
         prop_assert!(run.status == 0, "{}\n{}", run, printed_text);

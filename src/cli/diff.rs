@@ -72,7 +72,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         })?,
     };
     if args.diff.patch {
-        let patch = patch(&store.changeset(&revision.changes)?);
+        let patch = patch(&store, &store.changeset(&revision.changes)?);
         context.print(&patch)?;
         return Ok(Exit::Done);
     }
@@ -94,7 +94,7 @@ pub fn text(
     let snapshot = store.repo().config_snapshot();
     let mut options = pager::options(context, Some(snapshot.plumbing()));
     if args.patch {
-        return String::from_utf8_lossy(&patch(changeset)).into_owned();
+        return String::from_utf8_lossy(&patch(store, changeset)).into_owned();
     }
     if let Some(lines) = args.unified {
         options.context = lines;
@@ -118,6 +118,6 @@ pub fn text(
     }
 }
 
-fn patch(changeset: &Changeset) -> Vec<u8> {
-    crate::changeset::emit::git_patch(changeset)
+fn patch(store: &Store, changeset: &Changeset) -> Vec<u8> {
+    crate::changeset::emit::git_patch(changeset, store.repo().object_hash())
 }

@@ -29,7 +29,7 @@ fn files(store: &Store, proposal: &Proposal) -> Result<[(&'static str, Vec<u8>);
     let document = Document::new(proposal, Status::Pending);
     let yaml = crate::render::yaml::document(&document)?;
     let changeset = store.changeset(&proposal.current().changes)?;
-    let patch = crate::changeset::emit::git_patch(&changeset);
+    let patch = crate::changeset::emit::git_patch(&changeset, store.repo.object_hash());
     Ok([("proposal.yaml", yaml.into_bytes()), ("change.patch", patch)])
 }
 

@@ -4,6 +4,8 @@ mod quote;
 
 use std::collections::BTreeMap;
 
+pub use gix::hash::Kind;
+
 use super::hunks::{CONTEXT, Diff, Side};
 use super::{Changeset, File, FileChange, RepoPath, binary};
 
@@ -12,14 +14,17 @@ pub use quote::name as quoted_name;
 /// Renders `changeset` as `git diff --binary --full-index` would: names quoted, renames and copies
 /// named, binary content as literal hunks in both directions.
 ///
-/// Ids in `index` lines are SHA-1 blob ids.
-pub fn git_patch(changeset: &Changeset) -> Vec<u8> {
+/// Ids in `index` lines are full blob ids by `hash`, the one of the repository that the patch is
+/// for: git takes no other for a binary change.
+pub fn git_patch(changeset: &Changeset, hash: Kind) -> Vec<u8> {
     let sources = Sources::new(changeset.changes());
     let mut out = Vec::new();
     for change in changeset.changes() {
         match sources.of(change) {
-            Role::Itself => file(&mut out, change, None, CONTEXT),
-            Role::Moved(source, copy) => file(&mut out, change, Some((source, copy)), CONTEXT),
+            Role::Itself => file(&mut out, change, None, CONTEXT, hash),
+            Role::Moved(source, copy) => {
+                file(&mut out, change, Some((source, copy)), CONTEXT, hash);
+            }
             Role::Left => {}
         }
     }
@@ -27,10 +32,10 @@ pub fn git_patch(changeset: &Changeset) -> Vec<u8> {
 }
 
 /// Renders one file's change on its own, without regard to renames, with `context` lines around
-/// each hunk. Nothing is appended where content and mode are equal.
-pub fn file_patch(change: &FileChange, context: usize) -> Vec<u8> {
+/// each hunk and ids by `hash`. Nothing is appended where content and mode are equal.
+pub fn file_patch(change: &FileChange, context: usize, hash: Kind) -> Vec<u8> {
     let mut out = Vec::new();
-    file(&mut out, change, None, context);
+    file(&mut out, change, None, context, hash);
     out
 }
 
@@ -91,6 +96,7 @@ fn file(
     change: &FileChange,
     source: Option<(&FileChange, bool)>,
     context: usize,
+    hash: Kind,
 ) {
     let (old_path, before) = match source {
         Some((source, _)) => (&source.path, &source.before),
@@ -112,7 +118,7 @@ fn file(
     if old == new && before.is_some() == after.is_some() {
         return;
     }
-    index(out, before.as_ref(), after.as_ref());
+    index(out, before.as_ref(), after.as_ref(), hash);
     if old == new {
         return;
     }
@@ -171,10 +177,10 @@ fn modes(out: &mut Vec<u8>, before: Option<&File>, after: Option<&File>) {
     }
 }
 
-fn index(out: &mut Vec<u8>, before: Option<&File>, after: Option<&File>) {
+fn index(out: &mut Vec<u8>, before: Option<&File>, after: Option<&File>, hash: Kind) {
     let id = |file: Option<&File>| match file {
-        Some(file) => blob_id(&file.bytes),
-        None => "0".repeat(40),
+        Some(file) => blob_id(&file.bytes, hash),
+        None => hash.null().to_string(),
     };
     let mode = match (before, after) {
         (Some(before), Some(after)) if before.mode == after.mode => {
@@ -185,10 +191,11 @@ fn index(out: &mut Vec<u8>, before: Option<&File>, after: Option<&File>) {
     line(out, &[format!("index {}..{}{mode}", id(before), id(after)).as_bytes()]);
 }
 
-fn blob_id(content: &[u8]) -> String {
+fn blob_id(content: &[u8], hash: Kind) -> String {
     // Hashing only fails on a SHA-1 collision attack; such content has no id that git accepts.
-    gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, content)
-        .map_or_else(|_| "0".repeat(40), |id| id.to_string())
+    gix::objs::compute_hash(hash, gix::objs::Kind::Blob, content)
+        .unwrap_or_else(|_| hash.null())
+        .to_string()
 }
 
 fn line(out: &mut Vec<u8>, parts: &[&[u8]]) {

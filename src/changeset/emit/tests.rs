@@ -10,7 +10,7 @@ fn change(at: &str, before: Option<File>, after: Option<File>) -> FileChange {
 }
 
 fn shown(changes: Vec<FileChange>) -> String {
-    String::from_utf8(git_patch(&Changeset::new(changes).unwrap())).unwrap()
+    String::from_utf8(git_patch(&Changeset::new(changes).unwrap(), Kind::Sha1)).unwrap()
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Blob ids of patches: they say which content a change is for, and what it makes.
 
+use gix::hash::Kind;
+
 use super::codes;
 use crate::changeset::RepoPath;
 use crate::changeset::unified::FilePatch;
@@ -32,11 +34,10 @@ pub(super) fn check(content: &[u8], id: &[u8], path: &RepoPath, why: &str) -> Re
     let fits = if nothing {
         content.is_empty()
     } else {
-        match blob_id(content, id.len()) {
-            Some(found) => found.as_bytes().eq_ignore_ascii_case(id),
-            // SHA-256 is not built in; the sizes inside the hunk are all there is to check.
-            None => true,
-        }
+        // What cannot be checked does not fit.
+        Kind::from_hex_len(id.len())
+            .and_then(|kind| blob_id(content, kind))
+            .is_some_and(|found| found.as_bytes().eq_ignore_ascii_case(id))
     };
     if fits {
         return Ok(());
@@ -58,21 +59,24 @@ pub(super) fn check(content: &[u8], id: &[u8], path: &RepoPath, why: &str) -> Re
 pub(super) fn refuse_cut_off(patch: &FilePatch<'_>, content: &[u8], path: &RepoPath) -> Result<()> {
     let Some(hunk) = patch.hunks.last().filter(|hunk| hunk.short) else { return Ok(()) };
     let Some((old, _)) = patch.index.filter(|(old, _)| old.len() >= 7) else { return Ok(()) };
-    match blob_id(content, 40) {
-        Some(id) if id.as_bytes().starts_with(&old.to_ascii_lowercase()) => {
-            Err(crate::changeset::unified::invalid(
-                hunk.number,
-                format!("the patch ends in the middle of this hunk of {}", path.display()),
-            )
-            .hint("send the whole patch; if it was edited by hand, leave its index line out"))
-        }
-        _ => Ok(()),
+    let old = old.to_ascii_lowercase();
+    // Abbreviated, it does not say of which hash it is.
+    let fits = |kind: &Kind| {
+        blob_id(content, *kind).is_some_and(|found| found.as_bytes().starts_with(&old))
+    };
+    if ![Kind::Sha1, Kind::Sha256].iter().any(fits) {
+        return Ok(());
     }
+    Err(crate::changeset::unified::invalid(
+        hunk.number,
+        format!("the patch ends in the middle of this hunk of {}", path.display()),
+    )
+    .hint("send the whole patch; if it was edited by hand, leave its index line out"))
 }
 
-/// The blob id of `content` as hex of `len` digits, where that hash is built in.
-fn blob_id(content: &[u8], len: usize) -> Option<String> {
-    let kind = (len == 40).then_some(gix::hash::Kind::Sha1)?;
+/// The blob id of `content` in hex. `None` for what has no id that git accepts (an attack on
+/// SHA-1).
+fn blob_id(content: &[u8], kind: Kind) -> Option<String> {
     let id = gix::objs::compute_hash(kind, gix::objs::Kind::Blob, content).ok()?;
     Some(id.to_string())
 }

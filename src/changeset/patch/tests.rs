@@ -344,7 +344,7 @@ fn binary_changes_carry_their_ids() {
         origin: None,
         snippets: Vec::new(),
     };
-    let patch = crate::changeset::emit::file_patch(&change, 3);
+    let patch = crate::changeset::emit::file_patch(&change, 3, gix::hash::Kind::Sha1);
     let text = String::from_utf8(patch).unwrap();
     let before: Tree = [(path("bin"), old)].into();
     let after: Tree = [(path("bin"), new)].into();

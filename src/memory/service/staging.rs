@@ -92,7 +92,8 @@ fn files(store: &Store, proposal: &Proposal) -> Result<Vec<(String, Vec<u8>)>> {
             out.push((format!("files/{path}"), after.bytes.clone()));
         }
     }
-    out.push(("change.patch".to_owned(), crate::changeset::emit::git_patch(&changeset)));
+    let patch = crate::changeset::emit::git_patch(&changeset, store.repo().object_hash());
+    out.push(("change.patch".to_owned(), patch));
     Ok(out)
 }
 
