@@ -316,6 +316,22 @@ fn an_edited_hunk_is_applied_as_it_was_shown() {
 }
 
 #[test]
+fn an_edit_is_shown_with_the_line_ends_that_will_be_written_and_paged_in_full() {
+    let (repo, _) = three_hunks();
+    let editor = repo.outer().join("editor");
+    std::fs::write(&editor, "#!/bin/sh\n{ cat \"$1\"; seq 1000 1200; printf end; } >\"$1.new\" && mv \"$1.new\" \"$1\"\n").unwrap();
+    let cmd = command(&repo, &["review"]).env("GIT_EDITOR", format!("sh {}", editor.display()));
+    let mut t = Terminal::start(cmd, 30, 100);
+    t.sees("(1/3)").types("e").sees("@@ -3,").sees("more lines, p shows them").sees("(2/3)");
+    t.types("p").sees("As you edited it:").sees("+1199").sees("+end").sees("(2/3)");
+    t.types("o").sees("+1199").sees("(2/3)").types("d").sees("Write").types("y").sees("applied");
+    assert_eq!(t.ends(), 0);
+    assert!(!t.text().contains("No newline"), "{}", t.text());
+    assert!(repo.text("a.txt").contains("line 8\n1000\n"));
+    assert!(repo.text("a.txt").contains("1200\nend\nline 9\n"));
+}
+
+#[test]
 fn a_failed_editor_decides_nothing() {
     let (repo, _) = three_hunks();
     let cmd = command(&repo, &["review"]).env("GIT_EDITOR", "false");
@@ -461,6 +477,41 @@ fn comments_go_back_and_a_revision_shows_what_changed_since() {
     t.types("y").sees("Write").types("y").sees("applied");
     assert_eq!(t.ends(), 0);
     assert_eq!(repo.text("a.txt"), changed(&[5, 35]));
+}
+
+#[test]
+fn a_comment_that_waited_is_about_the_revision_it_was_made_on() {
+    let (repo, id) = three_hunks();
+    let mut t = review(&repo, &[]);
+    t.sees("(1/3)").types("c").sees("Comment").types("why 5?\r").sees("a.txt:6").types("q");
+    assert_eq!(t.ends(), 0);
+    let args = ["revise", &id, "a.txt", "--content-file", "-"];
+    let revised = format!("top\n{}", changed(&[5, 20, 35]));
+    repo.cmd(&args).env("AYE_AGENT", "bot").stdin(revised).run().ok();
+    repo.cmd(&["try", &id, "--", "true"]).run().ok();
+    let mut t = review(&repo, &[]);
+    t.sees("Take this hunk").types("x").sees("What should change").types("that\r");
+    t.sees("Write").types("y").sees("sent back");
+    assert_eq!(t.ends(), 0);
+    let shown = repo.aye(&["show", &id, "--comments"]).ok().out();
+    assert!(shown.contains("a.txt:6 of revision 1"), "{shown}");
+}
+
+#[test]
+fn a_trial_of_an_earlier_revision_says_nothing_of_this_one() {
+    let (repo, id) = three_hunks();
+    repo.cmd(&["try", &id, "--", "true"]).run().ok();
+    assert!(repo.aye(&["list"]).ok().out().contains('✓'));
+    let args = ["revise", &id, "a.txt", "--content-file", "-"];
+    repo.cmd(&args).env("AYE_AGENT", "bot").stdin(changed(&[5])).run().ok();
+    let listed = repo.aye(&["list"]).ok().out();
+    assert!(!listed.contains('✓'), "{listed}");
+    let shown = repo.aye(&["show", &id]).ok().out();
+    assert!(shown.contains("true: exit 0") && shown.contains(", on revision 1"), "{shown}");
+    let mut t = review(&repo, &[]);
+    t.sees("(1/1)").types("q");
+    assert_eq!(t.ends(), 0);
+    assert!(!t.text().contains("tried:"), "{}", t.text());
 }
 
 #[test]

@@ -123,7 +123,9 @@ pub fn header(
     for result in &proposal.checks {
         let code = result.check.exit_code.map_or("a signal".into(), |code| format!("exit {code}"));
         let command = escape::line(&result.check.command.join(" ")).into_owned();
-        field("check", format!("{command}: {code}, {}", age::ago(result.at, now)));
+        let earlier = proposal.earlier_revision(Some(&result.check.revision));
+        let on = earlier.map(|number| format!(", on revision {number}")).unwrap_or_default();
+        field("check", format!("{command}: {code}, {}{on}", age::ago(result.at, now)));
     }
     for (name, text) in notes(proposal) {
         // The rationale is the description, which follows.

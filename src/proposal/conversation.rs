@@ -29,16 +29,23 @@ pub struct Saying<'p> {
     pub body: Option<&'p str>,
     path: Option<&'p RepoPath>,
     line: Option<u32>,
+    /// Number of the revision it was said about, where that is not the present one.
+    earlier: Option<usize>,
 }
 
 impl Saying<'_> {
-    /// `src/a.rs:12`, `src/a.rs`, or nothing where it is about the whole.
+    /// `src/a.rs:12`, `src/a.rs`, or nothing where it is about the whole; with the revision where
+    /// that is not the present one, since its lines may be elsewhere by now.
     pub fn place(&self) -> Option<String> {
         let path = self.path?.display();
-        Some(match self.line {
+        let mut place = match self.line {
             Some(line) => format!("{path}:{line}"),
             None => path.to_string(),
-        })
+        };
+        if let Some(earlier) = self.earlier {
+            place += &format!(" of revision {earlier}");
+        }
+        Some(place)
     }
 }
 
@@ -52,6 +59,7 @@ impl Proposal {
             body: Some(&remark.comment.body),
             path: remark.comment.path.as_ref(),
             line: remark.comment.line,
+            earlier: self.earlier_revision(remark.comment.revision.as_deref()),
         });
         let open = self.changes_requested.is_some();
         let requests = self.requests.iter().enumerate().map(|(n, request)| Saying {
@@ -64,6 +72,7 @@ impl Proposal {
             body: request.reason.as_deref(),
             path: None,
             line: None,
+            earlier: None,
         });
         let mut said: Vec<_> = remarks.chain(requests).collect();
         said.sort_by_key(|saying| saying.at);

@@ -199,6 +199,20 @@ impl Proposal {
         self.revisions.iter().find(|revision| revision.event == id)
     }
 
+    /// The number, from 1, of the revision that the event `id` brought; `None` if that is the
+    /// newest one, or not known.
+    pub fn earlier_revision(&self, id: Option<&str>) -> Option<usize> {
+        let at = self.revisions.iter().position(|revision| Some(revision.event.as_str()) == id)?;
+        (at + 1 < self.revisions.len()).then_some(at + 1)
+    }
+
+    /// The newest result of a command run on the newest revision: what ran on an earlier one
+    /// says nothing about this one.
+    pub fn check(&self) -> Option<&CheckResult> {
+        let now = &self.current().event;
+        self.checks.iter().rev().find(|result| result.check.revision == *now)
+    }
+
     /// The decision, if there is one.
     pub fn decision(&self) -> Option<&Decision> {
         match &self.state {

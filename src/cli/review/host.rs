@@ -92,7 +92,7 @@ impl<'c> CliHost<'c> {
     ) -> Header {
         let now = self.now();
         let ticket = self.tickets.iter().find(|ticket| ticket.id == proposal.id);
-        let check = proposal.checks.last().map(|result| {
+        let check = proposal.check().map(|result| {
             let ended = match result.check.exit_code {
                 Some(0) => "passed".to_owned(),
                 Some(code) => format!("failed with {code}"),
@@ -304,7 +304,7 @@ impl Host for CliHost<'_> {
                     body: draft.body.clone(),
                     path: draft.path.clone(),
                     line: draft.line,
-                    revision: Some(revision.to_owned()),
+                    revision: Some(draft.revision.as_deref().unwrap_or(revision).to_owned()),
                 };
                 writer.append(Some(id), Data::Comment(comment))?;
             }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::review::{Decision, FileReview, Part, Review, Unit};
 use crate::changeset::entry::Kind;
-use crate::changeset::hunks::{Choice, compose};
+use crate::changeset::hunks::{Choice, Hunk, compose};
 use crate::changeset::{File, FileChange, RepoPath};
 
 /// The files a review is about, and what is in them.
@@ -22,6 +22,24 @@ impl Review {
         }
         let taken = |unit: &Unit| unit.decision.clone().unwrap_or(Decision::Leave);
         self.difference(&self.start(), &self.state(taken), |place| place)
+    }
+
+    /// What file `file` becomes when all of it is taken, as edited where it was edited. `None` if
+    /// nothing of it was, or nothing is left of it.
+    pub fn edited(&self, file: usize) -> Option<File> {
+        let units = &self.units()[self.units_of(file)];
+        let decided = units.iter().map(|unit| match &unit.decision {
+            Some(edit @ Decision::Edit { .. }) => (unit, edit.clone()),
+            _ => (unit, Decision::Take),
+        });
+        let decided: Vec<(&Unit, Decision)> = decided.collect();
+        if decided.iter().all(|(_, decision)| *decision == Decision::Take) {
+            return None;
+        }
+        let mut state = State::new();
+        let file = &self.files()[file];
+        file.write_into(&mut state, &decided);
+        state.remove(&file.path)?
     }
 
     /// True when every unit is taken as proposed.
@@ -91,6 +109,12 @@ pub fn rest(review: &Review) -> Vec<FileChange> {
 }
 
 impl FileReview {
+    /// The content with nothing changed but `hunk`, which becomes `bytes`.
+    pub fn with_edited(&self, hunk: &Hunk, bytes: &[u8]) -> Vec<u8> {
+        let before = &self.diff.editable(hunk).0;
+        compose(&self.diff, [(hunk, Choice::Replace { before, bytes })])
+    }
+
     /// Writes what results for this file into `state`.
     fn write_into(&self, state: &mut State, units: &[(&Unit, Decision)]) {
         let whole = units.iter().find(|(unit, _)| unit.part == Part::Whole);

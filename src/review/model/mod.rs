@@ -8,6 +8,7 @@
 mod compose;
 mod keys;
 mod numbers;
+mod place;
 mod queue;
 mod review;
 mod sections;

@@ -1,10 +1,13 @@
 //! One proposal, taken apart into units that are decided one by one.
 
+use std::cell::OnceCell;
 use std::ops::Range;
 
 use bstr::ByteSlice as _;
 
+use super::place::Lines;
 use super::sections::Sections;
+use super::staged::fingerprint;
 use crate::changeset::entry::{Entry, Kind, entries};
 use crate::changeset::hunks::{Diff, Hunk};
 use crate::changeset::{File, FileChange, RepoPath};
@@ -68,11 +71,25 @@ pub struct FileReview {
     pub after: Option<File>,
     /// The difference of the two contents; of nothing with nothing for a binary file.
     pub diff: Diff<'static>,
+    /// Where the lines of `before` stand, once somebody asks.
+    lines: OnceCell<Lines>,
+    /// Fingerprint of `before`, once somebody asks.
+    base: OnceCell<String>,
     /// The changes it stands for: two for a rename, else one.
     pub(super) originals: Vec<FileChange>,
 }
 
 impl FileReview {
+    /// Blob id (SHA-1, hex) of the content that its hunks change.
+    pub(super) fn base(&self) -> &str {
+        self.base.get_or_init(|| fingerprint(self.diff.before().bytes()))
+    }
+
+    /// Where the lines of that content stand.
+    pub(super) fn lines(&self) -> &Lines {
+        self.lines.get_or_init(|| Lines::of(self.diff.before()))
+    }
+
     /// As the changeset engine shows it.
     pub fn entry(&self) -> Entry<'_> {
         Entry {
@@ -97,11 +114,19 @@ pub struct Review {
 impl Review {
     /// Takes `changes` apart, with `context` lines around hunks.
     pub fn new(changes: &[FileChange], context: usize) -> Self {
-        let mut files = Vec::new();
+        let files = entries(changes).iter().map(|entry| file_review(changes, entry)).collect();
+        Self::of_files(files, context)
+    }
+
+    /// The same changes, with nothing decided and `context` lines around hunks.
+    pub(super) fn with_context(&self, context: usize) -> Self {
+        Self { whole: self.whole, ..Self::of_files(self.files.clone(), context) }
+    }
+
+    fn of_files(files: Vec<FileReview>, context: usize) -> Self {
         let mut units = Vec::new();
-        for entry in entries(changes) {
-            let file = file_review(changes, &entry);
-            let at = files.len();
+        for (at, file) in files.iter().enumerate() {
+            let entry = file.entry();
             let unit = |part| Unit::new(at, part);
             let both = entry.before.is_some() && entry.after.is_some();
             let apart = both && entry.kind != Kind::Copied && !entry.is_binary();
@@ -114,7 +139,6 @@ impl Review {
                 }
                 units.extend(file.diff.hunks(context).into_iter().map(|h| unit(Part::Hunk(h))));
             }
-            files.push(file);
         }
         Self { files, units, context, whole: false }
     }
@@ -272,6 +296,8 @@ fn file_review(changes: &[FileChange], entry: &Entry<'_>) -> FileReview {
         before: entry.before.cloned(),
         after: entry.after.cloned(),
         diff,
+        lines: OnceCell::new(),
+        base: OnceCell::new(),
         originals,
     }
 }

@@ -37,6 +37,8 @@ pub struct DraftComment {
     pub line: Option<u32>,
     /// What is said.
     pub body: String,
+    /// Event id of the revision it is about; `None`: the one under review.
+    pub revision: Option<String>,
 }
 
 /// One proposal in the session.
@@ -495,7 +497,7 @@ impl Session {
         let (line, body) = numbered.unwrap_or((self.comment_line(), text));
         let body = body.trim().to_owned();
         let path = file.map(|file| file.path.clone());
-        (!body.is_empty()).then_some(DraftComment { path, line, body })
+        (!body.is_empty()).then_some(DraftComment { path, line, body, revision: None })
     }
 
     /// The line that a comment on the unit one is at is about: its first added line, else the

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::review::{Decision, Part, Review, Unit};
+use super::review::{Decision, Part, Review};
 use super::session::{DraftComment, Outcome, Slot};
 use crate::changeset::hunks::{Diff, Hunk};
 use crate::changeset::{RepoPath, bytes};
@@ -23,6 +23,9 @@ pub struct Staged {
     pub proposal: String,
     /// Event id of the revision that was looked at.
     pub revision: String,
+    /// Lines of context around the hunks.
+    #[serde(default)]
+    pub context: usize,
     /// Decided units.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub units: Vec<StagedUnit>,
@@ -34,20 +37,30 @@ pub struct Staged {
     pub comments: Vec<StagedComment>,
 }
 
-/// One decided unit, recognised by what it is, not by where.
+/// One decided unit, recognised by what it is and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StagedUnit {
     /// The file.
     pub path: RepoPath,
     /// Blob id (SHA-1, hex) of the unit's lines with signs and context.
     pub fingerprint: String,
-    /// Which of several units of that fingerprint in that file, from 0.
-    #[serde(default)]
-    pub nth: usize,
-    /// How many there were.
-    pub of: usize,
+    /// Where it stood, for a hunk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stands: Option<Stands>,
     /// What was said.
     pub decision: StagedDecision,
+}
+
+/// Where a hunk stood. The same hunk elsewhere in the file is another one, which the reviewer may
+/// never have been shown.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stands {
+    /// Blob id (SHA-1, hex) of the content it changes.
+    pub base: String,
+    /// Its first line there, from 0.
+    pub line: usize,
+    /// Whether the lines it changes, with their context, were nowhere else in that content.
+    pub only: bool,
 }
 
 /// [`Decision`] on disk.
@@ -85,6 +98,9 @@ pub struct StagedComment {
     pub line: Option<u32>,
     /// What is said.
     pub body: String,
+    /// Event id of the revision it is about, where that is not [`Staged::revision`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<String>,
 }
 
 impl Staged {
@@ -102,11 +118,13 @@ impl Staged {
             path: c.path.clone(),
             line: c.line,
             body: c.body.clone(),
+            revision: c.revision.clone(),
         };
         Self {
             schema: SCHEMA.to_owned(),
             proposal: slot.ticket.id.to_string(),
             revision: revision.to_owned(),
+            context: slot.review.as_ref().map_or(0, Review::context),
             units: slot.review.as_ref().map(staged_units).unwrap_or_default(),
             outcome,
             comments: slot.comments.iter().map(comment).collect(),
@@ -126,18 +144,26 @@ impl Staged {
 
     /// Puts the decisions back onto `review`, which shows revision `revision`. Hunks that were
     /// split are split again. On another revision than the one decided on, only units with the
-    /// same lines and context keep their decision, and none is decided as a whole. Returns the
-    /// outcome, the comments, and how many decisions were dropped.
+    /// same lines and context, at the same place, keep their decision, and none is decided as a
+    /// whole. Returns the outcome, the comments, and how many decisions were dropped.
     pub fn restore(
         &self,
         review: &mut Review,
         revision: &str,
     ) -> (Option<Outcome>, Vec<DraftComment>, usize) {
-        let dropped = restore_units(review, &self.units);
+        let dropped = if self.context == review.context() || review.is_whole() {
+            restore_units(review, &self.units)
+        } else {
+            let mut then = review.with_context(self.context);
+            restore_units(&mut then, &self.units) + transfer(&then, review)
+        };
+        // What is said about a line is about the line of that revision.
+        let said_of = (self.revision != revision).then_some(&self.revision);
         let comments = self.comments.iter().map(|c| DraftComment {
             path: c.path.clone(),
             line: c.line,
             body: c.body.clone(),
+            revision: c.revision.as_ref().or(said_of).cloned(),
         });
         let outcome = match &self.outcome {
             _ if self.revision != revision => None,
@@ -152,69 +178,135 @@ impl Staged {
     }
 }
 
-/// A unit by what it is: file, fingerprint, and which of several that are the same.
-type Identity = (RepoPath, String, usize, usize);
-
 fn staged_units(review: &Review) -> Vec<StagedUnit> {
-    let units: Vec<(RepoPath, String)> =
-        review.units().iter().map(|unit| named(review, unit, &unit.part)).collect();
     let mut staged = Vec::new();
-    for (identity, unit) in identities(units).into_iter().zip(review.units()) {
+    for unit in review.units() {
         let decision = match &unit.decision {
             None => continue,
             Some(Decision::Take) => StagedDecision::Take,
             Some(Decision::Leave) => StagedDecision::Leave,
             Some(Decision::Edit { bytes }) => StagedDecision::Edit(bytes.clone()),
         };
-        let (path, fingerprint, nth, of) = identity;
-        staged.push(StagedUnit { path, fingerprint, nth, of, decision });
+        let Name { path, fingerprint } = name(review, unit.file, &unit.part);
+        let stands = stands(review, unit.file, &unit.part);
+        staged.push(StagedUnit { path, fingerprint, stands, decision });
     }
     staged
 }
 
-fn restore_units(review: &mut Review, staged: &[StagedUnit]) -> usize {
-    let wanted: std::collections::HashSet<(&RepoPath, &str)> =
-        staged.iter().map(|s| (&s.path, s.fingerprint.as_str())).collect();
+/// What was staged, by what it is about.
+type ByName<'s> = HashMap<Name, Vec<&'s StagedUnit>>;
+
+fn find<'s>(
+    staged: &ByName<'s>,
+    review: &Review,
+    file: usize,
+    part: &Part,
+) -> Option<&'s StagedUnit> {
+    let named = staged.get(&name(review, file, part))?;
+    let now = stands(review, file, part);
+    named.iter().copied().find(|unit| match (&unit.stands, &now) {
+        (None, None) => true,
+        (Some(then), Some(now)) => {
+            (then.base == now.base && then.line == now.line) || (then.only && now.only)
+        }
+        _ => false,
+    })
+}
+
+fn restore_units(review: &mut Review, units: &[StagedUnit]) -> usize {
+    let mut staged = ByName::new();
+    for unit in units {
+        let name = Name { path: unit.path.clone(), fingerprint: unit.fingerprint.clone() };
+        staged.entry(name).or_default().push(unit);
+    }
     // Split what was split: the whole is not among the decided ones, one of its parts is.
     for at in (0..review.units().len()).rev() {
         let unit = &review.units()[at];
-        let (path, whole) = named(review, unit, &unit.part);
-        if wanted.contains(&(&path, whole.as_str())) {
+        let file = unit.file;
+        if find(&staged, review, file, &unit.part).is_some() {
             continue;
         }
         let Some(parts) = review.parts(at) else { continue };
-        let diff = &review.file_of(at).diff;
-        if parts.iter().any(|part| wanted.contains(&(&path, hunk_print(diff, part).as_str()))) {
+        if parts.into_iter().any(|p| find(&staged, review, file, &Part::Hunk(p)).is_some()) {
             review.split(at);
         }
     }
-    let units = review.units().iter().map(|unit| named(review, unit, &unit.part)).collect();
-    let at: HashMap<Identity, usize> =
-        identities(units).into_iter().enumerate().map(|(at, identity)| (identity, at)).collect();
-    let mut dropped = 0;
-    for unit in staged {
-        let key = (unit.path.clone(), unit.fingerprint.clone(), unit.nth, unit.of);
-        let Some(at) = at.get(&key) else {
-            dropped += 1;
-            continue;
-        };
-        let decision = match &unit.decision {
+    let mut kept = 0;
+    for at in 0..review.units().len() {
+        let unit = &review.units()[at];
+        let Some(staged) = find(&staged, review, unit.file, &unit.part) else { continue };
+        let decision = match &staged.decision {
             StagedDecision::Take => Decision::Take,
             StagedDecision::Leave => Decision::Leave,
+            StagedDecision::Edit(_) if review.editable(at).is_none() => continue,
             StagedDecision::Edit(bytes) => Decision::Edit { bytes: bytes.clone() },
         };
-        if matches!(decision, Decision::Edit { .. }) && review.editable(*at).is_none() {
-            dropped += 1;
-            continue;
+        review.decide(at, Some(decision));
+        kept += 1;
+    }
+    units.len().saturating_sub(kept)
+}
+
+/// Carries decisions over from `then` to `now`, the same changes with another number of lines
+/// around hunks: each line that changes keeps what was said about it. Returns how many decisions
+/// could not be kept: an edited text begins and ends where its hunk did.
+fn transfer(then: &Review, now: &mut Review) -> usize {
+    let mut dropped = 0;
+    for file in 0..now.files().len() {
+        let mut said: Vec<Option<Decision>> = vec![None; then.files()[file].diff.edits().len()];
+        let mut apart = Vec::new();
+        for unit in &then.units()[then.units_of(file)] {
+            match (&unit.part, &unit.decision) {
+                (Part::Hunk(_), Some(Decision::Edit { .. })) => dropped += 1,
+                (Part::Hunk(hunk), decision) => {
+                    said[hunk.edits.clone()].fill(decision.clone());
+                }
+                (part, decision) => apart.push((part, decision)),
+            }
         }
-        review.decide(*at, Some(decision));
+        for at in now.units_of(file).rev() {
+            if let Part::Hunk(hunk) = &now.units()[at].part {
+                let said = &said[hunk.edits.clone()];
+                if said.iter().any(|decision| *decision != said[0]) {
+                    now.split(at);
+                }
+            }
+        }
+        for at in now.units_of(file) {
+            let decision = match &now.units()[at].part {
+                Part::Hunk(hunk) => said[hunk.edits.start].clone(),
+                part => {
+                    apart.iter().find(|(p, _)| *p == part).and_then(|(_, said)| (*said).clone())
+                }
+            };
+            now.decide(at, decision);
+        }
     }
     dropped
 }
 
-fn named(review: &Review, unit: &Unit, part: &Part) -> (RepoPath, String) {
-    let file = &review.files()[unit.file];
-    let print = match part {
+/// What is decided: the file, and what the unit says.
+#[derive(PartialEq, Eq, Hash)]
+struct Name {
+    path: RepoPath,
+    fingerprint: String,
+}
+
+/// Where the hunk `part` stands; `None` for what stands nowhere else.
+fn stands(review: &Review, file: usize, part: &Part) -> Option<Stands> {
+    let Part::Hunk(hunk) = part else { return None };
+    let file = &review.files()[file];
+    Some(Stands {
+        base: file.base().to_owned(),
+        line: hunk.before.start,
+        only: file.lines().are_only_at(file.diff.before(), &hunk.before),
+    })
+}
+
+fn name(review: &Review, file: usize, part: &Part) -> Name {
+    let file = &review.files()[file];
+    let fingerprint = match part {
         Part::Hunk(hunk) => hunk_print(&file.diff, hunk),
         Part::Whole => {
             let side = |file: Option<&crate::changeset::File>| match file {
@@ -232,7 +324,7 @@ fn named(review: &Review, unit: &Unit, part: &Part) -> (RepoPath, String) {
             fingerprint(text.as_bytes())
         }
     };
-    (file.path.clone(), print)
+    Name { path: file.path.clone(), fingerprint }
 }
 
 fn hunk_print(diff: &Diff<'_>, hunk: &Hunk) -> String {
@@ -247,25 +339,8 @@ fn hunk_print(diff: &Diff<'_>, hunk: &Hunk) -> String {
     fingerprint(&text)
 }
 
-fn fingerprint(bytes: &[u8]) -> String {
+pub(super) fn fingerprint(bytes: &[u8]) -> String {
     gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, bytes)
         .map(|id| id.to_string())
         .unwrap_or_default()
-}
-
-fn identities(units: Vec<(RepoPath, String)>) -> Vec<Identity> {
-    let mut of: HashMap<(RepoPath, String), usize> = HashMap::new();
-    for unit in &units {
-        *of.entry(unit.clone()).or_default() += 1;
-    }
-    let mut nth: HashMap<(RepoPath, String), usize> = HashMap::new();
-    units
-        .into_iter()
-        .map(|unit| {
-            let count = of[&unit];
-            let n = nth.entry(unit.clone()).or_default();
-            *n += 1;
-            (unit.0, unit.1, *n - 1, count)
-        })
-        .collect()
 }

@@ -239,6 +239,52 @@ fn what_is_staged_survives_and_only_identical_hunks_carry_over() {
 }
 
 #[test]
+fn a_decision_does_not_pass_to_the_same_lines_elsewhere() {
+    let block = |name: &str, on: bool| format!("[{name}]\na\nb\nc\nd\non={on}\ne\nf\ng\nh\n");
+    let of = |dev, prod, top: &str| [top, &block("dev", dev), &block("prod", prod)].concat();
+    let changes = |top: &str, dev, prod| {
+        vec![change("c.ini", Some(&of(false, false, top)), Some(&of(dev, prod, top)))]
+    };
+    let mut s = session(&[changes("", true, false)]);
+    s.act(Action::Take).unwrap();
+    let staged = Staged::of(&s.slots()[0], "rev1");
+    // The same text in the other block, then in both, then in the first of a file that grew.
+    let mut other = Review::new(&changes("", false, true), 3);
+    assert_eq!((staged.restore(&mut other, "rev2").2, other.decided()), (1, 0));
+    let mut both = Review::new(&changes("", true, true), 3);
+    assert_eq!((staged.restore(&mut both, "rev2").2, both.decided()), (0, 1));
+    assert_eq!(both.units()[0].decision, Some(Decision::Take));
+    let mut grown = Review::new(&changes("new\n", true, false), 3);
+    assert_eq!((staged.restore(&mut grown, "rev2").2, grown.decided()), (1, 0));
+}
+
+#[test]
+fn another_number_of_context_lines_keeps_what_was_decided() {
+    let near = vec![change("b", Some("1\n2\n3\n4\n5\n"), Some("1\nx\n3\ny\n5\n"))];
+    let mut s = session(&[three_hunks()]);
+    s.act(Action::Take).unwrap();
+    s.act(Action::Leave).unwrap();
+    let staged = Staged::of(&s.slots()[0], "r");
+    for context in [0, 1, 10] {
+        let mut again = Review::new(&three_hunks(), context);
+        assert_eq!(staged.restore(&mut again, "r").2, 0, "{context}");
+        let kept = s.slots()[0].review.as_ref().unwrap();
+        assert_eq!(again.changes(), kept.changes(), "{context}");
+    }
+    // Two hunks that more context makes one come back split.
+    let tickets = vec![ticket("00")];
+    let mut s = Session::new(tickets);
+    s.open(Review::new(&near, 0), None, Vec::new());
+    s.act(Action::Take).unwrap();
+    s.act(Action::Leave).unwrap();
+    let staged = Staged::of(&s.slots()[0], "r");
+    let mut again = Review::new(&near, 3);
+    assert_eq!(staged.restore(&mut again, "r").2, 0);
+    let said: Vec<_> = again.units().iter().map(|unit| unit.decision.clone()).collect();
+    assert_eq!(said, [Some(Decision::Take), Some(Decision::Leave)]);
+}
+
+#[test]
 fn split_hunks_are_split_again_when_resumed() {
     let near = vec![change("b", Some("1\n2\n3\n4\n5\n"), Some("1\nx\n3\ny\n5\n"))];
     let mut s = session(std::slice::from_ref(&near));
@@ -302,7 +348,12 @@ fn action() -> impl Strategy<Value = Action> {
         1 => Just(Action::Skip),
         1 => Just(Action::Back),
         3 => Just(Action::Undo),
-        1 => Just(Action::Comment(DraftComment { path: None, line: None, body: "hm".into() })),
+        1 => Just(Action::Comment(DraftComment {
+            path: None,
+            line: None,
+            body: "hm".into(),
+            revision: None,
+        })),
     ]
 }
 

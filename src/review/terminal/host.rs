@@ -149,7 +149,8 @@ pub trait Host {
     /// If it could not be run.
     fn try_it(&mut self, id: &ProposalId) -> Result<String>;
 
-    /// Writes what was said about a proposal at `revision`, all of it or nothing.
+    /// Writes what was said about a proposal, all of it or nothing; `revision` is the one under
+    /// review.
     ///
     /// # Errors
     /// Why it was not written.

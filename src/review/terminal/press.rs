@@ -1,6 +1,7 @@
 //! What each key of the walk does.
 
 use super::{Stop, Terminal, screen};
+use crate::changeset::entry::Entry;
 use crate::error::Result;
 use crate::prompt::Answer;
 use crate::render::diff::{self, Layout, Options, Painter};
@@ -133,10 +134,13 @@ impl Terminal<'_> {
 
     fn page_file(&mut self) -> Result<Option<Stop>> {
         let Some(review) = self.session.review() else { return Ok(None) };
-        let file = review.file_of(self.session.unit_index());
+        let at = self.session.unit_index();
+        let file = review.file_of(at);
+        let edited = review.edited(review.units()[at].file);
+        let entry = Entry { after: edited.as_ref().or(file.after.as_ref()), ..file.entry() };
         let mut text = String::new();
         let options = Options { context: usize::MAX / 4, ..self.options.clone() };
-        diff::push_entry(&mut text, &file.entry(), &options);
+        diff::push_entry(&mut text, &entry, &options);
         self.host.page(&text)?;
         Ok(None)
     }
@@ -170,6 +174,10 @@ impl Terminal<'_> {
         text += &diff::stat(&content.changes, &self.options.palette, self.options.columns);
         text.push('\n');
         text += &diff::changeset(&content.changes, &self.options);
+        if let Some(edits) = self.session.review().and_then(|r| screen::edits(r, &self.options)) {
+            text += "\nAs you edited it:\n";
+            text += &edits;
+        }
         self.host.page(&text)?;
         Ok(None)
     }

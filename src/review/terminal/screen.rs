@@ -205,10 +205,10 @@ pub(super) fn unit(
             }
         }
         Part::Hunk(hunk) => match &unit.decision {
+            // In the whole of the file, as it will be written: what an editor leaves without
+            // its line end gets one where lines follow.
             Some(Decision::Edit { bytes }) => {
-                let (before, _) = file.diff.editable(hunk);
-                let old = file.diff.before().lines(before).to_vec();
-                page.edited(file, &old, bytes);
+                page.edited(file, file.diff.before().bytes(), &file.with_edited(hunk, bytes));
             }
             _ => page.rows(file, &file.diff, &[hunk], painter),
         },
@@ -229,6 +229,21 @@ pub(super) fn unit(
         },
     }
     page.blocks
+}
+
+/// Every unit that was edited, as it was edited; `None` without any.
+pub(super) fn edits(review: &Review, options: &Options) -> Option<String> {
+    let mut out = String::new();
+    for at in 0..review.units().len() {
+        if matches!(review.units()[at].decision, Some(Decision::Edit { .. })) {
+            let file = review.file_of(at);
+            let mut painter = Painter::new(&file.path, &file.diff, options);
+            for block in unit(review, at, &mut painter, options, usize::MAX) {
+                block.push(&mut out);
+            }
+        }
+    }
+    (!out.is_empty()).then_some(out)
 }
 
 /// Every unit of a proposal, numbered as `--hunks` takes them.

@@ -215,7 +215,7 @@ fn store(
             proposal.comments.len() as i64,
             proposal.changes_requested.is_some(),
             proposal.contested,
-            proposal.checks.last().map(|check| i64::from(check.check.exit_code.unwrap_or(-1))),
+            proposal.check().map(|check| i64::from(check.check.exit_code.unwrap_or(-1))),
         ])?;
     let body = serde_json::to_vec(proposal).unwrap_or_default();
     transaction
