@@ -45,6 +45,9 @@ pub const LOCAL_VARIABLES: &[&str] = &[
     "GIT_WORK_TREE",
 ];
 
+/// Those of them that are configuration.
+const CONFIGURATION: [&str; 2] = ["GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS"];
+
 /// A git command about to run: `Git::new(dir).args(["rev-parse", "HEAD"]).text()?`.
 #[derive(Debug)]
 pub struct Git {
@@ -53,6 +56,7 @@ pub struct Git {
     args: Vec<OsString>,
     variables: Vec<(OsString, OsString)>,
     fresh: bool,
+    configured: bool,
     input: Option<Vec<u8>>,
 }
 
@@ -148,6 +152,7 @@ impl Git {
             args: Vec::new(),
             variables: Vec::new(),
             fresh: false,
+            configured: false,
             input: None,
         }
     }
@@ -157,6 +162,14 @@ impl Git {
     #[must_use]
     pub fn fresh(mut self) -> Self {
         self.fresh = true;
+        self
+    }
+
+    /// Keeps, of what [`Git::fresh`] drops, the configuration of the command line
+    /// (`git -c KEY=VALUE …`): for a command about the very repository that it was given for.
+    #[must_use]
+    pub fn configured(mut self) -> Self {
+        self.configured = true;
         self
     }
 
@@ -265,7 +278,10 @@ impl Git {
         let mut command = Command::new("git");
         command.current_dir(&self.directory).args(&self.settings).args(&self.args);
         if self.fresh {
-            scrub(&mut command);
+            let kept = |name: &str| self.configured && CONFIGURATION.contains(&name);
+            LOCAL_VARIABLES.iter().filter(|name| !kept(name)).for_each(|name| {
+                command.env_remove(name);
+            });
         }
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command

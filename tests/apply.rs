@@ -39,6 +39,19 @@ fn assert_clean(repo: &Repo) {
     assert!(!files.iter().any(|(name, _)| name.contains(".aye-")), "{files:?}");
 }
 
+/// What `git -c` says holds for the git commands that an apply runs, too.
+#[test]
+fn the_configuration_of_the_command_line_reaches_the_commit() {
+    let repo = Repo::with(&[("a", "one\n")]);
+    repo.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 1\n");
+    repo.chmod(".git/hooks/pre-commit", 0o755);
+    let id = repo.aye(&["propose", "a", "--old", "one", "--new", "two"]).ok().id();
+    let apply = || repo.cmd(&["apply", "--yes", "--commit", &id]);
+    apply().run().fails("git_failed", 4);
+    apply().env("GIT_CONFIG_PARAMETERS", "'core.hookspath'='/nowhere'").run().ok();
+    assert_eq!(repo.git(&["show", "HEAD:a"]), "two");
+}
+
 #[test]
 fn a_clean_apply_writes_records_and_leaves_nothing_behind() {
     let repo = repo();

@@ -125,6 +125,50 @@ fn a_gate_turns_a_patch_into_a_proposal_and_says_so() {
     assert_eq!(repo.text("src/a.rs"), A);
 }
 
+/// Where git finds `git aye`.
+fn path_with_aye() -> std::ffi::OsString {
+    let folder = std::path::Path::new(env!("CARGO_BIN_EXE_git-aye")).parent().unwrap();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::iter::once(folder.to_owned()).chain(std::env::split_paths(&path));
+    std::env::join_paths(folders).unwrap()
+}
+
+/// However git lets a person say it, the gate is closed.
+#[test]
+fn a_gate_is_closed_in_every_spelling_of_git_configuration() {
+    let gated = |repo: &Repo, cmd: support::Cmd, how: &str| {
+        let answer = yaml(&cmd.stdin(FIX).run().ok().stdout);
+        assert_eq!(answer["gated"], true, "{how}");
+        assert_eq!(repo.text("src/a.rs"), A, "{how}");
+    };
+    let clean = Repo::with(&[("src/a.rs", A)]);
+    for line in ["gate", "gate = yes", "gate = on", "gate = 1", "GATE = TRUE"] {
+        let repo = clean.copy();
+        let config = repo.text(".git/config") + "[aye]\n\t" + line + "\n";
+        repo.write(".git/config", config);
+        gated(&repo, repo.cmd(&["patch"]), line);
+    }
+    for how in ["aye.gate=true", "aye.gate", "Aye.Gate=yes"] {
+        let repo = clean.copy();
+        let git = repo.program("git").args(&["-c", how, "-c", "user.name=it's", "aye", "patch"]);
+        gated(&repo, git.env("PATH", path_with_aye()), how);
+    }
+    let file = clean.outer().join("gate.config");
+    std::fs::write(&file, "[aye]\n\tgate\n").unwrap();
+    let included = format!("'include.path'='{}'", file.display());
+    for how in ["'aye.gate=true'", "'aye.gate'='true'", "'aye.gate'=", "'aye.gate'", &included] {
+        let repo = clean.copy();
+        repo.git(&["config", "aye.gate", "false"]);
+        gated(&repo, repo.cmd(&["patch"]).env("GIT_CONFIG_PARAMETERS", how), how);
+    }
+    for how in ["'aye.gate'='true", "aye.gate=true", "'aye.gate'='maybe'", "'gate'='true'"] {
+        let repo = clean.copy();
+        let cmd = repo.cmd(&["patch", "--format", "text"]).env("GIT_CONFIG_PARAMETERS", how);
+        cmd.stdin(FIX).run().fails("invalid_config", 2);
+        assert_eq!(repo.text("src/a.rs"), A, "{how}");
+    }
+}
+
 /// Everything here must leave every file as it was, inside and outside.
 #[test]
 fn hostile_patches_change_nothing_and_name_the_reason() {

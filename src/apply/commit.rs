@@ -13,21 +13,9 @@ use crate::proposal::{Actor, Proposal, ProposalId};
 use crate::render::escape;
 use crate::store::Store;
 
-/// Git in this very repository and work tree, however they were found.
+/// Git in this very repository, where a path is a path.
 fn git(store: &Store) -> Result<Git> {
-    let root = store.worktree()?.root().to_owned();
-    let git_dir = std::path::absolute(store.repo().git_dir())
-        .map_err(|error| Error::io("find the git directory", &error))?;
-    let usual = git_dir.join("index");
-    let git = Git::new(&root)
-        .fresh()
-        .env("GIT_DIR", git_dir)
-        .env("GIT_WORK_TREE", &root)
-        .env("GIT_LITERAL_PATHSPECS", "1");
-    // The caller may have another index (`GIT_INDEX_FILE`), as git's own hooks do.
-    let index = std::path::absolute(store.repo().index_path())
-        .map_err(|error| Error::io("find the index", &error))?;
-    Ok(if index == usual { git } else { git.env("GIT_INDEX_FILE", index) })
+    Ok(store.git()?.env("GIT_LITERAL_PATHSPECS", "1"))
 }
 
 /// Most bytes of paths given to git as arguments at once.

@@ -7,7 +7,7 @@ use bstr::ByteSlice;
 
 use super::cache::Kept;
 use super::filters::Filters;
-use super::{Settings, codes};
+use super::{Settings, codes, parameters};
 use crate::changeset::Changeset;
 use crate::error::{Error, Result};
 use crate::worktree::Worktree;
@@ -25,10 +25,11 @@ pub struct Store {
 
 impl Store {
     /// Opens the repository that `directory` is in, as git finds it: `GIT_DIR`,
-    /// `GIT_WORK_TREE` and `GIT_COMMON_DIR` win over the search upwards.
+    /// `GIT_WORK_TREE` and `GIT_COMMON_DIR` win over the search upwards, and configuration is read
+    /// with what `GIT_CONFIG_COUNT` and `GIT_CONFIG_PARAMETERS` add.
     ///
     /// # Errors
-    /// `not_a_repository`, `unsafe_repository`, `unsupported_repository`.
+    /// `not_a_repository`, `unsafe_repository`, `unsupported_repository`, `invalid_config`.
     pub fn discover(directory: &Path) -> Result<Self> {
         let mut repo = gix::discover_with_environment_overrides(directory)
             .map_err(|error| not_found(directory, &error))?;
@@ -52,6 +53,9 @@ impl Store {
             )));
         }
         refuse_unknown_formats(&repo)?;
+        if let Some(text) = std::env::var_os(parameters::VARIABLE).filter(|text| !text.is_empty()) {
+            parameters::add(&mut repo, &text.into_encoded_bytes())?;
+        }
         // Enough for the trees and blobs of one command; the default is sized for history walks.
         repo.object_cache_size_if_unset(1 << 20);
         let common_dir = std::path::absolute(repo.common_dir())

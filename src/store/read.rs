@@ -5,7 +5,6 @@ use gix::ObjectId;
 use super::{Store, codes};
 use crate::changeset::{Changeset, File, FileChange, Snippet};
 use crate::error::{Error, Result};
-use crate::git::Git;
 use crate::proposal::{ChangeRecord, Entry};
 
 impl Store {
@@ -41,7 +40,9 @@ impl Store {
     pub(super) fn is_partial(&self) -> bool {
         let snapshot = self.repo.config_snapshot();
         let promises = |section: gix::config::file::SectionRef<'_>| {
-            section.value("promisor").is_some_and(|value| value != "false")
+            section
+                .value_implicit("promisor")
+                .is_some_and(|value| value.is_none_or(|v| v != "false"))
         };
         snapshot.string("extensions.partialClone").is_some()
             || snapshot.plumbing().sections_by_name("remote").into_iter().flatten().any(promises)
@@ -49,13 +50,7 @@ impl Store {
 
     /// The blob `id` as git gets it, which asks the promisor remote where it must.
     fn fetched(&self, id: &str) -> Result<Vec<u8>> {
-        let git_dir = std::path::absolute(self.repo.git_dir())
-            .map_err(|error| Error::io("find the git directory", &error))?;
-        Git::new(&self.common_dir)
-            .fresh()
-            .env("GIT_DIR", git_dir)
-            .args(["cat-file", "blob", id])
-            .run()
+        self.git()?.args(["cat-file", "blob", id]).run()
     }
 
     /// The changeset that `changes` record, with content.

@@ -40,7 +40,11 @@ impl Settings {
     /// # Errors
     /// `invalid_config` with the key and value.
     pub(super) fn read(config: &gix::config::Snapshot<'_>) -> Result<Self> {
-        let text = |key: &str| config.string(key).map(|value| value.to_string());
+        // A key without a value is not a key that is not there.
+        let text = |key: &str| {
+            let value = config.plumbing().string_implicit(key);
+            value.map(|value| value.map(|value| value.to_string()).unwrap_or_default())
+        };
         let max_file_size = match text("aye.maxFileSize") {
             None => crate::worktree::DEFAULT_SIZE_LIMIT,
             Some(value) => match config.integer("aye.maxFileSize") {
@@ -56,6 +60,7 @@ impl Settings {
         let gate = match text("aye.gate") {
             None => false,
             Some(value) => config
+                // Git's own reading: a key without a value is true, an empty one false.
                 .boolean("aye.gate")
                 .ok_or_else(|| invalid("aye.gate", &value, "true or false"))?,
         };

@@ -11,7 +11,6 @@ use crate::changeset::{Changeset, File, FileChange, Mode, RepoPath, Snapshot as 
 use crate::cli::patch::ReadArgs;
 use crate::cli::{Context, paths};
 use crate::error::{Error, Result, codes};
-use crate::git::Git;
 use crate::store::Store;
 
 /// A patch, what is uncommitted, a commit or a range, instead of edits.
@@ -80,7 +79,7 @@ impl SourceArgs {
             let id = resolve(store, rev, "^{commit}")?;
             let parent = resolve(store, format!("{id}^1").as_ref(), "").ok();
             let changeset = between(store, parent.as_deref(), &id)?;
-            let message = git(store)?.args(["log", "-1", "--format=%B", &id]).text()?;
+            let message = store.git()?.args(["log", "-1", "--format=%B", &id]).text()?;
             let message = Some(message.trim().to_owned()).filter(|message| !message.is_empty());
             return Ok(Some(Sourced { message, ..sourced(changeset, "commit") }));
         }
@@ -111,21 +110,11 @@ pub fn take_back(store: &Store, changeset: &Changeset) -> Result<()> {
     apply::unstage(store, &paths)
 }
 
-fn git(store: &Store) -> Result<Git> {
-    let git_dir = std::path::absolute(store.repo().git_dir())
-        .map_err(|error| Error::io("find the git directory", &error))?;
-    let git = Git::new(store.work_dir().unwrap_or_else(|| git_dir.clone())).fresh();
-    let git = git.env("GIT_DIR", git_dir);
-    Ok(match store.work_dir() {
-        Some(top) => git.env("GIT_WORK_TREE", top),
-        None => git,
-    })
-}
-
 fn resolve(store: &Store, rev: &std::ffi::OsStr, kind: &str) -> Result<String> {
     let mut spec = rev.to_owned();
     spec.push(kind);
-    let found = git(store)?
+    let found = store
+        .git()?
         .args(["rev-parse", "--verify", "--quiet", "--end-of-options"])
         .arg(&spec)
         .text();
@@ -154,7 +143,7 @@ fn ends(store: &Store, range: &std::ffi::OsStr) -> Result<(String, String)> {
     if !symmetric {
         return Ok((from, to));
     }
-    let base = git(store)?.args(["merge-base", &from, &to]).text().map_err(|_| {
+    let base = store.git()?.args(["merge-base", &from, &to]).text().map_err(|_| {
         Error::new(&codes::INVALID_ARGUMENT, format!("the ends of '{text}' have no common commit"))
             .hint("name the two ends with '..' between them")
     })?;
@@ -168,7 +157,7 @@ fn between(store: &Store, from: Option<&str>, to: &str) -> Result<Changeset> {
         Some(from) => args.extend([from, to]),
         None => args.extend(["--root", to]),
     }
-    let raw = git(store)?.args(args).run()?;
+    let raw = store.git()?.args(args).run()?;
     let mut fields = raw.split(|b| *b == 0);
     let mut changes = Vec::new();
     let broken = || Error::bug("git diff-tree printed something unknown");
@@ -224,14 +213,14 @@ fn uncommitted(context: &Context, store: &Store, specs: &[OsString]) -> Result<C
         names.extend(bytes.split(|b| *b == 0).filter(|n| !n.is_empty()).map(<[u8]>::to_vec));
     };
     let others = ["ls-files", "-z", "--others", "--exclude-standard"];
-    collect(git(store)?.args(others).run()?);
+    collect(store.git()?.args(others).run()?);
     if unborn {
-        collect(git(store)?.args(["ls-files", "-z", "--cached"]).run()?);
+        collect(store.git()?.args(["ls-files", "-z", "--cached"]).run()?);
     } else {
         // Against the index as well: a file may be staged and changed back since.
-        collect(git(store)?.args(["diff", "--name-only", "--no-renames", "-z", "HEAD"]).run()?);
+        collect(store.git()?.args(["diff", "--name-only", "--no-renames", "-z", "HEAD"]).run()?);
         let cached = ["diff", "--cached", "--name-only", "--no-renames", "-z", "HEAD"];
-        collect(git(store)?.args(cached).run()?);
+        collect(store.git()?.args(cached).run()?);
     }
     let mut changes = Vec::new();
     for name in names {

@@ -1,0 +1,30 @@
+//! The `git` program on a store's own repository.
+
+use crate::error::{Error, Result};
+use crate::git::Git;
+
+use super::Store;
+
+impl Store {
+    /// Git on this very repository, work tree and index, however they were found, with the
+    /// configuration that the command line gave.
+    ///
+    /// # Errors
+    /// If the working folder is gone.
+    pub fn git(&self) -> Result<Git> {
+        let absolute = |path| {
+            std::path::absolute(path).map_err(|error| Error::io("find the git directory", &error))
+        };
+        let (git_dir, index) = (absolute(self.repo.git_dir())?, absolute(&self.repo.index_path())?);
+        let top = self.work_dir();
+        let mut git = Git::new(top.as_ref().unwrap_or(&git_dir)).fresh().configured();
+        if let Some(top) = top {
+            git = git.env("GIT_WORK_TREE", top);
+        }
+        // The caller may have another index (`GIT_INDEX_FILE`), as git's own hooks do.
+        if index != git_dir.join("index") {
+            git = git.env("GIT_INDEX_FILE", index);
+        }
+        Ok(git.env("GIT_DIR", git_dir))
+    }
+}
