@@ -129,6 +129,14 @@ fn staged_changes_that_meet_a_pending_proposal_are_found() {
     repo.aye(&["check", "--staged", "--paths", "src"]).ok();
     // An apply that is itself committing does not meet itself.
     repo.cmd(&["check", "--staged"]).env("AYE_COMMITTING", &id).run().ok();
+    // Each file of a proposal counts, not only the first.
+    let patch = "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n-uno\n+ein\n two\n--- a/src/b.txt\n+++ b/src/b.txt\n@@ -1 +1 @@\n-other\n+drei\n";
+    let both = repo.cmd(&["propose", "--patch", "-", "-q"]).env("AYE_AGENT", "codex");
+    let both = both.stdin(patch).run();
+    assert_eq!(both.status, 0, "{}", both.err());
+    repo.aye(&["check", "--staged", "--paths", "src"]).exits(1).says(&both.id()).says("src/b.txt");
+    repo.aye(&["check", "--staged", "--paths", "a.txt"]).exits(1).says(&both.id());
+    repo.aye(&["check", "--staged", "--kind", "memory"]).ok();
 }
 
 #[test]
@@ -173,6 +181,8 @@ fn a_range_is_held_to_the_proposals_it_touches_and_names() {
     repo.commit(&format!("Smuggle\n\nProposal-Id: {applied}"));
     repo.aye(&["check", "--range", &range]).exits(1).says("content_differs").says("a.txt");
     repo.aye(&["check", "--range", "HEAD~1..HEAD", "--paths", "src"]).ok();
+    repo.aye(&["check", "--range", "HEAD~1..HEAD", "--kind", "memory"]).ok();
+    repo.aye(&["check", "--range", "HEAD~1..HEAD", "--kind", "code"]).exits(1);
 }
 
 #[test]

@@ -76,6 +76,79 @@ fn applied_proposals_get_their_trailers_and_learn_their_commit() {
 }
 
 #[test]
+fn a_message_that_nobody_wrote_still_gives_the_commit_up() {
+    let repo = Repo::with(FILES);
+    script(&repo, ".git/hooks/commit-msg", "[ -s \"$1\" ] || echo blank >>\"$PWD/said\"");
+    repo.aye(&["hooks", "install"]).ok().says("kept and runs after it");
+    let id = propose(&repo, "a.txt", "one", "eins");
+    apply(&repo, &id);
+    repo.git(&["add", "a.txt"]);
+    repo.write("template", "# Why\nTicket:\n");
+    let git = |editor: &str, args: &[&str]| {
+        let all = [&["-c", "core.commentChar=#"], args].concat();
+        repo.program("git").args(&all).env("GIT_EDITOR", editor).run()
+    };
+    let given_up = |run: Run| {
+        let said = run.exits(1).err();
+        assert!(said.contains("Aborting commit"), "{said}");
+    };
+    given_up(git("true", &["commit"]));
+    given_up(git("true", &["commit", "-v", "-s"]));
+    given_up(git("true", &["-c", "commit.template=template", "commit"]));
+    given_up(git("true", &["commit", "-m", ""]));
+    assert_eq!(repo.git(&["rev-list", "--count", "HEAD"]), "1");
+    // Who writes something gets the trailers with it.
+    git("sed -i 1iGerman", &["commit", "-q", "-v"]).ok();
+    let message = repo.git(&["log", "-1", "--format=%s %(trailers:key=Proposal-Id,valueonly)"]);
+    assert_eq!(message.trim(), format!("German {id}"));
+    assert!(!repo.exists("said"));
+}
+
+#[test]
+fn trailers_stand_at_the_end_whatever_the_message_holds() {
+    for (text, settings) in [
+        ("Title\n\nSee the table:\n\n---\n| a | b |", [("a.b", "c")]),
+        ("Title\n\nBefore:\n--- a/x\ntext", [("trailer.ifmissing", "doNothing")]),
+        ("Title", [("trailer.separators", "=")]),
+        ("Title\n\nBody\n\nSigned-off-by: A <a@b.c>", [("trailer.where", "start")]),
+    ] {
+        let repo = Repo::with(FILES);
+        repo.aye(&["hooks", "install"]).ok();
+        let id = propose(&repo, "a.txt", "one", "eins");
+        apply(&repo, &id);
+        for (key, value) in settings {
+            repo.git(&["config", key, value]);
+        }
+        commit(&repo, text).ok();
+        repo.git(&["config", "--remove-section", settings[0].0.split('.').next().unwrap()]);
+        let named = repo.git(&["log", "-1", "--format=%(trailers:key=Proposal-Id,valueonly)"]);
+        assert_eq!(named.trim(), id, "{text}");
+        let message = repo.git(&["log", "-1", "--format=%B"]);
+        assert!(message.starts_with(text), "{message}");
+    }
+}
+
+#[test]
+fn a_kept_hook_that_is_not_executable_is_said_to_be_so() {
+    let repo = Repo::with(FILES);
+    repo.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 9\n");
+    repo.chmod(".git/hooks/pre-commit", 0o644);
+    repo.aye(&["hooks", "install"]).ok().says("does not run: it is not executable");
+    repo.aye(&["hooks", "status"]).ok().says("kept, but not executable");
+    repo.write("b.txt", "x\n");
+    commit(&repo, "One").ok();
+}
+
+#[test]
+fn nothing_is_installed_where_one_hook_cannot_be() {
+    let repo = Repo::with(FILES);
+    script(&repo, ".git/hooks/post-commit", "exit 0");
+    script(&repo, ".git/hooks/post-commit.aye-chained", "exit 0");
+    repo.aye(&["hooks", "install"]).fails("hook_in_the_way", 5);
+    assert!(!repo.exists(".git/hooks/pre-commit"));
+}
+
+#[test]
 fn what_another_proposal_was_applied_on_top_of_is_in_the_commit_too() {
     let repo = Repo::with(FILES);
     repo.aye(&["hooks", "install"]).ok();
@@ -289,6 +362,14 @@ fn a_push_is_held_to_the_proposals_its_commits_name() {
     stopped(repo.try_git(&["push", "-q", "origin", "main"]));
     // A new branch as well: what no branch of the remote has.
     stopped(repo.try_git(&["push", "-q", "origin", "HEAD:refs/heads/topic"]));
+    // And a remote that is only a URL: what no remote has.
+    let other = repo.outer().join("other.git");
+    let other = other.to_str().unwrap();
+    repo.git(&["init", "-q", "--bare", other]);
+    stopped(repo.try_git(&["push", "-q", other, "HEAD:refs/heads/topic"]));
+    let touched = propose(&repo, "b.txt", "x", "y");
+    repo.git(&["push", "-q", other, "HEAD~1:refs/heads/topic"]);
+    reject(&repo, &touched, "no");
     // Deleting, pushing lanes, and tags of old commits are no business of it.
     repo.git(&["push", "-q", "origin", "refs/aye/log/*:refs/aye/log/*"]);
     repo.git(&["push", "-q", "origin", "HEAD~1:refs/heads/old"]);
@@ -346,7 +427,7 @@ fn a_folder_that_other_repositories_use_is_left_alone() {
     with(&["hooks", "install"]).fails("hooks_shared", 4);
     assert_eq!(std::fs::read_dir(&hooks).unwrap().count(), 0);
     with(&["hooks", "install", "--shared"]).ok();
-    assert_eq!(std::fs::read_dir(&hooks).unwrap().count(), 4);
+    assert_eq!(std::fs::read_dir(&hooks).unwrap().count(), 5);
     repo.git(&["config", "core.hooksPath", "/dev/null"]);
     repo.aye(&["hooks", "install"]).fails("hooks_off", 4);
 }

@@ -6,7 +6,9 @@ pub mod approved;
 pub mod commits;
 pub mod range;
 pub mod rules;
+mod scope;
 pub mod touched;
 pub mod undecided;
 
 pub use rules::{Concern, FailOn};
+pub use scope::Scope;

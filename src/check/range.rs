@@ -5,14 +5,14 @@ use chrono::{DateTime, Utc};
 use super::approved::{files, first_difference};
 use super::commits::{self, Commit};
 use super::touched::Pending;
-use super::{Concern, FailOn};
+use super::{Concern, FailOn, Scope};
 use crate::error::Result;
 use crate::proposal::{Status, codes};
 use crate::render::report::Finding;
 use crate::store::{Store, View};
 
 /// Findings over the commits that `arguments` of `git rev-list` select: those that touch files
-/// with pending proposals, and those that claim a proposal they do not hold.
+/// with pending proposals, and those that claim a proposal of `scope` and do not hold it.
 ///
 /// # Errors
 /// `invalid_range`; if the store or a commit cannot be read.
@@ -20,6 +20,7 @@ pub fn findings(
     store: &Store,
     view: &View,
     pending: &Pending,
+    scope: &Scope,
     arguments: &[&str],
     now: DateTime<Utc>,
     fail_on: &FailOn,
@@ -34,7 +35,7 @@ pub fn findings(
             found.extend(pending.findings(changes.keys().map(|p| p.as_slice()), &who, fail_on));
         }
         for name in &commit.proposal_ids {
-            found.extend(claim(store, view, &commit, name, now, fail_on)?);
+            found.extend(claim(store, view, scope, &commit, name, now, fail_on)?);
         }
     }
     Ok(found)
@@ -44,6 +45,7 @@ pub fn findings(
 fn claim(
     store: &Store,
     view: &View,
+    scope: &Scope,
     commit: &Commit,
     name: &str,
     now: DateTime<Utc>,
@@ -63,6 +65,9 @@ fn claim(
         }
         Err(error) => return Err(error),
     };
+    if !scope.takes(&proposal) {
+        return Ok(None);
+    }
     let id = proposal.id.as_str();
     let status = proposal.status(now);
     if status != Status::Applied {
@@ -73,7 +78,8 @@ fn claim(
         };
         return Ok(Some(fail_on.finding(Concern::NotApplied, message).hint(hint).proposal(id)));
     }
-    let approved = files(&proposal);
+    let mut approved = files(&proposal);
+    approved.retain(|(path, _)| scope.covers(path));
     let lookup =
         |path: &crate::changeset::RepoPath| commits::entry_at(store, Some(commit.tree), path);
     let different = first_difference(view, now, &proposal, &approved, lookup)?;

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 
-use super::{Concern, FailOn};
+use super::{Concern, FailOn, Scope};
 use crate::changeset::RepoPath;
 use crate::error::Result;
-use crate::proposal::event::Subject;
 use crate::proposal::{Proposal, Status};
 use crate::render::report::Finding;
 use crate::store::{Filter, View};
@@ -20,26 +19,25 @@ pub struct Pending {
 }
 
 impl Pending {
-    /// Reads them. `kind` narrows to code or memory; `except` are ids to leave out (an apply
+    /// Reads those of `scope`, with their files of it; `except` are ids to leave out (an apply
     /// that is itself committing).
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub fn read(
-        view: &View,
-        now: DateTime<Utc>,
-        kind: Option<Subject>,
-        except: &[String],
-    ) -> Result<Self> {
-        let filter = Filter { subject: kind, status: Some(Status::Pending), ..Filter::default() };
+    pub fn read(view: &View, now: DateTime<Utc>, scope: &Scope, except: &[String]) -> Result<Self> {
+        let filter =
+            Filter { subject: scope.kind, status: Some(Status::Pending), ..Filter::default() };
         let mut pending = Self::default();
         for summary in view.proposals(&filter, now)? {
             if except.iter().any(|id| id == summary.id.as_str()) {
                 continue;
             }
             let proposal = view.proposal(&summary.id)?;
+            if !scope.takes(&proposal) {
+                continue;
+            }
             let index = pending.proposals.len();
-            for change in &proposal.current().changes {
+            for change in proposal.current().changes.iter().filter(|c| scope.covers(&c.path)) {
                 pending.paths.entry(change.path.clone()).or_default().push(index);
             }
             let short = summary.id.as_str().chars().take("prop_".len() + summary.prefix.max(4));

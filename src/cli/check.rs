@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use bstr::BString;
+
 use super::{Context, idle};
 use crate::changeset::merge::Sides;
 use crate::changeset::plan;
 use crate::check::undecided::{self, Options, Subject};
-use crate::check::{Concern, FailOn, commits, range, touched::Pending};
+use crate::check::{Concern, FailOn, Scope, commits, range, touched::Pending};
 use crate::error::{Error, Exit, Result, codes};
 use crate::hooks::COMMITTING;
 use crate::proposal::event::Subject as Kind;
@@ -79,12 +81,11 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         KindArg::Code => Kind::Code,
         KindArg::Memory => Kind::Memory,
     });
-    let paths = paths(context, &store, &args.paths)?;
+    let scope = Scope { kind, paths: paths(context, &store, &args.paths)? };
     if plain {
         let soon = parse_duration(&args.expiring_within).ok_or_else(|| duration(args))?;
-        let subjects = subjects(context, &store, &view, kind, &paths)?;
-        let everything = kind.is_none() && paths.is_empty();
-        if let Some(tips) = tips.filter(|_| everything && subjects.is_empty()) {
+        let subjects = subjects(context, &store, &view, &scope)?;
+        if let Some(tips) = tips.filter(|_| scope.is_everything() && subjects.is_empty()) {
             idle::stamp(context, &store, &view, &tips);
         }
         let options = Options { max_pending: args.max_pending, soon, fail_on };
@@ -94,7 +95,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         report.sort();
         return context.emit_report(&report);
     }
-    let pending = Pending::read(&view, context.now, kind, &committing(context))?;
+    let pending = Pending::read(&view, context.now, &scope, &committing(context))?;
     let mut found = Vec::new();
     if args.staged && !pending.is_empty() {
         let staged = commits::staged(&store)?;
@@ -103,13 +104,11 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     }
     if let Some(range) = &args.range {
         let words = range_words(range)?;
-        found.extend(range::findings(&store, &view, &pending, &[words], context.now, &fail_on)?);
+        let now = context.now;
+        found.extend(range::findings(&store, &view, &pending, &scope, &[words], now, &fail_on)?);
     }
     for finding in found {
-        let path = finding.place.as_ref().map(|place| place.path.as_slice());
-        if path.is_none_or(|path| under(path, &paths)) {
-            report.push(finding);
-        }
+        report.push(finding);
     }
     context.emit_report(&report)
 }
@@ -126,11 +125,11 @@ pub(super) fn staged(context: &mut Context) -> Result<Report> {
     let store = context.store()?;
     let tips = idle::tips(&store);
     let view = store.view()?;
-    let pending = Pending::read(&view, context.now, None, &committing(context))?;
+    let pending = Pending::read(&view, context.now, &Scope::default(), &committing(context))?;
     if pending.is_empty() {
         // Only a look at everything may say that nothing waits: contested ones count too.
         if let Some(tips) = tips
-            && subjects(context, &store, &view, None, &[])?.is_empty()
+            && subjects(context, &store, &view, &Scope::default())?.is_empty()
         {
             idle::stamp(context, &store, &view, &tips);
         }
@@ -189,38 +188,23 @@ fn range_words(range: &str) -> Result<&str> {
 }
 
 /// The paths asked about, relative to the top, without a final slash; an empty one is the top.
-fn paths(context: &Context, store: &Store, given: &[PathBuf]) -> Result<Vec<Vec<u8>>> {
+fn paths(context: &Context, store: &Store, given: &[PathBuf]) -> Result<Vec<BString>> {
     given
         .iter()
         .map(|path| {
             if path == Path::new(".") && store.prefix(&context.path_base(store)) == Some(Vec::new())
             {
-                return Ok(Vec::new());
+                return Ok(BString::default());
             }
             let path = super::paths::typed(context, store, path.as_os_str())?;
-            Ok(path.as_bstr().to_vec())
+            Ok(path.as_bstr().to_owned())
         })
         .collect()
 }
 
-/// True if `path` is one of `paths` or below one of them, or there are none.
-fn under(path: &[u8], paths: &[Vec<u8>]) -> bool {
-    paths.is_empty()
-        || paths.iter().any(|folder| {
-            folder.is_empty()
-                || path == folder.as_slice()
-                || path.strip_prefix(folder.as_slice()).is_some_and(|rest| rest.starts_with(b"/"))
-        })
-}
-
 /// Everything undecided, and what was decided twice.
-fn subjects(
-    context: &Context,
-    store: &Store,
-    view: &View,
-    kind: Option<Kind>,
-    paths: &[Vec<u8>],
-) -> Result<Vec<Subject>> {
+fn subjects(context: &Context, store: &Store, view: &View, scope: &Scope) -> Result<Vec<Subject>> {
+    let kind = scope.kind;
     let pending = Filter { subject: kind, status: Some(Status::Pending), ..Filter::default() };
     let mut summaries = view.proposals(&pending, context.now)?;
     let contested = view.contested(context.now)?;
@@ -232,8 +216,7 @@ fn subjects(
             continue;
         }
         let proposal = view.proposal(&summary.id)?;
-        let changes = &proposal.current().changes;
-        if !changes.iter().any(|change| under(change.path.as_bstr(), paths)) {
+        if !scope.takes(&proposal) {
             continue;
         }
         let short = proposal.id.as_str().chars().take("prop_".len() + summary.prefix.max(4));

@@ -9,13 +9,15 @@ use super::{Context, Format};
 use crate::error::{Error, Exit, Result};
 use crate::hooks::{self, Hook, Manager, Outcome, Place, State};
 
+mod message;
 mod run;
 
 /// Install, show or remove git hooks.
 ///
 /// The hooks hold everyone to the gate: pre-commit and pre-push run `aye check` on what is being
-/// committed or pushed, prepare-commit-msg adds the trailers of the proposals a commit contains,
-/// post-commit records the commit on them. An existing hook stays as it is and runs first. A hook
+/// committed or pushed, prepare-commit-msg adds the trailers of the proposals a commit contains
+/// (with commit-msg, which takes them back where nothing else was written), post-commit records
+/// the commit on them. An existing hook stays as it is and runs first. A hook
 /// whose aye is gone lets git go on, with a warning.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -29,7 +31,7 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Sub {
-    /// Install hooks (all four, or those named).
+    /// Install hooks (all, or those named).
     ///
     /// Honours core.hooksPath. Where husky, lefthook or pre-commit own the hooks, nothing is
     /// written and you are told what to add to their configuration.
@@ -77,7 +79,7 @@ struct Which {
     /// Before a push: check the commits that are pushed.
     #[arg(long)]
     pre_push: bool,
-    /// Add Proposal-Id trailers to commit messages.
+    /// Add Proposal-Id trailers to commit messages (prepare-commit-msg and commit-msg).
     #[arg(long)]
     prepare_commit_msg: bool,
     /// Record new commits on the proposals they contain.
@@ -88,12 +90,13 @@ struct Which {
 impl Which {
     /// Those named, or all.
     fn hooks(&self) -> Vec<Hook> {
-        let flags = [self.pre_commit, self.pre_push, self.prepare_commit_msg, self.post_commit];
-        let named: Vec<Hook> = Hook::ALL
-            .into_iter()
-            .zip(flags)
-            .filter_map(|(hook, flag)| flag.then_some(hook))
-            .collect();
+        let is_named = |hook: &Hook| match hook {
+            Hook::PreCommit => self.pre_commit,
+            Hook::PrePush => self.pre_push,
+            Hook::PrepareCommitMsg | Hook::CommitMsg => self.prepare_commit_msg,
+            Hook::PostCommit => self.post_commit,
+        };
+        let named: Vec<Hook> = Hook::ALL.into_iter().filter(is_named).collect();
         if named.is_empty() { Hook::ALL.to_vec() } else { named }
     }
 }
@@ -118,7 +121,7 @@ pub struct Entry {
     pub hook: Hook,
     /// What is in its place now.
     pub state: State,
-    /// An earlier hook is kept and runs first.
+    /// An earlier hook is kept; it runs too, if it can be run at all.
     pub chained: bool,
     /// What this command did; absent for `status`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -148,6 +151,7 @@ fn install(context: &mut Context, which: &[Hook], force: bool, shared: bool) -> 
     let setting = place.setting(&program);
     for hook in which {
         hooks::require_unedited(&place.folder, *hook, setting, force)?;
+        hooks::require_room(&place.folder, *hook, setting)?;
     }
     let mut done = Vec::new();
     for hook in which {
@@ -189,7 +193,7 @@ fn status(context: &mut Context) -> Result<Exit> {
     context.emit(Format::Text, &document, || {
         let mut text = format!("{}\n", crate::render::escape::line(&document.folder));
         for entry in &document.hooks {
-            text += &format!("  {:<20}{}\n", entry.hook.name(), describe(entry));
+            text += &format!("  {:<20}{}\n", entry.hook.name(), describe(entry, &place));
         }
         if let Some(manager) = manager {
             text += &format!("{} manages these hooks\n", manager.name());
@@ -218,13 +222,19 @@ fn print(
         let mut text = format!("{}\n", crate::render::escape::line(&document.folder));
         for (hook, outcome) in done {
             let said = match outcome {
-                Outcome::Installed => "installed",
-                Outcome::Chained => "installed; the hook that was there is kept and runs first",
-                Outcome::Updated => "updated",
-                Outcome::Unchanged => "installed already",
-                Outcome::Removed => "removed",
-                Outcome::Restored => "removed; the hook from before is back",
-                Outcome::NotOurs => "none of ours",
+                Outcome::Installed => "installed".to_owned(),
+                Outcome::Chained => format!(
+                    "installed; the hook that was there is kept and {}",
+                    match hooks::runs_chained(&place.folder, *hook) {
+                        true => format!("runs {}", hook.when_chained()),
+                        false => "does not run: it is not executable".to_owned(),
+                    }
+                ),
+                Outcome::Updated => "updated".to_owned(),
+                Outcome::Unchanged => "installed already".to_owned(),
+                Outcome::Removed => "removed".to_owned(),
+                Outcome::Restored => "removed; the hook from before is back".to_owned(),
+                Outcome::NotOurs => "none of ours".to_owned(),
             };
             text += &format!("  {:<20}{said}\n", hook.name());
         }
@@ -238,17 +248,18 @@ fn document(place: &Place, manager: Option<Manager>, hooks: Vec<Entry>) -> Docum
     Document { schema: "aye/hooks@1", folder, manager, hooks }
 }
 
-fn describe(entry: &Entry) -> String {
+fn describe(entry: &Entry, place: &Place) -> String {
     let state = match entry.state {
         State::Absent => "not installed",
         State::Installed => "installed",
         State::Outdated => "installed by another aye; `aye hooks install` updates it",
         State::Edited => "installed, and edited since",
-        State::Other => "another hook; `aye hooks install` keeps it and runs it first",
+        State::Other => "another hook; `aye hooks install` keeps it and runs it too",
     };
-    match entry.chained {
-        true => format!("{state} (runs the earlier hook first)"),
-        false => state.to_owned(),
+    match (entry.chained, hooks::runs_chained(&place.folder, entry.hook)) {
+        (true, true) => format!("{state} (runs the earlier hook {})", entry.hook.when_chained()),
+        (true, false) => format!("{state} (the earlier hook is kept, but not executable)"),
+        (false, _) => state.to_owned(),
     }
 }
 

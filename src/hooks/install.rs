@@ -80,14 +80,7 @@ pub fn install(folder: &Path, hook: Hook, setting: Setting<'_>, force: bool) -> 
         State::Outdated | State::Edited => Outcome::Updated,
         State::Absent if chained => Outcome::Chained,
         State::Absent => Outcome::Installed,
-        State::Other if chained => {
-            let kept = folder.join(hook.chained_name());
-            return Err(Error::new(
-                &codes::HOOK_IN_THE_WAY,
-                format!("{} exists, so {} cannot be kept", kept.display(), path.display()),
-            )
-            .hint("an earlier hook is kept there; join the two by hand, or remove one of them"));
-        }
+        State::Other if chained => return Err(in_the_way(folder, hook)),
         State::Other => Outcome::Chained,
     };
     fs::create_dir_all(folder)
@@ -141,6 +134,33 @@ pub fn require_unedited(
     }
 }
 
+/// Refuses where the hook in the place of `hook` could not be kept, for [`install`]: to be asked
+/// of every hook before the first is touched.
+///
+/// # Errors
+/// `hook_in_the_way`, or an operating-system error.
+pub fn require_room(folder: &Path, hook: Hook, setting: Setting<'_>) -> Result<()> {
+    match state(folder, hook, setting)? {
+        (State::Other, true) => Err(in_the_way(folder, hook)),
+        _ => Ok(()),
+    }
+}
+
+/// Whether the hook that is kept for `hook` can be run; git passes over one that cannot, and so
+/// does ours.
+pub fn runs_chained(folder: &Path, hook: Hook) -> bool {
+    let Ok(metadata) = folder.join(hook.chained_name()).metadata() else { return false };
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        metadata.is_file() && metadata.permissions().mode() & 0o111 != 0
+    }
+    #[cfg(not(unix))]
+    {
+        metadata.is_file()
+    }
+}
+
 /// Our script in a temporary file of the same folder, executable.
 fn prepare(folder: &Path, text: &[u8]) -> Result<tempfile::NamedTempFile> {
     let write = || -> io::Result<tempfile::NamedTempFile> {
@@ -173,6 +193,15 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>> {
         }
         Err(error) => Err(Error::io(format_args!("read {}", path.display()), &error)),
     }
+}
+
+fn in_the_way(folder: &Path, hook: Hook) -> Error {
+    let (kept, path) = (folder.join(hook.chained_name()), folder.join(hook.name()));
+    Error::new(
+        &codes::HOOK_IN_THE_WAY,
+        format!("{} exists, so {} cannot be kept", kept.display(), path.display()),
+    )
+    .hint("an earlier hook is kept there; join the two by hand, or remove one of them")
 }
 
 fn edited(path: &Path) -> Error {

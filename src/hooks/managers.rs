@@ -90,7 +90,7 @@ impl Manager {
                 for hook in hooks {
                     let name = hook.name();
                     let arguments = match hook {
-                        Hook::PrepareCommitMsg => " {0}",
+                        Hook::PrepareCommitMsg | Hook::CommitMsg => " {0}",
                         _ => "",
                     };
                     let stdin = match hook {
@@ -111,7 +111,7 @@ impl Manager {
                     lines.push(format!(
                         "    - {{ id: aye-{name}, name: aye {name}, entry: aye hooks run {name}, \
                          language: system, always_run: true, pass_filenames: {}, stages: [{name}] }}",
-                        *hook == Hook::PrepareCommitMsg
+                        matches!(hook, Hook::PrepareCommitMsg | Hook::CommitMsg)
                     ));
                 }
                 lines.push("then `pre-commit install -t <stage>` for each stage".to_owned());

@@ -12,7 +12,9 @@ pub mod script;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-pub use install::{Outcome, State, install, require_unedited, state, uninstall};
+pub use install::{
+    Outcome, State, install, require_room, require_unedited, runs_chained, state, uninstall,
+};
 pub use managers::Manager;
 pub use place::Place;
 pub use script::Setting;
@@ -42,14 +44,16 @@ pub enum Hook {
     PrePush,
     /// Adds the trailers of proposals applied since HEAD.
     PrepareCommitMsg,
+    /// Takes them back where nothing else was written, so that git gives the commit up.
+    CommitMsg,
     /// Records the new commit on them.
     PostCommit,
 }
 
 impl Hook {
     /// All of them, in the order of listing.
-    pub const ALL: [Self; 4] =
-        [Self::PreCommit, Self::PrePush, Self::PrepareCommitMsg, Self::PostCommit];
+    pub const ALL: [Self; 5] =
+        [Self::PreCommit, Self::PrePush, Self::PrepareCommitMsg, Self::CommitMsg, Self::PostCommit];
 
     /// Git's name for it: its file name.
     pub fn name(self) -> &'static str {
@@ -57,7 +61,16 @@ impl Hook {
             Self::PreCommit => "pre-commit",
             Self::PrePush => "pre-push",
             Self::PrepareCommitMsg => "prepare-commit-msg",
+            Self::CommitMsg => "commit-msg",
             Self::PostCommit => "post-commit",
+        }
+    }
+
+    /// When the hook that was there before runs.
+    pub fn when_chained(self) -> &'static str {
+        match self {
+            Self::CommitMsg => "after it",
+            _ => "first",
         }
     }
 

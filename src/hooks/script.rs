@@ -68,7 +68,7 @@ fn sum(body: &str) -> String {
 fn body(hook: Hook, setting: Setting<'_>) -> String {
     let name = hook.name();
     let chained = hook.chained_name();
-    let (before, feed) = match hook {
+    let (before, feed, after) = match hook {
         // Git writes the refs to standard input, and both hooks want to read them.
         Hook::PrePush => (
             "refs=$(cat)\n\
@@ -76,17 +76,24 @@ fn body(hook: Hook, setting: Setting<'_>) -> String {
                  printf '%s' \"${refs:+$refs\n}\" | \"$chained\" \"$@\" || exit $?\n\
              fi\n",
             "printf '%s' \"${refs:+$refs\n}\" | ",
+            "",
         ),
         // Nobody asks a post-commit hook whether it liked the commit.
-        Hook::PostCommit => ("if [ -x \"$chained\" ]; then\n    \"$chained\" \"$@\"\nfi\n", ""),
+        Hook::PostCommit => ("if [ -x \"$chained\" ]; then\n    \"$chained\" \"$@\"\nfi\n", "", ""),
+        // What the earlier hook judges, and adds to, is the message without our trailers where
+        // there is no other. Only a message that has them is aye's business.
+        Hook::CommitMsg => {
+            (CLAIMS, "", "if [ -x \"$chained\" ]; then\n    \"$chained\" \"$@\" || exit $?\nfi\n")
+        }
         Hook::PreCommit | Hook::PrepareCommitMsg => {
-            ("if [ -x \"$chained\" ]; then\n    \"$chained\" \"$@\" || exit $?\nfi\n", "")
+            ("if [ -x \"$chained\" ]; then\n    \"$chained\" \"$@\" || exit $?\nfi\n", "", "")
         }
     };
     let lost = match hook {
         Hook::PreCommit => "this commit was not checked for pending proposals",
         Hook::PrePush => "this push was not checked for pending proposals",
         Hook::PrepareCommitMsg => "no Proposal-Id trailers were added",
+        Hook::CommitMsg => "a message of nothing but trailers was not looked for",
         Hook::PostCommit => "the commit was not recorded on its proposals",
     };
     let shortcut = match hook {
@@ -95,7 +102,7 @@ fn body(hook: Hook, setting: Setting<'_>) -> String {
     };
     format!(
         "# Installed by `aye hooks install`; `aye hooks uninstall` takes it away. A hook that was\n\
-         # here before is kept as {chained} and runs first.\n\
+         # here before is kept as {chained} and runs {when}.\n\
          \n\
          chained=\"${{0%/*}}/{chained}\"\n\
          {before}\
@@ -113,10 +120,12 @@ fn body(hook: Hook, setting: Setting<'_>) -> String {
          126 | 127)\n    \
              echo \"warning: aye is gone, so {lost}\" >&2\n    \
              echo \"hint: install it again, or remove $0\" >&2\n    \
-             exit 0\n    \
+             status=0\n    \
              ;;\n\
          esac\n\
+         {after}\
          exit $status\n",
+        when = hook.when_chained(),
         program = quote(setting.program),
     )
 }
@@ -145,6 +154,23 @@ const SHORTCUT: &str = r#"    idle() {
     if idle "${0%/*/*}" 2>/dev/null; then
         exit 0
     fi
+"#;
+
+/// Ends the hook, but for an earlier one, where the message has none of our trailers above what git
+/// only shows.
+const CLAIMS: &str = r#"claims() {
+    while read -r line || [ -n "$line" ]; do
+        case $line in
+        Proposal-Id:*) return 0 ;;
+        *'>8 -'*) return 1 ;;
+        esac
+    done <"$1"
+    return 1
+}
+if ! claims "$1"; then
+    [ ! -x "$chained" ] || exec "$chained" "$@"
+    exit 0
+fi
 "#;
 
 /// `text` as one word of a POSIX shell.

@@ -4,22 +4,20 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::Read as _;
-use std::path::Path;
 
 use bstr::BString;
 
+use super::message;
 use crate::changeset::RepoPath;
 use crate::check::approved::{self, Approved};
 use crate::check::commits::{self, Commit};
-use crate::check::{FailOn, range, touched::Pending};
+use crate::check::{FailOn, Scope, range, touched::Pending};
 use crate::cli::output::failure_text;
 use crate::cli::{Context, check};
 use crate::error::{Error, Exit, Result};
-use crate::git::Git;
 use crate::hooks::{COMMITTING, Hook};
 use crate::proposal::event::Committed;
 use crate::proposal::{Data, Entry, Proposal, Status};
-use crate::render::escape;
 use crate::render::report::Report;
 use crate::store::{Filter, Store, View};
 
@@ -31,7 +29,8 @@ pub(super) fn run(context: &mut Context, hook: Hook, args: &[OsString]) -> Resul
     let result = match hook {
         Hook::PreCommit => check::staged(context).and_then(|report| say(context, &report)),
         Hook::PrePush => pre_push(context, args).and_then(|report| say(context, &report)),
-        Hook::PrepareCommitMsg => prepare_commit_msg(context, args).map(|()| Exit::Done),
+        Hook::PrepareCommitMsg => message::prepare(context, args).map(|()| Exit::Done),
+        Hook::CommitMsg => message::take_back(context, args).map(|()| Exit::Done),
         Hook::PostCommit => post_commit(context).map(|()| Exit::Done),
     };
     result.or_else(|error| {
@@ -70,24 +69,33 @@ fn pre_push(context: &mut Context, args: &[OsString]) -> Result<Report> {
     }
     let store = context.store()?;
     let view = store.view()?;
-    let pending = Pending::read(&view, context.now, None, &[])?;
+    let scope = Scope::default();
+    let pending = Pending::read(&view, context.now, &scope, &[])?;
     let mut seen = BTreeSet::new();
+    // Nothing is known of a URL, nor of a remote that was never fetched: there, what no remote has.
+    let tracked = store.repo().references().is_ok_and(|refs| {
+        refs.prefixed(&*format!("refs/remotes/{remote}/"))
+            .is_ok_and(|mut refs| refs.next().is_some())
+    });
     for push in pushed {
         let known = format!("^{}", push.remote);
-        let fresh = format!("--remotes={remote}");
-        // A branch that is new there, or moved there without us: what no branch of it has yet.
+        let fresh = match tracked {
+            true => format!("--remotes={remote}"),
+            false => "--remotes".to_owned(),
+        };
+        // A branch that is new there, or moved there without us: what no branch that is known of
+        // it has yet.
         let is_known = !is_zero(&push.remote)
             && gix::ObjectId::from_hex(push.remote.as_bytes())
                 .is_ok_and(|id| store.repo().find_commit(id).is_ok());
         let arguments = if is_known {
             vec![push.local.as_str(), known.as_str()]
-        } else if remote.is_empty() || remote.starts_with('-') {
-            vec![push.local.as_str(), "--not", "--remotes"]
         } else {
             vec![push.local.as_str(), "--not", fresh.as_str()]
         };
         let fail_on = FailOn::default();
-        for finding in range::findings(&store, &view, &pending, &arguments, context.now, &fail_on)?
+        let now = context.now;
+        for finding in range::findings(&store, &view, &pending, &scope, &arguments, now, &fail_on)?
         {
             if seen.insert((finding.message.clone(), finding.proposal_id.clone())) {
                 report.push(finding);
@@ -124,75 +132,6 @@ fn pushed(context: &Context) -> Result<Vec<Pushed>> {
 
 fn is_zero(id: &str) -> bool {
     id.bytes().all(|byte| byte == b'0')
-}
-
-/// Adds trailers for the proposals that are staged exactly as approved.
-fn prepare_commit_msg(context: &mut Context, args: &[OsString]) -> Result<()> {
-    let Some(file) = args.first() else { return Ok(()) };
-    let source = args
-        .get(1)
-        .cloned()
-        .or_else(|| context.var("PRE_COMMIT_COMMIT_MSG_SOURCE"))
-        .unwrap_or_default();
-    // A merge or squash carries the trailers of its commits already; `apply --commit` its own.
-    if source == "merge" || source == "squash" || context.var(COMMITTING).is_some() {
-        return Ok(());
-    }
-    let store = context.store()?;
-    let view = store.view()?;
-    if !view.has_events() {
-        return Ok(());
-    }
-    let staged = commits::staged(&store)?;
-    let head = commits::head_tree(&store);
-    let lookup = |path: &RepoPath| match staged.get(path.as_bstr()) {
-        Some(entry) => entry.clone(),
-        None => commits::entry_at(&store, head, path),
-    };
-    let mut proposals = Vec::new();
-    for (proposal, approved) in applied_among(&view, context, staged.keys())? {
-        let touched = approved.iter().any(|(path, _)| staged.contains_key(path.as_bstr()));
-        if touched && is_held(&view, context, &proposal, &approved, lookup)? {
-            proposals.push(proposal);
-        }
-    }
-    let mut git = Git::new(&context.directory).args([
-        "interpret-trailers",
-        "--in-place",
-        "--if-exists",
-        "addIfDifferent",
-    ]);
-    if proposals.is_empty() {
-        return Ok(());
-    }
-    // All of a kind together: a name that stands for several proposals is written once.
-    let mut all: Vec<String> = proposals.iter().flat_map(trailers).collect();
-    all.sort_by_key(|trailer| KINDS.iter().position(|kind| trailer.starts_with(kind)));
-    for trailer in all {
-        git = git.arg("--trailer").arg(trailer);
-    }
-    // Without `--`: a file name that looks like an option is one only if the caller made it so.
-    git.arg(Path::new(".").join(file)).run().map(drop)
-}
-
-/// The trailers, in their order.
-const KINDS: [&str; 3] = ["Proposal-Id:", "Proposed-by:", "Reviewed-by:"];
-
-/// The trailers of an applied proposal.
-pub(crate) fn trailers(proposal: &Proposal) -> Vec<String> {
-    let one = |text: &str| escape::line(text.trim()).into_owned();
-    let mut lines = vec![
-        format!("Proposal-Id: {}", proposal.id),
-        format!("Proposed-by: {}", one(&proposal.proposed_by)),
-    ];
-    if let Some(decision) = proposal.decision() {
-        let by = &decision.by;
-        lines.push(match by.email.trim() {
-            "" => format!("Reviewed-by: {}", one(&by.name)),
-            email => format!("Reviewed-by: {} <{}>", one(&by.name), one(email)),
-        });
-    }
-    lines
 }
 
 /// Records the new commit on the proposals it holds.
@@ -253,7 +192,7 @@ fn held(store: &Store, view: &View, context: &Context, commit: &Commit) -> Resul
 }
 
 /// True if `lookup` gives every file as it was approved, or as later proposals have made it.
-fn is_held(
+pub(super) fn is_held(
     view: &View,
     context: &Context,
     proposal: &Proposal,
@@ -265,7 +204,7 @@ fn is_held(
 }
 
 /// Applied proposals that no commit is recorded for yet and that change one of `paths`.
-fn applied_among<'a>(
+pub(super) fn applied_among<'a>(
     view: &View,
     context: &Context,
     paths: impl IntoIterator<Item = &'a BString>,

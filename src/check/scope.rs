@@ -1,0 +1,60 @@
+//! Which proposals a check is about.
+
+use bstr::BString;
+
+use crate::changeset::RepoPath;
+use crate::proposal::Proposal;
+use crate::proposal::event::Subject;
+
+/// A choice of proposals. The default is all of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scope {
+    /// Only code, or only memory.
+    pub kind: Option<Subject>,
+    /// Only what changes one of these files or folders, relative to the top and without a final
+    /// slash; an empty one is the top. None of them: no matter where.
+    pub paths: Vec<BString>,
+}
+
+impl Scope {
+    /// True for everything.
+    pub fn is_everything(&self) -> bool {
+        self.kind.is_none() && self.paths.is_empty()
+    }
+
+    /// True if `path` is one of the files or below one of the folders.
+    pub fn covers(&self, path: &RepoPath) -> bool {
+        let path = path.as_bstr();
+        self.paths.is_empty()
+            || self.paths.iter().any(|folder| match path.strip_prefix(folder.as_slice()) {
+                Some(rest) => folder.is_empty() || rest.is_empty() || rest.starts_with(b"/"),
+                None => false,
+            })
+    }
+
+    /// True if `proposal` is of the kind and its present revision changes a file of the choice.
+    pub fn takes(&self, proposal: &Proposal) -> bool {
+        self.kind.is_none_or(|kind| proposal.subject == kind)
+            && (self.paths.is_empty()
+                || proposal.current().changes.iter().any(|change| self.covers(&change.path)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_covers_what_is_below_it_and_no_namesake() {
+        let covers = |folder: &str, path: &str| {
+            let scope = Scope { paths: vec![folder.into()], ..Scope::default() };
+            scope.covers(&RepoPath::new(path).unwrap())
+        };
+        assert!(covers("src", "src/a.rs"));
+        assert!(covers("src/a.rs", "src/a.rs"));
+        assert!(covers("", "src/a.rs"));
+        assert!(!covers("src", "srcs/a.rs"));
+        assert!(!covers("src/a", "src/a.rs"));
+        assert!(Scope::default().covers(&RepoPath::new("a").unwrap()));
+    }
+}
