@@ -125,6 +125,84 @@ fn a_gate_turns_a_patch_into_a_proposal_and_says_so() {
     assert_eq!(repo.text("src/a.rs"), A);
 }
 
+/// What is staged stays staged, and what is not is not staged along: git refuses both.
+#[test]
+fn index_refuses_a_file_that_has_something_else_staged() {
+    let lines = |from: &str, to: &str| -> String {
+        (1..=20).map(|n| n.to_string() + "\n").collect::<String>().replace(from, to)
+    };
+    let patch = "--- a/f\n+++ b/f\n@@ -4,3 +4,3 @@\n 4\n-5\n+five\n 6\n";
+    let base = Repo::with(&[("f", lines("", "")), ("g", "g\n".to_owned())]);
+    let xv = lines("15\n", "XV\n");
+    // Each: the staged text, the text in the work tree.
+    let cases = [(Some(&xv), None), (None, Some(&xv)), (Some(&xv), Some(&xv))];
+    for (staged, present) in cases {
+        let repo = base.copy();
+        let original = repo.text("f");
+        repo.write("f", staged.unwrap_or(&original));
+        repo.git(&["add", "f"]);
+        repo.write("f", present.unwrap_or(&original));
+        let before = (repo.snapshot(), repo.git(&["ls-files", "--stage"]));
+        let id = repo.aye_stdin(&["propose", "--patch", "-"], patch).ok().id();
+        let git = repo.copy();
+        git.try_git(&["update-index", "-q", "--refresh"]);
+        let theirs = git.program("git").args(&["apply", "--index", "-"]).stdin(patch).run();
+        let runs = [
+            repo.aye_stdin(&["patch", "--index", "--format", "text"], patch),
+            repo.aye(&["apply", "--yes", "--index", &id]),
+        ];
+        if staged == present {
+            theirs.ok();
+            runs[0].clone().ok();
+            assert_eq!(repo.git(&["ls-files", "--stage"]), git.git(&["ls-files", "--stage"]));
+            continue;
+        }
+        assert!(theirs.err().contains("does not match index"), "{theirs}");
+        for run in runs {
+            run.fails("uncommitted_changes", 5);
+        }
+        assert_eq!(repo.git(&["ls-files", "--stage"]), before.1);
+        assert_eq!(repo.text("f"), present.unwrap_or(&original).as_str());
+        repo.aye_stdin(&["patch"], patch).ok();
+    }
+    // What was applied before, and is staged only now.
+    let repo = base.copy();
+    let id = repo.aye_stdin(&["propose", "--patch", "-"], patch).ok().id();
+    repo.aye_stdin(&["patch"], patch).ok();
+    repo.aye(&["apply", "--yes", "--index", &id]).ok();
+    assert_eq!(repo.git(&["status", "--porcelain"]), "M  f");
+    // Removed from the work tree alone, unmerged, or with another mode.
+    let refused = |repo: &Repo, patch: &str| {
+        let index = repo.git(&["ls-files", "--stage"]);
+        for flag in ["--dry-run", "--unidiff-zero"] {
+            let run = repo.aye_stdin(&["patch", "--index", "--format=text", flag], patch);
+            run.fails("uncommitted_changes", 5);
+        }
+        assert_eq!(repo.git(&["ls-files", "--stage"]), index);
+    };
+    let repo = base.copy();
+    repo.remove("g");
+    refused(&repo, "--- /dev/null\n+++ b/g\n@@ -0,0 +1 @@\n+new\n");
+    assert!(!repo.exists("g"));
+    let repo = base.copy();
+    repo.chmod("f", 0o755);
+    refused(&repo, patch);
+    let repo = base.copy();
+    let blob = repo.git(&["rev-parse", "HEAD:g"]);
+    let unmerged = format!("0 {} 0\tg\n100644 {blob} 1\tg\n100644 {blob} 2\tg\n", "0".repeat(40));
+    repo.program("git").args(&["update-index", "--index-info"]).stdin(unmerged).run().ok();
+    refused(&repo, "--- a/g\n+++ b/g\n@@ -1 +1 @@\n-g\n+G\n");
+    // Files that are converted, or have another time, are what the index has.
+    let repo = base.copy();
+    repo.git(&["config", "core.autocrlf", "true"]);
+    repo.remove("f");
+    repo.git(&["checkout", "-q", "f"]);
+    repo.write("f", repo.text("f"));
+    assert!(repo.text("f").contains("\r\n"));
+    repo.aye_stdin(&["patch", "--index"], patch).ok();
+    assert_eq!(repo.git(&["diff", "--cached", "--numstat"]), "1\t1\tf");
+}
+
 /// Where git finds `git aye`.
 fn path_with_aye() -> std::ffi::OsString {
     let folder = std::path::Path::new(env!("CARGO_BIN_EXE_git-aye")).parent().unwrap();

@@ -4,9 +4,10 @@ use std::ffi::OsString;
 use std::io::Write as _;
 
 use bstr::ByteSlice;
+use gix::index::entry::{self, Stage};
 
 use super::codes;
-use crate::changeset::RepoPath;
+use crate::changeset::{File, Mode, RepoPath};
 use crate::error::{Error, Result};
 use crate::git::{Git, Running};
 use crate::proposal::{Actor, Proposal, ProposalId};
@@ -48,6 +49,70 @@ pub fn refuse_uncommitted(store: &Store, paths: &[RepoPath]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Refuses to stage where the index has something else of a file than the work tree, as `git apply
+/// --index` does: what is staged of it would be lost, what is not would be staged along. A file
+/// that is to be staged as it is need only have nothing else staged. A file that git does not
+/// know yet has nothing to be told apart from.
+///
+/// `files` are each path with what is there now and what shall be, as git stores them.
+///
+/// # Errors
+/// `uncommitted_changes`, `index_locked`.
+pub fn refuse_unstaged<'a>(
+    store: &Store,
+    files: impl Iterator<Item = (&'a RepoPath, Option<&'a File>, Option<&'a File>)>,
+) -> Result<()> {
+    refuse_locked_index(store)?;
+    // What cannot be read here, git judges; so it does where a filter program of its own decides.
+    let index = store.repo().index_or_empty().ok();
+    let (mut written, mut left) = (Vec::new(), Vec::new());
+    for (path, now, after) in files {
+        if !index.as_ref().is_some_and(|index| has(index, path, now)) {
+            if now == after { &mut left } else { &mut written }.push(path.clone());
+        }
+    }
+    for (paths, cached) in [(&written, None), (&left, Some("--cached"))] {
+        for some in chunks(paths) {
+            let found = git(store)?
+                .args(["diff", "--name-only", "--no-renames", "--no-ext-diff", "-z"])
+                .args(cached)
+                .arg("--")
+                .args(some.iter().map(RepoPath::to_path))
+                .run()?;
+            if let Some(name) = found.split(|byte| *byte == 0).find(|name| !name.is_empty()) {
+                let name = name.as_bstr().to_string();
+                return Err(Error::new(
+                    &codes::UNCOMMITTED_CHANGES,
+                    format!("{name} is not the same in the index, and staging it would mix them"),
+                )
+                .with("path", name)
+                .hint("stage or stash its changes first, or leave --index out"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// True if `index` has the very same at `path`, and nothing unmerged.
+fn has(index: &gix::index::State, path: &RepoPath, file: Option<&File>) -> bool {
+    let entries =
+        index.entry_range(path.as_bstr()).map_or(&[][..], |range| &index.entries()[range]);
+    match (entries, file) {
+        ([], None) => true,
+        ([entry], Some(file)) => {
+            let mode = match file.mode {
+                Mode::Regular => entry::Mode::FILE,
+                Mode::Executable => entry::Mode::FILE_EXECUTABLE,
+            };
+            let id = gix::objs::compute_hash(entry.id.kind(), gix::objs::Kind::Blob, &file.bytes);
+            entry.stage() == Stage::Unconflicted
+                && entry.mode == mode
+                && id.is_ok_and(|id| id == entry.id)
+        }
+        _ => false,
+    }
 }
 
 fn chunks(paths: &[RepoPath]) -> Vec<&[RepoPath]> {

@@ -17,7 +17,7 @@ use super::{commit, lock};
 /// `make` returning an empty changeset writes nothing.
 ///
 /// # Errors
-/// `make`'s own; `index_locked`; and those of [`crate::worktree::journal::Journal::apply`]. All
+/// `make`'s own; `index_locked`, `uncommitted_changes`; and those of [`crate::worktree::journal::Journal::apply`]. All
 /// files are then as they were.
 pub fn write<T>(
     store: &Store,
@@ -26,9 +26,6 @@ pub fn write<T>(
 ) -> Result<(T, Option<String>)> {
     let journal = lock(store)?;
     let worktree = store.worktree()?.with_size_limit(store.settings()?.max_file_size);
-    if index {
-        commit::refuse_locked_index(store)?;
-    }
     let reader = worktree.reader();
     let (changeset, value) = make(&reader)?;
     let changes = changeset.changes();
@@ -43,6 +40,9 @@ pub fn write<T>(
     if steps.is_empty() {
         return Ok((value, None));
     }
+    if index {
+        refuse_unstaged(store, &changeset)?;
+    }
     let mut staging = None;
     journal.apply(&reader, &steps, None, |_| {
         staging = index.then(|| Staging::start(store));
@@ -56,6 +56,16 @@ pub fn write<T>(
         }
     }
     Ok((value, warning))
+}
+
+/// Refuses to stage `changeset` where the index has something else of a file than the work tree.
+///
+/// # Errors
+/// `uncommitted_changes`, `index_locked`.
+pub fn refuse_unstaged(store: &Store, changeset: &Changeset) -> Result<()> {
+    let changes = changeset.changes().iter();
+    let files = changes.map(|change| (&change.path, change.before.as_ref(), change.after.as_ref()));
+    commit::refuse_unstaged(store, files)
 }
 
 /// Takes `paths` in the index back to HEAD; work tree files stay.

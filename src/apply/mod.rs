@@ -16,7 +16,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 
 use commit::Staging;
-pub use direct::{unstage, write as write_direct};
+pub use direct::{refuse_unstaged, unstage, write as write_direct};
 pub(crate) use recover::{APPLY, UNDO, subject};
 pub use recover::{Recovery, recover, set_broken_aside};
 pub use undo::{Undone, conflict as undo_conflict, preview as preview_undo, undo};
@@ -33,7 +33,7 @@ use crate::worktree::journal::{Journal, Step};
 /// Error codes of carrying out decisions.
 pub mod codes {
     crate::codes! {
-        UNCOMMITTED_CHANGES = "uncommitted_changes", Conflict, "a commit would take changes along that are not the proposal's";
+        UNCOMMITTED_CHANGES = "uncommitted_changes", Conflict, "to stage or commit would take changes along that are not the proposal's";
         INDEX_LOCKED = "index_locked", Busy, "another git process holds the index";
     }
 }
@@ -144,7 +144,11 @@ pub fn apply(
     let paths: Vec<RepoPath> = plan.files.iter().map(|file| file.path.clone()).collect();
     match request.effect {
         Effect::Commit => commit::refuse_uncommitted(store, &paths)?,
-        Effect::Index => commit::refuse_locked_index(store)?,
+        Effect::Index => {
+            let files = plan.files.iter();
+            let files = files.map(|file| (&file.path, file.now.as_ref(), file.after.as_ref()));
+            commit::refuse_unstaged(store, files)?;
+        }
         Effect::Files | Effect::MarkOnly => {}
     }
     let known: &[ChangeRecord] = match request.part {

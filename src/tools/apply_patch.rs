@@ -185,6 +185,9 @@ pub fn run(session: &Session<'_>, request: &Request) -> Result<Response> {
     };
     if request.dry_run || request.propose || gate.is_some() {
         let compiled = compile(&store.worktree()?.with_size_limit(limit))?;
+        if request.dry_run && request.index {
+            apply::refuse_unstaged(store, &compiled.changeset)?;
+        }
         let proposed = match request.dry_run || compiled.already_applied {
             true => None,
             false => Some(propose(session, request, &compiled)?),
