@@ -22,9 +22,10 @@ impl Surroundings {
         let root = root(&physical);
         let home = context.var("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
         let settings = Settings::read(context, &root, home.as_deref())?;
-        let environment = std::env::vars()
-            .filter(|(name, value)| World::keeps(name, value))
-            .map(|(name, value)| (name, value.into()))
+        // What is no text is no locale, time zone or user name either.
+        let environment = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
+            .filter(|(name, value)| value.to_str().is_some_and(|value| World::keeps(name, value)))
             .collect();
         let access = Access::new(&settings.deny_read, home.as_deref(), &root);
         let kernel = sandbox::offered();
