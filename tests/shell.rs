@@ -751,3 +751,242 @@ fn what_cannot_be_read_is_refused_as_input() {
     }
     repo.aye(&["shell", "cat < folder/a.txt"]).ok().says("a\n");
 }
+
+/// A repository whose `.env` was committed; returns the id of its content too.
+fn with_secret() -> (Repo, String) {
+    let repo = repo();
+    repo.write(".env", "TOP=hunter2\n");
+    repo.commit("Too much");
+    let id = repo.git(&["rev-parse", "HEAD:.env"]).trim().to_owned();
+    (repo, id)
+}
+
+/// Git has many ways to write an object's id, and none of them shows a denied file.
+#[test]
+fn a_denied_file_is_not_shown_by_its_id_however_that_is_written() {
+    let (repo, id) = with_secret();
+    let short = &id[..8];
+    repo.write(short, "a file of that name\n");
+    repo.write("x/README", "x\n");
+    for form in [
+        "git cat-file -p -- ID",
+        "git cat-file -p ID",
+        "git cat-file blob -- ID",
+        "git cat-file -- blob ID",
+        "git cat-file -p SHORT",
+        "git cat-file -p '[x-1-gSHORT'",
+        "git cat-file -p 'a@{1-gSHORT'",
+        "git cat-file -p 'a@{1-gSHORT^{}'",
+        "git cat-file -p 'a~b-gSHORT^{blob}'",
+        "git cat-file -p -- '-x-gSHORT'",
+        "git show 'a~b-gSHORT'",
+        "git show '[x-1-gSHORT'",
+        "git show 'HEAD:x-gSHORT'",
+        "git show ':x-gSHORT'",
+        "git show 'x..-gSHORT'",
+        "git show ID --",
+        "git show -L1,1:a.txt ID",
+        "git diff 'a~b-gSHORT' HEAD:a.txt",
+        "git diff HEAD:a.txt..a~b-gSHORT",
+        "git grep '' 'a~b-gSHORT'",
+        "git grep '' ID",
+        "cd .git && git show ID",
+        "cd x && git show ID",
+    ] {
+        let command = form.replace("ID", &id).replace("SHORT", short);
+        let run = repo.aye(&["shell", &command]).fails("COMMAND_NOT_ALLOWED", 4);
+        assert!(!format!("{}{}", run.out(), run.err()).contains("hunter2"), "{command}");
+    }
+    // What is nothing at all is git's to say.
+    for command in ["git show nosuch", "git cat-file -p deadbeef", "git show HEAD:no/such"] {
+        repo.aye(&["shell", command]).exits(128).notes("fatal: ");
+    }
+    let described = format!("v1-1-g{}", repo.git(&["rev-parse", "--short", "HEAD"]).trim());
+    repo.aye(&["shell", &format!("git show {described}")]).exits(0).says("Too much");
+    repo.aye(&["shell", "git show '@{1 second ago}' -s"]).exits(0);
+    repo.aye(&["shell", "git show HEAD^! -- a.txt"]).exits(0);
+}
+
+/// In a repository whose format cannot be read here, git itself is asked.
+#[test]
+fn ids_are_told_in_a_sha256_repository_too() {
+    let repo = Repo::sha256();
+    repo.write(".env", "TOP=hunter2\n");
+    repo.write("a.txt", "one\n");
+    repo.commit("One");
+    let id = repo.git(&["rev-parse", "HEAD:.env"]).trim().to_owned();
+    for name in [&id, &id[..8], &format!("x-g{}", &id[..8])] {
+        for verb in ["show", "cat-file -p", "grep ''"] {
+            let command = format!("git {verb} {name}");
+            repo.aye(&["shell", &command]).fails("COMMAND_NOT_ALLOWED", 4).lacks("hunter2");
+        }
+    }
+    repo.aye(&["shell", "git show HEAD:a.txt"]).exits(0).says("one");
+    repo.aye(&["shell", "git show HEAD"]).exits(0).says("+one").lacks("hunter2");
+}
+
+/// A file that was called `.env` once shows nothing of that time.
+#[test]
+fn renames_do_not_lead_to_denied_names() {
+    let repo = repo();
+    repo.write(".env", "one=hunter2\ntwo=2\nthree=3\nfour=4\nfive=5\n");
+    repo.commit("Too much");
+    repo.git(&["mv", "-f", ".env", ".env.example"]);
+    repo.commit("Rename");
+    repo.write(".env.example", "one=\ntwo=2\nthree=3\nfour=4\nfive=5\n");
+    repo.commit("Clear it");
+    for command in [
+        "git log -p --follow .env.example",
+        "git log -p --follow -2 -- .env.example",
+        "git log --follow -U1 .env.example",
+        "git log --follow -S hunter2 -p .env.example",
+    ] {
+        repo.aye(&["shell", command]).fails("COMMAND_NOT_ALLOWED", 4).lacks("hunter2");
+    }
+    repo.git(&["config", "log.follow", "true"]);
+    for command in [
+        "git log -L1,3:.env.example",
+        "git log -L1,3:.env.example -M -C",
+        "git log -L1,3:.env.example -M HEAD",
+        "git log -p .env.example",
+    ] {
+        repo.aye(&["shell", command]).exits(0).says("Clear it").lacks("Too much");
+    }
+    let named = repo.aye(&["shell", "git log --follow --oneline .env.example"]).exits(0);
+    named.says("Too much");
+    repo.git(&["mv", "a.txt", "moved.txt"]);
+    repo.commit("Move");
+    let shown = repo.aye(&["shell", "git log --follow -p moved.txt"]).exits(0);
+    shown.says("rename from a.txt").says("+one");
+}
+
+/// What a path is now says nothing about what was there.
+#[test]
+fn a_file_that_was_a_folder_shows_nothing_of_it() {
+    let repo = repo();
+    repo.write("d/.env", "TOP=hunter2\n");
+    repo.commit("A folder");
+    repo.git(&["rm", "-rq", "-f", "d"]);
+    repo.write("d", "now a file\n");
+    repo.commit("A file");
+    for command in [
+        "git log -p -- d",
+        "git log -p d",
+        "git show HEAD -- d",
+        "git diff HEAD~1 -- d",
+        "git diff HEAD~1 d",
+        "git grep hunter2 HEAD~1 -- d",
+        "git log --cc -m -- d a.txt",
+    ] {
+        repo.aye(&["shell", command]).lacks("TOP=");
+    }
+    repo.aye(&["shell", "git log -p -- d"]).exits(0).says("+now a file");
+}
+
+/// A key that was committed and removed again is still a key.
+#[test]
+fn private_keys_stay_unread_in_history() {
+    let repo = repo();
+    let key = "-----BEGIN RSA PRIVATE KEY-----\nhunter2\n";
+    repo.write("old.pem", key);
+    repo.write("c.pem", key);
+    repo.write("ca.pem", "-----BEGIN CERTIFICATE-----\nfine\n");
+    repo.commit("Keys");
+    repo.git(&["rm", "-q", "-f", "old.pem"]);
+    repo.write("c.pem", "-----BEGIN CERTIFICATE-----\nfine\n");
+    repo.commit("No keys");
+    for command in [
+        "git show HEAD~1:old.pem",
+        "git cat-file -p HEAD~1:old.pem",
+        "git cat-file blob HEAD~1:old.pem",
+        "git blame HEAD~1 -- old.pem",
+        "git blame HEAD~1 c.pem",
+        "git log -L1,1:c.pem",
+        "git diff HEAD~1:old.pem HEAD:a.txt",
+        "git diff HEAD~1:old.pem..HEAD:a.txt",
+        "git log -p -- c.pem",
+        "git show HEAD~1 -- c.pem",
+        "git diff HEAD~1 -- c.pem",
+        "git grep hunter2 HEAD~1 -- c.pem",
+        "git log -p --follow c.pem",
+    ] {
+        repo.aye(&["shell", command]).fails("COMMAND_NOT_ALLOWED", 4).lacks("hunter2");
+    }
+    for command in ["git log -p", "git log -p -- '*.pem'", "git grep hunter2 HEAD~1"] {
+        repo.aye(&["shell", command]).lacks("+hunter2").lacks(":hunter2");
+    }
+    repo.aye(&["shell", "git show HEAD:ca.pem"]).exits(0).says("fine");
+    repo.aye(&["shell", "git diff HEAD~1:ca.pem HEAD:a.txt"]).exits(0).says("-fine");
+    repo.aye(&["shell", "git blame -s c.pem"]).exits(0).says("fine");
+    repo.aye(&["shell", "git log --oneline -- old.pem"]).exits(0).says("No keys");
+}
+
+/// A denied place has many names: through the id of its folder, from a repository inside, from a
+/// linked work tree.
+#[test]
+fn a_denied_place_stays_unread_whichever_way_it_is_named() {
+    let repo = repo();
+    repo.write("secrets/k", "hunter2\n");
+    repo.write("secrets/a:b", "hunter2\n");
+    repo.commit("Secrets");
+    repo.write("secrets/k", "hunter2-changed\n");
+    repo.commit("Changed");
+    repo.git(&["init", "-q", "nest"]);
+    repo.write("nest/priv/k", "hunter2\n");
+    repo.write("nest/open", "open\n");
+    repo.git(&["-C", "nest", "add", "."]);
+    repo.git(&["-C", "nest", "commit", "-qm", "Nested"]);
+    repo.git(&["worktree", "add", "-q", "linked", "HEAD"]);
+    for place in ["secrets/", "nest/priv"] {
+        repo.git(&["config", "--add", "aye.shellDenyRead", place]);
+    }
+    let tree = |revision: &str| repo.git(&["rev-parse", revision]).trim().to_owned();
+    let (old, new) = (tree("HEAD~1:secrets"), tree("HEAD:secrets"));
+    for command in [
+        &format!("git show {new}:k"),
+        &format!("git cat-file -p {new}:k"),
+        &format!("git diff {new}:k HEAD:a.txt"),
+        &format!("git diff {old} {new}"),
+        &format!("echo {old} {new} | git diff-tree --stdin -p"),
+        "git show 'HEAD:secrets/a:b'",
+        "git show HEAD^{tree}:secrets/k",
+        "git -C nest show HEAD:priv/k",
+        "cd nest && git show HEAD:priv/k",
+        "cd nest/priv && git show HEAD:./k",
+        "git -C linked show HEAD:secrets/k",
+        "git -C linked blame HEAD -- secrets/k",
+    ] {
+        repo.aye(&["shell", command]).fails("COMMAND_NOT_ALLOWED", 4).lacks("hunter2");
+    }
+    for command in [
+        "git -C nest log -p",
+        "cd nest && git log -p",
+        "cd nest/priv && git log -p",
+        "git -C nest show",
+        "git -C linked log -p",
+        "git -C linked grep hunter2",
+        "git log -p",
+    ] {
+        repo.aye(&["shell", command]).lacks("hunter2");
+    }
+    repo.aye(&["shell", "git -C nest log -p"]).exits(0).says("+open");
+    repo.aye(&["shell", "git show HEAD:a.txt"]).exits(0).says("one");
+    repo.aye(&["shell", &format!("git show {new}")]).exits(0).says("k");
+}
+
+/// Variables are bytes, and a folder's name is too.
+#[test]
+#[cfg(target_os = "linux")]
+fn an_environment_that_is_not_utf8_is_no_matter() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+    let repo = repo();
+    let odd = OsStr::from_bytes(b"x\xff");
+    repo.cmd(&["shell", "pwd"]).env("FOO", odd).env("LANG", odd).run().exits(0);
+    let folder = repo.root().join(odd);
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::write(folder.join("a.txt"), "one\n").unwrap();
+    for command in ["ls", "git status --short", "cat a.txt", "grep -r one"] {
+        repo.cmd(&["shell", command]).dir(&folder).env("PWD", &folder).run().exits(0);
+    }
+}

@@ -130,9 +130,9 @@ impl Access {
         path.file_name().and_then(|name| name.to_str()).is_some_and(|name| self.denies_name(name))
     }
 
-    /// True when something below `folder` is denied by its place.
-    pub fn denies_below(&self, folder: &Path) -> bool {
-        self.trees.iter().any(|tree| tree.starts_with(folder))
+    /// True when something below one of `folders` is denied by its place.
+    pub fn denies_below(&self, folders: &[PathBuf]) -> bool {
+        self.trees.iter().any(|tree| folders.iter().any(|folder| tree.starts_with(folder)))
     }
 
     fn denies_name(&self, name: &str) -> bool {
@@ -195,19 +195,33 @@ impl Access {
         entry.file_name().to_str().is_some_and(|name| self.denies_name(name))
     }
 
-    /// Arguments for git that leave out what is denied by its name, or by its place below `root`,
-    /// wherever in a repository or its history. Certificates and keys go together: what is in
-    /// them cannot be looked at here.
-    pub fn pathspecs(&self, root: &Path) -> Vec<String> {
-        let keys: &[&str] = if self.names.is_empty() { &[] } else { &["*.pem", "*.key"] };
+    /// Arguments for git that leave out what is denied by its name, or by its place below one of
+    /// `tops`, wherever in a repository or its history. Certificates and keys go together: what
+    /// is in them cannot be looked at here.
+    pub fn pathspecs(&self, tops: &[PathBuf]) -> Vec<String> {
+        let keys: &[&str] = if self.keeps_keys() { &["*.pem", "*.key"] } else { &[] };
         let plain = self.names.iter().map(|(name, _)| name.as_str()).chain(keys.iter().copied());
         let (variants, plain): (Vec<&str>, Vec<&str>) = plain.partition(|name| *name == VARIANTS);
         let plain = plain.into_iter().map(str::to_owned);
         let names = plain.chain(variants.first().into_iter().flat_map(|_| no_template()));
         let names = names.map(|name| format!(":(exclude,top,icase,glob)**/{name}"));
-        let trees = self.trees.iter().filter_map(|tree| tree.strip_prefix(root).ok()?.to_str());
-        let trees = trees.filter(|tree| !tree.is_empty());
-        names.chain(trees.map(|tree| format!(":(exclude,top,icase,literal){tree}"))).collect()
+        let below = |top: &'_ PathBuf| {
+            let trees = self.trees.iter().filter_map(|tree| tree.strip_prefix(top).ok()?.to_str());
+            let trees = trees.filter(|tree| !tree.is_empty());
+            trees.map(|tree| format!(":(exclude,top,icase,literal){tree}")).collect::<Vec<_>>()
+        };
+        let mut pathspecs: Vec<String> = names.collect();
+        for tree in tops.iter().flat_map(below) {
+            if !pathspecs.contains(&tree) {
+                pathspecs.push(tree);
+            }
+        }
+        pathspecs
+    }
+
+    /// True when private keys are kept from reading, wherever they are.
+    pub(super) fn keeps_keys(&self) -> bool {
+        !self.names.is_empty()
     }
 
     /// A pattern that git would expand itself to a denied name: `.e*`.
@@ -224,14 +238,13 @@ impl Access {
 
     /// A `.pem` or `.key` file is denied if it holds a private key.
     fn holds_key(&self, path: &Path) -> bool {
-        let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
-        if self.names.is_empty() || !["pem", "key"].contains(&extension.to_lowercase().as_str()) {
+        if !self.keeps_keys() || !is_key_name(path) {
             return false;
         }
         let mut head = Vec::new();
         let Ok(file) = std::fs::File::open(path) else { return false };
         let _ = file.take(64 * 1024).read_to_end(&mut head);
-        head.windows(11).any(|bytes| bytes == b"PRIVATE KEY")
+        is_key(&head)
     }
 
     /// Everything denied at or below `operand`, which is read as a whole; paths resolved. With
@@ -381,7 +394,18 @@ fn readable(path: &PathBuf) -> bool {
     std::fs::File::open(path).is_ok()
 }
 
-fn secret(operand: &str) -> Refusal {
+/// True for the name of a file that may hold a private key, or a certificate.
+pub(super) fn is_key_name(path: &Path) -> bool {
+    let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
+    ["pem", "key"].contains(&extension.to_lowercase().as_str())
+}
+
+/// True for the content of a file of such a name that holds a private key.
+pub(super) fn is_key(content: &[u8]) -> bool {
+    content.windows(11).any(|bytes| bytes == b"PRIVATE KEY")
+}
+
+pub(super) fn secret(operand: &str) -> Refusal {
     Refusal::new(
         format!("`{operand}` is, or leads to, something that is kept from reading"),
         "ask the user for what you need from it; the list is `aye.shellDenyRead`",

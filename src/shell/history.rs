@@ -3,13 +3,14 @@
 //! The kernel knows places on disk, not names inside a repository. So a verb that shows what is
 //! in files gets pathspecs that leave the denied names out, and a file named by its object id
 //! alone is refused. What was written under another name, or quoted in a commit message, stays
-//! visible: nothing here looks at content.
+//! visible: nothing here looks at content, but for private keys.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use super::objects::{Named, Objects, is_pathspec};
 use super::policy::Verdict;
-use super::policy::git::Content;
-use super::{Refusal, Result, World, repository};
+use super::policy::git::{Content, Use};
+use super::{Refusal, Result, World, access, repository};
 
 /// Global flags that would make git read the pathspecs added here as names.
 const LITERAL: &[&str] = &["--literal-pathspecs", "--noglob-pathspecs"];
@@ -21,11 +22,21 @@ const LITERAL: &[&str] = &["--literal-pathspecs", "--noglob-pathspecs"];
 pub(super) fn leave_out(verdict: &mut Verdict, here: &Path, world: &World) -> Result<()> {
     let Some(used) = verdict.git.clone() else { return Ok(()) };
     let Some(content) = &used.content else { return Ok(()) };
-    let excluded = world.access.pathspecs(&world.root);
-    if excluded.is_empty() {
+    let mut tops = repository::tops(here);
+    if !tops.contains(&world.root) {
+        tops.push(world.root.clone());
+    }
+    let excluded = world.access.pathspecs(&tops);
+    if excluded.is_empty() && !tops.iter().any(|top| world.access.denies(top)) {
         return Ok(());
     }
     let refuse = |message: &str, hint: &str| Err(Refusal::new(message, hint).by("access"));
+    if tops.iter().any(|top| world.access.denies(top)) {
+        return refuse(
+            "this repository as a whole is kept from reading",
+            "ask the user for what you need from it; the list is `aye.shellDenyRead`",
+        );
+    }
     if used.globals.iter().any(|flag| LITERAL.contains(&flag.as_str())) {
         return refuse(
             "with pathspecs taken literally, files that stay unread cannot be left out",
@@ -44,41 +55,38 @@ pub(super) fn leave_out(verdict: &mut Verdict, here: &Path, world: &World) -> Re
             "leave it away, or add `--stat` in place of the patch",
         );
     }
-    let split = Split::new(verdict, content, here);
-    let objects = Objects::read(verdict, &split.revisions, here)?;
-    let compares = !["show", "cat-file"].contains(&used.verb.as_str());
-    if objects.a_folder && compares && world.access.denies_below(&world.root) {
-        return refuse(
-            "a folder of a revision is compared without its place, and something in this \
-             repository is kept from reading by its place",
-            "name the revisions, and the folder after `--`",
-        );
+    if used.verb == "stash show" {
+        return stash(verdict, content, excluded);
     }
+    let objects = Objects::new(here, &used, world);
+    let operands = Operands::read(verdict, &used, content, here, &objects)?;
+    places(verdict, &used, &operands, &tops, here, world)?;
+    keys(verdict, &used, content, &operands, world)?;
     match used.verb.as_str() {
-        "cat-file" => return Ok(()),
+        "cat-file" | "blame" => return Ok(()),
         "reflog" | "reflog show" | "stash list" => {
             return refuse(
                 "a patch here could show files that stay unread",
                 "write `git log -g -p` or `git show STASH`",
             );
         }
-        "stash show" => return stash(verdict, content, excluded),
         // Two files named one by one, each looked at by its name: git takes no pathspec there.
-        "diff" if objects.all_files && split.paths.is_empty() => return Ok(()),
+        "diff" if operands.are_two_files(verdict, here) => return Ok(()),
         _ => {}
     }
-    if !split.paths.is_empty() && split.paths.iter().all(|at| is_file(here, &verdict.args[*at])) {
+    if !content.lines.is_empty() {
+        // Of files looked at by their names; a pathspec is not taken beside them. Before it was
+        // renamed, such a file may have had a name that is denied.
+        let end = content.dashes.or_else(|| operands.paths.first().copied());
+        verdict.args.insert(end.unwrap_or(verdict.args.len()), "--no-renames".into());
         return Ok(());
     }
     if content.follows {
-        return refuse(
-            "`--follow` takes one path, and it must be a file that exists to be shown",
-            "leave `--follow` away",
-        );
+        return follow(verdict, &used, &operands, &tops, &objects, here, world);
     }
-    let whole = split.paths.is_empty() && ["log", "show"].contains(&used.verb.as_str());
+    let whole = operands.paths.is_empty() && ["log", "show"].contains(&used.verb.as_str());
     if content.dashes.is_none() {
-        let at = split.paths.first().copied().unwrap_or(verdict.args.len());
+        let at = operands.paths.first().copied().unwrap_or(verdict.args.len());
         verdict.args.insert(at, "--".into());
     }
     verdict.args.extend(excluded);
@@ -89,88 +97,183 @@ pub(super) fn leave_out(verdict: &mut Verdict, here: &Path, world: &World) -> Re
     Ok(())
 }
 
-/// Operands of a verb, told apart as git does: what stands after `--`, or from the first that
-/// names a file or is a pattern, is a path.
-struct Split {
+/// The operands of a verb, told apart as git does: what stands after `--` is a path, and without
+/// it what names an object is a revision until something does not.
+struct Operands {
     revisions: Vec<usize>,
     paths: Vec<usize>,
+    /// What the revisions name, one by one.
+    named: Vec<Named>,
 }
 
-impl Split {
-    fn new(verdict: &Verdict, content: &Content, here: &Path) -> Self {
-        let is_path = |at: &usize| match content.dashes {
-            Some(dashes) => *at > dashes,
-            None => {
-                let text = verdict.args[*at].as_str();
-                text.starts_with(":(")
-                    || text.starts_with(":!")
-                    || text.starts_with(":^")
-                    || (text.contains(['*', '?', '[']) && !text.contains(['^', ':']))
-                    || here.join(text).symlink_metadata().is_ok()
-            }
-        };
-        let first = content.operands.iter().position(is_path).unwrap_or(content.operands.len());
-        let (revisions, paths) = content.operands.split_at(first);
-        Self { revisions: revisions.to_vec(), paths: paths.to_vec() }
-    }
-}
-
-/// What the revisions name.
-struct Objects {
-    /// Every one is the content of a file.
-    all_files: bool,
-    /// One is a folder, not a commit.
-    a_folder: bool,
-}
-
-impl Objects {
+impl Operands {
     /// # Errors
     /// A refusal for the content of a file that is named by no path.
-    fn read(verdict: &Verdict, revisions: &[usize], here: &Path) -> Result<Self> {
-        let mut objects = Self { all_files: !revisions.is_empty(), a_folder: false };
-        let plain = |text: &str| text == "HEAD";
-        if revisions.iter().all(|at| plain(&verdict.args[*at])) {
-            objects.all_files = false;
-            return Ok(objects);
-        }
-        let Some(repository) = repository::open(here) else { return Ok(objects) };
-        let kind = |text: &str| {
-            let id = repository.rev_parse_single(text.trim_start_matches('^')).ok()?;
-            let kind = id.header().ok()?.kind();
-            // Git shows a tag together with what it names.
-            if kind.is_tag() {
-                return Some(id.object().ok()?.peel_tags_to_end().ok()?.kind);
-            }
-            Some(kind)
-        };
-        let is_file = |text: &str| kind(text).is_some_and(|kind| kind.is_blob());
-        for at in revisions {
+    fn read(
+        verdict: &Verdict,
+        used: &Use,
+        content: &Content,
+        here: &Path,
+        objects: &Objects<'_>,
+    ) -> Result<Self> {
+        let mut operands = Self { revisions: Vec::new(), paths: Vec::new(), named: Vec::new() };
+        let only_revisions = used.verb == "cat-file";
+        // Inside of it git does not look whether a revision is the name of a file as well.
+        let in_git_dir = here.components().any(|part| part.as_os_str() == ".git");
+        for at in &content.operands {
             let text = verdict.args[*at].as_str();
-            let file = text.contains(':') && is_file(text);
-            objects.all_files &= file;
-            let ends = text.split("..").map(|end| end.trim_start_matches('.'));
-            let mut ends = ends.filter(|end| !end.is_empty());
-            objects.a_folder |=
-                ends.clone().any(|end| kind(end).is_some_and(|kind| kind.is_tree()));
-            let mut bare = ends.by_ref().filter(|end| !file && !end.contains(':'));
-            if let Some(end) = bare.find(|end| is_file(end)) {
-                return Err(Refusal::new(
-                    format!("`{end}` is the content of a file without its name"),
-                    "name it by its path, for example `HEAD:src/main.rs`: files that stay \
-                     unread are told by their names",
-                )
-                .by("access"));
+            let path = match content.dashes {
+                _ if only_revisions => false,
+                // Blame takes its file on either side of the revision.
+                _ if used.verb == "blame" => true,
+                Some(dashes) => *at > dashes,
+                None => {
+                    let exists = || here.join(text).symlink_metadata().is_ok();
+                    !operands.paths.is_empty() || is_pathspec(text) || (!in_git_dir && exists())
+                }
+            };
+            if path {
+                operands.paths.push(*at);
+                continue;
             }
+            operands.named.push(objects.named(text)?);
+            operands.revisions.push(*at);
         }
-        Ok(objects)
+        Ok(operands)
+    }
+
+    /// Two files are compared: of revisions, or one of them from disk.
+    fn are_two_files(&self, verdict: &Verdict, here: &Path) -> bool {
+        let on_disk = |at: &usize| {
+            let path = here.join(&verdict.args[*at]);
+            path.symlink_metadata().is_ok_and(|meta| !meta.is_dir())
+        };
+        !self.named.is_empty()
+            && self.named.iter().all(|named| named.a_file)
+            && self.paths.len() <= 1
+            && self.paths.iter().all(on_disk)
     }
 }
 
-/// A path that is one file, and no pattern: it was checked by its name.
-fn is_file(here: &Path, operand: &str) -> bool {
-    !operand.starts_with(':')
-        && !operand.contains(['*', '?', '['])
-        && here.join(operand).symlink_metadata().is_ok_and(|meta| !meta.is_dir())
+/// # Errors
+/// A refusal for what is denied by its place: a path, from whichever top, or a folder that has
+/// lost its own.
+fn places(
+    verdict: &Verdict,
+    used: &Use,
+    operands: &Operands,
+    tops: &[PathBuf],
+    here: &Path,
+    world: &World,
+) -> Result<()> {
+    for path in &verdict.paths_in_trees {
+        for top in tops {
+            world.access.check(path, top)?;
+        }
+    }
+    let here = here.canonicalize().unwrap_or_else(|_| here.to_owned());
+    for at in &operands.paths {
+        let path = access::flatten(&here.join(&verdict.args[*at]));
+        let inside = tops.iter().filter_map(|top| path.strip_prefix(top).ok()?.to_str());
+        for path in inside {
+            for top in tops {
+                world.access.check(path, top)?;
+            }
+        }
+    }
+    if !world.access.denies_below(tops) {
+        return Ok(());
+    }
+    let compares = !["show", "cat-file"].contains(&used.verb.as_str());
+    if operands.named.iter().any(|named| named.from_a_folder || (compares && named.a_folder)) {
+        return Err(Refusal::new(
+            "a folder of a revision is read without its place, and something in this repository \
+             is kept from reading by its place",
+            "name the commits, and the path after `:` or after `--`",
+        )
+        .by("access"));
+    }
+    Ok(())
+}
+
+/// # Errors
+/// A refusal for a path that may be a private key in the history it is read from: with a pattern
+/// or a folder such files are left out.
+fn keys(
+    verdict: &Verdict,
+    used: &Use,
+    content: &Content,
+    operands: &Operands,
+    world: &World,
+) -> Result<()> {
+    // The work tree is looked at where it stands.
+    let on_disk = used.verb == "blame" && operands.paths.len() < 2;
+    if !world.access.keeps_keys() || on_disk {
+        return Ok(());
+    }
+    let paths = operands.paths.iter().map(|at| verdict.args[*at].as_str());
+    let lines = content.lines.iter().map(|value| value.rsplit(':').next().unwrap_or(value));
+    let mut keys = paths.chain(lines).filter(|path| !is_pathspec(path));
+    match keys.find(|path| access::is_key_name(Path::new(path))) {
+        Some(path) => Err(Refusal::new(
+            format!("`{path}` may have been a private key: history is told by names alone"),
+            format!("write `cat {path}`, or `git show REV:{path}` for the file at one revision"),
+        )
+        .by("access")),
+        None => Ok(()),
+    }
+}
+
+/// Flags beside which the names a file had are found out as git finds them with the patch.
+const FOLLOWED: &[&str] =
+    &["--follow", "-p", "-u", "--patch", "--oneline", "--stat", "--no-ext-diff", "--no-textconv"];
+
+/// `--follow` takes one path and no pathspec beside it: the names that it leads to are asked for
+/// first.
+///
+/// # Errors
+/// A refusal if one of them is denied, or they cannot be told.
+fn follow(
+    verdict: &Verdict,
+    used: &Use,
+    operands: &Operands,
+    tops: &[PathBuf],
+    objects: &Objects<'_>,
+    here: &Path,
+    world: &World,
+) -> Result<()> {
+    let refuse = |message: String| {
+        let hint = "write `git log --follow --name-status -- FILE` for the names it had, then \
+                    `git log -p -- NAME …`";
+        Err(Refusal::new(message, hint).by("access"))
+    };
+    let is_file = |at: &usize| {
+        here.join(&verdict.args[*at]).symlink_metadata().is_ok_and(|meta| !meta.is_dir())
+    };
+    let ([path], true) = (operands.paths.as_slice(), operands.paths.iter().all(is_file)) else {
+        return refuse("`--follow` takes one path, and it must be a file that exists".into());
+    };
+    let mut flags = verdict.args[1..].iter().enumerate().map(|(at, flag)| (at + 1, flag.as_str()));
+    let other = flags.find(|(at, flag)| {
+        let number = flag.strip_prefix(['-']).is_some_and(|n| n.parse::<u32>().is_ok());
+        let operand = operands.revisions.contains(at) || at == path || *flag == "--";
+        !operand && !number && !FOLLOWED.contains(flag)
+    });
+    if let Some((_, flag)) = other {
+        return refuse(format!("`{flag}` beside `--follow` with a patch cannot be vouched for"));
+    }
+    let mut args = vec![used.verb.as_str(), "--follow", "--name-status", "--format=", "-z"];
+    args.extend(operands.revisions.iter().map(|at| verdict.args[*at].as_str()));
+    args.extend(["--", verdict.args[*path].as_str()]);
+    let names = objects.ask(&args)?.unwrap_or_default();
+    let names = String::from_utf8_lossy(&names).into_owned();
+    for name in names.split('\0').filter(|name| !name.is_empty()) {
+        let denied = tops.iter().any(|top| world.access.denies(&top.join(name)));
+        if denied || (world.access.keeps_keys() && access::is_key_name(Path::new(name))) {
+            return refuse(format!("the file was `{name}` once, which stays unread"));
+        }
+    }
+    Ok(())
 }
 
 /// `git stash show` takes no paths: the diff that it is takes them.

@@ -9,6 +9,7 @@ pub mod access;
 mod expand;
 mod glob;
 mod history;
+mod objects;
 pub mod plan;
 pub mod policy;
 mod repository;

@@ -21,6 +21,7 @@ const OFF: &[&str] = &[
     "core.sshCommand=false",
     "core.gitProxy=false",
     "core.alternateRefsCommand=false",
+    "core.disambiguate=none",
     "credential.helper=",
     "diff.submodule=short",
     "gc.auto=0",
@@ -30,12 +31,19 @@ const OFF: &[&str] = &[
     "gpg.ssh.program=false",
     "gpg.ssh.defaultKeyCommand=false",
     "format.pretty=medium",
+    "log.follow=false",
     "log.showSignature=false",
     "maintenance.auto=false",
     "protocol.allow=never",
     "stash.showPatch=false",
     "status.submoduleSummary=false",
     "submodule.recurse=false",
+    // Files that would be read, and quoted, whatever they are.
+    "core.attributesFile=/dev/null",
+    "core.excludesFile=/dev/null",
+    "diff.orderFile=/dev/null",
+    "mailmap.blob=HEAD:.mailmap",
+    "mailmap.file=/dev/null",
 ];
 
 /// The arguments that go between `git` and its verb.
@@ -90,6 +98,23 @@ pub(super) fn overrides(used: &Use, cwd: &Path, world: &World) -> Result<Vec<Str
 pub(super) fn open(folder: &Path) -> Option<gix::Repository> {
     let found = discover(folder).pop()?;
     gix::open_opts(found.git_dir, gix::open::Options::isolated()).ok()
+}
+
+/// The folders that paths in the repository git will find from `folder` may begin at: its own top,
+/// and that of the work tree it is linked to.
+pub(super) fn tops(folder: &Path) -> Vec<PathBuf> {
+    let mut tops = Vec::new();
+    for found in discover(folder) {
+        let common = found.common();
+        let main = common.canonicalize().unwrap_or(common);
+        let main = main.parent().filter(|_| main.ends_with(".git")).map(Path::to_owned);
+        for top in [Some(found.top.unwrap_or(found.git_dir)), main].into_iter().flatten() {
+            if !tops.contains(&top) {
+                tops.push(top);
+            }
+        }
+    }
+    tops
 }
 
 /// A repository that git may find from a folder.

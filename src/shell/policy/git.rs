@@ -33,6 +33,8 @@ pub struct Content {
     pub full: bool,
     /// It begins at every ref of a kind, whatever it names.
     pub every: bool,
+    /// Lines whose history it shows (`-L1,5:FILE`).
+    pub lines: Vec<String>,
 }
 
 /// Flags of git's diffs that print names and counts in place of the patch.
@@ -172,14 +174,12 @@ fn content(verb: &str, parsed: &Parsed<'_>, rest: &[&str], offset: usize) -> Opt
         // Alone it shows names and counts; with any flag but those, the patch.
         "stash show" if patches(parsed, !parsed.flags.is_empty()) => 0,
         "grep" => usize::from(!parsed.has("-e") && !parsed.has("-f")),
+        "blame" => 0,
         "cat-file" if parsed.has("-p") => 0,
         "cat-file" if parsed.operands.len() == 2 => 1,
         _ => return None,
     };
-    // Of one file alone, which was checked by its name; git takes no pathspec beside it.
-    if parsed.has("-L") {
-        return None;
-    }
+    let ranges = parsed.flags.iter().filter(|used| verb != "blame" && used.name == "-L");
     let operands = parsed.operands.iter().skip(skipped).map(|operand| operand.at + offset);
     Some(Content {
         operands: operands.collect(),
@@ -187,6 +187,9 @@ fn content(verb: &str, parsed: &Parsed<'_>, rest: &[&str], offset: usize) -> Opt
         follows: parsed.has("--follow"),
         full: parsed.has("--full-diff"),
         every: EVERY.iter().any(|flag| parsed.has(flag)),
+        lines: ranges
+            .flat_map(|used| used.values.iter().map(|value| (*value).to_owned()))
+            .collect(),
     })
 }
 

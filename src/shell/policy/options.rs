@@ -333,8 +333,9 @@ fn note_path(kind: Kind, value: &str, after_dashes: bool, verdict: &mut Verdict)
             // A range has two ends, and each may be `rev:path`; or what looks like a range is
             // part of one path: `HEAD:../x`.
             for end in std::iter::once(value).chain(value.split("..")) {
-                let path = end.rsplit_once(':').map(|(_, path)| path.to_owned());
-                verdict.paths_in_trees.extend(path);
+                // The revision may have colons of its own, and so may the path.
+                let paths = end.match_indices(':').map(|(at, _)| end[at + 1..].to_owned());
+                verdict.paths_in_trees.extend(paths);
             }
         }
         _ => {}

@@ -11,7 +11,7 @@ mod watch;
 mod worker;
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -135,13 +135,45 @@ fn confinement(plan: &Plan<'_>, world: &World) -> Confinement {
 /// As [`run`].
 #[doc(hidden)]
 pub fn run_unchecked(argv: &[String], request: &Request, world: &World) -> Result<Outcome> {
-    let confinement = Confinement { programs: None, denied: world.access.existing_trees() };
+    single(PathBuf::from(&argv[0]), argv.to_vec(), &world.cwd, request, None, world)
+}
+
+/// What `program` prints when it is run in `cwd` to find out what may be allowed, in the sandbox;
+/// nothing if it fails.
+///
+/// # Errors
+/// As [`run`]; `io_error` if it does not come to its end, or prints without one.
+pub(super) fn ask(
+    program: PathBuf,
+    argv: Vec<String>,
+    cwd: &Path,
+    world: &World,
+) -> Result<Option<Vec<u8>>> {
+    let request = Request { output_limit: 16 << 20, apart: true, ..Request::default() };
+    let programs = Some(vec![program.clone()]);
+    let outcome = single(program, argv, cwd, &request, programs, world)?;
+    if outcome.timed_out || outcome.truncated || outcome.interrupted {
+        return Err(Error::new(&crate::error::codes::IO, "git did not answer in time"));
+    }
+    Ok((outcome.exit_code == 0).then_some(outcome.output))
+}
+
+/// Runs one program; it may start `programs`, or any.
+fn single(
+    program: PathBuf,
+    argv: Vec<String>,
+    cwd: &Path,
+    request: &Request,
+    programs: Option<Vec<PathBuf>>,
+    world: &World,
+) -> Result<Outcome> {
+    let confinement = Confinement { programs, denied: world.access.existing_trees() };
     let mut session = Session::new(request, world, confinement);
     let step = Step {
         segment: argv.join(" "),
-        cwd: world.cwd.clone(),
-        argv: argv.to_vec(),
-        action: Action::Run(PathBuf::from(&argv[0])),
+        cwd: cwd.to_owned(),
+        argv,
+        action: Action::Run(program),
         rule: "unchecked",
         helpers: Vec::new(),
         stdout: Stream::Out,
