@@ -653,6 +653,19 @@ fn untrusted_text_never_reaches_the_terminal_raw() {
 }
 
 #[test]
+fn letters_that_pass_for_others_are_written_out_in_names() {
+    let repo = Repo::with(&[("src/\u{440}\u{430}ypal.rs", "a\n")]);
+    let args =
+        ["propose", "src/\u{440}\u{430}ypal.rs", "--content-file", "-", "--by", "c\u{43e}dex"];
+    repo.cmd(&args).stdin("b\n").run().ok();
+    let mut t = review(&repo, &[]);
+    t.sees("c\\u{43e}dex").sees("\\u{440}\\u{430}ypal.rs").sees("(1/1)").types("q");
+    assert_eq!(t.ends(), 0);
+    repo.aye(&["list"]).ok().says("c\\u{43e}dex").says("\\u{430}ypal.rs");
+    repo.aye(&["show", "--latest"]).ok().says("c\\u{43e}dex");
+}
+
+#[test]
 fn deletions_and_binaries_are_one_question_each() {
     let repo = Repo::with(&[("gone", "a\nb\n"), ("kept", "k\n")]);
     repo.aye(&["propose", "gone", "--delete", "-m", "Unused"]).ok();

@@ -211,12 +211,12 @@ pub fn table(
                     Status::Pending => Cell::new(Role::Dim, age::left(summary.expires_at, now)),
                     _ => Cell::from("-"),
                 },
-                Cell::from(escape::line(&summary.proposed_by).into_owned()),
+                Cell::from(escape::name(&summary.proposed_by)),
                 Cell::new(Role::Good, format!("+{}", summary.added))
                     .and(Role::Plain, " ")
                     .and(Role::Bad, format!("−{}", summary.removed)),
                 match summary.files {
-                    0 | 1 => Cell::from(escape::line(&summary.path).into_owned()),
+                    0 | 1 => Cell::from(escape::name(&summary.path)),
                     files => Cell::from(format!("{files} files")),
                 },
                 Cell::from(escape::line(summary.description.as_deref().unwrap_or("")).into_owned()),

@@ -131,7 +131,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         let first = item.text.as_deref().unwrap_or("").lines().next().unwrap_or("").to_owned();
         table.row([
             Cell::new(Role::Dim, age::short(entry.stamped.event.time, context.now)),
-            Cell::from(escape::line(&item.by).into_owned()),
+            Cell::from(escape::name(&item.by)),
             Cell::new(Role::Dim, item.actor_kind.as_str()),
             Cell::from(escape::line(&item.kind).into_owned()),
             Cell::new(Role::Id, item.proposal_id.clone().unwrap_or_else(|| "-".into())),

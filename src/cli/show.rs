@@ -88,8 +88,8 @@ pub fn header(
     let mut field = |name: &str, value: String| {
         out += &format!("{} {value}\n", palette.paint(Role::Dim, format!("{name:<10}")));
     };
-    let by = escape::line(&proposal.proposed_by).into_owned();
-    let actor = escape::line(&proposal.actor.to_string()).into_owned();
+    let by = escape::name(&proposal.proposed_by);
+    let actor = escape::name(&proposal.actor.to_string());
     let kind = proposal.actor.kind.as_str();
     field("by", format!("{by}  (recorded by {actor}, {kind})"));
     field("created", age::ago(proposal.created_at, now));
@@ -108,7 +108,7 @@ pub fn header(
         field("revision", format!("{} ({})", proposal.revisions.len(), proposal.current().reason));
     }
     if let Some(decision) = proposal.decision() {
-        let by = escape::line(&decision.by.to_string()).into_owned();
+        let by = escape::name(&decision.by.to_string());
         field(status.as_str(), format!("{} by {by}", age::ago(decision.at, now)));
         if let Some(reason) = &decision.reason {
             field("reason", escape::line(reason).into_owned());
@@ -164,8 +164,8 @@ fn warned(warnings: &[Warning], palette: &Palette) -> String {
 fn said(proposal: &Proposal, palette: &Palette, now: chrono::DateTime<chrono::Utc>) -> String {
     let mut out = String::new();
     for saying in proposal.conversation() {
-        let who = palette.paint(Role::Title, escape::line(&saying.by.name));
-        let place = saying.place().map(|place| format!(" on {}", escape::line(&place)));
+        let who = palette.paint(Role::Title, escape::name(&saying.by.name));
+        let place = saying.place().map(|place| format!(" on {}", escape::name(&place)));
         let what = match saying.kind {
             Kind::Comment => "",
             Kind::Request => " requests changes",

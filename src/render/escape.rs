@@ -17,6 +17,12 @@ pub fn block(text: &str) -> Cow<'_, str> {
     replace(text, |c| c == '\n' || c == '\t')
 }
 
+/// A name (of a person, an agent, a file) as one line: as [`line()`], and letters that pass for
+/// Latin ones among those are written out too (`p\u{430}ypal`).
+pub fn name(text: &str) -> String {
+    super::lookalike::written_out(line(text).into_owned())
+}
+
 /// Bytes as one line; invalid UTF-8 becomes `\xNN`.
 pub fn bytes_line(bytes: &[u8]) -> String {
     bytes_with(bytes, |_| false)

@@ -48,6 +48,23 @@ pub fn find(text: &str) -> Vec<usize> {
     found
 }
 
+/// A name (of a person, an agent, a file) that is safe for a terminal as it may be shown:
+/// [`find`]'s letters as `\u{430}`.
+pub fn written_out(text: String) -> String {
+    let marks = find(&text);
+    if marks.is_empty() {
+        return text;
+    }
+    let mut out = String::new();
+    for (at, c) in text.char_indices() {
+        match marks.binary_search(&at) {
+            Ok(_) => out += &format!("\\u{{{:x}}}", c as u32),
+            Err(_) => out.push(c),
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -216,8 +216,8 @@ fn waiting(
             out += &format!(
                 "{}  {}  {}  {}\n",
                 item.proposal_id,
-                escape::line(&item.proposed_by),
-                escape::line(&item.file_path),
+                escape::name(&item.proposed_by),
+                escape::name(&item.file_path),
                 escape::line(text.lines().next().unwrap_or("")),
             );
             if let Some(why) = &item.sensitive {

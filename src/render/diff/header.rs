@@ -76,18 +76,6 @@ pub fn summary_line(entry: &Entry<'_>) -> String {
 }
 
 /// A path as it may be shown: controls written out, look-alikes too.
-pub(super) fn shown(path: &RepoPath) -> String {
-    let text = escape::bytes_line(path.as_bstr());
-    let marks = lookalike::find(&text);
-    if marks.is_empty() {
-        return text;
-    }
-    let mut out = String::new();
-    for (at, c) in text.char_indices() {
-        match marks.contains(&at) {
-            true => out += &format!("\\u{{{:x}}}", c as u32),
-            false => out.push(c),
-        }
-    }
-    out
+pub fn shown(path: &RepoPath) -> String {
+    lookalike::written_out(escape::bytes_line(path.as_bstr()))
 }

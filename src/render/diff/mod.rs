@@ -8,7 +8,7 @@ mod stat;
 mod unified;
 mod words;
 
-pub use header::{header, summary_line};
+pub use header::{header, shown, summary_line};
 pub use side::NARROWEST;
 pub use stat::{name_only, name_status, stat};
 

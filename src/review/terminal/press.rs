@@ -160,8 +160,8 @@ impl Terminal<'_> {
         for (who, place, body) in &content.header.comments {
             text += &format!(
                 "\n{} {}:\n{}\n",
-                escape::line(who),
-                escape::line(place),
+                escape::name(who),
+                escape::name(place),
                 escape::block(body)
             );
         }

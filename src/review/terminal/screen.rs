@@ -33,7 +33,7 @@ pub(super) fn header(
     out += &palette.paint(Role::IdPrefix, short);
     out += &palette.paint(Role::Id, rest);
     out += "  ";
-    out += &escape::line(&head.proposed_by);
+    out += &escape::name(&head.proposed_by);
     out.push('\n');
     let mut counts = Counts::default();
     let files = entries(&content.changes);
@@ -55,7 +55,7 @@ pub(super) fn header(
     facts.extend(head.check.as_ref().map(|check| format!("tried: {check}")));
     push_facts(&mut out, options, &facts);
     if let Some((path, why)) = &head.sensitive {
-        let text = format!("! {} {why}", escape::bytes_line(path.as_bstr()));
+        let text = format!("! {} {why}", diff::shown(path));
         push_wrapped(&mut out, options, Role::Warn, &text);
     }
     for warning in head.warnings.iter().take(MOST_WARNINGS) {
@@ -78,7 +78,7 @@ pub(super) fn header(
     }
     for (who, place, body) in &head.comments {
         let place = if place.is_empty() { String::new() } else { format!(" on {place}") };
-        let text = format!("{}{}: {}", escape::line(who), escape::line(&place), cut(body));
+        let text = format!("{}{}: {}", escape::name(who), escape::name(&place), cut(body));
         push_wrapped(&mut out, options, Role::Comment, &text);
     }
     out
