@@ -17,14 +17,12 @@ use crate::error::{Error, Result};
 pub fn compile(bytes: &[u8], files: &dyn Snapshot) -> Result<Compiled> {
     let operations = parse(bytes)?;
     let forward = forward(&operations, files);
-    let doubtful = match &forward {
+    let applied = match &forward {
+        // It fits; but so it does after an insertion that is there already.
         Ok(compiled) => compiled.doubtful,
-        Err(error) => may_be_applied(error),
+        Err(error) => may_be_applied(error) && is_applied(&operations, files)?,
     };
-    if doubtful && is_applied(&operations, files)? {
-        return already(&operations, forward);
-    }
-    forward
+    if applied { already(&operations, forward) } else { forward }
 }
 
 fn forward(operations: &[Operation<'_>], files: &dyn Snapshot) -> Result<Compiled> {
@@ -34,12 +32,12 @@ fn forward(operations: &[Operation<'_>], files: &dyn Snapshot) -> Result<Compile
         present: BTreeMap::new(),
         origins: BTreeMap::new(),
         budget: Budget::default(),
-        doubtful: false,
+        there: true,
     };
     let reports =
         operations.iter().map(|operation| state.apply(operation)).collect::<Result<Vec<_>>>()?;
     Ok(Compiled {
-        doubtful: state.doubtful,
+        doubtful: state.there,
         changeset: state.into_changeset()?,
         dialect: Dialect::Envelope,
         files: reports,
@@ -66,7 +64,7 @@ fn is_applied(operations: &[Operation<'_>], files: &dyn Snapshot) -> Result<bool
                 let to = to.map_or_else(|| Ok(from.clone()), path)?;
                 let holds = |file: File| {
                     (chunks.is_empty() && to != from)
-                        || update::is_applied(&to, &file.bytes, chunks)
+                        || update::is_applied(&to, &file.bytes, chunks, to != from)
                 };
                 if to == from {
                     file.is_some_and(holds)
@@ -139,7 +137,8 @@ struct State<'a> {
     present: BTreeMap<RepoPath, Option<File>>,
     origins: BTreeMap<RepoPath, RepoPath>,
     budget: Budget,
-    doubtful: bool,
+    /// Every operation so far finds its result where it would put it.
+    there: bool,
 }
 
 impl State<'_> {
@@ -192,6 +191,7 @@ impl State<'_> {
 
     fn apply(&mut self, operation: &Operation<'_>) -> Result<FileReport> {
         let mut report = report(operation)?;
+        let mut there = false;
         match &operation.kind {
             Change::Add(lines) => {
                 self.check_free(&report.path)?;
@@ -209,7 +209,7 @@ impl State<'_> {
                     self.check_free(&report.path)?;
                 }
                 let updated = update::apply(&source, &bytes, chunks)?;
-                self.doubtful |= updated.doubtful;
+                there = updated.there && report.origin.is_none();
                 report.hunks = updated.hunks;
                 if report.origin.is_some() {
                     self.put(&source, None)?;
@@ -219,6 +219,7 @@ impl State<'_> {
                 self.put(&report.path, Some(File { bytes: updated.bytes, mode }))?;
             }
         }
+        self.there &= there;
         Ok(report)
     }
 

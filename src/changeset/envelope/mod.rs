@@ -13,6 +13,7 @@ mod update;
 pub use apply::compile;
 pub use parse::{is_envelope, parse};
 
+use super::locate::{Pass, key};
 use super::unified::{Kind, Line};
 
 /// One file operation.
@@ -70,8 +71,25 @@ impl<'a> Chunk<'a> {
     }
 
     fn side(&self, without: Kind, cut: usize) -> Vec<&'a [u8]> {
-        let kept = &self.lines[..self.lines.len() - cut];
-        kept.iter().filter(|line| line.kind != without).map(|line| line.bytes).collect()
+        self.kept(cut).iter().filter(|line| line.kind != without).map(|line| line.bytes).collect()
+    }
+
+    /// Its lines, less `cut` at the end.
+    fn kept(&self, cut: usize) -> &[Line<'a>] {
+        &self.lines[..self.lines.len() - cut]
+    }
+
+    /// How many lines at its end may be left out, in the order to try.
+    fn cuts(&self) -> Vec<usize> {
+        if self.loose_tail == 0 { vec![0] } else { vec![0, self.loose_tail] }
+    }
+
+    /// Does it remove a line like `anchor`?
+    fn removes(&self, anchor: &[u8]) -> bool {
+        let like = |line: &&Line<'a>| {
+            key(line.bytes, Pass::Blanks, false) == key(anchor, Pass::Blanks, false)
+        };
+        self.lines.iter().filter(|line| line.kind == Kind::Removed).any(|line| like(&line))
     }
 
     fn count(&self, kind: Kind) -> usize {

@@ -1,6 +1,7 @@
 //! The front door for patches: tells the two dialects apart, judges them on the present files and
 //! compiles them to a [`Changeset`](super::Changeset).
 
+pub(super) mod evidence;
 mod ids;
 pub mod limits;
 mod modes;
@@ -13,6 +14,8 @@ pub use modes::check as check_mode;
 pub use report::{Action, Compiled, Dialect, FileReport, HunkReport};
 
 use std::borrow::Cow;
+
+use place::Purpose;
 
 use super::{Snapshot, envelope, unified};
 use crate::error::{Error, Result, codes as general};
@@ -83,16 +86,18 @@ pub fn read(bytes: &[u8], files: &dyn Snapshot, options: &Options) -> Result<Com
         parsed.iter_mut().for_each(unified::FilePatch::reverse);
     }
     let strip = strip::choose(&parsed, files, options);
-    let forward = series::compile(&parsed, files, &strip, options);
-    let doubtful = match &forward {
-        Ok(compiled) => compiled.doubtful,
-        Err(error) => may_be_applied(error),
+    let forward = series::compile(&parsed, files, &strip, options, Purpose::Apply);
+    // How freely its context may be read for the result to count as there.
+    let fuzz = match &forward {
+        Ok(compiled) => compiled.doubtful.then(|| compiled.fuzz()),
+        Err(error) => may_be_applied(error).then_some(usize::MAX),
     };
-    if doubtful {
+    if let Some(fuzz) = fuzz {
         parsed.reverse();
         parsed.iter_mut().for_each(unified::FilePatch::reverse);
-        if let Ok(backward) = series::compile(&parsed, files, &strip, options)
+        if let Ok(backward) = series::compile(&parsed, files, &strip, options, Purpose::Prove)
             && backward.is_evidence()
+            && backward.fuzz() <= fuzz
         {
             return Ok(backward.into_already_applied());
         }

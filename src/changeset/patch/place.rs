@@ -6,26 +6,42 @@
 
 use std::collections::BTreeSet;
 
+use super::evidence::{Place, is_proof};
 use super::{HunkReport, Options, codes};
 use crate::changeset::RepoPath;
 use crate::changeset::hunks::Text;
 use crate::changeset::locate::{Finder, Pass, Token, closest, key};
-use crate::changeset::unified::{Hunk, Kind};
+use crate::changeset::unified::{Hunk, Kind, Line};
 use crate::error::{Error, Result};
 
 mod write;
 
-pub(in crate::changeset) use write::ending;
+pub(in crate::changeset) use write::{Mark, ending};
 
 /// A file with its hunks put in.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Placed {
     /// The new content.
     pub bytes: Vec<u8>,
     /// Where each hunk went.
     pub hunks: Vec<HunkReport>,
-    /// A hunk fits where its result is already.
+    /// Lines the hunks add and remove.
+    pub counts: (usize, usize),
+    /// A hunk that may go where git would not put it fits where its result is already.
     pub doubtful: bool,
+    /// Every hunk fits where its result is already.
+    pub there: bool,
+    /// Hunks (counted from 1) below which stand lines that could be more of them.
+    pub cut_short: Vec<usize>,
+}
+
+/// What hunks are looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// To apply them.
+    Apply,
+    /// Turned backwards, to see whether they were applied: each must be tied to its place.
+    Prove,
 }
 
 /// Where one hunk goes: these lines of the old file become its new lines.
@@ -50,6 +66,7 @@ pub(super) fn apply(
     content: &[u8],
     hunks: &[Hunk<'_>],
     options: &Options,
+    purpose: Purpose,
 ) -> Result<Placed> {
     let text = Text::new(content);
     let mut placer = Placer {
@@ -61,31 +78,39 @@ pub(super) fn apply(
         last_start: 0,
         grown: 0,
         options,
+        purpose,
     };
-    let mut reports = Vec::with_capacity(hunks.len());
-    let mut doubtful = false;
+    let mut chosen = Vec::with_capacity(hunks.len());
+    let mut placed = Placed { there: true, ..Placed::default() };
+    placed.hunks.reserve(hunks.len());
     for (index, hunk) in hunks.iter().enumerate() {
-        let job = Job::new(index, hunk, placer.expected(hunk), options, &text);
-        let spot = placer.find(&job)?;
-        doubtful |= job.loose && placer.result_is_there(&job, spot);
+        let (job, spot) = placer.choose(index, hunk)?;
+        let hunk = job.hunk;
+        let fuzzy = spot.cut != (0, 0);
+        // Where all its context is let differ, nothing says that it goes here.
+        let blind = fuzzy && job.cut(spot.cut).is_empty();
+        placed.there = placed.there && (blind || placer.result_is_there(&job, spot));
+        placed.doubtful |= placed.there && (job.loose || fuzzy);
         let (added, removed) = hunk.counts();
+        placed.counts = (placed.counts.0 + added, placed.counts.1 + removed);
         placer.grown += added as i64 - removed as i64;
         placer.last_start = placer.last_start.max(hunk.old_start.unwrap_or(0));
         placer.taken.insert(spot);
-        let offset = match hunk.old_start {
-            Some(_) => (spot.start as i64 - spot.cut.0 as i64) - job.expected as i64,
-            None => 0,
-        };
-        reports.push(HunkReport {
+        if hunk.longer.as_ref().is_some_and(|longer| placer.goes_on(hunk, longer, spot)) {
+            placed.cut_short.push(index + 1);
+        }
+        placed.hunks.push(HunkReport {
             hunk: index + 1,
             line: spot.start + 1 - usize::from(spot.start == spot.end && spot.start > 0),
-            offset,
+            offset: hunk.old_start.map_or(0, |_| job.offset(spot)),
             fuzz: spot.cut.0.max(spot.cut.1),
             recounted: hunk.recounted && hunk.old_start.is_some(),
             matched: (spot.pass != Pass::Exact).then(|| spot.pass.as_str()),
         });
+        chosen.push(hunk);
     }
-    Ok(Placed { bytes: write::write(&text, hunks, &placer.taken), hunks: reports, doubtful })
+    placed.bytes = write::write(&text, &chosen, &placer.taken);
+    Ok(placed)
 }
 
 /// A hunk made ready to be looked for.
@@ -123,6 +148,16 @@ impl<'h> Job<'h> {
             loose,
         }
     }
+
+    /// Its old lines, less those of context that are let differ.
+    fn cut(&self, cut: (usize, usize)) -> &[&'h [u8]] {
+        &self.old[cut.0..self.old.len() - cut.1]
+    }
+
+    /// How many lines below its own `spot` is.
+    fn offset(&self, spot: Spot) -> i64 {
+        (spot.start as i64 - spot.cut.0 as i64) - self.expected as i64
+    }
 }
 
 struct Placer<'t> {
@@ -136,9 +171,48 @@ struct Placer<'t> {
     /// How many lines the earlier hunks add, less those they remove.
     grown: i64,
     options: &'t Options,
+    purpose: Purpose,
 }
 
 impl Placer<'_> {
+    /// Which reading of a hunk is right, and where it goes. The counts of its header decide, unless
+    /// they lead nowhere, or the lines below, which they leave out, go on in the file as well.
+    fn choose<'h>(&mut self, index: usize, hunk: &'h Hunk<'h>) -> Result<(Job<'h>, Spot)> {
+        let make = |placer: &Self, hunk: &'h Hunk<'h>| {
+            Job::new(index, hunk, placer.expected(hunk), placer.options, placer.text)
+        };
+        let job = make(self, hunk);
+        let found = self.find(&job);
+        let Some(longer) = hunk.longer.as_deref() else { return Ok((job, found?)) };
+        match found {
+            Ok(spot) => {
+                let tail = &longer.lines[hunk.lines.len()..];
+                let is_old = |line: &&Line<'_>| {
+                    line.kind != Kind::Added && !line.bytes.trim_ascii().is_empty()
+                };
+                if !tail.iter().any(|line| is_old(&line)) || !self.goes_on(hunk, longer, spot) {
+                    return Ok((job, spot));
+                }
+                let job = make(self, longer);
+                let end = spot.start + job.old.len();
+                Ok((job, Spot { end, ..spot }))
+            }
+            Err(error) => {
+                let job = make(self, longer);
+                let spot = self.find(&job).map_err(|_| error)?;
+                Ok((job, spot))
+            }
+        }
+    }
+
+    /// Do the lines of the `longer` reading of a hunk go on in the file, where the shorter one is?
+    fn goes_on(&self, hunk: &Hunk<'_>, longer: &Hunk<'_>, spot: Spot) -> bool {
+        let old: Vec<_> = longer.old_lines().map(|line| line.bytes).collect();
+        spot.cut == (0, 0)
+            && longer.lines.len() > hunk.lines.len()
+            && self.fits(&old, spot.start, spot.pass)
+    }
+
     /// The line (0-based) of the old file where a hunk should be. As git does, from its line in
     /// the new file, so that a hunk whose predecessors were taken out of the patch is looked for
     /// in the right direction.
@@ -154,6 +228,22 @@ impl Placer<'_> {
     }
 
     fn find(&mut self, job: &Job<'_>) -> Result<Spot> {
+        let spot = self.search_all(job)?;
+        if self.purpose == Purpose::Apply {
+            return Ok(spot);
+        }
+        let lines = &job.hunk.lines[spot.cut.0..job.hunk.lines.len() - spot.cut.1];
+        let place = Place {
+            exact: !job.loose && job.offset(spot) == 0,
+            begins: spot.start == 0,
+            ends: spot.end == self.text.len(),
+            named: false,
+        };
+        // Turned backwards, what was added is what goes.
+        if is_proof(lines, Kind::Removed, place) { Ok(spot) } else { Err(self.failure(job)) }
+    }
+
+    fn search_all(&mut self, job: &Job<'_>) -> Result<Spot> {
         if job.old.is_empty() {
             return self.insertion(job);
         }
@@ -179,7 +269,7 @@ impl Placer<'_> {
 
     /// One pass over the file with `cut` context lines left out.
     fn search(&mut self, job: &Job<'_>, pass: Pass, cut: (usize, usize)) -> Result<Option<Spot>> {
-        let old = &job.old[cut.0..job.old.len() - cut.1];
+        let old = job.cut(cut);
         let Some(last) = self.text.len().checked_sub(old.len()) else { return Ok(None) };
         let expected = (job.expected + cut.0).min(self.text.len());
         let spot =
@@ -192,7 +282,7 @@ impl Placer<'_> {
                 && self.is_free(start, start + old.len());
             return Ok(fits.then(|| spot(start)));
         }
-        let unique = job.loose || pass != Pass::Exact;
+        let unique = job.loose || pass != Pass::Exact || self.purpose == Purpose::Prove;
         if expected <= last
             && job.hunk.old_start.is_some()
             && self.fits(old, expected, pass)
@@ -281,12 +371,13 @@ impl Placer<'_> {
     /// Is the hunk's result where the hunk fits, so that it may have been applied before?
     fn result_is_there(&self, job: &Job<'_>, spot: Spot) -> bool {
         let new: Vec<_> = job.hunk.new_lines().map(|line| line.bytes).collect();
-        new.len() > job.old.len()
-            && (self.fits(&new, spot.start, Pass::Ending)
-                || spot
-                    .end
-                    .checked_sub(new.len())
-                    .is_some_and(|start| self.fits(&new, start, Pass::Ending)))
+        let new = &new[spot.cut.0..new.len() - spot.cut.1];
+        let above = spot.end.checked_sub(new.len());
+        new.len() > spot.end - spot.start
+            && [Some(spot.start), above]
+                .into_iter()
+                .flatten()
+                .any(|start| self.fits(new, start, Pass::Ending))
     }
 
     fn failure(&self, job: &Job<'_>) -> Error {

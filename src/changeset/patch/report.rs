@@ -122,6 +122,11 @@ impl Compiled {
         self.files.iter().any(|file| file.action != Action::Added)
     }
 
+    /// Context lines that were let differ, in all.
+    pub(super) fn fuzz(&self) -> usize {
+        self.files.iter().flat_map(|file| &file.hunks).map(|hunk| hunk.fuzz).sum()
+    }
+
     /// Turns a patch that fits backwards into the report of the forward one.
     pub(super) fn into_already_applied(mut self) -> Self {
         for file in &mut self.files {

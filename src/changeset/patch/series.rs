@@ -12,23 +12,25 @@ use super::{
     Action, Compiled, Dialect, FileReport, Options, codes, ids,
     limits::Budget,
     modes,
-    place::{self, Placed},
+    place::{self, Placed, Purpose},
 };
 use crate::changeset::unified::{FilePatch, Side, names};
 use crate::changeset::{Changeset, File, FileChange, Mode, RepoPath, Snapshot, codes as changes};
 use crate::error::{Error, Result};
 
-/// Compiles `patches` against `files`.
+/// Compiles `patches` against `files`. To prove that they were applied they come turned backwards.
 pub(super) fn compile(
     patches: &[FilePatch<'_>],
     files: &dyn Snapshot,
     strip: &Strip,
     options: &Options,
+    purpose: Purpose,
 ) -> Result<Compiled> {
     let mut state = State {
         files,
         strip: strip.count,
         options,
+        purpose,
         original: BTreeMap::new(),
         present: BTreeMap::new(),
         stage: BTreeMap::new(),
@@ -38,6 +40,8 @@ pub(super) fn compile(
         budget: Budget::default(),
         uncopied: Vec::new(),
         doubtful: false,
+        there: true,
+        notes: Vec::new(),
     };
     let mut reports = Vec::with_capacity(patches.len());
     for stage in patches.chunk_by(|a, b| a.stage == b.stage) {
@@ -49,12 +53,12 @@ pub(super) fn compile(
         }
         state.end()?;
     }
-    let mut notes = Vec::new();
+    let mut notes = std::mem::take(&mut state.notes);
     if strip.guessed {
         notes.push("the names have no a/ and b/ prefix and were taken as they are".to_owned());
     }
     Ok(Compiled {
-        doubtful: state.doubtful,
+        doubtful: state.doubtful && state.there,
         changeset: state.into_changeset()?,
         dialect: Dialect::Unified,
         files: reports,
@@ -102,6 +106,7 @@ struct State<'a> {
     files: &'a dyn Snapshot,
     strip: usize,
     options: &'a Options,
+    purpose: Purpose,
     /// Files as they were before the patch, once looked at.
     original: BTreeMap<RepoPath, Option<Rc<File>>>,
     /// Files as the commits before this one leave them.
@@ -116,7 +121,11 @@ struct State<'a> {
     budget: Budget,
     /// Copies taken back in this commit: line of the patch, copy, its source, its content then.
     uncopied: Vec<(usize, RepoPath, RepoPath, Vec<u8>)>,
+    /// A hunk fits where its result is already, and could be elsewhere.
     doubtful: bool,
+    /// All of them do, and nothing else changes.
+    there: bool,
+    notes: Vec<String>,
 }
 
 impl State<'_> {
@@ -182,8 +191,8 @@ impl State<'_> {
     /// The old and the new name, stripped.
     fn names(&self, patch: &FilePatch<'_>) -> Result<(Name, Name)> {
         let stripped = |name: &[u8], count| names::strip(name, count).map(<[u8]>::to_vec);
-        // Renames and copies are written without the prefix.
-        let less = self.strip.saturating_sub(prefix_of(patch));
+        // Renames and copies are written without the prefix, which git takes to be one component.
+        let less = self.strip.saturating_sub(prefix_of(patch).max(1));
         let bare = |name: &Option<Vec<u8>>| {
             name.as_deref().map(|name| stripped(name, less).ok_or_else(|| self.nameless(patch)))
         };
@@ -281,9 +290,26 @@ impl State<'_> {
                 patch.index_mode.map_or(Ok(Mode::Regular), |m| modes::check(m, &path))?
             }
         };
+        if let (Purpose::Prove, Some(now), Some(was), Some(file)) =
+            (self.purpose, patch.old_mode, patch.new_mode, &old)
+            && now != was
+            && file.mode != modes::check(now, &path)?
+        {
+            return Err(bad(patch, "its mode is not what the change makes it"));
+        }
         let content = old.as_ref().map_or(&[][..], |file| &file.bytes);
         let placed = self.content(patch, &target, &path, content)?;
         self.doubtful |= placed.doubtful;
+        let same = old.as_ref().is_some_and(|old| {
+            old.mode == mode && (placed.there || old.bytes == placed.bytes) && !target.moves()
+        });
+        self.there &= same && target.new.is_some();
+        for hunk in &placed.cut_short {
+            self.notes.push(format!(
+                "what stands below hunk {hunk} of {} is beyond its line counts and was taken as text",
+                path.display()
+            ));
+        }
         match &target.copy_of {
             Some(source) => {
                 self.uncopied.push((
@@ -315,8 +341,7 @@ impl State<'_> {
                 self.stage_origins.insert(new.clone(), origin.clone());
             }
         }
-        let counts = patch.hunks.iter().map(super::super::unified::Hunk::counts);
-        let (added, removed) = counts.fold((0, 0), |sum, c| (sum.0 + c.0, sum.1 + c.1));
+        let (added, removed) = placed.counts;
         let action = match (&target.old, &target.new) {
             (None, _) => Action::Added,
             (_, None) => Action::Deleted,
@@ -375,7 +400,7 @@ impl State<'_> {
         path: &RepoPath,
         old: &[u8],
     ) -> Result<Placed> {
-        let plain = |bytes| Placed { bytes, hunks: Vec::new(), doubtful: false };
+        let plain = |bytes| Placed { bytes, ..Placed::default() };
         if patch.content_missing {
             return Err(bad(patch, "the file is binary and its content is not in the patch")
                 .hint("make the patch with `git diff --binary`"));
@@ -398,7 +423,7 @@ impl State<'_> {
             return Ok(plain(old.into()));
         }
         ids::refuse_cut_off(patch, old, path)?;
-        place::apply(path, old, &patch.hunks, self.options)
+        place::apply(path, old, &patch.hunks, self.options, self.purpose)
     }
 
     fn nameless(&self, patch: &FilePatch<'_>) -> Error {

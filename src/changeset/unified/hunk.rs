@@ -12,8 +12,14 @@ struct Header {
     new: usize,
 }
 
-/// Reads the hunk the cursor is on. Where the counts in the header do not fit the lines, the
-/// lines are counted instead, up to the next thing that can only be the end of the hunk.
+/// Reads the hunk the cursor is on.
+///
+/// A header whose counts the lines bear out is believed, as git believes it. Where they do not, or
+/// where more changes stand right below the last line that is counted, which models often leave
+/// out of their counts, the lines are counted instead, up to the next thing that can only be the
+/// end of the hunk. Below an empty line, or the line that mail ends with, such lines are as likely
+/// to be text that somebody put there: then the counts are believed and the other reading is kept
+/// in [`Hunk::longer`] for whoever knows the file.
 pub(super) fn read<'a>(cursor: &mut Cursor<'a>) -> Result<Hunk<'a>> {
     let number = cursor.number();
     let line = cursor.next().unwrap_or_default();
@@ -23,35 +29,44 @@ pub(super) fn read<'a>(cursor: &mut Cursor<'a>) -> Result<Hunk<'a>> {
         Some(header) => (Some(header.old_start), Some(header.new_start)),
         None => (None, None),
     };
-    let strict = header.as_ref().and_then(|header| counted(cursor, header));
-    let (lines, recounted) = match strict {
-        Some(lines) if !goes_on(cursor) => (lines, false),
-        strict => {
-            let after_strict = std::mem::replace(cursor, start);
-            match (uncounted(cursor), strict) {
-                (Ok(lines), _) => (lines, true),
-                // The header is right and prose follows: git reads it that way too. But a change
-                // right below the hunk is never dropped in silence.
-                (Err(error), Some(lines)) => {
-                    *cursor = after_strict;
-                    if cursor
-                        .peek()
-                        .is_some_and(|next| next.starts_with(b"+") || next.starts_with(b"-"))
-                    {
-                        return Err(error);
-                    }
-                    (lines, false)
-                }
-                (Err(error), None) => return Err(error),
-            }
-        }
+    let hunk = |lines, recounted| Hunk {
+        number,
+        old_start,
+        new_start,
+        lines,
+        recounted,
+        short: false,
+        longer: None,
     };
-    let mut hunk = Hunk { number, old_start, new_start, lines, recounted, short: false };
-    if let Some(header) = header.filter(|_| recounted && cursor.is_at_end()) {
-        let (old, new) = (hunk.old_lines().count(), hunk.new_lines().count());
-        hunk.short = old <= header.old && new <= header.new;
+    let counted = header.as_ref().and_then(|header| counted(cursor, header));
+    let counted = match counted {
+        Some(lines) if !goes_on(cursor) => return Ok(hunk(lines, false)),
+        other => other,
+    };
+    let after = std::mem::replace(cursor, start);
+    let all = uncounted(cursor);
+    let Some(lines) = counted else {
+        let mut hunk = hunk(all?, true);
+        if let Some(header) = header.filter(|_| cursor.is_at_end()) {
+            let (old, new) = (hunk.old_lines().count(), hunk.new_lines().count());
+            hunk.short = old <= header.old && new <= header.new;
+        }
+        return Ok(hunk);
+    };
+    let next = after.peek().unwrap_or_default();
+    let apart = next.trim_ascii_end().is_empty() || next.trim_ascii_end() == b"--";
+    match all {
+        Ok(all) if all.len() > lines.len() && apart => {
+            Ok(Hunk { longer: Some(Box::new(hunk(all, true))), ..hunk(lines, false) })
+        }
+        Ok(all) if all.len() > lines.len() => Ok(hunk(all, true)),
+        // A change right below the hunk is never dropped in silence.
+        Err(error) if !apart && matches!(next.first(), Some(b'+' | b'-')) => Err(error),
+        _ => {
+            *cursor = after;
+            Ok(hunk(lines, false))
+        }
     }
-    Ok(hunk)
 }
 
 /// `@@ -1,2 +3,4 @@ …`, or a bare `@@ …` without numbers (`None`).
@@ -184,6 +199,7 @@ fn goes_on(cursor: &Cursor<'_>) -> bool {
         match text.first() {
             Some(b'+' | b'-') => return true,
             Some(b' ') if first => return true,
+            Some(b' ') => {}
             None | Some(b'\r') if text.len() <= 1 => {}
             _ => return false,
         }

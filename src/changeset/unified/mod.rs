@@ -111,6 +111,9 @@ pub struct Hunk<'a> {
     /// The input ends before all the lines that the header counts: wrong counts, or a patch that
     /// was cut off.
     pub short: bool,
+    /// The same hunk with lines that stand below it, apart and beyond its counts: more of the
+    /// hunk, or text that only looks like it.
+    pub longer: Option<Box<Self>>,
 }
 
 /// One line of a hunk.
@@ -159,6 +162,9 @@ impl<'a> Hunk<'a> {
 
     fn reverse(&mut self) {
         std::mem::swap(&mut self.old_start, &mut self.new_start);
+        if let Some(longer) = &mut self.longer {
+            longer.reverse();
+        }
         for line in &mut self.lines {
             line.kind = match line.kind {
                 Kind::Context => Kind::Context,

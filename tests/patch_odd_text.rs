@@ -1,0 +1,164 @@
+//! Patches as they arrive: in mail, with notes below, cut off, without prefixes, and for files
+//! that start with a byte-order mark. git is asked wherever it takes the patch.
+
+#![cfg(unix)]
+
+mod support;
+
+use serde_json::Value;
+use support::Repo;
+
+const LINES: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
+const BOM: &str = "\u{feff}";
+
+fn answer(run: &support::Run) -> Value {
+    serde_yaml::from_slice(&run.stdout).unwrap_or_else(|e| panic!("{e}: {run}"))
+}
+
+/// A repository at the commit before the last, which changed `f` twice.
+fn changed() -> Repo {
+    let repo = Repo::with(&[("f", LINES)]);
+    repo.write("f", LINES.replace('5', "five"));
+    repo.git(&["commit", "--quiet", "--all", "-m", "Five"]);
+    repo
+}
+
+/// What stands below the last line that a hunk counts is text.
+#[test]
+fn text_below_the_last_hunk_is_text() {
+    let repo = changed();
+    let signed = "--signature=- two\n+ three";
+    let show = repo.git(&["show"]);
+    let patches = [
+        repo.git(&["format-patch", "-1", "--stdout", "--attach"]),
+        repo.git(&["format-patch", "-1", "--stdout", "--inline"]),
+        repo.git(&["format-patch", "-1", "--stdout", signed]),
+        format!("{show}\n\n- note one\n"),
+        format!("{show}\n\n+ note one\n- note two\n"),
+        format!("{show}\n\n* note\n+ note\n"),
+        format!("{show}\n-- \n- me\n"),
+        repo.git(&["log", "-p", "-1", "--format=- %s"]) + "\n\n- End\n",
+    ];
+    repo.git(&["reset", "--quiet", "--hard", "HEAD^"]);
+    for patch in patches {
+        repo.write("../it.diff", format!("{patch}\n"));
+        repo.git(&["apply", "--check", "../it.diff"]);
+        let run = repo.aye(&["patch", "../it.diff"]).ok();
+        assert_eq!(repo.text("f"), LINES.replace('5', "five"), "{patch}");
+        assert_eq!(answer(&run)["files"][0]["hunks"][0]["recounted"], Value::Null, "{patch}");
+        assert_eq!(answer(&repo.aye(&["patch", "../it.diff"]).ok())["already_applied"], true);
+        repo.aye(&["patch", "-R", "../it.diff"]).ok();
+        assert_eq!(repo.text("f"), LINES, "{patch}");
+    }
+}
+
+/// Lines that a model left out of its counts are a part of the hunk where the file goes on like
+/// them; where only text could follow, that it was taken for text is said.
+#[test]
+fn lines_beyond_the_counts_are_not_lost_in_silence() {
+    let before = "a\nb\nc\n\nd\ne\nf\n";
+    let head = "--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n";
+    for (tail, want, noted) in [
+        ("\n d\n+new\n e\n", "a\nB\nc\n\nd\nnew\ne\nf\n", false),
+        ("\n-d\n+D\n e\n", "a\nB\nc\n\nD\ne\nf\n", false),
+        ("\n+new\n d\n", "a\nB\nc\n\nnew\nd\ne\nf\n", false),
+        ("\n+ a note\n", "a\nB\nc\n\nd\ne\nf\n", true),
+        ("\n- a note\n", "a\nB\nc\n\nd\ne\nf\n", false),
+    ] {
+        let repo = Repo::with(&[("f", before)]);
+        let answer = answer(&repo.aye_stdin(&["patch"], format!("{head}{tail}")).ok());
+        assert_eq!(repo.text("f"), want, "{tail}{answer}");
+        let note = answer["notes"][0].as_str().unwrap_or_default().contains("taken as text");
+        assert_eq!(note, noted, "{tail}{answer}");
+    }
+    // Right below the hunk there is nothing it could be but a part of it.
+    let repo = Repo::with(&[("f", before)]);
+    let run = repo.aye_stdin(&["patch"], format!("{head}-nowhere\n"));
+    assert_eq!(answer(&run.exits(5))["code"], "HUNK_FAILED");
+    assert_eq!(repo.text("f"), before);
+}
+
+#[test]
+fn a_byte_order_mark_stays_in_front_unless_the_patch_changes_it() {
+    let unified = |body: &str| format!("--- a/f\n+++ b/f\n{body}");
+    let envelope =
+        |body: &str| format!("*** Begin Patch\n*** Update File: f\n{body}*** End Patch\n");
+    let marked = format!("{BOM}one\ntwo\n");
+    for (before, patch, want) in [
+        (&marked, unified("@@ -1,2 +1,2 @@\n-one\n+ONE\n two\n"), format!("{BOM}ONE\ntwo\n")),
+        (
+            &marked,
+            unified("@@ -1,2 +1,3 @@\n+zero\n one\n two\n"),
+            format!("{BOM}zero\none\ntwo\n"),
+        ),
+        (&marked, unified("@@ -1,2 +1 @@\n-one\n two\n"), format!("{BOM}two\n")),
+        (&marked, unified("@@ -1,2 +1,2 @@\n one\n-two\n+2\n"), format!("{BOM}one\n2\n")),
+        (&marked, envelope("@@\n+zero\n one\n"), format!("{BOM}zero\none\ntwo\n")),
+        (&marked, envelope("@@\n-one\n+ONE\n"), format!("{BOM}ONE\ntwo\n")),
+        (&marked, envelope("@@\n-one\n two\n"), format!("{BOM}two\n")),
+        // The patch speaks of it.
+        (&marked, envelope(&format!("@@\n-{BOM}one\n+one\n")), "one\ntwo\n".into()),
+        (&marked, envelope(&format!("@@\n-{BOM}one\n+{BOM}1\n")), format!("{BOM}1\ntwo\n")),
+        (&"one\ntwo\n".into(), envelope(&format!("@@\n-one\n+{BOM}one\n two\n")), marked.clone()),
+        (
+            &marked.replace('\n', "\r\n"),
+            unified(&format!("@@ -1,2 +1,2 @@\n-{BOM}one\n+one\n two\n")),
+            "one\r\ntwo\r\n".into(),
+        ),
+        // Made for a file that had one: this one has none, and gets none.
+        (
+            &"one\ntwo\n".into(),
+            unified(&format!("@@ -1,2 +1,2 @@\n-{BOM}one\n+{BOM}ONE\n two\n")),
+            "ONE\ntwo\n".into(),
+        ),
+    ] {
+        let repo = Repo::with(&[("f", before.as_str())]);
+        repo.aye_stdin(&["patch"], &patch).ok();
+        assert_eq!(repo.text("f"), want, "{patch}");
+    }
+}
+
+/// Where git applies a patch byte for byte, its bytes are the result.
+#[test]
+fn a_byte_order_mark_that_git_sees_as_text_is_text() {
+    let repo = Repo::with(&[("f", format!("{BOM}one\ntwo\n").as_str())]);
+    for after in [format!("zero\n{BOM}one\ntwo\n"), "one\ntwo\n".into(), format!("{BOM}{BOM}one\n")]
+    {
+        repo.write("f", &after);
+        let patch = repo.git(&["diff"]) + "\n";
+        repo.git(&["checkout", "--quiet", "f"]);
+        repo.aye_stdin(&["patch"], &patch).ok();
+        assert_eq!(repo.text("f"), after, "{patch}");
+        repo.git(&["checkout", "--quiet", "f"]);
+    }
+}
+
+#[test]
+fn a_pure_rename_without_prefixes_needs_no_option() {
+    for (old, new) in [("f", "x/g"), ("x/y/f", "x/z"), ("x/f", "x/g"), ("x/y/f", "g")] {
+        for copy in [false, true] {
+            let repo = Repo::with(&[(old, LINES)]);
+            repo.write(new, LINES);
+            if !copy {
+                repo.remove(old);
+            }
+            repo.git(&["add", "--all"]);
+            for prefix in ["--no-prefix", "--src-prefix=a/"] {
+                let patch =
+                    repo.git(&["diff", "--cached", "-C", "--find-copies-harder", prefix]) + "\n";
+                repo.git(&["stash", "--quiet"]);
+                repo.write("../it.diff", &patch);
+                repo.git(&["apply", "--check", "../it.diff"]);
+                repo.aye(&["patch", "../it.diff"]).ok();
+                assert_eq!(
+                    (repo.text(new).as_str(), repo.path(old).exists()),
+                    (LINES, copy),
+                    "{patch}"
+                );
+                repo.aye(&["patch", "-R", "../it.diff"]).ok();
+                assert!(!repo.path(new).exists() && repo.path(old).exists(), "{patch}");
+                repo.git(&["stash", "pop", "--quiet", "--index"]);
+            }
+        }
+    }
+}
