@@ -6,16 +6,17 @@
 //! encoding of its own in the work tree, is taken as it lies there, and never compared with a
 //! commit ([`Store::refuse_foreign`]).
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 
 use bstr::{BString, ByteSlice as _};
 use gix::attrs::{StateRef, search::Outcome};
 use gix::filter::plumbing::{eol, ident};
+use gix::index::{Entry, entry};
 use gix::worktree::stack::state::attributes::Source;
 
 use super::{Store, codes};
-use crate::changeset::{Changeset, RepoPath};
+use crate::changeset::{Changeset, Mode, RepoPath};
 use crate::error::{Error, Result};
 use crate::worktree::Conversion;
 
@@ -25,6 +26,8 @@ const ATTRIBUTES: [&str; 6] = ["filter", "working-tree-encoding", "ident", "crlf
 pub(super) struct Filters {
     repo: gix::Repository,
     state: RefCell<Option<State>>,
+    /// `core.fileMode` is not false.
+    has_modes: OnceCell<bool>,
 }
 
 struct State {
@@ -61,7 +64,7 @@ impl std::fmt::Debug for Filters {
 
 impl Filters {
     pub(super) fn new(repo: &gix::Repository) -> Self {
-        Self { repo: repo.clone(), state: RefCell::new(None) }
+        Self { repo: repo.clone(), state: RefCell::new(None), has_modes: OnceCell::new() }
     }
 
     /// The treatment of the file at `path`, and what endings the configuration asks for.
@@ -214,11 +217,22 @@ impl Conversion for Filters {
         Ok(out.filter(|out| out != bytes))
     }
 
+    fn mode(&self, path: &RepoPath) -> Option<Mode> {
+        let config = || self.repo.config_snapshot().boolean("core.fileMode") != Some(false);
+        if *self.has_modes.get_or_init(config) {
+            return None;
+        }
+        let index = self.repo.index_or_empty().ok()?;
+        let entry = index.entry_by_path(path.as_bstr());
+        let executable = |entry: &Entry| entry.mode == entry::Mode::FILE_EXECUTABLE;
+        Some(if entry.is_some_and(executable) { Mode::Executable } else { Mode::Regular })
+    }
+
     fn to_worktree(&self, path: &RepoPath, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
         let (Treatment::Convert { endings, ident }, config) = self.treatment(path)? else {
             return Ok(None);
         };
-        let expanded = if ident { expand_ident(bytes)? } else { None };
+        let expanded = if ident { expand_ident(bytes, self.repo.object_hash())? } else { None };
         let source = expanded.as_deref().unwrap_or(bytes);
         let mut out = Vec::new();
         let converted = eol::convert_to_worktree(source, endings, &mut out, config)
@@ -229,11 +243,11 @@ impl Conversion for Filters {
 
 /// `$Id$` with the id of the stored bytes, as git writes it (gix leaves out the blank before the
 /// closing `$`).
-fn expand_ident(stored: &[u8]) -> Result<Option<Vec<u8>>> {
+fn expand_ident(stored: &[u8], hash: gix::hash::Kind) -> Result<Option<Vec<u8>>> {
     if !stored.contains_str("$Id$") {
         return Ok(None);
     }
-    let id = gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, stored)
+    let id = gix::objs::compute_hash(hash, gix::objs::Kind::Blob, stored)
         .map_err(|error| Error::bug(format!("cannot hash a file: {error}")))?;
     Ok(Some(stored.replace("$Id$", format!("$Id: {id} $"))))
 }

@@ -5,8 +5,9 @@
 //! are they converted.
 
 use super::Worktree;
-use crate::changeset::RepoPath;
+use super::beneath::Stamp;
 use crate::changeset::hunks::{Diff, Text};
+use crate::changeset::{Mode, RepoPath};
 use crate::error::Result;
 
 /// How the two forms of a file correspond. `None` is for bytes that stay as they are.
@@ -16,6 +17,10 @@ pub trait Conversion: std::fmt::Debug {
     /// # Errors
     /// If the repository's attributes or configuration cannot be read.
     fn to_git(&self, path: &RepoPath, bytes: &[u8]) -> Result<Option<Vec<u8>>>;
+
+    /// The mode that git has of the file `path` where those of the file system say nothing
+    /// (`core.fileMode = false`). `None` where they do.
+    fn mode(&self, path: &RepoPath) -> Option<Mode>;
 
     /// What a checkout of these stored bytes writes.
     ///
@@ -37,6 +42,12 @@ impl Worktree {
     pub fn without_conversion(mut self) -> Self {
         self.conversion = None;
         self
+    }
+
+    /// The mode that git would give the file `path`, which looks like this.
+    pub(super) fn mode(&self, path: &RepoPath, stamp: &Stamp) -> Mode {
+        let recorded = self.conversion.as_ref().and_then(|conversion| conversion.mode(path));
+        recorded.unwrap_or_else(|| super::mode(stamp))
     }
 
     pub(super) fn to_git(&self, path: &RepoPath, bytes: &[u8]) -> Result<Option<Vec<u8>>> {

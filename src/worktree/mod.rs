@@ -142,7 +142,10 @@ impl Worktree {
             .map_err(|error| cannot_read(path, &error))?;
         match content {
             Content::Missing => Ok(None),
-            Content::File(bytes, stamp) => Ok(Some((File { bytes, mode: mode(&stamp) }, stamp))),
+            Content::File(bytes, stamp) => {
+                let mode = self.mode(path, &stamp);
+                Ok(Some((File { bytes, mode }, stamp)))
+            }
             Content::TooLarge(size) => Err(too_large(path, size, self.size_limit)),
             Content::Other(stamp) => {
                 refuse_unless_file(&self.root, path, &stamp)?;
@@ -218,7 +221,7 @@ fn at(code: &'static crate::error::Code, path: &RepoPath, what: &str) -> Error {
     Error::new(code, format!("{} {what}", path.display())).with("path", path.display().to_string())
 }
 
-/// The mode git would give it.
+/// The mode that its permissions stand for.
 fn mode(stamp: &Stamp) -> Mode {
     if stamp.executable() { Mode::Executable } else { Mode::Regular }
 }

@@ -115,8 +115,8 @@ impl<'a> Run<'a> {
             };
             let sums = self.record.sums;
             let named = |file: &File| Blob::of(&file.bytes, file.mode, sums);
-            let before =
-                now.map(|(found, now)| Blob::of(&found.raw, now.mode, sums)).transpose()?;
+            let before = found.as_ref().map(|found| Blob::of(&found.raw, mode(&found.stamp), sums));
+            let before = before.transpose()?;
             let after = written.as_ref().or(step.after).map(named).transpose()?;
             let home = match step.now {
                 None => self.home_of_new(step.path, &mut made)?,
@@ -141,7 +141,7 @@ impl<'a> Run<'a> {
     /// the look after the exchange catches, and nothing less.
     fn present(&mut self, step: &Step<'a>) -> Result<Option<Present<'a>>> {
         if let (Some(now), Some(seen)) = (step.now, self.seen.remove(step.path))
-            && now.mode == mode(&seen.stamp)
+            && now.mode == self.worktree.mode(step.path, &seen.stamp)
             && seen.checksum == checksum(&now.bytes)
             && let Place::Folder(folder) = self.folders.of(step.path)?
             && folder.stat(step.path.file_name()).is_ok_and(|stamp| stamp == seen.stamp)
