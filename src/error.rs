@@ -140,6 +140,13 @@ impl Error {
         self
     }
 
+    /// Says first what stands nonetheless.
+    #[must_use]
+    pub fn after(mut self, what: impl fmt::Display) -> Self {
+        self.0.message = format!("{what}: {}", self.0.message);
+        self
+    }
+
     /// An operating-system failure while doing `what` (a phrase such as `"write src/a.rs"`).
     pub fn io(what: impl fmt::Display, error: &std::io::Error) -> Self {
         use std::io::ErrorKind as K;

@@ -173,6 +173,13 @@ impl Git {
         self
     }
 
+    /// Starts it in `directory` instead.
+    #[must_use]
+    pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.directory = directory.into();
+        self
+    }
+
     /// Runs no hooks.
     #[must_use]
     pub fn without_hooks(self) -> Self {

@@ -69,7 +69,224 @@ fn only_some_paths_are_proposed_and_kept_on_request() {
     assert_eq!((repo.text("a").as_str(), repo.text("dir/b").as_str()), ("2\n", "2\n"));
     repo.aye(&["diff", "--name-only", &id]).ok().says("dir/b");
     assert!(!repo.aye(&["diff", "--name-only", &id]).ok().out().contains("a\n"));
-    repo.aye(&["propose", "--worktree", "nothing-here"]).fails("no_change", 6);
+}
+
+#[test]
+fn worktree_takes_a_pathspec_as_git_add_does() {
+    let base = Repo::with(&[("a", "1\n"), ("d/b", "1\n"), ("d/e/c.txt", "1\n"), ("gone", "1\n")]);
+    for path in ["a", "d/b", "d/e/c.txt", "d/new"] {
+        base.write(path, "2\n");
+    }
+    base.git(&["rm", "--quiet", "gone"]);
+    let everything = "a d/b d/e/c.txt d/new gone";
+    let top = base.root().to_str().unwrap().to_owned();
+    for (folder, spec, files) in [
+        ("", &["."][..], everything),
+        ("", &["*"], everything),
+        ("", &["d/"], "d/b d/e/c.txt d/new"),
+        ("", &["./d/../d"], "d/b d/e/c.txt d/new"),
+        ("", &["*.txt", "a"], "a d/e/c.txt"),
+        ("", &[".", ":!d"], "a gone"),
+        ("", &["gone"], "gone"),
+        ("d", &["."], "d/b d/e/c.txt d/new"),
+        ("d", &[".."], everything),
+        ("d", &["../a", "new"], "a d/new"),
+        ("d/e", &[":/a"], "a"),
+        ("d", &["@/d/e"], "d/e/c.txt"),
+        ("d", &["@/"], everything),
+    ] {
+        let repo = base.copy();
+        let root = repo.root().to_str().unwrap().to_owned();
+        let specs: Vec<String> = spec.iter().map(|spec| spec.replace('@', &root)).collect();
+        let mut args = vec!["propose", "--json", "--worktree"];
+        args.extend(specs.iter().map(String::as_str));
+        let run = repo.cmd(&args).dir(repo.path(folder)).run().ok();
+        assert_eq!(listed(&run), files, "{folder} {spec:?}");
+        let left = repo.git(&["status", "--porcelain", "--untracked-files=all"]);
+        assert_eq!(left.is_empty(), files == everything, "{folder} {spec:?}\n{left}");
+    }
+    let before = base.git(&["status", "--porcelain"]);
+    base.aye(&["propose", "--worktree", "a", "nope"]).fails("file_not_found", 3).notes("'nope'");
+    base.aye(&["propose", "--worktree", "x*y"]).fails("file_not_found", 3).notes("'x*y'");
+    base.aye(&["propose", "--worktree", "../out"]).fails("path_invalid", 6).notes("outside");
+    base.aye(&["propose", "--worktree", &format!("{top}x")]).fails("path_invalid", 6);
+    assert_eq!(base.git(&["status", "--porcelain"]), before);
+    base.git(&["checkout", "-q", "HEAD", "a"]);
+    base.aye(&["propose", "--worktree", "a"]).fails("no_change", 6);
+}
+
+/// The files of an answer in JSON, in one line.
+fn listed(run: &Run) -> String {
+    let json = run.json();
+    let files = json["files"].as_array().expect("files");
+    files.iter().map(|file| file.as_str().unwrap()).collect::<Vec<_>>().join(" ")
+}
+
+/// What git would keep as three versions cannot go back to HEAD without loss.
+#[test]
+fn a_merge_that_is_not_settled_is_left_alone() {
+    let repo = Repo::with(&[("f", "base\n"), ("g", "g\n")]);
+    repo.git(&["checkout", "-q", "-b", "other"]);
+    repo.write("f", "other\n");
+    repo.commit("Other");
+    repo.git(&["checkout", "-q", "main"]);
+    repo.write("f", "main\n");
+    repo.commit("Main");
+    repo.try_git(&["merge", "--quiet", "other"]);
+    repo.write("g", "G\n");
+    let before = (repo.snapshot(), repo.git(&["ls-files", "--stage"]));
+    for args in [&["propose", "--worktree"][..], &["propose", "--worktree", "f"]] {
+        repo.aye(args).fails("unmerged", 5).notes("f has merge conflicts");
+    }
+    assert_eq!((repo.snapshot(), repo.git(&["ls-files", "--stage"])), before);
+    let run = repo.aye(&["propose", "--worktree", "g", "--json"]).ok();
+    assert_eq!(listed(&run), "g");
+    assert_eq!(repo.git(&["ls-files", "--stage"]), before.1);
+}
+
+#[test]
+fn other_repositories_in_the_work_tree_stay_as_they_are() {
+    let repo = Repo::with(&[("a", "1\n")]);
+    repo.git(&["init", "-q", "nested"]);
+    repo.write("nested/file", "theirs\n");
+    repo.git(&["worktree", "add", "-q", "linked/tree"]);
+    repo.write("a", "2\n");
+    repo.write("b", "new\n");
+    let run = repo.aye(&["propose", "--worktree", "--json"]).ok();
+    assert_eq!(listed(&run), "a b");
+    assert_eq!(repo.text("nested/file"), "theirs\n");
+    assert!(repo.exists("linked/tree/a"));
+    let submodule = Repo::with(&[("s", "1\n")]);
+    let url = submodule.root().to_str().unwrap().to_owned();
+    repo.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &url, "sub"]);
+    repo.git(&["commit", "--quiet", "-m", "Submodule"]);
+    repo.write("sub/s", "2\n");
+    repo.write("a", "3\n");
+    assert_eq!(listed(&repo.aye(&["propose", "--worktree", "--json"]).ok()), "a");
+    assert_eq!(repo.text("sub/s"), "2\n");
+}
+
+#[test]
+fn a_file_may_have_become_a_folder_and_a_folder_a_file() {
+    let base = Repo::with(&[("f", "f\n"), ("d/x", "x\n"), ("d/y/z", "z\n"), ("k", "k\n")]);
+    let clean = base.snapshot();
+    for staged in [false, true] {
+        let repo = base.copy();
+        repo.remove("f");
+        repo.write("f/inner/deep", "new\n");
+        std::fs::remove_dir_all(repo.path("d")).unwrap();
+        repo.write("d", "now a file\n");
+        repo.git(&["rm", "--quiet", "--cached", "k"]);
+        repo.write("k", "K\n");
+        if staged {
+            repo.git(&["add", "--all"]);
+        }
+        let changed = repo.snapshot();
+        let run = repo.aye(&["propose", "--worktree", "--json"]).ok();
+        assert_eq!(listed(&run), "d d/x d/y/z f f/inner/deep k");
+        assert_eq!(repo.git(&["status", "--porcelain"]), "");
+        let files = |repo: &Repo| -> Vec<_> {
+            let found = repo.snapshot().into_iter();
+            found.filter(|(name, _)| !name.starts_with(".agent-memory")).collect()
+        };
+        assert_eq!(files(&repo), clean);
+        repo.aye(&["apply", "--yes", run.json()["proposal_id"].as_str().unwrap()]).ok();
+        assert_eq!(files(&repo), changed);
+    }
+}
+
+/// Whatever becomes of it, there is one answer; and what can be known to fail does so before
+/// anything is proposed.
+#[test]
+fn what_cannot_be_taken_back_is_not_proposed() {
+    let repo = Repo::with(&[("a", "1\n"), ("b", "1\n")]);
+    repo.write("a", "2\n");
+    repo.write("b", "2\n");
+    std::fs::hard_link(repo.path("a"), repo.outer().join("second-name")).unwrap();
+    repo.aye(&["propose", "--worktree"]).fails("hard_link", 6);
+    assert_eq!(repo.aye(&["propose", "--worktree", "--json"]).exits(6).json()["success"], false);
+    repo.write(".git/index.lock", "");
+    repo.aye(&["propose", "--worktree", "b"]).fails("index_locked", 7);
+    repo.aye(&["list"]).ok().lacks("prop_");
+    assert_eq!(repo.text("b"), "2\n");
+    repo.aye(&["propose", "--worktree", "a", "b", "--keep"]).ok();
+    repo.remove(".git/index.lock");
+    repo.aye(&["propose", "--worktree", "b"]).ok();
+    // Refused by git only later: the answer is one, and names the proposal.
+    repo.write("b", "3\n");
+    repo.write("no-reset/git", "#!/bin/sh\n[ \"$1\" = reset ] && exit 1\nexec \"$REAL\" \"$@\"\n");
+    repo.chmod("no-reset/git", 0o755);
+    repo.write(".git/info/exclude", "no-reset\n");
+    let path = std::env::var("PATH").unwrap();
+    let real = std::env::split_paths(&path).map(|dir| dir.join("git")).find(|git| git.exists());
+    let wrapped = format!("{}:{path}", repo.path("no-reset").display());
+    let cmd = repo.cmd(&["propose", "--worktree", "b", "--json"]).env("PATH", wrapped);
+    let answer = cmd.env("REAL", real.unwrap()).run().exits(4).json();
+    assert_eq!(answer["error"]["code"], "git_failed");
+    let message = answer["error"]["message"].as_str().unwrap();
+    assert!(message.contains("is made, but the index stays"), "{message}");
+    let id = answer["error"]["proposal_id"].as_str().unwrap_or_else(|| panic!("{answer}"));
+    repo.aye(&["show", id]).ok();
+}
+
+/// Where the file system's modes say nothing, those of the index count.
+#[test]
+fn modes_that_git_does_not_look_at_are_not_proposed() {
+    let repo = Repo::with(&[("plain", "1\n"), ("tool", "1\n")]);
+    repo.chmod("tool", 0o755);
+    repo.commit("Executable");
+    repo.git(&["config", "core.fileMode", "false"]);
+    for path in ["plain", "tool"] {
+        repo.write(path, "2\n");
+    }
+    repo.write("new", "1\n");
+    for (path, mode) in [("plain", 0o755), ("tool", 0o644), ("new", 0o755)] {
+        repo.chmod(path, mode);
+    }
+    let run = repo.aye(&["propose", "--worktree", "--json"]).ok();
+    let id = run.json()["proposal_id"].as_str().unwrap().to_owned();
+    repo.aye(&["diff", "--patch", &id]).ok().lacks("old mode").says("new file mode 100644");
+    assert_eq!(repo.git(&["status", "--porcelain"]), "");
+    repo.aye(&["propose", "plain", "--old", "1", "--new", "3"]).ok();
+    let latest = repo.aye(&["diff", "--patch", "--latest"]).ok();
+    latest.lacks("old mode").says("100644");
+}
+
+#[test]
+fn a_commit_and_a_range_can_be_proposed_backwards() {
+    let repo = Repo::with(&[("a", "one\ntwo\n"), ("b", "b\n")]);
+    repo.git(&["mv", "b", "c"]);
+    repo.write("a", "one\nTWO\n");
+    repo.commit("Shout\n\nBecause.");
+    let id = id(&repo.aye(&["propose", "-R", "--commit", "HEAD"]));
+    repo.aye(&["show", &id]).ok().says("Revert \"Shout\"").says("This reverts commit");
+    repo.aye(&["diff", "--patch", &id]).ok().says("rename from c").says("-TWO");
+    repo.aye(&["apply", "--yes", "--commit", &id]).ok();
+    assert_eq!(repo.git(&["diff", "HEAD~2"]), "");
+    let again = repo.aye(&["propose", "--range", "HEAD~2..HEAD~1", "-R", "--json"]);
+    assert_eq!(listed(&again.ok()), "a b c");
+    // All of the first commit.
+    let first = repo.git(&["rev-list", "--max-parents=0", "HEAD"]);
+    assert_eq!(listed(&repo.aye(&["propose", "-R", "--json", "--commit", &first]).ok()), "a b");
+}
+
+#[test]
+fn how_a_patch_is_read_is_not_said_in_vain() {
+    let repo = Repo::with(&[("a", "one\ntwo\n")]);
+    let id = id(&repo.aye_stdin(&["propose", "--patch", "-"], FIX));
+    repo.write("a", "1\n");
+    for flags in [&["-p", "2"][..], &["--fuzz", "1"], &["--unidiff-zero"]] {
+        for source in
+            [&["--commit", "HEAD"][..], &["--worktree"], &["a", "--old", "1", "--new", "2"]]
+        {
+            for command in [&["propose"][..], &["revise", &id]] {
+                repo.aye(&[command, source, flags].concat()).fails("usage", 2);
+            }
+        }
+    }
+    repo.aye(&["propose", "--worktree", "-R"]).fails("usage", 2);
+    repo.aye(&["propose", "a", "--old", "1", "--new", "2", "-R"]).fails("usage", 2);
+    assert_eq!(repo.text("a"), "1\n");
 }
 
 #[test]

@@ -192,7 +192,7 @@ impl Staging {
 /// unborn).
 ///
 /// # Errors
-/// `git_failed`.
+/// `git_failed`, `index_locked`.
 pub fn unstage(store: &Store, paths: &[RepoPath]) -> Result<()> {
     let born = store.repo().head_id().is_ok();
     for some in chunks(paths) {
@@ -200,7 +200,9 @@ pub fn unstage(store: &Store, paths: &[RepoPath]) -> Result<()> {
             true => git(store)?.args(["reset", "--quiet", "HEAD", "--"]),
             false => git(store)?.args(["rm", "--quiet", "--cached", "--ignore-unmatch", "--"]),
         };
-        git.args(some.iter().map(RepoPath::to_path)).run()?;
+        git.args(some.iter().map(RepoPath::to_path))
+            .run()
+            .map_err(|error| refuse_locked_index(store).err().unwrap_or(error))?;
     }
     Ok(())
 }

@@ -16,6 +16,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 
 use commit::Staging;
+pub use commit::refuse_locked_index;
 pub use direct::{refuse_unstaged, unstage, write as write_direct};
 pub(crate) use recover::{APPLY, UNDO, subject};
 pub use recover::{Recovery, recover, set_broken_aside};
@@ -34,6 +35,7 @@ use crate::worktree::journal::{Journal, Step};
 pub mod codes {
     crate::codes! {
         UNCOMMITTED_CHANGES = "uncommitted_changes", Conflict, "to stage or commit would take changes along that are not the proposal's";
+        UNMERGED = "unmerged", Conflict, "a file has merge conflicts that are not settled";
         INDEX_LOCKED = "index_locked", Busy, "another git process holds the index";
     }
 }

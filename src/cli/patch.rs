@@ -46,7 +46,7 @@ pub struct Args {
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Patch options")]
 pub struct ReadArgs {
-    /// Apply it backwards (unified diffs only).
+    /// Take it backwards: a unified diff, or for a proposal the commits.
     #[arg(long, short = 'R')]
     pub reverse: bool,
     /// Take N leading folders off each name (default: 1, or 0 where the names have no a/ and b/).

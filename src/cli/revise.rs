@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::propose::{self, EditArgs, Request, SourceArgs};
+use super::propose::{self, EditArgs, Request, SourceArgs, TakeBack};
 use super::{Context, Format, paths};
 use crate::changeset::snippet;
 use crate::error::{Error, Exit, Result, codes};
@@ -86,9 +86,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         }
         None => args.edits.read(context, &store, limit)?,
     };
-    let mut back = false;
+    let mut take_back = false;
     let changeset = if let Some(sourced) = sourced {
-        back = sourced.take_back;
+        take_back = sourced.take_back;
         sourced.changeset
     } else if !edits.is_empty() {
         snippet::compile(edits, &*store.files()?).map_err(|error| store.name_sparse(error))?
@@ -102,6 +102,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         .hint(format!("aye revise {} PATH --old TEXT --new TEXT", proposal.id)));
     };
     store.accept(&changeset)?;
+    let back = take_back.then(|| TakeBack::new(&store, &changeset)).transpose()?;
     let warnings = gate::proposal(&store, &changeset)?;
     let actor = context.actor(&store);
     let revised = store.write(&actor, context.now, |writer| {
@@ -109,8 +110,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         writer.commit()?;
         writer.view.proposal(&proposal.id)
     })?;
-    if back {
-        propose::take_back(&store, &changeset)?;
+    if let Some(back) = back {
+        back.run(&store, &revised.id)?;
     }
     let answer = Revised {
         schema: "aye/revise@1",

@@ -10,13 +10,13 @@ use serde::Serialize;
 
 pub use edits::EditArgs;
 pub use json::Request;
-pub use sources::{SourceArgs, Sourced, take_back};
+pub use sources::{SourceArgs, Sourced, TakeBack};
 
 use super::{Context, Format, paths};
 use crate::changeset::{Changeset, snippet};
 use crate::error::{Error, Exit, Result, codes};
-use crate::proposal::Proposal;
 use crate::proposal::event::Subject;
+use crate::proposal::{Proposal, ProposalId};
 use crate::render::escape;
 use crate::scan::gate::{self, Warning};
 use crate::store::{NewProposal, Store, parse_duration};
@@ -111,17 +111,18 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let Some(sourced) = args.source.read(context, &store)? else {
         let (changeset, meta) = compile(context, &store, args)?;
-        return propose(context, &store, changeset, meta, "snippet");
+        let (answer, proposal) = propose(context, &store, changeset, meta, "snippet")?;
+        return emit(context, &answer, &proposal.id);
     };
     let mut meta = args.meta;
     meta.message = meta.message.or(sourced.message);
     store.accept(&sourced.changeset)?;
-    let back = sourced.take_back.then(|| sourced.changeset.clone());
-    let exit = propose(context, &store, sourced.changeset, meta, sourced.form)?;
-    if let Some(changeset) = back {
-        take_back(&store, &changeset)?;
+    let back = sourced.take_back.then(|| TakeBack::new(&store, &sourced.changeset)).transpose()?;
+    let (answer, proposal) = propose(context, &store, sourced.changeset, meta, sourced.form)?;
+    if let Some(back) = back {
+        back.run(&store, &proposal.id)?;
     }
-    Ok(exit)
+    emit(context, &answer, &proposal.id)
 }
 
 fn compile(context: &Context, store: &Store, args: Args) -> Result<(Changeset, Meta)> {
@@ -147,17 +148,14 @@ fn compile(context: &Context, store: &Store, args: Args) -> Result<(Changeset, M
     Ok((changeset, meta))
 }
 
-/// Records a proposal of `changeset` and prints the answer.
-///
-/// # Errors
-/// Those of the store.
-pub fn propose(
-    context: &mut Context,
+/// Records a proposal of `changeset`.
+fn propose(
+    context: &Context,
     store: &Store,
     changeset: Changeset,
     meta: Meta,
     form: &str,
-) -> Result<Exit> {
+) -> Result<(Proposed, Proposal)> {
     let warnings = gate::proposal(store, &changeset)?;
     let actor = context.actor(store);
     let proposed_by = context.proposed_by(meta.by.as_deref(), &actor.name);
@@ -173,10 +171,12 @@ pub fn propose(
         memory: None,
     };
     let (proposal, duplicate) = store.propose(&actor, context.now, new)?;
-    let answer = Proposed::new(&proposal, duplicate, warnings);
-    let id = proposal.id.clone();
-    let quiet = context.quiet;
-    context.emit(Format::Text, &answer, || {
+    Ok((Proposed::new(&proposal, duplicate, warnings), proposal))
+}
+
+fn emit(context: &mut Context, answer: &Proposed, id: &ProposalId) -> Result<Exit> {
+    let (quiet, duplicate) = (context.quiet, answer.proposed.duplicate);
+    context.emit(Format::Text, answer, || {
         if quiet {
             return format!("{id}\n");
         }

@@ -1,16 +1,21 @@
 //! Other ways to say what is proposed: a patch, what is uncommitted, a commit or a range.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 
 use bstr::ByteSlice as _;
+use gix::ObjectId;
 
 use crate::apply;
+use crate::changeset::codes as changeset_codes;
 use crate::changeset::patch::{self, limits};
 use crate::changeset::{Changeset, File, FileChange, Mode, RepoPath, Snapshot as _};
 use crate::cli::patch::ReadArgs;
 use crate::cli::{Context, paths};
 use crate::error::{Error, Result, codes};
+use crate::git::Git;
+use crate::proposal::ProposalId;
+use crate::render::escape;
 use crate::store::Store;
 
 /// A patch, what is uncommitted, a commit or a range, instead of edits.
@@ -21,8 +26,8 @@ pub struct SourceArgs {
     #[arg(long, value_name = "FILE", group = "source", conflicts_with_all = ["path", "edit", "from_json"])]
     pub patch: Option<OsString>,
     /// What is not committed, staged or not, new files included; the files then go back to HEAD.
-    /// With PATHS, only what is at or below them.
-    #[arg(long, value_name = "PATHS", num_args = 0.., group = "source", conflicts_with_all = ["path", "edit", "from_json"])]
+    /// With PATHSPEC, only what it matches, as for git add.
+    #[arg(long, value_name = "PATHSPEC", num_args = 0.., group = "source", conflicts_with_all = ["path", "edit", "from_json"])]
     pub worktree: Option<Vec<OsString>>,
     /// Leave the files as they are.
     #[arg(long, requires = "worktree")]
@@ -51,11 +56,30 @@ pub struct Sourced {
 }
 
 impl SourceArgs {
+    /// Refuses what says how a patch is read where none is. (A commit can be taken back.)
+    fn refuse_unused(&self) -> Result<()> {
+        let read = &self.read;
+        let a_patch = self.patch.is_some();
+        let unused = [
+            ("-R", read.reverse && !a_patch && self.commit.is_none() && self.range.is_none()),
+            ("-p", read.strip.is_some() && !a_patch),
+            ("--fuzz", read.fuzz > 0 && !a_patch),
+            ("--unidiff-zero", read.unidiff_zero && !a_patch),
+        ];
+        let Some((flag, _)) = unused.iter().find(|(_, unused)| *unused) else { return Ok(()) };
+        let message = match *flag {
+            "-R" => "-R goes with --patch, --commit or --range".to_owned(),
+            flag => format!("{flag} says how a patch is read, and goes with --patch"),
+        };
+        Err(Error::new(&codes::USAGE, message).hint("leave it out, or name a patch with --patch"))
+    }
+
     /// Reads the source that was given, if one was.
     ///
     /// # Errors
     /// Those of the reader of that form.
     pub fn read(&self, context: &Context, store: &Store) -> Result<Option<Sourced>> {
+        self.refuse_unused()?;
         let sourced =
             |changeset, form| Sourced { changeset, form, message: None, take_back: false };
         if let Some(file) = &self.patch {
@@ -77,37 +101,76 @@ impl SourceArgs {
         }
         if let Some(rev) = &self.commit {
             let id = resolve(store, rev, "^{commit}")?;
-            let parent = resolve(store, format!("{id}^1").as_ref(), "").ok();
-            let changeset = between(store, parent.as_deref(), &id)?;
+            let parent = resolve(store, format!("{id}^1").as_ref(), "");
+            let nothing = || ObjectId::empty_tree(store.repo().object_hash()).to_string();
+            let parent = parent.unwrap_or_else(|_| nothing());
+            let changeset = self.between(store, &parent, &id)?;
             let message = store.git()?.args(["log", "-1", "--format=%B", &id]).text()?;
             let message = Some(message.trim().to_owned()).filter(|message| !message.is_empty());
+            let message = match self.read.reverse {
+                // In the words of git revert.
+                true => message.map(|message| {
+                    let subject = message.lines().next().unwrap_or_default();
+                    format!("Revert \"{subject}\"\n\nThis reverts commit {id}.")
+                }),
+                false => message,
+            };
             return Ok(Some(Sourced { message, ..sourced(changeset, "commit") }));
         }
         if let Some(range) = &self.range {
             let (from, to) = ends(store, range)?;
-            return Ok(Some(sourced(between(store, Some(&from), &to)?, "commit")));
+            return Ok(Some(sourced(self.between(store, &from, &to)?, "commit")));
         }
         Ok(None)
     }
+
+    fn between(&self, store: &Store, from: &str, to: &str) -> Result<Changeset> {
+        if self.read.reverse { between(store, to, from) } else { between(store, from, to) }
+    }
 }
 
-/// Takes the files of `changeset` back to what they were before it, in the work tree and in the
-/// index. What somebody saved in between is not lost: then nothing is taken back.
-///
-/// # Errors
-/// `file_changed`, and those of the work tree and git.
-pub fn take_back(store: &Store, changeset: &Changeset) -> Result<()> {
-    let changes = changeset.changes().iter().map(|change| FileChange {
-        path: change.path.clone(),
-        before: change.after.clone(),
-        after: change.before.clone(),
-        origin: None,
-        snippets: Vec::new(),
-    });
-    let back = Changeset::new(changes.collect())?;
-    apply::write_direct(store, false, |_| Ok((back, ())))?;
-    let paths: Vec<RepoPath> = changeset.changes().iter().map(|c| c.path.clone()).collect();
-    apply::unstage(store, &paths)
+/// The way back to what the files of a changeset were before it, in the work tree and in the
+/// index.
+pub struct TakeBack(Changeset);
+
+impl TakeBack {
+    /// The way back from `changeset`. What would be in it can be known before anything is done.
+    ///
+    /// # Errors
+    /// `index_locked`, `hard_link` and whatever else keeps a file from being written.
+    pub fn new(store: &Store, changeset: &Changeset) -> Result<Self> {
+        apply::refuse_locked_index(store)?;
+        let worktree = store.worktree()?;
+        let changes = changeset.changes();
+        for change in changes.iter().filter(|change| change.after.is_some()) {
+            worktree.check_writable(&change.path)?;
+        }
+        let changes = changes.iter().map(|change| FileChange {
+            path: change.path.clone(),
+            before: change.after.clone(),
+            after: change.before.clone(),
+            origin: None,
+            snippets: Vec::new(),
+        });
+        Changeset::new(changes.collect()).map(Self)
+    }
+
+    /// Goes it, now that proposal `id` has the changes. What somebody saved in between is not
+    /// lost: then nothing is taken back.
+    ///
+    /// # Errors
+    /// `file_changed`, `index_locked`, and those of the work tree and git. They name the proposal,
+    /// which stands.
+    pub fn run(self, store: &Store, id: &ProposalId) -> Result<()> {
+        let paths: Vec<RepoPath> = self.0.changes().iter().map(|c| c.path.clone()).collect();
+        let stands = |error: Error, which: &str| {
+            let error = error.after(format_args!("proposal {id} is made, but {which}"));
+            error.with("proposal_id", id.as_str())
+        };
+        apply::write_direct(store, false, |_| Ok((self.0, ())))
+            .map_err(|error| stands(error, "the files stay as they are"))?;
+        apply::unstage(store, &paths).map_err(|error| stands(error, "the index stays as it is"))
+    }
 }
 
 fn resolve(store: &Store, rev: &std::ffi::OsStr, kind: &str) -> Result<String> {
@@ -150,13 +213,9 @@ fn ends(store: &Store, range: &std::ffi::OsStr) -> Result<(String, String)> {
     Ok((base, to))
 }
 
-/// What changed between two commits, renames found as git finds them.
-fn between(store: &Store, from: Option<&str>, to: &str) -> Result<Changeset> {
-    let mut args = vec!["diff-tree", "-r", "-z", "--raw", "-M", "--no-commit-id", "--full-index"];
-    match from {
-        Some(from) => args.extend([from, to]),
-        None => args.extend(["--root", to]),
-    }
+/// What changed between two commits or trees, renames found as git finds them.
+fn between(store: &Store, from: &str, to: &str) -> Result<Changeset> {
+    let args = ["diff-tree", "-r", "-z", "--raw", "-M", "--no-commit-id", "--full-index", from, to];
     let raw = store.git()?.args(args).run()?;
     let mut fields = raw.split(|b| *b == 0);
     let mut changes = Vec::new();
@@ -199,54 +258,143 @@ fn mode_of(mode: &str, path: &RepoPath) -> Result<Mode> {
     patch::check_mode(bits, path)
 }
 
-/// What is uncommitted at or below `specs` (everywhere, without any).
+/// What is uncommitted in the files that `specs` match (all of them, without any). What lies in
+/// submodules and other repositories is theirs.
 fn uncommitted(context: &Context, store: &Store, specs: &[OsString]) -> Result<Changeset> {
-    let below: Vec<RepoPath> =
-        specs.iter().map(|spec| paths::typed(context, store, spec)).collect::<Result<_>>()?;
-    let within = |path: &RepoPath| {
-        below.is_empty() || below.iter().any(|top| path == top || path.parents().any(|p| p == *top))
-    };
-    let worktree = store.worktree()?;
-    let unborn = store.repo().head_id().is_err();
-    let mut names: BTreeSet<Vec<u8>> = BTreeSet::new();
-    let mut collect = |bytes: Vec<u8>| {
-        names.extend(bytes.split(|b| *b == 0).filter(|n| !n.is_empty()).map(<[u8]>::to_vec));
-    };
-    let others = ["ls-files", "-z", "--others", "--exclude-standard"];
-    collect(store.git()?.args(others).run()?);
-    if unborn {
-        collect(store.git()?.args(["ls-files", "-z", "--cached"]).run()?);
-    } else {
-        // Against the index as well: a file may be staged and changed back since.
-        collect(store.git()?.args(["diff", "--name-only", "--no-renames", "-z", "HEAD"]).run()?);
-        let cached = ["diff", "--cached", "--name-only", "--no-renames", "-z", "HEAD"];
-        collect(store.git()?.args(cached).run()?);
+    if !specs.is_empty() {
+        refuse_unmatched(context, store, specs)?;
     }
-    let mut changes = Vec::new();
-    for name in names {
-        let path = RepoPath::from_tree(&name)?;
-        if !within(&path) {
-            continue;
+    let status = ["status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=all"];
+    let raw = here(context, store)?
+        .env("GIT_OPTIONAL_LOCKS", "0")
+        .args(status)
+        .args(["--ignore-submodules=dirty", "--"])
+        .args(specs)
+        .run()?;
+    let mut files: BTreeMap<&[u8], Uncommitted<'_>> = BTreeMap::new();
+    for entry in raw.split(|byte| *byte == 0).filter(|entry| !entry.is_empty()) {
+        let broken = || Error::bug("git status printed something unknown");
+        match entry[0] {
+            b'1' => {
+                let fields: Vec<&[u8]> = entry.splitn(9, |byte| *byte == b' ').collect();
+                let [_, _, _, head, _, worktree, id, _, name] = fields[..] else {
+                    return Err(broken());
+                };
+                let file = files.entry(name).or_default();
+                if head != b"000000" {
+                    let (Ok(mode), Ok(id)) = (head.to_str(), id.to_str()) else {
+                        return Err(broken());
+                    };
+                    file.head = Some((mode, id));
+                }
+                file.exists |= worktree != b"000000";
+            }
+            b'u' => {
+                let name = entry.splitn(11, |byte| *byte == b' ').last().unwrap_or_default();
+                return Err(unmerged(name));
+            }
+            b'?' => match entry.get(2..).unwrap_or_default() {
+                // Another repository, as git stash leaves it alone.
+                name if name.ends_with(b"/") => {
+                    let name = name.as_bstr().to_string();
+                    context.note(&format!(
+                        "note: {} is another repository and stays as it is",
+                        escape::line(name.trim_end_matches('/'))
+                    ));
+                }
+                name => files.entry(name).or_default().exists = true,
+            },
+            _ => {}
         }
-        let before = if unborn { None } else { at_head(store, &path)? };
-        let after = worktree.file(&path)?;
-        changes.push(FileChange { path, before, after, origin: None, snippets: Vec::new() });
+    }
+    let worktree = store.worktree()?;
+    let reader = worktree.reader();
+    let mut changes = Vec::with_capacity(files.len());
+    for (name, file) in files {
+        let path = RepoPath::from_tree(name)?;
+        let before = match file.head {
+            Some((mode, id)) => Some(File { mode: mode_of(mode, &path)?, bytes: store.blob(id)? }),
+            None => None,
+        };
+        // Where nothing is, a folder may be by now, with files of its own.
+        let after = if file.exists { reader.file(&path)? } else { None };
+        if before.is_some() || after.is_some() {
+            changes.push(FileChange { path, before, after, origin: None, snippets: Vec::new() });
+        }
     }
     let changeset = Changeset::new(changes)?;
     store.refuse_foreign(&changeset)?;
     Ok(changeset)
 }
 
-/// A file as HEAD has it.
-fn at_head(store: &Store, path: &RepoPath) -> Result<Option<File>> {
-    let failed =
-        |error: &dyn std::fmt::Display| Error::bug(format!("HEAD cannot be read: {error}"));
-    let commit = store.repo().head_commit().map_err(|error| failed(&error))?;
-    let tree = commit.tree().map_err(|error| failed(&error))?;
-    let found = tree
-        .lookup_entry(path.components().map(|name| name.as_bytes()))
-        .map_err(|error| failed(&error))?;
-    let Some(entry) = found else { return Ok(None) };
-    let mode = mode_of(&format!("{:06o}", entry.mode().value()), path)?;
-    Ok(Some(File { bytes: store.blob(&entry.object_id().to_string())?, mode }))
+/// A file that is not in the work tree as HEAD has it.
+#[derive(Default)]
+struct Uncommitted<'a> {
+    /// Mode and id in HEAD.
+    head: Option<(&'a str, &'a str)>,
+    /// It is in the work tree.
+    exists: bool,
+}
+
+/// Git, where the words of the command line are relative to.
+fn here(context: &Context, store: &Store) -> Result<Git> {
+    let base = context.path_base(store);
+    let git = store.git()?;
+    Ok(if store.prefix(&base).is_some() { git.directory(base) } else { git })
+}
+
+/// Refuses the pathspecs that match nothing that git knows or would add, as `git add` does.
+fn refuse_unmatched(context: &Context, store: &Store, specs: &[OsString]) -> Result<()> {
+    let born = store.repo().head_id().is_ok();
+    let look = |specs: &[OsString]| {
+        here(context, store)?
+            .args(["ls-files", "-z", "--error-unmatch", "--cached", "--others"])
+            .arg("--exclude-standard")
+            // What is removed from the index still is something to propose.
+            .args(born.then_some("--with-tree=HEAD"))
+            .arg("--")
+            .args(specs)
+            .answer()
+    };
+    if look(specs)?.ok() {
+        return Ok(());
+    }
+    for spec in specs {
+        let answer = look(std::slice::from_ref(spec))?;
+        let shown = spec.to_string_lossy();
+        match answer.status {
+            0 => {}
+            1 => {
+                return Err(Error::new(
+                    &changeset_codes::FILE_NOT_FOUND,
+                    format!("pathspec '{shown}' did not match any file"),
+                )
+                .with("path", shown.into_owned())
+                .hint("`git status` lists what is not committed; ignored files are left out"));
+            }
+            _ => {
+                let said = answer.stderr.to_str_lossy();
+                let why = said.lines().last().unwrap_or_default().trim_start_matches("fatal: ");
+                return Err(Error::new(
+                    &changeset_codes::PATH_INVALID,
+                    format!("'{shown}' is no pathspec for this repository: {why}"),
+                )
+                .with("path", shown.into_owned())
+                .hint("give files, folders or patterns inside the repository, as to git add"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn unmerged(name: &[u8]) -> Error {
+    let name = name.as_bstr().to_string();
+    Error::new(
+        &apply::codes::UNMERGED,
+        format!(
+            "{name} has merge conflicts that are not settled, and taking it back would lose them"
+        ),
+    )
+    .with("path", name)
+    .hint("settle them and `git add` the file first, or name other files")
 }
