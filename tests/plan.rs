@@ -294,3 +294,30 @@ fn text_from_agents_is_safe_and_events_of_others_are_not_trusted() {
         .unwrap();
     repo.aye(&["plan"]).ok().says("a\\x1b[2J");
 }
+
+#[test]
+fn the_doctor_knows_the_projection() {
+    let repo = Repo::with(FILES);
+    let plan = ".agent-memory/plan.yaml";
+    repo.aye(&["plan", "add", "One"]).ok();
+    repo.aye(&["doctor"]).ok();
+    let sound = repo.text(plan);
+    repo.write(plan, sound.replace("One", "Two"));
+    repo.aye(&["doctor"]).exits(1).says("projection_changed: .agent-memory/plan.yaml");
+    repo.aye(&["doctor", "--repair"]).ok();
+    assert_eq!(repo.text(plan), sound);
+    repo.remove(plan);
+    repo.aye(&["doctor"]).exits(1).says("projection_missing");
+    repo.aye(&["doctor", "--repair"]).ok();
+    assert_eq!(repo.text(plan), sound);
+    repo.write(plan, "branch: [\n");
+    repo.aye(&["doctor"]).exits(1).says("projection_changed");
+    // On another branch it may still be that of the one before, and what it says then is told too.
+    repo.write(plan, &sound);
+    repo.git(&["switch", "-q", "-c", "other"]);
+    repo.aye(&["doctor"]).ok();
+    repo.write(plan, sound.replace("One", "Two"));
+    repo.aye(&["doctor"]).exits(1).says("projection_changed");
+    repo.aye(&["doctor", "--repair"]).ok();
+    assert!(!repo.exists(plan));
+}

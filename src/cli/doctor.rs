@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::{Context, Format};
 use crate::error::{Exit, Result};
 use crate::render::escape;
+use crate::tools::update_plan;
 use crate::worktree::codes as apply;
 
 /// Check the store, and repair what can be rebuilt.
@@ -107,6 +108,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         store.forget_cache();
         view = store.readable_view()?;
         let pending = store.rebuild_projections(&view, context.now)?;
+        // Whatever stands there is nobody's; what cannot be written is found once more below.
+        let _ = update_plan::project(&store, &view, &update_plan::branch(&store));
         repaired.push(format!("cache, pending refs and projections rebuilt ({pending} pending)"));
         problems = find(&store, &view, context.now)?;
     }
@@ -172,6 +175,13 @@ fn find(
             let message =
                 format!("{} ({}); nothing is read from it", found.path.display(), found.id);
             Problem::new(format!("projection_{}", found.what), message)
+        })),
+        Err(error) => problems.push(Problem::new(error.code().id, error.message())),
+    }
+    match update_plan::tampering(store, view, &update_plan::branch(store)) {
+        Ok(what) => problems.extend(what.map(|what| {
+            let message = format!("{}; nothing is read from it", update_plan::PROJECTION);
+            Problem::new(format!("projection_{what}"), message)
         })),
         Err(error) => problems.push(Problem::new(error.code().id, error.message())),
     }

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::changeset::{Mode, RepoPath};
+use crate::changeset::{Mode, RepoPath, Snapshot as _};
 use crate::error::{Error, Result};
 use crate::plan::{Key, Plan, Progress, Record, Request, Version, request};
 use crate::proposal::document::timestamp;
@@ -168,6 +168,45 @@ pub fn project(store: &Store, view: &View, branch: &str) -> Result<()> {
     if store.work_dir().is_none() {
         return Ok(());
     }
+    let tree = store.worktree()?;
+    let path = RepoPath::new(PROJECTION)?;
+    let Some(text) = projection(view, branch)? else {
+        return tree.remove_file(&path).map(drop);
+    };
+    crate::store::exclude::exclude(store, "/.agent-memory/plan.yaml");
+    tree.write_file(&path, text.as_bytes(), Mode::Regular, Flush::No)
+}
+
+/// What is wrong with [`PROJECTION`] where `branch` is checked out: `changed`, `missing` or
+/// `unreadable`. The plan of the branch that it says it is of may still stand there.
+///
+/// # Errors
+/// If the store cannot be read.
+pub fn tampering(store: &Store, view: &View, branch: &str) -> Result<Option<&'static str>> {
+    if store.work_dir().is_none() {
+        return Ok(None);
+    }
+    let tree = store.worktree()?.without_conversion();
+    let expected = projection(view, branch)?;
+    let bytes = match tree.file(&RepoPath::new(PROJECTION)?) {
+        Ok(Some(file)) => file.bytes,
+        Ok(None) => return Ok(expected.map(|_| "missing")),
+        Err(_) => return Ok(Some("unreadable")),
+    };
+    if expected.is_some_and(|text| text.as_bytes() == bytes) {
+        return Ok(None);
+    }
+    #[derive(serde::Deserialize)]
+    struct Said {
+        branch: String,
+    }
+    let said = serde_yaml::from_slice::<Said>(&bytes).ok().filter(|said| said.branch != branch);
+    let other = said.map(|said| projection(view, &said.branch)).transpose()?.flatten();
+    Ok((other.is_none_or(|text| text.as_bytes() != bytes)).then_some("changed"))
+}
+
+/// What [`PROJECTION`] says of `branch`; nothing where it has no plans.
+fn projection(view: &View, branch: &str) -> Result<Option<String>> {
     let mut plans = Vec::new();
     for key in view.plans(branch)? {
         let Some(version) = current(view, &key)?.filter(|version| !version.plan.is_empty()) else {
@@ -182,13 +221,9 @@ pub fn project(store: &Store, view: &View, branch: &str) -> Result<()> {
             explanation: version.explanation,
         });
     }
-    let tree = store.worktree()?;
-    let path = RepoPath::new(PROJECTION)?;
     if plans.is_empty() {
-        return tree.remove_file(&path).map(drop);
+        return Ok(None);
     }
     let projected = Projected { schema: "aye/plans@1", branch: branch.to_owned(), plans };
-    let text = crate::render::yaml::document(&projected)?;
-    crate::store::exclude::exclude(store, "/.agent-memory/plan.yaml");
-    tree.write_file(&path, text.as_bytes(), Mode::Regular, Flush::No)
+    crate::render::yaml::document(&projected).map(Some)
 }
