@@ -990,3 +990,79 @@ fn an_environment_that_is_not_utf8_is_no_matter() {
         repo.cmd(&["shell", command]).dir(&folder).env("PWD", &folder).run().exits(0);
     }
 }
+
+/// Lists of names would open files that nobody looked at; negative numbers are no flags.
+#[test]
+fn what_is_named_in_a_file_is_not_opened() {
+    let repo = repo();
+    repo.write(".env", "TOP=hunter2\n");
+    for command in [
+        "echo 'x  .env' | md5sum -c",
+        "sha256sum --check a.txt",
+        "cksum -c a.txt",
+        "b2sum --status -c a.txt",
+        "git ls-files -o -i --exclude-per-directory=.env",
+    ] {
+        repo.aye(&["shell", command]).fails("COMMAND_NOT_ALLOWED", 4);
+    }
+    repo.aye(&["shell", "sha1sum -c a.txt"]).notes("hint: name the files");
+    repo.aye(&["shell", "seq 3 -1 1"]).exits(0).says("3\n2\n1\n");
+    repo.aye(&["shell", "seq -s, -2 0"]).exits(0).says("-2,-1,0");
+    repo.aye(&["shell", "seq -x 2"]).fails("COMMAND_NOT_ALLOWED", 4);
+    repo.write("pats", "fn b\n");
+    repo.git(&["add", "pats"]);
+    repo.aye(&["shell", "git grep -h -f pats"]).exits(0).says("fn b");
+    repo.aye(&["shell", "git grep -f .env"]).fails("COMMAND_NOT_ALLOWED", 4);
+}
+
+/// Git quotes what it cannot read in files that its configuration or its own folder lead to.
+#[test]
+#[cfg(unix)]
+fn a_denied_file_is_not_quoted_by_git() {
+    let repo = repo();
+    repo.write(".envrc", "export hunter2\n");
+    repo.write(".git/info/attributes", "");
+    for (key, commands) in [
+        ("core.attributesFile", &["git check-attr -a export", "git check-attr -a -- hunter2"][..]),
+        ("core.excludesFile", &["git check-ignore -v hunter2 'export hunter2'", "git status"][..]),
+        ("mailmap.file", &["git log"][..]),
+        ("mailmap.blob", &["git log"][..]),
+        ("diff.orderFile", &["git diff HEAD", "git show"][..]),
+        ("blame.ignoreRevsFile", &["git blame a.txt"][..]),
+    ] {
+        repo.git(&["config", key, ".envrc"]);
+        for command in commands {
+            let run = repo.aye(&["shell", command]);
+            let told = format!("{}{}", run.out(), run.err()).replace(command, "");
+            assert!(!told.contains("export") && !told.contains("hunter2"), "{command}: {told}");
+        }
+        repo.git(&["config", "--unset", key]);
+    }
+    repo.remove(".git/info/attributes");
+    for name in ["info/attributes", "info/grafts", "shallow", "objects/info/alternates"] {
+        let deep = "../".repeat(name.matches('/').count() + 1);
+        repo.symlink(&format!("{deep}.envrc"), &format!(".git/{name}"));
+        for command in ["git log", "git check-attr -a export", "git config --no-includes -l"] {
+            repo.aye(&["shell", command]).fails("COMMAND_NOT_ALLOWED", 4).lacks("hunter2");
+        }
+        repo.remove(&format!(".git/{name}"));
+    }
+    std::fs::hard_link(repo.path(".envrc"), repo.path(".git/shallow")).unwrap();
+    repo.aye(&["shell", "git log"]).fails("COMMAND_NOT_ALLOWED", 4).lacks("hunter2");
+    repo.remove(".git/shallow");
+    repo.aye(&["shell", "git log"]).exits(0);
+}
+
+/// What is left out of long output is whole characters.
+#[test]
+fn long_output_is_cut_between_characters() {
+    let repo = repo();
+    let command = "seq -f 'é%g' 1 90000 | tr -d '\\n'";
+    for extra in ["", "x", "xy"] {
+        let command = format!("echo -n {extra}; {command}");
+        let json = repo.aye(&["--json", "shell", &command]).exits(0).json();
+        assert_eq!(json["truncated"], true);
+        assert!(!json["output"].as_str().unwrap().contains('\u{FFFD}'));
+        assert!(!json.to_string().contains("UTF-8"), "{}", json["note"]);
+    }
+}

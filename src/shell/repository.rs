@@ -60,8 +60,12 @@ pub(super) fn overrides(used: &Use, cwd: &Path, world: &World) -> Result<Vec<Str
     // The reading of configuration itself starts nothing, and must not show our overrides. It
     // still shows what is included.
     if used.verb.split(' ').next() == Some("config") {
-        for found in candidates.iter().filter(|_| !used.no_includes) {
-            examine(found, world)?;
+        for found in &candidates {
+            if used.no_includes {
+                links(found, world)?;
+            } else {
+                examine(found, world)?;
+            }
         }
         args.extend(used.globals.iter().cloned());
         return Ok(args);
@@ -174,8 +178,40 @@ impl Found {
     }
 }
 
+/// Folders of a git directory with files that git reads line by line, and may quote.
+const QUOTED: &[&str] = &["", "info", "objects/info", "rebase-merge", "rebase-apply", "sequencer"];
+
+/// # Errors
+/// A refusal if a file that git would read, and quote where it is not as it should be, is a
+/// denied one under another name.
+fn links(found: &Found, world: &World) -> Result<()> {
+    let common = Some(found.common()).filter(|common| *common != found.git_dir);
+    for folder in common.iter().chain([&found.git_dir]) {
+        let folders = QUOTED.iter().filter_map(|name| folder.join(name).read_dir().ok());
+        for entry in folders.flatten().flatten() {
+            let Ok(facts) = entry.metadata() else { continue };
+            if facts.is_symlink() || is_linked(&facts) {
+                world.access.check(&entry.path().to_string_lossy(), folder)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+fn is_linked(facts: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    facts.is_file() && facts.nlink() > 1
+}
+
+#[cfg(not(unix))]
+fn is_linked(_facts: &std::fs::Metadata) -> bool {
+    false
+}
+
 /// Reads the configuration files and returns the names of the filters they define.
 fn examine(found: &Found, world: &World) -> Result<Vec<String>> {
+    links(found, world)?;
     let common = found.common();
     let mut filters = Vec::new();
     for path in [common.join("config"), found.git_dir.join("config.worktree")] {

@@ -75,6 +75,21 @@ impl Parsed<'_> {
     }
 }
 
+/// What to write in place of flags that are often wanted: ends of programs' names, the flags.
+const INSTEAD: &[(&[&str], &[&str], &str)] = &[
+    (
+        &["sum"],
+        &["-c", "--check"],
+        "name the files and compare: `sha256sum FILE | grep -F SUM`; names in a list would be \
+         opened whatever they are",
+    ),
+    (
+        &["git ls-files"],
+        &["--exclude-per-directory"],
+        "write `--exclude-standard`, which reads every `.gitignore`",
+    ),
+];
+
 /// Reads `args` by the rules of `table`.
 ///
 /// # Errors
@@ -90,7 +105,7 @@ pub fn parse<'a>(table: &'static Program, args: &'a [&'a str]) -> Result<Parsed<
         }
         if word.starts_with("--") {
             reader.long(word)?;
-        } else if word.len() > 1 && word.starts_with('-') {
+        } else if word.len() > 1 && word.starts_with('-') && !reader.is_negative(word) {
             reader.short(word)?;
         } else {
             let at = reader.at - 1;
@@ -121,7 +136,11 @@ impl<'a> Reader<'a> {
             .iter()
             .flat_map(|flag| flag.names)
             .find(|name| full.len() > 3 && full.starts_with("--") && name.starts_with(full));
+        let instead = INSTEAD.iter().find(|(programs, flags, _)| {
+            programs.iter().any(|end| name.ends_with(end)) && flags.contains(&full)
+        });
         let hint = match longer {
+            _ if let Some((_, _, hint)) = instead => (*hint).to_owned(),
             Some(longer) => {
                 format!("abbreviations are not read; if you mean `{longer}`, write it in full")
             }
@@ -131,6 +150,12 @@ impl<'a> Reader<'a> {
             format!("`{written}` is not on the list of flags of `{name}` that only read"),
             hint,
         )
+    }
+
+    /// A number below zero, where the operands are numbers (`seq 5 -1 1`).
+    fn is_negative(&self, word: &str) -> bool {
+        self.table.operands.kinds.first() == Some(&Kind::Number)
+            && word[1..].starts_with(|c: char| c.is_ascii_digit() || c == '.')
     }
 
     /// Everything that is left is an operand.

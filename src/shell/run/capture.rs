@@ -1,4 +1,4 @@
-//! Output with a ceiling: the head and the tail are kept.
+//! Output with a ceiling: the head and the tail are kept, cut between characters.
 
 use std::collections::VecDeque;
 
@@ -33,7 +33,12 @@ impl Capture {
     }
 
     /// What was kept, with a line where something was dropped.
-    pub(super) fn into_bytes(self) -> Vec<u8> {
+    pub(super) fn into_bytes(mut self) -> Vec<u8> {
+        if self.truncated() {
+            self.head.truncate(whole(&self.head));
+            let cut = self.tail.iter().take(3).take_while(|byte| is_continuation(**byte)).count();
+            self.tail.drain(..cut);
+        }
         let dropped = self.total - self.head.len() - self.tail.len();
         let mut bytes = self.head;
         if dropped > 0 {
@@ -45,6 +50,24 @@ impl Capture {
         bytes.extend(self.tail);
         bytes
     }
+}
+
+/// A byte of a character in UTF-8 that is not its first.
+fn is_continuation(byte: u8) -> bool {
+    byte & 0xC0 == 0x80
+}
+
+/// How many of `bytes` are left without a character that is cut off at their end.
+fn whole(bytes: &[u8]) -> usize {
+    let continued = bytes.iter().rev().take(3).take_while(|byte| is_continuation(**byte)).count();
+    let Some(start) = bytes.len().checked_sub(continued + 1) else { return bytes.len() };
+    let length = match bytes[start] {
+        0xC2..=0xDF => 2,
+        0xE0..=0xEF => 3,
+        0xF0..=0xF4 => 4,
+        _ => return bytes.len(),
+    };
+    if length > continued + 1 { start } else { bytes.len() }
 }
 
 #[cfg(test)]
@@ -62,6 +85,12 @@ mod tests {
             assert!(capture.truncated());
             let kept = String::from_utf8(capture.into_bytes()).unwrap();
             assert_eq!(kept, "abcde\n[… 16 bytes left out …]\nvwxyz");
+        }
+        let text = "aé€😀".repeat(20);
+        for limit in 1..40 {
+            let mut capture = Capture::new(limit);
+            capture.push(text.as_bytes());
+            assert!(String::from_utf8(capture.into_bytes()).is_ok(), "{limit}");
         }
         let mut capture = Capture::new(10);
         capture.push(b"0123456789");
