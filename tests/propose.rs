@@ -174,6 +174,41 @@ fn paths_are_relative_to_where_they_are_typed() {
     run(&["propose", "../../out", "--old", "", "--new", "u"]).fails("path_invalid", 6);
 }
 
+/// As to git: an absolute path inside the repository, a folder with its slash, and the folder that
+/// one is in.
+#[test]
+fn a_path_may_be_typed_in_every_way_that_leads_into_the_repository() {
+    let repo = Repo::with(&[("f", "a\n"), ("sub/f", "a\n"), ("sub/deep/f", "a\n")]);
+    let top = repo.root().to_str().unwrap().to_owned();
+    let run = |folder: &str, args: &[&str]| repo.cmd(args).dir(repo.path(folder)).run();
+    for (given, path) in [("f", "f"), ("sub/f", "sub/f"), ("sub/../f", "sub/../f")] {
+        let given = format!("{top}/{given}");
+        let run = run("sub", &["propose", "--json", &given, "--old", "a", "--new", path]);
+        match path.contains("..") {
+            true => assert_eq!(run.ok().json()["file_path"], "f"),
+            false => assert_eq!(run.ok().json()["file_path"], path),
+        }
+    }
+    let new = format!("{top}/new/folder/f");
+    let run_new = run("sub", &["propose", "--json", &new, "--old", "", "--new", "x"]);
+    assert_eq!(run_new.ok().json()["file_path"], "new/folder/f");
+    for outside in ["/etc/hosts", &format!("{top}/../f"), &format!("{top}x/f"), &top] {
+        run("sub", &["propose", outside, "--old", "a", "--new", "b"]).fails("path_invalid", 6);
+    }
+    for (folder, given) in
+        [("", "sub/"), ("sub", "."), ("sub", "./"), ("sub/deep", ".."), ("", "sub")]
+    {
+        run(folder, &["propose", given, "--old", "a", "--new", "b"]).fails("is_a_folder", 6);
+        run(folder, &["check", "--paths", given]).exits(1).says("sub/f").lacks("new/folder");
+    }
+    run("", &["propose", "no-folder/", "--old", "", "--new", "x"]).fails("path_invalid", 6);
+    let all = repo.aye(&["list", "--json"]).ok().json()["proposals"].as_array().unwrap().len();
+    for path in [".", "./"] {
+        let listed = repo.aye(&["list", "--json", "--path", path]).ok().json();
+        assert_eq!(listed["proposals"].as_array().unwrap().len(), all);
+    }
+}
+
 #[test]
 fn who_proposes_is_said() {
     let repo = Repo::with(&[("f", "a b c\n")]);

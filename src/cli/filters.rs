@@ -69,7 +69,10 @@ impl FilterArgs {
             domain: self.domain,
             task: self.task,
             by: self.by,
-            path: self.path.map(|path| path.trim_start_matches("./").to_owned()),
+            path: self
+                .path
+                .map(|path| path.trim_start_matches("./").to_owned())
+                .filter(|path| !matches!(path.as_str(), "" | ".")),
             subject: self.kind.map(|kind| match kind {
                 Kind::Code => Subject::Code,
                 Kind::Memory => Subject::Memory,

@@ -12,6 +12,7 @@ use crate::error::{Error, Result, codes};
 use crate::store::Store;
 
 /// A path that was typed, relative to the folder it was typed in, as a path of the repository.
+/// An absolute one may lead there too, and the name of a folder may end with `/`.
 ///
 /// # Errors
 /// `path_invalid`, `path_in_git_dir`.
@@ -19,9 +20,17 @@ pub fn typed(context: &Context, store: &Store, path: &OsStr) -> Result<RepoPath>
     let bytes = <[u8]>::from_os_str(path).ok_or_else(|| {
         Error::new(&codes::INVALID_UTF8, "a path cannot be read as text").hint("rename the file")
     })?;
-    let prefix = store.prefix(&context.path_base(store)).unwrap_or_default();
+    let base = context.path_base(store);
+    let inside = if Path::new(path).is_absolute() { absolute(store, path) } else { None };
+    let prefix = match inside {
+        Some(_) => Vec::new(),
+        None => store.prefix(&base).unwrap_or_default(),
+    };
     let mut above: &[u8] = prefix.strip_suffix(b"/").unwrap_or(&prefix);
-    let mut rest = bytes;
+    let mut rest = inside.as_deref().unwrap_or(bytes);
+    if rest.len() > 1 && rest.ends_with(b"/") && base.join(path).is_dir() {
+        rest = rest.trim_end_with(|end| end == '/');
+    }
     loop {
         if let Some(shorter) = rest.strip_prefix(b"./") {
             rest = shorter;
@@ -32,6 +41,13 @@ pub fn typed(context: &Context, store: &Store, path: &OsStr) -> Result<RepoPath>
             break;
         }
     }
+    if rest == b".." && !above.is_empty() {
+        above = &above[..above.rfind_byte(b'/').unwrap_or(0)];
+        rest = b".";
+    }
+    if rest == b"." && !above.is_empty() {
+        return RepoPath::new(above);
+    }
     // What is absolute or still leaves is refused in the words that were typed.
     if above.is_empty() || rest.is_empty() || rest[0] == b'/' {
         return RepoPath::new(rest).map_err(|error| {
@@ -40,6 +56,17 @@ pub fn typed(context: &Context, store: &Store, path: &OsStr) -> Result<RepoPath>
     }
     RepoPath::new(rest)?;
     RepoPath::new([above, b"/", rest].concat())
+}
+
+/// The absolute `path` relative to the work tree's top, if it leads there. Folders that do not
+/// exist yet may be in it.
+fn absolute(store: &Store, path: &OsStr) -> Option<Vec<u8>> {
+    let path = Path::new(path);
+    path.ancestors().skip(1).find_map(|folder| {
+        let mut inside = store.prefix(folder)?;
+        inside.extend_from_slice(<[u8]>::from_path(path.strip_prefix(folder).ok()?)?);
+        Some(inside)
+    })
 }
 
 /// The bytes of the file `path`, or of standard input for `-`; at most `limit`.
