@@ -162,3 +162,56 @@ fn a_pure_rename_without_prefixes_needs_no_option() {
         }
     }
 }
+
+/// Cut anywhere, a binary patch is refused, or is as good as whole.
+#[test]
+fn a_binary_patch_that_was_cut_off_changes_nothing() {
+    let noise = |salt: u32| -> Vec<u8> {
+        (0..300u32).map(|n| ((n + salt).wrapping_mul(2_654_435_761) >> 24) as u8).collect()
+    };
+    let repo = Repo::with(&[("bin", noise(1)), ("other", noise(7))]);
+    repo.write("bin", noise(1000));
+    repo.write("other", noise(2000));
+    let diff = |name| repo.git(&["diff", "--binary", name]).trim_end().to_owned() + "\n\n";
+    let (patch, second) = (diff("bin"), diff("other"));
+    repo.git(&["checkout", "--quiet", "."]);
+    let whole = format!("{patch}{second}");
+    let backward = patch.match_indices("literal").nth(1).expect("two halves").0;
+    // All around the places where something begins or ends, and here and there between them.
+    let edges: Vec<usize> = whole.match_indices('\n').map(|(at, _)| at).collect();
+    let near = |cut: usize| edges.iter().any(|edge| edge.abs_diff(cut) < 4);
+    for cut in (0..whole.len()).filter(|cut| cut % 7 == 0 || near(*cut)) {
+        let run = repo.aye_stdin(&["patch", "--dry-run"], &whole[..cut]);
+        // Where the backward half is missing altogether git takes the patch too; an empty line
+        // at the very end is easily lost; what begins the second file is text until it is a header.
+        let of_second = |header: usize| cut.checked_sub(patch.len()).is_some_and(|at| at < header);
+        let sound = cut == backward
+            || (patch.len() - 2..patch.len()).contains(&cut)
+            || of_second("diff --git ".len())
+            || cut == patch.len() + second.match_indices("literal").nth(1).expect("two").0
+            || cut >= whole.len() - 2;
+        if run.status == 0 {
+            assert!(sound, "cut at {cut}: {}", &whole[..cut]);
+        } else {
+            assert_eq!(answer(&run)["code"], "PATCH_INVALID", "{run}");
+            assert!(answer(&run)["details"]["line"].is_u64() || cut < 20, "{run}");
+        }
+    }
+    let run = repo.aye_stdin(&["patch", "--dry-run"], &whole[..backward + 30]);
+    assert!(answer(&run)["message"].as_str().is_some_and(|text| text.contains("binary change")));
+    repo.aye_stdin(&["patch"], &whole).ok();
+    assert_eq!((repo.read("bin"), repo.read("other")), (noise(1000), noise(2000)));
+}
+
+#[test]
+fn a_call_without_an_object_is_told_the_tools_own_arguments() {
+    let repo = Repo::new();
+    for (tool, own) in
+        [("apply_patch", "\"patch\""), ("readonly_shell", "\"command\""), ("changes", "\"action\"")]
+    {
+        let run = repo.aye(&["call", tool, "[]"]);
+        let text = run.out();
+        let hint = text.lines().find(|line| line.contains("hint")).unwrap_or_default();
+        assert!(hint.contains(own) || hint.contains(&own.replace('"', "\\\"")), "{tool}: {run}");
+    }
+}

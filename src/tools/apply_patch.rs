@@ -145,7 +145,7 @@ impl Failure {
 /// # Errors
 /// As [`run`]; `missing_parameter`, `invalid_parameter`.
 pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
-    let mut arguments = Arguments::new(arguments)?;
+    let mut arguments = Arguments::new(arguments, "{\"patch\": …}")?;
     let request = Request {
         patch: arguments.required("patch")?.into_bytes(),
         options: Options {

@@ -151,7 +151,7 @@ pub struct Rejected {
 /// # Errors
 /// `unknown_action`, `missing_parameter`, `invalid_parameter`, and those of what it does.
 pub fn call(session: &Session<'_>, name: &str, arguments: Value) -> Result<Value> {
-    let mut arguments = Arguments::new(arguments)?;
+    let mut arguments = Arguments::new(arguments, "{\"action\": …}")?;
     let action = match (arguments.text("action")?, name) {
         (Some(action), _) => action,
         (None, "propose_change") => "propose".into(),

@@ -48,18 +48,19 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// The arguments of a call. `null` counts as an absent parameter.
+    /// The arguments of a call. `null` counts as an absent parameter. `example` is what the tool's
+    /// own look like.
     ///
     /// # Errors
     /// `invalid_parameter` if `value` is no object.
-    pub fn new(value: Value) -> Result<Self> {
+    pub fn new(value: Value, example: &str) -> Result<Self> {
         match value {
             Value::Object(mut map) => {
                 map.retain(|_, value| !value.is_null());
                 Ok(Self { map })
             }
             _ => Err(Error::new(&codes::INVALID_PARAMETER, "the arguments are not a JSON object")
-                .hint("give {\"action\": …} or {\"name\": …, \"arguments\": {…}}")),
+                .hint(format!("give {example} or {{\"name\": …, \"arguments\": {{…}}}}"))),
         }
     }
 

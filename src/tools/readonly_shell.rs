@@ -30,7 +30,7 @@ impl Arguments {
     /// # Errors
     /// `missing_parameter`, `invalid_parameter`; one that nobody knows is refused too.
     pub fn new(value: Value) -> Result<Self> {
-        let mut arguments = super::Arguments::new(value)?;
+        let mut arguments = super::Arguments::new(value, "{\"command\": …}")?;
         let command = arguments.required("command")?;
         match arguments.unknown().first() {
             None => Ok(Self { command }),

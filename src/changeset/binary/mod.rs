@@ -45,16 +45,7 @@ impl Block<'_> {
         if self.size > limit as u64 {
             return Err(self.too_large(self.size, limit));
         }
-        let packed = self.unarmour()?;
-        if self.size > (packed.len() as u64).saturating_mul(MAX_RATIO) {
-            return Err(self.invalid(format!(
-                "says it holds {} bytes, more than {} compressed bytes can hold",
-                self.size,
-                packed.len()
-            )));
-        }
-        let bytes = inflate(&packed, self.size as usize)
-            .ok_or_else(|| self.invalid(format!("does not inflate to {} bytes", self.size)))?;
+        let bytes = self.unpack()?;
         match self.kind {
             Kind::Literal => Ok(bytes),
             Kind::Delta => delta::apply(base, &bytes, limit).map_err(|broken| match broken {
@@ -71,6 +62,25 @@ impl Block<'_> {
                 delta::Broken::Malformed => self.invalid("is not a sound delta".to_owned()),
             }),
         }
+    }
+
+    /// Is all of its data there? More than `limit` bytes are not looked at.
+    pub fn is_whole(&self, limit: usize) -> bool {
+        self.size <= limit as u64 && self.unpack().is_ok()
+    }
+
+    /// The content, or the delta that makes it.
+    fn unpack(&self) -> Result<Vec<u8>> {
+        let packed = self.unarmour()?;
+        if self.size > (packed.len() as u64).saturating_mul(MAX_RATIO) {
+            return Err(self.invalid(format!(
+                "says it holds {} bytes, more than {} compressed bytes can hold",
+                self.size,
+                packed.len()
+            )));
+        }
+        inflate(&packed, self.size as usize)
+            .ok_or_else(|| self.invalid(format!("does not inflate to {} bytes", self.size)))
     }
 
     fn unarmour(&self) -> Result<Vec<u8>> {
@@ -105,8 +115,15 @@ impl Block<'_> {
     }
 }
 
+/// Is this a line of a block, as long as its first character says?
+pub fn is_line(line: &[u8]) -> bool {
+    line.split_first().is_some_and(|(first, text)| {
+        length(*first).is_some_and(|len| text.len() == len.div_ceil(4) * 5)
+    })
+}
+
 /// Bytes on a line that starts with this character: `A` to `Z` are 1 to 26, `a` to `z` 27 to 52.
-pub fn length(first: u8) -> Option<usize> {
+fn length(first: u8) -> Option<usize> {
     match first {
         b'A'..=b'Z' => Some(usize::from(first - b'A') + 1),
         b'a'..=b'z' => Some(usize::from(first - b'a') + 27),

@@ -42,6 +42,13 @@ impl<'a> Cursor<'a> {
         self.input.trim_ascii().is_empty()
     }
 
+    /// True on the last line with anything on it.
+    pub fn is_last(&self) -> bool {
+        let mut ahead = self.clone();
+        ahead.next();
+        ahead.is_at_end()
+    }
+
     /// Number of the line it is on, counted from 1.
     pub fn number(&self) -> usize {
         self.number
@@ -100,11 +107,11 @@ fn body<'a>(cursor: &mut Cursor<'a>, file: &mut FilePatch<'a>) -> Result<()> {
             }
         } else if file.hunks.is_empty() && line.trim_end() == b"GIT binary patch" {
             cursor.next();
-            let Some(forward) = block(cursor)? else {
+            let Some(forward) = block(cursor, Half::Forward)? else {
                 return Err(invalid(cursor.number(), "the binary patch has no data")
                     .hint("make the patch again with `git diff --binary`"));
             };
-            file.binary = Some((Some(forward), block(cursor)?));
+            file.binary = Some((Some(forward), block(cursor, Half::Backward)?));
             return Ok(());
         } else if file.hunks.is_empty() && is_binary_remark(line) {
             file.content_missing = true;
@@ -122,8 +129,9 @@ fn is_binary_remark(line: &[u8]) -> bool {
         && line.trim_end().ends_with(b" differ")
 }
 
-/// A `literal` or `delta` block with the empty line after it.
-fn block<'a>(cursor: &mut Cursor<'a>) -> Result<Option<Block<'a>>> {
+/// A `literal` or `delta` block with the empty line after it. Only after the backward half, at the
+/// end of the input where that line is easily lost, may it be missing, if the data is all there.
+fn block<'a>(cursor: &mut Cursor<'a>, half: Half) -> Result<Option<Block<'a>>> {
     let number = cursor.number();
     let Some(line) = cursor.peek() else { return Ok(None) };
     let line = line.trim_end();
@@ -131,6 +139,8 @@ fn block<'a>(cursor: &mut Cursor<'a>) -> Result<Option<Block<'a>>> {
         (binary::Kind::Literal, size)
     } else if let Some(size) = line.strip_prefix(b"delta ") {
         (binary::Kind::Delta, size)
+    } else if !line.is_empty() && cursor.is_last() && is_begun(line) {
+        return Err(cut_off(number));
     } else {
         return Ok(None);
     };
@@ -140,22 +150,45 @@ fn block<'a>(cursor: &mut Cursor<'a>) -> Result<Option<Block<'a>>> {
     };
     cursor.next();
     let start = cursor.input;
-    let mut used = 0;
+    let (mut used, mut ended) = (0, false);
     while let Some(line) = cursor.peek() {
         if line.trim_end().is_empty() {
             cursor.next();
+            ended = true;
             break;
         }
-        if binary::length(line[0]).is_none() {
-            return Err(invalid(
-                cursor.number(),
-                format!("'{}' is no line of a binary hunk", excerpt(line)),
-            ));
+        if !binary::is_line(line.trim_end()) {
+            return Err(if cursor.is_last() {
+                cut_off(cursor.number())
+            } else {
+                invalid(cursor.number(), format!("'{}' is no line of a binary hunk", excerpt(line)))
+            });
         }
         used = (used + line.len() + 1).min(start.len());
         cursor.next();
     }
-    Ok(Some(Block { kind, size, lines: &start[..used], number }))
+    let block = Block { kind, size, lines: &start[..used], number };
+    if !ended && (half == Half::Forward || !block.is_whole(limits::FILE)) {
+        return Err(cut_off(cursor.number().saturating_sub(1)));
+    }
+    Ok(Some(block))
+}
+
+/// Which of the two blocks of a binary change.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Half {
+    Forward,
+    Backward,
+}
+
+/// The start of a block's first line.
+fn is_begun(line: &[u8]) -> bool {
+    [&b"literal"[..], b"delta"].iter().any(|word| word.starts_with(line))
+}
+
+fn cut_off(number: usize) -> Error {
+    invalid(number, "the patch ends in the middle of a binary change")
+        .hint("it may have been cut off; make it again with `git diff --binary`")
 }
 
 /// Is the cursor on `--- ` with `+++ ` and `@@` in the lines after it?
