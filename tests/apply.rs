@@ -39,6 +39,39 @@ fn assert_clean(repo: &Repo) {
     assert!(!files.iter().any(|(name, _)| name.contains(".aye-")), "{files:?}");
 }
 
+/// Where git does not look at modes, the one that a change names still is the one it gets.
+#[test]
+fn modes_are_staged_and_committed_where_git_does_not_look_at_them() {
+    let patch = "diff --git a/n b/n\nnew file mode 100755\n--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+n\n\
+         diff --git a/f b/f\nold mode 100644\nnew mode 100755\n\
+         diff --git a/x b/x\nold mode 100755\nnew mode 100644\n\
+         diff --git a/k b/k\n--- a/k\n+++ b/k\n@@ -1 +1 @@\n-k\n+K\n";
+    let base = Repo::with(&[("f", "f\n"), ("x", "x\n"), ("k", "k\n"), ("other", "o\n")]);
+    base.git(&["update-index", "--chmod=+x", "x"]);
+    base.git(&["commit", "--quiet", "-m", "Executable"]);
+    base.git(&["config", "core.fileMode", "false"]);
+    base.chmod("k", 0o755);
+    base.chmod("other", 0o755);
+    let git = base.copy();
+    git.git(&["update-index", "-q", "--refresh"]);
+    git.program("git").args(&["apply", "--index", "-"]).stdin(patch).run().ok();
+    let wanted = git.git(&["write-tree"]);
+    for how in ["patch", "index", "commit"] {
+        let repo = base.copy();
+        if how == "patch" {
+            repo.aye_stdin(&["patch", "--index"], patch).ok();
+        } else {
+            let id = repo.aye_stdin(&["propose", "--patch", "-"], patch).ok().id();
+            repo.aye(&["apply", &id, "--yes", &format!("--{how}")]).ok();
+        }
+        assert_eq!(repo.git(&["write-tree"]), wanted, "{how}");
+        if how == "commit" {
+            assert_eq!(repo.git(&["rev-parse", "HEAD^{tree}"]), wanted);
+            assert_eq!(repo.git(&["status", "--porcelain"]), "");
+        }
+    }
+}
+
 /// What `git -c` says holds for the git commands that an apply runs, too.
 #[test]
 fn the_configuration_of_the_command_line_reaches_the_commit() {

@@ -7,7 +7,7 @@ use bstr::ByteSlice;
 use gix::index::entry::{self, Stage};
 
 use super::codes;
-use crate::changeset::{File, Mode, RepoPath};
+use crate::changeset::{File, Mode, RepoPath, Snapshot as _};
 use crate::error::{Error, Result};
 use crate::git::{Git, Running};
 use crate::proposal::{Actor, Proposal, ProposalId};
@@ -17,6 +17,38 @@ use crate::store::Store;
 /// Git in this very repository, where a path is a path.
 fn git(store: &Store) -> Result<Git> {
     Ok(store.git()?.env("GIT_LITERAL_PATHSPECS", "1"))
+}
+
+/// As [`git`], for taking `paths` from the work tree where files that were just written got other
+/// modes than git has of them, those of `modes`.
+///
+/// With `core.fileMode = false` git does not look at modes, and would leave them as they were (or
+/// give a new file the usual one). Where the file system keeps them, it is told to look: for these
+/// paths nothing but what was written can be found.
+fn git_with_modes(store: &Store, modes: &[(RepoPath, Mode)]) -> Result<Git> {
+    let git = git(store)?;
+    let looks = store.repo().config_snapshot().boolean("core.fileMode") != Some(false);
+    if modes.is_empty() || looks {
+        return Ok(git);
+    }
+    let worktree = store.worktree()?.without_conversion();
+    let kept = modes
+        .iter()
+        .all(|(path, mode)| matches!(worktree.file(path), Ok(Some(file)) if file.mode == *mode));
+    Ok(if kept { git.config("core.fileMode", "true") } else { git })
+}
+
+/// The files of a change, each as it was and as it shall be, that get another mode than git would
+/// think of by itself.
+pub fn modes<'a>(
+    files: impl Iterator<Item = (&'a RepoPath, Option<&'a File>, Option<&'a File>)>,
+) -> Vec<(RepoPath, Mode)> {
+    files
+        .filter_map(|(path, now, after)| {
+            let (usual, after) = (now.map_or(Mode::Regular, |file| file.mode), after?.mode);
+            (usual != after).then(|| (path.clone(), after))
+        })
+        .collect()
 }
 
 /// Most bytes of paths given to git as arguments at once.
@@ -146,8 +178,8 @@ pub fn refuse_locked_index(store: &Store) -> Result<()> {
 ///
 /// # Errors
 /// `git_failed`.
-pub fn stage(store: &Store, paths: &[RepoPath]) -> Result<()> {
-    Staging::start(store)?.finish(paths)
+fn stage(store: &Store, paths: &[RepoPath], modes: &[(RepoPath, Mode)]) -> Result<()> {
+    Staging::start(store, modes)?.finish(paths)
 }
 
 /// Git, reading the index while the files are still being written, and waiting for the names of
@@ -155,12 +187,18 @@ pub fn stage(store: &Store, paths: &[RepoPath]) -> Result<()> {
 pub struct Staging(Running);
 
 impl Staging {
-    /// Starts it. It holds the index from now on.
+    /// Starts it, once the files of `modes` are written. It holds the index from now on.
     ///
     /// # Errors
     /// `git_not_found`.
-    pub fn start(store: &Store) -> Result<Self> {
-        let git = git(store)?.args(["update-index", "--add", "--remove", "-z", "--stdin"]);
+    pub fn start(store: &Store, modes: &[(RepoPath, Mode)]) -> Result<Self> {
+        let git = git_with_modes(store, modes)?.args([
+            "update-index",
+            "--add",
+            "--remove",
+            "-z",
+            "--stdin",
+        ]);
         git.start().map(Self)
     }
 
@@ -216,7 +254,8 @@ fn list(paths: &[RepoPath]) -> Vec<u8> {
     list
 }
 
-/// Commits `paths` and nothing else. `None` if HEAD has them already.
+/// Commits `paths` and nothing else, those of `modes` with the mode they were written with. `None`
+/// if HEAD has them already.
 ///
 /// # Errors
 /// `git_failed`, with what git or a hook said; the index is as it was.
@@ -226,6 +265,7 @@ pub fn commit(
     proposal: &Proposal,
     message: Option<&str>,
     paths: &[RepoPath],
+    modes: &[(RepoPath, Mode)],
 ) -> Result<Option<String>> {
     // Standard input has the message, so the paths come in a file.
     let failed = |error: std::io::Error| Error::io("write the list of paths for git", &error);
@@ -235,11 +275,11 @@ pub fn commit(
     from_file.push(std::path::absolute(file.path()).map_err(failed)?);
     let with_paths = |git: Git| git.arg(&from_file).arg("--pathspec-file-nul");
 
-    stage(store, paths)?;
+    stage(store, paths, modes)?;
     if store.repo().head_id().is_ok() && is_in_head(store, paths)? {
         return Ok(None);
     }
-    let commit = git(store)?
+    let commit = git_with_modes(store, modes)?
         .args(["commit", "--quiet", "--only", "--file=-", "--cleanup=whitespace"])
         // Our own hooks would stop it for the very proposal it is about.
         .env(crate::hooks::COMMITTING, proposal.id.as_str())

@@ -1,7 +1,7 @@
 //! Writing a changeset without a proposal: `aye patch`, and taking the work tree back to HEAD
 //! once its changes are proposed.
 
-use crate::changeset::{Changeset, RepoPath};
+use crate::changeset::{Changeset, File, RepoPath};
 use crate::error::Result;
 use crate::store::Store;
 use crate::worktree::Reader;
@@ -45,7 +45,7 @@ pub fn write<T>(
     }
     let mut staging = None;
     journal.apply(&reader, &steps, None, |_| {
-        staging = index.then(|| Staging::start(store));
+        staging = index.then(|| Staging::start(store, &commit::modes(files(&changeset))));
         Ok(())
     })?;
     let mut warning = None;
@@ -63,9 +63,12 @@ pub fn write<T>(
 /// # Errors
 /// `uncommitted_changes`, `index_locked`.
 pub fn refuse_unstaged(store: &Store, changeset: &Changeset) -> Result<()> {
+    commit::refuse_unstaged(store, files(changeset))
+}
+
+fn files(changeset: &Changeset) -> impl Iterator<Item = (&RepoPath, Option<&File>, Option<&File>)> {
     let changes = changeset.changes().iter();
-    let files = changes.map(|change| (&change.path, change.before.as_ref(), change.after.as_ref()));
-    commit::refuse_unstaged(store, files)
+    changes.map(|change| (&change.path, change.before.as_ref(), change.after.as_ref()))
 }
 
 /// Takes `paths` in the index back to HEAD; work tree files stay.

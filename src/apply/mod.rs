@@ -144,13 +144,11 @@ pub fn apply(
         return Err(store.name_sparse(conflict(refusal, &proposal.id)));
     }
     let paths: Vec<RepoPath> = plan.files.iter().map(|file| file.path.clone()).collect();
+    let files =
+        || plan.files.iter().map(|file| (&file.path, file.now.as_ref(), file.after.as_ref()));
     match request.effect {
         Effect::Commit => commit::refuse_uncommitted(store, &paths)?,
-        Effect::Index => {
-            let files = plan.files.iter();
-            let files = files.map(|file| (&file.path, file.now.as_ref(), file.after.as_ref()));
-            commit::refuse_unstaged(store, files)?;
-        }
+        Effect::Index => commit::refuse_unstaged(store, files())?,
         Effect::Files | Effect::MarkOnly => {}
     }
     let known: &[ChangeRecord] = match request.part {
@@ -167,9 +165,10 @@ pub fn apply(
     journal.apply(&reader, &steps(&plan), Some(&subject), |_| {
         match request.effect {
             Effect::Commit => {
-                made = commit::commit(store, actor, proposal, request.message.as_deref(), &paths)?;
+                let (message, modes) = (request.message.as_deref(), commit::modes(files()));
+                made = commit::commit(store, actor, proposal, message, &paths, &modes)?;
             }
-            Effect::Index => staging = Some(Staging::start(store)),
+            Effect::Index => staging = Some(Staging::start(store, &commit::modes(files()))),
             Effect::Files | Effect::MarkOnly => {}
         }
         crate::failpoint!("apply.event");
