@@ -321,3 +321,51 @@ fn the_doctor_knows_the_projection() {
     repo.aye(&["doctor", "--repair"]).ok();
     assert!(!repo.exists(plan));
 }
+
+/// A number means the step that had it, on the branch where the proposal was made.
+#[test]
+fn a_proposal_stays_with_its_step() {
+    let repo = Repo::with(FILES);
+    let propose = |task: &str, new: &str| {
+        let args = ["propose", "a.txt", "--old", "one", "--new", new, "--task", task, "--json"];
+        let json = repo.agent("codex", &args).ok().json();
+        json["proposal_id"].as_str().unwrap().to_owned()
+    };
+    let steps = || -> Vec<Vec<String>> {
+        let plan = repo.aye(&["plan", "--json"]).ok().json();
+        let ids = |step: &serde_json::Value| {
+            let proposals = step["proposals"].as_array().unwrap().iter();
+            proposals.map(|p| p["proposal_id"].as_str().unwrap().to_owned()).collect()
+        };
+        plan["plan"].as_array().unwrap().iter().map(ids).collect()
+    };
+    let early = propose("plan:1", "early");
+    for step in ["Write it", "Test it"] {
+        repo.aye(&["plan", "add", step]).ok();
+    }
+    let (first, second) = (propose("plan:01", "eins"), propose("plan:default:2", "zwei"));
+    assert_eq!(steps(), [vec![early.clone(), first.clone()], vec![second.clone()]]);
+    // Steps move, and their proposals with them.
+    repo.aye(&["plan", "add", "Think", "--at", "1"]).ok();
+    assert_eq!(steps(), [vec![], vec![early.clone(), first.clone()], vec![second.clone()]]);
+    let third = propose("plan:2", "drei");
+    assert_eq!(steps()[1], [early.clone(), first.clone(), third.clone()]);
+    // A step that is worded anew is still the step.
+    let list = r#"[{"step":"Think","status":"completed"},{"step":"Write all of it","status":"pending"},{"step":"Test it","status":"pending"}]"#;
+    repo.aye(&["plan", "update", list]).ok();
+    assert_eq!(steps()[1], [early, first, third.clone()]);
+    repo.aye(&["apply", &second, "--yes"]).ok().notes("step 3 (Test it): aye plan set 3 completed");
+    repo.git(&["checkout", "-q", "--", "."]);
+    // Another branch has another plan, and its own proposals.
+    repo.git(&["switch", "-q", "-c", "other"]);
+    repo.aye(&["plan", "add", "Something else"]).ok();
+    assert_eq!(steps(), [Vec::<String>::new()]);
+    let other = propose("plan:1", "anders");
+    assert_eq!(steps(), [vec![other]]);
+    repo.git(&["switch", "-q", "main"]);
+    assert_eq!(steps()[1].len(), 3);
+    // A new plan does not inherit those of the old one.
+    repo.aye(&["plan", "update", "[]"]).ok();
+    repo.aye(&["plan", "add", "New"]).ok();
+    assert_eq!(steps(), [Vec::<String>::new()]);
+}

@@ -109,7 +109,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         view = store.readable_view()?;
         let pending = store.rebuild_projections(&view, context.now)?;
         // Whatever stands there is nobody's; what cannot be written is found once more below.
-        let _ = update_plan::project(&store, &view, &update_plan::branch(&store));
+        let _ = update_plan::project(&store, &view, &store.branch());
         repaired.push(format!("cache, pending refs and projections rebuilt ({pending} pending)"));
         problems = find(&store, &view, context.now)?;
     }
@@ -178,7 +178,7 @@ fn find(
         })),
         Err(error) => problems.push(Problem::new(error.code().id, error.message())),
     }
-    match update_plan::tampering(store, view, &update_plan::branch(store)) {
+    match update_plan::tampering(store, view, &store.branch()) {
         Ok(what) => problems.extend(what.map(|what| {
             let message = format!("{}; nothing is read from it", update_plan::PROJECTION);
             Problem::new(format!("projection_{what}"), message)

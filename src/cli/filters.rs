@@ -68,6 +68,7 @@ impl FilterArgs {
             status,
             domain: self.domain,
             task: self.task,
+            of_plans: false,
             by: self.by,
             path: self
                 .path

@@ -212,7 +212,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         return Err(output::unsupported(format));
     }
     let store = context.store()?;
-    let key = |which: &Which| Key::new(update_plan::branch(&store), which.name.as_deref());
+    let key = |which: &Which| Key::new(store.branch(), which.name.as_deref());
     match args.command.unwrap_or(Sub::Show { which: args.which }) {
         Sub::Show { which } => show(context, &store, &key(&which)?),
         Sub::Log { limit, which } => log(context, &store, &key(&which)?, limit),
@@ -290,9 +290,10 @@ fn print(
     let at = updated.as_ref().map(|updated| timestamp(updated.at));
     let (plan, explanation) = updated.map(|u| (u.plan, u.explanation)).unwrap_or_default();
     let mut lines = Vec::new();
-    for (index, step) in plan.steps().iter().enumerate() {
+    let attached = attached(context, &view, key, &plan)?;
+    for ((index, step), proposals) in plan.steps().iter().enumerate().zip(attached) {
         let task_id = key.task_id(index + 1);
-        let proposals = attached(context, &view, &task_id)?.into_iter().map(Attached::new);
+        let proposals = proposals.into_iter().map(Attached::new);
         lines.push(Line {
             number: index + 1,
             step: step.step.clone(),
@@ -326,8 +327,28 @@ impl Attached {
     }
 }
 
-fn attached(context: &Context, view: &View, task_id: &str) -> Result<Vec<Summary>> {
-    view.proposals(&Filter { task: Some(task_id.to_owned()), ..Filter::default() }, context.now)
+/// The proposals of each step of `plan`, which is the present one of `key`. A proposal belongs to
+/// the step that had the number it names when it was made, wherever that stands now.
+fn attached(context: &Context, view: &View, key: &Key, plan: &Plan) -> Result<Vec<Vec<Summary>>> {
+    let mut steps: Vec<Vec<Summary>> = plan.steps().iter().map(|_| Vec::new()).collect();
+    let all = view.proposals(&Filter { of_plans: true, ..Filter::default() }, context.now)?;
+    let number = |summary: &Summary| key.step_of(summary.task.as_deref()?);
+    let named: Vec<_> = all.into_iter().filter_map(|one| Some((number(&one)?, one))).collect();
+    if named.is_empty() {
+        return Ok(steps);
+    }
+    let history = History::new(&view.plan_events(key, None)?);
+    for (number, summary) in named {
+        let branch = view.proposal(&summary.id)?.branch;
+        if branch.as_ref().is_some_and(|branch| *branch != key.branch) {
+            continue;
+        }
+        let place = history.follow(number, summary.created_at, branch.is_some());
+        if let Some(step) = place.and_then(|place| steps.get_mut(place)) {
+            step.push(summary);
+        }
+    }
+    Ok(steps)
 }
 
 fn heading(branch: &str, name: &str) -> String {
@@ -410,12 +431,15 @@ fn log(context: &mut Context, store: &Store, key: &Key, limit: Option<usize>) ->
 pub fn suggestion(context: &Context, store: &Store, proposal: &Proposal) -> Option<String> {
     let task = proposal.related_task_id.as_deref().filter(|task| task.starts_with("plan:"))?;
     let name = task.split(':').nth(1).filter(|_| task.matches(':').count() == 2);
-    let key = Key::new(update_plan::branch(store), name).ok()?;
-    let number = key.step_of(task)?;
+    let key = Key::new(store.branch(), name).ok()?;
+    key.step_of(task)?;
     let view = store.view().ok()?;
-    let step = update_plan::current(&view, &key).ok()??.plan.step(number).ok()?.clone();
-    let open = attached(context, &view, task).ok()?;
-    let last = !open.iter().any(|s| s.status == Status::Pending && s.id != proposal.id);
+    let plan = update_plan::current(&view, &key).ok()??.plan;
+    let attached = attached(context, &view, &key, &plan).ok()?;
+    let place = attached.iter().position(|step| step.iter().any(|s| s.id == proposal.id))?;
+    let (number, step) = (place + 1, &plan.steps()[place]);
+    let pending = |s: &Summary| s.status == Status::Pending && s.id != proposal.id;
+    let last = !attached[place].iter().any(pending);
     (last && step.status != StepStatus::Completed).then(|| {
         let named = name.map(|name| format!(" --name {name}")).unwrap_or_default();
         format!(

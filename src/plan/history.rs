@@ -46,6 +46,20 @@ impl History {
         Self(events.into_iter().filter_map(Version::new).collect())
     }
 
+    /// Where in the present list (from 0) the step stands that was number `number` (from 1) when a
+    /// proposal named it, at `then`. `known` says that it was of this plan: then it may have been
+    /// made before the plan was.
+    pub fn follow(&self, number: usize, then: DateTime<Utc>, known: bool) -> Option<usize> {
+        let first = self.0.iter().rposition(|version| version.at <= then);
+        let first = first.or(known.then_some(0))?;
+        let versions = self.0.get(first..)?;
+        let place = number.checked_sub(1)?;
+        versions.first()?.plan.steps().get(place)?;
+        versions
+            .windows(2)
+            .try_fold(place, |place, pair| moved(&pair[0].plan, &pair[1].plan, place))
+    }
+
     /// Every version, newest first, with what it changed in the one before (in an empty plan, for
     /// the first). The changes are worked out as they are asked for.
     pub fn newest_first(&self) -> impl Iterator<Item = (&Version, Vec<Change>)> {
@@ -55,4 +69,19 @@ impl History {
             (&self.0[index], diff(before, &self.0[index].plan))
         })
     }
+}
+
+/// Where the step at `place` in `old` stands in `new`, if it is still there: told by its text, and
+/// if that alone was changed in the whole list, by its place.
+fn moved(old: &Plan, new: &Plan, place: usize) -> Option<usize> {
+    let (old, new) = (old.steps(), new.steps());
+    let text = &old[place].step;
+    let before = old[..place].iter().filter(|step| step.step == *text).count();
+    let mut same = new.iter().enumerate().filter(|(_, step)| step.step == *text);
+    if let Some((at, _)) = same.nth(before) {
+        return Some(at);
+    }
+    let mut pairs = old.iter().zip(new).enumerate();
+    let others = pairs.all(|(at, (old, new))| at == place || old.step == new.step);
+    (old.len() == new.len() && others).then_some(place)
 }

@@ -90,6 +90,7 @@ fn start(first: &Stamped) -> Option<Proposal> {
         description: propose.description.clone(),
         domain: propose.domain.clone(),
         related_task_id: propose.related_task_id.clone(),
+        branch: propose.branch.clone(),
         proposed_by: propose.proposed_by.clone(),
         actor: first.event.actor.clone(),
         created_at: first.event.time,

@@ -21,6 +21,9 @@ pub struct Proposal {
     pub domain: Option<String>,
     /// The task it belongs to.
     pub related_task_id: Option<String>,
+    /// The branch whose plan it is, where the task is a step of a plan and that is on record.
+    #[serde(default)]
+    pub branch: Option<String>,
     /// The name the proposer gave itself.
     pub proposed_by: String,
     /// Who recorded it.

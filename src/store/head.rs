@@ -1,4 +1,4 @@
-//! The files of HEAD, for proposals where there is no work tree.
+//! What HEAD names: the branch, and the files for proposals where there is no work tree.
 
 use gix::objs::tree::EntryKind;
 
@@ -14,6 +14,15 @@ struct Head<'store> {
 }
 
 impl Store {
+    /// The short name of the branch that is checked out, `HEAD` if none is.
+    pub fn branch(&self) -> String {
+        use bstr::ByteSlice as _;
+        match self.repo.head_name() {
+            Ok(Some(name)) => name.shorten().to_str_lossy().into_owned(),
+            _ => "HEAD".into(),
+        }
+    }
+
     /// The files that a proposal is made on: those of the work tree, or in a bare repository
     /// those of HEAD.
     ///

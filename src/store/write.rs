@@ -247,9 +247,12 @@ impl<'store> Writer<'store> {
         if let Some(id) = self.view.duplicate(&digest(&changes), self.now)? {
             return Ok(Outcome { id, duplicate: true });
         }
+        let task = new.related_task_id.as_deref();
+        let branch = task.filter(|task| task.starts_with("plan:")).map(|_| self.store.branch());
         let stamped = self.append(
             None,
             Data::Propose(Propose {
+                branch,
                 description: new.description,
                 domain: new.domain,
                 related_task_id: new.related_task_id,

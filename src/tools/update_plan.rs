@@ -55,7 +55,7 @@ pub struct Updated {
 /// `PLAN_INVALID` with the index; those of the store.
 pub fn call(session: &Session<'_>, arguments: &Value) -> Result<Value> {
     let request = Request::from_json(arguments)?;
-    let key = Key::new(branch(session.store), request.name.as_deref())?;
+    let key = Key::new(session.store.branch(), request.name.as_deref())?;
     let updated = update(session.store, &session.actor, session.now, &key, |_| {
         Ok((request.plan, request.explanation))
     })?;
@@ -124,15 +124,6 @@ pub fn update(
         let _ = store.view().and_then(|view| project(store, &view, &key.branch));
     }
     Ok(updated)
-}
-
-/// The branch whose plan is meant: the one checked out, `HEAD` if none is.
-pub fn branch(store: &Store) -> String {
-    use bstr::ByteSlice as _;
-    match store.repo().head_name() {
-        Ok(Some(name)) => name.shorten().to_str_lossy().into_owned(),
-        _ => "HEAD".into(),
-    }
 }
 
 /// The present version of a plan, if it was ever set.

@@ -92,6 +92,7 @@ impl Service<'_> {
                 description: new.description,
                 domain: new.domain,
                 related_task_id: None,
+                branch: None,
                 proposed_by: new.proposed_by,
                 expires_at: (now + new.expires_in).trunc_subsecs(3),
                 subject: new.subject,

@@ -50,6 +50,9 @@ pub struct Propose {
     /// The task it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub related_task_id: Option<String>,
+    /// The branch whose plan it is, for a task that is a step of a plan (`plan:3`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
     /// The name the proposer gave itself.
     pub proposed_by: String,
     /// When it expires.

@@ -15,6 +15,8 @@ pub struct Filter {
     pub domain: Option<String>,
     /// Only this related task.
     pub task: Option<String>,
+    /// Only those whose related task is a step of a plan (`plan:3`, `plan:NAME:3`).
+    pub of_plans: bool,
     /// Only this proposer.
     pub by: Option<String>,
     /// Only those that change this file, or one below this folder.
@@ -51,6 +53,10 @@ impl Filter {
                 values.push(Value::Text(value.clone()));
                 terms.push(format!("{column} = ?{}", values.len()));
             }
+        }
+        if self.of_plans {
+            // ';' is the character behind ':'.
+            terms.push("task >= 'plan:' AND task < 'plan;'".into());
         }
         if let Some(subject) = self.subject {
             terms.push(format!("subject = '{}'", subject.as_str()));
