@@ -150,6 +150,7 @@ pub(super) fn decide(table: &'static Program, args: &[&str]) -> Result<Verdict> 
     let mut verdict = standard(rules, &parsed).map_err(|refusal| refusal.by(rules.name))?;
     small::check(rules, &parsed, &mut verdict).map_err(|refusal| refusal.by(rules.name))?;
     used.no_includes = parsed.has("--no-includes");
+    filters(&parsed).map_err(|refusal| refusal.by(rules.name))?;
     used.content = content(&used.verb, &parsed, rest, words + rules.insert.len());
     let mut inserted = std::mem::take(&mut verdict.inserted).to_vec();
     // What is inserted makes it forget what it shows by default.
@@ -161,6 +162,21 @@ pub(super) fn decide(table: &'static Program, args: &[&str]) -> Result<Verdict> 
     verdict.programs = table.names;
     verdict.git = Some(used);
     Ok(verdict)
+}
+
+/// Object filters that read no object as a list of patterns, in whatever spelling.
+const FILTERS: &[&str] = &["blob:none", "blob:limit=", "tree:", "object:type="];
+
+fn filters(parsed: &Parsed<'_>) -> Result<()> {
+    let values = parsed.flags.iter().filter(|used| used.name == "--filter");
+    let mut values = values.flat_map(|used| used.values.iter());
+    match values.find(|value| !FILTERS.iter().any(|known| value.starts_with(known))) {
+        Some(value) => Err(Refusal::new(
+            format!("the filter `{value}` may read a file by its id"),
+            format!("use one of {}", FILTERS.join(", ")),
+        )),
+        None => Ok(()),
+    }
 }
 
 /// What a verb with these arguments shows of the content of files, if anything; `offset` is where
@@ -266,6 +282,7 @@ mod tests {
             "for-each-ref --format=%(refname)",
             "cat-file -p HEAD",
             "grep -n foo",
+            "rev-list --objects --filter=blob:none HEAD",
             "var -l",
         ] {
             assert!(decided(line).is_ok(), "{line}: {:?}", decided(line));
@@ -336,6 +353,8 @@ mod tests {
             "config --file x a.b",
             "worktree",
             "log --no-index",
+            "rev-list --objects --filter=sparse:oid=HEAD:.env HEAD",
+            "rev-list --objects --filter=combine:%73parse:oid=x HEAD",
             "config --get a.b c d",
         ] {
             assert!(decided(line).is_err(), "{line}");
