@@ -192,6 +192,16 @@ fn index_refuses_a_file_that_has_something_else_staged() {
     let unmerged = format!("0 {} 0\tg\n100644 {blob} 1\tg\n100644 {blob} 2\tg\n", "0".repeat(40));
     repo.program("git").args(&["update-index", "--index-info"]).stdin(unmerged).run().ok();
     refused(&repo, "--- a/g\n+++ b/g\n@@ -1 +1 @@\n-g\n+G\n");
+    // Git would not stage these at all.
+    for mark in ["assume-unchanged", "skip-worktree"] {
+        let repo = base.copy();
+        repo.git(&["update-index", &format!("--{mark}"), "f"]);
+        refused(&repo, patch);
+        let id = repo.aye_stdin(&["propose", "--patch", "-"], patch).ok().id();
+        let apply = repo.aye(&["apply", "--yes", "--commit", &id]);
+        apply.fails("uncommitted_changes", 5).notes(&format!("--no-{mark} f"));
+        assert!(!repo.text("f").contains("five"));
+    }
     // Files that are converted, or have another time, are what the index has.
     let repo = base.copy();
     repo.git(&["config", "core.autocrlf", "true"]);

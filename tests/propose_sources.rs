@@ -122,6 +122,11 @@ fn listed(run: &Run) -> String {
     files.iter().map(|file| file.as_str().unwrap()).collect::<Vec<_>>().join(" ")
 }
 
+#[test]
+fn a_bare_repository_has_nothing_uncommitted() {
+    Repo::bare().aye(&["propose", "--worktree"]).fails("bare_repository", 4);
+}
+
 /// What git would keep as three versions cannot go back to HEAD without loss.
 #[test]
 fn a_merge_that_is_not_settled_is_left_alone() {

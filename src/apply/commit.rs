@@ -64,6 +64,9 @@ pub fn refuse_uncommitted(store: &Store, paths: &[RepoPath]) -> Result<()> {
     if store.repo().head_id().is_err() {
         return Ok(());
     }
+    if let Ok(index) = store.repo().index_or_empty() {
+        paths.iter().try_for_each(|path| refuse_unseen(&index, path))?;
+    }
     for some in chunks(paths) {
         let found = git(store)?
             .args(["status", "--porcelain=v1", "-z", "--untracked-files=no", "--no-renames", "--"])
@@ -101,6 +104,9 @@ pub fn refuse_unstaged<'a>(
     let index = store.repo().index_or_empty().ok();
     let (mut written, mut left) = (Vec::new(), Vec::new());
     for (path, now, after) in files {
+        if let Some(index) = &index {
+            refuse_unseen(index, path)?;
+        }
         if !index.as_ref().is_some_and(|index| has(index, path, now)) {
             if now == after { &mut left } else { &mut written }.push(path.clone());
         }
@@ -125,6 +131,23 @@ pub fn refuse_unstaged<'a>(
         }
     }
     Ok(())
+}
+
+/// Refuses a file that git was told not to look at: it would not take what was written, and not
+/// say so.
+fn refuse_unseen(index: &gix::index::State, path: &RepoPath) -> Result<()> {
+    let entry = index.entry_by_path_and_stage(path.as_bstr(), Stage::Unconflicted);
+    let flags = entry.map_or(entry::Flags::empty(), |entry| entry.flags);
+    let mark = match () {
+        () if flags.contains(entry::Flags::ASSUME_VALID) => "assume-unchanged",
+        () if flags.contains(entry::Flags::SKIP_WORKTREE) => "skip-worktree",
+        () => return Ok(()),
+    };
+    let name = path.display().to_string();
+    let message = format!("{name} is marked {mark} in the index, so git would not take the change");
+    Err(Error::new(&codes::UNCOMMITTED_CHANGES, message)
+        .hint(format!("`git update-index --no-{mark} {name}` takes the mark away"))
+        .with("path", name))
 }
 
 /// True if `index` has the very same at `path`, and nothing unmerged.

@@ -261,6 +261,7 @@ fn mode_of(mode: &str, path: &RepoPath) -> Result<Mode> {
 /// What is uncommitted in the files that `specs` match (all of them, without any). What lies in
 /// submodules and other repositories is theirs.
 fn uncommitted(context: &Context, store: &Store, specs: &[OsString]) -> Result<Changeset> {
+    let worktree = store.worktree()?;
     if !specs.is_empty() {
         refuse_unmatched(context, store, specs)?;
     }
@@ -307,7 +308,6 @@ fn uncommitted(context: &Context, store: &Store, specs: &[OsString]) -> Result<C
             _ => {}
         }
     }
-    let worktree = store.worktree()?;
     let reader = worktree.reader();
     let mut changes = Vec::with_capacity(files.len());
     for (name, file) in files {
