@@ -215,3 +215,36 @@ fn a_call_without_an_object_is_told_the_tools_own_arguments() {
         assert!(hint.contains(own) || hint.contains(&own.replace('"', "\\\"")), "{tool}: {run}");
     }
 }
+
+/// A header says what will follow, so that a patch without it is known for a part of one.
+#[test]
+fn a_patch_that_ends_in_a_header_changes_nothing() {
+    let repo = Repo::with(&[("f", LINES), ("moved", LINES), ("gone", "x\n"), ("run", "x\n")]);
+    repo.git(&["mv", "moved", "longer"]);
+    repo.git(&["rm", "--quiet", "gone"]);
+    repo.write("new", "one\n");
+    repo.write("longer", LINES.replace('5', "five"));
+    repo.chmod("run", 0o755);
+    repo.git(&["add", "--all"]);
+    let patch = repo.git(&["diff", "--cached", "-M"]) + "\n";
+    repo.git(&["reset", "--quiet", "--hard"]);
+    let starts: Vec<usize> = patch.match_indices("diff --git ").map(|(at, _)| at).collect();
+    assert_eq!(starts.len(), 4, "{patch}");
+    for cut in 1..patch.len() - 1 {
+        let run = repo.aye_stdin(&["patch", "--dry-run"], &patch[..cut]);
+        let begun = starts.iter().any(|at| cut + 1 >= *at && cut < at + "diff --git ".len());
+        // A mode alone is a change, an empty file is one, and half a line is a line.
+        let line = patch[..cut].rsplit('\n').find(|line| !line.is_empty()).unwrap_or_default();
+        let counted = line.starts_with('+') && patch[..cut].contains("@@ -0,0 +1 @@\n+");
+        let sound = begun || counted || ["new mode 100755", "new file mode 100644"].contains(&line);
+        assert!(sound || run.status != 0, "cut at {cut}: {}\n{run}", &patch[..cut]);
+    }
+    repo.aye_stdin(&["patch"], &patch).ok();
+    assert_eq!(repo.text("longer"), LINES.replace('5', "five"));
+    // A name that is cut off is another name.
+    let rename =
+        "diff --git a/longer b/moved\nsimilarity index 100%\nrename from longer\nrename to ";
+    let run = repo.aye_stdin(&["patch", "--format", "text"], format!("{rename}mov"));
+    run.fails("patch_invalid", 6).notes("in the middle of this file's header");
+    repo.aye_stdin(&["patch"], format!("{rename}moved")).ok();
+}

@@ -48,6 +48,10 @@ fn lines_that_stand_elsewhere_do_not_make_a_patch_applied() {
         (TWO, envelope("@@\n-    foo()\n")),
         (TWO, unified("@@\n def b():\n-    foo()\n")),
         (TWO, unified("@@ -9,9 +9,9 @@\n-    foo()\n def b():\n")),
+        // Nothing but what is everywhere.
+        ("a {\n}\nx()\nb {\n}\n", unified("@@ -9,9 +9,9 @@\n }\n-y()\n+x()\n")),
+        ("a {\n}\n}\nb {\n", envelope("@@\n }\n-y()\n }\n")),
+        ("a\n\nb\n", envelope("@@\n a\n-c\n+\n")),
         // One of two is there.
         ("1\nB\n3\n4\n5\n6\n", envelope("@@\n 1\n-2\n+B\n 3\n@@\n 4\n-x\n+6\n")),
     ] {
@@ -101,6 +105,9 @@ fn a_patch_that_was_applied_is_not_applied_again() {
         ("1\n2\n3\n4\n5\n6\n7\n8\n", unified(fuzzy), fuzz),
         (&format!("{}1\n2\n3\n4\n5\n6\n7\n8\n", "x\n".repeat(40)), unified(fuzzy), fuzz),
         ("a\nb\nc\nd\ne\nf\ng\n", unified(fuzzy), fuzz),
+        // Where it fits any context will do.
+        ("a {\n}\nb\n", unified("@@ -9,9 +9,9 @@\n }\n+x()\n"), &[]),
+        ("a {\n}\nb\n", envelope("@@\n }\n+x()\n"), &[]),
     ] {
         let repo = Repo::with(&[("f", content)]);
         let (first, status) = run(&repo, &patch, options);

@@ -297,6 +297,7 @@ impl<'t> Search<'t> {
                 exact: false,
                 begins: start == 0 || anchor.is_some_and(|anchor| anchor + 1 == start),
                 ends: start + new.len() == self.text.len(),
+                fits: false,
                 named: moved || anchor.is_some_and(|anchor| self.is_in_scope(anchor, start)),
             };
             return is_proof(kept, Kind::Added, place).then_some(start);

@@ -16,29 +16,40 @@ pub(in crate::changeset) struct Place {
     pub ends: bool,
     /// Something other than its lines says that the change belongs here: an anchor above it.
     pub named: bool,
+    /// The change itself would go there too, so that any line of context will do.
+    pub fits: bool,
 }
 
 /// Does the result of `lines`, found at `place`, show that they were applied? `there` is the kind
 /// of the lines that are in the result alone.
 ///
 /// Something beyond those lines must fit: context, both ends of the file, an anchor, or the line
-/// number. Lines that are removed and not replaced must be missing between two things that are
-/// there, or the result must be on its very line.
+/// number. Where nothing telling is added, as where lines are removed and not replaced, the result
+/// must be whole from one line of context to another, or be on its very line. Brackets and empty
+/// lines, which are everywhere, tell nothing.
 pub(in crate::changeset) fn is_proof(lines: &[Line<'_>], there: Kind, place: Place) -> bool {
     let exact = place.exact && lines.iter().any(|l| l.kind == there || l.kind == Kind::Context);
     if exact || (place.begins && place.ends) {
         return true;
     }
-    let context = lines.iter().any(|line| line.kind == Kind::Context);
+    let is_context = |line: &Line<'_>| line.kind == Kind::Context;
+    let context = lines.iter().any(|line| is_context(line) && (place.fits || is_telling(line)));
     if !context && !place.named {
         return false;
     }
-    let runs = || lines.chunk_by(|a, b| (a.kind == Kind::Context) == (b.kind == Kind::Context));
+    let runs = || lines.chunk_by(|a, b| is_context(a) == is_context(b));
     let last = runs().count().saturating_sub(1);
     runs().enumerate().all(|(at, run)| {
-        run.iter().any(|line| line.kind == there || line.kind == Kind::Context)
+        is_context(&run[0])
+            || run.iter().any(|line| line.kind == there && is_telling(line))
             || ((at > 0 || place.begins) && (at < last || place.ends))
+            || (place.fits && run.iter().any(|line| line.kind == there))
     })
+}
+
+/// Does a line have anything in it that sets it apart?
+fn is_telling(line: &Line<'_>) -> bool {
+    line.bytes.iter().any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii())
 }
 
 #[cfg(test)]
@@ -46,13 +57,16 @@ mod tests {
     use super::*;
 
     fn proof(signs: &str, place: Place) -> bool {
-        let kind = |sign| match sign {
-            '+' => Kind::Added,
-            '-' => Kind::Removed,
-            _ => Kind::Context,
-        };
-        let lines: Vec<_> =
-            signs.chars().map(|sign| Line { kind: kind(sign), bytes: &b"x\n"[..] }).collect();
+        let lines: Vec<_> = signs
+            .chars()
+            .map(|sign| match sign {
+                '+' => Line { kind: Kind::Added, bytes: &b"x\n"[..] },
+                '}' => Line { kind: Kind::Added, bytes: b"}\n" },
+                '-' => Line { kind: Kind::Removed, bytes: b"x\n" },
+                '.' => Line { kind: Kind::Context, bytes: b"\n" },
+                _ => Line { kind: Kind::Context, bytes: b"x\n" },
+            })
+            .collect();
         is_proof(&lines, Kind::Added, place)
     }
 
@@ -79,5 +93,14 @@ mod tests {
         assert!(proof("- ", Place { begins: true, ..nowhere }));
         assert!(proof("- ", Place { exact: true, ..nowhere }));
         assert!(!proof("-", Place { exact: true, ..nowhere }));
+    }
+
+    #[test]
+    fn what_is_everywhere_tells_nothing() {
+        let nowhere = Place::default();
+        assert!(!proof(".+", nowhere) && !proof(".-.", nowhere) && !proof(" -}", nowhere));
+        assert!(proof(" -}.", nowhere) && proof(".+", Place { exact: true, ..nowhere }));
+        let fits = Place { fits: true, ..nowhere };
+        assert!(proof(".+", fits) && proof(".}", fits) && !proof("+", fits));
     }
 }

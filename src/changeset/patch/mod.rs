@@ -79,7 +79,7 @@ pub fn read(bytes: &[u8], files: &dyn Snapshot, options: &Options) -> Result<Com
         return Err(no_patch(bytes));
     }
     if let Cow::Owned(_) = &whole {
-        refuse_half_line(&parsed)?;
+        refuse_half_line(&parsed, bytes)?;
     }
     if options.reverse {
         parsed.reverse();
@@ -95,7 +95,8 @@ pub fn read(bytes: &[u8], files: &dyn Snapshot, options: &Options) -> Result<Com
     if let Some(fuzz) = fuzz {
         parsed.reverse();
         parsed.iter_mut().for_each(unified::FilePatch::reverse);
-        if let Ok(backward) = series::compile(&parsed, files, &strip, options, Purpose::Prove)
+        let purpose = Purpose::Prove { fits: forward.is_ok() };
+        if let Ok(backward) = series::compile(&parsed, files, &strip, options, purpose)
             && backward.is_evidence()
             && backward.fuzz() <= fuzz
         {
@@ -113,21 +114,36 @@ pub(super) fn may_be_applied(error: &Error) -> bool {
         .any(|code| error.is(code))
 }
 
-/// Where the input ends too early and within an added line, nothing tells whether that line is
-/// whole. Half a line of context would not be found in the file.
-fn refuse_half_line(parsed: &[unified::FilePatch<'_>]) -> Result<()> {
-    let last = parsed.last().and_then(|file| file.hunks.last()).filter(|hunk| hunk.short);
+/// Where the input ends within a line, nothing tells whether that line is whole but what the lines
+/// above say. Half a line of context would not be found in the file.
+fn refuse_half_line(parsed: &[unified::FilePatch<'_>], bytes: &[u8]) -> Result<()> {
+    let Some(file) = parsed.last() else { return Ok(()) };
+    let last = file.hunks.last().filter(|hunk| hunk.short);
     let adds = |hunk: &&unified::Hunk<'_>| {
         hunk.lines.last().is_some_and(|line| line.kind == unified::Kind::Added)
     };
-    match last.filter(adds) {
-        None => Ok(()),
-        Some(hunk) => Err(unified::invalid(
+    if let Some(hunk) = last.filter(adds) {
+        return Err(unified::invalid(
             hunk.number,
             "the patch ends before this hunk does, in the middle of an added line",
         )
-        .hint("send the whole patch; if it is whole, end it with a newline")),
+        .hint("send the whole patch; if it is whole, end it with a newline"));
     }
+    let line = bytes.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+    let whole = if line.starts_with(b"index ") {
+        file.index.is_some_and(|(old, new)| old.len() == new.len() && old.len() >= 4)
+    } else if line.starts_with(b"rename to ") || line.starts_with(b"copy to ") {
+        file.names_agree()
+    } else {
+        let begun = |word: &&str| word.as_bytes().starts_with(line);
+        let header = file.git.is_some() && file.hunks.is_empty() && file.binary.is_none();
+        !header || line.is_empty() || !["index ", "--- ", "GIT binary patch"].iter().any(begun)
+    };
+    if whole {
+        return Ok(());
+    }
+    Err(unified::invalid(file.number, "the patch ends in the middle of this file's header")
+        .hint("send the whole patch; if it is whole, end it with a newline"))
 }
 
 fn check_size(bytes: &[u8]) -> Result<()> {

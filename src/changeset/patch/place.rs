@@ -41,7 +41,10 @@ pub(super) enum Purpose {
     /// To apply them.
     Apply,
     /// Turned backwards, to see whether they were applied: each must be tied to its place.
-    Prove,
+    Prove {
+        /// Forwards they fit as well, in the same places.
+        fits: bool,
+    },
 }
 
 /// Where one hunk goes: these lines of the old file become its new lines.
@@ -229,15 +232,14 @@ impl Placer<'_> {
 
     fn find(&mut self, job: &Job<'_>) -> Result<Spot> {
         let spot = self.search_all(job)?;
-        if self.purpose == Purpose::Apply {
-            return Ok(spot);
-        }
+        let Purpose::Prove { fits } = self.purpose else { return Ok(spot) };
         let lines = &job.hunk.lines[spot.cut.0..job.hunk.lines.len() - spot.cut.1];
         let place = Place {
             exact: !job.loose && job.offset(spot) == 0,
             begins: spot.start == 0,
             ends: spot.end == self.text.len(),
             named: false,
+            fits,
         };
         // Turned backwards, what was added is what goes.
         if is_proof(lines, Kind::Removed, place) { Ok(spot) } else { Err(self.failure(job)) }
@@ -282,7 +284,7 @@ impl Placer<'_> {
                 && self.is_free(start, start + old.len());
             return Ok(fits.then(|| spot(start)));
         }
-        let unique = job.loose || pass != Pass::Exact || self.purpose == Purpose::Prove;
+        let unique = job.loose || pass != Pass::Exact || self.purpose != Purpose::Apply;
         if expected <= last
             && job.hunk.old_start.is_some()
             && self.fits(old, expected, pass)

@@ -290,7 +290,7 @@ impl State<'_> {
                 patch.index_mode.map_or(Ok(Mode::Regular), |m| modes::check(m, &path))?
             }
         };
-        if let (Purpose::Prove, Some(now), Some(was), Some(file)) =
+        if let (Purpose::Prove { .. }, Some(now), Some(was), Some(file)) =
             (self.purpose, patch.old_mode, patch.new_mode, &old)
             && now != was
             && file.mode != modes::check(now, &path)?

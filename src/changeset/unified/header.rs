@@ -77,8 +77,10 @@ fn extended<'a>(line: &'a [u8], cursor: &Cursor<'a>, file: &mut FilePatch<'a>) -
         (file.old_mode, file.deletes) = (Some(mode(text)?), true);
     } else if let Some(text) = after("index ") {
         index(text, file).ok_or_else(|| bad_mode(number, line))?;
+    } else if let Some(text) = after("similarity index ") {
+        file.alters = text != b"100%";
     } else {
-        return Ok(after("similarity index ").or_else(|| after("dissimilarity index ")).is_some());
+        return Ok(after("dissimilarity index ").is_some());
     }
     Ok(true)
 }

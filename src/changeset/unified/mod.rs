@@ -52,6 +52,8 @@ pub struct FilePatch<'a> {
     pub deletes: bool,
     /// The blob ids of the `index` line, perhaps abbreviated.
     pub index: Option<(&'a [u8], &'a [u8])>,
+    /// Its `similarity index` says that the content changes too.
+    pub alters: bool,
     /// What changes, in the order of the patch.
     pub hunks: Vec<Hunk<'a>>,
     /// A binary change: forward, and backward where given.
@@ -72,11 +74,24 @@ impl FilePatch<'_> {
         }
         const EMPTY: &str = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
         let none = |id: &[u8]| id.iter().all(|b| *b == b'0') || EMPTY.as_bytes().starts_with(id);
+        if self.alters || self.old.is_some() || self.new.is_some() {
+            return true;
+        }
         let says_nothing = !(self.creates || self.deletes || self.from.is_some())
             && (self.old_mode.is_none() || self.new_mode.is_none());
         let other_content =
             self.index.is_some_and(|(old, new)| old != new && !(none(old) && none(new)));
         says_nothing || other_content
+    }
+
+    /// Does the line `diff --git` end in the name that a rename or copy leads to?
+    pub(super) fn names_agree(&self) -> bool {
+        let (Some(git), Some(to)) = (self.git, &self.to) else { return true };
+        let ends = |text: &[u8]| {
+            text.strip_suffix(to.as_slice())
+                .is_some_and(|rest| rest.last().is_none_or(|byte| matches!(byte, b'/' | b' ')))
+        };
+        ends(git) || names::pairs(git).iter().any(|(_, new)| ends(new))
     }
 
     /// The same change backwards.

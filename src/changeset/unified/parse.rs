@@ -101,7 +101,12 @@ fn body<'a>(cursor: &mut Cursor<'a>, file: &mut FilePatch<'a>) -> Result<()> {
         if line.starts_with(b"@@@") {
             return Err(merge_diff(cursor.number()));
         } else if line.starts_with(b"@@") {
-            file.hunks.push(hunk::read(cursor)?);
+            let hunk = hunk::read(cursor)?;
+            if hunk.lines.is_empty() {
+                return Err(invalid(hunk.number, "a hunk without any lines")
+                    .hint("the patch may have been cut off; make it again"));
+            }
+            file.hunks.push(hunk);
             if file.hunks.len() > limits::HUNKS {
                 return Err(too_many(cursor.number(), true));
             }
