@@ -955,6 +955,9 @@ fn a_denied_place_stays_unread_whichever_way_it_is_named() {
         "cd nest/priv && git show HEAD:./k",
         "git -C linked show HEAD:secrets/k",
         "git -C linked blame HEAD -- secrets/k",
+        "cd linked/secrets && git blame HEAD -- k",
+        "cd linked/secrets && git show HEAD:./k",
+        "cd linked/secrets && git log -L1,1:k",
     ] {
         repo.aye(&["shell", command]).fails("COMMAND_NOT_ALLOWED", 4).lacks("hunter2");
     }

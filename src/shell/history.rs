@@ -172,8 +172,9 @@ fn places(
         }
     }
     let here = here.canonicalize().unwrap_or_else(|_| here.to_owned());
-    for at in &operands.paths {
-        let path = access::flatten(&here.join(&verdict.args[*at]));
+    let operand = |at: &usize| &verdict.args[*at];
+    for path in operands.paths.iter().map(operand).chain(&verdict.paths_in_trees) {
+        let path = access::flatten(&here.join(path));
         let inside = tops.iter().filter_map(|top| path.strip_prefix(top).ok()?.to_str());
         for path in inside {
             for top in tops {
