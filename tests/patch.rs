@@ -215,10 +215,11 @@ fn index_refuses_a_file_that_has_something_else_staged() {
 
 /// Where git finds `git aye`.
 fn path_with_aye() -> std::ffi::OsString {
-    let folder = std::path::Path::new(env!("CARGO_BIN_EXE_git-aye")).parent().unwrap();
+    let folder = std::path::Path::new(env!("CARGO_BIN_EXE_git-aye")).parent();
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = std::iter::once(folder.to_owned()).chain(std::env::split_paths(&path));
-    std::env::join_paths(folders).unwrap()
+    let folders =
+        folder.map(std::path::Path::to_owned).into_iter().chain(std::env::split_paths(&path));
+    std::env::join_paths(folders).expect("folders without a colon")
 }
 
 /// However git lets a person say it, the gate is closed.

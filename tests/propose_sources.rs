@@ -119,7 +119,7 @@ fn worktree_takes_a_pathspec_as_git_add_does() {
 fn listed(run: &Run) -> String {
     let json = run.json();
     let files = json["files"].as_array().expect("files");
-    files.iter().map(|file| file.as_str().unwrap()).collect::<Vec<_>>().join(" ")
+    files.iter().map(|file| file.as_str().expect("a path")).collect::<Vec<_>>().join(" ")
 }
 
 #[test]
