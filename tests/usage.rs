@@ -76,7 +76,9 @@ fn git_finds_it_as_a_subcommand() {
 
     // A copy somewhere else takes the one on PATH, and says so where there is none.
     let copy = repo.outer().join("git-aye");
-    std::fs::copy(program, &copy).unwrap();
+    // Through `cp`: what another thread starts here would hold a file of this process open, and an
+    // open program cannot be run.
+    repo.program("cp").args(&[program, &copy]).run().ok();
     let alone = |path: &str| repo.program(&copy).args(&["--version"]).env("PATH", path).run();
     alone(&path).ok().says("aye ");
     alone("/nowhere").exits(127).notes("cannot start aye").notes("hint:");

@@ -128,7 +128,8 @@ proptest! {
 
     #[test]
     fn turning_a_patch_twice_gives_it_back(body in "([ +-][a-c]{0,2}\n){1,12}") {
-        let text = format!("--- a/x\n+++ b/y\n@@ -1,99 +1,99 @@\n{body}");
+        // One line that is more than blank: a hunk without any is refused.
+        let text = format!("--- a/x\n+++ b/y\n@@ -1,99 +1,99 @@\n+z\n{body}");
         let files = parse(text.as_bytes()).unwrap();
         let mut turned = files.clone();
         turned.iter_mut().for_each(FilePatch::reverse);
