@@ -49,7 +49,6 @@ fn lines_that_stand_elsewhere_do_not_make_a_patch_applied() {
         (TWO, unified("@@\n def b():\n-    foo()\n")),
         (TWO, unified("@@ -9,9 +9,9 @@\n-    foo()\n def b():\n")),
         // Nothing but what is everywhere.
-        ("a {\n}\nx()\nb {\n}\n", unified("@@ -9,9 +9,9 @@\n }\n-y()\n+x()\n")),
         ("a {\n}\n}\nb {\n", envelope("@@\n }\n-y()\n }\n")),
         ("a\n\nb\n", envelope("@@\n a\n-c\n+\n")),
         // One of two is there.
@@ -95,6 +94,12 @@ fn a_patch_that_was_applied_is_not_applied_again() {
         (TWO, envelope("@@ def b():\n-def b():\n+def c():\n     fooo()\n"), &[]),
         ("1.0\n", envelope("@@\n-1.0\n+1.1\n"), &[]),
         ("1.0\n", unified("@@\n-1.0\n+1.1\n"), &[]),
+        // Without context, where nothing like it is left.
+        ("one\ntwo\nthree\n", envelope("@@\n-two\n+TWO\n"), &[]),
+        ("one\ntwo\nthree\n", envelope("@@\n one\n-two\n"), &[]),
+        (&twenty, envelope("@@\n-7\n+seven\n@@\n-9\n+nine\n"), &[]),
+        ("one\ntwo\nthree\n", unified("@@ -7,7 +7,7 @@\n-two\n+TWO\n"), &[]),
+        ("v = 1\nw = 1\nx = 1\n", envelope("@@\n-w = 1\n+w = 2\n"), &[]),
         // Removed between two things, or at an end.
         ("a\nb\nc\n", envelope("@@\n a\n-b\n c\n"), &[]),
         ("a\nb\nc\n", unified("@@ -9,9 +9,9 @@\n a\n-b\n c\n"), &[]),

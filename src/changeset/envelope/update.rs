@@ -4,7 +4,7 @@ use super::Chunk;
 use crate::changeset::RepoPath;
 use crate::changeset::hunks::Text;
 use crate::changeset::locate::{Finder, Pass, key};
-use crate::changeset::patch::evidence::{Place, is_proof};
+use crate::changeset::patch::evidence::{Budget, Place, is_likely, is_proof};
 use crate::changeset::patch::place::{Mark, ambiguous, ending, failed};
 use crate::changeset::patch::{HunkReport, codes};
 use crate::changeset::unified::{Kind, Line, excerpt};
@@ -78,6 +78,7 @@ struct Search<'t> {
     finders: [Option<Finder<'t>>; PASSES.len()],
     /// Where the chunk before ended.
     from: usize,
+    budget: Budget,
 }
 
 /// Where the anchors of a chunk lead.
@@ -90,7 +91,8 @@ struct Anchored {
 
 impl<'t> Search<'t> {
     fn new(path: &'t RepoPath, text: &'t Text<'t>) -> Self {
-        Self { path, text, finders: [const { None }; PASSES.len()], from: 0 }
+        let finders = [const { None }; PASSES.len()];
+        Self { path, text, finders, from: 0, budget: Budget::default() }
     }
 
     /// Up to ten matches of `pattern` from line `from` on.
@@ -300,7 +302,11 @@ impl<'t> Search<'t> {
                 fits: false,
                 named: moved || anchor.is_some_and(|anchor| self.is_in_scope(anchor, start)),
             };
-            return is_proof(kept, Kind::Added, place).then_some(start);
+            let result = start..start + new.len();
+            let bare = anchored.is_none() && !chunk.at_end && hits.len() == 1;
+            let applied = is_proof(kept, Kind::Added, place)
+                || (bare && is_likely(kept, Kind::Added, self.text, result, &mut self.budget));
+            return applied.then_some(start);
         }
         None
     }

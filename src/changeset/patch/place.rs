@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use super::evidence::{Place, is_proof};
+use super::evidence::{Budget, Place, is_likely, is_proof};
 use super::{HunkReport, Options, codes};
 use crate::changeset::RepoPath;
 use crate::changeset::hunks::Text;
@@ -82,6 +82,7 @@ pub(super) fn apply(
         grown: 0,
         options,
         purpose,
+        budget: Budget::default(),
     };
     let mut chosen = Vec::with_capacity(hunks.len());
     let mut placed = Placed { there: true, ..Placed::default() };
@@ -175,6 +176,7 @@ struct Placer<'t> {
     grown: i64,
     options: &'t Options,
     purpose: Purpose,
+    budget: Budget,
 }
 
 impl Placer<'_> {
@@ -242,7 +244,12 @@ impl Placer<'_> {
             fits,
         };
         // Turned backwards, what was added is what goes.
-        if is_proof(lines, Kind::Removed, place) { Ok(spot) } else { Err(self.failure(job)) }
+        let applied = is_proof(lines, Kind::Removed, place)
+            || (job.loose && {
+                let result = spot.start..spot.end;
+                is_likely(lines, Kind::Removed, self.text, result, &mut self.budget)
+            });
+        if applied { Ok(spot) } else { Err(self.failure(job)) }
     }
 
     fn search_all(&mut self, job: &Job<'_>) -> Result<Spot> {
