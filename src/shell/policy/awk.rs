@@ -114,8 +114,8 @@ impl Reader<'_> {
                 b'"' => self.string()?,
                 b'/' => self.slash()?,
                 b'a'..=b'z' | b'A'..=b'Z' | b'_' => self.name()?,
-                b'0'..=b'9' => self.number(),
-                b'.' if self.peek(1).is_some_and(|b| b.is_ascii_digit()) => self.number(),
+                b'0'..=b'9' => self.number()?,
+                b'.' if self.peek(1).is_some_and(|b| b.is_ascii_digit()) => self.number()?,
                 _ => self.operator(byte)?,
             }
         }
@@ -139,11 +139,26 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn number(&mut self) {
-        while self.peek(0).is_some_and(|b| b.is_ascii_alphanumeric() || b == b'.') {
+    /// A number ends before a letter: in `1system("x")` it is followed by a call.
+    fn number(&mut self) -> Result<()> {
+        let numeric = |b: u8| b.is_ascii_digit() || b == b'.';
+        while self.peek(0).is_some_and(numeric) {
             self.at += 1;
         }
+        if matches!(self.peek(0), Some(b'e' | b'E')) {
+            let sign = usize::from(matches!(self.peek(1), Some(b'+' | b'-')));
+            if self.peek(1 + sign).is_some_and(|b| b.is_ascii_digit()) {
+                self.at += 1 + sign;
+                while self.peek(0).is_some_and(|b| b.is_ascii_digit()) {
+                    self.at += 1;
+                }
+            }
+        }
+        if self.peek(0).is_some_and(|b| b.is_ascii_alphabetic() || b == b'_') {
+            return self.refuse("has letters right after a number", "write a blank between them");
+        }
         self.before = Token::Value;
+        Ok(())
     }
 
     fn name(&mut self) -> Result<()> {
@@ -326,6 +341,7 @@ mod tests {
             "{if ($1 > 3) print $2; else print \"x > y | z\"}",
             "{gsub(/[\\/]/, \"_\"); print}",
             "length > 80",
+            "{print 1e3, 1E-3 $1, .5, 5., 1e3 * 2}",
             "{x = $1 > 2; print x}",
             "NF",
             "{printf \"%s\\n\", $1}",
@@ -385,6 +401,13 @@ mod tests {
             "switch (x) {case /\"/: print}",
             "{`id`}",
             "BEGIN{printf \"x\" | \"cat 1>&2\"}",
+            "BEGIN {x = 1system(\"id\")}",
+            "BEGIN {x = 1.5e3system(\"id\")}",
+            "BEGIN {x = .5system(\"id\")}",
+            "BEGIN {x = 1e+system(\"id\")}",
+            "BEGIN {x = 0x1getline < \".env\"; print}",
+            "BEGIN {x = 1getline l < \".env\"; print l}",
+            "BEGIN {x = 1_system(\"id\")}",
         ] {
             assert!(check(program).is_err(), "{program:?}");
         }

@@ -116,6 +116,10 @@ impl<'a> Reader<'a> {
             b':' | b'b' | b't' | b'T' => {
                 self.blanks();
                 self.skip(|b| b.is_ascii_alphanumeric() || b == b'_');
+                // Some have the label go on, and the next command begin after a `;`.
+                if self.peek() == Some(b'#') {
+                    return self.syntax("a comment in a label");
+                }
                 self.end()
             }
             b'w' | b'W' => self.acts(command, "writes a file"),
@@ -340,6 +344,9 @@ mod tests {
             "s/a/b/Iw x",
             "s/a/b/m2e",
             "/[/]/w x/p",
+            ":a#;w x",
+            "ba#;w x",
+            "t#;e id",
         ] {
             assert!(check(script).is_err(), "{script:?}");
         }
