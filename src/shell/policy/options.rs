@@ -24,6 +24,8 @@ pub struct Used<'a> {
     pub name: &'a str,
     /// Its arguments.
     pub values: Values<'a>,
+    /// It stands after an operand.
+    pub late: bool,
 }
 
 /// The arguments of a flag, which are few: kept where they are, for a policy is asked often.
@@ -166,7 +168,8 @@ impl<'a> Reader<'a> {
     }
 
     fn push(&mut self, flag: &'static Flag, name: &'static str, values: Values<'a>) {
-        self.parsed.flags.push(Used { flag: Some(flag), name, values });
+        let late = !self.parsed.operands.is_empty();
+        self.parsed.flags.push(Used { flag: Some(flag), name, values, late });
     }
 
     fn long(&mut self, word: &'a str) -> Result<()> {
@@ -189,7 +192,8 @@ impl<'a> Reader<'a> {
     fn short(&mut self, word: &'a str) -> Result<()> {
         let digits = &word[1..];
         if self.table.numbers && digits.bytes().all(|b| b.is_ascii_digit()) {
-            self.parsed.flags.push(Used { flag: None, name: word, values: Some(digits).into() });
+            let (values, late) = (Some(digits).into(), !self.parsed.operands.is_empty());
+            self.parsed.flags.push(Used { flag: None, name: word, values, late });
             return Ok(());
         }
         // Programs that write long flags with one dash, or in one piece.

@@ -17,25 +17,16 @@ pub(super) fn check(
         Some("which" | "rust_cli") => Ok(()),
         Some("no_at") => no_at(parsed),
         Some("tac") => tac(parsed),
-        Some("jq") => filter(parsed, &["import", "include"], "reads a module from a file"),
+        Some("tail") => tail(parsed),
+        Some("jq") => filter(parsed, &["import", "include"], false, "reads a module from a file"),
         Some("yq") => filter(
             parsed,
-            &[
-                "import",
-                "include",
-                "load",
-                "load_xml",
-                "load_props",
-                "load_base64",
-                "load_str",
-                "system",
-                "envsubst",
-                "eval",
-            ],
+            &["import", "include", "load", "system", "envsubst", "eval"],
+            true,
             "reads another file or starts a program",
         ),
         Some("sed") => {
-            sed::check(&sed_script(parsed))?;
+            sed::check(&sed_script(parsed)?)?;
             // The second lock of GNU sed itself; the sandbox is the third.
             if cfg!(target_os = "linux") {
                 verdict.inserted = &["--sandbox"];
@@ -154,9 +145,10 @@ fn no_network(parsed: &Parsed<'_>) -> Result<()> {
     }
 }
 
-/// Refuses a jq or yq filter that uses one of `words` outside a string-free reading: a word in a
-/// string is refused too, which costs little.
-fn filter(parsed: &Parsed<'_>, words: &[&str], does: &str) -> Result<()> {
+/// Refuses a jq or yq filter that has one of `words` as a name or, if `inside`, in one: a yq also
+/// knows `loadstr`, `xml_load` and more. A `.name` is a field. A word in a string is refused too,
+/// which costs little; a part of one is not, where it is certain what is a string.
+fn filter(parsed: &Parsed<'_>, words: &[&str], inside: bool, does: &str) -> Result<()> {
     let Some(filter) = parsed.operands.first() else { return Ok(()) };
     // One yq has subcommands and takes any operand that is no file for the filter.
     if let Some(other) = parsed.operands.iter().skip(1).find(|other| other.text.contains('(')) {
@@ -165,34 +157,54 @@ fn filter(parsed: &Parsed<'_>, words: &[&str], does: &str) -> Result<()> {
             "give the filter first, then files without parentheses in their names",
         ));
     }
-    let name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    for (at, _) in filter.text.char_indices() {
-        let rest = &filter.text[at..];
-        let starts = !filter.text[..at].ends_with(|c: char| name(c) || c == '.');
-        for word in words {
-            let whole = rest.strip_prefix(word).is_some_and(|after| !after.starts_with(name));
-            if starts && whole {
-                return Err(Refusal::new(
-                    format!("`{word}` in the filter {does}"),
-                    "give the file as an operand, or write `.[\"…\"]` for a field of that name",
-                ));
-            }
+    let quotes = !filter.text.contains(['\\', '#']);
+    let mut before = "";
+    for name in filter.text.split_inclusive(|c: char| !c.is_ascii_alphanumeric() && c != '_') {
+        let field = before.ends_with('.') && !before.ends_with("..");
+        let quoted = quotes && before.matches('"').count() % 2 == 1;
+        before = &filter.text[..before.len() + name.len()];
+        let bare = name.trim_end_matches(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        let named = |word: &&&str| bare == **word || (inside && !quoted && bare.contains(**word));
+        if !field && let Some(word) = words.iter().find(named) {
+            return Err(Refusal::new(
+                format!("`{word}` in the filter {does}"),
+                "give the file as an operand, or write `.[\"…\"]` for a field of that name",
+            ));
         }
     }
     Ok(())
 }
 
-fn sed_script(parsed: &Parsed<'_>) -> String {
-    let scripts: Vec<&str> = parsed
-        .flags
-        .iter()
-        .filter(|used| used.flag.is_some_and(|flag| flag.names.contains(&"-e")))
-        .flat_map(|used| used.values.iter().copied())
-        .collect();
-    match (scripts.is_empty(), parsed.operands.first()) {
+/// An old form of `tail`: `+5f` follows the file.
+fn tail(parsed: &Parsed<'_>) -> Result<()> {
+    let follows = |operand: &&Operand<'_>| {
+        let form = operand.text.strip_prefix('+').and_then(|rest| rest.strip_suffix('f'));
+        form.is_some_and(|form| !form.contains(['.', '/']))
+    };
+    match parsed.operands.iter().find(follows) {
+        Some(operand) => Err(Refusal::new(
+            format!("`tail {}` would wait for ever", operand.text),
+            format!("write `tail -n +N FILE`, or `./{}` if it is a file", operand.text),
+        )),
+        None => Ok(()),
+    }
+}
+
+fn sed_script(parsed: &Parsed<'_>) -> Result<String> {
+    let scripts =
+        parsed.flags.iter().filter(|used| used.flag.is_some_and(|flag| flag.names.contains(&"-e")));
+    // Where flags end at the first operand, that operand would be the script.
+    if let Some(late) = scripts.clone().find(|used| used.late) {
+        return Err(Refusal::new(
+            format!("`{}` after an operand means different things in different seds", late.name),
+            "write the scripts first, then the files",
+        ));
+    }
+    let scripts: Vec<&str> = scripts.flat_map(|used| used.values.iter().copied()).collect();
+    Ok(match (scripts.is_empty(), parsed.operands.first()) {
         (true, Some(operand)) => operand.text.to_owned(),
         _ => scripts.join("\n"),
-    }
+    })
 }
 
 /// `git config NAME` reads, `git config NAME VALUE` and `git config VERB …` do not.
