@@ -256,6 +256,40 @@ fn a_gate_is_closed_in_every_spelling_of_git_configuration() {
         cmd.stdin(FIX).run().fails("invalid_config", 2);
         assert_eq!(repo.text("src/a.rs"), A, "{how}");
     }
+    // Git follows these; what aye cannot follow does not leave the gate open.
+    for section in ["INCLUDE", "includeif \"gitdir:**\""] {
+        let repo = clean.copy();
+        let config = repo.text(".git/config");
+        repo.write(".git/config", format!("{config}[{section}]\n\tPATH = {}\n", file.display()));
+        assert_eq!(repo.git(&["config", "--bool", "aye.gate"]), "true", "{section}");
+        let run = repo.aye_stdin(&["patch", "--format", "text"], FIX).fails("invalid_config", 2);
+        run.notes("in this spelling");
+        assert_eq!(repo.text("src/a.rs"), A, "{section}");
+    }
+}
+
+/// What cannot be read of HEAD's policy lets nothing pass.
+#[test]
+fn a_policy_that_cannot_be_read_keeps_the_gate_closed() {
+    let refused = |repo: &Repo, what: &str| {
+        repo.aye_stdin(&["patch", "--format", "text"], FIX).fails("invalid_policy", 6).notes(what);
+        assert_eq!(repo.text("src/a.rs"), A, "{what}");
+    };
+    let commit = |repo: &Repo| {
+        repo.git(&["add", "--force", "--all"]);
+        repo.git(&["commit", "--quiet", "-m", "Gate"]);
+    };
+    let repo = Repo::with(&[("src/a.rs", A)]);
+    repo.write(".agent-memory/policy.toml", "Gate = true\n");
+    commit(&repo);
+    refused(&repo, "'Gate' is written 'gate'");
+    let repo = Repo::with(&[("src/a.rs", A), ("rules/policy.toml", "gate = true\n")]);
+    repo.symlink("rules", ".agent-memory");
+    commit(&repo);
+    refused(&repo, ".agent-memory is no folder");
+    let repo = Repo::with(&[("src/a.rs", A)]);
+    repo.write(".git/HEAD", "1".repeat(40) + "\n");
+    refused(&repo, "policy.toml in HEAD");
 }
 
 /// Everything here must leave every file as it was, inside and outside.

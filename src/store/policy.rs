@@ -17,6 +17,21 @@ struct Policy {
     gate: bool,
 }
 
+impl Policy {
+    /// Reads it. A known key in other letters, which TOML takes for another key, is an error, so
+    /// that a slip does not leave the gate open.
+    fn parse(text: &str) -> std::result::Result<Self, String> {
+        let table: toml::Table =
+            toml::from_str(text).map_err(|error| error.message().to_owned())?;
+        if let Some(key) =
+            table.keys().find(|key| *key != "gate" && key.eq_ignore_ascii_case("gate"))
+        {
+            return Err(format!("'{key}' is written 'gate'"));
+        }
+        table.try_into().map_err(|error: toml::de::Error| error.message().to_owned())
+    }
+}
+
 /// What gates direct writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gate {
@@ -46,23 +61,55 @@ impl Store {
         if self.settings()?.gate {
             return Ok(Some(Gate::Setting));
         }
+        self.refuse_unread_includes()?;
         Ok(self.policy()?.gate.then_some(Gate::Policy))
     }
 
+    /// Git follows `[Include]` and `[includeif]` as well, gix only the spelling of git's manual.
+    /// What is not followed may be what closes the gate.
+    fn refuse_unread_includes(&self) -> Result<()> {
+        let config = self.repo.config_snapshot();
+        let unread = config.plumbing().sections().find(|section| {
+            let name = section.header().name();
+            [&b"include"[..], b"includeIf"]
+                .iter()
+                .any(|known| name.eq_ignore_ascii_case(known) && name != *known)
+        });
+        let Some(section) = unread else { return Ok(()) };
+        let name = section.header().name();
+        let place = section.meta().path.as_ref().map(|path| format!(" in {}", path.display()));
+        let place = place.unwrap_or_default();
+        Err(Error::new(
+            &codes::INVALID_CONFIG,
+            format!("[{name}]{place} includes a file that aye cannot follow in this spelling"),
+        )
+        .hint(
+            "write [include] or [includeIf \"…\"], so that it is known whether aye.gate is in it",
+        ))
+    }
+
     fn policy(&self) -> Result<Policy> {
-        let Ok(tree) = self.repo.head_tree_id() else {
-            // Nothing is committed yet.
-            return Ok(Policy::default());
-        };
         let invalid = |why: &dyn std::fmt::Display| {
             Error::new(&codes::INVALID_POLICY, format!("{PATH} in HEAD cannot be read: {why}"))
                 .hint("commit a corrected one; for example: gate = true")
         };
-        let tree = self.repo.find_tree(tree).map_err(|error| invalid(&error))?;
+        if self.repo.head().map_err(|error| invalid(&error))?.is_unborn() {
+            // Nothing is committed yet.
+            return Ok(Policy::default());
+        }
+        let tree = self.repo.head_tree().map_err(|error| invalid(&error))?;
+        let (folder, _) = PATH.split_once('/').unwrap_or((PATH, ""));
+        match tree.find_entry(folder) {
+            None => return Ok(Policy::default()),
+            Some(entry) if !entry.mode().is_tree() => {
+                return Err(invalid(&format_args!("{folder} is no folder")));
+            }
+            Some(_) => {}
+        }
         let entry = tree.lookup_entry_by_path(PATH).map_err(|error| invalid(&error))?;
         let Some(entry) = entry else { return Ok(Policy::default()) };
         let blob = self.blob(&entry.object_id().to_string())?;
         let text = std::str::from_utf8(&blob).map_err(|error| invalid(&error))?;
-        toml::from_str(text).map_err(|error| invalid(&error.message()))
+        Policy::parse(text).map_err(|error| invalid(&error))
     }
 }
