@@ -15,8 +15,10 @@ pub use report::{Action, Compiled, Dialect, FileReport, HunkReport};
 
 use std::borrow::Cow;
 
+use bstr::ByteSlice as _;
 use place::Purpose;
 
+use super::locate::BOM;
 use super::{Snapshot, envelope, unified};
 use crate::error::{Error, Result, codes as general};
 
@@ -58,6 +60,8 @@ pub struct Options {
 /// `size_limit_exceeded` beyond [`limits`]; `no_change` if it changes nothing.
 pub fn read(bytes: &[u8], files: &dyn Snapshot, options: &Options) -> Result<Compiled> {
     check_size(bytes)?;
+    // Put before the patch by an editor or a shell, and no part of it.
+    let bytes = bytes.strip_prefix(BOM).unwrap_or(bytes);
     if envelope::is_envelope(bytes) {
         if options.reverse {
             return Err(Error::new(
@@ -187,16 +191,30 @@ fn no_patch(bytes: &[u8]) -> Error {
         };
         parts.len() == 2 && parts.iter().all(number)
     };
+    let header = |line: &[u8]| line.starts_with(b"diff --git ") || line.starts_with(b"--- ");
+    // After what a program may have put before every line: colours, marks of a quotation.
+    let framed = || {
+        lines().zip(lines().skip(1)).any(|(old, new)| {
+            let at = old.find(b"--- ").filter(|at| *at > 0);
+            at.is_some_and(|at| new.get(at..).is_some_and(|new| new.starts_with(b"+++ ")))
+        })
+    };
     let what = if bytes.trim_ascii().is_empty() {
         "the patch is empty"
+    } else if [&b"\xff\xfe"[..], b"\xfe\xff"].iter().any(|mark| bytes.starts_with(mark)) {
+        "the input is in UTF-16, as PowerShell writes it; it must be the bytes that git printed"
     } else if lines().any(is_normal)
         && lines().any(|l| l.starts_with(b"< ") || l.starts_with(b"> "))
     {
         "this is a diff in the 'normal' format, without file names or context"
     } else if lines().find(|line| !line.trim_ascii().is_empty()).is_some_and(is_ed) {
         "this is an ed script, which is never run"
-    } else if lines().any(|line| line.starts_with(b"--- ") || line.starts_with(b"diff --git ")) {
+    } else if lines().any(header) {
         "there is a file header but no hunk below it"
+    } else if bytes.contains_str(b"\x1b[") && framed() {
+        "the patch has colour codes in it; make it again with --no-color"
+    } else if framed() {
+        "the lines of the patch are indented, quoted or numbered; give it as git printed it"
     } else {
         "there is no patch in the input"
     };

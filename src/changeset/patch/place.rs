@@ -390,15 +390,28 @@ impl Placer<'_> {
     }
 
     fn failure(&self, job: &Job<'_>) -> Error {
-        if self.fits(&job.old, job.expected, Pass::Exact) {
-            // The lines are there, but the hunk claims to be at one end of the file.
+        // The lines are there, but the hunk claims to be at one end of the file, or an earlier one
+        // has changed them.
+        let there = if self.fits(&job.old, job.expected, Pass::Exact) {
+            Some(job.expected)
+        } else {
+            let place = closest(self.text, &job.old, job.expected).map(|place| place.start);
+            place.filter(|start| self.fits(&job.old, *start, Pass::Ending))
+        };
+        if let Some(line) = there.filter(|start| !self.is_free(*start, start + job.old.len())) {
+            return self
+                .refused(job, &format!("fits at line {}, where an earlier hunk is", line + 1))
+                .with("file_line", line + 1)
+                .hint("join the two hunks, or leave out of one what is in the other");
+        }
+        if let Some(line) = there.filter(|_| job.anchors != (false, false)) {
             let (context, end) = if job.anchors.1 { ("below", "end") } else { ("above", "start") };
             let why = format!(
                 "has no context {context}, so it must be at the {end} of the file, and is not"
             );
             return self
                 .refused(job, &why)
-                .with("file_line", job.expected + 1)
+                .with("file_line", line + 1)
                 .hint("the lines are there: add context, or say --unidiff-zero");
         }
         failed(self.path, self.text, &job.old, job.expected, job.index + 1, job.hunk.number)

@@ -154,7 +154,7 @@ impl State<'_> {
 
     fn target(&self, patch: &FilePatch<'_>) -> Result<Target> {
         let (old, new) = self.names(patch)?;
-        let nothing = |side: &Option<Side>| *side == Some(Side::Nothing);
+        let nothing = |side: &Option<Side>| matches!(side, Some(Side::Nothing | Side::Absent(_)));
         let creates = patch.creates || nothing(&patch.old);
         let deletes = patch.deletes || nothing(&patch.new);
         if creates && deletes {
@@ -197,6 +197,10 @@ impl State<'_> {
             name.as_deref().map(|name| stripped(name, less).ok_or_else(|| self.nameless(patch)))
         };
         let side = |side: &Option<Side>| match side {
+            // Which folders to take off a whole path only the caller knows.
+            Some(Side::Name(name)) if self.options.strip.is_none() && name.starts_with(b"/") => {
+                Some(RepoPath::new(name).map(|_| Vec::new()))
+            }
             Some(Side::Name(name)) => {
                 Some(stripped(name, self.strip).ok_or_else(|| self.nameless(patch)))
             }

@@ -43,21 +43,29 @@ pub(super) fn choose(patches: &[FilePatch<'_>], files: &dyn Snapshot, options: &
     if without > with || (without == with && bare) { none } else { one }
 }
 
-/// The names of the `---` and `+++` lines, where there are any.
+/// The names of the `---` and `+++` lines, where there are any, and of a file that comes or goes
+/// what stands in the place of its other name.
 fn header_names(patch: &FilePatch<'_>) -> Option<[Option<Vec<u8>>; 2]> {
     let name = |side: &Option<Side>| match side {
-        Some(Side::Name(name)) => Some(name.clone()),
+        Some(Side::Name(name) | Side::Absent(name)) => Some(name.clone()),
         _ => None,
     };
     let pair = [name(&patch.old), name(&patch.new)];
-    if pair.iter().any(Option::is_some) {
+    if pair.iter().all(Option::is_some) {
         return Some(pair);
     }
-    // Only a `diff --git` line: with prefixes its two names differ as they stand.
-    let (old, new) = names::pairs(patch.git?).into_iter().find(|(old, new)| {
-        old == new || names::strip(old, 1).is_some_and(|name| Some(name) == names::strip(new, 1))
-    })?;
-    Some([Some(old), Some(new)])
+    // The `diff --git` line: with prefixes its two names differ as they stand.
+    let agrees =
+        |there: &Option<Vec<u8>>, name: &Vec<u8>| there.as_ref().is_none_or(|there| there == name);
+    let both = names::pairs(patch.git.unwrap_or_default()).into_iter().find(|(old, new)| {
+        let same = old == new
+            || names::strip(old, 1).is_some_and(|name| Some(name) == names::strip(new, 1));
+        same && agrees(&pair[0], old) && agrees(&pair[1], new)
+    });
+    match both {
+        Some((old, new)) => Some([Some(old), Some(new)]),
+        None => pair.iter().any(Option::is_some).then_some(pair),
+    }
 }
 
 fn has_prefixes(pair: &[Option<Vec<u8>>; 2]) -> bool {

@@ -88,7 +88,7 @@ fn extended<'a>(line: &'a [u8], cursor: &Cursor<'a>, file: &mut FilePatch<'a>) -
 /// Is a `---` line part of this header, or does a file without git's header begin with it? Names
 /// that end in the same component belong together, whatever their prefixes are.
 fn belongs(side: &Side, file: &FilePatch<'_>) -> bool {
-    let Side::Name(name) = side else { return true };
+    let (Side::Name(name) | Side::Absent(name)) = side else { return true };
     let last = |name: &[u8]| name.rsplit(|b| *b == b'/').next().map(<[u8]>::to_vec);
     if let Some(from) = &file.from {
         return last(from) == last(name);

@@ -50,6 +50,15 @@ pub(super) fn read<'a>(cursor: &mut Cursor<'a>) -> Result<Hunk<'a>> {
         if let Some(header) = header.filter(|_| cursor.is_at_end()) {
             let (old, new) = (hunk.old_lines().count(), hunk.new_lines().count());
             hunk.short = old <= header.old && new <= header.new;
+            let removes = hunk.lines.last().is_some_and(|line| line.kind == Kind::Removed);
+            if hunk.short && removes && header.new - new > header.old - old {
+                return Err(invalid(
+                    number,
+                    "the patch ends where this hunk has removed lines, before what it counts as \
+                     added",
+                )
+                .hint("send the whole patch; if it is whole, correct the counts behind '@@'"));
+            }
         }
         return Ok(hunk);
     };

@@ -42,8 +42,10 @@ pub fn whole(text: &[u8]) -> Option<Vec<u8>> {
 /// What a `---` or `+++` line names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// `/dev/null`, or a time stamp that says the file did not exist.
+    /// `/dev/null`.
     Nothing,
+    /// A name, not stripped yet, with a time stamp that says the file did not exist.
+    Absent(Vec<u8>),
     /// A name, not stripped yet.
     Name(Vec<u8>),
 }
@@ -61,10 +63,11 @@ pub fn side(text: &[u8], stamps: bool) -> Option<Side> {
             (text[..end].trim_end_with(|c| c == '\r').to_vec(), &text[end..])
         }
     };
-    if name == b"/dev/null" || (stamps && is_epoch(rest.trim())) {
+    if name.trim_end() == b"/dev/null" {
         return Some(Side::Nothing);
     }
-    (!name.is_empty()).then_some(Side::Name(name))
+    let side = if stamps && is_epoch(rest.trim()) { Side::Absent } else { Side::Name };
+    (!name.is_empty()).then(|| side(name))
 }
 
 /// Where a time stamp that follows the name after blanks begins, blanks included.
@@ -208,12 +211,13 @@ mod tests {
         ] {
             assert_eq!(
                 side(format!("x\t{stamp}").as_bytes(), true),
-                Some(Side::Nothing),
+                Some(Side::Absent("x".into())),
                 "{stamp}"
             );
         }
         assert_eq!(side(b"x\t1970-01-01 00:00:01 +0000", true), name("x"));
         assert_eq!(side(b"/dev/null", false), Some(Side::Nothing));
+        assert_eq!(side(b"/dev/null \r", false), Some(Side::Nothing));
     }
 
     #[test]

@@ -1,0 +1,117 @@
+//! Patches that other programs wrote, and what mail, editors and terminals leave of a patch: right
+//! or refused, and never in another place.
+
+#![cfg(unix)]
+
+mod support;
+
+use support::Repo;
+
+const LINES: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
+const CHANGE: &str = "--- a/f\n+++ b/f\n@@ -3,5 +3,5 @@\n 3\n 4\n-5\n+five\n 6\n 7\n";
+
+/// The names of a new file have a prefix where their two forms in the header differ.
+#[test]
+fn a_new_file_is_put_where_git_puts_it_whatever_the_prefixes() {
+    let base = Repo::with(&[("d/f", LINES)]);
+    let body = "@@ -0,0 +1 @@\n+new\n";
+    let epoch = "1970-01-01 00:00:00.000000000 +0000";
+    let now = "2026-11-22 01:55:54.123456789 +0000";
+    let git = |old: &str, new: &str| {
+        format!(
+            "diff --git {old}d/n {new}d/n\nnew file mode 100644\nindex 0000000..3e75765\n\
+             --- /dev/null\n+++ {new}d/n\n{body}"
+        )
+    };
+    let plain =
+        |old: &str, new: &str| format!("--- {old}d/n\t{epoch}\n+++ {new}d/n\t{now}\n{body}");
+    for patch in [
+        git("1/", "2/"),
+        git("i/", "w/"),
+        git("src/", "dst/"),
+        plain("pkg-1.0.orig/", "pkg-1.0/"),
+        plain("old/", "new/"),
+    ] {
+        let (ours, theirs) = (base.copy(), base.copy());
+        ours.aye_stdin(&["patch"], &patch).ok();
+        theirs.program("git").args(&["apply", "-"]).stdin(&patch).run().ok();
+        assert_eq!(ours.text("d/n"), "new\n", "{patch}");
+        assert!(ours.snapshot() == theirs.snapshot(), "{patch}");
+    }
+    // Without a prefix git has to be told.
+    for patch in [git("", ""), plain("", "")] {
+        let repo = base.copy();
+        repo.aye_stdin(&["patch"], &patch).ok();
+        assert_eq!(repo.text("d/n"), "new\n", "{patch}");
+    }
+}
+
+/// Git would make folders of a whole path, below the repository's top.
+#[test]
+fn a_whole_path_is_refused_unless_it_is_said_what_to_take_off() {
+    let repo = Repo::with(&[("f", LINES)]);
+    let create = "--- /dev/null\n+++ /work/repo/n\n@@ -0,0 +1 @@\n+new\n";
+    let change = CHANGE.replace("a/", "/").replace("b/", "/");
+    for patch in [create, &change] {
+        let run = repo.aye_stdin(&["patch", "--format", "text"], patch);
+        run.fails("path_invalid", 6).notes("is absolute");
+    }
+    assert_eq!(repo.git(&["status", "--porcelain"]), "");
+    repo.aye_stdin(&["patch", "-p3"], create).ok();
+    assert_eq!(repo.text("n"), "new\n");
+}
+
+/// What was to be put in place of removed lines may be what is missing.
+#[test]
+fn a_patch_cut_off_after_removed_lines_removes_nothing() {
+    let repo = Repo::with(&[("f", LINES)]);
+    let cut = &CHANGE[..CHANGE.find("+five").expect("an added line")];
+    let run = repo.aye_stdin(&["patch", "--format", "text"], cut).fails("patch_invalid", 6);
+    run.notes("the patch ends where this hunk has removed lines");
+    assert_eq!(repo.text("f"), LINES);
+    // Wrong counts alone are put right.
+    repo.aye_stdin(&["patch"], format!("{cut} 6\n")).ok();
+    assert_eq!(repo.text("f"), LINES.replace("5\n", ""));
+}
+
+#[test]
+fn a_mark_before_the_patch_is_no_part_of_it() {
+    let repo = Repo::with(&[("f", LINES)]);
+    repo.aye_stdin(&["patch"], format!("\u{feff}{CHANGE}")).ok();
+    assert_eq!(repo.text("f"), LINES.replace('5', "five"));
+}
+
+#[test]
+fn what_a_terminal_or_an_editor_made_of_a_patch_is_named() {
+    let repo = Repo::with(&[("f", LINES)]);
+    let utf16: Vec<u8> =
+        format!("\u{feff}{CHANGE}").encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let before = |mark: &str| {
+        CHANGE.lines().map(|line| format!("{mark}{line}\n")).collect::<String>().into_bytes()
+    };
+    for (patch, what) in [
+        (utf16, "UTF-16"),
+        (before("\x1b[1m"), "--no-color"),
+        (before("> "), "quoted"),
+        (before("| "), "quoted"),
+        (before("    "), "indented"),
+        (before("   1\t"), "numbered"),
+    ] {
+        let run = repo.aye_stdin(&["patch", "--format", "text"], patch).fails("patch_invalid", 6);
+        run.notes(what);
+    }
+    assert_eq!(repo.text("f"), LINES);
+}
+
+/// No refusal that expects what it found.
+#[test]
+fn a_hunk_that_fits_where_it_may_not_go_says_why() {
+    let repo = Repo::with(&[("f", LINES), ("g", "one\ntwo\nthree\n")]);
+    let away = "--- a/g\n+++ b/g\n@@ -3 +3 @@\n-two\n+2\n";
+    let run = repo.aye_stdin(&["patch", "--format", "text"], away).fails("hunk_failed", 5);
+    run.notes("has no context below");
+    let twice = CHANGE.to_owned() + "@@ -4,3 +4,3 @@\n 4\n-5\n+V\n 6\n";
+    let run = repo.aye_stdin(&["patch", "--format", "text"], twice).fails("hunk_failed", 5);
+    run.notes("hunk 2 of f").notes("fits at line 4, where an earlier hunk is");
+    assert_eq!(repo.text("f"), LINES);
+}
