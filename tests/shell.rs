@@ -575,26 +575,65 @@ fn no_repository_configuration_starts_a_program() {
     assert!(mark.exists(), "the test proves nothing");
 }
 
-/// The argument list of the plan as git would get it, on a system with nothing but the policy.
-fn without_sandbox(repo: &Repo, command: &str) {
-    use aye::shell::access::{Access, DEFAULT};
+/// Runs the argument lists of the plan on a system with nothing but the policy; returns the output.
+fn without_sandbox(repo: &Repo, command: &str) -> String {
+    without_sandbox_denying(repo, command, aye::shell::access::DEFAULT).unwrap_or_default()
+}
+
+/// The same with another list of what stays unread; `None` if it is refused.
+fn without_sandbox_denying(repo: &Repo, command: &str, denied: &[&str]) -> Option<String> {
+    use aye::shell::access::Access;
     use aye::shell::plan::Action;
     let world = aye::shell::World {
         root: repo.root().to_owned(),
         cwd: repo.root().to_owned(),
         home: Some(repo.outer().join("home")),
         environment: Vec::new(),
-        access: Access::new(DEFAULT, None, repo.root()),
+        access: Access::new(denied, None, repo.root()),
         kernel: false,
     };
-    let Ok(plan) = aye::shell::plan(command, &world) else { return };
+    let plan = aye::shell::plan(command, &world).ok()?;
+    let mut output = String::new();
     for step in plan.steps() {
         let Action::Run(program) = &step.action else { continue };
         let mut run = std::process::Command::new(program);
         run.args(&step.argv[1..]).current_dir(&step.cwd).env_clear();
         run.envs(aye::shell::run::fixed_environment());
         run.env("HOME", repo.outer().join("home")).env("PATH", world.path());
-        run.stdin(std::process::Stdio::null()).output().expect("git starts");
+        let done = run.stdin(std::process::Stdio::null()).output().expect("it starts");
+        output += &String::from_utf8_lossy(&done.stdout);
+    }
+    Some(output)
+}
+
+#[test]
+fn without_a_sandbox_denied_files_are_left_out_by_name_and_by_pair() {
+    let repo = repo();
+    repo.write("d/open.txt", "hunter2 is open\n");
+    repo.write("e/open.txt", "hunter2 was open\n");
+    for name in ["x[1].p12", "a*.p12", "a?{b}.p12", "a\\b.p12", "-x.p12", "q\nw.p12"] {
+        repo.write(&format!("d/{name}"), "hunter2\n");
+    }
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::unix::ffi::OsStrExt;
+        let name = std::ffi::OsStr::from_bytes(b"d/\xff.p12");
+        std::fs::write(repo.root().join(name), "hunter2\n").expect("written");
+        std::os::unix::fs::symlink(repo.root().join(name), repo.path("odd")).expect("linked");
+        repo.aye(&["shell", "cat odd"]).exits(4);
+        repo.aye(&["shell", "grep -rh hunter2 d"]).says("is open").lacks("hunter2\n");
+    }
+    repo.write("e/plan.txt", "x\n");
+    repo.write("d/plan.txt", "hunter2\n");
+    let shown = |command: &str| without_sandbox_denying(&repo, command, &["*.p12", "d/plan.txt"]);
+    let found = shown("grep -r hunter2 d").expect("it is allowed");
+    assert_eq!(found, "d/open.txt:hunter2 is open\n");
+    let differs = shown("diff -raN d e").expect("it is allowed");
+    assert!(differs.contains("-hunter2 is open") || differs.contains("< hunter2 is open"));
+    assert!(!differs.contains("hunter2\n"), "{differs}");
+    assert!(shown("diff d/open.txt e").is_some());
+    for pair in ["diff d e/plan.txt", "diff e/plan.txt d", "diff ./d/ e/plan.txt"] {
+        assert!(shown(pair).is_none(), "{pair}");
     }
 }
 

@@ -127,7 +127,7 @@ impl Access {
         if self.trees.iter().any(|tree| path.starts_with(tree)) {
             return true;
         }
-        path.file_name().and_then(|name| name.to_str()).is_some_and(|name| self.denies_name(name))
+        path.file_name().is_some_and(|name| self.denies_name(&name.to_string_lossy()))
     }
 
     /// True when something below one of `folders` is denied by its place.
@@ -192,7 +192,7 @@ impl Access {
     }
 
     fn is_named(&self, entry: &walkdir::DirEntry) -> bool {
-        entry.file_name().to_str().is_some_and(|name| self.denies_name(name))
+        self.denies_name(&entry.file_name().to_string_lossy())
     }
 
     /// Arguments for git that leave out what is denied by its name, or by its place below one of

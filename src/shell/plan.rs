@@ -391,21 +391,41 @@ fn read_below(verdict: &Verdict, step: &mut Step, cwd: &Path, world: &World) -> 
     for top in tops {
         step.denied.extend(world.access.denied_below(top, cwd, verdict.follows)?);
     }
+    // Of a folder and a file, diff compares the file of that name in the folder.
+    if let ("diff", [one, two]) = (verdict.rule, tops) {
+        for (folder, file) in [(one, two), (two, one)] {
+            if let Some(name) = Path::new(file).file_name().and_then(|name| name.to_str()) {
+                world.access.check(&format!("{folder}/{name}"), cwd)?;
+            }
+        }
+    }
     Ok(())
 }
 
 /// Tells the program itself to leave the denied files out: the only lock where the kernel has
-/// none to offer.
+/// none to offer. Their names are patterns to it.
 fn leave_out(rule: &str, denied: &[PathBuf], args: &mut Vec<String>) {
-    let mut names: Vec<&str> =
-        denied.iter().filter_map(|path| path.file_name()?.to_str()).collect();
+    let pattern = |path: &PathBuf| {
+        let mut pattern = String::new();
+        for c in path.file_name()?.to_string_lossy().chars() {
+            match c {
+                // What stands for bytes that are not UTF-8.
+                char::REPLACEMENT_CHARACTER => pattern.push('*'),
+                '*' | '?' | '[' | ']' | '{' | '}' | '\\' | ' ' => pattern.extend(['\\', c]),
+                c => pattern.push(c),
+            }
+        }
+        Some(pattern)
+    };
+    let mut names: Vec<String> = denied.iter().filter_map(pattern).collect();
     names.sort_unstable();
     names.dedup();
     let at = args.iter().position(|arg| arg == "--").unwrap_or(args.len());
     let mut extra = Vec::new();
     for name in names {
         match rule {
-            "rg" => extra.push(format!("--glob=!{name}")),
+            // The last one decides, and all of these come after --glob.
+            "rg" => extra.push(format!("--iglob=!{name}")),
             "diff" => extra.push(format!("--exclude={name}")),
             _ => extra.extend([format!("--exclude={name}"), format!("--exclude-dir={name}")]),
         }
