@@ -460,6 +460,29 @@ fn a_folder_that_is_emptied_gives_way_to_a_file() {
     assert_eq!(repo.text("f"), "y\n");
 }
 
+/// What goes and what comes in its place are staged together, in either order.
+#[test]
+fn a_folder_and_a_file_of_one_name_are_staged_in_each_others_place() {
+    for (old, new) in [("d/x", "d"), ("d", "d/x")] {
+        let repo = Repo::with(&[(old, "old\n"), ("keep", "1\n")]);
+        let first = repo.git(&["rev-parse", "HEAD"]);
+        repo.git(&["rm", "-q", old]);
+        repo.write(new, "new\n");
+        repo.git(&["add", "--all"]);
+        repo.git(&["commit", "-q", "-m", "Other"]);
+        let patch = repo.git(&["diff", "--no-renames", "HEAD^", "HEAD"]) + "\n";
+        let wanted = repo.git(&["rev-parse", "HEAD^{tree}"]);
+        repo.git(&["checkout", "-q", "--detach", &first]);
+        let run = repo.aye_stdin(&["patch", "--index"], &patch).ok();
+        assert!(!run.err().contains("not staged"), "{run}");
+        assert_eq!(repo.git(&["write-tree"]), wanted);
+        repo.git(&["reset", "-q", "--hard"]);
+        let id = repo.aye_stdin(&["propose", "--patch", "-"], &patch).ok().id();
+        repo.aye(&["apply", "--yes", "--index", &id]).ok();
+        assert_eq!(repo.git(&["write-tree"]), wanted);
+    }
+}
+
 #[test]
 fn modes_are_kept_and_changed() {
     let repo = Repo::with(&[("run.sh", "a\n")]);

@@ -31,6 +31,19 @@ fn a_patch_becomes_a_proposal_that_git_can_apply_again() {
     assert_eq!(repo.snapshot(), ours);
 }
 
+/// Text in an old encoding is not made UTF-8 of.
+#[test]
+fn show_prints_a_patch_byte_for_byte() {
+    let repo = Repo::with(&[("latin1", &b"\xe9\n\xe8\n"[..])]);
+    repo.write("latin1", b"\xe9\n\xe8x\n");
+    let id = id(&repo.aye(&["propose", "--worktree"]));
+    for command in ["show", "diff"] {
+        let printed = repo.aye(&[command, "--patch", &id]).ok().stdout;
+        let git = repo.program("git").args(&["apply", "--check", "-"]).stdin(printed);
+        git.run().ok();
+    }
+}
+
 #[test]
 fn an_applied_patch_is_nothing_to_propose() {
     let repo = Repo::with(&[("a", "one\nTWO\n")]);

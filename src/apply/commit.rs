@@ -215,10 +215,12 @@ impl Staging {
     /// # Errors
     /// `git_not_found`.
     pub fn start(store: &Store, modes: &[(RepoPath, Mode)]) -> Result<Self> {
+        // A file where the index still has a folder, or the other way round, takes its place.
         let git = git_with_modes(store, modes)?.args([
             "update-index",
             "--add",
             "--remove",
+            "--replace",
             "-z",
             "--stdin",
         ]);

@@ -71,20 +71,34 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             .hint("without --revision it is the current one")
         })?,
     };
+    let changeset = store.changeset(&revision.changes)?;
     if args.diff.patch {
-        let patch = patch(&store, &store.changeset(&revision.changes)?);
-        context.print(&patch)?;
+        context.print(&patch(&store, &changeset))?;
         return Ok(Exit::Done);
     }
-    let changeset = store.changeset(&revision.changes)?;
     let text = text(context, &store, &proposal, &changeset, &args.diff);
     let snapshot = store.repo().config_snapshot();
     pager::page(context, Some(snapshot.plumbing()), &text)?;
     Ok(Exit::Done)
 }
 
+/// The changes of a revision of `proposal` as asked for: a patch byte for byte, anything else as
+/// text for people.
+pub fn bytes(
+    context: &Context,
+    store: &Store,
+    proposal: &Proposal,
+    changeset: &Changeset,
+    args: &DiffArgs,
+) -> Vec<u8> {
+    match args.patch {
+        true => patch(store, changeset),
+        false => text(context, store, proposal, changeset, args).into_bytes(),
+    }
+}
+
 /// The changes of a revision of `proposal` as text for people; those of memory by section.
-pub fn text(
+fn text(
     context: &Context,
     store: &Store,
     proposal: &Proposal,
@@ -93,9 +107,6 @@ pub fn text(
 ) -> String {
     let snapshot = store.repo().config_snapshot();
     let mut options = pager::options(context, Some(snapshot.plumbing()));
-    if args.patch {
-        return String::from_utf8_lossy(&patch(store, changeset)).into_owned();
-    }
     if let Some(lines) = args.unified {
         options.context = lines;
     }

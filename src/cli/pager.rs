@@ -13,15 +13,15 @@ use crate::render::style::Palette;
 ///
 /// # Errors
 /// `io_error` when the stream cannot be written.
-pub fn page(context: &mut Context, config: Option<&Config>, text: &str) -> Result<()> {
+pub fn page(context: &mut Context, config: Option<&Config>, text: impl AsRef<[u8]>) -> Result<()> {
     if context.pager
         && std::io::stdout().is_terminal()
         && let Some(pager) = programs::pager(context, config)
-        && programs::run_pager(&pager, text.as_bytes())
+        && programs::run_pager(&pager, text.as_ref())
     {
         return Ok(());
     }
-    context.print(text.as_bytes())
+    context.print(text.as_ref())
 }
 
 /// The colours in force: none unless standard output is coloured, else git's configured ones.

@@ -53,10 +53,11 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         text += &warned(&gate::review(&store, &readable.changeset)?, &palette);
     }
     text += &said(&proposal, &palette, context.now);
+    let mut text = text.into_bytes();
     if !args.comments {
-        text.push('\n');
-        text += &readable.lost(&palette);
-        text += &diff::text(context, &store, &proposal, &readable.changeset, &args.diff);
+        text.push(b'\n');
+        text.extend(readable.lost(&palette).into_bytes());
+        text.extend(diff::bytes(context, &store, &proposal, &readable.changeset, &args.diff));
     }
     pager::page(context, Some(snapshot.plumbing()), &text)?;
     match readable.missing.into_iter().next() {
