@@ -146,6 +146,8 @@ fn a_command_that_does_not_exist_is_said_and_leaves_nothing() {
     let repo = Repo::with(FILES);
     let id = propose(&repo, "a.txt", "one", "eins");
     repo.aye(&["try", &id, "--", "no-such-command"]).fails("invalid_argument", 6);
+    // A file that is there and may not be run.
+    repo.aye(&["try", &id, "--", "./a.txt"]).fails("invalid_argument", 6);
     assert!(proposal(&repo, &id).checks.is_empty());
     repo.aye(&["try", "prop_zzzzzzzzzz", "--", "true"]).fails("proposal_not_found", 3);
     assert_clean(&repo);
@@ -221,5 +223,25 @@ fn what_a_killed_try_leaves_the_next_command_removes_but_not_one_that_runs() {
     let pid = rustix::process::Pid::from_child(&alive.child);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
     alive.wait().exits(128 + 2);
+    assert_clean(&repo);
+}
+
+#[test]
+fn what_outlives_a_trial_and_makes_its_folder_again_leaves_nothing_for_good() {
+    let repo = Repo::with(FILES);
+    let id = propose(&repo, "a.txt", "one", "eins");
+    let sign = |name: &str| repo.outer().join(name);
+    let test = format!(
+        "at=\"$PWD\"; (until [ -e '{0}' ]; do sleep 0.01; done; mkdir -p \"$at/cache\"; touch '{1}') \
+         >/dev/null 2>&1 & :",
+        sign("go").display(),
+        sign("made").display()
+    );
+    repo.aye(&["try", &id, "--", "sh", "-c", &test]).ok();
+    assert_clean(&repo);
+    std::fs::write(sign("go"), "").unwrap();
+    until("the folder", || sign("made").exists());
+    assert_eq!(std::fs::read_dir(repo.path(".git/aye/try")).unwrap().count(), 1);
+    repo.aye(&["list"]).ok();
     assert_clean(&repo);
 }

@@ -222,7 +222,9 @@ fn execute(words: &[OsString], trial: &Trial, id: &str, quiet: bool) -> Result<E
     let mut child = command.spawn().map_err(|error| {
         let name = words[0].to_string_lossy();
         let code = match error.kind() {
-            std::io::ErrorKind::NotFound => &codes::INVALID_ARGUMENT,
+            std::io::ErrorKind::NotFound | std::io::ErrorKind::PermissionDenied => {
+                &codes::INVALID_ARGUMENT
+            }
             _ => &codes::IO,
         };
         Error::new(code, format!("cannot run '{name}': {error}"))

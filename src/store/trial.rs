@@ -68,10 +68,16 @@ fn home(common_dir: &Path) -> PathBuf {
 /// removed stays for the next time.
 pub fn sweep(common_dir: &Path) {
     for entry in fs::read_dir(home(common_dir)).into_iter().flatten().flatten() {
-        let lock = entry.path();
-        if lock.extension().is_none_or(|extension| extension != "lock") {
+        let found = entry.path();
+        if found.extension().is_none_or(|extension| extension != "lock") {
+            // The lock is made before the folder and goes after it: a folder without one was made
+            // again, or kept, by something that outlived its trial.
+            if !found.with_extension("lock").exists() {
+                remove(common_dir, &found);
+            }
             continue;
         }
+        let lock = found;
         let Ok(file) = File::open(&lock) else { continue };
         if file.try_lock().is_ok() {
             let folder = lock.with_extension("");
