@@ -428,8 +428,20 @@ fn a_folder_that_other_repositories_use_is_left_alone() {
     assert_eq!(std::fs::read_dir(&hooks).unwrap().count(), 0);
     with(&["hooks", "install", "--shared"]).ok();
     assert_eq!(std::fs::read_dir(&hooks).unwrap().count(), 5);
-    repo.git(&["config", "core.hooksPath", "/dev/null"]);
-    repo.aye(&["hooks", "install"]).fails("hooks_off", 4);
+}
+
+#[test]
+fn where_git_runs_no_hooks_nothing_is_installed_and_status_says_so() {
+    let repo = Repo::with(FILES);
+    repo.write("file", "");
+    for nowhere in ["/dev/null", "file", ""] {
+        repo.git(&["config", "core.hooksPath", nowhere]);
+        let before = repo.snapshot();
+        repo.aye(&["hooks", "install"]).fails("hooks_off", 4);
+        repo.aye(&["hooks", "status"]).ok().says("pre-commit          not installed");
+        repo.aye(&["hooks", "uninstall"]).ok().says("none of ours");
+        assert_eq!(repo.snapshot(), before);
+    }
 }
 
 #[test]
@@ -437,6 +449,9 @@ fn hook_managers_are_explained_not_fought() {
     let husky = Repo::with(&[(".husky/pre-commit", "npm test\n")]);
     husky.git(&["config", "core.hooksPath", ".husky/_"]);
     husky.aye(&["hooks", "install"]).fails("hooks_managed", 4).notes(".husky/pre-commit");
+    script(&husky, ".husky/_/pre-commit", "#!/bin/sh\n");
+    let run = husky.aye(&["hooks", "status"]).ok().says("husky manages these hooks");
+    assert!(!run.out().contains("aye hooks install"), "{}", run.out());
     let lefthook = Repo::with(&[("lefthook.yml", "pre-commit: {}\n")]);
     lefthook.aye(&["hooks", "install"]).fails("hooks_managed", 4).notes("lefthook.yml");
     let framework = Repo::with(FILES);

@@ -193,7 +193,7 @@ fn status(context: &mut Context) -> Result<Exit> {
     context.emit(Format::Text, &document, || {
         let mut text = format!("{}\n", crate::render::escape::line(&document.folder));
         for entry in &document.hooks {
-            text += &format!("  {:<20}{}\n", entry.hook.name(), describe(entry, &place));
+            text += &format!("  {:<20}{}\n", entry.hook.name(), describe(entry, &place, manager));
         }
         if let Some(manager) = manager {
             text += &format!("{} manages these hooks\n", manager.name());
@@ -248,12 +248,13 @@ fn document(place: &Place, manager: Option<Manager>, hooks: Vec<Entry>) -> Docum
     Document { schema: "aye/hooks@1", folder, manager, hooks }
 }
 
-fn describe(entry: &Entry, place: &Place) -> String {
+fn describe(entry: &Entry, place: &Place, manager: Option<Manager>) -> String {
     let state = match entry.state {
         State::Absent => "not installed",
         State::Installed => "installed",
         State::Outdated => "installed by another aye; `aye hooks install` updates it",
         State::Edited => "installed, and edited since",
+        State::Other if manager.is_some() => "another hook",
         State::Other => "another hook; `aye hooks install` keeps it and runs it too",
     };
     match (entry.chained, hooks::runs_chained(&place.folder, entry.hook)) {

@@ -191,6 +191,8 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>> {
             // A dangling symlink is a hook that git would fail to run, but it is someone's.
             Ok(path.symlink_metadata().is_ok().then(Vec::new))
         }
+        // core.hooksPath may name a file, `/dev/null` above all: no hook is in there.
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(None),
         Err(error) => Err(Error::io(format_args!("read {}", path.display()), &error)),
     }
 }

@@ -67,13 +67,19 @@ impl Place {
     /// Refuses a folder that is not this repository's own, unless `shared` says it is meant.
     ///
     /// # Errors
-    /// `hooks_off` where `core.hooksPath` is no folder (`/dev/null`), `hooks_shared` where the
-    /// user's or the system's configuration sets it.
+    /// `hooks_off` where `core.hooksPath` is no folder (`/dev/null`) or empty, `hooks_shared` where
+    /// the user's or the system's configuration sets it.
     pub fn require_own(&self, shared: bool) -> Result<()> {
-        if self.folder.exists() && !self.folder.is_dir() {
+        // Git names the folder of an empty one `./` and runs what lies at the file system's root.
+        let empty = self.configured.as_ref().is_some_and(|(value, _)| value.is_empty());
+        if empty || self.folder.exists() && !self.folder.is_dir() {
+            let value = match empty {
+                true => "empty".to_owned(),
+                false => format!("'{}'", self.folder.display()),
+            };
             return Err(Error::new(
                 &codes::HOOKS_OFF,
-                format!("core.hooksPath is '{}', which is no folder", self.folder.display()),
+                format!("core.hooksPath is {value}, which is no folder"),
             )
             .hint("git runs no hooks here; `git config --unset core.hooksPath` turns them on"));
         }
