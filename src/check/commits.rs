@@ -84,13 +84,22 @@ pub fn read(store: &Store, id: ObjectId) -> Result<Commit> {
 }
 
 /// The values of `Proposal-Id:` lines in the body of a commit message. Anywhere in it, because a
-/// squash keeps the trailers of the commits it joins in the middle of the new message.
+/// squash keeps the trailers of the commits it joins in the middle of the new message. As git
+/// unfolds trailers, the value may begin on the next line, further in.
 fn named(message: &[u8]) -> Vec<String> {
     let mut ids: Vec<String> = Vec::new();
-    for line in message.lines().skip(1) {
+    let mut lines = message.lines().skip(1).peekable();
+    let indent = |line: &[u8]| line.len() - line.trim_start().len();
+    while let Some(line) = lines.next() {
         let Some((token, value)) = line.split_once_str(":") else { continue };
         if token.trim().eq_ignore_ascii_case(b"proposal-id") {
-            let value = value.trim().to_str_lossy().into_owned();
+            let mut value = value.trim();
+            if value.is_empty()
+                && let Some(next) = lines.next_if(|next| indent(next) > indent(line))
+            {
+                value = next.trim();
+            }
+            let value = value.to_str_lossy().into_owned();
             if !value.is_empty() && !ids.contains(&value) {
                 ids.push(value);
             }
@@ -218,6 +227,17 @@ mod tests {
             Proposal-Id: prop_b\nProposal-Id: prop_a\nProposal-Id:\nNot-Proposal-Id: prop_x\n";
         assert_eq!(named(message), ["prop_a", "prop_b"]);
         assert!(named(b"").is_empty());
+    }
+
+    #[test]
+    fn an_id_may_stand_on_the_line_below_as_git_unfolds_it() {
+        let message =
+            b"Text\n\nProposal-Id:\n prop_a\nProposal-Id: \r\n\tprop_b\nProposal-Id:\nx\n";
+        assert_eq!(named(message), ["prop_a", "prop_b"]);
+        // As a squash indents them: an empty one, and what comes after it.
+        let message =
+            b"Text\n\n    Proposal-Id:\n    Proposed-by: bot\n    Proposal-Id:\n      prop_c";
+        assert_eq!(named(message), ["prop_c"]);
     }
 
     #[test]
