@@ -34,6 +34,23 @@ fn a_refused_command_ends_with_4_and_runs_nothing() {
 }
 
 #[test]
+fn a_program_that_is_often_tried_comes_with_what_to_write_instead() {
+    let repo = repo();
+    for (command, instead) in [
+        ("ls | tee out", "is returned to you"),
+        ("find . | xargs cat", "name the files yourself"),
+        ("less a.txt", "cat, head"),
+        ("timeout 5 ls", "--timeout"),
+        ("free -h", "/proc/meminfo"),
+        ("rm a.txt", "aye propose"),
+        ("gti status", "did you mean `git`?"),
+    ] {
+        let run = repo.aye(&["shell", command]).exits(4);
+        assert!(run.err().contains(instead), "{command}: {}", run.err());
+    }
+}
+
+#[test]
 fn the_response_has_the_fields_of_the_contract() {
     let repo = repo();
     let json = repo.aye(&["--json", "shell", "cat a.txt missing"]).exits(1).json();

@@ -112,6 +112,56 @@ fn version(table: &'static Program, args: &[&str]) -> Result<Verdict> {
     }
 }
 
+/// What to write in place of programs that are often tried.
+const INSTEAD: &[(&[&str], &str)] = &[
+    (
+        &["xargs", "parallel"],
+        "name the files yourself, as a pattern or from a first call; `grep -r` and `wc -l` \
+         read many at once",
+    ),
+    (
+        &["less", "more", "bat", "batcat", "most", "view", "vi", "vim", "nano"],
+        "use cat, head, tail or `sed -n '1,50p' FILE`",
+    ),
+    (&["tee"], "leave it away: the output is returned to you"),
+    (&["env", "set", "export"], "use `printenv NAME`; nothing is set here"),
+    (&["command", "whereis"], "use `which NAME`, or write the command itself"),
+    (
+        &["timeout", "nice", "nohup", "stdbuf"],
+        "write the command itself; `aye shell --timeout SECONDS` sets the limit",
+    ),
+    (
+        &["sudo", "doas", "sh", "dash", "zsh", "eval", "exec", "source", "."],
+        "write the command itself; no shell runs",
+    ),
+    (&["sleep", "watch"], "leave it away; ask again later"),
+    (
+        &["ps", "top", "htop", "free", "uptime", "lsof", "lscpu"],
+        "read /proc/meminfo, /proc/cpuinfo or /proc/loadavg; other processes are out of reach",
+    ),
+    (&["expr", "bc", "let"], "use awk, for example `awk 'BEGIN {print 1 + 1}'`"),
+    (&["man", "info", "tldr"], "`aye shell --programs NAME` lists the flags that may be used"),
+    (
+        &["curl", "wget", "ssh", "scp", "nc", "ping", "dig"],
+        "ask the user to do it; the network is out of reach here",
+    ),
+    (
+        &[
+            "rm", "mv", "cp", "mkdir", "rmdir", "touch", "ln", "chmod", "chown", "truncate", "dd",
+            "install", "patch",
+        ],
+        "changes go through `aye propose`",
+    ),
+    (
+        &["npm", "npx", "pnpm", "yarn", "pip", "pip3", "uv", "pytest", "mvn", "gradle"],
+        "ask the user to run it; it runs code of the repository",
+    ),
+    (&["hd"], "use `hexdump -C`"),
+    (&["nawk", "gawk", "mawk"], "use `awk`"),
+    (&["exa", "eza", "ll", "la", "dir"], "use `ls -la`"),
+    (&["ag", "ack"], "use `rg` or `grep -rn`"),
+];
+
 fn unknown(name: &str) -> Refusal {
     if name.contains('/') {
         return Refusal::new(
@@ -119,15 +169,28 @@ fn unknown(name: &str) -> Refusal {
             "write the program's name alone; programs come from the system's own folders",
         );
     }
+    let instead = INSTEAD.iter().find(|(names, _)| names.contains(&name));
     let nearest = names()
         .map(|known| (strsim::damerau_levenshtein(known, name), known))
         .filter(|(distance, known)| *distance <= 1 && known.len() > 2)
         .min();
-    let hint = match nearest {
-        Some((_, known)) => format!("did you mean `{known}`?"),
-        None => "use cat, grep, rg, find, ls, sed -n, git log, …; \
+    let hint = match (instead, nearest) {
+        (Some((_, hint)), _) => (*hint).to_owned(),
+        (None, Some((_, known))) => format!("did you mean `{known}`?"),
+        (None, None) => "use cat, grep, rg, find, ls, sed -n, git log, …; \
                  `aye shell --programs` lists what may run"
             .to_owned(),
     };
     Refusal::new(format!("`{name}` is not on the list of programs that only read"), hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_to_be_written_instead_of_what_may_run() {
+        let tried = INSTEAD.iter().flat_map(|(names, _)| *names);
+        assert_eq!(tried.copied().find(|name| program(name).is_some()), None);
+    }
 }
