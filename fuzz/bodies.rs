@@ -37,7 +37,8 @@ pub fn path(bytes: &[u8]) {
 
 /// A unified diff from anywhere: read or refused, and what is read turns over and back.
 pub fn unified(bytes: &[u8]) {
-    let Ok(mut files) = aye::changeset::unified::parse(bytes) else { return };
+    let Ok(parsed) = aye::changeset::unified::parse(bytes) else { return };
+    let mut files = parsed.files;
     let before = format!("{files:?}");
     for _ in 0..2 {
         files.iter_mut().for_each(aye::changeset::unified::FilePatch::reverse);

@@ -113,5 +113,62 @@ fn a_hunk_that_fits_where_it_may_not_go_says_why() {
     let twice = CHANGE.to_owned() + "@@ -4,3 +4,3 @@\n 4\n-5\n+V\n 6\n";
     let run = repo.aye_stdin(&["patch", "--format", "text"], twice).fails("hunk_failed", 5);
     run.notes("hunk 2 of f").notes("fits at line 4, where an earlier hunk is");
+    let blanks = "--- a/g\n+++ b/g\n@@ -1,3 +1,3 @@\n one\n-two  \n+2\n three\n";
+    let run = repo.aye_stdin(&["patch", "--format", "text"], blanks).fails("hunk_failed", 5);
+    run.notes("expected 'two', but line 2 has other blanks at its end");
     assert_eq!(repo.text("f"), LINES);
+}
+
+/// Git and GNU patch pass over these without a word.
+#[test]
+fn a_change_that_the_patch_only_tells_of_is_named() {
+    for line in [
+        "Only in b: new",
+        "Binary files a/x.png and b/x.png differ",
+        "Files a/x.png and b/x.png differ",
+        "Submodule lib 1234567..89abcde:",
+        "Property changes on: f",
+    ] {
+        let repo = Repo::with(&[("f", LINES)]);
+        for patch in [format!("{line}\n{CHANGE}"), format!("{CHANGE}\n{line}\n")] {
+            let run = repo.aye_stdin(&["patch", "-n", "--json"], patch).ok();
+            run.says(&format!("'{line}', is of a change that is not in it"));
+        }
+    }
+}
+
+/// What is encoded for the mail is not what the patch puts into a file, nor is it mere prose.
+#[test]
+fn a_patch_in_an_encoded_mail_is_refused() {
+    let mail = |encoding: &str, text: &str| {
+        format!(
+            "From: a <a@b>\nContent-Type: text/plain; charset=UTF-8\n\
+             Content-transfer-encoding: {encoding}\nSubject: [PATCH] x\n\nWhy.\n---\n{text}"
+        )
+    };
+    let repo = Repo::with(&[("f", LINES)]);
+    let quoted = mail("quoted-printable", &CHANGE.replace("five", "a =3D b"));
+    let base64 = mail("base64", "").replace("Why.\n---\n", &("A".repeat(76) + "\nAAAA\n"));
+    for patch in [quoted, base64.clone() + "\n" + CHANGE, base64] {
+        let run = repo.aye_stdin(&["patch", "--format", "text"], patch).fails("patch_invalid", 6);
+        run.notes("the text of this mail is in ").notes("git mailinfo");
+    }
+    assert_eq!(repo.text("f"), LINES);
+    // Decoded by the mail program, or with nothing in it to decode; a signature beside the patch.
+    let signed = "\n--_b\nContent-Type: application/pkcs7-signature\n\
+                  Content-Transfer-Encoding: base64\n\n"
+        .to_owned()
+        + &"A".repeat(76);
+    for (encoding, added) in [
+        ("quoted-printable", "a = b"),
+        ("quoted-printable", "a=3D == b"),
+        ("quoted-printable", "five"),
+        ("base64", "five"),
+        ("8bit", "a =3D b"),
+    ] {
+        let copy = repo.copy();
+        let text = CHANGE.replace("five", added);
+        copy.aye_stdin(&["patch"], mail(encoding, &text) + &signed).ok();
+        assert_eq!(copy.text("f"), LINES.replace('5', added), "{encoding}");
+    }
 }

@@ -78,7 +78,7 @@ pub fn read(bytes: &[u8], files: &dyn Snapshot, options: &Options) -> Result<Com
     } else {
         Cow::Owned([bytes, b"\n"].concat())
     };
-    let mut parsed = unified::parse(&whole)?;
+    let unified::Parsed { files: mut parsed, left_out } = unified::parse(&whole)?;
     if parsed.is_empty() {
         return Err(no_patch(bytes));
     }
@@ -90,7 +90,10 @@ pub fn read(bytes: &[u8], files: &dyn Snapshot, options: &Options) -> Result<Com
         parsed.iter_mut().for_each(unified::FilePatch::reverse);
     }
     let strip = strip::choose(&parsed, files, options);
-    let forward = series::compile(&parsed, files, &strip, options, Purpose::Apply);
+    let mut forward = series::compile(&parsed, files, &strip, options, Purpose::Apply);
+    if let Ok(compiled) = &mut forward {
+        compiled.notes.extend(notes_on(&left_out));
+    }
     // How freely its context may be read for the result to count as there.
     let fuzz = match &forward {
         Ok(compiled) => compiled.doubtful.then(|| compiled.fuzz()),
@@ -104,10 +107,23 @@ pub fn read(bytes: &[u8], files: &dyn Snapshot, options: &Options) -> Result<Com
             && backward.is_evidence()
             && backward.fuzz() <= fuzz
         {
-            return Ok(backward.into_already_applied());
+            let mut applied = backward.into_already_applied();
+            applied.notes.extend(notes_on(&left_out));
+            return Ok(applied);
         }
     }
     forward
+}
+
+/// What to say of lines that tell of changes which are not in the patch.
+fn notes_on(left_out: &[(usize, &[u8])]) -> impl Iterator<Item = String> {
+    const SHOWN: usize = 10;
+    let each = left_out.iter().take(SHOWN).map(|(number, line)| {
+        let line = unified::excerpt(line);
+        format!("line {number} of the patch, '{line}', is of a change that is not in it")
+    });
+    let more = left_out.len().saturating_sub(SHOWN);
+    each.chain((more > 0).then(|| format!("so are {more} more lines")))
 }
 
 /// Failures that a patch which has been applied before runs into.

@@ -473,6 +473,10 @@ pub(in crate::changeset) fn failed(
     let line = start + differs;
     let found = (line < text.len()).then(|| excerpt(text.line(line)));
     let seen = match &found {
+        // A message shows no blanks at the end.
+        Some(same) if *same == wanted => {
+            format!("line {} has other blanks at its end, or another line ending", line + 1)
+        }
         Some(found) => format!("line {} is '{found}'", line + 1),
         None => format!("the file ends at line {}", text.len()),
     };

@@ -7,13 +7,14 @@
 
 mod header;
 mod hunk;
+mod mail;
 pub mod names;
 mod parse;
 #[cfg(test)]
 mod tests;
 
 pub use names::Side;
-pub use parse::parse;
+pub use parse::{Parsed, parse};
 pub(in crate::changeset) use parse::{excerpt, invalid};
 
 use super::binary::Block;

@@ -3,7 +3,7 @@
 
 use bstr::ByteSlice as _;
 
-use super::{FilePatch, header, hunk};
+use super::{FilePatch, header, hunk, mail};
 use crate::changeset::binary::{self, Block};
 use crate::changeset::patch::{codes, limits};
 use crate::error::{Error, Result, codes as general};
@@ -55,14 +55,24 @@ impl<'a> Cursor<'a> {
     }
 }
 
+/// What a patch holds.
+#[derive(Debug, Default)]
+pub struct Parsed<'a> {
+    /// Its files, in order.
+    pub files: Vec<FilePatch<'a>>,
+    /// Lines that tell of a change which the patch does not hold, with their numbers.
+    pub left_out: Vec<(usize, &'a [u8])>,
+}
+
 /// Reads every file of a patch. Prose before, between and after is skipped, as git does.
 ///
 /// # Errors
 /// `patch_invalid`, with the line, if something starts as a patch and does not go on as one;
-/// `size_limit_exceeded` beyond [`limits`]. An input without any patch gives an empty list.
-pub fn parse(input: &[u8]) -> Result<Vec<FilePatch<'_>>> {
+/// `size_limit_exceeded` beyond [`limits`]. An input without any patch gives no files.
+pub fn parse(input: &[u8]) -> Result<Parsed<'_>> {
     let mut cursor = Cursor { input, number: 1 };
-    let mut files: Vec<FilePatch<'_>> = Vec::new();
+    let Parsed { mut files, mut left_out } = Parsed::default();
+    let mut part = mail::Part::default();
     let (mut stage, mut hunks) = (0, 0);
     while let Some(line) = cursor.peek() {
         if starts_commit(line) {
@@ -75,6 +85,10 @@ pub fn parse(input: &[u8]) -> Result<Vec<FilePatch<'_>>> {
             Some(header::traditional(&mut cursor)?)
         } else {
             refuse_other_forms(line, &cursor)?;
+            part.look(line, &cursor)?;
+            if tells_of_change(line) {
+                left_out.push((cursor.number(), line));
+            }
             None
         };
         let Some(mut file) = file else {
@@ -93,7 +107,7 @@ pub fn parse(input: &[u8]) -> Result<Vec<FilePatch<'_>>> {
         }
         files.push(file);
     }
-    Ok(files)
+    Ok(Parsed { files, left_out })
 }
 
 fn body<'a>(cursor: &mut Cursor<'a>, file: &mut FilePatch<'a>) -> Result<()> {
@@ -227,6 +241,17 @@ fn refuse_other_forms(line: &[u8], cursor: &Cursor<'_>) -> Result<()> {
             .hint("make a unified one: `diff -u` or `git diff`"));
     }
     Ok(())
+}
+
+/// What GNU diff, git and Subversion print of a change that they cannot show: files on one side
+/// alone, binary files, `diff.submodule`, properties.
+fn tells_of_change(line: &[u8]) -> bool {
+    let after = |start: &[u8]| line.strip_prefix(start);
+    is_binary_remark(line)
+        || after(b"Only in ").is_some_and(|rest| rest.contains_str(b": "))
+        || after(b"Submodule ").is_some_and(|rest| rest.contains_str(b".."))
+        || line.starts_with(b"Property changes on: ")
+        || line.starts_with(b"Cannot display: file marked as a binary type")
 }
 
 fn merge_diff(number: usize) -> Error {
