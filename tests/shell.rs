@@ -592,6 +592,38 @@ fn no_repository_configuration_starts_a_program() {
     assert!(mark.exists(), "the test proves nothing");
 }
 
+#[test]
+fn no_merge_is_done_again_with_the_drivers_of_the_repository() {
+    let repo = repo();
+    repo.write(".gitattributes", "a.txt merge=evil\n");
+    repo.commit("Attributes");
+    repo.git(&["checkout", "-q", "-b", "other"]);
+    repo.write("a.txt", "other\n");
+    repo.commit("Other");
+    repo.git(&["checkout", "-q", "-"]);
+    repo.write("a.txt", "mine\n");
+    repo.commit("Mine");
+    repo.try_git(&["merge", "-q", "other"]);
+    repo.write("a.txt", "both\n");
+    repo.commit("Merge");
+    let mark = repo.outer().join("ran");
+    repo.git(&["config", "merge.evil.driver", &format!("touch {}; false", mark.display())]);
+    repo.git(&["config", "log.diffMerges", "remerge"]);
+    for command in ["git log -m -p -1", "git show -m", "git show --diff-merges=on"] {
+        let shown = without_sandbox(&repo, command);
+        assert!(shown.contains("-mine") && shown.contains("-other"), "{command}: {shown}");
+        repo.aye(&["shell", command]).exits(0).says("-mine");
+    }
+    for command in ["git show --diff-merges=remerge", "git log -p --diff-merges=r"] {
+        without_sandbox(&repo, command);
+        repo.aye(&["shell", command]).exits(4);
+    }
+    assert!(!mark.exists());
+    // The trap works: git alone steps into it.
+    repo.try_git(&["show", "-m"]);
+    assert!(mark.exists(), "the test proves nothing");
+}
+
 /// Runs the argument lists of the plan on a system with nothing but the policy; returns the output.
 fn without_sandbox(repo: &Repo, command: &str) -> String {
     without_sandbox_denying(repo, command, aye::shell::access::DEFAULT).unwrap_or_default()

@@ -31,6 +31,7 @@ const OFF: &[&str] = &[
     "gpg.ssh.program=false",
     "gpg.ssh.defaultKeyCommand=false",
     "format.pretty=medium",
+    "log.diffMerges=separate",
     "log.follow=false",
     "log.showSignature=false",
     "maintenance.auto=false",

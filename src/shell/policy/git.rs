@@ -150,7 +150,7 @@ pub(super) fn decide(table: &'static Program, args: &[&str]) -> Result<Verdict> 
     let mut verdict = standard(rules, &parsed).map_err(|refusal| refusal.by(rules.name))?;
     small::check(rules, &parsed, &mut verdict).map_err(|refusal| refusal.by(rules.name))?;
     used.no_includes = parsed.has("--no-includes");
-    filters(&parsed).map_err(|refusal| refusal.by(rules.name))?;
+    values(&parsed).map_err(|refusal| refusal.by(rules.name))?;
     used.content = content(&used.verb, &parsed, rest, words + rules.insert.len());
     let mut inserted = std::mem::take(&mut verdict.inserted).to_vec();
     // What is inserted makes it forget what it shows by default.
@@ -164,19 +164,33 @@ pub(super) fn decide(table: &'static Program, args: &[&str]) -> Result<Verdict> 
     Ok(verdict)
 }
 
-/// Object filters that read no object as a list of patterns, in whatever spelling.
-const FILTERS: &[&str] = &["blob:none", "blob:limit=", "tree:", "object:type="];
+/// Flags whose arguments may begin with these words only, and what others may do: git spells one
+/// thing in several ways.
+const VALUES: &[(&str, &[&str], &str)] = &[
+    (
+        "--filter",
+        &["blob:none", "blob:limit=", "tree:", "object:type="],
+        "may read a file by its id",
+    ),
+    (
+        "--diff-merges",
+        &["off", "none", "on", "m", "first-parent", "1", "separate", "combined", "c", "dense-"],
+        "may merge again, with programs that the repository's configuration names",
+    ),
+];
 
-fn filters(parsed: &Parsed<'_>) -> Result<()> {
-    let values = parsed.flags.iter().filter(|used| used.name == "--filter");
-    let mut values = values.flat_map(|used| used.values.iter());
-    match values.find(|value| !FILTERS.iter().any(|known| value.starts_with(known))) {
-        Some(value) => Err(Refusal::new(
-            format!("the filter `{value}` may read a file by its id"),
-            format!("use one of {}", FILTERS.join(", ")),
-        )),
-        None => Ok(()),
+fn values(parsed: &Parsed<'_>) -> Result<()> {
+    for (flag, known, does) in VALUES {
+        let used = parsed.flags.iter().filter(|used| used.name == *flag);
+        let wrong = |value: &&&str| !known.iter().any(|known| value.starts_with(known));
+        if let Some(value) = used.flat_map(|used| used.values.iter()).find(wrong) {
+            return Err(Refusal::new(
+                format!("`{flag}={value}` {does}"),
+                format!("use one of {}", known.join(", ")),
+            ));
+        }
     }
+    Ok(())
 }
 
 /// What a verb with these arguments shows of the content of files, if anything; `offset` is where
@@ -284,6 +298,9 @@ mod tests {
             "grep -n foo",
             "rev-list --objects --filter=blob:none HEAD",
             "var -l",
+            "log -p --diff-merges=first-parent",
+            "show --diff-merges=cc",
+            "show --diff-merges=dense-combined",
         ] {
             assert!(decided(line).is_ok(), "{line}: {:?}", decided(line));
         }
@@ -356,6 +373,9 @@ mod tests {
             "rev-list --objects --filter=sparse:oid=HEAD:.env HEAD",
             "rev-list --objects --filter=combine:%73parse:oid=x HEAD",
             "config --get a.b c d",
+            "log -p --diff-merges=remerge",
+            "show --diff-merges=r",
+            "show --diff-merges remerge",
         ] {
             assert!(decided(line).is_err(), "{line}");
         }
