@@ -666,6 +666,18 @@ fn letters_that_pass_for_others_are_written_out_in_names() {
 }
 
 #[test]
+fn a_name_that_ends_in_a_blank_is_seen_to_do_so() {
+    let repo = Repo::with(&[("a.txt", "a\n")]);
+    std::fs::rename(repo.path("a.txt"), repo.path("a.txt ")).unwrap();
+    repo.aye(&["propose", "--worktree", "--by", "bot "]).ok();
+    let mut t = review(&repo, &[]);
+    t.sees("bot\\x20").sees("(1/2)").types("j").sees("a.txt\\x20 (new file)").types("q");
+    assert_eq!(t.ends(), 0);
+    repo.aye(&["diff", "--latest"]).ok().says("+++ b/a.txt\\x20\n");
+    repo.aye(&["apply", "--latest", "--yes"]).ok().says("create a.txt\\x20\n");
+}
+
+#[test]
 fn deletions_and_binaries_are_one_question_each() {
     let repo = Repo::with(&[("gone", "a\nb\n"), ("kept", "k\n")]);
     repo.aye(&["propose", "gone", "--delete", "-m", "Unused"]).ok();

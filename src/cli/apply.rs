@@ -136,7 +136,7 @@ impl FileItem {
 
     fn text(&self) -> String {
         let how = self.merged_by.or(self.reason).map(|how| format!(" ({how})"));
-        let path = escape::line(&self.path);
+        let path = escape::name(&self.path);
         format!("  {:<8} {:<6} {path}{}\n", self.outcome, self.action, how.unwrap_or_default())
     }
 }

@@ -123,8 +123,8 @@ fn text(response: &Response) -> String {
             Action::Renamed => 'R',
             Action::Copied => 'C',
         };
-        let from = file.origin.as_ref().map(|origin| format!("{} => ", escape::line(origin)));
-        let path = escape::line(&file.path);
+        let from = file.origin.as_ref().map(|origin| format!("{} => ", escape::name(origin)));
+        let path = escape::name(&file.path);
         out += &format!(
             "{sign} {}{path} +{} -{}\n",
             from.unwrap_or_default(),

@@ -377,7 +377,7 @@ fn screen(document: &Document, plan: &Plan, color: bool) -> String {
                     "{} {:<8} {}{what}",
                     proposal.proposal_id,
                     proposal.status.as_str(),
-                    escape::line(&proposal.file_path)
+                    escape::name(&proposal.file_path)
                 )
             })
             .collect()

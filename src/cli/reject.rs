@@ -102,7 +102,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     };
     context.emit(Format::Text, &answer, || {
         let line = |item: &RejectedItem| {
-            format!("{}  rejected: {}\n", item.proposal_id, escape::line(&item.file_path))
+            format!("{}  rejected: {}\n", item.proposal_id, escape::name(&item.file_path))
         };
         answer.proposals.iter().map(line).collect()
     })?;

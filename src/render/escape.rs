@@ -18,9 +18,22 @@ pub fn block(text: &str) -> Cow<'_, str> {
 }
 
 /// A name (of a person, an agent, a file) as one line: as [`line()`], and letters that pass for
-/// Latin ones among those are written out too (`p\u{430}ypal`).
+/// Latin ones among those (`p\u{430}ypal`) and blanks at the end (`a.txt\x20`) are written out too.
 pub fn name(text: &str) -> String {
-    super::lookalike::written_out(line(text).into_owned())
+    told_apart(line(text).into_owned())
+}
+
+/// A name as bytes, as [`name()`]; invalid UTF-8 becomes `\xNN`.
+pub fn bytes_name(name: &[u8]) -> String {
+    told_apart(bytes_line(name))
+}
+
+/// Writes out what makes a name look like another one.
+fn told_apart(name: String) -> String {
+    let mut name = super::lookalike::written_out(name);
+    let end = name.trim_end_matches(' ').len();
+    let blanks = name.split_off(end);
+    name + &blanks.replace(' ', "\\x20")
 }
 
 /// Bytes as one line; invalid UTF-8 becomes `\xNN`.
@@ -109,5 +122,13 @@ mod tests {
         assert_eq!(line("plain ü 漢字"), "plain ü 漢字");
         assert_eq!(block("a\n\tb\u{7}"), "a\n\tb\\x07");
         assert_eq!(bytes_line(b"a\xff\n"), "a\\xff\\n");
+    }
+
+    #[test]
+    fn names_that_look_alike_are_told_apart() {
+        assert_eq!(name("a b"), "a b");
+        assert_eq!(name("a  "), "a\\x20\\x20");
+        assert_eq!(name("p\u{430}y "), "p\\u{430}y\\x20");
+        assert_eq!(bytes_name(b"\xff "), "\\xff\\x20");
     }
 }

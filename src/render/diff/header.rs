@@ -1,7 +1,7 @@
 //! What stands above a file's hunks.
 
+use super::super::escape;
 use super::super::style::{Palette, Role};
-use super::super::{escape, lookalike};
 use crate::changeset::File;
 use crate::changeset::entry::{Entry, Kind};
 use crate::changeset::path::RepoPath;
@@ -75,7 +75,7 @@ pub fn summary_line(entry: &Entry<'_>) -> String {
     }
 }
 
-/// A path as it may be shown: controls written out, look-alikes too.
+/// A path as it may be shown: controls written out, and what makes it look like another.
 pub fn shown(path: &RepoPath) -> String {
-    lookalike::written_out(escape::bytes_line(path.as_bstr()))
+    escape::bytes_name(path.as_bstr())
 }

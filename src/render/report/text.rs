@@ -24,7 +24,7 @@ fn one(out: &mut String, finding: &Finding, color: bool) {
     };
     let _ = write!(out, "{on}{}[{}]{off}: ", finding.level.name(), escape::line(&finding.rule));
     if let Some(path) = finding.path_bytes() {
-        *out += &escape::bytes_line(path);
+        *out += &escape::bytes_name(path);
         match (finding.line_range(), finding.column_range()) {
             (Some((line, _)), Some((column, _))) => {
                 let _ = write!(out, ":{line}:{column}");

@@ -243,7 +243,7 @@ fn oddities(text: &[u8]) -> impl Iterator<Item = &'static str> {
 fn place(comment: &DraftComment) -> String {
     let path = comment.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
     let line = comment.line.map(|line| format!(":{line}")).unwrap_or_default();
-    format!("{}{line}", escape::line(&path))
+    format!("{}{line}", escape::name(&path))
 }
 
 /// What an answer means for the walk, if it means anything.
