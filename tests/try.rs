@@ -242,6 +242,10 @@ fn what_outlives_a_trial_and_makes_its_folder_again_leaves_nothing_for_good() {
     std::fs::write(sign("go"), "").unwrap();
     until("the folder", || sign("made").exists());
     assert_eq!(std::fs::read_dir(repo.path(".git/aye/try")).unwrap().count(), 1);
+    // Not made by aye, so not for aye to remove.
+    repo.write(".git/aye/try/mine/file", "");
     repo.aye(&["list"]).ok();
+    assert!(repo.exists(".git/aye/try/mine/file"));
+    std::fs::remove_dir_all(repo.path(".git/aye/try/mine")).unwrap();
     assert_clean(&repo);
 }

@@ -72,7 +72,7 @@ pub fn sweep(common_dir: &Path) {
         if found.extension().is_none_or(|extension| extension != "lock") {
             // The lock is made before the folder and goes after it: a folder without one was made
             // again, or kept, by something that outlived its trial.
-            if !found.with_extension("lock").exists() {
+            if is_named_by_us(&found) && !found.with_extension("lock").exists() {
                 remove(common_dir, &found);
             }
             continue;
@@ -87,6 +87,12 @@ pub fn sweep(common_dir: &Path) {
             }
         }
     }
+}
+
+/// True for a name as [`Trial::new`] gives them: what else may lie there is not ours to remove.
+fn is_named_by_us(folder: &Path) -> bool {
+    let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    name.len() == 12 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Removes a work tree and git's record of it, whatever a command has left in there.
