@@ -697,6 +697,7 @@ fn configuration_that_cannot_be_switched_off_is_refused() {
         "[core]\n\tworktree = ../..\n",
         "[blame]\n\tignoreRevsFile = .env\n",
         "[filter \"a=b\"]\n\tclean = evil\n",
+        "[filter.a \"b\"]\n\tclean = evil\n",
         "[broken\n",
     ] {
         repo.write(".git/config", format!("{config}{addition}"));

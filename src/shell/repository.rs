@@ -238,6 +238,10 @@ fn read(
 ) -> Result<()> {
     for section in file.sections() {
         let header = section.header();
+        // `[filter.a "b"]` is `filter.a.b` to git.
+        if header.name().contains(&b'.') {
+            return Err(refuse(path, "names a section in a way that can be read in two ways"));
+        }
         match header.name().to_ascii_lowercase().as_slice() {
             b"include" | b"includeif" => {
                 return Err(refuse(path, "includes other files, which could start programs"));
