@@ -186,6 +186,26 @@ fn a_range_is_held_to_the_proposals_it_touches_and_names() {
 }
 
 #[test]
+fn a_merge_is_held_to_what_neither_of_its_sides_has() {
+    let repo = Repo::with(FILES);
+    let base = repo.git(&["rev-parse", "HEAD"]);
+    repo.write("other.txt", "new\n");
+    repo.commit("Ours");
+    repo.git(&["switch", "-q", "-c", "side", &base]);
+    repo.write("src/b.txt", "tres\nfour\n");
+    repo.commit("Theirs");
+    repo.git(&["switch", "-q", "-"]);
+    repo.git(&["merge", "-q", "--no-edit", "side"]);
+    // Made on what the merge brought, which was changed where it was committed.
+    let id = propose(&repo, "src/b.txt", "tres", "drei");
+    let range = ["check", "--range", "side..HEAD"];
+    repo.aye(&range).ok();
+    repo.write("src/b.txt", "trois\nfour\n");
+    repo.git(&["commit", "-q", "-a", "--amend", "--no-edit"]);
+    repo.aye(&range).exits(1).says("touches_pending").says(&id).says("src/b.txt");
+}
+
+#[test]
 fn a_mode_that_was_not_approved_differs() {
     let repo = Repo::with(FILES);
     let id = propose(&repo, "a.txt", "one", "eins");

@@ -21,8 +21,8 @@ pub struct Commit {
     pub tree: ObjectId,
     /// The tree of its first parent.
     pub parent_tree: Option<ObjectId>,
-    /// True with more than one parent.
-    pub is_merge: bool,
+    /// The trees of its further parents; `None` for one that a shallow clone lacks.
+    pub merged: Vec<Option<ObjectId>>,
     /// Values of its `Proposal-Id` trailers, each once.
     pub proposal_ids: Vec<String>,
 }
@@ -69,18 +69,15 @@ pub fn read(store: &Store, id: ObjectId) -> Result<Commit> {
     let repo = store.repo();
     let commit = repo.find_commit(id).map_err(|e| failed(&e))?;
     let tree = commit.tree_id().map_err(|e| failed(&e))?.detach();
-    let mut parents = commit.parent_ids();
-    let parent_tree = match parents.next() {
-        // The parent of a shallow clone's last commit is not there.
-        Some(parent) => parent
-            .object()
-            .ok()
-            .and_then(|parent| parent.try_into_commit().ok()?.tree_id().ok().map(gix::Id::detach)),
-        None => None,
-    };
-    let is_merge = parents.next().is_some();
+    // The parent of a shallow clone's last commit is not there.
+    let mut parents = commit.parent_ids().map(|parent| {
+        let parent = parent.object().ok()?.try_into_commit().ok()?;
+        parent.tree_id().ok().map(gix::Id::detach)
+    });
+    let parent_tree = parents.next().flatten();
+    let merged = parents.collect();
     let message = commit.message_raw().map_err(|e| failed(&e))?;
-    Ok(Commit { id, tree, parent_tree, is_merge, proposal_ids: named(message) })
+    Ok(Commit { id, tree, parent_tree, merged, proposal_ids: named(message) })
 }
 
 /// The values of `Proposal-Id:` lines in the body of a commit message. Anywhere in it, because a
@@ -106,6 +103,25 @@ fn named(message: &[u8]) -> Vec<String> {
         }
     }
     ids
+}
+
+/// The files that `commit` changes: of a merge those that it holds otherwise than each parent, as
+/// in `git diff-tree -c`, for what it brings was changed where it was committed.
+///
+/// # Errors
+/// As [`changes`].
+pub fn own_changes(store: &Store, commit: &Commit) -> Result<BTreeMap<BString, Option<Entry>>> {
+    let parents = &commit.merged;
+    // Compared with nothing, all of a merge would be its own.
+    if !parents.is_empty() && (commit.parent_tree.is_none() || parents.contains(&None)) {
+        return Ok(BTreeMap::new());
+    }
+    let mut own = changes(store, commit.parent_tree, commit.tree)?;
+    for parent in parents {
+        let others = changes(store, *parent, commit.tree)?;
+        own.retain(|path, _| others.contains_key(path));
+    }
+    Ok(own)
 }
 
 /// The files that differ between two trees, and what the second one holds; `None` for the first

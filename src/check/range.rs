@@ -28,9 +28,8 @@ pub fn findings(
     let mut found = Vec::new();
     for id in commits::list(store, arguments)? {
         let commit = commits::read(store, id)?;
-        // What a merge brings is judged where it was committed.
-        if !pending.is_empty() && !commit.is_merge {
-            let changes = commits::changes(store, commit.parent_tree, commit.tree)?;
+        if !pending.is_empty() {
+            let changes = commits::own_changes(store, &commit)?;
             let who = format!("commit {}", commit.short());
             found.extend(pending.findings(changes.keys().map(|p| p.as_slice()), &who, fail_on));
         }
