@@ -137,6 +137,32 @@ fn a_change_that_the_patch_only_tells_of_is_named() {
     }
 }
 
+/// Git and GNU patch leave an empty file.
+#[test]
+fn a_file_that_subversion_calls_nonexistent_is_none() {
+    let repo = Repo::with(&[("d/f", "1\n"), ("g", "1\n")]);
+    let gone =
+        "Index: d/f\n====\n--- d/f\t(revision 5)\n+++ d/f\t(nonexistent)\n@@ -1 +0,0 @@\n-1\n";
+    let new = "Index: g\n====\n--- g\t(nonexistent)\n+++ g\t(working copy)\n@@ -0,0 +1 @@\n+2\n";
+    repo.aye_stdin(&["patch", "--format", "text"], new).fails("file_exists", 5);
+    repo.remove("g");
+    repo.aye_stdin(&["patch"], gone.to_owned() + new).ok();
+    assert!(!repo.exists("d/f"));
+    assert_eq!(repo.text("g"), "2\n");
+}
+
+/// One file of `diff -r` without `-u` is not passed over because another has it.
+#[test]
+fn a_diff_without_context_beside_a_patch_is_refused() {
+    let repo = Repo::with(&[("f", LINES), ("g", LINES)]);
+    for body in ["5c5\n< 5\n---\n> V\n", "5c\nV\n.\n", "5,6d4\n< 5\n< 6\n"] {
+        let patch = format!("diff -r a/g b/g\n{body}diff -ru a/f b/f\n{CHANGE}");
+        let run = repo.aye_stdin(&["patch", "--format", "text"], patch).fails("patch_invalid", 6);
+        run.notes("line 2 of the patch: this is a diff without context");
+    }
+    assert_eq!(repo.text("f"), LINES);
+}
+
 /// What is encoded for the mail is not what the patch puts into a file, nor is it mere prose.
 #[test]
 fn a_patch_in_an_encoded_mail_is_refused() {

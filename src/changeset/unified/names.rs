@@ -44,7 +44,7 @@ pub fn whole(text: &[u8]) -> Option<Vec<u8>> {
 pub enum Side {
     /// `/dev/null`.
     Nothing,
-    /// A name, not stripped yet, with a time stamp that says the file did not exist.
+    /// A name, not stripped yet, with a remark or a time stamp that says the file did not exist.
     Absent(Vec<u8>),
     /// A name, not stripped yet.
     Name(Vec<u8>),
@@ -66,7 +66,9 @@ pub fn side(text: &[u8], stamps: bool) -> Option<Side> {
     if name.trim_end() == b"/dev/null" {
         return Some(Side::Nothing);
     }
-    let side = if stamps && is_epoch(rest.trim()) { Side::Absent } else { Side::Name };
+    // What Subversion writes in the place of a revision.
+    let absent = rest.trim() == b"(nonexistent)" || is_epoch(rest.trim());
+    let side = if stamps && absent { Side::Absent } else { Side::Name };
     (!name.is_empty()).then(|| side(name))
 }
 

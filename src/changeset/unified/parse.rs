@@ -236,11 +236,27 @@ fn refuse_other_forms(line: &[u8], cursor: &Cursor<'_>) -> Result<()> {
         return Err(invalid(cursor.number(), "a hunk without a file header above it")
             .hint("put '--- a/PATH' and '+++ b/PATH' above the first '@@'"));
     }
+    if line.starts_with(b"diff ") {
+        let mut ahead = cursor.clone();
+        ahead.next();
+        if ahead.peek().is_some_and(is_command) {
+            return Err(invalid(ahead.number(), "this is a diff without context")
+                .hint("make a unified one: `diff -ru` or `git diff`"));
+        }
+    }
     if line == b"***************" {
         return Err(invalid(cursor.number(), "this is a context diff")
             .hint("make a unified one: `diff -u` or `git diff`"));
     }
     Ok(())
+}
+
+/// `10,12c10`, as plain `diff` prints, or `10,12c`, a command of ed.
+fn is_command(line: &[u8]) -> bool {
+    let range = |text: &[u8]| text.iter().all(|b| b.is_ascii_digit() || *b == b',');
+    let mut parts = line.trim_end().splitn(2, |b| matches!(b, b'a' | b'c' | b'd'));
+    let (lines, others) = (parts.next().unwrap_or_default(), parts.next());
+    !lines.is_empty() && range(lines) && others.is_some_and(range)
 }
 
 /// What GNU diff, git and Subversion print of a change that they cannot show: files on one side
