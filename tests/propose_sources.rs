@@ -355,6 +355,18 @@ fn a_proposal_is_revised_with_a_patch() {
     assert_eq!(repo.text("a"), "one\nzwei\n");
 }
 
+/// What apply would refuse does not fit the files.
+#[test]
+fn rebase_refuses_a_new_file_where_its_folder_is_a_file_now() {
+    let repo = Repo::with(&[("keep", "1\n")]);
+    let patch = "--- /dev/null\n+++ b/d/new\n@@ -0,0 +1 @@\n+x\n";
+    let id = id(&repo.aye_stdin(&["propose", "--patch", "-"], patch));
+    repo.write("d", "a file\n");
+    for args in [&["rebase", "-n", &id][..], &["rebase", &id], &["apply", "--yes", &id]] {
+        repo.aye(args).fails("not_a_folder", 6);
+    }
+}
+
 #[test]
 fn rebase_puts_a_stale_proposal_on_the_present_files() {
     let text = |first: &str, last: &str| format!("{first}\n2\n3\n4\n5\n6\n7\n8\n{last}\n");

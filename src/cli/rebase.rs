@@ -51,8 +51,8 @@ pub struct Rebased {
 /// Runs the command.
 ///
 /// # Errors
-/// `proposal_not_found`, `not_pending`, `conflict`; `already_applied` where the files hold every
-/// change.
+/// `proposal_not_found`, `not_pending`, `conflict`, `not_a_folder` and its kin; `already_applied`
+/// where the files hold every change.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let proposal = store.view()?.find(&args.id)?;
@@ -82,9 +82,11 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             .iter()
             .zip(old.changes())
             .all(|(a, b)| (&a.path, &a.before, &a.after) == (&b.path, &b.before, &b.after));
+    let changeset = Changeset::new(changes)?;
+    // What could not be applied does not fit.
+    store.accept(&changeset)?;
     let mut revisions = proposal.revisions.len();
     if !same && !args.dry_run {
-        let changeset = Changeset::new(changes)?;
         let actor = context.actor(&store);
         revisions = store.write(&actor, context.now, |writer| {
             // Someone may have revised it since it was read.
