@@ -198,3 +198,32 @@ fn a_patch_in_an_encoded_mail_is_refused() {
         assert_eq!(copy.text("f"), LINES.replace('5', added), "{encoding}");
     }
 }
+
+/// Half of a change in a second fence, without its header or above it: nothing is applied in part.
+#[test]
+fn changes_without_a_file_header_are_not_passed_over() {
+    let repo = Repo::with(&[("f", LINES), ("g", LINES)]);
+    let (head, tail) = CHANGE.split_at(CHANGE.find("-5").expect("a removed line"));
+    let fenced = |text: &str| format!("Then:\n\n```diff\n{text}```\n");
+    for (patch, what) in [
+        (fenced(head) + &fenced(tail), "a hunk without a file header"),
+        (fenced(CHANGE) + &fenced("@@\n-5\n+V\n"), "a hunk without a file header"),
+        (fenced(CHANGE) + &fenced(" 4\n-5\n+V\n"), "a hunk without a file header"),
+        (format!("{CHANGE}\nAnd g:\n@@ fn x()\n 4\n-5\n+V\n"), "a hunk without a file header"),
+        (format!("rename from f\nrename to h\n{CHANGE}"), "'rename from f' without a line"),
+        (format!("old mode 100644\nnew mode 100755\n{CHANGE}"), "'new mode 100755' without a line"),
+        (
+            format!("diff --git a/f b/f\n{}", CHANGE.replace("+++ b/f\n", "")),
+            "needs both its '---' and its '+++' line",
+        ),
+    ] {
+        let run = repo.aye_stdin(&["patch", "--format", "text"], &patch);
+        run.fails("patch_invalid", 6).notes(what);
+        assert_eq!(repo.text("f"), LINES, "{patch}");
+    }
+    // What a fence may hold besides.
+    let stat = fenced(&format!(" f | 2 +-\n 1 file changed\n\n{CHANGE}"));
+    let list = "Why:\n- a list\n+ and more\n\n```yaml\n- item\n```\n";
+    repo.aye_stdin(&["patch"], format!("{list}{stat}{list}")).ok();
+    assert_eq!(repo.text("f"), LINES.replace('5', "five"));
+}

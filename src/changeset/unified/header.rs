@@ -25,6 +25,9 @@ pub(super) fn git<'a>(cursor: &mut Cursor<'a>) -> Result<FilePatch<'a>> {
     if file.from.is_some() != file.to.is_some() {
         return Err(invalid(number, "a rename or copy needs both its 'from' and its 'to' line"));
     }
+    if file.old.is_some() != file.new.is_some() {
+        return Err(invalid(number, "a file header needs both its '---' and its '+++' line"));
+    }
     Ok(file)
 }
 
@@ -83,6 +86,18 @@ fn extended<'a>(line: &'a [u8], cursor: &Cursor<'a>, file: &mut FilePatch<'a>) -
         return Ok(after("dissimilarity index ").is_some());
     }
     Ok(true)
+}
+
+/// Does `line`, with `next` below it, change more than content, as only a header with `diff --git`
+/// can?
+pub(super) fn is_stray(line: &[u8], next: &[u8]) -> bool {
+    let line = trim(line);
+    let after = |start: &str| line.strip_prefix(start.as_bytes());
+    let mode = after("new mode ").or_else(|| after("new file mode ").filter(|m| *m != b"100644"));
+    let moves = |from: &str, to: &str| after(from).is_some() && next.starts_with(to.as_bytes());
+    mode.is_some_and(|text| text.len() == 6 && text.iter().all(|b| matches!(b, b'0'..=b'7')))
+        || moves("rename from ", "rename to ")
+        || moves("copy from ", "copy to ")
 }
 
 /// Is a `---` line part of this header, or does a file without git's header begin with it? Names

@@ -232,23 +232,45 @@ fn refuse_other_forms(line: &[u8], cursor: &Cursor<'_>) -> Result<()> {
     if line.starts_with(b"diff --cc ") || line.starts_with(b"diff --combined ") {
         return Err(merge_diff(cursor.number()));
     }
-    if line.starts_with(b"@@ -") && line[4..].first().is_some_and(u8::is_ascii_digit) {
+    let next = {
+        let mut ahead = cursor.clone();
+        ahead.next();
+        ahead.peek().unwrap_or_default()
+    };
+    if header::is_stray(line, next) {
+        let what = format!("'{}' without a line 'diff --git' above it", excerpt(line));
+        return Err(invalid(cursor.number(), what)
+            .hint("put 'diff --git a/PATH b/PATH' above the header it is part of"));
+    }
+    let numbered = line.starts_with(b"@@ -") && line[4..].first().is_some_and(u8::is_ascii_digit);
+    let bare = line.starts_with(b"@@") && matches!(next.first(), Some(b' ' | b'+' | b'-'));
+    if numbered || bare || is_headless(line, cursor) {
         return Err(invalid(cursor.number(), "a hunk without a file header above it")
             .hint("put '--- a/PATH' and '+++ b/PATH' above the first '@@'"));
     }
-    if line.starts_with(b"diff ") {
-        let mut ahead = cursor.clone();
-        ahead.next();
-        if ahead.peek().is_some_and(is_command) {
-            return Err(invalid(ahead.number(), "this is a diff without context")
-                .hint("make a unified one: `diff -ru` or `git diff`"));
-        }
+    if line.starts_with(b"diff ") && is_command(next) {
+        return Err(invalid(cursor.number() + 1, "this is a diff without context")
+            .hint("make a unified one: `diff -ru` or `git diff`"));
     }
     if line == b"***************" {
         return Err(invalid(cursor.number(), "this is a context diff")
             .hint("make a unified one: `diff -u` or `git diff`"));
     }
     Ok(())
+}
+
+/// Is `line` the start of a fence around changed lines that no header says the file of?
+fn is_headless(line: &[u8], cursor: &Cursor<'_>) -> bool {
+    if ![&b"```diff"[..], b"```patch"].contains(&line.trim_end()) {
+        return false;
+    }
+    let mut ahead = cursor.clone();
+    ahead.next();
+    let mut inside =
+        std::iter::from_fn(|| ahead.next()).take_while(|line| !line.starts_with(b"```"));
+    let is_header = |line: &[u8]| line.starts_with(b"--- ") || line.starts_with(b"diff ");
+    let telling = inside.find(|line| is_header(line) || matches!(line.first(), Some(b'+' | b'-')));
+    telling.is_some_and(|line| !is_header(line))
 }
 
 /// `10,12c10`, as plain `diff` prints, or `10,12c`, a command of ed.
