@@ -287,6 +287,19 @@ fn a_proposal_decided_elsewhere_meanwhile_is_said_and_left_alone() {
 }
 
 #[test]
+fn what_others_say_meanwhile_is_told_above_the_summary() {
+    let (repo, id) = three_hunks();
+    propose(&repo, "b.txt", "new\n", "A file");
+    repo.aye(&["comment", &id, "-m", "seen before"]).ok();
+    let mut t = review(&repo, &[]);
+    t.sees("seen before").sees("(1/3)").types("A").sees("(2/2)");
+    repo.aye(&["comment", &id, "--request-changes", "-m", "not like\u{1b}[1mthis"]).ok();
+    t.types("y").sees("meanwhile: asks for changes: not like\\x1b[1mthis").sees("Write these");
+    assert!(!t.text().contains("meanwhile: seen before"));
+    t.types("q").ends();
+}
+
+#[test]
 fn two_reviewers_at_once_write_it_once() {
     let (repo, id) = three_hunks();
     let (mut one, mut two) = (review(&repo, &[]), review(&repo, &[]));

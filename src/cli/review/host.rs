@@ -1,5 +1,6 @@
 //! The world of a review: the store, the user's editor and pager.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
 
@@ -33,6 +34,8 @@ pub(super) struct CliHost<'c> {
     index: bool,
     try_command: Option<String>,
     diff_filter: Option<String>,
+    /// Who had said what about each proposal when it was last looked at.
+    heard: BTreeMap<ProposalId, Vec<(String, String)>>,
 }
 
 impl<'c> CliHost<'c> {
@@ -54,6 +57,7 @@ impl<'c> CliHost<'c> {
             index: args.index,
             try_command,
             diff_filter,
+            heard: BTreeMap::new(),
         }
     }
 
@@ -173,6 +177,7 @@ impl Host for CliHost<'_> {
             _ => None,
         };
         let said = Self::conversation(&proposal);
+        self.heard.insert(id.clone(), sayings(&proposal));
         let header = self.header(&proposal, view.prefix(id)?, warnings, said);
         let revision = current.event.clone();
         let memory = proposal.subject == Subject::Memory;
@@ -187,6 +192,14 @@ impl Host for CliHost<'_> {
             Status::Pending => Some("revised".to_owned()),
             status => Some(status.as_str().to_owned()),
         })
+    }
+
+    fn heard(&mut self, id: &ProposalId) -> Result<Vec<(String, String)>> {
+        let proposal = self.store.view()?.proposal(id)?;
+        let said = sayings(&proposal);
+        let before = self.heard.insert(id.clone(), said.clone()).unwrap_or_default();
+        // Not those at the end: what is fetched may be older than what was seen.
+        Ok(said.into_iter().filter(|saying| !before.contains(saying)).collect())
     }
 
     fn changes(&mut self, id: &ProposalId, revision: &str) -> Result<Option<Vec<FileChange>>> {
@@ -349,6 +362,19 @@ impl Host for CliHost<'_> {
             _ => Ok("stays pending".to_owned()),
         }
     }
+}
+
+/// Who has said what about `proposal`.
+fn sayings(proposal: &Proposal) -> Vec<(String, String)> {
+    let said = proposal.conversation().into_iter().map(|saying| {
+        let body = saying.body.unwrap_or("see the comments");
+        let body = match saying.kind {
+            Kind::Comment => body.to_owned(),
+            Kind::Request | Kind::Answered => format!("asks for changes: {body}"),
+        };
+        (saying.by.name.clone(), body)
+    });
+    said.collect()
 }
 
 impl CliHost<'_> {

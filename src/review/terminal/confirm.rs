@@ -121,7 +121,8 @@ impl Terminal<'_> {
         }
     }
 
-    /// Marks what another process has decided or revised while it was under review.
+    /// Marks what another process has decided or revised while it was under review, and tells what
+    /// others have said about the rest.
     fn note_changes(&mut self) -> Result<()> {
         for at in 0..self.session.slots().len() {
             let slot = &self.session.slots()[at];
@@ -136,6 +137,12 @@ impl Terminal<'_> {
                 let text = format!("{id} {} meanwhile", screen::gone(&what));
                 self.tell(Role::Warn, &text)?;
                 self.session.gone(at, what);
+                continue;
+            }
+            for (who, text) in self.host.heard(&id)? {
+                let text =
+                    format!("{id} {} meanwhile: {}", escape::name(&who), escape::line(&text));
+                self.tell(Role::Warn, &text)?;
             }
         }
         Ok(())

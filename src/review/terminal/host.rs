@@ -98,6 +98,12 @@ pub trait Host {
     /// If the store cannot be read.
     fn changed(&mut self, id: &ProposalId, revision: &str) -> Result<Option<String>>;
 
+    /// Who has said what about the proposal since it was loaded or this was asked.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    fn heard(&mut self, id: &ProposalId) -> Result<Vec<(String, String)>>;
+
     /// The changes of an earlier revision; `None` if there is no such revision.
     ///
     /// # Errors
