@@ -3,6 +3,8 @@
 //! Read from HEAD and not from the work tree, so that a change cannot loosen the gate it has to
 //! pass; and it can only tighten what git configuration says.
 
+use bstr::ByteSlice as _;
+
 use super::{Store, codes};
 use crate::error::{Error, Result};
 
@@ -58,34 +60,35 @@ impl Store {
     /// `invalid_config`; `invalid_policy` where HEAD has a policy that cannot be read: then
     /// nothing is let pass.
     pub fn gate(&self) -> Result<Option<Gate>> {
-        if self.settings()?.gate {
+        if self.settings()?.gate || self.gate_in_unread_include()? {
             return Ok(Some(Gate::Setting));
         }
-        self.refuse_unread_includes()?;
         Ok(self.policy()?.gate.then_some(Gate::Policy))
     }
 
     /// Git follows `[Include]` and `[includeif]` as well, gix only the spelling of git's manual.
-    /// What is not followed may be what closes the gate.
-    fn refuse_unread_includes(&self) -> Result<()> {
+    /// Where there is another, git itself is asked for the setting.
+    fn gate_in_unread_include(&self) -> Result<bool> {
         let config = self.repo.config_snapshot();
-        let unread = config.plumbing().sections().find(|section| {
+        let unread = config.plumbing().sections().any(|section| {
             let name = section.header().name();
             [&b"include"[..], b"includeIf"]
                 .iter()
                 .any(|known| name.eq_ignore_ascii_case(known) && name != *known)
         });
-        let Some(section) = unread else { return Ok(()) };
-        let name = section.header().name();
-        let place = section.meta().path.as_ref().map(|path| format!(" in {}", path.display()));
-        let place = place.unwrap_or_default();
-        Err(Error::new(
-            &codes::INVALID_CONFIG,
-            format!("[{name}]{place} includes a file that aye cannot follow in this spelling"),
-        )
-        .hint(
-            "write [include] or [includeIf \"…\"], so that it is known whether aye.gate is in it",
-        ))
+        if !unread {
+            return Ok(false);
+        }
+        let answer = self.git()?.args(["config", "--type=bool", "--get", "aye.gate"]).answer()?;
+        match answer.status {
+            0 => Ok(answer.stdout.trim_ascii() == b"true"),
+            1 => Ok(false),
+            _ => Err(Error::new(
+                &codes::INVALID_CONFIG,
+                format!("git cannot read aye.gate: {}", answer.stderr.trim().as_bstr()),
+            )
+            .hint("set it with `git config aye.gate true` or `false`")),
+        }
     }
 
     fn policy(&self) -> Result<Policy> {
