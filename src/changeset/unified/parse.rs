@@ -42,11 +42,16 @@ impl<'a> Cursor<'a> {
         self.input.trim_ascii().is_empty()
     }
 
+    /// The place one line below, for looking ahead.
+    pub fn below(&self) -> Self {
+        let mut below = self.clone();
+        below.next();
+        below
+    }
+
     /// True on the last line with anything on it.
     pub fn is_last(&self) -> bool {
-        let mut ahead = self.clone();
-        ahead.next();
-        ahead.is_at_end()
+        self.below().is_at_end()
     }
 
     /// Number of the line it is on, counted from 1.
@@ -212,8 +217,7 @@ fn cut_off(number: usize) -> Error {
 
 /// Is the cursor on `--- ` with `+++ ` and `@@` in the lines after it?
 pub(super) fn starts_file(cursor: &Cursor<'_>) -> bool {
-    let mut ahead = cursor.clone();
-    ahead.next();
+    let mut ahead = cursor.below();
     ahead.next().is_some_and(|line| line.starts_with(b"+++ "))
         && ahead.peek().is_some_and(|line| line.starts_with(b"@@"))
 }
@@ -232,11 +236,7 @@ fn refuse_other_forms(line: &[u8], cursor: &Cursor<'_>) -> Result<()> {
     if line.starts_with(b"diff --cc ") || line.starts_with(b"diff --combined ") {
         return Err(merge_diff(cursor.number()));
     }
-    let next = {
-        let mut ahead = cursor.clone();
-        ahead.next();
-        ahead.peek().unwrap_or_default()
-    };
+    let next = cursor.below().peek().unwrap_or_default();
     if header::is_stray(line, next) {
         let what = format!("'{}' without a line 'diff --git' above it", excerpt(line));
         return Err(invalid(cursor.number(), what)
@@ -264,8 +264,7 @@ fn is_headless(line: &[u8], cursor: &Cursor<'_>) -> bool {
     if ![&b"```diff"[..], b"```patch"].contains(&line.trim_end()) {
         return false;
     }
-    let mut ahead = cursor.clone();
-    ahead.next();
+    let mut ahead = cursor.below();
     let mut inside =
         std::iter::from_fn(|| ahead.next()).take_while(|line| !line.starts_with(b"```"));
     let is_header = |line: &[u8]| line.starts_with(b"--- ") || line.starts_with(b"diff ");
