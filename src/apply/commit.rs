@@ -27,8 +27,7 @@ fn git(store: &Store) -> Result<Git> {
 /// paths nothing but what was written can be found.
 fn git_with_modes(store: &Store, modes: &[(RepoPath, Mode)]) -> Result<Git> {
     let git = git(store)?;
-    let looks = store.repo().config_snapshot().boolean("core.fileMode") != Some(false);
-    if modes.is_empty() || looks {
+    if modes.is_empty() || store.has_modes() {
         return Ok(git);
     }
     let worktree = store.worktree()?.without_conversion();

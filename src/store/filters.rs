@@ -62,6 +62,18 @@ impl std::fmt::Debug for Filters {
     }
 }
 
+/// False where git does not look at the modes of files (`core.fileMode = false`).
+fn has_modes(repo: &gix::Repository) -> bool {
+    repo.config_snapshot().boolean("core.fileMode") != Some(false)
+}
+
+impl Store {
+    /// False where git does not look at the modes of files in the work tree.
+    pub fn has_modes(&self) -> bool {
+        has_modes(&self.repo)
+    }
+}
+
 impl Filters {
     pub(super) fn new(repo: &gix::Repository) -> Self {
         Self { repo: repo.clone(), state: RefCell::new(None), has_modes: OnceCell::new() }
@@ -218,8 +230,7 @@ impl Conversion for Filters {
     }
 
     fn mode(&self, path: &RepoPath) -> Option<Mode> {
-        let config = || self.repo.config_snapshot().boolean("core.fileMode") != Some(false);
-        if *self.has_modes.get_or_init(config) {
+        if *self.has_modes.get_or_init(|| has_modes(&self.repo)) {
             return None;
         }
         let index = self.repo.index_or_empty().ok()?;
