@@ -50,7 +50,7 @@ fn a_new_file_is_put_where_git_puts_it_whatever_the_prefixes() {
 #[test]
 fn a_whole_path_is_refused_unless_it_is_said_what_to_take_off() {
     let repo = Repo::with(&[("f", LINES)]);
-    let create = "--- /dev/null\n+++ /work/repo/n\n@@ -0,0 +1 @@\n+new\n";
+    let create = "--- /dev/null\n+++ /home/me/n\n@@ -0,0 +1 @@\n+new\n";
     let change = CHANGE.replace("a/", "/").replace("b/", "/");
     for patch in [create, &change] {
         let run = repo.aye_stdin(&["patch", "--format", "text"], patch);
