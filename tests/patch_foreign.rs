@@ -44,6 +44,15 @@ fn a_new_file_is_put_where_git_puts_it_whatever_the_prefixes() {
         repo.aye_stdin(&["patch"], &patch).ok();
         assert_eq!(repo.text("d/n"), "new\n", "{patch}");
     }
+    // Not even where a folder is called like a prefix: the two would not be the same.
+    for folder in ["b/", "c/", "o/"] {
+        let repo = base.copy();
+        let patch = git("", "").replace("d/n", &format!("{folder}n"));
+        repo.aye_stdin(&["patch"], &patch).ok();
+        assert_eq!(repo.text(&format!("{folder}n")), "new\n", "{patch}");
+        repo.aye_stdin(&["patch", "-R"], &patch).ok();
+        assert!(repo.snapshot() == base.snapshot(), "{patch}");
+    }
 }
 
 /// Git would make folders of a whole path, below the repository's top.
@@ -134,6 +143,9 @@ fn a_change_that_the_patch_only_tells_of_is_named() {
             let run = repo.aye_stdin(&["patch", "-n", "--json"], patch).ok();
             run.says(&format!("'{line}', is of a change that is not in it"));
         }
+        let run = repo.aye_stdin(&["patch", "--format", "text"], format!("Now:\n{line}\n"));
+        run.fails("patch_invalid", 6)
+            .notes(&format!("line 2 of the patch: '{line}' tells of a change that is not in it"));
     }
 }
 

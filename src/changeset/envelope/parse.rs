@@ -4,24 +4,27 @@ use bstr::ByteSlice as _;
 
 use super::{Change, Chunk, Operation};
 use crate::changeset::patch::limits;
-use crate::changeset::unified::{Kind, Line, Side, excerpt, invalid, names};
+use crate::changeset::unified::{Kind, Line, Side, excerpt, invalid, names, starts_commit};
 use crate::error::{Error, Result, codes as general};
 
 const BEGIN: &[u8] = b"*** Begin Patch";
 const END: &[u8] = b"*** End Patch";
 
 /// Is this an envelope rather than a unified diff? The first header of either decides: an
-/// envelope that holds a unified diff instead of its own file headers is a unified diff.
+/// envelope that holds a unified diff instead of its own file headers is a unified diff, and so is
+/// a commit whose message quotes an envelope.
 pub fn is_envelope(bytes: &[u8]) -> bool {
     let mut lines = bytes.split(|b| *b == b'\n').peekable();
-    let mut begun = false;
+    let (mut begun, mut commit) = (false, false);
     while let Some(line) = lines.next() {
         if begun && header(line).is_some() {
-            return true;
+            return !commit || !lines.any(|line| line.starts_with(b"diff --git "));
         }
+        let next = lines.peek().copied().unwrap_or_default();
         begun |= line.trim() == BEGIN;
-        let next = lines.peek().is_some_and(|next| next.starts_with(b"+++ "));
-        if line.starts_with(b"diff --git ") || (line.starts_with(b"--- ") && next) {
+        commit |= starts_commit(line, next);
+        let starts_file = line.starts_with(b"--- ") && next.starts_with(b"+++ ");
+        if line.starts_with(b"diff --git ") || starts_file {
             return false;
         }
     }

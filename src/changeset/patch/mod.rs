@@ -80,7 +80,14 @@ pub fn read(bytes: &[u8], files: &dyn Snapshot, options: &Options) -> Result<Com
     };
     let unified::Parsed { files: mut parsed, left_out } = unified::parse(&whole)?;
     if parsed.is_empty() {
-        return Err(no_patch(bytes));
+        return Err(match left_out.as_slice() {
+            [] => no_patch(bytes),
+            [(number, line), ..] => unified::invalid(
+                *number,
+                format!("'{}' tells of a change that is not in it", unified::excerpt(line)),
+            )
+            .hint("make the patch with `git diff --binary`, or send the files themselves"),
+        });
     }
     if let Cow::Owned(_) = &whole {
         refuse_half_line(&parsed, bytes)?;

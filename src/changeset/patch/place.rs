@@ -182,19 +182,31 @@ struct Placer<'t> {
 impl Placer<'_> {
     /// Which reading of a hunk is right, and where it goes. The counts of its header decide, unless
     /// they lead nowhere, or the lines below, which they leave out, go on in the file as well.
+    ///
+    /// Context right below the last line counted comes first: models leave it out of their counts,
+    /// and it may be what tells two places apart. Where it is nowhere it is text, as the lines of
+    /// `git log --stat` are.
     fn choose<'h>(&mut self, index: usize, hunk: &'h Hunk<'h>) -> Result<(Job<'h>, Spot)> {
         let make = |placer: &Self, hunk: &'h Hunk<'h>| {
             Job::new(index, hunk, placer.expected(hunk), placer.options, placer.text)
         };
-        let job = make(self, hunk);
-        let found = self.find(&job);
-        let Some(longer) = hunk.longer.as_deref() else { return Ok((job, found?)) };
-        match found {
+        let mut job = make(self, hunk);
+        let Some(longer) = hunk.longer.as_deref() else {
+            let spot = self.find(&job)?;
+            return Ok((job, spot));
+        };
+        let tail = &longer.lines[hunk.lines.len()..];
+        let is_solid = |line: &Line<'_>| !line.bytes.trim_ascii().is_empty();
+        if tail.first().is_some_and(is_solid) && tail.iter().all(|l| l.kind == Kind::Context) {
+            let whole = make(self, longer);
+            match self.find(&whole) {
+                Err(error) if error.is(&codes::HUNK_FAILED) => job.loose = true,
+                found => return found.map(|spot| (whole, spot)),
+            }
+        }
+        match self.find(&job) {
             Ok(spot) => {
-                let tail = &longer.lines[hunk.lines.len()..];
-                let is_old = |line: &&Line<'_>| {
-                    line.kind != Kind::Added && !line.bytes.trim_ascii().is_empty()
-                };
+                let is_old = |line: &&Line<'_>| line.kind != Kind::Added && is_solid(line);
                 if !tail.iter().any(|line| is_old(&line)) || !self.goes_on(hunk, longer, spot) {
                     return Ok((job, spot));
                 }

@@ -38,8 +38,11 @@ pub(super) fn choose(patches: &[FilePatch<'_>], files: &dyn Snapshot, options: &
         without += usize::from(exists(Some(name), files));
     }
     let unlike_prefix = |name: &Vec<u8>| !PREFIXES.iter().any(|prefix| name.starts_with(prefix));
-    let bare = sample.iter().flatten().flatten().all(unlike_prefix)
-        && sample.iter().all(|[old, new]| old.is_none() || new.is_none() || old == new);
+    // Both names with the same prefix is what no option of git but `--no-prefix` gives.
+    let bare = sample.iter().all(|pair| match pair {
+        [Some(old), Some(new)] => old == new,
+        [one, other] => one.iter().chain(other).all(unlike_prefix),
+    });
     if without > with || (without == with && bare) { none } else { one }
 }
 

@@ -18,8 +18,9 @@ struct Header {
 /// where more changes stand right below the last line that is counted, which models often leave
 /// out of their counts, the lines are counted instead, up to the next thing that can only be the
 /// end of the hunk. Below an empty line, or the line that mail ends with, such lines are as likely
-/// to be text that somebody put there: then the counts are believed and the other reading is kept
-/// in [`Hunk::longer`] for whoever knows the file.
+/// to be text that somebody put there, and so are lines that would only be more context, as those
+/// of `--stat` are: then the counts are believed and the other reading is kept in [`Hunk::longer`]
+/// for whoever knows the file.
 pub(super) fn read<'a>(cursor: &mut Cursor<'a>) -> Result<Hunk<'a>> {
     let number = cursor.number();
     let line = cursor.next().unwrap_or_default();
@@ -64,8 +65,11 @@ pub(super) fn read<'a>(cursor: &mut Cursor<'a>) -> Result<Hunk<'a>> {
     };
     let next = after.peek().unwrap_or_default();
     let apart = next.trim_ascii_end().is_empty() || next.trim_ascii_end() == b"--";
+    let is_context = |line: &Line<'_>| line.kind == Kind::Context;
     match all {
-        Ok(all) if all.len() > lines.len() && apart => {
+        Ok(all)
+            if all.len() > lines.len() && (apart || all[lines.len()..].iter().all(is_context)) =>
+        {
             Ok(Hunk { longer: Some(Box::new(hunk(all, true))), ..hunk(lines, false) })
         }
         Ok(all) if all.len() > lines.len() => Ok(hunk(all, true)),

@@ -17,6 +17,8 @@ const HEADERS: usize = 30;
 pub(super) struct Part {
     /// It is no text: a signature, a picture.
     attached: bool,
+    /// It is what a commit says of itself.
+    message: bool,
 }
 
 impl Part {
@@ -27,7 +29,9 @@ impl Part {
     /// program may have decoded it and left the header.
     pub fn look(&mut self, line: &[u8], cursor: &Cursor<'_>) -> Result<()> {
         if line.starts_with(b"From ") {
-            self.attached = false;
+            (self.attached, self.message) = (false, starts_mail(line));
+        } else if line.trim_end() == b"---" {
+            self.end_message();
         } else if let Some(kind) = field(line, b"content-type:") {
             self.attached = is_attached(kind);
         } else if let Some(encoding) = field(line, b"content-transfer-encoding:") {
@@ -47,6 +51,43 @@ impl Part {
         }
         Ok(())
     }
+
+    /// Is the line looked at last in the message of a mail: between its first line and the patch,
+    /// or the `---` above it? What stands there may look like anything.
+    pub fn is_message(&self) -> bool {
+        self.message
+    }
+
+    /// What follows is no message.
+    pub fn end_message(&mut self) {
+        self.message = false;
+    }
+}
+
+/// Is `line`, with `next` below it, the first of a mail or of a commit in a log, so that what
+/// follows builds on what came before?
+pub(in crate::changeset) fn starts_commit(line: &[u8], next: &[u8]) -> bool {
+    let Some(id) = line.strip_prefix(b"commit ") else { return starts_mail(line) };
+    // `git log --boundary`, `--left-right` and the like put a sign before the id.
+    let id = if id.get(1) == Some(&b' ') { &id[2..] } else { id };
+    let digits = id.iter().take_while(|b| b.is_ascii_hexdigit()).count();
+    let ends = id.get(digits).is_none_or(u8::is_ascii_whitespace);
+    let fields = [&b"Author: "[..], b"Merge: ", b"Reflog: ", b"tree "];
+    let headed = || fields.iter().any(|field| next.starts_with(field));
+    ends && (matches!(digits, 40 | 64) || (digits >= 4 && headed()))
+}
+
+/// `From 1234… Mon Sep 17 00:00:00 2001`: the line of a mailbox that a mail starts with. Whoever
+/// sent it may stand there too.
+fn starts_mail(line: &[u8]) -> bool {
+    let Some(rest) = line.strip_prefix(b"From ") else { return false };
+    let words: Vec<_> = rest.fields().collect();
+    let is_id =
+        |word: &[u8]| matches!(word.len(), 40 | 64) && word.iter().all(u8::is_ascii_hexdigit);
+    let is_time = |word: &[u8]| word.iter().filter(|b| **b == b':').count() == 2;
+    let is_year = |word: &[u8]| word.len() == 4 && word.iter().all(u8::is_ascii_digit);
+    words.first().is_some_and(|word| is_id(word))
+        || matches!(words.as_slice(), [.., time, year] if is_time(time) && is_year(year))
 }
 
 /// The value of the header `name`, which is in lower case.

@@ -13,6 +13,7 @@ mod parse;
 #[cfg(test)]
 mod tests;
 
+pub(in crate::changeset) use mail::starts_commit;
 pub use names::Side;
 pub use parse::{Parsed, parse};
 pub(in crate::changeset) use parse::{excerpt, invalid};

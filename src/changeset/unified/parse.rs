@@ -80,7 +80,7 @@ pub fn parse(input: &[u8]) -> Result<Parsed<'_>> {
     let mut part = mail::Part::default();
     let (mut stage, mut hunks) = (0, 0);
     while let Some(line) = cursor.peek() {
-        if starts_commit(line) {
+        if mail::starts_commit(line, cursor.below().peek().unwrap_or_default()) {
             // A series: what follows builds on what came before.
             stage += usize::from(files.last().is_some_and(|file| file.stage == stage));
         }
@@ -89,10 +89,12 @@ pub fn parse(input: &[u8]) -> Result<Parsed<'_>> {
         } else if line.starts_with(b"--- ") && starts_file(&cursor) {
             Some(header::traditional(&mut cursor)?)
         } else {
-            refuse_other_forms(line, &cursor)?;
             part.look(line, &cursor)?;
-            if tells_of_change(line) {
-                left_out.push((cursor.number(), line));
+            if !part.is_message() {
+                refuse_other_forms(line, &cursor)?;
+                if tells_of_change(line) {
+                    left_out.push((cursor.number(), line));
+                }
             }
             None
         };
@@ -101,6 +103,7 @@ pub fn parse(input: &[u8]) -> Result<Parsed<'_>> {
             continue;
         };
         file.stage = stage;
+        part.end_message();
         body(&mut cursor, &mut file)?;
         if file.is_cut_off() {
             return Err(invalid(file.number, "a file header without the change it announces")
@@ -222,15 +225,6 @@ pub(super) fn starts_file(cursor: &Cursor<'_>) -> bool {
         && ahead.peek().is_some_and(|line| line.starts_with(b"@@"))
 }
 
-/// `From 1234… Mon Sep 17 00:00:00 2001` of a mailbox, `commit 1234…` of a log.
-fn starts_commit(line: &[u8]) -> bool {
-    let rest = line.strip_prefix(b"From ").or_else(|| line.strip_prefix(b"commit "));
-    rest.is_some_and(|rest| {
-        let hex = rest.iter().take_while(|b| b.is_ascii_hexdigit()).count();
-        matches!(hex, 40 | 64) && rest.get(hex).is_none_or(|b| b.is_ascii_whitespace())
-    })
-}
-
 /// Things that look like a patch, are none of ours, and must not be skipped as prose.
 fn refuse_other_forms(line: &[u8], cursor: &Cursor<'_>) -> Result<()> {
     if line.starts_with(b"diff --cc ") || line.starts_with(b"diff --combined ") {
@@ -252,7 +246,7 @@ fn refuse_other_forms(line: &[u8], cursor: &Cursor<'_>) -> Result<()> {
         return Err(invalid(cursor.number() + 1, "this is a diff without context")
             .hint("make a unified one: `diff -ru` or `git diff`"));
     }
-    if line == b"***************" {
+    if line.starts_with(b"***************") && next.starts_with(b"*** ") {
         return Err(invalid(cursor.number(), "this is a context diff")
             .hint("make a unified one: `diff -u` or `git diff`"));
     }

@@ -47,13 +47,20 @@ fn a_hunk_with_right_counts_is_taken_at_its_word() {
 }
 
 #[test]
+fn context_below_the_counted_lines_is_kept_for_who_knows_the_file() {
+    let hunk = &one("--- a/x\n+++ b/x\n@@ -1 +1,2 @@\n a\n+b\n c\n").hunks[0];
+    assert_eq!(counts(hunk), (1, 2, false));
+    assert_eq!(hunk.longer.as_deref().map(counts), Some((2, 3, true)));
+}
+
+#[test]
 fn wrong_counts_are_recounted() {
     for (header, body, want) in [
         // too large, as in the contract's own example
         ("@@ -1,3 +1,4 @@", " a\n b\n+c\n", (2, 3)),
         // too small: a line would be dropped
         ("@@ -1,1 +1,1 @@", "-a\n+b\n+c\n", (1, 2)),
-        ("@@ -1 +1,2 @@", " a\n+b\n c\n", (2, 3)),
+        ("@@ -1 +1,2 @@", " a\n+b\n c\n-d\n", (3, 3)),
         // an empty line whose blank got lost is context, except at the end
         ("@@ -1,9 +1,9 @@", " a\n\n-b\n+c\n\n", (3, 3)),
         // mail signature
