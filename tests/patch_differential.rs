@@ -165,6 +165,8 @@ fn options() -> impl Strategy<Value = Vec<&'static str>> {
         one(&["", "--full-index", "--function-context"]),
     )
         .prop_map(|(a, b, c, d, e)| {
+            // To look harder for copies is to look for them, whatever else is said.
+            let b = if d.contains("--no-renames") { "" } else { b };
             [a, b, c, d, e].iter().flat_map(|words| words.split_whitespace()).collect()
         })
 }
