@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Change, Operation, parse, update};
+use super::{Change, Operation, parse, there, update};
 use crate::changeset::hunks::Text;
 use crate::changeset::patch::limits::Budget;
 use crate::changeset::patch::{Action, Compiled, Dialect, FileReport, may_be_applied};
@@ -64,7 +64,7 @@ fn is_applied(operations: &[Operation<'_>], files: &dyn Snapshot) -> Result<bool
                 let to = to.map_or_else(|| Ok(from.clone()), path)?;
                 let holds = |file: File| {
                     (chunks.is_empty() && to != from)
-                        || update::is_applied(&to, &file.bytes, chunks, to != from)
+                        || there::is_applied(&to, &file.bytes, chunks, to != from)
                 };
                 if to == from {
                     file.is_some_and(holds)

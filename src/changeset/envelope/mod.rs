@@ -8,6 +8,7 @@ mod apply;
 mod parse;
 #[cfg(test)]
 mod tests;
+mod there;
 mod update;
 
 pub use apply::compile;

@@ -159,6 +159,43 @@ fn an_insertion_goes_below_its_anchor() {
     );
 }
 
+/// Models write the lines between two changes below the one and above the other.
+#[test]
+fn two_chunks_may_share_the_context_between_them() {
+    let before = [("f", "a\nb\nc\nd\ne\n")];
+    for (second, after) in [
+        ("@@\n b\n c\n-d\n+D\n e\n", "A\nb\nc\nD\ne\n"),
+        ("@@\n c\n+new\n", "A\nb\nc\nnew\nd\ne\n"),
+        ("@@\n-b\n+B\n c\n", "A\nB\nc\nd\ne\n"),
+        ("@@ b\n-c\n+C\n", "A\nb\nC\nd\ne\n"),
+        ("@@ b\n@@ c\n+new\n", "A\nb\nc\nnew\nd\ne\n"),
+    ] {
+        let body = format!("*** Update File: f\n@@\n-a\n+A\n b\n c\n{second}");
+        becomes(&before, &body, &[("f", after)]);
+        // Where nothing of the context was changed, that both are there already can be told.
+        if after.contains("b\nc\n") {
+            let (_, again) = run(&tree(&[("f", after)]), &body).unwrap();
+            assert!(again.already_applied, "{second}");
+        }
+    }
+    // What is below the context comes first, and nobody has two changes of one line.
+    let body = "*** Update File: f\n@@\n-a\n+A\n x\n@@\n x\n+new\n";
+    becomes(&[("f", "a\nx\nb\nx\n")], body, &[("f", "A\nx\nb\nx\nnew\n")]);
+    for second in ["-a\n+B\n", "-b\n+B\n"] {
+        let body = format!("*** Update File: f\n@@\n a\n-b\n-c\n+x\n@@\n{second}");
+        let error = fails(&before, &body, &codes::HUNK_FAILED);
+        assert!(error.to_string().contains("above what the hunk before is for"), "{error}");
+    }
+}
+
+#[test]
+fn one_more_bracket_at_the_end_is_one_more() {
+    let body = "*** Update File: f\n@@\n+}\n";
+    becomes(&[("f", "{\n{\n}\n")], body, &[("f", "{\n{\n}\n}\n")]);
+    let (_, again) = run(&tree(&[("f", "{\nlast\n")]), &body.replace('}', "last")).unwrap();
+    assert!(again.already_applied);
+}
+
 #[test]
 fn the_end_of_the_file_can_be_named() {
     let body = "*** Update File: f\n@@\n x\n-y\n+z\n*** End of File\n";

@@ -3,16 +3,17 @@
 use super::Chunk;
 use crate::changeset::RepoPath;
 use crate::changeset::hunks::Text;
-use crate::changeset::locate::{Finder, Pass, key};
-use crate::changeset::patch::evidence::{Budget, Place, is_likely, is_proof};
+use crate::changeset::locate::{Finder, Pass};
+use crate::changeset::patch::evidence::Budget;
 use crate::changeset::patch::place::{Mark, ambiguous, ending, failed};
 use crate::changeset::patch::{HunkReport, codes};
-use crate::changeset::unified::{Kind, Line, excerpt};
+use crate::changeset::unified::{Kind, excerpt};
 use crate::error::{Error, Result};
 
 /// From strict to lenient. The first is exact but for line endings, which an envelope cannot
 /// express.
-const PASSES: [Pass; 4] = [Pass::Ending, Pass::TrailingBlanks, Pass::Blanks, Pass::Typography];
+pub(super) const PASSES: [Pass; 4] =
+    [Pass::Ending, Pass::TrailingBlanks, Pass::Blanks, Pass::Typography];
 
 /// A file with its chunks put in.
 pub(super) struct Updated {
@@ -23,12 +24,13 @@ pub(super) struct Updated {
 }
 
 /// Where a chunk goes: `len` lines from `start` on.
-struct Spot {
-    start: usize,
-    len: usize,
-    /// Empty lines at the chunk's end that turned out to be no context.
-    cut: usize,
-    pass: Pass,
+pub(super) struct Spot {
+    pub start: usize,
+    pub len: usize,
+    /// Lines at the chunk's end that are left out: empty ones that turned out to be no context,
+    /// and context that the next chunk has as well.
+    pub cut: usize,
+    pub pass: Pass,
 }
 
 /// Puts `chunks` into `content`, the file at `path`.
@@ -43,7 +45,10 @@ pub(super) fn apply(path: &RepoPath, content: &[u8], chunks: &[Chunk<'_>]) -> Re
     for (index, chunk) in chunks.iter().enumerate() {
         let spot = search.find(index + 1, chunk)?;
         there = there && search.result_is_there(chunk, &spot);
-        search.from = spot.start + spot.len;
+        if let Some(before) = spots.last_mut() {
+            leave_to(before, &spot);
+        }
+        search.go_below(spot.start + spot.len, chunk, spot.cut);
         spots.push(spot);
     }
     let report = |(index, spot): (usize, &Spot)| HunkReport {
@@ -58,45 +63,47 @@ pub(super) fn apply(path: &RepoPath, content: &[u8], chunks: &[Chunk<'_>]) -> Re
     Ok(Updated { bytes: write(&text, chunks, &spots), hunks, there })
 }
 
-/// Is every chunk's result in the file, in order, each found as strictly as the chunk itself would
-/// be and tied to its place by more than the lines it adds? `moved` says that the file went where
-/// the same operation sends it, which is such a tie.
-pub(super) fn is_applied(
-    path: &RepoPath,
-    content: &[u8],
-    chunks: &[Chunk<'_>],
-    moved: bool,
-) -> bool {
-    let text = Text::new(content);
-    let mut search = Search::new(path, &text);
-    !chunks.is_empty() && chunks.iter().all(|chunk| search.holds(chunk, moved))
+/// Leaves the context at the end of a chunk's `spot` that the `next` one has at its start to that.
+fn leave_to(spot: &mut Spot, next: &Spot) {
+    let shared = (spot.start + spot.len).saturating_sub(next.start);
+    spot.len -= shared;
+    spot.cut += shared;
 }
 
-struct Search<'t> {
+/// Looks for one chunk after another.
+pub(super) struct Search<'t> {
     path: &'t RepoPath,
-    text: &'t Text<'t>,
+    pub text: &'t Text<'t>,
     finders: [Option<Finder<'t>>; PASSES.len()],
     /// Where the chunk before ended.
-    from: usize,
-    budget: Budget,
+    pub from: usize,
+    /// How many lines of context it ended in.
+    pub shared: usize,
+    pub budget: Budget,
 }
 
 /// Where the anchors of a chunk lead.
-struct Anchored {
+pub(super) struct Anchored {
     /// The line below the last anchor.
-    from: usize,
+    pub from: usize,
     /// The places the last anchor could mean.
-    places: Vec<usize>,
+    pub places: Vec<usize>,
 }
 
 impl<'t> Search<'t> {
-    fn new(path: &'t RepoPath, text: &'t Text<'t>) -> Self {
+    pub fn new(path: &'t RepoPath, text: &'t Text<'t>) -> Self {
         let finders = [const { None }; PASSES.len()];
-        Self { path, text, finders, from: 0, budget: Budget::default() }
+        Self { path, text, finders, from: 0, shared: 0, budget: Budget::default() }
+    }
+
+    /// Goes on at line `from`, below a `chunk` that was found there less `cut` lines at its end.
+    pub fn go_below(&mut self, from: usize, chunk: &Chunk<'_>, cut: usize) {
+        let below = chunk.kept(cut).iter().rev().take_while(|line| line.kind == Kind::Context);
+        (self.from, self.shared) = (from, below.count());
     }
 
     /// Up to ten matches of `pattern` from line `from` on.
-    fn matches(&mut self, pass: Pass, pattern: &[&[u8]], from: usize) -> Result<Vec<usize>> {
+    pub fn matches(&mut self, pass: Pass, pattern: &[&[u8]], from: usize) -> Result<Vec<usize>> {
         let slot = PASSES.iter().position(|p| *p == pass).unwrap_or(0);
         let text = self.text;
         let finder = self.finders[slot].get_or_insert_with(|| Finder::new(text, pass));
@@ -106,7 +113,20 @@ impl<'t> Search<'t> {
         }
     }
 
+    /// The place of a chunk below the one before. Only if it is not there it may start in what that
+    /// one has as context below its changes.
     fn find(&mut self, hunk: usize, chunk: &Chunk<'_>) -> Result<Spot> {
+        let found = self.find_below(hunk, chunk);
+        match &found {
+            Err(error) if self.shared > 0 && error.is(&codes::HUNK_FAILED) => {
+                self.from -= std::mem::take(&mut self.shared);
+                self.find_below(hunk, chunk).or(found)
+            }
+            _ => found,
+        }
+    }
+
+    fn find_below(&mut self, hunk: usize, chunk: &Chunk<'_>) -> Result<Spot> {
         let anchored = self.anchors(hunk, chunk, &chunk.anchors)?;
         let from = anchored.as_ref().map_or(self.from, |anchored| anchored.from);
         for cut in chunk.cuts() {
@@ -119,12 +139,45 @@ impl<'t> Search<'t> {
             }
         }
         let old = chunk.old_lines(chunk.loose_tail);
+        if let Some(line) = self.above(&old, from)? {
+            return Err(self.out_of_order(hunk, chunk, line, anchored.is_some()));
+        }
         Err(failed(self.path, self.text, &old, from, hunk, chunk.number))
+    }
+
+    /// Where `old` starts that is not to be found from line `from` on, but above.
+    fn above(&mut self, old: &[&[u8]], from: usize) -> Result<Option<usize>> {
+        for pass in PASSES {
+            let first = self.matches(pass, old, 0)?.into_iter().next();
+            if let Some(line) = first.filter(|line| *line < from) {
+                return Ok(Some(line));
+            }
+        }
+        Ok(None)
+    }
+
+    fn out_of_order(&self, hunk: usize, chunk: &Chunk<'_>, line: usize, anchored: bool) -> Error {
+        let what =
+            if anchored { "the line that its '@@' names" } else { "what the hunk before is for" };
+        let path = self.path.display().to_string();
+        Error::new(
+            &codes::HUNK_FAILED,
+            format!(
+                "hunk {hunk} of {path} (line {} of the patch) is for line {}, above {what}",
+                chunk.number,
+                line + 1
+            ),
+        )
+        .with("path", path)
+        .with("hunk", hunk)
+        .with("line", chunk.number)
+        .with("file_line", line + 1)
+        .hint("write the hunks from the top of the file to its end, each line in one hunk only")
     }
 
     /// Goes down the anchors. Each is the first line like it; whether that is good enough is for
     /// the chunk's own lines to tell.
-    fn anchors(
+    pub fn anchors(
         &mut self,
         hunk: usize,
         chunk: &Chunk<'_>,
@@ -188,7 +241,7 @@ impl<'t> Search<'t> {
     }
 
     /// A chunk that only adds goes below its anchor; without one, at the end of the file.
-    fn insertion(
+    pub fn insertion(
         &self,
         hunk: usize,
         chunk: &Chunk<'_>,
@@ -204,126 +257,6 @@ impl<'t> Search<'t> {
             None => self.text.len(),
         };
         Ok(Spot { start, len: 0, cut, pass: Pass::Ending })
-    }
-
-    /// Is the chunk's result where the chunk fits, so that putting it there would double it?
-    fn result_is_there(&self, chunk: &Chunk<'_>, spot: &Spot) -> bool {
-        let kept = chunk.kept(spot.cut);
-        let len = chunk.new_lines(spot.cut).len();
-        let above = (spot.start + spot.len).checked_sub(len);
-        let below = Some(spot.start);
-        let starts = match (spot.len, spot.start == self.text.len()) {
-            // An insertion goes below its anchor, or to the end of the file.
-            (0, true) => [None, above],
-            (0, false) => [below, None],
-            _ => [below, above],
-        };
-        len > spot.len
-            && starts.into_iter().flatten().any(|at| self.is_at(kept, at, Pass::Typography))
-    }
-
-    /// Is the result of `lines` at line `start`? Context is compared as leniently as `pass` says;
-    /// what the patch would have added is there as it would have been written.
-    fn is_at(&self, lines: &[Line<'_>], start: usize, pass: Pass) -> bool {
-        let mut at = start;
-        lines.iter().filter(|line| line.kind != Kind::Removed).all(|line| {
-            let pass = if line.kind == Kind::Added { Pass::Ending } else { pass };
-            let first = at == 0;
-            at += 1;
-            at <= self.text.len()
-                && key(self.text.line(at - 1), pass, first) == key(line.bytes, pass, true)
-        })
-    }
-
-    /// Looks for the chunk's result from the cursor on, and moves the cursor below it.
-    fn holds(&mut self, chunk: &Chunk<'_>, moved: bool) -> bool {
-        let anchored = match self.anchors(0, chunk, &chunk.anchors) {
-            Ok(anchored) => anchored,
-            // The chunk itself takes its anchor away.
-            Err(_) => match chunk.anchors.split_last() {
-                Some((last, rest)) if chunk.removes(last) => match self.anchors(0, chunk, rest) {
-                    Ok(anchored) => anchored,
-                    Err(_) => return false,
-                },
-                _ => return false,
-            },
-        };
-        let found = chunk.cuts().into_iter().find_map(|cut| {
-            let start = self.result(chunk, cut, anchored.as_ref(), moved)?;
-            Some(start + chunk.new_lines(cut).len())
-        });
-        self.from = found.unwrap_or(self.from);
-        found.is_some()
-    }
-
-    /// Where the chunk's result is, less `cut` lines at its end, if that shows that the chunk was
-    /// applied.
-    fn result(
-        &mut self,
-        chunk: &Chunk<'_>,
-        cut: usize,
-        anchored: Option<&Anchored>,
-        moved: bool,
-    ) -> Option<usize> {
-        let new = chunk.new_lines(cut);
-        let kept = chunk.kept(cut);
-        let from = anchored.map_or(self.from, |anchored| anchored.from);
-        let last = self.text.len().checked_sub(new.len());
-        if chunk.old_lines(cut).is_empty() {
-            let spot = self.insertion(0, chunk, cut, anchored).ok()?;
-            let start = if spot.start == self.text.len() { last? } else { spot.start };
-            return (start >= self.from && self.is_at(kept, start, Pass::Ending)).then_some(start);
-        }
-        if new.is_empty() {
-            return self.text.is_empty().then_some(0);
-        }
-        let sure = anchored.is_some_and(|anchored| anchored.places.len() == 1);
-        // The anchor may be written once more as the first line of context.
-        let starts = [Some(from), from.checked_sub(1).filter(|_| sure && !chunk.at_end)];
-        for (pass, from) in
-            starts.into_iter().flatten().flat_map(|from| PASSES.map(|pass| (pass, from)))
-        {
-            let mut hits = self.matches(pass, &new, from).ok()?;
-            hits.retain(|start| {
-                self.is_at(kept, *start, pass) && (!chunk.at_end || Some(*start) == last)
-            });
-            let start = match hits.as_slice() {
-                [] => continue,
-                [one] => *one,
-                [first, ..] if sure && *first == from => *first,
-                _ => return None,
-            };
-            let anchor =
-                anchored.filter(|_| sure).and_then(|anchored| anchored.from.checked_sub(1));
-            let place = Place {
-                exact: false,
-                begins: start == 0 || anchor.is_some_and(|anchor| anchor + 1 == start),
-                ends: start + new.len() == self.text.len(),
-                fits: false,
-                named: moved || anchor.is_some_and(|anchor| self.is_in_scope(anchor, start)),
-            };
-            let result = start..start + new.len();
-            let bare = anchored.is_none() && !chunk.at_end && hits.len() == 1;
-            let applied = is_proof(kept, Kind::Added, place)
-                || (bare && is_likely(kept, Kind::Added, self.text, result, &mut self.budget));
-            return applied.then_some(start);
-        }
-        None
-    }
-
-    /// Does line `at` belong to what the line `anchor` heads? To its indented block, if it has
-    /// one, else to the paragraph below it.
-    fn is_in_scope(&self, anchor: usize, at: usize) -> bool {
-        let line = |at: usize| self.text.line(at).trim_ascii_end();
-        let indent = |at: usize| line(at).len() - line(at).trim_ascii_start().len();
-        let Some(first) = (anchor + 1..self.text.len()).find(|at| !line(*at).is_empty()) else {
-            return false;
-        };
-        let block = indent(first) > indent(anchor);
-        (first + 1..=at.max(first)).all(|at| match (block, line(at).is_empty()) {
-            (true, empty) => empty || indent(at) > indent(anchor),
-            (false, empty) => !empty,
-        })
     }
 
     fn anchor_missing(&self, hunk: usize, chunk: &Chunk<'_>, anchor: &[u8], from: usize) -> Error {

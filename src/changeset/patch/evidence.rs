@@ -107,7 +107,7 @@ fn is_almost(one: &[u8], other: &[u8]) -> bool {
 }
 
 /// Does a line have anything in it that sets it apart?
-fn is_telling(line: &Line<'_>) -> bool {
+pub(in crate::changeset) fn is_telling(line: &Line<'_>) -> bool {
     line.bytes.iter().any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii())
 }
 
