@@ -11,19 +11,21 @@ use super::commit::Staging;
 use super::{commit, lock};
 
 /// Lets `make` compile a changeset on the work tree while nobody else of aye writes it, then
-/// writes all of it or none. With `index`, the changed files are staged too; if that fails the
-/// files stand and the second value says why.
+/// writes all of it or none. With `index`, the changed files are staged too.
 ///
-/// `make` returning an empty changeset writes nothing.
+/// `make` returning an empty changeset writes nothing. `answer` gets the value of `make` once the
+/// files stand, and why they could not be staged, if so; what it returns is returned. Old files may
+/// be cleaned up while it runs.
 ///
 /// # Errors
 /// `make`'s own; `index_locked`, `uncommitted_changes`; and those of [`crate::worktree::journal::Journal::apply`]. All
 /// files are then as they were.
-pub fn write<T>(
+pub fn write<T, R>(
     store: &Store,
     index: bool,
     make: impl FnOnce(&Reader<'_>) -> Result<(Changeset, T)>,
-) -> Result<(T, Option<String>)> {
+    answer: impl FnOnce(T, Option<String>) -> R,
+) -> Result<R> {
     let journal = lock(store)?;
     let worktree = store.worktree()?.with_size_limit(store.settings()?.max_file_size);
     let reader = worktree.reader();
@@ -38,24 +40,21 @@ pub fn write<T>(
         })
         .collect();
     if steps.is_empty() {
-        return Ok((value, None));
+        return Ok(answer(value, None));
     }
     if index {
         refuse_unstaged(store, &changeset)?;
     }
-    let mut staging = None;
-    journal.apply(&reader, &steps, None, |_| {
-        staging = index.then(|| Staging::start(store, &commit::modes(files(&changeset))));
-        Ok(())
-    })?;
-    let mut warning = None;
-    if let Some(staging) = staging {
-        let paths: Vec<RepoPath> = changes.iter().map(|change| change.path.clone()).collect();
-        if let Err(error) = staging.and_then(|staging| staging.finish(&paths)) {
-            warning = Some(format!("the files are written but not staged: {}", error.message()));
-        }
-    }
-    Ok((value, warning))
+    let start =
+        |_: &str| Ok(index.then(|| Staging::start(store, &commit::modes(files(&changeset)))));
+    journal.apply_while(&reader, &steps, None, start, |staging| {
+        let paths = || changes.iter().map(|change| change.path.clone()).collect::<Vec<RepoPath>>();
+        let staged = staging.map(|staging| staging.and_then(|staging| staging.finish(&paths())));
+        let warning = staged
+            .and_then(Result::err)
+            .map(|error| format!("the files are written but not staged: {}", error.message()));
+        answer(value, warning)
+    })
 }
 
 /// Refuses to stage `changeset` where the index has something else of a file than the work tree.

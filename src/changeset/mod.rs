@@ -168,6 +168,12 @@ pub trait Snapshot {
     /// cannot be read or is over the size limit.
     fn file(&self, path: &RepoPath) -> Result<Option<File>>;
 
+    /// Says that [`Snapshot::file`] will be asked for `paths`, so that they can be read together.
+    /// Paths need not exist; nothing but speed depends on it.
+    fn expect(&self, paths: &[&RepoPath]) {
+        let _ = paths;
+    }
+
     /// What git stores of `bytes`, written to `path`; `None` if they stay as they are.
     ///
     /// # Errors

@@ -94,12 +94,25 @@ impl Context {
         value: &T,
         text: impl FnOnce() -> String,
     ) -> Result<()> {
-        let rendered = match self.format_or(default) {
-            Format::Text => text(),
-            format if !format.is_common() => return Err(output::unsupported(format)),
-            format => output::structured(format, value)?,
-        };
+        let rendered = self.rendered(default, value, text)?;
         self.print(rendered.as_bytes())
+    }
+
+    /// What [`Context::emit`] prints.
+    ///
+    /// # Errors
+    /// As there, but for those of writing.
+    pub fn rendered<T: serde::Serialize>(
+        &self,
+        default: Format,
+        value: &T,
+        text: impl FnOnce() -> String,
+    ) -> Result<String> {
+        match self.format_or(default) {
+            Format::Text => Ok(text()),
+            format if !format.is_common() => Err(output::unsupported(format)),
+            format => output::structured(format, value),
+        }
     }
 
     /// Prints `report` in the chosen form (text by default) and returns the exit status it asks

@@ -80,9 +80,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let asked = context.format;
     let format = context.format_or(Format::Yaml);
     match attempt(context, args) {
-        Ok(response) => {
-            let text = || text(&response);
-            context.emit(Format::Yaml, &response, text)?;
+        Ok(answer) => {
+            context.print(answer?.as_bytes())?;
             Ok(Exit::Done)
         }
         Err(error) if matches!(format, Format::Yaml | Format::Json) => {
@@ -97,7 +96,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     }
 }
 
-fn attempt(context: &mut Context, args: Args) -> Result<Response> {
+/// The answer, where the patch was carried out, and its own failure.
+fn attempt(context: &mut Context, args: Args) -> Result<Result<String>> {
     let store = context.store()?;
     let file = args.file.unwrap_or_else(|| "-".into());
     let agent = context.var("AYE_AGENT").map(|name| name.to_string_lossy().into_owned());
@@ -110,7 +110,9 @@ fn attempt(context: &mut Context, args: Args) -> Result<Response> {
         propose: args.propose,
         message: args.message,
     };
-    apply_patch::run(&session, &request)
+    apply_patch::run(&session, &request, |response| {
+        context.rendered(Format::Yaml, &response, || text(&response))
+    })
 }
 
 fn text(response: &Response) -> String {

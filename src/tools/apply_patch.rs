@@ -15,6 +15,7 @@ use crate::changeset::{Changeset, Snapshot};
 use crate::error::{Error, Result, codes as general};
 use crate::proposal::event::Subject;
 use crate::store::{NewProposal, Store};
+use crate::worktree::Reader;
 
 /// What to do with a patch.
 #[derive(Clone, Debug, Default)]
@@ -160,16 +161,22 @@ pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
         message: arguments.text("message")?,
     };
     let ignored_parameters = arguments.unknown();
-    let response = Response { ignored_parameters, ..run(session, &request)? };
-    serde_json::to_value(response)
-        .map_err(|error| Error::bug(format!("a response is no JSON: {error}")))
+    run(session, &request, |response| {
+        serde_json::to_value(Response { ignored_parameters, ..response })
+            .map_err(|error| Error::bug(format!("a response is no JSON: {error}")))
+    })?
 }
 
-/// Applies, proposes or tries out a patch.
+/// Applies, proposes or tries out a patch, and returns what `answer` makes of the response, which
+/// it gets when all is done but for cleaning up.
 ///
 /// # Errors
 /// Those of [`patch::read`], of the work tree, and of the store. Nothing is changed then.
-pub fn run(session: &Session<'_>, request: &Request) -> Result<Response> {
+pub fn run<R>(
+    session: &Session<'_>,
+    request: &Request,
+    answer: impl FnOnce(Response) -> R,
+) -> Result<R> {
     let store = session.store;
     let settings = store.settings()?;
     let limit = settings.max_file_size;
@@ -208,21 +215,24 @@ pub fn run(session: &Session<'_>, request: &Request) -> Result<Response> {
         if let Some((id, duplicate)) = proposed {
             (response.proposal_id, response.duplicate) = (Some(id), duplicate);
         }
-        return Ok(response);
+        return Ok(answer(response));
     }
-    let (compiled, warning) = apply::write_direct(store, request.index, |worktree| {
+    let make = |worktree: &Reader<'_>| {
         let mut compiled = compile(worktree)?;
         Ok((std::mem::take(&mut compiled.changeset), compiled))
-    })?;
-    let already = compiled.already_applied;
-    let message = if already { "The patch is applied already." } else { "The patch is applied." };
-    let mut response = response(compiled, message.to_owned());
-    response.notes.extend(warning);
-    if !already {
-        response.patch_applied = true;
-        response.applied_at = Some(session.now.to_rfc3339_opts(SecondsFormat::Millis, true));
-    }
-    Ok(response)
+    };
+    apply::write_direct(store, request.index, make, |compiled, warning| {
+        let already = compiled.already_applied;
+        let message =
+            if already { "The patch is applied already." } else { "The patch is applied." };
+        let mut response = response(compiled, message.to_owned());
+        response.notes.extend(warning);
+        if !already {
+            response.patch_applied = true;
+            response.applied_at = Some(session.now.to_rfc3339_opts(SecondsFormat::Millis, true));
+        }
+        answer(response)
+    })
 }
 
 /// Says what an absolute path inside the repository is called there, and that a sparse checkout

@@ -8,10 +8,12 @@
 //! One file is written with [`Worktree::write_file`]: a temporary file beside it, renamed over
 //! it. Several files that must change together go through [`journal`].
 
+mod ahead;
 mod beneath;
 mod convert;
 mod folders;
 pub mod journal;
+mod workers;
 mod write;
 
 use std::cell::RefCell;
@@ -22,11 +24,13 @@ use bstr::{BStr, BString, ByteSlice};
 
 use crate::changeset::{File, FileChange, Mode, RepoPath, Snapshot};
 use crate::error::{Error, Result, codes as common};
+use ahead::Ahead;
 #[cfg(unix)]
 pub use beneath::keep_umask;
 use beneath::{Content, Kind, Root, Stamp};
 pub use convert::Conversion;
 use folders::{Folders, Place};
+use journal::Sum;
 pub use write::{Flush, TEMPORARY, random};
 
 /// Error codes of the work tree.
@@ -136,21 +140,34 @@ impl Worktree {
     }
 
     fn read(&self, folders: &mut Folders<'_>, path: &RepoPath) -> Result<Option<(File, Stamp)>> {
-        let Place::Folder(folder) = folders.of(path)? else { return Ok(None) };
-        let content = folder
-            .read(path.file_name(), self.size_limit)
-            .map_err(|error| cannot_read(path, &error))?;
-        match content {
-            Content::Missing => Ok(None),
-            Content::File(bytes, stamp) => {
-                let mode = self.mode(path, &stamp);
-                Ok(Some((File { bytes, mode }, stamp)))
-            }
-            Content::TooLarge(size) => Err(too_large(path, size, self.size_limit)),
-            Content::Other(stamp) => {
-                refuse_unless_file(&self.root, path, &stamp)?;
-                Err(changed(path, "was replaced while it was read"))
-            }
+        let found = read(&self.root, folders, path, self.size_limit)?;
+        Ok(found.map(|found| self.file_of(path, found)))
+    }
+
+    fn file_of(&self, path: &RepoPath, (bytes, stamp): Found) -> (File, Stamp) {
+        (File { bytes, mode: self.mode(path, &stamp) }, stamp)
+    }
+}
+
+/// The bytes of a file as they lie there.
+type Found = (Vec<u8>, Stamp);
+
+fn read(
+    root: &Root,
+    folders: &mut Folders<'_>,
+    path: &RepoPath,
+    limit: u64,
+) -> Result<Option<Found>> {
+    let Place::Folder(folder) = folders.of(path)? else { return Ok(None) };
+    let content =
+        folder.read(path.file_name(), limit).map_err(|error| cannot_read(path, &error))?;
+    match content {
+        Content::Missing => Ok(None),
+        Content::File(bytes, stamp) => Ok(Some((bytes, stamp))),
+        Content::TooLarge(size) => Err(too_large(path, size, limit)),
+        Content::Other(stamp) => {
+            refuse_unless_file(root, path, &stamp)?;
+            Err(changed(path, "was replaced while it was read"))
         }
     }
 }
@@ -162,6 +179,8 @@ impl Worktree {
 pub struct Reader<'tree> {
     tree: &'tree Worktree,
     folders: RefCell<Folders<'tree>>,
+    /// What was read before it was asked for.
+    ahead: RefCell<Option<Ahead>>,
     seen: RefCell<HashMap<RepoPath, Seen>>,
 }
 
@@ -170,7 +189,7 @@ pub struct Reader<'tree> {
 struct Seen {
     stamp: Stamp,
     /// Of what git stores of it.
-    checksum: String,
+    sum: Sum,
     /// Its bytes, where git stores others.
     raw: Option<Vec<u8>>,
 }
@@ -181,6 +200,7 @@ impl Worktree {
         Reader {
             tree: self,
             folders: RefCell::new(Folders::new(&self.root)),
+            ahead: RefCell::default(),
             seen: RefCell::default(),
         }
     }
@@ -188,16 +208,23 @@ impl Worktree {
 
 impl Snapshot for Reader<'_> {
     fn file(&self, path: &RepoPath) -> Result<Option<File>> {
-        let Some((mut file, stamp)) = self.tree.read(&mut self.folders.borrow_mut(), path)? else {
-            return Ok(None);
+        let ahead = self.ahead.borrow_mut().as_mut().and_then(|ahead| ahead.take(path));
+        let found = match ahead {
+            Some(found) => Some(self.tree.file_of(path, found)),
+            None => self.tree.read(&mut self.folders.borrow_mut(), path)?,
         };
+        let Some((mut file, stamp)) = found else { return Ok(None) };
         let raw = self
             .tree
             .to_git(path, &file.bytes)?
             .map(|stored| std::mem::replace(&mut file.bytes, stored));
-        let checksum = journal::checksum(&file.bytes);
-        self.seen.borrow_mut().insert(path.clone(), Seen { stamp, checksum, raw });
+        let sum = Sum::of(&file.bytes);
+        self.seen.borrow_mut().insert(path.clone(), Seen { stamp, sum, raw });
         Ok(Some(file))
+    }
+
+    fn expect(&self, paths: &[&RepoPath]) {
+        *self.ahead.borrow_mut() = Ahead::start(&self.tree.root, paths, self.tree.size_limit);
     }
 
     fn stored(&self, path: &RepoPath, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
@@ -270,6 +297,10 @@ fn cannot_write(path: &RepoPath, error: &std::io::Error) -> Error {
 
 fn changed(path: &RepoPath, what: &str) -> Error {
     at(&codes::FILE_CHANGED, path, what).hint("nothing was written; run the command again")
+}
+
+fn unplanned(path: &RepoPath) -> Error {
+    changed(path, "is not what it was when the change was planned")
 }
 
 fn too_large(path: &RepoPath, size: u64, limit: u64) -> Error {

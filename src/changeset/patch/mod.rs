@@ -184,7 +184,7 @@ fn check_size(bytes: &[u8]) -> Result<()> {
             limits::PATCH
         ));
     }
-    for (at, line) in bytes.split(|b| *b == b'\n').enumerate() {
+    for (at, line) in bytes.split_str(b"\n").enumerate() {
         if line.len() > limits::LINE {
             return too_large(format!(
                 "line {} of the patch has {} bytes; the limit is {}",

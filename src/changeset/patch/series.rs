@@ -47,6 +47,7 @@ pub(super) fn compile(
     for stage in patches.chunk_by(|a, b| a.stage == b.stage) {
         let targets: Vec<Target> =
             stage.iter().map(|patch| state.target(patch)).collect::<Result<_>>()?;
+        files.expect(&targets.iter().filter_map(|target| target.old.as_ref()).collect::<Vec<_>>());
         state.begin(&targets);
         for (patch, target) in stage.iter().zip(targets) {
             reports.push(state.apply(patch, target)?);

@@ -167,7 +167,7 @@ impl TakeBack {
             let error = error.after(format_args!("proposal {id} is made, but {which}"));
             error.with("proposal_id", id.as_str())
         };
-        apply::write_direct(store, false, |_| Ok((self.0, ())))
+        apply::write_direct(store, false, |_| Ok((self.0, ())), |(), _| ())
             .map_err(|error| stands(error, "the files stay as they are"))?;
         apply::unstage(store, &paths).map_err(|error| stands(error, "the index stays as it is"))
     }

@@ -15,7 +15,7 @@ use crate::worktree::codes;
 use crate::worktree::folders::Place;
 
 /// The top folder.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Root {
     path: PathBuf,
     submodules: BTreeSet<BString>,

@@ -6,6 +6,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use bstr::{BStr, BString, ByteSlice};
@@ -32,10 +33,10 @@ pub fn keep_umask(mask: u32) {
 }
 
 /// The top folder, open.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Root {
-    fd: OwnedFd,
-    submodules: BTreeSet<BString>,
+    fd: Arc<OwnedFd>,
+    submodules: Arc<BTreeSet<BString>>,
 }
 
 /// An open folder beneath the root.
@@ -48,7 +49,7 @@ impl Root {
     /// Opens the folder at `path`, whatever leads there.
     pub fn open(path: &Path) -> io::Result<Self> {
         let fd = rustix::fs::open(path, FOLDER, Mode::empty())?;
-        Ok(Self { fd, submodules: BTreeSet::new() })
+        Ok(Self { fd: Arc::new(fd), submodules: Arc::default() })
     }
 
     /// Opens the folder at `path` (empty: the root) without following symlinks.
@@ -57,7 +58,7 @@ impl Root {
     /// `symlink_in_way`, `in_submodule`, or the system's refusal.
     pub fn folder(&self, path: &BStr) -> Result<Place> {
         let place = if path.is_empty() {
-            Ok(self.fd.try_clone().map_err(|error| cannot_open(path, &error))?)
+            Ok(self.fd.as_ref().try_clone().map_err(|error| cannot_open(path, &error))?)
         } else {
             match open_beneath(&self.fd, path) {
                 Some(fd) => Ok(fd),
@@ -90,7 +91,7 @@ impl Root {
 
     /// Adds paths that are submodules whether or not they are checked out.
     pub fn add_submodules(&mut self, paths: impl IntoIterator<Item = BString>) {
-        self.submodules.extend(paths);
+        Arc::make_mut(&mut self.submodules).extend(paths);
     }
 
     /// True if the folder at `path` is a known submodule or holds a `.git` of its own.
@@ -105,7 +106,7 @@ impl Root {
 
     /// Component by component, each relative to the open one before it.
     fn walk(&self, path: &BStr) -> Result<std::result::Result<OwnedFd, Place>> {
-        let mut fd = self.fd.try_clone().map_err(|error| cannot_open(path, &error))?;
+        let mut fd = self.fd.as_ref().try_clone().map_err(|error| cannot_open(path, &error))?;
         let mut end = 0;
         for name in path.split(|b| *b == b'/') {
             let done = path[..end].as_bstr();
@@ -177,13 +178,16 @@ impl Folder {
             return Ok(Content::Other(stamp));
         }
         let mut bytes = Vec::with_capacity(stamp.size.min(limit) as usize + 1);
-        // In one go: `read_to_end` would begin with small pieces.
-        rustix::io::retry_on_intr(|| {
+        // In one go: `read_to_end` would begin with small pieces. Less than there is room for means
+        // the end of a regular file.
+        let read = rustix::io::retry_on_intr(|| {
             rustix::io::read(&fd, rustix::buffer::spare_capacity(&mut bytes))
         })?;
-        fs::File::from(fd)
-            .take(limit.saturating_add(1).saturating_sub(bytes.len() as u64))
-            .read_to_end(&mut bytes)?;
+        if read as u64 != stamp.size {
+            fs::File::from(fd)
+                .take(limit.saturating_add(1).saturating_sub(bytes.len() as u64))
+                .read_to_end(&mut bytes)?;
+        }
         if bytes.len() as u64 > limit {
             return Ok(Content::TooLarge(bytes.len() as u64));
         }

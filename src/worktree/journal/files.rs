@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::worktree::beneath::{Folder, Stamp};
 use crate::worktree::folders::{Folders, Place, parent};
 use crate::worktree::write::{cannot_remove, make_folder, new_file};
-use crate::worktree::{cannot_read, cannot_write, changed};
+use crate::worktree::{cannot_read, cannot_write, changed, unplanned};
 
 /// What the steps of every file look at. They know nothing of each other's files.
 #[derive(Clone, Copy)]
@@ -27,11 +27,20 @@ pub struct Files<'a> {
 }
 
 impl Files<'_> {
-    /// Writes the new content, if there is one, to its temporary file; returns that where it is to
-    /// be flushed.
+    /// Looks whether the file is still the same, then writes the new content, if there is one, to
+    /// its temporary file; returns that where it is to be flushed.
     pub fn prepare(&self, folders: &mut Folders<'_>, index: usize) -> Result<Option<fs::File>> {
-        let Some(after) = self.steps[index].after else { return Ok(None) };
         let path = self.steps[index].path;
+        if let Some(expected) = self.stamps[index] {
+            let same = match folders.of(path)? {
+                Place::Folder(folder) => folder.stat(path.file_name()).is_ok_and(|s| s == expected),
+                Place::Missing(_) | Place::Blocked(_) => false,
+            };
+            if !same {
+                return Err(unplanned(path));
+            }
+        }
+        let Some(after) = self.steps[index].after else { return Ok(None) };
         let home = self.home(folders, index)?;
         let after = self.written[index].as_ref().unwrap_or(after);
         let new = new_file(self.stamps[index].as_ref(), after.mode);

@@ -9,36 +9,40 @@ use std::path::Path;
 use bstr::{BString, ByteSlice};
 
 use super::files::Files;
-use super::record::{self, Blob, Entry, Record, checksum};
-use super::{FLUSHED_FILES, Journal, Step, settle, workers};
+use super::record::{self, Blob, Entry, Record, Sum};
+use super::{FLUSHED_FILES, Journal, Step, settle};
 use crate::changeset::{File, RepoPath};
 use crate::error::{Error, Result};
 use crate::flush::{Method, OPEN};
 use crate::worktree::beneath::Stamp;
 use crate::worktree::folders::{Folders, Place, parent};
 use crate::worktree::write::{cannot_remove, random, remove_empty};
-use crate::worktree::{Reader, Seen, Worktree, changed, codes, mode, not_a_folder, refuse_shared};
+use crate::worktree::{
+    Reader, Seen, Worktree, codes, mode, not_a_folder, refuse_shared, unplanned, workers,
+};
 
 /// A file as it lies there.
 struct Present<'a> {
     raw: Cow<'a, [u8]>,
     stamp: Stamp,
+    sum: Sum,
 }
 
-/// See [`Journal::apply`].
-pub fn apply<T>(
+/// See [`Journal::apply_while`].
+pub fn apply<T, R>(
     journal: &Journal,
     reader: &Reader<'_>,
     steps: &[Step<'_>],
     subject: Option<&str>,
     commit: impl FnOnce(&str) -> Result<T>,
-) -> Result<T> {
+    answer: impl FnOnce(T) -> R,
+) -> Result<R> {
     let mut steps: Vec<Step<'_>> = steps.to_vec();
     steps.retain(|step| step.now != step.after);
     steps.sort_by_key(|step| step.path);
     let transaction = format!("{:016x}", random());
     if steps.is_empty() {
-        return commit(&transaction);
+        return commit(&transaction).map(answer);
     }
     let worktree = reader.tree;
     let mut run = Run {
@@ -68,8 +72,7 @@ pub fn apply<T>(
     match done {
         Ok(value) => {
             crate::failpoint!("journal.committed");
-            run.clean(&path);
-            Ok(value)
+            Ok(run.clean(&path, || answer(value)))
         }
         Err(error) => Err(run.put_back(&path, error)),
     }
@@ -115,8 +118,11 @@ impl<'a> Run<'a> {
             };
             let sums = self.record.sums;
             let named = |file: &File| Blob::of(&file.bytes, file.mode, sums);
-            let before = found.as_ref().map(|found| Blob::of(&found.raw, mode(&found.stamp), sums));
-            let before = before.transpose()?;
+            let before = match &found {
+                Some(found) if sums => Some(Blob::summed(found.sum, mode(&found.stamp))),
+                Some(found) => Some(Blob::of(&found.raw, mode(&found.stamp), sums)?),
+                None => None,
+            };
             let after = written.as_ref().or(step.after).map(named).transpose()?;
             let home = match step.now {
                 None => self.home_of_new(step.path, &mut made)?,
@@ -137,17 +143,16 @@ impl<'a> Run<'a> {
 
     /// What is there, which is refused if it is not what the plan saw.
     ///
-    /// A file that was read for the plan and looks the same is not read again: that catches what
-    /// the look after the exchange catches, and nothing less.
+    /// A file that was read for the plan is not read again: before its new content is written, and
+    /// after the exchange, it is looked at.
     fn present(&mut self, step: &Step<'a>) -> Result<Option<Present<'a>>> {
         if let (Some(now), Some(seen)) = (step.now, self.seen.remove(step.path))
             && now.mode == self.worktree.mode(step.path, &seen.stamp)
-            && seen.checksum == checksum(&now.bytes)
-            && let Place::Folder(folder) = self.folders.of(step.path)?
-            && folder.stat(step.path.file_name()).is_ok_and(|stamp| stamp == seen.stamp)
+            && seen.sum == Sum::of(&now.bytes)
         {
+            let sum = seen.raw.as_deref().map_or(seen.sum, Sum::of);
             let raw = seen.raw.map_or(Cow::Borrowed(&*now.bytes), Cow::Owned);
-            return Ok(Some(Present { raw, stamp: seen.stamp }));
+            return Ok(Some(Present { raw, stamp: seen.stamp, sum }));
         }
         let Some((file, stamp)) = self.look(step)? else { return Ok(None) };
         let stored = self.worktree.to_git(step.path, &file.bytes)?;
@@ -155,7 +160,10 @@ impl<'a> Run<'a> {
             (now.mode, &now.bytes) == (file.mode, stored.as_ref().unwrap_or(&file.bytes))
         });
         match same {
-            true => Ok(Some(Present { raw: Cow::Owned(file.bytes), stamp })),
+            true => {
+                let sum = Sum::of(&file.bytes);
+                Ok(Some(Present { raw: Cow::Owned(file.bytes), stamp, sum }))
+            }
             false => Err(unplanned(step.path)),
         }
     }
@@ -254,9 +262,9 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Removes what is not needed any more. The result stands: a failure here leaves the journal,
-    /// and the next command cleans up.
-    fn clean(mut self, journal: &Path) {
+    /// Removes what is not needed any more, and calls `answer` meanwhile. The result stands: a
+    /// failure here leaves the journal, and the next command cleans up.
+    fn clean<R>(mut self, journal: &Path, answer: impl FnOnce() -> R) -> R {
         let mut journal = journal.to_owned();
         if self.record.subject.is_none() {
             let done = journal.with_extension(record::DONE);
@@ -267,9 +275,8 @@ impl<'a> Run<'a> {
             journal = done;
         }
         let (root, files) = (&self.worktree.root, self.files());
-        let removed = workers::each(root, 0..self.steps.len(), |folders, at| {
-            Ok(files.remove_old(folders, at))
-        });
+        let remove = |folders: &mut Folders<'_>, at| Ok(files.remove_old(folders, at));
+        let (removed, value) = workers::each_while(root, 0..self.steps.len(), remove, answer);
         let cleaned = removed.is_ok_and(|removed| removed.iter().all(|removed| *removed));
         for step in &self.steps {
             if step.after.is_none() {
@@ -280,6 +287,7 @@ impl<'a> Run<'a> {
             crate::failpoint!("journal.remove");
             let _ = fs::remove_file(&journal);
         }
+        value
     }
 
     /// Puts everything back and returns `error`, with what could not be put back.
@@ -300,10 +308,6 @@ impl<'a> Run<'a> {
             Err(second) => error.with("undo_failed", second.message().to_owned()),
         }
     }
-}
-
-fn unplanned(path: &RepoPath) -> Error {
-    changed(path, "is not what it was when the change was planned")
 }
 
 fn is_beneath(path: &RepoPath, folder: &RepoPath) -> bool {

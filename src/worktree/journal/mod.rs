@@ -1,7 +1,8 @@
 //! All files or none: several files written as one step, recoverable after a crash.
 //!
 //! # Order
-//! 1. Every file is compared with what the plan saw; any difference ends it (`file_changed`).
+//! 1. Every file is compared with what the plan saw; any difference ends it (`file_changed`). What
+//!    the plan has read a moment ago is looked at in 3, before anything is written for it.
 //! 2. The journal is written and flushed: work tree, paths, object ids before and after.
 //! 3. Every new content goes to a temporary file beside its target. A full disk shows here, with
 //!    no file touched yet.
@@ -9,7 +10,7 @@
 //!    its times and attributes, waits under the temporary name. What came out is compared with
 //!    what was looked at in 1: an edit saved in between is noticed and swapped back.
 //! 5. The caller's commit runs (the event is recorded).
-//! 6. The old files are removed, then the journal.
+//! 6. The old files are removed, then the journal. Meanwhile the caller makes its answer.
 //!
 //! Many files go through 3, 4 and 6 on a few threads, each file by itself.
 //!
@@ -37,7 +38,6 @@ mod record;
 mod settle;
 #[cfg(test)]
 mod tests;
-mod workers;
 
 use std::fs::{self, TryLockError};
 use std::path::{Path, PathBuf};
@@ -51,7 +51,7 @@ use record::Record;
 /// Up to this many files in one transaction are flushed one by one.
 pub const FLUSHED_FILES: usize = 16;
 
-pub(super) use record::checksum;
+pub(super) use record::Sum;
 
 /// One file of a transaction.
 #[derive(Clone, Copy, Debug)]
@@ -199,7 +199,23 @@ impl Journal {
         subject: Option<&str>,
         commit: impl FnOnce(&str) -> Result<T>,
     ) -> Result<T> {
-        forward::apply(self, reader, steps, subject, commit)
+        self.apply_while(reader, steps, subject, commit, |value| value)
+    }
+
+    /// As [`Journal::apply`], and calls `answer` with what `commit` returned: all stands then, and
+    /// only the old files are still to be removed, which goes on meanwhile where they are many.
+    ///
+    /// # Errors
+    /// As [`Journal::apply`]; `answer` is not called then.
+    pub fn apply_while<T, R>(
+        &self,
+        reader: &Reader<'_>,
+        steps: &[Step<'_>],
+        subject: Option<&str>,
+        commit: impl FnOnce(&str) -> Result<T>,
+        answer: impl FnOnce(T) -> R,
+    ) -> Result<R> {
+        forward::apply(self, reader, steps, subject, commit, answer)
     }
 
     /// As the function [`recover`], with the lock already held.

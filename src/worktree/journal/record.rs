@@ -62,7 +62,7 @@ pub struct Entry {
 /// Content and mode of a file, by object id or checksum.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Blob {
-    /// Hex id of the blob, or its [`checksum`].
+    /// Hex id of the blob, or its [`Sum`].
     pub id: String,
     /// `100644` or `100755`.
     mode: String,
@@ -72,12 +72,17 @@ impl Blob {
     /// Names a file's content, as records with or without [`Record::sums`] do.
     pub fn of(bytes: &[u8], mode: Mode, sums: bool) -> Result<Self> {
         let id = match sums {
-            true => checksum(bytes),
+            true => return Ok(Self::summed(Sum::of(bytes), mode)),
             false => gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, bytes)
                 .map_err(|error| Error::bug(format!("cannot hash a file: {error}")))?
                 .to_string(),
         };
         Ok(Self { id, mode: mode.as_str().into() })
+    }
+
+    /// Names the content with this checksum, as records with [`Record::sums`] do.
+    pub fn summed(sum: Sum, mode: Mode) -> Self {
+        Self { id: sum.to_string(), mode: mode.as_str().into() }
     }
 
     /// Its mode.
@@ -87,11 +92,27 @@ impl Blob {
 }
 
 /// Tells contents apart that nobody makes alike on purpose: whether a file is the one that a
-/// transaction took away or put there. CRC-32 and the size.
-pub fn checksum(bytes: &[u8]) -> String {
-    let mut crc = flate2::Crc::new();
-    crc.update(bytes);
-    format!("crc32:{:08x}:{}", crc.sum(), bytes.len())
+/// transaction took away or put there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sum {
+    crc32: u32,
+    size: usize,
+}
+
+impl Sum {
+    /// The checksum of `bytes`.
+    pub fn of(bytes: &[u8]) -> Self {
+        let mut crc = flate2::Crc::new();
+        crc.update(bytes);
+        Self { crc32: crc.sum(), size: bytes.len() }
+    }
+}
+
+/// As records have it.
+impl std::fmt::Display for Sum {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "crc32:{:08x}:{}", self.crc32, self.size)
+    }
 }
 
 impl Record {
