@@ -543,10 +543,11 @@ fn a_hunk_without_context_at_the_wrong_end_says_so() {
 /// A patch that stops early is never applied as far as it goes.
 #[test]
 fn a_patch_that_was_cut_off_changes_nothing() {
-    let lines = "one\ntwo\nlast\n";
+    // Half of what removes the last line looks like the end of a mail.
+    let lines = "one\ntwo\n- last\n";
     let repo = Repo::with(&[("a", lines), ("b", lines)]);
     repo.write("a", lines.replace("two", "2"));
-    repo.write("b", lines.replace("last\n", ""));
+    repo.write("b", lines.replace("- last\n", ""));
     let patch = repo.git(&["diff"]);
     repo.git(&["checkout", "-q", "."]);
     let second = patch.find("diff --git a/b").expect("two files");

@@ -53,6 +53,11 @@ fn a_new_file_is_put_where_git_puts_it_whatever_the_prefixes() {
         repo.aye_stdin(&["patch", "-R"], &patch).ok();
         assert!(repo.snapshot() == base.snapshot(), "{patch}");
     }
+    // Nor does a folder make a name without prefix look like one with it.
+    let repo = Repo::with(&[("a/b", "1\n"), ("b/c", "1\n")]);
+    let change = "--- b/c\n+++ b/c\n@@ -1 +1 @@\n-1\n+2\n--- a/b\n+++ a/b\n@@ -1 +1 @@\n-1\n+2\n";
+    repo.aye_stdin(&["patch"], change).ok();
+    assert_eq!(repo.text("a/b") + &repo.text("b/c"), "2\n2\n");
 }
 
 /// Git would make folders of a whole path, below the repository's top.

@@ -52,6 +52,28 @@ fn text_below_the_last_hunk_is_text() {
     }
 }
 
+/// What puts CRLF at the ends of all lines puts them into no file.
+#[test]
+fn a_patch_that_came_with_crlf_makes_no_crlf_files() {
+    let repo = Repo::with(&[("f", LINES), ("empty", ""), ("crlf", "1\r\n2\r\n")]);
+    repo.write("f", LINES.replace('5', "five"));
+    repo.write("empty", "no newline\nat the end");
+    repo.write("crlf", "1\r\n2\r\n3\r\n");
+    repo.write("new", "1\n\n2\n\n");
+    repo.git(&["add", "--all"]);
+    let wanted = repo.snapshot();
+    for option in ["--binary", "--no-prefix"] {
+        let patch = repo.git(&["diff", "--cached", option]) + "\n";
+        let patch = patch.replace("\r\n", "\n").replace('\n', "\r\n");
+        let copy = repo.copy();
+        copy.git(&["reset", "--quiet", "--hard"]);
+        copy.aye_stdin(&["patch"], &patch).ok();
+        assert!(copy.snapshot() == wanted, "{patch}");
+        copy.aye_stdin(&["patch", "-R"], &patch).ok();
+        assert_eq!(copy.git(&["status", "--porcelain"]), "", "{patch}");
+    }
+}
+
 /// Lines that a model left out of its counts are a part of the hunk where the file goes on like
 /// them; where only text could follow, that it was taken for text is said.
 #[test]

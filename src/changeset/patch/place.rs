@@ -11,7 +11,7 @@ use super::{HunkReport, Options, codes};
 use crate::changeset::RepoPath;
 use crate::changeset::hunks::Text;
 use crate::changeset::locate::{Finder, Pass, Token, closest, key};
-use crate::changeset::unified::{Hunk, Kind, Line};
+use crate::changeset::unified::{FilePatch, Hunk, Kind, Line};
 use crate::error::{Error, Result};
 
 mod write;
@@ -59,7 +59,7 @@ struct Spot {
     pass: Pass,
 }
 
-/// Applies `hunks` to `content`, the file at `path`.
+/// Applies the hunks of `patch` to `content`, the file at `path`.
 ///
 /// # Errors
 /// `hunk_failed` with what was expected and found and the closest candidate, `hunk_ambiguous`
@@ -67,10 +67,11 @@ struct Spot {
 pub(super) fn apply(
     path: &RepoPath,
     content: &[u8],
-    hunks: &[Hunk<'_>],
+    patch: &FilePatch<'_>,
     options: &Options,
     purpose: Purpose,
 ) -> Result<Placed> {
+    let hunks = patch.hunks.as_slice();
     let text = Text::new(content);
     let mut placer = Placer {
         path,
@@ -80,6 +81,7 @@ pub(super) fn apply(
         taken: BTreeSet::new(),
         last_start: 0,
         grown: 0,
+        crlf: patch.crlf,
         options,
         purpose,
         budget: Budget::default(),
@@ -174,6 +176,8 @@ struct Placer<'t> {
     last_start: usize,
     /// How many lines the earlier hunks add, less those they remove.
     grown: i64,
+    /// Every line of the patch ends in CRLF, whatever the file's do.
+    crlf: bool,
     options: &'t Options,
     purpose: Purpose,
     budget: Budget,
@@ -356,9 +360,10 @@ impl Placer<'_> {
     /// A hunk that finds nothing and only adds: at its line if that is asked for, else only where
     /// there is nothing to be wrong about.
     fn insertion(&self, job: &Job<'_>) -> Result<Spot> {
-        let at =
-            |start| Spot { start, end: start, hunk: job.index, cut: (0, 0), pass: Pass::Exact };
         let end = self.text.len();
+        // A file that has no line ending yet takes none from what the patch went through.
+        let pass = if end == 0 && self.crlf { Pass::Ending } else { Pass::Exact };
+        let at = |start| Spot { start, end: start, hunk: job.index, cut: (0, 0), pass };
         let expected = match (job.hunk.old_start, self.options.unidiff_zero) {
             _ if end == 0 => return Ok(at(0)),
             (Some(0), true) => 0,

@@ -428,7 +428,7 @@ impl State<'_> {
             return Ok(plain(old.into()));
         }
         ids::refuse_cut_off(patch, old, path)?;
-        place::apply(path, old, &patch.hunks, self.options, self.purpose)
+        place::apply(path, old, patch, self.options, self.purpose)
     }
 
     fn nameless(&self, patch: &FilePatch<'_>) -> Error {

@@ -1,6 +1,7 @@
 //! How many leading components the names of a unified diff carry.
 
 use super::Options;
+use crate::changeset::codes::FOLDER;
 use crate::changeset::unified::{FilePatch, Side, names};
 use crate::changeset::{RepoPath, Snapshot};
 
@@ -82,8 +83,12 @@ fn has_prefixes(pair: &[Option<Vec<u8>>; 2]) -> bool {
     }
 }
 
-/// Whatever cannot be read is not there as far as guessing goes; the real reading reports it.
+/// A folder is not what a patch is for; whatever else cannot be read is there, and the real reading
+/// reports it.
 fn exists(name: Option<&[u8]>, files: &dyn Snapshot) -> bool {
     let path = name.and_then(|name| RepoPath::from_tree(name).ok());
-    path.is_some_and(|path| matches!(files.file(&path), Ok(Some(_)) | Err(_)))
+    path.is_some_and(|path| match files.file(&path) {
+        Ok(file) => file.is_some(),
+        Err(error) => !error.is(&FOLDER),
+    })
 }

@@ -14,6 +14,7 @@ pub(super) fn git<'a>(cursor: &mut Cursor<'a>) -> Result<FilePatch<'a>> {
     let mut file = FilePatch {
         number,
         git: first.strip_prefix(b"diff --git ").map(trim),
+        crlf: first.ends_with(b"\r"),
         ..FilePatch::default()
     };
     while let Some(line) = cursor.peek() {
@@ -40,6 +41,7 @@ pub(super) fn traditional<'a>(cursor: &mut Cursor<'a>) -> Result<FilePatch<'a>> 
         let line = cursor.next().unwrap_or_default();
         let rest = line.strip_prefix(prefix).unwrap_or_default();
         *slot = Some(names::side(rest, true).ok_or_else(|| bad_name(number, line))?);
+        file.crlf = line.ends_with(b"\r");
     }
     Ok(file)
 }

@@ -48,7 +48,8 @@ pub(super) fn read<'a>(cursor: &mut Cursor<'a>) -> Result<Hunk<'a>> {
     let all = uncounted(cursor);
     let Some(lines) = counted else {
         let mut hunk = hunk(all?, true);
-        if let Some(header) = header.filter(|_| cursor.is_at_end()) {
+        // Half a line at the end may look like a signature.
+        if let Some(header) = header.filter(|_| cursor.is_at_end() || cursor.is_last()) {
             let (old, new) = (hunk.old_lines().count(), hunk.new_lines().count());
             hunk.short = old <= header.old && new <= header.new;
             let removes = hunk.lines.last().is_some_and(|line| line.kind == Kind::Removed);

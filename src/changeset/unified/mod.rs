@@ -60,6 +60,9 @@ pub struct FilePatch<'a> {
     pub hunks: Vec<Hunk<'a>>,
     /// A binary change: forward, and backward where given.
     pub binary: Option<(Option<Block<'a>>, Option<Block<'a>>)>,
+    /// Its header ends its lines in CRLF: so does whatever the patch went through, and a CR at the
+    /// end of a line is none of its text.
+    pub crlf: bool,
     /// `Binary files … differ`: there is a change, but not in the patch.
     pub content_missing: bool,
 }

@@ -55,7 +55,7 @@ fn adapted(out: &mut Vec<u8>, text: &Text<'_>, hunk: &Hunk<'_>, spot: &Spot) {
     let spoken = hunk.lines.iter().any(|line| !line.bytes.ends_with(b"\n"));
     let wants = match hunk.new_lines().last() {
         Some(last) if spoken => last.bytes.ends_with(b"\n"),
-        _ => text.bytes().ends_with(b"\n"),
+        _ => text.is_empty() || text.bytes().ends_with(b"\n"),
     };
     if reaches_end && !wants {
         let keep = out.strip_suffix(b"\r\n").or_else(|| out.strip_suffix(b"\n"));
