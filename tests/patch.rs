@@ -464,7 +464,7 @@ fn a_folder_that_is_emptied_gives_way_to_a_file() {
 
 /// What goes and what comes in its place are staged together, in either order.
 #[test]
-fn a_folder_and_a_file_of_one_name_are_staged_in_each_others_place() {
+fn a_folder_and_a_file_of_one_name_are_staged_and_committed_in_each_others_place() {
     for (old, new) in [("d/x", "d"), ("d", "d/x")] {
         let repo = Repo::with(&[(old, "old\n"), ("keep", "1\n")]);
         let first = repo.git(&["rev-parse", "HEAD"]);
@@ -482,6 +482,16 @@ fn a_folder_and_a_file_of_one_name_are_staged_in_each_others_place() {
         let id = repo.aye_stdin(&["propose", "--patch", "-"], &patch).ok().id();
         repo.aye(&["apply", "--yes", "--index", &id]).ok();
         assert_eq!(repo.git(&["write-tree"]), wanted);
+        repo.git(&["reset", "-q", "--hard"]);
+        let id = repo.aye_stdin(&["propose", "--patch", "-"], &patch).ok().id();
+        repo.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 1\n");
+        repo.chmod(".git/hooks/pre-commit", 0o755);
+        repo.aye(&["apply", "--yes", "--commit", &id]).fails("git_failed", 4);
+        assert_eq!(repo.git(&["status", "--porcelain"]), "");
+        repo.remove(".git/hooks/pre-commit");
+        repo.aye(&["apply", "--yes", "--commit", &id]).ok();
+        assert_eq!(repo.git(&["rev-parse", "HEAD^{tree}"]), wanted);
+        assert_eq!(repo.git(&["status", "--porcelain"]), "");
     }
 }
 

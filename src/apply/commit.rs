@@ -291,27 +291,32 @@ pub fn commit(
     paths: &[RepoPath],
     modes: &[(RepoPath, Mode)],
 ) -> Result<Option<String>> {
-    // Standard input has the message, so the paths come in a file.
-    let failed = |error: std::io::Error| Error::io("write the list of paths for git", &error);
-    let mut file = tempfile::NamedTempFile::new_in(store.private_dir()).map_err(failed)?;
-    file.write_all(&list(paths)).map_err(failed)?;
-    let mut from_file = OsString::from("--pathspec-from-file=");
-    from_file.push(std::path::absolute(file.path()).map_err(failed)?);
-    let with_paths = |git: Git| git.arg(&from_file).arg("--pathspec-file-nul");
-
     stage(store, paths, modes)?;
     if store.repo().head_id().is_ok() && is_in_head(store, paths)? {
         return Ok(None);
     }
+    // Standard input has the message, so the paths come in a file. A file that a folder has taken
+    // the place of goes with the first file in that; git takes the name for a submodule's.
+    let root = store.work_dir().unwrap_or_default();
+    let is_folder = |path: &RepoPath| {
+        root.join(path.to_path()).symlink_metadata().is_ok_and(|found| found.is_dir())
+    };
+    let named: Vec<RepoPath> = paths.iter().filter(|path| !is_folder(path)).cloned().collect();
+    let failed = |error: std::io::Error| Error::io("write the list of paths for git", &error);
+    let mut file = tempfile::NamedTempFile::new_in(store.private_dir()).map_err(failed)?;
+    file.write_all(&list(&named)).map_err(failed)?;
+    let mut from_file = OsString::from("--pathspec-from-file=");
+    from_file.push(std::path::absolute(file.path()).map_err(failed)?);
     let commit = git_with_modes(store, modes)?
         .args(["commit", "--quiet", "--only", "--file=-", "--cleanup=whitespace"])
+        .arg(&from_file)
+        .arg("--pathspec-file-nul")
         // Our own hooks would stop it for the very proposal it is about.
         .env(crate::hooks::COMMITTING, proposal.id.as_str())
         .stdin(text(actor, proposal, message));
-    if let Err(error) = with_paths(commit).run() {
-        let reset = git(store)?.args(["reset", "--quiet"]);
-        return Err(match with_paths(reset).run() {
-            Ok(_) => error,
+    if let Err(error) = commit.run() {
+        return Err(match unstage(store, paths) {
+            Ok(()) => error,
             Err(second) => error.with("index_not_restored", second.message().to_owned()),
         });
     }
