@@ -369,6 +369,74 @@ fn hostile_patches_change_nothing_and_name_the_reason() {
     assert!(!repo.path(".git/hooks/pre-commit").exists());
 }
 
+/// Nothing on the disk tells that a submodule is one, where it is not checked out: its folder is
+/// empty or gone, and `.gitmodules` may be gone too.
+#[test]
+fn a_submodule_that_only_the_index_knows_takes_no_files() {
+    let repo = Repo::with(&[("f", "x\n")]);
+    let head = repo.git(&["rev-parse", "HEAD"]);
+    for path in ["lib/sub", "far/away/sub"] {
+        repo.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{head},{path}")]);
+    }
+    std::fs::create_dir_all(repo.path("lib/sub")).unwrap();
+    let (before, index) = (repo.snapshot(), repo.git(&["ls-files", "--stage"]));
+    for name in ["lib/sub/new", "lib/sub/deep/new", "far/away/sub/new"] {
+        let patch = format!("--- /dev/null\n+++ b/{name}\n@@ -0,0 +1 @@\n+evil\n");
+        for way in [&["patch"][..], &["patch", "--index"], &["patch", "--propose"]] {
+            let run = repo.aye_stdin(&[way, &["--format", "text"]].concat(), &patch);
+            run.fails("in_submodule", 6).notes(name);
+        }
+        repo.aye_stdin(&["propose", "--patch", "-"], &patch).fails("in_submodule", 6);
+        assert_eq!(
+            (repo.snapshot(), repo.git(&["ls-files", "--stage"])),
+            (before.clone(), index.clone())
+        );
+    }
+    // Beside them there is no harm.
+    let beside = "--- /dev/null\n+++ b/far/away/new\n@@ -0,0 +1 @@\n+x\n";
+    let id = repo.aye_stdin(&["propose", "--patch", "-"], beside).ok().id();
+    // Made one while the proposal waited.
+    repo.git(&["update-index", "--force-remove", "far/away/sub"]);
+    repo.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{head},far/away")]);
+    repo.aye(&["apply", "--yes", &id]).fails("in_submodule", 6);
+    assert!(!repo.exists("far"));
+}
+
+/// Whatever makes a proposal of a patch refuses what could never be applied.
+#[test]
+fn what_no_apply_could_write_becomes_no_proposal_by_way_of_patch() {
+    let repo = Repo::with(&[("f", "x\n")]);
+    for (name, code) in [
+        ("f/inner", "not_a_folder"),
+        (".agent-memory/proposals/prop_0000000000/change.patch", "path_invalid"),
+        (".agent-memory/staging/x", "path_invalid"),
+    ] {
+        let patch = format!("--- /dev/null\n+++ b/{name}\n@@ -0,0 +1 @@\n+evil\n");
+        for way in [&["patch"][..], &["patch", "--propose"], &["patch", "--dry-run"]] {
+            repo.aye_stdin(&[way, &["--format", "text"]].concat(), &patch).fails(code, 6);
+        }
+        repo.git(&["config", "aye.gate", "true"]);
+        repo.aye_stdin(&["patch", "--format", "text"], &patch).fails(code, 6);
+        repo.git(&["config", "aye.gate", "false"]);
+    }
+    assert_eq!(repo.aye(&["list", "--json"]).ok().json()["proposals"], json!([]));
+    assert!(!repo.exists(".agent-memory"));
+}
+
+/// A path of 4,000 bytes may have 2,000 folders: each costs the same, or one file takes minutes.
+#[test]
+fn a_file_in_two_thousand_folders_is_made_and_removed() {
+    let repo = Repo::with(&[("f", "x\n")]);
+    let before = repo.snapshot();
+    let deep = format!("{}f", "d/".repeat(2000));
+    let patch = format!("--- /dev/null\n+++ b/{deep}\n@@ -0,0 +1 @@\n+x\n");
+    repo.aye_stdin(&["patch"], &patch).ok().says("patch_applied: true");
+    assert_eq!(repo.text(&deep), "x\n");
+    repo.aye_stdin(&["patch", "-R"], &patch).ok();
+    assert_eq!(repo.snapshot(), before);
+    assert!(!repo.exists("d"));
+}
+
 /// Odd forms that agents send, each with the one change of `FIX`.
 #[test]
 fn envelopes_are_taken_as_agents_write_them() {

@@ -9,7 +9,7 @@
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 
-use bstr::{BString, ByteSlice as _};
+use bstr::{BStr, BString, ByteSlice as _};
 use gix::attrs::{StateRef, search::Outcome};
 use gix::filter::plumbing::{eol, ident};
 use gix::index::{Entry, entry};
@@ -237,6 +237,11 @@ impl Conversion for Filters {
         let entry = index.entry_by_path(path.as_bstr());
         let executable = |entry: &Entry| entry.mode == entry::Mode::FILE_EXECUTABLE;
         Some(if entry.is_some_and(executable) { Mode::Executable } else { Mode::Regular })
+    }
+
+    fn is_submodule(&self, path: &BStr) -> bool {
+        let Ok(index) = self.repo.index_or_empty() else { return false };
+        index.entry_by_path(path).is_some_and(|entry| entry.mode == entry::Mode::COMMIT)
     }
 
     fn to_worktree(&self, path: &RepoPath, bytes: &[u8]) -> Result<Option<Vec<u8>>> {

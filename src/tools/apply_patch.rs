@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 
 use super::{Arguments, Session};
 use crate::apply;
+use crate::changeset::Snapshot;
 use crate::changeset::patch::{self, Action, Compiled, Dialect, FileReport, HunkReport, Options};
-use crate::changeset::{Changeset, Snapshot};
-use crate::error::{Error, Result, codes as general};
+use crate::error::{Error, Result};
 use crate::proposal::event::Subject;
 use crate::store::{NewProposal, Store};
 use crate::worktree::Reader;
@@ -187,7 +187,7 @@ pub fn run<R>(
     let compile = |files: &dyn Snapshot| -> Result<Compiled> {
         let compiled = patch::read(&request.patch, files, &request.options)
             .map_err(|error| name_relative(error, store))?;
-        check_sizes(&compiled.changeset, limit)?;
+        store.accept(&compiled.changeset)?;
         Ok(compiled)
     };
     if request.dry_run || request.propose || gate.is_some() {
@@ -291,27 +291,6 @@ fn propose(
     };
     let outcome = session.store.write(&session.actor, session.now, |writer| writer.propose(new))?;
     Ok((outcome.id.to_string(), outcome.duplicate))
-}
-
-/// Refuses results over `limit` bytes.
-///
-/// # Errors
-/// `size_limit_exceeded`.
-pub fn check_sizes(changeset: &Changeset, limit: u64) -> Result<()> {
-    for change in changeset.changes() {
-        let size = change.after.as_ref().map_or(0, |file| file.bytes.len() as u64);
-        if size > limit {
-            let path = change.path.display().to_string();
-            return Err(Error::new(
-                &general::SIZE_LIMIT,
-                format!("'{path}' would have {size} bytes, over the limit of {limit}"),
-            )
-            .with("path", path)
-            .with("limit", limit)
-            .hint("raise it with `git config aye.maxFileSize 50m` if the file is meant to be that big"));
-        }
-    }
-    Ok(())
 }
 
 /// [`Failure`] as a JSON value.

@@ -4,8 +4,11 @@
 //! are those of the blobs that a commit will have. Only here, where files are read and written,
 //! are they converted.
 
-use super::Worktree;
+use bstr::{BStr, ByteSlice as _};
+
 use super::beneath::Stamp;
+use super::folders::Place;
+use super::{Worktree, cannot_read, in_submodule};
 use crate::changeset::hunks::{Diff, Text};
 use crate::changeset::{Mode, RepoPath};
 use crate::error::Result;
@@ -21,6 +24,9 @@ pub trait Conversion: std::fmt::Debug {
     /// The mode that git has of the file `path` where those of the file system say nothing
     /// (`core.fileMode = false`). `None` where they do.
     fn mode(&self, path: &RepoPath) -> Option<Mode>;
+
+    /// True if git has a submodule at `path`, checked out or not.
+    fn is_submodule(&self, path: &BStr) -> bool;
 
     /// What a checkout of these stored bytes writes.
     ///
@@ -48,6 +54,25 @@ impl Worktree {
     pub(super) fn mode(&self, path: &RepoPath, stamp: &Stamp) -> Mode {
         let recorded = self.conversion.as_ref().and_then(|conversion| conversion.mode(path));
         recorded.unwrap_or_else(|| super::mode(stamp))
+    }
+
+    /// Refuses a new file in a submodule that is not checked out. Its folder, which is `place`, is
+    /// empty or not there, and nothing on the disk tells whose it is.
+    pub(super) fn refuse_submodule(&self, path: &RepoPath, place: &Place) -> Result<()> {
+        let Some(conversion) = &self.conversion else { return Ok(()) };
+        let empty = match place {
+            Place::Folder(folder) => {
+                folder.is_empty().map_err(|error| cannot_read(path, &error))?
+            }
+            Place::Missing(_) => true,
+            Place::Blocked(_) => false,
+        };
+        let whole = path.as_bstr();
+        let mut above = whole.rfind_iter("/").map(|slash| whole[..slash].as_bstr());
+        match empty && above.any(|folder| conversion.is_submodule(folder)) {
+            true => Err(in_submodule(path)),
+            false => Ok(()),
+        }
     }
 
     pub(super) fn to_git(&self, path: &RepoPath, bytes: &[u8]) -> Result<Option<Vec<u8>>> {

@@ -41,12 +41,7 @@ impl<'root> Folders<'root> {
     /// `symlink_in_way`, `in_submodule`, or the system's refusal to open it.
     pub fn of(&mut self, path: &RepoPath) -> Result<Place> {
         if self.root.is_submodule(path.as_bstr()) {
-            return Err(super::at(
-                &super::codes::SUBMODULE,
-                path,
-                "is a submodule or another repository",
-            )
-            .hint("run aye inside that repository"));
+            return Err(super::in_submodule(path));
         }
         self.at(parent(path.as_bstr()))
     }

@@ -121,14 +121,16 @@ impl Worktree {
     }
 
     /// Refuses changes that make a file where a file stands in the way of its folder, unless the
-    /// same changes remove that one.
+    /// same changes remove that one, or in a submodule that is not checked out.
     ///
     /// # Errors
-    /// `not_a_folder`.
+    /// `not_a_folder`, `in_submodule`.
     pub fn check_folders(&self, changes: &[FileChange]) -> Result<()> {
         let mut folders = Folders::new(&self.root);
         for change in changes.iter().filter(|change| change.before.is_none()) {
-            if let Place::Blocked(file) = folders.of(&change.path)?
+            let place = folders.of(&change.path)?;
+            self.refuse_submodule(&change.path, &place)?;
+            if let Place::Blocked(file) = place
                 && !changes
                     .iter()
                     .any(|other| other.path.as_bstr() == file && other.after.is_none())
@@ -258,10 +260,7 @@ fn refuse_unless_file(root: &Root, path: &RepoPath, stamp: &Stamp) -> Result<()>
         Kind::File => Ok(()),
         Kind::Symlink => Err(at(&codes::SYMLINK, path, "is a symlink")
             .hint("name the file it points to; aye writes regular files only")),
-        Kind::Folder if root.is_repository(path.as_bstr()) => {
-            Err(at(&codes::SUBMODULE, path, "is a submodule or another repository")
-                .hint("run aye inside that repository"))
-        }
+        Kind::Folder if root.is_repository(path.as_bstr()) => Err(in_submodule(path)),
         Kind::Folder => {
             Err(at(&crate::changeset::codes::FOLDER, path, "is a folder").hint("name a file in it"))
         }
@@ -280,6 +279,11 @@ fn refuse_shared(path: &RepoPath, stamp: &Stamp) -> Result<()> {
             .hint("take the bit off first (chmod), or edit the file by hand"));
     }
     Ok(())
+}
+
+fn in_submodule(path: &RepoPath) -> Error {
+    at(&codes::SUBMODULE, path, "is, or lies in, a submodule or another repository")
+        .hint("run aye inside that repository")
 }
 
 fn not_a_folder(path: &RepoPath, file: &BStr) -> Error {

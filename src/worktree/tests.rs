@@ -49,6 +49,18 @@ fn a_file_is_written_read_and_removed_with_its_folders() {
     assert!(scratch.worktree.root().exists());
 }
 
+/// Who was stopped at it may have removed the lower ones.
+#[test]
+fn emptied_folders_go_though_some_are_gone() {
+    let scratch = Scratch::new();
+    std::fs::create_dir_all(scratch.at("top/a/b")).unwrap();
+    let mut folders = folders::Folders::new(&scratch.worktree.root);
+    write::remove_empty(&mut folders, "top/a/b/c/d".into(), "top".into());
+    assert!(scratch.at("top").exists() && !scratch.at("top/a").exists());
+    write::remove_empty(&mut folders, "top".into(), "".into());
+    assert!(!scratch.at("top").exists());
+}
+
 #[test]
 fn permissions_stay_but_for_the_executable_bits() {
     let scratch = Scratch::new();

@@ -80,7 +80,7 @@ impl Worktree {
         crate::failpoint!("worktree.remove", io)
             .and_then(|()| folder.unlink(path.file_name()))
             .map_err(|error| cannot_remove(path.as_bstr(), &error))?;
-        remove_empty(&mut folders, parent(path.as_bstr()));
+        remove_empty(&mut folders, parent(path.as_bstr()), BStr::new(""));
         Ok(true)
     }
 
@@ -154,42 +154,61 @@ fn empty(folder: &Folder, path: &BStr) -> Result<()> {
 
 /// The folder of `path`, made where it does not exist.
 pub fn make_folder(folders: &mut Folders<'_>, path: &RepoPath) -> Result<Rc<Folder>> {
-    // Each turn makes one folder; more turns than the path can have mean someone removes them.
+    // Others may make them or remove them meanwhile; more turns than the path can have folders
+    // mean that someone keeps at it.
     for _ in 0..path.as_bstr().len() + 8 {
         let missing = match folders.of(path)? {
             Place::Folder(folder) => return Ok(folder),
             Place::Blocked(file) => return Err(not_a_folder(path, file.as_bstr())),
             Place::Missing(so_far) => so_far,
         };
-        let start = missing.len() + usize::from(!missing.is_empty());
-        let name = path.as_bstr()[start..].split(|b| *b == b'/').next().unwrap_or_default();
         if let Place::Folder(folder) = folders.at(missing.as_bstr())? {
-            let made =
-                crate::failpoint!("worktree.mkdir", io).and_then(|()| folder.mkdir(name.as_bstr()));
-            match made {
-                Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-                    return Err(cannot_write(path, &error));
-                }
-                _ => {}
-            }
+            let start = missing.len() + usize::from(!missing.is_empty());
+            make_beneath(&folder, parent(path.as_bstr())[start..].as_bstr())
+                .map_err(|error| cannot_write(path, &error))?;
         }
     }
     Err(changed(path, "lies in a folder that keeps vanishing"))
 }
 
-/// Removes the folder at `path` and those above it as long as they are empty, as git does. The
-/// root stays. Failure to do so is no failure: something else is in there.
-pub fn remove_empty(folders: &mut Folders<'_>, path: &BStr) {
+/// Makes the folders of `path` in `folder`, as far as nobody else does something there.
+fn make_beneath(folder: &Folder, path: &BStr) -> io::Result<()> {
+    let mut above: Option<Folder> = None;
+    for name in path.split(|b| *b == b'/').map(ByteSlice::as_bstr) {
+        let folder = above.as_ref().unwrap_or(folder);
+        match crate::failpoint!("worktree.mkdir", io).and_then(|()| folder.mkdir(name)) {
+            Ok(()) => {}
+            // Whoever looks next sees what is there now.
+            Err(error)
+                if matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::NotFound) =>
+            {
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        }
+        match folder.enter(name) {
+            Ok(next) => above = Some(next),
+            Err(_) => return Ok(()),
+        }
+    }
+    Ok(())
+}
+
+/// Removes the folder at `path` and those above it as long as they are empty, as git does, up to
+/// the folder `top`, which stays. Failure to do so is no failure: something else is in there.
+pub fn remove_empty(folders: &mut Folders<'_>, path: &BStr, top: &BStr) {
     let mut path = path;
-    while !path.is_empty() {
+    while path.len() > top.len() {
         folders.forget(path);
         let name = path[path.rfind_byte(b'/').map_or(0, |slash| slash + 1)..].as_bstr();
-        let removed = match folders.at(parent(path)) {
-            Ok(Place::Folder(folder)) => folder.rmdir(name).is_ok(),
-            _ => false,
-        };
-        if !removed {
-            return;
+        match folders.at(parent(path)) {
+            Ok(Place::Folder(folder)) => match folder.rmdir(name) {
+                // Whoever was stopped at this before may have removed it.
+                Err(error) if error.kind() != ErrorKind::NotFound => return,
+                _ => {}
+            },
+            Ok(Place::Missing(_)) => {}
+            _ => return,
         }
         path = parent(path);
     }

@@ -518,6 +518,6 @@ pub(in crate::changeset) fn failed(
                 "the closest place starts at line {}; read the file again and make the patch anew",
                 candidate.start + 1
             )),
-        None => error.hint("none of its lines is in the file; read the file again"),
+        None => error.hint("none of its lines tells where it belongs; read the file again"),
     }
 }

@@ -175,6 +175,11 @@ impl Folder {
         }
     }
 
+    /// True if there is no name in it.
+    pub fn is_empty(&self) -> io::Result<bool> {
+        Ok(fs::read_dir(&self.path)?.next().transpose()?.is_none())
+    }
+
     /// The names in it, in no order.
     pub fn names(&self) -> io::Result<Vec<BString>> {
         fs::read_dir(&self.path)?

@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use super::{Content, Kind, NewFile, Stamp};
 use crate::error::{Error, Result};
 use crate::worktree::codes;
-use crate::worktree::folders::{Place, parent};
+use crate::worktree::folders::Place;
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
@@ -57,30 +57,20 @@ impl Root {
     /// # Errors
     /// `symlink_in_way`, `in_submodule`, or the system's refusal.
     pub fn folder(&self, path: &BStr) -> Result<Place> {
-        let place = if path.is_empty() {
-            Ok(self.fd.as_ref().try_clone().map_err(|error| cannot_open(path, &error))?)
-        } else {
-            match open_beneath(&self.fd, path) {
-                Some(fd) => Ok(fd),
-                // The kernel has no such call, or says no: the walk finds out at which component.
-                None => self.walk(path)?,
-            }
-        };
-        let mut above = path;
-        while !above.is_empty() {
-            if self.is_repository(above) {
-                return Err(Error::new(
-                    &codes::SUBMODULE,
-                    format!("{above} is a submodule or another repository"),
-                )
-                .with("path", above.to_string())
-                .hint("run aye inside that repository"));
-            }
-            above = parent(above);
+        if path.is_empty() {
+            let fd = self.fd.as_ref().try_clone().map_err(|error| cannot_open(path, &error))?;
+            return Ok(Place::Folder(Rc::new(Folder { fd })));
         }
-        match place {
-            Ok(fd) => Ok(Place::Folder(Rc::new(Folder { fd }))),
-            Err(place) => Ok(place),
+        let above = || path.rfind_iter("/").map(|slash| path[..slash].as_bstr());
+        let all = || std::iter::once(path).chain(above());
+        if let Some(inside) = all().find(|folder| self.is_submodule(folder)) {
+            return Err(in_repository(inside));
+        }
+        // The kernel has no such call, or says no: the walk finds out at which component.
+        let Some(fd) = open_beneath(&self.fd, path) else { return self.walk(path) };
+        match all().find(|folder| self.is_repository(folder)) {
+            Some(inside) => Err(in_repository(inside)),
+            None => Ok(Place::Folder(Rc::new(Folder { fd }))),
         }
     }
 
@@ -104,18 +94,19 @@ impl Root {
         rustix::fs::statat(&self.fd, name.as_slice(), AtFlags::SYMLINK_NOFOLLOW).is_ok()
     }
 
-    /// Component by component, each relative to the open one before it.
-    fn walk(&self, path: &BStr) -> Result<std::result::Result<OwnedFd, Place>> {
+    /// Component by component, each relative to the open one before it: as long as the path, where
+    /// looking at every folder above by its whole name is as long as its square.
+    fn walk(&self, path: &BStr) -> Result<Place> {
         let mut fd = self.fd.as_ref().try_clone().map_err(|error| cannot_open(path, &error))?;
         let mut end = 0;
         for name in path.split(|b| *b == b'/') {
             let done = path[..end].as_bstr();
             end += name.len() + usize::from(end > 0);
+            let here = path[..end].as_bstr();
             match rustix::fs::openat(&fd, name, FOLDER | OFlags::NOFOLLOW, Mode::empty()) {
                 Ok(next) => fd = next,
-                Err(Errno::NOENT) => return Ok(Err(Place::Missing(done.into()))),
+                Err(Errno::NOENT) => return Ok(Place::Missing(done.into())),
                 Err(error @ (Errno::NOTDIR | Errno::LOOP | Errno::MLINK)) => {
-                    let here = path[..end].as_bstr();
                     return match rustix::fs::statat(&fd, name, AtFlags::SYMLINK_NOFOLLOW) {
                         Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::Symlink => {
                             Err(Error::new(
@@ -125,20 +116,35 @@ impl Root {
                             .with("path", here.to_string())
                             .hint("name the real folder; aye follows no symlink"))
                         }
-                        Ok(_) => Ok(Err(Place::Blocked(here.into()))),
+                        Ok(_) => Ok(Place::Blocked(here.into())),
                         Err(_) => Err(cannot_open(here, &error.into())),
                     };
                 }
-                Err(error) => return Err(cannot_open(path[..end].as_bstr(), &error.into())),
+                Err(error) => return Err(cannot_open(here, &error.into())),
+            }
+            if rustix::fs::statat(&fd, ".git", AtFlags::SYMLINK_NOFOLLOW).is_ok() {
+                return Err(in_repository(here));
             }
         }
-        Ok(Ok(fd))
+        Ok(Place::Folder(Rc::new(Folder { fd })))
     }
 }
+
+fn in_repository(path: &BStr) -> Error {
+    Error::new(&codes::SUBMODULE, format!("{path} is a submodule or another repository"))
+        .with("path", path.to_string())
+        .hint("run aye inside that repository")
+}
+
+/// From this many folders on, each is looked at from the one above it.
+const DEEP: usize = 32;
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn open_beneath(root: &OwnedFd, path: &BStr) -> Option<OwnedFd> {
     use rustix::fs::{ResolveFlags, openat2};
+    if path.find_iter("/").nth(DEEP).is_some() {
+        return None;
+    }
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     openat2(root, path.as_bytes(), FOLDER, Mode::empty(), resolve).ok()
 }
@@ -311,17 +317,24 @@ impl Folder {
 
     /// The names in it, in no order.
     pub fn names(&self) -> io::Result<Vec<BString>> {
+        self.entries()?.collect()
+    }
+
+    /// True if there is no name in it.
+    pub fn is_empty(&self) -> io::Result<bool> {
+        Ok(self.entries()?.next().transpose()?.is_none())
+    }
+
+    fn entries(&self) -> io::Result<impl Iterator<Item = io::Result<BString>>> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let readable = rustix::fs::openat(&self.fd, ".", flags, Mode::empty())?;
-        let mut names = Vec::new();
-        for entry in rustix::fs::Dir::new(readable)? {
-            let entry = entry?;
-            let name = entry.file_name().to_bytes();
-            if name != b"." && name != b".." {
-                names.push(name.into());
+        Ok(rustix::fs::Dir::new(readable)?.filter_map(|entry| match entry {
+            Ok(entry) => {
+                let name = entry.file_name().to_bytes();
+                (name != b"." && name != b"..").then(|| Ok(name.into()))
             }
-        }
-        Ok(names)
+            Err(error) => Some(Err(error.into())),
+        }))
     }
 }
 

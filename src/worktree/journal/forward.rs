@@ -6,7 +6,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use bstr::{BString, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 
 use super::files::Files;
 use super::record::{self, Blob, Entry, Record, Sum};
@@ -97,7 +97,6 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     /// Compares every file with what the plan saw and fills the record.
     fn compare(&mut self) -> Result<()> {
-        let mut made = BTreeSet::new();
         for index in 0..self.steps.len() {
             let step = self.steps[index];
             let found = self.present(&step)?;
@@ -125,7 +124,7 @@ impl<'a> Run<'a> {
             };
             let after = written.as_ref().or(step.after).map(named).transpose()?;
             let home = match step.now {
-                None => self.home_of_new(step.path, &mut made)?,
+                None => self.home_of_new(step.path)?,
                 Some(_) => self.home_of_old(step.path),
             };
             self.stamps.push(found.map(|found| found.stamp));
@@ -137,7 +136,6 @@ impl<'a> Run<'a> {
             });
             self.written.push(written);
         }
-        self.record.made = made.into_iter().collect();
         Ok(())
     }
 
@@ -181,21 +179,20 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The nearest folder above a new file that exists now; notes the ones to be made.
-    fn home_of_new(&mut self, path: &RepoPath, made: &mut BTreeSet<RepoPath>) -> Result<BString> {
-        let home: BString = match self.folders.of(path)? {
-            Place::Folder(_) => return Ok(parent(path.as_bstr()).into()),
-            Place::Missing(so_far) => so_far,
-            Place::Blocked(file) => {
-                let known = RepoPath::from_tree(&file).is_ok_and(|p| self.deleted.contains(&p));
-                if !known {
-                    return Err(not_a_folder(path, file.as_bstr()));
-                }
-                parent(file.as_bstr()).into()
+    /// The nearest folder above a new file that exists now; those below it are to be made.
+    fn home_of_new(&mut self, path: &RepoPath) -> Result<BString> {
+        let place = self.folders.of(path)?;
+        self.worktree.refuse_submodule(path, &place)?;
+        match place {
+            Place::Folder(_) => Ok(parent(path.as_bstr()).into()),
+            Place::Missing(so_far) => Ok(so_far),
+            Place::Blocked(file)
+                if RepoPath::from_tree(&file).is_ok_and(|p| self.deleted.contains(&p)) =>
+            {
+                Ok(parent(file.as_bstr()).into())
             }
-        };
-        made.extend(path.parents().filter(|folder| folder.as_bstr().len() > home.len()));
-        Ok(home)
+            Place::Blocked(file) => Err(not_a_folder(path, file.as_bstr())),
+        }
     }
 
     /// The folder in which an old file waits: its own, unless that has to give way to a file.
@@ -280,7 +277,7 @@ impl<'a> Run<'a> {
         let cleaned = removed.is_ok_and(|removed| removed.iter().all(|removed| *removed));
         for step in &self.steps {
             if step.after.is_none() {
-                remove_empty(&mut self.folders, parent(step.path.as_bstr()));
+                remove_empty(&mut self.folders, parent(step.path.as_bstr()), BStr::new(""));
             }
         }
         if cleaned {

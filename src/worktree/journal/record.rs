@@ -3,8 +3,7 @@
 //!
 //! ```json
 //! {"version":1,"transaction":"5d2c…","root":"/home/me/project","subject":"prop_…","sums":false,
-//!  "flushed":true,"entries":[{"path":"src/a.rs","before":{"id":"…","mode":"100644"},"after":{…},"home":"src"}],
-//!  "made":["new/folder"]}
+//!  "flushed":true,"entries":[{"path":"src/a.rs","before":{"id":"…","mode":"100644"},"after":{…},"home":"src"}]}
 //! ```
 
 use std::io::{ErrorKind, Write};
@@ -41,8 +40,6 @@ pub struct Record {
     pub flushed: bool,
     /// The files, in path order.
     pub entries: Vec<Entry>,
-    /// Folders that it makes, each before those in it.
-    pub made: Vec<RepoPath>,
 }
 
 /// One file.
@@ -54,7 +51,8 @@ pub struct Entry {
     pub before: Option<Blob>,
     /// What shall be there.
     pub after: Option<Blob>,
-    /// The folder of its temporary files; empty for the root.
+    /// The folder of its temporary files; empty for the root. For a new file that is the nearest
+    /// folder above it that was there before: those below were made for it.
     #[serde(with = "bytes")]
     pub home: Vec<u8>,
 }
@@ -126,7 +124,6 @@ impl Record {
             sums: subject.is_none(),
             flushed: false,
             entries: Vec::new(),
-            made: Vec::new(),
         }
     }
 

@@ -23,11 +23,15 @@ pub fn undo(worktree: &Worktree, record: &Record, fetch: Fetch<'_>) -> Result<Ve
     // New files go first, then the folders made for them, so that a file can come back where a
     // folder was, and the other way round.
     run.each(|entry| entry.before.is_none(), Run::take_back_new)?;
-    for folder in record.made.iter().rev() {
-        run.folders.forget(folder.as_bstr());
-        if let Place::Folder(above) = run.folders.of(folder)? {
-            let _ = above.rmdir(folder.file_name());
-        }
+    let mut made: Vec<(&BStr, &BStr)> = record
+        .entries
+        .iter()
+        .filter(|entry| entry.before.is_none())
+        .map(|entry| (parent(entry.path.as_bstr()), entry.home.as_bstr()))
+        .collect();
+    made.dedup();
+    for (folder, home) in made.into_iter().rev() {
+        remove_empty(&mut run.folders, folder, home);
     }
     run.each(|entry| entry.before.is_some(), Run::bring_back_old)?;
     Ok(run.left)
@@ -39,7 +43,7 @@ pub fn finish(worktree: &Worktree, record: &Record, fetch: Fetch<'_>) -> Result<
     run.each(|entry| entry.after.is_none(), Run::complete_deletion)?;
     // Before the rest, because a file may take the place of an emptied folder.
     for entry in record.entries.iter().filter(|entry| entry.after.is_none()) {
-        remove_empty(&mut run.folders, parent(entry.path.as_bstr()));
+        remove_empty(&mut run.folders, parent(entry.path.as_bstr()), BStr::new(""));
     }
     run.each(|entry| entry.after.is_some(), Run::complete_file)?;
     Ok(run.left)
