@@ -12,7 +12,8 @@ use crate::tools::apply_patch::{self, Request, Response};
 /// Apply a patch now: a unified diff, or an envelope (*** Begin Patch). All of it or nothing.
 ///
 /// Reads what git diff, git format-patch, git show and diff -u print, and what coding agents
-/// write. Answers in YAML unless asked otherwise. Where `aye.gate` is true in git configuration,
+/// write; names in it start at the repository's top, in a subfolder too. Answers in YAML unless
+/// asked otherwise. Where `aye.gate` is true in git configuration,
 /// the patch becomes a proposal instead.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:

@@ -144,11 +144,31 @@ fn body<'a>(cursor: &mut Cursor<'a>, file: &mut FilePatch<'a>) -> Result<()> {
             file.content_missing = true;
             cursor.next();
             return Ok(());
+        } else if let Some(hunk) = below_space(cursor).filter(|_| !file.hunks.is_empty()) {
+            *cursor = hunk;
         } else {
             break;
         }
     }
     Ok(())
+}
+
+/// The next hunk, if there are only empty lines before it. Models put them between hunks, or leave
+/// the last empty line of one out of its counts; either way both hunks are of the same file.
+fn below_space<'a>(cursor: &Cursor<'a>) -> Option<Cursor<'a>> {
+    let mut below = cursor.clone();
+    while below.peek()?.trim_ascii().is_empty() {
+        below.next();
+    }
+    is_hunk(below.peek()?, below.below().peek().unwrap_or_default()).then_some(below)
+}
+
+/// Is `line`, with `next` below it, the first of a hunk rather than of a text?
+fn is_hunk(line: &[u8], next: &[u8]) -> bool {
+    let numbered =
+        line.strip_prefix(b"@@ -").is_some_and(|rest| rest.first().is_some_and(u8::is_ascii_digit));
+    let bare = line.starts_with(b"@@") && matches!(next.first(), Some(b' ' | b'+' | b'-'));
+    numbered || bare
 }
 
 fn is_binary_remark(line: &[u8]) -> bool {
@@ -236,9 +256,7 @@ fn refuse_other_forms(line: &[u8], cursor: &Cursor<'_>) -> Result<()> {
         return Err(invalid(cursor.number(), what)
             .hint("put 'diff --git a/PATH b/PATH' above the header it is part of"));
     }
-    let numbered = line.starts_with(b"@@ -") && line[4..].first().is_some_and(u8::is_ascii_digit);
-    let bare = line.starts_with(b"@@") && matches!(next.first(), Some(b' ' | b'+' | b'-'));
-    if numbered || bare || is_headless(line, cursor) {
+    if is_hunk(line, next) || is_headless(line, cursor) {
         return Err(invalid(cursor.number(), "a hunk without a file header above it")
             .hint("put '--- a/PATH' and '+++ b/PATH' above the first '@@'"));
     }

@@ -54,6 +54,15 @@ fn context_below_the_counted_lines_is_kept_for_who_knows_the_file() {
 }
 
 #[test]
+fn empty_lines_between_two_hunks_part_no_file() {
+    for space in ["\n", " \n", "\n\n", "\r\n"] {
+        let text = format!("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n{space}@@ -9 +9 @@\n-c\n+d\n");
+        let file = one(&text);
+        assert_eq!(file.hunks.iter().map(counts).collect::<Vec<_>>(), [(1, 1, false); 2], "{text}");
+    }
+}
+
+#[test]
 fn wrong_counts_are_recounted() {
     for (header, body, want) in [
         // too large, as in the contract's own example
