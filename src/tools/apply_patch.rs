@@ -14,7 +14,7 @@ use crate::changeset::Snapshot;
 use crate::changeset::patch::{self, Action, Compiled, Dialect, FileReport, HunkReport, Options};
 use crate::error::{Error, Result};
 use crate::proposal::event::Subject;
-use crate::store::{NewProposal, Store};
+use crate::store::{Gate, NewProposal, Store};
 use crate::worktree::Reader;
 
 /// What to do with a patch.
@@ -178,61 +178,71 @@ pub fn run<R>(
     answer: impl FnOnce(Response) -> R,
 ) -> Result<R> {
     let store = session.store;
-    let settings = store.settings()?;
-    let limit = settings.max_file_size;
     let gate = match request.propose || request.dry_run {
         true => None,
         false => store.gate()?,
     };
-    let compile = |files: &dyn Snapshot| -> Result<Compiled> {
-        let compiled = patch::read(&request.patch, files, &request.options)
-            .map_err(|error| name_relative(error, store))?;
-        store.accept(&compiled.changeset)?;
-        Ok(compiled)
-    };
     if request.dry_run || request.propose || gate.is_some() {
-        let compiled = compile(&store.worktree()?.with_size_limit(limit))?;
-        if request.dry_run && request.index {
-            apply::refuse_unstaged(store, &compiled.changeset)?;
-        }
-        let proposed = match request.dry_run || compiled.already_applied {
-            true => None,
-            false => Some(propose(session, request, &compiled)?),
-        };
-        let message = match (&proposed, gate) {
-            _ if compiled.already_applied => "The patch is applied already.".to_owned(),
-            (None, _) => "The patch fits; nothing was changed.".to_owned(),
-            (Some((id, _)), Some(gate)) => format!(
-                "Direct writes are gated here ({}): the patch waits for a person as proposal \
-                 {id}, and no file was changed.",
-                gate.as_str()
-            ),
-            (Some((id, _)), None) => format!("The patch waits for a person as proposal {id}."),
-        };
-        let mut response = response(compiled, message);
-        response.dry_run = request.dry_run;
-        response.gated = gate.is_some();
-        if let Some((id, duplicate)) = proposed {
-            (response.proposal_id, response.duplicate) = (Some(id), duplicate);
-        }
-        return Ok(answer(response));
+        return Ok(answer(held_back(session, request, gate)?));
     }
     let make = |worktree: &Reader<'_>| {
-        let mut compiled = compile(worktree)?;
+        let mut compiled = compile(store, request, worktree)?;
         Ok((std::mem::take(&mut compiled.changeset), compiled))
     };
     apply::write_direct(store, request.index, make, |compiled, warning| {
-        let already = compiled.already_applied;
-        let message =
-            if already { "The patch is applied already." } else { "The patch is applied." };
-        let mut response = response(compiled, message.to_owned());
-        response.notes.extend(warning);
-        if !already {
-            response.patch_applied = true;
-            response.applied_at = Some(session.now.to_rfc3339_opts(SecondsFormat::Millis, true));
-        }
-        answer(response)
+        answer(applied(session, compiled, warning))
     })
+}
+
+fn compile(store: &Store, request: &Request, files: &dyn Snapshot) -> Result<Compiled> {
+    let compiled = patch::read(&request.patch, files, &request.options)
+        .map_err(|error| name_relative(error, store))?;
+    store.accept(&compiled.changeset)?;
+    Ok(compiled)
+}
+
+/// Tries the patch out, or proposes it.
+fn held_back(session: &Session<'_>, request: &Request, gate: Option<Gate>) -> Result<Response> {
+    let store = session.store;
+    let limit = store.settings()?.max_file_size;
+    let compiled = compile(store, request, &store.worktree()?.with_size_limit(limit))?;
+    if request.dry_run && request.index {
+        apply::refuse_unstaged(store, &compiled.changeset)?;
+    }
+    let proposed = match request.dry_run || compiled.already_applied {
+        true => None,
+        false => Some(propose(session, request, &compiled)?),
+    };
+    let message = match (&proposed, gate) {
+        _ if compiled.already_applied => "The patch is applied already.".to_owned(),
+        (None, _) => "The patch fits; nothing was changed.".to_owned(),
+        (Some((id, _)), Some(gate)) => format!(
+            "Direct writes are gated here ({}): the patch waits for a person as proposal \
+             {id}, and no file was changed.",
+            gate.as_str()
+        ),
+        (Some((id, _)), None) => format!("The patch waits for a person as proposal {id}."),
+    };
+    let mut response = response(compiled, message);
+    response.dry_run = request.dry_run;
+    response.gated = gate.is_some();
+    if let Some((id, duplicate)) = proposed {
+        (response.proposal_id, response.duplicate) = (Some(id), duplicate);
+    }
+    Ok(response)
+}
+
+/// The response to a patch that was carried out. `warning` says what went wrong afterwards.
+fn applied(session: &Session<'_>, compiled: Compiled, warning: Option<String>) -> Response {
+    let already = compiled.already_applied;
+    let message = if already { "The patch is applied already." } else { "The patch is applied." };
+    let mut response = response(compiled, message.to_owned());
+    response.notes.extend(warning);
+    if !already {
+        response.patch_applied = true;
+        response.applied_at = Some(session.now.to_rfc3339_opts(SecondsFormat::Millis, true));
+    }
+    response
 }
 
 /// Says what an absolute path inside the repository is called there, and that a sparse checkout

@@ -26,16 +26,19 @@ pub fn each<T: Send>(
     range: Range<usize>,
     step: impl Fn(&mut Folders<'_>, usize) -> Result<T> + Sync,
 ) -> Result<Vec<T>> {
-    each_while(root, range, step, || ()).0
+    each_while(root, range, step, &mut || ())
 }
 
 /// As [`each`], and calls `meanwhile` once, where there are threads while they work.
-pub fn each_while<T: Send, R>(
+///
+/// # Errors
+/// As [`each`].
+pub fn each_while<T: Send>(
     root: &Root,
     range: Range<usize>,
     step: impl Fn(&mut Folders<'_>, usize) -> Result<T> + Sync,
-    meanwhile: impl FnOnce() -> R,
-) -> (Result<Vec<T>>, R) {
+    meanwhile: &mut dyn FnMut(),
+) -> Result<Vec<T>> {
     let count = range.len();
     let threads = match count {
         ..MANY => 1,
@@ -62,24 +65,21 @@ pub fn each_while<T: Send, R>(
             pieces.push((start, done));
         }
     };
-    let (mut pieces, value) = thread::scope(|scope| {
+    let mut pieces = thread::scope(|scope| {
         // A thread that cannot be had is no loss: its pieces are for the others.
         let start = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
         let others: Vec<_> = (1..threads).filter_map(start).collect();
-        let value = meanwhile();
+        meanwhile();
         let mut pieces = work();
         for other in others {
             pieces.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         }
-        (pieces, value)
+        pieces
     });
     pieces.sort_by_key(|(start, _)| *start);
     let mut done = Vec::with_capacity(count);
     for (_, piece) in pieces {
-        match piece {
-            Ok(piece) => done.extend(piece),
-            Err(error) => return (Err(error), value),
-        }
+        done.extend(piece?);
     }
-    (Ok(done), value)
+    Ok(done)
 }

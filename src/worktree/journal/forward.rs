@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
 
@@ -37,42 +37,21 @@ pub fn apply<T, R>(
     commit: impl FnOnce(&str) -> Result<T>,
     answer: impl FnOnce(T) -> R,
 ) -> Result<R> {
-    let mut steps: Vec<Step<'_>> = steps.to_vec();
-    steps.retain(|step| step.now != step.after);
-    steps.sort_by_key(|step| step.path);
     let transaction = format!("{:016x}", random());
-    if steps.is_empty() {
+    let Some((mut run, path)) = Run::begin(journal, reader, steps, subject, &transaction)? else {
         return commit(&transaction).map(answer);
-    }
-    let worktree = reader.tree;
-    let mut run = Run {
-        worktree,
-        seen: std::mem::take(&mut *reader.seen.borrow_mut()),
-        method: match journal.flush {
-            true => Method::durable(worktree.root(), &journal.folder),
-            false => Method::No,
-        },
-        folders: Folders::new(&worktree.root),
-        deleted: steps.iter().filter(|s| s.after.is_none()).map(|s| s.path).collect(),
-        created: steps.iter().filter(|s| s.now.is_none()).map(|s| s.path).collect(),
-        stamps: Vec::with_capacity(steps.len()),
-        written: Vec::with_capacity(steps.len()),
-        record: Record::new(transaction, worktree.root(), subject),
-        steps,
     };
-    run.compare()?;
-    // Converted content is in no object, so recovery after a power loss could not make it anew.
-    let few = run.steps.len() <= FLUSHED_FILES || run.written.iter().any(Option::is_some);
-    run.record.flushed = journal.flush && few;
-    let path = run.record.write(&journal.folder, run.method)?;
     let done = run.write().and_then(|()| {
         crate::failpoint!("journal.commit");
-        commit(&run.record.transaction)
+        commit(&transaction)
     });
     match done {
         Ok(value) => {
             crate::failpoint!("journal.committed");
-            Ok(run.clean(&path, || answer(value)))
+            // What is done for every kind of answer is compiled once.
+            let (mut make, mut made) = (Some(|| answer(value)), None);
+            run.clean(&path, &mut || made = make.take().map(|make| make()));
+            made.ok_or_else(|| Error::bug("the files are written, but there is no answer"))
         }
         Err(error) => Err(run.put_back(&path, error)),
     }
@@ -95,6 +74,45 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
+    /// Compares every file and writes the journal, whose path is returned. `None` if there is
+    /// nothing to change.
+    fn begin(
+        journal: &Journal,
+        reader: &'a Reader<'_>,
+        steps: &[Step<'a>],
+        subject: Option<&str>,
+        transaction: &str,
+    ) -> Result<Option<(Self, PathBuf)>> {
+        let mut steps = steps.to_vec();
+        steps.retain(|step| step.now != step.after);
+        steps.sort_by_key(|step| step.path);
+        if steps.is_empty() {
+            return Ok(None);
+        }
+        let worktree = reader.tree;
+        let mut run = Run {
+            worktree,
+            seen: std::mem::take(&mut *reader.seen.borrow_mut()),
+            method: match journal.flush {
+                true => Method::durable(worktree.root(), &journal.folder),
+                false => Method::No,
+            },
+            folders: Folders::new(&worktree.root),
+            deleted: steps.iter().filter(|s| s.after.is_none()).map(|s| s.path).collect(),
+            created: steps.iter().filter(|s| s.now.is_none()).map(|s| s.path).collect(),
+            stamps: Vec::with_capacity(steps.len()),
+            written: Vec::with_capacity(steps.len()),
+            record: Record::new(transaction.into(), worktree.root(), subject),
+            steps,
+        };
+        run.compare()?;
+        // Converted content is in no object, so recovery after a power loss could not make it anew.
+        let few = run.steps.len() <= FLUSHED_FILES || run.written.iter().any(Option::is_some);
+        run.record.flushed = journal.flush && few;
+        let path = run.record.write(&journal.folder, run.method)?;
+        Ok(Some((run, path)))
+    }
+
     /// Compares every file with what the plan saw and fills the record.
     fn compare(&mut self) -> Result<()> {
         for index in 0..self.steps.len() {
@@ -261,7 +279,7 @@ impl<'a> Run<'a> {
 
     /// Removes what is not needed any more, and calls `answer` meanwhile. The result stands: a
     /// failure here leaves the journal, and the next command cleans up.
-    fn clean<R>(mut self, journal: &Path, answer: impl FnOnce() -> R) -> R {
+    fn clean(mut self, journal: &Path, answer: &mut dyn FnMut()) {
         let mut journal = journal.to_owned();
         if self.record.subject.is_none() {
             let done = journal.with_extension(record::DONE);
@@ -273,7 +291,7 @@ impl<'a> Run<'a> {
         }
         let (root, files) = (&self.worktree.root, self.files());
         let remove = |folders: &mut Folders<'_>, at| Ok(files.remove_old(folders, at));
-        let (removed, value) = workers::each_while(root, 0..self.steps.len(), remove, answer);
+        let removed = workers::each_while(root, 0..self.steps.len(), remove, answer);
         let cleaned = removed.is_ok_and(|removed| removed.iter().all(|removed| *removed));
         for step in &self.steps {
             if step.after.is_none() {
@@ -284,7 +302,6 @@ impl<'a> Run<'a> {
             crate::failpoint!("journal.remove");
             let _ = fs::remove_file(&journal);
         }
-        value
     }
 
     /// Puts everything back and returns `error`, with what could not be put back.
