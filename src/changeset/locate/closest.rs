@@ -22,18 +22,27 @@ pub struct Closest {
 }
 
 /// Looks for the place in `text` that most lines of `pattern` (with their endings) fit; of several
-/// the one nearest to line `expected`. `None` if not one line is found, even with its blanks
-/// ignored.
+/// the one nearest to line `expected`. Lines of a single character, brackets for the most part, are
+/// asked where the others know nothing. `None` if not one line is found, even with its blanks
+/// ignored, that is not blank.
 pub fn closest(text: &Text<'_>, pattern: &[&[u8]], expected: usize) -> Option<Closest> {
-    [Pass::Ending, Pass::Blanks].into_iter().find_map(|pass| vote(text, pattern, expected, pass))
+    [(Pass::Ending, 2), (Pass::Blanks, 2), (Pass::Blanks, 1)]
+        .into_iter()
+        .find_map(|(pass, shortest)| vote(text, pattern, expected, pass, shortest))
 }
 
-fn vote(text: &Text<'_>, pattern: &[&[u8]], expected: usize, pass: Pass) -> Option<Closest> {
+fn vote(
+    text: &Text<'_>,
+    pattern: &[&[u8]],
+    expected: usize,
+    pass: Pass,
+    shortest: usize,
+) -> Option<Closest> {
     let finder = Finder::new(text, pass);
     let mut votes: HashMap<usize, usize> = HashMap::new();
     for (offset, line) in pattern.iter().enumerate().take(VOTERS) {
         let line = key(line, pass, true);
-        if line.trim_ascii().len() < 2 {
+        if line.trim_ascii().len() < shortest {
             continue;
         }
         let Some(token) = finder.ids.get(&line) else { continue };
@@ -73,5 +82,13 @@ mod tests {
         let indented = [&b"  one\n"[..], b"  two\n"];
         assert_eq!(closest(&text, &indented, 0).unwrap().start, 0);
         assert_eq!(closest(&text, &[&b"nowhere\n"[..]], 0), None);
+    }
+
+    #[test]
+    fn short_lines_count_where_there_are_no_others() {
+        let text = Text::new(&b"{\n1\n\n2\n3\n}\n"[..]);
+        let pattern = [&b"2\n"[..], b"drei\n", b"}\n"];
+        assert_eq!(closest(&text, &pattern, 0), Some(Closest { start: 3, matched: 2, differs: 1 }));
+        assert_eq!(closest(&text, &[&b"x\n"[..], b"\n"], 0), None);
     }
 }
