@@ -74,6 +74,29 @@ fn what_is_uncommitted_is_proposed_and_taken_back() {
 }
 
 #[test]
+fn another_version_that_was_staged_is_named() {
+    let repo = Repo::with(&[("a", "1\n"), ("b", "1\n"), ("c", "1\n")]);
+    for name in ["a", "b"] {
+        repo.write(name, "2\n");
+    }
+    repo.write("new", "first\n");
+    repo.git(&["add", "a", "b", "new"]);
+    repo.git(&["add", "--intent-to-add", "."]);
+    repo.write("a", "3\n");
+    repo.write("new", "second\n");
+    repo.write("c", "2\n");
+    let run = repo.aye(&["propose", "--worktree"]);
+    for (name, text) in [("a", "2\n"), ("new", "first\n")] {
+        let said = run.err();
+        let line =
+            said.lines().find(|line| line.contains(&format!("version of {name} was staged")));
+        let blob = line.and_then(|line| line.split('`').nth(1)).and_then(|c| c.split(' ').nth(3));
+        assert_eq!(repo.git(&["cat-file", "-p", blob.expect(name)]), text.trim_end(), "{said}");
+    }
+    assert_eq!(run.err().lines().filter(|line| line.starts_with("note: another")).count(), 2);
+}
+
+#[test]
 fn only_some_paths_are_proposed_and_kept_on_request() {
     let repo = Repo::with(&[("a", "1\n"), ("dir/b", "1\n")]);
     repo.write("a", "2\n");

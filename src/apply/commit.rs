@@ -132,6 +132,24 @@ pub fn refuse_unstaged<'a>(
     Ok(())
 }
 
+/// What `files` (path, content at HEAD, content in the work tree) have in the index that is neither:
+/// the path and hex id of each such blob.
+pub fn staged_otherwise<'a>(
+    store: &Store,
+    files: impl Iterator<Item = (&'a RepoPath, Option<&'a File>, Option<&'a File>)>,
+) -> Vec<(RepoPath, String)> {
+    let Ok(index) = store.repo().index_or_empty() else { return Vec::new() };
+    let staged = |path: &RepoPath| {
+        let entry = index.entry_by_path_and_stage(path.as_bstr(), Stage::Unconflicted)?;
+        let id = (!entry.flags.contains(entry::Flags::INTENT_TO_ADD)).then_some(entry.id)?;
+        Some((path.clone(), id.to_string()))
+    };
+    files
+        .filter(|(path, head, now)| !has(&index, path, *head) && !has(&index, path, *now))
+        .filter_map(|(path, ..)| staged(path))
+        .collect()
+}
+
 /// Refuses a file that git was told not to look at: it would not take what was written, and not
 /// say so.
 fn refuse_unseen(index: &gix::index::State, path: &RepoPath) -> Result<()> {

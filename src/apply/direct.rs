@@ -65,6 +65,12 @@ pub fn refuse_unstaged(store: &Store, changeset: &Changeset) -> Result<()> {
     commit::refuse_unstaged(store, files(changeset))
 }
 
+/// What is staged of the files of `changeset`, uncommitted changes, and is in neither of its sides:
+/// the path and hex id of each such blob, which [`unstage`] takes out of the index.
+pub fn staged_otherwise(store: &Store, changeset: &Changeset) -> Vec<(RepoPath, String)> {
+    commit::staged_otherwise(store, files(changeset))
+}
+
 fn files(changeset: &Changeset) -> impl Iterator<Item = (&RepoPath, Option<&File>, Option<&File>)> {
     let changes = changeset.changes().iter();
     changes.map(|change| (&change.path, change.before.as_ref(), change.after.as_ref()))

@@ -17,7 +17,7 @@ use chrono::{DateTime, Utc};
 
 use commit::Staging;
 pub use commit::refuse_locked_index;
-pub use direct::{refuse_unstaged, unstage, write as write_direct};
+pub use direct::{refuse_unstaged, staged_otherwise, unstage, write as write_direct};
 pub(crate) use recover::{APPLY, UNDO, subject};
 pub use recover::{Recovery, recover, set_broken_aside};
 pub use undo::{Undone, conflict as undo_conflict, preview as preview_undo, undo};

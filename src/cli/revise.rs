@@ -111,7 +111,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         writer.view.proposal(&proposal.id)
     })?;
     if let Some(back) = back {
-        back.run(&store, &revised.id)?;
+        back.run(context, &store, &revised.id)?;
     }
     let answer = Revised {
         schema: "aye/revise@1",

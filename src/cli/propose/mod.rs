@@ -120,7 +120,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let back = sourced.take_back.then(|| TakeBack::new(&store, &sourced.changeset)).transpose()?;
     let (answer, proposal) = propose(context, &store, sourced.changeset, meta, sourced.form)?;
     if let Some(back) = back {
-        back.run(&store, &proposal.id)?;
+        back.run(context, &store, &proposal.id)?;
     }
     emit(context, &answer, &proposal.id)
 }

@@ -131,7 +131,11 @@ impl SourceArgs {
 
 /// The way back to what the files of a changeset were before it, in the work tree and in the
 /// index.
-pub struct TakeBack(Changeset);
+pub struct TakeBack {
+    changeset: Changeset,
+    /// What is in the index and not in the proposal.
+    staged: Vec<(RepoPath, String)>,
+}
 
 impl TakeBack {
     /// The way back from `changeset`. What would be in it can be known before anything is done.
@@ -152,24 +156,34 @@ impl TakeBack {
             origin: None,
             snippets: Vec::new(),
         });
-        Changeset::new(changes.collect()).map(Self)
+        let staged = apply::staged_otherwise(store, changeset);
+        Ok(Self { changeset: Changeset::new(changes.collect())?, staged })
     }
 
     /// Goes it, now that proposal `id` has the changes. What somebody saved in between is not
-    /// lost: then nothing is taken back.
+    /// lost: then nothing is taken back. Of what was staged besides, it is said where it is.
     ///
     /// # Errors
     /// `file_changed`, `index_locked`, and those of the work tree and git. They name the proposal,
     /// which stands.
-    pub fn run(self, store: &Store, id: &ProposalId) -> Result<()> {
-        let paths: Vec<RepoPath> = self.0.changes().iter().map(|c| c.path.clone()).collect();
+    pub fn run(self, context: &Context, store: &Store, id: &ProposalId) -> Result<()> {
+        let paths: Vec<RepoPath> =
+            self.changeset.changes().iter().map(|c| c.path.clone()).collect();
         let stands = |error: Error, which: &str| {
             let error = error.after(format_args!("proposal {id} is made, but {which}"));
             error.with("proposal_id", id.as_str())
         };
-        apply::write_direct(store, false, |_| Ok((self.0, ())), |(), _| ())
+        apply::write_direct(store, false, |_| Ok((self.changeset, ())), |(), _| ())
             .map_err(|error| stands(error, "the files stay as they are"))?;
-        apply::unstage(store, &paths).map_err(|error| stands(error, "the index stays as it is"))
+        apply::unstage(store, &paths).map_err(|error| stands(error, "the index stays as it is"))?;
+        for (path, blob) in &self.staged {
+            context.note(&format!(
+                "note: another version of {} was staged, and is not in the proposal: \
+                 `git cat-file -p {blob}` prints it",
+                escape::name(&path.display().to_string())
+            ));
+        }
+        Ok(())
     }
 }
 
