@@ -85,6 +85,13 @@ impl<'a> Chunk<'a> {
         if self.loose_tail == 0 { vec![0] } else { vec![0, self.loose_tail] }
     }
 
+    /// The one line at its end that may stand for the newline the file ends in, as where a text is
+    /// taken apart at its newlines: empty context.
+    fn final_newline(&self) -> Option<usize> {
+        let last = self.lines.last().filter(|_| self.loose_tail == 0)?;
+        (last.kind == Kind::Context && last.bytes.is_empty()).then_some(1)
+    }
+
     /// Does it remove a line like `anchor`?
     fn removes(&self, anchor: &[u8]) -> bool {
         let like = |line: &&Line<'a>| {

@@ -203,6 +203,22 @@ fn the_end_of_the_file_can_be_named() {
     fails(&[("f", "x\ny\n.\n")], body, &codes::HUNK_FAILED);
 }
 
+/// As whoever takes a text apart at its newlines sees it.
+#[test]
+fn the_final_newline_may_be_written_as_an_empty_line() {
+    for body in ["@@\n b\n+c\n \n", "@@\n a\n-b\n+b\n+c\n \n*** End of File\n", "@@ a\n b\n+c\n \n"]
+    {
+        let body = format!("*** Update File: f\n{body}");
+        becomes(&[("f", "a\nb\n")], &body, &[("f", "a\nb\nc\n")]);
+        let (_, again) = run(&tree(&[("f", "a\nb\nc\n")]), &body).unwrap();
+        assert!(again.already_applied, "{body}");
+        fails(&[("f", "a\nb\nx\n")], &body, &codes::HUNK_FAILED);
+    }
+    let alone = "*** Update File: f\n@@\n+a\n \n";
+    becomes(&[("f", "")], alone, &[("f", "a\n")]);
+    becomes(&[("f", "\n")], alone, &[("f", "a\n\n")]);
+}
+
 #[test]
 fn an_empty_line_is_context_and_a_stray_one_is_not() {
     becomes(&[("f", "a\n\nb\n")], "*** Update File: f\n@@\n a\n\n-b\n+c\n", &[("f", "a\n\nc\n")]);

@@ -76,9 +76,11 @@ impl Search<'_> {
                 _ => return false,
             },
         };
-        let found = chunk.cuts().into_iter().find_map(|cut| {
+        let mut cuts = chunk.cuts().into_iter().chain(chunk.final_newline());
+        let found = cuts.find_map(|cut| {
             let start = self.result(chunk, cut, anchored.as_ref(), moved)?;
-            Some((start + chunk.new_lines(cut).len(), cut))
+            let end = start + chunk.new_lines(cut).len();
+            (cut <= chunk.loose_tail || end == self.text.len()).then_some((end, cut))
         });
         if let Some((from, cut)) = found {
             self.go_below(from, chunk, cut);

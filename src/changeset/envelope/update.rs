@@ -138,11 +138,32 @@ impl<'t> Search<'t> {
                 return Ok(Spot { start, len: old.len(), cut, pass });
             }
         }
+        if let Some(spot) = self.at_final_newline(chunk, from)? {
+            return Ok(spot);
+        }
         let old = chunk.old_lines(chunk.loose_tail);
         if let Some(line) = self.above(&old, from)? {
             return Err(self.out_of_order(hunk, chunk, line, anchored.is_some()));
         }
         Err(failed(self.path, self.text, &old, from, hunk, chunk.number))
+    }
+
+    /// The place of a chunk whose last line of context is what the file's last newline ends.
+    fn at_final_newline(&mut self, chunk: &Chunk<'_>, from: usize) -> Result<Option<Spot>> {
+        let Some(cut) = chunk.final_newline() else { return Ok(None) };
+        let old = chunk.old_lines(cut);
+        let start = self.text.len().checked_sub(old.len()).filter(|start| *start >= from);
+        let Some(start) = start else { return Ok(None) };
+        let spot = |pass| Spot { start, len: old.len(), cut, pass };
+        if old.is_empty() {
+            return Ok(Some(spot(Pass::Ending)));
+        }
+        for pass in PASSES {
+            if !self.matches(pass, &old, start)?.is_empty() {
+                return Ok(Some(spot(pass)));
+            }
+        }
+        Ok(None)
     }
 
     /// Where `old` starts that is not to be found from line `from` on, but above.
