@@ -154,6 +154,24 @@ fn a_change_that_the_patch_only_tells_of_is_named() {
     }
 }
 
+/// What a binary file holds need not be known to take it away, but that it is the one that is meant.
+#[test]
+fn a_binary_file_is_deleted_by_its_full_id() {
+    let repo = Repo::with(&[("x.png", "\0\u{1}"), ("y.png", "\0\u{2}")]);
+    repo.git(&["rm", "--quiet", "x.png"]);
+    let patch = repo.git(&["diff", "--cached", "--full-index"]) + "\n";
+    let short = repo.git(&["diff", "--cached"]) + "\n";
+    repo.git(&["reset", "--quiet", "--hard"]);
+    let missing = "its content is not in the patch";
+    repo.aye_stdin(&["patch", "--format", "text"], short).fails("patch_invalid", 6).notes(missing);
+    let other = patch.replace("x.png", "y.png");
+    repo.aye_stdin(&["patch", "--format", "text"], other).fails("binary_mismatch", 5);
+    repo.aye_stdin(&["patch"], &patch).ok();
+    assert!(!repo.exists("x.png") && repo.exists("y.png"));
+    let back = repo.aye_stdin(&["patch", "-R", "--format", "text"], &patch);
+    back.fails("patch_invalid", 6).notes(missing);
+}
+
 /// Git and GNU patch leave an empty file.
 #[test]
 fn a_file_that_subversion_calls_nonexistent_is_none() {

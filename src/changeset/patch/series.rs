@@ -407,6 +407,14 @@ impl State<'_> {
     ) -> Result<Placed> {
         let plain = |bytes| Placed { bytes, ..Placed::default() };
         if patch.content_missing {
+            // To take a file away its id is enough.
+            if target.new.is_none()
+                && target.copy_of.is_none()
+                && let Ok((from, _)) = ids::of(patch, path)
+            {
+                ids::check(old, from, path, "the file has changed since the patch was made")?;
+                return Ok(plain(Vec::new()));
+            }
             return Err(bad(patch, "the file is binary and its content is not in the patch")
                 .hint("make the patch with `git diff --binary`"));
         }
