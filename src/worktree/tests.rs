@@ -57,7 +57,13 @@ fn emptied_folders_go_though_some_are_gone() {
     let mut folders = folders::Folders::new(&scratch.worktree.root);
     write::remove_empty(&mut folders, "top/a/b/c/d".into(), "top".into());
     assert!(scratch.at("top").exists() && !scratch.at("top/a").exists());
-    write::remove_empty(&mut folders, "top".into(), "".into());
+    let deep = format!("{}x/y", "top/".repeat(70));
+    std::fs::create_dir_all(scratch.at(&deep)).unwrap();
+    std::fs::write(scratch.at("top/top/f"), "x").unwrap();
+    write::remove_empty(&mut folders, deep.as_str().into(), "".into());
+    assert!(scratch.at("top/top/f").exists() && !scratch.at("top/top/top").exists());
+    std::fs::remove_file(scratch.at("top/top/f")).unwrap();
+    write::remove_empty(&mut folders, deep.as_str().into(), "".into());
     assert!(!scratch.at("top").exists());
 }
 

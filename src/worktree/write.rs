@@ -197,21 +197,53 @@ fn make_beneath(folder: &Folder, path: &BStr) -> io::Result<()> {
 /// Removes the folder at `path` and those above it as long as they are empty, as git does, up to
 /// the folder `top`, which stays. Failure to do so is no failure: something else is in there.
 pub fn remove_empty(folders: &mut Folders<'_>, path: &BStr, top: &BStr) {
-    let mut path = path;
+    let (mut path, mut step) = (path, 1);
     while path.len() > top.len() {
-        folders.forget(path);
-        let name = path[path.rfind_byte(b'/').map_or(0, |slash| slash + 1)..].as_bstr();
-        match folders.at(parent(path)) {
-            Ok(Place::Folder(folder)) => match folder.rmdir(name) {
-                // Whoever was stopped at this before may have removed it.
-                Err(error) if error.kind() != ErrorKind::NotFound => return,
-                _ => {}
-            },
-            Ok(Place::Missing(_)) => {}
-            _ => return,
+        let mut chain: Vec<&BStr> = vec![path];
+        let above = loop {
+            let above = parent(chain[chain.len() - 1]);
+            if chain.len() == step || above.len() <= top.len() {
+                break above;
+            }
+            chain.push(above);
+        };
+        let removed = match folders.at(above) {
+            Ok(Place::Folder(folder)) => remove_chain(folders, folder, &chain),
+            // Whoever was stopped at this before may have removed it.
+            Ok(Place::Missing(_)) => true,
+            _ => false,
+        };
+        if !removed {
+            return;
         }
-        path = parent(path);
+        // Mostly the next one holds something. Else they are not each looked for from the top.
+        (path, step) = (above, CHAIN);
     }
+}
+
+/// Folders that are open at once while they are removed.
+const CHAIN: usize = 32;
+
+/// Removes the folders of `chain`, each of them in the one behind it and the last in `above`.
+/// `false` if one cannot be removed.
+fn remove_chain(folders: &mut Folders<'_>, above: Rc<Folder>, chain: &[&BStr]) -> bool {
+    let name = |path: &BStr| path[path.rfind_byte(b'/').map_or(0, |slash| slash + 1)..].to_owned();
+    let mut open = vec![above];
+    for path in chain[1..].iter().rev() {
+        match open[open.len() - 1].enter(name(path).as_bstr()) {
+            Ok(next) => open.push(Rc::new(next)),
+            Err(_) => break,
+        }
+    }
+    // What could not be entered is gone, or stops it.
+    for (folder, path) in open.iter().zip(chain.iter().rev()).rev() {
+        folders.forget(path);
+        match folder.rmdir(name(path).as_bstr()) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return false,
+            _ => {}
+        }
+    }
+    true
 }
 
 /// How to make the file that takes the place of `existing`.
