@@ -100,9 +100,7 @@ pub struct Sum {
 impl Sum {
     /// The checksum of `bytes`.
     pub fn of(bytes: &[u8]) -> Self {
-        let mut crc = flate2::Crc::new();
-        crc.update(bytes);
-        Self { crc32: crc.sum(), size: bytes.len() }
+        Self { crc32: crc32fast::hash(bytes), size: bytes.len() }
     }
 }
 
