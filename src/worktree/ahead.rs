@@ -1,27 +1,63 @@
 //! Reading files on another thread while those before them are worked on.
 
 use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
 use super::beneath::Root;
 use super::folders::Folders;
+use super::processors::Apart;
 use super::{Found, read};
 use crate::changeset::RepoPath;
 
 /// From this many files on, a thread is worth starting.
 const MANY: usize = 64;
 /// How many are handed over at once: waking who waits for them costs more than reading one.
-const BATCH: usize = 32;
-/// Bytes that are read before they are asked for: 64 MiB, and what the last batch has more.
+const BATCH: usize = 16;
+/// Bytes that are read before they are asked for: 64 MiB, and what the last batches have more.
 const MOST: usize = 64 << 20;
 
 /// Files that are read, or will be, in the order in which they are likely to be asked for.
 #[derive(Debug)]
 pub struct Ahead {
     numbers: HashMap<RepoPath, usize>,
-    files: Vec<Option<Found>>,
-    more: Receiver<Vec<Option<Found>>>,
+    batches: Vec<Option<Batch>>,
+    work: Arc<Work>,
+    more: Receiver<(usize, Batch)>,
+}
+
+/// What could be read of some files: the rest is found out, and said, when it is asked for.
+type Batch = Vec<Option<Found>>;
+
+/// What is to be read, by whoever has time.
+#[derive(Debug)]
+struct Work {
+    root: Root,
+    paths: Vec<RepoPath>,
+    limit: u64,
+    /// The first batch that nobody has begun.
+    next: AtomicUsize,
+    /// Bytes read so far.
+    total: AtomicUsize,
+}
+
+impl Work {
+    /// Reads the next batch; its number, and what was found. `None` if there is none left, or
+    /// enough was read.
+    fn read_next(&self, folders: &mut Folders<'_>) -> Option<(usize, Batch)> {
+        if self.total.load(Ordering::Relaxed) > MOST {
+            return None;
+        }
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let paths = self.paths.chunks(BATCH).nth(number)?;
+        let mut file = |path| read(&self.root, folders, path, self.limit).ok().flatten();
+        let files: Batch = paths.iter().map(&mut file).collect();
+        let size = files.iter().flatten().map(|(bytes, _)| bytes.len()).sum();
+        self.total.fetch_add(size, Ordering::Relaxed);
+        Some((number, files))
+    }
 }
 
 impl Ahead {
@@ -32,31 +68,74 @@ impl Ahead {
             return None;
         }
         let numbers = paths.iter().enumerate().map(|(at, path)| ((*path).clone(), at)).collect();
-        let (root, paths) = (root.clone(), paths.iter().copied().cloned().collect::<Vec<_>>());
+        let work = Arc::new(Work {
+            root: root.clone(),
+            paths: paths.iter().copied().cloned().collect(),
+            limit,
+            next: AtomicUsize::new(0),
+            total: AtomicUsize::new(0),
+        });
         let (sender, more) = channel();
+        let theirs = Arc::clone(&work);
+        let apart = Apart::from_here();
         let read_all = move || {
-            let mut folders = Folders::new(&root);
-            let mut total = 0;
-            for batch in paths.chunks(BATCH) {
-                // What cannot be read is found out, and said, when it is asked for.
-                let mut file = |path| read(&root, &mut folders, path, limit).ok().flatten();
-                let files: Vec<_> = batch.iter().map(&mut file).collect();
-                total += files.iter().flatten().map(|(bytes, _)| bytes.len()).sum::<usize>();
-                if sender.send(files).is_err() || total > MOST {
+            apart.go();
+            let mut folders = Folders::new(&theirs.root);
+            while let Some(batch) = theirs.read_next(&mut folders) {
+                if sender.send(batch).is_err() {
                     break;
                 }
             }
         };
         thread::Builder::new().spawn(read_all).ok()?;
-        Some(Self { numbers, files: Vec::new(), more })
+        let batches = (0..paths.len().div_ceil(BATCH)).map(|_| None).collect();
+        Some(Self { numbers, batches, work, more })
     }
 
-    /// The file at `path`, once, if it could be read ahead; waits for it.
-    pub fn take(&mut self, path: &RepoPath) -> Option<Found> {
+    /// The file at `path`, once, if it could be read ahead. Reads on, instead of waiting for it.
+    pub fn take(&mut self, folders: &mut Folders<'_>, path: &RepoPath) -> Option<Found> {
         let number = self.numbers.remove(path)?;
-        while self.files.len() <= number {
-            self.files.extend(self.more.recv().ok()?);
+        let (batch, within) = (number / BATCH, number % BATCH);
+        while self.batches[batch].is_none() {
+            let there = self.more.try_recv().ok();
+            let read = || self.work.read_next(folders);
+            let (number, files) = there.or_else(read).or_else(|| self.more.recv().ok())?;
+            self.batches[number] = Some(files);
         }
-        self.files[number].take()
+        self.batches[batch].as_mut()?[within].take()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn content(number: usize) -> Vec<u8> {
+        format!("file {number}\n").into_bytes()
+    }
+
+    #[test]
+    fn every_file_is_had_once_in_whatever_order() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let paths: Vec<RepoPath> = (0..MANY * 5 + 3)
+            .map(|number| RepoPath::new(format!("f{number}")).expect("a path"))
+            .collect();
+        for (number, path) in paths.iter().enumerate().filter(|(number, _)| number % 7 != 0) {
+            std::fs::write(folder.path().join(path.display().to_string()), content(number))
+                .expect("a file");
+        }
+        let root = Root::open(folder.path()).expect("a folder");
+        let wanted: Vec<&RepoPath> = paths.iter().collect();
+        for order in [1, 2, 31] {
+            let mut folders = Folders::new(&root);
+            let mut ahead = Ahead::start(&root, &wanted, 1_000).expect("worth a thread");
+            for start in 0..order {
+                for number in (start..paths.len()).step_by(order) {
+                    let found = ahead.take(&mut folders, &paths[number]).map(|(bytes, _)| bytes);
+                    assert_eq!(found, (number % 7 != 0).then(|| content(number)));
+                    assert!(ahead.take(&mut folders, &paths[number]).is_none());
+                }
+            }
+        }
     }
 }

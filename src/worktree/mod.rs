@@ -13,6 +13,7 @@ mod beneath;
 mod convert;
 mod folders;
 pub mod journal;
+mod processors;
 mod workers;
 mod write;
 
@@ -210,10 +211,11 @@ impl Worktree {
 
 impl Snapshot for Reader<'_> {
     fn file(&self, path: &RepoPath) -> Result<Option<File>> {
-        let ahead = self.ahead.borrow_mut().as_mut().and_then(|ahead| ahead.take(path));
-        let found = match ahead {
+        let mut folders = self.folders.borrow_mut();
+        let mut ahead = self.ahead.borrow_mut();
+        let found = match ahead.as_mut().and_then(|ahead| ahead.take(&mut folders, path)) {
             Some(found) => Some(self.tree.file_of(path, found)),
-            None => self.tree.read(&mut self.folders.borrow_mut(), path)?,
+            None => self.tree.read(&mut folders, path)?,
         };
         let Some((mut file, stamp)) = found else { return Ok(None) };
         let raw = self

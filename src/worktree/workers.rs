@@ -7,14 +7,17 @@ use std::thread;
 
 use super::beneath::Root;
 use super::folders::Folders;
+use super::processors::Apart;
 use crate::error::Result;
 
 /// From this many files on, threads are worth starting.
 pub const MANY: usize = 32;
 /// More do not help: they wait for the same journal of the file system.
 const MOST: usize = 4;
-/// Into how many pieces the work of a thread is cut, so that one that comes later finds some left.
-const PIECES: usize = 4;
+/// A thread takes this part of its share of what is left, but no less than [`FEW`] files: large
+/// pieces first, small ones last, so that all of them are done at about the same time.
+const PART: usize = 2;
+const FEW: usize = 8;
 
 /// Runs `step` for every number of `range`, in no order that means anything, and returns what it
 /// returned in theirs. Each thread has folders of its own open, and goes over neighbours.
@@ -44,20 +47,24 @@ pub fn each_while<T: Send>(
         ..MANY => 1,
         _ => thread::available_parallelism().map_or(1, NonZero::get).min(MOST),
     };
-    let size = match threads {
-        1 => count.max(1),
-        _ => count.div_ceil(threads * PIECES),
+    if threads == 1 {
+        meanwhile();
+        let mut folders = Folders::new(root);
+        return range.map(|number| step(&mut folders, number)).collect();
+    }
+    // Where the piece that begins at `start` ends.
+    let end = |start: usize| {
+        let left = range.end.checked_sub(start).filter(|left| *left > 0)?;
+        Some(start + (left / threads / PART).max(FEW).min(left))
     };
     let next = AtomicUsize::new(range.start);
     let work = || {
         let mut folders = Folders::new(root);
         let mut pieces = Vec::new();
         loop {
-            let start = next.fetch_add(size, Ordering::Relaxed);
-            if start >= range.end {
-                return pieces;
-            }
-            let piece = start..(start + size).min(range.end);
+            let begun = next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, end);
+            let Ok(start) = begun else { return pieces };
+            let piece = start..end(start).unwrap_or(range.end);
             let done: Result<Vec<T>> = piece.map(|number| step(&mut folders, number)).collect();
             if done.is_err() {
                 next.store(range.end, Ordering::Relaxed);
@@ -65,12 +72,19 @@ pub fn each_while<T: Send>(
             pieces.push((start, done));
         }
     };
+    let apart = Apart::from_here();
     let mut pieces = thread::scope(|scope| {
         // A thread that cannot be had is no loss: its pieces are for the others.
-        let start = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
+        let help = move || {
+            apart.go();
+            work()
+        };
+        let start = |_| thread::Builder::new().spawn_scoped(scope, help).ok();
         let others: Vec<_> = (1..threads).filter_map(start).collect();
         meanwhile();
+        let stay = apart.stay();
         let mut pieces = work();
+        drop(stay);
         for other in others {
             pieces.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         }
@@ -82,4 +96,48 @@ pub fn each_while<T: Send>(
         done.extend(piece?);
     }
     Ok(done)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::error::{Error, codes};
+
+    fn root() -> Root {
+        Root::open(Path::new(env!("CARGO_MANIFEST_DIR"))).expect("a folder")
+    }
+
+    #[test]
+    fn every_number_is_done_once_and_in_its_place() {
+        for count in [0, 1, 7, MANY - 1, MANY, MANY + 1, 100, 1_001] {
+            let done = each(&root(), 3..3 + count, |_, number| Ok(number)).expect("no failure");
+            assert_eq!(done, (3..3 + count).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn meanwhile_is_called_once() {
+        for count in [0, 1, MANY, 500] {
+            let mut calls = 0;
+            each_while(&root(), 0..count, |_, _| Ok(()), &mut || calls += 1).expect("no failure");
+            assert_eq!(calls, 1);
+        }
+    }
+
+    #[test]
+    fn of_several_failures_one_is_told_and_the_rest_is_left() {
+        let steps = AtomicUsize::new(0);
+        let fail = |_: &mut Folders<'_>, number: usize| {
+            steps.fetch_add(1, Ordering::Relaxed);
+            if number % 50 == 49 {
+                return Err(Error::new(&codes::INVALID_ARGUMENT, number.to_string()));
+            }
+            Ok(())
+        };
+        let error = each(&root(), 0..100_000, fail).expect_err("a failure");
+        assert!(error.message().ends_with('9'));
+        assert!(steps.into_inner() < 100_000);
+    }
 }
