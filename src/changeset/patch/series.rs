@@ -197,18 +197,26 @@ impl State<'_> {
         let bare = |name: &Option<Vec<u8>>| {
             name.as_deref().map(|name| stripped(name, less).ok_or_else(|| self.nameless(patch)))
         };
-        let side = |side: &Option<Side>| match side {
+        let asked = self.options.strip.is_some();
+        let has_name = |side: &Option<Side>| match side {
+            Some(Side::Name(name)) => stripped(name, self.strip).is_some(),
+            _ => false,
+        };
+        let side = |side: &Option<Side>, other: &Option<Side>| match side {
             // Which folders to take off a whole path only the caller knows.
-            Some(Side::Name(name)) if self.options.strip.is_none() && name.starts_with(b"/") => {
+            Some(Side::Name(name)) if !asked && name.starts_with(b"/") => {
                 Some(RepoPath::new(name).map(|_| Vec::new()))
             }
+            // Only the other one has a prefix.
+            Some(Side::Name(_)) if !asked && !has_name(side) && has_name(other) => None,
             Some(Side::Name(name)) => {
                 Some(stripped(name, self.strip).ok_or_else(|| self.nameless(patch)))
             }
             _ => None,
         };
         let (from, to) = (bare(&patch.from).transpose()?, bare(&patch.to).transpose()?);
-        let (old, new) = (side(&patch.old).transpose()?, side(&patch.new).transpose()?);
+        let old = side(&patch.old, &patch.new).transpose()?;
+        let new = side(&patch.new, &patch.old).transpose()?;
         for (moved, plain) in [(&from, &old), (&to, &new)] {
             if let (Some(moved), Some(plain)) = (moved, plain)
                 && moved != plain

@@ -30,18 +30,23 @@ pub(super) fn choose(patches: &[FilePatch<'_>], files: &dyn Snapshot, options: &
     if sample.is_empty() || sample.iter().all(has_prefixes) {
         return one;
     }
-    if sample.iter().flatten().flatten().any(|name| names::strip(name, 1).is_none()) {
+    if sample.iter().any(is_without_prefix) {
         return none;
     }
     let (mut with, mut without) = (0, 0);
-    for name in sample.iter().filter_map(|[old, new]| old.as_ref().or(new.as_ref())) {
-        with += usize::from(exists(names::strip(name, 1), files));
-        without += usize::from(exists(Some(name), files));
+    for pair in &sample {
+        // One of them may be a copy that somebody kept, as in `--- src/x.orig` and `+++ src/x`.
+        let any = |read: fn(&[u8]) -> Option<&[u8]>| {
+            usize::from(pair.iter().flatten().any(|name| exists(read(name), files)))
+        };
+        with += any(|name| names::strip(name, 1));
+        without += any(|name| Some(name));
     }
     let unlike_prefix = |name: &Vec<u8>| !PREFIXES.iter().any(|prefix| name.starts_with(prefix));
     // Both names with the same prefix is what no option of git but `--no-prefix` gives.
+    let slash = |name: &[u8]| name.iter().position(|b| *b == b'/');
     let bare = sample.iter().all(|pair| match pair {
-        [Some(old), Some(new)] => old == new,
+        [Some(old), Some(new)] => slash(old).is_some_and(|end| new.starts_with(&old[..=end])),
         [one, other] => one.iter().chain(other).all(unlike_prefix),
     });
     if without > with || (without == with && bare) { none } else { one }
@@ -69,6 +74,20 @@ fn header_names(patch: &FilePatch<'_>) -> Option<[Option<Vec<u8>>; 2]> {
     match both {
         Some((old, new)) => Some([Some(old), Some(new)]),
         None => pair.iter().any(Option::is_some).then_some(pair),
+    }
+}
+
+/// Is there a name that is none any more without its first component? Not if only the other one
+/// has a prefix, as in `--- x` and `+++ b/x`.
+fn is_without_prefix(pair: &[Option<Vec<u8>>; 2]) -> bool {
+    let stripped = |name: &Option<Vec<u8>>| {
+        name.as_ref().map(|name| names::strip(name, 1).map(<[u8]>::to_vec))
+    };
+    let [old, new] = pair;
+    match (stripped(old), stripped(new)) {
+        (Some(None), Some(Some(new))) => Some(&new) != old.as_ref(),
+        (Some(Some(old)), Some(None)) => Some(&old) != new.as_ref(),
+        (old, new) => old == Some(None) || new == Some(None),
     }
 }
 

@@ -50,6 +50,10 @@ pub enum Side {
     Name(Vec<u8>),
 }
 
+/// What stands in the place of a file that is not there: on Windows too, and after something that
+/// turned every slash into a backslash.
+const NOTHING: [&[u8]; 3] = [b"/dev/null", b"NUL", b"\\dev\\null"];
+
 /// Reads what follows `--- ` or `+++ `: the name ends at a TAB, or before a time stamp.
 /// `stamps` tells whether a time stamp at the epoch means "not there", as in GNU diff's output.
 pub fn side(text: &[u8], stamps: bool) -> Option<Side> {
@@ -63,7 +67,7 @@ pub fn side(text: &[u8], stamps: bool) -> Option<Side> {
             (text[..end].trim_end_with(|c| c == '\r').to_vec(), &text[end..])
         }
     };
-    if name.trim_end() == b"/dev/null" {
+    if NOTHING.contains(&name.trim_end()) {
         return Some(Side::Nothing);
     }
     // What Subversion writes in the place of a revision.
