@@ -15,6 +15,42 @@ fn patched() -> String {
     LINES.replace('5', "five")
 }
 
+/// `hg export --git` and `hg log --patch --git` of three commits, whose first message quotes what
+/// looks like a patch: a file that a commit makes is another's to rename.
+#[test]
+fn changesets_of_mercurial_build_on_each_other() {
+    let export = |id: &str, message: &str| {
+        format!(
+            "# HG changeset patch\n# User me\n# Date 1795409072 0\n\
+             #      Mon Nov 23 04:44:32 2026 +0000\n# Node ID {id}\n# Parent  {id}\n{message}\n\n"
+        )
+    };
+    let log = |id: &str, message: &str| {
+        format!(
+            "changeset:   3:{id}\ntag:         tip\nuser:        me\n\
+             date:        Mon Nov 23 04:44:32 2026 +0000\ndescription:\n{message}\n\n\n"
+        )
+    };
+    let quoting = "Why\n\n- a list\n@@ -1 +1 @@\n-x\n+y\nOnly in a: b";
+    let add =
+        format!("diff --git a/one b/one\nnew file mode 100644\n--- /dev/null\n+++ b/one\n{NEW}");
+    let rename = "diff --git a/one b/two\nrename from one\nrename to two\n";
+    let edit = "diff --git a/two b/two\n--- a/two\n+++ b/two\n@@ -1,1 +1,2 @@\n new\n+more\n";
+    for header in [&export as &dyn Fn(&str, &str) -> String, &log] {
+        let repo = Repo::with(&[("f", LINES)]);
+        let patch = header("a219156df95c", quoting)
+            + &add
+            + &header("9645aeca854f", "Rename it")
+            + rename
+            + &header("cc8f5e0bc640", "Fill its place")
+            + &add
+            + edit;
+        let run = repo.aye_stdin(&["patch", "--json"], &patch).ok();
+        assert!(!run.out().contains("notes"), "{run}");
+        assert_eq!((repo.text("one"), repo.text("two")), ("new\n".into(), "new\nmore\n".into()));
+    }
+}
+
 /// `diff -u src/x.orig src/x` at the top, where git finds no `x`, or another.
 #[test]
 fn the_names_of_a_copy_that_was_kept_have_no_prefix() {

@@ -30,6 +30,8 @@ impl Part {
     pub fn look(&mut self, line: &[u8], cursor: &Cursor<'_>) -> Result<()> {
         if line.starts_with(b"From ") {
             (self.attached, self.message) = (false, starts_mail(line));
+        } else if starts_changeset(line, cursor.below().peek().unwrap_or_default()) {
+            self.message = true;
         } else if line.trim_end() == b"---" {
             self.end_message();
         } else if let Some(kind) = field(line, b"content-type:") {
@@ -67,7 +69,9 @@ impl Part {
 /// Is `line`, with `next` below it, the first of a mail or of a commit in a log, so that what
 /// follows builds on what came before?
 pub(in crate::changeset) fn starts_commit(line: &[u8], next: &[u8]) -> bool {
-    let Some(id) = line.strip_prefix(b"commit ") else { return starts_mail(line) };
+    let Some(id) = line.strip_prefix(b"commit ") else {
+        return starts_mail(line) || starts_changeset(line, next);
+    };
     // `git log --boundary`, `--left-right` and the like put a sign before the id.
     let id = if id.get(1) == Some(&b' ') { &id[2..] } else { id };
     let digits = id.iter().take_while(|b| b.is_ascii_hexdigit()).count();
@@ -75,6 +79,13 @@ pub(in crate::changeset) fn starts_commit(line: &[u8], next: &[u8]) -> bool {
     let fields = [&b"Author: "[..], b"Merge: ", b"Reflog: ", b"tree "];
     let headed = || fields.iter().any(|field| next.starts_with(field));
     ends && (matches!(digits, 40 | 64) || (digits >= 4 && headed()))
+}
+
+/// How `hg export` and `hg log --patch` begin a commit.
+fn starts_changeset(line: &[u8], next: &[u8]) -> bool {
+    let fields = [&b"branch:"[..], b"bookmark:", b"tag:", b"parent:", b"phase:", b"user:"];
+    line.trim_end() == b"# HG changeset patch"
+        || (line.starts_with(b"changeset: ") && fields.iter().any(|field| next.starts_with(field)))
 }
 
 /// `From 1234… Mon Sep 17 00:00:00 2001`: the line of a mailbox that a mail starts with. Whoever
