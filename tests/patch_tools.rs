@@ -51,6 +51,71 @@ fn changesets_of_mercurial_build_on_each_other() {
     }
 }
 
+/// What no side of a patch holds is said, once for each change.
+#[test]
+fn changes_that_other_programs_only_announce_are_named() {
+    let rule = "=".repeat(67);
+    let svn = |name: &str| format!("Index: {name}\n{rule}\n");
+    let cvs = svn("empty") + "RCS file: empty\ndiff -N empty\n";
+    let change = format!("--- f\n+++ f\n{HUNK}");
+    for (text, line) in [
+        ("diff -r 060fef128f92 bin\nBinary file bin has changed\n".to_owned(), "Binary file bin"),
+        ("Symbolic links a/l and b/l differ\n".to_owned(), "Symbolic links"),
+        ("File a/l is a directory while file b/l is a regular file\n".to_owned(), "File a/l is a"),
+        ("* Unmerged path g\n".to_owned(), "* Unmerged path g"),
+        ("Submodule lib contains modified content\n".to_owned(), "Submodule lib contains"),
+        ("Submodule lib contains untracked content\n".to_owned(), "Submodule lib contains"),
+        ("=== renamed file 'g' => 'h'\n".to_owned(), "=== renamed file"),
+        ("=== added file 'empty'\n".to_owned(), "=== added file"),
+        (svn("empty"), "Index: empty"),
+        (cvs, "Index: empty"),
+    ] {
+        for patch in [
+            format!("{text}{}{change}", svn("f")),
+            format!("{}{change}{text}", svn("f")),
+            format!("{text}=== modified file 'f'\n{change}"),
+        ] {
+            let repo = Repo::with(&[("f", LINES)]);
+            let run = repo.aye_stdin(&["patch", "--json"], &patch).ok();
+            let run = run.says(&format!("'{line}"));
+            assert_eq!(run.out().matches("is of a change").count(), 1, "{patch}\n{run}");
+            assert_eq!(repo.text("f"), patched());
+        }
+    }
+    // Where the change is below, nothing is missing.
+    let old = "diff -u -r1.2 f\n--- f\t1 Jan 2001 00:00:00 -0000\t1.2\n\
+               +++ f\t2 Jan 2001 00:00:00 -0000\n";
+    for patch in [
+        svn("f") + &change,
+        format!("=== modified file 'f'\n{change}"),
+        svn("f") + "RCS file: /cvs/f,v\nretrieving revision 1.2\n" + old + HUNK,
+        format!("{}diff --git a/f b/f\n--- a/f\t(revision 2)\n+++ b/f\n{HUNK}", svn("f")),
+        format!("=== added file 'n'\n--- n\t1970-01-01 00:00:00 +0000\n+++ n\n{NEW}{change}"),
+    ] {
+        let repo = Repo::with(&[("f", LINES)]);
+        let run = repo.aye_stdin(&["patch", "--json"], &patch).ok();
+        assert!(!run.out().contains("is of a change"), "{patch}\n{run}");
+    }
+}
+
+/// Whatever stands above it, where git and GNU patch take it for text.
+#[test]
+fn a_diff_without_context_is_refused_below_a_patch_of_another_file() {
+    let repo = Repo::with(&[("f", LINES), ("g", LINES)]);
+    let change = format!("--- a/f\n+++ b/f\n{HUNK}");
+    for (text, line) in [
+        ("5c5\n< 5\n---\n> V\n", 10),
+        ("\nIndex: g\n=====\n5c5\n< 5\n---\n> V\n", 13),
+        ("Index: g\n5c\nV\n.\n", 11),
+        ("diff -rn a/g b/g\nd5 1\na5 1\nV\n", 11),
+    ] {
+        let run = repo.aye_stdin(&["patch", "--format", "text"], change.clone() + text);
+        run.fails("patch_invalid", 6)
+            .notes(&format!("line {line} of the patch: this is a diff without context"));
+    }
+    assert_eq!(repo.text("f"), LINES);
+}
+
 /// `diff -u src/x.orig src/x` at the top, where git finds no `x`, or another.
 #[test]
 fn the_names_of_a_copy_that_was_kept_have_no_prefix() {

@@ -207,13 +207,6 @@ fn no_patch(bytes: &[u8]) -> Error {
         let digits = line.iter().take_while(|b| b.is_ascii_digit() || **b == b',').count();
         digits > 0 && matches!(&line[digits..], b"a" | b"c" | b"d" | b"i")
     };
-    let is_normal = |line: &[u8]| {
-        let parts: Vec<_> = line.split(|b| matches!(b, b'a' | b'c' | b'd')).collect();
-        let number = |part: &&[u8]| {
-            !part.is_empty() && part.iter().all(|b| b.is_ascii_digit() || *b == b',')
-        };
-        parts.len() == 2 && parts.iter().all(number)
-    };
     let header = |line: &[u8]| line.starts_with(b"diff --git ") || line.starts_with(b"--- ");
     // After what a program may have put before every line: colours, marks of a quotation.
     let framed = || {
@@ -226,10 +219,6 @@ fn no_patch(bytes: &[u8]) -> Error {
         "the patch is empty"
     } else if [&b"\xff\xfe"[..], b"\xfe\xff"].iter().any(|mark| bytes.starts_with(mark)) {
         "the input is in UTF-16, as PowerShell writes it; it must be the bytes that git printed"
-    } else if lines().any(is_normal)
-        && lines().any(|l| l.starts_with(b"< ") || l.starts_with(b"> "))
-    {
-        "this is a diff in the 'normal' format, without file names or context"
     } else if lines().find(|line| !line.trim_ascii().is_empty()).is_some_and(is_ed) {
         "this is an ed script, which is never run"
     } else if lines().any(header) {

@@ -400,7 +400,7 @@ fn what_is_no_patch_is_named() {
     for (input, word) in [
         ("", "empty"),
         ("hello\n", "no patch"),
-        ("1c1\n< a\n---\n> b\n", "normal"),
+        ("1c1\n< a\n---\n> b\n", "without context"),
         ("1,2d\n", "ed script"),
         ("2a\nrm -rf /\n.\nw\n", "ed script"),
         ("--- a/x\n+++ b/x\n", "no hunk"),
