@@ -151,3 +151,21 @@ fn a_name_with_a_prefix_loses_it_whatever_the_other_is() {
         base.aye_stdin(&["patch", "-p1", "--format", "text"], format!("--- f\n+++ b/f\n{HUNK}"));
     run.fails("patch_invalid", 6).notes("no file name is left");
 }
+
+/// Backwards and forwards: a folder takes the place of a file in one commit, and loses it in
+/// another.
+#[test]
+fn a_folder_gives_way_to_a_file_that_a_later_commit_makes() {
+    let repo = Repo::with(&[("c/c", "in\n")]);
+    repo.git(&["rm", "--quiet", "c/c"]);
+    repo.git(&["commit", "--quiet", "-m", "Empty the folder"]);
+    repo.write("c", "file\n");
+    repo.git(&["add", "--all"]);
+    repo.git(&["commit", "--quiet", "-m", "Put a file there"]);
+    let log = repo.git(&["log", "--reverse", "-p", "-2"]) + "\n";
+    repo.git(&["reset", "--quiet", "--hard", "HEAD~2"]);
+    repo.aye_stdin(&["patch"], &log).ok();
+    assert_eq!(repo.text("c"), "file\n");
+    repo.aye_stdin(&["patch", "-R"], &log).ok();
+    assert_eq!(repo.text("c/c"), "in\n");
+}

@@ -269,7 +269,7 @@ impl State<'_> {
             return Ok(file.clone());
         }
         let file = match self.files.file(path) {
-            // A folder that this commit empties gives way to a file.
+            // A folder that this commit or one before it empties gives way to a file.
             Err(error) if error.is(&changes::FOLDER) && self.empties(path) => None,
             other => other?.map(Rc::new),
         };
@@ -278,12 +278,13 @@ impl State<'_> {
         Ok(file)
     }
 
-    /// Does this commit take a file away from below `folder`? That others stay there is noticed
-    /// when it is written.
+    /// Does this commit, or one before it, take a file away from below `folder`? That others stay
+    /// there is noticed when it is written.
     fn empties(&self, folder: &RepoPath) -> bool {
-        self.fate.iter().any(|(path, fate)| {
-            *fate != Fate::Changed && path.parents().any(|above| above == *folder)
-        })
+        let goes = self.fate.iter().filter(|(_, fate)| **fate != Fate::Changed);
+        let gone = self.present.iter().filter(|(_, file)| file.is_none());
+        let mut paths = goes.map(|(path, _)| path).chain(gone.map(|(path, _)| path));
+        paths.any(|path| path.parents().any(|above| above == *folder))
     }
 
     fn apply(&mut self, patch: &FilePatch<'_>, mut target: Target) -> Result<FileReport> {
