@@ -270,3 +270,25 @@ fn a_patch_that_ends_in_a_header_changes_nothing() {
     run.fails("patch_invalid", 6).notes("in the middle of this file's header");
     repo.aye_stdin(&["patch"], format!("{rename}moved")).ok();
 }
+
+/// Ways of packing a patch that cannot be taken apart safely are told from each other.
+#[test]
+fn a_patch_that_was_packed_wrongly_is_told_how() {
+    let repo = changed();
+    let envelope = "*** Begin Patch\n*** Update File: f\n@@\n-x\n+y\n*** End Patch\n";
+    let indented: String = envelope.lines().map(|line| format!("    {line}\n")).collect();
+    for (arguments, code, what) in [
+        (serde_json::json!({"input": envelope, "call_id": 1}), 6, "which have: call_id, input"),
+        (serde_json::json!({"patch": envelope.replace('\n', "\\n")}), 6, "the patch is one line"),
+        (serde_json::json!({"patch": "--- a/f\\n+++ b/f\\n"}), 6, "the patch is one line"),
+        (serde_json::json!({"patch": indented}), 6, "the lines of the patch are indented"),
+        (
+            serde_json::json!({"name": "functions.apply_patch", "arguments": {"patch": envelope}}),
+            3,
+            "there is no tool",
+        ),
+    ] {
+        let run = repo.aye_stdin(&["call", "apply_patch"], arguments.to_string()).exits(code);
+        run.says(what);
+    }
+}

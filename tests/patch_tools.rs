@@ -152,6 +152,53 @@ fn a_name_with_a_prefix_loses_it_whatever_the_other_is() {
     run.fails("patch_invalid", 6).notes("no file name is left");
 }
 
+#[test]
+fn a_remark_on_the_final_newline_needs_no_blank() {
+    let patch =
+        |remark: &str| format!("--- a/f\n+++ b/f\n@@ -7,3 +7,3 @@\n 7\n 8\n-9\n+nine\n{remark}\n");
+    for remark in ["\\ No newline at end of file", "\\No newline at end of file", "\\ Kein Umbruch"]
+    {
+        let repo = Repo::with(&[("f", LINES)]);
+        repo.aye_stdin(&["patch"], patch(remark)).ok();
+        assert_eq!(repo.text("f"), LINES.replace("9\n", "nine"), "{remark}");
+    }
+}
+
+/// Forms of git that are for the eye.
+#[test]
+fn what_git_prints_for_the_eye_is_refused_by_its_name() {
+    let repo = Repo::with(&[("f", LINES), ("gone", "x\n")]);
+    repo.git(&["checkout", "--quiet", "-b", "topic"]);
+    repo.write("f", LINES.replace('5', "V"));
+    repo.git(&["commit", "--quiet", "--all", "-m", "V"]);
+    repo.git(&["checkout", "--quiet", "-"]);
+    repo.write("f", patched());
+    repo.git(&["rm", "--quiet", "gone"]);
+    let text = "--format=text";
+    for (args, what) in [
+        (&["diff", "HEAD", "--word-diff"][..], "without --word-diff"),
+        (&["diff", "HEAD", "--word-diff=porcelain"], "without --word-diff"),
+        (&["diff", "HEAD", "-D", "--", "gone"], "without --irreversible-delete"),
+    ] {
+        let run = repo.aye_stdin(&["patch", text], repo.git(args) + "\n");
+        run.fails("patch_invalid", 6).notes(what);
+    }
+    repo.git(&["commit", "--quiet", "--all", "-m", "five"]);
+    repo.program("git").args(&["merge", "--quiet", "topic"]).run();
+    repo.write("f", LINES.replace('5', "5.0"));
+    repo.git(&["commit", "--quiet", "--all", "-m", "Both"]);
+    let before = repo.snapshot();
+    for (option, what) in [
+        ("--cc", "the combined diff of a merge"),
+        ("-c", "the combined diff of a merge"),
+        ("--remerge-diff", "the diff of a merge with conflicts done again"),
+    ] {
+        let run = repo.aye_stdin(&["patch", text], repo.git(&["show", option]) + "\n");
+        run.fails("patch_invalid", 6).notes(what);
+    }
+    assert!(repo.snapshot() == before);
+}
+
 /// Backwards and forwards: a folder takes the place of a file in one commit, and loses it in
 /// another.
 #[test]

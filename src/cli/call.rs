@@ -176,6 +176,7 @@ fn answer(context: &mut Context, entry: &Entry, format: Format, args: Args) -> R
     let (named, arguments) = tools::open_envelope(request)?;
     let name = named.unwrap_or_else(|| args.tool.clone());
     if !entry.names.contains(&name.as_str()) {
+        find(&name)?;
         return Err(Error::new(
             &tools::codes::INVALID_PARAMETER,
             format!("the request names the tool '{name}', the command line '{}'", args.tool),

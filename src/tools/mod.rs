@@ -82,9 +82,14 @@ impl Arguments {
     /// `missing_parameter`, `invalid_parameter`.
     pub fn required(&mut self, name: &'static str) -> Result<String> {
         self.text(name)?.ok_or_else(|| {
+            let given: Vec<String> = self.map.keys().take(8).map(|key| shorten(key)).collect();
+            let instead = match given.as_slice() {
+                [] => String::new(),
+                given => format!(", which have: {}", given.join(", ")),
+            };
             Error::new(&codes::MISSING_PARAMETER, format!("the parameter '{name}' is missing"))
                 .with("parameter", name)
-                .hint(format!("add \"{name}\" to the arguments"))
+                .hint(format!("add \"{name}\" to the arguments{instead}"))
         })
     }
 
@@ -129,11 +134,15 @@ impl Arguments {
     }
 }
 
-fn wrong_type(name: &'static str, wanted: &str, found: &Value) -> Error {
-    let mut shown = found.to_string();
-    if shown.chars().count() > 60 {
-        shown = shown.chars().take(60).chain(['…']).collect();
+fn shorten(text: &str) -> String {
+    match text.char_indices().nth(60) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
     }
+}
+
+fn wrong_type(name: &'static str, wanted: &str, found: &Value) -> Error {
+    let shown = shorten(&found.to_string());
     Error::new(
         &codes::INVALID_PARAMETER,
         format!("the parameter '{name}' is {shown}, not {wanted}"),

@@ -41,10 +41,15 @@ pub fn is_envelope(bytes: &[u8]) -> bool {
 /// `patch_invalid`, with the line; `size_limit_exceeded` beyond [`limits`].
 pub fn parse(bytes: &[u8]) -> Result<Vec<Operation<'_>>> {
     let mut lines = bytes.split(|b| *b == b'\n').enumerate().map(|(at, line)| (at + 1, line));
-    let Some((_, begin)) = lines.by_ref().find(|(_, line)| line.trim() == BEGIN) else {
+    let Some((number, begin)) = lines.by_ref().find(|(_, line)| line.trim() == BEGIN) else {
         return Err(invalid(1, "there is no '*** Begin Patch' line")
             .hint("start the patch with '*** Begin Patch' and end it with '*** End Patch'"));
     };
+    let blanks = &begin[..begin.len() - begin.trim_start().len()];
+    if !blanks.is_empty() && is_shifted(lines.clone().map(|(_, line)| line), blanks) {
+        return Err(invalid(number, "the lines of the patch are indented")
+            .hint("take the blanks before '*** Begin Patch' off every line"));
+    }
     // Sent through something that writes CRLF: then no CR is part of the text.
     let crlf = begin.ends_with(b"\r");
     let mut parser = Parser { operations: Vec::new(), chunks: 0 };
@@ -74,6 +79,19 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<Operation<'_>>> {
             .hint("put all files between one '*** Begin Patch' and one '*** End Patch'"));
     }
     parser.finish()
+}
+
+/// Do all lines down to the end start with the same `blanks`, those too that change something?
+fn is_shifted<'a>(lines: impl Iterator<Item = &'a [u8]>, blanks: &[u8]) -> bool {
+    let mut changes = false;
+    for line in lines.filter(|line| !line.trim().is_empty()) {
+        let Some(rest) = line.strip_prefix(blanks) else { return false };
+        changes |= matches!(rest.first(), Some(b'@' | b'+' | b'-'));
+        if rest.trim() == END {
+            break;
+        }
+    }
+    changes
 }
 
 /// The line of an end that has blanks before it, if there is no other: in an update it looks like

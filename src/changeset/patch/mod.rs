@@ -221,6 +221,8 @@ fn no_patch(bytes: &[u8]) -> Error {
         "the input is in UTF-16, as PowerShell writes it; it must be the bytes that git printed"
     } else if lines().find(|line| !line.trim_ascii().is_empty()).is_some_and(is_ed) {
         "this is an ed script, which is never run"
+    } else if !bytes.trim_ascii().contains(&b'\n') && bytes.contains_str(r"\n") {
+        r"the patch is one line, with '\n' in it as two characters where lines should end"
     } else if lines().any(header) {
         "there is a file header but no hunk below it"
     } else if bytes.contains_str(b"\x1b[") && framed() {

@@ -84,6 +84,9 @@ fn extended<'a>(line: &'a [u8], cursor: &Cursor<'a>, file: &mut FilePatch<'a>) -
         index(text, file).ok_or_else(|| bad_mode(number, line))?;
     } else if let Some(text) = after("similarity index ") {
         file.alters = text != b"100%";
+    } else if after("remerge ").is_some() {
+        return Err(invalid(number, "this is the diff of a merge with conflicts done again")
+            .hint("take the diff against one parent: `git diff HEAD^1 HEAD`"));
     } else {
         return Ok(after("dissimilarity index ").is_some());
     }

@@ -1,6 +1,8 @@
 //! One `@@` hunk: its header, its lines, and what to do when the two disagree.
 
-use super::parse::{Cursor, invalid, starts_file};
+use bstr::ByteSlice as _;
+
+use super::parse::{Cursor, excerpt, invalid, starts_file};
 use super::{Hunk, Kind, Line};
 use crate::error::Result;
 
@@ -109,10 +111,8 @@ fn header(line: &[u8], number: usize) -> Result<Option<Header>> {
     })();
     match parsed {
         Some(header) => Ok(Some(header)),
-        None => {
-            Err(invalid(number, format!("'{}' is no hunk header", super::parse::excerpt(line)))
-                .hint("write it as '@@ -1,3 +1,4 @@', or leave the numbers out: '@@'"))
-        }
+        None => Err(invalid(number, format!("'{}' is no hunk header", excerpt(line)))
+            .hint("write it as '@@ -1,3 +1,4 @@', or leave the numbers out: '@@'")),
     }
 }
 
@@ -144,7 +144,7 @@ fn counted<'a>(cursor: &mut Cursor<'a>, header: &Header) -> Option<Vec<Line<'a>>
         lines.push(line);
         cursor.next();
     }
-    if cursor.peek().is_some_and(|line| line.starts_with(b"\\ ")) {
+    if cursor.peek().is_some_and(is_remark) {
         no_newline(&mut lines)?;
         cursor.next();
     }
@@ -165,11 +165,13 @@ fn uncounted<'a>(cursor: &mut Cursor<'a>) -> Result<Vec<Line<'a>>> {
             Some(Some(line)) => lines.push(line),
             Some(None) if no_newline(&mut lines).is_some() => {}
             _ => {
-                return Err(invalid(
-                    cursor.number(),
-                    format!("'{}' is neither context nor a change", super::parse::excerpt(text)),
-                )
-                .hint("in a hunk every line starts with ' ', '-' or '+', context with a space"));
+                let what = format!("'{}' is neither context nor a change", excerpt(text));
+                return Err(invalid(cursor.number(), what).hint(match is_word_diff(cursor) {
+                    true => "this looks like a word diff; make it again without --word-diff",
+                    false => {
+                        "in a hunk every line starts with ' ', '-' or '+', context with a space"
+                    }
+                }));
             }
         }
         cursor.next();
@@ -182,6 +184,18 @@ fn uncounted<'a>(cursor: &mut Cursor<'a>) -> Result<Vec<Line<'a>>> {
     Ok(lines)
 }
 
+/// Are words marked from here on, as `git diff --word-diff` marks them, in place of lines?
+fn is_word_diff(cursor: &Cursor<'_>) -> bool {
+    let mut ahead = cursor.clone();
+    let mut inside = std::iter::from_fn(|| ahead.next())
+        .take(1000)
+        .take_while(|line| !line.starts_with(b"@@") && !line.starts_with(b"diff "));
+    let marks = |line: &[u8], start: &[u8], end: &[u8]| {
+        line.find(start).is_some_and(|at| line[at..].contains_str(end))
+    };
+    inside.any(|line| line == b"~" || marks(line, b"[-", b"-]") || marks(line, b"{+", b"+}"))
+}
+
 /// One line of a body; `Some(None)` is the `\ No newline` remark, `None` anything foreign.
 fn body_line(raw: &[u8]) -> Option<Option<Line<'_>>> {
     let line = |kind, bytes| Some(Some(Line { kind, bytes }));
@@ -191,9 +205,15 @@ fn body_line(raw: &[u8]) -> Option<Option<Line<'_>>> {
         b'+' => line(Kind::Added, &raw[1..]),
         // An empty line of context whose blank got lost on the way.
         b'\n' | b'\r' if raw == b"\n" || raw == b"\r\n" => line(Kind::Context, raw),
-        b'\\' if raw.starts_with(b"\\ ") => Some(None),
+        b'\\' if is_remark(raw) => Some(None),
         _ => None,
     }
+}
+
+/// `\ No newline at end of file`, in whatever language. Without the blank, which gets lost on the
+/// way, only in English: a file may well have lines that start with a backslash.
+fn is_remark(line: &[u8]) -> bool {
+    line.starts_with(b"\\ ") || line.starts_with(b"\\No newline")
 }
 
 fn no_newline(lines: &mut [Line<'_>]) -> Option<()> {

@@ -107,7 +107,10 @@ pub fn parse(input: &[u8]) -> Result<Parsed<'_>> {
         body(&mut cursor, &mut file)?;
         if file.is_cut_off() {
             return Err(invalid(file.number, "a file header without the change it announces")
-                .hint("the patch may have been cut off; make it again"));
+                .hint(match file.deletes {
+                    true => "make it again, without --irreversible-delete (-D)",
+                    false => "the patch may have been cut off; make it again",
+                }));
         }
         hunks += file.hunks.len();
         if hunks > limits::HUNKS || files.len() >= limits::FILES {
