@@ -51,6 +51,20 @@ fn a_binary_patch_by_sha_256_is_held_to_the_file_it_was_made_from() {
 }
 
 #[test]
+fn an_empty_file_by_sha_256_needs_no_hunks() {
+    let repo = Repo::sha256();
+    repo.write("gone", "");
+    repo.commit("Start");
+    repo.remove("gone");
+    repo.write("new", "");
+    repo.git(&["add", "--all"]);
+    let patch = repo.try_git(&["diff", "--cached", "--no-renames"]).ok().stdout;
+    repo.git(&["reset", "-q", "--hard"]);
+    repo.aye_stdin(&["patch", "--index"], &patch).ok();
+    assert_eq!(repo.git(&["status", "--short", "--no-renames"]), "D  gone\nA  new");
+}
+
+#[test]
 fn git_applies_what_is_printed_of_a_binary_change_by_sha_256() {
     let repo = Repo::sha256();
     repo.write("b", b"\0\x01\x02bin");

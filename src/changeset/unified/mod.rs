@@ -77,8 +77,13 @@ impl FilePatch<'_> {
         {
             return false;
         }
-        const EMPTY: &str = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
-        let none = |id: &[u8]| id.iter().all(|b| *b == b'0') || EMPTY.as_bytes().starts_with(id);
+        // By SHA-1 and by SHA-256.
+        const EMPTY: [&str; 2] = [
+            "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
+            "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
+        ];
+        let empty = |id: &[u8]| EMPTY.iter().any(|empty| empty.as_bytes().starts_with(id));
+        let none = |id: &[u8]| id.iter().all(|b| *b == b'0') || empty(id);
         if self.alters || self.old.is_some() || self.new.is_some() {
             return true;
         }
