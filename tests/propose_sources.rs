@@ -186,6 +186,25 @@ fn a_merge_that_is_not_settled_is_left_alone() {
 }
 
 #[test]
+fn what_a_merge_has_brought_is_not_taken_back_from_it() {
+    let repo = Repo::with(&[("f", "f\n"), ("g", "g\n"), ("h", "h\n")]);
+    repo.git(&["checkout", "-q", "-b", "topic"]);
+    repo.write("f", "topic\n");
+    repo.commit("Topic");
+    repo.git(&["checkout", "-q", "main"]);
+    repo.write("g", "main\n");
+    repo.commit("Main");
+    repo.git(&["merge", "-q", "--no-commit", "topic"]);
+    repo.write("h", "mine\n");
+    // The merge would be committed without what it merges.
+    repo.aye(&["propose", "--worktree"]).fails("unmerged", 5).notes("f is staged for a merge");
+    assert_eq!(repo.git(&["status", "--short"]), "M  f\n M h");
+    repo.aye(&["propose", "--worktree", "h"]).ok();
+    repo.aye(&["propose", "--worktree", "--keep", "-m", "The merge"]).ok();
+    assert_eq!(repo.git(&["status", "--short"]), "M  f");
+}
+
+#[test]
 fn other_repositories_in_the_work_tree_stay_as_they_are() {
     let repo = Repo::with(&[("a", "1\n")]);
     repo.git(&["init", "-q", "nested"]);

@@ -35,7 +35,7 @@ use crate::worktree::journal::{Journal, Step};
 pub mod codes {
     crate::codes! {
         UNCOMMITTED_CHANGES = "uncommitted_changes", Conflict, "to stage or commit would take changes along that are not the proposal's";
-        UNMERGED = "unmerged", Conflict, "a file has merge conflicts that are not settled";
+        UNMERGED = "unmerged", Conflict, "a file has merge conflicts that are not settled, or is part of a merge that is not committed";
         INDEX_LOCKED = "index_locked", Busy, "another git process holds the index";
     }
 }

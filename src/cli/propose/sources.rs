@@ -96,7 +96,7 @@ impl SourceArgs {
             return Ok(Some(sourced(compiled.changeset, "patch")));
         }
         if let Some(specs) = &self.worktree {
-            let changeset = uncommitted(context, store, specs)?;
+            let changeset = uncommitted(context, store, specs, !self.keep)?;
             return Ok(Some(Sourced { take_back: !self.keep, ..sourced(changeset, "worktree") }));
         }
         if let Some(rev) = &self.commit {
@@ -273,9 +273,16 @@ fn mode_of(mode: &str, path: &RepoPath) -> Result<Mode> {
 }
 
 /// What is uncommitted in the files that `specs` match (all of them, without any). What lies in
-/// submodules and other repositories is theirs.
-fn uncommitted(context: &Context, store: &Store, specs: &[OsString]) -> Result<Changeset> {
+/// submodules and other repositories is theirs; what a merge has brought is the merge's, and not
+/// to be taken back from it.
+fn uncommitted(
+    context: &Context,
+    store: &Store,
+    specs: &[OsString],
+    take_back: bool,
+) -> Result<Changeset> {
     let worktree = store.worktree()?;
+    let merging = take_back && store.repo().git_dir().join("MERGE_HEAD").exists();
     if !specs.is_empty() {
         refuse_unmatched(context, store, specs)?;
     }
@@ -292,9 +299,12 @@ fn uncommitted(context: &Context, store: &Store, specs: &[OsString]) -> Result<C
         match entry[0] {
             b'1' => {
                 let fields: Vec<&[u8]> = entry.splitn(9, |byte| *byte == b' ').collect();
-                let [_, _, _, head, _, worktree, id, _, name] = fields[..] else {
+                let [_, state, _, head, _, worktree, id, _, name] = fields[..] else {
                     return Err(broken());
                 };
+                if merging && !state.starts_with(b".") {
+                    return Err(merged(name));
+                }
                 let file = files.entry(name).or_default();
                 if head != b"000000" {
                     let (Ok(mode), Ok(id)) = (head.to_str(), id.to_str()) else {
@@ -411,4 +421,17 @@ fn unmerged(name: &[u8]) -> Error {
     )
     .with("path", name)
     .hint("settle them and `git add` the file first, or name other files")
+}
+
+fn merged(name: &[u8]) -> Error {
+    let name = name.as_bstr().to_string();
+    Error::new(
+        &apply::codes::UNMERGED,
+        format!(
+            "{name} is staged for a merge that is not committed, which would go on without it if \
+             it were taken back"
+        ),
+    )
+    .with("path", name)
+    .hint("commit the merge first, name other files, or leave the files as they are with --keep")
 }
