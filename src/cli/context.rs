@@ -35,7 +35,10 @@ pub struct Context {
 impl Context {
     /// Reads the process: its folder, clock, environment and terminal.
     pub fn from_process(global: &Global) -> Self {
-        let directory = global.directory.clone().unwrap_or_else(|| PathBuf::from("."));
+        // Entered, as git does: what the environment and git itself name is relative to it. Where
+        // that fails, whoever looks for the repository says so.
+        let entered = |folder: &PathBuf| std::env::set_current_dir(folder).is_err();
+        let directory = global.directory.clone().filter(entered).unwrap_or_else(|| ".".into());
         let format = match (global.json, global.yaml) {
             (true, _) => Some(Format::Json),
             (_, true) => Some(Format::Yaml),

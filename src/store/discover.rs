@@ -7,7 +7,7 @@ use bstr::ByteSlice;
 
 use super::cache::Kept;
 use super::filters::Filters;
-use super::{Settings, codes, parameters};
+use super::{Settings, codes};
 use crate::changeset::Changeset;
 use crate::error::{Error, Result};
 use crate::worktree::Worktree;
@@ -24,38 +24,14 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the repository that `directory` is in, as git finds it: `GIT_DIR`,
-    /// `GIT_WORK_TREE` and `GIT_COMMON_DIR` win over the search upwards, and configuration is read
-    /// with what `GIT_CONFIG_COUNT` and `GIT_CONFIG_PARAMETERS` add.
+    /// Opens the repository that `directory` is in, as git finds it: `GIT_DIR` and
+    /// `GIT_WORK_TREE` win over the search upwards, and configuration is read with what
+    /// `GIT_CONFIG_COUNT` and `GIT_CONFIG_PARAMETERS` add.
     ///
     /// # Errors
     /// `not_a_repository`, `unsafe_repository`, `unsupported_repository`, `invalid_config`.
     pub fn discover(directory: &Path) -> Result<Self> {
-        let mut repo = gix::discover_with_environment_overrides(directory)
-            .map_err(|error| not_found(directory, &error))?;
-        if repo.git_dir_trust() == gix::sec::Trust::Reduced {
-            let path = repo.workdir().unwrap_or_else(|| repo.git_dir());
-            if std::fs::metadata(path).is_err() {
-                return Err(Error::new(
-                    &codes::NOT_A_REPOSITORY,
-                    format!("the work tree {} is not there", path.display()),
-                )
-                .hint("check GIT_WORK_TREE, and core.worktree in git configuration"));
-            }
-            let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-            return Err(Error::new(
-                &codes::UNSAFE_REPOSITORY,
-                format!("the repository at {} belongs to someone else", path.display()),
-            )
-            .hint(format!(
-                "if you trust it: git config --global --add safe.directory '{}'",
-                path.display()
-            )));
-        }
-        refuse_unknown_formats(&repo)?;
-        if let Some(text) = std::env::var_os(parameters::VARIABLE).filter(|text| !text.is_empty()) {
-            parameters::add(&mut repo, &text.into_encoded_bytes())?;
-        }
+        let mut repo = super::open::open(directory)?;
         // Enough for the trees and blobs of one command; the default is sized for history walks.
         repo.object_cache_size_if_unset(1 << 20);
         let common_dir = std::path::absolute(repo.common_dir())
@@ -184,79 +160,4 @@ impl Store {
     pub fn trusted_config(&self, key: &str) -> Option<String> {
         super::settings::trusted(self.repo.config_snapshot().plumbing(), key)
     }
-}
-
-/// Extensions of the repository format that change nothing for us, or that gix takes care of; the
-/// list is in git-config(1), <https://git-scm.com/docs/git-config>, under `extensions.*`.
-const EXTENSIONS: &[&str] = &[
-    "noop",
-    "noop-v1",
-    "objectformat",
-    "partialclone",
-    "preciousobjects",
-    "relativeworktrees",
-    "worktreeconfig",
-];
-
-/// Refuses what would be read and written wrongly. Where refs are not kept in files, a ref of
-/// ours would be invisible to git, and its next `git gc` would delete what it holds.
-fn refuse_unknown_formats(repo: &gix::Repository) -> Result<()> {
-    let snapshot = repo.config_snapshot();
-    let Some(sections) = snapshot.plumbing().sections_by_name("extensions") else {
-        return Ok(());
-    };
-    for section in sections.filter(|section| section.meta().source == gix::config::Source::Local) {
-        for name in section.value_names() {
-            let lower = name.to_ascii_lowercase();
-            let value = section.value(&name).unwrap_or_default();
-            let known = match lower.as_str() {
-                "refstorage" => value == "files",
-                lower => EXTENSIONS.contains(&lower),
-            };
-            if !known {
-                return Err(Error::new(
-                    &codes::UNSUPPORTED_REPOSITORY,
-                    format!(
-                        "the repository at {} has extensions.{lower} = {value}, which is not \
-                         supported",
-                        repo.git_dir().display()
-                    ),
-                )
-                .with("extension", lower)
-                .hint(match name.eq_ignore_ascii_case("refstorage") {
-                    true => "`git refs migrate --ref-format=files` turns it into one that is",
-                    false => "use a clone without that extension",
-                }));
-            }
-        }
-    }
-    Ok(())
-}
-
-fn not_found(directory: &Path, error: &dyn std::fmt::Display) -> Error {
-    // gix folds all causes into one error; its words tell them apart.
-    let text = format!("{error:#}");
-    let lower = text.to_lowercase();
-    let shown = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
-    let unsupported =
-        ["extension", "repositoryformat", "format version", "object hash", "object format"];
-    if unsupported.iter().any(|word| lower.contains(word)) {
-        // The first words of it: what follows is the chain of gix's own causes.
-        let why = if lower.contains("object format") || lower.contains("object hash") {
-            "its objects are not named by SHA-1".to_owned()
-        } else {
-            text.lines().next().unwrap_or_default().to_owned()
-        };
-        return Error::new(
-            &codes::UNSUPPORTED_REPOSITORY,
-            format!("the repository at {} cannot be read: {why}", shown.display()),
-        )
-        .hint("repositories of format 0 and 1 with refs in files are supported");
-    }
-    if std::fs::metadata(directory).is_err() {
-        return Error::new(&codes::NOT_A_REPOSITORY, format!("no folder '{}'", shown.display()))
-            .hint("check the path given with -C");
-    }
-    Error::new(&codes::NOT_A_REPOSITORY, format!("{} is not in a git repository", shown.display()))
-        .hint("run it inside one, or start one with `git init`")
 }

@@ -13,6 +13,7 @@ pub mod idle;
 mod lane;
 mod lock;
 mod objects;
+mod open;
 mod parameters;
 mod pending;
 mod policy;

@@ -1,0 +1,216 @@
+//! Opening the repository that git would open.
+
+use std::path::{Path, PathBuf};
+
+use bstr::ByteSlice as _;
+
+use super::{codes, parameters};
+use crate::error::{Error, Result};
+
+/// The repository that `directory` is in, or that the environment names, with the configuration
+/// of the command line.
+pub(super) fn open(directory: &Path) -> Result<gix::Repository> {
+    let mut repo = found(directory)?;
+    if repo.git_dir_trust() == gix::sec::Trust::Reduced {
+        return Err(not_trusted(&repo));
+    }
+    refuse_unknown_formats(&repo)?;
+    if let Some(text) = std::env::var_os(parameters::VARIABLE).filter(|text| !text.is_empty()) {
+        parameters::add(&mut repo, &text.into_encoded_bytes())?;
+    }
+    // `GIT_NAMESPACE` is about what is fetched and pushed. Git's own commands write refs where
+    // they always are, and so do we: elsewhere our next run would not find them.
+    repo.clear_namespace();
+    Ok(repo)
+}
+
+/// The repository of `GIT_DIR`, or the one around `directory`. Both as absolute paths: gix looks
+/// for a `.git` below a repository that is named `.`, as git names it to the hooks of a push.
+fn found(directory: &Path) -> Result<gix::Repository> {
+    let Some(git_dir) = std::env::var_os("GIT_DIR") else {
+        if let Some(link) = broken_link(directory) {
+            return Err(Error::new(
+                &codes::NOT_A_REPOSITORY,
+                format!("'{}' leads to no repository", link.display()),
+            )
+            .hint(
+                "it was moved or removed; for a linked work tree, try `git worktree repair` in the \
+                 main one",
+            ));
+        }
+        return gix::discover_with_environment_overrides(absolute(directory)?)
+            .map_err(|error| not_found(directory, &error));
+    };
+    let named = Path::new(&git_dir);
+    let path = if git_dir.is_empty() { named.to_owned() } else { absolute(named)? };
+    let options = gix::open::Options::default().open_path_as_is(true);
+    let mut repo = gix::ThreadSafeRepository::open_opts(path, options)
+        .map_err(|error| not_found(named, &error))?
+        .to_thread_local();
+    if let Some(top) = implied_top(&repo, directory) {
+        repo.set_workdir(top).map_err(|error| not_found(directory, &error))?;
+    }
+    Ok(repo)
+}
+
+fn absolute(path: &Path) -> Result<PathBuf> {
+    std::path::absolute(path).map_err(|error| {
+        Error::new(&codes::NOT_A_REPOSITORY, format!("cannot find the current folder: {error}"))
+            .hint("it may have been removed; go to another, or name one with -C")
+    })
+}
+
+/// The file `.git` that ends git's search upwards from `directory` and leads to no repository, as
+/// in a linked work tree that was removed. gix would take the repository around it, which is not
+/// the one whose files are meant.
+fn broken_link(directory: &Path) -> Option<PathBuf> {
+    let start = std::fs::canonicalize(directory).ok()?;
+    for folder in start.ancestors() {
+        let link = folder.join(".git");
+        if link.is_file() {
+            return (!leads_on(folder, &link)).then_some(link);
+        }
+        let is_repository = |dir: &Path| dir.join("HEAD").exists() && dir.join("objects").exists();
+        if is_repository(&link) || is_repository(folder) {
+            return None;
+        }
+    }
+    None
+}
+
+/// Whether the file `link` in `folder` names a git directory.
+fn leads_on(folder: &Path, link: &Path) -> bool {
+    let Ok(text) = std::fs::read(link) else { return false };
+    let target =
+        text.strip_prefix(b"gitdir: ").map(|path| path.trim_end_with(|c| c == '\n' || c == '\r'));
+    target
+        .and_then(|path| path.to_path().ok())
+        .is_some_and(|path| folder.join(path).join("HEAD").symlink_metadata().is_ok())
+}
+
+/// The folder that git takes for the top of the work tree where `GIT_DIR` is set and nothing says
+/// which it is: the one that it was started in. Not below the files around the repository, where
+/// git would take the subfolder for all there is, and not in the repository itself, where hooks of
+/// a push are started.
+fn implied_top(repo: &gix::Repository, directory: &Path) -> Option<PathBuf> {
+    let config = repo.config_snapshot();
+    let implied = std::env::var_os("GIT_IMPLICIT_WORK_TREE").is_none_or(|value| value != "0");
+    if !implied
+        || config.boolean("core.bare") == Some(true)
+        || config.string("core.worktree").is_some()
+        || std::env::var_os("GIT_WORK_TREE").is_some()
+    {
+        return None;
+    }
+    let here = std::fs::canonicalize(directory).ok()?;
+    let known = [repo.workdir(), Some(repo.git_dir()), Some(repo.common_dir())];
+    let around = known.into_iter().flatten().filter_map(|path| std::fs::canonicalize(path).ok());
+    around.into_iter().all(|path| !here.starts_with(path)).then_some(here)
+}
+
+/// Why a repository that belongs to someone else, or whose work tree is not there, is not opened.
+fn not_trusted(repo: &gix::Repository) -> Error {
+    let path = repo.workdir().unwrap_or_else(|| repo.git_dir());
+    if std::fs::metadata(path).is_err() {
+        return Error::new(
+            &codes::NOT_A_REPOSITORY,
+            format!("the work tree {} is not there", path.display()),
+        )
+        .hint("check GIT_WORK_TREE, and core.worktree in git configuration");
+    }
+    let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    Error::new(
+        &codes::UNSAFE_REPOSITORY,
+        format!("the repository at {} belongs to someone else", path.display()),
+    )
+    .hint(format!("if you trust it: git config --global --add safe.directory '{}'", path.display()))
+}
+
+/// Extensions of the repository format that change nothing for us, or that gix takes care of; the
+/// list is in git-config(1), <https://git-scm.com/docs/git-config>, under `extensions.*`.
+const EXTENSIONS: &[&str] = &[
+    "noop",
+    "noop-v1",
+    "objectformat",
+    "partialclone",
+    "preciousobjects",
+    "relativeworktrees",
+    "worktreeconfig",
+];
+
+/// Refuses what would be read and written wrongly. Where refs are not kept in files, a ref of
+/// ours would be invisible to git, and its next `git gc` would delete what it holds.
+fn refuse_unknown_formats(repo: &gix::Repository) -> Result<()> {
+    let snapshot = repo.config_snapshot();
+    let Some(sections) = snapshot.plumbing().sections_by_name("extensions") else {
+        return Ok(());
+    };
+    for section in sections.filter(|section| section.meta().source == gix::config::Source::Local) {
+        for name in section.value_names() {
+            let lower = name.to_ascii_lowercase();
+            let value = section.value(&name).unwrap_or_default();
+            let known = match lower.as_str() {
+                "refstorage" => value == "files",
+                lower => EXTENSIONS.contains(&lower),
+            };
+            if !known {
+                return Err(Error::new(
+                    &codes::UNSUPPORTED_REPOSITORY,
+                    format!(
+                        "the repository at {} has extensions.{lower} = {value}, which is not \
+                         supported",
+                        repo.git_dir().display()
+                    ),
+                )
+                .with("extension", lower)
+                .hint(match name.eq_ignore_ascii_case("refstorage") {
+                    true => "`git refs migrate --ref-format=files` turns it into one that is",
+                    false => "use a clone without that extension",
+                }));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn not_found(directory: &Path, error: &dyn std::fmt::Display) -> Error {
+    // gix folds all causes into one error; its words tell them apart.
+    let text = format!("{error:#}");
+    let lower = text.to_lowercase();
+    let shown = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
+    let unsupported =
+        ["extension", "repositoryformat", "format version", "object hash", "object format"];
+    if unsupported.iter().any(|word| lower.contains(word)) {
+        // The first words of it: what follows is the chain of gix's own causes.
+        let why = if lower.contains("object format") || lower.contains("object hash") {
+            "its objects are not named by SHA-1".to_owned()
+        } else {
+            text.lines().next().unwrap_or_default().to_owned()
+        };
+        return Error::new(
+            &codes::UNSUPPORTED_REPOSITORY,
+            format!("the repository at {} cannot be read: {why}", shown.display()),
+        )
+        .hint("repositories of format 0 and 1 with refs in files are supported");
+    }
+    if lower.contains("configuration") {
+        return Error::new(
+            &codes::INVALID_CONFIG,
+            format!("the configuration of the repository at {} cannot be read", shown.display()),
+        )
+        .hint("`git config --list` names the line");
+    }
+    if std::env::var_os("GIT_DIR").is_some() {
+        return Error::new(
+            &codes::NOT_A_REPOSITORY,
+            format!("GIT_DIR is '{}', which is no git repository", directory.display()),
+        )
+        .hint("unset it, or set it to the `.git` of one");
+    }
+    if std::fs::metadata(directory).is_err() {
+        return Error::new(&codes::NOT_A_REPOSITORY, format!("no folder '{}'", shown.display()))
+            .hint("check the path given with -C");
+    }
+    Error::new(&codes::NOT_A_REPOSITORY, format!("{} is not in a git repository", shown.display()))
+        .hint("run it inside one, or start one with `git init`")
+}
