@@ -158,6 +158,18 @@ fn the_callers_own_index_is_the_one_that_is_staged_in() {
     assert_eq!(run.ok().out(), "f\n");
 }
 
+/// Paths of a proposal are paths, however the caller wants pathspecs read.
+#[test]
+fn the_callers_way_with_pathspecs_does_not_matter() {
+    for variable in ["GIT_GLOB_PATHSPECS", "GIT_ICASE_PATHSPECS", "GIT_NOGLOB_PATHSPECS"] {
+        let repo = Repo::with(&[("f", "a\n")]);
+        repo.write("f", "b\n");
+        let id = repo.cmd(&["propose", "--worktree", "-q"]).env(variable, "1").run().ok().id();
+        repo.cmd(&["apply", &id, "--yes", "--commit"]).env(variable, "1").run().ok();
+        assert_eq!(repo.git(&["show", "HEAD:f"]), "b");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_shared_repository_stays_shared() {

@@ -16,7 +16,10 @@ use crate::store::Store;
 
 /// Git in this very repository, where a path is a path.
 fn git(store: &Store) -> Result<Git> {
-    Ok(store.git()?.env("GIT_LITERAL_PATHSPECS", "1"))
+    let others = ["GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS"];
+    let git = store.git()?.env("GIT_LITERAL_PATHSPECS", "1");
+    // Git takes none of them beside it.
+    Ok(others.into_iter().fold(git, |git, name| git.env(name, "0")))
 }
 
 /// As [`git`], for taking `paths` from the work tree where files that were just written got other
