@@ -205,3 +205,50 @@ fn filter_programs_are_not_run_and_their_files_are_taken_as_they_lie() {
     repo.write("big.dat", "one\n");
     repo.aye(&["propose", "--worktree", "big.dat"]).ok();
 }
+
+/// Git reads the files by the attributes that the change brings, and would store other bytes.
+#[test]
+fn attributes_in_the_change_itself_decide_how_its_files_are_written() {
+    let repo = Repo::with(&[(".gitattributes", "*.txt text eol=crlf\n"), ("f.txt", "a\nb\n")]);
+    let checkout = ["checkout-index", "--force", "--all"];
+    repo.git(&checkout);
+    repo.git(&["update-index", "--refresh"]);
+    repo.git(&["checkout", "-q", "-b", "topic"]);
+    repo.write(".gitattributes", "*.txt -text\n");
+    repo.write("f.txt", "a\nB\n");
+    repo.write("sub/.gitattributes", "*.txt text eol=crlf\n");
+    repo.write("sub/new.txt", "x\n");
+    repo.commit("Topic");
+    repo.git(&["checkout", "-q", "main"]);
+    assert_eq!(repo.read("f.txt"), b"a\r\nb\r\n");
+    let id = repo.aye(&["propose", "--commit", "topic", "-q"]).ok().id();
+    repo.aye(&["apply", &id, "--yes", "--index"]).ok();
+    assert_eq!(repo.read("f.txt"), b"a\nB\n");
+    assert_eq!(repo.read("sub/new.txt"), b"x\r\n");
+    assert_eq!(repo.git(&["write-tree"]), repo.git(&["rev-parse", "topic^{tree}"]));
+    assert_eq!(repo.git(&["diff"]), "");
+    repo.aye(&["undo", &id, "--yes"]).ok();
+    assert_eq!(repo.read("f.txt"), b"a\r\nb\r\n");
+    repo.git(&["reset", "-q"]);
+    assert_eq!(repo.git(&["status", "--short"]), "");
+}
+
+#[test]
+fn what_is_taken_back_is_unchanged_for_git() {
+    let repo = Repo::with(&[("f.txt", "a\nb\n"), ("g.txt", "a\nb\n")]);
+    // Attributes that nobody has committed yet: what HEAD has is written without them.
+    repo.write(".gitattributes", "*.txt text eol=crlf\n");
+    repo.remove("g.txt");
+    repo.aye(&["propose", "--worktree"]).ok();
+    assert_eq!(repo.read("g.txt"), b"a\nb\n");
+    assert_eq!(repo.git(&["status", "--short"]), "");
+    // An agent's editor knows nothing of the endings that were checked out, and git of the index
+    // takes another size for another content.
+    repo.git(&["config", "core.autocrlf", "true"]);
+    repo.remove("f.txt");
+    repo.git(&["checkout", "-q", "f.txt"]);
+    assert_eq!(repo.read("f.txt"), b"a\r\nb\r\n");
+    repo.write("f.txt", "a\nB\n");
+    repo.aye(&["propose", "--worktree"]).ok();
+    assert_eq!(repo.git(&["status", "--short"]), "");
+}

@@ -290,6 +290,26 @@ pub fn unstage(store: &Store, paths: &[RepoPath]) -> Result<()> {
     Ok(())
 }
 
+/// Notes the present sizes of `paths` in the index, which has what is stored of them. A file that
+/// lies there with other line endings than before is as long as git remembers only by chance, and
+/// git takes any other length for a change without a look at what is in it.
+///
+/// # Errors
+/// `git_failed`.
+pub fn note_sizes(store: &Store, paths: &[RepoPath]) -> Result<()> {
+    let mut found = Vec::new();
+    for some in chunks(paths) {
+        let other = git(store)?
+            .args(["diff-files", "--name-only", "--no-ext-diff", "--diff-filter=M", "-z", "--"])
+            .args(some.iter().map(RepoPath::to_path));
+        found.extend(other.run()?);
+    }
+    if found.is_empty() {
+        return Ok(());
+    }
+    git(store)?.args(["update-index", "-z", "--stdin"]).stdin(found).run().map(|_| ())
+}
+
 fn list(paths: &[RepoPath]) -> Vec<u8> {
     let mut list = Vec::new();
     for path in paths {

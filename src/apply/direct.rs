@@ -31,6 +31,7 @@ pub fn write<T, R>(
     let reader = worktree.reader();
     let (changeset, value) = make(&reader)?;
     let changes = changeset.changes();
+    worktree.expect(changes.iter().map(|change| (&change.path, change.after.as_ref())))?;
     let steps: Vec<Step<'_>> = changes
         .iter()
         .map(|change| Step {
@@ -82,4 +83,12 @@ fn files(changeset: &Changeset) -> impl Iterator<Item = (&RepoPath, Option<&File
 /// `git_failed`.
 pub fn unstage(store: &Store, paths: &[RepoPath]) -> Result<()> {
     commit::unstage(store, paths)
+}
+
+/// Notes in the index the sizes of `paths`, which are as HEAD has them; see [`commit::note_sizes`].
+///
+/// # Errors
+/// `git_failed`.
+pub fn note_sizes(store: &Store, paths: &[RepoPath]) -> Result<()> {
+    commit::note_sizes(store, paths)
 }

@@ -17,7 +17,7 @@ use chrono::{DateTime, Utc};
 
 use commit::Staging;
 pub use commit::refuse_locked_index;
-pub use direct::{refuse_unstaged, staged_otherwise, unstage, write as write_direct};
+pub use direct::{note_sizes, refuse_unstaged, staged_otherwise, unstage, write as write_direct};
 pub(crate) use recover::{APPLY, UNDO, subject};
 pub use recover::{Recovery, recover, set_broken_aside};
 pub use undo::{Undone, conflict as undo_conflict, preview as preview_undo, undo};
@@ -29,6 +29,7 @@ use crate::error::{Error, Result};
 use crate::proposal::event::{Apply, Effect, How, Subject, Written, digest};
 use crate::proposal::{Actor, ChangeRecord, Data, Proposal, ProposalId};
 use crate::store::Store;
+use crate::worktree::Worktree;
 use crate::worktree::journal::{Journal, Step};
 
 /// Error codes of carrying out decisions.
@@ -162,7 +163,7 @@ pub fn apply(
     };
     let subject = recover::subject(kind, &proposal.id, now);
     let (mut made, mut staging) = (None, None);
-    journal.apply(&reader, &steps(&plan), Some(&subject), |_| {
+    journal.apply(&reader, &steps(&worktree, &plan)?, Some(&subject), |_| {
         match request.effect {
             Effect::Commit => {
                 let (message, modes) = (request.message.as_deref(), commit::modes(files()));
@@ -205,7 +206,7 @@ pub fn write_markers(store: &Store, proposal: &Proposal) -> Result<Plan> {
     let worktree = store.worktree()?;
     let reader = worktree.reader();
     let plan = preview(store, proposal, &reader)?.with_markers()?;
-    journal.apply(&reader, &steps(&plan), None, |_| Ok(()))?;
+    journal.apply(&reader, &steps(&worktree, &plan)?, None, |_| Ok(()))?;
     Ok(plan)
 }
 
@@ -238,10 +239,15 @@ fn changes(store: &Store, proposal: &Proposal) -> Result<Vec<FileChange>> {
     Ok(store.changeset(&proposal.current().changes)?.into_changes())
 }
 
-fn steps(plan: &Plan) -> Vec<Step<'_>> {
-    plan.writes()
-        .map(|file| Step { path: &file.path, now: file.now.as_ref(), after: file.after.as_ref() })
-        .collect()
+/// What is to be written of `plan`, announced to `worktree`.
+fn steps<'plan>(worktree: &Worktree, plan: &'plan Plan) -> Result<Vec<Step<'plan>>> {
+    worktree.expect(plan.writes().map(|file| (&file.path, file.after.as_ref())))?;
+    let step = |file: &'plan Planned| Step {
+        path: &file.path,
+        now: file.now.as_ref(),
+        after: file.after.as_ref(),
+    };
+    Ok(plan.writes().map(step).collect())
 }
 
 fn record(

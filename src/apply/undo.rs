@@ -66,7 +66,7 @@ pub fn undo(store: &Store, actor: &Actor, now: DateTime<Utc>, seen: &Proposal) -
     }
     let written = objects::written(store, &[], &plan)?;
     let subject = recover::subject(recover::UNDO, &seen.id, now);
-    journal.apply(&reader, &steps(&plan), Some(&subject), |_| {
+    journal.apply(&reader, &steps(&worktree, &plan)?, Some(&subject), |_| {
         crate::failpoint!("undo.event");
         record(store, actor, now, seen, written)
     })?;

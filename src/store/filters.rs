@@ -16,7 +16,7 @@ use gix::index::{Entry, entry};
 use gix::worktree::stack::state::attributes::Source;
 
 use super::{Store, codes};
-use crate::changeset::{Changeset, Mode, RepoPath};
+use crate::changeset::{Changeset, File, Mode, RepoPath};
 use crate::error::{Error, Result};
 use crate::worktree::Conversion;
 
@@ -28,6 +28,10 @@ pub(super) struct Filters {
     state: RefCell<Option<State>>,
     /// `core.fileMode` is not false.
     has_modes: OnceCell<bool>,
+    /// The attribute files that are taken before those of the work tree.
+    attributes: Vec<(BString, gix::ObjectId)>,
+    /// Those that hold once what is expected is written.
+    expected: OnceCell<Box<Filters>>,
 }
 
 struct State {
@@ -76,7 +80,17 @@ impl Store {
 
 impl Filters {
     pub(super) fn new(repo: &gix::Repository) -> Self {
-        Self { repo: repo.clone(), state: RefCell::new(None), has_modes: OnceCell::new() }
+        Self::with_attributes(repo.clone(), Vec::new())
+    }
+
+    fn with_attributes(repo: gix::Repository, attributes: Vec<(BString, gix::ObjectId)>) -> Self {
+        Self {
+            repo,
+            state: RefCell::new(None),
+            has_modes: OnceCell::new(),
+            attributes,
+            expected: OnceCell::new(),
+        }
     }
 
     /// The treatment of the file at `path`, and what endings the configuration asks for.
@@ -84,7 +98,9 @@ impl Filters {
         let mut slot = self.state.borrow_mut();
         let state = match &mut *slot {
             Some(state) => state,
-            empty => empty.insert(State::new(&self.repo).map_err(|error| failed(path, &error))?),
+            empty => empty.insert(
+                State::new(&self.repo, &self.attributes).map_err(|error| failed(path, &error))?,
+            ),
         };
         let treatment = match state.known.get(path) {
             Some(known) => known.clone(),
@@ -100,7 +116,7 @@ impl Filters {
 }
 
 impl State {
-    fn new(repo: &gix::Repository) -> gix::Result<Self> {
+    fn new(repo: &gix::Repository, attributes: &[(BString, gix::ObjectId)]) -> gix::Result<Self> {
         let config = repo.config_snapshot();
         let auto_crlf = match config.string("core.autocrlf") {
             Some(value) if value.eq_ignore_ascii_case(b"input") => eol::AutoCrlf::Input,
@@ -123,13 +139,17 @@ impl State {
         }
         // Attribute files that a sparse checkout leaves out are in the index alone.
         let sparse = config.boolean("core.sparseCheckout").unwrap_or(false);
-        let source = Source::WorktreeThenIdMapping;
-        let stack = match sparse {
-            true => repo.attributes_only(&*repo.index_or_empty()?, source)?.detach(),
-            false => {
-                let index = gix::index::State::new(repo.object_hash());
-                repo.attributes_only(&index, source)?.detach()
+        let stack = if attributes.is_empty() && sparse {
+            repo.attributes_only(&*repo.index_or_empty()?, Source::WorktreeThenIdMapping)?.detach()
+        } else {
+            let mut index = gix::index::State::new(repo.object_hash());
+            let (flags, mode) = (entry::Flags::empty(), entry::Mode::FILE);
+            for (path, id) in attributes {
+                let path = path.as_bstr();
+                index.dangerously_push_entry(entry::Stat::default(), *id, flags, mode, path);
             }
+            index.sort_entries();
+            repo.attributes_only(&index, Source::IdMappingThenWorktree)?.detach()
         };
         let mut found = Outcome::default();
         found.initialize_with_selection(
@@ -254,6 +274,28 @@ impl Conversion for Filters {
         let converted = eol::convert_to_worktree(source, endings, &mut out, config)
             .map_err(|error| failed(path, &error))?;
         Ok(if converted { Some(out) } else { expanded })
+    }
+
+    fn expect(&self, changes: &mut dyn Iterator<Item = (&RepoPath, Option<&File>)>) -> Result<()> {
+        let named = |path: &RepoPath| path.file_name() == ".gitattributes";
+        let mut changes = changes.filter(|(path, _)| named(path)).peekable();
+        if changes.peek().is_none() {
+            return Ok(());
+        }
+        // What is not written yet is only known in memory.
+        let repo = self.repo.clone().with_object_memory();
+        let attributes = changes
+            .map(|(path, file)| {
+                let id = repo.write_blob(file.map_or(&[][..], |file| &file.bytes));
+                Ok((path.as_bstr().to_owned(), id.map_err(|error| failed(path, &error))?.detach()))
+            })
+            .collect::<Result<_>>()?;
+        let _ = self.expected.set(Box::new(Self::with_attributes(repo, attributes)));
+        Ok(())
+    }
+
+    fn expected(&self) -> Option<&dyn Conversion> {
+        self.expected.get().map(|filters| &**filters as &dyn Conversion)
     }
 }
 

@@ -10,7 +10,7 @@ use super::beneath::Stamp;
 use super::folders::Place;
 use super::{Worktree, cannot_read, in_submodule};
 use crate::changeset::hunks::{Diff, Text};
-use crate::changeset::{Mode, RepoPath};
+use crate::changeset::{File, Mode, RepoPath};
 use crate::error::Result;
 
 /// How the two forms of a file correspond. `None` is for bytes that stay as they are.
@@ -33,9 +33,33 @@ pub trait Conversion: std::fmt::Debug {
     /// # Errors
     /// As [`Conversion::to_git`].
     fn to_worktree(&self, path: &RepoPath, bytes: &[u8]) -> Result<Option<Vec<u8>>>;
+
+    /// Notes that these files are about to be written, of which some may rule over conversions.
+    ///
+    /// # Errors
+    /// As [`Conversion::to_git`].
+    fn expect(&self, changes: &mut dyn Iterator<Item = (&RepoPath, Option<&File>)>) -> Result<()>;
+
+    /// The conversion that holds once what was noted is written, if it is another.
+    fn expected(&self) -> Option<&dyn Conversion>;
 }
 
 impl Worktree {
+    /// Announces what is about to be written, all of it and once: where attributes are among it,
+    /// git will read the other files by those.
+    ///
+    /// # Errors
+    /// If the repository's attributes or configuration cannot be read.
+    pub fn expect<'a>(
+        &self,
+        mut changes: impl Iterator<Item = (&'a RepoPath, Option<&'a File>)>,
+    ) -> Result<()> {
+        match &self.conversion {
+            Some(conversion) => conversion.expect(&mut changes),
+            None => Ok(()),
+        }
+    }
+
     /// Converts files as they are read and written.
     #[must_use]
     pub fn with_conversion(mut self, conversion: impl Conversion + 'static) -> Self {
@@ -93,9 +117,10 @@ impl Worktree {
         now: Option<(&[u8], &[u8])>,
         after: &[u8],
     ) -> Result<Option<Vec<u8>>> {
-        let Some(conversion) = &self.conversion else { return Ok(None) };
+        let Some(present) = self.conversion.as_deref() else { return Ok(None) };
+        let conversion = present.expected().unwrap_or(present);
         if let Some((raw, stored)) = now {
-            let fresh = conversion.to_worktree(path, stored)?;
+            let fresh = present.to_worktree(path, stored)?;
             let fresh = fresh.as_deref().unwrap_or(stored);
             // A large file is not compared with itself.
             if !std::ptr::eq(fresh, raw) && fresh != raw {

@@ -175,7 +175,9 @@ impl TakeBack {
         };
         apply::write_direct(store, false, |_| Ok((self.changeset, ())), |(), _| ())
             .map_err(|error| stands(error, "the files stay as they are"))?;
-        apply::unstage(store, &paths).map_err(|error| stands(error, "the index stays as it is"))?;
+        apply::unstage(store, &paths)
+            .and_then(|()| apply::note_sizes(store, &paths))
+            .map_err(|error| stands(error, "the index stays as it is"))?;
         for (path, blob) in &self.staged {
             context.note(&format!(
                 "note: another version of {} was staged, and is not in the proposal: \
