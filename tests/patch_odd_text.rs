@@ -271,6 +271,30 @@ fn a_patch_that_ends_in_a_header_changes_nothing() {
     repo.aye_stdin(&["patch"], format!("{rename}moved")).ok();
 }
 
+/// One dialect after the other in one input: neither is passed over as the text around the other.
+#[test]
+fn an_envelope_beside_a_unified_diff_is_refused() {
+    let repo = changed();
+    let unified = "--- a/f\n+++ b/f\n@@ -4,3 +4,3 @@\n 4\n-five\n+V\n 6\n";
+    let begin = "*** Begin Patch\n";
+    let end = "*** End Patch\n";
+    let update = "*** Update File: f\n@@\n 4\n-five\n+V\n 6\n";
+    for (patch, line) in [
+        (format!("{begin}{update}{end}\nThen:\n\n{unified}"), 12),
+        (format!("```\n{begin}{update}{end}```\n```diff\ndiff --git a/g b/g\n{unified}```\n"), 12),
+        (format!("{unified}\n{begin}*** Add File: n\n+new\n{end}"), 10),
+        (format!("{unified}\n{begin}*** Delete File: f\n{end}"), 10),
+        (format!("*** Update File: f\n*** Move to: g\n{unified}"), 1),
+    ] {
+        let run = repo.aye_stdin(&["patch", "--format", "text"], &patch);
+        run.fails("patch_invalid", 6).notes(&format!("line {line} of the patch: '"));
+        assert_eq!(repo.text("f"), LINES.replace('5', "five"), "{patch}");
+    }
+    // A header of the one above the header of the other is a habit.
+    repo.aye_stdin(&["patch"], format!("*** Update File: f\n{unified}{end}")).ok();
+    assert_eq!(repo.text("f"), LINES.replace('5', "V"));
+}
+
 /// Ways of packing a patch that cannot be taken apart safely are told from each other.
 #[test]
 fn a_patch_that_was_packed_wrongly_is_told_how() {

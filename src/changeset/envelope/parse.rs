@@ -23,8 +23,7 @@ pub fn is_envelope(bytes: &[u8]) -> bool {
         let next = lines.peek().copied().unwrap_or_default();
         begun |= line.trim() == BEGIN;
         commit |= starts_commit(line, next);
-        let starts_file = line.starts_with(b"--- ") && next.starts_with(b"+++ ");
-        if line.starts_with(b"diff --git ") || starts_file {
+        if starts_unified(line, next) {
             return false;
         }
     }
@@ -33,6 +32,16 @@ pub fn is_envelope(bytes: &[u8]) -> bool {
     }
     // One without its first line is still recognised, to say what is missing.
     bytes.split(|b| *b == b'\n').any(|line| header(line).is_some() || line.trim() == END)
+}
+
+/// Is `line`, with `next` below it, the first of a file in a unified diff?
+fn starts_unified(line: &[u8], next: &[u8]) -> bool {
+    line.starts_with(b"diff --git ") || (line.starts_with(b"--- ") && next.starts_with(b"+++ "))
+}
+
+/// Is it the first line of a file in an envelope?
+pub fn is_header(line: &[u8]) -> bool {
+    line.starts_with(b"***") && header(line).is_some()
 }
 
 /// Reads an envelope. A here-document or code fence around it is let pass, as is prose before it.
@@ -74,9 +83,16 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<Operation<'_>>> {
         )
         .hint("send the whole patch, with '*** End Patch' as its last line"));
     }
-    if let Some((number, line)) = lines.find(|(_, line)| line.trim_start().starts_with(b"*** ")) {
-        return Err(invalid(number, format!("'{}' comes after '*** End Patch'", excerpt(line)))
+    let mut rest = lines.peekable();
+    while let Some((number, line)) = rest.next() {
+        let next = rest.peek().map_or(&b""[..], |(_, line)| line);
+        if line.trim_start().starts_with(b"*** ") || starts_unified(line, next) {
+            return Err(invalid(
+                number,
+                format!("'{}' comes after '*** End Patch'", excerpt(line)),
+            )
             .hint("put all files between one '*** Begin Patch' and one '*** End Patch'"));
+        }
     }
     parser.finish()
 }

@@ -5,6 +5,7 @@ use bstr::ByteSlice as _;
 
 use super::{FilePatch, header, hunk, mail};
 use crate::changeset::binary::{self, Block};
+use crate::changeset::envelope;
 use crate::changeset::patch::{codes, limits};
 use crate::error::{Error, Result, codes as general};
 
@@ -254,6 +255,11 @@ fn refuse_other_forms(line: &[u8], cursor: &Cursor<'_>) -> Result<()> {
         return Err(merge_diff(cursor.number()));
     }
     let next = cursor.below().peek().unwrap_or_default();
+    if envelope::is_header(line) && !is_above_file(cursor.below()) {
+        let what = format!("'{}' is of an envelope, beside a unified diff", excerpt(line));
+        return Err(invalid(cursor.number(), what)
+            .hint("send the envelope and the unified diff one after the other"));
+    }
     if header::is_stray(line, next) {
         let what = format!("'{}' without a line 'diff --git' above it", excerpt(line));
         return Err(invalid(cursor.number(), what)
@@ -275,6 +281,14 @@ fn refuse_other_forms(line: &[u8], cursor: &Cursor<'_>) -> Result<()> {
             .hint("make a unified one: `diff -u` or `git diff`"));
     }
     Ok(())
+}
+
+/// Is there nothing but space between here and the header of a file?
+fn is_above_file(mut cursor: Cursor<'_>) -> bool {
+    while cursor.peek().is_some_and(|line| line.trim_ascii().is_empty()) {
+        cursor.next();
+    }
+    cursor.peek().is_some_and(|line| line.starts_with(b"diff --git ") || line.starts_with(b"--- "))
 }
 
 /// Is `line` the start of a fence around changed lines that no header says the file of?
