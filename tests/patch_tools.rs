@@ -152,6 +152,33 @@ fn a_name_with_a_prefix_loses_it_whatever_the_other_is() {
     run.fails("patch_invalid", 6).notes("no file name is left");
 }
 
+/// `git diff --no-index f /tmp/g`: git moves the file without a word.
+#[test]
+fn a_move_that_the_patch_does_not_tell_of_is_named() {
+    let (ours, theirs) = (Repo::with(&[("f", LINES)]), Repo::with(&[("f", LINES)]));
+    let patch = format!("diff --git a/f b/tmp/g\n--- a/f\n+++ b/tmp/g\n{HUNK}");
+    let run = ours.aye_stdin(&["patch", "--json"], &patch).ok();
+    run.says("f becomes tmp/g: its header has both names");
+    theirs.program("git").args(&["apply", "-"]).stdin(&patch).run().ok();
+    assert_eq!((ours.exists("f"), ours.text("tmp/g")), (theirs.exists("f"), theirs.text("tmp/g")));
+}
+
+/// Git takes the one, GNU patch both.
+#[test]
+fn space_in_a_header_does_not_part_it_from_its_hunks() {
+    for (patch, count) in [
+        (format!("diff --git a/f b/f\n\n--- a/f\n+++ b/f\n{HUNK}"), 1),
+        (format!("--- a/f\n+++ b/f\n\n{HUNK}"), 1),
+        (format!("diff --git a/f b/f\nindex 1234567..89abcde\n\n--- a/f\n+++ b/f\n \n\n{HUNK}"), 1),
+        (format!("--- a/g\n+++ b/g\n{HUNK}\n--- a/f\n+++ b/f\n\n{HUNK}"), 2),
+    ] {
+        let repo = Repo::with(&[("f", LINES), ("g", LINES)]);
+        let run = repo.aye_stdin(&["patch", "--json"], &patch).ok();
+        assert_eq!(run.out().matches("\"action\"").count(), count, "{patch}");
+        assert_eq!(repo.text("f"), patched(), "{patch}");
+    }
+}
+
 #[test]
 fn a_remark_on_the_final_newline_needs_no_blank() {
     let patch =

@@ -18,7 +18,9 @@ pub(super) fn git<'a>(cursor: &mut Cursor<'a>) -> Result<FilePatch<'a>> {
         ..FilePatch::default()
     };
     while let Some(line) = cursor.peek() {
-        if !extended(line, cursor, &mut file)? {
+        // An empty line that somebody put above the names.
+        let space = line.trim_ascii().is_empty() && is_names(&cursor.below());
+        if !space && !extended(line, cursor, &mut file)? {
             break;
         }
         cursor.next();
@@ -91,6 +93,12 @@ fn extended<'a>(line: &'a [u8], cursor: &Cursor<'a>, file: &mut FilePatch<'a>) -
         return Ok(after("dissimilarity index ").is_some());
     }
     Ok(true)
+}
+
+/// Is the cursor on a `---` line with a `+++` line below it?
+fn is_names(cursor: &Cursor<'_>) -> bool {
+    let starts = |line: Option<&[u8]>, sign: &[u8]| line.is_some_and(|line| line.starts_with(sign));
+    starts(cursor.peek(), b"--- ") && starts(cursor.below().peek(), b"+++ ")
 }
 
 /// Does `line`, with `next` below it, change more than content, as only a header with `diff --git`

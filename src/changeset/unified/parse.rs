@@ -148,7 +148,9 @@ fn body<'a>(cursor: &mut Cursor<'a>, file: &mut FilePatch<'a>) -> Result<()> {
             file.content_missing = true;
             cursor.next();
             return Ok(());
-        } else if let Some(hunk) = below_space(cursor).filter(|_| !file.hunks.is_empty()) {
+        } else if let Some(hunk) =
+            below_space(cursor).filter(|_| !file.hunks.is_empty() || file.new.is_some())
+        {
             *cursor = hunk;
         } else {
             break;
@@ -242,11 +244,12 @@ fn cut_off(number: usize) -> Error {
         .hint("it may have been cut off; make it again with `git diff --binary`")
 }
 
-/// Is the cursor on `--- ` with `+++ ` and `@@` in the lines after it?
+/// Is the cursor on `--- ` with `+++ ` and `@@` in the lines after it, the last perhaps below space?
 pub(super) fn starts_file(cursor: &Cursor<'_>) -> bool {
     let mut ahead = cursor.below();
     ahead.next().is_some_and(|line| line.starts_with(b"+++ "))
-        && ahead.peek().is_some_and(|line| line.starts_with(b"@@"))
+        && (ahead.peek().is_some_and(|line| line.starts_with(b"@@"))
+            || below_space(&ahead).is_some())
 }
 
 /// Things that look like a patch, are none of ours, and must not be skipped as prose.
