@@ -324,6 +324,13 @@ impl State<'_> {
                 path.display()
             ));
         }
+        if let Some(old) = target.old.as_ref().filter(|_| target.moves() && patch.from.is_none()) {
+            self.notes.push(format!(
+                "{} becomes {}: its header has both names, though it tells of no rename",
+                old.display(),
+                path.display()
+            ));
+        }
         match &target.copy_of {
             Some(source) => {
                 self.uncopied.push((
