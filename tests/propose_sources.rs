@@ -44,6 +44,20 @@ fn show_prints_a_patch_byte_for_byte() {
     }
 }
 
+/// What `aye patch` says of a patch, whoever proposes or revises with it hears too.
+#[test]
+fn what_a_proposed_patch_leaves_out_is_said() {
+    let repo = Repo::with(&[("a", "one\ntwo\n")]);
+    let partial = format!("Only in b: new\n{FIX}");
+    let note = "note: line 1 of the patch, 'Only in b: new', is of a change that is not in it";
+    let run = repo.aye_stdin(&["propose", "--patch", "-", "--json"], &partial).ok().notes(note);
+    assert!(serde_json::from_slice::<serde_json::Value>(&run.stdout).is_ok());
+    let id = id(&repo.aye_stdin(&["propose", "--patch", "-"], FIX));
+    repo.aye_stdin(&["revise", &id, "--patch", "-"], partial.replace("TWO", "zwei"))
+        .ok()
+        .notes(note);
+}
+
 #[test]
 fn an_applied_patch_is_nothing_to_propose() {
     let repo = Repo::with(&[("a", "one\nTWO\n")]);

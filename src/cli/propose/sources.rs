@@ -93,6 +93,9 @@ impl SourceArgs {
                 )
                 .hint("there is nothing to propose"));
             }
+            for note in &compiled.notes {
+                context.note(&format!("note: {}", escape::line(note)));
+            }
             return Ok(Some(sourced(compiled.changeset, "patch")));
         }
         if let Some(specs) = &self.worktree {
