@@ -148,6 +148,8 @@ fn fresh(world: &World, change: &Change) -> (Side, Side) {
             std::os::unix::fs::symlink(&copy, &here).expect("a link");
             // The copy's files are new to the index.
             run(Command::new("git").arg("-C").arg(&copy).args(["update-index", "-q", "--refresh"]));
+            // Neither side is to run while the system writes the copy to the disk.
+            run(Command::new("sync").arg("-f").arg(&copy));
         })
     };
     (side(true), side(false))
