@@ -5,10 +5,20 @@
 //! starts threads stays where it is meanwhile, and they go elsewhere. Where the system does not let
 //! them, they all run as it likes.
 
+use std::num::NonZero;
+use std::sync::OnceLock;
+use std::thread;
+
 #[cfg(target_os = "linux")]
 pub use linux::Apart;
 #[cfg(not(target_os = "linux"))]
 pub use other::Apart;
+
+/// How many this process may use. The system is asked once: the answer takes dozens of its calls.
+pub fn count() -> usize {
+    static COUNT: OnceLock<usize> = OnceLock::new();
+    *COUNT.get_or_init(|| thread::available_parallelism().map_or(1, NonZero::get))
+}
 
 #[cfg(target_os = "linux")]
 mod linux {

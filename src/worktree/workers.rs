@@ -1,13 +1,12 @@
 //! The same step for many files, on a few threads: most of its time is the file system's.
 
-use std::num::NonZero;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use super::beneath::Root;
 use super::folders::Folders;
-use super::processors::Apart;
+use super::processors::{self, Apart};
 use crate::error::Result;
 
 /// From this many files on, threads are worth starting.
@@ -45,7 +44,7 @@ pub fn each_while<T: Send>(
     let count = range.len();
     let threads = match count {
         ..MANY => 1,
-        _ => thread::available_parallelism().map_or(1, NonZero::get).min(MOST),
+        _ => processors::count().min(MOST),
     };
     if threads == 1 {
         meanwhile();
