@@ -142,13 +142,15 @@ fn every_step(event: bool, exchange: &str) {
         "worktree.mkdir",
         "worktree.rename",
         "worktree.replace",
+        "worktree.linked",
         "journal.commit",
         "journal.committed",
         "worktree.clean",
         "journal.remove",
     ];
     for point in points {
-        if point == "worktree.replace" && exchange.is_empty() {
+        // Where names are exchanged in one step, these are not taken.
+        if ["worktree.replace", "worktree.linked"].contains(&point) && exchange.is_empty() {
             continue;
         }
         // Every hit of the first few and the last few, and some in between.

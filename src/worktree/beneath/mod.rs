@@ -53,6 +53,11 @@ impl Stamp {
     pub fn executable(&self) -> bool {
         self.permissions & 0o100 != 0
     }
+
+    /// True if both are of one file; `false` where the system does not tell.
+    pub fn is_same_file(&self, other: &Self) -> bool {
+        self.identity == other.identity && self.identity != (0, 0)
+    }
 }
 
 /// What was found under a name.

@@ -230,7 +230,7 @@ impl Folder {
             return done;
         }
         match self.link(name, to, to_name) {
-            Ok(()) => self.unlink(name),
+            Ok(()) => crate::failpoint!("worktree.linked", io).and_then(|()| self.unlink(name)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
             // No hard links either: a look is the best there is.
             Err(_) if to.stat(to_name).is_ok() => Err(io::ErrorKind::AlreadyExists.into()),

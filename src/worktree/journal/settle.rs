@@ -83,6 +83,8 @@ struct Seen {
     target: Found,
     slot: Found,
     old: Found,
+    /// The target is the file in the slot, by a second name.
+    linked: bool,
 }
 
 impl<'a> Run<'a> {
@@ -107,8 +109,9 @@ impl<'a> Run<'a> {
     fn take_back_new(&mut self, index: usize, entry: &Entry) -> Result<()> {
         let seen = self.see(index, entry)?;
         let after = entry.after.as_ref();
-        // While the content waits under its temporary name, the target is somebody else's.
-        let waiting = seen.slot.is(after);
+        // While the content waits under its temporary name, the target is somebody else's, unless
+        // it was just being given its second name in order to lose the first.
+        let waiting = seen.slot.is(after) && !seen.linked;
         match &seen.target {
             // Nothing of ours is there; a folder is what the new file was to replace.
             Found::Nothing | Found::Other => {}
@@ -229,16 +232,18 @@ impl<'a> Run<'a> {
 
     fn see(&mut self, index: usize, entry: &Entry) -> Result<Seen> {
         let (path, sums) = (&entry.path, self.record.sums);
-        let target = match self.folders.of(path)? {
-            Place::Folder(folder) => look(&folder, path.file_name(), path, sums)?,
-            Place::Missing(_) | Place::Blocked(_) => Found::Nothing,
+        let (target, place) = match self.folders.of(path)? {
+            Place::Folder(folder) => stamped(&folder, path.file_name(), path, sums)?,
+            Place::Missing(_) | Place::Blocked(_) => (Found::Nothing, None),
         };
         let Place::Folder(home) = self.folders.at(entry.home.as_bstr())? else {
-            return Ok(Seen { home: None, target, slot: Found::Nothing, old: Found::Nothing });
+            let (slot, old) = (Found::Nothing, Found::Nothing);
+            return Ok(Seen { home: None, target, slot, old, linked: false });
         };
-        let slot = look(&home, self.record.slot(index).as_bstr(), path, sums)?;
+        let (slot, waits) = stamped(&home, self.record.slot(index).as_bstr(), path, sums)?;
         let old = look(&home, self.record.old_slot(index).as_bstr(), path, sums)?;
-        Ok(Seen { home: Some(home), target, slot, old })
+        let linked = place.zip(waits).is_some_and(|(place, waits)| place.is_same_file(&waits));
+        Ok(Seen { home: Some(home), target, slot, old, linked })
     }
 
     /// True for what a power loss can have made of a file that was not flushed.
@@ -310,15 +315,24 @@ pub fn holds(
 }
 
 fn look(folder: &Folder, name: &BStr, path: &RepoPath, sums: bool) -> Result<Found> {
-    let content = folder.read(name, u64::MAX).map_err(|error| cannot_read(path, &error))?;
-    Ok(match content {
-        Content::Missing => Found::Nothing,
-        Content::Other(_) | Content::TooLarge(_) => Found::Other,
-        Content::File(bytes, stamp) => found_file(&bytes, &stamp, sums)?,
-    })
+    Ok(stamped(folder, name, path, sums)?.0)
 }
 
-fn found_file(bytes: &[u8], stamp: &Stamp, sums: bool) -> Result<Found> {
-    let blank = bytes.iter().all(|byte| *byte == 0);
-    Ok(Found::File { blob: Blob::of(bytes, mode(stamp), sums)?, blank })
+/// What has the name; of a file, which it is.
+fn stamped(
+    folder: &Folder,
+    name: &BStr,
+    path: &RepoPath,
+    sums: bool,
+) -> Result<(Found, Option<Stamp>)> {
+    let content = folder.read(name, u64::MAX).map_err(|error| cannot_read(path, &error))?;
+    Ok(match content {
+        Content::Missing => (Found::Nothing, None),
+        Content::Other(_) | Content::TooLarge(_) => (Found::Other, None),
+        Content::File(bytes, stamp) => {
+            let blank = bytes.iter().all(|byte| *byte == 0);
+            let blob = Blob::of(&bytes, mode(&stamp), sums)?;
+            (Found::File { blob, blank }, Some(stamp))
+        }
+    })
 }
