@@ -219,6 +219,20 @@ fn what_a_merge_has_brought_is_not_taken_back_from_it() {
 }
 
 #[test]
+fn what_a_sparse_checkout_leaves_out_is_not_proposed_as_deleted() {
+    let repo = Repo::with(&[("in/f", "f\n"), ("out/g", "g\n")]);
+    repo.git(&["sparse-checkout", "set", "in"]);
+    let blob = repo.program("git").args(&["hash-object", "-w", "--stdin"]).stdin("G\n").run();
+    let entry = format!("100644,{},out/g", blob.ok().out().trim());
+    repo.git(&["update-index", "--cacheinfo", &entry]);
+    repo.git(&["update-index", "--skip-worktree", "out/g"]);
+    repo.write("in/f", "F\n");
+    let run = repo.aye(&["propose", "--worktree", "--json"]).ok();
+    assert_eq!(listed(&run.notes("out/g is staged but left out")), "in/f");
+    assert_eq!(repo.git(&["status", "--short"]), "M  out/g");
+}
+
+#[test]
 fn other_repositories_in_the_work_tree_stay_as_they_are() {
     let repo = Repo::with(&[("a", "1\n")]);
     repo.git(&["init", "-q", "nested"]);

@@ -318,6 +318,7 @@ fn uncommitted(
                     file.head = Some((mode, id));
                 }
                 file.exists |= worktree != b"000000";
+                file.as_staged |= state.ends_with(b".");
             }
             b'u' => {
                 let name = entry.splitn(11, |byte| *byte == b' ').last().unwrap_or_default();
@@ -347,6 +348,14 @@ fn uncommitted(
         };
         // Where nothing is, a folder may be by now, with files of its own.
         let after = if file.exists { reader.file(&path)? } else { None };
+        // What a sparse checkout leaves out is not deleted, and could not be taken back.
+        if file.exists && file.as_staged && after.is_none() {
+            context.note(&format!(
+                "note: {} is staged but left out of the work tree, and stays as it is",
+                escape::name(&path.display().to_string())
+            ));
+            continue;
+        }
         if before.is_some() || after.is_some() {
             changes.push(FileChange { path, before, after, origin: None, snippets: Vec::new() });
         }
@@ -363,6 +372,8 @@ struct Uncommitted<'a> {
     head: Option<(&'a str, &'a str)>,
     /// It is in the work tree.
     exists: bool,
+    /// Git takes the work tree to have what the index has.
+    as_staged: bool,
 }
 
 /// Git, where the words of the command line are relative to.
