@@ -233,6 +233,18 @@ fn what_a_sparse_checkout_leaves_out_is_not_proposed_as_deleted() {
 }
 
 #[test]
+fn what_a_sparse_checkout_leaves_out_is_not_taken_for_deleted() {
+    let repo = Repo::with(&[("in/f", "f\n"), ("out/g", "g\n")]);
+    let id = repo.aye(&["propose", "out/g", "--delete", "-q"]).ok().id();
+    repo.git(&["sparse-checkout", "set", "in"]);
+    let run = repo.aye(&["apply", &id, "--yes"]);
+    run.fails("file_not_found", 3).notes("git sparse-checkout add 'out'");
+    repo.git(&["sparse-checkout", "add", "out"]);
+    repo.aye(&["apply", &id, "--yes", "--index"]).ok();
+    assert_eq!(repo.git(&["status", "--short"]), "D  out/g");
+}
+
+#[test]
 fn other_repositories_in_the_work_tree_stay_as_they_are() {
     let repo = Repo::with(&[("a", "1\n")]);
     repo.git(&["init", "-q", "nested"]);

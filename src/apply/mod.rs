@@ -90,7 +90,9 @@ pub fn preview(
     if proposal.subject == Subject::Memory {
         return crate::memory::service::decide::preview(store, proposal, snapshot);
     }
-    plan_on(&changes(store, proposal)?, proposal, snapshot)
+    let plan = plan_on(&changes(store, proposal)?, proposal, snapshot)?;
+    refuse_left_out(store, &plan)?;
+    Ok(plan)
 }
 
 /// Plans part of `proposal` on the files as they are. Writes nothing.
@@ -114,6 +116,12 @@ fn plan_on(
     snapshot: &dyn crate::changeset::Snapshot,
 ) -> Result<Plan> {
     plan(changes, snapshot, Sides { ours: "current", theirs: proposal.id.as_str() })
+}
+
+/// Refuses a deletion of what is not there only because a sparse checkout leaves it out.
+fn refuse_left_out(store: &Store, plan: &Plan) -> Result<()> {
+    let gone = plan.files.iter().filter(|file| file.now.is_none() && file.after.is_none());
+    store.refuse_left_out(gone.map(|file| &file.path))
 }
 
 /// Applies the current revision of `proposal`, all files or none, and records it.
@@ -141,6 +149,7 @@ pub fn apply(
         Some(part) => preview_part(part, proposal, &reader)?,
         None => preview(store, proposal, &reader)?,
     };
+    refuse_left_out(store, &plan)?;
     if let Some(refusal) = plan.refusal() {
         return Err(store.name_sparse(conflict(refusal, &proposal.id)));
     }

@@ -3,8 +3,8 @@
 use gix::index::entry::{Flags, Mode};
 
 use super::Store;
-use crate::changeset::codes;
-use crate::error::Error;
+use crate::changeset::{RepoPath, codes};
+use crate::error::{Error, Result};
 
 impl Store {
     /// `error`, if it is about a file that is not there because the sparse checkout leaves it out,
@@ -25,6 +25,21 @@ impl Store {
             "the sparse checkout leaves it out of the work tree; `git sparse-checkout add \
              '{folder}'` brings it there"
         ))
+    }
+
+    /// Refuses to take a file for deleted that is only left out: in git it would stay.
+    ///
+    /// # Errors
+    /// `file_not_found`.
+    pub fn refuse_left_out<'a>(&self, gone: impl Iterator<Item = &'a RepoPath>) -> Result<()> {
+        for path in gone {
+            let path = path.display().to_string();
+            if self.is_left_out(&path) {
+                let error = Error::new(&codes::FILE_NOT_FOUND, format!("no file '{path}'"));
+                return Err(self.name_sparse(error.with("path", path)));
+            }
+        }
+        Ok(())
     }
 
     fn is_left_out(&self, path: &str) -> bool {
