@@ -79,10 +79,16 @@ fn each_commit_of_a_log_builds_on_the_one_before() {
         repo.git(&["commit", "--quiet", "-m", "Move"]);
     }
     let (tip, range) = (repo.snapshot(), format!("{start}.."));
-    let patches = [&["--abbrev-commit"][..], &["--left-right"], &["--pretty=raw"]].map(|option| {
-        let args = [&["log", "--reverse", "-p", "-M"], option, &[range.as_str()]].concat();
-        repo.git(&args) + "\n"
-    });
+    let options = [
+        "--abbrev-commit",
+        "--left-right",
+        "--pretty=raw",
+        "--oneline",
+        "--format=%H",
+        "--pretty=oneline",
+    ];
+    let patches =
+        options.map(|option| repo.git(&["log", "--reverse", "-p", "-M", option, &range]) + "\n");
     let senders = repo.git(&["format-patch", "--stdout", "-M", &range]) + "\n";
     repo.git(&["reset", "--quiet", "--hard", &start]);
     let senders = senders

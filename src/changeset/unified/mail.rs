@@ -70,7 +70,7 @@ impl Part {
 /// follows builds on what came before?
 pub(in crate::changeset) fn starts_commit(line: &[u8], next: &[u8]) -> bool {
     let Some(id) = line.strip_prefix(b"commit ") else {
-        return starts_mail(line) || starts_changeset(line, next);
+        return starts_mail(line) || starts_changeset(line, next) || is_oneline(line, next);
     };
     // `git log --boundary`, `--left-right` and the like put a sign before the id.
     let id = if id.get(1) == Some(&b' ') { &id[2..] } else { id };
@@ -79,6 +79,13 @@ pub(in crate::changeset) fn starts_commit(line: &[u8], next: &[u8]) -> bool {
     let fields = [&b"Author: "[..], b"Merge: ", b"Reflog: ", b"tree "];
     let headed = || fields.iter().any(|field| next.starts_with(field));
     ends && (matches!(digits, 40 | 64) || (digits >= 4 && headed()))
+}
+
+/// How `git log --oneline`, `--format=%H` and `git diff-tree --stdin` begin a commit.
+fn is_oneline(line: &[u8], next: &[u8]) -> bool {
+    let digits = line.iter().take_while(|b| b.is_ascii_hexdigit()).count();
+    line.get(digits).is_none_or(u8::is_ascii_whitespace)
+        && (matches!(digits, 40 | 64) || (digits >= 7 && next.starts_with(b"diff --git ")))
 }
 
 /// How `hg export` and `hg log --patch` begin a commit.
