@@ -51,5 +51,17 @@ fn a_repository_of_somebody_else_is_not_answered_for() {
     if chown(repo.root(), Some(12_345), None).and_then(|()| chown(&git, Some(12_345), None)).is_ok()
     {
         repo.aye(&["list"]).fails("unsafe_repository", 4);
+        // Said for one command, as git takes it.
+        let list = |value: &str| {
+            let list = repo.cmd(&["list"]).env("GIT_CONFIG_COUNT", "1");
+            list.env("GIT_CONFIG_KEY_0", "safe.directory").env("GIT_CONFIG_VALUE_0", value).run()
+        };
+        for value in ["*", &repo.root().display().to_string()] {
+            list(value).ok();
+        }
+        list("/nowhere").fails("unsafe_repository", 4);
+        let parameters = |text: &str| repo.cmd(&["list"]).env("GIT_CONFIG_PARAMETERS", text).run();
+        parameters("'safe.directory'='*'").ok();
+        parameters("'safe.directory'='*' 'safe.directory'=''").fails("unsafe_repository", 4);
     }
 }

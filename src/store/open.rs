@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use bstr::ByteSlice as _;
+use gix::config::Source;
 
 use super::{codes, parameters};
 use crate::error::{Error, Result};
@@ -10,18 +11,61 @@ use crate::error::{Error, Result};
 /// The repository that `directory` is in, or that the environment names, with the configuration
 /// of the command line.
 pub(super) fn open(directory: &Path) -> Result<gix::Repository> {
-    let mut repo = found(directory)?;
+    let mut repo = with_parameters(found(directory)?)?;
     if repo.git_dir_trust() == gix::sec::Trust::Reduced {
-        return Err(not_trusted(&repo));
+        repo = match is_called_safe(&repo) {
+            true => with_parameters(trusted(&repo, directory)?)?,
+            false => return Err(not_trusted(&repo)),
+        };
     }
     refuse_unknown_formats(&repo)?;
-    if let Some(text) = std::env::var_os(parameters::VARIABLE).filter(|text| !text.is_empty()) {
-        parameters::add(&mut repo, &text.into_encoded_bytes())?;
-    }
     // `GIT_NAMESPACE` is about what is fetched and pushed. Git's own commands write refs where
     // they always are, and so do we: elsewhere our next run would not find them.
     repo.clear_namespace();
     Ok(repo)
+}
+
+fn with_parameters(mut repo: gix::Repository) -> Result<gix::Repository> {
+    if let Some(text) = std::env::var_os(parameters::VARIABLE).filter(|text| !text.is_empty()) {
+        parameters::add(&mut repo, &text.into_encoded_bytes())?;
+    }
+    Ok(repo)
+}
+
+/// Whether the command line or the environment has `safe.directory` for this repository. Git
+/// listens to them; gix asks the files of the user and the system alone.
+fn is_called_safe(repo: &gix::Repository) -> bool {
+    let given =
+        |meta: &gix::config::file::Metadata| matches!(meta.source, Source::Cli | Source::Env);
+    let config = repo.config_snapshot();
+    let values = config.plumbing().strings_filter("safe.directory", given).unwrap_or_default();
+    let Ok(top) = std::fs::canonicalize(repo.workdir().unwrap_or_else(|| repo.git_dir())) else {
+        return false;
+    };
+    // An empty value takes back those before it.
+    let names = |value: &[u8]| match value.strip_suffix(b"/*") {
+        _ if value == b"*" => true,
+        Some(above) => above.to_path().is_ok_and(|above| top.starts_with(above) && top != above),
+        None => value.to_path().is_ok_and(|path| top == path),
+    };
+    values
+        .rsplit(|value| value.is_empty())
+        .next()
+        .unwrap_or_default()
+        .iter()
+        .any(|value| names(value))
+}
+
+/// `repo` again, with its own configuration believed.
+fn trusted(repo: &gix::Repository, directory: &Path) -> Result<gix::Repository> {
+    let options = gix::open::Options::default().with(gix::sec::Trust::Full).open_path_as_is(true);
+    gix::ThreadSafeRepository::open_opts(repo.git_dir(), options)
+        .and_then(|again| {
+            let mut again = again.to_thread_local();
+            again.set_workdir(repo.workdir().map(Path::to_owned))?;
+            Ok(again)
+        })
+        .map_err(|error| not_found(directory, &error))
 }
 
 /// The repository of `GIT_DIR`, or the one around `directory`. Both as absolute paths: gix looks
