@@ -158,6 +158,24 @@ fn the_callers_own_index_is_the_one_that_is_staged_in() {
     assert_eq!(run.ok().out(), "f\n");
 }
 
+/// `git commit -a` and `git commit FILE` give their hooks a lock file for an index.
+#[cfg(unix)]
+#[test]
+fn a_hook_of_a_commit_can_stage() {
+    let repo = Repo::with(&[("f", "a\n"), ("g", "a\n")]);
+    let aye = env!("CARGO_BIN_EXE_aye");
+    repo.write(".git/f.patch", "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n");
+    let hook = format!("#!/bin/sh\nexec '{aye}' patch --index .git/f.patch >&2\n");
+    repo.write(".git/hooks/pre-commit", hook);
+    repo.chmod(".git/hooks/pre-commit", 0o755);
+    for commit in [&["commit", "-q", "-a", "-m", "All"][..], &["commit", "-q", "-m", "One", "g"]] {
+        repo.write("g", format!("{commit:?}\n"));
+        repo.try_git(commit).ok();
+        assert_eq!(repo.git(&["show", "HEAD:f"]), "b");
+        repo.git(&["reset", "-q", "--hard", "HEAD~"]);
+    }
+}
+
 /// Paths of a proposal are paths, however the caller wants pathspecs read.
 #[test]
 fn the_callers_way_with_pathspecs_does_not_matter() {

@@ -209,7 +209,10 @@ fn chunks(paths: &[RepoPath]) -> Vec<&[RepoPath]> {
 /// # Errors
 /// `index_locked`.
 pub fn refuse_locked_index(store: &Store) -> Result<()> {
-    let lock = store.repo().index_path().with_extension("lock");
+    // While `git commit -a` runs its hooks, `index.lock` is the index they get.
+    let mut lock = store.repo().index_path().into_os_string();
+    lock.push(".lock");
+    let lock = std::path::PathBuf::from(lock);
     if !lock.exists() {
         return Ok(());
     }
