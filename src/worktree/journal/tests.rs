@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
+use std::time::Instant;
 
 use super::*;
 use crate::changeset::{Mode, Snapshot};
@@ -249,7 +250,9 @@ fn an_edit_at_any_moment_is_never_lost() {
     let victim = scratch.on_disk("d3/f23");
     let journal = scratch.journal().flushing(false);
     let (mut applied, mut refused) = (0, 0);
-    for round in 0..300_u64 {
+    // How long the last transaction took; edits come within twice that.
+    let mut took = Duration::from_millis(2);
+    for round in 0..300_u32 {
         let now: Vec<File> =
             paths.iter().map(|p| scratch.worktree.file(p).unwrap().unwrap()).collect();
         let after: Vec<File> =
@@ -260,16 +263,19 @@ fn an_edit_at_any_moment_is_never_lost() {
             .map(|(i, path)| Step { path, now: Some(&now[i]), after: Some(&after[i]) })
             .collect();
         let edit = format!("edit {round} ");
-        let done = std::thread::scope(|scope| {
+        let (done, time) = std::thread::scope(|scope| {
             scope.spawn(|| {
                 // As editors do: a new file renamed over the old.
                 let beside = scratch.folder.path().join("edit");
                 std::fs::write(&beside, &edit).unwrap();
-                std::thread::sleep(Duration::from_micros(round * 17 % 4000));
+                std::thread::sleep(took * 2 * (round * 17 % 100) / 100);
                 std::fs::rename(&beside, &victim).unwrap();
             });
-            journal.apply(&scratch.worktree.reader(), &steps, None, |_| Ok(()))
+            let start = Instant::now();
+            let done = journal.apply(&scratch.worktree.reader(), &steps, None, |_| Ok(()));
+            (done, start.elapsed())
         });
+        took = time;
         let text = std::fs::read_to_string(&victim).unwrap();
         assert!(text.starts_with(&edit), "round {round}: {done:?} left {text:?}");
         match done {
