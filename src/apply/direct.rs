@@ -85,7 +85,8 @@ pub fn unstage(store: &Store, paths: &[RepoPath]) -> Result<()> {
     commit::unstage(store, paths)
 }
 
-/// Notes in the index the sizes of `paths`, which are as HEAD has them; see [`commit::note_sizes`].
+/// Notes in the index the sizes of `paths`, which are as HEAD has them: where line endings are
+/// converted, git would take the files for changed by their size alone.
 ///
 /// # Errors
 /// `git_failed`.
