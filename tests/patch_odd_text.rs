@@ -308,8 +308,8 @@ fn a_patch_that_was_packed_wrongly_is_told_how() {
         (serde_json::json!({"patch": indented}), 6, "the lines of the patch are indented"),
         (
             serde_json::json!({"name": "functions.apply_patch", "arguments": {"patch": envelope}}),
-            3,
-            "there is no tool",
+            6,
+            "tools: apply_patch, ",
         ),
     ] {
         let run = repo.aye_stdin(&["call", "apply_patch"], arguments.to_string()).exits(code);

@@ -176,12 +176,15 @@ fn answer(context: &mut Context, entry: &Entry, format: Format, args: Args) -> R
     let (named, arguments) = tools::open_envelope(request)?;
     let name = named.unwrap_or_else(|| args.tool.clone());
     if !entry.names.contains(&name.as_str()) {
-        find(&name)?;
+        let hint = match find(&name) {
+            Ok(_) => format!("aye call {name} …"),
+            Err(unknown) => unknown.hint_text().unwrap_or_default().to_owned(),
+        };
         return Err(Error::new(
             &tools::codes::INVALID_PARAMETER,
             format!("the request names the tool '{name}', the command line '{}'", args.tool),
         )
-        .hint(format!("aye call {name} …")));
+        .hint(hint));
     }
     let response = (entry.call)(context, &name, arguments)?;
     let text = match format {
