@@ -199,7 +199,7 @@ impl State<'_> {
         };
         let asked = self.options.strip.is_some();
         let has_name = |side: &Option<Side>| match side {
-            Some(Side::Name(name)) => stripped(name, self.strip).is_some(),
+            Some(Side::Name(name)) => names::strip(name, self.strip).is_some(),
             _ => false,
         };
         let side = |side: &Option<Side>, other: &Option<Side>| match side {
