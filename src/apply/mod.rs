@@ -90,9 +90,7 @@ pub fn preview(
     if proposal.subject == Subject::Memory {
         return crate::memory::service::decide::preview(store, proposal, snapshot);
     }
-    let plan = plan_on(&changes(store, proposal)?, proposal, snapshot)?;
-    refuse_left_out(store, &plan)?;
-    Ok(plan)
+    plan_on(store, &changes(store, proposal)?, proposal, snapshot)
 }
 
 /// Plans part of `proposal` on the files as they are. Writes nothing.
@@ -100,6 +98,7 @@ pub fn preview(
 /// # Errors
 /// As [`preview`].
 pub fn preview_part(
+    store: &Store,
     part: &Part,
     proposal: &Proposal,
     snapshot: &dyn crate::changeset::Snapshot,
@@ -107,21 +106,21 @@ pub fn preview_part(
     if proposal.subject == Subject::Memory {
         return Err(crate::memory::service::decide::whole(proposal));
     }
-    plan_on(part.changes.changes(), proposal, snapshot)
+    plan_on(store, part.changes.changes(), proposal, snapshot)
 }
 
+/// Plans `changes`, and refuses a deletion of what is not there only because a sparse checkout
+/// leaves it out.
 fn plan_on(
+    store: &Store,
     changes: &[FileChange],
     proposal: &Proposal,
     snapshot: &dyn crate::changeset::Snapshot,
 ) -> Result<Plan> {
-    plan(changes, snapshot, Sides { ours: "current", theirs: proposal.id.as_str() })
-}
-
-/// Refuses a deletion of what is not there only because a sparse checkout leaves it out.
-fn refuse_left_out(store: &Store, plan: &Plan) -> Result<()> {
+    let plan = plan(changes, snapshot, Sides { ours: "current", theirs: proposal.id.as_str() })?;
     let gone = plan.files.iter().filter(|file| file.now.is_none() && file.after.is_none());
-    store.refuse_left_out(gone.map(|file| &file.path))
+    store.refuse_left_out(gone.map(|file| &file.path))?;
+    Ok(plan)
 }
 
 /// Applies the current revision of `proposal`, all files or none, and records it.
@@ -146,10 +145,9 @@ pub fn apply(
     let worktree = store.worktree()?;
     let reader = worktree.reader();
     let plan = match &request.part {
-        Some(part) => preview_part(part, proposal, &reader)?,
+        Some(part) => preview_part(store, part, proposal, &reader)?,
         None => preview(store, proposal, &reader)?,
     };
-    refuse_left_out(store, &plan)?;
     if let Some(refusal) = plan.refusal() {
         return Err(store.name_sparse(conflict(refusal, &proposal.id)));
     }

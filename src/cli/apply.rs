@@ -253,7 +253,7 @@ fn plans(store: &Store, proposals: &[Proposal], part: Option<&apply::Part>) -> R
     let mut plans = Vec::with_capacity(proposals.len());
     for proposal in proposals {
         let plan = match part {
-            Some(part) => apply::preview_part(part, proposal, &ahead)?,
+            Some(part) => apply::preview_part(store, part, proposal, &ahead)?,
             None => apply::preview(store, proposal, &ahead)?,
         };
         for file in plan.writes() {
