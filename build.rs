@@ -1,5 +1,5 @@
-//! Build script: how the release binaries are linked, and two rule files as static tables: the
-//! scanner's and the read-only shell's.
+//! Build script: how the release binaries are linked, and three rule files as static tables: the
+//! scanner's, the read-only shell's, and the variables by which coding agents are recognised.
 //!
 //! The program starts thousands of times a day, and most of a short run is the dynamic loader:
 //! some 18,000 relocations of a position-independent image plus two shared libraries. So release
@@ -10,6 +10,8 @@
 //! `AYE_LINK=dynamic` in the environment of the build leaves everything to the compiler's defaults
 //! (a position-independent, dynamically linked program).
 
+#[path = "src/actor/compile.rs"]
+mod actor_markers;
 #[path = "src/secrets/rules/derive.rs"]
 mod derive;
 #[path = "src/secrets/rules/compile.rs"]
@@ -24,6 +26,7 @@ use std::process::Command;
 const SYSTEM: [&str; 6] = ["c", "m", "rt", "pthread", "util", "dl"];
 
 fn main() {
+    actor_markers::write();
     secret_rules::write();
     shell_rules::write();
     link();

@@ -4,6 +4,7 @@
 //! map of these modules. The library takes values and returns values: the clock, the environment,
 //! the terminal and the process are read in [`cli`] alone and passed in.
 
+pub mod actor;
 pub mod apply;
 pub mod changeset;
 pub mod check;

@@ -4,8 +4,11 @@ use std::io::IsTerminal as _;
 
 use serde_json::Value;
 
+use super::identity::Caller;
 use super::{Context, Format, output, paths};
 use crate::error::{Error, Exit, Result, codes};
+use crate::proposal::ActorKind;
+use crate::store::Store;
 use crate::tools::{
     self, Session, apply_patch, changes, json, memory_fetch_context, memory_propose_update,
     memory_status, update_plan,
@@ -121,13 +124,16 @@ static TOOLS: &[Entry] = &[
     },
 ];
 
-fn session<'a>(context: &Context, store: &'a crate::store::Store) -> Session<'a> {
-    Session {
-        actor: context.actor(store),
-        agent: context.var("AYE_AGENT").map(|name| name.to_string_lossy().into_owned()),
-        now: context.now,
-        store,
+/// The caller of a tool. This is the agents' way in: without a sign of which agent it is, the
+/// caller is an agent called `agent`, as the contract's `proposed_by` has it, and never the
+/// person whose git identity happens to be configured.
+fn session<'a>(context: &Context, store: &'a Store) -> Session<'a> {
+    let Caller { mut actor, marker } = context.caller(store);
+    let agent = marker.map(|_| actor.name.clone());
+    if agent.is_none() {
+        (actor.name, actor.kind) = ("agent".to_owned(), ActorKind::Agent);
     }
+    Session { actor, agent, now: context.now, store }
 }
 
 fn find(name: &str) -> Result<&'static Entry> {

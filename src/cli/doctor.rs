@@ -1,11 +1,13 @@
 //! `aye doctor`: is the store sound, and what can be repaired.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Context, Format};
+use crate::actor::startup;
 use crate::error::{Exit, Result};
 use crate::render::escape;
 use crate::tools::update_plan;
@@ -37,6 +39,9 @@ pub struct Diagnosis {
     pub pending: usize,
     /// What is wrong.
     pub problems: Vec<Problem>,
+    /// What is not damaged, but hardly meant: a shell start-up file that marks everything a person
+    /// types as an agent's.
+    pub warnings: Vec<String>,
     /// What was repaired.
     pub repaired: Vec<String>,
 }
@@ -124,7 +129,9 @@ fn print(
     pending: usize,
 ) -> Result<Exit> {
     let sound = problems.is_empty();
-    let diagnosis = Diagnosis { schema: "aye/doctor@1", sound, pending, problems, repaired };
+    let warnings = startup_files(context);
+    let diagnosis =
+        Diagnosis { schema: "aye/doctor@1", sound, pending, problems, warnings, repaired };
     context.emit(Format::Text, &diagnosis, || {
         let mut text = String::new();
         for repaired in &diagnosis.repaired {
@@ -132,6 +139,9 @@ fn print(
         }
         for problem in &diagnosis.problems {
             text += &format!("{}: {}\n", problem.code, escape::line(&problem.message));
+        }
+        for warning in &diagnosis.warnings {
+            text += &format!("warning: {}\n", escape::line(warning));
         }
         if diagnosis.sound {
             text += &format!("sound: {} pending\n", diagnosis.pending);
@@ -144,6 +154,28 @@ fn print(
         text
     })?;
     Ok(if diagnosis.sound { Exit::Done } else { Exit::Negative })
+}
+
+/// A warning for each marker of an agent that a shell start-up file in the home directory sets.
+fn startup_files(context: &Context) -> Vec<String> {
+    /// Larger than any such file written by hand.
+    const MOST: u64 = 1 << 20;
+    let Some(home) = context.var("HOME").map(PathBuf::from) else { return Vec::new() };
+    let mut warnings = Vec::new();
+    for name in startup::FILES {
+        let file = home.join(name);
+        if !file.metadata().is_ok_and(|facts| facts.is_file() && facts.len() <= MOST) {
+            continue;
+        }
+        let Ok(text) = std::fs::read(&file) else { continue };
+        for (line, variable) in startup::set_in(&String::from_utf8_lossy(&text)) {
+            warnings.push(format!(
+                "~/{name}, line {line} sets {variable}: every command typed in that shell counts \
+                 as an agent's, and an agent cannot decide"
+            ));
+        }
+    }
+    warnings
 }
 
 fn find(

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::Context;
+use crate::actor;
 use crate::error::{Error, Result};
 use crate::prompt::{self, Answer, Prompt};
 use crate::proposal::event::How;
@@ -10,23 +11,14 @@ use crate::proposal::{Actor, ActorKind, codes};
 use crate::render::escape;
 use crate::store::{Store, trial};
 
-/// Variables that known agent harnesses set for the commands they run.
-pub(super) const HARNESSES: &[&str] = &[
-    "CLAUDECODE",
-    "CLAUDE_CODE_ENTRYPOINT",
-    "CODEX_SANDBOX",
-    "CODEX_THREAD_ID",
-    "CURSOR_AGENT",
-    "GEMINI_CLI",
-    "OPENCODE",
-    "AMP_CURRENT_THREAD_ID",
-    "CLINE_ACTIVE",
-    "AUGMENT_AGENT",
-    "COPILOT_AGENT",
-    "GOOSE_TERMINAL",
-    "AIDER_AGENT",
-    "AI_AGENT",
-];
+/// Who runs the command, and what shows that it is an agent.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// Name, address and kind, as events record them.
+    pub actor: Actor,
+    /// The environment variable that marks the caller as an agent; `None` for people and CI.
+    pub marker: Option<String>,
+}
 
 impl Context {
     /// The repository the command works in. What an interrupted apply left in it is settled
@@ -55,29 +47,50 @@ impl Context {
         Ok(store)
     }
 
-    /// Who is running the command. The name is `AYE_AGENT`, or git's own identity, or the
-    /// login's; never an error.
+    /// Who is running the command; see [`Context::caller`].
     pub fn actor(&self, store: &Store) -> Actor {
+        self.caller(store).actor
+    }
+
+    /// Who is running the command, and the environment variable that marks an agent. Never an
+    /// error.
+    ///
+    /// An agent's name is `AYE_AGENT`, or else that of the agent whose variable is set. People and
+    /// CI go by git's *committer* identity: git sets `GIT_AUTHOR_*` for the hooks of `git commit
+    /// --author=…`, and the author of a commit is not who decides.
+    pub fn caller(&self, store: &Store) -> Caller {
         let text = |name: &str| self.var(name).map(|value| value.to_string_lossy().into_owned());
-        let agent = text("AYE_AGENT");
-        let kind = if agent.is_some() || HARNESSES.iter().any(|name| self.var(name).is_some()) {
-            ActorKind::Agent
-        } else if self.var("CI").is_some_and(|value| value != "false" && value != "0") {
-            ActorKind::Ci
-        } else {
-            ActorKind::Human
+        let config = |key: &str| store.config(key).filter(|value| !value.is_empty());
+        let email = text("GIT_COMMITTER_EMAIL")
+            .or_else(|| config("committer.email"))
+            .or_else(|| config("user.email"))
+            .or_else(|| text("EMAIL"))
+            .unwrap_or_default();
+        if let Some((name, marker)) = self.agent() {
+            let actor = Actor { name, email, kind: ActorKind::Agent };
+            return Caller { actor, marker: Some(marker.to_owned()) };
+        }
+        let kind = match self.var("CI") {
+            Some(value) if value != "false" && value != "0" => ActorKind::Ci,
+            _ => ActorKind::Human,
         };
-        let name = agent
-            .or_else(|| text("GIT_AUTHOR_NAME"))
-            .or_else(|| store.config("user.name").filter(|name| !name.is_empty()))
+        let name = text("GIT_COMMITTER_NAME")
+            .or_else(|| config("committer.name"))
+            .or_else(|| config("user.name"))
             .or_else(|| text("USER"))
             .or_else(|| text("LOGNAME"))
             .unwrap_or_else(|| "unknown".into());
-        let email = text("GIT_AUTHOR_EMAIL")
-            .or_else(|| store.config("user.email"))
-            .or_else(|| text("EMAIL"))
-            .unwrap_or_default();
-        Actor { name, email, kind }
+        Caller { actor: Actor { name, email, kind }, marker: None }
+    }
+
+    /// The agent that runs the command, if one does: its name, and the variable that shows it.
+    fn agent(&self) -> Option<(String, &'static str)> {
+        // Set but empty, it names no agent; a variable of the agent's own still counts.
+        if let Some(name) = self.var(actor::AYE_AGENT) {
+            return Some((name.to_string_lossy().into_owned(), actor::AYE_AGENT));
+        }
+        let marker = actor::agent_marker(|name| self.var(name))?;
+        Some((marker.agent.to_owned(), marker.variable))
     }
 
     /// The name that stands as `proposed_by`: the caller's own (`--by`, `AYE_AGENT`), else
@@ -102,11 +115,14 @@ impl Context {
         command: &str,
     ) -> Result<Option<How>> {
         if actor.kind == ActorKind::Agent {
+            let marker = self.agent().map(|(_, variable)| variable);
+            let seen = marker.map(|variable| format!(" ({variable} is set)")).unwrap_or_default();
             return Err(Error::new(
                 &codes::HUMAN_APPROVAL_REQUIRED,
-                format!("'{}' is an agent, and a person has to decide this", actor.name),
+                format!("'{}' is an agent{seen}, and a person has to decide this", actor.name),
             )
             .with("command", command)
+            .with("marker", marker)
             .hint(format!("ask your user to run: {command}")));
         }
         if yes {

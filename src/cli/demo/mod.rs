@@ -188,8 +188,8 @@ impl Show<'_> {
         command.args(args).stdin(Stdio::null());
         crate::git::scrub(&mut command);
         // Whoever runs the demonstration: in a scratch repository both parts are played.
-        for name in super::identity::HARNESSES {
-            command.env_remove(name);
+        for marker in crate::actor::MARKERS {
+            command.env_remove(marker.variable);
         }
         match who {
             Who::Agent => command.env("AYE_AGENT", "demo-agent"),

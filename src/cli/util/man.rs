@@ -154,6 +154,10 @@ const ENVIRONMENT: &[(&str, &str)] = &[
         "AYE_AGENT",
         "Name of the coding agent that runs the command; makes the actor an agent, which may propose and not decide.",
     ),
+    (
+        "GIT_COMMITTER_NAME, GIT_COMMITTER_EMAIL",
+        "Who a person or the continuous integration is, before committer.* and user.* in git's configuration. GIT_AUTHOR_* does not count.",
+    ),
     ("CI", "When set, and no agent is, the actor is the continuous integration."),
     ("GIT_DIR, GIT_WORK_TREE, GIT_PREFIX", "Which repository, as for git."),
     ("GIT_PAGER, PAGER", "The pager of long output at a terminal, as for git."),

@@ -1,0 +1,49 @@
+//! Build step: `markers.toml` becomes a static table. A malformed entry stops the build.
+
+use std::fmt::Write as _;
+
+const SOURCE: &str = "src/actor/markers.toml";
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    marker: Vec<Entry>,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    agent: String,
+    variable: String,
+    value: Option<String>,
+    // For the reader and a test; not compiled in.
+    source: String,
+}
+
+/// Writes `markers.rs` into the build's output directory.
+///
+/// # Panics
+/// Stops the build when an entry is malformed; the message names the variable.
+pub fn write() {
+    for input in [SOURCE, "src/actor/compile.rs"] {
+        println!("cargo:rerun-if-changed={input}");
+    }
+    let text = std::fs::read_to_string(SOURCE).expect("read markers.toml");
+    let file: File = toml::from_str(&text).unwrap_or_else(|e| panic!("{SOURCE}: {e}"));
+    let mut seen = std::collections::BTreeSet::new();
+    let mut code = String::from(
+        "/// The entries of `markers.toml`, in its order.\npub static MARKERS: &[Marker] = &[\n",
+    );
+    for Entry { agent, variable, value, source } in &file.marker {
+        let complete = [agent, variable, source].iter().all(|text| !text.trim().is_empty());
+        assert!(complete, "{SOURCE}: {variable} lacks an agent or a source");
+        assert!(seen.insert((variable, value)), "{SOURCE}: {variable} is listed twice");
+        let _ = writeln!(
+            code,
+            "Marker {{ agent: {agent:?}, variable: {variable:?}, value: {value:?} }},"
+        );
+    }
+    code += "];\n";
+    let out = std::env::var("OUT_DIR").expect("OUT_DIR");
+    std::fs::write(format!("{out}/markers.rs"), code).expect("write the table");
+}

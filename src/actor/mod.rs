@@ -1,0 +1,86 @@
+//! Recognises coding agents by the environment variables they set. Pure: the caller passes the
+//! lookup.
+//!
+//! `markers.toml` is the readable table; the build script compiles it into [`MARKERS`].
+
+pub mod startup;
+
+use std::ffi::OsString;
+
+/// The variable by which an agent names itself.
+pub const AYE_AGENT: &str = "AYE_AGENT";
+
+/// An environment variable that a coding agent sets for the commands it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Marker {
+    /// Name of the agent.
+    pub agent: &'static str,
+    /// Name of the variable.
+    pub variable: &'static str,
+    /// The only value that counts; `None`: any but the empty one.
+    pub value: Option<&'static str>,
+}
+
+include!(concat!(env!("OUT_DIR"), "/markers.rs"));
+
+impl Marker {
+    /// True if `value` of the variable marks an agent.
+    pub fn matches(&self, value: &std::ffi::OsStr) -> bool {
+        self.value.map_or(!value.is_empty(), |wanted| value == wanted)
+    }
+}
+
+/// The first marker of a known agent in the environment that `lookup` reads.
+pub fn agent_marker(lookup: impl Fn(&str) -> Option<OsString>) -> Option<Marker> {
+    MARKERS
+        .iter()
+        .find(|marker| lookup(marker.variable).is_some_and(|value| marker.matches(&value)))
+        .copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(variable: &str, value: &str) -> Option<Marker> {
+        agent_marker(|name| (name == variable).then(|| value.into()))
+    }
+
+    #[test]
+    fn every_entry_matches_and_an_empty_value_does_not() {
+        for marker in MARKERS {
+            let value = marker.value.unwrap_or("1");
+            assert_eq!(seen(marker.variable, value), Some(*marker));
+            assert_eq!(seen(marker.variable, ""), None, "{}", marker.variable);
+        }
+        assert_eq!(agent_marker(|_| None), None);
+    }
+
+    #[test]
+    fn a_required_value_is_compared() {
+        assert_eq!(seen("AGENT", "goose").map(|marker| marker.agent), Some("goose"));
+        assert_eq!(seen("AGENT", "amp").map(|marker| marker.agent), Some("amp"));
+        assert_eq!(seen("AGENT", "/tmp/ssh-agent.1"), None);
+    }
+
+    #[test]
+    fn a_specific_marker_comes_before_a_shared_one() {
+        let both = |name: &str| match name {
+            "AI_AGENT" | "AGENT" | "CRUSH" => Some("crush".into()),
+            _ => None,
+        };
+        assert_eq!(agent_marker(both).map(|marker| marker.variable), Some("CRUSH"));
+    }
+
+    #[test]
+    fn every_entry_has_a_source() {
+        let table: toml::Table = toml::from_str(include_str!("markers.toml")).unwrap();
+        let entries = table["marker"].as_array().unwrap();
+        assert_eq!(entries.len(), MARKERS.len());
+        for entry in entries {
+            let source = entry["source"].as_str().unwrap_or_default();
+            let named = ["https://", "observed in ", "set by ", "convention of "];
+            assert!(named.iter().any(|start| source.starts_with(start)), "{entry}");
+        }
+    }
+}
