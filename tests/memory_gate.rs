@@ -94,7 +94,7 @@ fn categories_that_were_not_committed_have_no_files() {
 }
 
 #[test]
-fn settings_that_do_not_read_in_head_leave_the_defaults() {
+fn unreadable_settings_in_head_close_the_gate() {
     let repo = store();
     let good = repo.text(MANIFEST);
     repo.write(MANIFEST, "nonsense: [\n");

@@ -284,11 +284,11 @@ fn a_policy_that_cannot_be_read_keeps_the_gate_closed() {
     let repo = Repo::with(&[("src/a.rs", A)]);
     repo.write(".agent-memory/policy.toml", "Gate = true\n");
     commit(&repo);
-    refused(&repo, "'Gate' is written 'gate'");
+    refused(&repo, "unknown key 'Gate'");
     let repo = Repo::with(&[("src/a.rs", A), ("rules/policy.toml", "gate = true\n")]);
     repo.symlink("rules", ".agent-memory");
     commit(&repo);
-    refused(&repo, ".agent-memory is no folder");
+    refused(&repo, ".agent-memory is not a directory");
     let repo = Repo::with(&[("src/a.rs", A)]);
     repo.write(".git/HEAD", "1".repeat(40) + "\n");
     refused(&repo, "policy.toml in HEAD");

@@ -25,11 +25,13 @@ pub enum Concern {
     NotApplied,
     /// A commit names a proposal and holds something else than was approved.
     ContentDiffers,
+    /// The policy or the settings of memory cannot be read.
+    PolicyInvalid,
 }
 
 impl Concern {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Pending,
         Self::TooManyPending,
         Self::ChangesRequested,
@@ -40,6 +42,7 @@ impl Concern {
         Self::UnknownProposal,
         Self::NotApplied,
         Self::ContentDiffers,
+        Self::PolicyInvalid,
     ];
 
     /// Its id in reports.
@@ -55,6 +58,7 @@ impl Concern {
             Self::UnknownProposal => "unknown_proposal",
             Self::NotApplied => "not_applied",
             Self::ContentDiffers => "content_differs",
+            Self::PolicyInvalid => "policy_invalid",
         }
     }
 
@@ -102,6 +106,10 @@ impl Concern {
             Self::ContentDiffers => (
                 "a commit does not hold what was approved",
                 "propose the difference, or commit exactly what was approved",
+            ),
+            Self::PolicyInvalid => (
+                "the policy or the settings of memory cannot be read, so the gate is closed",
+                "correct the key or value that the message names",
             ),
         };
         Rule::new(self.id(), summary, help)

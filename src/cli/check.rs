@@ -8,7 +8,7 @@ use super::{Context, idle};
 use crate::changeset::merge::Sides;
 use crate::changeset::plan;
 use crate::check::undecided::{self, Options, Subject};
-use crate::check::{Concern, FailOn, Scope, commits, range, touched::Pending};
+use crate::check::{Concern, FailOn, Scope, commits, policy, range, touched::Pending};
 use crate::error::{Error, Exit, Result, codes};
 use crate::hooks::COMMITTING;
 use crate::proposal::event::Subject as Kind;
@@ -71,12 +71,19 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     let fail_on = fail_on(&args.fail_on)?;
     if args.range.is_none() && idle::is_idle(context) {
         // Nothing is pending or contested, so nothing can be touched either.
-        return context.emit_report(&report());
+        let mut report = report();
+        if plain {
+            policy::findings(&context.store()?, &fail_on).into_iter().for_each(|f| report.push(f));
+        }
+        return context.emit_report(&report);
     }
     let store = context.store()?;
     let tips = idle::tips(&store);
     let view = store.view()?;
     let mut report = report();
+    if !args.staged {
+        policy::findings(&store, &fail_on).into_iter().for_each(|found| report.push(found));
+    }
     let kind = args.kind.map(|kind| match kind {
         KindArg::Code => Kind::Code,
         KindArg::Memory => Kind::Memory,

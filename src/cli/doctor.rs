@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::{Context, Format};
 use crate::actor::startup;
 use crate::error::{Exit, Result};
+use crate::memory::service::settings_problems;
 use crate::render::escape;
 use crate::tools::update_plan;
 use crate::worktree::codes as apply;
@@ -51,7 +52,7 @@ pub struct Diagnosis {
 pub struct Problem {
     /// A stable code: `lane_broken`, `projection_changed`, `projection_missing`,
     /// `projection_stale`, `projection_unexpected`, `projection_unreadable`, `object_missing`,
-    /// `changeset_invalid`, `journal_invalid`.
+    /// `changeset_invalid`, `journal_invalid`, `invalid_policy`, `memory_config_invalid`.
     pub code: String,
     /// Where and what.
     pub message: String,
@@ -191,6 +192,11 @@ fn find(
             Problem::new("lane_broken", message)
         })
         .collect();
+    let policy = store.policy().err();
+    for error in policy.into_iter().chain(settings_problems(store)) {
+        let hint = error.hint_text().unwrap_or("correct the file").to_owned();
+        problems.push(Problem { hint, ..Problem::new(error.code().id, error.message()) });
+    }
     if let Err(error) = crate::apply::recover(store) {
         problems.push(Problem::new(error.code().id, error.message()));
     }

@@ -5,10 +5,13 @@ use serde::Serialize;
 
 use super::memory::init::{Args as MemoryArgs, Initialized, scaffold};
 use super::{Context, Format};
+use crate::changeset::{Mode, RepoPath, Snapshot as _};
 use crate::error::{Exit, Result};
 use crate::render::escape;
+use crate::store::{Store, policy};
+use crate::worktree::{self, Flush};
 
-/// Make the repository ready: .agent-memory/ with its .gitignore and the memory scaffold.
+/// Make the repository ready: .agent-memory/ with its .gitignore, policy and memory scaffold.
 ///
 /// Optional and idempotent: proposals work in any repository without it, and what is there stays
 /// as it is.
@@ -43,14 +46,15 @@ pub struct Ready {
 /// Those of the work tree.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
-    let files = scaffold(context, &store, args.memory)?;
+    let mut files = scaffold(context, &store, args.memory)?;
+    let unnamed = policy_file(&store, &mut files)?;
     let next = [
         "commit .agent-memory/ so that the team shares it",
         "tell your agents: `aye propose PATH --old … --new … -m WHY`, or `aye call changes`",
         "review what they propose: `aye review`",
         "hold commits to it: `aye hooks install`",
     ];
-    let next = next.map(str::to_owned).to_vec();
+    let next = unnamed.into_iter().chain(next.map(str::to_owned)).collect();
     let ready = Ready { schema: "aye/init@1", success: true, files, next };
     context.emit(Format::Text, &ready, || {
         let mut out = String::new();
@@ -66,4 +70,23 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         out
     })?;
     Ok(Exit::Done)
+}
+
+/// Writes the policy where there is none. One that is there stays; if it does not name the
+/// repository, the answer is the line to add.
+fn policy_file(store: &Store, files: &mut Initialized) -> Result<Option<String>> {
+    let id = format!("{:016x}{:016x}", worktree::random(), worktree::random());
+    let (tree, path) = (store.worktree()?, RepoPath::new(policy::PATH)?);
+    let committed = || store.policy().is_ok_and(|policy| policy.blob.is_some());
+    if tree.file(&path)?.is_none() && !committed() {
+        let text = policy::template(&id);
+        tree.write_file(&path, text.as_bytes(), Mode::Regular, Flush::Yes)?;
+        files.created.push(policy::PATH.to_owned());
+        return Ok(None);
+    }
+    files.kept.push(policy::PATH.to_owned());
+    let unnamed = store.policy().is_ok_and(|policy| policy.repository.is_none());
+    Ok(unnamed.then(|| {
+        format!("name the repository at the top of {}: repository = \"{id}\"", policy::PATH)
+    }))
 }

@@ -16,7 +16,7 @@ mod objects;
 mod open;
 mod parameters;
 mod pending;
-mod policy;
+pub mod policy;
 mod program;
 mod projection;
 mod read;
@@ -33,7 +33,7 @@ mod write;
 pub use cache::{Filter, LogEntry, Summary, View};
 pub use discover::Store;
 pub use lane::Broken;
-pub use policy::Gate;
+pub use policy::{Gate, Policy};
 pub use projection::Tampering;
 pub use settings::{ScanMode, Settings, parse_duration, trusted};
 pub use write::{NewProposal, Outcome, Writer};
@@ -48,7 +48,7 @@ pub mod codes {
         STORE_BUSY = "busy", Busy, "another process holds the store's lock";
         LANE_BROKEN = "lane_broken", Invalid, "a lane has a commit, tree or event that cannot be read";
         OBJECT_MISSING = "object_missing", Invalid, "a git object that a proposal names is missing or damaged";
-        INVALID_POLICY = "invalid_policy", Invalid, "the policy in HEAD cannot be read, and so nothing is let pass";
+        INVALID_POLICY = "invalid_policy", Invalid, "a policy (policy.toml) cannot be read or has an unknown key, so nothing passes the gate";
         FILTERED_FILE = "filtered_file", Invalid, "the file goes through a filter program or an encoding that aye does not apply";
         INVALID_CONFIG = "invalid_config", Usage, "a value in git configuration cannot be used";
     }

@@ -61,7 +61,41 @@ pub(super) fn read(store: &Store, disk: &Disk<'_>) -> Result<InForce> {
     let bytes = |entry: gix::Id<'_>| entry.object().ok().map(|object| object.detach().data);
     let agreed =
         Settings::read(bytes(head_manifest).as_deref(), head_schema.and_then(bytes).as_deref());
-    // Nobody can agree on settings that do not read: the defaults are what is left.
-    let (settings, loosened) = settings.held_to(&agreed.unwrap_or_default());
+    // Nobody can agree on settings that do not read, so nothing is let in without a person.
+    let (settings, loosened) = settings.held_to(&agreed.unwrap_or_else(|_| Settings::closed()));
     Ok(InForce { settings, key, loosened, uncommitted: false })
+}
+
+/// The settings that were committed; `None` where HEAD has no manifest.
+///
+/// # Errors
+/// `memory_config_invalid`, `unsupported_store_format`.
+pub(super) fn committed(store: &Store) -> Result<Option<Settings>> {
+    let folder = super::head_folder(store);
+    let bytes = |path: &str| {
+        let entry = super::blob_in(folder.as_ref()?, path)?;
+        entry.object().ok().map(|object| object.detach().data)
+    };
+    let Some(manifest) = bytes(manifest::PATH) else { return Ok(None) };
+    Settings::read(Some(&manifest), bytes(schema::PATH).as_deref()).map(Some)
+}
+
+/// What is wrong with the settings in HEAD and in the work tree; nothing where there are none.
+pub fn settings_problems(store: &Store) -> Vec<Error> {
+    let in_head = committed(store).err().map(|error| {
+        let message = format!("{DIR}/{} (in HEAD)", error.message());
+        let hint = error.hint_text().unwrap_or("commit a corrected one").to_owned();
+        Error::new(error.code(), message).hint(hint)
+    });
+    let mine = || {
+        let worktree = store.worktree().ok()?;
+        let disk = Disk(&worktree);
+        let manifest = disk.read(manifest::PATH).ok()??;
+        let schema = disk.read(schema::PATH).ok()?;
+        Settings::read(Some(&manifest), schema.as_deref()).err()
+    };
+    let is_same =
+        |mine: &Error| in_head.as_ref().is_some_and(|head| head.message().contains(mine.message()));
+    let mine = mine().filter(|mine| !is_same(mine));
+    in_head.into_iter().chain(mine).collect()
 }

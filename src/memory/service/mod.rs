@@ -18,6 +18,7 @@ use std::cell::OnceCell;
 
 use chrono::{DateTime, Utc};
 
+pub use agreed::settings_problems;
 pub use apply::{Applied, Rebased};
 pub use history::{BlameLine, Change, SectionChange, sections_between};
 pub use lint::RULES;

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use super::schema::{Category, FieldSpec, Provenance, SOURCE_TYPES, Schema};
-use super::{Manifest, Settings};
+use super::{Approval, Manifest, Settings};
 
 impl Settings {
     /// These settings, held to `agreed`; and what of them `agreed` does not allow, in words.
@@ -16,6 +16,22 @@ impl Settings {
         let mut loosened = self.manifest.hold_to(&agreed.manifest);
         loosened.extend(self.schema.hold_to(&agreed.schema));
         (self, loosened)
+    }
+
+    /// What holds where the committed settings cannot be read: every change waits for a person,
+    /// and every scanner runs.
+    pub fn closed() -> Self {
+        let mut closed = Self::default();
+        for (_, slot) in closed.manifest.updates.approval.slots_mut() {
+            *slot = (*slot).max(Approval::Stage);
+        }
+        for category in closed.schema.categories.values_mut() {
+            category.approval = category.approval.max(Approval::Stage);
+        }
+        let security = &mut closed.manifest.security;
+        (security.secret_scan, security.pii_scan, security.pii_scan_email) = (true, true, true);
+        security.reject_untrusted_durable_updates = true;
+        closed
     }
 }
 
@@ -186,7 +202,6 @@ fn same(strict: &Category, mine: &Category) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Approval;
     use super::*;
 
     fn read(manifest: &str, schema: &str) -> Settings {

@@ -1,0 +1,20 @@
+//! Policy and memory settings that cannot be read, and so close the gate.
+
+use super::{Concern, FailOn};
+use crate::memory::service::settings_problems;
+use crate::render::report::Finding;
+use crate::store::Store;
+
+/// A finding for each policy or settings file that cannot be read or has an unknown key.
+pub fn findings(store: &Store, fail_on: &FailOn) -> Vec<Finding> {
+    let policy = store.policy().err();
+    let mut found = Vec::new();
+    for error in policy.into_iter().chain(settings_problems(store)) {
+        let mut finding = fail_on.finding(Concern::PolicyInvalid, error.message());
+        if let Some(hint) = error.hint_text() {
+            finding = finding.hint(hint);
+        }
+        found.push(finding);
+    }
+    found
+}

@@ -1,0 +1,260 @@
+//! The keys of `policy.toml`: typed, and read strictly. Pure.
+
+use serde::Deserialize;
+
+use crate::memory::settings::{meant, nearest, one_of};
+
+/// What `policy.toml` says, as far as it holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Policy {
+    /// `gate`: a patch that is to be applied at once becomes a proposal.
+    pub gate: bool,
+    /// `repository`: 32 hexadecimal digits that name the repository in statements of decisions.
+    pub repository: Option<String>,
+    /// `agents_may_mark`: which proposals an agent may mark as decided through the `changes` tool.
+    pub agents_may_mark: MayMark,
+    /// `ci_may_apply`: a build machine may apply proposals.
+    pub ci_may_apply: bool,
+    /// `[evidence]`: what a decision needs beside the word of whoever calls.
+    pub evidence: Evidence,
+    /// Blob id of the file in HEAD; `None` where HEAD has none.
+    pub blob: Option<String>,
+}
+
+/// Which proposals an agent may mark as applied or rejected; a mark writes no file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MayMark {
+    /// None.
+    #[default]
+    None,
+    /// Those that it proposed itself.
+    Own,
+}
+
+/// What a decision needs, by what it is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Evidence {
+    /// Of memory.
+    pub memory: Confirmation,
+    /// Of sensitive paths; see [`crate::changeset::sensitive`].
+    pub sensitive: Confirmation,
+}
+
+/// How a person confirms a decision; the strictest first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Confirmation {
+    /// By answering a question at a terminal.
+    #[default]
+    Terminal,
+    /// `--yes` is enough.
+    Flag,
+}
+
+/// The file as it is written.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct File {
+    gate: bool,
+    repository: Option<String>,
+    agents_may_mark: MayMark,
+    ci_may_apply: bool,
+    evidence: Evidence,
+}
+
+/// Every key, and the keys of those that are tables.
+const KEYS: [(&str, &[&str]); 5] = [
+    ("gate", &[]),
+    ("repository", &[]),
+    ("agents_may_mark", &[]),
+    ("ci_may_apply", &[]),
+    ("evidence", &["memory", "sensitive"]),
+];
+
+/// Why a text is not a policy, and what would be.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Invalid {
+    pub(super) why: String,
+    pub(super) hint: Option<String>,
+}
+
+impl From<toml::de::Error> for Invalid {
+    fn from(error: toml::de::Error) -> Self {
+        Self { why: error.message().to_owned(), hint: None }
+    }
+}
+
+impl Policy {
+    /// Reads a policy. An unknown key is an error: a misspelt one would leave the gate open.
+    pub(super) fn parse(text: &str) -> Result<Self, Invalid> {
+        let table: toml::Table = toml::from_str(text)?;
+        for (key, value) in &table {
+            let Some((_, inner)) = KEYS.iter().find(|(known, _)| known == key) else {
+                return Err(unknown(key, value));
+            };
+            let Some(value) = value.as_table().filter(|_| !inner.is_empty()) else { continue };
+            if let Some(name) = value.keys().find(|name| !inner.contains(&name.as_str())) {
+                let why = format!("unknown key '{key}.{name}'");
+                return Err(Invalid { why, hint: Some(suggestion(name, inner.iter().copied())) });
+            }
+        }
+        let file: File = table.try_into()?;
+        if let Some(id) = &file.repository
+            && !(id.len() == 32 && id.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f')))
+        {
+            let why = "repository has to be 32 hexadecimal digits in lower case".to_owned();
+            return Err(Invalid { why, hint: None });
+        }
+        Ok(Self {
+            gate: file.gate,
+            repository: file.repository,
+            agents_may_mark: file.agents_may_mark,
+            ci_may_apply: file.ci_may_apply,
+            evidence: file.evidence,
+            blob: None,
+        })
+    }
+
+    /// The strictest of both, under the name and blob of `self` where it has them.
+    pub(super) fn tightened_by(self, other: Self) -> Self {
+        Self {
+            gate: self.gate || other.gate,
+            repository: self.repository.or(other.repository),
+            agents_may_mark: self.agents_may_mark.min(other.agents_may_mark),
+            ci_may_apply: self.ci_may_apply && other.ci_may_apply,
+            evidence: Evidence {
+                memory: self.evidence.memory.min(other.evidence.memory),
+                sensitive: self.evidence.sensitive.min(other.evidence.sensitive),
+            },
+            blob: self.blob.or(other.blob),
+        }
+    }
+}
+
+fn unknown(key: &str, value: &toml::Value) -> Invalid {
+    let names = KEYS.iter().map(|(name, _)| *name);
+    let mut inside = value.as_table().into_iter().flat_map(toml::Table::keys);
+    let misplaced = inside.find(|name| names.clone().any(|known| known == name.as_str()));
+    let hint = match misplaced {
+        Some(name) => format!("'{name}' stands at the top of the file, outside of any table"),
+        None => suggestion(key, names),
+    };
+    Invalid { why: format!("unknown key '{key}'"), hint: Some(hint) }
+}
+
+fn suggestion<'a>(key: &str, names: impl Iterator<Item = &'a str> + Clone) -> String {
+    // TOML distinguishes case.
+    let lower = key.to_ascii_lowercase().replace('-', "_");
+    nearest(&lower, names.clone()).map_or_else(|| one_of(names), meant)
+}
+
+/// The file that `aye init` writes for a repository called `repository`.
+pub fn template(repository: &str) -> String {
+    format!(
+        r#"# What this repository asks of everybody who works in it. The committed version holds; the one in
+# the work tree can only make it stricter. An unknown key closes the gate.
+
+# Names this repository in statements of decisions. Keep it.
+repository = "{repository}"
+
+# A patch that is to be applied at once (apply_patch, aye patch) becomes a proposal.
+# gate = false
+
+# Which proposals an agent may mark as applied or rejected through the `changes` tool: "none", "own".
+# agents_may_mark = "none"
+
+# A build machine may apply proposals.
+# ci_may_apply = false
+
+# What a decision needs: "terminal" (a person answers there) or "flag" (--yes is enough).
+# [evidence]
+# memory = "terminal"
+# sensitive = "terminal"
+"#
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: &str = "0123456789abcdef0123456789abcdef";
+
+    #[test]
+    fn every_key_is_read() {
+        assert_eq!(Policy::parse(""), Ok(Policy::default()));
+        let text = format!(
+            "gate = true\nrepository = \"{ID}\"\nagents_may_mark = \"own\"\nci_may_apply = true\n\
+             [evidence]\nmemory = \"flag\"\nsensitive = \"terminal\"\n"
+        );
+        let policy = Policy::parse(&text).unwrap();
+        assert!(policy.gate && policy.ci_may_apply);
+        assert_eq!(policy.repository.as_deref(), Some(ID));
+        assert_eq!(policy.agents_may_mark, MayMark::Own);
+        assert_eq!(policy.evidence.memory, Confirmation::Flag);
+        assert_eq!(policy.evidence.sensitive, Confirmation::Terminal);
+    }
+
+    #[test]
+    fn an_unknown_key_names_the_nearest() {
+        for (text, why, hint) in [
+            ("gates = true", "unknown key 'gates'", "did you mean 'gate'?"),
+            ("GATE = true", "unknown key 'GATE'", "did you mean 'gate'?"),
+            ("ci-may-apply = true", "unknown key 'ci-may-apply'", "did you mean 'ci_may_apply'?"),
+            ("[policy]\ngate = true", "unknown key 'policy'", "'gate' stands at the top"),
+            ("[evidence]\nmemori = \"flag\"", "unknown key 'evidence.memori'", "'memory'?"),
+            ("[evidence]\ngate = true", "unknown key 'evidence.gate'", "one of: memory, sensitive"),
+            ("zzzzzz = 1", "unknown key 'zzzzzz'", "one of: gate, repository"),
+        ] {
+            let invalid = Policy::parse(text).unwrap_err();
+            assert_eq!(invalid.why, why);
+            assert!(invalid.hint.as_deref().unwrap_or_default().contains(hint), "{invalid:?}");
+        }
+    }
+
+    #[test]
+    fn a_value_of_another_type_is_refused() {
+        for text in [
+            "gate = \"true\"",
+            "gate = maybe",
+            "evidence = true",
+            "evidence = \"flag\"",
+            "agents_may_mark = \"all\"",
+            "agents_may_mark = true",
+            "repository = \"short\"",
+            "repository = \"0123456789ABCDEF0123456789ABCDEF\"",
+            "[evidence]\nmemory = \"yes\"",
+            "[gate]\nx = 1",
+            "[gate]",
+        ] {
+            assert!(Policy::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_strictest_of_two_holds() {
+        let open = "agents_may_mark = \"own\"\nci_may_apply = true\n\
+                    evidence = { memory = \"flag\", sensitive = \"flag\" }";
+        let open = || Policy::parse(open).unwrap();
+        assert_eq!(open().tightened_by(Policy::default()), Policy::default());
+        assert_eq!(Policy::default().tightened_by(open()), Policy::default());
+        assert_eq!(open().tightened_by(open()), open());
+        let gate = Policy::parse("gate = true").unwrap();
+        assert!(Policy::default().tightened_by(gate).gate);
+    }
+
+    #[test]
+    fn the_template_is_a_policy_with_or_without_its_comments() {
+        let text = template(ID);
+        let policy = Policy::parse(&text).unwrap();
+        assert_eq!(policy, Policy { repository: Some(ID.into()), ..Policy::default() });
+        // The commented defaults are the defaults.
+        let keys = text.lines().map(|line| line.strip_prefix("# ").unwrap_or(line));
+        let keys: Vec<&str> =
+            keys.filter(|line| line.starts_with('[') || line.contains(" = ")).collect();
+        assert_eq!(keys.len(), 7, "{keys:?}");
+        assert_eq!(Policy::parse(&keys.join("\n")), Ok(policy));
+    }
+}

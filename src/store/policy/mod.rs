@@ -1,0 +1,156 @@
+//! `.agent-memory/policy.toml`: what a repository's owners ask of everybody who works in it.
+//!
+//! The committed file holds, so that a change cannot loosen the gate that it has to pass; the one
+//! in the work tree can only tighten it. Before the first commit, or on an unborn branch, the
+//! files of work tree and index are all there is, and the strictest of them holds.
+
+mod keys;
+
+use bstr::ByteSlice as _;
+
+pub use keys::{Confirmation, Evidence, MayMark, Policy, template};
+
+use super::{Store, codes};
+use crate::changeset::{RepoPath, Snapshot as _};
+use crate::error::{Error, Result};
+use crate::worktree;
+
+/// Where it is, from the repository's top.
+pub const PATH: &str = ".agent-memory/policy.toml";
+
+/// What gates direct writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gate {
+    /// `aye.gate` in git configuration.
+    Setting,
+    /// The policy.
+    Policy,
+}
+
+impl Gate {
+    /// Its name, for messages.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Setting => "aye.gate",
+            Self::Policy => PATH,
+        }
+    }
+}
+
+impl Store {
+    /// What gates direct writes here; `None` if nothing does.
+    ///
+    /// # Errors
+    /// `invalid_config`; `invalid_policy` where a policy cannot be read: then nothing passes.
+    pub fn gate(&self) -> Result<Option<Gate>> {
+        if self.settings()?.gate || self.gate_in_unread_include()? {
+            return Ok(Some(Gate::Setting));
+        }
+        Ok(self.policy()?.gate.then_some(Gate::Policy))
+    }
+
+    /// Git follows `[Include]` and `[includeif]` as well, gix only the spelling of git's manual.
+    /// Where there is another, git itself is asked for the setting.
+    fn gate_in_unread_include(&self) -> Result<bool> {
+        let config = self.repo.config_snapshot();
+        let unread = config.plumbing().sections().any(|section| {
+            let name = section.header().name();
+            [&b"include"[..], b"includeIf"]
+                .iter()
+                .any(|known| name.eq_ignore_ascii_case(known) && name != *known)
+        });
+        if !unread {
+            return Ok(false);
+        }
+        let answer = self.git()?.args(["config", "--type=bool", "--get", "aye.gate"]).answer()?;
+        match answer.status {
+            0 => Ok(answer.stdout.trim_ascii() == b"true"),
+            1 => Ok(false),
+            _ => Err(Error::new(
+                &codes::INVALID_CONFIG,
+                format!("git cannot read aye.gate: {}", answer.stderr.trim().as_bstr()),
+            )
+            .hint("set it with `git config aye.gate true` or `false`")),
+        }
+    }
+
+    /// The policy in force: the strictest of HEAD and the work tree; on an unborn branch, of the
+    /// work tree and the index. Without any, the defaults.
+    ///
+    /// # Errors
+    /// `invalid_policy` where one of them cannot be read or has an unknown key.
+    pub fn policy(&self) -> Result<Policy> {
+        let unborn = self.repo.head().map_err(|error| invalid("HEAD", &error))?.is_unborn();
+        let agreed = match unborn {
+            true => self.policy_in_index()?,
+            // No policy in HEAD asks for the defaults; the work tree loosens nothing of them.
+            false => Some(self.policy_in_head()?.unwrap_or_default()),
+        };
+        Ok(match (agreed, self.policy_in_work_tree()?) {
+            (Some(agreed), Some(mine)) => agreed.tightened_by(mine),
+            (agreed, mine) => agreed.or(mine).unwrap_or_default(),
+        })
+    }
+
+    fn policy_in_head(&self) -> Result<Option<Policy>> {
+        let invalid = |why: &dyn std::fmt::Display| invalid("HEAD", why);
+        let tree = self.repo.head_tree().map_err(|error| invalid(&error))?;
+        let (folder, _) = PATH.split_once('/').unwrap_or((PATH, ""));
+        match tree.find_entry(folder) {
+            None => return Ok(None),
+            Some(entry) if !entry.mode().is_tree() => {
+                return Err(invalid(&format_args!("{folder} is not a directory")));
+            }
+            Some(_) => {}
+        }
+        let entry = tree.lookup_entry_by_path(PATH).map_err(|error| invalid(&error))?;
+        let Some(entry) = entry else { return Ok(None) };
+        let id = entry.object_id().to_string();
+        let blob = self.blob(&id).map_err(|error| invalid(&error.message()))?;
+        Ok(Some(Policy { blob: Some(id), ..read("HEAD", &blob)? }))
+    }
+
+    fn policy_in_work_tree(&self) -> Result<Option<Policy>> {
+        const PLACE: &str = "the work tree";
+        if self.work_dir().is_none() {
+            return Ok(None);
+        }
+        let found = self.worktree()?.file(&RepoPath::new(PATH)?);
+        let file = match found {
+            // aye follows no symlink: the same as no file, which an agent could leave behind too.
+            Err(error) if error.is(&worktree::codes::SYMLINK) => None,
+            found => found.map_err(|error| invalid(PLACE, &error.message()))?,
+        };
+        file.map(|file| read(PLACE, &file.bytes)).transpose()
+    }
+
+    fn policy_in_index(&self) -> Result<Option<Policy>> {
+        const PLACE: &str = "the index";
+        let index = self.repo.index_or_empty().map_err(|error| invalid(PLACE, &error))?;
+        let Some(entry) = index.entry_by_path(PATH.into()) else { return Ok(None) };
+        let blob = self.blob(&entry.id.to_string());
+        let blob = blob.map_err(|error| invalid(PLACE, &error.message()))?;
+        read(PLACE, &blob).map(Some)
+    }
+}
+
+fn read(place: &str, bytes: &[u8]) -> Result<Policy> {
+    let text = std::str::from_utf8(bytes).map_err(|error| invalid(place, &error))?;
+    Policy::parse(text).map_err(|wrong| {
+        let error = invalid(place, &wrong.why);
+        match wrong.hint {
+            Some(hint) => error.hint(hint),
+            None => error,
+        }
+    })
+}
+
+fn invalid(place: &str, why: &dyn std::fmt::Display) -> Error {
+    let remedy = match place {
+        "HEAD" => "commit a corrected one; for example: gate = true",
+        _ => "correct it; for example: gate = true",
+    };
+    Error::new(&codes::INVALID_POLICY, format!("{PATH} in {place} cannot be read: {why}"))
+        .with("path", PATH)
+        .hint(remedy)
+}
