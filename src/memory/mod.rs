@@ -11,6 +11,7 @@ pub mod guard;
 pub mod intent;
 pub mod markdown;
 pub mod merge;
+pub mod outside;
 pub mod plan;
 pub mod problem;
 pub mod provenance;

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::{ALLOW_LIST, allow_list, file_at};
 use crate::changeset::{Changeset, FileChange};
 use crate::error::{Error, Result};
+use crate::memory::service::outside_violations;
 use crate::secrets::unsafe_text::{self, Issue};
 use crate::secrets::{Category, Options, Scanner, codes};
 use crate::store::{ScanMode, Store};
@@ -38,12 +39,42 @@ impl Warning {
     }
 }
 
-/// What a proposal of `changeset` should be warned of, as `aye.scan` asks.
+/// What a code proposal of `changeset` should be warned of, as `aye.scan` asks; and where it does
+/// not hold to the rules of memory files that it touches.
 ///
 /// # Errors
 /// `secret_detected` or `pii_detected` where `aye.scan` is `block`, with all findings in its
 /// details; `invalid_config`; `allowlist_parse_error`.
 pub fn proposal(store: &Store, changeset: &Changeset) -> Result<Vec<Warning>> {
+    let mut warnings = scanned(store, changeset)?;
+    add_memory(store, changeset, &mut warnings);
+    Ok(warnings)
+}
+
+/// What a code proposal would leave of memory files that does not hold; see
+/// [`crate::memory::outside`]. Added to `warnings`, but for what they say already.
+pub fn add_memory(store: &Store, changeset: &Changeset, warnings: &mut Vec<Warning>) {
+    for violation in outside_violations(store, changeset) {
+        let file_path = violation.path.display().to_string();
+        let scanned = violation.kind == codes::SECRET_DETECTED.id
+            || violation.kind == codes::PII_DETECTED.id
+            || violation.kind == codes::UNSAFE_TEXT.id;
+        let is_told = |told: &Warning| told.file_path == file_path && told.line == violation.line;
+        if scanned && warnings.iter().any(is_told) {
+            continue;
+        }
+        warnings.push(Warning {
+            kind: violation.kind,
+            file_path,
+            line: violation.line,
+            column: 1,
+            message: violation.message,
+            fingerprint: None,
+        });
+    }
+}
+
+fn scanned(store: &Store, changeset: &Changeset) -> Result<Vec<Warning>> {
     let mode = store.settings()?.scan;
     if mode == ScanMode::Off {
         return Ok(Vec::new());

@@ -1,6 +1,7 @@
 //! The `apply_patch` tool: a patch in either dialect, applied at once, or proposed where the
 //! repository gates direct writes.
 
+use std::cell::Cell;
 use std::path::Path;
 
 use chrono::SecondsFormat;
@@ -13,7 +14,10 @@ use crate::apply;
 use crate::changeset::Snapshot;
 use crate::changeset::patch::{self, Action, Compiled, Dialect, FileReport, HunkReport, Options};
 use crate::error::{Error, Result};
+use crate::memory::outside;
+use crate::proposal::ActorKind;
 use crate::proposal::event::Subject;
+use crate::scan::gate;
 use crate::store::{Gate, NewProposal, Store};
 use crate::worktree::Reader;
 
@@ -185,13 +189,29 @@ pub fn run<R>(
     if request.dry_run || request.propose || gate.is_some() {
         return Ok(answer(held_back(session, request, gate)?));
     }
+    // Whatever the settings say, an agent writes no memory without a person.
+    let agent = session.actor.kind == ActorKind::Agent;
+    let gated = Cell::new(false);
+    let answer = Cell::new(Some(answer));
     let make = |worktree: &Reader<'_>| {
         let mut compiled = compile(store, request, worktree)?;
+        if agent && compiled.changeset.changes().iter().any(outside::touches) {
+            gated.set(true);
+            return Err(Error::bug("a patch of memory was not gated"));
+        }
         Ok((std::mem::take(&mut compiled.changeset), compiled))
     };
-    apply::write_direct(store, request.index, make, |compiled, warning| {
-        answer(applied(session, compiled, warning))
-    })
+    let written = apply::write_direct(store, request.index, make, |compiled, warning| {
+        answer.take().map(|answer| answer(applied(session, compiled, warning)))
+    });
+    match written {
+        Err(_) if gated.get() => {
+            let response = held_back(session, request, Some(Gate::Memory))?;
+            answer.take().map(|answer| answer(response))
+        }
+        written => written?,
+    }
+    .ok_or_else(|| Error::bug("a patch was answered twice"))
 }
 
 fn compile(store: &Store, request: &Request, files: &dyn Snapshot) -> Result<Compiled> {
@@ -223,7 +243,10 @@ fn held_back(session: &Session<'_>, request: &Request, gate: Option<Gate>) -> Re
         ),
         (Some((id, _)), None) => format!("The patch waits for a person as proposal {id}."),
     };
+    let mut warnings = Vec::new();
+    gate::add_memory(store, &compiled.changeset, &mut warnings);
     let mut response = response(compiled, message);
+    response.notes.extend(warnings.iter().map(gate::Warning::line));
     response.dry_run = request.dry_run;
     response.gated = gate.is_some();
     if let Some((id, duplicate)) = proposed {

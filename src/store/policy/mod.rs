@@ -25,6 +25,8 @@ pub enum Gate {
     Setting,
     /// The policy.
     Policy,
+    /// The change is an agent's, and of project memory.
+    Memory,
 }
 
 impl Gate {
@@ -33,6 +35,7 @@ impl Gate {
         match self {
             Self::Setting => "aye.gate",
             Self::Policy => PATH,
+            Self::Memory => "an agent changes .agent-memory/",
         }
     }
 }
