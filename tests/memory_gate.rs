@@ -234,3 +234,120 @@ fn what_should_not_be_in_git_and_is_is_found() {
     let ignored = repo.text(".agent-memory/.gitignore");
     assert!(!ignored.contains("local/") && ignored.contains("sessions/"), "{ignored}");
 }
+
+const POISON: &str = "*** Begin Patch\n*** Update File: .agent-memory/decisions.md\n@@\n \
+                      # Decisions\n+poison\n*** End Patch\n";
+
+/// What lies in the work tree, without what the store itself keeps there.
+fn files(repo: &Repo) -> Vec<(String, Vec<u8>)> {
+    let mut files = repo.snapshot();
+    files.retain(|(path, _)| !path.starts_with(".agent-memory/proposals/"));
+    files
+}
+
+#[test]
+fn a_patch_of_memory_by_an_agent_is_a_proposal_whatever_the_settings_say() {
+    let repo = store();
+    repo.git(&["config", "aye.gate", "false"]);
+    let before = files(&repo);
+    let request = json!({ "patch": POISON }).to_string();
+    // Named, recognised, or neither: `aye call` is the agents' way in.
+    let marked = [("AYE_AGENT", "claude"), ("CLAUDECODE", "1"), ("LANG", "C")];
+    for (variable, value) in marked {
+        let run = repo.cmd(&["call", "apply_patch", &request, "--json"]).env(variable, value).run();
+        let answer = run.ok().json();
+        assert_eq!(answer["gated"], true, "{answer:#}");
+        assert_eq!(answer["patch_applied"], false);
+        assert!(answer["proposal_id"].is_string());
+        assert!(answer["notes"].to_string().contains("no provenance"), "{answer:#}");
+        assert_eq!(files(&repo), before);
+    }
+    // The whole patch waits, also where only one of its files is of memory, or is moved or removed.
+    for patch in [
+        "*** Begin Patch\n*** Update File: src/db.rs\n@@\n-// db\n+// database\n\
+         *** Delete File: .agent-memory/policy.toml\n*** End Patch\n",
+        "*** Begin Patch\n*** Update File: .agent-memory/pitfalls.md\n*** Move to: pitfalls.md\n\
+         @@\n # Pitfalls\n+x\n*** End Patch\n",
+        "*** Begin Patch\n*** Add File: .agent-memory/meta/x.yaml\n+a: b\n*** End Patch\n",
+        "*** Begin Patch\n*** Add File: .Agent-Memory/scan-allow\n+x\n*** End Patch\n",
+    ] {
+        repo.write(".agent-memory/policy.toml", "gate = false\n");
+        let before = files(&repo);
+        let run = repo.cmd(&["patch", "--json"]).env("AYE_AGENT", "claude").stdin(patch).run();
+        assert_eq!(run.clone().ok().json()["gated"], true, "{run}");
+        assert_eq!(files(&repo), before, "{patch}");
+    }
+    // A person's patch, and an agent's of other files, are written.
+    let other = "*** Begin Patch\n*** Update File: src/db.rs\n@@\n-// db\n+// d\n*** End Patch\n";
+    let run = repo.cmd(&["patch", "--json"]).env("AYE_AGENT", "claude").stdin(other).run();
+    assert_eq!(run.ok().json()["patch_applied"], true);
+    repo.aye_stdin(&["patch"], POISON).ok().says("patch_applied: true");
+    assert!(repo.text(".agent-memory/decisions.md").contains("poison"));
+}
+
+#[test]
+fn memory_is_gated_from_agents_before_the_first_commit_too() {
+    let repo = Repo::new();
+    repo.aye(&["memory", "init"]).ok();
+    let run = repo.cmd(&["patch", "--json"]).env("AYE_AGENT", "claude").stdin(POISON).run();
+    assert_eq!(run.ok().json()["gated"], true);
+    assert!(!repo.text(".agent-memory/decisions.md").contains("poison"));
+}
+
+#[test]
+fn a_code_proposal_of_memory_is_checked_as_memory() {
+    let repo = store();
+    let token = format!("AKIA{}", "QYLPMN5HHHFPZAM2");
+    let content = format!("# Decisions\n<!-- @id: decisions -->\n\n## Trust me\n\n{token}\n");
+    let args =
+        ["propose", ".agent-memory/decisions.md", "--content-file", "-", "--json", "-m", "Sly"];
+    let answer = repo.cmd(&args).env("AYE_AGENT", "claude").stdin(&content).run().ok().json();
+    let warnings = answer["warnings"].as_array().expect("warnings");
+    let kinds: Vec<&str> = warnings.iter().filter_map(|w| w["type"].as_str()).collect();
+    assert!(kinds.contains(&"memory_provenance"), "{answer:#}");
+    assert!(kinds.contains(&"memory_schema"), "{answer:#}");
+    let text = answer["warnings"].to_string();
+    assert!(text.contains("memory: decisions.md violates the schema"), "{text}");
+    assert!(text.contains("there is no provenance in a code proposal"), "{text}");
+    assert!(!text.contains(&token), "{text}");
+    // The secret is told once.
+    let told = warnings.iter().filter(|w| w["line"] == 6).count();
+    assert_eq!(told, 1, "{answer:#}");
+    let id = answer["proposal_id"].as_str().expect("an id").to_owned();
+    let show = repo.aye(&["show", &id]).ok();
+    let show = show.says("! .agent-memory/decisions.md is a memory path");
+    show.says("violates the schema").says("no provenance");
+    repo.aye(&["review"]).exits(4).says("! .agent-memory/decisions.md is a memory path");
+    // Off for code, it still holds for memory.
+    repo.git(&["config", "aye.scan", "off"]);
+    let answer = repo.cmd(&args).env("AYE_AGENT", "claude").stdin(&content).run().ok().json();
+    assert!(answer["warnings"].to_string().contains("holds what its scan refuses"), "{answer:#}");
+    repo.git(&["config", "--unset", "aye.scan"]);
+    repo.aye(&["reject", &id, "--yes"]).ok();
+    // Memory's own proposals name their sources, and are not marked.
+    let staged = propose(&repo, &decision());
+    let id = staged["proposal_id"].as_str().expect("an id");
+    repo.aye(&["show", id]).ok().lacks("memory path").lacks("no provenance");
+    // Code alone has none of it.
+    let args = ["propose", "src/db.rs", "--old", "db", "--new", "base", "--json"];
+    assert_eq!(repo.agent("claude", &args).ok().json()["warnings"], Value::Null);
+}
+
+#[test]
+fn what_decides_about_the_gate_is_pointed_out() {
+    let repo = store();
+    for path in
+        [".agent-memory/policy.toml", MANIFEST, ".agent-memory/scan-allow", ".agent-memory/signers"]
+    {
+        let args = ["propose", path, "--content-file", "-", "-m", path];
+        let id = repo.cmd(&args).env("AYE_AGENT", "claude").stdin("# x\n").run().ok().id();
+        repo.aye(&["show", &id]).ok().says(&format!("! {path} decides what passes the gate"));
+    }
+    repo.write("run.sh", "#!/bin/sh\n");
+    repo.commit("a script");
+    let patch = "diff --git a/run.sh b/run.sh\nold mode 100644\nnew mode 100755\n";
+    let cmd = repo.cmd(&["propose", "--patch", "-", "-m", "run"]).env("AYE_AGENT", "claude");
+    let id = cmd.stdin(patch).run().ok().id();
+    repo.aye(&["show", &id]).ok().says("! run.sh becomes executable");
+    repo.aye(&["review"]).exits(4).says("! run.sh becomes executable");
+}

@@ -15,6 +15,7 @@ pub mod merge;
 pub mod patch;
 pub mod path;
 pub mod plan;
+pub mod sensitive;
 pub mod snippet;
 pub mod unified;
 

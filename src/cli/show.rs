@@ -4,10 +4,11 @@ use super::diff::DiffArgs;
 use super::memory::notes::notes;
 use super::which::One;
 use super::{Context, Format, diff, pager};
-use crate::changeset::{Changeset, RepoPath};
+use crate::changeset::{Changeset, RepoPath, sensitive};
 use crate::error::{Error, Exit, Result};
 use crate::proposal::conversation::Kind;
 use crate::proposal::document::Document;
+use crate::proposal::event::Subject;
 use crate::proposal::{ChangeRecord, Proposal, Status};
 use crate::render::style::{Palette, Role};
 use crate::render::{age, escape};
@@ -50,7 +51,11 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let readable = Readable::load(&store, &proposal.current().changes)?;
     let mut text = header(&proposal, status, &palette, context.now);
     if status == Status::Pending {
-        text += &warned(&gate::review(&store, &readable.changeset)?, &palette);
+        let mut warnings = gate::review(&store, &readable.changeset)?;
+        if proposal.subject == Subject::Code {
+            gate::add_memory(&store, &readable.changeset, &mut warnings);
+        }
+        text += &warned(&noticed(&proposal, &readable.changeset), &warnings, &palette);
     }
     text += &said(&proposal, &palette, context.now);
     let mut text = text.into_bytes();
@@ -143,14 +148,31 @@ pub fn header(
     out
 }
 
-/// Secrets, personal data and text that misleads, in what the proposal adds.
-fn warned(warnings: &[Warning], palette: &Palette) -> String {
+/// The paths of a code proposal that deserve a second look, with the reason. Memory's own
+/// operations are checked and shown as such.
+fn noticed(proposal: &Proposal, changeset: &Changeset) -> Vec<String> {
+    if proposal.subject != Subject::Code {
+        return Vec::new();
+    }
+    let found = sensitive::of(changeset.changes());
+    found.into_iter().map(|(path, why)| format!("{} {why}", path.display())).collect()
+}
+
+/// Sensitive paths; then secrets, personal data and text that misleads, in what the proposal adds.
+fn warned(notices: &[String], warnings: &[Warning], palette: &Palette) -> String {
     /// A hostile proposal may hold thousands; the count says so.
     const SHOWN: usize = 20;
-    if warnings.is_empty() {
+    if notices.is_empty() && warnings.is_empty() {
         return String::new();
     }
     let mut out = String::from("\n");
+    for notice in notices.iter().take(SHOWN) {
+        let line = format!("! {}", escape::line(notice));
+        out += &format!("{}\n", palette.paint(Role::Warn, line));
+    }
+    if notices.len() > SHOWN {
+        out += &format!("! and {} more\n", notices.len() - SHOWN);
+    }
     for warning in warnings.iter().take(SHOWN) {
         let line = format!("warning: {}", escape::line(&warning.line()));
         out += &format!("{}\n", palette.paint(Role::Warn, line));

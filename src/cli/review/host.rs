@@ -9,7 +9,7 @@ use chrono::Utc;
 use super::{Args, staged_path};
 use crate::apply;
 use crate::changeset::plan::Outcome;
-use crate::changeset::{Changeset, FileChange, RepoPath};
+use crate::changeset::{Changeset, FileChange, RepoPath, sensitive};
 use crate::cli::memory::notes::notes;
 use crate::cli::programs;
 use crate::cli::{Context, pager};
@@ -19,7 +19,7 @@ use crate::proposal::conversation::Kind;
 use crate::proposal::event::{Comment, Effect, How, Reject, RequestChanges, Subject, digest};
 use crate::proposal::{Actor, Data, Proposal, ProposalId, Status};
 use crate::render::age;
-use crate::review::model::{DraftComment, Staged, Ticket, Verdict};
+use crate::review::model::{DraftComment, Staged, Verdict};
 use crate::review::terminal::{Content, Header, Host, Loaded, Order};
 use crate::scan::gate;
 use crate::store::Store;
@@ -29,7 +29,6 @@ pub(super) struct CliHost<'c> {
     context: &'c mut Context,
     store: &'c Store,
     actor: Actor,
-    tickets: Vec<Ticket>,
     split_rest: bool,
     index: bool,
     try_command: Option<String>,
@@ -43,7 +42,6 @@ impl<'c> CliHost<'c> {
         context: &'c mut Context,
         store: &'c Store,
         actor: Actor,
-        tickets: &[Ticket],
         args: &Args,
     ) -> Self {
         let try_command = store.trusted_config("aye.tryCommand");
@@ -52,7 +50,6 @@ impl<'c> CliHost<'c> {
             context,
             store,
             actor,
-            tickets: tickets.to_vec(),
             split_rest: args.split_rest,
             index: args.index,
             try_command,
@@ -95,7 +92,13 @@ impl<'c> CliHost<'c> {
         comments: Vec<(String, String, String)>,
     ) -> Header {
         let now = self.now();
-        let ticket = self.tickets.iter().find(|ticket| ticket.id == proposal.id);
+        // Memory's own operations are checked and shown as such.
+        let sensitive = match proposal.subject {
+            Subject::Code => sensitive::of(&proposal.current().changes),
+            Subject::Memory => Vec::new(),
+        };
+        let shown = |(path, why): &(&RepoPath, &str)| format!("{} {why}", path.display());
+        let warnings = sensitive.iter().skip(1).map(shown).chain(warnings).collect();
         let check = proposal.check().map(|result| {
             let ended = match result.check.exit_code {
                 Some(0) => "passed".to_owned(),
@@ -115,7 +118,7 @@ impl<'c> CliHost<'c> {
             domain: proposal.domain.clone(),
             task: proposal.related_task_id.clone(),
             description: proposal.description.clone(),
-            sensitive: ticket.and_then(|ticket| ticket.sensitive.clone()),
+            sensitive: sensitive.first().map(|(path, why)| ((*path).clone(), *why)),
             warnings,
             notes: notes(proposal)
                 .into_iter()
@@ -166,7 +169,10 @@ impl Host for CliHost<'_> {
                 return Ok(Loaded::Gone(format!("found unreadable ({})", error.message())));
             }
         };
-        let warnings = gate::review(self.store, &changeset)?;
+        let mut warnings = gate::review(self.store, &changeset)?;
+        if proposal.subject == Subject::Code {
+            gate::add_memory(self.store, &changeset, &mut warnings);
+        }
         let warnings = warnings.iter().map(gate::Warning::line).collect();
         let changes = changeset.into_changes();
         let staged = self.kept(id);

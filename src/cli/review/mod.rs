@@ -8,8 +8,10 @@ use serde::Serialize;
 
 use super::filters::FilterArgs;
 use super::{Context, Format, pager};
+use crate::changeset::sensitive;
 use crate::changeset::{Changeset, FileChange};
 use crate::error::{Error, Exit, Result};
+use crate::proposal::event::Subject;
 use crate::proposal::{Actor, ActorKind, Proposal, ProposalId, Status};
 use crate::render::escape;
 use crate::review::model::{Ticket, queue};
@@ -136,7 +138,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if let Some(lines) = args.unified {
         options.context = lines;
     }
-    let mut host = host::CliHost::new(context, &store, actor, &tickets, &args);
+    let mut host = host::CliHost::new(context, &store, actor, &args);
     let end = terminal::run(console::Term::stdout(), &mut host, tickets, options)?;
     Ok(match end {
         End::Done | End::Quit => Exit::Done,
@@ -173,7 +175,10 @@ fn ticket(view: &View, summary: &Summary) -> Result<Ticket> {
         _ => None,
     };
     let of = |paths: &[(&crate::changeset::RepoPath, bool)]| {
-        Ticket::new(summary.id.clone(), summary.created_at, paths.iter().copied())
+        let mut ticket = Ticket::new(summary.id.clone(), summary.created_at, paths.iter().copied());
+        // Memory's own operations are checked and shown as such.
+        ticket.sensitive = ticket.sensitive.filter(|_| summary.subject == Subject::Code);
+        ticket
     };
     if let Some(path) = &one {
         return Ok(of(&[(path, false)]));
@@ -181,7 +186,12 @@ fn ticket(view: &View, summary: &Summary) -> Result<Ticket> {
     let proposal: Proposal = view.proposal(&summary.id)?;
     let changes = &proposal.current().changes;
     let paths: Vec<_> = changes.iter().map(|c| (&c.path, c.after.is_none())).collect();
-    Ok(of(&paths))
+    let mut ticket = of(&paths);
+    if ticket.sensitive.is_none() && summary.subject == Subject::Code {
+        ticket.sensitive =
+            sensitive::of(changes).first().map(|(path, why)| ((*path).clone(), *why));
+    }
+    Ok(ticket)
 }
 
 fn waiting(

@@ -12,7 +12,6 @@ mod place;
 mod queue;
 mod review;
 mod sections;
-pub mod sensitive;
 mod session;
 mod staged;
 

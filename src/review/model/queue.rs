@@ -2,9 +2,8 @@
 
 use chrono::{DateTime, Utc};
 
-use super::sensitive;
-use crate::changeset::RepoPath;
-use crate::proposal::ProposalId;
+use crate::changeset::{Mode, RepoPath, sensitive};
+use crate::proposal::{ChangeRecord, Entry, ProposalId};
 
 /// What the order depends on; known without reading any content.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +33,21 @@ impl Ticket {
             }
         }
         ticket
+    }
+}
+
+impl sensitive::Touched for ChangeRecord {
+    fn path(&self) -> &RepoPath {
+        &self.path
+    }
+
+    fn modes(&self) -> (Option<Mode>, Option<Mode>) {
+        let mode = |entry: &Option<Entry>| entry.as_ref().map(Entry::file_mode);
+        (mode(&self.before), mode(&self.after))
+    }
+
+    fn is_moved(&self) -> bool {
+        self.origin.is_some()
     }
 }
 

@@ -1,0 +1,310 @@
+//! Changes that do more than it seems: reviewed first, and shown with the reason.
+//!
+//! Pure: by path and mode alone. Every command that shows or decides changes asks [`of`].
+
+use bstr::ByteSlice as _;
+
+use super::{FileChange, Mode, RepoPath};
+
+/// A change of a file, as far as this needs it.
+pub trait Touched {
+    /// The file.
+    fn path(&self) -> &RepoPath;
+    /// Its modes before and after; `None` where there is no file. Those of a renamed or copied
+    /// file are its source's.
+    fn modes(&self) -> (Option<Mode>, Option<Mode>);
+    /// Whether its content comes from another path.
+    fn is_moved(&self) -> bool;
+}
+
+impl Touched for FileChange {
+    fn path(&self) -> &RepoPath {
+        &self.path
+    }
+
+    fn modes(&self) -> (Option<Mode>, Option<Mode>) {
+        let mode = |file: &Option<super::File>| file.as_ref().map(|file| file.mode);
+        (mode(&self.before), mode(&self.after))
+    }
+
+    fn is_moved(&self) -> bool {
+        self.origin.is_some()
+    }
+}
+
+/// The changes that deserve a second look, in order, each with the reason.
+pub fn of<C: Touched>(changes: &[C]) -> Vec<(&RepoPath, &'static str)> {
+    changes.iter().filter_map(|change| Some((change.path(), why(change)?))).collect()
+}
+
+fn why<C: Touched>(change: &C) -> Option<&'static str> {
+    let becomes_executable = match change.modes() {
+        (Some(Mode::Executable), _) => false,
+        // A rename keeps the mode of what it moves.
+        (None, _) if change.is_moved() => false,
+        (_, after) => after == Some(Mode::Executable),
+    };
+    reason(change.path()).or(becomes_executable.then_some("becomes executable"))
+}
+
+/// Why a change at `path` deserves a second look; `None` for ordinary paths. Case does not
+/// matter, since on some systems it does not matter to the programs that read these files.
+pub fn reason(path: &RepoPath) -> Option<&'static str> {
+    let lower = path.as_bstr().to_ascii_lowercase();
+    let name = &lower[lower.rfind_byte(b'/').map_or(0, |at| at + 1)..];
+    let within = |folder: &str| {
+        lower.starts_with(folder.as_bytes()) || lower.contains_str(format!("/{folder}"))
+    };
+    let name = name.to_str().ok()?;
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    if let Some(inside) = lower.strip_prefix(b".agent-memory/") {
+        let gate = [&b"meta/"[..], b"policy", b"scan-allow", b"signers", b"allowed_signers"];
+        return Some(match gate.iter().any(|start| inside.starts_with(start)) {
+            true => "decides what passes the gate",
+            false => "is a memory path, which agents read",
+        });
+    }
+    if name == "allowed_signers" {
+        return Some("says whose signatures count");
+    }
+    if within(".github/workflows/")
+        || within(".circleci/")
+        || within(".buildkite/")
+        || within(".forgejo/")
+        || within(".gitea/")
+        || within(".woodpecker/")
+        || within(".github/actions/")
+        || matches!(
+            name,
+            ".gitlab-ci.yml"
+                | ".travis.yml"
+                | "azure-pipelines.yml"
+                | "jenkinsfile"
+                | "bitbucket-pipelines.yml"
+                | ".drone.yml"
+                | ".cirrus.yml"
+        )
+    {
+        return Some("runs in CI");
+    }
+    if within(".husky/")
+        || within(".githooks/")
+        || within(".vscode/")
+        || within(".idea/")
+        || within(".devcontainer/")
+        || within(".cargo/")
+        || is_tool_configuration(name, extension)
+        || matches!(
+            name,
+            ".pre-commit-config.yaml"
+                | ".pre-commit-hooks.yaml"
+                | "lefthook.yml"
+                | ".envrc"
+                | "build.rs"
+                | "setup.py"
+                | "conftest.py"
+                | "makefile"
+                | "gnumakefile"
+                | "justfile"
+                | "dockerfile"
+                | "containerfile"
+                | "package.json"
+                | ".npmrc"
+                | ".yarnrc"
+                | ".yarnrc.yml"
+                | "gruntfile.js"
+                | "gulpfile.js"
+                | "rakefile"
+                | "gradlew"
+                | "mvnw"
+                | "binding.gyp"
+                | ".bazelrc"
+                | "pyproject.toml"
+                | "mise.toml"
+                | ".mise.toml"
+                | ".tool-versions"
+                | "tox.ini"
+                | "sitecustomize.py"
+                | "usercustomize.py"
+                | ".pnpmfile.cjs"
+                | "taskfile.yml"
+                | "taskfile.yaml"
+                | "vagrantfile"
+                | "workspace"
+                | "workspace.bazel"
+                | "module.bazel"
+                | "build"
+                | "build.bazel"
+        )
+    {
+        return Some("runs on developers' machines");
+    }
+    if within(".claude/")
+        || within(".codex/")
+        || within(".gemini/")
+        || within(".cursor/")
+        || matches!(
+            name,
+            "agents.md"
+                | "claude.md"
+                | "gemini.md"
+                | ".cursorrules"
+                | ".windsurfrules"
+                | "copilot-instructions.md"
+                | ".aider.conf.yml"
+                | ".mcp.json"
+                | "mcp.json"
+        )
+    {
+        return Some("instructs agents");
+    }
+    if matches!(
+        name,
+        ".gitattributes"
+            | ".gitmodules"
+            | ".gitignore"
+            | ".mailmap"
+            | "codeowners"
+            | "renovate.json"
+            | "renovate.json5"
+            | ".renovaterc"
+    ) || within(".github/dependabot.y")
+    {
+        return Some("changes what git or the forge does");
+    }
+    if matches!(extension, "pem" | "key" | "p12" | "pfx" | "jks" | "keystore" | "kdbx" | "asc")
+        || name.starts_with(".env")
+        || matches!(name, "id_rsa" | "id_ed25519" | ".netrc" | ".htpasswd" | ".pypirc")
+        || name.contains("secret")
+        || name.contains("credential")
+    {
+        return Some("may hold secrets");
+    }
+    if matches!(extension, "lock" | "lockb" | "gradle" | "nix" | "cmake" | "gemspec")
+        || name.starts_with("requirements") && extension == "txt"
+        || matches!(
+            name,
+            "package-lock.json"
+                | "pnpm-lock.yaml"
+                | "go.sum"
+                | "npm-shrinkwrap.json"
+                | "cargo.toml"
+                | "go.mod"
+                | "gemfile"
+                | "composer.json"
+                | "deno.json"
+                | "pom.xml"
+                | "build.gradle.kts"
+                | "cmakelists.txt"
+                | "pipfile"
+        )
+    {
+        return Some("says what is built in");
+    }
+    None
+}
+
+/// Configuration that is a program, or starts some: linters, bundlers, containers.
+fn is_tool_configuration(name: &str, extension: &str) -> bool {
+    let stem = name.strip_suffix(extension).unwrap_or(name);
+    let is_yaml = matches!(extension, "yml" | "yaml");
+    let is_script = matches!(extension, "js" | "cjs" | "mjs" | "ts" | "cts" | "mts");
+    is_script && stem.ends_with(".config.")
+        || is_yaml && (stem.starts_with("docker-compose.") || stem.starts_with("compose."))
+        || name == ".eslintrc"
+        || name.starts_with(".eslintrc.")
+        || extension == "pth"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_that_run_are_known_in_any_folder_and_case() {
+        for path in [
+            ".github/workflows/ci.yml",
+            "sub/.github/workflows/ci.yml",
+            "Makefile",
+            "a/build.rs",
+            "AGENTS.md",
+            "Cargo.lock",
+            "sub/Cargo.toml",
+            "requirements-dev.txt",
+            "deploy/.env.production",
+            ".AGENT-memory/policy.toml",
+            ".agent-memory/meta/manifest.yaml",
+            ".agent-memory/scan-allow",
+            ".agent-memory/signers.toml",
+            ".agent-memory/signers/ada.pub",
+            "keys/allowed_signers",
+            ".codex/config.toml",
+            ".gemini/settings.json",
+            ".aider.conf.yml",
+            "mise.toml",
+            ".tool-versions",
+            "tox.ini",
+            "lib/sitecustomize.py",
+            "lib/x.pth",
+            ".pnpmfile.cjs",
+            "vite.config.ts",
+            "web/jest.config.js",
+            ".eslintrc",
+            ".eslintrc.json",
+            "docker-compose.yml",
+            "docker-compose.dev.yaml",
+            "compose.yaml",
+            "Taskfile.yml",
+            "Vagrantfile",
+            "WORKSPACE",
+            "a/BUILD",
+            "a/BUILD.bazel",
+            ".github/dependabot.yml",
+            "renovate.json",
+        ] {
+            assert!(reason(&RepoPath::new(path).unwrap()).is_some(), "{path}");
+        }
+        for path in [
+            "src/main.rs",
+            "docs/keys.md",
+            "github/workflows.md",
+            "src/config.ts",
+            "src/build.py",
+            "composer.yml",
+            "docs/agent-memory.md",
+        ] {
+            assert_eq!(reason(&RepoPath::new(path).unwrap()), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn memory_and_what_guards_it_are_told_apart() {
+        let why = |path: &str| reason(&RepoPath::new(path).unwrap()).unwrap_or_default();
+        for path in ["meta/schema.yaml", "policy.toml", "scan-allow", "signers", "allowed_signers"]
+        {
+            assert_eq!(why(&format!(".agent-memory/{path}")), "decides what passes the gate");
+        }
+        assert!(why(".agent-memory/decisions.md").contains("memory path"));
+        assert!(why(".agent-memory/modules/store.md").contains("memory path"));
+    }
+
+    #[test]
+    fn a_file_that_becomes_executable_is_named() {
+        let file = |mode| Some(super::super::File { bytes: b"x".to_vec(), mode });
+        let change = |before, after, origin: Option<&str>| FileChange {
+            path: RepoPath::new("run").unwrap(),
+            before,
+            after,
+            origin: origin.map(|path| RepoPath::new(path).unwrap()),
+            snippets: Vec::new(),
+        };
+        let (plain, executable) = (file(Mode::Regular), file(Mode::Executable));
+        let told = |change| of(&[change]).len();
+        assert_eq!(told(change(plain.clone(), executable.clone(), None)), 1);
+        assert_eq!(told(change(None, executable.clone(), None)), 1);
+        assert_eq!(told(change(None, executable.clone(), Some("old"))), 0);
+        assert_eq!(told(change(executable.clone(), executable.clone(), None)), 0);
+        assert_eq!(told(change(executable.clone(), plain, None)), 0);
+        assert_eq!(told(change(executable, None, None)), 0);
+    }
+}
