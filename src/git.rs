@@ -48,6 +48,10 @@ pub const LOCAL_VARIABLES: &[&str] = &[
 /// Those of them that are configuration.
 const CONFIGURATION: [&str; 2] = ["GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS"];
 
+/// Commands that aye runs to learn something, or on a work tree of its own. `core.fsmonitor` of the
+/// repository names a program that git would run for them.
+const READING: [&str; 6] = ["status", "diff", "diff-files", "diff-index", "ls-files", "worktree"];
+
 /// A git command about to run: `Git::new(dir).args(["rev-parse", "HEAD"]).text()?`.
 #[derive(Debug)]
 pub struct Git {
@@ -283,7 +287,13 @@ impl Git {
 
     fn command(&self) -> Command {
         let mut command = Command::new("git");
-        command.current_dir(&self.directory).args(&self.settings).args(&self.args);
+        command.current_dir(&self.directory).args(&self.settings);
+        if self.args.first().is_some_and(|name| READING.iter().any(|reads| name == reads)) {
+            // Empty, because git before 2.36 takes `false` for the name of a program. Without the
+            // monitor, an index that git refreshes in passing would lose what the monitor knows.
+            command.args(["-c", "core.fsmonitor="]).env("GIT_OPTIONAL_LOCKS", "0");
+        }
+        command.args(&self.args);
         if self.fresh {
             let kept = |name: &str| self.configured && CONFIGURATION.contains(&name);
             LOCAL_VARIABLES.iter().filter(|name| !kept(name)).for_each(|name| {

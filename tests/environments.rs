@@ -290,3 +290,31 @@ fn more_files_than_a_process_may_have_open() {
     repo.aye(&["doctor"]).ok();
     repo.git(&["fsck", "--strict"]);
 }
+
+/// Plain `git status` runs the program too; what only reads should not.
+#[cfg(unix)]
+#[test]
+fn reading_does_not_run_the_file_system_monitor() {
+    let repo = Repo::with(&[("f", "a\n"), ("g", "a\n")]);
+    let ran = repo.outer().join("ran");
+    repo.write("../monitor", format!("#!/bin/sh\ntouch {}\n", ran.display()));
+    repo.chmod("../monitor", 0o755);
+    let monitor = repo.outer().join("monitor");
+    repo.git(&["config", "core.fsmonitor", &monitor.to_string_lossy()]);
+    repo.git(&["status"]);
+    assert!(ran.exists(), "git itself runs it");
+    let quiet = |args: &[&str], status: i32| {
+        let _ = std::fs::remove_file(&ran);
+        repo.aye(args).exits(status);
+        assert!(!ran.exists(), "{args:?} ran the monitor");
+    };
+    repo.write("f", "b\n");
+    quiet(&["propose", "--worktree", "--keep", "-m", "x"], 0);
+    let id = repo.aye(&["list", "--json"]).ok().id();
+    quiet(&["try", &id, "--", "true"], 0);
+    repo.write("f", "c\n");
+    repo.git(&["add", "f"]);
+    quiet(&["check", "--staged"], 1);
+    quiet(&["memory", "init"], 0);
+    quiet(&["memory", "lint"], 0);
+}
