@@ -79,7 +79,7 @@ mod tests {
         assert_eq!(entries.len(), MARKERS.len());
         for entry in entries {
             let source = entry["source"].as_str().unwrap_or_default();
-            let named = ["https://", "observed in ", "set by ", "convention of "];
+            let named = ["https://", "observed in ", "listed by ", "recognised by "];
             assert!(named.iter().any(|start| source.starts_with(start)), "{entry}");
         }
     }
