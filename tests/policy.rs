@@ -63,6 +63,17 @@ fn an_unknown_key_closes_the_gate_and_names_the_nearest() {
         assert_eq!(finding(check())["rule"], "policy_invalid", "{:#}", check());
         assert_eq!(finding(check())["level"], "error");
         repo.aye(&["check", "--range", "HEAD~1..HEAD"]).exits(1).says("policy_invalid");
+        // Where a check has noted that nothing is pending, too.
+        commit(&repo, "gate = false\n");
+        repo.aye(&["check"]).ok();
+        repo.aye(&["check"]).ok();
+        commit(&repo, policy);
+        repo.aye(&["check"]).exits(1).says("policy_invalid");
+        repo.program(env!("CARGO_BIN_EXE_aye"))
+            .args(&["check"])
+            .dir(repo.path(".agent-memory"))
+            .run()
+            .exits(1);
         // A person mends it in the work tree, and with a commit.
         commit(&repo, "gate = false\n");
         repo.aye(&["doctor"]).ok();

@@ -69,13 +69,10 @@ enum KindArg {
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     let plain = !args.staged && args.range.is_none();
     let fail_on = fail_on(&args.fail_on)?;
-    if args.range.is_none() && idle::is_idle(context) {
+    if args.range.is_none() && idle::is_idle(context) && (!plain || idle::has_valid_policy(context))
+    {
         // Nothing is pending or contested, so nothing can be touched either.
-        let mut report = report();
-        if plain {
-            policy::findings(&context.store()?, &fail_on).into_iter().for_each(|f| report.push(f));
-        }
-        return context.emit_report(&report);
+        return context.emit_report(&report());
     }
     let store = context.store()?;
     let tips = idle::tips(&store);
@@ -92,7 +89,8 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     if plain {
         let soon = parse_duration(&args.expiring_within).ok_or_else(|| duration(args))?;
         let subjects = subjects(context, &store, &view, &scope)?;
-        if let Some(tips) = tips.filter(|_| scope.is_everything() && subjects.is_empty()) {
+        let is_idle = scope.is_everything() && subjects.is_empty() && report.findings().is_empty();
+        if let Some(tips) = tips.filter(|_| is_idle) {
             idle::stamp(context, &store, &view, &tips);
         }
         let options = Options { max_pending: args.max_pending, soon, fail_on };

@@ -137,6 +137,11 @@ impl Store {
     }
 }
 
+/// True if `bytes` are a policy that can be read.
+pub fn is_valid(bytes: &[u8]) -> bool {
+    read("", bytes).is_ok()
+}
+
 fn read(place: &str, bytes: &[u8]) -> Result<Policy> {
     let text = std::str::from_utf8(bytes).map_err(|error| invalid(place, &error))?;
     Policy::parse(text).map_err(|wrong| {
