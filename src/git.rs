@@ -15,6 +15,10 @@ use bstr::ByteSlice as _;
 
 use crate::error::{Error, Result};
 
+/// Variable by which an `aye apply --commit` tells the hooks of its own commit which proposals it
+/// is about (ids, comma-separated): they are pending until the commit is there.
+pub const COMMITTING: &str = "AYE_COMMITTING";
+
 /// Error codes of running git.
 pub mod codes {
     crate::codes! {

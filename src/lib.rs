@@ -10,6 +10,7 @@ pub mod changeset;
 pub mod check;
 pub mod cli;
 mod database;
+pub mod decide;
 pub mod error;
 pub mod failpoint;
 mod flush;
@@ -23,6 +24,7 @@ pub mod render;
 pub mod review;
 pub mod scan;
 pub mod secrets;
+mod sha256;
 #[cfg(unix)]
 pub mod shell;
 pub mod store;

@@ -3,7 +3,7 @@
 mod support;
 
 use support::Repo;
-use support::record::{apply, propose, record, reject, request_changes};
+use support::record::{apply, propose, reject, request_changes, undo};
 
 const FILES: &[(&str, &str)] = &[("a.txt", "one\ntwo\n"), ("src/b.txt", "three\nfour\n")];
 
@@ -296,9 +296,7 @@ fn decisions_of_two_clones_that_differ_are_reported() {
     repo.git(&["fetch", "-q", &path(&other), "refs/aye/log/*:refs/aye/remotes/other/*"]);
     let run = repo.aye(&["check"]).exits(1).says("error[contested]");
     run.says(&id);
-    record(&repo, &id, |_| {
-        aye::proposal::Data::Undo(aye::proposal::event::Undo { written: Vec::new() })
-    });
+    undo(&repo, &id);
     repo.aye(&["check"]).exits(1).says("warning[pending]");
 }
 

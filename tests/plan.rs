@@ -289,7 +289,7 @@ fn text_from_agents_is_safe_and_events_of_others_are_not_trusted() {
     support::record::store(&repo)
         .write(&actor, chrono::Utc::now(), |writer| {
             let data = serde_json::json!({"branch": "main", "name": "default", "plan": [{"step": "", "status": "pending"}]});
-            writer.append(None, aye::proposal::Data::Plan(data)).map(drop)
+            writer.note(None, aye::proposal::Note::Plan(data)).map(drop)
         })
         .unwrap();
     repo.aye(&["plan"]).ok().says("a\\x1b[2J");

@@ -10,7 +10,7 @@ use super::codes;
 use crate::changeset::{File, Mode, RepoPath, Snapshot as _};
 use crate::error::{Error, Result};
 use crate::git::{Git, Running};
-use crate::proposal::{Actor, Proposal, ProposalId};
+use crate::proposal::{Actor, Entry, Proposal, ProposalId};
 use crate::render::escape;
 use crate::store::Store;
 
@@ -322,6 +322,33 @@ fn list(paths: &[RepoPath]) -> Vec<u8> {
     list
 }
 
+/// A commit that was made for a proposal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Committed {
+    /// Its id, hex.
+    pub id: String,
+}
+
+/// What the commit `id` (hex) has at `path`.
+///
+/// # Errors
+/// `git_failed` if the commit cannot be read.
+pub fn entry_in(store: &Store, id: &str, path: &RepoPath) -> Result<Option<Entry>> {
+    let failed = |error: &dyn std::fmt::Display| {
+        Error::new(&crate::git::codes::GIT_FAILED, format!("commit {id} cannot be read: {error}"))
+            .hint("`git fsck` tells what is damaged")
+    };
+    let id = gix::ObjectId::from_hex(id.as_bytes()).map_err(|error| failed(&error))?;
+    let commit = store.repo().find_commit(id).map_err(|error| failed(&error))?;
+    let tree = commit.tree().map_err(|error| failed(&error))?;
+    let found = tree.lookup_entry(path.components().map(|name| name.to_vec()));
+    let found = found.map_err(|error| failed(&error))?;
+    Ok(found.filter(|entry| !entry.mode().is_tree()).map(|entry| Entry {
+        id: entry.object_id().to_string(),
+        mode: format!("{:06o}", entry.mode().value()),
+    }))
+}
+
 /// Commits `paths` and nothing else, those of `modes` with the mode they were written with. `None`
 /// if HEAD has them already.
 ///
@@ -334,7 +361,7 @@ pub fn commit(
     message: Option<&str>,
     paths: &[RepoPath],
     modes: &[(RepoPath, Mode)],
-) -> Result<Option<String>> {
+) -> Result<Option<Committed>> {
     stage(store, paths, modes)?;
     if store.repo().head_id().is_ok() && is_in_head(store, paths)? {
         return Ok(None);
@@ -356,7 +383,7 @@ pub fn commit(
         .arg(&from_file)
         .arg("--pathspec-file-nul")
         // Our own hooks would stop it for the very proposal it is about.
-        .env(crate::hooks::COMMITTING, proposal.id.as_str())
+        .env(crate::git::COMMITTING, proposal.id.as_str())
         .stdin(text(actor, proposal, message));
     if let Err(error) = commit.run() {
         return Err(match unstage(store, paths) {
@@ -364,7 +391,8 @@ pub fn commit(
             Err(second) => error.with("index_not_restored", second.message().to_owned()),
         });
     }
-    git(store)?.args(["rev-parse", "--verify", "HEAD"]).text().map(Some)
+    let id = git(store)?.args(["rev-parse", "--verify", "HEAD"]).text()?;
+    Ok(Some(Committed { id }))
 }
 
 /// True if the index has nothing for `paths` that HEAD does not have.

@@ -10,21 +10,31 @@ use crate::worktree::journal::Step;
 use super::commit::Staging;
 use super::{commit, lock};
 
+/// A changeset that stands in the work tree.
+#[derive(Debug)]
+pub struct Written<'c> {
+    /// What was written.
+    pub changeset: &'c Changeset,
+    /// Why it could not be staged as asked, in words.
+    pub warning: Option<String>,
+}
+
 /// Lets `make` compile a changeset on the work tree while nobody else of aye writes it, then
 /// writes all of it or none. With `index`, the changed files are staged too.
 ///
 /// `make` returning an empty changeset writes nothing. `answer` gets the value of `make` once the
-/// files stand, and why they could not be staged, if so; what it returns is returned. Old files may
-/// be cleaned up while it runs.
+/// files stand, with what was written, if anything; what it returns is returned. Old files may be
+/// cleaned up while it runs. The event is recorded there: where the process ends between files and
+/// event, the caller was told nothing yet.
 ///
 /// # Errors
 /// `make`'s own; `index_locked`, `uncommitted_changes`; and those of [`crate::worktree::journal::Journal::apply`]. All
 /// files are then as they were.
-pub fn write<T, R>(
+pub(crate) fn write<T, R>(
     store: &Store,
     index: bool,
     make: impl FnOnce(&Reader<'_>) -> Result<(Changeset, T)>,
-    answer: impl FnOnce(T, Option<String>) -> R,
+    answer: impl FnOnce(T, Option<Written<'_>>) -> R,
 ) -> Result<R> {
     let journal = lock(store)?;
     let worktree = store.worktree()?.with_size_limit(store.settings()?.max_file_size);
@@ -54,7 +64,7 @@ pub fn write<T, R>(
         let warning = staged
             .and_then(Result::err)
             .map(|error| format!("the files are written but not staged: {}", error.message()));
-        answer(value, warning)
+        answer(value, Some(Written { changeset: &changeset, warning }))
     })
 }
 

@@ -9,6 +9,9 @@ use crate::proposal::ChangeRecord;
 use crate::proposal::event::Written;
 use crate::store::Store;
 
+/// The outcome of a generated file, as [`Outcome::as_str`] has it.
+const DERIVED: &str = "derived";
+
 /// The record of every file of `plan`; `known` has the ids of what the proposal holds. Content that
 /// no proposal has brought (a merge's result, a file with changes of its own) becomes an object
 /// first, durably: recovery and undo need it.
@@ -39,5 +42,7 @@ pub fn written(store: &Store, known: &[ChangeRecord], plan: &Plan) -> Result<Vec
             written[index].after = entries.next().flatten();
         }
     }
+    // Generated files are nobody's change; undo generates them again.
+    written.retain(|file| file.outcome != DERIVED);
     Ok(written)
 }

@@ -22,16 +22,19 @@ pub enum Outcome {
     Merged(How),
     /// It does not fit.
     Conflict(Conflict),
+    /// It is generated from the other files, by a generator of this name and version.
+    Derived(&'static str),
 }
 
 impl Outcome {
-    /// `clean`, `already`, `merged` or `conflict`.
+    /// `clean`, `already`, `merged`, `conflict` or `derived`.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Clean => "clean",
             Self::Already => "already",
             Self::Merged(_) => "merged",
             Self::Conflict(_) => "conflict",
+            Self::Derived(_) => "derived",
         }
     }
 }

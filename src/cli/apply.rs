@@ -5,17 +5,19 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::part::PartArgs;
+use super::identity::Asking;
+use super::part::{Chosen, PartArgs};
 use super::which::Several;
-use super::{Context, Format};
-use crate::apply::{self, Applied, Request};
+use super::{Context, Format, pager};
 use crate::changeset::plan::{How, Outcome, Plan, Planned};
-use crate::changeset::{File, RepoPath, Snapshot};
+use crate::changeset::{File, FileChange, RepoPath, Snapshot};
+use crate::decide::{self, Applied, Part, Request, Residue, Shown};
 use crate::error::{Error, Exit, Result};
 use crate::proposal::document::file_path;
-use crate::proposal::event::Effect;
-use crate::proposal::{ActorKind, Proposal, Status};
-use crate::render::escape;
+use crate::proposal::event::{Effect, Evidence};
+use crate::proposal::rules::Verb;
+use crate::proposal::{Authority, Proposal, Status, codes};
+use crate::render::{diff, escape};
 use crate::store::Store;
 use crate::worktree::Worktree;
 
@@ -57,6 +59,9 @@ pub struct Args {
     /// Where it does not fit, write both versions with conflict markers; it stays pending.
     #[arg(long, conflicts_with_all = ["index", "commit"])]
     pub conflict_markers: bool,
+    /// Approve other changes that the same files hold, too: they were looked at.
+    #[arg(long, conflicts_with_all = ["mark_only", "conflict_markers"])]
+    pub take_residue: bool,
     /// Which part.
     #[command(flatten)]
     pub part: PartArgs,
@@ -92,6 +97,9 @@ pub struct Item {
     pub files: Vec<FileItem>,
     /// The proposal made of what was left out (`--split-rest`).
     pub rest: Option<String>,
+    /// The proposal that asks about what a commit hook changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub amended: Option<String>,
 }
 
 /// One file of an item.
@@ -101,12 +109,15 @@ pub struct FileItem {
     pub path: String,
     /// `write`, `create`, `delete` or `none`.
     pub action: &'static str,
-    /// `clean`, `already`, `merged` or `conflict`.
+    /// `clean`, `already`, `merged`, `derived` or `conflict`.
     pub outcome: &'static str,
     /// How it was merged: `three_way`, `snippet` or `moved`.
     pub merged_by: Option<&'static str>,
     /// Why it does not fit.
     pub reason: Option<&'static str>,
+    /// The file also holds changes that are not the proposal's and that are not approved.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub not_approved: bool,
 }
 
 impl FileItem {
@@ -131,6 +142,7 @@ impl FileItem {
                 Outcome::Conflict(conflict) => Some(conflict.reason.as_str()),
                 _ => None,
             },
+            not_approved: false,
         }
     }
 
@@ -145,88 +157,218 @@ impl FileItem {
 /// those before it, none is applied.
 ///
 /// # Errors
-/// `proposal_not_found`, `not_pending`, `conflict`, the refusals of [`Context::may_decide`], and
-/// those of [`apply::apply`].
+/// `proposal_not_found`, `not_pending`, `conflict`, the refusals of [`Context::authorise`], and
+/// those of [`decide::apply`].
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
-    let proposals = args.which.pending(&store.view()?, context.now)?;
-    let actor = context.actor(&store);
-    let ids: Vec<&str> = proposals.iter().map(|proposal| proposal.id.as_str()).collect();
-    let command = format!("aye apply {}{}", ids.join(" "), flags(&args));
-    if actor.kind == ActorKind::Agent && !args.dry_run {
-        context.may_decide(&actor, args.yes, "", &command)?;
+    let view = store.view()?;
+    let proposals = args.which.pending(&view, context.now)?;
+    if args.yes && !args.dry_run {
+        args.which.require_named_revisions(&view, &proposals)?;
     }
+    drop(view);
+    let ids: Vec<&str> = proposals.iter().map(|proposal| proposal.id.as_str()).collect();
     let effect = match () {
         () if args.mark_only => Effect::MarkOnly,
         () if args.index => Effect::Index,
         () if args.commit => Effect::Commit,
         () => Effect::Files,
     };
-    let chosen = args.part.choose(&store, &proposals)?;
-    // One that is not asked about is planned as it is applied, and refused there all the same.
-    let alone = args.yes && proposals.len() == 1 && !args.dry_run && !args.conflict_markers;
-    let plans = match effect {
-        _ if alone => Vec::new(),
-        Effect::MarkOnly => Vec::new(),
-        _ => plans(&store, &proposals, chosen.part.as_ref())?,
-    };
-    if args.dry_run {
-        return dry_run(context, &proposals, &plans, effect);
-    }
-    let markers = args.conflict_markers && plans.iter().any(|plan| plan.refusal().is_some());
-    if !markers {
-        refuse_conflicts(&store, &proposals, &plans)?;
-    }
-    for (proposal, plan) in proposals.iter().zip(&plans) {
-        if context.interactive() && !args.yes {
-            context.note(&summary(proposal, &plan.files));
-        }
-    }
+    let command = format!("aye apply {}{}", ids.join(" "), flags(&args));
     let question = match effect {
-        Effect::MarkOnly => format!("Mark {} as applied?", ids.join(", ")),
+        Effect::MarkOnly => format!("Approve {} and leave the files to you?", ids.join(", ")),
         Effect::Commit => format!("Apply and commit {}?", ids.join(", ")),
         Effect::Files | Effect::Index => format!("Apply {}?", ids.join(", ")),
     };
-    let Some(how) = context.may_decide(&actor, args.yes, &question, &command)? else {
-        context.note("nothing applied");
-        return Ok(Exit::Negative);
+    let asking = Asking {
+        verb: Verb::Apply,
+        proposals: &proposals,
+        yes: args.yes,
+        question: &question,
+        command: &command,
     };
-    if markers {
-        return write_markers(context, &store, &proposals);
+    if args.dry_run {
+        let chosen = args.part.choose(&store, &proposals)?;
+        let shown = shown(&store, &proposals, chosen.part.as_ref(), effect)?;
+        return dry_run(context, &store, &proposals, &shown, effect);
     }
-    let request = Request { how, effect, message: args.message.clone(), part: chosen.part };
-    let mut items: Vec<Item> = Vec::new();
-    for proposal in &proposals {
-        let applied =
-            apply::apply(&store, &actor, context.now, proposal, &request).map_err(|error| {
-                match items.is_empty() {
-                    true => error,
-                    // Each proposal is applied whole; those before this one stand.
-                    false => error.with(
-                        "applied",
-                        items.iter().map(|item| item.proposal_id.clone()).collect::<Vec<_>>(),
-                    ),
+    let evidence = context.evidence(&store, &asking)?;
+    let asks = evidence == Some(Evidence::Terminal);
+    loop {
+        let chosen = args.part.choose(&store, &proposals)?;
+        // One that is not asked about is planned as it is applied, and refused there all the same.
+        let alone = !asks && proposals.len() == 1 && !args.conflict_markers;
+        let mut shown = match alone {
+            true => Vec::new(),
+            false => shown(&store, &proposals, chosen.part.as_ref(), effect)?,
+        };
+        let markers =
+            args.conflict_markers && shown.iter().any(|shown| shown.plan.refusal().is_some());
+        if !markers {
+            refuse_conflicts(&store, &proposals, &shown)?;
+        }
+        let mut take_residue = args.take_residue;
+        let mut unshown = 0;
+        if asks {
+            unshown = present(context, &store, &shown)?;
+            match ask(context, &question, &shown, take_residue)? {
+                None => {
+                    context.note("nothing applied");
+                    return Ok(Exit::Negative);
                 }
+                Some(taken) => take_residue |= taken,
+            }
+        }
+        let evidence = if asks { Evidence::Terminal } else { Evidence::Flag };
+        let authority = context.grant(&store, &asking, &evidence)?;
+        if markers {
+            return write_markers(context, &store, &proposals);
+        }
+        if take_residue {
+            shown.iter_mut().for_each(Shown::take_residue);
+        }
+        let request = Request {
+            message: args.message.clone(),
+            part: chosen.part.clone(),
+            take_residue,
+            unshown_lines: unshown,
+            ..Request::all(effect)
+        };
+        match carry_out(context, &store, &authority, &proposals, &request, &shown, &args, &chosen) {
+            // A person looks again; where nobody is asked, it is an error like any other.
+            Err(error) if asks && error.is(&codes::CHANGED_SINCE_SHOWN) => {
+                context.note(&format!("{}; look again", escape::line(error.message())));
+            }
+            other => return other,
+        }
+    }
+}
+
+/// Applies one after the other, and prints what came of it.
+#[expect(clippy::too_many_arguments, reason = "what was asked, what was shown, and the answer")]
+fn carry_out(
+    context: &mut Context,
+    store: &Store,
+    authority: &Authority,
+    proposals: &[Proposal],
+    request: &Request,
+    shown: &[Shown],
+    args: &Args,
+    chosen: &Chosen,
+) -> Result<Exit> {
+    let mut items: Vec<Item> = Vec::new();
+    let mut exit = Exit::Done;
+    for (at, proposal) in proposals.iter().enumerate() {
+        let after_commit = request.effect == Effect::Commit && at > 0;
+        let request = Request { after_commit, ..request.clone() };
+        let now = context.now;
+        let applied = decide::apply(store, authority, now, proposal, &request, shown.get(at))
+            .map_err(|error| match items.is_empty() {
+                true => error,
+                // Each proposal is applied whole; those before this one stand.
+                false => error.with(
+                    "applied",
+                    items.iter().map(|item| item.proposal_id.clone()).collect::<Vec<_>>(),
+                ),
             })?;
-        if let Some(warning) = &applied.warning {
+        for warning in &applied.warnings {
             context.note(&format!("warning: {}", escape::line(warning)));
         }
-        let mut item = item(proposal, applied, effect);
+        for path in &applied.not_approved {
+            context.note(&format!(
+                "note: {} also holds changes that are not the proposal's; they are not approved \
+                 (--take-residue approves them too)",
+                escape::name(path)
+            ));
+        }
+        if let Some(id) = &applied.amended {
+            exit = Exit::Conflict;
+            let commit = applied.commit.as_deref().unwrap_or_default();
+            let commit = commit.get(..12).unwrap_or(commit);
+            context.report(
+                &Error::new(
+                    &crate::apply::codes::COMMIT_DIFFERS,
+                    format!(
+                        "a hook changed what was approved, and commit {commit} has its version"
+                    ),
+                )
+                .hint(format!("look at the difference and decide on it: aye review {id}")),
+            );
+        }
+        let amended = applied.amended.clone();
+        let mut item = item(proposal, applied, request.effect);
+        item.amended = amended.map(|id| id.to_string());
         if args.part.split_rest && !chosen.rest.is_empty() {
-            let now = context.now;
-            let made = super::review::propose_rest(&store, &actor, now, proposal, &chosen.rest)?;
+            let actor = authority.actor();
+            let made = super::review::propose_rest(store, actor, now, proposal, &chosen.rest)?;
             item.rest = Some(made.to_string());
         }
         items.push(item);
     }
-    let answer = Answer { schema: "aye/apply@1", success: true, dry_run: false, proposals: items };
+    let success = exit == Exit::Done;
+    let answer = Answer { schema: "aye/apply@1", success, dry_run: false, proposals: items };
     context.emit(Format::Text, &answer, || text(&answer, "applied"))?;
-    for proposal in &proposals {
-        if let Some(hint) = super::plan::suggestion(context, &store, proposal) {
+    for proposal in proposals {
+        if let Some(hint) = super::plan::suggestion(context, store, proposal) {
             context.note(&hint);
         }
     }
-    Ok(Exit::Done)
+    Ok(exit)
+}
+
+/// Shows what is about to be written: every file and what becomes of it, then files now against
+/// files afterwards, then what the files hold besides. Returns how many changed lines were not on
+/// the screen.
+fn present(context: &mut Context, store: &Store, shown: &[Shown]) -> Result<u64> {
+    let snapshot = store.repo().config_snapshot();
+    let options = pager::options(context, Some(snapshot.plumbing()));
+    let mut text = String::new();
+    for shown in shown {
+        text += &format!("{}\n", summary(&shown.proposal, &shown.plan.files));
+        text += &diff::changeset(&shown.changes(), &options);
+        text += &residue(shown, &options);
+    }
+    if text.lines().count() > FIRST_SCREEN {
+        pager::page(context, Some(snapshot.plumbing()), &text)?;
+    } else {
+        context.note(text.trim_end());
+    }
+    Ok(0)
+}
+
+/// More lines than this go through the pager.
+const FIRST_SCREEN: usize = 200;
+
+/// What the files hold that is not the proposal's, as a diff of its own.
+fn residue(shown: &Shown, options: &diff::Options) -> String {
+    let changes: Vec<FileChange> = shown.foreign().map(Residue::change).collect();
+    if changes.is_empty() {
+        return String::new();
+    }
+    format!(
+        "\nThese files also hold changes that are not the proposal's:\n{}",
+        diff::changeset(&changes, options)
+    )
+}
+
+/// Asks. `None` is no; `Some(true)` approves what the files hold besides, too.
+fn ask(
+    context: &mut Context,
+    question: &str,
+    shown: &[Shown],
+    take_residue: bool,
+) -> Result<Option<bool>> {
+    let foreign = shown.iter().any(|shown| shown.foreign().next().is_some());
+    if !foreign || take_residue {
+        return Ok(context.choose(question, &["y", "n"]).filter(|key| key == "y").map(|_| false));
+    }
+    context.note("y applies the proposal alone; i approves your other changes in these files, too");
+    let key = context.choose(question, &["y", "i", "n"]);
+    Ok(match key.as_deref() {
+        Some("y") => Some(false),
+        Some("i") => Some(true),
+        _ => None,
+    })
 }
 
 /// The files as they will be once the proposals before are applied.
@@ -248,19 +390,29 @@ impl Snapshot for Ahead {
     }
 }
 
-fn plans(store: &Store, proposals: &[Proposal], part: Option<&apply::Part>) -> Result<Vec<Plan>> {
+/// What applying `proposals` one after the other comes to.
+///
+/// # Errors
+/// As [`decide::show`], and what the work tree refuses.
+pub fn shown(
+    store: &Store,
+    proposals: &[Proposal],
+    part: Option<&Part>,
+    effect: Effect,
+) -> Result<Vec<Shown>> {
+    if effect == Effect::MarkOnly {
+        return Ok(Vec::new());
+    }
     let mut ahead = Ahead { worktree: store.worktree()?, changed: BTreeMap::new() };
-    let mut plans = Vec::with_capacity(proposals.len());
+    let mut all = Vec::with_capacity(proposals.len());
+    let view = store.view()?;
     for proposal in proposals {
-        let plan = match part {
-            Some(part) => apply::preview_part(store, part, proposal, &ahead)?,
-            None => apply::preview(store, proposal, &ahead)?,
-        };
-        for file in plan.writes() {
+        let shown = decide::show(store, &view, proposal, part, &ahead)?;
+        for file in shown.plan.writes() {
             ahead.worktree.check_writable(&file.path).or_else(|error| {
-                // A folder that the same changes empty gives way, and so does a file they remove.
+                // A directory that the same changes empty gives way, and so does a file they remove.
                 let goes = |path: &RepoPath| {
-                    ahead.changed.get(path) == Some(&None) || removes(&plan, path)
+                    ahead.changed.get(path) == Some(&None) || removes(&shown.plan, path)
                 };
                 let gives_way = error.is(&crate::changeset::codes::FOLDER)
                     || error.is(&crate::worktree::codes::NOT_A_FOLDER)
@@ -269,19 +421,19 @@ fn plans(store: &Store, proposals: &[Proposal], part: Option<&apply::Part>) -> R
             })?;
             ahead.changed.insert(file.path.clone(), file.after.clone());
         }
-        plans.push(plan);
+        all.push(shown);
     }
-    Ok(plans)
+    Ok(all)
 }
 
 fn removes(plan: &Plan, path: &RepoPath) -> bool {
     plan.files.iter().any(|file| file.path == *path && file.after.is_none())
 }
 
-fn refuse_conflicts(store: &Store, proposals: &[Proposal], plans: &[Plan]) -> Result<()> {
-    for (proposal, plan) in proposals.iter().zip(plans) {
-        if let Some(refusal) = plan.refusal() {
-            return Err(store.name_sparse(apply::conflict(refusal, &proposal.id)));
+fn refuse_conflicts(store: &Store, proposals: &[Proposal], shown: &[Shown]) -> Result<()> {
+    for (proposal, shown) in proposals.iter().zip(shown) {
+        if let Some(refusal) = shown.plan.refusal() {
+            return Err(store.name_sparse(decide::apply::conflict(refusal, &proposal.id)));
         }
     }
     Ok(())
@@ -289,28 +441,49 @@ fn refuse_conflicts(store: &Store, proposals: &[Proposal], plans: &[Plan]) -> Re
 
 fn dry_run(
     context: &mut Context,
+    store: &Store,
     proposals: &[Proposal],
-    plans: &[Plan],
+    shown: &[Shown],
     effect: Effect,
 ) -> Result<Exit> {
-    let fits = plans.iter().all(|plan| plan.refusal().is_none());
+    let fits = shown.iter().all(|shown| shown.plan.refusal().is_none());
     let items = proposals.iter().enumerate().map(|(index, proposal)| Item {
         proposal_id: proposal.id.to_string(),
         file_path: file_path(proposal.current()),
         status: Status::Pending,
         effect: Some(effect),
         commit: None,
-        files: plans
-            .get(index)
-            .map(|plan| plan.files.iter().map(FileItem::new).collect())
-            .unwrap_or_default(),
+        files: shown.get(index).map(file_items).unwrap_or_default(),
         rest: None,
+        amended: None,
     });
     let answer =
         Answer { schema: "aye/apply@1", success: fits, dry_run: true, proposals: items.collect() };
     let heading = if fits { "would be applied" } else { "does not fit as it is" };
-    context.emit(Format::Text, &answer, || text(&answer, heading))?;
+    let snapshot = store.repo().config_snapshot();
+    let options = pager::options(context, Some(snapshot.plumbing()));
+    context.emit(Format::Text, &answer, || {
+        let mut out = text(&answer, heading);
+        for shown in shown {
+            // What was proposed is in `aye diff`; here is what would be written otherwise.
+            if !shown.is_as_proposed() && shown.plan.refusal().is_none() {
+                out += &format!("\nFiles now and afterwards ({}):\n", shown.proposal.id);
+                out += &diff::changeset(&shown.changes(), &options);
+            }
+            out += &residue(shown, &options);
+        }
+        out
+    })?;
     Ok(if fits { Exit::Done } else { Exit::Conflict })
+}
+
+fn file_items(shown: &Shown) -> Vec<FileItem> {
+    let item = |file| {
+        let mut item = FileItem::new(file);
+        item.not_approved = shown.foreign().any(|residue| residue.path == file.path);
+        item
+    };
+    shown.plan.files.iter().map(item).collect()
 }
 
 fn write_markers(context: &mut Context, store: &Store, proposals: &[Proposal]) -> Result<Exit> {
@@ -321,7 +494,7 @@ fn write_markers(context: &mut Context, store: &Store, proposals: &[Proposal]) -
         )
         .hint("give one id"));
     };
-    let plan = apply::write_markers(store, proposal)?;
+    let plan = decide::apply::write_markers(store, proposal)?;
     let answer = Answer {
         schema: "aye/apply@1",
         success: false,
@@ -334,6 +507,7 @@ fn write_markers(context: &mut Context, store: &Store, proposals: &[Proposal]) -
             commit: None,
             files: plan.files.iter().map(FileItem::new).collect(),
             rest: None,
+            amended: None,
         }],
     };
     context.emit(Format::Text, &answer, || text(&answer, "written with conflict markers"))?;
@@ -351,8 +525,17 @@ fn item(proposal: &Proposal, applied: Applied, effect: Effect) -> Item {
         status: Status::Applied,
         effect: Some(effect),
         commit: applied.commit,
-        files: applied.files.iter().map(FileItem::new).collect(),
+        files: applied
+            .files
+            .iter()
+            .map(|file| {
+                let path = file.path.display().to_string();
+                let not_approved = applied.not_approved.contains(&path);
+                FileItem { not_approved, ..FileItem::new(file) }
+            })
+            .collect(),
         rest: None,
+        amended: None,
     }
 }
 
@@ -363,6 +546,7 @@ fn flags(args: &Args) -> String {
         (args.index, " --index"),
         (args.commit, " --commit"),
         (args.conflict_markers, " --conflict-markers"),
+        (args.take_residue, " --take-residue"),
     ];
     set.iter().filter(|(set, _)| *set).map(|(_, flag)| *flag).collect::<String>()
         + &args.part.flags()

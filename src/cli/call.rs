@@ -4,10 +4,9 @@ use std::io::IsTerminal as _;
 
 use serde_json::Value;
 
-use super::identity::Caller;
 use super::{Context, Format, output, paths};
 use crate::error::{Error, Exit, Result, codes};
-use crate::proposal::ActorKind;
+use crate::proposal::{ActorKind, Caller};
 use crate::store::Store;
 use crate::tools::{
     self, Session, apply_patch, changes, json, memory_fetch_context, memory_propose_update,
@@ -128,12 +127,12 @@ static TOOLS: &[Entry] = &[
 /// caller is an agent called `agent`, as the contract's `proposed_by` has it, and never the
 /// person whose git identity happens to be configured.
 fn session<'a>(context: &Context, store: &'a Store) -> Session<'a> {
-    let Caller { mut actor, marker } = context.caller(store);
-    let agent = marker.map(|_| actor.name.clone());
+    let mut caller = Caller { tool: true, ..context.caller(store) };
+    let agent = caller.marker.is_some().then(|| caller.actor.name.clone());
     if agent.is_none() {
-        (actor.name, actor.kind) = ("agent".to_owned(), ActorKind::Agent);
+        (caller.actor.name, caller.actor.kind) = ("agent".to_owned(), ActorKind::Agent);
     }
-    Session { actor, agent, now: context.now, store }
+    Session { actor: caller.actor.clone(), caller, agent, now: context.now, store }
 }
 
 fn find(name: &str) -> Result<&'static Entry> {

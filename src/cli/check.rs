@@ -10,7 +10,7 @@ use crate::changeset::plan;
 use crate::check::undecided::{self, Options, Subject};
 use crate::check::{Concern, FailOn, Scope, commits, policy, range, touched::Pending};
 use crate::error::{Error, Exit, Result, codes};
-use crate::hooks::COMMITTING;
+use crate::git::COMMITTING;
 use crate::proposal::event::Subject as Kind;
 use crate::proposal::{Proposal, Status};
 use crate::render::report::Report;

@@ -3,11 +3,14 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::identity::Asking;
 use super::{Context, Format, paths};
 use crate::changeset::RepoPath;
+use crate::decide::verdict::{self, Word};
 use crate::error::{Error, Exit, Result, codes};
-use crate::proposal::event::{Comment, RequestChanges};
-use crate::proposal::{Data, Proposal};
+use crate::proposal::event::{Comment, Evidence};
+use crate::proposal::rules::Verb;
+use crate::proposal::{Note, Proposal};
 use crate::store::Store;
 
 /// Longest comment, in bytes.
@@ -82,28 +85,33 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if let Some(path) = &path {
         require_place(&store, &proposal, path, args.line)?;
     }
-    store.write(&actor, context.now, |writer| {
-        let proposal = writer.view.proposal(&proposal.id)?;
-        proposal.require_pending(writer.now())?;
-        let revision = Some(proposal.current().event.clone());
-        let text = body.trim();
-        // With a request the text is its reason, unless it is about one place.
-        if !text.is_empty() && (!args.request_changes || path.is_some()) {
-            let comment = Comment {
-                body: text.to_owned(),
-                path: path.clone(),
-                line: args.line,
-                revision: revision.clone(),
-            };
-            writer.append(Some(&proposal.id), Data::Comment(comment))?;
-        }
-        if args.request_changes {
-            let reason = (!text.is_empty() && path.is_none()).then(|| text.to_owned());
-            let request = RequestChanges { reason, revision };
-            writer.append(Some(&proposal.id), Data::RequestChanges(request))?;
-        }
-        Ok(())
-    })?;
+    let text = body.trim();
+    let revision = Some(proposal.current().event.clone());
+    // With a request the text is its reason, unless it is about one place.
+    let said = !text.is_empty() && (!args.request_changes || path.is_some());
+    let comments: Vec<Comment> = said
+        .then(|| Comment { body: text.to_owned(), path: path.clone(), line: args.line, revision })
+        .into_iter()
+        .collect();
+    if args.request_changes {
+        let proposals = std::slice::from_ref(&proposal);
+        let command = format!("aye comment {} --request-changes", proposal.id);
+        let (verb, yes) = (Verb::RequestChanges, true);
+        let asking = Asking { verb, proposals, yes, question: "", command: &command };
+        let authority = context.grant(&store, &asking, &Evidence::Flag)?;
+        let reason = (!text.is_empty() && path.is_none()).then_some(text);
+        let (now, word) = (context.now, Word::RequestChanges);
+        verdict::say(&store, &authority, now, proposals, &word, reason, &comments)?;
+    } else {
+        store.write(&actor, context.now, |writer| {
+            let proposal = writer.view.proposal(&proposal.id)?;
+            proposal.require_pending(writer.now())?;
+            for comment in comments {
+                writer.note(Some(&proposal.id), Note::Comment(comment))?;
+            }
+            Ok(())
+        })?;
+    }
     let answer = Commented {
         schema: "aye/comment@1",
         success: true,

@@ -65,6 +65,7 @@ impl FilterArgs {
     /// As a question to the store, for proposals of `status`.
     pub fn filter(self, status: Option<Status>) -> Filter {
         Filter {
+            by_contract: false,
             status,
             domain: self.domain,
             task: self.task,

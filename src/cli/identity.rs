@@ -3,21 +3,27 @@
 use std::path::PathBuf;
 
 use super::Context;
-use crate::actor;
 use crate::error::{Error, Result};
 use crate::prompt::{self, Answer, Prompt};
-use crate::proposal::event::How;
-use crate::proposal::{Actor, ActorKind, codes};
+use crate::proposal::event::Evidence;
+use crate::proposal::rules::Verb;
+use crate::proposal::{Actor, ActorKind, Authority, Caller, Proposal, codes};
 use crate::render::escape;
 use crate::store::{Store, trial};
+use crate::{actor, decide};
 
-/// Who runs the command, and what shows that it is an agent.
-#[derive(Clone, Debug)]
-pub struct Caller {
-    /// Name, address and kind, as events record them.
-    pub actor: Actor,
-    /// The environment variable that marks the caller as an agent; `None` for people and CI.
-    pub marker: Option<String>,
+/// Something that takes a person's word.
+pub struct Asking<'a> {
+    /// What is to be done.
+    pub verb: Verb,
+    /// To which proposals.
+    pub proposals: &'a [Proposal],
+    /// `--yes`.
+    pub yes: bool,
+    /// What a person at a terminal is asked.
+    pub question: &'a str,
+    /// What a person would type.
+    pub command: &'a str,
 }
 
 impl Context {
@@ -68,7 +74,7 @@ impl Context {
             .unwrap_or_default();
         if let Some((name, marker)) = self.agent() {
             let actor = Actor { name, email, kind: ActorKind::Agent };
-            return Caller { actor, marker: Some(marker.to_owned()) };
+            return Caller { actor, marker: Some(marker.to_owned()), tool: false };
         }
         let kind = match self.var("CI") {
             Some(value) if value != "false" && value != "0" => ActorKind::Ci,
@@ -80,7 +86,7 @@ impl Context {
             .or_else(|| text("USER"))
             .or_else(|| text("LOGNAME"))
             .unwrap_or_else(|| "unknown".into());
-        Caller { actor: Actor { name, email, kind }, marker: None }
+        Caller { actor: Actor { name, email, kind }, marker: None, tool: false }
     }
 
     /// The agent that runs the command, if one does: its name, and the variable that shows it.
@@ -102,33 +108,37 @@ impl Context {
             .unwrap_or_else(|| otherwise.to_owned())
     }
 
-    /// Decides whether this caller may decide: a person at a terminal is asked `question`, a
-    /// script needs `yes`, an agent is refused. `command` is what a person would type.
+    /// The authority to do what `asking` says: by the rules, and where a person is at a terminal
+    /// and did not say `--yes`, after the answer to its question. `None` if the answer was no.
     ///
     /// # Errors
-    /// `human_approval_required`, `confirmation_required`.
-    pub fn may_decide(
-        &mut self,
-        actor: &Actor,
-        yes: bool,
-        question: &str,
-        command: &str,
-    ) -> Result<Option<How>> {
-        if actor.kind == ActorKind::Agent {
-            let marker = self.agent().map(|(_, variable)| variable);
-            let seen = marker.map(|variable| format!(" ({variable} is set)")).unwrap_or_default();
-            return Err(Error::new(
-                &codes::HUMAN_APPROVAL_REQUIRED,
-                format!("'{}' is an agent{seen}, and a person has to decide this", actor.name),
-            )
-            .with("command", command)
-            .with("marker", marker)
-            .hint(format!("ask your user to run: {command}")));
+    /// `human_approval_required`, `terminal_required`, `confirmation_required`.
+    pub fn authorise(&mut self, store: &Store, asking: &Asking<'_>) -> Result<Option<Authority>> {
+        let Some(evidence) = self.evidence(store, asking)? else { return Ok(None) };
+        if evidence == Evidence::Terminal && !self.confirm(asking.question) {
+            return Ok(None);
         }
-        if yes {
-            return Ok(Some(How::Flag));
-        }
-        if !self.interactive() {
+        self.grant(store, asking, &evidence).map(Some)
+    }
+
+    /// What evidence a decision will have: `terminal` where a person is to be asked, `flag` for
+    /// `--yes`. An agent is refused here, before anything is shown or asked.
+    ///
+    /// # Errors
+    /// As [`Context::authorise`].
+    pub fn evidence(&self, store: &Store, asking: &Asking<'_>) -> Result<Option<Evidence>> {
+        let wanted = if asking.yes { Evidence::Flag } else { Evidence::Terminal };
+        let allowed = self.grant(store, asking, &wanted);
+        let asks = match allowed {
+            // It has to be answered at a terminal, and there is one.
+            Err(error) if error.is(&codes::TERMINAL_REQUIRED) && self.interactive() => true,
+            other => {
+                other?;
+                !asking.yes
+            }
+        };
+        if asks && !self.interactive() {
+            let command = asking.command;
             return Err(Error::new(
                 &codes::CONFIRMATION_REQUIRED,
                 "there is no terminal to ask at, and --yes was not given",
@@ -136,7 +146,51 @@ impl Context {
             .with("command", format!("{command} --yes"))
             .hint(format!("to decide without being asked: {command} --yes")));
         }
-        Ok(self.confirm(question).then_some(How::Terminal))
+        Ok(Some(if asks { Evidence::Terminal } else { Evidence::Flag }))
+    }
+
+    /// The authority that the rules give for `evidence`.
+    ///
+    /// # Errors
+    /// `human_approval_required`, `terminal_required`.
+    pub fn grant(
+        &self,
+        store: &Store,
+        asking: &Asking<'_>,
+        evidence: &Evidence,
+    ) -> Result<Authority> {
+        let caller = self.caller(store);
+        decide::authorise(store, &caller, asking.verb, asking.proposals, evidence, asking.command)
+    }
+
+    /// The authority to give a proposal new content: a person's, or its proposer's own.
+    ///
+    /// # Errors
+    /// `human_approval_required` for another proposer's proposal.
+    pub fn own(&self, store: &Store, proposal: &Proposal, command: &str) -> Result<Authority> {
+        let proposals = std::slice::from_ref(proposal);
+        let asking = Asking { verb: Verb::Revise, proposals, yes: true, question: "", command };
+        self.grant(store, &asking, &Evidence::Flag)
+    }
+
+    /// Asks a question whose answer is one of `keys` at the terminal; `None` for Esc, the end of
+    /// input and Ctrl-C, after which the exit status says so.
+    pub fn choose(&mut self, question: &str, keys: &[&str]) -> Option<String> {
+        let prompt = Prompt::new(console::Term::stderr(), self.marks_pastes());
+        prompt::forget_typed_ahead();
+        loop {
+            match prompt.line(&format!("{question} [{}] ", keys.join("/"))) {
+                Ok(Answer::Line(answer)) if keys.contains(&answer.as_str()) => {
+                    return Some(answer);
+                }
+                Ok(Answer::Line(_)) => {}
+                Ok(Answer::Escaped | Answer::End) => return None,
+                Ok(Answer::Interrupt) | Err(_) => {
+                    let _ = self.ends_with(130);
+                    return None;
+                }
+            }
+        }
     }
 
     /// Asks for yes or no at the terminal. Only `y` and Enter mean yes; after Ctrl-C the exit

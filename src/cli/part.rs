@@ -1,8 +1,9 @@
 //! `--hunks` and `--split-rest`: deciding on part of a proposal by command.
 
-use crate::apply::Part;
 use crate::changeset::hunks::CONTEXT;
 use crate::changeset::{Changeset, FileChange};
+use crate::decide;
+use crate::decide::Part;
 use crate::error::{Error, Result, codes};
 use crate::proposal::Proposal;
 use crate::review::model::{Decision, Review, parse_numbers, rest};
@@ -20,7 +21,7 @@ pub struct PartArgs {
 }
 
 /// The part that was chosen, and what is left.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Chosen {
     /// What is taken; `None` for all of it.
     pub part: Option<Part>,
@@ -39,8 +40,9 @@ impl PartArgs {
             return Err(Error::new(&codes::USAGE, "--hunks takes one proposal at a time")
                 .hint("apply each with its own --hunks"));
         };
-        let mut review =
-            Review::new(store.changeset(&proposal.current().changes)?.changes(), CONTEXT);
+        // The hunks are those that `aye diff --hunks` shows.
+        let changes = decide::visible(store, &store.view()?, proposal)?.changes;
+        let mut review = Review::new(&changes, CONTEXT);
         let chosen = parse_numbers(list, review.units().len())?;
         for unit in 0..review.units().len() {
             let taken = chosen.contains(&unit);

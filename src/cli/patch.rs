@@ -102,7 +102,9 @@ fn attempt(context: &mut Context, args: Args) -> Result<Result<String>> {
     let store = context.store()?;
     let file = args.file.unwrap_or_else(|| "-".into());
     let agent = context.var("AYE_AGENT").map(|name| name.to_string_lossy().into_owned());
-    let session = Session { actor: context.actor(&store), agent, now: context.now, store: &store };
+    let caller = context.caller(&store);
+    let actor = caller.actor.clone();
+    let session = Session { actor, caller, agent, now: context.now, store: &store };
     let request = Request {
         patch: paths::content(context, &file, limits::PATCH as u64 + 1)?,
         options: args.read.options(),

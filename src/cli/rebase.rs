@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Context, Format};
-use crate::apply;
 use crate::changeset::{Changeset, FileChange};
+use crate::decide;
 use crate::error::{Error, Exit, Result};
 use crate::proposal::Status;
 use crate::render::escape;
@@ -57,9 +57,13 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let proposal = store.view()?.find(&args.id)?;
     proposal.require_pending(context.now)?;
-    let plan = apply::preview(&store, &proposal, &store.worktree()?)?;
+    let authority = match args.dry_run {
+        true => None,
+        false => Some(context.own(&store, &proposal, &format!("aye rebase {}", proposal.id))?),
+    };
+    let plan = decide::show(&store, &store.view()?, &proposal, None, &store.worktree()?)?.plan;
     if let Some(refusal) = plan.refusal() {
-        return Err(store.name_sparse(apply::conflict(refusal, &proposal.id)));
+        return Err(store.name_sparse(decide::apply::conflict(refusal, &proposal.id)));
     }
     let old = store.changeset(&proposal.current().changes)?;
     let changes = plan.files.iter().map(|file| FileChange {
@@ -86,13 +90,13 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     // What could not be applied does not fit.
     store.accept(&changeset)?;
     let mut revisions = proposal.revisions.len();
-    if !same && !args.dry_run {
-        let actor = context.actor(&store);
-        revisions = store.write(&actor, context.now, |writer| {
+    if let Some(authority) = authority.filter(|_| !same) {
+        revisions = store.write(authority.actor(), context.now, |writer| {
             // Someone may have revised it since it was read.
             let now = writer.view.proposal(&proposal.id)?;
             now.require_revision(&proposal.current().event)?;
-            writer.revise(&proposal.id, &changeset, "rebase", None, None, None)?;
+            let id = &proposal.id;
+            writer.revise(&authority, id, &changeset, "rebase", None, None, None)?;
             writer.commit()?;
             Ok(writer.view.proposal(&proposal.id)?.revisions.len())
         })?;

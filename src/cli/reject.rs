@@ -3,12 +3,14 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::identity::Asking;
 use super::which::Several;
 use super::{Context, Format};
+use crate::decide::verdict::{self, Word};
 use crate::error::{Exit, Result};
+use crate::proposal::Status;
 use crate::proposal::document::file_path;
-use crate::proposal::event::{Reject, digest};
-use crate::proposal::{Data, Status};
+use crate::proposal::rules::Verb;
 use crate::render::escape;
 
 /// Reject pending proposals, with a reason that the proposer can read back.
@@ -55,15 +57,19 @@ pub struct RejectedItem {
 /// Runs the command: all proposals or none.
 ///
 /// # Errors
-/// `proposal_not_found`, `not_pending`, the refusals of [`Context::may_decide`].
+/// `proposal_not_found`, `not_pending`, the refusals of [`Context::authorise`].
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
-    let actor = context.actor(&store);
     let proposals = args.which.pending(&store.view()?, context.now)?;
     let ids: Vec<&str> = proposals.iter().map(|proposal| proposal.id.as_str()).collect();
-    let command = format!("aye reject {}", ids.join(" "));
-    let question = format!("Reject {}?", ids.join(", "));
-    let Some(how) = context.may_decide(&actor, args.yes, &question, &command)? else {
+    let asking = Asking {
+        verb: Verb::Reject,
+        proposals: &proposals,
+        yes: args.yes,
+        question: &format!("Reject {}?", ids.join(", ")),
+        command: &format!("aye reject {}", ids.join(" ")),
+    };
+    let Some(authority) = context.authorise(&store, &asking)? else {
         context.note("nothing rejected");
         return Ok(Exit::Negative);
     };
@@ -71,22 +77,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         None if context.interactive() && !args.yes => context.ask("Reason (for the proposer)")?,
         reason => reason,
     };
-    store.write(&actor, context.now, |writer| {
-        for seen in &proposals {
-            // Someone may have decided or revised it while the question stood.
-            let proposal = writer.view.proposal(&seen.id)?;
-            proposal.require_pending(writer.now())?;
-            proposal.require_revision(&seen.current().event)?;
-            let data = Data::Reject(Reject {
-                reason: reason.clone(),
-                revision: proposal.current().event.clone(),
-                digest: digest(&proposal.current().changes),
-                how,
-            });
-            writer.append(Some(&seen.id), data)?;
-        }
-        Ok(())
-    })?;
+    let (now, word) = (context.now, &Word::Reject);
+    verdict::say(&store, &authority, now, &proposals, word, reason.as_deref(), &[])?;
     let answer = Rejected {
         schema: "aye/reject@1",
         success: true,

@@ -72,6 +72,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let proposal = store.view()?.find(&args.id)?;
     proposal.require_pending(context.now)?;
+    let authority = context.own(&store, &proposal, &format!("aye revise {} …", proposal.id))?;
     let limit = store.settings()?.max_file_size;
     let mut message = args.message;
     let sourced = args.source.read(context, &store)?;
@@ -104,9 +105,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     store.accept(&changeset)?;
     let back = take_back.then(|| TakeBack::new(&store, &changeset)).transpose()?;
     let warnings = gate::proposal(&store, &changeset)?;
-    let actor = context.actor(&store);
-    let revised = store.write(&actor, context.now, |writer| {
-        writer.revise(&proposal.id, &changeset, "answer", message, args.expires_in, None)?;
+    let revised = store.write(authority.actor(), context.now, |writer| {
+        let (id, expires_in) = (&proposal.id, args.expires_in);
+        writer.revise(&authority, id, &changeset, "answer", message, expires_in, None)?;
         writer.commit()?;
         writer.view.proposal(&proposal.id)
     })?;

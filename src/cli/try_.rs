@@ -13,7 +13,7 @@ use crate::changeset::plan;
 use crate::error::{Error, Exit, Result, codes};
 use crate::git;
 use crate::proposal::event::Check;
-use crate::proposal::{self, Data, Proposal};
+use crate::proposal::{self, Note, Proposal};
 use crate::render::escape;
 use crate::store::{Store, trial::Trial};
 use crate::worktree::{Flush, Worktree};
@@ -201,9 +201,7 @@ fn overlay(store: &Store, proposal: &Proposal, trial: &Trial) -> Result<()> {
 fn record(context: &mut Context, store: &Store, proposal: &Proposal, check: Check) -> Result<()> {
     let actor = context.actor(store);
     let now = context.clock();
-    store.write(&actor, now, |writer| {
-        writer.append(Some(&proposal.id), Data::Check(check)).map(drop)
-    })
+    store.write(&actor, now, |writer| writer.note(Some(&proposal.id), Note::Check(check)).map(drop))
 }
 
 /// Runs `words` in the trial. Signals to stop are passed on, so that the work tree goes in the

@@ -1,13 +1,16 @@
 //! `aye undo`: take an apply back.
 
 use super::apply::{Answer, FileItem, Item, text};
+use super::identity::Asking;
 use super::{Context, Format};
-use crate::apply;
 use crate::changeset::plan::{Plan, Planned};
+use crate::decide;
 use crate::error::{Exit, Result};
 use crate::proposal::document::file_path;
+use crate::proposal::rules::Verb;
 use crate::proposal::{Proposal, Status};
 use crate::render::escape;
+use crate::store::Store;
 
 /// Take an applied proposal back: its files become what they were, and it is pending again.
 ///
@@ -18,7 +21,7 @@ use crate::render::escape;
   aye undo m4k
   aye undo m4k --dry-run")]
 pub struct Args {
-    /// The proposal; any unique beginning of its id.
+    /// The proposal, or a direct patch (`patch_…`, see `aye log`); any unique beginning of its id.
     #[arg(value_name = "ID")]
     pub id: String,
     /// Do not ask.
@@ -32,32 +35,86 @@ pub struct Args {
 /// Runs the command.
 ///
 /// # Errors
-/// `proposal_not_found`, `not_applied`, `conflict`, the refusals of [`Context::may_decide`], and
-/// those of [`apply::undo`].
+/// `proposal_not_found`, `not_applied`, `conflict`, the refusals of [`Context::authorise`], and
+/// those of [`decide::undo`].
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
+    if decide::patch::is_id(&args.id) {
+        return undo_patch(context, &store, &args);
+    }
     let proposal = store.view()?.find(&args.id)?;
-    let plan = apply::preview_undo(&store, &proposal)?;
+    let plan = decide::undo::preview(&store, &proposal)?;
     if args.dry_run {
         return dry_run(context, &proposal, &plan);
     }
     if let Some(refusal) = plan.refusal() {
-        return Err(apply::undo_conflict(refusal, &proposal.id));
+        return Err(decide::undo::conflict(refusal, &proposal.id));
     }
-    let actor = context.actor(&store);
-    let command = format!("aye undo {}", proposal.id);
-    let question = format!("Take {} back?", proposal.id);
-    if context.may_decide(&actor, args.yes, &question, &command)?.is_none() {
+    let asking = Asking {
+        verb: Verb::Undo,
+        proposals: std::slice::from_ref(&proposal),
+        yes: args.yes,
+        question: &format!("Take {} back?", proposal.id),
+        command: &format!("aye undo {}", proposal.id),
+    };
+    let Some(authority) = context.authorise(&store, &asking)? else {
         context.note("nothing undone");
         return Ok(Exit::Negative);
-    }
-    let undone = apply::undo(&store, &actor, context.now, &proposal)?;
+    };
+    let undone = decide::undo(&store, &authority, context.now, &proposal)?;
     if let Some(commit) = &undone.commit {
         let commit = escape::line(commit).into_owned();
         context.note(&format!("hint: commit {commit} stays; `git revert {commit}` undoes it"));
     }
     let answer = answer(&proposal, &undone.files, undone.commit, false, true);
     context.emit(Format::Text, &answer, || text(&answer, "taken back, pending again"))?;
+    Ok(Exit::Done)
+}
+
+/// Takes a patch back that was written without a proposal.
+fn undo_patch(context: &mut Context, store: &Store, args: &Args) -> Result<Exit> {
+    let (stamped, patch) = decide::patch::find(&store.view()?, &args.id)?;
+    let id = decide::patch::id(&stamped.id);
+    let answer = |files: &[Planned], dry_run, success| Answer {
+        schema: "aye/undo@1",
+        success,
+        dry_run,
+        proposals: vec![Item {
+            proposal_id: id.clone(),
+            file_path: patch
+                .written
+                .first()
+                .map_or(String::new(), |f| f.path.display().to_string()),
+            status: if dry_run { Status::Applied } else { Status::Pending },
+            effect: None,
+            commit: None,
+            files: files.iter().map(FileItem::new).collect(),
+            rest: None,
+            amended: None,
+        }],
+    };
+    if args.dry_run {
+        let plan = decide::undo::preview_patch(store, &patch)?;
+        let fits = plan.refusal().is_none();
+        let answer = answer(&plan.files, true, fits);
+        let heading = if fits { "would be taken back" } else { "cannot be taken back as it is" };
+        context.emit(Format::Text, &answer, || text(&answer, heading))?;
+        return Ok(if fits { Exit::Done } else { Exit::Conflict });
+    }
+    let asking = Asking {
+        verb: Verb::Undo,
+        proposals: &[],
+        yes: args.yes,
+        question: &format!("Take {id} back?"),
+        command: &format!("aye undo {id}"),
+    };
+    let Some(authority) = context.authorise(store, &asking)? else {
+        context.note("nothing undone");
+        return Ok(Exit::Negative);
+    };
+    let files = decide::undo::undo_patch(store, &authority, context.now, &stamped, &patch)?;
+    let answer = answer(&files, false, true);
+    context.emit(Format::Text, &answer, || text(&answer, "taken back"))?;
     Ok(Exit::Done)
 }
 
@@ -88,6 +145,7 @@ fn answer(
             commit,
             files: files.iter().map(FileItem::new).collect(),
             rest: None,
+            amended: None,
         }],
     }
 }

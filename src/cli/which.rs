@@ -62,6 +62,49 @@ impl Several {
     }
 }
 
+/// Refuses to decide without a look on what has several revisions, where `text`, as it was typed,
+/// does not say which was looked at.
+///
+/// # Errors
+/// `revision_required`.
+pub fn require_named_revision(text: Option<&str>, proposal: &Proposal) -> Result<()> {
+    if proposal.revisions.len() == 1 || text.is_some_and(|text| text.contains('@')) {
+        return Ok(());
+    }
+    Err(Error::new(
+        &codes::REVISION_REQUIRED,
+        format!(
+            "{} has {} revisions, and --yes has to name one",
+            proposal.id,
+            proposal.revisions.len()
+        ),
+    )
+    .with("proposal_id", proposal.id.as_str())
+    .with("revision", proposal.current().event.clone())
+    .hint(format!(
+        "look at it with `aye diff {}`, then name what you saw: {}",
+        proposal.id,
+        proposal.at_revision()
+    )))
+}
+
+impl Several {
+    /// As [`require_named_revision`], for each of `proposals`, which [`Several::pending`] found.
+    ///
+    /// # Errors
+    /// `revision_required`.
+    pub fn require_named_revisions(&self, view: &View, proposals: &[Proposal]) -> Result<()> {
+        for proposal in proposals {
+            let named = self.ids.iter().find(|id| {
+                let id = id.split_once('@').map_or(id.as_str(), |(id, _)| id);
+                view.resolve(id).is_ok_and(|found| found == proposal.id)
+            });
+            require_named_revision(named.map(String::as_str), proposal)?;
+        }
+        Ok(())
+    }
+}
+
 fn latest(view: &View, now: DateTime<Utc>) -> Result<Proposal> {
     let filter = Filter {
         status: Some(Status::Pending),

@@ -30,10 +30,6 @@ pub mod codes {
     }
 }
 
-/// Variable by which an `aye apply --commit` tells the hooks of its own commit which proposals it
-/// is about (ids, comma-separated): they are pending until the commit is there.
-pub const COMMITTING: &str = "AYE_COMMITTING";
-
 /// The hooks aye knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]

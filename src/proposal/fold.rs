@@ -7,8 +7,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::event::{Apply, Data, Reject, Stamped};
-use super::state::{ChangesRequested, CheckResult, Decision, Proposal, Remark, Revision, State};
+use super::ActorKind;
+use super::event::{Apply, Data, Effect, How, Marked, Reject, Stamped, Subject};
+use super::state::{
+    Approval, ChangesRequested, CheckResult, Decision, MarkRecord, Proposal, Remark, Revision,
+    State,
+};
 
 /// The state of one proposal from all its events; `None` if the first one is missing.
 ///
@@ -16,7 +20,7 @@ use super::state::{ChangesRequested, CheckResult, Decision, Proposal, Remark, Re
 pub fn fold(events: &[Stamped]) -> Option<Proposal> {
     let ordered = order(events);
     let first = ordered.iter().find(|e| matches!(e.event.data, Data::Propose(_)))?;
-    let mut fold = Fold { proposal: start(first)?, decided_by: None };
+    let mut fold = Fold { proposal: start(first)?, standing: Vec::new() };
     for stamped in &ordered {
         fold.step(stamped);
     }
@@ -79,13 +83,17 @@ pub(crate) fn saw(later: &Stamped, earlier: &Stamped) -> bool {
 
 struct Fold<'a> {
     proposal: Proposal,
-    decided_by: Option<&'a Stamped>,
+    /// The decisions that stand, in causal order. More than one where clones decided without
+    /// knowing of each other; taking one back leaves the others.
+    standing: Vec<(&'a Stamped, State)>,
 }
 
 fn start(first: &Stamped) -> Option<Proposal> {
     let Data::Propose(propose) = &first.event.data else { return None };
     Some(Proposal {
         id: first.proposal()?,
+        first_event: first.id.clone(),
+        lane: first.event.lane.clone(),
         subject: propose.subject,
         description: propose.description.clone(),
         domain: propose.domain.clone(),
@@ -114,6 +122,8 @@ fn start(first: &Stamped) -> Option<Proposal> {
         checks: Vec::new(),
         undone: Vec::new(),
         commits: Vec::new(),
+        marks: Vec::new(),
+        approvals: Vec::new(),
     })
 }
 
@@ -122,9 +132,12 @@ impl<'a> Fold<'a> {
         let event = &stamped.event;
         let proposal = &mut self.proposal;
         match &event.data {
-            Data::Propose(_) | Data::Plan(_) | Data::Unknown(..) => {}
+            Data::Propose(_) | Data::Plan(_) | Data::Patch(_) | Data::Unknown(..) => {}
             Data::Revise(revise) => {
-                if proposal.state != State::Pending {
+                // A person may revise anything; an agent or a build machine only its own.
+                let may = event.actor.kind == ActorKind::Human
+                    || proposal.is_proposed_by(&event.actor, Some(&event.lane));
+                if proposal.state != State::Pending || !may {
                     return;
                 }
                 proposal.description = revise.description.clone().or(proposal.description.take());
@@ -155,20 +168,41 @@ impl<'a> Fold<'a> {
                 proposal.requests.push(request.clone());
                 proposal.changes_requested = Some(request);
             }
-            Data::Apply(apply) => self.decide(stamped, State::Applied(applied(stamped, apply))),
+            Data::Apply(apply) => match self.counts(stamped, apply) {
+                true => self.decide(stamped, State::Applied(applied(stamped, apply))),
+                false => {
+                    let (revision, verdict) = (apply.revision.clone(), Marked::Applied);
+                    self.proposal.marks.push(mark(stamped, verdict, revision, None));
+                }
+            },
             Data::Reject(reject) => {
-                self.decide(stamped, State::Rejected(rejected(stamped, reject)));
-            }
-            Data::Expire(expire) => proposal.expiry_recorded = Some(expire.expires_at),
-            Data::Undo(_) => {
-                let known = self.decided_by.is_some_and(|decision| saw(stamped, decision));
-                if known && let State::Applied(decision) = &proposal.state {
-                    proposal.undone.push(decision.clone());
-                    proposal.state = State::Pending;
-                    proposal.contested = false;
-                    self.decided_by = None;
+                let withdrawn =
+                    reject.withdrawn && proposal.is_proposed_by(&event.actor, Some(&event.lane));
+                let tool = reject.how == How::Tool && reject.statement.is_none();
+                if withdrawn || event.actor.kind != ActorKind::Agent && !tool {
+                    self.decide(stamped, State::Rejected(rejected(stamped, reject)));
+                } else {
+                    let (revision, reason) = (reject.revision.clone(), reject.reason.clone());
+                    let record = mark(stamped, Marked::Rejected, revision, reason);
+                    self.proposal.marks.push(record);
                 }
             }
+            Data::Mark(said) => {
+                let (revision, reason) = (said.revision.clone(), said.reason.clone());
+                proposal.marks.push(mark(stamped, said.verdict, revision, reason));
+            }
+            Data::Approve(approve) => {
+                if event.actor.kind == ActorKind::Human {
+                    proposal.approvals.push(Approval {
+                        by: event.actor.clone(),
+                        at: event.time,
+                        revision: approve.revision.clone(),
+                    });
+                }
+            }
+            Data::Expire(expire) => proposal.expiry_recorded = Some(expire.expires_at),
+            Data::Undo(_) => self.take_back(stamped, |state| matches!(state, State::Applied(_))),
+            Data::Reopen(_) => self.take_back(stamped, |state| matches!(state, State::Rejected(_))),
             Data::Check(check) => proposal.checks.push(CheckResult {
                 by: event.actor.clone(),
                 at: event.time,
@@ -182,23 +216,51 @@ impl<'a> Fold<'a> {
         }
     }
 
+    /// Whether an apply is a decision. One by an agent is not, nor is the mark that version 0.1.0
+    /// recorded as an apply for callers of its tool; both are kept as marks. What the memory
+    /// manifest let pass without a person stands: its files were written.
+    fn counts(&self, stamped: &Stamped, apply: &Apply) -> bool {
+        let by_policy = self.proposal.subject == Subject::Memory
+            && apply.how == How::Tool
+            && apply.effect == Effect::Files;
+        let marked = apply.how == How::Tool && apply.effect == Effect::MarkOnly;
+        by_policy || (stamped.event.actor.kind != ActorKind::Agent && !marked)
+    }
+
     fn decide(&mut self, stamped: &'a Stamped, state: State) {
-        match self.decided_by {
-            None => {
-                // An undo that had seen this decision's rival reopened the proposal; a decision
-                // made without knowledge of either still counts, as any other.
-                self.proposal.state = state;
-                self.decided_by = Some(stamped);
-            }
-            Some(earlier) if saw(stamped, earlier) => {}
-            Some(_) => {
-                self.proposal.contested = true;
-                if rank(&state) > rank(&self.proposal.state) {
-                    self.proposal.state = state;
-                    self.decided_by = Some(stamped);
+        if self.standing.iter().any(|(earlier, _)| saw(stamped, earlier)) {
+            // Its writer knew that it was decided.
+            return;
+        }
+        self.standing.push((stamped, state));
+        self.settle();
+    }
+
+    /// Takes the decisions back that the writer of `stamped` had seen and that `which` picks.
+    /// People, and build machines that policy lets decide, may.
+    fn take_back(&mut self, stamped: &'a Stamped, which: impl Fn(&State) -> bool) {
+        if stamped.event.actor.kind == ActorKind::Agent {
+            return;
+        }
+        let standing = std::mem::take(&mut self.standing);
+        for (decided, state) in standing {
+            if which(&state) && saw(stamped, decided) {
+                if let State::Applied(decision) = state {
+                    self.proposal.undone.push(decision);
                 }
+            } else {
+                self.standing.push((decided, state));
             }
         }
+        self.settle();
+    }
+
+    /// What the decisions that stand come to: the highest rank, the earliest of those.
+    fn settle(&mut self) {
+        let state = self.standing.iter().map(|(_, state)| state);
+        let best = state.rev().max_by_key(|state| rank(state));
+        self.proposal.state = best.cloned().unwrap_or(State::Pending);
+        self.proposal.contested = self.standing.len() > 1;
     }
 }
 
@@ -210,8 +272,19 @@ fn rank(state: &State) -> u8 {
     }
 }
 
+fn mark(
+    stamped: &Stamped,
+    verdict: Marked,
+    revision: String,
+    reason: Option<String>,
+) -> MarkRecord {
+    let (by, at) = (stamped.event.actor.clone(), stamped.event.time);
+    MarkRecord { by, at, verdict, revision, reason }
+}
+
 fn applied(stamped: &Stamped, apply: &Apply) -> Decision {
     Decision {
+        event: stamped.id.clone(),
         by: stamped.event.actor.clone(),
         at: stamped.event.time,
         how: apply.how,
@@ -220,11 +293,16 @@ fn applied(stamped: &Stamped, apply: &Apply) -> Decision {
         effect: Some(apply.effect),
         commit: apply.commit.clone(),
         written: apply.written.clone(),
+        amended: apply.amended.clone(),
+        withdrawn: false,
+        evidence: apply.evidence.clone().unwrap_or_else(|| apply.how.into()),
+        statement: apply.statement.clone(),
     }
 }
 
 fn rejected(stamped: &Stamped, reject: &Reject) -> Decision {
     Decision {
+        event: stamped.id.clone(),
         by: stamped.event.actor.clone(),
         at: stamped.event.time,
         how: reject.how,
@@ -233,6 +311,10 @@ fn rejected(stamped: &Stamped, reject: &Reject) -> Decision {
         effect: None,
         commit: None,
         written: Vec::new(),
+        amended: Vec::new(),
+        withdrawn: reject.withdrawn,
+        evidence: reject.evidence.clone().unwrap_or_else(|| reject.how.into()),
+        statement: reject.statement.clone(),
     }
 }
 
@@ -240,10 +322,8 @@ fn rejected(stamped: &Stamped, reject: &Reject) -> Decision {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::event::{
-        Comment, Effect, Event, Head, How, Propose, RequestChanges, Revise, Undo,
-    };
-    use super::super::{Actor, ActorKind, ProposalId, Status};
+    use super::super::event::{Comment, Event, Head, Propose, RequestChanges, Revise, Undo};
+    use super::super::{Actor, ProposalId, Status};
     use super::*;
 
     fn stamp(lane: &str, seq: u64, second: i64, heads: &[(&str, u64)], data: Data) -> Stamped {
@@ -282,7 +362,14 @@ mod tests {
             effect: Effect::Files,
             commit: None,
             written: vec![],
+            amended: vec![],
+            evidence: None,
+            statement: None,
         })
+    }
+
+    fn undo() -> Data {
+        Data::Undo(Undo { written: vec![], patch: None, evidence: None, statement: None })
     }
 
     fn reject() -> Data {
@@ -291,6 +378,9 @@ mod tests {
             revision: "r".into(),
             digest: "d".into(),
             how: How::Flag,
+            withdrawn: false,
+            evidence: None,
+            statement: None,
         })
     }
 
@@ -347,7 +437,7 @@ mod tests {
         let events = [
             stamp("a", 1, 1, &[], propose()),
             stamp("a", 2, 2, &[], apply()),
-            stamp("a", 3, 3, &[], Data::Undo(Undo { written: vec![] })),
+            stamp("a", 3, 3, &[], undo()),
         ];
         assert_eq!(status(&events), Status::Pending);
         assert_eq!(fold(&events).unwrap().undone.len(), 1);
@@ -395,8 +485,13 @@ mod tests {
                         0 => apply(),
                         1 => reject(),
                         2 => revise(),
-                        3 => Data::Undo(Undo { written: vec![] }),
-                        4 => Data::RequestChanges(RequestChanges { reason: None, revision: None }),
+                        3 => undo(),
+                        4 => Data::RequestChanges(RequestChanges {
+                            reason: None,
+                            revision: None,
+                            evidence: None,
+                            statement: None,
+                        }),
                         _ => Data::Comment(Comment {
                             body: "c".into(),
                             path: None,

@@ -3,16 +3,19 @@
 //! Pure: an event is a value, a [`Proposal`] is what [`fold`](fold::fold) makes of a set of them.
 
 pub mod actor;
+pub mod authority;
 pub mod canonical;
 pub mod conversation;
 pub mod document;
 pub mod event;
 pub mod fold;
 pub mod id;
+pub mod rules;
 pub mod state;
 
 pub use actor::{Actor, ActorKind};
-pub use event::{ChangeRecord, Data, Entry, Event, Stamped};
+pub use authority::{Authority, Caller};
+pub use event::{ChangeRecord, Data, Entry, Event, Note, Stamped};
 pub use fold::fold;
 pub use id::ProposalId;
 pub use state::{Proposal, Revision, State, Status};
@@ -25,6 +28,12 @@ pub mod codes {
         INVALID_ID = "invalid_id", Invalid, "that is not the form of a proposal id";
         NOT_PENDING = "not_pending", Conflict, "the proposal has been decided or has expired";
         REVISED = "revised_meanwhile", Conflict, "the proposal got a new revision between the look and the decision";
+        TERMINAL_REQUIRED = "terminal_required", Refused, "that takes a person at a terminal";
+        REVISION_REQUIRED = "revision_required", Refused, "the proposal has several revisions, and --yes must name the one that was looked at";
+        CHANGED_SINCE_SHOWN = "changed_since_shown", Conflict, "files, HEAD or the proposal changed between the look and the decision";
+        WRONG_TOOL = "wrong_tool", Refused, "that proposal is decided by another command";
+        STATEMENT_INVALID = "statement_invalid", Invalid, "a decision statement or its manifest cannot be read";
+        NOT_REJECTED = "not_rejected", Conflict, "the proposal is not rejected, so there is nothing to reopen";
         NOT_APPLIED = "not_applied", Conflict, "the proposal is not applied, so there is nothing to undo";
         HUMAN_APPROVAL_REQUIRED = "human_approval_required", Refused, "a person has to decide this";
         CONFIRMATION_REQUIRED = "confirmation_required", Refused, "there is no terminal to ask at and --yes was not given";

@@ -4,8 +4,8 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::event::{self, ChangeRecord, How, Subject, Written};
-use super::{Actor, ProposalId, codes};
+use super::event::{self, BlobRef, ChangeRecord, Evidence, How, Marked, Subject, Written};
+use super::{Actor, ActorKind, ProposalId, codes};
 use crate::error::{Error, Result};
 
 /// A proposal with everything that has happened to it.
@@ -13,6 +13,10 @@ use crate::error::{Error, Result};
 pub struct Proposal {
     /// Its id.
     pub id: ProposalId,
+    /// Object id of its first event, hex: what decisions name, since `id` is 50 bits of it.
+    pub first_event: String,
+    /// The lane of its first event: with the proposer's name, who may revise and withdraw it.
+    pub lane: String,
     /// Code or memory.
     pub subject: Subject,
     /// Why, in the proposer's words.
@@ -52,6 +56,36 @@ pub struct Proposal {
     pub undone: Vec<Decision>,
     /// Commits known to contain it.
     pub commits: Vec<String>,
+    /// What tools said became of it, oldest first. Never a decision.
+    pub marks: Vec<MarkRecord>,
+    /// Approvals of people that wrote nothing, oldest first.
+    pub approvals: Vec<Approval>,
+}
+
+/// What a tool said became of a proposal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MarkRecord {
+    /// Who called the tool.
+    pub by: Actor,
+    /// When.
+    pub at: DateTime<Utc>,
+    /// Applied or rejected.
+    pub verdict: Marked,
+    /// The event of the revision it was said about.
+    pub revision: String,
+    /// Why, where it was marked as rejected.
+    pub reason: Option<String>,
+}
+
+/// A person's approval that wrote nothing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Approval {
+    /// Who.
+    pub by: Actor,
+    /// When.
+    pub at: DateTime<Utc>,
+    /// The event of the revision that was approved.
+    pub revision: String,
 }
 
 /// One version of a proposal's content.
@@ -91,6 +125,8 @@ pub enum State {
 /// A decision.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Decision {
+    /// Id of the event that records it, hex.
+    pub event: String,
     /// Who.
     pub by: Actor,
     /// When.
@@ -107,6 +143,22 @@ pub struct Decision {
     pub commit: Option<String>,
     /// What was written where, when applied.
     pub written: Vec<Written>,
+    /// What a commit hook changed of it: `before` approved, `after` committed.
+    pub amended: Vec<Written>,
+    /// The proposer took it back.
+    pub withdrawn: bool,
+    /// What shows that the actor decided.
+    pub evidence: Evidence,
+    /// The decision statement; `None` for decisions of version 0.1.0.
+    pub statement: Option<BlobRef>,
+}
+
+impl Decision {
+    /// True where a person approved: what checks and trailers may count.
+    pub fn is_by_a_person(&self) -> bool {
+        self.by.kind == ActorKind::Human
+            && matches!(self.evidence, Evidence::Terminal | Evidence::Flag)
+    }
 }
 
 /// A request for changes.
@@ -195,6 +247,49 @@ impl Proposal {
     pub fn current(&self) -> &Revision {
         // The fold starts every proposal with one revision and never removes any.
         &self.revisions[self.revisions.len() - 1]
+    }
+
+    /// True where `actor`, writing to `lane`, is the one who proposed it: same name, kind and
+    /// lane. Another session of the same agent in the same clone is the same proposer.
+    pub fn is_proposed_by(&self, actor: &Actor, lane: Option<&str>) -> bool {
+        self.actor.kind == actor.kind && self.actor.name == actor.name && lane == Some(&self.lane)
+    }
+
+    /// The newest mark on the current revision, while no decision has been made.
+    pub fn mark(&self) -> Option<&MarkRecord> {
+        let current = &self.current().event;
+        let mark = self.marks.iter().rev().find(|mark| mark.revision == *current);
+        mark.filter(|_| self.state == State::Pending)
+    }
+
+    /// `ID@REV`: the id and the beginning of the current revision's event id, which `--yes` takes
+    /// once there are several revisions. 48 bits of it, so that no other revision is made to fit.
+    pub fn at_revision(&self) -> String {
+        let event = &self.current().event;
+        format!("{}@{}", self.id, event.get(..12).unwrap_or(event))
+    }
+
+    /// Refuses a revision other than the current one; `text` is the beginning of its event id, of
+    /// at least four characters.
+    ///
+    /// # Errors
+    /// `invalid_id`, `revised_meanwhile`.
+    pub fn require_revision_prefix(&self, text: &str) -> Result<()> {
+        let hex = text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if text.len() < 4 || !hex {
+            let shown: String = text.chars().take(60).collect();
+            return Err(Error::new(&codes::INVALID_ID, format!("'{shown}' is not a revision"))
+                .hint(format!("the current one is {}", self.at_revision())));
+        }
+        if self.current().event.starts_with(&text.to_ascii_lowercase()) {
+            return Ok(());
+        }
+        Err(Error::new(&codes::REVISED, format!("{} is at another revision than {text}", self.id))
+            .hint(format!(
+                "look at it: aye diff {}; the current one is {}",
+                self.id,
+                self.at_revision()
+            )))
     }
 
     /// The revision that the event `id` brought.

@@ -7,6 +7,5 @@ pub mod terminal;
 pub mod codes {
     crate::codes! {
         NO_SUCH_HUNK = "no_such_hunk", Invalid, "a hunk number is not among the proposal's hunks";
-        TERMINAL_REQUIRED = "terminal_required", Refused, "an interactive command was run without a terminal";
     }
 }

@@ -14,9 +14,11 @@ use super::{Store, View, pending, projection, refs};
 use crate::changeset::{Changeset, File};
 use crate::error::{Error, Result, codes};
 use crate::flush::Method;
-use crate::proposal::event::{Expire, Head, MAX_BYTES, Propose, Revise, Subject, digest};
+use crate::proposal::event::{BlobRef, Expire, Head, MAX_BYTES, Propose, Revise, Subject, digest};
+use crate::proposal::rules::Verb;
 use crate::proposal::{
-    Actor, ChangeRecord, Data, Entry, Event, Proposal, ProposalId, Stamped, Status,
+    Actor, Authority, ChangeRecord, Data, Entry, Event, Note, Proposal, ProposalId, Stamped,
+    Status, fold,
 };
 
 /// How many expiries one command records at most; the next one goes on.
@@ -90,6 +92,8 @@ struct Step {
     events: Vec<Stamped>,
     lines: Vec<String>,
     leaves: Vec<Leaf>,
+    /// Statements and manifests.
+    attached: Vec<Leaf>,
 }
 
 impl Store {
@@ -134,6 +138,17 @@ impl Store {
         let entries: Result<_> = files.iter().map(|file| file.map(&mut add).transpose()).collect();
         write_out(self, &mut batch)?;
         entries
+    }
+
+    /// The entry that content of this kind would have, without keeping it.
+    ///
+    /// # Errors
+    /// `internal_error` if it cannot be hashed.
+    pub fn entry_of(&self, file: &File) -> Result<Entry> {
+        let kind = self.repo.object_hash();
+        let id = gix::objs::compute_hash(kind, Kind::Blob, &file.bytes)
+            .map_err(|error| Error::bug(format!("cannot hash a file: {error}")))?;
+        Ok(Entry { id: id.to_string(), mode: file.mode.as_str().into() })
     }
 
     /// Records a proposal and reads it back. `true`: the same one was pending, and it is that.
@@ -241,17 +256,32 @@ impl<'store> Writer<'store> {
     /// Makes a proposal, unless the same one is pending.
     ///
     /// # Errors
-    /// As [`Writer::append`].
+    /// As [`Writer::note`].
     pub fn propose(&mut self, new: NewProposal) -> Result<Outcome> {
         let changes = self.record(&new.changeset)?;
         if let Some(id) = self.view.duplicate(&digest(&changes), self.now)? {
             return Ok(Outcome { id, duplicate: true });
         }
+        let stamped = self.proposed(new, changes)?;
+        Ok(Outcome { id: ProposalId::from_event(&stamped.id), duplicate: false })
+    }
+
+    /// Makes a proposal, whether the same one is pending or not, and returns it as it begins.
+    ///
+    /// # Errors
+    /// As [`Writer::note`].
+    pub fn propose_another(&mut self, new: NewProposal) -> Result<Proposal> {
+        let changes = self.record(&new.changeset)?;
+        let stamped = self.proposed(new, changes)?;
+        fold(&[stamped]).ok_or_else(|| Error::bug("a new proposal is none"))
+    }
+
+    fn proposed(&mut self, new: NewProposal, changes: Vec<ChangeRecord>) -> Result<Stamped> {
         let task = new.related_task_id.as_deref();
         let branch = task.filter(|task| task.starts_with("plan:")).map(|_| self.store.branch());
-        let stamped = self.append(
+        self.note(
             None,
-            Data::Propose(Propose {
+            Note::Propose(Propose {
                 branch,
                 description: new.description,
                 domain: new.domain,
@@ -264,16 +294,22 @@ impl<'store> Writer<'store> {
                 changes,
                 memory: new.memory,
             }),
-        )?;
-        Ok(Outcome { id: ProposalId::from_event(&stamped.id), duplicate: false })
+        )
+    }
+
+    /// This clone's lane.
+    pub fn lane(&self) -> &str {
+        &self.lane
     }
 
     /// Gives the pending proposal `id` new content.
     ///
     /// # Errors
-    /// `not_pending`, and as [`Writer::append`].
+    /// `not_pending`, and as [`Writer::note`].
+    #[expect(clippy::too_many_arguments, reason = "what a revision consists of")]
     pub fn revise(
         &mut self,
+        authority: &Authority,
         id: &ProposalId,
         changeset: &Changeset,
         reason: &str,
@@ -287,15 +323,52 @@ impl<'store> Writer<'store> {
         let base = self.head();
         let reason = reason.to_owned();
         let revise = Revise { description, expires_at, reason, base, changes, memory };
-        self.append(Some(id), Data::Revise(revise))
+        self.decide(authority, Some(id), Data::Revise(revise))
     }
 
-    /// Adds an event. Whether it is allowed in the proposal's state is the caller's to check,
-    /// on [`Writer::view`].
+    /// Adds an event that decides nothing. Whether it is allowed in the proposal's state is the
+    /// caller's to check, on [`Writer::view`].
     ///
     /// # Errors
-    /// `internal_error` if the event cannot be written as JSON.
-    pub fn append(&mut self, proposal: Option<&ProposalId>, data: Data) -> Result<Stamped> {
+    /// `size_limit_exceeded`; `internal_error` if the event cannot be written as JSON.
+    pub fn note(&mut self, proposal: Option<&ProposalId>, note: Note) -> Result<Stamped> {
+        self.append(proposal, note.into())
+    }
+
+    /// Adds a decision, or new content, for which `authority` was given to the writer's actor.
+    ///
+    /// # Errors
+    /// As [`Writer::note`]; `internal_error` where the authority is for something else.
+    pub fn decide(
+        &mut self,
+        authority: &Authority,
+        proposal: Option<&ProposalId>,
+        decision: Data,
+    ) -> Result<Stamped> {
+        if authority.actor() != &self.actor || !permits(authority.verb(), &decision) {
+            return Err(Error::bug(format!(
+                "an authority to {} for '{}'",
+                authority.verb().as_str(),
+                decision.kind()
+            )));
+        }
+        self.append(proposal, decision)
+    }
+
+    /// Adds a blob that the next event names, and puts it below `folder` into the event's commit,
+    /// so that it travels with the lane.
+    ///
+    /// # Errors
+    /// As [`Writer::blob`].
+    pub fn attach(&mut self, folder: &'static str, bytes: &[u8]) -> Result<BlobRef> {
+        let id = self.batch.add(Kind::Blob, bytes)?;
+        let name = format!("{:04}", self.open.events.len() + 1);
+        let path = vec![folder.into(), name.into()];
+        self.open.attached.push((path, Some((id, crate::changeset::Mode::Regular))));
+        Ok(BlobRef { id: id.to_string(), sha256: crate::sha256::hex(bytes) })
+    }
+
+    fn append(&mut self, proposal: Option<&ProposalId>, data: Data) -> Result<Stamped> {
         // One commit holds one `before/` and `after/`.
         if !data.changes().is_empty() && !self.open.leaves.is_empty() {
             self.seal()?;
@@ -423,6 +496,7 @@ impl<'store> Writer<'store> {
             return Ok(());
         }
         let mut leaves = step.leaves;
+        leaves.extend(step.attached);
         let single = step.events.len() == 1;
         for (index, stamped) in step.events.iter().enumerate() {
             let path = if single {
@@ -457,7 +531,7 @@ impl<'store> Writer<'store> {
     fn record_expiries(&mut self) -> Result<()> {
         for id in self.view.newly_expired(self.now, MOST_EXPIRIES)? {
             let expires_at = self.view.proposal(&id)?.expires_at;
-            self.append(Some(&id), Data::Expire(Expire { expires_at }))?;
+            self.note(Some(&id), Note::Expire(Expire { expires_at }))?;
         }
         // A clock that ran ahead took their files away; by the right one they are pending.
         self.touched.extend(self.view.revived(self.now, MOST_EXPIRIES)?);
@@ -466,6 +540,25 @@ impl<'store> Writer<'store> {
 
     fn head(&self) -> Option<String> {
         self.store.repo.head_id().ok().map(|id| id.to_string())
+    }
+}
+
+/// True where an authority for `verb` covers `decision`. Applying a part makes it a revision first.
+fn permits(verb: Verb, decision: &Data) -> bool {
+    match decision {
+        Data::Revise(_) => matches!(verb, Verb::Revise | Verb::Apply),
+        Data::Apply(_) => verb == Verb::Apply,
+        Data::Approve(_) => verb == Verb::Approve,
+        Data::Mark(_) => verb == Verb::Mark,
+        Data::Reject(reject) => match reject.withdrawn {
+            true => verb == Verb::Withdraw,
+            false => verb == Verb::Reject,
+        },
+        Data::RequestChanges(_) => verb == Verb::RequestChanges,
+        Data::Reopen(_) => verb == Verb::Reopen,
+        Data::Undo(_) => verb == Verb::Undo,
+        Data::Patch(_) => verb == Verb::Propose,
+        _ => false,
     }
 }
 

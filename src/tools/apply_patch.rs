@@ -11,12 +11,14 @@ use serde_json::{Value, json};
 
 use super::{Arguments, Session};
 use crate::apply;
-use crate::changeset::Snapshot;
 use crate::changeset::patch::{self, Action, Compiled, Dialect, FileReport, HunkReport, Options};
+use crate::changeset::{Changeset, Snapshot};
+use crate::decide;
 use crate::error::{Error, Result};
 use crate::memory::outside;
 use crate::proposal::ActorKind;
 use crate::proposal::event::Subject;
+use crate::proposal::rules::Verb;
 use crate::scan::gate;
 use crate::store::{Gate, NewProposal, Store};
 use crate::worktree::Reader;
@@ -201,8 +203,15 @@ pub fn run<R>(
         }
         Ok((std::mem::take(&mut compiled.changeset), compiled))
     };
-    let written = apply::write_direct(store, request.index, make, |compiled, warning| {
-        answer.take().map(|answer| answer(applied(session, compiled, warning)))
+    let written = apply::write_direct(store, request.index, make, |compiled, written| {
+        let mut warnings = Vec::new();
+        if let Some(written) = written {
+            warnings.extend(written.warning);
+            warnings.extend(record(session, written.changeset).err().map(|error| {
+                format!("the files are written but not recorded: {}", error.message())
+            }));
+        }
+        answer.take().map(|answer| answer(applied(session, compiled, warnings)))
     });
     match written {
         Err(_) if gated.get() => {
@@ -212,6 +221,14 @@ pub fn run<R>(
         written => written?,
     }
     .ok_or_else(|| Error::bug("a patch was answered twice"))
+}
+
+/// Records what was written, so that the log and undo know of it.
+fn record(session: &Session<'_>, changeset: &Changeset) -> Result<String> {
+    let evidence = decide::patch::evidence(session.caller.tool);
+    let (store, caller) = (session.store, &session.caller);
+    let authority = decide::authorise(store, caller, Verb::Propose, &[], &evidence, "aye patch")?;
+    decide::patch::record(store, &authority, session.now, changeset)
 }
 
 fn compile(store: &Store, request: &Request, files: &dyn Snapshot) -> Result<Compiled> {
@@ -256,11 +273,11 @@ fn held_back(session: &Session<'_>, request: &Request, gate: Option<Gate>) -> Re
 }
 
 /// The response to a patch that was carried out. `warning` says what went wrong afterwards.
-fn applied(session: &Session<'_>, compiled: Compiled, warning: Option<String>) -> Response {
+fn applied(session: &Session<'_>, compiled: Compiled, warnings: Vec<String>) -> Response {
     let already = compiled.already_applied;
     let message = if already { "The patch is applied already." } else { "The patch is applied." };
     let mut response = response(compiled, message.to_owned());
-    response.notes.extend(warning);
+    response.notes.extend(warnings);
     if !already {
         response.patch_applied = true;
         response.applied_at = Some(session.now.to_rfc3339_opts(SecondsFormat::Millis, true));

@@ -1,19 +1,23 @@
 //! The `changes` tool: propose, list, apply, reject. Aliases `propose_change`, `review_changes`.
 //!
-//! Its `apply` records the decision and writes no file, as the contract has it.
+//! Its `apply` and `reject` are recorded as marks: what the contract reports, and no decision.
 
+use chrono::{DateTime, Utc};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::{Arguments, Session, codes};
 use crate::changeset::snippet::{self, Action, Edit};
 use crate::changeset::{Occurrence, RepoPath, Snippet};
+use crate::decide;
+use crate::decide::verdict::{self, Word};
 use crate::error::{Error, Result};
 use crate::proposal::document::{file_path, timestamp};
-use crate::proposal::event::{Apply, Effect, How, Reject, Subject, digest};
-use crate::proposal::{Data, Proposal, Revision, Status};
+use crate::proposal::event::{Evidence, Marked, Subject};
+use crate::proposal::rules::{Class, Verb};
+use crate::proposal::{Proposal, Revision, Status, codes as proposal_codes};
 use crate::scan::gate;
-use crate::store::{Filter, NewProposal, Store, Writer};
+use crate::store::{Filter, NewProposal, Store};
 
 /// Response of `propose`, and what the command of that name answers too.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
@@ -238,6 +242,7 @@ fn list(session: &Session<'_>, arguments: &mut Arguments) -> Result<Listed> {
         task: arguments.text("related_task_id")?,
         limit: arguments.count("limit")?,
         newest_first: true,
+        by_contract: true,
         ..Filter::default()
     };
     let view = session.store.view()?;
@@ -249,9 +254,18 @@ fn list(session: &Session<'_>, arguments: &mut Arguments) -> Result<Listed> {
     Ok(Listed { count: proposals.len(), proposals })
 }
 
+/// The status that the contract reports: a mark counts as what it says.
+fn contract_status(proposal: &Proposal, now: DateTime<Utc>) -> Status {
+    match proposal.mark().map(|mark| mark.verdict) {
+        Some(Marked::Applied) => Status::Applied,
+        Some(Marked::Rejected) => Status::Rejected,
+        None => proposal.status(now),
+    }
+}
+
 fn item(session: &Session<'_>, proposal: &Proposal) -> Item {
     let current = proposal.current();
-    let status = proposal.status(session.now);
+    let status = contract_status(proposal, session.now);
     // One damaged object must not hide all other proposals.
     let (contents, unreadable) = match contents(session.store, current) {
         Ok(contents) => (contents, None),
@@ -272,10 +286,13 @@ fn item(session: &Session<'_>, proposal: &Proposal) -> Item {
         old_content,
         new_content,
         unreadable,
-        rejection_reason: proposal
-            .decision()
-            .filter(|_| status == Status::Rejected)
-            .and_then(|decision| decision.reason.clone()),
+        rejection_reason: match proposal.mark().filter(|_| status == Status::Rejected) {
+            Some(mark) => mark.reason.clone(),
+            None => proposal
+                .decision()
+                .filter(|_| status == Status::Rejected)
+                .and_then(|decision| decision.reason.clone()),
+        },
         changes_requested: proposal
             .changes_requested
             .as_ref()
@@ -298,54 +315,84 @@ fn contents(store: &Store, revision: &Revision) -> Result<(String, String)> {
     Ok((side(&change.before)?, side(&change.after)?))
 }
 
-/// The pending proposal that is to be decided, found under the lock.
-fn pending(writer: &Writer<'_>, id: &str) -> Result<Proposal> {
-    let proposal = writer.view.find(id)?;
-    proposal.require_pending(writer.now())?;
+/// The pending proposal that is to be marked.
+///
+/// # Errors
+/// `proposal_not_found` and its kin, `not_pending`, `wrong_tool` for memory.
+fn pending(session: &Session<'_>, id: &str) -> Result<Proposal> {
+    let proposal = session.store.view()?.find(id)?;
+    proposal.require_pending(session.now)?;
+    if proposal.subject == Subject::Memory {
+        return Err(Error::new(
+            &proposal_codes::WRONG_TOOL,
+            format!("{} is about memory, which this tool does not decide", proposal.id),
+        )
+        .with("proposal_id", proposal.id.as_str())
+        .hint(format!("a person decides on it: aye memory show {}", proposal.id)));
+    }
+    // Marked already by a tool: as far as the contract goes, it is decided.
+    if let Some(mark) = proposal.mark() {
+        let word = mark.verdict.as_str();
+        return Err(Error::new(
+            &proposal_codes::NOT_PENDING,
+            format!("{} is {word}, not pending", proposal.id),
+        )
+        .with("status", word)
+        .hint("a tool marked it so; a person may still decide on it"));
+    }
     Ok(proposal)
+}
+
+/// Marks `proposal`, or withdraws it where an agent takes back its own.
+///
+/// The contract's `apply` and `reject` are no approval: a tool call cannot show that a person
+/// decided. They are recorded as marks, and people go on deciding on the proposal.
+///
+/// # Errors
+/// `human_approval_required`, and those of the store.
+fn mark(
+    session: &Session<'_>,
+    proposal: &Proposal,
+    verdict: Marked,
+    reason: Option<&str>,
+) -> Result<()> {
+    let (store, caller) = (session.store, &session.caller);
+    let (command, verb, word) = match verdict {
+        Marked::Applied => ("apply", Verb::Mark, Word::Mark(verdict)),
+        Marked::Rejected if caller.class() == Class::Agent => {
+            ("reject", Verb::Withdraw, Word::Withdraw)
+        }
+        Marked::Rejected => ("reject", Verb::Mark, Word::Mark(verdict)),
+    };
+    let command = format!("aye {command} {}", proposal.id);
+    let proposals = std::slice::from_ref(proposal);
+    let evidence = Evidence::Tool;
+    let authority = decide::authorise(store, caller, verb, proposals, &evidence, &command)?;
+    verdict::say(store, &authority, session.now, proposals, &word, reason, &[])
 }
 
 fn apply(session: &Session<'_>, arguments: &mut Arguments) -> Result<Applied> {
     let id = arguments.required("proposal_id")?;
-    session.store.write(&session.actor, session.now, |writer| {
-        let proposal = pending(writer, &id)?;
-        // Read first: what cannot be shown to the caller is not decided.
-        let (old_content, new_content) = contents(session.store, proposal.current())?;
-        let data = Data::Apply(Apply {
-            revision: proposal.current().event.clone(),
-            digest: digest(&proposal.current().changes),
-            how: How::Tool,
-            effect: Effect::MarkOnly,
-            commit: None,
-            written: Vec::new(),
-        });
-        writer.append(Some(&proposal.id), data)?;
-        Ok(Applied {
-            success: true,
-            proposal_id: proposal.id.to_string(),
-            file_path: file_path(proposal.current()),
-            status: Status::Applied,
-            old_content,
-            new_content,
-            message: "Proposal marked as applied. Use the Edit tool to apply the actual change.",
-        })
+    let proposal = pending(session, &id)?;
+    // Read first: what cannot be shown to the caller is not decided.
+    let (old_content, new_content) = contents(session.store, proposal.current())?;
+    mark(session, &proposal, Marked::Applied, None)?;
+    Ok(Applied {
+        success: true,
+        proposal_id: proposal.id.to_string(),
+        file_path: file_path(proposal.current()),
+        status: Status::Applied,
+        old_content,
+        new_content,
+        message: "Proposal marked as applied. Use the Edit tool to apply the actual change.",
     })
 }
 
 fn reject(session: &Session<'_>, arguments: &mut Arguments) -> Result<Rejected> {
     let id = arguments.required("proposal_id")?;
     let reason = arguments.text("reason")?;
-    let proposal = session.store.write(&session.actor, session.now, |writer| {
-        let proposal = pending(writer, &id)?;
-        let data = Data::Reject(Reject {
-            reason: reason.clone(),
-            revision: proposal.current().event.clone(),
-            digest: digest(&proposal.current().changes),
-            how: How::Tool,
-        });
-        writer.append(Some(&proposal.id), data)?;
-        Ok(proposal)
-    })?;
+    let proposal = pending(session, &id)?;
+    mark(session, &proposal, Marked::Rejected, reason.as_deref())?;
     Ok(Rejected {
         success: true,
         proposal_id: proposal.id.to_string(),

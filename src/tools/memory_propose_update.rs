@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::Session;
+use crate::decide;
 use crate::error::{Error, Result, codes};
 use crate::memory::service::{Mode, Service};
 
@@ -15,6 +16,6 @@ pub const NAMES: [&str; 2] = ["memory.propose_update", "memory_propose_update"];
 /// `memory_not_initialized` and those of the machine.
 pub fn call(session: Session<'_>, arguments: &Value) -> Result<Value> {
     let service = Service::open(session.store, session.actor, session.agent, session.now)?;
-    let response = service.propose(arguments, Mode::Routed)?;
+    let response = decide::memory::propose(&service, arguments, Mode::Routed, None)?;
     serde_json::to_value(response).map_err(|error| Error::new(&codes::INTERNAL, error.to_string()))
 }

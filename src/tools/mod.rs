@@ -16,7 +16,7 @@ use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
-use crate::proposal::Actor;
+use crate::proposal::{Actor, Caller};
 use crate::store::Store;
 
 /// Error codes of the tools.
@@ -35,6 +35,8 @@ pub struct Session<'a> {
     pub store: &'a Store,
     /// The caller.
     pub actor: Actor,
+    /// The caller, with what gave an agent away.
+    pub caller: Caller,
     /// The name the caller gave itself (`AYE_AGENT`), if it did.
     pub agent: Option<String>,
     /// The time of the call.

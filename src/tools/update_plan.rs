@@ -9,7 +9,7 @@ use crate::changeset::{Mode, RepoPath, Snapshot as _};
 use crate::error::{Error, Result};
 use crate::plan::{Key, Plan, Progress, Record, Request, Version, request};
 use crate::proposal::document::timestamp;
-use crate::proposal::{Actor, Data};
+use crate::proposal::{Actor, Note};
 use crate::store::{Store, View};
 use crate::worktree::Flush;
 
@@ -115,7 +115,7 @@ pub fn update(
             });
         }
         let record = Record { key: key.clone(), plan, explanation };
-        writer.append(None, Data::Plan(record.to_value()?))?;
+        writer.note(None, Note::Plan(record.to_value()?))?;
         let (plan, explanation) = (record.plan, record.explanation);
         Ok(Updated { plan, explanation, at: writer.now(), changed: true })
     })?;

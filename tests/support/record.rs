@@ -1,7 +1,10 @@
-//! Decisions written straight into the store, for tests of what follows from them.
+//! Decisions made through the library, for tests of what follows from them.
 
-use aye::proposal::event::{Apply, Comment, Effect, How, Reject, RequestChanges, digest};
-use aye::proposal::{Actor, ActorKind, Data, Proposal};
+use aye::decide::verdict::{self, Word};
+use aye::decide::{self, Request};
+use aye::proposal::event::{Comment, Effect, Evidence, Note};
+use aye::proposal::rules::Verb;
+use aye::proposal::{Actor, ActorKind, Authority, Caller, Proposal};
 use aye::store::Store;
 
 use super::Repo;
@@ -16,67 +19,61 @@ pub fn proposal(repo: &Repo, id: &str) -> Proposal {
     store(repo).view().expect("a view").find(id).expect("the proposal")
 }
 
-/// Records `data` on the proposal `id`, as a person.
-pub fn record(repo: &Repo, id: &str, data: impl FnOnce(&Proposal) -> Data) {
+/// The authority of the person at the terminal.
+fn authority(store: &Store, verb: Verb, proposal: &Proposal) -> Authority {
+    let actor =
+        Actor { name: super::NAME.into(), email: super::EMAIL.into(), kind: ActorKind::Human };
+    let caller = Caller { actor, marker: None, tool: false };
+    let proposals = std::slice::from_ref(proposal);
+    decide::authorise(store, &caller, verb, proposals, &Evidence::Terminal, "").expect("the rules")
+}
+
+/// Applies: writes the proposed files and records the decision.
+pub fn apply(repo: &Repo, id: &str) {
+    let (store, proposal) = (store(repo), proposal(repo, id));
+    let authority = authority(&store, Verb::Apply, &proposal);
+    let request = Request::all(Effect::Files);
+    decide::apply(&store, &authority, chrono::Utc::now(), &proposal, &request, None)
+        .expect("applied");
+}
+
+/// Takes an apply back.
+pub fn undo(repo: &Repo, id: &str) {
+    let (store, proposal) = (store(repo), proposal(repo, id));
+    let authority = authority(&store, Verb::Undo, &proposal);
+    decide::undo(&store, &authority, chrono::Utc::now(), &proposal).expect("undone");
+}
+
+fn say(repo: &Repo, id: &str, verb: Verb, word: &Word, reason: &str) {
+    let (store, proposal) = (store(repo), proposal(repo, id));
+    let authority = authority(&store, verb, &proposal);
+    let proposals = std::slice::from_ref(&proposal);
+    verdict::say(&store, &authority, chrono::Utc::now(), proposals, word, Some(reason), &[])
+        .expect("recorded");
+}
+
+/// Rejects.
+pub fn reject(repo: &Repo, id: &str, reason: &str) {
+    say(repo, id, Verb::Reject, &Word::Reject, reason);
+}
+
+/// Asks for changes.
+pub fn request_changes(repo: &Repo, id: &str, reason: &str) {
+    say(repo, id, Verb::RequestChanges, &Word::RequestChanges, reason);
+}
+
+/// Comments.
+pub fn comment(repo: &Repo, id: &str, body: &str) {
     let proposal = proposal(repo, id);
     let actor =
         Actor { name: super::NAME.into(), email: super::EMAIL.into(), kind: ActorKind::Human };
     store(repo)
         .write(&actor, chrono::Utc::now(), |writer| {
-            writer.append(Some(&proposal.id), data(&proposal)).map(drop)
+            let comment =
+                Comment { body: body.into(), path: None, line: None, revision: None };
+            writer.note(Some(&proposal.id), Note::Comment(comment)).map(drop)
         })
         .expect("recorded");
-}
-
-/// Applies: writes the proposed files and records the decision.
-pub fn apply(repo: &Repo, id: &str) {
-    let held = store(repo);
-    for change in &proposal(repo, id).current().changes {
-        let path = change.path.to_str().expect("a plain path");
-        match &change.after {
-            Some(entry) => repo.write(path, held.file(entry).expect("the blob").bytes),
-            None => repo.remove(path),
-        }
-    }
-    record(repo, id, |proposal| {
-        let revision = proposal.current();
-        Data::Apply(Apply {
-            revision: revision.event.clone(),
-            digest: digest(&revision.changes),
-            how: How::Flag,
-            effect: Effect::Files,
-            commit: None,
-            written: Vec::new(),
-        })
-    });
-}
-
-/// Rejects.
-pub fn reject(repo: &Repo, id: &str, reason: &str) {
-    record(repo, id, |proposal| {
-        let revision = proposal.current();
-        Data::Reject(Reject {
-            reason: Some(reason.into()),
-            revision: revision.event.clone(),
-            digest: digest(&revision.changes),
-            how: How::Flag,
-        })
-    });
-}
-
-/// Asks for changes.
-pub fn request_changes(repo: &Repo, id: &str, reason: &str) {
-    record(repo, id, |proposal| {
-        let revision = Some(proposal.current().event.clone());
-        Data::RequestChanges(RequestChanges { reason: Some(reason.into()), revision })
-    });
-}
-
-/// Comments.
-pub fn comment(repo: &Repo, id: &str, body: &str) {
-    record(repo, id, |_| {
-        Data::Comment(Comment { body: body.into(), path: None, line: None, revision: None })
-    });
 }
 
 /// Proposes to replace `old` by `new` in `path`, as an agent; the id.

@@ -11,8 +11,8 @@ use crate::changeset::RepoPath;
 use crate::check::commits;
 use crate::cli::Context;
 use crate::error::{Error, Result};
+use crate::git::COMMITTING;
 use crate::git::Git;
-use crate::hooks::COMMITTING;
 use crate::proposal::Proposal;
 use crate::render::escape;
 

@@ -15,9 +15,10 @@ use crate::check::{FailOn, Scope, range, touched::Pending};
 use crate::cli::output::failure_text;
 use crate::cli::{Context, check};
 use crate::error::{Error, Exit, Result};
-use crate::hooks::{COMMITTING, Hook};
+use crate::git::COMMITTING;
+use crate::hooks::Hook;
 use crate::proposal::event::Committed;
-use crate::proposal::{Data, Entry, Proposal, Status};
+use crate::proposal::{Entry, Note, Proposal, Status};
 use crate::render::report::Report;
 use crate::store::{Filter, Store, View};
 
@@ -161,8 +162,8 @@ fn post_commit(context: &mut Context) -> Result<()> {
     let actor = context.actor(&store);
     store.write(&actor, context.now, |writer| {
         for proposal in &held {
-            let data = Data::Committed(Committed { commit: id.clone() });
-            writer.append(Some(&proposal.id), data)?;
+            let note = Note::Committed(Committed { commit: id.clone() });
+            writer.note(Some(&proposal.id), note)?;
         }
         Ok(())
     })

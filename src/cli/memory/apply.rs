@@ -1,10 +1,13 @@
 //! `aye memory apply`.
 
-use super::{open, respond};
+use super::{open, respond_decided};
 use crate::cli::Context;
-use crate::cli::which::One;
+use crate::cli::identity::Asking;
+use crate::cli::which::{One, require_named_revision};
+use crate::decide;
 use crate::error::{Exit, Result};
 use crate::memory::service::locate::staging_id;
+use crate::proposal::rules::Verb;
 
 /// Apply a staged proposal: its operations are planned again on the files as they are now.
 #[derive(Debug, clap::Args)]
@@ -12,7 +15,8 @@ use crate::memory::service::locate::staging_id;
   aye memory apply --latest
   aye memory apply 20261122T093000 --yes
 
-Exit status: 0 applied, 1 refused (the answer says why), 4 a person has to decide.")]
+Exit status: 0 applied, 4 a person has to decide; else that of the reason in the answer, such as
+5 where the files have changed since.")]
 pub struct Args {
     /// Which.
     #[command(flatten)]
@@ -32,11 +36,20 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let proposal = service.find(args.which.id.as_deref())?;
     let id = staging_id(&proposal).unwrap_or(proposal.id.as_str()).to_owned();
     let command = format!("aye memory apply {id}");
-    let question = format!("Apply {id}?");
-    let Some(how) = context.may_decide(&service.actor, args.yes, &question, &command)? else {
+    if args.yes {
+        require_named_revision(args.which.id.as_deref(), &proposal)?;
+    }
+    let asking = Asking {
+        verb: Verb::Apply,
+        proposals: std::slice::from_ref(&proposal),
+        yes: args.yes,
+        question: &format!("Apply {id}?"),
+        command: &command,
+    };
+    let Some(authority) = context.authorise(&store, &asking)? else {
         context.note("nothing applied");
         return Ok(Exit::Negative);
     };
-    let applied = service.apply(&proposal, how, false)?;
-    respond(context, "aye/memory-apply@1", applied.response)
+    let response = decide::memory::apply(&service, &authority, &proposal)?;
+    respond_decided(context, "aye/memory-apply@1", response)
 }

@@ -141,6 +141,22 @@ fn respond(context: &mut Context, schema: &'static str, response: Response) -> R
     Ok(if rejected { Exit::Negative } else { Exit::Done })
 }
 
+/// As [`respond`], for a decision: where it was refused, the exit status is that of the reason, as
+/// `aye apply` has it.
+fn respond_decided(
+    context: &mut Context,
+    schema: &'static str,
+    response: Response,
+) -> Result<Exit> {
+    let refused = response.status == Outcome::Rejected;
+    let code =
+        response.reason.as_deref().filter(|_| refused).and_then(|reason| {
+            crate::error::all_codes().into_iter().find(|code| code.id == reason)
+        });
+    let exit = respond(context, schema, response)?;
+    Ok(code.map_or(exit, |code| code.exit))
+}
+
 fn text(response: &Response) -> String {
     let mut out = String::new();
     let line = |out: &mut String, text: &str| {

@@ -3,11 +3,14 @@
 use serde_json::{Map, Value, json};
 
 use super::{open, respond};
+use crate::cli::identity::Asking;
 use crate::cli::{Context, paths};
+use crate::decide;
 use crate::error::{Error, Exit, Result, codes};
 use crate::memory::service::{Mode, Service, sections_between};
 use crate::memory::{MAX_REQUEST_BYTES, Response};
-use crate::proposal::ActorKind;
+use crate::proposal::rules::Verb;
+use crate::proposal::{ActorKind, Authority};
 use crate::render::escape;
 use crate::tools::json;
 
@@ -107,28 +110,26 @@ pub fn run(context: &mut Context, args: Args, stage: bool) -> Result<Exit> {
     let service = open(context, &store)?;
     let (apply, yes) = (args.apply, args.yes);
     let request = request(context, args)?;
-    let mode = if stage {
-        Mode::Stage
-    } else if apply {
-        match decide(context, &service, &request, yes)? {
-            Some(mode) => mode,
-            None => return Ok(Exit::Negative),
+    let mut decided = None;
+    if apply && !stage {
+        decided = authority(context, &service, &request, yes)?;
+        if decided.is_none() {
+            return Ok(Exit::Negative);
         }
-    } else {
-        Mode::Routed
-    };
-    let response = service.propose(&request, mode)?;
+    }
+    let mode = if stage { Mode::Stage } else { Mode::Routed };
+    let response = decide::memory::propose(&service, &request, mode, decided.as_ref())?;
     respond(context, "aye/memory-propose@1", response)
 }
 
 /// A person's decision to apply at once; agents have to stage. At a terminal the person sees what
 /// would be staged first. `None` where nothing is to be decided, or the answer was no.
-fn decide(
+fn authority(
     context: &mut Context,
     service: &Service<'_>,
     request: &Value,
     yes: bool,
-) -> Result<Option<Mode>> {
+) -> Result<Option<Authority>> {
     let plan = match service.read(request).and_then(|request| service.plan(&request)) {
         Ok(plan) => plan,
         Err(problems) => {
@@ -147,12 +148,18 @@ fn decide(
             context.note(&format!("warning: {}", escape::line(warning)));
         }
     }
-    let question = "Apply this to memory?";
-    let how = context.may_decide(&service.actor, yes, question, "aye memory propose --apply …")?;
-    if how.is_none() {
+    let asking = Asking {
+        verb: Verb::Apply,
+        proposals: &[],
+        yes,
+        question: "Apply this to memory?",
+        command: "aye memory propose --apply …",
+    };
+    let authority = context.authorise(service.store, &asking)?;
+    if authority.is_none() {
         context.note("nothing applied");
     }
-    Ok(how.map(Mode::Apply))
+    Ok(authority)
 }
 
 fn request(context: &Context, args: Args) -> Result<Value> {

@@ -2,9 +2,11 @@
 
 use super::{open, respond};
 use crate::cli::Context;
+use crate::cli::identity::Asking;
 use crate::cli::which::One;
-use crate::error::{Error, Exit, Result};
-use crate::proposal::{ActorKind, codes};
+use crate::error::{Exit, Result};
+use crate::proposal::event::Evidence;
+use crate::proposal::rules::Verb;
 
 /// Plan a staged proposal anew on the files as they are now, as a new revision.
 #[derive(Debug, clap::Args)]
@@ -30,13 +32,18 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let service = open(context, &store)?;
     let proposal = service.find(args.which.id.as_deref())?;
-    if args.force && service.actor.kind == ActorKind::Agent {
-        return Err(Error::new(
-            &codes::HUMAN_APPROVAL_REQUIRED,
-            "an agent may not rebase over a change of the target",
-        )
-        .hint("read the section as it is now, and propose anew"));
+    let command = format!("aye memory rebase {}", proposal.id);
+    if args.force {
+        let asking = Asking {
+            verb: Verb::Force,
+            proposals: std::slice::from_ref(&proposal),
+            yes: true,
+            question: "",
+            command: &format!("{command} --force"),
+        };
+        context.grant(&store, &asking, &Evidence::Flag)?;
     }
-    let rebased = service.rebase(&proposal, args.force)?;
+    let authority = context.own(&store, &proposal, &command)?;
+    let rebased = service.rebase(&authority, &proposal, args.force)?;
     respond(context, "aye/memory-rebase@1", rebased.response)
 }

@@ -3,11 +3,14 @@
 use serde::Serialize;
 
 use super::{Answer, open};
+use crate::cli::identity::Asking;
 use crate::cli::which::One;
 use crate::cli::{Context, Format};
+use crate::decide::verdict::{self, Word};
 use crate::error::{Exit, Result};
 use crate::memory::service::locate::staging_id;
 use crate::proposal::Status;
+use crate::proposal::rules::Verb;
 use crate::render::escape;
 
 /// Reject a staged proposal, with a reason that its proposer can read back.
@@ -50,8 +53,14 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     proposal.require_pending(context.now)?;
     let id = staging_id(&proposal).unwrap_or(proposal.id.as_str()).to_owned();
     let command = format!("aye memory reject {id}");
-    let question = format!("Reject {id}?");
-    let Some(how) = context.may_decide(&service.actor, args.yes, &question, &command)? else {
+    let asking = Asking {
+        verb: Verb::Reject,
+        proposals: std::slice::from_ref(&proposal),
+        yes: args.yes,
+        question: &format!("Reject {id}?"),
+        command: &command,
+    };
+    let Some(authority) = context.authorise(&store, &asking)? else {
         context.note("nothing rejected");
         return Ok(Exit::Negative);
     };
@@ -59,7 +68,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         None if context.interactive() && !args.yes => context.ask("Reason (for the proposer)")?,
         reason => reason,
     };
-    service.reject(&proposal, reason.clone(), how)?;
+    let (now, proposals) = (context.now, std::slice::from_ref(&proposal));
+    verdict::say(&store, &authority, now, proposals, &Word::Reject, reason.as_deref(), &[])?;
     let rejected = Rejected {
         staging_id: id,
         proposal_id: proposal.id.to_string(),

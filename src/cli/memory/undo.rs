@@ -3,9 +3,13 @@
 use serde::Serialize;
 
 use super::{Answer, open};
+use crate::changeset::plan::Outcome;
+use crate::cli::identity::Asking;
 use crate::cli::{Context, Format};
+use crate::decide;
 use crate::error::{Exit, Result};
 use crate::memory::disk::store_path;
+use crate::proposal::rules::Verb;
 use crate::render::escape;
 
 /// Take an applied proposal back, section by section; later changes of others stay.
@@ -39,15 +43,21 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let service = open(context, &store)?;
     let proposal = service.find(Some(&args.id))?;
-    let command = format!("aye memory undo {}", proposal.id);
-    let question = format!("Take {} back?", proposal.id);
-    crate::apply::preview_undo(&store, &proposal)?;
-    if context.may_decide(&service.actor, args.yes, &question, &command)?.is_none() {
+    decide::undo::preview(&store, &proposal)?;
+    let asking = Asking {
+        verb: Verb::Undo,
+        proposals: std::slice::from_ref(&proposal),
+        yes: args.yes,
+        question: &format!("Take {} back?", proposal.id),
+        command: &format!("aye memory undo {}", proposal.id),
+    };
+    let Some(authority) = context.authorise(&store, &asking)? else {
         context.note("nothing taken back");
         return Ok(Exit::Negative);
-    }
-    let undone = crate::apply::undo(&store, &service.actor, context.now, &proposal)?;
-    let files = undone.files.iter().filter_map(|file| store_path(&file.path));
+    };
+    let undone = decide::undo(&store, &authority, context.now, &proposal)?;
+    let changed = undone.files.iter().filter(|file| !matches!(file.outcome, Outcome::Derived(_)));
+    let files = changed.filter_map(|file| store_path(&file.path));
     let files = files.map(str::to_owned).collect();
     let undone = Undone { proposal_id: proposal.id.to_string(), files };
     let answer = Answer { schema: "aye/memory-undo@1", answer: undone };

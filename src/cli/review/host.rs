@@ -7,17 +7,20 @@ use std::io::Write as _;
 use chrono::Utc;
 
 use super::{Args, staged_path};
-use crate::apply;
 use crate::changeset::plan::Outcome;
 use crate::changeset::{Changeset, FileChange, RepoPath, sensitive};
+use crate::cli::identity::Asking;
 use crate::cli::memory::notes::notes;
 use crate::cli::programs;
 use crate::cli::{Context, pager};
+use crate::decide;
+use crate::decide::verdict::{self, Word};
 use crate::error::{Error, Result};
 use crate::prompt::Hold;
 use crate::proposal::conversation::Kind;
-use crate::proposal::event::{Comment, Effect, How, Reject, RequestChanges, Subject, digest};
-use crate::proposal::{Actor, Data, Proposal, ProposalId, Status};
+use crate::proposal::event::{Comment, Effect, Evidence, Subject};
+use crate::proposal::rules::Verb;
+use crate::proposal::{Actor, Authority, Note, Proposal, ProposalId, Status};
 use crate::render::age;
 use crate::review::model::{DraftComment, Staged, Verdict};
 use crate::review::terminal::{Content, Header, Host, Loaded, Order};
@@ -135,8 +138,12 @@ impl<'c> CliHost<'c> {
     /// How the changes fit the present files, in a few words.
     fn base(&self, proposal: &Proposal) -> String {
         let Ok(worktree) = self.store.worktree() else { return "no work tree".to_owned() };
-        let plan = match apply::preview(self.store, proposal, &worktree) {
-            Ok(plan) => plan,
+        let shown = self
+            .store
+            .view()
+            .and_then(|view| decide::show(self.store, &view, proposal, None, &worktree));
+        let plan = match shown {
+            Ok(shown) => shown.plan,
             Err(error) => return error.message().to_owned(),
         };
         let conflict = plan.files.iter().find(|f| matches!(f.outcome, Outcome::Conflict(_)));
@@ -325,44 +332,25 @@ impl Host for CliHost<'_> {
                     line: draft.line,
                     revision: Some(draft.revision.as_deref().unwrap_or(revision).to_owned()),
                 };
-                writer.append(Some(id), Data::Comment(comment))?;
+                writer.note(Some(id), Note::Comment(comment))?;
             }
             Ok(())
         })
     }
 
     fn carry_out(&mut self, order: &Order<'_>) -> Result<String> {
-        let now = self.now();
         // From here to the end Ctrl-C would only leave work for recovery.
         let _hold = Hold::interrupts();
         match &order.verdict {
             Verdict::Apply => self.apply(order, None),
             Verdict::Part(changes) => self.apply(order, Some(changes)),
             Verdict::Reject { reason } => {
-                self.store.write(&self.actor, now, |writer| {
-                    let proposal = writer.view.proposal(order.id)?;
-                    proposal.require_pending(writer.now())?;
-                    proposal.require_revision(order.revision)?;
-                    let data = Data::Reject(Reject {
-                        reason: Some(reason.clone()),
-                        revision: order.revision.to_owned(),
-                        digest: digest(&proposal.current().changes),
-                        how: How::Terminal,
-                    });
-                    writer.append(Some(order.id), data).map(|_| ())
-                })?;
+                self.say(order, Verb::Reject, &Word::Reject, Some(reason))?;
                 Ok("rejected".to_owned())
             }
             Verdict::RequestChanges { reason } => {
-                let reason = (!reason.is_empty()).then(|| reason.clone());
-                self.store.write(&self.actor, now, |writer| {
-                    let proposal = writer.view.proposal(order.id)?;
-                    proposal.require_pending(writer.now())?;
-                    proposal.require_revision(order.revision)?;
-                    let revision = Some(order.revision.to_owned());
-                    let data = Data::RequestChanges(RequestChanges { reason, revision });
-                    writer.append(Some(order.id), data).map(|_| ())
-                })?;
+                let reason = Some(reason.as_str()).filter(|reason| !reason.is_empty());
+                self.say(order, Verb::RequestChanges, &Word::RequestChanges, reason)?;
                 Ok("sent back with a request for changes".to_owned())
             }
             _ => Ok("stays pending".to_owned()),
@@ -384,24 +372,50 @@ fn sayings(proposal: &Proposal) -> Vec<(String, String)> {
 }
 
 impl CliHost<'_> {
+    /// The authority of the person at the terminal.
+    fn authority(&self, verb: Verb, proposal: &Proposal) -> Result<Authority> {
+        let asking = Asking {
+            verb,
+            proposals: std::slice::from_ref(proposal),
+            yes: false,
+            question: "",
+            command: "aye review",
+        };
+        self.context.grant(self.store, &asking, &Evidence::Terminal)
+    }
+
+    /// The proposal as it was looked at, if it still is that.
+    fn looked_at(&self, order: &Order<'_>) -> Result<Proposal> {
+        let proposal = self.store.view()?.proposal(order.id)?;
+        proposal.require_pending(self.now())?;
+        proposal.require_revision(order.revision)?;
+        Ok(proposal)
+    }
+
+    fn say(&self, order: &Order<'_>, verb: Verb, word: &Word, reason: Option<&str>) -> Result<()> {
+        let proposal = self.looked_at(order)?;
+        let authority = self.authority(verb, &proposal)?;
+        let proposals = std::slice::from_ref(&proposal);
+        verdict::say(self.store, &authority, self.now(), proposals, word, reason, &[])
+    }
+
     /// Applies the proposal as it was looked at, or the part of it that was taken.
     fn apply(&mut self, order: &Order<'_>, part: Option<&[FileChange]>) -> Result<String> {
         let now = self.now();
-        let proposal = self.store.view()?.proposal(order.id)?;
-        proposal.require_pending(now)?;
-        proposal.require_revision(order.revision)?;
+        let proposal = self.looked_at(order)?;
+        let authority = self.authority(Verb::Apply, &proposal)?;
         let effect = if self.index { Effect::Index } else { Effect::Files };
         let reason = if order.edited { "edited" } else { "partial" };
         let part = match part {
             Some(changes) => {
                 let changes = Changeset::new(changes.to_vec())?;
-                Some(apply::Part { changes, reason })
+                Some(decide::Part { changes, reason })
             }
             None => None,
         };
         let taken_in_part = part.is_some();
-        let request = apply::Request { how: How::Terminal, effect, message: None, part };
-        let applied = apply::apply(self.store, &self.actor, now, &proposal, &request)?;
+        let request = decide::Request { part, ..decide::Request::all(effect) };
+        let applied = decide::apply(self.store, &authority, now, &proposal, &request, None)?;
         let count = applied.files.len();
         let plural = if count == 1 { "" } else { "s" };
         let how = match (taken_in_part, order.edited) {
@@ -413,7 +427,7 @@ impl CliHost<'_> {
         if applied.files.iter().any(|file| file.outcome.as_str() == "merged") {
             text += ", merged with newer changes";
         }
-        if let Some(warning) = applied.warning {
+        for warning in applied.warnings {
             text += &format!("; {warning}");
         }
         if self.split_rest && taken_in_part && !order.rest.is_empty() {

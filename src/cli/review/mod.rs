@@ -246,7 +246,7 @@ fn waiting(
     }
     let plural = if pending == 1 { " is" } else { "s are" };
     let error = Error::new(
-        &crate::review::codes::TERMINAL_REQUIRED,
+        &crate::proposal::codes::TERMINAL_REQUIRED,
         format!("{pending} proposal{plural} pending, and there is nobody at a terminal to ask"),
     );
     let hint = match kind {

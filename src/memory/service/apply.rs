@@ -1,28 +1,22 @@
-//! Decisions: applying what was planned, anew, on the files as they are; rejecting; rebasing.
-//!
-//! Order: the journal's lock, then the plan on the present bytes, then (under the store's lock)
-//! objects, journal, files, event. Two appends by two agents both survive, whatever the order.
+//! Planning a staged proposal again on the files as they are, and rebasing it.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
-use chrono::SubsecRound as _;
 use serde_json::Value;
 
 use super::Service;
 use super::locate::{Repository, note, staging_id};
-use crate::changeset::{File, RepoPath};
-use crate::error::{Error, Result};
+use crate::changeset::plan::{How, Outcome as Became, Plan as Resolution, Planned};
+use crate::changeset::{File, FileChange, RepoPath, Snapshot};
+use crate::error::Result;
 use crate::git::Git;
 use crate::memory::disk::{Disk, Overlay, repo_path, store_path};
-use crate::memory::plan::{self, Drift, FileEdit, Plan, Precondition, index_page};
+use crate::memory::plan::{self, Drift, Plan, Precondition, index_page};
 use crate::memory::problem::Problem;
 use crate::memory::response::{Outcome, Response};
 use crate::memory::{Request, codes};
 use crate::proposal::document::timestamp;
-use crate::proposal::event::{Apply, Effect, How, Propose, Reject, Written, digest};
-use crate::proposal::{Data, Proposal, ProposalId, Status};
-use crate::worktree::journal::{self, Journal, Step};
+use crate::proposal::{Authority, Proposal, Status};
 
 /// What applying or rebasing a staged proposal came to.
 #[derive(Clone, Debug)]
@@ -39,158 +33,30 @@ pub type Rebased = Applied;
 /// A plan made again with what has drifted, or the answer why there is none.
 pub(super) type Replanned = std::result::Result<(Request, Plan, Vec<Drift>), Applied>;
 
-/// One file to write.
-pub(super) struct Target {
-    path: RepoPath,
-    before: Option<File>,
-    after: File,
-    /// Generated pages are written along, but are nobody's change.
-    generated: bool,
-}
-
-impl Target {
-    pub(super) fn step(&self) -> Step<'_> {
-        Step { path: &self.path, now: self.before.as_ref(), after: Some(&self.after) }
-    }
-}
+/// The generator of `index.md`, as manifests of decisions name it.
+pub const INDEX: &str = "memory-index@1";
 
 impl Service<'_> {
-    /// Applies a new request at once; its proposal and the decision are one lane commit.
-    pub(super) fn propose_and_apply(
-        &self,
-        value: &Value,
-        request: &Request,
-        planned: Plan,
-        how: How,
-    ) -> Result<Response> {
-        let journal = match self.lock()? {
-            Ok(journal) => journal,
-            Err(response) => return Ok(response),
-        };
-        // The files may have changed since the request was routed.
-        let plan = match self.still_holds(&planned)? {
-            true => planned,
-            false => match self.plan(request) {
-                Ok(plan) => plan,
-                Err(problems) => return Ok(Response::rejected(&problems)),
-            },
-        };
-        if plan.routing.mode != crate::memory::settings::Approval::Apply && how == How::Tool {
-            drop(journal);
-            return self.propose(value, super::Mode::Stage);
-        }
-        let changeset = self.changeset(&plan)?;
-        let memory = self.memory_note(value, &plan, None);
-        let new = self.new_proposal(request, changeset, memory);
-        let targets = self.targets(&plan)?;
-        let id = self.store.write(&self.actor, self.now, |writer| {
-            let changes = writer.record(&new.changeset)?;
-            let written = written(writer, &targets, None)?;
-            let now = writer.now();
-            let shown = digest(&changes);
-            let propose = Propose {
-                description: new.description,
-                domain: new.domain,
-                related_task_id: None,
-                branch: None,
-                proposed_by: new.proposed_by,
-                expires_at: (now + new.expires_in).trunc_subsecs(3),
-                subject: new.subject,
-                form: new.form,
-                base: self.store.repo().head_id().ok().map(|id| id.to_string()),
-                changes,
-                memory: new.memory,
-            };
-            let stamped = writer.append(None, Data::Propose(propose))?;
-            let id = ProposalId::from_event(&stamped.id);
-            writer.flush_objects()?;
-            self.write_files(&journal, &targets, &id, |_| {
-                let apply = Apply {
-                    revision: stamped.id.clone(),
-                    digest: shown,
-                    how,
-                    effect: Effect::Files,
-                    commit: None,
-                    written,
-                };
-                writer.append(Some(&id), Data::Apply(apply))?;
-                crate::failpoint!("apply.event");
-                writer.commit()
-            })?;
-            Ok(id)
-        })?;
-        drop(journal);
-        let mut response = self.applied(&plan, id.as_str());
-        self.after_apply(&targets, request, &mut response);
-        Ok(response)
-    }
-
-    /// Applies a staged proposal: its operations, taken from the event, are planned on the files
-    /// as they are, validated, scanned and routed again. `force` goes on where a target changed.
+    /// The plan of a staged proposal on the files as they are, or the answer why it cannot be
+    /// applied: expired, drifted, invalid by now.
     ///
     /// # Errors
     /// `not_pending`, and those of the store and the work tree.
-    pub fn apply(&self, proposal: &Proposal, how: How, force: bool) -> Result<Applied> {
+    pub fn applicable(&self, proposal: &Proposal) -> Result<std::result::Result<Plan, Applied>> {
         if proposal.status(self.now) == Status::Expired {
             let problem = Problem::new(
                 &codes::EXPIRED,
                 format!("{} expired at {}", proposal.id, timestamp(proposal.expires_at)),
             )
             .fix("propose it again");
-            return Ok(rejected(&[problem], Vec::new()));
+            return Ok(Err(rejected(&[problem], Vec::new())));
         }
         proposal.require_pending(self.now)?;
-        let journal = match self.lock()? {
-            Ok(journal) => journal,
-            Err(response) => return Ok(Applied { response, drift: Vec::new() }),
-        };
-        let (request, plan, drift) = match self.replan(proposal)? {
-            Ok(planned) => planned,
-            Err(refused) => return Ok(refused),
-        };
-        if !drift.is_empty() && !force {
-            return Ok(rejected(&drift_problems(&drift), drift));
-        }
-        let tampering = self.tampering_of(proposal)?;
-        let targets = self.targets(&plan)?;
-        self.store.write(&self.actor, self.now, |writer| {
-            let current = writer.view.proposal(&proposal.id)?;
-            current.require_pending(writer.now())?;
-            if current.current().event != proposal.current().event {
-                return Err(Error::new(
-                    &crate::proposal::codes::NOT_PENDING,
-                    format!("{} has a new revision that was not shown", proposal.id),
-                )
-                .hint("look at it again, then decide"));
-            }
-            let written = written(writer, &targets, Some(current.current()))?;
-            writer.flush_objects()?;
-            self.write_files(&journal, &targets, &proposal.id, |_| {
-                let apply = Apply {
-                    revision: current.current().event.clone(),
-                    digest: digest(&current.current().changes),
-                    how,
-                    effect: Effect::Files,
-                    commit: None,
-                    written,
-                };
-                writer.append(Some(&proposal.id), Data::Apply(apply))?;
-                crate::failpoint!("apply.event");
-                writer.commit()
-            })
-        })?;
-        drop(journal);
-        let mut response = self.applied(&plan, proposal.id.as_str());
-        response.staging_id = staging_id(proposal).map(str::to_owned);
-        for found in tampering {
-            let file = if found.file.is_empty() { "the folder" } else { found.file.as_str() };
-            response.warnings.push(format!(
-                "staging/{}: {file} was {}; what is applied is what the store recorded",
-                found.staging_id, found.what
-            ));
-        }
-        self.after_apply(&targets, &request, &mut response);
-        Ok(Applied { response, drift: Vec::new() })
+        Ok(match self.replan(proposal)? {
+            Err(refused) => Err(refused),
+            Ok((_, _, drift)) if !drift.is_empty() => Err(rejected(&drift_problems(&drift), drift)),
+            Ok((_, plan, _)) => Ok(plan),
+        })
     }
 
     /// What a pending proposal was written for and is not so any more.
@@ -261,7 +127,12 @@ impl Service<'_> {
     ///
     /// # Errors
     /// `not_pending`, and those of the store.
-    pub fn rebase(&self, proposal: &Proposal, force: bool) -> Result<Rebased> {
+    pub fn rebase(
+        &self,
+        authority: &Authority,
+        proposal: &Proposal,
+        force: bool,
+    ) -> Result<Rebased> {
         proposal.require_pending(self.now)?;
         let (_, plan, drift) = match self.replan(proposal)? {
             Ok(planned) => planned,
@@ -283,7 +154,8 @@ impl Service<'_> {
         let value = note(proposal, "request").cloned().unwrap_or_default();
         let memory = self.memory_note(&value, &plan, staging_id(proposal));
         self.store.write(&self.actor, self.now, |writer| {
-            writer.revise(&proposal.id, &changeset, "rebase", None, None, Some(memory)).map(|_| ())
+            let (id, memory) = (&proposal.id, Some(memory));
+            writer.revise(authority, id, &changeset, "rebase", None, None, memory).map(drop)
         })?;
         let mut response = Response::new(Outcome::Staged);
         response.proposal_id = Some(proposal.id.to_string());
@@ -298,107 +170,67 @@ impl Service<'_> {
         Ok(Applied { response, drift })
     }
 
-    /// Rejects a staged proposal; the reason is for the one who proposed it.
+    /// `plan` as the changeset engine writes it, on the files of `snapshot`: each file with what is
+    /// there, and the generated page where it comes out different. A file that comes out other than
+    /// in `shown` is `merged`.
     ///
     /// # Errors
-    /// `not_pending`, and those of the store.
-    pub fn reject(&self, proposal: &Proposal, reason: Option<String>, how: How) -> Result<()> {
-        self.store.write(&self.actor, self.now, |writer| {
-            let current = writer.view.proposal(&proposal.id)?;
-            current.require_pending(writer.now())?;
-            let reject = Reject {
-                reason,
-                revision: current.current().event.clone(),
-                digest: digest(&current.current().changes),
-                how,
-            };
-            writer.append(Some(&proposal.id), Data::Reject(reject)).map(|_| ())
-        })?;
-        Ok(())
-    }
-
-    /// The right to write files, or the answer that somebody else holds it.
-    pub(super) fn lock(&self) -> Result<std::result::Result<Journal, Response>> {
-        let wait = Duration::from_secs(self.settings.manifest.concurrency.wait_timeout_seconds);
-        match crate::apply::lock_within(self.store, wait) {
-            Ok(journal) => Ok(Ok(journal)),
-            Err(error) if error.is(&crate::worktree::codes::APPLY_BUSY) => {
-                let problem =
-                    Problem::new(&codes::LOCK_HELD, "another process is writing the memory store")
-                        .fix("call again in a moment");
-                Ok(Err(Response::rejected(&[problem])))
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Whether the files are what `plan` was made on.
-    fn still_holds(&self, plan: &Plan) -> Result<bool> {
-        let disk = self.disk();
-        for (path, edit) in &plan.files {
-            if disk.file(path)?.map(|file| file.bytes) != edit.before {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
-    /// The files to write: the plan's, and the generated page where it comes out different.
-    pub(super) fn targets(&self, plan: &Plan) -> Result<Vec<Target>> {
-        let disk = self.disk();
-        let mut targets = Vec::new();
-        for (path, FileEdit { before, after }) in &plan.files {
-            let mode = disk.file(path)?.map(|file| file.mode).unwrap_or_default();
-            targets.push(Target {
-                path: repo_path(path)?,
-                before: before.clone().map(|bytes| File { bytes, mode }),
-                after: File { bytes: after.clone(), mode },
-                generated: false,
-            });
-        }
+    /// Those of the snapshot and the work tree.
+    pub(super) fn resolution(
+        &self,
+        plan: Plan,
+        shown: &[FileChange],
+        snapshot: &dyn Snapshot,
+        base: &dyn plan::Files,
+    ) -> Result<Resolution> {
+        let as_shown = |path: &RepoPath, now: &Option<File>, after: &File| {
+            shown.iter().any(|change| {
+                change.path == *path
+                    && change.before == *now
+                    && change.after.as_ref() == Some(after)
+            })
+        };
         let durable =
             |path: &String| self.settings.schema.category(path).is_some_and(|c| c.git_tracked);
-        if plan.files.keys().any(durable) {
-            let over: BTreeMap<String, Option<Vec<u8>>> = plan
-                .files
-                .iter()
-                .map(|(path, edit)| (path.clone(), Some(edit.after.clone())))
-                .collect();
-            targets.extend(self.index_target(&Overlay { base: &disk, over: &over })?);
+        let has_page = plan.files.keys().any(durable);
+        let mut files = Vec::new();
+        for (path, edit) in plan.files {
+            let path = repo_path(&path)?;
+            let now = snapshot.file(&path)?;
+            let mode = now.as_ref().map(|file| file.mode).unwrap_or_default();
+            let after = File { bytes: edit.after, mode };
+            let clean = as_shown(&path, &now, &after);
+            let outcome = if clean { Became::Clean } else { Became::Merged(How::ThreeWay) };
+            files.push(Planned { path, now, after: Some(after), outcome });
         }
-        targets.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(targets)
+        let page = if has_page { self.page_after(&files, snapshot, base)? } else { None };
+        files.extend(page);
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(Resolution { files })
     }
 
-    /// The generated page as it has to be once `plan` is carried out, where that is another one.
-    pub(super) fn index_after(
+    /// The generated page as it has to be once `files` are written, where that is another one.
+    pub(super) fn page_after(
         &self,
-        plan: &crate::changeset::plan::Plan,
-    ) -> Result<Option<Target>> {
+        files: &[Planned],
+        snapshot: &dyn Snapshot,
+        base: &dyn plan::Files,
+    ) -> Result<Option<Planned>> {
         let mut over = BTreeMap::new();
-        for file in &plan.files {
+        for file in files {
             if let Some(path) = store_path(&file.path) {
                 over.insert(path.to_owned(), file.after.as_ref().map(|file| file.bytes.clone()));
             }
         }
-        self.index_target(&Overlay { base: &self.disk(), over: &over })
-    }
-
-    fn index_target(&self, files: &dyn plan::Files) -> Result<Option<Target>> {
-        let page = index_page::render(files, &self.settings)?;
-        let before = self.disk().file(index_page::PATH)?;
-        if before.as_ref().is_some_and(|file| file.bytes == page.as_bytes()) {
+        let page = index_page::render(&Overlay { base, over: &over }, &self.settings)?;
+        let path = repo_path(index_page::PATH)?;
+        let now = snapshot.file(&path)?;
+        if now.as_ref().is_some_and(|file| file.bytes == page.as_bytes()) {
             return Ok(None);
         }
-        Ok(Some(Target {
-            path: repo_path(index_page::PATH)?,
-            after: File {
-                bytes: page.into_bytes(),
-                mode: before.as_ref().map(|f| f.mode).unwrap_or_default(),
-            },
-            before,
-            generated: true,
-        }))
+        let mode = now.as_ref().map(|file| file.mode).unwrap_or_default();
+        let after = Some(File { bytes: page.into_bytes(), mode });
+        Ok(Some(Planned { path, now, after, outcome: Became::Derived(INDEX) }))
     }
 
     /// Writes `index.md` where the files have outrun it.
@@ -406,31 +238,15 @@ impl Service<'_> {
     /// # Errors
     /// Those of the work tree.
     pub fn refresh_index(&self) -> Result<bool> {
-        let target = self.index_target(&Disk(&self.worktree))?;
-        if let Some(target) = &target {
-            self.worktree.write_file(
-                &target.path,
-                &target.after.bytes,
-                target.after.mode,
-                crate::worktree::Flush::No,
-            )?;
-        }
-        Ok(target.is_some())
+        let page = self.page_after(&[], &self.worktree, &Disk(&self.worktree))?;
+        let Some(Planned { path, after: Some(after), .. }) = &page else { return Ok(false) };
+        let flush = crate::worktree::Flush::No;
+        self.worktree.write_file(path, &after.bytes, after.mode, flush)?;
+        Ok(true)
     }
 
-    fn write_files(
-        &self,
-        journal: &Journal,
-        targets: &[Target],
-        id: &ProposalId,
-        commit: impl FnOnce(&str) -> Result<()>,
-    ) -> Result<()> {
-        let steps: Vec<Step<'_>> = targets.iter().map(Target::step).collect();
-        let subject = crate::apply::subject(crate::apply::APPLY, id, self.now.trunc_subsecs(3));
-        journal.apply(&self.worktree.reader(), &steps, Some(&subject), commit)
-    }
-
-    fn applied(&self, plan: &Plan, id: &str) -> Response {
+    /// The response to a request or a staged proposal that was applied as `plan` says.
+    pub fn applied(&self, plan: &Plan, id: &str) -> Response {
         let mut response = Response::new(Outcome::Applied);
         response.routing = Some(plan.routing.clone());
         response.proposal_id = Some(id.to_owned());
@@ -480,41 +296,6 @@ impl Service<'_> {
         let error = done.err()?;
         Some(format!("the files are written, but git refused: {}", error.message()))
     }
-
-    fn after_apply(&self, targets: &[Target], request: &Request, response: &mut Response) {
-        let paths: Vec<&RepoPath> = targets.iter().map(|target| &target.path).collect();
-        let what = request.rationale.as_deref().unwrap_or(request.intent.as_str());
-        response.warnings.extend(self.follow_in_git(&paths, what));
-    }
-}
-
-/// The records of what is written; generated pages are nobody's change.
-pub(super) fn written(
-    writer: &mut crate::store::Writer<'_>,
-    targets: &[Target],
-    revision: Option<&crate::proposal::Revision>,
-) -> Result<Vec<Written>> {
-    let mut all = Vec::new();
-    for target in targets {
-        let before = target.before.as_ref().map(|file| writer.blob(file)).transpose()?;
-        let after = writer.blob(&target.after)?;
-        if target.generated {
-            continue;
-        }
-        let shown = revision.is_none_or(|revision| {
-            revision
-                .changes
-                .iter()
-                .any(|c| c.path == target.path && c.after.as_ref() == Some(&after))
-        });
-        all.push(Written {
-            path: target.path.clone(),
-            before,
-            after: Some(after),
-            outcome: if shown { "clean".to_owned() } else { "merged".to_owned() },
-        });
-    }
-    Ok(all)
 }
 
 fn rejected(problems: &[Problem], drift: Vec<Drift>) -> Applied {
@@ -537,9 +318,4 @@ fn drift_problems(drift: &[Drift]) -> Vec<Problem> {
             problem
         })
         .collect()
-}
-
-/// The journal's folder must be settled before the files are trusted; used by readers.
-pub(super) fn has_leftovers(store: &crate::store::Store) -> bool {
-    journal::pending(&store.private_dir().join("journal"))
 }

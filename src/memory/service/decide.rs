@@ -1,16 +1,14 @@
 //! What the store's general commands (`apply`, `review`, `undo`, `reject`) need to know of memory
 //! proposals: they are planned from their operations, never merged by lines.
 
-use chrono::{DateTime, Utc};
-
 use super::{Service, staging};
-use crate::changeset::plan::{How, Outcome, Plan, Planned};
-use crate::changeset::{File, RepoPath, Snapshot};
+use crate::changeset::plan::Plan;
+use crate::changeset::{RepoPath, Snapshot};
 use crate::error::{Error, Result, all_codes};
 use crate::memory::codes;
 use crate::memory::disk::{Disk, repo_path};
 use crate::memory::plan::{Files, index_page};
-use crate::proposal::{Actor, Proposal};
+use crate::proposal::Proposal;
 use crate::store::Store;
 
 /// The files of a snapshot, as planning reads them.
@@ -58,23 +56,7 @@ pub fn preview(store: &Store, proposal: &Proposal, snapshot: &dyn Snapshot) -> R
             )));
     }
     let changes = store.changeset(&proposal.current().changes)?;
-    let shown = |path: &RepoPath, now: &Option<File>, after: &File| {
-        changes.changes().iter().any(|change| {
-            change.path == *path && change.before == *now && change.after.as_ref() == Some(after)
-        })
-    };
-    let mut files = Vec::new();
-    for (path, edit) in plan.files {
-        let path = repo_path(&path)?;
-        let now = snapshot.file(&path)?;
-        let mode = now.as_ref().map(|file| file.mode).unwrap_or_default();
-        let after = File { bytes: edit.after, mode };
-        let clean = shown(&path, &now, &after);
-        let outcome = if clean { Outcome::Clean } else { Outcome::Merged(How::ThreeWay) };
-        files.push(Planned { path, now, after: Some(after), outcome });
-    }
-    files.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(Plan { files })
+    service.resolution(plan, changes.changes(), snapshot, &files)
 }
 
 /// The refusal to decide on part of a memory proposal: its operations belong together.
@@ -87,14 +69,13 @@ pub fn whole(proposal: &Proposal) -> Error {
     .hint("apply it, or reject it with a reason that says what to leave out")
 }
 
-/// What follows once a memory proposal was applied: the generated page, and what the manifest
-/// wants of git. Says what of the latter did not go as asked.
+/// What the manifest wants of git once a memory proposal was applied: to stage or to commit its
+/// files. Says what of it did not go as asked.
 ///
 /// # Errors
-/// Those of the work tree.
+/// `memory_not_initialized` and its kin.
 pub fn settled(store: &Store, proposal: &Proposal) -> Result<Option<String>> {
     let service = Service::open(store, proposal.actor.clone(), None, proposal.current().at)?;
-    service.refresh_index()?;
     let page = repo_path(index_page::PATH)?;
     let changed = proposal.current().changes.iter().map(|change| &change.path);
     let paths: Vec<&RepoPath> = changed.chain([&page]).collect();
@@ -102,20 +83,47 @@ pub fn settled(store: &Store, proposal: &Proposal) -> Result<Option<String>> {
     Ok(service.follow_in_git(&paths, what))
 }
 
-/// Plans taking the apply of a memory proposal back, section by section. Writes nothing.
+/// What was found in the staging directory of `proposal` that the store did not write there.
+///
+/// # Errors
+/// `memory_not_initialized` and its kin, `object_missing`.
+pub fn notices(store: &Store, proposal: &Proposal) -> Result<Vec<String>> {
+    let service = Service::open(store, proposal.actor.clone(), None, proposal.current().at)?;
+    let found = service.tampering_of(proposal)?;
+    Ok(found
+        .into_iter()
+        .map(|found| {
+            let file = if found.file.is_empty() { "the directory" } else { found.file.as_str() };
+            format!(
+                "staging/{}: {file} was {}; what is applied is what the store recorded",
+                found.staging_id, found.what
+            )
+        })
+        .collect())
+}
+
+/// How long to wait for another process that writes files, by the manifest.
+///
+/// # Errors
+/// `memory_not_initialized` and its kin.
+pub fn patience(store: &Store, proposal: &Proposal) -> Result<std::time::Duration> {
+    let service = Service::open(store, proposal.actor.clone(), None, proposal.current().at)?;
+    let seconds = service.settings.manifest.concurrency.wait_timeout_seconds;
+    Ok(std::time::Duration::from_secs(seconds))
+}
+
+/// Plans taking the apply of a memory proposal back, section by section, with the generated page.
+/// Writes nothing.
 ///
 /// # Errors
 /// `not_applied`, `conflict`, and those of the store and the work tree.
 pub fn preview_undo(store: &Store, proposal: &Proposal) -> Result<Plan> {
-    Service::open(store, proposal.actor.clone(), None, proposal.current().at)?.plan_undo(proposal)
-}
-
-/// Takes the apply of a memory proposal back, section by section, and records it.
-///
-/// # Errors
-/// As [`preview_undo`], and those of the store.
-pub fn undo(store: &Store, actor: &Actor, now: DateTime<Utc>, proposal: &Proposal) -> Result<Plan> {
-    Service::open(store, actor.clone(), None, now)?.undo(proposal)
+    let service = Service::open(store, proposal.actor.clone(), None, proposal.current().at)?;
+    let mut plan = service.plan_undo(proposal)?;
+    let page = service.page_after(&plan.files, &service.worktree, &service.disk())?;
+    plan.files.extend(page);
+    plan.files.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(plan)
 }
 
 /// Writes or removes the staging folder of a memory proposal.

@@ -20,11 +20,11 @@ use std::cell::OnceCell;
 use chrono::{DateTime, Utc};
 
 pub use agreed::settings_problems;
-pub use apply::{Applied, Rebased};
+pub use apply::{Applied, INDEX, Rebased};
 pub use history::{BlameLine, Change, SectionChange, sections_between};
 pub use lint::RULES;
 pub use outside::outside_violations;
-pub use propose::Mode;
+pub use propose::{Mode, Ready, Routed};
 pub use read::Ask;
 pub use staging::Tampering;
 pub use status::{Outcomes, Staged, Status};

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::Service;
 use super::locate::{Repository, staging_id};
 use super::staging;
+use crate::changeset::plan::Plan as Resolution;
 use crate::changeset::{Changeset, File, FileChange};
 use crate::error::Result;
 use crate::memory::disk::repo_path;
@@ -14,7 +15,7 @@ use crate::memory::problem::Problem;
 use crate::memory::response::{Outcome, Response};
 use crate::memory::settings::Approval;
 use crate::memory::{MAX_REQUEST_BYTES, Request};
-use crate::proposal::event::{How, Subject};
+use crate::proposal::event::Subject;
 use crate::store::NewProposal;
 
 /// What to do with what a request's routing says.
@@ -24,47 +25,103 @@ pub enum Mode {
     Routed,
     /// Stage it in any case.
     Stage,
-    /// A person decided at once that what would be staged is applied.
-    Apply(How),
+}
+
+/// What a request came to.
+#[derive(Debug)]
+pub enum Routed {
+    /// It is answered: staged or rejected.
+    Answered(Box<Response>),
+    /// It may be written: by the manifest, or because a person said so.
+    Writes(Box<Ready>),
+}
+
+/// A request that may be written.
+#[derive(Debug)]
+pub struct Ready {
+    /// The request as it came.
+    pub value: Value,
+    /// The request, read.
+    pub request: Request,
+    /// Its plan on the files as they were.
+    pub plan: Plan,
 }
 
 impl Service<'_> {
-    /// Answers a request: applied, staged or rejected. A rejection is an answer, not an error.
+    /// Answers a request, unless it is to be written. A rejection is an answer, not an error. With
+    /// `at_once` a person has decided that what would be staged is written.
     ///
     /// # Errors
     /// Those of the store and the work tree; nothing is written then.
-    pub fn propose(&self, value: &Value, mode: Mode) -> Result<Response> {
-        let mut response = self.answer(value, mode)?;
-        if response.status == Outcome::Rejected {
-            self.guard().redact(&mut response);
-        }
-        Ok(response)
+    pub fn route(&self, value: &Value, mode: Mode, at_once: bool) -> Result<Routed> {
+        let routed = self.routed(value, mode, at_once)?;
+        Ok(match routed {
+            Routed::Answered(mut response) => {
+                if response.status == Outcome::Rejected {
+                    self.guard().redact(&mut response);
+                }
+                Routed::Answered(response)
+            }
+            ready => ready,
+        })
     }
 
-    fn answer(&self, value: &Value, mode: Mode) -> Result<Response> {
+    fn routed(&self, value: &Value, mode: Mode, at_once: bool) -> Result<Routed> {
+        let rejected =
+            |problems: &[Problem]| Ok(Routed::Answered(Box::new(Response::rejected(problems))));
         if value.to_string().len() > MAX_REQUEST_BYTES {
             let problem = Problem::new(
                 &crate::error::codes::SIZE_LIMIT,
                 format!("the request is larger than {MAX_REQUEST_BYTES} bytes"),
             )
             .fix("split it");
-            return Ok(Response::rejected(&[problem]));
+            return rejected(&[problem]);
         }
         let request = match self.read(value) {
             Ok(request) => request,
-            Err(problems) => return Ok(Response::rejected(&problems)),
+            Err(problems) => return rejected(&problems),
         };
-        let planned = match self.plan(&request) {
+        let plan = match self.plan(&request) {
             Ok(planned) => planned,
-            Err(problems) => return Ok(Response::rejected(&problems)),
+            Err(problems) => return rejected(&problems),
         };
-        match (planned.routing.mode, mode) {
-            (Approval::Apply, Mode::Routed) => {
-                self.propose_and_apply(value, &request, planned, How::Tool)
-            }
-            (_, Mode::Apply(how)) => self.propose_and_apply(value, &request, planned, how),
-            _ => self.stage(value, &request, &planned),
+        if at_once || plan.routing.mode == Approval::Apply && mode == Mode::Routed {
+            let value = value.clone();
+            return Ok(Routed::Writes(Box::new(Ready { value, request, plan })));
         }
+        self.stage(value, &request, &plan).map(|response| Routed::Answered(Box::new(response)))
+    }
+
+    /// The plan of `ready` on the files as they are, or the answer why there is none any more.
+    pub fn again(&self, ready: &Ready) -> Result<Plan, Response> {
+        let disk = self.disk();
+        let same = ready.plan.files.iter().all(|(path, edit)| {
+            disk.file(path).is_ok_and(|now| now.map(|file| file.bytes) == edit.before)
+        });
+        match same {
+            true => Ok(ready.plan.clone()),
+            false => self.plan(&ready.request).map_err(|problems| Response::rejected(&problems)),
+        }
+    }
+
+    /// What is to be proposed and written for `plan`, and how: with every file as it is now.
+    ///
+    /// # Errors
+    /// Those of the work tree.
+    pub fn writing(&self, ready: &Ready, plan: &Plan) -> Result<(NewProposal, Resolution)> {
+        let changeset = self.changeset(plan)?;
+        let memory = self.memory_note(&ready.value, plan, None);
+        let shown = changeset.changes().to_vec();
+        let resolution = self.resolution(plan.clone(), &shown, &self.worktree, &self.disk())?;
+        Ok((self.new_proposal(&ready.request, changeset, memory), resolution))
+    }
+
+    /// Stages a request that was to be written.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn stage_instead(&self, ready: &Ready, plan: &Plan) -> Result<Response> {
+        self.stage(&ready.value, &ready.request, plan)
     }
 
     /// Reads a request.

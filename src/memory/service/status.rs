@@ -214,7 +214,7 @@ impl Service<'_> {
                 track_sessions: manifest.git.track_sessions,
                 merge_driver_installed: self.merge_driver_installed(),
             },
-            lock: Lock { interrupted_write: super::apply::has_leftovers(self.store) },
+            lock: Lock { interrupted_write: has_leftovers(self.store) },
             notes: self.notes(),
         })
     }
@@ -365,4 +365,9 @@ pub fn how_word(how: How) -> &'static str {
         How::Flag => "by flag",
         How::Tool => "by policy",
     }
+}
+
+/// The journal's directory must be settled before the files are trusted.
+fn has_leftovers(store: &crate::store::Store) -> bool {
+    crate::worktree::journal::pending(&store.private_dir().join("journal"))
 }

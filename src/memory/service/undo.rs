@@ -1,17 +1,13 @@
 //! Taking an applied memory proposal back, section by section: what others changed since stays.
 
-use chrono::SubsecRound as _;
-
 use super::Service;
-use super::apply::Target;
 use crate::changeset::File;
 use crate::changeset::plan::{How, Outcome, Plan, Planned};
 use crate::error::{Error, Result};
 use crate::memory::disk::store_path;
 use crate::memory::merge::{Labels, merge};
-use crate::proposal::event::{Undo, Written};
-use crate::proposal::{Data, Proposal, State, codes};
-use crate::worktree::journal::Step;
+use crate::proposal::event::Written;
+use crate::proposal::{Proposal, State, codes};
 
 impl Service<'_> {
     /// Plans putting back the sections that `proposal` changed. Writes nothing.
@@ -65,63 +61,6 @@ impl Service<'_> {
         };
         let path = written.path.clone();
         Ok(Some(Planned { path, now: Some(file), after: back, outcome }))
-    }
-
-    /// Puts the sections that `proposal` changed back, where nobody has changed them since. The
-    /// proposal is pending again.
-    ///
-    /// # Errors
-    /// As [`Service::plan_undo`].
-    pub fn undo(&self, proposal: &Proposal) -> Result<Plan> {
-        let journal = match self.lock()? {
-            Ok(journal) => journal,
-            Err(response) => {
-                let message = response.message.unwrap_or_default();
-                return Err(Error::new(&crate::worktree::codes::APPLY_BUSY, message)
-                    .hint("wait for the other process, and run the command again"));
-            }
-        };
-        let plan = self.plan_undo(proposal)?;
-        let page = self.index_after(&plan)?;
-        self.store.write(&self.actor, self.now, |writer| {
-            let current = writer.view.proposal(&proposal.id)?;
-            if !matches!(current.state, State::Applied(_)) {
-                return Err(Error::new(
-                    &codes::NOT_APPLIED,
-                    format!("{} is not applied any more", proposal.id),
-                )
-                .hint("`aye memory log` tells who took it back"));
-            }
-            let mut written = Vec::new();
-            for file in &plan.files {
-                let mut entry =
-                    |file: &Option<File>| file.as_ref().map(|file| writer.blob(file)).transpose();
-                written.push(Written {
-                    path: file.path.clone(),
-                    before: entry(&file.now)?,
-                    after: entry(&file.after)?,
-                    outcome: file.outcome.as_str().to_owned(),
-                });
-            }
-            writer.flush_objects()?;
-            let mut steps: Vec<Step<'_>> = plan
-                .writes()
-                .map(|file| Step {
-                    path: &file.path,
-                    now: file.now.as_ref(),
-                    after: file.after.as_ref(),
-                })
-                .collect();
-            steps.extend(page.iter().map(Target::step));
-            let now = writer.now().trunc_subsecs(3);
-            let subject = crate::apply::subject(crate::apply::UNDO, &proposal.id, now);
-            journal.apply(&self.worktree.reader(), &steps, Some(&subject), |_| {
-                writer.append(Some(&proposal.id), Data::Undo(Undo { written }))?;
-                crate::failpoint!("undo.event");
-                writer.commit()
-            })
-        })?;
-        Ok(plan)
     }
 }
 

@@ -33,6 +33,14 @@ pub enum Data {
     Committed(Committed),
     /// The task plan changed (room `plan`).
     Plan(Value),
+    /// A tool recorded what became of it; no decision. Version 0.1.0 skips this kind.
+    Mark(Mark),
+    /// A person approved it; it stays pending. Version 0.1.0 skips this kind.
+    Approve(Approve),
+    /// A person made a rejected proposal pending again. Version 0.1.0 skips this kind.
+    Reopen(Reopen),
+    /// A patch was written without a proposal. Version 0.1.0 skips this kind.
+    Patch(Patch),
     /// Something a newer version wrote.
     #[serde(skip)]
     Unknown(String, Value),
@@ -141,6 +149,88 @@ pub struct RequestChanges {
     /// The event id of the revision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<String>,
+    /// What shows that the actor did this; absent in events of version 0.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Evidence>,
+    /// The decision statement; absent in events of version 0.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub statement: Option<BlobRef>,
+}
+
+/// What shows that the actor made a decision. Beside [`How`], which version 0.1.0 reads and whose
+/// values therefore stay the three it knows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub enum Evidence {
+    /// A person answered at a terminal.
+    Terminal,
+    /// `--yes`, without a question.
+    Flag,
+    /// A call of a tool contract.
+    Tool,
+    /// A git hook.
+    Hook,
+    /// A value that a newer version wrote; it counts as none of the above.
+    Other(String),
+}
+
+impl Evidence {
+    /// The word used in events, statements and output.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Terminal => "terminal",
+            Self::Flag => "flag",
+            Self::Tool => "tool",
+            Self::Hook => "hook",
+            Self::Other(text) => text,
+        }
+    }
+
+    /// The closest value that version 0.1.0 reads.
+    pub fn how(&self) -> How {
+        match self {
+            Self::Terminal => How::Terminal,
+            Self::Flag => How::Flag,
+            Self::Tool | Self::Hook | Self::Other(_) => How::Tool,
+        }
+    }
+}
+
+impl From<String> for Evidence {
+    fn from(text: String) -> Self {
+        match text.as_str() {
+            "terminal" => Self::Terminal,
+            "flag" => Self::Flag,
+            "tool" => Self::Tool,
+            "hook" => Self::Hook,
+            _ => Self::Other(text),
+        }
+    }
+}
+
+impl From<Evidence> for String {
+    fn from(evidence: Evidence) -> Self {
+        evidence.as_str().to_owned()
+    }
+}
+
+impl From<How> for Evidence {
+    fn from(how: How) -> Self {
+        match how {
+            How::Terminal => Self::Terminal,
+            How::Flag => Self::Flag,
+            How::Tool => Self::Tool,
+        }
+    }
+}
+
+/// A blob that an event names: its git id, and a SHA-256 that does not rest on git's hash.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlobRef {
+    /// Object id of the blob, hex.
+    pub id: String,
+    /// SHA-256 of its bytes, hex.
+    pub sha256: String,
 }
 
 /// How a decision was made.
@@ -169,6 +259,18 @@ pub enum Effect {
     Commit,
 }
 
+impl Effect {
+    /// The word in events and statements.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::MarkOnly => "mark_only",
+            Self::Files => "files",
+            Self::Index => "index",
+            Self::Commit => "commit",
+        }
+    }
+}
+
 /// Data of [`Data::Apply`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Apply {
@@ -187,6 +289,16 @@ pub struct Apply {
     /// `effect: mark_only`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub written: Vec<Written>,
+    /// What a commit hook made of files between the approval and the commit: `before` is what was
+    /// approved, `after` what was committed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub amended: Vec<Written>,
+    /// What shows that the actor decided; absent in events of version 0.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Evidence>,
+    /// The decision statement; absent in events of version 0.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub statement: Option<BlobRef>,
 }
 
 /// One file an apply wrote (or found written).
@@ -216,6 +328,92 @@ pub struct Reject {
     pub digest: String,
     /// How it was decided.
     pub how: How,
+    /// Its own proposer took it back.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub withdrawn: bool,
+    /// What shows that the actor decided; absent in events of version 0.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Evidence>,
+    /// The decision statement; absent in events of version 0.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub statement: Option<BlobRef>,
+}
+
+/// Data of [`Data::Mark`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Mark {
+    /// What the tool says became of it.
+    pub verdict: Marked,
+    /// The event id of the revision it was said about.
+    pub revision: String,
+    /// Digest of that revision's changes ([`digest`](super::digest)).
+    pub digest: String,
+    /// Why, where it was marked as rejected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What shows that the actor did this.
+    pub evidence: Evidence,
+    /// The statement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub statement: Option<BlobRef>,
+}
+
+/// What a mark says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Marked {
+    /// The tool's caller says that it carries the change out.
+    Applied,
+    /// The tool's caller says that it drops the change.
+    Rejected,
+}
+
+impl Marked {
+    /// The word used in events and output.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Applied => "applied",
+            Self::Rejected => "rejected",
+        }
+    }
+}
+
+/// Data of [`Data::Approve`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Approve {
+    /// The event id of the revision that was approved.
+    pub revision: String,
+    /// Digest of that revision's changes ([`digest`](super::digest)).
+    pub digest: String,
+    /// What shows that the actor decided.
+    pub evidence: Evidence,
+    /// The statement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub statement: Option<BlobRef>,
+}
+
+/// Data of [`Data::Reopen`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reopen {
+    /// The event id of the newest revision.
+    pub revision: String,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What shows that the actor decided.
+    pub evidence: Evidence,
+    /// The statement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub statement: Option<BlobRef>,
+}
+
+/// Data of [`Data::Patch`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Patch {
+    /// What was written where. Only `before` needs to be in the object database.
+    pub written: Vec<Written>,
+    /// How it was asked for.
+    pub evidence: Evidence,
 }
 
 /// Data of [`Data::Expire`].
@@ -231,6 +429,15 @@ pub struct Undo {
     /// What was put back; empty if the apply had marked only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub written: Vec<Written>,
+    /// The event id of the direct patch that was taken back, where it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub patch: Option<String>,
+    /// What shows that the actor decided; absent in events of version 0.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Evidence>,
+    /// The statement; absent in events of version 0.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub statement: Option<BlobRef>,
 }
 
 /// Data of [`Data::Check`].
@@ -253,6 +460,37 @@ pub struct Committed {
     pub commit: String,
 }
 
+/// What anybody may record about a proposal: everything but decisions and new content, which take
+/// an [`Authority`](crate::proposal::authority::Authority).
+#[derive(Clone, Debug, PartialEq)]
+pub enum Note {
+    /// See [`Data::Propose`].
+    Propose(Propose),
+    /// See [`Data::Comment`].
+    Comment(Comment),
+    /// See [`Data::Expire`].
+    Expire(Expire),
+    /// See [`Data::Check`].
+    Check(Check),
+    /// See [`Data::Committed`].
+    Committed(Committed),
+    /// See [`Data::Plan`].
+    Plan(Value),
+}
+
+impl From<Note> for Data {
+    fn from(note: Note) -> Self {
+        match note {
+            Note::Propose(data) => Self::Propose(data),
+            Note::Comment(data) => Self::Comment(data),
+            Note::Expire(data) => Self::Expire(data),
+            Note::Check(data) => Self::Check(data),
+            Note::Committed(data) => Self::Committed(data),
+            Note::Plan(data) => Self::Plan(data),
+        }
+    }
+}
+
 impl Data {
     /// The word for what happened, as in the event and in the audit log.
     pub fn kind(&self) -> &str {
@@ -268,6 +506,10 @@ impl Data {
             Self::Check(_) => "check",
             Self::Committed(_) => "committed",
             Self::Plan(_) => "plan",
+            Self::Mark(_) => "mark",
+            Self::Approve(_) => "approve",
+            Self::Reopen(_) => "reopen",
+            Self::Patch(_) => "patch",
             Self::Unknown(kind, _) => kind,
         }
     }
@@ -297,5 +539,9 @@ pub(super) fn is_known(kind: &str) -> bool {
             | "check"
             | "committed"
             | "plan"
+            | "mark"
+            | "approve"
+            | "reopen"
+            | "patch"
     )
 }

@@ -15,8 +15,8 @@ use serde_json::value::RawValue;
 
 pub use changes::{ChangeRecord, Entry, SnippetRecord, digest};
 pub use data::{
-    Apply, Check, Comment, Committed, Data, Effect, Expire, How, Propose, Reject, RequestChanges,
-    Revise, Subject, Undo, Written,
+    Apply, Approve, BlobRef, Check, Comment, Committed, Data, Effect, Evidence, Expire, How, Mark,
+    Marked, Note, Patch, Propose, Reject, Reopen, RequestChanges, Revise, Subject, Undo, Written,
 };
 
 use super::{Actor, ProposalId, canonical, codes};

@@ -21,6 +21,8 @@ pub struct Filter {
     pub by: Option<String>,
     /// Only those that change this file, or one below this folder.
     pub path: Option<String>,
+    /// A tool's mark counts as the status it says, as the `changes` contract has it.
+    pub by_contract: bool,
     /// Only code or memory.
     pub subject: Option<Subject>,
     /// At most so many.
@@ -40,7 +42,14 @@ impl Filter {
         let mut values: Vec<Value> = Vec::new();
         let mut terms: Vec<String> = Vec::new();
         let now = now.timestamp_millis();
+        let marked =
+            "CASE WHEN state = 'pending' AND marked IS NOT NULL THEN marked ELSE state END";
         match self.status {
+            Some(status) if self.by_contract => terms.push(match status {
+                Status::Pending => format!("{marked} = 'pending' AND expires > {now}"),
+                Status::Expired => format!("{marked} = 'pending' AND expires <= {now}"),
+                decided => format!("{marked} = '{}'", decided.as_str()),
+            }),
             None => {}
             Some(Status::Pending) => terms.push(format!("state = 'pending' AND expires > {now}")),
             Some(Status::Expired) => terms.push(format!("state = 'pending' AND expires <= {now}")),

@@ -50,6 +50,11 @@ pub(super) struct Position {
 }
 
 impl Store {
+    /// The name of this clone's lane, if it has one.
+    pub fn own_lane(&self) -> Option<String> {
+        super::write::lane_name(self).map(|name| name.trim_start_matches(refs::LOG).to_owned())
+    }
+
     /// The store's present state. Reads the lane tips, and only commits not read before.
     ///
     /// # Errors
@@ -131,6 +136,20 @@ impl View {
     /// Lanes that could not be read to their end.
     pub fn broken(&self) -> &[Broken] {
         &self.broken
+    }
+
+    /// The name of this clone's lane, if it has one.
+    pub fn own_lane(&self, store: &Store) -> Option<String> {
+        store.own_lane()
+    }
+
+    /// Tip (hex) and last position of this clone's lane; `None` before its first event.
+    ///
+    /// # Errors
+    /// `internal_error` if the cache cannot be read.
+    pub fn own_position(&self, store: &Store) -> Result<Option<(String, u64)>> {
+        let Some(name) = super::write::lane_name(store) else { return Ok(None) };
+        Ok(self.positions()?.remove(&name).map(|position| (position.tip, position.seq)))
     }
 
     /// Position of every lane, by ref name.

@@ -52,6 +52,12 @@ pub struct Summary {
     pub checked: Option<i32>,
     /// Digest of the current changes.
     pub digest: String,
+    /// What a tool's caller says became of it, while it is pending: `applied` or `rejected`.
+    pub marked: Option<String>,
+    /// Who recorded it.
+    pub recorded_by: String,
+    /// Who wrote the current revision.
+    pub author: String,
 }
 
 /// One line of the audit log.
@@ -65,7 +71,7 @@ pub struct LogEntry {
 
 const SUMMARY: &str = "SELECT id, prefix, subject, state, domain, task, proposed_by, created,
     expires, description, path, files, added, removed, revisions, comments, changes_requested,
-    contested, checked, digest FROM proposal";
+    contested, checked, digest, marked, recorded_by, author FROM proposal";
 
 impl View {
     /// The proposals that `filter` lets through, oldest first unless it says otherwise.
@@ -204,12 +210,20 @@ impl View {
             .map_err(|error| Error::bug(format!("{id} cannot be read from the cache: {error}")))
     }
 
-    /// [`View::resolve`] and [`View::proposal`] in one.
+    /// [`View::resolve`] and [`View::proposal`] in one. `ID@REV` also holds the current revision to
+    /// the beginning of its event id.
     ///
     /// # Errors
-    /// As those.
+    /// As those; `revised_meanwhile`.
     pub fn find(&self, text: &str) -> Result<Proposal> {
-        self.proposal(&self.resolve(text)?)
+        match text.split_once('@') {
+            None => self.proposal(&self.resolve(text)?),
+            Some((id, revision)) => {
+                let proposal = self.proposal(&self.resolve(id)?)?;
+                proposal.require_revision_prefix(revision)?;
+                Ok(proposal)
+            }
+        }
     }
 
     /// How many characters behind `prop_` suffice to name `id`.
@@ -299,6 +313,14 @@ impl View {
             ),
             None => self.events("ORDER BY time DESC, seq DESC, id DESC LIMIT ?1", params![limit]),
         }
+    }
+
+    /// The events of direct patches and of what took them back, oldest first.
+    ///
+    /// # Errors
+    /// `internal_error` if the cache cannot be read.
+    pub fn patches(&self) -> Result<Vec<LogEntry>> {
+        self.events("WHERE proposal IS NULL AND kind IN ('patch', 'undo') ORDER BY time, seq", [])
     }
 
     /// The events of one plan, in causal order; with `last`, at least so many of the newest.
@@ -421,6 +443,9 @@ fn summary(row: &Row<'_>, now: DateTime<Utc>) -> rusqlite::Result<Summary> {
         contested: row.get(17)?,
         checked: row.get(18)?,
         digest: row.get(19)?,
+        marked: row.get(20)?,
+        recorded_by: row.get(21)?,
+        author: row.get(22)?,
     })
 }
 

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use crate::database;
 
 /// Raised with every change of the tables or of what is computed into them.
-const VERSION: i64 = 5;
+const VERSION: i64 = 6;
 
 /// `fetched` names the proposals that other clones' lanes have brought news of, until a writer has
 /// made their projections follow.
@@ -30,7 +30,8 @@ CREATE TABLE proposal (
     expires INTEGER NOT NULL, expiry_recorded INTEGER, digest TEXT NOT NULL, description TEXT,
     path TEXT, files INTEGER NOT NULL, added INTEGER NOT NULL, removed INTEGER NOT NULL,
     revisions INTEGER NOT NULL, comments INTEGER NOT NULL, changes_requested INTEGER NOT NULL,
-    contested INTEGER NOT NULL, checked INTEGER
+    contested INTEGER NOT NULL, checked INTEGER, marked TEXT, recorded_by TEXT NOT NULL,
+    author TEXT NOT NULL
 );
 CREATE TABLE folded (id TEXT PRIMARY KEY, body BLOB NOT NULL);
 CREATE INDEX proposal_state ON proposal (state, created, id);
@@ -43,7 +44,7 @@ CREATE TABLE path (
 ) WITHOUT ROWID;
 CREATE INDEX path_proposal ON path (proposal);
 CREATE TABLE fetched (proposal TEXT PRIMARY KEY) WITHOUT ROWID;
-PRAGMA user_version = 5;
+PRAGMA user_version = 6;
 COMMIT;
 ";
 

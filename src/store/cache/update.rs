@@ -9,7 +9,7 @@ use super::Position;
 use crate::changeset::hunks;
 use crate::plan::Record;
 use crate::proposal::{
-    ChangeRecord, Data, Event, Proposal, ProposalId, Stamped, State, event, fold,
+    ActorKind, ChangeRecord, Data, Event, Proposal, ProposalId, Stamped, State, event, fold,
 };
 use crate::store::lane::{self, Broken, LaneCommit};
 use crate::store::refs::{self, LaneRef};
@@ -190,9 +190,10 @@ fn store(
         .prepare_cached(
             "INSERT OR REPLACE INTO proposal (id, prefix, subject, state, domain, task,
              proposed_by, created, expires, expiry_recorded, digest, description, path, files,
-             added, removed, revisions, comments, changes_requested, contested, checked)
+             added, removed, revisions, comments, changes_requested, contested, checked, marked,
+             recorded_by, author)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
-             ?18, ?19, ?20, ?21)",
+             ?18, ?19, ?20, ?21, ?22, ?23, ?24)",
         )?
         .execute(params![
             proposal.id.as_str(),
@@ -215,7 +216,14 @@ fn store(
             proposal.comments.len() as i64,
             proposal.changes_requested.is_some(),
             proposal.contested,
-            proposal.check().map(|check| i64::from(check.check.exit_code.unwrap_or(-1))),
+            // A check that an agent ran says what the agent wants to have said.
+            proposal
+                .check()
+                .filter(|check| check.by.kind != ActorKind::Agent)
+                .map(|check| i64::from(check.check.exit_code.unwrap_or(-1))),
+            proposal.mark().map(|mark| mark.verdict.as_str()),
+            proposal.actor.name,
+            proposal.current().actor.name,
         ])?;
     let body = serde_json::to_vec(proposal).unwrap_or_default();
     transaction

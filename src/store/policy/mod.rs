@@ -13,6 +13,7 @@ pub use keys::{Confirmation, Evidence, MayMark, Policy, template};
 use super::{Store, codes};
 use crate::changeset::{RepoPath, Snapshot as _};
 use crate::error::{Error, Result};
+use crate::proposal::rules::Permits;
 use crate::worktree;
 
 /// Where it is, from the repository's top.
@@ -92,6 +93,20 @@ impl Store {
         Ok(match (agreed, self.policy_in_work_tree()?) {
             (Some(agreed), Some(mine)) => agreed.tightened_by(mine),
             (agreed, mine) => agreed.or(mine).unwrap_or_default(),
+        })
+    }
+
+    /// What the policy permits beyond the table of rules.
+    ///
+    /// # Errors
+    /// `invalid_policy`.
+    pub fn permits(&self) -> Result<Permits> {
+        let policy = self.policy()?;
+        Ok(Permits {
+            agents_may_mark: policy.agents_may_mark == MayMark::Own,
+            ci_may_apply: policy.ci_may_apply,
+            memory_by_flag: policy.evidence.memory == Confirmation::Flag,
+            sensitive_by_flag: policy.evidence.sensitive == Confirmation::Flag,
         })
     }
 

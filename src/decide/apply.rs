@@ -1,0 +1,396 @@
+//! Applying: what was shown is written, all files or none, and recorded.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+
+use super::shown::{self, Shown, entry};
+use super::{Draft, Part, Seen, digest_of, still, subject};
+use crate::apply::{self as files, Committed, Wanted};
+use crate::changeset::plan::{Plan, Planned};
+use crate::changeset::{Changeset, FileChange};
+use crate::error::{Error, Result};
+use crate::proposal::event::{Apply, Comment, Effect, Note, Subject, Written, digest};
+use crate::proposal::{Authority, ChangeRecord, Data, Proposal, ProposalId};
+use crate::store::{NewProposal, Store, Writer};
+
+/// What to do besides deciding.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// What to write.
+    pub effect: Effect,
+    /// First part of the commit message; the proposal's description otherwise.
+    pub message: Option<String>,
+    /// What to apply instead of the proposal's own changes: those of its hunks that were taken.
+    pub part: Option<Part>,
+    /// What the files hold besides is approved too.
+    pub take_residue: bool,
+    /// Comments that go into the same lane commit, before the decision.
+    pub comments: Vec<Comment>,
+    /// Changed lines that were not on the screen before the answer.
+    pub unshown_lines: u64,
+    /// An earlier proposal of the same command was committed, so HEAD is not where it was shown.
+    pub after_commit: bool,
+}
+
+impl Request {
+    /// All of the proposal, with `effect`.
+    pub fn all(effect: Effect) -> Self {
+        Self {
+            effect,
+            message: None,
+            part: None,
+            take_residue: false,
+            comments: Vec::new(),
+            unshown_lines: 0,
+            after_commit: false,
+        }
+    }
+}
+
+/// What an apply came to.
+#[derive(Clone, Debug)]
+pub struct Applied {
+    /// What became of every file; empty for a mark.
+    pub files: Vec<Planned>,
+    /// The commit made.
+    pub commit: Option<String>,
+    /// What did not go as asked after the decision stood, and what was ignored, in words.
+    pub warnings: Vec<String>,
+    /// A commit hook changed what was approved; the proposal that asks about it.
+    pub amended: Option<ProposalId>,
+    /// Files that hold changes of others, which the decision does not approve.
+    pub not_approved: Vec<String>,
+}
+
+/// Applies the current revision of `proposal`, all files or none, and records it. With `shown`,
+/// only if what would be written is exactly that.
+///
+/// # Errors
+/// `conflict`, `not_pending`, `revised_meanwhile`, `changed_since_shown`, `file_changed`,
+/// `uncommitted_changes`, and those of the store, the work tree and git. Nothing is changed then.
+pub fn apply(
+    store: &Store,
+    authority: &Authority,
+    now: DateTime<Utc>,
+    proposal: &Proposal,
+    request: &Request,
+    shown: Option<&Shown>,
+) -> Result<Applied> {
+    if request.effect == Effect::MarkOnly {
+        return without_files(store, authority, now, proposal, request);
+    }
+    let journal = files::lock_within(store, subject::patience(store, proposal)?)?;
+    let mut warnings = subject::notices(store, proposal)?;
+    let worktree = store.worktree()?;
+    let reader = worktree.reader();
+    let part = request.part.as_ref();
+    let view = store.view()?;
+    let mut planned = shown::show(store, &view, proposal, part, &reader)?;
+    drop(view);
+    if let Some(refusal) = planned.plan.refusal() {
+        return Err(store.name_sparse(conflict(refusal, &proposal.id)));
+    }
+    if let Some(shown) = shown {
+        shown.require_same(&planned, request.after_commit)?;
+        // The lane tip that the person had seen is the earlier one.
+        let target = planned.seen.target.clone();
+        planned.seen = Seen { target, ..shown.seen.clone() };
+    }
+    if request.take_residue {
+        planned.take_residue();
+    }
+    let known: &[ChangeRecord] = match part {
+        Some(_) => &[],
+        None => &proposal.current().changes,
+    };
+    let written = files::written(store, known, &planned.plan)?;
+    let kind = if request.effect == Effect::Commit { files::COMMIT } else { files::APPLY };
+    let wanted = Wanted {
+        effect: request.effect,
+        message: request.message.as_deref(),
+        subject: files::subject(kind, &proposal.id, now),
+    };
+    let mut follow_up = None;
+    let made = files::write(
+        store,
+        &journal,
+        &reader,
+        &worktree,
+        &planned.plan,
+        wanted,
+        |commit| {
+            let amended = amended(store, &planned, commit)?;
+            store.write(authority.actor(), now, |writer| {
+                let current = still(writer, proposal, &planned.seen)?;
+                let decided = Decided {
+                    current: &current,
+                    request,
+                    planned: &planned,
+                    written,
+                    amended,
+                    commit,
+                };
+                let differs = decided.amended.clone();
+                decided.record(writer, authority, now)?;
+                if !differs.is_empty() {
+                    follow_up = Some(ask_about(writer, &current, &differs, commit)?);
+                }
+                Ok(())
+            })
+        },
+        authority.actor(),
+        proposal,
+    )?;
+    drop(journal);
+    warnings.extend(made.warning);
+    warnings.extend(subject::follow(store, proposal));
+    let not_approved = match planned.takes_residue() {
+        true => Vec::new(),
+        false => planned.foreign().map(|residue| residue.path.display().to_string()).collect(),
+    };
+    Ok(Applied {
+        files: planned.plan.files,
+        commit: made.commit,
+        warnings,
+        amended: follow_up,
+        not_approved,
+    })
+}
+
+/// Approves without writing files: the person carries it out.
+fn without_files(
+    store: &Store,
+    authority: &Authority,
+    now: DateTime<Utc>,
+    proposal: &Proposal,
+    request: &Request,
+) -> Result<Applied> {
+    // Nobody can have seen what cannot be read.
+    store.changeset(&proposal.current().changes)?;
+    let seen = Seen::now(store, &store.view()?)?;
+    store.write(authority.actor(), now, |writer| {
+        let current = still(writer, proposal, &seen)?;
+        let revision = current.current();
+        let (event, digest) = (revision.event.clone(), digest_of(revision));
+        comment(writer, &current.id, &request.comments)?;
+        let draft = Draft {
+            authority,
+            now: writer.now(),
+            seen: &seen,
+            proposal: &current,
+            revision: &event,
+            digest: &digest,
+            verdict: "apply",
+            reason: None,
+            effect: Some("mark_only"),
+            unshown_lines: request.unshown_lines,
+        };
+        let statement = draft.attach(writer, None)?;
+        let apply = Apply {
+            revision: event.clone(),
+            digest: digest.clone(),
+            how: authority.evidence().how(),
+            effect: Effect::MarkOnly,
+            commit: None,
+            written: Vec::new(),
+            amended: Vec::new(),
+            evidence: Some(authority.evidence().clone()),
+            statement: Some(statement),
+        };
+        writer.decide(authority, Some(&current.id), Data::Apply(apply)).map(drop)
+    })?;
+    Ok(Applied {
+        files: Vec::new(),
+        commit: None,
+        warnings: Vec::new(),
+        amended: None,
+        not_approved: Vec::new(),
+    })
+}
+
+/// An apply that is about to be recorded.
+struct Decided<'a> {
+    current: &'a Proposal,
+    request: &'a Request,
+    planned: &'a Shown,
+    written: Vec<Written>,
+    amended: Vec<Written>,
+    commit: Option<&'a Committed>,
+}
+
+impl Decided<'_> {
+    fn record(
+        self,
+        writer: &mut Writer<'_>,
+        authority: &Authority,
+        now: DateTime<Utc>,
+    ) -> Result<()> {
+        let id = &self.current.id;
+        comment(writer, id, &self.request.comments)?;
+        let (revision, digest) = match &self.request.part {
+            Some(part) => {
+                let (changes, reason) = (&part.changes, part.reason);
+                let revised = writer.revise(authority, id, changes, reason, None, None, None)?;
+                let digest = digest(revised.event.data.changes());
+                (revised.id, digest)
+            }
+            None => (self.current.current().event.clone(), digest_of(self.current.current())),
+        };
+        let effect = self.request.effect;
+        let draft = Draft {
+            authority,
+            now,
+            seen: &self.planned.seen,
+            proposal: self.current,
+            revision: &revision,
+            digest: &digest,
+            verdict: "apply",
+            reason: None,
+            effect: Some(effect.as_str()),
+            unshown_lines: self.request.unshown_lines,
+        };
+        let statement = draft.attach(writer, Some(&self.planned.manifest))?;
+        let apply = Apply {
+            revision,
+            digest,
+            how: authority.evidence().how(),
+            effect,
+            commit: self.commit.map(|commit| commit.id.clone()),
+            written: self.written,
+            amended: self.amended,
+            evidence: Some(authority.evidence().clone()),
+            statement: Some(statement),
+        };
+        writer.decide(authority, Some(id), Data::Apply(apply)).map(drop)
+    }
+}
+
+/// Writes comments of the same session, before what it decides.
+pub(super) fn comment(
+    writer: &mut Writer<'_>,
+    id: &ProposalId,
+    comments: &[Comment],
+) -> Result<()> {
+    for comment in comments {
+        writer.note(Some(id), Note::Comment(comment.clone()))?;
+    }
+    Ok(())
+}
+
+/// What the commit holds otherwise than was approved: a hook changed it.
+fn amended(store: &Store, planned: &Shown, commit: Option<&Committed>) -> Result<Vec<Written>> {
+    let Some(commit) = commit else { return Ok(Vec::new()) };
+    let mut found = Vec::new();
+    for record in planned.manifest.records() {
+        let committed = files::entry_in(store, &commit.id, &record.path)?;
+        let approved = entry(&record.after);
+        if committed != approved {
+            let (path, outcome) = (record.path.clone(), "hook".to_owned());
+            found.push(Written { path, before: approved, after: committed, outcome });
+        }
+    }
+    Ok(found)
+}
+
+/// Proposes what a commit hook has made of the approved files, so that a person decides on it.
+fn ask_about(
+    writer: &mut Writer<'_>,
+    proposal: &Proposal,
+    amended: &[Written],
+    commit: Option<&Committed>,
+) -> Result<ProposalId> {
+    let store = writer.store();
+    let file = |entry: &Option<_>| entry.as_ref().map(|entry| store.file(entry)).transpose();
+    let changes: Result<Vec<FileChange>> = amended
+        .iter()
+        .map(|written| {
+            Ok(FileChange {
+                path: written.path.clone(),
+                before: file(&written.before)?,
+                after: file(&written.after)?,
+                origin: None,
+                snippets: Vec::new(),
+            })
+        })
+        .collect();
+    let id = commit.map_or("", |commit| commit.id.get(..12).unwrap_or(&commit.id));
+    let new = NewProposal {
+        changeset: Changeset::new(changes?)?,
+        description: Some(format!("What a commit hook made of {} in commit {id}", proposal.id)),
+        domain: proposal.domain.clone(),
+        related_task_id: None,
+        proposed_by: "commit hook".to_owned(),
+        expires_in: store.settings()?.expires_in,
+        subject: Subject::Code,
+        form: "commit".to_owned(),
+        memory: None,
+    };
+    Ok(writer.propose(new)?.id)
+}
+
+/// Writes the present files with conflict markers where `proposal` does not fit, and records
+/// nothing: the proposal stays pending, and nothing is approved.
+///
+/// # Errors
+/// `conflict` where lines cannot show it (binary, deleted), and as [`apply`].
+pub fn write_markers(store: &Store, proposal: &Proposal) -> Result<Plan> {
+    let journal = files::lock(store)?;
+    let worktree = store.worktree()?;
+    let reader = worktree.reader();
+    let plan = subject::forward(store, proposal, None, &reader)?.with_markers()?;
+    files::write_unrecorded(&journal, &reader, &worktree, &plan)?;
+    Ok(plan)
+}
+
+/// A plan's refusal, with what to do about it.
+pub fn conflict(refusal: Error, id: &ProposalId) -> Error {
+    refusal.with("proposal_id", id.as_str()).hint(format!(
+        "nothing was written; `aye apply {id} --conflict-markers` writes both versions for you to \
+         settle, `aye revise {id}` gives it again on the present files"
+    ))
+}
+
+/// Proposes and applies at once what the memory manifest lets pass, or what a person has decided
+/// on together with making it: one lane commit.
+///
+/// # Errors
+/// As [`apply`].
+pub(super) fn propose_and_apply(
+    store: &Store,
+    authority: &Authority,
+    now: DateTime<Utc>,
+    wait: Duration,
+    plan: impl FnOnce() -> Result<Option<(NewProposal, Plan)>>,
+) -> Result<Option<Proposal>> {
+    let journal = files::lock_within(store, wait)?;
+    let Some((new, plan)) = plan()? else { return Ok(None) };
+    let worktree = store.worktree()?;
+    let reader = worktree.reader();
+    let written = files::written(store, &[], &plan)?;
+    let seen = Seen::now(store, &store.view()?)?;
+    let proposal = store.write(authority.actor(), now, |writer| {
+        let proposal = writer.propose_another(new)?;
+        writer.flush_objects()?;
+        let planned = shown::of_plan(store, &writer.view, &proposal, None, plan.clone())?;
+        let planned = Shown { seen, ..planned };
+        let steps = files::steps(&worktree, &plan)?;
+        let subject = files::subject(files::APPLY, &proposal.id, writer.now());
+        journal.apply(&reader, &steps, Some(&subject), |_| {
+            let request = Request::all(Effect::Files);
+            let decided = Decided {
+                current: &proposal,
+                request: &request,
+                planned: &planned,
+                written,
+                amended: Vec::new(),
+                commit: None,
+            };
+            decided.record(writer, authority, now)?;
+            crate::failpoint!("apply.event");
+            writer.commit()
+        })?;
+        Ok(proposal)
+    })?;
+    Ok(Some(proposal))
+}

@@ -1,0 +1,298 @@
+//! The manifest of a decision: per path what the target commit has, what was there, and what was
+//! approved to be there. Pure.
+//!
+//! Format `aye-manifest@1`: one record per path, in byte order of the paths, each ended by a NUL:
+//!
+//! ```text
+//! OUTCOME SP RESIDUE SP BASE SP NOW SP AFTER SP PATH NUL
+//! ```
+//!
+//! `OUTCOME` is `clean`, `merged`, `already`, `edited` or `derived=NAME@VERSION`; `RESIDUE` is
+//! `none`, `taken` or `not_taken`; each of the three sides is `-` for no file, or
+//! `MODE:BLOB:SHA256` with git's octal mode, the object id of the blob in the repository's hash and
+//! the SHA-256 of its bytes, both in lower-case hex. `PATH` is the path's bytes.
+
+use bstr::ByteSlice as _;
+
+use crate::changeset::RepoPath;
+use crate::error::{Error, Result};
+use crate::proposal::codes;
+
+/// One side of a record: a file as git would store it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Blob {
+    /// Git's octal mode, such as `100644`.
+    pub mode: String,
+    /// Object id in the repository's hash, hex.
+    pub id: String,
+    /// SHA-256 of the bytes, hex.
+    pub sha256: String,
+}
+
+impl Blob {
+    /// True where mode and object id are those of `entry`.
+    pub fn is(&self, entry: &crate::proposal::Entry) -> bool {
+        self.mode == entry.mode && self.id == entry.id
+    }
+}
+
+/// How the approved content came about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The file was what the revision starts from.
+    Clean,
+    /// The file had changed elsewhere, and both fit.
+    Merged,
+    /// The file was already what the revision leads to: that revision's step is approved.
+    Already,
+    /// The reviewer changed what was proposed.
+    Edited,
+    /// Generated from other files of the manifest, by a generator of this name and version.
+    Derived(String),
+}
+
+impl Outcome {
+    fn text(&self) -> String {
+        match self {
+            Self::Clean => "clean".into(),
+            Self::Merged => "merged".into(),
+            Self::Already => "already".into(),
+            Self::Edited => "edited".into(),
+            Self::Derived(name) => format!("derived={name}"),
+        }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        Some(match text {
+            "clean" => Self::Clean,
+            "merged" => Self::Merged,
+            "already" => Self::Already,
+            "edited" => Self::Edited,
+            other => {
+                let name = other.strip_prefix("derived=")?;
+                let (name_only, version) = name.split_once('@')?;
+                let word = |c: char| c.is_ascii_lowercase() || c == '-';
+                let valid = !name_only.is_empty()
+                    && name_only.chars().all(word)
+                    && !version.is_empty()
+                    && version.bytes().all(|byte| byte.is_ascii_digit());
+                valid.then(|| Self::Derived(name.to_owned()))?
+            }
+        })
+    }
+}
+
+/// What becomes of changes that the file held before and that are not the proposal's: `base` and
+/// `now` differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Residue {
+    /// There are none.
+    None,
+    /// They were shown and approved too: `base` to `after` is approved.
+    Taken,
+    /// They are not approved: only `now` to `after` is.
+    NotTaken,
+}
+
+impl Residue {
+    /// The word in the manifest.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Taken => "taken",
+            Self::NotTaken => "not_taken",
+        }
+    }
+}
+
+/// One path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Where.
+    pub path: RepoPath,
+    /// What the target commit has.
+    pub base: Option<Blob>,
+    /// What was there when it was decided, as `git add` would store it.
+    pub now: Option<Blob>,
+    /// What was approved to be there.
+    pub after: Option<Blob>,
+    /// How that came about.
+    pub outcome: Outcome,
+    /// What became of the difference between `base` and `now`.
+    pub residue: Residue,
+}
+
+/// All paths of a decision, in byte order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Manifest {
+    records: Vec<Record>,
+}
+
+impl Manifest {
+    /// A manifest of `records`, put in order.
+    pub fn new(mut records: Vec<Record>) -> Self {
+        records.sort_by(|a, b| a.path.as_bstr().cmp(b.path.as_bstr()));
+        Self { records }
+    }
+
+    /// The records, in byte order of their paths.
+    pub fn records(&self) -> &[Record] {
+        &self.records
+    }
+
+    /// The record of `path`.
+    pub fn record(&self, path: &RepoPath) -> Option<&Record> {
+        let found = self.records.binary_search_by(|r| r.path.as_bstr().cmp(path.as_bstr()));
+        found.ok().map(|at| &self.records[at])
+    }
+
+    /// The bytes that are stored, hashed, and later signed.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(self.records.len() * 256);
+        for record in &self.records {
+            out.extend(record.outcome.text().bytes());
+            out.push(b' ');
+            out.extend(record.residue.as_str().bytes());
+            for side in [&record.base, &record.now, &record.after] {
+                out.push(b' ');
+                match side {
+                    None => out.push(b'-'),
+                    Some(blob) => {
+                        let text = [&*blob.mode, &*blob.id, &*blob.sha256].join(":");
+                        out.extend(text.bytes());
+                    }
+                }
+            }
+            out.push(b' ');
+            out.extend_from_slice(record.path.as_bstr());
+            out.push(0);
+        }
+        out
+    }
+
+    /// Reads stored bytes.
+    ///
+    /// # Errors
+    /// `statement_invalid` for anything but the bytes that [`Manifest::to_bytes`] would write.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let mut records = Vec::new();
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let end = rest.find_byte(0).ok_or_else(|| invalid("a record does not end"))?;
+            records.push(record(&rest[..end]).ok_or_else(|| invalid("a record is malformed"))?);
+            rest = &rest[end + 1..];
+        }
+        let sorted = records.windows(2).all(|two| two[0].path.as_bstr() < two[1].path.as_bstr());
+        let manifest = Self { records };
+        if !sorted || manifest.to_bytes() != bytes {
+            return Err(invalid("its records are not in their canonical form"));
+        }
+        Ok(manifest)
+    }
+}
+
+fn invalid(why: &str) -> Error {
+    Error::new(&codes::STATEMENT_INVALID, format!("a manifest cannot be read: {why}"))
+        .hint("`aye check` names the decision")
+}
+
+fn record(bytes: &[u8]) -> Option<Record> {
+    let mut fields = bytes.splitn(6, |byte| *byte == b' ');
+    let mut text = || std::str::from_utf8(fields.next()?).ok();
+    let (outcome, residue) = (text()?, text()?);
+    let (base, now, after) = (text()?, text()?, text()?);
+    let path = RepoPath::from_tree(fields.next()?).ok()?;
+    Some(Record {
+        path,
+        base: side(base)?,
+        now: side(now)?,
+        after: side(after)?,
+        outcome: Outcome::parse(outcome)?,
+        residue: match residue {
+            "none" => Residue::None,
+            "taken" => Residue::Taken,
+            "not_taken" => Residue::NotTaken,
+            _ => return None,
+        },
+    })
+}
+
+/// One side; the outer `None` is a malformed one.
+fn side(text: &str) -> Option<Option<Blob>> {
+    if text == "-" {
+        return Some(None);
+    }
+    let mut parts = text.split(':');
+    let (mode, id, sha256) = (parts.next()?, parts.next()?, parts.next()?);
+    let hex = |text: &str| text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+    let valid = parts.next().is_none()
+        && mode.len() == 6
+        && mode.bytes().all(|byte| (b'0'..=b'7').contains(&byte))
+        && [40, 64].contains(&id.len())
+        && sha256.len() == 64
+        && hex(id)
+        && hex(sha256);
+    valid.then(|| Some(Blob { mode: mode.into(), id: id.into(), sha256: sha256.into() }))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn side_of() -> impl Strategy<Value = Option<Blob>> {
+        proptest::option::of(
+            ("100(644|755)", "[0-9a-f]{40}", "[0-9a-f]{64}").prop_map(|(mode, id, sha256)| Blob {
+                mode,
+                id,
+                sha256,
+            }),
+        )
+    }
+
+    fn records() -> impl Strategy<Value = Vec<Record>> {
+        let outcome = prop_oneof![
+            Just(Outcome::Clean),
+            Just(Outcome::Merged),
+            Just(Outcome::Already),
+            Just(Outcome::Edited),
+            Just(Outcome::Derived("memory-index@1".into())),
+        ];
+        let residue =
+            prop_oneof![Just(Residue::None), Just(Residue::Taken), Just(Residue::NotTaken)];
+        let one = (side_of(), side_of(), side_of(), outcome, residue);
+        proptest::collection::btree_map("[a-z é\t]{1,6}(/[a-z ]{1,4})?", one, 0..6).prop_map(
+            |all| {
+                all.into_iter()
+                    .filter_map(|(path, (base, now, after, outcome, residue))| {
+                        let path = RepoPath::new(path).ok()?;
+                        Some(Record { path, base, now, after, outcome, residue })
+                    })
+                    .collect()
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_again(records in records()) {
+            let manifest = Manifest::new(records);
+            prop_assert_eq!(Manifest::from_bytes(&manifest.to_bytes()).unwrap(), manifest);
+        }
+
+        #[test]
+        fn other_bytes_are_refused_and_never_panic(
+            records in records(), at in any::<prop::sample::Index>(), byte in any::<u8>(),
+        ) {
+            let mut bytes = Manifest::new(records).to_bytes();
+            if !bytes.is_empty() {
+                let at = at.index(bytes.len());
+                bytes[at] = byte;
+            }
+            if let Ok(read) = Manifest::from_bytes(&bytes) {
+                prop_assert_eq!(read.to_bytes(), bytes);
+            }
+        }
+    }
+}

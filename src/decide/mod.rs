@@ -1,0 +1,224 @@
+//! The one place where a person's word becomes events and bytes.
+//!
+//! Plan, show, decide happen before any lock is taken. Then the lock, the plan again, and the
+//! comparison: what would be written has to be what was shown, byte for byte, or nothing is
+//! written and the caller asks again. The event names the [`statement`] and its [`manifest`].
+//! Who may decide is for [`crate::proposal::authority`]; every function here takes its answer.
+
+pub mod apply;
+pub mod manifest;
+pub mod memory;
+pub mod patch;
+pub mod shown;
+pub mod statement;
+pub mod steps;
+mod subject;
+pub mod undo;
+pub mod verdict;
+
+pub use apply::{Applied, Request, apply};
+pub use manifest::Manifest;
+pub use shown::{Residue, Shown, Visible, show, visible};
+pub use statement::{Statement, Target};
+pub use undo::{Undone, undo};
+
+use chrono::{DateTime, Utc};
+
+use crate::changeset::{Changeset, sensitive};
+use crate::error::{Error, Result};
+use crate::proposal::document::timestamp;
+use crate::proposal::event::{BlobRef, Evidence, Subject, digest};
+use crate::proposal::rules::Verb;
+use crate::proposal::{Authority, Caller, Proposal, Revision, authority, codes};
+use crate::store::{Store, View, Writer};
+
+/// Part of a proposal. It becomes a revision in the same step as it is applied, so that the
+/// decision names exactly what was taken, and a failure leaves the proposal as it was.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// What was taken.
+    pub changes: Changeset,
+    /// Why there is a new revision: `partial` or `edited`.
+    pub reason: &'static str,
+}
+
+/// Where the own lane and HEAD were when something was shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// HEAD.
+    pub target: Target,
+    /// Tip of the own lane, hex.
+    pub tip: Option<String>,
+    /// Position of its last event.
+    pub seq: u64,
+    policy: Option<String>,
+    repository: Option<String>,
+}
+
+impl Seen {
+    /// As they are now.
+    ///
+    /// # Errors
+    /// `invalid_policy`; those of the store.
+    pub fn now(store: &Store, view: &View) -> Result<Self> {
+        let own = view.own_position(store)?;
+        let policy = store.policy()?;
+        let (policy, repository) = (policy.blob, policy.repository);
+        let (tip, seq) = own.map_or((None, 0), |(tip, seq)| (Some(tip), seq));
+        Ok(Self { target: target(store), tip, seq, policy, repository })
+    }
+}
+
+fn target(store: &Store) -> Target {
+    let repo = store.repo();
+    Target {
+        commit: repo.head_id().ok().map(|id| id.to_string()),
+        name: repo.head_name().ok().flatten().map(|name| name.to_string()),
+    }
+}
+
+/// What the statements of one decision have in common.
+pub(crate) struct Draft<'a> {
+    pub(crate) authority: &'a Authority,
+    pub(crate) now: DateTime<Utc>,
+    pub(crate) seen: &'a Seen,
+    pub(crate) proposal: &'a Proposal,
+    pub(crate) revision: &'a str,
+    pub(crate) digest: &'a str,
+    pub(crate) verdict: &'static str,
+    pub(crate) reason: Option<&'a str>,
+    pub(crate) effect: Option<&'static str>,
+    pub(crate) unshown_lines: u64,
+}
+
+impl Draft<'_> {
+    /// Adds the statement, and `manifest` where there is one, to what `writer` commits next.
+    ///
+    /// # Errors
+    /// As [`Statement::to_bytes`] and [`Writer::attach`].
+    pub(crate) fn attach(
+        &self,
+        writer: &mut Writer<'_>,
+        manifest: Option<&Manifest>,
+    ) -> Result<BlobRef> {
+        let manifest = manifest
+            .map(|manifest| writer.attach("manifests", &manifest.to_bytes()))
+            .transpose()?;
+        let mut statement = Statement {
+            actor: self.authority.actor().clone(),
+            digest: self.digest.to_owned(),
+            effect: self.effect.map(str::to_owned),
+            evidence: self.authority.evidence().as_str().to_owned(),
+            format: statement::FORMAT.to_owned(),
+            manifest,
+            policy: self.seen.policy.clone(),
+            proposal: self.proposal.first_event.clone(),
+            reason: None,
+            reason_sha256: None,
+            repository: self.seen.repository.clone(),
+            revision: self.revision.to_owned(),
+            seen: self.seen.tip.clone(),
+            target: self.seen.target.clone(),
+            time: timestamp(self.now),
+            unshown_lines: self.unshown_lines,
+            verdict: self.verdict.to_owned(),
+        };
+        statement.set_reason(self.reason);
+        writer.attach("statements", &statement.to_bytes()?)
+    }
+}
+
+/// The proposal as the lanes have it now, held to what was shown of it: still pending, at the same
+/// revision, and with nothing new about it in the own lane.
+///
+/// # Errors
+/// `not_pending`, `revised_meanwhile`, `changed_since_shown`.
+pub(crate) fn still(writer: &Writer<'_>, shown: &Proposal, seen: &Seen) -> Result<Proposal> {
+    let proposal = writer.view.proposal(&shown.id)?;
+    proposal.require_pending(writer.now())?;
+    proposal.require_revision(&shown.current().event)?;
+    require_quiet(writer, shown, seen)?;
+    Ok(proposal)
+}
+
+/// Refuses where the own lane has said something about the proposal since it was shown.
+pub(crate) fn require_quiet(writer: &Writer<'_>, shown: &Proposal, seen: &Seen) -> Result<()> {
+    if writer.view.own_position(writer.store())?.map(|(tip, _)| tip) == seen.tip {
+        return Ok(());
+    }
+    let lane = writer.lane();
+    let entries = writer.view.log(Some(&shown.id), None)?;
+    let newer = entries.iter().map(|entry| &entry.stamped.event);
+    let mut newer = newer.filter(|event| event.lane == lane && event.seq > seen.seq);
+    match newer.next() {
+        None => Ok(()),
+        Some(event) => Err(changed(shown, &format!("a new event ({})", event.data.kind()))),
+    }
+}
+
+/// Something is not as it was shown.
+pub(crate) fn changed(proposal: &Proposal, what: &str) -> Error {
+    Error::new(
+        &codes::CHANGED_SINCE_SHOWN,
+        format!("{} is not as it was shown: {what}", proposal.id),
+    )
+    .with("proposal_id", proposal.id.as_str())
+    .hint(format!("nothing was written; look again: aye diff {}", proposal.id))
+}
+
+/// The digest of a revision's changes.
+pub(crate) fn digest_of(revision: &Revision) -> String {
+    digest(&revision.changes)
+}
+
+/// The rules of this repository applied to one caller: see [`crate::proposal::authority`].
+///
+/// # Errors
+/// `human_approval_required`, `terminal_required`, `invalid_policy`.
+pub fn authorise(
+    store: &Store,
+    caller: &Caller,
+    verb: Verb,
+    proposals: &[Proposal],
+    evidence: &Evidence,
+    command: &str,
+) -> Result<Authority> {
+    let permits = store.permits()?;
+    let lane = store.own_lane();
+    let ask = |proposal: Option<&Proposal>| {
+        let request = authority::Request {
+            verb,
+            proposal,
+            lane: lane.as_deref(),
+            evidence: evidence.clone(),
+            memory: proposal.map_or(verb == Verb::Apply, is_memory),
+            sensitive: proposal.is_some_and(is_sensitive),
+            command,
+        };
+        authority::authorise(caller, &request, &permits)
+    };
+    let mut granted = None;
+    for proposal in proposals {
+        granted = Some(ask(Some(proposal))?);
+    }
+    match granted {
+        Some(authority) => Ok(authority),
+        // Without a proposal, only a request to memory is applied at once.
+        None => ask(None),
+    }
+}
+
+/// True for proposals that change the project's memory, whatever they are called.
+fn is_memory(proposal: &Proposal) -> bool {
+    let below = format!("{}/", crate::memory::DIR);
+    proposal.subject == Subject::Memory
+        || proposal
+            .current()
+            .changes
+            .iter()
+            .any(|change| change.path.as_bstr().to_ascii_lowercase().starts_with(below.as_bytes()))
+}
+
+fn is_sensitive(proposal: &Proposal) -> bool {
+    !sensitive::of(&proposal.current().changes).is_empty()
+}

@@ -1,0 +1,92 @@
+//! Direct patches: written without a proposal where nothing gates them, and recorded, so that the
+//! log shows them and an undo takes them back.
+
+use chrono::{DateTime, Utc};
+
+use crate::changeset::Changeset;
+use crate::error::{Error, Result};
+use crate::proposal::event::{Evidence, Patch, Written};
+use crate::proposal::{Authority, Data, ProposalId, Stamped, codes};
+use crate::store::{Store, View};
+
+const PREFIX: &str = "patch_";
+
+/// The id of a direct patch, from the id of its event.
+pub fn id(event: &str) -> String {
+    let id = ProposalId::from_event(event);
+    let code = id.as_str().trim_start_matches("prop_");
+    format!("{PREFIX}{code}")
+}
+
+/// True for text that names a direct patch.
+pub fn is_id(text: &str) -> bool {
+    text.starts_with(PREFIX)
+}
+
+/// Records that `changeset` was written to the work tree. Only what stood before is kept, where the
+/// object database does not have it: what stands now is in the files.
+///
+/// # Errors
+/// Those of the store.
+pub fn record(
+    store: &Store,
+    authority: &Authority,
+    now: DateTime<Utc>,
+    changeset: &Changeset,
+) -> Result<String> {
+    let before: Vec<_> = changeset.changes().iter().map(|change| change.before.as_ref()).collect();
+    let before = store.keep(&before)?;
+    let mut written = Vec::with_capacity(before.len());
+    for (change, before) in changeset.changes().iter().zip(before) {
+        let after = change.after.as_ref().map(|file| store.entry_of(file)).transpose()?;
+        let (path, outcome) = (change.path.clone(), "clean".to_owned());
+        written.push(Written { path, before, after, outcome });
+    }
+    let evidence = authority.evidence().clone();
+    let stamped = store.write(authority.actor(), now, |writer| {
+        writer.decide(authority, None, Data::Patch(Patch { written, evidence }))
+    })?;
+    Ok(id(&stamped.id))
+}
+
+/// The patch that `text`, its id or the beginning of one, names, unless it was taken back.
+///
+/// # Errors
+/// `proposal_not_found`, `ambiguous_id`, `not_applied`.
+pub fn find(view: &View, text: &str) -> Result<(Stamped, Patch)> {
+    let mut found = Vec::new();
+    let mut undone = Vec::new();
+    for entry in view.patches()? {
+        match &entry.stamped.event.data {
+            Data::Patch(patch) if id(&entry.stamped.id).starts_with(text) => {
+                found.push((entry.stamped.clone(), patch.clone()));
+            }
+            Data::Undo(undo) => undone.extend(undo.patch.clone()),
+            _ => {}
+        }
+    }
+    if found.len() > 1 {
+        return Err(Error::new(
+            &codes::AMBIGUOUS_ID,
+            format!("'{text}' begins several ids of patches"),
+        )
+        .hint("type more characters; `aye log` shows them"));
+    }
+    let Some((stamped, patch)) = found.pop() else {
+        return Err(Error::new(&codes::PROPOSAL_NOT_FOUND, format!("no patch '{text}'"))
+            .hint("`aye log` shows what was patched"));
+    };
+    if undone.contains(&stamped.id) {
+        return Err(Error::new(
+            &codes::NOT_APPLIED,
+            format!("{} was taken back already", id(&stamped.id)),
+        )
+        .hint("`aye log` shows by whom"));
+    }
+    Ok((stamped, patch))
+}
+
+/// The evidence of a patch that `tool` or a person at the command line has asked for.
+pub fn evidence(tool: bool) -> Evidence {
+    if tool { Evidence::Tool } else { Evidence::Flag }
+}

@@ -1,0 +1,317 @@
+//! What a decision is about, before it is made: the plan, its manifest, and what the files hold
+//! besides. Everything on a screen is rendered from this, and what is written is compared with it.
+
+use std::collections::BTreeMap;
+
+use super::manifest::{Blob, Manifest, Outcome, Record, Residue as Taken};
+use super::{Part, Seen, subject};
+use crate::changeset::plan::{self, Plan, Planned};
+use crate::changeset::{File, FileChange, RepoPath, Snapshot};
+use crate::error::{Error, Result};
+use crate::proposal::{ChangeRecord, Entry, Proposal};
+use crate::store::{Store, View};
+
+/// A plan as it is shown.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    /// The proposal it is about, as it was then.
+    pub proposal: Proposal,
+    /// Every file and what becomes of it.
+    pub plan: Plan,
+    /// The same, by mode and hash; empty where the plan has conflicts.
+    pub manifest: Manifest,
+    /// What the files hold that is neither in the target commit nor the proposal's.
+    pub residue: Vec<Residue>,
+    /// Where HEAD and the own lane were.
+    pub seen: Seen,
+}
+
+/// Changes that a file holds and that are not the proposal's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Residue {
+    /// Where.
+    pub path: RepoPath,
+    /// What the target commit has.
+    pub base: Option<File>,
+    /// What is there.
+    pub now: Option<File>,
+    /// They are what applied proposals have written that are not committed yet.
+    pub approved: bool,
+}
+
+impl Residue {
+    /// As a change, for a diff.
+    pub fn change(&self) -> FileChange {
+        FileChange {
+            path: self.path.clone(),
+            before: self.base.clone(),
+            after: self.now.clone(),
+            origin: None,
+            snippets: Vec::new(),
+        }
+    }
+}
+
+impl Shown {
+    /// Files now to files afterwards: what is shown and what will be written.
+    pub fn changes(&self) -> Vec<FileChange> {
+        let origin = |path: &RepoPath| {
+            let changes = &self.proposal.current().changes;
+            changes.iter().find(|change| change.path == *path)?.origin.clone()
+        };
+        let change = |file: &Planned| FileChange {
+            path: file.path.clone(),
+            before: file.now.clone(),
+            after: file.after.clone(),
+            origin: origin(&file.path).filter(|_| file.now.is_none()),
+            snippets: Vec::new(),
+        };
+        self.plan.writes().map(change).collect()
+    }
+
+    /// True where what is written is exactly the proposal's own change of every file.
+    pub fn is_as_proposed(&self) -> bool {
+        self.plan
+            .files
+            .iter()
+            .all(|file| matches!(file.outcome, plan::Outcome::Clean | plan::Outcome::Derived(_)))
+    }
+
+    /// Foreign changes in the files that nobody has approved.
+    pub fn foreign(&self) -> impl Iterator<Item = &Residue> {
+        self.residue.iter().filter(|residue| !residue.approved)
+    }
+
+    /// Records that the foreign changes were shown and are approved too.
+    pub fn take_residue(&mut self) {
+        let mut records = self.manifest.records().to_vec();
+        for record in &mut records {
+            if record.residue == Taken::NotTaken {
+                record.residue = Taken::Taken;
+            }
+        }
+        self.manifest = Manifest::new(records);
+    }
+
+    /// Whether the foreign changes are approved too.
+    pub fn takes_residue(&self) -> bool {
+        self.manifest.records().iter().any(|record| record.residue == Taken::Taken)
+    }
+
+    /// Refuses where `now`, the plan made again under the lock, is not what was shown. Where
+    /// `committed`, an earlier proposal of the same command has moved HEAD, as was announced.
+    ///
+    /// # Errors
+    /// `changed_since_shown`.
+    pub fn require_same(&self, now: &Self, committed: bool) -> Result<()> {
+        let key = |record: &Record| {
+            let base = (!committed).then(|| record.base.clone());
+            (record.path.clone(), base, record.now.clone(), record.after.clone())
+        };
+        let records = |shown: &Self| shown.manifest.records().iter().map(key).collect::<Vec<_>>();
+        let (then, now_records) = (records(self), records(now));
+        if let Some((path, ..)) = then
+            .iter()
+            .zip(&now_records)
+            .find(|(then, now)| then != now)
+            .map(|(then, _)| then)
+            .or_else(|| then.get(now_records.len()).or_else(|| now_records.get(then.len())))
+        {
+            return Err(super::changed(&self.proposal, &format!("{} changed", path.display())));
+        }
+        if !committed && self.seen.target != now.seen.target {
+            return Err(super::changed(&self.proposal, "HEAD moved"));
+        }
+        Ok(())
+    }
+}
+
+/// Plans `proposal`, or `part` of it, on the files of `snapshot`, and holds them to the target
+/// commit.
+///
+/// # Errors
+/// As the plan; `invalid_policy`; `manifest_unsupported` for a submodule in the way.
+pub fn show(
+    store: &Store,
+    view: &View,
+    proposal: &Proposal,
+    part: Option<&Part>,
+    snapshot: &dyn Snapshot,
+) -> Result<Shown> {
+    let plan = subject::forward(store, proposal, part, snapshot)?;
+    of_plan(store, view, proposal, part, plan)
+}
+
+/// As [`show`], for a plan that is made already.
+pub(super) fn of_plan(
+    store: &Store,
+    view: &View,
+    proposal: &Proposal,
+    part: Option<&Part>,
+    plan: Plan,
+) -> Result<Shown> {
+    let seen = Seen::now(store, view)?;
+    let mut shown = Shown {
+        proposal: proposal.clone(),
+        plan,
+        manifest: Manifest::default(),
+        residue: Vec::new(),
+        seen,
+    };
+    if shown.plan.refusal().is_some() {
+        return Ok(shown);
+    }
+    let known: BTreeMap<&RepoPath, &ChangeRecord> = match part {
+        Some(_) => BTreeMap::new(),
+        None => proposal.current().changes.iter().map(|change| (&change.path, change)).collect(),
+    };
+    let own: BTreeMap<&RepoPath, &ChangeRecord> =
+        proposal.current().changes.iter().map(|change| (&change.path, change)).collect();
+    let head = Base::open(store);
+    let mut records = Vec::with_capacity(shown.plan.files.len());
+    for file in &shown.plan.files {
+        let change = known.get(&file.path).filter(|_| file.outcome == plan::Outcome::Clean);
+        let now = blob(store, file.now.as_ref(), change.and_then(|c| c.before.as_ref()))?;
+        let after = match file.now == file.after {
+            true => now.clone(),
+            false => blob(store, file.after.as_ref(), change.and_then(|c| c.after.as_ref()))?,
+        };
+        let base = head.blob(store, &file.path, [&now, &after])?;
+        let edited = part.is_some_and(|part| part.reason == "edited")
+            && own.get(&file.path).is_none_or(|own| !same(&after, &own.after));
+        let outcome = match &file.outcome {
+            plan::Outcome::Derived(name) => Outcome::Derived((*name).to_owned()),
+            _ if edited => Outcome::Edited,
+            plan::Outcome::Already => Outcome::Already,
+            plan::Outcome::Merged(_) => Outcome::Merged,
+            plan::Outcome::Clean | plan::Outcome::Conflict(_) => Outcome::Clean,
+        };
+        let mut residue = Taken::None;
+        let derived = matches!(outcome, Outcome::Derived(_));
+        // What is there already is approved as the revision's own step, wherever it stands.
+        if base != now && !derived && outcome != Outcome::Already {
+            residue = Taken::NotTaken;
+            let (from, to) = (entry(&base), entry(&now));
+            let approved = super::steps::leads(view, proposal, &file.path, &from, &to)?;
+            let base = head.file(store, &base)?;
+            let (path, now) = (file.path.clone(), file.now.clone());
+            shown.residue.push(Residue { path, base, now, approved });
+        }
+        records.push(Record { path: file.path.clone(), base, now, after, outcome, residue });
+    }
+    shown.manifest = Manifest::new(records);
+    Ok(shown)
+}
+
+fn same(blob: &Option<Blob>, entry: &Option<Entry>) -> bool {
+    match (blob, entry) {
+        (None, None) => true,
+        (Some(blob), Some(entry)) => blob.is(entry),
+        _ => false,
+    }
+}
+
+/// Mode and id of one side.
+pub(super) fn entry(blob: &Option<Blob>) -> Option<Entry> {
+    blob.as_ref().map(|blob| Entry { id: blob.id.clone(), mode: blob.mode.clone() })
+}
+
+/// One side of a record; `known` is the entry of that very content, where there is one.
+fn blob(store: &Store, file: Option<&File>, known: Option<&Entry>) -> Result<Option<Blob>> {
+    let Some(file) = file else { return Ok(None) };
+    let id = match known {
+        Some(entry) => entry.id.clone(),
+        None => id_of(store, &file.bytes)?,
+    };
+    let sha256 = crate::sha256::hex(&file.bytes);
+    Ok(Some(Blob { mode: file.mode.as_str().to_owned(), id, sha256 }))
+}
+
+fn id_of(store: &Store, bytes: &[u8]) -> Result<String> {
+    let kind = store.repo().object_hash();
+    gix::objs::compute_hash(kind, gix::objs::Kind::Blob, bytes)
+        .map(|id| id.to_string())
+        .map_err(|error| Error::bug(format!("cannot hash a file: {error}")))
+}
+
+/// The tree of the target commit.
+struct Base<'s>(Option<gix::Tree<'s>>);
+
+impl<'s> Base<'s> {
+    fn open(store: &'s Store) -> Self {
+        Self(store.repo().head_id().ok().and_then(|_| store.repo().head_tree().ok()))
+    }
+
+    /// What the commit has at `path`; of content that is among `known`, nothing is read.
+    fn blob(
+        &self,
+        store: &Store,
+        path: &RepoPath,
+        known: [&Option<Blob>; 2],
+    ) -> Result<Option<Blob>> {
+        let Some(tree) = &self.0 else { return Ok(None) };
+        let found = tree.lookup_entry(path.components().map(|name| name.to_vec()));
+        let Some(found) = found.ok().flatten() else { return Ok(None) };
+        if found.mode().is_tree() {
+            return Ok(None);
+        }
+        let id = found.object_id().to_string();
+        if found.mode().is_commit() {
+            return Err(Error::new(
+                &crate::apply::codes::MANIFEST_UNSUPPORTED,
+                format!("{} is a submodule in HEAD", path.display()),
+            )
+            .hint("remove the submodule in a commit of its own first"));
+        }
+        let sha256 = match known.into_iter().flatten().find(|blob| blob.id == id) {
+            Some(blob) => blob.sha256.clone(),
+            None => crate::sha256::hex(&store.blob(&id)?),
+        };
+        Ok(Some(Blob { mode: format!("{:06o}", found.mode().value()), id, sha256 }))
+    }
+
+    fn file(&self, store: &Store, blob: &Option<Blob>) -> Result<Option<File>> {
+        entry(blob).map(|entry| store.file(&entry)).transpose()
+    }
+}
+
+/// A pending proposal as it is to be looked at.
+#[derive(Debug)]
+pub struct Visible {
+    /// What is shown.
+    pub changes: Vec<FileChange>,
+    /// It is what would be written to the present files, and not what was proposed.
+    pub planned: bool,
+    /// The plan, where one can be made and nothing conflicts.
+    pub shown: Option<Shown>,
+    /// Why it does not fit, where it does not.
+    pub refusal: Option<Error>,
+}
+
+/// What a person looks at: files now against files afterwards, wherever that differs from what was
+/// proposed. Of what is there already, and of what does not fit, the proposal's own change.
+///
+/// # Errors
+/// `object_missing`, and those of the store.
+pub fn visible(store: &Store, view: &View, proposal: &Proposal) -> Result<Visible> {
+    let own = store.changeset(&proposal.current().changes)?.into_changes();
+    let as_proposed =
+        |refusal, shown| Ok(Visible { changes: own.clone(), planned: false, shown, refusal });
+    let Ok(worktree) = store.worktree() else { return as_proposed(None, None) };
+    let shown = match show(store, view, proposal, None, &worktree) {
+        Ok(shown) => shown,
+        Err(error) => return as_proposed(Some(error), None),
+    };
+    if let Some(refusal) = shown.plan.refusal() {
+        return as_proposed(Some(refusal), None);
+    }
+    if shown.is_as_proposed() {
+        return as_proposed(None, Some(shown));
+    }
+    let mut changes = shown.changes();
+    for file in shown.plan.files.iter().filter(|file| file.outcome == plan::Outcome::Already) {
+        changes.extend(own.iter().find(|own| own.path == file.path).cloned());
+    }
+    changes.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(Visible { changes, planned: true, shown: Some(shown), refusal: None })
+}

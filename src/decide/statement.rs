@@ -1,0 +1,201 @@
+//! The decision statement: what exactly was decided, in constant size. Pure.
+//!
+//! Format `aye-decision@1`: canonical JSON (keys sorted by their UTF-8 bytes, no white space,
+//! integers only, one final line feed) of at most [`MAX_BYTES`] bytes. It is hashed, and later
+//! signed, as it is stored; a reader never writes it again.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::error::{Error, Result, codes as error_codes};
+use crate::proposal::event::BlobRef;
+use crate::proposal::{Actor, canonical, codes};
+
+/// Name and version of the format.
+pub const FORMAT: &str = "aye-decision@1";
+
+/// Largest statement, in bytes.
+pub const MAX_BYTES: usize = 4096;
+
+/// Longest reason that stands in a statement, in bytes; of a longer one its SHA-256 does.
+const MAX_REASON: usize = 1024;
+
+/// What was decided.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Statement {
+    /// Who decided.
+    pub actor: Actor,
+    /// Digest of the revision's changes, hex.
+    pub digest: String,
+    /// What was to be done besides deciding: `files`, `index`, `commit`, `mark_only`; `null` where
+    /// nothing was written.
+    pub effect: Option<String>,
+    /// What shows that the actor decided.
+    pub evidence: String,
+    /// [`FORMAT`].
+    pub format: String,
+    /// The manifest blob; `null` for verdicts that write nothing.
+    pub manifest: Option<BlobRef>,
+    /// The blob of `.agent-memory/policy.toml` in the target commit, hex; `null` without one.
+    pub policy: Option<String>,
+    /// The whole id of the proposal's first event, hex.
+    pub proposal: String,
+    /// Why, up to 1,024 bytes.
+    pub reason: Option<String>,
+    /// SHA-256 of a longer reason, hex.
+    pub reason_sha256: Option<String>,
+    /// 128 random bits that name the repository, hex; `null` where its policy has none.
+    pub repository: Option<String>,
+    /// The event id of the revision, hex.
+    pub revision: String,
+    /// The tip of the own lane when it was shown, hex; `null` before the first event. The event's
+    /// commit has it as an ancestor, with nothing about this proposal in between.
+    pub seen: Option<String>,
+    /// Where the change was to land.
+    pub target: Target,
+    /// When, RFC 3339 in UTC with milliseconds.
+    pub time: String,
+    /// How many changed lines were not on the screen before the answer.
+    pub unshown_lines: u64,
+    /// `apply`, `approve`, `mark`, `reject`, `withdraw`, `request_changes`, `reopen` or `undo`.
+    pub verdict: String,
+}
+
+/// Where a change was to land: HEAD, when it was shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Target {
+    /// Its commit, hex; `null` before the first one.
+    pub commit: Option<String>,
+    /// The branch, such as `refs/heads/main`; `null` where HEAD is detached.
+    #[serde(rename = "ref")]
+    pub name: Option<String>,
+}
+
+impl Statement {
+    /// Puts `reason` where it belongs by its length.
+    pub fn set_reason(&mut self, reason: Option<&str>) {
+        let (short, long) = match reason {
+            Some(text) if text.len() > MAX_REASON => {
+                (None, Some(crate::sha256::hex(text.as_bytes())))
+            }
+            text => (text.map(str::to_owned), None),
+        };
+        (self.reason, self.reason_sha256) = (short, long);
+    }
+
+    /// The bytes that are stored.
+    ///
+    /// # Errors
+    /// `size_limit_exceeded` over [`MAX_BYTES`]: a name or an address is absurdly long.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let value = serde_json::to_value(self).map_err(|error| Error::bug(error.to_string()))?;
+        let bytes = canonical::to_bytes(&value);
+        if bytes.len() > MAX_BYTES {
+            return Err(Error::new(
+                &error_codes::SIZE_LIMIT,
+                format!("the decision statement has {} bytes, over {MAX_BYTES}", bytes.len()),
+            )
+            .hint("shorten user.name, user.email, or the name of the branch"));
+        }
+        Ok(bytes)
+    }
+
+    /// Reads stored bytes.
+    ///
+    /// # Errors
+    /// `statement_invalid` for anything but canonical bytes of this format.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let invalid = |why: &str| {
+            Error::new(&codes::STATEMENT_INVALID, format!("a statement cannot be read: {why}"))
+                .hint("`aye check` names the decision")
+        };
+        if bytes.len() > MAX_BYTES {
+            return Err(invalid("it is too large"));
+        }
+        let value: Value = serde_json::from_slice(bytes).map_err(|e| invalid(&e.to_string()))?;
+        // Duplicate keys, white space, another order and other spellings of a number all differ
+        // from what is written of the value.
+        if canonical::to_bytes(&value) != bytes || has_fractions(&value) {
+            return Err(invalid("it is not in its canonical form"));
+        }
+        let statement: Self =
+            serde_json::from_value(value).map_err(|error| invalid(&error.to_string()))?;
+        if statement.format != FORMAT {
+            return Err(invalid("its format is not known"));
+        }
+        Ok(statement)
+    }
+}
+
+fn has_fractions(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => number.is_f64(),
+        Value::Array(items) => items.iter().any(has_fractions),
+        Value::Object(map) => map.values().any(has_fractions),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::proposal::ActorKind;
+
+    fn statement() -> Statement {
+        Statement {
+            actor: Actor { name: "Ada".into(), email: "a@x".into(), kind: ActorKind::Human },
+            digest: "d".repeat(40),
+            effect: Some("files".into()),
+            evidence: "terminal".into(),
+            format: FORMAT.into(),
+            manifest: Some(BlobRef { id: "1".repeat(40), sha256: "2".repeat(64) }),
+            policy: None,
+            proposal: "3".repeat(40),
+            reason: Some("because — é".into()),
+            reason_sha256: None,
+            repository: None,
+            revision: "4".repeat(40),
+            seen: None,
+            target: Target { commit: None, name: Some("refs/heads/main".into()) },
+            time: "2026-01-01T00:00:00.000Z".into(),
+            unshown_lines: 7,
+            verdict: "apply".into(),
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let bytes = statement().to_bytes().unwrap();
+        assert_eq!(Statement::from_bytes(&bytes).unwrap(), statement());
+        assert!(bytes.len() < 1200, "{}", bytes.len());
+    }
+
+    #[test]
+    fn other_spellings_of_the_same_value_are_refused() {
+        let text = String::from_utf8(statement().to_bytes().unwrap()).unwrap();
+        for (from, to) in [
+            ("\n", ""),
+            ("\"unshown_lines\":7", "\"unshown_lines\":7.0"),
+            ("\"unshown_lines\":7", "\"unshown_lines\": 7"),
+            ("\"unshown_lines\":7", "\"unshown_lines\":7,\"unshown_lines\":7"),
+            ("\"unshown_lines\":7", "\"unshown_lines\":7,\"zzz\":1"),
+            ("\"evidence\":\"terminal\"", "\"evidence\":\"term\\u0069nal\""),
+            ("aye-decision@1", "aye-decision@2"),
+        ] {
+            let other = text.replacen(from, to, 1);
+            assert_ne!(other, text, "{from}");
+            let error = Statement::from_bytes(other.as_bytes()).unwrap_err();
+            assert!(error.is(&codes::STATEMENT_INVALID), "{to}");
+        }
+    }
+
+    #[test]
+    fn a_long_reason_is_bound_by_its_hash() {
+        let mut statement = statement();
+        statement.set_reason(Some(&"x".repeat(100_000)));
+        assert!(statement.reason.is_none() && statement.reason_sha256.is_some());
+        assert!(statement.to_bytes().unwrap().len() <= MAX_BYTES);
+    }
+}

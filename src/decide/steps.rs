@@ -1,0 +1,203 @@
+//! What decisions have approved, as steps from one content of a file to another.
+
+use chrono::{DateTime, Utc};
+
+use super::manifest::{Manifest, Outcome, Residue};
+use super::shown::entry;
+use super::statement::Statement;
+use crate::changeset::RepoPath;
+use crate::error::{Error, Result};
+use crate::proposal::event::BlobRef;
+use crate::proposal::state::Decision;
+use crate::proposal::{Entry, Proposal, State, Status, codes};
+use crate::store::{Filter, Store, View};
+
+/// One approved step of one file; `None` is no file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Where.
+    pub path: RepoPath,
+    /// From.
+    pub before: Option<Entry>,
+    /// To.
+    pub after: Option<Entry>,
+}
+
+/// The steps that the decision on the applied `proposal` approved; none where it is not applied.
+///
+/// # Errors
+/// `statement_invalid`, `object_missing`: then nothing is approved.
+pub fn of(store: &Store, proposal: &Proposal) -> Result<Vec<Step>> {
+    let State::Applied(decision) = &proposal.state else { return Ok(Vec::new()) };
+    let Some((_, manifest)) = read(store, proposal, decision)? else {
+        return Ok(of_events(proposal, decision));
+    };
+    let Some(manifest) = manifest else { return Ok(of_revision(proposal, decision)) };
+    let mut steps = Vec::new();
+    for record in manifest.records() {
+        let path = &record.path;
+        let mut add = |before, after| steps.push(Step { path: path.clone(), before, after });
+        let after = entry(&record.after);
+        match (&record.outcome, record.residue) {
+            (Outcome::Already, _) => {
+                steps.extend(
+                    of_revision(proposal, decision).into_iter().filter(|s| s.path == *path),
+                );
+            }
+            (_, Residue::Taken) => {
+                add(entry(&record.base), after.clone());
+                add(entry(&record.now), after);
+            }
+            (_, Residue::None | Residue::NotTaken) => add(entry(&record.now), after),
+        }
+    }
+    Ok(steps)
+}
+
+/// Statement and manifest of a decision, held to the event that names them; `None` for decisions
+/// of version 0.1.0, which have none.
+///
+/// # Errors
+/// `statement_invalid`, `object_missing`.
+pub fn read(
+    store: &Store,
+    proposal: &Proposal,
+    decision: &Decision,
+) -> Result<Option<(Statement, Option<Manifest>)>> {
+    let Some(named) = &decision.statement else { return Ok(None) };
+    let statement = Statement::from_bytes(&bound(store, named)?)?;
+    let digest = proposal.revision(&decision.revision).map(super::digest_of);
+    let fits = statement.proposal == proposal.first_event
+        && statement.revision == decision.revision
+        && Some(&statement.digest) == digest.as_ref()
+        && statement.actor == decision.by
+        && statement.evidence == decision.evidence.as_str()
+        && matches!(
+            (statement.verdict.as_str(), &proposal.state),
+            ("apply", State::Applied(_)) | ("reject" | "withdraw", State::Rejected(_))
+        );
+    if !fits {
+        return Err(invalid(proposal, "it is about something else than its event"));
+    }
+    let manifest = match &statement.manifest {
+        None => None,
+        Some(named) => Some(Manifest::from_bytes(&bound(store, named)?)?),
+    };
+    if let Some(manifest) = &manifest {
+        // The event repeats what was written for version 0.1.0 and for undo; it may not differ.
+        let differs = decision.written.iter().any(|written| {
+            manifest.record(&written.path).is_none_or(|record| {
+                entry(&record.now) != written.before || entry(&record.after) != written.after
+            })
+        });
+        if differs {
+            return Err(invalid(proposal, "its manifest is not what its event says was written"));
+        }
+    }
+    Ok(Some((statement, manifest)))
+}
+
+/// The bytes of a blob, held to its SHA-256.
+fn bound(store: &Store, named: &BlobRef) -> Result<Vec<u8>> {
+    let bytes = store.blob(&named.id)?;
+    if crate::sha256::hex(&bytes) == named.sha256 {
+        return Ok(bytes);
+    }
+    Err(Error::new(
+        &codes::STATEMENT_INVALID,
+        format!("blob {} does not have the SHA-256 that names it", named.id),
+    )
+    .hint("`git fsck` tells what is damaged"))
+}
+
+fn invalid(proposal: &Proposal, why: &str) -> Error {
+    Error::new(
+        &codes::STATEMENT_INVALID,
+        format!("the decision on {} cannot be believed: {why}", proposal.id),
+    )
+    .with("proposal_id", proposal.id.as_str())
+    .hint("`aye log` shows its event; decide again")
+}
+
+fn of_events(proposal: &Proposal, decision: &Decision) -> Vec<Step> {
+    if decision.written.is_empty() {
+        return of_revision(proposal, decision);
+    }
+    let written = decision.written.iter();
+    written
+        .flat_map(|file| {
+            let step = Step {
+                path: file.path.clone(),
+                before: file.before.clone(),
+                after: file.after.clone(),
+            };
+            match file.outcome.as_str() {
+                "already" => of_revision(proposal, decision)
+                    .into_iter()
+                    .filter(|own| own.path == file.path)
+                    .collect(),
+                _ => vec![step],
+            }
+        })
+        .collect()
+}
+
+fn of_revision(proposal: &Proposal, decision: &Decision) -> Vec<Step> {
+    let Some(revision) = proposal.revision(&decision.revision) else { return Vec::new() };
+    revision
+        .changes
+        .iter()
+        .map(|change| Step {
+            path: change.path.clone(),
+            before: change.before.clone(),
+            after: change.after.clone(),
+        })
+        .collect()
+}
+
+/// The applied proposals that change `path`, in the order of their decisions, without `except`.
+///
+/// # Errors
+/// `internal_error` if the cache cannot be read.
+pub fn applied(view: &View, except: &Proposal, path: &RepoPath) -> Result<Vec<Proposal>> {
+    let filter = Filter {
+        status: Some(Status::Applied),
+        path: Some(path.as_bstr().to_string()),
+        ..Filter::default()
+    };
+    let mut found = Vec::new();
+    // No clock: an applied proposal stays one.
+    for summary in view.proposals(&filter, DateTime::<Utc>::MIN_UTC)? {
+        if summary.id != except.id {
+            found.push(view.proposal(&summary.id)?);
+        }
+    }
+    found.sort_by_key(|proposal| proposal.decision().map(|decision| decision.at));
+    Ok(found)
+}
+
+/// True where proposals that people applied lead `path` from one content to another.
+///
+/// # Errors
+/// `internal_error` if the cache cannot be read.
+pub(super) fn leads(
+    view: &View,
+    except: &Proposal,
+    path: &RepoPath,
+    from: &Option<Entry>,
+    to: &Option<Entry>,
+) -> Result<bool> {
+    let mut reached = vec![from.clone()];
+    for proposal in applied(view, except, path)? {
+        let Some(decision) = proposal.decision().filter(|decision| decision.is_by_a_person())
+        else {
+            continue;
+        };
+        for step in of_events(&proposal, decision).into_iter().filter(|step| step.path == *path) {
+            if reached.contains(&step.before) {
+                reached.push(step.after);
+            }
+        }
+    }
+    Ok(reached.contains(to))
+}

@@ -1,0 +1,129 @@
+//! What differs between code and memory: how a plan is made, forwards and back, and what follows.
+
+use std::time::Duration;
+
+use super::Part;
+use crate::apply as files;
+use crate::changeset::merge::Sides;
+use crate::changeset::plan::{Plan, inverse, plan};
+use crate::changeset::{FileChange, Snapshot};
+use crate::error::Result;
+use crate::memory::service::decide as memory;
+use crate::proposal::event::{Subject, Written};
+use crate::proposal::state::Decision;
+use crate::proposal::{Entry, Proposal};
+use crate::store::Store;
+
+/// Plans `proposal`, or `part` of it, on the files of `snapshot`. Writes nothing.
+///
+/// # Errors
+/// `bare_repository`, `object_missing`, what the work tree refuses; for memory the reason why it
+/// cannot be applied. Conflicts are in the plan.
+pub(super) fn forward(
+    store: &Store,
+    proposal: &Proposal,
+    part: Option<&Part>,
+    snapshot: &dyn Snapshot,
+) -> Result<Plan> {
+    match (proposal.subject, part) {
+        (Subject::Memory, None) => memory::preview(store, proposal, snapshot),
+        (Subject::Memory, Some(_)) => Err(memory::whole(proposal)),
+        (Subject::Code, Some(part)) => on(store, part.changes.changes(), proposal, snapshot),
+        (Subject::Code, None) => {
+            let changes = store.changeset(&proposal.current().changes)?.into_changes();
+            on(store, &changes, proposal, snapshot)
+        }
+    }
+}
+
+/// Plans `changes`, and refuses a deletion of what is not there only because a sparse checkout
+/// leaves it out.
+fn on(
+    store: &Store,
+    changes: &[FileChange],
+    proposal: &Proposal,
+    snapshot: &dyn Snapshot,
+) -> Result<Plan> {
+    let plan = plan(changes, snapshot, Sides { ours: "current", theirs: proposal.id.as_str() })?;
+    let gone = plan.files.iter().filter(|file| file.now.is_none() && file.after.is_none());
+    store.refuse_left_out(gone.map(|file| &file.path))?;
+    Ok(plan)
+}
+
+/// Plans taking `decision` on `proposal` back. Writes nothing.
+///
+/// # Errors
+/// `object_missing`, `conflict` for memory, and what the work tree refuses.
+pub(super) fn back(
+    store: &Store,
+    proposal: &Proposal,
+    decision: &Decision,
+    snapshot: &dyn Snapshot,
+) -> Result<Plan> {
+    if decision.written.is_empty() {
+        return Ok(Plan { files: Vec::new() });
+    }
+    match proposal.subject {
+        Subject::Memory => memory::preview_undo(store, proposal),
+        Subject::Code => written_back(store, &decision.written, snapshot),
+    }
+}
+
+/// Plans putting back what stood before `written`.
+///
+/// # Errors
+/// `object_missing`, and what the work tree refuses.
+pub(super) fn written_back(
+    store: &Store,
+    written: &[Written],
+    snapshot: &dyn Snapshot,
+) -> Result<Plan> {
+    let file = |entry: &Option<Entry>| entry.as_ref().map(|entry| store.file(entry)).transpose();
+    let changes: Result<Vec<FileChange>> = written
+        .iter()
+        .filter(|file| file.before != file.after)
+        .map(|written| {
+            Ok(FileChange {
+                path: written.path.clone(),
+                before: file(&written.before)?,
+                after: file(&written.after)?,
+                origin: None,
+                snippets: Vec::new(),
+            })
+        })
+        .collect();
+    plan(&inverse(&changes?), snapshot, Sides { ours: "current", theirs: "before" })
+}
+
+/// What follows once `proposal` was applied. Says what of it did not go as asked.
+pub(super) fn follow(store: &Store, proposal: &Proposal) -> Option<String> {
+    match proposal.subject {
+        Subject::Code => None,
+        Subject::Memory => match memory::settled(store, proposal) {
+            Ok(said) => said,
+            Err(error) => Some(error.message().to_owned()),
+        },
+    }
+}
+
+/// What was found beside `proposal` that the store did not write, and that is ignored.
+///
+/// # Errors
+/// `memory_not_initialized` and its kin.
+pub(super) fn notices(store: &Store, proposal: &Proposal) -> Result<Vec<String>> {
+    match proposal.subject {
+        Subject::Code => Ok(Vec::new()),
+        Subject::Memory => memory::notices(store, proposal),
+    }
+}
+
+/// How long to wait for another process that writes files.
+///
+/// # Errors
+/// `memory_not_initialized` and its kin.
+pub(super) fn patience(store: &Store, proposal: &Proposal) -> Result<Duration> {
+    match proposal.subject {
+        Subject::Code => Ok(files::PATIENCE),
+        Subject::Memory => memory::patience(store, proposal),
+    }
+}

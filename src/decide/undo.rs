@@ -1,0 +1,193 @@
+//! Taking an apply, or a direct patch, back.
+
+use chrono::{DateTime, Utc};
+
+use super::{Draft, Seen, require_quiet, shown, subject};
+use crate::apply as files;
+use crate::changeset::plan::{Plan, Planned};
+use crate::error::{Error, Result};
+use crate::proposal::event::{Effect, Patch, Undo, Written};
+use crate::proposal::state::Decision;
+use crate::proposal::{Authority, Data, Proposal, ProposalId, Stamped, State, codes};
+use crate::store::Store;
+
+/// What an undo came to.
+#[derive(Clone, Debug)]
+pub struct Undone {
+    /// What became of every file; empty if the apply had only marked.
+    pub files: Vec<Planned>,
+    /// The commit that still contains the change.
+    pub commit: Option<String>,
+}
+
+/// Plans taking the apply of `proposal` back. Writes nothing.
+///
+/// # Errors
+/// `not_applied`, `object_missing`, `changed_since_shown` where another clone says what stood
+/// before, and what the work tree refuses.
+pub fn preview(store: &Store, proposal: &Proposal) -> Result<Plan> {
+    let decision = applied(proposal)?;
+    require_own_before(store, proposal, decision)?;
+    subject::back(store, proposal, decision, &store.worktree()?)
+}
+
+/// Puts back what was there before `proposal` was applied, all files or none, and records it: the
+/// proposal is pending again. Later changes in other lines of the files stay.
+///
+/// # Errors
+/// As [`preview`]; `conflict` where the same lines have changed since; those of writing files.
+pub fn undo(
+    store: &Store,
+    authority: &Authority,
+    now: DateTime<Utc>,
+    seen: &Proposal,
+) -> Result<Undone> {
+    let decision = applied(seen)?;
+    require_own_before(store, seen, decision)?;
+    let commit = decision.commit.clone();
+    let at = Seen::now(store, &store.view()?)?;
+    if decision.written.is_empty() {
+        record(store, authority, now, seen, &at, None, Vec::new())?;
+        return Ok(Undone { files: Vec::new(), commit });
+    }
+    let journal = files::lock(store)?;
+    let worktree = store.worktree()?;
+    let reader = worktree.reader();
+    let plan = subject::back(store, seen, decision, &reader)?;
+    if let Some(refusal) = plan.refusal() {
+        return Err(conflict(refusal, &seen.id));
+    }
+    let written = files::written(store, &[], &plan)?;
+    let view = store.view()?;
+    let planned = shown::of_plan(store, &view, seen, None, plan)?;
+    drop(view);
+    let subject = files::subject(files::UNDO, &seen.id, now);
+    journal.apply(&reader, &files::steps(&worktree, &planned.plan)?, Some(&subject), |_| {
+        crate::failpoint!("undo.event");
+        record(store, authority, now, seen, &at, Some(&planned), written)
+    })?;
+    Ok(Undone { files: planned.plan.files, commit })
+}
+
+/// A plan's refusal, with what to do about it.
+pub fn conflict(refusal: Error, id: &ProposalId) -> Error {
+    refusal
+        .with("proposal_id", id.as_str())
+        .hint("nothing was written; the same lines have changed since, so revert it by hand")
+}
+
+fn applied(proposal: &Proposal) -> Result<&Decision> {
+    match &proposal.state {
+        State::Applied(decision) => Ok(decision),
+        State::Pending | State::Rejected(_) => Err(Error::new(
+            &codes::NOT_APPLIED,
+            format!("{} is not applied, so there is nothing to undo", proposal.id),
+        )
+        .hint(format!("`aye show {}` prints its state", proposal.id))),
+    }
+}
+
+/// Refuses to write content of which only another clone says that it stood there before: what is
+/// put back comes from the revision, or from a decision of the own lane.
+fn require_own_before(store: &Store, proposal: &Proposal, decision: &Decision) -> Result<()> {
+    let revision = proposal.revision(&decision.revision).unwrap_or_else(|| proposal.current());
+    let known = |written: &Written| {
+        written.before == written.after
+            || revision
+                .changes
+                .iter()
+                .any(|change| change.path == written.path && change.before == written.before)
+    };
+    let Some(foreign) = decision.written.iter().find(|written| !known(written)) else {
+        return Ok(());
+    };
+    let view = store.view()?;
+    let own = view.own_lane(store);
+    let log = view.log(Some(&proposal.id), None)?;
+    let event = log.iter().find(|entry| entry.stamped.id == decision.event);
+    if own.is_some() && event.map(|entry| entry.stamped.event.lane.clone()) == own {
+        return Ok(());
+    }
+    let path = foreign.path.display();
+    Err(Error::new(
+        &codes::CHANGED_SINCE_SHOWN,
+        format!("only another clone's record says what {path} held before {}", proposal.id),
+    )
+    .with("proposal_id", proposal.id.as_str())
+    .hint("nothing was written; revert it by hand, or undo it in the clone that applied it"))
+}
+
+fn record(
+    store: &Store,
+    authority: &Authority,
+    now: DateTime<Utc>,
+    seen: &Proposal,
+    at: &Seen,
+    planned: Option<&shown::Shown>,
+    written: Vec<Written>,
+) -> Result<()> {
+    store.write(authority.actor(), now, |writer| {
+        let proposal = writer.view.proposal(&seen.id)?;
+        applied(&proposal)?;
+        require_quiet(writer, seen, at)?;
+        let revision = applied(&proposal)?.revision.clone();
+        let digest = proposal.revision(&revision).map(super::digest_of).unwrap_or_default();
+        let draft = Draft {
+            authority,
+            now: writer.now(),
+            seen: at,
+            proposal: &proposal,
+            revision: &revision,
+            digest: &digest,
+            verdict: "undo",
+            reason: None,
+            effect: planned.map(|_| Effect::Files.as_str()),
+            unshown_lines: 0,
+        };
+        let statement = draft.attach(writer, planned.map(|planned| &planned.manifest))?;
+        let evidence = Some(authority.evidence().clone());
+        let undo = Undo { written, patch: None, evidence, statement: Some(statement) };
+        writer.decide(authority, Some(&seen.id), Data::Undo(undo)).map(drop)
+    })
+}
+
+/// Plans taking a direct patch back. Writes nothing.
+///
+/// # Errors
+/// `object_missing`, and what the work tree refuses.
+pub fn preview_patch(store: &Store, patch: &Patch) -> Result<Plan> {
+    subject::written_back(store, &patch.written, &store.worktree()?)
+}
+
+/// Takes the direct patch that `stamped` records back, and records that.
+///
+/// # Errors
+/// `conflict` where the same lines have changed since; those of writing files.
+pub fn undo_patch(
+    store: &Store,
+    authority: &Authority,
+    now: DateTime<Utc>,
+    stamped: &Stamped,
+    patch: &Patch,
+) -> Result<Vec<Planned>> {
+    let id = super::patch::id(&stamped.id);
+    let journal = files::lock(store)?;
+    let worktree = store.worktree()?;
+    let reader = worktree.reader();
+    let plan = subject::written_back(store, &patch.written, &reader)?;
+    if let Some(refusal) = plan.refusal() {
+        return Err(refusal
+            .hint("nothing was written; the same lines have changed since, so revert it by hand")
+            .with("patch_id", id));
+    }
+    let written = files::written(store, &[], &plan)?;
+    journal.apply(&reader, &files::steps(&worktree, &plan)?, None, |_| {
+        store.write(authority.actor(), now, |writer| {
+            let evidence = Some(authority.evidence().clone());
+            let patch = Some(stamped.id.clone());
+            let undo = Undo { written, patch, evidence, statement: None };
+            writer.decide(authority, None, Data::Undo(undo)).map(drop)
+        })
+    })?;
+    Ok(plan.files)
+}

@@ -1,0 +1,124 @@
+//! Verdicts that write no file: reject, withdraw, send back, reopen, approve, mark.
+
+use chrono::{DateTime, Utc};
+
+use super::{Draft, Seen, apply, digest_of, require_quiet, still};
+use crate::error::{Error, Result};
+use crate::proposal::event::{Approve, Comment, Mark, Marked, Reject, Reopen, RequestChanges};
+use crate::proposal::{Authority, Data, Proposal, State, codes};
+use crate::store::Store;
+
+/// What is said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Word {
+    /// No.
+    Reject,
+    /// The proposer takes it back.
+    Withdraw,
+    /// Something has to change first.
+    RequestChanges,
+    /// A rejected one is pending again.
+    Reopen,
+    /// Yes, and somebody else writes it; it stays pending.
+    Approve,
+    /// A tool's caller says what became of it.
+    Mark(Marked),
+}
+
+impl Word {
+    fn verdict(&self) -> &'static str {
+        match self {
+            Self::Reject => "reject",
+            Self::Withdraw => "withdraw",
+            Self::RequestChanges => "request_changes",
+            Self::Reopen => "reopen",
+            Self::Approve => "approve",
+            Self::Mark(_) => "mark",
+        }
+    }
+}
+
+/// Says one thing about all of `proposals`, or nothing about any.
+///
+/// # Errors
+/// `not_pending` (`not_rejected` for reopening), `revised_meanwhile`, `changed_since_shown`; those
+/// of the store.
+pub fn say(
+    store: &Store,
+    authority: &Authority,
+    now: DateTime<Utc>,
+    proposals: &[Proposal],
+    word: &Word,
+    reason: Option<&str>,
+    comments: &[Comment],
+) -> Result<()> {
+    let seen = Seen::now(store, &store.view()?)?;
+    store.write(authority.actor(), now, |writer| {
+        for shown in proposals {
+            let proposal = match word {
+                Word::Reopen => {
+                    let proposal = writer.view.proposal(&shown.id)?;
+                    require_rejected(&proposal)?;
+                    require_quiet(writer, shown, &seen)?;
+                    proposal
+                }
+                _ => still(writer, shown, &seen)?,
+            };
+            apply::comment(writer, &proposal.id, comments)?;
+            let (revision, digest) =
+                (proposal.current().event.clone(), digest_of(proposal.current()));
+            let draft = Draft {
+                authority,
+                now: writer.now(),
+                seen: &seen,
+                proposal: &proposal,
+                revision: &revision,
+                digest: &digest,
+                verdict: word.verdict(),
+                reason,
+                effect: None,
+                unshown_lines: 0,
+            };
+            let statement = Some(draft.attach(writer, None)?);
+            let reason = reason.map(str::to_owned);
+            let evidence = authority.evidence().clone();
+            let how = evidence.how();
+            let data = match word {
+                Word::Reject | Word::Withdraw => Data::Reject(Reject {
+                    reason,
+                    revision,
+                    digest,
+                    how,
+                    withdrawn: *word == Word::Withdraw,
+                    evidence: Some(evidence),
+                    statement,
+                }),
+                Word::RequestChanges => Data::RequestChanges(RequestChanges {
+                    reason,
+                    revision: Some(revision),
+                    evidence: Some(evidence),
+                    statement,
+                }),
+                Word::Reopen => Data::Reopen(Reopen { revision, reason, evidence, statement }),
+                Word::Approve => Data::Approve(Approve { revision, digest, evidence, statement }),
+                Word::Mark(verdict) => {
+                    let verdict = *verdict;
+                    Data::Mark(Mark { verdict, revision, digest, reason, evidence, statement })
+                }
+            };
+            writer.decide(authority, Some(&proposal.id), data)?;
+        }
+        Ok(())
+    })
+}
+
+fn require_rejected(proposal: &Proposal) -> Result<()> {
+    match &proposal.state {
+        State::Rejected(_) => Ok(()),
+        State::Pending | State::Applied(_) => Err(Error::new(
+            &codes::NOT_REJECTED,
+            format!("{} is not rejected, so there is nothing to reopen", proposal.id),
+        )
+        .hint(format!("`aye show {}` prints its state", proposal.id))),
+    }
+}

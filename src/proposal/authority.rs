@@ -1,0 +1,270 @@
+//! The right to decide, as a value: made by the rule function alone, and demanded by the store's
+//! writer for every decision. Code without one does not compile to an event.
+
+use super::event::Evidence;
+use super::rules::{self, Answer, Class, Permits, Verb};
+use super::{Actor, ActorKind, Proposal, codes};
+use crate::error::{Error, Result};
+
+/// Who asks for something, with all that the edge knows of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caller {
+    /// Name, address and kind, as events record them.
+    pub actor: Actor,
+    /// The environment variable that gave an agent away, such as `CODEX_THREAD_ID`; `None` for
+    /// people and for unmarked callers of tools.
+    pub marker: Option<String>,
+    /// The caller came through a tool contract.
+    pub tool: bool,
+}
+
+impl Caller {
+    /// The row of the rules that holds for it.
+    pub fn class(&self) -> Class {
+        match self.actor.kind {
+            ActorKind::Agent if self.tool && self.marker.is_none() => Class::Tool,
+            ActorKind::Agent => Class::Agent,
+            ActorKind::Ci => Class::Ci,
+            ActorKind::Human => Class::Human,
+        }
+    }
+}
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Request<'a> {
+    /// What is to be done.
+    pub verb: Verb,
+    /// To which proposal; `None` where there is none yet.
+    pub proposal: Option<&'a Proposal>,
+    /// This clone's lane, if it has one.
+    pub lane: Option<&'a str>,
+    /// What shows that the caller decided.
+    pub evidence: Evidence,
+    /// It changes memory.
+    pub memory: bool,
+    /// It changes a sensitive path.
+    pub sensitive: bool,
+    /// The command a person would type.
+    pub command: &'a str,
+}
+
+/// The right of one actor to do one thing.
+#[derive(Clone, Debug)]
+pub struct Authority {
+    actor: Actor,
+    verb: Verb,
+    evidence: Evidence,
+}
+
+impl Authority {
+    /// Who has it.
+    pub fn actor(&self) -> &Actor {
+        &self.actor
+    }
+
+    /// What it is for.
+    pub fn verb(&self) -> Verb {
+        self.verb
+    }
+
+    /// What shows that the actor decided.
+    pub fn evidence(&self) -> &Evidence {
+        &self.evidence
+    }
+
+    /// The authority of the memory manifest in HEAD: requests of the intents that it routes to
+    /// `apply` are written without a person. Recorded with evidence `tool`, and never counted as
+    /// an approval.
+    pub(crate) fn of_the_manifest(actor: &Actor) -> Self {
+        Self { actor: actor.clone(), verb: Verb::Apply, evidence: Evidence::Tool }
+    }
+}
+
+/// The rules: an authority, or why there is none.
+///
+/// # Errors
+/// `human_approval_required` for what only a person may do, and for other proposers' proposals;
+/// `terminal_required` where `--yes` is not enough.
+pub fn authorise(caller: &Caller, request: &Request<'_>, permits: &Permits) -> Result<Authority> {
+    let class = caller.class();
+    let own = || {
+        request
+            .proposal
+            .is_some_and(|proposal| proposal.is_proposed_by(&caller.actor, request.lane))
+    };
+    let granted = match rules::answer(class, request.verb) {
+        Answer::Yes => true,
+        Answer::Own => own(),
+        Answer::OwnIfPolicy => permits.agents_may_mark && own(),
+        Answer::CiIfPolicy => permits.ci_may_apply,
+        Answer::Asked => rules::is_personal(&request.evidence),
+        Answer::Decides => {
+            if request.evidence == Evidence::Flag
+                && permits.wants_terminal(request.memory, request.sensitive)
+            {
+                return Err(needs_terminal(request));
+            }
+            rules::is_personal(&request.evidence)
+        }
+        Answer::No => false,
+    };
+    match granted {
+        true => Ok(Authority {
+            actor: caller.actor.clone(),
+            verb: request.verb,
+            evidence: request.evidence.clone(),
+        }),
+        false => Err(refusal(caller, request)),
+    }
+}
+
+fn needs_terminal(request: &Request<'_>) -> Error {
+    let what = if request.memory { "memory" } else { "a sensitive path" };
+    let key = if request.memory { "memory" } else { "sensitive" };
+    Error::new(
+        &codes::TERMINAL_REQUIRED,
+        format!("it changes {what}, which is decided at a terminal"),
+    )
+    .with("command", request.command)
+    .hint(format!(
+        "run `{}` at a terminal without --yes; [evidence] {key} = \"flag\" in a committed \
+         .agent-memory/policy.toml lets --yes decide",
+        request.command
+    ))
+}
+
+fn refusal(caller: &Caller, request: &Request<'_>) -> Error {
+    let name = &caller.actor.name;
+    let seen = match (&caller.marker, caller.class()) {
+        (Some(marker), _) => format!("'{name}' is an agent ({marker} is set)"),
+        (None, Class::Tool) => "a tool was called".to_owned(),
+        (None, Class::Ci) => "this is a build machine (CI is set)".to_owned(),
+        (None, _) => format!("'{name}' is an agent"),
+    };
+    let others = matches!(request.verb, Verb::Revise | Verb::Withdraw);
+    let (why, hint) = match request.proposal {
+        Some(proposal) if others => (
+            format!("{} belongs to '{}'", proposal.id, proposal.actor.name),
+            format!(
+                "make a proposal of your own: aye propose --instead-of {} …; a person may run: {}",
+                proposal.id, request.command
+            ),
+        ),
+        _ => (
+            "a person has to decide this".to_owned(),
+            format!("ask your user to run: {}", request.command),
+        ),
+    };
+    let error = Error::new(&codes::HUMAN_APPROVAL_REQUIRED, format!("{seen}, and {why}"))
+        .with("command", request.command)
+        .hint(hint);
+    match &caller.marker {
+        Some(marker) => error.with("marker", marker.as_str()),
+        None => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn caller(kind: ActorKind, marker: Option<&str>, tool: bool) -> Caller {
+        let actor = Actor { name: "n".into(), email: String::new(), kind };
+        Caller { actor, marker: marker.map(str::to_owned), tool }
+    }
+
+    fn ask(
+        caller: &Caller,
+        verb: Verb,
+        evidence: Evidence,
+        permits: &Permits,
+    ) -> Result<Authority> {
+        let request = Request {
+            verb,
+            proposal: None,
+            lane: None,
+            evidence,
+            memory: false,
+            sensitive: false,
+            command: "aye apply x",
+        };
+        authorise(caller, &request, permits)
+    }
+
+    const DECISIONS: [Verb; 7] = [
+        Verb::Apply,
+        Verb::Approve,
+        Verb::Reject,
+        Verb::RequestChanges,
+        Verb::Reopen,
+        Verb::Undo,
+        Verb::Force,
+    ];
+
+    #[test]
+    fn no_evidence_lets_an_agent_decide() {
+        let all = Permits {
+            agents_may_mark: true,
+            ci_may_apply: true,
+            memory_by_flag: true,
+            sensitive_by_flag: true,
+        };
+        for tool in [false, true] {
+            for marker in [None, Some("AYE_AGENT")] {
+                let agent = caller(ActorKind::Agent, marker, tool);
+                for verb in DECISIONS {
+                    for evidence in [Evidence::Terminal, Evidence::Flag, Evidence::Tool] {
+                        let error = ask(&agent, verb, evidence, &all).unwrap_err();
+                        assert!(error.is(&codes::HUMAN_APPROVAL_REQUIRED), "{verb:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_refusal_names_the_marker_that_was_seen() {
+        let agent = caller(ActorKind::Agent, Some("CODEX_CI"), false);
+        let error = ask(&agent, Verb::Apply, Evidence::Flag, &Permits::NONE).unwrap_err();
+        assert!(error.message().contains("CODEX_CI"), "{}", error.message());
+    }
+
+    #[test]
+    fn a_tool_call_is_no_evidence_of_a_person() {
+        let person = caller(ActorKind::Human, None, true);
+        for evidence in [Evidence::Tool, Evidence::Hook, Evidence::Other("x".into())] {
+            assert!(ask(&person, Verb::Apply, evidence, &Permits::NONE).is_err());
+        }
+        assert!(ask(&person, Verb::Apply, Evidence::Terminal, &Permits::NONE).is_ok());
+    }
+
+    #[test]
+    fn memory_and_sensitive_paths_want_a_terminal_until_policy_says_otherwise() {
+        let person = caller(ActorKind::Human, None, false);
+        let mut request = Request {
+            verb: Verb::Apply,
+            proposal: None,
+            lane: None,
+            evidence: Evidence::Flag,
+            memory: true,
+            sensitive: false,
+            command: "aye apply x",
+        };
+        let refused = authorise(&person, &request, &Permits::NONE).unwrap_err();
+        assert!(refused.is(&codes::TERMINAL_REQUIRED));
+        let loosened = Permits { memory_by_flag: true, ..Permits::NONE };
+        assert!(authorise(&person, &request, &loosened).is_ok());
+        request.sensitive = true;
+        assert!(authorise(&person, &request, &loosened).is_err());
+        request.evidence = Evidence::Terminal;
+        assert!(authorise(&person, &request, &Permits::NONE).is_ok());
+    }
+
+    #[test]
+    fn every_verb_has_a_row() {
+        for verb in DECISIONS {
+            assert!(rules::TABLE.iter().any(|(known, _)| *known == verb));
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! SHA-256, which binds content independently of git's own hash.
+
+use std::fmt::Write as _;
+
+use sha2::{Digest as _, Sha256};
+
+/// The SHA-256 of `bytes`, in lower-case hex.
+pub fn hex(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(64);
+    for byte in Sha256::digest(bytes) {
+        let _ = write!(out, "{byte:02x}");
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_standard_vector_holds() {
+        // FIPS 180-4, example of one block.
+        let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(super::hex(b"abc"), expected);
+    }
+}
