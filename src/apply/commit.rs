@@ -10,7 +10,7 @@ use super::codes;
 use crate::changeset::{File, Mode, RepoPath, Snapshot as _};
 use crate::error::{Error, Result};
 use crate::git::{Git, Running};
-use crate::proposal::{Actor, Entry, Proposal, ProposalId};
+use crate::proposal::{Actor, ActorKind, Entry, Proposal, ProposalId, trailers};
 use crate::render::escape;
 use crate::store::Store;
 
@@ -434,10 +434,8 @@ fn text(actor: &Actor, proposal: &Proposal, message: Option<&str>) -> String {
     } else {
         given
     };
-    format!(
-        "{body}\n\nProposal-Id: {}\nProposed-by: {}\nReviewed-by: {}\n",
-        proposal.id,
-        escape::line(&proposal.proposed_by),
-        escape::line(&actor.to_string()),
-    )
+    let reviewer = Some(actor).filter(|actor| actor.kind == ActorKind::Human);
+    let lines = trailers::of(proposal, reviewer);
+    let lines: Vec<_> = lines.iter().map(|line| escape::line(line)).collect();
+    format!("{body}\n\n{}\n", lines.join("\n"))
 }

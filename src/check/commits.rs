@@ -25,6 +25,8 @@ pub struct Commit {
     pub merged: Vec<Option<ObjectId>>,
     /// Values of its `Proposal-Id` trailers, each once.
     pub proposal_ids: Vec<String>,
+    /// Values of its `Reviewed-by` trailers, each once.
+    pub reviewers: Vec<String>,
 }
 
 impl Commit {
@@ -77,19 +79,21 @@ pub fn read(store: &Store, id: ObjectId) -> Result<Commit> {
     let parent_tree = parents.next().flatten();
     let merged = parents.collect();
     let message = commit.message_raw().map_err(|e| failed(&e))?;
-    Ok(Commit { id, tree, parent_tree, merged, proposal_ids: named(message) })
+    let proposal_ids = named(message, b"proposal-id");
+    let reviewers = named(message, b"reviewed-by");
+    Ok(Commit { id, tree, parent_tree, merged, proposal_ids, reviewers })
 }
 
-/// The values of `Proposal-Id:` lines in the body of a commit message. Anywhere in it, because a
+/// The values of lines such as `Proposal-Id:` in the body of a commit message, `key` in lower case. Anywhere in it, because a
 /// squash keeps the trailers of the commits it joins in the middle of the new message. As git
 /// unfolds trailers, the value may begin on the next line, further in.
-fn named(message: &[u8]) -> Vec<String> {
+fn named(message: &[u8], key: &[u8]) -> Vec<String> {
     let mut ids: Vec<String> = Vec::new();
     let mut lines = message.lines().skip(1).peekable();
     let indent = |line: &[u8]| line.len() - line.trim_start().len();
     while let Some(line) = lines.next() {
         let Some((token, value)) = line.split_once_str(":") else { continue };
-        if token.trim().eq_ignore_ascii_case(b"proposal-id") {
+        if token.trim().eq_ignore_ascii_case(key) {
             let mut value = value.trim();
             if value.is_empty()
                 && let Some(next) = lines.next_if(|next| indent(next) > indent(line))
@@ -241,19 +245,19 @@ mod tests {
     fn ids_are_read_from_trailers_wherever_a_squash_left_them() {
         let message = b"Proposal-Id: prop_subject\n\nText\n\nproposal-id:  prop_a \r\n\nMore\n\n\
             Proposal-Id: prop_b\nProposal-Id: prop_a\nProposal-Id:\nNot-Proposal-Id: prop_x\n";
-        assert_eq!(named(message), ["prop_a", "prop_b"]);
-        assert!(named(b"").is_empty());
+        assert_eq!(named(message, b"proposal-id"), ["prop_a", "prop_b"]);
+        assert!(named(b"", b"proposal-id").is_empty());
     }
 
     #[test]
     fn an_id_may_stand_on_the_line_below_as_git_unfolds_it() {
         let message =
             b"Text\n\nProposal-Id:\n prop_a\nProposal-Id: \r\n\tprop_b\nProposal-Id:\nx\n";
-        assert_eq!(named(message), ["prop_a", "prop_b"]);
+        assert_eq!(named(message, b"proposal-id"), ["prop_a", "prop_b"]);
         // As a squash indents them: an empty one, and what comes after it.
         let message =
             b"Text\n\n    Proposal-Id:\n    Proposed-by: bot\n    Proposal-Id:\n      prop_c";
-        assert_eq!(named(message), ["prop_c"]);
+        assert_eq!(named(message, b"proposal-id"), ["prop_c"]);
     }
 
     #[test]

@@ -1,21 +1,27 @@
 //! Commits held to the proposals they touch or name.
 
+use std::collections::BTreeSet;
+
 use chrono::{DateTime, Utc};
 
-use super::approved::{files, first_difference};
+use super::approved::{counts, files, first_difference, is_covered};
 use super::commits::{self, Commit};
 use super::touched::Pending;
 use super::{Concern, FailOn, Scope};
+use crate::changeset::RepoPath;
+use crate::decide::steps;
 use crate::error::Result;
-use crate::proposal::{Status, codes};
+use crate::proposal::{Proposal, Status, codes, trailers};
 use crate::render::report::Finding;
 use crate::store::{Store, View};
 
 /// Findings over the commits that `arguments` of `git rev-list` select: those that touch files
-/// with pending proposals, and those that claim a proposal of `scope` and do not hold it.
+/// with pending proposals, and those that claim a proposal of `scope` and do not hold exactly what
+/// a person approved. With `require_proposal`, those that claim none, too.
 ///
 /// # Errors
 /// `invalid_range`; if the store or a commit cannot be read.
+#[expect(clippy::too_many_arguments, reason = "what is looked at, and what counts")]
 pub fn findings(
     store: &Store,
     view: &View,
@@ -24,6 +30,7 @@ pub fn findings(
     arguments: &[&str],
     now: DateTime<Utc>,
     fail_on: &FailOn,
+    require_proposal: bool,
 ) -> Result<Vec<Finding>> {
     let mut found = Vec::new();
     for id in commits::list(store, arguments)? {
@@ -33,62 +40,209 @@ pub fn findings(
             let who = format!("commit {}", commit.short());
             found.extend(pending.findings(changes.keys().map(|p| p.as_slice()), &who, fail_on));
         }
+        let claims = Claims { store, view, scope, commit: &commit, now, fail_on };
+        let mut known = Vec::new();
         for name in &commit.proposal_ids {
-            found.extend(claim(store, view, scope, &commit, name, now, fail_on)?);
+            let (finding, proposal) = claims.claim(name)?;
+            found.extend(finding);
+            known.extend(proposal);
         }
+        if known.is_empty() {
+            if require_proposal && commit.proposal_ids.is_empty() {
+                let message = format!("commit {} names no proposal", commit.short());
+                found.push(fail_on.finding(Concern::NoProposal, message).hint("aye propose"));
+            }
+            continue;
+        }
+        found.extend(claims.extra_files(&known)?);
+        found.extend(claims.reviewer(&known));
     }
     Ok(found)
 }
 
-/// What is wrong with the claim of `commit` to hold the proposal `name`.
-fn claim(
-    store: &Store,
-    view: &View,
-    scope: &Scope,
-    commit: &Commit,
-    name: &str,
+/// What one commit claims.
+struct Claims<'a> {
+    store: &'a Store,
+    view: &'a View,
+    scope: &'a Scope,
+    commit: &'a Commit,
     now: DateTime<Utc>,
-    fail_on: &FailOn,
-) -> Result<Option<Finding>> {
-    let short = commit.short();
-    let proposal = match view.find(name) {
-        Ok(proposal) => proposal,
-        Err(error) if error.code().exit != crate::error::Exit::Bug => {
-            let message = if error.is(&codes::AMBIGUOUS_ID) {
-                format!("commit {short} names '{name}', which several proposals begin with")
-            } else {
-                format!("commit {short} names the proposal '{name}', which is not known here")
-            };
-            let hint = "fetch the lane that has it (git fetch origin '+refs/aye/log/*:refs/aye/remotes/origin/*'), or correct the trailer";
-            return Ok(Some(fail_on.finding(Concern::UnknownProposal, message).hint(hint)));
-        }
-        Err(error) => return Err(error),
-    };
-    if !scope.takes(&proposal) {
-        return Ok(None);
-    }
-    let id = proposal.id.as_str();
-    let status = proposal.status(now);
-    if status != Status::Applied {
-        let message = format!("commit {short} names {id}, which is {}", status.as_str());
-        let hint = match status {
-            Status::Pending => format!("aye review {id}"),
-            _ => format!("aye show {id}; take the trailer out of the commit"),
+    fail_on: &'a FailOn,
+}
+
+impl Claims<'_> {
+    /// What is wrong with the claim to hold the proposal `name`, and the proposal, if it is known
+    /// and within the scope.
+    fn claim(&self, name: &str) -> Result<(Option<Finding>, Option<Proposal>)> {
+        let (short, fail_on) = (self.commit.short(), self.fail_on);
+        let proposal = match self.view.find(name) {
+            Ok(proposal) => proposal,
+            Err(error) if error.code().exit != crate::error::Exit::Bug => {
+                let message = if error.is(&codes::AMBIGUOUS_ID) {
+                    format!("commit {short} names '{name}', which several proposals begin with")
+                } else {
+                    format!("commit {short} names the proposal '{name}', which is not known here")
+                };
+                let hint = "fetch the lane that has it (git fetch origin '+refs/aye/log/*:refs/aye/remotes/origin/*'), or correct the trailer";
+                let finding = fail_on.finding(Concern::UnknownProposal, message).hint(hint);
+                return Ok((Some(finding), None));
+            }
+            Err(error) => return Err(error),
         };
-        return Ok(Some(fail_on.finding(Concern::NotApplied, message).hint(hint).proposal(id)));
+        if !self.scope.takes(&proposal) {
+            return Ok((None, None));
+        }
+        let finding = self
+            .decided(&proposal)
+            .map_or_else(|| self.content(&proposal), |finding| Ok(Some(finding)))?;
+        Ok((finding, Some(proposal)))
     }
-    let mut approved = files(&proposal);
-    approved.retain(|(path, _)| scope.covers(path));
-    let lookup =
-        |path: &crate::changeset::RepoPath| commits::entry_at(store, Some(commit.tree), path);
-    let different = first_difference(view, now, &proposal, &approved, lookup)?;
-    Ok(different.map(|(path, _)| {
-        let message =
-            format!("commit {short} does not hold {} as {id} was approved", path.display());
-        fail_on
-            .finding(Concern::ContentDiffers, message)
-            .hint(format!("git diff {short} and aye diff {id} show both; propose what differs"))
-            .path(path.as_bstr())
-            .proposal(id)
-    }))
+
+    /// What is wrong with the decision on the proposal that is claimed.
+    fn decided(&self, proposal: &Proposal) -> Option<Finding> {
+        let (short, id) = (self.commit.short(), proposal.id.as_str());
+        let status = proposal.status(self.now);
+        let review = format!("aye review {id}");
+        let (concern, message, hint) = if let Some(mark) = proposal.mark() {
+            let (word, by) = (mark.verdict.as_str(), &mark.by.name);
+            let message = format!(
+                "commit {short} names {id}, which '{by}' marked {word} and nobody approved"
+            );
+            (Concern::MarkedWithoutApproval, message, review)
+        } else if status != Status::Applied {
+            let message = format!("commit {short} names {id}, which is {}", status.as_str());
+            let hint = match status {
+                Status::Pending => review,
+                _ => format!("aye show {id}; take the trailer out of the commit"),
+            };
+            (Concern::NotApplied, message, hint)
+        } else if proposal.contested {
+            let message =
+                format!("commit {short} names {id}, which two clones decided differently");
+            (Concern::Contested, message, format!("aye show {id}"))
+        } else if !counts(proposal) {
+            let by = proposal.decision().map(|decision| decision.by.name.clone());
+            let by = by.unwrap_or_default();
+            let message = format!("commit {short} names {id}, which '{by}' applied, not a person");
+            (Concern::MarkedWithoutApproval, message, format!("aye undo {id}, then {review}"))
+        } else {
+            return None;
+        };
+        Some(self.fail_on.finding(concern, message).hint(hint).proposal(id))
+    }
+
+    /// Whether the commit holds what was approved, and came to it by approved steps only.
+    fn content(&self, proposal: &Proposal) -> Result<Option<Finding>> {
+        let (short, id) = (self.commit.short(), proposal.id.as_str());
+        let differs = |path: &RepoPath, message: String| {
+            self.fail_on
+                .finding(Concern::ContentDiffers, message)
+                .hint(format!(
+                    "git diff {short}^ {short} and aye diff {id} show both; propose what differs"
+                ))
+                .path(path.as_bstr())
+                .proposal(id)
+        };
+        let steps = match steps::of(self.store, proposal) {
+            Ok(steps) => steps,
+            Err(error) => {
+                let finding =
+                    self.fail_on.finding(Concern::ContentDiffers, error.message().to_owned());
+                return Ok(Some(finding.hint("aye doctor").proposal(id)));
+            }
+        };
+        let mut approved = files(self.store, proposal);
+        approved.retain(|(path, _)| self.scope.covers(path));
+        let commit = self.commit;
+        let lookup = |path: &RepoPath| commits::entry_at(self.store, Some(commit.tree), path);
+        let found = first_difference(self.store, self.view, proposal, &approved, lookup)?;
+        if let Some((path, _)) = found {
+            let message =
+                format!("commit {short} does not hold {} as {id} was approved", path.display());
+            return Ok(Some(differs(path, message)));
+        }
+        if commit.parent_tree.is_none() && !commit.merged.is_empty() {
+            return Ok(None);
+        }
+        for step in steps.iter().filter(|step| self.scope.covers(&step.path)) {
+            let path = &step.path;
+            let unchanged = commits::entry_at(self.store, commit.parent_tree, path) == lookup(path);
+            if !unchanged && !is_covered(self.store, self.view, commit, path, self.now)? {
+                let message = format!(
+                    "commit {short} changes {} from other content than {id} was approved for",
+                    path.display()
+                );
+                return Ok(Some(differs(path, message)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Files that the commit changes beside those of the proposals it names.
+    fn extra_files(&self, known: &[Proposal]) -> Result<Vec<Finding>> {
+        let mut named: BTreeSet<RepoPath> = BTreeSet::new();
+        for proposal in known {
+            let revision = proposal.revisions.iter().flat_map(|revision| &revision.changes);
+            named.extend(revision.map(|change| change.path.clone()));
+            let steps = steps::of(self.store, proposal).unwrap_or_default();
+            named.extend(steps.into_iter().map(|step| step.path));
+        }
+        let mut found = Vec::new();
+        for path in commits::own_changes(self.store, self.commit)?.keys() {
+            let Ok(path) = RepoPath::from_tree(path) else { continue };
+            if named.contains(&path)
+                || !self.scope.covers(&path)
+                || is_covered(self.store, self.view, self.commit, &path, self.now)?
+            {
+                continue;
+            }
+            let short = self.commit.short();
+            let message = format!(
+                "commit {short} names {} and changes {}, which no decision approved",
+                known[0].id,
+                path.display()
+            );
+            found.push(
+                self.fail_on
+                    .finding(Concern::ExtraFile, message)
+                    .hint("propose that change too, or commit it apart")
+                    .path(path.as_bstr())
+                    .proposal(known[0].id.as_str()),
+            );
+        }
+        Ok(found)
+    }
+
+    /// Whether the reviewers that the commit names are those who decided.
+    fn reviewer(&self, known: &[Proposal]) -> Option<Finding> {
+        let named = &self.commit.reviewers;
+        if named.is_empty() {
+            return None;
+        }
+        let decided: Vec<String> =
+            known.iter().filter_map(trailers::reviewer).map(trailers::person).collect();
+        // Others may have looked, too; but whoever decided is among them.
+        let missing = known.iter().find(|proposal| {
+            trailers::reviewer(proposal)
+                .map(trailers::person)
+                .is_none_or(|who| !named.contains(&who))
+        })?;
+        let who = match decided.is_empty() {
+            true => "no person".to_owned(),
+            false => decided.join(", "),
+        };
+        let message = format!(
+            "commit {} says it was reviewed by {}, and {who} decided on {}",
+            self.commit.short(),
+            named.join(", "),
+            missing.id
+        );
+        let id = missing.id.as_str();
+        Some(
+            self.fail_on
+                .finding(Concern::ReviewerMismatch, message)
+                .hint("correct the Reviewed-by trailer")
+                .proposal(id),
+        )
+    }
 }

@@ -25,13 +25,21 @@ pub enum Concern {
     NotApplied,
     /// A commit names a proposal and holds something else than was approved.
     ContentDiffers,
+    /// A tool or an agent says that a proposal is applied, and nobody has approved it.
+    MarkedWithoutApproval,
+    /// A commit that names a proposal changes files that no decision approved.
+    ExtraFile,
+    /// A commit names another reviewer than the one who decided.
+    ReviewerMismatch,
+    /// A commit names no proposal (with `--require-proposal`).
+    NoProposal,
     /// The policy or the settings of memory cannot be read.
     PolicyInvalid,
 }
 
 impl Concern {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 15] = [
         Self::Pending,
         Self::TooManyPending,
         Self::ChangesRequested,
@@ -42,6 +50,10 @@ impl Concern {
         Self::UnknownProposal,
         Self::NotApplied,
         Self::ContentDiffers,
+        Self::MarkedWithoutApproval,
+        Self::ExtraFile,
+        Self::ReviewerMismatch,
+        Self::NoProposal,
         Self::PolicyInvalid,
     ];
 
@@ -58,6 +70,10 @@ impl Concern {
             Self::UnknownProposal => "unknown_proposal",
             Self::NotApplied => "not_applied",
             Self::ContentDiffers => "content_differs",
+            Self::MarkedWithoutApproval => "marked_without_approval",
+            Self::ExtraFile => "extra_file",
+            Self::ReviewerMismatch => "reviewer_mismatch",
+            Self::NoProposal => "no_proposal",
             Self::PolicyInvalid => "policy_invalid",
         }
     }
@@ -102,6 +118,22 @@ impl Concern {
             Self::NotApplied => (
                 "a commit names a proposal that is not applied",
                 "apply it, or take the trailer out of the commit",
+            ),
+            Self::MarkedWithoutApproval => (
+                "a tool says that a proposal is applied, and no person has approved it",
+                "decide on it: aye review ID",
+            ),
+            Self::ExtraFile => (
+                "a commit that names a proposal changes files that nobody approved",
+                "propose those changes too, or commit them apart",
+            ),
+            Self::ReviewerMismatch => (
+                "a commit names another reviewer than the one who decided",
+                "correct the Reviewed-by trailer",
+            ),
+            Self::NoProposal => (
+                "a commit names no proposal",
+                "propose and apply the change, and commit it with its Proposal-Id",
             ),
             Self::ContentDiffers => (
                 "a commit does not hold what was approved",

@@ -59,6 +59,11 @@ fn finding(
         (Concern::Contested, message, format!("aye show {short}"))
     } else if !pending {
         return None;
+    } else if let Some(mark) = proposal.mark() {
+        let word = mark.verdict.as_str();
+        let message =
+            format!("{id} is marked {word} by '{}', and nobody approved it", mark.by.name);
+        (Concern::MarkedWithoutApproval, message, format!("aye review {short}"))
     } else if let Some(why) = &subject.conflict {
         let message = format!("{id} does not fit the present files: {why}");
         (Concern::Conflict, message, format!("aye rebase {short}"))

@@ -42,9 +42,12 @@ pub struct Args {
     #[arg(long)]
     staged: bool,
     /// Commits A..B that touch files with pending proposals, or whose Proposal-Id names a
-    /// proposal that is not applied or was approved with other content.
+    /// proposal that no person applied or that was approved with other content.
     #[arg(long, value_name = "A..B")]
     range: Option<String>,
+    /// Every commit of the range has to name a proposal.
+    #[arg(long, requires = "range")]
+    require_proposal: bool,
     /// Only code or memory proposals.
     #[arg(long, value_enum, value_name = "KIND")]
     kind: Option<KindArg>,
@@ -110,7 +113,11 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     if let Some(range) = &args.range {
         let words = range_words(range)?;
         let now = context.now;
-        found.extend(range::findings(&store, &view, &pending, &scope, &[words], now, &fail_on)?);
+        let required = args.require_proposal;
+        let commits = [words];
+        found.extend(range::findings(
+            &store, &view, &pending, &scope, &commits, now, &fail_on, required,
+        )?);
     }
     for finding in found {
         report.push(finding);

@@ -12,6 +12,7 @@ pub mod fold;
 pub mod id;
 pub mod rules;
 pub mod state;
+pub mod trailers;
 
 pub use actor::{Actor, ActorKind};
 pub use authority::{Authority, Caller};

@@ -262,6 +262,33 @@ impl Proposal {
         mark.filter(|_| self.state == State::Pending)
     }
 
+    /// Who wrote what the decision, or else the newest revision, is about, each name once: the
+    /// proposer, or who gave it new content since; with them a reviewer who edited it.
+    pub fn authors(&self) -> Vec<&str> {
+        let decided = self.decision().map(|decision| decision.revision.as_str());
+        let last = decided
+            .and_then(|event| self.revisions.iter().position(|r| r.event == event))
+            .unwrap_or(self.revisions.len() - 1);
+        let mut names: Vec<&str> = Vec::new();
+        for revision in &self.revisions[..=last] {
+            let name = match revision.reason.as_str() {
+                "first" => self.proposed_by.as_str(),
+                "answer" => {
+                    // Everything before it was replaced.
+                    names.clear();
+                    revision.actor.name.as_str()
+                }
+                "edited" => revision.actor.name.as_str(),
+                // Taking a part, or moving it to newer files, writes nothing of one's own.
+                _ => continue,
+            };
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
     /// `ID@REV`: the id and the beginning of the current revision's event id, which `--yes` takes
     /// once there are several revisions. 48 bits of it, so that no other revision is made to fit.
     pub fn at_revision(&self) -> String {

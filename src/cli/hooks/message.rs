@@ -13,7 +13,7 @@ use crate::cli::Context;
 use crate::error::{Error, Result};
 use crate::git::COMMITTING;
 use crate::git::Git;
-use crate::proposal::Proposal;
+use crate::proposal::{Proposal, trailers};
 use crate::render::escape;
 
 /// Adds trailers for the proposals that are staged exactly as approved.
@@ -43,9 +43,9 @@ pub(super) fn prepare(context: &mut Context, args: &[OsString]) -> Result<()> {
         None => commits::entry_at(&store, head, path),
     };
     let mut proposals = Vec::new();
-    for (proposal, approved) in applied_among(&view, context, staged.keys())? {
+    for (proposal, approved) in applied_among(&store, &view, context, staged.keys())? {
         let touched = approved.iter().any(|(path, _)| staged.contains_key(path.as_bstr()));
-        if touched && is_held(&view, context, &proposal, &approved, lookup)? {
+        if touched && is_held(&store, &view, &proposal, &approved, lookup)? {
             proposals.push(proposal);
         }
     }
@@ -73,19 +73,8 @@ const KINDS: [&str; 3] = ["Proposal-Id:", "Proposed-by:", "Reviewed-by:"];
 
 /// The trailers of an applied proposal.
 pub(crate) fn trailers(proposal: &Proposal) -> Vec<String> {
-    let one = |text: &str| escape::line(text.trim()).into_owned();
-    let mut lines = vec![
-        format!("Proposal-Id: {}", proposal.id),
-        format!("Proposed-by: {}", one(&proposal.proposed_by)),
-    ];
-    if let Some(decision) = proposal.decision() {
-        let by = &decision.by;
-        lines.push(match by.email.trim() {
-            "" => format!("Reviewed-by: {}", one(&by.name)),
-            email => format!("Reviewed-by: {} <{}>", one(&by.name), one(email)),
-        });
-    }
-    lines
+    let lines = trailers::of(proposal, trailers::reviewer(proposal));
+    lines.iter().map(|line| escape::line(line.trim()).into_owned()).collect()
 }
 
 /// Takes the trailers back out of a message that holds nothing else, or nothing but the template

@@ -96,8 +96,9 @@ fn pre_push(context: &mut Context, args: &[OsString]) -> Result<Report> {
         };
         let fail_on = FailOn::default();
         let now = context.now;
-        for finding in range::findings(&store, &view, &pending, &scope, &arguments, now, &fail_on)?
-        {
+        let found =
+            range::findings(&store, &view, &pending, &scope, &arguments, now, &fail_on, false)?;
+        for finding in found {
             if seen.insert((finding.message.clone(), finding.proposal_id.clone())) {
                 report.push(finding);
             }
@@ -173,19 +174,19 @@ fn post_commit(context: &mut Context) -> Result<()> {
 /// names (a rebased or amended commit may change less, and still be their commit).
 fn held(store: &Store, view: &View, context: &Context, commit: &Commit) -> Result<Vec<Proposal>> {
     let changes = commits::changes(store, commit.parent_tree, commit.tree)?;
-    let mut found = applied_among(view, context, changes.keys())?;
+    let mut found = applied_among(store, view, context, changes.keys())?;
     for name in &commit.proposal_ids {
         if let Ok(proposal) = view.find(name)
             && !found.iter().any(|(known, _)| known.id == proposal.id)
         {
-            let approved = approved::files(&proposal);
+            let approved = approved::files(store, &proposal);
             found.push((proposal, approved));
         }
     }
     let lookup = |path: &RepoPath| commits::entry_at(store, Some(commit.tree), path);
     let mut held = Vec::new();
     for (proposal, approved) in found {
-        if !approved.is_empty() && is_held(view, context, &proposal, &approved, lookup)? {
+        if !approved.is_empty() && is_held(store, view, &proposal, &approved, lookup)? {
             held.push(proposal);
         }
     }
@@ -194,18 +195,19 @@ fn held(store: &Store, view: &View, context: &Context, commit: &Commit) -> Resul
 
 /// True if `lookup` gives every file as it was approved, or as later proposals have made it.
 pub(super) fn is_held(
+    store: &Store,
     view: &View,
-    context: &Context,
     proposal: &Proposal,
     approved: &[Approved],
     lookup: impl Fn(&RepoPath) -> Option<Entry>,
 ) -> Result<bool> {
-    let different = approved::first_difference(view, context.now, proposal, approved, lookup)?;
+    let different = approved::first_difference(store, view, proposal, approved, lookup)?;
     Ok(different.is_none())
 }
 
 /// Applied proposals that no commit is recorded for yet and that change one of `paths`.
 pub(super) fn applied_among<'a>(
+    store: &Store,
     view: &View,
     context: &Context,
     paths: impl IntoIterator<Item = &'a BString>,
@@ -226,7 +228,7 @@ pub(super) fn applied_among<'a>(
             let committed = !proposal.commits.is_empty()
                 || proposal.decision().is_some_and(|decision| decision.commit.is_some());
             if !committed {
-                let approved = approved::files(&proposal);
+                let approved = approved::files(store, &proposal);
                 found.push((proposal, approved));
             }
         }
