@@ -13,6 +13,7 @@ use support::Repo;
 fn sources() -> Repo {
     let crate_root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let repo = Repo::new();
+    repo.let_flags_decide();
     let copy = |from: &Path| {
         let name = from.strip_prefix(crate_root).expect("a file of the crate");
         repo.write(name.to_str().expect("UTF-8"), std::fs::read(from).expect("a source file"));

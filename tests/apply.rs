@@ -49,6 +49,7 @@ fn modes_are_staged_and_committed_where_git_does_not_look_at_them() {
     let base = Repo::with(&[("f", "f\n"), ("x", "x\n"), ("k", "k\n"), ("other", "o\n")]);
     base.git(&["update-index", "--chmod=+x", "x"]);
     base.git(&["commit", "--quiet", "-m", "Executable"]);
+    base.let_flags_decide();
     base.git(&["config", "core.fileMode", "false"]);
     base.chmod("k", 0o755);
     base.chmod("other", 0o755);

@@ -116,7 +116,9 @@ fn reject_keeps_the_reason() {
     assert_eq!(answer["message"], "Proposal rejected.");
     let list = call(&repo, "changes", &json!({"action": "list", "status": "rejected"})).ok().json();
     assert_eq!(list["proposals"][0]["rejection_reason"], "Use Intl");
-    assert!(!repo.exists(&format!(".agent-memory/proposals/{}", id.as_str().unwrap())));
+    // For people it stays pending: a tool's word is no decision.
+    assert!(repo.exists(&format!(".agent-memory/proposals/{}", id.as_str().unwrap())));
+    repo.aye(&["list"]).ok().says("marked rejected by a tool, not approved");
 }
 
 #[test]

@@ -210,6 +210,7 @@ fn filter_programs_are_not_run_and_their_files_are_taken_as_they_lie() {
 #[test]
 fn attributes_in_the_change_itself_decide_how_its_files_are_written() {
     let repo = Repo::with(&[(".gitattributes", "*.txt text eol=crlf\n"), ("f.txt", "a\nb\n")]);
+    repo.let_flags_decide();
     let checkout = ["checkout-index", "--force", "--all"];
     repo.git(&checkout);
     repo.git(&["update-index", "--refresh"]);

@@ -247,7 +247,7 @@ fn a_bare_repository_takes_proposals_on_the_files_of_head() {
         let run = bare.aye(&["propose", path, "--old", "a", "--new", "b"]);
         assert!(run.status != 0 && run.err().contains(code), "{path}\n{run}");
     }
-    bare.aye(&["apply", &id, "--yes"]).fails("bare_repository", 4);
+    bare.aye(&["apply", &bare.at_revision(&id), "--yes"]).fails("bare_repository", 4);
     bare.aye(&["reject", &id, "--yes", "--reason", "no"]).ok();
     bare.aye(&["doctor"]).ok();
     bare.git(&["fsck", "--strict"]);

@@ -63,7 +63,9 @@ fn applied_proposals_get_their_trailers_and_learn_their_commit() {
     let head = repo.git(&["rev-parse", "HEAD"]);
     assert_eq!(proposal(&repo, &first).commits, [head.as_str()]);
     assert!(proposal(&repo, &second).commits.is_empty());
-    repo.aye(&["check", "--range", "HEAD~1..HEAD"]).ok();
+    // That commit also has what nobody approved.
+    let check = repo.aye(&["check", "--range", "HEAD~1..HEAD"]).exits(1);
+    check.says("error[extra_file]: b.txt").lacks("content_differs");
     // Committed once: the next commit of that file is not the proposal's.
     repo.write("a.txt", "eins\ntwo\nmore\n");
     commit(&repo, "More").ok();

@@ -10,6 +10,7 @@ const FIELDS: &str = "**Date:** 2026-01-02\n**Status:** active\n**Confidence:** 
 fn store() -> Repo {
     let repo = Repo::with(&[("src/db.rs", "// db\n// two\n")]);
     repo.aye(&["memory", "init", "--name", "shop"]).ok();
+    repo.let_flags_decide();
     repo.commit("memory");
     repo
 }
@@ -42,6 +43,7 @@ fn staged(repo: &Repo, request: &Value) -> String {
 fn init_is_idempotent_and_keeps_what_is_there() {
     let repo = Repo::with(&[("AGENTS.md", "# Mine\r\n")]);
     repo.aye(&["memory", "init", "--agents"]).ok();
+    repo.let_flags_decide();
     let before = repo.snapshot();
     assert!(repo.text("AGENTS.md").starts_with("# Mine\r\n"));
     repo.aye(&["memory", "init", "--agents"]).ok().says("nothing to do");
@@ -214,7 +216,7 @@ fn drift_is_refused_rebased_with_force_or_unresolvable() {
     let id = staged(&repo, &request);
     repo.write(".agent-memory/decisions.md", text.replace("old", "changed by hand"));
     let answer = repo.aye(&["memory", "apply", &id, "--yes", "--json"]);
-    assert_eq!(answer.status, 1);
+    assert_eq!(answer.status, 5);
     assert_eq!(answer.json()["reason"], "target_drift");
     let status = call(&repo, "memory.status", &json!({}));
     assert_eq!(status["staged_updates"][0]["drift_detected"], true);
@@ -330,7 +332,7 @@ fn an_expired_proposal_cannot_be_applied() {
     std::thread::sleep(std::time::Duration::from_millis(1200));
     let run = repo.aye(&["memory", "apply", &id, "--yes", "--json"]);
     assert_eq!(run.json()["reason"], "expired");
-    assert_eq!(run.status, 1);
+    assert_eq!(run.status, 5);
 }
 
 #[test]
@@ -362,6 +364,7 @@ fn a_store_of_the_public_project_works_unchanged() {
     }
     assert!(count >= 11);
     repo.commit("as it was");
+    repo.let_flags_decide();
     let before = repo.text(".agent-memory/decisions.md");
     repo.aye(&["memory", "lint"]).ok();
     let status = call(&repo, "memory.status", &json!({}));

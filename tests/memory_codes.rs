@@ -46,6 +46,7 @@ const CODES: [&str; 28] = [
 fn store() -> Repo {
     let repo = Repo::with(&[("src/db.rs", "// db\n")]);
     repo.aye(&["memory", "init", "--name", "shop"]).ok();
+    repo.let_flags_decide();
     repo.write(
         ".agent-memory/pitfalls.md",
         "# Pitfalls\n<!-- @id: pitfalls -->\n\n## Log\n<!-- @id: log -->\n\n- a\n",
@@ -178,7 +179,7 @@ fn a_lock_that_another_process_holds() {
     let lock = std::fs::File::open(repo.path(".git/aye/journal/lock")).expect("the lock");
     lock.lock().expect("to hold it");
     assert_eq!(propose(&repo, &append("- b"))["reason"], "lock_held");
-    let run = repo.aye(&["memory", "apply", id, "--yes", "--json"]).exits(1);
+    let run = repo.aye(&["memory", "apply", id, "--yes", "--json"]).exits(7);
     assert_eq!(run.json()["reason"], "lock_held");
     // Staging writes no file of memory, so nobody has to wait for it.
     let other = decision(&format!("## A\n\n{FIELDS}\nOther.\n"));
@@ -251,7 +252,7 @@ fn drift_says_what_became_of_the_target() {
         (b"\xff".to_vec(), "not UTF-8"),
     ] {
         repo.write(".agent-memory/pitfalls.md", &now);
-        let run = repo.aye(&["memory", "apply", id, "--yes", "--json"]).exits(1);
+        let run = repo.aye(&["memory", "apply", id, "--yes", "--json"]).exits(5);
         let answer = run.json();
         assert_eq!(answer["reason"], "target_drift", "{answer:#}");
         let message = answer["violations"][0]["message"].as_str().expect("a message");

@@ -31,6 +31,7 @@ const FIELDS: &str = "Date: 2026-01-02\nStatus: active\nConfidence: confirmed\n"
 fn store() -> Repo {
     let repo = Repo::with(&[("src/db.rs", "// db\n")]);
     repo.aye(&["memory", "init"]).ok();
+    repo.let_flags_decide();
     repo.write(
         ".agent-memory/decisions.md",
         format!("# Decisions\n<!-- @id: decisions -->\n\n## A\n<!-- @id: a -->\n\n{FIELDS}\nold\n"),

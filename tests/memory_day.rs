@@ -39,6 +39,7 @@ fn a_memory_is_bootstrapped_decided_and_found_again() {
     repo.git(&["clone", "-q", "--bare", ".", upstream]);
     repo.git(&["remote", "add", "origin", upstream]);
     repo.aye(&["memory", "init"]).ok();
+    repo.let_flags_decide();
 
     let user = json!({ "type": "user", "ref": "chat" });
     let style = append("conventions.md", "Formatting", "Lines of at most 100 columns.");

@@ -13,6 +13,7 @@ const FIELDS: &str = "**Date:** 2026-01-02\n**Status:** active\n**Confidence:** 
 fn store() -> Repo {
     let repo = Repo::with(&[("src/db.rs", "// db\n")]);
     repo.aye(&["memory", "init"]).ok();
+    repo.let_flags_decide();
     repo.commit("memory");
     repo
 }
@@ -108,6 +109,7 @@ fn unreadable_settings_in_head_close_the_gate() {
 fn before_the_first_commit_the_work_tree_says_what_holds() {
     let repo = Repo::new();
     repo.aye(&["memory", "init"]).ok();
+    repo.let_flags_decide();
     set(&repo, MANIFEST, "pitfalls_append: apply", "pitfalls_append: stage");
     assert_eq!(propose(&repo, &pitfall("- a"))["status"], "staged");
     set(&repo, MANIFEST, "pitfalls_append: stage", "pitfalls_append: apply");
@@ -231,6 +233,7 @@ fn what_should_not_be_in_git_and_is_is_found() {
     // A new scaffold goes by the manifest.
     repo.remove(".agent-memory/.gitignore");
     repo.aye(&["memory", "init"]).ok();
+    repo.let_flags_decide();
     let ignored = repo.text(".agent-memory/.gitignore");
     assert!(!ignored.contains("local/") && ignored.contains("sessions/"), "{ignored}");
 }
@@ -289,6 +292,7 @@ fn a_patch_of_memory_by_an_agent_is_a_proposal_whatever_the_settings_say() {
 fn memory_is_gated_from_agents_before_the_first_commit_too() {
     let repo = Repo::new();
     repo.aye(&["memory", "init"]).ok();
+    repo.let_flags_decide();
     let run = repo.cmd(&["patch", "--json"]).env("AYE_AGENT", "claude").stdin(POISON).run();
     assert_eq!(run.ok().json()["gated"], true);
     assert!(!repo.text(".agent-memory/decisions.md").contains("poison"));

@@ -11,6 +11,7 @@ const MANIFEST: &str = ".agent-memory/meta/manifest.yaml";
 fn store() -> Repo {
     let repo = Repo::with(&[("src/lexer.rs", "// lexer\n"), ("src/printer.rs", "// printer\n")]);
     repo.aye(&["memory", "init", "--name", "shop"]).ok();
+    repo.let_flags_decide();
     repo.commit("memory");
     repo
 }
@@ -115,6 +116,7 @@ fn history_follows_a_section_with_another_heading_or_id() {
 fn blame_names_commits_in_repositories_of_either_hash() {
     for repo in [Repo::new(), Repo::sha256()] {
         repo.aye(&["memory", "init"]).ok();
+        repo.let_flags_decide();
         repo.commit("by hand");
         assert_eq!(blame(&repo, "pitfalls.md"), pairs(&[("pitfalls", "commit")]));
     }

@@ -8,6 +8,7 @@ use support::Repo;
 fn store() -> Repo {
     let repo = Repo::with(&[("@scope/db.rs", "// a\n// b\n")]);
     repo.aye(&["memory", "init", "--name", "shop"]).ok();
+    repo.let_flags_decide();
     repo.commit("memory");
     repo
 }

@@ -433,7 +433,9 @@ fn a_proposal_is_revised_with_a_patch() {
     repo.aye_stdin(&["revise", &id, "--patch", "-"], FIX.replace("TWO", "zwei"))
         .ok()
         .says("revision 2");
-    repo.aye(&["apply", "--yes", &id]).ok();
+    // Without a look it has to say which revision was looked at.
+    repo.aye(&["apply", "--yes", &id]).fails("revision_required", 4);
+    repo.aye(&["apply", "--yes", &repo.at_revision(&id)]).ok();
     assert_eq!(repo.text("a"), "one\nzwei\n");
 }
 

@@ -64,7 +64,9 @@ impl Checker {
         self.aye(&["memory", "status"]);
         self.aye(&["memory", "show", "--latest"]);
         self.aye(&["memory", "rebase", "--latest"]);
-        self.aye(&["memory", "apply", "--latest", "--yes"]);
+        self.repo.let_flags_decide();
+        let named = self.repo.at_revision(&staged);
+        self.aye(&["memory", "apply", &named, "--yes"]);
         self.aye(&["memory", "log"]);
         self.aye(&["memory", "blame", "conventions.md"]);
         self.aye(&["memory", "search", "tabs"]);
@@ -93,10 +95,14 @@ fn documents_keep_to_their_schemas() {
     check.aye(&["comment", &first, "-m", "why?"]);
     check.aye(&["revise", &first, "a.txt", "--old", "two", "--new", "II"]);
     check.aye(&["apply", &first, "--dry-run"]);
-    check.aye(&["apply", &first, "--yes"]);
+    let named = check.repo.at_revision(&first);
+    check.aye(&["apply", &named, "--yes"]);
     check.aye(&["undo", &first, "--yes"]);
     check.aye(&["reject", &second, "--yes", "--reason", "no"]);
     check.aye(&["show", &second]);
+    check.aye(&["reopen", &second, "--yes"]);
+    check.aye(&["withdraw", &second]);
+    check.aye(&["util", "rules"]);
     check.aye(&["list", "--status", "all"]);
     check.aye(&["log"]);
     check.aye(&["doctor"]);

@@ -3,9 +3,10 @@
 use super::which::One;
 use super::{Context, pager};
 use crate::changeset::Changeset;
+use crate::decide;
 use crate::error::{Error, Exit, Result, codes};
-use crate::proposal::Proposal;
 use crate::proposal::event::Subject;
+use crate::proposal::{Proposal, Status};
 use crate::render::diff as render;
 use crate::store::Store;
 
@@ -22,9 +23,39 @@ pub struct Args {
     /// An earlier revision, counted from 1.
     #[arg(long, value_name = "N")]
     pub revision: Option<usize>,
+    /// The changes as they were proposed, also where the files have changed since.
+    #[arg(long)]
+    pub proposed: bool,
     /// How it is shown.
     #[command(flatten)]
     pub diff: DiffArgs,
+}
+
+/// Says that a diff is of the present files.
+pub const PLANNED: &str = "note: the files have changed since; this is what applying it would do to them now \
+     (aye diff --proposed shows what was proposed)\n";
+
+/// What applying the pending `proposal` would do to the present files, where that is not what was
+/// proposed.
+///
+/// # Errors
+/// `object_missing`, and those of the store.
+pub fn planned(store: &Store, proposal: &Proposal) -> Result<Option<Changeset>> {
+    let visible = decide::visible(store, &store.view()?, proposal)?;
+    match visible.planned && !visible.changes.is_empty() {
+        true => Changeset::new(visible.changes).map(Some),
+        false => Ok(None),
+    }
+}
+
+/// Who wrote the current revision.
+fn by(proposal: &Proposal) -> String {
+    let author = &proposal.current().actor;
+    let name = match proposal.revisions.len() {
+        1 => proposal.proposed_by.as_str(),
+        _ => author.name.as_str(),
+    };
+    format!("by {} ({})", crate::render::escape::name(name), author.kind.as_str())
 }
 
 /// How a diff is shown.
@@ -71,7 +102,17 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             .hint("without --revision it is the current one")
         })?,
     };
-    let changeset = store.changeset(&revision.changes)?;
+    let pending = proposal.status(context.now) == Status::Pending;
+    let mut changeset = store.changeset(&revision.changes)?;
+    if pending && args.revision.is_none() {
+        context.note(&format!("{}  {}", proposal.at_revision(), by(&proposal)));
+        if !args.proposed
+            && let Some(planned) = planned(&store, &proposal)?
+        {
+            context.note(PLANNED.trim_end());
+            changeset = planned;
+        }
+    }
     if args.diff.patch {
         context.print(&patch(&store, &changeset))?;
         return Ok(Exit::Done);

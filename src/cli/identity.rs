@@ -173,22 +173,23 @@ impl Context {
         self.grant(store, &asking, &Evidence::Flag)
     }
 
-    /// Asks a question whose answer is one of `keys` at the terminal; `None` for Esc, the end of
-    /// input and Ctrl-C, after which the exit status says so.
+    /// Asks a question whose answer is one of `keys` at the terminal; `None` for any other, for Esc,
+    /// the end of input and Ctrl-C, after which the exit status says so.
     pub fn choose(&mut self, question: &str, keys: &[&str]) -> Option<String> {
         let prompt = Prompt::new(console::Term::stderr(), self.marks_pastes());
         prompt::forget_typed_ahead();
-        loop {
-            match prompt.line(&format!("{question} [{}] ", keys.join("/"))) {
-                Ok(Answer::Line(answer)) if keys.contains(&answer.as_str()) => {
-                    return Some(answer);
-                }
-                Ok(Answer::Line(_)) => {}
-                Ok(Answer::Escaped | Answer::End) => return None,
-                Ok(Answer::Interrupt) | Err(_) => {
-                    let _ = self.ends_with(130);
-                    return None;
-                }
+        match prompt.line(&format!("{question} [{}] ", keys.join("/"))) {
+            Ok(Answer::Line(answer)) => {
+                let key = match answer.as_str() {
+                    "Y" | "yes" => "y".to_owned(),
+                    _ => answer,
+                };
+                Some(key).filter(|key| keys.contains(&key.as_str()))
+            }
+            Ok(Answer::Escaped | Answer::End) => None,
+            Ok(Answer::Interrupt) | Err(_) => {
+                let _ = self.ends_with(130);
+                None
             }
         }
     }
@@ -196,16 +197,7 @@ impl Context {
     /// Asks for yes or no at the terminal. Only `y` and Enter mean yes; after Ctrl-C the exit
     /// status says so.
     fn confirm(&mut self, question: &str) -> bool {
-        let prompt = Prompt::new(console::Term::stderr(), self.marks_pastes());
-        prompt::forget_typed_ahead();
-        match prompt.line(&format!("{question} [y/n] ")) {
-            Ok(Answer::Line(answer)) => matches!(answer.as_str(), "y" | "Y" | "yes"),
-            Ok(Answer::Escaped | Answer::End) => false,
-            Ok(Answer::Interrupt) | Err(_) => {
-                let _ = self.ends_with(130);
-                false
-            }
-        }
+        self.choose(question, &["y", "n"]).is_some_and(|key| key == "y")
     }
 
     /// Asks for a line of text at the terminal; `None` if nothing was typed.

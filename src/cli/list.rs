@@ -81,8 +81,16 @@ pub struct Item {
     pub changes_requested: bool,
     /// Decided differently in two clones.
     pub contested: bool,
-    /// Exit status of the last command run on it.
+    /// Exit status of the last command that a person or a build machine ran on it.
     pub last_check: Option<i32>,
+    /// Event id of the current revision: `ID@REV` names it to `aye apply --yes`.
+    pub revision: String,
+    /// Who recorded the proposal; not always the name that it gives as its proposer.
+    pub recorded_by: String,
+    /// Who wrote the current revision.
+    pub revision_by: String,
+    /// What a tool says became of it, without a decision: `applied` or `rejected`.
+    pub marked: Option<String>,
 }
 
 impl From<&Summary> for Item {
@@ -107,6 +115,10 @@ impl From<&Summary> for Item {
             changes_requested: summary.changes_requested,
             contested: summary.contested,
             last_check: summary.checked,
+            revision: summary.revision.clone(),
+            recorded_by: summary.recorded_by.clone(),
+            revision_by: summary.author.clone(),
+            marked: summary.marked.clone(),
         }
     }
 }
@@ -211,7 +223,7 @@ pub fn table(
                     Status::Pending => Cell::new(Role::Dim, age::left(summary.expires_at, now)),
                     _ => Cell::from("-"),
                 },
-                Cell::from(escape::name(&summary.proposed_by)),
+                Cell::from(escape::name(&by(summary))),
                 Cell::new(Role::Good, format!("+{}", summary.added))
                     .and(Role::Plain, " ")
                     .and(Role::Bad, format!("−{}", summary.removed)),
@@ -224,6 +236,18 @@ pub fn table(
         );
     }
     table.render(palette, columns)
+}
+
+/// The proposer, and who recorded it or wrote the current revision where that is somebody else.
+fn by(summary: &Summary) -> String {
+    let mut names = vec![summary.proposed_by.as_str()];
+    for name in [summary.recorded_by.as_str(), summary.author.as_str()] {
+        // A caller of a tool without a name of its own proposes as `agent`.
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.join(" / ")
 }
 
 /// The id with its unique beginning highlighted.
@@ -240,6 +264,10 @@ fn split(summary: &Summary) -> (&str, &str) {
 
 fn status_cell(summary: &Summary) -> Cell {
     let mut cell = match summary.status {
+        Status::Pending if summary.marked.is_some() => {
+            let word = summary.marked.as_deref().unwrap_or_default();
+            Cell::new(Role::Warn, format!("marked {} by a tool, not approved", escape::line(word)))
+        }
         Status::Pending if summary.changes_requested => Cell::new(Role::Warn, "changes requested"),
         Status::Pending => Cell::new(Role::Plain, "pending"),
         Status::Applied => Cell::new(Role::Good, "applied"),

@@ -4,8 +4,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Context, Format, pager};
+use crate::decide::patch;
 use crate::error::{Exit, Result};
 use crate::proposal::document::timestamp;
+use crate::proposal::event::{BlobRef, Evidence};
 use crate::proposal::{ActorKind, Data};
 use crate::render::style::Role;
 use crate::render::table::{Align, Cell, Keep, Table};
@@ -59,6 +61,15 @@ pub struct LogItem {
     pub commit: String,
     /// What was said: a reason, a comment, a description.
     pub text: Option<String>,
+    /// The id of a direct patch, in the events that write it or take it back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub patch_id: Option<String>,
+    /// What shows that the actor decided: `terminal`, `flag`, `tool` or `hook`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<String>,
+    /// Object id of the decision statement.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub statement: Option<String>,
 }
 
 impl From<&LogEntry> for LogItem {
@@ -75,7 +86,41 @@ impl From<&LogEntry> for LogItem {
             lane: event.lane.clone(),
             commit: entry.commit.clone(),
             text: text(&event.data),
+            patch_id: match &event.data {
+                Data::Patch(_) => Some(patch::id(&entry.stamped.id)),
+                Data::Undo(undo) => undo.patch.as_deref().map(patch::id),
+                _ => None,
+            },
+            evidence: evidence(&event.data).map(|evidence| evidence.as_str().to_owned()),
+            statement: statement(&event.data).map(|statement| statement.id.clone()),
         }
+    }
+}
+
+fn evidence(data: &Data) -> Option<Evidence> {
+    match data {
+        Data::Apply(apply) => Some(apply.evidence.clone().unwrap_or_else(|| apply.how.into())),
+        Data::Reject(reject) => Some(reject.evidence.clone().unwrap_or_else(|| reject.how.into())),
+        Data::RequestChanges(request) => request.evidence.clone(),
+        Data::Undo(undo) => undo.evidence.clone(),
+        Data::Mark(mark) => Some(mark.evidence.clone()),
+        Data::Approve(approve) => Some(approve.evidence.clone()),
+        Data::Reopen(reopen) => Some(reopen.evidence.clone()),
+        Data::Patch(patch) => Some(patch.evidence.clone()),
+        _ => None,
+    }
+}
+
+fn statement(data: &Data) -> Option<&BlobRef> {
+    match data {
+        Data::Apply(apply) => apply.statement.as_ref(),
+        Data::Reject(reject) => reject.statement.as_ref(),
+        Data::RequestChanges(request) => request.statement.as_ref(),
+        Data::Undo(undo) => undo.statement.as_ref(),
+        Data::Mark(mark) => mark.statement.as_ref(),
+        Data::Approve(approve) => approve.statement.as_ref(),
+        Data::Reopen(reopen) => reopen.statement.as_ref(),
+        _ => None,
     }
 }
 
@@ -92,6 +137,18 @@ fn text(data: &Data) -> Option<String> {
         }
         Data::Committed(committed) => Some(committed.commit.clone()),
         Data::Apply(apply) => apply.commit.clone(),
+        Data::Mark(mark) => Some(match &mark.reason {
+            Some(reason) => format!("{}: {reason}", mark.verdict.as_str()),
+            None => mark.verdict.as_str().to_owned(),
+        }),
+        Data::Reopen(reopen) => reopen.reason.clone(),
+        Data::Patch(patch) => {
+            let first = patch.written.first()?.path.display().to_string();
+            Some(match patch.written.len() {
+                1 => first,
+                n => format!("{first} and {} more", n - 1),
+            })
+        }
         _ => None,
     }
 }
@@ -134,7 +191,10 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             Cell::from(escape::name(&item.by)),
             Cell::new(Role::Dim, item.actor_kind.as_str()),
             Cell::from(escape::line(&item.kind).into_owned()),
-            Cell::new(Role::Id, item.proposal_id.clone().unwrap_or_else(|| "-".into())),
+            Cell::new(
+                Role::Id,
+                item.proposal_id.clone().or(item.patch_id.clone()).unwrap_or("-".into()),
+            ),
             Cell::from(escape::line(&first).into_owned()),
         ]);
     }

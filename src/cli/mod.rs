@@ -30,6 +30,7 @@ pub mod programs;
 pub mod propose;
 pub mod rebase;
 pub mod reject;
+pub mod reopen;
 pub mod review;
 pub mod revise;
 pub mod scan;
@@ -42,6 +43,7 @@ mod usage;
 pub mod util;
 pub mod wait;
 pub mod which;
+pub mod withdraw;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -123,6 +125,10 @@ pub enum Command {
     Apply(apply::Args),
     /// Reject pending proposals.
     Reject(reject::Args),
+    /// Take your own pending proposals back.
+    Withdraw(withdraw::Args),
+    /// Make a rejected proposal pending again.
+    Reopen(reopen::Args),
     /// Take an applied proposal back.
     Undo(undo::Args),
     /// Give a pending proposal new content.
@@ -220,6 +226,8 @@ fn run(context: &mut Context, command: Command) -> Result<Exit> {
         Command::Diff(args) => diff::run(context, args),
         Command::Review(args) => review::run(context, args),
         Command::Reject(args) => reject::run(context, args),
+        Command::Withdraw(args) => withdraw::run(context, args),
+        Command::Reopen(args) => reopen::run(context, args),
         Command::Revise(args) => revise::run(context, *args),
         Command::Rebase(args) => rebase::run(context, args),
         Command::Patch(args) => patch::run(context, args),

@@ -125,7 +125,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         warnings,
     };
     context.emit(Format::Text, &answer, || {
-        format!("{}  revision {}\n", revised.id, revised.revisions.len())
+        let named = revised.at_revision();
+        format!("{}  revision {}  {named}\n", revised.id, revised.revisions.len())
     })?;
     propose::warn(context, &answer.warnings);
     Ok(Exit::Done)

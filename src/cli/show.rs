@@ -9,7 +9,7 @@ use crate::error::{Error, Exit, Result};
 use crate::proposal::conversation::Kind;
 use crate::proposal::document::Document;
 use crate::proposal::event::Subject;
-use crate::proposal::{ChangeRecord, Proposal, Status};
+use crate::proposal::{ActorKind, ChangeRecord, Proposal, Status};
 use crate::render::style::{Palette, Role};
 use crate::render::{age, escape};
 use crate::scan::gate::{self, Warning};
@@ -62,7 +62,15 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if !args.comments {
         text.push(b'\n');
         text.extend(readable.lost(&palette).into_bytes());
-        text.extend(diff::bytes(context, &store, &proposal, &readable.changeset, &args.diff));
+        let planned = match status == Status::Pending && readable.missing.is_empty() {
+            true => diff::planned(&store, &proposal)?,
+            false => None,
+        };
+        if planned.is_some() {
+            text.extend(diff::PLANNED.bytes());
+        }
+        let changeset = planned.as_ref().unwrap_or(&readable.changeset);
+        text.extend(diff::bytes(context, &store, &proposal, changeset, &args.diff));
     }
     pager::page(context, Some(snapshot.plumbing()), &text)?;
     match readable.missing.into_iter().next() {
@@ -110,12 +118,40 @@ pub fn header(
     if let Some(task) = &proposal.related_task_id {
         field("task", escape::line(task).into_owned());
     }
-    if proposal.revisions.len() > 1 {
-        field("revision", format!("{} ({})", proposal.revisions.len(), proposal.current().reason));
+    for (at, revision) in proposal.revisions.iter().enumerate().skip(1) {
+        let (by, kind) = (escape::name(&revision.actor.to_string()), revision.actor.kind.as_str());
+        let ago = age::ago(revision.at, now);
+        let session = match revision.actor.name == proposal.actor.name {
+            true => "",
+            false => ", not the proposer",
+        };
+        let reason = escape::line(&revision.reason).into_owned();
+        field("revision", format!("{} ({reason}) by {by}, {kind}{session}, {ago}", at + 1));
+    }
+    if status == Status::Pending {
+        field("decide", format!("aye apply {}", proposal.at_revision()));
+    }
+    if let Some(mark) = proposal.mark() {
+        let by = escape::name(&mark.by.to_string());
+        let word = mark.verdict.as_str();
+        field(
+            "marked",
+            format!("{word} by a tool ({by}), not approved, {}", age::ago(mark.at, now)),
+        );
+    }
+    for approval in &proposal.approvals {
+        let by = escape::name(&approval.by.to_string());
+        field("approved", format!("{} by {by}, nothing written", age::ago(approval.at, now)));
     }
     if let Some(decision) = proposal.decision() {
         let by = escape::name(&decision.by.to_string());
-        field(status.as_str(), format!("{} by {by}", age::ago(decision.at, now)));
+        let word = if decision.withdrawn { "withdrawn" } else { status.as_str() };
+        let evidence = escape::line(decision.evidence.as_str()).into_owned();
+        let who = match decision.is_by_a_person() || decision.withdrawn {
+            true => String::new(),
+            false => format!(", {}, not a person's approval", decision.by.kind.as_str()),
+        };
+        field(word, format!("{} by {by} ({evidence}{who})", age::ago(decision.at, now)));
         if let Some(reason) = &decision.reason {
             field("reason", escape::line(reason).into_owned());
         }
@@ -131,7 +167,11 @@ pub fn header(
         let command = escape::line(&result.check.command.join(" ")).into_owned();
         let earlier = proposal.earlier_revision(Some(&result.check.revision));
         let on = earlier.map(|number| format!(", on revision {number}")).unwrap_or_default();
-        field("check", format!("{command}: {code}, {}{on}", age::ago(result.at, now)));
+        let by = match result.by.kind {
+            ActorKind::Agent => format!(" by agent {}", escape::name(&result.by.name)),
+            ActorKind::Human | ActorKind::Ci => String::new(),
+        };
+        field("check", format!("{command}: {code}{by}, {}{on}", age::ago(result.at, now)));
     }
     for (name, text) in notes(proposal) {
         // The rationale is the description, which follows.

@@ -4,7 +4,8 @@ use chrono::{DateTime, Utc};
 
 use super::{Draft, Seen, require_quiet, shown, subject};
 use crate::apply as files;
-use crate::changeset::plan::{Plan, Planned};
+use crate::changeset::Snapshot;
+use crate::changeset::plan::{Conflict, Outcome, Plan, Planned, Reason};
 use crate::error::{Error, Result};
 use crate::proposal::event::{Effect, Patch, Undo, Written};
 use crate::proposal::state::Decision;
@@ -156,7 +157,28 @@ fn record(
 /// # Errors
 /// `object_missing`, and what the work tree refuses.
 pub fn preview_patch(store: &Store, patch: &Patch) -> Result<Plan> {
-    subject::written_back(store, &patch.written, &store.worktree()?)
+    patch_back(store, patch, &store.worktree()?)
+}
+
+/// Puts back what stood before, where the files still hold exactly what the patch wrote: its
+/// result is in no object database, so there is nothing to merge with.
+fn patch_back(store: &Store, patch: &Patch, snapshot: &dyn Snapshot) -> Result<Plan> {
+    let mut files = Vec::with_capacity(patch.written.len());
+    for written in &patch.written {
+        let now = snapshot.file(&written.path)?;
+        let found = now.as_ref().map(|file| store.entry_of(file)).transpose()?;
+        let (after, outcome) = if found == written.after {
+            let before = written.before.as_ref().map(|entry| store.file(entry)).transpose()?;
+            (before, Outcome::Clean)
+        } else if found == written.before {
+            (now.clone(), Outcome::Already)
+        } else {
+            let (reason, hunks, marked) = (Reason::ChangedSince, Vec::new(), None);
+            (now.clone(), Outcome::Conflict(Conflict { reason, hunks, marked }))
+        };
+        files.push(Planned { path: written.path.clone(), now, after, outcome });
+    }
+    Ok(Plan { files })
 }
 
 /// Takes the direct patch that `stamped` records back, and records that.
@@ -174,10 +196,10 @@ pub fn undo_patch(
     let journal = files::lock(store)?;
     let worktree = store.worktree()?;
     let reader = worktree.reader();
-    let plan = subject::written_back(store, &patch.written, &reader)?;
+    let plan = patch_back(store, patch, &reader)?;
     if let Some(refusal) = plan.refusal() {
         return Err(refusal
-            .hint("nothing was written; the same lines have changed since, so revert it by hand")
+            .hint("nothing was written; the files have changed since, so revert it by hand")
             .with("patch_id", id));
     }
     let written = files::written(store, &[], &plan)?;

@@ -6,7 +6,8 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::event::{Entry, How, Subject};
+use super::ActorKind;
+use super::event::{Entry, How, Marked, Subject};
 use super::state::{ChangesRequested, Decision, Revision};
 use super::{Proposal, Status};
 
@@ -58,6 +59,10 @@ pub struct Document {
     pub decision: Option<Outcome>,
     /// Why it was rejected.
     pub rejection_reason: Option<String>,
+    /// Every revision with its author, oldest first.
+    pub history: Vec<Author>,
+    /// What a tool says became of the current revision; no decision.
+    pub mark: Option<Mark>,
     /// Remarks, oldest first.
     pub comments: Vec<Remark>,
     /// Commands run on it, oldest first.
@@ -86,6 +91,34 @@ pub struct Change {
     pub after: Option<Entry>,
 }
 
+/// A revision and who wrote it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Author {
+    /// Event id of the revision.
+    pub revision: String,
+    /// Who.
+    pub by: String,
+    /// Person, agent or build machine.
+    pub kind: ActorKind,
+    /// When.
+    pub at: String,
+    /// `first`, `answer`, `partial`, `edited` or `rebase`.
+    pub reason: String,
+}
+
+/// What a tool says became of a proposal.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Mark {
+    /// `applied` or `rejected`.
+    pub verdict: Marked,
+    /// Who called the tool.
+    pub by: String,
+    /// When.
+    pub at: String,
+    /// Why, where it was marked as rejected.
+    pub reason: Option<String>,
+}
+
 /// A request for changes.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Request {
@@ -106,6 +139,14 @@ pub struct Outcome {
     pub at: String,
     /// How it was decided.
     pub how: How,
+    /// What shows it: `terminal`, `flag`, `tool` or `hook`.
+    pub evidence: String,
+    /// Whether it is an approval by a person.
+    pub by_a_person: bool,
+    /// Its own proposer took it back.
+    pub withdrawn: bool,
+    /// Object id of the decision statement.
+    pub statement: Option<String>,
     /// The revision decided on.
     pub revision: String,
     /// The commit made with it.
@@ -168,6 +209,23 @@ impl Document {
             requests: proposal.requests.iter().map(request).collect(),
             decision: proposal.decision().map(outcome),
             rejection_reason: rejected.and_then(|decision| decision.reason.clone()),
+            history: proposal
+                .revisions
+                .iter()
+                .map(|revision| Author {
+                    revision: revision.event.clone(),
+                    by: revision.actor.to_string(),
+                    kind: revision.actor.kind,
+                    at: timestamp(revision.at),
+                    reason: revision.reason.clone(),
+                })
+                .collect(),
+            mark: proposal.mark().map(|mark| Mark {
+                verdict: mark.verdict,
+                by: mark.by.to_string(),
+                at: timestamp(mark.at),
+                reason: mark.reason.clone(),
+            }),
             comments: proposal
                 .comments
                 .iter()
@@ -239,6 +297,10 @@ fn outcome(decision: &Decision) -> Outcome {
         by: decision.by.to_string(),
         at: timestamp(decision.at),
         how: decision.how,
+        evidence: decision.evidence.as_str().to_owned(),
+        by_a_person: decision.is_by_a_person(),
+        withdrawn: decision.withdrawn,
+        statement: decision.statement.as_ref().map(|statement| statement.id.clone()),
         revision: decision.revision.clone(),
         commit: decision.commit.clone(),
     }

@@ -263,7 +263,7 @@ impl Proposal {
     }
 
     /// Who wrote what the decision, or else the newest revision, is about, each name once: the
-    /// proposer, or who gave it new content since; with them a reviewer who edited it.
+    /// proposer, or who gave it new content since.
     pub fn authors(&self) -> Vec<&str> {
         let decided = self.decision().map(|decision| decision.revision.as_str());
         let last = decided
@@ -278,8 +278,8 @@ impl Proposal {
                     names.clear();
                     revision.actor.name.as_str()
                 }
-                "edited" => revision.actor.name.as_str(),
-                // Taking a part, or moving it to newer files, writes nothing of one's own.
+                // Taking a part, or moving it to newer files, writes nothing of one's own; who edited
+                // it decided on it too, and is named as the reviewer.
                 _ => continue,
             };
             if !names.contains(&name) {

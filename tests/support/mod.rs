@@ -100,6 +100,38 @@ impl Repo {
         self.write(file, config);
     }
 
+    /// The pending proposal `id` with its current revision, as `--yes` takes it once there are
+    /// several.
+    pub fn at_revision(&self, id: &str) -> String {
+        let list = self.aye(&["list", "--json"]).ok().json();
+        let items = list["proposals"].as_array().expect("a list");
+        let item = items.iter().find(|item| item["proposal_id"] == id).expect("it is pending");
+        format!("{id}@{}", item["revision"].as_str().expect("an id"))
+    }
+
+    fn has_commit(&self) -> bool {
+        let git = Command::new("git")
+            .args(["rev-parse", "-q", "--verify", "HEAD"])
+            .current_dir(&self.root)
+            .output();
+        git.is_ok_and(|out| out.status.success())
+    }
+
+    /// Commits a policy by which `--yes` decides about memory and sensitive paths too: most tests
+    /// have no terminal to answer at.
+    pub fn let_flags_decide(&self) {
+        let evidence = "[evidence]\nmemory = \"flag\"\nsensitive = \"flag\"\n";
+        let path = ".agent-memory/policy.toml";
+        let kept = if self.exists(path) { self.text(path) } else { String::new() };
+        self.write(path, format!("{kept}\n{evidence}"));
+        if !self.has_commit() {
+            // Before the first commit the work tree's policy holds.
+            return;
+        }
+        self.git(&["add", "-f", path]);
+        self.git(&["commit", "-q", "--only", "-m", "Let --yes decide", "--", path]);
+    }
+
     /// A repository that is in the same state as this one, and a home like its: cheaper than to
     /// bring it there again. Not for one with linked work trees, which are known by their paths.
     pub fn copy(&self) -> Self {

@@ -193,7 +193,7 @@ impl Show<'_> {
         }
         match who {
             Who::Agent => command.env("AYE_AGENT", "demo-agent"),
-            Who::Person => command.env_remove("AYE_AGENT"),
+            Who::Person => command.env_remove("AYE_AGENT").env_remove("CI"),
         };
         command
     }

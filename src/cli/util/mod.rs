@@ -3,6 +3,7 @@
 mod codes;
 mod completion;
 mod man;
+pub mod rules;
 mod schema;
 
 use clap::Subcommand;
@@ -45,6 +46,9 @@ enum What {
     /// Print every exit status and error code with its meaning.
     #[command(after_help = "Examples:\n  aye util codes\n  aye util codes --json")]
     Codes,
+    /// Print who may do what.
+    #[command(after_help = "Examples:\n  aye util rules\n  aye util rules --json")]
+    Rules,
 }
 
 /// Runs the command.
@@ -57,5 +61,6 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         What::Completion(args) => completion::run(context, args),
         What::Schema(args) => schema::run(context, args),
         What::Codes => codes::run(context),
+        What::Rules => rules::run(context),
     }
 }

@@ -102,6 +102,9 @@ published! {
     "propose" @ 1 = cli::propose::Proposed, "`propose`: what was proposed";
     "rebase" @ 1 = cli::rebase::Rebased, "`rebase`: what the proposal is now";
     "reject" @ 1 = cli::reject::Rejected, "`reject`: what was rejected";
+    "reopen" @ 1 = cli::withdraw::Answer, "`reopen`: what is pending again";
+    "rules" @ 1 = super::rules::Rules, "`util rules`: who may do what";
+    "withdraw" @ 1 = cli::withdraw::Answer, "`withdraw`: what was taken back";
     "revise" @ 1 = cli::revise::Revised, "`revise`: the new revision";
     "review" @ 1 = cli::review::Waiting, "`review` without a terminal: what is pending, and the commands";
     "schemas" @ 1 = Schemas, "`util schema`: the list of schemas";

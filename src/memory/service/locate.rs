@@ -148,6 +148,11 @@ impl Service<'_> {
             );
         };
         let text = text.trim().trim_end_matches('/');
+        if let Some((id, revision)) = text.split_once('@') {
+            let proposal = self.find(Some(id))?;
+            proposal.require_revision_prefix(revision)?;
+            return Ok(proposal);
+        }
         let all = self.proposals(&view, None)?;
         let named = |p: &&Proposal| staging_id(p).is_some_and(|id| id == text);
         if let Some(found) = all.iter().find(named) {

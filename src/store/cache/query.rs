@@ -52,6 +52,8 @@ pub struct Summary {
     pub checked: Option<i32>,
     /// Digest of the current changes.
     pub digest: String,
+    /// Event id of the current revision.
+    pub revision: String,
     /// What a tool's caller says became of it, while it is pending: `applied` or `rejected`.
     pub marked: Option<String>,
     /// Who recorded it.
@@ -71,7 +73,7 @@ pub struct LogEntry {
 
 const SUMMARY: &str = "SELECT id, prefix, subject, state, domain, task, proposed_by, created,
     expires, description, path, files, added, removed, revisions, comments, changes_requested,
-    contested, checked, digest, marked, recorded_by, author FROM proposal";
+    contested, checked, digest, marked, recorded_by, author, revision FROM proposal";
 
 impl View {
     /// The proposals that `filter` lets through, oldest first unless it says otherwise.
@@ -446,6 +448,7 @@ fn summary(row: &Row<'_>, now: DateTime<Utc>) -> rusqlite::Result<Summary> {
         marked: row.get(20)?,
         recorded_by: row.get(21)?,
         author: row.get(22)?,
+        revision: row.get(23)?,
     })
 }
 

@@ -191,9 +191,9 @@ fn store(
             "INSERT OR REPLACE INTO proposal (id, prefix, subject, state, domain, task,
              proposed_by, created, expires, expiry_recorded, digest, description, path, files,
              added, removed, revisions, comments, changes_requested, contested, checked, marked,
-             recorded_by, author)
+             recorded_by, author, revision)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
-             ?18, ?19, ?20, ?21, ?22, ?23, ?24)",
+             ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25)",
         )?
         .execute(params![
             proposal.id.as_str(),
@@ -224,6 +224,7 @@ fn store(
             proposal.mark().map(|mark| mark.verdict.as_str()),
             proposal.actor.name,
             proposal.current().actor.name,
+            proposal.current().event,
         ])?;
     let body = serde_json::to_vec(proposal).unwrap_or_default();
     transaction

@@ -1,0 +1,90 @@
+//! `aye withdraw`: take one's own proposal back.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::identity::Asking;
+use super::which::Several;
+use super::{Context, Format};
+use crate::decide::verdict::{self, Word};
+use crate::error::{Exit, Result};
+use crate::proposal::Status;
+use crate::proposal::event::Evidence;
+use crate::proposal::rules::Verb;
+
+/// Take your own pending proposals back.
+///
+/// For the proposer: the same agent, or person, in the same clone. Others reject.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  aye withdraw m4k8
+  aye withdraw m4k8 --reason 'Found a simpler way'")]
+pub struct Args {
+    /// The proposals.
+    #[command(flatten)]
+    pub which: Several,
+    /// Why.
+    #[arg(long, short = 'r', value_name = "TEXT")]
+    pub reason: Option<String>,
+}
+
+/// Answer of `aye withdraw` and `aye reopen`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Answer {
+    /// `aye/withdraw@1` or `aye/reopen@1`
+    pub schema: &'static str,
+    /// Always true.
+    pub success: bool,
+    /// The proposals, in the order given.
+    pub proposals: Vec<Item>,
+}
+
+/// One proposal of the answer.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Item {
+    /// The id.
+    pub proposal_id: String,
+    /// `rejected` once it is withdrawn, `pending` once it is open again.
+    pub status: Status,
+}
+
+/// Runs the command: all proposals or none.
+///
+/// # Errors
+/// `proposal_not_found`, `not_pending`, `human_approval_required` for another proposer's.
+pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+    let store = context.store()?;
+    let proposals = args.which.pending(&store.view()?, context.now)?;
+    let ids: Vec<&str> = proposals.iter().map(|proposal| proposal.id.as_str()).collect();
+    let asking = Asking {
+        verb: Verb::Withdraw,
+        proposals: &proposals,
+        yes: true,
+        question: "",
+        command: &format!("aye reject {}", ids.join(" ")),
+    };
+    let authority = context.grant(&store, &asking, &Evidence::Flag)?;
+    let (now, reason) = (context.now, args.reason.as_deref());
+    verdict::say(&store, &authority, now, &proposals, &Word::Withdraw, reason, &[])?;
+    print(context, "aye/withdraw@1", &ids, Status::Rejected, "withdrawn")
+}
+
+/// Prints what became of `ids`.
+///
+/// # Errors
+/// If the output cannot be written.
+pub fn print(
+    context: &mut Context,
+    schema: &'static str,
+    ids: &[&str],
+    status: Status,
+    word: &str,
+) -> Result<Exit> {
+    let item = |id: &&str| Item { proposal_id: (*id).to_owned(), status };
+    let answer = Answer { schema, success: true, proposals: ids.iter().map(item).collect() };
+    context.emit(Format::Text, &answer, || {
+        let line = |item: &Item| format!("{}  {word}\n", item.proposal_id);
+        answer.proposals.iter().map(line).collect()
+    })?;
+    Ok(Exit::Done)
+}
