@@ -19,7 +19,7 @@ use commit::Staging;
 pub use commit::refuse_locked_index;
 pub use direct::{note_sizes, refuse_unstaged, staged_otherwise, unstage, write as write_direct};
 pub(crate) use recover::{APPLY, UNDO, subject};
-pub use recover::{Recovery, recover, set_broken_aside};
+pub use recover::{Recovery, Settled, recover, set_refused_aside};
 pub use undo::{Undone, conflict as undo_conflict, preview as preview_undo, undo};
 
 use crate::changeset::merge::Sides;

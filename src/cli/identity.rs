@@ -7,8 +7,7 @@ use crate::error::{Error, Result};
 use crate::prompt::{self, Answer, Prompt};
 use crate::proposal::event::How;
 use crate::proposal::{Actor, ActorKind, codes};
-use crate::render::escape;
-use crate::store::{Store, trial};
+use crate::store::Store;
 
 /// Variables that known agent harnesses set for the commands they run.
 pub(super) const HARNESSES: &[&str] = &[
@@ -36,22 +35,9 @@ impl Context {
     /// `not_a_repository` and its kin.
     pub fn store(&self) -> Result<Store> {
         let store = Store::discover(&self.directory)?;
-        trial::sweep(store.common_dir());
         #[cfg(unix)]
         store.share();
-        match crate::apply::recover(&store) {
-            Ok(settled) => {
-                for recovery in settled {
-                    self.note(&format!("note: {}", escape::line(&recovery.message)));
-                    for left in &recovery.left {
-                        self.note(&format!("warning: {}", escape::line(left)));
-                    }
-                }
-            }
-            Err(error) => {
-                self.note(&format!("warning: {}", escape::line(error.message())));
-            }
-        }
+        self.settle(&store);
         Ok(store)
     }
 
