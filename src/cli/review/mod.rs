@@ -249,9 +249,9 @@ fn waiting(
     Ok(Exit::Refused)
 }
 
-/// Where decisions that are not confirmed yet are kept.
-fn staged_path(store: &Store, id: &ProposalId) -> std::path::PathBuf {
-    store.private_dir().join("review").join(format!("{id}.json"))
+/// The file in `aye/review/` that keeps decisions which are not confirmed yet.
+fn staged_name(id: &ProposalId) -> String {
+    format!("{id}.json")
 }
 
 /// Makes what was left out of `proposal` a pending proposal of its own.
