@@ -48,7 +48,8 @@ pub struct Diagnosis {
 pub struct Problem {
     /// A stable code: `lane_broken`, `projection_changed`, `projection_missing`,
     /// `projection_stale`, `projection_unexpected`, `projection_unreadable`, `object_missing`,
-    /// `changeset_invalid`, `journal_invalid`, `journal_foreign`, `private_dir_unsafe`.
+    /// `changeset_invalid`, `journal_invalid`, `journal_foreign`, `private_dir_unsafe`,
+    /// `pending_ref_moved`.
     pub code: String,
     /// Where and what.
     pub message: String,
@@ -184,6 +185,9 @@ fn find(
         })
         .collect();
     problems.extend(private(store));
+    problems.extend(store.moved_pending_refs(view, now)?.into_iter().map(|(id, why)| {
+        Problem::new("pending_ref_moved", format!("refs/aye/pending/{id} {why}"))
+    }));
     for (id, error) in store.unreadable(view, now)? {
         // No copy of it can be made here, so a repair would not help.
         let hint = format!(

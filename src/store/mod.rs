@@ -94,6 +94,32 @@ impl Store {
         Ok(found)
     }
 
+    /// Pending proposals whose ref below `refs/aye/pending/` is not at their commit, with what is
+    /// wrong. Those whose content cannot be read, and those that have yet to follow what was fetched,
+    /// are not among them.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn moved_pending_refs(
+        &self,
+        view: &View,
+        now: chrono::DateTime<chrono::Utc>,
+    ) -> crate::error::Result<Vec<(crate::proposal::ProposalId, String)>> {
+        let fetched = view.fetched(usize::MAX);
+        let mut found = Vec::new();
+        for summary in view.proposals(&Filter::pending(), now)? {
+            let proposal = view.proposal(&summary.id)?;
+            let is_due = || self.changeset(&proposal.current().changes).is_ok();
+            if !fetched.contains(&summary.id)
+                && let Some(why) = pending::moved(self, &proposal)?
+                && is_due()
+            {
+                found.push((summary.id, why));
+            }
+        }
+        Ok(found)
+    }
+
     /// Writes pending refs and projections anew and removes those of decided proposals; passes
     /// over [`Store::unreadable`] ones. Returns how many proposals are pending.
     ///
