@@ -5,7 +5,7 @@ use std::fs;
 
 use chrono::Utc;
 
-use super::{Args, staged_name};
+use super::{Args, staged_dir, staged_name};
 use crate::apply;
 use crate::changeset::plan::Outcome;
 use crate::changeset::{Changeset, FileChange, RepoPath};
@@ -62,8 +62,7 @@ impl<'c> CliHost<'c> {
 
     /// What an earlier session has kept about a proposal.
     fn kept(&self, id: &ProposalId) -> Option<Staged> {
-        let bytes =
-            self.store.private().ok()??.inside("review").ok()??.read(&staged_name(id)).ok()??;
+        let bytes = staged_dir(self.store).ok()??.read(&staged_name(id)).ok()??;
         Staged::parse(&bytes, id.as_str())
     }
 
@@ -220,9 +219,7 @@ impl Host for CliHost<'_> {
     }
 
     fn forget(&mut self, id: &ProposalId) {
-        if let Ok(Some(Ok(Some(folder)))) =
-            self.store.private().map(|p| p.map(|p| p.inside("review")))
-        {
+        if let Ok(Some(folder)) = staged_dir(self.store) {
             folder.remove(&staged_name(id));
         }
     }

@@ -10,6 +10,7 @@ use super::filters::FilterArgs;
 use super::{Context, Format, pager};
 use crate::changeset::{Changeset, FileChange};
 use crate::error::{Error, Exit, Result};
+use crate::private::Directory;
 use crate::proposal::{Actor, ActorKind, Proposal, ProposalId, Status};
 use crate::render::escape;
 use crate::review::model::{Ticket, queue};
@@ -249,7 +250,12 @@ fn waiting(
     Ok(Exit::Refused)
 }
 
-/// The file in `aye/review/` that keeps decisions which are not confirmed yet.
+/// Where decisions that are not confirmed yet are kept, if any ever were.
+fn staged_dir(store: &Store) -> Result<Option<Directory>> {
+    store.private()?.map_or(Ok(None), |private| private.inside("review"))
+}
+
+/// The file of one proposal in [`staged_dir`].
 fn staged_name(id: &ProposalId) -> String {
     format!("{id}.json")
 }
