@@ -20,9 +20,6 @@ const UNFLUSHED: &str = "PRAGMA synchronous = OFF";
 /// # Errors
 /// Whatever is wrong with the file, another version included.
 pub(crate) fn open(path: &Path, version: i64, tables: &str) -> rusqlite::Result<Connection> {
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        let _ = std::fs::create_dir_all(folder);
-    }
     let connection = connect(path)?;
     connection.busy_timeout(Duration::from_secs(2))?;
     let present = |connection: &Connection| -> rusqlite::Result<i64> {
@@ -47,7 +44,10 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     if path == Path::new(":memory:") {
         return Connection::open_in_memory();
     }
-    check_file(path).map_err(|_| rusqlite::Error::InvalidPath(path.into()))?;
+    let is_there = check_file(path).map_err(|_| rusqlite::Error::InvalidPath(path.into()))?;
+    if let Some(folder) = path.parent().filter(|_| !is_there) {
+        let _ = std::fs::create_dir_all(folder);
+    }
     // SQLite looks at every component, and the repository itself may be reached through symlinks.
     let flags = OpenFlags::default() | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     Connection::open_with_flags(path, flags).or_else(|error| {

@@ -219,16 +219,16 @@ impl Directory {
 }
 
 /// Checks that `path`, a file for a library that opens it by name, is a regular file of one name, or
-/// missing.
+/// missing. Returns whether it is there.
 ///
 /// # Errors
 /// `private_dir_unsafe`.
-pub(crate) fn check_file(path: &Path) -> Result<()> {
+pub(crate) fn check_file(path: &Path) -> Result<bool> {
     match fs::symlink_metadata(path) {
         Ok(found) if !found.is_file() || !is_alone(&found) => {
             Err(not_ours(path, found.is_symlink(), false))
         }
-        _ => Ok(()),
+        found => Ok(found.is_ok()),
     }
 }
 

@@ -4,17 +4,35 @@ use super::Context;
 use crate::error::Error;
 use crate::render::escape;
 use crate::store::{Store, trial};
+use crate::worktree::journal;
 
 impl Context {
     /// Settles what processes that are gone have left half done, and warns of what is not aye's own
     /// work. A failure is reported and stops only what writes files.
     pub(super) fn settle(&self, store: &Store) {
-        match store.private() {
+        let private = match store.private() {
             Ok(None) => return,
-            Ok(Some(private)) => self.warn_of(&private.unsafe_entries()),
+            Ok(Some(private)) => private,
             Err(error) => return self.warn_of(&[error]),
+        };
+        // One look at the names spares one for each of them.
+        let (mut sound, mut unsafe_) = (Vec::new(), Vec::new());
+        for (name, usable) in private.contents() {
+            match usable {
+                Ok(()) => sound.push(name),
+                Err(error) => unsafe_.push(error),
+            }
         }
-        trial::sweep(store.common_dir());
+        self.warn_of(&unsafe_);
+        if sound.contains(&"try") {
+            trial::sweep(store.common_dir());
+        }
+        if sound.contains(&"journal") && journal::is_pending(&private) {
+            self.recover(store);
+        }
+    }
+
+    fn recover(&self, store: &Store) {
         match crate::apply::recover(store) {
             Ok(settled) => {
                 for recovery in settled.done {

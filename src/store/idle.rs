@@ -105,9 +105,7 @@ fn packed(path: &Path) -> io::Result<String> {
 pub fn is_idle(common_dir: &Path, now: DateTime<Utc>) -> bool {
     let stamped = || -> Option<bool> {
         let private = Directory::open(&common_dir.join("aye")).ok()??;
-        let pending =
-            private.inside("journal").ok()?.is_some_and(|found| journal::pending_in(&found));
-        if !is_ours(common_dir)? || pending {
+        if !is_ours(common_dir)? || journal::is_pending(&private) {
             return Some(false);
         }
         let text = String::from_utf8(private.read(NAME).ok()??).ok()?;

@@ -177,8 +177,12 @@ pub fn pending(folder: &Path) -> bool {
     matches!(open(folder), Ok(Some(folder)) if pending_in(&folder))
 }
 
-/// As [`pending`], for a directory that is open.
-pub(crate) fn pending_in(folder: &Directory) -> bool {
+/// As [`pending`], for the directory that the journal's lies in.
+pub(crate) fn is_pending(above: &Directory) -> bool {
+    matches!(above.inside("journal"), Ok(Some(folder)) if pending_in(&folder))
+}
+
+fn pending_in(folder: &Directory) -> bool {
     records(folder).is_ok_and(|found| !found.is_empty())
 }
 

@@ -198,7 +198,8 @@ fn files_that_are_only_created_are_removed_again() {
             // As a process leaves it that is stopped right here.
             std::fs::copy(folder.join(format!("{transaction}.journal")), &copy).unwrap();
             assert_eq!(scratch.tree().len(), 3, "both files and the mark");
-            Ok(std::fs::write(scratch.folder.path().join("name"), transaction).unwrap())
+            std::fs::write(scratch.folder.path().join("name"), transaction).unwrap();
+            Ok(())
         })
         .unwrap();
     assert_eq!(scratch.tree().len(), 2, "the mark is gone");
