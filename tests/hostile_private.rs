@@ -3,6 +3,8 @@
 #![cfg(unix)]
 
 mod support;
+#[path = "support/terminal.rs"]
+mod terminal;
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;
@@ -10,9 +12,11 @@ use std::path::{Path, PathBuf};
 
 use support::record::{proposal, propose, store};
 use support::{Repo, Run};
+use terminal::Terminal;
 
 const FILES: &[(&str, &str)] = &[("a.txt", "one\ntwo\n"), ("d/b.txt", "three\n")];
 const TRANSACTION: &str = "00112233aabbccdd";
+/// Of everything that needs what a symlink stands in the place of.
 const CODE: &str = "private_dir_unsafe";
 
 /// A repository beside a directory that nobody may touch.
@@ -44,8 +48,9 @@ impl Scene {
             (".agent-memory/proposals/x", "x\n"),
         ] {
             let file = canaries.join(path);
-            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-            std::fs::write(file, text).unwrap();
+            std::fs::create_dir_all(file.parent().expect("the scene is set"))
+                .expect("the scene is set");
+            std::fs::write(file, text).expect("the scene is set");
         }
         let before = picture(&canaries);
         Self { repo, canaries, before }
@@ -63,29 +68,31 @@ impl Scene {
     }
 
     fn outside(&self, path: &str) -> String {
-        self.canaries.join(path).to_str().unwrap().to_owned()
+        self.canaries.join(path).to_str().expect("the scene is set").to_owned()
     }
 
     /// Puts a symlink to `target` (outside) in the place of `name` under `.git/aye`.
     fn link(&self, name: &str, target: &str) {
         let path = self.repo.path(".git").join(name);
         clear(&path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::os::unix::fs::symlink(self.outside(target), path).unwrap();
+        std::fs::create_dir_all(path.parent().expect("the scene is set"))
+            .expect("the scene is set");
+        std::os::unix::fs::symlink(self.outside(target), path).expect("the scene is set");
     }
 
     fn journal(&self, journal: &Planted<'_>) -> PathBuf {
         let path = self.repo.path(&format!(".git/aye/journal/{TRANSACTION}.journal"));
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(&path, journal.text(&self.repo)).unwrap();
+        std::fs::create_dir_all(path.parent().expect("the scene is set"))
+            .expect("the scene is set");
+        std::fs::write(&path, journal.text(&self.repo)).expect("the scene is set");
         path
     }
 }
 
 fn clear(path: &Path) {
     match path.symlink_metadata() {
-        Ok(found) if found.is_dir() => std::fs::remove_dir_all(path).unwrap(),
-        Ok(_) => std::fs::remove_file(path).unwrap(),
+        Ok(found) if found.is_dir() => std::fs::remove_dir_all(path).expect("the scene is set"),
+        Ok(_) => std::fs::remove_file(path).expect("the scene is set"),
         Err(_) => {}
     }
 }
@@ -94,9 +101,9 @@ fn clear(path: &Path) {
 /// access.
 fn picture(top: &Path) -> BTreeMap<PathBuf, String> {
     let entry = |entry: walkdir::DirEntry| {
-        let facts = entry.path().symlink_metadata().unwrap();
+        let facts = entry.path().symlink_metadata().expect("the scene is set");
         let content = match facts.is_file() {
-            true => std::fs::read(entry.path()).unwrap(),
+            true => std::fs::read(entry.path()).expect("the scene is set"),
             false => Vec::new(),
         };
         let what = format!(
@@ -108,7 +115,10 @@ fn picture(top: &Path) -> BTreeMap<PathBuf, String> {
         );
         (entry.path().to_owned(), what)
     };
-    walkdir::WalkDir::new(top).into_iter().map(|found| entry(found.unwrap())).collect()
+    walkdir::WalkDir::new(top)
+        .into_iter()
+        .map(|found| entry(found.expect("the scene is set")))
+        .collect()
 }
 
 /// A journal for one file, as honest as it is told to be.
@@ -127,7 +137,7 @@ impl<'a> Planted<'a> {
     /// Would write `before` where `after` is.
     fn new(root: impl AsRef<Path>, path: &'a str, before: &'a str, after: &'a str) -> Self {
         Self {
-            root: root.as_ref().to_str().unwrap().to_owned(),
+            root: root.as_ref().to_str().expect("the scene is set").to_owned(),
             subject: Some("apply prop_aaaaaaaaaa 2026-01-01T00:00:00.000Z"),
             sums: false,
             path,
@@ -174,7 +184,9 @@ fn a_journal_for_a_directory_outside_is_reported_and_left() {
         let path = scene.journal(&planted);
         for _ in 0..2 {
             let run = scene.repo.aye(&["list"]).ok();
-            run.clone().notes("warning[journal_foreign]").notes(path.to_str().unwrap());
+            run.clone()
+                .notes("warning[journal_foreign]")
+                .notes(path.to_str().expect("the scene is set"));
             assert_eq!(run.err().matches("warning").count(), 1, "{run}");
             run.notes("aye doctor --repair");
         }
@@ -212,7 +224,7 @@ fn a_planted_list_of_work_trees_makes_no_work_tree() {
     // Nor are projections looked for there.
     let id = propose(&scene.repo, "a.txt", "one", "eins");
     let projection = scene.canaries.join(format!(".agent-memory/proposals/{id}"));
-    std::fs::create_dir(&projection).unwrap();
+    std::fs::create_dir(&projection).expect("the scene is set");
     scene.repo.aye(&["reject", &id, "--yes"]).ok();
     assert!(projection.exists());
 }
@@ -223,7 +235,10 @@ fn a_journal_never_writes_into_the_git_directory() {
     let repo = &scene.repo;
     let config = repo.text(".git/config");
     // The git directory made a "linked work tree" of itself.
-    repo.write(".git/worktrees/evil/gitdir", repo.path(".git/.git").to_str().unwrap());
+    repo.write(
+        ".git/worktrees/evil/gitdir",
+        repo.path(".git/.git").to_str().expect("the scene is set"),
+    );
     repo.write(".git/worktrees/evil/commondir", "../..\n");
     repo.write(".git/worktrees/evil/HEAD", "ref: refs/heads/evil\n");
     let link = format!("gitdir: {}\n", repo.path(".git/worktrees/evil").display());
@@ -236,12 +251,12 @@ fn a_journal_never_writes_into_the_git_directory() {
         (repo.root().to_owned(), "../home/.bashrc"),
         (repo.path(".git/aye/try"), "x"),
     ] {
-        std::fs::create_dir_all(repo.path(".git/aye/try")).unwrap();
+        std::fs::create_dir_all(repo.path(".git/aye/try")).expect("the scene is set");
         let path = scene.journal(&Planted::new(&root, path, "evil\n", &config));
         let run = repo.aye(&["list"]).ok();
         assert!(run.err().contains("warning[journal_"), "{run}");
         assert_eq!(repo.text(".git/config"), config);
-        std::fs::remove_file(path).unwrap();
+        std::fs::remove_file(path).expect("the scene is set");
     }
     scene.untouched();
 }
@@ -281,8 +296,12 @@ fn a_journal_for_this_work_tree_brings_no_content() {
     // An old decision does not stand for new content.
     repo.aye(&["apply", &id, "--yes"]).ok();
     let known = proposal(repo, &id).id;
-    let log = store(repo).view().unwrap().log(Some(&known), None).unwrap();
-    let applied = log.iter().map(|entry| entry.stamped.event.time).max().unwrap();
+    let log = store(repo)
+        .view()
+        .expect("the scene is set")
+        .log(Some(&known), None)
+        .expect("the scene is set");
+    let applied = log.iter().map(|entry| entry.stamped.event.time).max().expect("the scene is set");
     let at = applied.to_rfc3339_opts(chrono::SecondsFormat::Millis, true);
     let real = format!("apply {id} {at}");
     scene.journal(&Planted {
@@ -314,9 +333,9 @@ fn what_is_undone_is_named() {
 fn a_symlink_in_the_way_of_a_journal_is_not_followed() {
     let scene = Scene::new();
     let repo = &scene.repo;
-    repo.symlink(scene.canaries.to_str().unwrap(), "out");
-    std::fs::write(scene.canaries.join("x"), "").unwrap();
-    std::fs::remove_file(scene.canaries.join("x")).unwrap();
+    repo.symlink(scene.canaries.to_str().expect("the scene is set"), "out");
+    std::fs::write(scene.canaries.join("x"), "").expect("the scene is set");
+    std::fs::remove_file(scene.canaries.join("x")).expect("the scene is set");
     let scene = Scene { before: picture(&scene.canaries), ..scene };
     let repo = &scene.repo;
     for path in ["out/.bashrc", "out/new"] {
@@ -339,14 +358,21 @@ fn a_journal_that_is_no_file_of_this_user_is_not_read() {
     let text = Planted::new(repo.root(), "a.txt", "evil\n", "one\ntwo\n").text(repo);
     repo.write(&format!(".aye-{TRANSACTION}-0"), "evil\n");
     repo.write("planted", text);
-    std::fs::create_dir_all(repo.path(".git/aye/journal")).unwrap();
-    let makes: [(&str, &dyn Fn(&Path)); 3] = [
+    std::fs::create_dir_all(repo.path(".git/aye/journal")).expect("the scene is set");
+    type Make<'a> = (&'a str, &'a dyn Fn(&Path));
+    let makes: [Make<'_>; 3] = [
         ("symlink", &|path| {
-            std::os::unix::fs::symlink(repo.path("planted"), path).unwrap();
+            std::os::unix::fs::symlink(repo.path("planted"), path).expect("the scene is set");
         }),
-        ("directory", &|path| std::fs::create_dir(path).unwrap()),
+        ("directory", &|path| std::fs::create_dir(path).expect("the scene is set")),
         ("pipe", &|path| {
-            assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+            assert!(
+                std::process::Command::new("mkfifo")
+                    .arg(path)
+                    .status()
+                    .expect("the scene is set")
+                    .success()
+            );
         }),
     ];
     for (what, make) in makes {
@@ -365,7 +391,7 @@ fn another_users_journal_is_not_read() {
     let scene = Scene::new();
     let path = scene.journal(&Planted::new(scene.repo.root(), "a.txt", "evil\n", "one\ntwo\n"));
     scene.repo.write(&format!(".aye-{TRANSACTION}-0"), "evil\n");
-    if std::os::unix::fs::chown(&path, Some(65_534), None).is_err() {
+    if std::os::unix::fs::chown(&path, Some(12_345), None).is_err() {
         return; // Only the superuser can give files away.
     }
     scene.repo.aye(&["list"]).ok().notes("belongs to another user");
@@ -418,7 +444,8 @@ fn a_trial_that_replaces_itself_by_a_symlink_removes_nothing_else() {
     let script = format!("d=$PWD; cd /; rm -rf \"$d\"; ln -s '{}' \"$d\"", scene.outside("."));
     scene.repo.aye(&["try", &id, "--", "sh", "-c", &script]).ok();
     scene.untouched();
-    let left = std::fs::read_dir(scene.repo.path(".git/aye/try")).unwrap().count();
+    let left =
+        std::fs::read_dir(scene.repo.path(".git/aye/try")).expect("the scene is set").count();
     assert_eq!(left, 0);
 }
 
@@ -426,14 +453,19 @@ fn a_trial_that_replaces_itself_by_a_symlink_removes_nothing_else() {
 fn a_trial_as_deep_as_nobody_digs_is_removed() {
     let scene = Scene::new();
     let top = scene.repo.path(".git/aye/try/0123456789ae");
-    std::fs::create_dir_all(&top).unwrap();
+    std::fs::create_dir_all(&top).expect("the scene is set");
     let mut here = top.clone();
     for _ in 0..600 {
         here.push("deep");
     }
-    std::fs::create_dir_all(&here).unwrap();
+    std::fs::create_dir_all(&here).expect("the scene is set");
     scene.repo.aye(&["list"]).ok();
-    assert_eq!(std::fs::read_dir(top.parent().unwrap()).unwrap().count(), 0);
+    assert_eq!(
+        std::fs::read_dir(top.parent().expect("the scene is set"))
+            .expect("the scene is set")
+            .count(),
+        0
+    );
 }
 
 #[test]
@@ -458,7 +490,7 @@ fn the_private_directory_as_a_symlink_is_refused() {
     scene.repo.aye(&["review"]).exits(4);
     assert_eq!(scene.repo.text("a.txt"), "one\ntwo\n");
     scene.untouched();
-    std::fs::remove_file(scene.repo.path(".git/aye")).unwrap();
+    std::fs::remove_file(scene.repo.path(".git/aye")).expect("the scene is set");
     scene.repo.aye(&["apply", &id, "--yes"]).ok();
 }
 
@@ -467,7 +499,8 @@ fn the_private_directory_as_a_symlink_is_refused() {
 fn a_symlinked_git_directory_works() {
     let scene = Scene::new();
     let repo = &scene.repo;
-    std::fs::rename(repo.path(".git"), repo.outer().join("elsewhere.git")).unwrap();
+    std::fs::rename(repo.path(".git"), repo.outer().join("elsewhere.git"))
+        .expect("the scene is set");
     repo.symlink("../elsewhere.git", ".git");
     let id = propose(repo, "a.txt", "one", "eins");
     let run = repo.aye(&["list"]).ok().says(&id);
@@ -524,15 +557,48 @@ fn each_entry_as_a_symlink_is_not_followed() {
     }
 }
 
+/// Decisions that an earlier session has kept are neither read nor written through a symlink.
+#[test]
+fn kept_decisions_are_not_followed() {
+    let numbered = |edit: &str| -> String { (0..40).map(|n| format!("{n}{edit}\n")).collect() };
+    let mut scene = Scene::on(Repo::with(&[("a.txt", numbered(""))]));
+    let repo = scene.repo;
+    let new = numbered("").replacen("\n5\n", "\nfive\n", 1).replacen("\n30\n", "\nthirty\n", 1);
+    let args = ["propose", "a.txt", "--content-file", "-", "--json"];
+    let run = repo.aye_stdin(&args, new).ok().json();
+    let id = run["proposal_id"].as_str().expect("the scene is set");
+    let review =
+        |repo: &Repo| Terminal::start(repo.cmd(&["review"]).env("TERM", "xterm-256color"), 30, 100);
+    let quit = |terminal: &mut Terminal| {
+        terminal.sees("(1/2)").types("n").sees("(2/2)").types("q");
+        terminal.ends()
+    };
+    assert_eq!(quit(&mut review(&repo)), 0);
+    let kept = repo.path(&format!(".git/aye/review/{id}.json"));
+    let outside = scene.canaries.join(format!("aye/review/{id}.json"));
+    std::fs::rename(&kept, &outside).expect("the scene is set");
+    scene = Scene { before: picture(&scene.canaries), repo, ..scene };
+    // The file: it is not read, and its name is replaced.
+    std::os::unix::fs::symlink(&outside, &kept).expect("the scene is set");
+    assert_eq!(quit(&mut review(&scene.repo)), 0);
+    assert!(!kept.is_symlink());
+    scene.untouched();
+    // The directory: nothing can be kept, and that is an error.
+    scene.link("aye/review", "aye/review");
+    assert_ne!(review(&scene.repo).sees(CODE).ends(), 0);
+    scene.untouched();
+}
+
 /// The lock is written to, and its time set.
 #[test]
 fn the_lock_as_a_hard_link_is_not_written() {
     let scene = Scene::new();
     propose(&scene.repo, "a.txt", "one", "eins");
     clear(&scene.repo.path(".git/aye/lock"));
-    std::fs::hard_link(scene.outside(".bashrc"), scene.repo.path(".git/aye/lock")).unwrap();
+    std::fs::hard_link(scene.outside(".bashrc"), scene.repo.path(".git/aye/lock"))
+        .expect("the scene is set");
     scene.repo.aye(&["propose", "a.txt", "--old", "two", "--new", "zwei"]).fails(CODE, 4);
-    std::fs::remove_file(scene.repo.path(".git/aye/lock")).unwrap();
+    std::fs::remove_file(scene.repo.path(".git/aye/lock")).expect("the scene is set");
     scene.untouched();
 }
 
@@ -556,8 +622,15 @@ fn pipes_in_the_place_of_files_stop_nothing() {
         let id = propose(repo, "a.txt", "one", "eins");
         let path = repo.path(".git/aye").join(name);
         clear(&path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        std::fs::create_dir_all(path.parent().expect("the scene is set"))
+            .expect("the scene is set");
+        assert!(
+            std::process::Command::new("mkfifo")
+                .arg(&path)
+                .status()
+                .expect("the scene is set")
+                .success()
+        );
         repo.aye(&["list"]).ok().says(&id);
         for args in [&["apply", &id, "--yes"][..], &["check"], &["doctor"], &["doctor", "--repair"]]
         {
@@ -600,16 +673,18 @@ fn work_trees_that_git_lists_are_settled() {
     repo.git(&["worktree", "add", "-q", "../linked"]);
     let linked = repo.outer().join("linked");
     let separate = repo.outer().join("separate");
-    std::fs::create_dir(&separate).unwrap();
-    let cases: [(&Path, &[(&str, &Path)], bool); 4] = [
+    std::fs::create_dir(&separate).expect("the scene is set");
+    type Case<'a> = (&'a Path, &'a [(&'a str, &'a Path)], bool);
+    let cases: [Case<'_>; 4] = [
         (repo.root(), &[], true),
         (&linked, &[], true),
         (&separate, &[("GIT_DIR", &repo.path(".git")), ("GIT_WORK_TREE", &separate)], true),
         (&separate, &[], false),
     ];
     for (root, env, settled) in cases {
-        std::fs::write(root.join("a.txt"), "after\n").unwrap();
-        std::fs::write(root.join(format!(".aye-{TRANSACTION}-0")), "before\n").unwrap();
+        std::fs::write(root.join("a.txt"), "after\n").expect("the scene is set");
+        std::fs::write(root.join(format!(".aye-{TRANSACTION}-0")), "before\n")
+            .expect("the scene is set");
         let planted = Planted::new(root, "a.txt", "before\n", "after\n");
         repo.write(&format!(".git/aye/journal/{TRANSACTION}.journal"), planted.text(&repo));
         let mut command = repo.cmd(&["list"]);
@@ -617,7 +692,7 @@ fn work_trees_that_git_lists_are_settled() {
             command = command.env(name, value);
         }
         let run = command.run().ok();
-        let found = std::fs::read_to_string(root.join("a.txt")).unwrap();
+        let found = std::fs::read_to_string(root.join("a.txt")).expect("the scene is set");
         assert_eq!(
             found,
             if settled { "before\n" } else { "after\n" },
@@ -667,7 +742,7 @@ fn hostile_journal(dice: &mut Dice, scene: &Scene, id: &str) -> Vec<u8> {
     let subjects = [None, Some("x"), Some(""), Some(&*real), Some(&*undo), Some(&*commit)];
     let contents = [None, Some("one\ntwo\n"), Some("evil\n"), Some("alias ll=ls\n"), Some("")];
     let planted = Planted {
-        root: roots[dice.roll(roots.len())].to_str().unwrap().to_owned(),
+        root: roots[dice.roll(roots.len())].to_str().expect("the scene is set").to_owned(),
         subject: subjects[dice.roll(subjects.len())],
         sums: dice.roll(4) == 0,
         path: dice.pick(&[
@@ -720,7 +795,7 @@ fn whatever_lies_there_nothing_outside_is_touched() {
     for seed in 0..60 {
         let mut dice = Dice(seed * 7_919 + 1);
         let scene = Scene::on(start.copy());
-        scene.repo.symlink(scene.canaries.to_str().unwrap(), "out");
+        scene.repo.symlink(scene.canaries.to_str().expect("the scene is set"), "out");
         for _ in 0..=dice.roll(4) {
             let name = dice.pick(&names).to_owned();
             let review = format!("aye/review/{id}.json");
@@ -730,7 +805,12 @@ fn whatever_lies_there_nothing_outside_is_touched() {
                     // Never below a symlink: that would be the test writing outside.
                     let home = scene.repo.path(".git/aye/journal");
                     if home.symlink_metadata().is_ok_and(|found| found.is_dir())
-                        && scene.repo.path(".git/aye").symlink_metadata().unwrap().is_dir()
+                        && scene
+                            .repo
+                            .path(".git/aye")
+                            .symlink_metadata()
+                            .expect("the scene is set")
+                            .is_dir()
                     {
                         let end = dice.pick(&["journal", "done"]);
                         let text = hostile_journal(&mut dice, &scene, &id);
@@ -744,14 +824,14 @@ fn whatever_lies_there_nothing_outside_is_touched() {
                 kind => {
                     let name = if kind == 3 { review } else { name };
                     let path = scene.repo.path(".git").join(&name);
-                    let above = path.parent().unwrap();
+                    let above = path.parent().expect("the scene is set");
                     let inside = above.ancestors().take_while(|at| !at.ends_with(".git"));
                     if inside.into_iter().any(|at| at.is_symlink() || at.is_file()) {
                         continue;
                     }
                     clear(&path);
-                    std::fs::create_dir_all(above).unwrap();
-                    std::fs::write(&path, garbage(&mut dice)).unwrap();
+                    std::fs::create_dir_all(above).expect("the scene is set");
+                    std::fs::write(&path, garbage(&mut dice)).expect("the scene is set");
                 }
             }
         }
