@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, OpenFlags};
+
+use crate::private::check_file;
 
 /// What a power cut breaks can be rebuilt, so nothing is flushed.
 ///
@@ -18,10 +20,7 @@ const UNFLUSHED: &str = "PRAGMA synchronous = OFF";
 /// # Errors
 /// Whatever is wrong with the file, another version included.
 pub(crate) fn open(path: &Path, version: i64, tables: &str) -> rusqlite::Result<Connection> {
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        let _ = std::fs::create_dir_all(folder);
-    }
-    let connection = Connection::open(path)?;
+    let connection = connect(path)?;
     connection.busy_timeout(Duration::from_secs(2))?;
     let present = |connection: &Connection| -> rusqlite::Result<i64> {
         connection.query_row("PRAGMA user_version", [], |row| row.get(0))
@@ -40,8 +39,40 @@ pub(crate) fn open(path: &Path, version: i64, tables: &str) -> rusqlite::Result<
     Ok(connection)
 }
 
-/// Removes the file at `path`, with its journal.
+/// Opens or creates the file, which is never reached through a symlink of aye's own directory.
+fn connect(path: &Path) -> rusqlite::Result<Connection> {
+    if path == Path::new(":memory:") {
+        return Connection::open_in_memory();
+    }
+    let is_there = check_file(path).map_err(|_| rusqlite::Error::InvalidPath(path.into()))?;
+    if let Some(folder) = path.parent().filter(|_| !is_there) {
+        let _ = std::fs::create_dir_all(folder);
+    }
+    // SQLite looks at every component, and the repository itself may be reached through symlinks.
+    let flags = OpenFlags::default() | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    Connection::open_with_flags(path, flags).or_else(|error| {
+        let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(error);
+        };
+        // `above` is aye's own directory: only what is above it may be resolved.
+        let (Some(git_dir), Some(own)) = (above.parent(), above.file_name()) else {
+            return Err(error);
+        };
+        match git_dir.canonicalize() {
+            Ok(resolved) if resolved != git_dir => {
+                Connection::open_with_flags(resolved.join(own).join(name), flags)
+            }
+            _ => Err(error),
+        }
+    })
+}
+
+/// Removes the file at `path`, with its journal; not where its directory is a symlink.
 pub(crate) fn remove(path: &Path) {
+    let is_ours = |folder: &Path| folder.symlink_metadata().is_ok_and(|found| found.is_dir());
+    if !path.parent().is_some_and(is_ours) {
+        return;
+    }
     for suffix in ["", "-journal"] {
         let mut name = path.as_os_str().to_owned();
         name.push(suffix);

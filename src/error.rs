@@ -202,6 +202,7 @@ pub fn all_codes() -> Vec<&'static Code> {
         crate::changeset::codes::ALL,
         crate::memory::codes::ALL,
         crate::changeset::patch::codes::ALL,
+        crate::private::codes::ALL,
         crate::proposal::codes::ALL,
         crate::store::codes::ALL,
         crate::tools::codes::ALL,

@@ -18,6 +18,7 @@ pub mod git;
 pub mod hooks;
 pub mod memory;
 pub mod plan;
+mod private;
 pub mod prompt;
 pub mod proposal;
 pub mod render;

@@ -11,7 +11,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use aye::changeset::{File, Mode, RepoPath};
-use aye::worktree::journal::{Action, Journal, Step, pending, recover};
+use aye::worktree::journal::{Action, Claim, Journal, Judge, Named, Step, pending, recover};
 use aye::worktree::{Flush, Worktree};
 
 const FILES: usize = 50;
@@ -19,6 +19,9 @@ const FILES: usize = 50;
 const FOLDER: &str = "AYE_TEST_CRASH_FOLDER";
 /// Set: the transaction has no event, its files are the result.
 const NO_EVENT: &str = "AYE_TEST_CRASH_NO_EVENT";
+
+/// Set: the transaction only creates files.
+const NEW_ONLY: &str = "AYE_TEST_CRASH_NEW_ONLY";
 
 /// Set: the child recovers.
 const RECOVER: &str = "AYE_TEST_CRASH_RECOVER";
@@ -55,6 +58,12 @@ fn trees() -> (Tree, Tree) {
     (before, after)
 }
 
+/// Files of which nothing was there before, so that nothing of before waits anywhere.
+fn new_files() -> Tree {
+    let file = |path: &str| (at(path), File::regular(format!("{path}\n")));
+    ["a", "new/b", "new/deep/c", "other/d"].map(file).into()
+}
+
 fn tree_of(root: &Path) -> Tree {
     let worktree = Worktree::open(root).expect("a work tree");
     walkdir::WalkDir::new(root)
@@ -79,7 +88,10 @@ fn child() {
         next_command(folder);
         return;
     }
-    let (before, after) = trees();
+    let (before, after) = match std::env::var_os(NEW_ONLY) {
+        Some(_) => (Tree::new(), new_files()),
+        None => trees(),
+    };
     let worktree = Worktree::open(&folder.join("top")).expect("a work tree");
     let paths: std::collections::BTreeSet<&RepoPath> = before.keys().chain(after.keys()).collect();
     let steps: Vec<Step<'_>> = paths
@@ -121,13 +133,30 @@ fn scratch(before: &Tree) -> tempfile::TempDir {
     folder
 }
 
+/// What the next command knows: the folder, whose event names nothing.
+struct Next<'a>(&'a Path);
+
+impl Judge for Next<'_> {
+    fn refusal(&self, claim: &Claim<'_>) -> aye::Result<Option<String>> {
+        Ok((!claim.root.is_at(&self.0.join("top"))).then(|| "elsewhere".into()))
+    }
+
+    fn recorded(&self, claim: &Claim<'_>, subject: &str) -> aye::Result<Option<Named>> {
+        assert_eq!(subject, "subject");
+        let event = std::fs::read_to_string(self.0.join("event"));
+        Ok(event.is_ok_and(|event| event == claim.transaction).then(Named::new))
+    }
+
+    fn content(&self, _: &str) -> aye::Result<Option<Vec<u8>>> {
+        Ok(None)
+    }
+}
+
 /// Recovers, as the next command does.
 fn next_command(folder: &Path) -> Vec<aye::worktree::journal::Recovered> {
-    let recorded = |subject: &str, transaction: &str| {
-        assert_eq!(subject, "subject");
-        Ok(std::fs::read_to_string(folder.join("event")).is_ok_and(|event| event == transaction))
-    };
-    recover(&folder.join("journal"), &recorded, &|_| Ok(None)).expect("recovers")
+    let settled = recover(&folder.join("journal"), &Next(folder)).expect("recovers");
+    assert!(settled.refused.is_empty(), "{:?}", settled.refused);
+    settled.done
 }
 
 fn every_step(event: bool, exchange: &str) {
@@ -177,7 +206,7 @@ fn every_step(event: bool, exchange: &str) {
                 assert_eq!(recovered[0].action, Action::Finished);
             }
             assert!(!pending(&folder.path().join("journal")), "{point} {hit}");
-            assert_eq!(next_command(folder.path()), [], "{point} {hit}: recovered twice");
+            assert!(next_command(folder.path()).is_empty(), "{point} {hit}: recovered twice");
             hit += if hit < 4 { 1 } else { 7 };
         }
     }
@@ -197,6 +226,55 @@ fn all_or_nothing_at_every_step_without_an_event() {
 #[test]
 fn all_or_nothing_at_every_step_without_exchange() {
     every_step(true, "worktree.exchange=return(io);");
+}
+
+#[test]
+fn files_that_are_only_created_are_all_there_or_none() {
+    let after = new_files();
+    let set = |event: bool| [(NEW_ONLY, true), (NO_EVENT, !event)];
+    for (event, point) in [
+        (true, "journal.written"),
+        (true, "worktree.create"),
+        (true, "worktree.mkdir"),
+        (true, "worktree.rename"),
+        (true, "journal.commit"),
+        (true, "journal.committed"),
+        (true, "journal.remove"),
+        (false, "worktree.rename"),
+        (false, "journal.commit"),
+        (false, "journal.remove"),
+    ] {
+        for hit in 0.. {
+            for settle in 0..=after.len() {
+                let folder = scratch(&Tree::new());
+                let failpoint = format!("{point}={hit}*off->return");
+                if !run(folder.path(), &failpoint, &set(event)) {
+                    assert!(hit > 0, "{point} is never reached");
+                    break;
+                }
+                // The first recovery may be stopped, too.
+                let stop = format!("journal.settle={settle}*off->return");
+                run(folder.path(), &stop, &[(RECOVER, true)]);
+                let recovered = next_command(folder.path());
+                assert!(
+                    recovered.iter().all(|r| r.left.is_empty()),
+                    "{point} {hit}: {recovered:?}"
+                );
+                let found = tree_of(&folder.path().join("top"));
+                let done = folder.path().join("event").exists();
+                let stands = done && (event || point == "journal.remove");
+                assert!(
+                    if stands { found == after } else { found.is_empty() },
+                    "{point} {hit}: {found:?}"
+                );
+            }
+            if hit >= after.len()
+                || !["worktree.create", "worktree.rename", "worktree.mkdir"].contains(&point)
+            {
+                break;
+            }
+        }
+    }
 }
 
 #[test]

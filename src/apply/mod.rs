@@ -18,7 +18,7 @@ pub(crate) use direct::write as write_direct;
 pub use direct::{Written as Direct, note_sizes, refuse_unstaged, staged_otherwise, unstage};
 pub use objects::written;
 pub(crate) use recover::{APPLY, COMMIT, UNDO, subject};
-pub use recover::{Recovery, recover, set_broken_aside};
+pub use recover::{Recovery, Settled, recover, set_refused_aside};
 
 use crate::changeset::RepoPath;
 use crate::changeset::plan::{Plan, Planned};

@@ -8,9 +8,11 @@ use serde::Serialize;
 
 use super::{Context, Format};
 use crate::actor::startup;
-use crate::error::{Exit, Result};
+use crate::error::{Error, Exit, Result};
 use crate::memory::service::settings_problems;
+use crate::private::codes::PRIVATE_DIR_UNSAFE;
 use crate::render::escape;
+use crate::store::Store;
 use crate::tools::update_plan;
 use crate::worktree::codes as apply;
 
@@ -52,7 +54,8 @@ pub struct Diagnosis {
 pub struct Problem {
     /// A stable code: `lane_broken`, `projection_changed`, `projection_missing`,
     /// `projection_stale`, `projection_unexpected`, `projection_unreadable`, `object_missing`,
-    /// `changeset_invalid`, `journal_invalid`, `invalid_policy`, `memory_config_invalid`.
+    /// `changeset_invalid`, `journal_invalid`, `journal_foreign`, `private_dir_unsafe`,
+    /// `pending_ref_moved`, `invalid_policy`, `memory_config_invalid`.
     pub code: String,
     /// Where and what.
     pub message: String,
@@ -103,8 +106,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     }
     let mut problems = find(&store, &view, context.now)?;
     if args.repair && !(problems.is_empty() && repaired.is_empty()) {
-        if problems.iter().any(|problem| problem.code == apply::JOURNAL_INVALID.id) {
-            repaired.extend(crate::apply::set_broken_aside(&store)?);
+        let refused = [apply::JOURNAL_INVALID.id, apply::JOURNAL_FOREIGN.id];
+        if problems.iter().any(|problem| refused.contains(&&*problem.code)) {
+            repaired.extend(crate::apply::set_refused_aside(&store)?);
         }
         let broken: Vec<_> = view.broken().to_vec();
         drop(view);
@@ -150,7 +154,7 @@ fn print(
         let hints: BTreeSet<&str> =
             diagnosis.problems.iter().map(|problem| problem.hint.as_str()).collect();
         for hint in hints {
-            text += &format!("hint: {hint}\n");
+            text += &format!("hint: {}\n", escape::line(hint));
         }
         text
     })?;
@@ -179,6 +183,27 @@ fn startup_files(context: &Context) -> Vec<String> {
     warnings
 }
 
+/// What is wrong in aye's own directory in the git directory.
+fn private(store: &Store) -> Vec<Problem> {
+    let found = match store.private() {
+        Ok(None) => return Vec::new(),
+        Ok(Some(private)) => private.unsafe_entries(),
+        Err(error) => vec![error],
+    };
+    let refused = match crate::apply::recover(store) {
+        Ok(settled) => settled.refused,
+        Err(error) if error.is(&PRIVATE_DIR_UNSAFE) => Vec::new(),
+        Err(error) => vec![error],
+    };
+    let problem = |error: &Error| {
+        let problem = Problem::new(error.code().id, error.message());
+        // A repair touches nothing that it does not know.
+        let by_hand = error.is(&PRIVATE_DIR_UNSAFE).then(|| error.hint_text()).flatten();
+        Problem { hint: by_hand.map_or(problem.hint, str::to_owned), ..problem }
+    };
+    found.iter().chain(&refused).map(problem).collect()
+}
+
 fn find(
     store: &crate::store::Store,
     view: &crate::store::View,
@@ -197,9 +222,10 @@ fn find(
         let hint = error.hint_text().unwrap_or("correct the file").to_owned();
         problems.push(Problem { hint, ..Problem::new(error.code().id, error.message()) });
     }
-    if let Err(error) = crate::apply::recover(store) {
-        problems.push(Problem::new(error.code().id, error.message()));
-    }
+    problems.extend(private(store));
+    problems.extend(store.moved_pending_refs(view, now)?.into_iter().map(|(id, why)| {
+        Problem::new("pending_ref_moved", format!("refs/aye/pending/{id} {why}"))
+    }));
     for (id, error) in store.unreadable(view, now)? {
         // No copy of it can be made here, so a repair would not help.
         let hint = format!(

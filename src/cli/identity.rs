@@ -8,8 +8,7 @@ use crate::prompt::{self, Answer, Prompt};
 use crate::proposal::event::Evidence;
 use crate::proposal::rules::Verb;
 use crate::proposal::{Actor, ActorKind, Authority, Caller, Proposal, codes};
-use crate::render::escape;
-use crate::store::{Store, trial};
+use crate::store::Store;
 use crate::{actor, decide};
 
 /// Something that takes a person's word.
@@ -34,22 +33,9 @@ impl Context {
     /// `not_a_repository` and its kin.
     pub fn store(&self) -> Result<Store> {
         let store = Store::discover(&self.directory)?;
-        trial::sweep(store.common_dir());
         #[cfg(unix)]
         store.share();
-        match crate::apply::recover(&store) {
-            Ok(settled) => {
-                for recovery in settled {
-                    self.note(&format!("note: {}", escape::line(&recovery.message)));
-                    for left in &recovery.left {
-                        self.note(&format!("warning: {}", escape::line(left)));
-                    }
-                }
-            }
-            Err(error) => {
-                self.note(&format!("warning: {}", escape::line(error.message())));
-            }
-        }
+        self.settle(&store);
         Ok(store)
     }
 

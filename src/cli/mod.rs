@@ -17,6 +17,7 @@ pub mod hooks;
 pub mod identity;
 mod idle;
 pub mod init;
+mod leftovers;
 pub mod list;
 pub mod log;
 pub mod memory;

@@ -131,9 +131,10 @@ fn body(hook: Hook, setting: Setting<'_>) -> String {
 }
 
 /// Ends the hook where the stamp says that nothing is pending: the same lanes, one way of storing
-/// refs, no interrupted apply. Lanes of other clones are left to aye. `packed-refs` has to be older
+/// refs, no interrupted apply; never through a symlink, nor from a pipe that nobody writes. Lanes of other clones are left to aye. `packed-refs` has to be older
 /// than the stamp; where `[` knows no `-nt`, that is a failure like any other.
 const SHORTCUT: &str = r#"    idle() {
+        [ ! -L "$1/aye" ] && [ ! -L "$1/aye/idle" ] && [ -f "$1/aye/idle" ] || return
         read -r stamp <"$1/aye/idle" || return
         [ ! -e "$1/refs/aye/remotes" ] && [ ! -e "$1/reftable" ] || return
         lanes='aye idle 2'

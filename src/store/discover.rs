@@ -10,6 +10,7 @@ use super::filters::Filters;
 use super::{Settings, codes};
 use crate::changeset::Changeset;
 use crate::error::{Error, Result};
+use crate::private::Directory;
 use crate::worktree::Worktree;
 
 /// Where proposals are projected to; no place for files of the project.
@@ -57,6 +58,22 @@ impl Store {
     /// `<git-common-dir>/aye`, where what is not in git objects lives. May not exist yet.
     pub fn private_dir(&self) -> PathBuf {
         self.common_dir.join("aye")
+    }
+
+    /// [`Store::private_dir`], open; `None` if it does not exist yet.
+    ///
+    /// # Errors
+    /// `private_dir_unsafe`, and the system's refusal.
+    pub(crate) fn private(&self) -> Result<Option<Directory>> {
+        Directory::open(&self.private_dir())
+    }
+
+    /// As [`Store::private`], created if need be.
+    ///
+    /// # Errors
+    /// As [`Store::private`].
+    pub(crate) fn make_private(&self) -> Result<Directory> {
+        Directory::make(&self.private_dir())
     }
 
     /// The top of the work tree, absolute; `None` in a bare repository.

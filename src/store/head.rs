@@ -23,6 +23,13 @@ impl Store {
         }
     }
 
+    /// The blob that HEAD has at `path`, by its hex id.
+    pub fn id_in_head(&self, path: &RepoPath) -> Option<String> {
+        let tree = self.repo.head_tree().ok()?;
+        let found = tree.lookup_entry(path.components().map(|name| name.to_vec())).ok()??;
+        found.mode().is_blob().then(|| found.object_id().to_string())
+    }
+
     /// The files that a proposal is made on: those of the work tree, or in a bare repository
     /// those of HEAD.
     ///

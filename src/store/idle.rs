@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, Utc};
 
 use super::refs;
+use crate::private::Directory;
 use crate::worktree::journal;
 
 const VERSION: &str = "aye idle 2";
@@ -103,10 +104,11 @@ fn packed(path: &Path) -> io::Result<String> {
 /// interrupted apply, which the next command has to settle.
 pub fn is_idle(common_dir: &Path, now: DateTime<Utc>) -> bool {
     let stamped = || -> Option<bool> {
-        if !is_ours(common_dir)? || journal::pending(&common_dir.join("aye").join("journal")) {
+        let private = Directory::open(&common_dir.join("aye")).ok()??;
+        if !is_ours(common_dir)? || journal::is_pending(&private) {
             return Some(false);
         }
-        let text = std::fs::read_to_string(path(common_dir)).ok()?;
+        let text = String::from_utf8(private.read(NAME).ok()??).ok()?;
         let mut parts = text.splitn(3, '\n');
         parts.next()?.strip_prefix(VERSION)?;
         let looked: i64 = parts.next()?.strip_prefix("looked ")?.parse().ok()?;
@@ -139,19 +141,8 @@ pub fn stamp(common_dir: &Path, now: DateTime<Utc>, before: &Tips, lasting: bool
     }
     let line = if lasting { &before.line } else { " for now" };
     let text = format!("{VERSION}{line}\nlooked {}\n{}", now.timestamp_millis(), before.all);
-    let write = || -> io::Result<()> {
-        let folder = common_dir.join("aye");
-        std::fs::create_dir_all(&folder)?;
-        let mut file = super::temporary(&folder, ".idle-")?;
-        io::Write::write_all(&mut file, text.as_bytes())?;
-        file.persist(path(common_dir)).map_err(|error| error.error)?;
-        Ok(())
-    };
-    let _ = write();
-}
-
-fn path(common_dir: &Path) -> PathBuf {
-    common_dir.join("aye").join(NAME)
+    let _ = Directory::make(&common_dir.join("aye"))
+        .and_then(|private| private.replace(NAME, text.as_bytes(), false));
 }
 
 /// The folder that linked work trees share, found as git finds it from `directory`, for the
@@ -273,9 +264,9 @@ mod tests {
         let folder = repository();
         let dir = folder.path();
         look(dir);
-        let good = fs::read_to_string(path(dir)).unwrap();
+        let good = fs::read_to_string(dir.join("aye/idle")).unwrap();
         for broken in ["", "aye idle 2", "aye idle 3\nlooked 1\n", &good[..good.len() - 1]] {
-            fs::write(path(dir), broken).unwrap();
+            fs::write(dir.join("aye/idle"), broken).unwrap();
             assert!(!is_idle(dir, at(5)), "{broken:?}");
         }
     }

@@ -4,13 +4,14 @@
 //! While it is held the file says what its holder has still to do behind the lane tip (files and
 //! refs that can be rebuilt). A holder that was killed leaves that to the next one.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{Read as _, Seek as _, Write as _};
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::codes;
 use crate::error::{Error, Result};
+use crate::private::Directory;
+use crate::worktree::beneath::{Access, Kind};
 
 /// Longest wait for one and the same writer. A write takes milliseconds, so this one hangs.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -28,19 +29,14 @@ pub(super) struct Lock {
 const MOST_NOTED: u64 = 1 << 16;
 
 impl Lock {
-    /// Takes the lock `path`, waiting with jitter.
+    /// Takes the lock `name` in aye's own directory, waiting with jitter.
     ///
     /// # Errors
-    /// `busy` where one writer has it for longer than [`PATIENCE`], or many for longer than
+    /// `private_dir_unsafe`; `busy` where one writer has it for longer than [`PATIENCE`], or many for longer than
     /// [`MOST_PATIENCE`]; `io_error` where the file cannot be made.
-    pub(super) fn acquire(path: &Path) -> Result<Self> {
-        let file = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .read(true)
-            .write(true)
-            .open(path)
-            .map_err(|error| Error::io(format_args!("open {}", path.display()), &error))?;
+    pub(super) fn acquire(folder: &Directory, name: &str) -> Result<Self> {
+        let file = folder.file(name.into(), Access::Lock)?;
+        let path = || folder.path().join(name);
         let started = Instant::now();
         let (mut turn, mut taken) = (started, None);
         let mut pause = Duration::from_micros(300);
@@ -67,14 +63,14 @@ impl Lock {
                         &codes::STORE_BUSY,
                         format!(
                             "another process holds {} since {} s",
-                            path.display(),
+                            path().display(),
                             turn.elapsed().as_secs()
                         ),
                     )
                     .hint("try again; if it persists, look for an aye process that hangs"));
                 }
                 Err(TryLockError::Error(error)) => {
-                    return Err(Error::io(format_args!("lock {}", path.display()), &error));
+                    return Err(Error::io(format_args!("lock {}", path().display()), &error));
                 }
             }
         }
@@ -114,6 +110,9 @@ fn mark_turn(file: &File) {
 }
 
 /// True if somebody is writing, or has been stopped at it.
-pub(super) fn is_noted(path: &Path) -> bool {
-    std::fs::metadata(path).is_ok_and(|facts| facts.len() > 0)
+pub(super) fn is_noted(folder: &Directory) -> bool {
+    folder
+        .folder()
+        .stat("lock".into())
+        .is_ok_and(|stamp| stamp.kind == Kind::File && stamp.size > 0)
 }

@@ -21,6 +21,7 @@ mod program;
 mod projection;
 mod read;
 mod refs;
+mod roots;
 mod salvage;
 mod settings;
 #[cfg(unix)]
@@ -54,16 +55,6 @@ pub mod codes {
     }
 }
 
-/// A new file in `folder` that will be renamed, with the usual permissions instead of the private
-/// ones of a temporary: others who share the repository must read it.
-fn temporary(folder: &std::path::Path, prefix: &str) -> std::io::Result<tempfile::NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(prefix);
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder.tempfile_in(folder)
-}
-
 impl Store {
     /// Projections in this work tree that are not what the store would write.
     ///
@@ -80,7 +71,8 @@ impl Store {
     /// True if projections have yet to follow: a writer was stopped before it made them, or lanes
     /// of other clones were fetched. The next writer sees to it.
     pub fn is_unfinished(&self, view: &View) -> bool {
-        lock::is_noted(&self.private_dir().join("lock")) || !view.fetched(1).is_empty()
+        matches!(self.private(), Ok(Some(private)) if lock::is_noted(&private))
+            || !view.fetched(1).is_empty()
     }
 
     /// Pending proposals whose content is missing or damaged, with what is wrong.
@@ -97,6 +89,32 @@ impl Store {
             let proposal = view.proposal(&summary.id)?;
             if let Err(error) = self.changeset(&proposal.current().changes) {
                 found.push((summary.id, error));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Pending proposals whose ref below `refs/aye/pending/` is not at their commit, with what is
+    /// wrong. Those whose content cannot be read, and those that have yet to follow what was fetched,
+    /// are not among them.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn moved_pending_refs(
+        &self,
+        view: &View,
+        now: chrono::DateTime<chrono::Utc>,
+    ) -> crate::error::Result<Vec<(crate::proposal::ProposalId, String)>> {
+        let fetched = view.fetched(usize::MAX);
+        let mut found = Vec::new();
+        for summary in view.proposals(&Filter::pending(), now)? {
+            let proposal = view.proposal(&summary.id)?;
+            let is_due = || self.changeset(&proposal.current().changes).is_ok();
+            if !fetched.contains(&summary.id)
+                && let Some(why) = pending::moved(self, &proposal)?
+                && is_due()
+            {
+                found.push((summary.id, why));
             }
         }
         Ok(found)
@@ -138,7 +156,10 @@ impl Store {
     /// Deletes the cache; the next reader builds it anew.
     pub fn forget_cache(&self) {
         self.kept.take();
-        crate::database::remove(&self.private_dir().join("cache.sqlite"));
-        let _ = std::fs::remove_file(self.private_dir().join("idle"));
+        if let Ok(Some(private)) = self.private() {
+            for name in ["cache.sqlite", "cache.sqlite-journal", "idle"] {
+                private.remove(name);
+            }
+        }
     }
 }

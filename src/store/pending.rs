@@ -16,49 +16,108 @@ use crate::proposal::{Entry, Proposal, ProposalId};
 /// # Errors
 /// If objects or the ref cannot be written.
 pub(super) fn make(store: &Store, proposal: &Proposal) -> Result<()> {
+    let mut batch = Batch::new(&store.repo);
+    let head = store.repo.head_id().ok().map(gix::Id::detach);
+    let base = base(store, proposal, head, &mut batch)?;
+    // The next step reads this tree.
+    batch.write(Method::No)?;
+    let commit = on_base(store, proposal, base, &mut batch)?;
+    batch.write(Method::No)?;
+    refs::set(&store.common_dir, &name(&proposal.id), commit)
+}
+
+/// Why the ref of `proposal` is not at a commit that [`make`] would have made; `None` if it is, or if
+/// there is none. Nothing is written.
+///
+/// HEAD moves on without the ref, so that any commit counts as the HEAD of its time: the ref shows
+/// the proposal's changes, and its own alone, whatever they were made on.
+///
+/// # Errors
+/// If the refs cannot be read.
+pub(super) fn moved(store: &Store, proposal: &Proposal) -> Result<Option<String>> {
+    let Some(found) = refs::target(&store.repo, &name(&proposal.id))? else { return Ok(None) };
+    let parent = |id: ObjectId| -> Option<Option<ObjectId>> {
+        let commit = store.repo.find_commit(id).ok()?;
+        let mut parents = commit.parent_ids().map(gix::Id::detach);
+        let first = parents.next();
+        parents.next().is_none().then_some(first)
+    };
+    let rebuilt = || -> Option<bool> {
+        let above = parent(found)?;
+        // Either HEAD is the parent, or a commit between that makes the files fit.
+        let heads = [above, above.and_then(|above| parent(above).flatten())];
+        Some(heads.into_iter().any(|head| {
+            // Not written: where they are as they should be, they are there.
+            let mut batch = Batch::new(&store.repo);
+            base(store, proposal, head, &mut batch)
+                .ok()
+                .filter(|base| base.0 == above)
+                .and_then(|base| on_base(store, proposal, base, &mut batch).ok())
+                .is_some_and(|commit| commit == found)
+        }))
+    };
+    Ok((rebuilt() != Some(true))
+        .then(|| format!("is at {found}, which is not the proposal's commit")))
+}
+
+/// A commit and its tree.
+type Base = (Option<ObjectId>, Option<ObjectId>);
+
+/// What the commit of `proposal` has as its parent where HEAD is `head`: that, or a commit on it with
+/// the files as the proposal was made on them.
+fn base(
+    store: &Store,
+    proposal: &Proposal,
+    head: Option<ObjectId>,
+    batch: &mut Batch<'_>,
+) -> Result<Base> {
     let repo = &store.repo;
-    let mut batch = Batch::new(repo);
-    let changes = &proposal.current().changes;
-    let head = repo.head_id().ok().map(gix::Id::detach);
     let head_tree = match head {
         None => None,
-        Some(_) => repo.head_tree_id().ok().map(gix::Id::detach),
+        Some(head) => {
+            repo.find_commit(head).ok().and_then(|head| head.tree_id().ok().map(gix::Id::detach))
+        }
     };
-    let tree = |id: Option<ObjectId>| -> Result<Tree> {
-        let Some(id) = id else { return Ok(Tree::empty()) };
-        let found =
-            repo.find_tree(id).map_err(|error| Error::bug(format!("cannot read HEAD: {error}")))?;
-        Ok(Tree::from(
-            found.decode().map_err(|error| Error::bug(format!("cannot read HEAD: {error}")))?,
-        ))
-    };
-    let seconds = proposal.current().at.timestamp();
-    let actor = &proposal.current().actor;
     let mut different: Vec<Leaf> = Vec::new();
-    for change in changes {
+    for change in &proposal.current().changes {
         if entry_at(repo, head_tree, &change.path) != change.before {
             different.push(leaf(&change.path, &change.before)?);
         }
     }
-    let (parent, parent_tree) = if different.is_empty() && head.is_some() {
-        (head, head_tree)
-    } else {
-        let id = trees::edit(repo, &mut batch, tree(head_tree)?, &different)?;
-        let message = format!("The files as {} was made on them", proposal.id);
-        let parents: Vec<ObjectId> = head.into_iter().collect();
-        let commit = trees::commit(&mut batch, id, &parents, actor, seconds, &message)?;
-        // The next step reads this tree.
-        batch.write(Method::No)?;
-        (Some(commit), Some(id))
-    };
+    if different.is_empty() && head.is_some() {
+        return Ok((head, head_tree));
+    }
+    let id = trees::edit(repo, batch, tree(repo, head_tree)?, &different)?;
+    let message = format!("The files as {} was made on them", proposal.id);
+    let parents: Vec<ObjectId> = head.into_iter().collect();
+    let revision = proposal.current();
+    let seconds = revision.at.timestamp();
+    let commit = trees::commit(batch, id, &parents, &revision.actor, seconds, &message)?;
+    Ok((Some(commit), Some(id)))
+}
+
+/// The commit of `proposal` on its [`base`], whose tree can be read.
+fn on_base(
+    store: &Store,
+    proposal: &Proposal,
+    (parent, parent_tree): Base,
+    batch: &mut Batch<'_>,
+) -> Result<ObjectId> {
+    let revision = proposal.current();
     let leaves: Result<Vec<Leaf>> =
-        changes.iter().map(|change| leaf(&change.path, &change.after)).collect();
-    let id = trees::edit(repo, &mut batch, tree(parent_tree)?, &leaves?)?;
-    let message = message(proposal);
+        revision.changes.iter().map(|change| leaf(&change.path, &change.after)).collect();
+    let id = trees::edit(&store.repo, batch, tree(&store.repo, parent_tree)?, &leaves?)?;
     let parents: Vec<ObjectId> = parent.into_iter().collect();
-    let commit = trees::commit(&mut batch, id, &parents, actor, seconds, &message)?;
-    batch.write(Method::No)?;
-    refs::set(&store.common_dir, &name(&proposal.id), commit)
+    let (seconds, message) = (revision.at.timestamp(), message(proposal));
+    trees::commit(batch, id, &parents, &revision.actor, seconds, &message)
+}
+
+fn tree(repo: &gix::Repository, id: Option<ObjectId>) -> Result<Tree> {
+    let Some(id) = id else { return Ok(Tree::empty()) };
+    let unreadable =
+        |error: &dyn std::fmt::Display| Error::bug(format!("cannot read HEAD: {error}"));
+    let found = repo.find_tree(id).map_err(|error| unreadable(&error))?;
+    Ok(Tree::from(found.decode().map_err(|error| unreadable(&error))?))
 }
 
 /// Removes the ref of `id`, if there is one.

@@ -1,8 +1,6 @@
 //! `.agent-memory/proposals/<id>/`: a pending proposal as files to read and grep. Never trusted:
 //! nothing is read back from there but to tell that it was changed.
 
-use std::path::{Path, PathBuf};
-
 use super::{Store, View};
 use crate::changeset::{Mode, RepoPath, Snapshot as _};
 use crate::error::Result;
@@ -72,37 +70,12 @@ pub(super) fn make(store: &Store, proposal: &Proposal) -> Result<()> {
 /// If a folder cannot be removed.
 pub(super) fn remove(store: &Store, id: &ProposalId) -> Result<()> {
     let path = folder(id)?;
-    for root in work_trees(store) {
+    for root in store.work_trees() {
         if root.join(path.to_path()).symlink_metadata().is_ok() {
             Worktree::open(&root)?.remove_dir_all(&path)?;
         }
     }
     Ok(())
-}
-
-/// The work trees that share the store: this one, the main one, the linked ones.
-fn work_trees(store: &Store) -> Vec<PathBuf> {
-    let mut roots: Vec<PathBuf> = store.work_dir().into_iter().collect();
-    let mut add = |root: &Path| {
-        if root.join(FOLDER).is_dir() && !roots.iter().any(|known| known == root) {
-            roots.push(root.to_owned());
-        }
-    };
-    if store.common_dir.file_name().is_some_and(|name| name == ".git")
-        && let Some(main) = store.common_dir.parent()
-    {
-        add(main);
-    }
-    for entry in
-        std::fs::read_dir(store.common_dir.join("worktrees")).into_iter().flatten().flatten()
-    {
-        if let Ok(text) = std::fs::read_to_string(entry.path().join("gitdir"))
-            && let Some(root) = Path::new(text.trim()).parent()
-        {
-            add(root);
-        }
-    }
-    roots
 }
 
 /// True for a proposal that has expired and nobody has written since: the next writer removes its

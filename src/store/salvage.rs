@@ -22,7 +22,8 @@ impl Store {
     /// # Errors
     /// `busy`, and those of the file system.
     pub fn set_lane_aside(&self, broken: &Broken) -> Result<String> {
-        let _lock = lock::Lock::acquire(&self.private_dir().join("lock"))?;
+        let private = self.make_private()?;
+        let _lock = lock::Lock::acquire(&private, "lock")?;
         let name = &broken.name;
         let Some(tip) = refs::target(&self.repo, name)? else {
             return Ok(format!("{name} is gone"));
@@ -39,9 +40,9 @@ impl Store {
             Some(tip) => refs::set(&self.common_dir, name, tip)?,
             None => {
                 refs::remove(&self.repo, &self.common_dir, name)?;
-                let own = self.private_dir().join("lane");
-                if std::fs::read_to_string(&own).is_ok_and(|text| text.trim() == lane.lane()) {
-                    let _ = std::fs::remove_file(own);
+                let own = super::write::known_lane_id(&private)?;
+                if own.is_some_and(|own| own == lane.lane()) {
+                    private.remove("lane");
                 }
             }
         }
@@ -74,12 +75,10 @@ impl Store {
     /// # Errors
     /// Those of the file system.
     pub fn set_ref_aside(&self, name: &str) -> Result<String> {
-        let folder = self.private_dir().join("broken");
+        let folder = self.make_private()?.make_inside("broken")?;
         let failed = |error: std::io::Error| Error::io(format_args!("move {name} away"), &error);
-        let to = folder.join(name.replace('/', "-"));
-        std::fs::create_dir_all(&folder)
-            .and_then(|()| std::fs::rename(self.common_dir.join(name), &to))
-            .map_err(failed)?;
+        let to = folder.path().join(name.replace('/', "-"));
+        std::fs::rename(self.common_dir.join(name), &to).map_err(failed)?;
         if let Some(tip) = self.tip_in_cache(name).filter(|tip| self.repo.find_header(*tip).is_ok())
         {
             refs::set(&self.common_dir, name, tip)?;

@@ -11,6 +11,7 @@ use rustix::fs::Mode;
 use rustix::process::umask;
 
 use super::Store;
+use crate::worktree::beneath::Access;
 
 impl Store {
     /// Lets group and others at what this process makes in the git directory, if the repository
@@ -25,9 +26,12 @@ impl Store {
         crate::worktree::keep_umask(present.as_raw_mode());
         // The database library asks for narrower permissions than the umask would allow. Only
         // the owner can widen them; for others the cache is not worth an error.
-        let cache = self.private_dir().join("cache.sqlite");
-        let _ =
-            std::fs::set_permissions(cache, std::fs::Permissions::from_mode(0o600 | bits & 0o66));
+        if let Ok(Some(private)) = self.private()
+            && let Ok(cache) = private.file("cache.sqlite".into(), Access::Read)
+        {
+            let permissions = std::fs::Permissions::from_mode(0o600 | bits & 0o66);
+            let _ = cache.set_permissions(permissions);
+        }
     }
 }
 

@@ -3,19 +3,28 @@
 //! It lies in `<git-common-dir>/aye/try/<name>/`, beside a lock file that its maker holds open.
 //! It goes when the [`Trial`] is dropped; what a killed process left, recognised by a lock file
 //! that nobody holds, goes with the next command ([`sweep`]).
+//!
+//! Removing is the dangerous part, and what ran in there may have put anything in its place: no
+//! symlink is followed, and only directories of our names are removed.
 
-use std::fs::{self, File};
+use std::fs::File;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+
+use bstr::{BStr, BString, ByteSlice};
 
 use crate::error::{Error, Result};
 use crate::git::Git;
+use crate::private::Directory;
+use crate::worktree::beneath::{Access, Folder, Kind};
 
 /// A linked work tree that is gone when this is dropped.
 #[derive(Debug)]
 pub struct Trial {
     common_dir: PathBuf,
+    home: Directory,
+    name: BString,
     folder: PathBuf,
-    lock: PathBuf,
     // Held, not read.
     _held: File,
 }
@@ -25,19 +34,17 @@ impl Trial {
     /// repository at `common_dir`.
     ///
     /// # Errors
-    /// `git_failed`, `git_not_found`, or those of the file system.
+    /// `private_dir_unsafe`, `git_failed`, `git_not_found`, or those of the file system.
     pub fn new(common_dir: &Path, commit: &str) -> Result<Self> {
-        let home = home(common_dir);
-        fs::create_dir_all(&home)
-            .map_err(|e| Error::io(format_args!("make {}", home.display()), &e))?;
+        let home = Directory::make(&common_dir.join("aye"))?.make_inside("try")?;
         let name = format!("{:012x}", crate::worktree::random() & 0xffff_ffff_ffff);
-        let lock = home.join(format!("{name}.lock"));
-        let held = File::create_new(&lock)
-            .and_then(|file| file.lock().map(|()| file))
-            .map_err(|e| Error::io(format_args!("make {}", lock.display()), &e))?;
-        let folder = home.join(&name);
-        let trial = Self { common_dir: common_dir.to_owned(), folder, lock, _held: held };
-        Git::new(common_dir)
+        let lock = lock_name(name.as_str().into());
+        let held = home.file(lock.as_bstr(), Access::New)?;
+        held.lock().map_err(|e| Error::io(format_args!("lock {}", home.path().display()), &e))?;
+        let folder = home.path().join(&name);
+        let common_dir = common_dir.to_owned();
+        let trial = Self { common_dir, home, name: name.into(), folder, _held: held };
+        Git::new(&trial.common_dir)
             .fresh()
             .without_hooks()
             .args(["worktree", "add", "--quiet", "--detach"])
@@ -55,78 +62,122 @@ impl Trial {
 
 impl Drop for Trial {
     fn drop(&mut self) {
-        remove(&self.common_dir, &self.folder);
-        let _ = fs::remove_file(&self.lock);
+        remove(&self.common_dir, &self.home, self.name.as_bstr());
+        let _ = self.home.folder().unlink(lock_name(self.name.as_bstr()).as_bstr());
     }
 }
 
-fn home(common_dir: &Path) -> PathBuf {
-    common_dir.join("aye").join("try")
+fn lock_name(name: &BStr) -> BString {
+    format!("{name}.lock").into()
 }
 
 /// Removes every trial of the repository at `common_dir` whose maker is gone. What cannot be
-/// removed stays for the next time.
+/// removed stays for the next time; where a symlink is in the place of a directory of ours, all
+/// stays.
 pub fn sweep(common_dir: &Path) {
-    for entry in fs::read_dir(home(common_dir)).into_iter().flatten().flatten() {
-        let found = entry.path();
-        if found.extension().is_none_or(|extension| extension != "lock") {
+    let Ok(Some(private)) = Directory::open(&common_dir.join("aye")) else { return };
+    let Ok(Some(home)) = private.inside("try") else { return };
+    for found in home.folder().names().unwrap_or_default() {
+        let Some(name) = found.strip_suffix(b".lock").map(ByteSlice::as_bstr) else {
             // The lock is made before the folder and goes after it: a folder without one was made
             // again, or kept, by something that outlived its trial.
-            if is_named_by_us(&found) && !found.with_extension("lock").exists() {
-                remove(common_dir, &found);
+            let lock = lock_name(found.as_bstr());
+            if is_named_by_us(found.as_bstr()) && !is_there(&home, lock.as_bstr()) {
+                remove(common_dir, &home, found.as_bstr());
             }
             continue;
+        };
+        if !is_named_by_us(name) {
+            continue;
         }
-        let lock = found;
-        let Ok(file) = File::open(&lock) else { continue };
+        let Ok(file) = home.file(found.as_bstr(), Access::Read) else { continue };
         if file.try_lock().is_ok() {
-            let folder = lock.with_extension("");
-            remove(common_dir, &folder);
-            if !folder.exists() {
-                let _ = fs::remove_file(&lock);
+            remove(common_dir, &home, name);
+            if !is_there(&home, name) {
+                let _ = home.folder().unlink(found.as_bstr());
             }
         }
     }
+}
+
+fn is_there(home: &Directory, name: &BStr) -> bool {
+    home.folder().stat(name).is_ok()
 }
 
 /// True for a name as [`Trial::new`] gives them: what else may lie there is not ours to remove.
-fn is_named_by_us(folder: &Path) -> bool {
-    let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    name.len() == 12 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
+fn is_named_by_us(name: &BStr) -> bool {
+    name.len() == 12 && name.iter().all(u8::is_ascii_hexdigit)
 }
 
-/// Removes a work tree and git's record of it, whatever a command has left in there.
-fn remove(common_dir: &Path, folder: &Path) {
-    let git = || {
-        Git::new(common_dir)
-            .fresh()
-            .without_hooks()
-            .args(["worktree", "remove", "--force", "--force"])
-            .arg(folder)
-            .answer()
-    };
-    if git().is_ok_and(|answer| answer.ok()) && !folder.exists() {
+/// Removes a work tree and git's record of it, whatever a command has left in there. Of a symlink
+/// that has taken its place the name goes, and of a file nothing.
+fn remove(common_dir: &Path, home: &Directory, name: &BStr) {
+    match home.folder().stat(name).map(|stamp| stamp.kind) {
+        Ok(Kind::Folder) => {
+            let mut left = vec![name.to_owned()];
+            while let Some(name) = left.pop() {
+                let _ = empty(home.folder(), home.folder(), name.as_bstr(), 0, &mut left);
+            }
+        }
+        Ok(Kind::Symlink) => drop(home.folder().unlink(name)),
+        Ok(_) => return,
+        Err(_) => {}
+    }
+    if is_there(home, name) {
         return;
     }
-    if fs::remove_dir_all(folder).is_err() {
-        // Folders that a tool made read-only (a module cache) keep their files.
-        make_writable(folder);
-        let _ = fs::remove_dir_all(folder);
-    }
     // Git forgets a work tree whose folder is gone, without touching any other.
-    let _ = git();
+    let _ = Git::new(common_dir)
+        .fresh()
+        .without_hooks()
+        .args(["worktree", "remove", "--force", "--force"])
+        .arg(home.path().join(name.to_path_lossy()))
+        .answer();
 }
 
-#[cfg(unix)]
-fn make_writable(folder: &Path) {
-    use std::os::unix::fs::PermissionsExt as _;
-    let _ = fs::set_permissions(folder, fs::Permissions::from_mode(0o700));
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            make_writable(&entry.path());
+/// How deep directories are emptied in place, each with an open descriptor.
+const DEEP: usize = 64;
+
+/// Removes the directory `name` in `above` and all in it; symlinks are removed, not followed. What
+/// lies too deep is moved to the top, `home`, and its name there added to `later`.
+fn empty(
+    home: &Folder,
+    above: &Folder,
+    name: &BStr,
+    depth: usize,
+    later: &mut Vec<BString>,
+) -> io::Result<()> {
+    if depth > DEEP {
+        let new = BString::from(format!("{:012x}", crate::worktree::random() & 0xffff_ffff_ffff));
+        // Its own entry `..` changes.
+        above.unlock(name)?;
+        above.rename_new(name, home, new.as_bstr())?;
+        later.push(new);
+        return Ok(());
+    }
+    let folder = above.enter(name)?;
+    let names = match folder.names() {
+        // Folders that a tool made read-only (a module cache) keep their files.
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+            above.unlock(name)?;
+            folder.names()?
+        }
+        other => other?,
+    };
+    let mut unlocked = false;
+    for inside in names {
+        let mut remove = || match folder.stat(inside.as_bstr())?.kind {
+            Kind::Folder => empty(home, &folder, inside.as_bstr(), depth + 1, later),
+            _ => folder.unlink(inside.as_bstr()),
+        };
+        match remove() {
+            Err(error) if error.kind() == ErrorKind::PermissionDenied && !unlocked => {
+                unlocked = true;
+                above.unlock(name)?;
+                remove()?;
+            }
+            other => other?,
         }
     }
+    above.rmdir(name)
 }
-
-#[cfg(not(unix))]
-fn make_writable(_folder: &Path) {}

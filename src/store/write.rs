@@ -1,7 +1,6 @@
 //! Writing events: the only way the store changes.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Duration, SubsecRound as _, Utc};
 use gix::ObjectId;
@@ -14,6 +13,7 @@ use super::{Store, View, pending, projection, refs};
 use crate::changeset::{Changeset, File};
 use crate::error::{Error, Result, codes};
 use crate::flush::Method;
+use crate::private::Directory;
 use crate::proposal::event::{BlobRef, Expire, Head, MAX_BYTES, Propose, Revise, Subject, digest};
 use crate::proposal::rules::Verb;
 use crate::proposal::{
@@ -109,16 +109,7 @@ impl Store {
         now: DateTime<Utc>,
         work: impl FnOnce(&mut Writer<'_>) -> Result<T>,
     ) -> Result<T> {
-        let folder = self.private_dir();
-        let lock = match Lock::acquire(&folder.join("lock")) {
-            Err(_) if !folder.exists() => {
-                std::fs::create_dir_all(&folder).map_err(|error| {
-                    Error::io(format_args!("make {}", folder.display()), &error)
-                })?;
-                Lock::acquire(&folder.join("lock"))?
-            }
-            other => other?,
-        };
+        let lock = Lock::acquire(&self.make_private()?, "lock")?;
         let mut writer = Writer::new(self, actor, now, lock)?;
         writer.record_expiries()?;
         let result = work(&mut writer)?;
@@ -590,31 +581,30 @@ fn line(stamped: &Stamped) -> String {
 
 /// The ref of this clone's lane, if it has one already.
 pub(super) fn lane_name(store: &Store) -> Option<String> {
-    Some(format!("{}{}", refs::LOG, known_lane_id(&store.private_dir().join("lane"))?))
+    let folder = store.private().ok()??;
+    Some(format!("{}{}", refs::LOG, known_lane_id(&folder).ok()??))
 }
 
-fn known_lane_id(path: &Path) -> Option<String> {
-    let text = std::fs::read_to_string(path).ok()?;
+/// This clone's lane id, as it was noted; `None` if nothing usable is.
+///
+/// # Errors
+/// `private_dir_unsafe`, `io_error`.
+pub(super) fn known_lane_id(folder: &Directory) -> Result<Option<String>> {
+    let Some(bytes) = folder.read("lane")? else { return Ok(None) };
+    let Ok(text) = String::from_utf8(bytes) else { return Ok(None) };
     let id = text.trim();
     let valid = (8..=40).contains(&id.len())
         && id.bytes().all(|b| b.is_ascii_digit() || b.is_ascii_lowercase());
-    valid.then(|| id.to_owned())
+    Ok(valid.then(|| id.to_owned()))
 }
 
 /// This clone's lane id, made at the first write. The caller holds the lock.
 fn lane_id(store: &Store) -> Result<String> {
-    let path: PathBuf = store.private_dir().join("lane");
-    if let Some(id) = known_lane_id(&path) {
+    let folder = store.make_private()?;
+    if let Some(id) = known_lane_id(&folder)? {
         return Ok(id);
     }
     let id = format!("{:016x}", crate::worktree::random());
-    let write = || -> std::io::Result<()> {
-        let mut file = super::temporary(&store.private_dir(), ".lane-")?;
-        std::io::Write::write_all(&mut file, format!("{id}\n").as_bytes())?;
-        file.as_file().sync_all()?;
-        file.persist(&path).map_err(|error| error.error)?;
-        Ok(())
-    };
-    write().map_err(|error| Error::io(format_args!("write {}", path.display()), &error))?;
+    folder.replace("lane", format!("{id}\n").as_bytes(), true)?;
     Ok(id)
 }

@@ -9,11 +9,12 @@
 //! it. Several files that must change together go through [`journal`].
 
 mod ahead;
-mod beneath;
+pub(crate) mod beneath;
 mod convert;
 mod folders;
 pub mod journal;
 mod processors;
+mod top;
 mod workers;
 mod write;
 
@@ -46,6 +47,7 @@ pub mod codes {
         FILE_CHANGED = "file_changed", Conflict, "a file changed while it was being worked on";
         FOLDER_NOT_EMPTY = "folder_not_empty", Conflict, "a folder that has to give way to a file holds other files";
         APPLY_BUSY = "apply_busy", Busy, "another process is writing files of this repository";
+        JOURNAL_FOREIGN = "journal_foreign", Conflict, "a journal that no command of this user can have left in this repository; it is not carried out";
         JOURNAL_INVALID = "journal_invalid", Conflict, "the journal of an interrupted apply cannot be read";
     }
 }

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write as _;
 
 use chrono::Utc;
 
-use super::{Args, staged_path};
+use super::{Args, staged_dir, staged_name};
 use crate::changeset::plan::Outcome;
 use crate::changeset::{Changeset, FileChange, RepoPath, sensitive};
 use crate::cli::identity::Asking;
@@ -63,7 +62,7 @@ impl<'c> CliHost<'c> {
 
     /// What an earlier session has kept about a proposal.
     fn kept(&self, id: &ProposalId) -> Option<Staged> {
-        let bytes = fs::read(staged_path(self.store, id)).ok()?;
+        let bytes = staged_dir(self.store).ok()??.read(&staged_name(id)).ok()??;
         Staged::parse(&bytes, id.as_str())
     }
 
@@ -223,16 +222,9 @@ impl Host for CliHost<'_> {
 
     fn keep(&mut self, staged: &Staged) -> Result<()> {
         let id = ProposalId::parse(&staged.proposal)?;
-        let path = staged_path(self.store, &id);
-        let failed = |error: &std::io::Error| Error::io("keep the decisions", error);
         let text = serde_json::to_vec(staged).map_err(|error| Error::bug(error.to_string()))?;
-        let folder = self.store.private_dir().join("review");
-        fs::create_dir_all(&folder).map_err(|error| failed(&error))?;
         // Whole or not at all: another session may be reading it.
-        let mut file = tempfile::NamedTempFile::new_in(&folder).map_err(|error| failed(&error))?;
-        file.write_all(&text).map_err(|error| failed(&error))?;
-        file.persist(&path).map_err(|error| failed(&error.error))?;
-        Ok(())
+        self.store.make_private()?.make_inside("review")?.replace(&staged_name(&id), &text, false)
     }
 
     fn has_kept(&self, id: &ProposalId) -> bool {
@@ -240,7 +232,9 @@ impl Host for CliHost<'_> {
     }
 
     fn forget(&mut self, id: &ProposalId) {
-        let _ = fs::remove_file(staged_path(self.store, id));
+        if let Ok(Some(folder)) = staged_dir(self.store) {
+            folder.remove(&staged_name(id));
+        }
     }
 
     fn edit(&mut self, path: &RepoPath, text: &[u8]) -> Result<Option<Vec<u8>>> {

@@ -11,6 +11,7 @@ use super::{Context, Format, pager};
 use crate::changeset::sensitive;
 use crate::changeset::{Changeset, FileChange};
 use crate::error::{Error, Exit, Result};
+use crate::private::Directory;
 use crate::proposal::event::Subject;
 use crate::proposal::{Actor, ActorKind, Proposal, ProposalId, Status};
 use crate::render::escape;
@@ -259,9 +260,14 @@ fn waiting(
     Ok(Exit::Refused)
 }
 
-/// Where decisions that are not confirmed yet are kept.
-fn staged_path(store: &Store, id: &ProposalId) -> std::path::PathBuf {
-    store.private_dir().join("review").join(format!("{id}.json"))
+/// Where decisions that are not confirmed yet are kept, if any ever were.
+fn staged_dir(store: &Store) -> Result<Option<Directory>> {
+    store.private()?.map_or(Ok(None), |private| private.inside("review"))
+}
+
+/// The file of one proposal in [`staged_dir`].
+fn staged_name(id: &ProposalId) -> String {
+    format!("{id}.json")
 }
 
 /// Makes what was left out of `proposal` a pending proposal of its own.

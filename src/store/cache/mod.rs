@@ -88,7 +88,8 @@ impl Store {
             Err(error) if is_in_the_way(&error) => {}
             // Corrupt or of another version: begin anew, one process at a time.
             Err(_) => {
-                let _lock = Lock::acquire(&self.private_dir().join("cache.lock"));
+                let private = self.private().ok().flatten();
+                let _lock = private.map(|private| Lock::acquire(&private, "cache.lock"));
                 if let Ok(view) = self.view_at(&path, &lanes) {
                     return Ok(view);
                 }
@@ -209,20 +210,21 @@ impl Drop for View {
     }
 }
 
-/// True for what says nothing about the file's content: someone else has it locked, or the folder
-/// cannot be written. Not worth a rebuild; this one view is made in memory.
+/// True for what says nothing about the file's content: someone else has it locked, the folder
+/// cannot be written, or a symlink has its name. Not worth a rebuild; this one view is made in memory.
 fn is_in_the_way(error: &rusqlite::Error) -> bool {
     use rusqlite::ErrorCode as Code;
-    matches!(
-        error.sqlite_error_code(),
-        Some(
-            Code::DatabaseBusy
-                | Code::DatabaseLocked
-                | Code::ReadOnly
-                | Code::PermissionDenied
-                | Code::DiskFull
+    matches!(error, rusqlite::Error::InvalidPath(_))
+        || matches!(
+            error.sqlite_error_code(),
+            Some(
+                Code::DatabaseBusy
+                    | Code::DatabaseLocked
+                    | Code::ReadOnly
+                    | Code::PermissionDenied
+                    | Code::DiskFull
+            )
         )
-    )
 }
 
 pub(super) fn failed(error: &rusqlite::Error) -> Error {

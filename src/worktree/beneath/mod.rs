@@ -12,9 +12,9 @@ pub mod portable;
 mod unix;
 
 #[cfg(not(unix))]
-pub use portable::{Folder, Root};
+pub use portable::{Folder, Root, open_last};
 #[cfg(unix)]
-pub use unix::{Folder, Root, keep_umask};
+pub use unix::{Folder, Root, keep_umask, open_last};
 
 /// What kind of thing has a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,4 +80,15 @@ pub struct NewFile {
     pub permissions: Option<u32>,
     /// Whether the usual ones include execution.
     pub executable: bool,
+}
+
+/// What a file that is opened by [`Folder::open`] is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Reading; it must exist.
+    Read,
+    /// Locking, reading and writing; created if need be.
+    Lock,
+    /// Writing; it must not exist.
+    New,
 }

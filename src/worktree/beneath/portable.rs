@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use bstr::{BStr, BString, ByteSlice, ByteVec};
 
-use super::{Content, Kind, NewFile, Stamp};
+use super::{Access, Content, Kind, NewFile, Stamp};
 use crate::error::{Error, Result};
 use crate::worktree::codes;
 use crate::worktree::folders::Place;
@@ -25,6 +25,14 @@ pub struct Root {
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
+}
+
+/// Notes the directory at `path`; the last component must not be a symlink, those above may be.
+pub fn open_last(path: &Path) -> io::Result<Folder> {
+    match fs::symlink_metadata(path)?.is_dir() {
+        true => Ok(Folder { path: path.into() }),
+        false => Err(io::ErrorKind::NotADirectory.into()),
+    }
 }
 
 impl Root {
@@ -127,6 +135,41 @@ impl Folder {
         let mut file = fs::File::options().write(true).create_new(true).open(self.of(name))?;
         file.write_all(bytes)?;
         Ok(file)
+    }
+
+    /// Opens a regular file of the git directory, never a symlink, pipe or device.
+    pub fn open(&self, name: &BStr, access: Access) -> io::Result<fs::File> {
+        let mut options = fs::File::options();
+        match access {
+            Access::Read => options.read(true),
+            Access::Lock => options.read(true).write(true).create(true).truncate(false),
+            Access::New => options.write(true).create_new(true),
+        };
+        match self.stat(name) {
+            Ok(stamp) if stamp.kind != Kind::File => Err(io::ErrorKind::InvalidInput.into()),
+            _ => options.open(self.of(name)),
+        }
+    }
+
+    /// Makes a directory of the git directory.
+    pub fn mkdir_shared(&self, name: &BStr) -> io::Result<()> {
+        self.mkdir(name)
+    }
+
+    /// Lets the owner empty the directory of that name: permissions do not stop that here.
+    pub fn unlock(&self, name: &BStr) -> io::Result<()> {
+        self.enter(name).map(drop)
+    }
+
+    /// What the directory itself is.
+    pub fn own_stat(&self) -> io::Result<Stamp> {
+        Ok(stamp(&fs::symlink_metadata(&self.path)?))
+    }
+
+    /// The names in it and what they are, in no order.
+    pub fn kinds(&self) -> io::Result<Vec<(BString, Kind)>> {
+        let kind = |name: BString| self.stat(name.as_bstr()).map(|stamp| (name, stamp.kind));
+        self.names()?.into_iter().map(kind).collect()
     }
 
     /// Renames, replacing what has the new name.

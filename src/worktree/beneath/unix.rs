@@ -13,7 +13,7 @@ use bstr::{BStr, BString, ByteSlice};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::{Content, Kind, NewFile, Stamp};
+use super::{Access, Content, Kind, NewFile, Stamp};
 use crate::error::{Error, Result};
 use crate::worktree::codes;
 use crate::worktree::folders::Place;
@@ -43,6 +43,12 @@ pub struct Root {
 #[derive(Debug)]
 pub struct Folder {
     fd: OwnedFd,
+}
+
+/// Opens the directory at `path`; the last component must not be a symlink, those above may be.
+pub fn open_last(path: &Path) -> io::Result<Folder> {
+    let flags = FOLDER | OFlags::NOFOLLOW;
+    Ok(Folder { fd: rustix::fs::open(path, flags, Mode::empty())? })
 }
 
 impl Root {
@@ -219,6 +225,48 @@ impl Folder {
         Ok(file)
     }
 
+    /// Opens a regular file of the git directory, never a symlink, pipe or device. A new one gets
+    /// the permissions that the umask leaves (see [`keep_umask`] for files of the work tree).
+    pub fn open(&self, name: &BStr, access: Access) -> io::Result<fs::File> {
+        // NONBLOCK: a pipe must not stop the command.
+        let always = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let flags = match access {
+            Access::Read => OFlags::RDONLY,
+            Access::Lock => OFlags::RDWR | OFlags::CREATE,
+            Access::New => OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL,
+        };
+        let mode = Mode::from_raw_mode(0o666);
+        let fd = rustix::fs::openat(&self.fd, name.as_bytes(), flags | always, mode)?;
+        let found = rustix::fs::fstat(&fd)?;
+        // A lock is written to: a hard link could be the name of anything.
+        let alone = access != Access::Lock || found.st_nlink == 1;
+        if FileType::from_raw_mode(found.st_mode) == FileType::RegularFile && alone {
+            return Ok(fs::File::from(fd));
+        }
+        Err(io::ErrorKind::InvalidInput.into())
+    }
+
+    /// Makes a directory of the git directory, with the permissions that the umask leaves.
+    pub fn mkdir_shared(&self, name: &BStr) -> io::Result<()> {
+        Ok(rustix::fs::mkdirat(&self.fd, name.as_bytes(), Mode::from_raw_mode(0o777))?)
+    }
+
+    /// Lets the owner enter and empty the directory of that name, which is not followed.
+    pub fn unlock(&self, name: &BStr) -> io::Result<()> {
+        let mode = Mode::from_raw_mode(0o700);
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        {
+            // The kernel knows no chmod that follows no symlink before 6.6. An open directory is
+            // reached by its descriptor, though, whatever has its name by now.
+            use std::os::fd::AsRawFd as _;
+            let folder = self.enter(name)?;
+            let itself = format!("/proc/self/fd/{}", folder.fd.as_raw_fd());
+            Ok(rustix::fs::chmod(itself, mode)?)
+        }
+        #[cfg(not(any(target_os = "linux", target_os = "android")))]
+        Ok(rustix::fs::chmodat(&self.fd, name.as_bytes(), mode, AtFlags::SYMLINK_NOFOLLOW)?)
+    }
+
     /// Renames, replacing what has the new name.
     pub fn rename(&self, name: &BStr, to: &Self, to_name: &BStr) -> io::Result<()> {
         Ok(rustix::fs::renameat(&self.fd, name.as_bytes(), &to.fd, to_name.as_bytes())?)
@@ -315,9 +363,27 @@ impl Folder {
         Ok(Self { fd: rustix::fs::openat(&self.fd, name.as_bytes(), flags, Mode::empty())? })
     }
 
+    /// What the directory itself is.
+    pub fn own_stat(&self) -> io::Result<Stamp> {
+        Ok(stamp(&rustix::fs::fstat(&self.fd)?))
+    }
+
     /// The names in it, in no order.
     pub fn names(&self) -> io::Result<Vec<BString>> {
-        self.entries()?.collect()
+        self.entries()?.map(|entry| Ok(entry?.0)).collect()
+    }
+
+    /// The names in it and what they are, in no order.
+    pub fn kinds(&self) -> io::Result<Vec<(BString, Kind)>> {
+        let kind = |entry: io::Result<(BString, FileType)>| match entry? {
+            // A file system that does not tell.
+            (name, FileType::Unknown) => {
+                let stamp = self.stat(name.as_bstr())?;
+                Ok((name, stamp.kind))
+            }
+            (name, kind) => Ok((name, kind_of(kind))),
+        };
+        self.entries()?.map(kind).collect()
     }
 
     /// True if there is no name in it.
@@ -325,13 +391,14 @@ impl Folder {
         Ok(self.entries()?.next().transpose()?.is_none())
     }
 
-    fn entries(&self) -> io::Result<impl Iterator<Item = io::Result<BString>>> {
+    fn entries(&self) -> io::Result<impl Iterator<Item = io::Result<(BString, FileType)>>> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let readable = rustix::fs::openat(&self.fd, ".", flags, Mode::empty())?;
         Ok(rustix::fs::Dir::new(readable)?.filter_map(|entry| match entry {
             Ok(entry) => {
                 let name = entry.file_name().to_bytes();
-                (name != b"." && name != b"..").then(|| Ok(name.into()))
+                let kind = entry.file_type();
+                (name != b"." && name != b"..").then(|| Ok((name.into(), kind)))
             }
             Err(error) => Some(Err(error.into())),
         }))
@@ -347,17 +414,21 @@ enum Special {
 #[allow(clippy::unnecessary_cast, clippy::useless_conversion)] // Widths differ between systems.
 fn stamp(stat: &rustix::fs::Stat) -> Stamp {
     Stamp {
-        kind: match FileType::from_raw_mode(stat.st_mode) {
-            FileType::RegularFile => Kind::File,
-            FileType::Directory => Kind::Folder,
-            FileType::Symlink => Kind::Symlink,
-            _ => Kind::Special,
-        },
+        kind: kind_of(FileType::from_raw_mode(stat.st_mode)),
         identity: (stat.st_dev as u64, stat.st_ino as u64),
         size: stat.st_size as u64,
         written: (stat.st_mtime as i64, stat.st_mtime_nsec as u32),
         permissions: u32::from(stat.st_mode) & 0o7777,
         links: stat.st_nlink as u64,
+    }
+}
+
+fn kind_of(found: FileType) -> Kind {
+    match found {
+        FileType::RegularFile => Kind::File,
+        FileType::Directory => Kind::Folder,
+        FileType::Symlink => Kind::Symlink,
+        _ => Kind::Special,
     }
 }
 

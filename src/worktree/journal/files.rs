@@ -10,7 +10,7 @@ use super::record::Record;
 use super::{Step, settle};
 use crate::changeset::{File, RepoPath};
 use crate::error::Result;
-use crate::worktree::beneath::{Folder, Stamp};
+use crate::worktree::beneath::{Folder, NewFile, Stamp};
 use crate::worktree::folders::{Folders, Place, parent};
 use crate::worktree::write::{cannot_remove, make_folder, new_file};
 use crate::worktree::{cannot_read, cannot_write, changed, unplanned};
@@ -45,6 +45,11 @@ impl Files<'_> {
         let after = self.written[index].as_ref().unwrap_or(after);
         let new = new_file(self.stamps[index].as_ref(), after.mode);
         let slot = self.record.slot(index);
+        if self.record.is_marked(index) {
+            let mark = NewFile { permissions: None, executable: false };
+            home.create(self.record.old_slot(index).as_bstr(), b"", mark)
+                .map_err(|error| cannot_write(path, &error))?;
+        }
         let file = crate::failpoint!("worktree.create", io)
             .and_then(|()| home.create(slot.as_bstr(), &after.bytes, new))
             .map_err(|error| cannot_write(path, &error))?;
@@ -149,7 +154,9 @@ impl Files<'_> {
     /// Removes the old file, once it is not needed any more; `false` if it could not be.
     pub fn remove_old(&self, folders: &mut Folders<'_>, index: usize) -> bool {
         if self.steps[index].now.is_none() {
-            return true;
+            let mark = self.record.old_slot(index);
+            return !self.record.is_marked(index)
+                || self.home(folders, index).is_ok_and(|home| home.unlink(mark.as_bstr()).is_ok());
         }
         crate::failpoint!("worktree.clean");
         self.home(folders, index).is_ok_and(|home| {

@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
 
 use super::files::Files;
 use super::record::{self, Blob, Entry, Record, Sum};
+use super::settle::Author;
 use super::{FLUSHED_FILES, Journal, Step, settle};
 use crate::changeset::{File, RepoPath};
 use crate::error::{Error, Result};
@@ -38,7 +38,7 @@ pub fn apply<T, R>(
     answer: impl FnOnce(T) -> R,
 ) -> Result<R> {
     let transaction = format!("{:016x}", random());
-    let Some((mut run, path)) = Run::begin(journal, reader, steps, subject, &transaction)? else {
+    let Some((mut run, name)) = Run::begin(journal, reader, steps, subject, &transaction)? else {
         return commit(&transaction).map(answer);
     };
     let done = run.write().and_then(|()| {
@@ -50,10 +50,10 @@ pub fn apply<T, R>(
             crate::failpoint!("journal.committed");
             // What is done for every kind of answer is compiled once.
             let (mut make, mut made) = (Some(|| answer(value)), None);
-            run.clean(&path, &mut || made = make.take().map(|make| make()));
+            run.clean(journal, name.as_bstr(), &mut || made = make.take().map(|make| make()));
             made.ok_or_else(|| Error::bug("the files are written, but there is no answer"))
         }
-        Err(error) => Err(run.put_back(&path, error)),
+        Err(error) => Err(run.put_back(journal, name.as_bstr(), error)),
     }
 }
 
@@ -74,7 +74,7 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    /// Compares every file and writes the journal, whose path is returned. `None` if there is
+    /// Compares every file and writes the journal, whose name is returned. `None` if there is
     /// nothing to change.
     fn begin(
         journal: &Journal,
@@ -82,7 +82,7 @@ impl<'a> Run<'a> {
         steps: &[Step<'a>],
         subject: Option<&str>,
         transaction: &str,
-    ) -> Result<Option<(Self, PathBuf)>> {
+    ) -> Result<Option<(Self, BString)>> {
         let mut steps = steps.to_vec();
         steps.retain(|step| step.now != step.after);
         steps.sort_by_key(|step| step.path);
@@ -94,7 +94,7 @@ impl<'a> Run<'a> {
             worktree,
             seen: std::mem::take(&mut *reader.seen.borrow_mut()),
             method: match journal.flush {
-                true => Method::durable(worktree.root(), &journal.folder),
+                true => Method::durable(worktree.root(), journal.folder.path()),
                 false => Method::No,
             },
             folders: Folders::new(&worktree.root),
@@ -109,8 +109,8 @@ impl<'a> Run<'a> {
         // Converted content is in no object, so recovery after a power loss could not make it anew.
         let few = run.steps.len() <= FLUSHED_FILES || run.written.iter().any(Option::is_some);
         run.record.flushed = journal.flush && few;
-        let path = run.record.write(&journal.folder, run.method)?;
-        Ok(Some((run, path)))
+        let name = run.record.write(&journal.folder, run.method)?;
+        Ok(Some((run, name)))
     }
 
     /// Compares every file with what the plan saw and fills the record.
@@ -279,15 +279,16 @@ impl<'a> Run<'a> {
 
     /// Removes what is not needed any more, and calls `answer` meanwhile. The result stands: a
     /// failure here leaves the journal, and the next command cleans up.
-    fn clean(mut self, journal: &Path, answer: &mut dyn FnMut()) {
-        let mut journal = journal.to_owned();
+    fn clean(mut self, journal: &Journal, name: &BStr, answer: &mut dyn FnMut()) {
+        let folder = journal.folder.folder();
+        let mut name = name.to_owned();
         if self.record.subject.is_none() {
-            let done = journal.with_extension(record::DONE);
-            if fs::rename(&journal, &done).is_err() {
+            let done = BString::from(format!("{}.{}", self.record.transaction, record::DONE));
+            if folder.rename(name.as_bstr(), folder, done.as_bstr()).is_err() {
                 // Without the mark the next command would undo: better an old file left over.
-                let _ = fs::remove_file(&journal);
+                let _ = folder.unlink(name.as_bstr());
             }
-            journal = done;
+            name = done;
         }
         let (root, files) = (&self.worktree.root, self.files());
         let remove = |folders: &mut Folders<'_>, at| Ok(files.remove_old(folders, at));
@@ -300,20 +301,21 @@ impl<'a> Run<'a> {
         }
         if cleaned {
             crate::failpoint!("journal.remove");
-            let _ = fs::remove_file(&journal);
+            let _ = folder.unlink(name.as_bstr());
         }
     }
 
     /// Puts everything back and returns `error`, with what could not be put back.
-    fn put_back(self, journal: &Path, error: Error) -> Error {
+    fn put_back(self, journal: &Journal, name: &BStr, error: Error) -> Error {
         let none = |_: &str| Ok(None);
-        match settle::undo(self.worktree, &self.record, &none) {
-            Ok(left) => {
-                let _ = fs::remove_file(journal);
-                if left.is_empty() {
+        match settle::undo(self.worktree, &self.record, &none, Author::This) {
+            Ok(done) => {
+                let _ = journal.folder.folder().unlink(name);
+                if done.left.is_empty() {
                     return error;
                 }
-                let left: Vec<String> = left
+                let left: Vec<String> = done
+                    .left
                     .iter()
                     .map(|file| format!("{} {}", file.path.display(), file.why))
                     .collect();

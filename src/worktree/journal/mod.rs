@@ -12,6 +12,10 @@
 //! 5. The caller's commit runs (the event is recorded).
 //! 6. The old files are removed, then the journal. Meanwhile the caller makes its answer.
 //!
+//! Of a transaction that only creates files nothing would lie in the work tree after 4, so it leaves
+//! an empty file under a temporary name until 6: recovery acts only where the transaction's own
+//! files are (see `settle`).
+//!
 //! Many files go through 3, 4 and 6 on a few threads, each file by itself.
 //!
 //! A failure before 5 is done swaps everything back at once. After a crash [`recover`] does the
@@ -39,13 +43,18 @@ mod settle;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
 use std::fs::{self, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use bstr::{BStr, BString, ByteSlice};
+
+use super::beneath::Access;
 use super::{Reader, Worktree, codes};
 use crate::changeset::{File, RepoPath};
 use crate::error::{Error, Result};
+use crate::private::Directory;
 use record::Record;
 
 /// Up to this many files in one transaction are flushed one by one.
@@ -73,6 +82,8 @@ pub struct Recovered {
     pub root: PathBuf,
     /// What was done.
     pub action: Action,
+    /// Files that were put back, removed or completed.
+    pub changed: Vec<RepoPath>,
     /// Files that were left alone.
     pub left: Vec<Left>,
 }
@@ -97,66 +108,135 @@ pub struct Left {
     pub why: String,
 }
 
+/// What recovery has come to.
+#[derive(Debug, Default)]
+pub struct Settled {
+    /// Transactions that were settled.
+    pub done: Vec<Recovered>,
+    /// Journals that were not carried out: `journal_foreign` and `journal_invalid`. They stay.
+    pub refused: Vec<Error>,
+}
+
+/// What a journal says, for [`Judge::refusal`]. The work tree is open, the rest is a mere claim.
+#[derive(Debug)]
+pub struct Claim<'a> {
+    /// The work tree, as the journal names it.
+    pub root: &'a Worktree,
+    /// The event that would stand for it.
+    pub subject: Option<&'a str>,
+    /// Names the transaction in that event.
+    pub transaction: &'a str,
+    paths: &'a [record::Entry],
+}
+
+impl<'a> Claim<'a> {
+    /// The files that it is about.
+    pub fn paths(&self) -> impl Iterator<Item = &'a RepoPath> + use<'a> {
+        self.paths.iter().map(|entry| &entry.path)
+    }
+}
+
+/// What an event says about files: the object id of each, `None` where it was deleted.
+pub type Named = HashMap<RepoPath, Option<String>>;
+
 /// Fetches a blob by its hex id; `None` if there is no such object.
-pub type Fetch<'a> = &'a dyn Fn(&str) -> Result<Option<Vec<u8>>>;
+type Fetch<'a> = &'a dyn Fn(&str) -> Result<Option<Vec<u8>>>;
+
+/// What recovery must know of the repository, because nothing that a journal says is believed.
+pub trait Judge {
+    /// Why no transaction of this repository can be the one that is claimed; `None` if one can.
+    ///
+    /// # Errors
+    /// If that cannot be found out.
+    fn refusal(&self, claim: &Claim<'_>) -> Result<Option<String>>;
+
+    /// What the event that [`Journal::apply`] was to record says, if it was recorded.
+    ///
+    /// # Errors
+    /// Those of the store.
+    fn recorded(&self, claim: &Claim<'_>, subject: &str) -> Result<Option<Named>>;
+
+    /// A blob by its hex id; `None` if there is no such object.
+    ///
+    /// # Errors
+    /// Those of the store.
+    fn content(&self, id: &str) -> Result<Option<Vec<u8>>>;
+}
 
 /// The right to write files of this clone: one process at a time holds it.
 #[derive(Debug)]
 pub struct Journal {
-    folder: PathBuf,
+    folder: Directory,
     flush: bool,
     _lock: fs::File,
 }
 
-/// True if an interrupted transaction may have left a journal in `folder`; costs one look.
+/// True if an interrupted transaction may have left a journal in `folder`; costs one look. Symlinks
+/// are not followed: nothing is there then.
 pub fn pending(folder: &Path) -> bool {
+    matches!(open(folder), Ok(Some(folder)) if pending_in(&folder))
+}
+
+/// As [`pending`], for the directory that the journal's lies in.
+pub(crate) fn is_pending(above: &Directory) -> bool {
+    matches!(above.inside("journal"), Ok(Some(folder)) if pending_in(&folder))
+}
+
+fn pending_in(folder: &Directory) -> bool {
     records(folder).is_ok_and(|found| !found.is_empty())
 }
 
 /// Finishes or undoes what a process that is gone left half done. Does nothing, and does not
 /// wait, while another process is at work.
 ///
-/// `recorded(subject, transaction)` says whether the event that [`Journal::apply`] was to record
-/// exists.
-///
 /// # Errors
-/// `journal_invalid`, or the first refusal of the system; the journal then stays.
-pub fn recover(
-    folder: &Path,
-    recorded: &dyn Fn(&str, &str) -> Result<bool>,
-    fetch: Fetch<'_>,
-) -> Result<Vec<Recovered>> {
-    if !pending(folder) {
-        return Ok(Vec::new());
+/// `private_dir_unsafe`, or the first refusal of the system; the journal then stays.
+pub fn recover(folder: &Path, judge: &dyn Judge) -> Result<Settled> {
+    if !open(folder)?.is_some_and(|folder| pending_in(&folder)) {
+        return Ok(Settled::default());
     }
     match Journal::open(folder, Duration::ZERO) {
-        Err(error) if error.is(&codes::APPLY_BUSY) => Ok(Vec::new()),
+        Err(error) if error.is(&codes::APPLY_BUSY) => Ok(Settled::default()),
         Err(error) => Err(error),
-        Ok(journal) => journal.recover(recorded, fetch),
+        Ok(journal) => journal.recover(judge),
     }
+}
+
+/// Opens `folder`, a directory in aye's own; neither is followed if it is a symlink.
+fn open(folder: &Path) -> Result<Option<Directory>> {
+    let (above, name) = split(folder)?;
+    match Directory::open(above)? {
+        Some(above) => above.inside(name),
+        None => Ok(None),
+    }
+}
+
+fn split(folder: &Path) -> Result<(&Path, &str)> {
+    let name = folder.file_name().and_then(|name| name.to_str());
+    folder
+        .parent()
+        .zip(name)
+        .ok_or_else(|| Error::bug(format!("{} cannot hold a journal", folder.display())))
 }
 
 impl Journal {
     /// Takes the lock of `folder` (made if need be), waiting at most `wait` for another process.
     ///
     /// # Errors
-    /// `apply_busy`; the system's refusal.
+    /// `apply_busy`; `private_dir_unsafe`; the system's refusal.
     pub fn open(folder: &Path, wait: Duration) -> Result<Self> {
         let failed =
             |error| Error::io(format_args!("open the journal {}", folder.display()), &error);
-        let path = folder.join("lock");
-        let open = || fs::File::options().create(true).append(true).open(&path);
-        let lock = match open() {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                fs::create_dir_all(folder).and_then(|()| open())
-            }
-            other => other,
-        }
-        .map_err(failed)?;
+        let (above, name) = split(folder)?;
+        let folder = match open(folder)? {
+            Some(folder) => folder,
+            None => Directory::make(above)?.make_inside(name)?,
+        };
+        let lock = folder.file("lock".into(), Access::Lock)?;
         let (mut waited, mut pause) = (Duration::ZERO, Duration::from_millis(2));
         loop {
             match lock.try_lock() {
-                Ok(()) => return Ok(Self { folder: folder.into(), flush: true, _lock: lock }),
+                Ok(()) => return Ok(Self { folder, flush: true, _lock: lock }),
                 Err(TryLockError::Error(error)) => return Err(failed(error)),
                 Err(TryLockError::WouldBlock) if waited >= wait => {
                     return Err(Error::new(
@@ -222,78 +302,124 @@ impl Journal {
     ///
     /// # Errors
     /// As [`recover`].
-    pub fn recover(
-        &self,
-        recorded: &dyn Fn(&str, &str) -> Result<bool>,
-        fetch: Fetch<'_>,
-    ) -> Result<Vec<Recovered>> {
+    pub fn recover(&self, judge: &dyn Judge) -> Result<Settled> {
         let failed = |error| Error::io("read the journal of an interrupted apply", &error);
-        let mut done = Vec::new();
-        for path in records(&self.folder).map_err(failed)? {
-            let Some(record) = Record::read(&path)? else {
-                // Never completed, so no file had been touched.
-                fs::remove_file(&path).map_err(failed)?;
-                continue;
-            };
-            let root = record.root();
-            let mut outcome = Recovered {
-                subject: record.subject.clone(),
-                root: root.clone(),
-                action: Action::WorktreeGone,
-                left: Vec::new(),
-            };
-            if root.is_dir() {
-                let worktree = Worktree::open(&root)?.with_size_limit(u64::MAX);
-                let finish = match &record.subject {
-                    Some(subject) => recorded(subject, &record.transaction)?,
-                    None => path.extension().is_some_and(|e| e == record::DONE),
-                };
-                if finish {
-                    outcome.action = Action::Finished;
-                    outcome.left = settle::finish(&worktree, &record, fetch)?;
-                } else {
-                    outcome.action = Action::Undone;
-                    outcome.left = settle::undo(&worktree, &record, fetch)?;
+        let mut settled = Settled::default();
+        for name in records(&self.folder).map_err(failed)? {
+            match self.settle(name.as_bstr(), judge) {
+                Ok(done) => settled.done.extend(done),
+                Err(error) if is_refusal(&error) => {
+                    settled.refused.push(error);
+                    continue;
                 }
+                Err(error) => return Err(error),
             }
-            fs::remove_file(&path).map_err(failed)?;
-            done.push(outcome);
+            self.folder.folder().unlink(name.as_bstr()).map_err(failed)?;
         }
-        Ok(done)
+        Ok(settled)
     }
 
-    /// Sets journals aside that [`recover`] cannot read, by renaming them to `*.bad`; returns
+    /// Settles one journal, which may go then; `None` if no file had been touched.
+    fn settle(&self, name: &BStr, judge: &dyn Judge) -> Result<Option<Recovered>> {
+        let Some(record) = Record::read(&self.folder, name)? else { return Ok(None) };
+        let fetch = |id: &str| judge.content(id);
+        let mut outcome = Recovered {
+            subject: record.subject.clone(),
+            root: record.root(),
+            action: Action::WorktreeGone,
+            changed: Vec::new(),
+            left: Vec::new(),
+        };
+        let Some(worktree) = self.root(name, &record, judge)? else { return Ok(Some(outcome)) };
+        let named = match &record.subject {
+            Some(subject) => judge.recorded(&claim(&worktree, &record), subject)?,
+            None => name.ends_with(record::DONE.as_bytes()).then(Named::new),
+        };
+        let done = match named {
+            Some(named) => {
+                outcome.action = Action::Finished;
+                settle::finish(&worktree, &record, &fetch, &named)?
+            }
+            None => {
+                outcome.action = Action::Undone;
+                settle::undo(&worktree, &record, &fetch, settle::Author::Unknown)?
+            }
+        };
+        outcome.changed = done.changed;
+        outcome.left = done.left;
+        Ok(Some(outcome))
+    }
+
+    /// The work tree that a journal is about; `None` if it is gone.
+    fn root(&self, name: &BStr, record: &Record, judge: &dyn Judge) -> Result<Option<Worktree>> {
+        let root = record.root();
+        if !root.is_dir() {
+            return Ok(None);
+        }
+        let worktree = Worktree::open(&root)?.with_size_limit(u64::MAX);
+        match judge.refusal(&claim(&worktree, record))? {
+            None => Ok(Some(worktree)),
+            Some(why) => Err(record::foreign(&self.folder, name, &why)),
+        }
+    }
+
+    /// Sets journals aside that [`Journal::recover`] refuses, by renaming them to `*.bad`; returns
     /// their new paths.
     ///
     /// # Errors
     /// The system's refusal.
-    pub fn set_aside_invalid(&self) -> Result<Vec<PathBuf>> {
-        let failed = |error| Error::io("set a broken journal aside", &error);
+    pub fn set_aside_refused(&self, judge: &dyn Judge) -> Result<Vec<PathBuf>> {
+        let failed = |error| Error::io("set a journal aside", &error);
         let mut moved = Vec::new();
-        for path in records(&self.folder).map_err(failed)? {
-            if Record::read(&path).is_err() {
-                let aside = path.with_extension("bad");
-                fs::rename(&path, &aside).map_err(failed)?;
-                moved.push(aside);
+        for name in records(&self.folder).map_err(failed)? {
+            let read = Record::read(&self.folder, name.as_bstr()).and_then(|record| match record {
+                Some(record) => self.root(name.as_bstr(), &record, judge).map(drop),
+                None => Ok(()),
+            });
+            match read {
+                Err(error) if is_refusal(&error) => {}
+                _ => continue,
             }
+            let end = name.rfind_byte(b'.').unwrap_or(name.len());
+            let stem = name[..end].as_bstr();
+            let folder = self.folder.folder();
+            // One of that name may have been set aside before.
+            let aside =
+                [format!("{stem}.bad"), format!("{stem}-{:08x}.bad", super::random() as u32)];
+            let mut done = Err(std::io::ErrorKind::AlreadyExists.into());
+            for aside in &aside {
+                done = folder.rename_new(name.as_bstr(), folder, aside.as_str().into());
+                if done.is_ok() {
+                    moved.push(self.folder.path().join(aside));
+                    break;
+                }
+            }
+            done.map_err(failed)?;
         }
         Ok(moved)
     }
 }
 
-/// The journals in `folder`, by name.
-fn records(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
-    let entries = match fs::read_dir(folder) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other?,
-    };
-    let mut found = Vec::new();
-    for entry in entries {
-        let path = entry?.path();
-        if path.extension().is_some_and(|e| e == record::UNDER_WAY || e == record::DONE) {
-            found.push(path);
-        }
+fn claim<'a>(root: &'a Worktree, record: &'a Record) -> Claim<'a> {
+    Claim {
+        root,
+        subject: record.subject.as_deref(),
+        transaction: &record.transaction,
+        paths: &record.entries,
     }
+}
+
+fn is_refusal(error: &Error) -> bool {
+    error.is(&codes::JOURNAL_FOREIGN) || error.is(&codes::JOURNAL_INVALID)
+}
+
+/// The names of the journals in `folder`, sorted.
+fn records(folder: &Directory) -> std::io::Result<Vec<BString>> {
+    let mut found = folder.folder().names()?;
+    found.retain(|name| {
+        let end = name.rfind_byte(b'.').map(|dot| &name[dot + 1..]);
+        end.is_some_and(|e| e == record::UNDER_WAY.as_bytes() || e == record::DONE.as_bytes())
+    });
     found.sort();
     Ok(found)
 }

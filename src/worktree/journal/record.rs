@@ -6,7 +6,7 @@
 //!  "flushed":true,"entries":[{"path":"src/a.rs","before":{"id":"…","mode":"100644"},"after":{…},"home":"src"}]}
 //! ```
 
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, Read as _, Write};
 use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice, ByteVec};
@@ -15,7 +15,10 @@ use serde::{Deserialize, Serialize};
 use crate::changeset::{Mode, RepoPath, bytes};
 use crate::error::{Error, Result};
 use crate::flush::Method;
+use crate::private::{Directory, LIMIT};
+use crate::worktree::beneath::Access;
 use crate::worktree::codes;
+use crate::worktree::folders::parent;
 
 /// Extension of a journal under way.
 pub const UNDER_WAY: &str = "journal";
@@ -83,6 +86,20 @@ impl Blob {
         Self { id: sum.to_string(), mode: mode.as_str().into() }
     }
 
+    /// True for what [`Blob::of`] makes.
+    fn is_honest(&self, sums: bool) -> bool {
+        let hex = |text: &str, len: usize| {
+            text.len() == len && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+        };
+        let named = match (sums, self.id.strip_prefix("crc32:").and_then(|sum| sum.split_once(':')))
+        {
+            (true, Some((sum, size))) => hex(sum, 8) && size.parse::<usize>().is_ok(),
+            (true, None) => false,
+            (false, _) => hex(&self.id, 40),
+        };
+        named && Mode::parse(&self.mode).is_some_and(|mode| mode.as_str() == self.mode)
+    }
+
     /// Its mode.
     pub fn mode(&self) -> Mode {
         Mode::parse(&self.mode).unwrap_or_default()
@@ -141,17 +158,25 @@ impl Record {
         format!(".aye-{}-{index}.old", self.transaction).into()
     }
 
-    /// Writes the journal into `folder` and returns its path.
+    /// True if an empty file lies under the second temporary name of entry `index` until the
+    /// transaction is over: of one that only creates files, nothing else is left in the work tree
+    /// once they are in place (see [`super::settle`]).
+    pub fn is_marked(&self, index: usize) -> bool {
+        index == 0 && self.entries.iter().all(|entry| entry.before.is_none())
+    }
+
+    /// Writes the journal into `folder` and returns its name.
     ///
     /// # Errors
     /// The system's refusal; no journal is left then.
-    pub fn write(&self, folder: &Path, flush: Method) -> Result<PathBuf> {
-        let path = folder.join(&self.transaction).with_extension(UNDER_WAY);
+    pub fn write(&self, folder: &Directory, flush: Method) -> Result<BString> {
+        let name = BString::from(format!("{}.{UNDER_WAY}", self.transaction));
         let mut text = serde_json::to_vec(self).map_err(|error| Error::bug(error.to_string()))?;
         text.push(b'\n');
+        let folder = folder.folder();
         let write = || -> std::io::Result<()> {
             crate::failpoint!("journal.write", io)?;
-            let mut file = std::fs::File::options().write(true).create_new(true).open(&path)?;
+            let mut file = folder.open(name.as_bstr(), Access::New)?;
             let half = text.len() / 2;
             file.write_all(&text[..half])?;
             crate::failpoint!("journal.half", io)?;
@@ -160,28 +185,51 @@ impl Record {
             crate::failpoint!("journal.written", io)
         };
         write().map_err(|error| {
-            let _ = std::fs::remove_file(&path);
+            let _ = folder.unlink(name.as_bstr());
             Error::io("write the journal", &error)
         })?;
-        Ok(path)
+        Ok(name)
     }
 
-    /// Reads a journal; `None` if it was never completed.
+    /// Reads the journal `name` in `folder`; `None` if it was never completed.
+    ///
+    /// Whoever can write the git directory can write a journal. What [`Record::write`] cannot have
+    /// written for this user is refused here; what a well-formed journal may do is limited in
+    /// [`super::settle`].
     ///
     /// # Errors
-    /// `journal_invalid` if it is complete and still not readable.
-    pub fn read(path: &Path) -> Result<Option<Self>> {
-        let text = match std::fs::read(path) {
+    /// `journal_foreign` if this user's aye cannot have left it, `journal_invalid` if it is complete
+    /// and still not readable.
+    pub fn read(folder: &Directory, name: &BStr) -> Result<Option<Self>> {
+        let foreign = |why: &str| foreign(folder, name, why);
+        let file = match folder.folder().open(name, Access::Read) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            other => other.map_err(|error| Error::io("read the journal", &error))?,
+            Err(error) => match folder.folder().stat(name) {
+                Ok(found) if found.kind == crate::worktree::beneath::Kind::File => {
+                    return Err(Error::io("read the journal", &error));
+                }
+                _ => return Err(foreign("it is not a regular file")),
+            },
+            Ok(file) => file,
         };
+        let failed = |error| Error::io("read the journal", &error);
+        if !is_own(&file.metadata().map_err(failed)?) {
+            return Err(foreign("it belongs to another user"));
+        }
+        let mut text = Vec::new();
+        file.take(LIMIT + 1).read_to_end(&mut text).map_err(failed)?;
+        if text.len() as u64 > LIMIT {
+            return Err(foreign("it is larger than any journal"));
+        }
         // A power loss can leave blocks of zeros where the content was to be.
         let Some(text) = text.strip_suffix(b"\n") else { return Ok(None) };
         let invalid = |why: &str| {
+            let path = folder.path().join(name.to_path_lossy());
             Error::new(
                 &codes::JOURNAL_INVALID,
                 format!("the journal {} of an interrupted apply {why}", path.display()),
             )
+            .with("path", path.display().to_string())
             .hint("`aye doctor --repair` sets it aside; check the files with `git status`")
         };
         let record: Self = serde_json::from_slice(text)
@@ -189,15 +237,69 @@ impl Record {
         if record.version != 1 {
             return Err(invalid("was written by a newer aye"));
         }
-        let plain = |name: &BStr| name.iter().all(u8::is_ascii_alphanumeric) && !name.is_empty();
-        if !plain(record.transaction.as_bytes().as_bstr())
-            || record
-                .entries
-                .iter()
-                .any(|e| !e.home.is_empty() && RepoPath::from_tree(&e.home).is_err())
-        {
-            return Err(invalid("names impossible paths"));
+        match record.dishonest(name) {
+            None => Ok(Some(record)),
+            Some(why) => Err(foreign(why)),
         }
-        Ok(Some(record))
     }
+
+    /// Why [`Record::write`] cannot have written this.
+    fn dishonest(&self, name: &BStr) -> Option<&'static str> {
+        let plain =
+            |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric());
+        let done = self.subject.is_none().then(|| format!("{}.{DONE}", self.transaction));
+        if !plain(&self.transaction)
+            || (name != format!("{}.{UNDER_WAY}", self.transaction)
+                && done.is_none_or(|done| name != done))
+        {
+            return Some("its name is not that of its transaction");
+        }
+        if self.sums != self.subject.is_none() {
+            return Some("it names contents as no command does");
+        }
+        if !self.root().is_absolute() {
+            return Some("its work tree is not an absolute path");
+        }
+        if self.entries.is_empty() || !self.entries.is_sorted_by(|a, b| a.path < b.path) {
+            return Some("its paths are not in order");
+        }
+        let blobs = |entry: &Entry| {
+            let honest = |blob: &Blob| blob.is_honest(self.sums);
+            (entry.before.is_some() || entry.after.is_some())
+                && entry.before.iter().chain(&entry.after).all(honest)
+        };
+        if !self.entries.iter().all(blobs) {
+            return Some("it names contents as no command does");
+        }
+        // The temporary files lie in the directory of the file, or in one above it.
+        let home = |entry: &Entry| {
+            let (above, home) = (parent(entry.path.as_bstr()), entry.home.as_bstr());
+            home.is_empty()
+                || above == home
+                || above.strip_prefix(home.as_bytes()).is_some_and(|rest| rest[0] == b'/')
+        };
+        (!self.entries.iter().all(home))
+            .then_some("its temporary files are not beside their targets")
+    }
+}
+
+/// The error for a journal that is not carried out.
+pub fn foreign(folder: &Directory, name: &BStr, why: &str) -> Error {
+    let path = folder.path().join(name.to_path_lossy());
+    Error::new(
+        &codes::JOURNAL_FOREIGN,
+        format!("the journal {} was not carried out: {why}", path.display()),
+    )
+    .with("path", path.display().to_string())
+    .hint("look at it; `aye doctor --repair` sets it aside")
+}
+
+#[cfg(unix)]
+fn is_own(found: &std::fs::Metadata) -> bool {
+    std::os::unix::fs::MetadataExt::uid(found) == rustix::process::geteuid().as_raw()
+}
+
+#[cfg(not(unix))]
+fn is_own(_found: &std::fs::Metadata) -> bool {
+    true
 }

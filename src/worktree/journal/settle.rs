@@ -2,6 +2,18 @@
 //!
 //! Both look at what is on the disk and decide per file by object id, so both may be interrupted
 //! and run again.
+//!
+//! # What a journal may do by itself
+//! Nothing. An agent that can write the git directory can write a journal that looks honest, for
+//! this work tree or for another one of the repository that it cannot write; no secret beside the
+//! journal would help, because the agent could read it. So the journal only says where to look:
+//! - Undoing restores and removes files only if temporary files of the transaction lie in that work
+//!   tree. Who put them there could have written the files themselves.
+//! - Completing moves such temporary files into place. Content from the object store, and a deletion
+//!   that did not happen, need an event that names the path and the content.
+//!
+//! All names are resolved beneath the work tree, never through symlinks or into a repository. What
+//! was changed is reported.
 
 use std::io::ErrorKind;
 use std::rc::Rc;
@@ -9,7 +21,7 @@ use std::rc::Rc;
 use bstr::{BStr, ByteSlice};
 
 use super::record::{Blob, Entry, Record};
-use super::{Fetch, Left};
+use super::{Fetch, Left, Named};
 use crate::changeset::RepoPath;
 use crate::error::Result;
 use crate::worktree::beneath::{Content, Folder, Stamp};
@@ -17,12 +29,38 @@ use crate::worktree::folders::{Folders, Place, parent};
 use crate::worktree::write::{Flush, cannot_remove, make_folder, remove_empty};
 use crate::worktree::{Worktree, cannot_read, cannot_write, mode};
 
+/// Who asks for a transaction to be undone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Author {
+    /// The process that wrote the journal.
+    This,
+    /// A later one, which only found it.
+    Unknown,
+}
+
+/// What was settled.
+#[derive(Debug, Default)]
+pub struct Done {
+    /// Files that were changed.
+    pub changed: Vec<RepoPath>,
+    /// Files that were left alone.
+    pub left: Vec<Left>,
+}
+
 /// Puts back what was there before. `fetch` is asked where a waiting file is lost.
-pub fn undo(worktree: &Worktree, record: &Record, fetch: Fetch<'_>) -> Result<Vec<Left>> {
-    let mut run = Run::new(worktree, record, fetch);
+pub fn undo(
+    worktree: &Worktree,
+    record: &Record,
+    fetch: Fetch<'_>,
+    author: Author,
+) -> Result<Done> {
+    let nothing = Named::new();
+    let mut run = Run::new(worktree, record, fetch, &nothing);
+    run.believed = author == Author::This || run.has_temporary_files()?;
     // New files go first, then the folders made for them, so that a file can come back where a
-    // folder was, and the other way round.
-    run.each(|entry| entry.before.is_none(), Run::take_back_new)?;
+    // folder was, and the other way round. Last to first: the mark of a transaction that only
+    // creates files lies beside its first one.
+    run.each(|entry| entry.before.is_none(), true, Run::take_back_new)?;
     let mut made: Vec<(&BStr, &BStr)> = record
         .entries
         .iter()
@@ -30,23 +68,29 @@ pub fn undo(worktree: &Worktree, record: &Record, fetch: Fetch<'_>) -> Result<Ve
         .map(|entry| (parent(entry.path.as_bstr()), entry.home.as_bstr()))
         .collect();
     made.dedup();
-    for (folder, home) in made.into_iter().rev() {
+    for (folder, home) in made.into_iter().rev().filter(|_| run.believed) {
         remove_empty(&mut run.folders, folder, home);
     }
-    run.each(|entry| entry.before.is_some(), Run::bring_back_old)?;
-    Ok(run.left)
+    run.each(|entry| entry.before.is_some(), false, Run::bring_back_old)?;
+    Ok(run.done)
 }
 
-/// Completes what was to be. `fetch` is asked where content did not reach the disk.
-pub fn finish(worktree: &Worktree, record: &Record, fetch: Fetch<'_>) -> Result<Vec<Left>> {
-    let mut run = Run::new(worktree, record, fetch);
-    run.each(|entry| entry.after.is_none(), Run::complete_deletion)?;
+/// Completes what was to be. `fetch` is asked where content did not reach the disk, for what is
+/// `named` by the event.
+pub fn finish(
+    worktree: &Worktree,
+    record: &Record,
+    fetch: Fetch<'_>,
+    named: &Named,
+) -> Result<Done> {
+    let mut run = Run::new(worktree, record, fetch, named);
+    run.each(|entry| entry.after.is_none(), false, Run::complete_deletion)?;
     // Before the rest, because a file may take the place of an emptied folder.
     for entry in record.entries.iter().filter(|entry| entry.after.is_none()) {
         remove_empty(&mut run.folders, parent(entry.path.as_bstr()), BStr::new(""));
     }
-    run.each(|entry| entry.after.is_some(), Run::complete_file)?;
-    Ok(run.left)
+    run.each(|entry| entry.after.is_some(), false, Run::complete_file)?;
+    Ok(run.done)
 }
 
 struct Run<'a> {
@@ -54,7 +98,10 @@ struct Run<'a> {
     record: &'a Record,
     fetch: Fetch<'a>,
     folders: Folders<'a>,
-    left: Vec<Left>,
+    named: &'a Named,
+    /// Whether temporary files of the transaction lie in the work tree.
+    believed: bool,
+    done: Done,
 }
 
 /// What lies under a name, as far as the journal can tell.
@@ -77,6 +124,10 @@ impl Found {
     }
 }
 
+/// Why a file stays that only the journal calls ours.
+const UNPROVEN: &str =
+    "stays as it is: a journal names it, but no temporary file of that transaction lies there";
+
 /// The names of one entry, looked at.
 struct Seen {
     home: Option<Rc<Folder>>,
@@ -88,22 +139,42 @@ struct Seen {
 }
 
 impl<'a> Run<'a> {
-    fn new(worktree: &'a Worktree, record: &'a Record, fetch: Fetch<'a>) -> Self {
+    fn new(worktree: &'a Worktree, record: &'a Record, fetch: Fetch<'a>, named: &'a Named) -> Self {
         let folders = Folders::new(&worktree.root);
-        Self { worktree, record, fetch, folders, left: Vec::new() }
+        Self { worktree, record, fetch, folders, named, believed: false, done: Done::default() }
     }
 
     fn each(
         &mut self,
         which: impl Fn(&Entry) -> bool,
+        backwards: bool,
         settle: impl Fn(&mut Self, usize, &Entry) -> Result<()>,
     ) -> Result<()> {
-        let record = self.record;
-        for (index, entry) in record.entries.iter().enumerate().filter(|(_, e)| which(e)) {
-            crate::failpoint!("journal.settle");
-            settle(self, index, entry)?;
+        let (record, count) = (self.record, self.record.entries.len());
+        for step in 0..count {
+            let index = if backwards { count - 1 - step } else { step };
+            let entry = &record.entries[index];
+            if which(entry) {
+                crate::failpoint!("journal.settle");
+                settle(self, index, entry)?;
+            }
         }
         Ok(())
+    }
+
+    /// Looks for a file under one of the transaction's temporary names.
+    fn has_temporary_files(&mut self) -> Result<bool> {
+        let record = self.record;
+        for (index, entry) in record.entries.iter().enumerate() {
+            if let Place::Folder(home) = self.folders.at(entry.home.as_bstr())?
+                && [record.slot(index), record.old_slot(index)]
+                    .iter()
+                    .any(|name| home.stat(name.as_bstr()).is_ok())
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn take_back_new(&mut self, index: usize, entry: &Entry) -> Result<()> {
@@ -116,7 +187,10 @@ impl<'a> Run<'a> {
             // Nothing of ours is there; a folder is what the new file was to replace.
             Found::Nothing | Found::Other => {}
             _ if waiting => {}
-            found if found.is(after) || self.is_torn(found) => self.unlink(&entry.path)?,
+            found if found.is(after) || self.is_torn(found) => match self.believed {
+                true => self.unlink(&entry.path)?,
+                false => self.leave(entry, UNPROVEN),
+            },
             _ => self.leave(entry, "was edited since; the new file stays"),
         }
         self.clear(index, &seen);
@@ -146,11 +220,16 @@ impl<'a> Run<'a> {
         }
         let back = match (&seen.home, &waiting) {
             (Some(home), Some(name)) => self.move_back(home, name.as_bstr(), entry, &seen)?,
+            _ if !self.believed => {
+                self.leave(entry, UNPROVEN);
+                return Ok(());
+            }
             _ => self.write_fetched(entry, before)?,
         };
         if !back {
             return self.leave_with_old(index, entry, &seen);
         }
+        self.done.changed.push(entry.path.clone());
         self.clear(index, &seen);
         Ok(())
     }
@@ -188,7 +267,10 @@ impl<'a> Run<'a> {
         let seen = self.see(index, entry)?;
         match &seen.target {
             Found::Nothing => {}
-            found if found.is(entry.before.as_ref()) => self.unlink(&entry.path)?,
+            found if found.is(entry.before.as_ref()) => match self.named.get(&entry.path) {
+                Some(None) => self.unlink(&entry.path)?,
+                _ => self.leave(entry, "was to be deleted, but no event says so; it stays"),
+            },
             // A folder has taken its place, as the change wanted.
             Found::Other => {}
             _ => self.leave(entry, "was edited since; it stays"),
@@ -212,7 +294,12 @@ impl<'a> Run<'a> {
             let folder = make_folder(&mut self.folders, &entry.path)?;
             home.rename(self.record.slot(index).as_bstr(), &folder, entry.path.file_name())
                 .map_err(|error| cannot_write(&entry.path, &error))?;
-        } else if !self.write_fetched(entry, after)? {
+            self.done.changed.push(entry.path.clone());
+        } else if !self.is_named(entry) {
+            self.leave(entry, "is not complete, and no event names its content; see `git status`");
+        } else if self.write_fetched(entry, after)? {
+            self.done.changed.push(entry.path.clone());
+        } else {
             self.leave(entry, "is not complete, and its content is not in the object store");
         }
         self.clear(index, &seen);
@@ -228,6 +315,12 @@ impl<'a> Run<'a> {
         let Some(bytes) = (self.fetch)(&blob.id)? else { return Ok(false) };
         self.worktree.write_file(&entry.path, &bytes, blob.mode(), Flush::Yes)?;
         Ok(true)
+    }
+
+    /// True if the event says that this path has this content now.
+    fn is_named(&self, entry: &Entry) -> bool {
+        let id = entry.after.as_ref().map(|blob| &blob.id);
+        id.is_some() && self.named.get(&entry.path).is_some_and(|named| named.as_ref() == id)
     }
 
     fn see(&mut self, index: usize, entry: &Entry) -> Result<Seen> {
@@ -255,13 +348,15 @@ impl<'a> Run<'a> {
         match self.folders.of(path)? {
             Place::Folder(folder) => folder
                 .unlink(path.file_name())
-                .map_err(|error| cannot_remove(path.as_bstr(), &error)),
-            Place::Missing(_) | Place::Blocked(_) => Ok(()),
+                .map_err(|error| cannot_remove(path.as_bstr(), &error))?,
+            Place::Missing(_) | Place::Blocked(_) => return Ok(()),
         }
+        self.done.changed.push(path.clone());
+        Ok(())
     }
 
     fn leave(&mut self, entry: &Entry, why: &str) {
-        self.left.push(Left { path: entry.path.clone(), why: why.into() });
+        self.done.left.push(Left { path: entry.path.clone(), why: why.into() });
     }
 
     /// Leaves an edited file alone. What was there before it stays under its waiting name, unless

@@ -91,6 +91,130 @@ fn refused() -> Result<()> {
     Err(Error::new(&codes::APPLY_BUSY, "the event was refused"))
 }
 
+/// No event is recorded; the object store has this content.
+#[derive(Default)]
+struct NoEvent(Vec<u8>);
+
+impl Judge for NoEvent {
+    fn refusal(&self, _: &Claim<'_>) -> Result<Option<String>> {
+        Ok(None)
+    }
+
+    fn recorded(&self, _: &Claim<'_>, _: &str) -> Result<Option<Named>> {
+        Ok(None)
+    }
+
+    fn content(&self, _: &str) -> Result<Option<Vec<u8>>> {
+        Ok(Some(self.0.clone()))
+    }
+}
+
+/// Whoever is asked for this has recovered a live transaction.
+struct Never;
+
+impl Judge for Never {
+    fn refusal(&self, _: &Claim<'_>) -> Result<Option<String>> {
+        panic!("asked")
+    }
+
+    fn recorded(&self, _: &Claim<'_>, _: &str) -> Result<Option<Named>> {
+        panic!("asked")
+    }
+
+    fn content(&self, _: &str) -> Result<Option<Vec<u8>>> {
+        panic!("asked")
+    }
+}
+
+/// A journal as a process may have left it, but that nobody need have begun to carry out.
+fn planted(scratch: &Scratch, path: &str, before: Option<&[u8]>, after: Option<&[u8]>) {
+    let mut record = Record::new("00112233aabbccdd".into(), scratch.worktree.root(), Some("s"));
+    let blob = |bytes: &[u8]| record::Blob::of(bytes, Mode::Regular, false).unwrap();
+    let (before, after) = (before.map(blob), after.map(blob));
+    record.entries.push(record::Entry { path: at(path), before, after, home: Vec::new() });
+    let folder = scratch.journal().folder;
+    record.write(&folder, crate::flush::Method::No).unwrap();
+}
+
+#[test]
+fn a_journal_without_temporary_files_changes_nothing() {
+    for (before, after) in
+        [(Some(&b"evil"[..]), Some(&b"mine"[..])), (None, Some(b"mine")), (Some(b"evil"), None)]
+    {
+        let scratch = Scratch::new(&[("a", "mine")]);
+        planted(&scratch, "a", before, after);
+        let settled = recover(&scratch.journal_folder(), &NoEvent(b"evil".to_vec())).unwrap();
+        assert_eq!(scratch.tree(), tree(&[("a", "mine")]), "{before:?} {after:?}");
+        assert_eq!(settled.done[0].changed, []);
+        assert!(!pending(&scratch.journal_folder()));
+    }
+}
+
+#[test]
+fn an_event_says_what_is_completed() {
+    struct Event(Option<Named>);
+    impl Judge for Event {
+        fn refusal(&self, _: &Claim<'_>) -> Result<Option<String>> {
+            Ok(None)
+        }
+        fn recorded(&self, _: &Claim<'_>, _: &str) -> Result<Option<Named>> {
+            Ok(self.0.clone())
+        }
+        fn content(&self, _: &str) -> Result<Option<Vec<u8>>> {
+            Ok(Some(b"new".to_vec()))
+        }
+    }
+    let id = record::Blob::of(b"new", Mode::Regular, false).unwrap().id;
+    for (after, named, expected) in [
+        (Some(&b"new"[..]), Named::new(), Some("old")),
+        (Some(b"new"), Named::from([(at("a"), None)]), Some("old")),
+        (Some(b"new"), Named::from([(at("a"), Some(id.clone()))]), Some("new")),
+        (None, Named::from([(at("a"), Some(id))]), Some("old")),
+        (None, Named::from([(at("a"), None)]), None),
+    ] {
+        let scratch = Scratch::new(&[("a", "old")]);
+        planted(&scratch, "a", Some(b"old"), after);
+        let settled = recover(&scratch.journal_folder(), &Event(Some(named.clone()))).unwrap();
+        let expected: Vec<_> = expected.map(|text| ("a", text)).into_iter().collect();
+        assert_eq!(scratch.tree(), tree(&expected), "{after:?} {named:?}");
+        assert_eq!(settled.done[0].action, Action::Finished);
+    }
+}
+
+#[test]
+fn files_that_are_only_created_are_removed_again() {
+    let scratch = Scratch::new(&[]);
+    let (one, two) = (at("a"), at("d/b"));
+    let new = File::regular("new");
+    let steps = [
+        Step { path: &one, now: None, after: Some(&new) },
+        Step { path: &two, now: None, after: Some(&new) },
+    ];
+    let folder = scratch.journal_folder();
+    let copy = scratch.folder.path().join("copy");
+    scratch
+        .journal()
+        .apply(&scratch.worktree.reader(), &steps, Some("s"), |transaction| {
+            // As a process leaves it that is stopped right here.
+            std::fs::copy(folder.join(format!("{transaction}.journal")), &copy).unwrap();
+            assert_eq!(scratch.tree().len(), 3, "both files and the mark");
+            std::fs::write(scratch.folder.path().join("name"), transaction).unwrap();
+            Ok(())
+        })
+        .unwrap();
+    assert_eq!(scratch.tree().len(), 2, "the mark is gone");
+    let name = std::fs::read_to_string(scratch.folder.path().join("name")).unwrap();
+    for (marked, left) in [(false, 2), (true, 0)] {
+        std::fs::copy(&copy, folder.join(format!("{name}.journal"))).unwrap();
+        if marked {
+            std::fs::write(scratch.on_disk(&format!(".aye-{name}-0.old")), "").unwrap();
+        }
+        recover(&folder, &NoEvent::default()).unwrap();
+        assert_eq!(scratch.tree().len(), left);
+        assert!(!pending(&folder));
+    }
+}
+
 const BEFORE: &[(&str, &str)] =
     &[("a", "a1\n"), ("dir/b", "b1\n"), ("dir/c", "c1\n"), ("x/y/z", "z1\n"), ("file", "f\n")];
 /// Edits, a new file in a new folder, a deletion that empties folders, a file become a folder and
@@ -206,9 +330,8 @@ fn a_live_transaction_is_not_recovered_by_another_process() {
         .journal()
         .apply(&scratch.worktree.reader(), &steps, Some("prop_1"), |_| {
             assert!(pending(&scratch.journal_folder()));
-            let never = |_: &str, _: &str| -> Result<bool> { panic!("asked") };
-            let found = recover(&scratch.journal_folder(), &never, &|_| Ok(None)).unwrap();
-            assert_eq!(found, []);
+            let found = recover(&scratch.journal_folder(), &Never).unwrap();
+            assert!(found.done.is_empty() && found.refused.is_empty());
             let busy = Journal::open(&scratch.journal_folder(), Duration::from_millis(5));
             assert!(busy.unwrap_err().is(&codes::APPLY_BUSY));
             Ok(())
@@ -222,19 +345,23 @@ fn broken_journals_are_named_and_can_be_set_aside() {
     let scratch = Scratch::new(&[]);
     let folder = scratch.journal_folder();
     std::fs::create_dir(&folder).unwrap();
-    let no = |_: &str, _: &str| Ok(false);
     for unfinished in ["", "{\"version\":1", "\0\0\0\0"] {
         std::fs::write(folder.join("1.journal"), unfinished).unwrap();
-        assert_eq!(recover(&folder, &no, &|_| Ok(None)).unwrap(), []);
+        let found = recover(&folder, &NoEvent::default()).unwrap();
+        assert!(found.done.is_empty() && found.refused.is_empty());
         assert!(!pending(&folder));
     }
     for broken in ["{}\n", "nonsense\n", "{\"version\":2}\n"] {
         std::fs::write(folder.join("1.journal"), broken).unwrap();
-        let error = recover(&folder, &no, &|_| Ok(None)).unwrap_err();
-        assert!(error.is(&codes::JOURNAL_INVALID));
+        let found = recover(&folder, &NoEvent::default()).unwrap();
+        assert!(found.refused[0].is(&codes::JOURNAL_INVALID));
     }
-    assert_eq!(scratch.journal().set_aside_invalid().unwrap().len(), 1);
-    assert!(!pending(&folder));
+    for _ in 0..2 {
+        std::fs::write(folder.join("1.journal"), "{}\n").unwrap();
+        assert_eq!(scratch.journal().set_aside_refused(&NoEvent::default()).unwrap().len(), 1);
+        assert!(!pending(&folder));
+    }
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 3, "the lock and both journals");
 }
 
 /// In every round somebody saves one of the files at some moment of the transaction. Either the

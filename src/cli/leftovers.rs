@@ -1,0 +1,63 @@
+//! What earlier processes have left in `.git/aye`, looked at before every command.
+
+use super::Context;
+use crate::error::Error;
+use crate::render::escape;
+use crate::store::{Store, trial};
+use crate::worktree::journal;
+
+impl Context {
+    /// Settles what processes that are gone have left half done, and warns of what is not aye's own
+    /// work. A failure is reported and stops only what writes files.
+    pub(super) fn settle(&self, store: &Store) {
+        let private = match store.private() {
+            Ok(None) => return,
+            Ok(Some(private)) => private,
+            Err(error) => return self.warn_of(&[error]),
+        };
+        // One look at the names spares one for each of them.
+        let (mut sound, mut unsafe_) = (Vec::new(), Vec::new());
+        for (name, usable) in private.contents() {
+            match usable {
+                Ok(()) => sound.push(name),
+                Err(error) => unsafe_.push(error),
+            }
+        }
+        self.warn_of(&unsafe_);
+        if sound.contains(&"try") {
+            trial::sweep(store.common_dir());
+        }
+        if sound.contains(&"journal") && journal::is_pending(&private) {
+            self.recover(store);
+        }
+    }
+
+    fn recover(&self, store: &Store) {
+        match crate::apply::recover(store) {
+            Ok(settled) => {
+                for recovery in settled.done {
+                    self.note(&format!("note: {}", escape::line(&recovery.message)));
+                    for left in &recovery.left {
+                        self.note(&format!("warning: {}", escape::line(left)));
+                    }
+                }
+                self.warn_of(&settled.refused);
+            }
+            // Reported above, with its neighbours.
+            Err(error) if error.is(&crate::private::codes::PRIVATE_DIR_UNSAFE) => {}
+            Err(error) => self.note(&format!("warning: {}", escape::line(error.message()))),
+        }
+    }
+
+    /// Prints one line for all of `errors`: the first of them, and how many there are besides.
+    fn warn_of(&self, errors: &[Error]) {
+        let Some(first) = errors.first() else { return };
+        let more = match errors.len() {
+            1 => String::new(),
+            n => format!(" (and {} more; `aye doctor` lists them)", n - 1),
+        };
+        let hint = first.hint_text().map(|hint| format!("; {hint}")).unwrap_or_default();
+        let text = format!("{}{hint}{more}", first.message());
+        self.note(&format!("warning[{}]: {}", first.code().id, escape::line(&text)));
+    }
+}

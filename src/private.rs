@@ -1,0 +1,255 @@
+//! `aye/` in the git directory, where aye keeps what is not in git objects.
+//!
+//! An agent in a sandbox may write `.git` and not what is outside the repository. What lies here is
+//! therefore never believed, and no name here may lead elsewhere: each directory is opened without
+//! following a symlink, and files are named relative to it. The git directory itself may be reached
+//! through symlinks, as git allows.
+
+use std::fs;
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use bstr::{BStr, BString, ByteSlice};
+
+use crate::error::{Error, Result};
+use crate::worktree::beneath::{Access, Folder, Kind, open_last};
+
+/// Error codes of aye's own directory.
+pub mod codes {
+    crate::codes! {
+        PRIVATE_DIR_UNSAFE = "private_dir_unsafe", Refused, "a symlink, or a file of the wrong kind, where aye keeps its own files in the git directory; it is not followed";
+    }
+}
+
+/// Largest file that is read here, in bytes: 256 MiB.
+pub(crate) const LIMIT: u64 = 1 << 28;
+
+/// What may lie directly in `aye/`, and whether it is a directory.
+const KNOWN: &[(&str, bool)] = &[
+    ("broken", true),
+    ("cache.lock", false),
+    ("cache.sqlite", false),
+    ("cache.sqlite-journal", false),
+    ("idle", false),
+    ("journal", true),
+    ("lane", false),
+    ("lock", false),
+    ("memory.sqlite", false),
+    ("memory.sqlite-journal", false),
+    ("review", true),
+    ("try", true),
+];
+
+/// A directory of aye's own, open.
+#[derive(Debug)]
+pub struct Directory {
+    path: PathBuf,
+    folder: Folder,
+}
+
+impl Directory {
+    /// Opens the directory at `path`, whose last component is not followed. `None` if nothing is
+    /// there.
+    ///
+    /// # Errors
+    /// `private_dir_unsafe` if it is not a directory; the system's refusal.
+    pub fn open(path: &Path) -> Result<Option<Self>> {
+        match open_last(path) {
+            Ok(folder) => Ok(Some(Self { path: path.into(), folder })),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(match fs::symlink_metadata(path) {
+                Ok(found) if !found.is_dir() => not_ours(path, found.is_symlink(), true),
+                _ => Error::io(format_args!("open {}", path.display()), &error),
+            }),
+        }
+    }
+
+    /// Opens the directory at `path`, which is created if need be.
+    ///
+    /// # Errors
+    /// As [`Directory::open`].
+    pub fn make(path: &Path) -> Result<Self> {
+        if let Some(found) = Self::open(path)? {
+            return Ok(found);
+        }
+        let failed = |error| Error::io(format_args!("make {}", path.display()), &error);
+        match fs::create_dir(path) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(failed(error)),
+            _ => {}
+        }
+        Self::open(path)?.ok_or_else(|| failed(ErrorKind::NotFound.into()))
+    }
+
+    /// Opens a directory directly in this one. `None` if nothing has the name.
+    ///
+    /// # Errors
+    /// As [`Directory::open`].
+    pub fn inside(&self, name: &str) -> Result<Option<Self>> {
+        let path = self.path.join(name);
+        match self.folder.enter(name.into()) {
+            Ok(folder) => Ok(Some(Self { path, folder })),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(self.refused(name.into(), true, "open", &error)),
+        }
+    }
+
+    /// Opens a directory directly in this one, which is created if need be.
+    ///
+    /// # Errors
+    /// As [`Directory::open`].
+    pub fn make_inside(&self, name: &str) -> Result<Self> {
+        if let Some(found) = self.inside(name)? {
+            return Ok(found);
+        }
+        match self.folder.mkdir_shared(name.into()) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+                return Err(self.refused(name.into(), true, "make", &error));
+            }
+            _ => {}
+        }
+        let gone = || self.refused(name.into(), true, "open", &ErrorKind::NotFound.into());
+        self.inside(name)?.ok_or_else(gone)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The open directory, for single names.
+    pub(crate) fn folder(&self) -> &Folder {
+        &self.folder
+    }
+
+    /// Opens a regular file.
+    ///
+    /// # Errors
+    /// `private_dir_unsafe` if it is anything else; the system's refusal.
+    pub(crate) fn file(&self, name: &BStr, access: Access) -> Result<fs::File> {
+        self.folder.open(name, access).map_err(|error| self.refused(name, false, "open", &error))
+    }
+
+    /// The content of a regular file. `None` if nothing has the name.
+    ///
+    /// # Errors
+    /// `private_dir_unsafe` if it is anything else, `size_limit_exceeded` over 256 MiB; the system's
+    /// refusal.
+    pub fn read(&self, name: &str) -> Result<Option<Vec<u8>>> {
+        let name = BStr::new(name);
+        let failed = |error: &io::Error| self.refused(name, false, "read", error);
+        let file = match self.folder.open(name, Access::Read) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            other => other.map_err(|error| failed(&error))?,
+        };
+        let mut bytes = Vec::new();
+        file.take(LIMIT + 1).read_to_end(&mut bytes).map_err(|error| failed(&error))?;
+        if bytes.len() as u64 > LIMIT {
+            return Err(Error::new(
+                &crate::error::codes::SIZE_LIMIT,
+                format!(
+                    "{} has more than {LIMIT} bytes",
+                    self.path.join(name.to_path_lossy()).display()
+                ),
+            )
+            .hint("no file of aye's own is that large; look at it, then remove it"));
+        }
+        Ok(Some(bytes))
+    }
+
+    /// Writes a file whole or not at all: readers see the old content or the new.
+    ///
+    /// # Errors
+    /// The system's refusal.
+    pub fn replace(&self, name: &str, bytes: &[u8], flush: bool) -> Result<()> {
+        let temporary = BString::from(format!(".{name}-{:016x}", crate::worktree::random()));
+        let write = || -> io::Result<()> {
+            let mut file = self.folder.open(temporary.as_bstr(), Access::New)?;
+            file.write_all(bytes)?;
+            if flush {
+                file.sync_all()?;
+            }
+            self.folder.rename(temporary.as_bstr(), &self.folder, name.into())
+        };
+        write().map_err(|error| {
+            let _ = self.folder.unlink(temporary.as_bstr());
+            self.refused(name.into(), false, "write", &error)
+        })
+    }
+
+    /// Removes a file or a symlink (never what it leads to), if there is one.
+    pub fn remove(&self, name: &str) {
+        let _ = self.folder.unlink(name.into());
+    }
+
+    /// What lies here under a name of aye's own and is not what aye put there: symlinks, and files
+    /// of the wrong kind. For `aye/` itself.
+    pub fn unsafe_entries(&self) -> Vec<Error> {
+        self.contents().into_iter().filter_map(|(_, found)| found.err()).collect()
+    }
+
+    /// The known names that are here, each with whether it can be used. For `aye/` itself.
+    pub(crate) fn contents(&self) -> Vec<(&'static str, Result<()>)> {
+        let mut found = Vec::new();
+        for (name, kind) in self.folder.kinds().unwrap_or_default() {
+            let Some((known, directory)) = KNOWN.iter().find(|(known, _)| name == *known) else {
+                continue;
+            };
+            let expected = if *directory { Kind::Folder } else { Kind::File };
+            let path = self.path.join(known);
+            let usable = match kind == expected {
+                true => Ok(()),
+                false => Err(not_ours(&path, kind == Kind::Symlink, *directory)),
+            };
+            found.push((*known, usable));
+        }
+        found.sort_by_key(|(name, _)| *name);
+        found
+    }
+
+    fn refused(&self, name: &BStr, directory: bool, what: &str, error: &io::Error) -> Error {
+        let path = self.path.join(name.to_path_lossy());
+        let expected = if directory { Kind::Folder } else { Kind::File };
+        match self.folder.stat(name) {
+            Ok(found) if found.kind != expected || (!directory && found.links > 1) => {
+                not_ours(&path, found.kind == Kind::Symlink, directory)
+            }
+            _ => Error::io(format_args!("{what} {}", path.display()), error),
+        }
+    }
+}
+
+/// Checks that `path`, a file for a library that opens it by name, is a regular file of one name, or
+/// missing. Returns whether it is there.
+///
+/// # Errors
+/// `private_dir_unsafe`.
+pub(crate) fn check_file(path: &Path) -> Result<bool> {
+    match fs::symlink_metadata(path) {
+        Ok(found) if !found.is_file() || !is_alone(&found) => {
+            Err(not_ours(path, found.is_symlink(), false))
+        }
+        found => Ok(found.is_ok()),
+    }
+}
+
+#[cfg(unix)]
+fn is_alone(found: &fs::Metadata) -> bool {
+    std::os::unix::fs::MetadataExt::nlink(found) <= 1
+}
+
+#[cfg(not(unix))]
+fn is_alone(_found: &fs::Metadata) -> bool {
+    true
+}
+
+fn not_ours(path: &Path, symlink: bool, directory: bool) -> Error {
+    let shown = path.display();
+    let (what, remedy) = match (symlink, directory) {
+        (true, _) => ("is a symlink, which aye does not follow", "remove the symlink"),
+        (false, true) => ("is not a directory", "look at it, then remove it"),
+        (false, false) => ("is not a regular file of one name", "look at it, then remove it"),
+    };
+    Error::new(&codes::PRIVATE_DIR_UNSAFE, format!("{shown} {what}"))
+        .with("path", shown.to_string())
+        .hint(format!("{remedy}: {shown}"))
+}

@@ -1,0 +1,77 @@
+//! Which directories are work trees of the repository.
+//!
+//! `worktrees/*/gitdir` alone does not say: whoever can write the git directory can name any
+//! directory there. A linked work tree also names the repository in its own `.git` file, which lies
+//! outside the git directory.
+
+use std::path::{Path, PathBuf};
+
+use bstr::ByteSlice;
+
+use super::Store;
+use crate::worktree::Worktree;
+
+impl Store {
+    /// True if `root` is the work tree that is presently open (wherever `GIT_WORK_TREE` or
+    /// `core.worktree` put it), the main one, or a linked one that git lists and that leads back
+    /// here.
+    pub fn lists(&self, root: &Worktree) -> bool {
+        let is_main = || {
+            let main = self.repo.main_repo().ok();
+            main.is_some_and(|main| main.workdir().is_some_and(|main| root.is_at(main)))
+        };
+        self.work_dir().is_some_and(|present| root.is_at(&present))
+            || is_main()
+            || self.linked(root).is_some()
+    }
+
+    /// The git directory of the linked work tree `root`.
+    fn linked(&self, root: &Worktree) -> Option<PathBuf> {
+        let link = root.git_link()?;
+        let target = link.strip_prefix(b"gitdir: ")?.trim_end_with(|c| c == '\n' || c == '\r');
+        let target = root.root().join(target.to_path().ok()?).canonicalize().ok()?;
+        let listed = self.repo.worktrees().ok()?.into_iter().find(|listed| {
+            listed.base().is_ok_and(|base| root.is_at(&base))
+                && listed.git_dir().canonicalize().is_ok_and(|dir| dir == target)
+        })?;
+        Some(listed.git_dir().to_owned())
+    }
+
+    /// Top directories of the work trees that share the store: the present one first.
+    pub(super) fn work_trees(&self) -> Vec<PathBuf> {
+        let mut roots: Vec<PathBuf> = self.work_dir().into_iter().collect();
+        let main = self.repo.main_repo().ok().and_then(|main| main.workdir().map(Path::to_owned));
+        let linked = self.repo.worktrees().unwrap_or_default();
+        let linked = linked.iter().filter_map(|listed| listed.base().ok());
+        for root in main.into_iter().chain(linked) {
+            if !roots.contains(&root)
+                && Worktree::open(&root).is_ok_and(|opened| self.lists(&opened))
+            {
+                roots.push(root);
+            }
+        }
+        roots
+    }
+
+    /// The function that says whether a path below the work tree `root` enters this repository's
+    /// git directory, which need not be named `.git`.
+    pub fn enters_git_dir(&self, root: &Path) -> impl Fn(&Path) -> bool + use<> {
+        let lower = |path: PathBuf| PathBuf::from(path.as_os_str().to_ascii_lowercase());
+        let resolve = |path: &Path| path.canonicalize().map(lower).ok();
+        let root = resolve(root);
+        let dirs: Option<Vec<PathBuf>> =
+            [&*self.common_dir, self.repo.git_dir()].into_iter().map(resolve).collect();
+        // A trial's work tree lies in the git directory, and is removed with the trial.
+        let trials = dirs.iter().flatten().next().map(|common| common.join("aye").join("try"));
+        move |path| {
+            let (Some(root), Some(dirs), Some(trials)) = (&root, &dirs, &trials) else {
+                return true;
+            };
+            // Not told apart by case: some file systems do not either.
+            let whole = lower(root.join(path));
+            let in_trial =
+                whole.strip_prefix(trials).is_ok_and(|rest| rest.components().count() > 1);
+            !in_trial && dirs.iter().any(|dir| whole.starts_with(dir))
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Which directory the top of a work tree is, whatever path leads there.
+
+use std::path::Path;
+
+use super::Worktree;
+use super::beneath::Content;
+use super::folders::Place;
+
+/// Longest `.git` file that is read: a path and a few words.
+const LINK_LIMIT: u64 = 1 << 16;
+
+impl Worktree {
+    /// True if `path` is the directory that this work tree was opened at.
+    pub fn is_at(&self, path: &Path) -> bool {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt as _;
+            let Ok(Place::Folder(top)) = self.root.folder("".into()) else { return false };
+            let known = top.own_stat().map(|stamp| stamp.identity).ok();
+            known.is_some() && known == path.metadata().map(|at| (at.dev(), at.ino())).ok()
+        }
+        #[cfg(not(unix))]
+        {
+            let resolve = |path: &Path| path.canonicalize().ok();
+            resolve(path).is_some() && resolve(path) == resolve(&self.path)
+        }
+    }
+
+    /// The content of the file `.git` at the top; `None` if that is a directory, or missing.
+    pub fn git_link(&self) -> Option<Vec<u8>> {
+        let Ok(Place::Folder(top)) = self.root.folder("".into()) else { return None };
+        match top.read(".git".into(), LINK_LIMIT) {
+            Ok(Content::File(bytes, _)) => Some(bytes),
+            _ => None,
+        }
+    }
+}
