@@ -25,11 +25,23 @@ pub enum Concern {
     NotApplied,
     /// A commit names a proposal and holds something else than was approved.
     ContentDiffers,
+    /// A lane of another clone cannot be read to its end.
+    LaneUnreadable,
+    /// A remote no longer has what it had of a lane.
+    LaneRewound,
+    /// One lane has two histories.
+    LaneEquivocates,
+    /// Two first events have one proposal id.
+    DuplicateId,
+    /// An event contradicts the others of its proposal.
+    EventRejected,
+    /// The cache does not hold what the lanes say.
+    CacheTampered,
 }
 
 impl Concern {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 16] = [
         Self::Pending,
         Self::TooManyPending,
         Self::ChangesRequested,
@@ -40,6 +52,12 @@ impl Concern {
         Self::UnknownProposal,
         Self::NotApplied,
         Self::ContentDiffers,
+        Self::LaneUnreadable,
+        Self::LaneRewound,
+        Self::LaneEquivocates,
+        Self::DuplicateId,
+        Self::EventRejected,
+        Self::CacheTampered,
     ];
 
     /// Its id in reports.
@@ -55,14 +73,23 @@ impl Concern {
             Self::UnknownProposal => "unknown_proposal",
             Self::NotApplied => "not_applied",
             Self::ContentDiffers => "content_differs",
+            Self::LaneUnreadable => "lane_unreadable",
+            Self::LaneRewound => "lane_rewound",
+            Self::LaneEquivocates => "lane_equivocates",
+            Self::DuplicateId => "duplicate_id",
+            Self::EventRejected => "event_rejected",
+            Self::CacheTampered => "cache_tampered",
         }
     }
 
     fn level(self) -> Level {
         match self {
-            Self::Pending | Self::ChangesRequested | Self::Expiring | Self::TouchesPending => {
-                Level::Warning
-            }
+            Self::Pending
+            | Self::ChangesRequested
+            | Self::Expiring
+            | Self::TouchesPending
+            | Self::LaneUnreadable
+            | Self::EventRejected => Level::Warning,
             _ => Level::Error,
         }
     }
@@ -102,6 +129,30 @@ impl Concern {
             Self::ContentDiffers => (
                 "a commit does not hold what was approved",
                 "propose the difference, or commit exactly what was approved",
+            ),
+            Self::LaneUnreadable => (
+                "a lane of another clone cannot be read to its end",
+                "ask its owner to repair it, then fetch again",
+            ),
+            Self::LaneRewound => (
+                "a remote no longer has what it had of a lane",
+                "ask the owner of the lane; what was seen still counts here",
+            ),
+            Self::LaneEquivocates => (
+                "one lane has two histories",
+                "ask the owner of the lane which is right: git for-each-ref refs/aye",
+            ),
+            Self::DuplicateId => (
+                "two first events have one proposal id",
+                "ask the owner of the later one to propose again; it is ignored here",
+            ),
+            Self::EventRejected => (
+                "an event contradicts the others of its proposal and is ignored",
+                "look at the events: aye log ID",
+            ),
+            Self::CacheTampered => (
+                "the cache does not hold what the lanes say",
+                "rebuild it and find out who changed it: aye doctor --repair",
             ),
         };
         Rule::new(self.id(), summary, help)

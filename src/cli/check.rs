@@ -8,7 +8,7 @@ use super::{Context, idle};
 use crate::changeset::merge::Sides;
 use crate::changeset::plan;
 use crate::check::undecided::{self, Options, Subject};
-use crate::check::{Concern, FailOn, Scope, commits, range, touched::Pending};
+use crate::check::{Concern, FailOn, Scope, commits, lanes, range, touched::Pending};
 use crate::error::{Error, Exit, Result, codes};
 use crate::hooks::COMMITTING;
 use crate::proposal::event::Subject as Kind;
@@ -88,6 +88,9 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         if let Some(tips) = tips.filter(|_| scope.is_everything() && subjects.is_empty()) {
             idle::stamp(context, &store, &view, &tips);
         }
+        for finding in lanes::findings(view.troubles(), &fail_on) {
+            report.push(finding);
+        }
         let options = Options { max_pending: args.max_pending, soon, fail_on };
         for finding in undecided::findings(&subjects, context.now, &options) {
             report.push(finding);
@@ -105,6 +108,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     if let Some(range) = &args.range {
         let words = range_words(range)?;
         let now = context.now;
+        found.extend(lanes::findings(view.troubles(), &fail_on));
         found.extend(range::findings(&store, &view, &pending, &scope, &[words], now, &fail_on)?);
     }
     for finding in found {

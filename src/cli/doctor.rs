@@ -6,8 +6,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Context, Format};
+use crate::check::lanes;
 use crate::error::{Exit, Result};
 use crate::render::escape;
+use crate::store::TroubleKind;
 use crate::tools::update_plan;
 use crate::worktree::codes as apply;
 
@@ -46,7 +48,8 @@ pub struct Diagnosis {
 pub struct Problem {
     /// A stable code: `lane_broken`, `projection_changed`, `projection_missing`,
     /// `projection_stale`, `projection_unexpected`, `projection_unreadable`, `object_missing`,
-    /// `changeset_invalid`, `journal_invalid`.
+    /// `changeset_invalid`, `journal_invalid`; of other clones `lane_unreadable`, `lane_rewound`,
+    /// `lane_equivocates`, `duplicate_id`, `event_rejected`; `cache_tampered`.
     pub code: String,
     /// Where and what.
     pub message: String,
@@ -100,11 +103,13 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         if problems.iter().any(|problem| problem.code == apply::JOURNAL_INVALID.id) {
             repaired.extend(crate::apply::set_broken_aside(&store)?);
         }
-        let broken: Vec<_> = view.broken().to_vec();
-        drop(view);
-        for lane in broken {
-            repaired.push(store.set_lane_aside(&lane)?);
+        for lane in view.broken() {
+            repaired.push(store.set_lane_aside(lane)?);
         }
+        for trouble in view.troubles().iter().filter(|t| t.kind == TroubleKind::Unreadable) {
+            repaired.push(store.set_fetched_lane_aside(&view, trouble)?);
+        }
+        drop(view);
         store.forget_cache();
         view = store.readable_view()?;
         let pending = store.rebuild_projections(&view, context.now)?;
@@ -159,6 +164,14 @@ fn find(
             Problem::new("lane_broken", message)
         })
         .collect();
+    for trouble in view.troubles() {
+        let mut message = trouble.message();
+        if trouble.kind == TroubleKind::Unreadable {
+            message += "; it comes from a remote, and nothing of this clone is lost";
+        }
+        let hint = lanes::hint(trouble.kind).to_owned();
+        problems.push(Problem { hint, ..Problem::new(trouble.kind.id(), message) });
+    }
     if let Err(error) = crate::apply::recover(store) {
         problems.push(Problem::new(error.code().id, error.message()));
     }

@@ -35,7 +35,8 @@ impl Context {
     /// # Errors
     /// `not_a_repository` and its kin.
     pub fn store(&self) -> Result<Store> {
-        let store = Store::discover(&self.directory)?;
+        let mut store = Store::discover(&self.directory)?;
+        store.notify(&self.notices);
         trial::sweep(store.common_dir());
         #[cfg(unix)]
         store.share();

@@ -28,6 +28,7 @@ mod shared;
 mod sparse;
 mod trees;
 pub mod trial;
+mod trouble;
 mod write;
 
 pub use cache::{Filter, LogEntry, Summary, View};
@@ -36,6 +37,7 @@ pub use lane::Broken;
 pub use policy::Gate;
 pub use projection::Tampering;
 pub use settings::{ScanMode, Settings, parse_duration, trusted};
+pub use trouble::{Notices, Trouble, TroubleKind};
 pub use write::{NewProposal, Outcome, Writer};
 
 /// Error codes of the store.

@@ -1,0 +1,316 @@
+//! Lanes of other clones, as bad as git can carry them. None stops a command, none costs more
+//! than its limits, and none changes what was approved here.
+
+mod support;
+
+#[path = "support/hostile.rs"]
+mod hostile;
+
+use hostile::{Hostile, Import};
+use serde_json::json;
+use support::{Repo, Run};
+
+/// A repository in which Ada has applied one proposal, and has another one pending.
+struct Scene {
+    repo: Repo,
+    applied: String,
+    pending: String,
+}
+
+fn scene() -> Scene {
+    let repo = Repo::with(&[("a.txt", "one\ntwo\nthree\n"), ("b.txt", "b\n")]);
+    let propose = |old: &str, new: &str| {
+        repo.aye(&["propose", "a.txt", "--old", old, "--new", new, "-m", "Mine", "-q"]).ok().id()
+    };
+    let applied = propose("one", "ONE");
+    let pending = propose("three", "THREE");
+    repo.aye(&["apply", &applied, "--yes"]).ok();
+    Scene { repo, applied, pending }
+}
+
+impl Scene {
+    /// Runs the commands that people and CI run all day, within 2 GiB of address space. None may
+    /// fail for what lanes of others hold.
+    #[track_caller]
+    fn all_commands_work(&self) {
+        let Self { repo, applied, pending } = self;
+        self.run(&["list"]).ok().says("Mine");
+        let json = self.run(&["list", "--json"]).ok().json();
+        assert!(json["count"].as_u64() >= Some(1), "{json}");
+        self.run(&["show", applied]).ok().says("applied").says("Ada Reviewer");
+        self.run(&["diff", pending]).ok().says("+THREE");
+        self.run(&["log", pending]).ok().says("propose");
+        self.run(&["log"]).ok();
+        answered(self.run(&["check"]));
+        answered(self.run(&["check", "--range", "HEAD"]));
+        answered(self.run(&["doctor"]));
+        answered(self.run(&["review"]));
+        let id = self.run(&["propose", "b.txt", "--old", "b", "--new", "c", "-q"]).ok().id();
+        self.run(&["apply", &id, "--yes"]).ok();
+        assert_eq!(repo.text("b.txt"), "c\n");
+        self.run(&["undo", &id, "--yes"]).ok();
+        assert_eq!(repo.text("b.txt"), "b\n");
+        self.run(&["reject", &id, "--yes"]).ok();
+        self.run(&["show", applied, "--json"]).ok().says("\"applied\"");
+        assert_eq!(repo.text("a.txt"), "ONE\ntwo\nthree\n");
+    }
+
+    fn run(&self, args: &[&str]) -> Run {
+        let script = "ulimit -v 2097152; exec \"$0\" \"$@\"";
+        let run = self.repo.program("sh").args(&["-c", script, env!("CARGO_BIN_EXE_aye")]);
+        run.args(args).run().plain()
+    }
+}
+
+/// Answered the question, with or without findings.
+#[track_caller]
+fn answered(run: Run) {
+    assert!(run.status <= 5 && !run.err().contains("lane_broken"), "{run}");
+}
+
+/// Every way in which a lane can be malformed. What comes in front of the bad commit counts.
+fn malformed(repo: &Repo) -> usize {
+    let lanes = std::cell::Cell::new(0);
+    let lane = || {
+        lanes.set(lanes.get() + 1);
+        Hostile::new(repo, &format!("bad{:05}", lanes.get()))
+    };
+    // Objects that are no commits, and refs to nothing.
+    let blob = lane();
+    blob.push(&blob.blob("no commit"));
+    let tree = lane();
+    tree.push(&tree.tree(""));
+    repo.git(&["tag", "-a", "-m", "x", "hostile", "HEAD"]);
+    lane().push(&repo.git(&["rev-parse", "refs/tags/hostile"]));
+    lane().push(&"1".repeat(40));
+    lane().push(&repo.git(&["rev-parse", "HEAD"]));
+    // Trees without events, or with others than blobs for them.
+    let missing = "2".repeat(40);
+    for entries in [
+        String::new(),
+        format!("100644 blob {missing}\tevent.json\n"),
+        format!("040000 tree {missing}\tevents\n"),
+        format!("160000 commit {missing}\tevent.json\n"),
+    ] {
+        let lane = lane();
+        lane.push(&lane.commit(&lane.tree(&entries), &[]));
+    }
+    let directory = lane();
+    let inner = directory.tree("");
+    let entries = format!("040000 tree {inner}\tevent.json\n");
+    directory.push(&directory.commit(&directory.tree(&entries), &[]));
+    // Blobs that are no events.
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    for content in [
+        "".to_owned(),
+        "{}".to_owned(),
+        "null\n".to_owned(),
+        "\u{0}\u{1b}[31m".to_owned(),
+        deep.clone(),
+        format!("{{\"v\":1,\"kind\":\"plan\",\"data\":{deep}}}"),
+        "x".repeat(2 << 20),
+    ] {
+        let lane = lane();
+        lane.push(&lane.step(&content, &[]));
+    }
+    // Events that contradict the format, behind a good one.
+    for change in [
+        json!({"lane": "other"}),
+        json!({"seq": -1}),
+        json!({"seq": "1"}),
+        json!({"time": "yesterday"}),
+        json!({"actor": null}),
+        json!({"actor": {"name": "x", "email": "", "kind": "robot"}}),
+        json!({"kind": "apply", "data": {}}),
+        json!({"proposal": "prop_../../x", "kind": "comment", "data": {"body": "x"}}),
+        json!({"data": {"proposed_by": "x", "form": "x", "expires_at": "2999-01-01T00:00:00Z",
+            "changes": [{"path": "../x"}]}}),
+        json!({"heads": 7}),
+    ] {
+        let mut lane = lane();
+        let good = lane.comment("prop_0000000000", "x");
+        let good = lane.step(&good, &[]);
+        let mut event: serde_json::Value =
+            serde_json::from_str(&lane.propose("evil.txt", "Evil")).unwrap();
+        for (key, value) in change.as_object().unwrap() {
+            event[key] = value.clone();
+        }
+        lane.push(&lane.step(&event.to_string(), &[&good]));
+    }
+    // Shapes of history.
+    let mut merge = lane();
+    let (left, right) = (merge.propose("m1", "x"), merge.propose("m2", "x"));
+    let (left, right) = (merge.step(&left, &[]), merge.step(&right, &[]));
+    let event = merge.propose("m3", "x");
+    merge.push(&merge.step(&event, &[&left, &right]));
+    let mut orphan = lane();
+    let event = orphan.propose("o", "x");
+    let tip = orphan.step(&event, &[]);
+    let commit = repo.git(&["cat-file", "commit", &tip]);
+    let (tree, rest) = commit.split_once('\n').unwrap();
+    let commit = format!("{tree}\nparent {}\n{rest}\n", "3".repeat(40));
+    orphan.push(&hostile::fed(repo, &["hash-object", "-t", "commit", "-w", "--stdin"], commit));
+    lanes.get()
+}
+
+#[test]
+fn no_malformed_lane_stops_a_command() {
+    let scene = scene();
+    let count = malformed(&scene.repo);
+    assert!(count >= 25, "{count}");
+    let run = scene.run(&["list", "--json"]).ok();
+    run.json();
+    assert_eq!(run.err().lines().count(), 1, "one line for all of them\n{run}");
+    let run = run.notes(&format!("warning: {count} fetched lanes cannot be read to their end"));
+    drop(run);
+    scene.all_commands_work();
+    let report = scene.run(&["check", "--json"]).exits(1).json().to_string();
+    assert_eq!(report.matches("\"lane_unreadable\"").count(), count, "{report}");
+    let doctor = scene.run(&["doctor", "--json"]).exits(1).json();
+    assert_eq!(doctor["problems"].as_array().unwrap().len(), count, "{doctor}");
+    // Warm and cold are one state.
+    scene.repo.remove(".git/aye/cache.sqlite");
+    scene.all_commands_work();
+    scene.run(&["doctor", "--repair"]).ok().says("until it is fetched again");
+    assert_eq!(scene.run(&["list"]).ok().err(), "");
+}
+
+#[test]
+fn what_comes_before_the_first_bad_commit_counts() {
+    let Scene { repo, .. } = scene();
+    let mut lane = Hostile::new(&repo, "other");
+    let first = lane.propose("good.txt", "Good");
+    let first = lane.step(&first, &[]);
+    lane.push(&first);
+    repo.aye(&["list"]).ok().says("Good");
+    let bad = lane.step("{}", &[&first]);
+    let later = lane.propose("late.txt", "Late");
+    lane.push(&lane.step(&later, &[&bad]));
+    let seen = || {
+        let run = repo.aye(&["list"]).ok().says("Good").lacks("Late");
+        run.notes(&format!(
+            "warning: lane other of origin cannot be read from commit {}",
+            &bad[..12]
+        ));
+    };
+    seen();
+    seen();
+    repo.remove(".git/aye/cache.sqlite");
+    seen();
+    let run = repo.aye(&["list", "-q"]).ok();
+    assert_eq!(run.err(), "");
+    repo.aye(&["check"]).exits(1).says("lane_unreadable").says("nothing of this clone is lost");
+    repo.aye(&["check", "--fail-on", "contested"]).ok().says("lane_unreadable");
+}
+
+#[test]
+fn objects_that_come_later_are_read_without_a_new_tip() {
+    let Scene { repo, .. } = scene();
+    let other = Repo::new();
+    let mut lane = Hostile::new(&other, "late");
+    let event = lane.propose("late.txt", "Late");
+    let id = hostile::fed(&repo, &["hash-object", "--stdin"], &event);
+    let mut here = Hostile::new(&repo, "late");
+    here.propose("late.txt", "Late");
+    here.push(&here.commit(&here.tree(&format!("100644 blob {id}\tevent.json\n")), &[]));
+    repo.aye(&["list"]).ok().lacks("Late").notes(&format!("{id} is missing"));
+    here.blob(&event);
+    let run = repo.aye(&["list"]).ok().says("Late");
+    assert_eq!(run.err(), "");
+}
+
+#[test]
+fn a_lane_that_says_one_thing_many_times_is_read_once() {
+    let scene = scene();
+    let repo = &scene.repo;
+    // A tree of 5,000 entries that all name one event of a megabyte.
+    let mut lane = Hostile::new(repo, "repeated");
+    let big = lane.comment(&scene.pending, &"x".repeat((1 << 20) - 1000));
+    let blob = lane.blob(&big);
+    let entries = |count: usize| -> String {
+        (0..count).map(|i| format!("100644 blob {blob}\t{i:05}.json\n")).collect()
+    };
+    let inner = lane.tree(&entries(5_000));
+    lane.push(&lane.commit(&lane.tree(&format!("040000 tree {inner}\tevents\n")), &[]));
+    // 200 commits on one tree of as many entries as a commit may have, and of too many.
+    for (name, count) in [("allowed", 1_000), ("too-many", 20_000)] {
+        let lane = Hostile::new(repo, name);
+        let event = lane.blob(Hostile::new(repo, name).comment(&scene.pending, "again"));
+        let entries: String =
+            (0..count).map(|i| format!("100644 blob {event}\t{i:05}.json\n")).collect();
+        let inner = lane.tree(&entries);
+        let tree = lane.tree(&format!("040000 tree {inner}\tevents\n"));
+        let mut stream = String::new();
+        for index in 0..200 {
+            stream += &format!("commit refs/aye/remotes/origin/{name}\n");
+            stream += "committer M <m@x> 1767225600 +0000\n";
+            stream += &format!("data 4\n{index:04}\nM 040000 {tree} \n\n");
+        }
+        hostile::fed(repo, &["fast-import", "--quiet", "--force"], stream);
+    }
+    let started = std::time::Instant::now();
+    scene.run(&["list"]).ok().notes("2 fetched lanes cannot be read to their end");
+    assert!(started.elapsed().as_secs() < 10, "{:?}", started.elapsed());
+    scene.all_commands_work();
+}
+
+#[test]
+fn huge_texts_and_blobs_are_neither_loaded_nor_printed() {
+    let scene = scene();
+    let repo = &scene.repo;
+    let huge = Hostile::new(repo, "huge").propose("h.txt", &"x".repeat(60 << 20));
+    let lane = Hostile::new(repo, "huge");
+    lane.push(&lane.step(&huge, &[]));
+    let mut long = Hostile::new(repo, "long");
+    let event = long.propose("l.txt", &"long ".repeat(100_000));
+    let tip = long.step(&event, &[]);
+    let event = long.comment(&scene.pending, &"y".repeat(900_000));
+    long.push(&long.step(&event, &[&tip]));
+    // One blob of 40 MB, named by 2,000 files of one proposal.
+    let mut wide = Hostile::new(repo, "wide");
+    let blob = wide.blob(vec![b'z'; 40 << 20]);
+    let changes: Vec<_> = (0..2_000)
+        .map(|i| json!({"path": format!("w{i}"), "after": {"id": blob, "mode": "100644"}}))
+        .collect();
+    let event = wide.event(
+        "propose",
+        None,
+        json!({"description": "Wide", "proposed_by": "m", "form": "tool",
+            "expires_at": "2999-01-01T00:00:00Z", "changes": changes}),
+    );
+    wide.push(&wide.step(&event, &[]));
+    let run = scene.run(&["list"]).ok();
+    assert!(run.out().lines().all(|line| line.len() < 80_000), "a line of a list");
+    assert!(run.out().contains('…'), "cut texts end in an ellipsis");
+    let run = scene.run(&["show", &scene.pending, "--comments"]).ok();
+    assert!(run.out().len() < 200_000);
+    scene.all_commands_work();
+}
+
+#[test]
+fn what_costs_much_memory_for_few_bytes_is_limited() {
+    let scene = scene();
+    let mut import = Import::default();
+    let mut first = Hostile::new(&scene.repo, "first");
+    let event = first.propose("v.txt", "Victim");
+    import.lane("first", &[vec![event]]);
+    import.run(&scene.repo);
+    let list = scene.run(&["list", "--json"]).ok().json();
+    let found = list["proposals"].as_array().unwrap().iter().find(|p| p["description"] == "Victim");
+    let id = found.unwrap()["proposal_id"].as_str().unwrap().to_owned();
+    let mut import = Import::default();
+    // Revisions that each hold 200,000 JSON values.
+    for lane in ["values0", "values1", "values2"] {
+        let mut hostile = Hostile::new(&scene.repo, lane);
+        let commits: Vec<Vec<String>> = (0..8)
+            .map(|_| {
+                let values = vec![json!({"": 0}); 100_000];
+                let data = json!({"reason": "answer", "changes": [], "memory": values});
+                vec![hostile.event("revise", Some(&id), data)]
+            })
+            .collect();
+        import.lane(lane, &commits);
+    }
+    import.run(&scene.repo);
+    scene.all_commands_work();
+}
