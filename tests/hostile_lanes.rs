@@ -314,3 +314,46 @@ fn what_costs_much_memory_for_few_bytes_is_limited() {
     import.run(&scene.repo);
     scene.all_commands_work();
 }
+
+/// How many lanes are many; more would only take debug builds longer.
+const MANY: usize = 300;
+
+/// Comments on one proposal, in as many lanes that have all seen each other, or in one.
+#[test]
+fn many_lanes_cost_little_more_than_one() {
+    let timed = |many: bool| {
+        let scene = scene();
+        let mut import = Import::default();
+        let mut one = Hostile::new(&scene.repo, "one");
+        let mut commits = Vec::new();
+        let heads: Vec<String> =
+            (0..MANY).map(|i| format!("lane{i:04} 1 {}", "0".repeat(40))).collect();
+        for index in 0..MANY {
+            let name = format!("lane{index:04}");
+            let mut lane = Hostile::new(&scene.repo, &name);
+            let lane = if many { &mut lane } else { &mut one };
+            let event = lane.comment(&scene.pending, "seen");
+            let mut event: serde_json::Value = serde_json::from_str(&event).unwrap();
+            event["heads"] = heads[..index].into();
+            match many {
+                true => import.lane(&name, &[vec![event.to_string()]]),
+                false => commits.push(vec![event.to_string()]),
+            }
+        }
+        if !many {
+            import.lane("one", &commits);
+        }
+        import.run(&scene.repo);
+        let started = std::time::Instant::now();
+        scene.run(&["list"]).ok();
+        let cold = started.elapsed();
+        let started = std::time::Instant::now();
+        scene.run(&["list"]).ok();
+        println!("many: {many}, cold {cold:?}, warm {:?}", started.elapsed());
+        let shown = scene.run(&["show", &scene.pending, "--json"]).ok().json();
+        assert_eq!(shown["comments"].as_array().unwrap().len(), MANY);
+        cold
+    };
+    let (one, many) = (timed(false), timed(true));
+    assert!(many < one * 4 + std::time::Duration::from_secs(1), "{one:?} {many:?}");
+}

@@ -5,9 +5,8 @@
 //! then by id. Two decisions that did not know of each other are settled by rank, applied over
 //! rejected, and leave the `contested` mark.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::event::{Apply, Data, Reject, Stamped};
+pub use super::order::order;
 use super::state::{ChangesRequested, CheckResult, Decision, Proposal, Remark, Revision, State};
 
 /// The state of one proposal from all its events; `None` if the first one is missing.
@@ -21,48 +20,6 @@ pub fn fold(events: &[Stamped]) -> Option<Proposal> {
         fold.step(stamped);
     }
     Some(fold.proposal)
-}
-
-/// Events in causal order, then by time, then by id; each once.
-pub fn order(events: &[Stamped]) -> Vec<&Stamped> {
-    let mut lanes: BTreeMap<&str, Vec<&Stamped>> = BTreeMap::new();
-    let mut seen = BTreeSet::new();
-    for stamped in events {
-        if seen.insert(&stamped.id) {
-            lanes.entry(&stamped.event.lane).or_default().push(stamped);
-        }
-    }
-    for queue in lanes.values_mut() {
-        queue.sort_by(|a, b| a.event.seq.cmp(&b.event.seq).then(a.id.cmp(&b.id)));
-    }
-    let mut queues: Vec<(usize, Vec<&Stamped>)> = lanes.into_values().map(|q| (0, q)).collect();
-    let mut out = Vec::with_capacity(seen.len());
-    loop {
-        let fronts: Vec<(usize, &Stamped)> = queues
-            .iter()
-            .enumerate()
-            .filter_map(|(i, (at, queue))| queue.get(*at).map(|stamped| (i, *stamped)))
-            .collect();
-        if fronts.is_empty() {
-            return out;
-        }
-        let free = |candidate: &Stamped| {
-            !fronts.iter().any(|(_, other)| other.id != candidate.id && saw(candidate, other))
-        };
-        // Honest lanes cannot wait for each other in a circle; a forged one must not hang us.
-        let next = fronts
-            .iter()
-            .filter(|(_, stamped)| free(stamped))
-            .min_by(|a, b| key(a.1).cmp(&key(b.1)))
-            .or_else(|| fronts.iter().min_by(|a, b| key(a.1).cmp(&key(b.1))));
-        let Some((queue, stamped)) = next else { return out };
-        out.push(*stamped);
-        queues[*queue].0 += 1;
-    }
-}
-
-fn key(stamped: &Stamped) -> (chrono::DateTime<chrono::Utc>, &str) {
-    (stamped.event.time, &stamped.id)
 }
 
 /// True when the writer of `later` had seen `earlier`.

@@ -9,6 +9,7 @@ pub mod document;
 pub mod event;
 pub mod fold;
 pub mod id;
+pub mod order;
 pub mod state;
 
 pub use actor::{Actor, ActorKind};

@@ -11,7 +11,7 @@ use rusqlite::Connection;
 use crate::proposal::{Data, Event, Stamped};
 
 /// What one foreign lane may cost for one proposal, in bytes.
-const MOST_OF_A_LANE: usize = 32 << 20;
+const MOST_OF_A_LANE: usize = 64 << 20;
 
 /// What all foreign lanes together may cost for one proposal, in bytes.
 const MOST_OF_ALL: usize = 128 << 20;
@@ -24,6 +24,9 @@ const LIGHT: usize = 1 << 10;
 
 /// Most words of a command in a log.
 const MOST_WORDS: usize = 1 << 10;
+
+/// What an object costs in values, at least.
+const OBJECT: usize = 6;
 
 /// Longest text of a foreign event.
 const MOST_TEXT: usize = 64 << 10;
@@ -152,8 +155,8 @@ pub(super) fn events(
     Ok(found)
 }
 
-/// At least how many values the JSON in `bytes` has: every one but the first follows a comma, a
-/// colon or a bracket.
+/// How many values the JSON in `bytes` has, about: every one but the first follows a comma or a
+/// bracket. An object counts as several, for as many would fit into what it allocates.
 fn values(bytes: &[u8]) -> usize {
     let (mut count, mut quoted, mut escaped) = (0, false, false);
     for byte in bytes {
@@ -161,7 +164,8 @@ fn values(bytes: &[u8]) -> usize {
             _ if escaped => escaped = false,
             b'\\' if quoted => escaped = true,
             b'"' => quoted = !quoted,
-            b',' | b'[' | b'{' if !quoted => count += 1,
+            b',' | b'[' if !quoted => count += 1,
+            b'{' if !quoted => count += OBJECT,
             _ => {}
         }
     }
@@ -223,7 +227,7 @@ mod tests {
 
     #[test]
     fn values_inside_strings_are_not_counted() {
-        assert_eq!(values(br#"{"a":"[,{\"","b":[1,2]}"#), 4);
+        assert_eq!(values(br#"{"a":"[,{\"","b":[1,2]}"#), OBJECT + 3);
     }
 
     #[test]
