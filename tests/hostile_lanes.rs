@@ -357,3 +357,45 @@ fn many_lanes_cost_little_more_than_one() {
     let (one, many) = (timed(false), timed(true));
     assert!(many < one * 4 + std::time::Duration::from_secs(1), "{one:?} {many:?}");
 }
+
+/// The cache is a file like any other: what it says is held against the lanes.
+#[test]
+fn an_edited_cache_is_found_and_not_believed() {
+    let edits = [
+        // Another blob than the one that was proposed, as in a planted change.
+        "UPDATE folded SET body = CAST(replace(CAST(body AS TEXT), 'THREE', 'PLANTED') AS BLOB)",
+        // Decided, without any event.
+        "UPDATE proposal SET state = 'applied' WHERE state = 'pending'",
+        // An event changed, moved elsewhere, taken away.
+        "UPDATE event SET body = CAST(replace(CAST(body AS TEXT), 'Mine', 'Yours') AS BLOB)",
+        "UPDATE event SET commit_id = (SELECT max(commit_id) FROM event)",
+        "DELETE FROM event WHERE kind = 'comment'",
+        "UPDATE event SET proposal = 'prop_0000000000' WHERE kind = 'comment'",
+    ];
+    for edit in edits {
+        let scene = scene();
+        let (repo, id) = (&scene.repo, &scene.pending);
+        repo.aye(&["comment", id, "-m", "Think of X"]).ok();
+        repo.aye(&["doctor"]).ok();
+        let cache = repo.path(".git/aye/cache.sqlite");
+        let connection = rusqlite::Connection::open(&cache).unwrap();
+        assert!(connection.execute(edit, []).unwrap() > 0, "{edit}");
+        drop(connection);
+        repo.aye(&["doctor"]).exits(1).says("cache_tampered");
+        if !edit.contains("state = 'applied'") {
+            repo.aye(&["check"]).exits(1).says("cache_tampered");
+        }
+        let store = aye::store::Store::discover(repo.root()).unwrap();
+        let id = aye::proposal::ProposalId::parse(id).unwrap();
+        {
+            let view = store.view().unwrap();
+            let error = store.verified_proposal(&view, &id).unwrap_err();
+            assert_eq!(error.code().id, "cache_tampered", "{edit}");
+        }
+        // It was emptied, so what comes next is built from the lanes.
+        let view = store.view().unwrap();
+        let proposal = store.verified_proposal(&view, &id).unwrap();
+        assert_eq!(proposal.comments.len(), 1, "{edit}");
+        repo.aye(&["doctor"]).ok();
+    }
+}

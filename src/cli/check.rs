@@ -13,9 +13,12 @@ use crate::error::{Error, Exit, Result, codes};
 use crate::hooks::COMMITTING;
 use crate::proposal::event::Subject as Kind;
 use crate::proposal::{Proposal, Status};
-use crate::render::report::Report;
+use crate::render::report::{Finding, Report};
 use crate::store::{Filter, Store, View, parse_duration};
 use crate::worktree::Worktree;
+
+/// How many lane commits a check walks, in all, to verify what it looks at.
+const MOST_WALKED: usize = 10_000;
 
 /// Say what wants attention; exit with 1 if something does.
 ///
@@ -89,6 +92,9 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
             idle::stamp(context, &store, &view, &tips);
         }
         for finding in lanes::findings(view.troubles(), &fail_on) {
+            report.push(finding);
+        }
+        for finding in tampered(&store, &view, &subjects, &fail_on) {
             report.push(finding);
         }
         let options = Options { max_pending: args.max_pending, soon, fail_on };
@@ -204,6 +210,19 @@ fn paths(context: &Context, store: &Store, given: &[PathBuf]) -> Result<Vec<BStr
             Ok(path.as_bstr().to_owned())
         })
         .collect()
+}
+
+/// Proposals of which the cache says something else than their lanes.
+fn tampered(store: &Store, view: &View, subjects: &[Subject], fail_on: &FailOn) -> Vec<Finding> {
+    let verifier = store.verifier(view, MOST_WALKED);
+    let mut found = Vec::new();
+    for subject in subjects {
+        if let Err(error) = verifier.proposal(&subject.proposal.id) {
+            let finding = fail_on.finding(Concern::CacheTampered, error.message());
+            found.push(finding.hint("aye doctor --repair").proposal(subject.proposal.id.as_str()));
+        }
+    }
+    found
 }
 
 /// Everything undecided, and what was decided twice.

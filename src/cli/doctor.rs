@@ -9,7 +9,7 @@ use super::{Context, Format};
 use crate::check::lanes;
 use crate::error::{Exit, Result};
 use crate::render::escape;
-use crate::store::TroubleKind;
+use crate::store::{Filter, TroubleKind};
 use crate::tools::update_plan;
 use crate::worktree::codes as apply;
 
@@ -171,6 +171,12 @@ fn find(
         }
         let hint = lanes::hint(trouble.kind).to_owned();
         problems.push(Problem { hint, ..Problem::new(trouble.kind.id(), message) });
+    }
+    let verifier = store.verifier(view, usize::MAX);
+    for summary in view.proposals(&Filter::default(), now)? {
+        if let Err(error) = verifier.proposal(&summary.id) {
+            problems.push(Problem::new(error.code().id, error.message()));
+        }
     }
     if let Err(error) = crate::apply::recover(store) {
         problems.push(Problem::new(error.code().id, error.message()));

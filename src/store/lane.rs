@@ -267,6 +267,18 @@ impl<'repo> Reader<'repo> {
         Ok(rows)
     }
 
+    /// Whether `commit` of `lane` holds the event `event`.
+    pub(super) fn holds(
+        repo: &'repo gix::Repository,
+        lane: &LaneRef,
+        commit: ObjectId,
+        event: ObjectId,
+    ) -> bool {
+        let mut reader = Self::new(repo, lane, Limits::LOCAL, (0, 0));
+        let Ok((link, _)) = reader.link(commit) else { return false };
+        reader.event_ids(link.tree).is_ok_and(|ids| ids.contains(&event))
+    }
+
     fn event(&mut self, id: ObjectId) -> Result<Row, Bad> {
         self.admit(id, Kind::Blob, self.limits.event)?;
         let mut blob = self.repo.find_blob(id).map_err(|error| gone(self.repo, id, &error))?;

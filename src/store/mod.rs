@@ -29,6 +29,7 @@ mod sparse;
 mod trees;
 pub mod trial;
 mod trouble;
+mod verify;
 mod write;
 
 pub use cache::{Filter, LogEntry, Summary, View};
@@ -38,6 +39,7 @@ pub use policy::Gate;
 pub use projection::Tampering;
 pub use settings::{ScanMode, Settings, parse_duration, trusted};
 pub use trouble::{Notices, Trouble, TroubleKind};
+pub use verify::Verifier;
 pub use write::{NewProposal, Outcome, Writer};
 
 /// Error codes of the store.
@@ -49,6 +51,7 @@ pub mod codes {
         UNSUPPORTED_REPOSITORY = "unsupported_repository", Invalid, "the repository uses a format this version cannot read";
         STORE_BUSY = "busy", Busy, "another process holds the store's lock";
         LANE_BROKEN = "lane_broken", Invalid, "a lane has a commit, tree or event that cannot be read";
+        CACHE_TAMPERED = "cache_tampered", Conflict, "the cache does not hold what the lanes say of a proposal";
         OBJECT_MISSING = "object_missing", Invalid, "a git object that a proposal names is missing or damaged";
         INVALID_POLICY = "invalid_policy", Invalid, "the policy in HEAD cannot be read, and so nothing is let pass";
         FILTERED_FILE = "filtered_file", Invalid, "the file goes through a filter program or an encoding that aye does not apply";

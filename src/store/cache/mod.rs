@@ -8,10 +8,12 @@ mod gather;
 mod lanes;
 mod query;
 mod schema;
+mod source;
 mod update;
 
 pub use filter::Filter;
 pub use query::{LogEntry, Summary};
+pub(super) use source::Source;
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};

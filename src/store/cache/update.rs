@@ -52,16 +52,40 @@ pub(super) fn refold(
     ids: BTreeSet<String>,
     own: Option<(String, u64)>,
 ) -> rusqlite::Result<()> {
+    let own = own.as_ref().map(|(lane, _)| lane.as_str());
     for id in &ids {
-        let gathered =
-            gather::events(transaction, id, own.as_ref().map(|(lane, _)| lane.as_str()))?;
-        let Some(mut proposal) = fold(&gathered.events) else { continue };
-        for revision in &mut proposal.revisions {
-            revision.commit = gathered.commits.get(&revision.event).cloned().unwrap_or_default();
-        }
+        let Some(proposal) = folded(transaction, id, own)? else { continue };
         store(repo, transaction, &proposal)?;
     }
     Ok(())
+}
+
+/// The proposal `id`, folded from the events in the cache.
+pub(super) fn folded(
+    connection: &Connection,
+    id: &str,
+    own: Option<&str>,
+) -> rusqlite::Result<Option<Proposal>> {
+    let gathered = gather::events(connection, id, own)?;
+    let Some(mut proposal) = fold(&gathered.events) else { return Ok(None) };
+    for revision in &mut proposal.revisions {
+        revision.commit = gathered.commits.get(&revision.event).cloned().unwrap_or_default();
+    }
+    Ok(Some(proposal))
+}
+
+/// As it is in the cache.
+pub(super) fn body(proposal: &Proposal) -> Vec<u8> {
+    serde_json::to_vec(proposal).unwrap_or_default()
+}
+
+/// The word for a state in the cache.
+pub(super) fn word(state: &State) -> &'static str {
+    match state {
+        State::Pending => "pending",
+        State::Applied(_) => "applied",
+        State::Rejected(_) => "rejected",
+    }
 }
 
 fn store(
@@ -70,11 +94,7 @@ fn store(
     proposal: &Proposal,
 ) -> rusqlite::Result<()> {
     let changes = &proposal.current().changes;
-    let state = match proposal.state {
-        State::Pending => "pending",
-        State::Applied(_) => "applied",
-        State::Rejected(_) => "rejected",
-    };
+    let state = word(&proposal.state);
     let prefix = prefix(transaction, &proposal.id)?;
     let (added, removed) = count(repo, changes);
     let path = changes.first().map(|change| change.path.display().to_string());
@@ -109,10 +129,9 @@ fn store(
             proposal.contested,
             proposal.check().map(|check| i64::from(check.check.exit_code.unwrap_or(-1))),
         ])?;
-    let body = serde_json::to_vec(proposal).unwrap_or_default();
     transaction
         .prepare_cached("INSERT OR REPLACE INTO folded (id, body) VALUES (?1, ?2)")?
-        .execute(params![proposal.id.as_str(), body])?;
+        .execute(params![proposal.id.as_str(), body(proposal)])?;
     transaction
         .prepare_cached("DELETE FROM path WHERE proposal = ?1")?
         .execute([proposal.id.as_str()])?;
