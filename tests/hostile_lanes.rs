@@ -399,3 +399,128 @@ fn an_edited_cache_is_found_and_not_believed() {
         repo.aye(&["doctor"]).ok();
     }
 }
+
+/// What the store says of every proposal, warm, and with a new cache.
+#[track_caller]
+fn state(repo: &Repo) -> serde_json::Value {
+    let list = || repo.aye(&["list", "--status", "all", "--json"]).ok().json();
+    let warm = list();
+    repo.remove(".git/aye/cache.sqlite");
+    assert_eq!(warm, list(), "warm and cold differ");
+    warm
+}
+
+#[test]
+fn a_lane_that_its_remote_deletes_stays_known() {
+    let Scene { repo, .. } = scene();
+    let mut lane = Hostile::new(&repo, "gone");
+    let event = lane.propose("g.txt", "Gone");
+    let first = lane.step(&event, &[]);
+    lane.push(&first);
+    repo.aye(&["list"]).ok().says("Gone");
+    let event = lane.propose("h.txt", "Later");
+    lane.push(&lane.step(&event, &[&first]));
+    repo.aye(&["list"]).ok().says("Later");
+    let before = state(&repo);
+    repo.git(&["update-ref", "-d", "refs/aye/remotes/origin/gone"]);
+    assert_eq!(state(&repo), before);
+    let run = repo.aye(&["list"]).ok().says("Gone").says("Later");
+    assert_eq!(run.err(), "");
+    // Nothing is written where nothing has changed.
+    let refs = || repo.git(&["for-each-ref", "refs/aye/kept"]);
+    let kept = refs();
+    assert_eq!(kept.lines().count(), 1, "{kept}");
+    repo.git(&["pack-refs", "--all"]);
+    repo.aye(&["list"]).ok();
+    assert_eq!(state(&repo), before);
+    assert!(!repo.exists(".git/refs/aye/kept/gone"));
+}
+
+#[test]
+fn a_rewound_lane_is_reported_and_not_followed() {
+    let Scene { repo, .. } = scene();
+    let mut lane = Hostile::new(&repo, "rewound");
+    let event = lane.propose("r.txt", "First");
+    let first = lane.step(&event, &[]);
+    let event = lane.propose("s.txt", "Second");
+    lane.push(&lane.step(&event, &[&first]));
+    repo.aye(&["list"]).ok().says("Second");
+    let before = state(&repo);
+    // Back, and forth again on another way.
+    lane.push(&first);
+    assert_eq!(state(&repo), before);
+    let rewound = "lane rewound of origin was rewound by its remote";
+    repo.aye(&["list"]).ok().says("Second").notes(rewound);
+    repo.aye(&["check"]).exits(1).says("lane_rewound");
+    repo.aye(&["check", "--fail-on", "lane-rewound"]).exits(1);
+    repo.aye(&["doctor"]).exits(1).says("lane_rewound");
+    let event = lane.propose("t.txt", "Third");
+    let third = lane.step(&event, &[&first]);
+    lane.push(&third);
+    let run = repo.aye(&["list"]).ok().says("First").says("Second").says("Third");
+    run.notes("was rewritten by its remote; both histories count");
+    let both = state(&repo);
+    assert_eq!(both["count"], 5);
+    // The second history is remembered as the first.
+    let event = lane.propose("u.txt", "Fourth");
+    lane.push(&lane.step(&event, &[&third]));
+    repo.aye(&["list"]).ok().says("Second").says("Fourth");
+    repo.git(&["update-ref", "-d", "refs/aye/remotes/origin/rewound"]);
+    assert_eq!(state(&repo)["count"], 6);
+}
+
+#[test]
+fn a_lane_of_two_histories_is_reported() {
+    let Scene { repo, .. } = scene();
+    let mut lane = Hostile::new(&repo, "twofold");
+    for (remote, name) in [("left", "Left"), ("right", "Right")] {
+        let event = lane.propose(&format!("{name}.txt"), name);
+        lane.push_to(remote, &lane.step(&event, &[]));
+    }
+    repo.aye(&["list"]).ok().says("Left").says("Right").notes("has two histories");
+    repo.aye(&["check"]).exits(1).says("lane_equivocates");
+    state(&repo);
+    // A remote that lags behind another is none.
+    let mut lane = Hostile::new(&repo, "lagging");
+    let event = lane.propose("lag.txt", "Lag");
+    let first = lane.step(&event, &[]);
+    let event = lane.propose("lead.txt", "Lead");
+    lane.push_to("left", &lane.step(&event, &[&first]));
+    lane.push_to("right", &first);
+    repo.aye(&["check"]).exits(1).lacks("lagging");
+}
+
+#[test]
+fn nobody_else_writes_under_the_name_of_this_clones_lane() {
+    let Scene { repo, pending, .. } = scene();
+    let name = repo.git(&["for-each-ref", "--format=%(refname:lstrip=3)", "refs/aye/log"]);
+    let own = repo.git(&["rev-parse", &format!("refs/aye/log/{name}")]);
+    // What was pushed comes back with every fetch.
+    let mut lane = Hostile::new(&repo, &name);
+    lane.push(&repo.git(&["rev-parse", &format!("{own}~1")]));
+    assert_eq!(repo.aye(&["list"]).ok().err(), "");
+    let before = state(&repo);
+    let forged = lane.event(
+        "reject",
+        Some(&pending),
+        json!({
+            "revision": "0", "digest": "0", "how": "terminal", "reason": "forged",
+        }),
+    );
+    lane.push(&lane.step(&forged, &[&own]));
+    repo.aye(&["list"]).ok().says(&pending).notes("this clone's own lane");
+    repo.aye(&["check"]).exits(1).says("lane_equivocates");
+    assert_eq!(state(&repo), before);
+}
+
+#[test]
+fn a_repository_that_cannot_be_written_is_read_all_the_same() {
+    let Scene { repo, .. } = scene();
+    let mut lane = Hostile::new(&repo, "readonly");
+    let event = lane.propose("r.txt", "Readable");
+    lane.push(&lane.step(&event, &[]));
+    // A file where the directory would be: refused to root as well.
+    repo.write(".git/refs/aye/kept", "");
+    repo.aye(&["list"]).ok().says("Readable");
+    repo.aye(&["list"]).ok().says("Readable");
+}
