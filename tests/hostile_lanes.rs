@@ -524,3 +524,92 @@ fn a_repository_that_cannot_be_written_is_read_all_the_same() {
     repo.aye(&["list"]).ok().says("Readable");
     repo.aye(&["list"]).ok().says("Readable");
 }
+
+#[test]
+fn events_that_contradict_the_others_do_not_count() {
+    let scene = scene();
+    let (repo, id) = (&scene.repo, &scene.pending);
+    let shown = repo.aye(&["log", id, "--json"]).ok().json();
+    let revision = shown["events"].as_array().unwrap().last().unwrap()["event"].clone();
+    let evil = Hostile::new(repo, "x").blob("evil\n");
+    let decision = |extra: serde_json::Value| {
+        let mut data = json!({"revision": revision, "digest": "0".repeat(40), "how": "terminal",
+            "effect": "files"});
+        data.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+        data
+    };
+    let mut tip = Vec::new();
+    let mut lane = Hostile::new(repo, "liar");
+    for (kind, data) in [
+        ("apply", decision(json!({}))),
+        ("apply", decision(json!({"revision": "f".repeat(40)}))),
+        ("reject", decision(json!({}))),
+        ("reject", decision(json!({"revision": ""}))),
+        (
+            "apply",
+            decision(json!({"written": [{"path": "other", "outcome": "clean",
+            "after": {"id": evil, "mode": "100644"}}]})),
+        ),
+    ] {
+        let event = lane.event(kind, Some(id), data);
+        let parents: Vec<&str> = tip.iter().map(String::as_str).collect();
+        tip = vec![lane.step(&event, &parents)];
+    }
+    lane.push(&tip[0]);
+    // A comment whose writer has seen what this clone will write next.
+    let own = repo.git(&["for-each-ref", "--format=%(refname:lstrip=3)", "refs/aye/log"]);
+    let mut ahead = Hostile::new(repo, "ahead");
+    let mut event: serde_json::Value =
+        serde_json::from_str(&ahead.comment(id, "from the future")).unwrap();
+    event["heads"] = json!([format!("{own} 4 {}", "0".repeat(40))]);
+    ahead.push(&ahead.step(&event.to_string(), &[]));
+    let run = repo.aye(&["show", id]).ok().says("pending").lacks("from the future");
+    assert_eq!(run.err(), "");
+    let check = repo.aye(&["check", "--json"]).exits(1).json().to_string();
+    assert_eq!(check.matches("\"event_rejected\"").count(), 6, "{check}");
+    repo.aye(&["doctor"]).exits(1).says("event_rejected");
+    let before = state(repo);
+    assert!(before.to_string().contains("pending"), "{before}");
+    // This clone's lane has come so far now.
+    repo.aye(&["comment", id, "-m", "mine"]).ok();
+    repo.aye(&["show", id, "--comments"]).ok().says("from the future");
+    state(repo);
+}
+
+#[test]
+fn snippets_that_do_not_make_what_is_shown_are_refused() {
+    let scene = scene();
+    let repo = &scene.repo;
+    let mut lane = Hostile::new(repo, "snippets");
+    let before = lane.blob("ONE\ntwo\nthree\n");
+    let after = lane.blob("ONE\nTWO\nthree\n");
+    let entry = |id: &str| json!({"id": id, "mode": "100644"});
+    let event = lane.event(
+        "propose",
+        None,
+        json!({"description": "Harmless", "proposed_by": "m", "form": "snippet",
+            "expires_at": "2999-01-01T00:00:00Z", "changes": [{"path": "a.txt",
+            "before": entry(&before), "after": entry(&after),
+            "snippets": [{"old": "three", "new": "EVIL"}]}]}),
+    );
+    lane.push(&lane.step(&event, &[]));
+    let list = repo.aye(&["list", "--json"]).ok().json();
+    let found =
+        list["proposals"].as_array().unwrap().iter().find(|p| p["description"] == "Harmless");
+    let id = found.unwrap()["proposal_id"].as_str().unwrap();
+    repo.aye(&["diff", id]).fails("event_contradicts", 6);
+    repo.aye(&["apply", id, "--yes"]).fails("event_contradicts", 6);
+    assert_eq!(repo.text("a.txt"), "ONE\ntwo\nthree\n");
+    repo.aye(&["doctor"]).exits(1).says("event_contradicts");
+    repo.aye(&["reject", id, "--yes"]).ok();
+}
+
+#[test]
+fn ids_take_four_characters_at_least() {
+    let scene = scene();
+    let id = &scene.pending;
+    scene.repo.aye(&["show", &id[.."prop_".len() + 3]]).fails("invalid_id", 6);
+    scene.repo.aye(&["show", &id["prop_".len()..][..4]]).ok().says(id);
+    let list = scene.repo.aye(&["list", "--json"]).ok().json();
+    assert_eq!(list["proposals"][0]["short_id"].as_str().unwrap().len(), 4);
+}

@@ -13,13 +13,19 @@ use super::state::{ChangesRequested, CheckResult, Decision, Proposal, Remark, Re
 ///
 /// Events of other proposals must not be among `events`. Duplicates (by id) count once.
 pub fn fold(events: &[Stamped]) -> Option<Proposal> {
-    let ordered = order(events);
+    run(&order(events))
+}
+
+/// The state that events lead to, in this order.
+pub(super) fn run(ordered: &[&Stamped]) -> Option<Proposal> {
     let first = ordered.iter().find(|e| matches!(e.event.data, Data::Propose(_)))?;
     let mut fold = Fold { proposal: start(first)?, decided_by: None };
-    for stamped in &ordered {
+    for stamped in ordered {
         fold.step(stamped);
     }
-    Some(fold.proposal)
+    let Fold { mut proposal, decided_by } = fold;
+    proposal.decision_lane = decided_by.map(|decision| decision.event.lane.clone());
+    Some(proposal)
 }
 
 /// True when the writer of `later` had seen `earlier`.
@@ -43,6 +49,7 @@ fn start(first: &Stamped) -> Option<Proposal> {
     let Data::Propose(propose) = &first.event.data else { return None };
     Some(Proposal {
         id: first.proposal()?,
+        first_event: first.id.clone(),
         subject: propose.subject,
         description: propose.description.clone(),
         domain: propose.domain.clone(),
@@ -63,6 +70,7 @@ fn start(first: &Stamped) -> Option<Proposal> {
             memory: propose.memory.clone(),
         }],
         state: State::Pending,
+        decision_lane: None,
         contested: false,
         expiry_recorded: None,
         changes_requested: None,

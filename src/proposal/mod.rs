@@ -3,6 +3,7 @@
 //! Pure: an event is a value, a [`Proposal`] is what [`fold`](fold::fold) makes of a set of them.
 
 pub mod actor;
+pub mod audit;
 pub mod canonical;
 pub mod conversation;
 pub mod document;

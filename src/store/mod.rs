@@ -5,6 +5,7 @@
 //! tips; writing goes through [`Store::write`], which is the only way an event comes to be.
 
 mod cache;
+mod contradiction;
 mod discover;
 pub(crate) mod exclude;
 mod filters;
@@ -52,6 +53,7 @@ pub mod codes {
         STORE_BUSY = "busy", Busy, "another process holds the store's lock";
         LANE_BROKEN = "lane_broken", Invalid, "a lane has a commit, tree or event that cannot be read";
         CACHE_TAMPERED = "cache_tampered", Conflict, "the cache does not hold what the lanes say of a proposal";
+        EVENT_CONTRADICTS = "event_contradicts", Invalid, "a change shows another result than it makes";
         OBJECT_MISSING = "object_missing", Invalid, "a git object that a proposal names is missing or damaged";
         INVALID_POLICY = "invalid_policy", Invalid, "the policy in HEAD cannot be read, and so nothing is let pass";
         FILTERED_FILE = "filtered_file", Invalid, "the file goes through a filter program or an encoding that aye does not apply";

@@ -2,7 +2,7 @@
 
 use gix::ObjectId;
 
-use super::{Store, codes};
+use super::{Store, codes, contradiction};
 use crate::changeset::{Changeset, File, FileChange, Snippet};
 use crate::error::{Error, Result};
 use crate::proposal::{ChangeRecord, Entry};
@@ -81,7 +81,7 @@ impl Store {
     /// The changeset that `changes` record, with content.
     ///
     /// # Errors
-    /// `object_missing`; `changeset_invalid` if a hostile event breaks a changeset's rules;
+    /// `object_missing`; `event_contradicts`; `changeset_invalid` if a hostile event breaks a changeset's rules;
     /// `size_limit_exceeded` if it names more than could be held in memory.
     pub fn changeset(&self, changes: &[ChangeRecord]) -> Result<Changeset> {
         self.admit(changes)?;
@@ -89,13 +89,15 @@ impl Store {
         let changes: Result<Vec<FileChange>> = changes
             .iter()
             .map(|change| {
-                Ok(FileChange {
+                let change = FileChange {
                     path: change.path.clone(),
                     before: file(&change.before)?,
                     after: file(&change.after)?,
                     origin: change.origin.clone(),
                     snippets: change.snippets.iter().map(Snippet::from).collect(),
-                })
+                };
+                contradiction::check(&change)?;
+                Ok(change)
             })
             .collect();
         Changeset::new(changes?)

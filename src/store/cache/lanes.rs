@@ -64,11 +64,12 @@ pub(super) fn report(
     transaction: &Connection,
     trouble: &Trouble,
     missing: Option<ObjectId>,
+    awaits: Option<u64>,
 ) -> rusqlite::Result<()> {
     transaction
         .prepare_cached(
-            "INSERT INTO trouble (kind, name, lane, object, proposal, why, missing)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            "INSERT INTO trouble (kind, name, lane, object, proposal, why, missing, awaits)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
         )?
         .execute(params![
             trouble.kind.id(),
@@ -78,6 +79,7 @@ pub(super) fn report(
             trouble.proposal,
             trouble.why,
             missing.map(|id| id.to_string()),
+            awaits.map(number),
         ])
         .map(drop)
 }
@@ -253,7 +255,7 @@ impl Pass<'_> {
                     proposal: None,
                     why: bad.why,
                 };
-                report(self.transaction, &trouble, bad.missing)?;
+                report(self.transaction, &trouble, bad.missing, None)?;
                 (reached, seq)
             }
         };
@@ -499,7 +501,7 @@ impl Pass<'_> {
         };
         let name = remote.into_iter().next().map_or_else(|| lane.to_owned(), |(name, _)| name);
         let trouble = Trouble { kind, name, object, proposal: None, why: why.into() };
-        report(self.transaction, &trouble, None)
+        report(self.transaction, &trouble, None, None)
     }
 
     /// Whatever bears the name of this clone's own lane has to be in it.
@@ -519,7 +521,7 @@ impl Pass<'_> {
                        not have; they are ignored";
             let kind = TroubleKind::Equivocates;
             let trouble = Trouble { kind, name, object: tip, proposal: None, why: why.into() };
-            report(self.transaction, &trouble, None)?;
+            report(self.transaction, &trouble, None, None)?;
         }
         Ok(())
     }

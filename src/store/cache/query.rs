@@ -214,17 +214,19 @@ impl View {
         self.proposal(&self.resolve(text)?)
     }
 
-    /// How many characters behind `prop_` suffice to name `id`.
+    /// How many characters behind `prop_` suffice to name `proposal`.
     ///
     /// # Errors
     /// `internal_error` if the cache cannot be read.
-    pub fn prefix(&self, id: &ProposalId) -> Result<usize> {
-        let Some(connection) = &self.connection else { return Ok(1) };
+    pub fn prefix(&self, proposal: &ProposalId) -> Result<usize> {
+        let Some(connection) = &self.connection else { return Ok(id::SHORTEST) };
         let found: Option<i64> = connection
-            .query_row("SELECT prefix FROM proposal WHERE id = ?1", [id.as_str()], |row| row.get(0))
+            .query_row("SELECT prefix FROM proposal WHERE id = ?1", [proposal.as_str()], |row| {
+                row.get(0)
+            })
             .optional()
             .map_err(|error| failed(&error))?;
-        Ok(found.unwrap_or(1) as usize)
+        Ok((found.unwrap_or(1) as usize).max(id::SHORTEST))
     }
 
     /// A pending proposal with the same digest of changes and of the same subject.
@@ -426,7 +428,7 @@ fn summary(row: &Row<'_>, now: DateTime<Utc>) -> rusqlite::Result<Summary> {
     let count = |index: usize| row.get::<_, i64>(index).map(|count| count.max(0) as usize);
     Ok(Summary {
         id: ProposalId::parse(&id).map_err(|_| rusqlite::Error::InvalidQuery)?,
-        prefix: count(1)?,
+        prefix: count(1)?.max(id::SHORTEST),
         subject: match row.get::<_, String>(2)?.as_str() {
             "memory" => Subject::Memory,
             _ => Subject::Code,

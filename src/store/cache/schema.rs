@@ -27,8 +27,10 @@ CREATE TABLE amount (
 ) WITHOUT ROWID;
 CREATE TABLE trouble (
     kind TEXT NOT NULL, name TEXT NOT NULL, lane TEXT NOT NULL, object TEXT NOT NULL,
-    proposal TEXT, why TEXT NOT NULL, missing TEXT
+    proposal TEXT, why TEXT NOT NULL, missing TEXT, awaits INTEGER
 );
+CREATE INDEX trouble_proposal ON trouble (proposal);
+CREATE INDEX trouble_awaits ON trouble (awaits) WHERE awaits IS NOT NULL;
 CREATE TABLE event (
     id TEXT PRIMARY KEY, proposal TEXT, lane TEXT NOT NULL, seq INTEGER NOT NULL,
     commit_id TEXT NOT NULL, kind TEXT NOT NULL, time INTEGER NOT NULL, plan TEXT,

@@ -4,7 +4,9 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::{View, failed, update};
 use crate::error::Result;
+use crate::proposal::audit::Own;
 use crate::proposal::{ProposalId, event};
+use crate::store::refs;
 
 /// Where an event comes from, as the cache has it.
 pub(in crate::store) struct Source {
@@ -52,9 +54,11 @@ impl View {
 
     /// Whether the events about `id` lead to what is said of it.
     pub(in crate::store) fn refolded(&self, id: &ProposalId, own: Option<&str>) -> Result<bool> {
+        let own = own.map(|lane| (lane, self.own_seq(lane)));
         let Some(connection) = &self.connection else { return Ok(true) };
         let query = || -> rusqlite::Result<bool> {
-            let Some(fresh) = update::folded(connection, id.as_str(), own)? else {
+            let own = own.map(|(lane, seq)| Own { lane, seq });
+            let (Some(fresh), _) = update::folded(connection, id.as_str(), own)? else {
                 return Ok(false);
             };
             let digest = event::digest(&fresh.current().changes);
@@ -68,6 +72,12 @@ impl View {
             Ok(found == Some((update::body(&fresh), update::word(&fresh.state).into(), digest)))
         };
         query().map_err(|error| failed(&error))
+    }
+
+    /// The last position of this clone's own lane.
+    fn own_seq(&self, lane: &str) -> u64 {
+        let positions = self.positions().unwrap_or_default();
+        positions.get(&format!("{}{lane}", refs::LOG)).map_or(0, |position| position.seq)
     }
 
     /// Empties the cache: the next reader builds it from the lanes.

@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 use gix::ObjectId;
 use rusqlite::{Connection, OptionalExtension as _, Transaction, params};
 
-use super::gather;
+use super::{gather, lanes};
 use crate::changeset::hunks;
-use crate::proposal::{ChangeRecord, Proposal, ProposalId, State, event, fold};
+use crate::proposal::audit::{self, Own, Why};
+use crate::proposal::{ChangeRecord, Proposal, ProposalId, State, event};
+use crate::store::trouble::{Trouble, TroubleKind};
 
 /// Files larger than this are counted as one change of no lines: a list must not cost a diff.
 const MOST_COUNTED: u64 = 1 << 20;
@@ -52,26 +54,63 @@ pub(super) fn refold(
     ids: BTreeSet<String>,
     own: Option<(String, u64)>,
 ) -> rusqlite::Result<()> {
-    let own = own.as_ref().map(|(lane, _)| lane.as_str());
+    let own = own.as_ref().map(|(lane, seq)| Own { lane, seq: *seq });
+    // An event may have waited for this clone's own lane to come so far.
+    let mut ids = ids;
+    if let Some(own) = own {
+        let seq = i64::try_from(own.seq).unwrap_or(i64::MAX);
+        let mut due = transaction
+            .prepare_cached("SELECT DISTINCT proposal FROM trouble WHERE awaits <= ?1")?;
+        for id in due.query_map([seq], |row| row.get::<_, String>(0))? {
+            ids.insert(id?);
+        }
+    }
     for id in &ids {
-        let Some(proposal) = folded(transaction, id, own)? else { continue };
+        let (proposal, troubles) = folded(transaction, id, own)?;
+        transaction.prepare_cached("DELETE FROM trouble WHERE proposal = ?1")?.execute([id])?;
+        for (trouble, awaits) in troubles {
+            lanes::report(transaction, &trouble, None, awaits)?;
+        }
+        let Some(proposal) = proposal else { continue };
         store(repo, transaction, &proposal)?;
     }
     Ok(())
 }
 
-/// The proposal `id`, folded from the events in the cache.
+/// The proposal `id`, folded from the events in the cache, and what is wrong with these.
+#[allow(clippy::type_complexity)]
 pub(super) fn folded(
     connection: &Connection,
     id: &str,
-    own: Option<&str>,
-) -> rusqlite::Result<Option<Proposal>> {
-    let gathered = gather::events(connection, id, own)?;
-    let Some(mut proposal) = fold(&gathered.events) else { return Ok(None) };
-    for revision in &mut proposal.revisions {
+    own: Option<Own<'_>>,
+) -> rusqlite::Result<(Option<Proposal>, Vec<(Trouble, Option<u64>)>)> {
+    let gathered = gather::events(connection, id, own.map(|own| own.lane))?;
+    let (mut proposal, rejected) = audit::fold(&gathered.events, own);
+    for revision in proposal.iter_mut().flat_map(|proposal| &mut proposal.revisions) {
         revision.commit = gathered.commits.get(&revision.event).cloned().unwrap_or_default();
     }
-    Ok(Some(proposal))
+    let trouble = |kind, name: String, object: String, why: &str| Trouble {
+        kind,
+        name,
+        object,
+        proposal: Some(id.to_owned()),
+        why: why.to_owned(),
+    };
+    let mut troubles: Vec<_> = rejected
+        .into_iter()
+        .map(|found| {
+            let kind = match found.why {
+                Why::DuplicateId => TroubleKind::DuplicateId,
+                _ => TroubleKind::Rejected,
+            };
+            (trouble(kind, found.lane, found.event, found.why.as_str()), found.awaits)
+        })
+        .collect();
+    troubles.extend(gathered.cut.into_iter().map(|(lane, event)| {
+        let why = "its lane says too much about this proposal; what follows is ignored as well";
+        (trouble(TroubleKind::Rejected, lane, event, why), None)
+    }));
+    Ok((proposal, troubles))
 }
 
 /// As it is in the cache.
