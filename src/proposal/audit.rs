@@ -334,7 +334,7 @@ mod tests {
         let inside = stamp("1", "a", 1, 1, &[], propose(".agent-memory/x.md", Subject::Memory));
         assert_eq!(why(&[inside]), []);
         let outside = stamp("1", "a", 1, 1, &[], propose("src/main.rs", Subject::Memory));
-        assert_eq!(why(&[outside.clone()]), [Why::OutsideMemory]);
+        assert_eq!(why(std::slice::from_ref(&outside)), [Why::OutsideMemory]);
         assert_eq!(fold(&[outside], None).0, None);
     }
 }

@@ -152,13 +152,14 @@ mod tests {
     /// A history that really happened: each lane may learn of all others before it writes.
     fn honest() -> impl Strategy<Value = Vec<Stamped>> {
         proptest::collection::vec((0..5_usize, any::<bool>(), 0..9_i64), 0..40).prop_map(|steps| {
-            let mut known = vec![[0_u64; 5]; 5];
+            let mut known = [[0_u64; 5]; 5];
             let mut events = Vec::new();
             for (lane, learns, second) in steps {
                 if learns {
                     for other in 0..5 {
-                        for of in 0..5 {
-                            known[lane][of] = known[lane][of].max(known[other][of]);
+                        let theirs = known[other];
+                        for (mine, theirs) in known[lane].iter_mut().zip(theirs) {
+                            *mine = (*mine).max(theirs);
                         }
                     }
                 }

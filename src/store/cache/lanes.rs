@@ -9,7 +9,7 @@ use gix::ObjectId;
 use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
 
 use super::{Position, update};
-use crate::store::lane::{Bad, Broken, Limits, Link, Reader, Row};
+use crate::store::lane::{Bad, Broken, Chain, Limits, Link, Reader, Row};
 use crate::store::refs::{self, LaneRef};
 use crate::store::trouble::{Trouble, TroubleKind};
 use crate::store::{Store, write};
@@ -168,6 +168,19 @@ pub(super) fn catch_up(
     Ok(broken)
 }
 
+/// What came of reading a lane of somebody else.
+struct Outcome {
+    /// The last commit that counts.
+    reached: Option<ObjectId>,
+    /// The last position up to it.
+    seq: u64,
+    /// The first bad commit.
+    end: Option<(ObjectId, Bad)>,
+}
+
+/// What is new of a lane, or the commit at which the way to it is blocked.
+type Walked = Result<Chain, (ObjectId, Bad)>;
+
 /// One pass over the lanes, in a transaction.
 struct Pass<'a> {
     store: &'a Store,
@@ -245,20 +258,17 @@ impl Pass<'_> {
             // [`Pass::compare`] finds out whether it is what this clone has made.
             return self.record(lane, None, 0);
         }
-        let (reached, seq) = match self.read_other(lane)? {
-            Ok((reached, seq)) => (reached, seq),
-            Err((commit, bad, reached, seq)) => {
-                let trouble = Trouble {
-                    kind: TroubleKind::Unreadable,
-                    name: lane.name.clone(),
-                    object: commit.to_string(),
-                    proposal: None,
-                    why: bad.why,
-                };
-                report(self.transaction, &trouble, bad.missing, None)?;
-                (reached, seq)
-            }
-        };
+        let Outcome { reached, seq, end } = self.read_other(lane)?;
+        if let Some((commit, bad)) = end {
+            let trouble = Trouble {
+                kind: TroubleKind::Unreadable,
+                name: lane.name.clone(),
+                object: commit.to_string(),
+                proposal: None,
+                why: bad.why,
+            };
+            report(self.transaction, &trouble, bad.missing, None)?;
+        }
         if lane.name.starts_with(refs::LOG)
             && let Some(old) = self.rows.get(&lane.name).and_then(|row| row.reached.clone())
             && !self.is_within(&old, reached.as_ref())?
@@ -303,17 +313,13 @@ impl Pass<'_> {
         read.map_or(Ok(()), |read| self.record(&read, reached, seq))
     }
 
-    /// Reads a lane of somebody else. Returns the last commit that counts and its position; where
-    /// there is a bad one, with that.
-    #[allow(clippy::type_complexity)]
-    fn read_other(
-        &mut self,
-        lane: &LaneRef,
-    ) -> rusqlite::Result<Result<(Option<ObjectId>, u64), (ObjectId, Bad, Option<ObjectId>, u64)>>
-    {
-        let bad = |why: &str| Err((lane.tip, Bad::from(why), None, 0));
+    /// Reads a lane of somebody else.
+    fn read_other(&mut self, lane: &LaneRef) -> rusqlite::Result<Outcome> {
+        let nothing = |commit: ObjectId, bad: Bad| {
+            Ok(Outcome { reached: None, seq: 0, end: Some((commit, bad)) })
+        };
         if !refs::is_lane_name(lane.lane()) {
-            return Ok(bad("that is not the name of a lane"));
+            return nothing(lane.tip, "that is not the name of a lane".into());
         }
         let is_local = lane.name.starts_with(refs::LOG);
         let limits = if is_local { Limits::LOCAL } else { Limits::FOREIGN };
@@ -321,12 +327,12 @@ impl Pass<'_> {
         let mut reader = Reader::new(&self.store.repo, lane, limits, amount);
         let chain = match self.chain(&mut reader, lane.tip)? {
             Ok(chain) => chain,
-            Err((commit, bad)) => return Ok(Err((commit, bad, None, 0))),
+            Err((commit, bad)) => return nothing(commit, bad),
         };
         if let Some(onto) = chain.onto
             && self.step(&onto)?.is_none_or(|(other, _)| other != lane.lane())
         {
-            return Ok(Err((onto, Bad::from("it is a commit of another lane"), None, 0)));
+            return nothing(onto, "it is a commit of another lane".into());
         }
         let (mut reached, mut seq) = self.start(chain.onto)?;
         let begins = match chain.onto {
@@ -342,7 +348,7 @@ impl Pass<'_> {
             && begins
             && self.kept(lane.lane()).count() >= MOST_HISTORIES
         {
-            return Ok(bad("it is one history too many of this lane"));
+            return nothing(lane.tip, "it is one history too many of this lane".into());
         }
         let mut end = None;
         for link in &chain.links {
@@ -355,18 +361,10 @@ impl Pass<'_> {
             }
         }
         self.set_amount(lane.lane(), reader.amount())?;
-        Ok(match end {
-            None => Ok((reached, seq)),
-            Some((commit, bad)) => Err((commit, bad, reached, seq)),
-        })
+        Ok(Outcome { reached, seq, end })
     }
 
-    #[allow(clippy::type_complexity)]
-    fn chain(
-        &self,
-        reader: &mut Reader<'_>,
-        tip: ObjectId,
-    ) -> rusqlite::Result<Result<crate::store::lane::Chain, (ObjectId, Bad)>> {
+    fn chain(&self, reader: &mut Reader<'_>, tip: ObjectId) -> rusqlite::Result<Walked> {
         let mut failed = None;
         let chain = reader.chain(tip, |id| match self.step(id) {
             Ok(step) => step.is_some(),

@@ -77,13 +77,15 @@ pub(super) fn refold(
     Ok(())
 }
 
+/// Trouble, and the position of this clone's own lane that would end it.
+pub(super) type Awaiting = (Trouble, Option<u64>);
+
 /// The proposal `id`, folded from the events in the cache, and what is wrong with these.
-#[allow(clippy::type_complexity)]
 pub(super) fn folded(
     connection: &Connection,
     id: &str,
     own: Option<Own<'_>>,
-) -> rusqlite::Result<(Option<Proposal>, Vec<(Trouble, Option<u64>)>)> {
+) -> rusqlite::Result<(Option<Proposal>, Vec<Awaiting>)> {
     let gathered = gather::events(connection, id, own.map(|own| own.lane))?;
     let (mut proposal, rejected) = audit::fold(&gathered.events, own);
     for revision in proposal.iter_mut().flat_map(|proposal| &mut proposal.revisions) {
