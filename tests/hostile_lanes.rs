@@ -29,7 +29,7 @@ fn scene() -> Scene {
 }
 
 impl Scene {
-    /// Runs the commands that people and CI run all day, within 2 GiB of address space. None may
+    /// Runs the commands that people and CI run all day, within 1 GiB of address space. None may
     /// fail for what lanes of others hold.
     #[track_caller]
     fn all_commands_work(&self) {
@@ -56,7 +56,7 @@ impl Scene {
     }
 
     fn run(&self, args: &[&str]) -> Run {
-        let script = "ulimit -v 2097152; exec \"$0\" \"$@\"";
+        let script = "ulimit -v 1048576; exec \"$0\" \"$@\"";
         let run = self.repo.program("sh").args(&["-c", script, env!("CARGO_BIN_EXE_aye")]);
         run.args(args).run().plain()
     }

@@ -46,7 +46,8 @@ pub fn hint(kind: TroubleKind) -> &'static str {
              then fetch again"
         }
         TroubleKind::Rewound | TroubleKind::Equivocates => {
-            "`git for-each-ref refs/aye` shows both tips; ask the owner of the lane which is right"
+            "`git for-each-ref refs/aye` shows both tips; ask the owner of the lane which is right \
+             (if this clone's own lane went back to a backup, `git update-ref` moves it forward)"
         }
         TroubleKind::DuplicateId | TroubleKind::Rejected => {
             "`aye log ID` shows the events; ask the owner of the lane"
