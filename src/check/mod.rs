@@ -4,6 +4,7 @@
 
 pub mod approved;
 pub mod commits;
+pub mod lanes;
 pub mod policy;
 pub mod range;
 pub mod rules;

@@ -35,11 +35,23 @@ pub enum Concern {
     NoProposal,
     /// The policy or the settings of memory cannot be read.
     PolicyInvalid,
+    /// A lane of another clone cannot be read to its end.
+    LaneUnreadable,
+    /// A remote no longer has what it had of a lane.
+    LaneRewound,
+    /// One lane has two histories.
+    LaneEquivocates,
+    /// Two first events have one proposal id.
+    DuplicateId,
+    /// An event contradicts the others of its proposal.
+    EventRejected,
+    /// The cache does not hold what the lanes say.
+    CacheTampered,
 }
 
 impl Concern {
     /// All of them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 21] = [
         Self::Pending,
         Self::TooManyPending,
         Self::ChangesRequested,
@@ -55,6 +67,12 @@ impl Concern {
         Self::ReviewerMismatch,
         Self::NoProposal,
         Self::PolicyInvalid,
+        Self::LaneUnreadable,
+        Self::LaneRewound,
+        Self::LaneEquivocates,
+        Self::DuplicateId,
+        Self::EventRejected,
+        Self::CacheTampered,
     ];
 
     /// Its id in reports.
@@ -75,14 +93,23 @@ impl Concern {
             Self::ReviewerMismatch => "reviewer_mismatch",
             Self::NoProposal => "no_proposal",
             Self::PolicyInvalid => "policy_invalid",
+            Self::LaneUnreadable => "lane_unreadable",
+            Self::LaneRewound => "lane_rewound",
+            Self::LaneEquivocates => "lane_equivocates",
+            Self::DuplicateId => "duplicate_id",
+            Self::EventRejected => "event_rejected",
+            Self::CacheTampered => "cache_tampered",
         }
     }
 
     fn level(self) -> Level {
         match self {
-            Self::Pending | Self::ChangesRequested | Self::Expiring | Self::TouchesPending => {
-                Level::Warning
-            }
+            Self::Pending
+            | Self::ChangesRequested
+            | Self::Expiring
+            | Self::TouchesPending
+            | Self::LaneUnreadable
+            | Self::EventRejected => Level::Warning,
             _ => Level::Error,
         }
     }
@@ -142,6 +169,30 @@ impl Concern {
             Self::PolicyInvalid => (
                 "the policy or the settings of memory cannot be read, so the gate is closed",
                 "correct the key or value that the message names",
+            ),
+            Self::LaneUnreadable => (
+                "a lane of another clone cannot be read to its end",
+                "ask its owner to repair it, then fetch again",
+            ),
+            Self::LaneRewound => (
+                "a remote no longer has what it had of a lane",
+                "ask the owner of the lane; what was seen still counts here",
+            ),
+            Self::LaneEquivocates => (
+                "one lane has two histories",
+                "ask the owner of the lane which is right: git for-each-ref refs/aye",
+            ),
+            Self::DuplicateId => (
+                "two first events have one proposal id",
+                "ask the owner of the later one to propose again; it is ignored here",
+            ),
+            Self::EventRejected => (
+                "an event contradicts the others of its proposal and is ignored",
+                "look at the events: aye log ID",
+            ),
+            Self::CacheTampered => (
+                "the cache does not hold what the lanes say",
+                "rebuild it and find out who changed it: aye doctor --repair",
             ),
         };
         Rule::new(self.id(), summary, help)

@@ -27,13 +27,13 @@ use crate::worktree::Worktree;
 /// merged if they fit; if they do not, nothing is written and the exit status is 5.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  aye apply m4k
-  aye apply m4k --yes --commit
+  aye apply m4k8
+  aye apply m4k8 --yes --commit
   aye apply --latest
-  aye apply m4k 7qx --dry-run
-  aye diff m4k --hunks
-  aye apply m4k --hunks 1,3-5 --split-rest
-  aye apply m4k --conflict-markers")]
+  aye apply m4k8 7qx2 --dry-run
+  aye diff m4k8 --hunks
+  aye apply m4k8 --hunks 1,3-5 --split-rest
+  aye apply m4k8 --conflict-markers")]
 pub struct Args {
     /// The proposals.
     #[command(flatten)]

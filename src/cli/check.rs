@@ -8,14 +8,17 @@ use super::{Context, idle};
 use crate::changeset::merge::Sides;
 use crate::changeset::plan;
 use crate::check::undecided::{self, Options, Subject};
-use crate::check::{Concern, FailOn, Scope, commits, policy, range, touched::Pending};
+use crate::check::{Concern, FailOn, Scope, commits, lanes, policy, range, touched::Pending};
 use crate::error::{Error, Exit, Result, codes};
 use crate::git::COMMITTING;
 use crate::proposal::event::Subject as Kind;
 use crate::proposal::{Proposal, Status};
-use crate::render::report::Report;
+use crate::render::report::{Finding, Report};
 use crate::store::{Filter, Store, View, parse_duration};
 use crate::worktree::Worktree;
+
+/// How many lane commits a check walks, in all, to verify what it looks at.
+const MOST_WALKED: usize = 10_000;
 
 /// Say what wants attention; exit with 1 if something does.
 ///
@@ -96,6 +99,12 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         if let Some(tips) = tips.filter(|_| is_idle) {
             idle::stamp(context, &store, &view, &tips);
         }
+        for finding in lanes::findings(view.troubles(), &fail_on) {
+            report.push(finding);
+        }
+        for finding in tampered(&store, &view, &subjects, &fail_on) {
+            report.push(finding);
+        }
         let options = Options { max_pending: args.max_pending, soon, fail_on };
         for finding in undecided::findings(&subjects, context.now, &options) {
             report.push(finding);
@@ -113,6 +122,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     if let Some(range) = &args.range {
         let words = range_words(range)?;
         let now = context.now;
+        found.extend(lanes::findings(view.troubles(), &fail_on));
         let required = args.require_proposal;
         let commits = [words];
         found.extend(range::findings(
@@ -212,6 +222,19 @@ fn paths(context: &Context, store: &Store, given: &[PathBuf]) -> Result<Vec<BStr
             Ok(path.as_bstr().to_owned())
         })
         .collect()
+}
+
+/// Proposals of which the cache says something else than their lanes.
+fn tampered(store: &Store, view: &View, subjects: &[Subject], fail_on: &FailOn) -> Vec<Finding> {
+    let verifier = store.verifier(view, MOST_WALKED);
+    let mut found = Vec::new();
+    for subject in subjects {
+        if let Err(error) = verifier.proposal(&subject.proposal.id) {
+            let finding = fail_on.finding(Concern::CacheTampered, error.message());
+            found.push(finding.hint("aye doctor --repair").proposal(subject.proposal.id.as_str()));
+        }
+    }
+    found
 }
 
 /// Everything undecided, and what was decided twice.

@@ -19,9 +19,9 @@ const MOST: usize = 64 * 1024;
 /// Comment on a pending proposal, as a whole or at a line.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  aye comment m4k -m 'Why not Intl.DateTimeFormat?'
-  aye comment m4k --path src/utils/format.ts --line 12 -m 'Off by one'
-  aye comment m4k --request-changes -m 'Please add a test'")]
+  aye comment m4k8 -m 'Why not Intl.DateTimeFormat?'
+  aye comment m4k8 --path src/utils/format.ts --line 12 -m 'Off by one'
+  aye comment m4k8 --request-changes -m 'Please add a test'")]
 pub struct Args {
     /// The proposal; any unique beginning of its id.
     #[arg(value_name = "ID")]

@@ -10,7 +10,9 @@ use chrono::{DateTime, Utc};
 use super::Global;
 use super::output::{self, Format};
 use crate::error::{Error, Exit, Result};
+use crate::render::escape;
 use crate::render::report::{Report, ReportFormat};
+use crate::store::Notices;
 
 /// One run of one command, with everything it may know of the world outside.
 pub struct Context {
@@ -28,6 +30,8 @@ pub struct Context {
     pub verbose: u8,
     /// Whether long output may go through a pager.
     pub pager: bool,
+    /// What this run has met in lanes of other clones.
+    pub(super) notices: Notices,
     /// Set by [`Context::ends_with`].
     pub(super) status: Option<u8>,
 }
@@ -57,6 +61,7 @@ impl Context {
             quiet: global.quiet,
             verbose: global.verbose,
             pager: !global.no_pager,
+            notices: Notices::default(),
             status: None,
         }
     }
@@ -145,6 +150,13 @@ impl Context {
     pub fn note(&self, line: &str) {
         if !self.quiet {
             let _ = writeln!(io::stderr(), "{line}");
+        }
+    }
+
+    /// Warns of lanes of other clones that could not be read as they should be, once each.
+    pub(super) fn warn_of_lanes(&self) {
+        for line in self.notices.take_lines() {
+            self.note(&format!("warning: {}", escape::line(&line)));
         }
     }
 

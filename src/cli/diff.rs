@@ -13,9 +13,9 @@ use crate::store::Store;
 /// Show the changes of a proposal.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  aye diff m4k
-  aye diff m4k --stat
-  aye diff m4k --patch | git apply --check")]
+  aye diff m4k8
+  aye diff m4k8 --stat
+  aye diff m4k8 --patch | git apply --check")]
 pub struct Args {
     /// The proposal.
     #[command(flatten)]

@@ -8,11 +8,12 @@ use serde::Serialize;
 
 use super::{Context, Format};
 use crate::actor::startup;
+use crate::check::lanes;
 use crate::error::{Error, Exit, Result};
 use crate::memory::service::settings_problems;
 use crate::private::codes::PRIVATE_DIR_UNSAFE;
 use crate::render::escape;
-use crate::store::Store;
+use crate::store::{Filter, Store, TroubleKind};
 use crate::tools::update_plan;
 use crate::worktree::codes as apply;
 
@@ -55,7 +56,9 @@ pub struct Problem {
     /// A stable code: `lane_broken`, `projection_changed`, `projection_missing`,
     /// `projection_stale`, `projection_unexpected`, `projection_unreadable`, `object_missing`,
     /// `changeset_invalid`, `journal_invalid`, `journal_foreign`, `private_dir_unsafe`,
-    /// `pending_ref_moved`, `invalid_policy`, `memory_config_invalid`.
+    /// `pending_ref_moved`, `invalid_policy`, `memory_config_invalid`; of other clones
+    /// `lane_unreadable`, `lane_rewound`, `lane_equivocates`, `duplicate_id`, `event_rejected`;
+    /// `cache_tampered`.
     pub code: String,
     /// Where and what.
     pub message: String,
@@ -110,11 +113,13 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         if problems.iter().any(|problem| refused.contains(&&*problem.code)) {
             repaired.extend(crate::apply::set_refused_aside(&store)?);
         }
-        let broken: Vec<_> = view.broken().to_vec();
-        drop(view);
-        for lane in broken {
-            repaired.push(store.set_lane_aside(&lane)?);
+        for lane in view.broken() {
+            repaired.push(store.set_lane_aside(lane)?);
         }
+        for trouble in view.troubles().iter().filter(|t| t.kind == TroubleKind::Unreadable) {
+            repaired.push(store.set_fetched_lane_aside(&view, trouble)?);
+        }
+        drop(view);
         store.forget_cache();
         view = store.readable_view()?;
         let pending = store.rebuild_projections(&view, context.now)?;
@@ -217,6 +222,20 @@ fn find(
             Problem::new("lane_broken", message)
         })
         .collect();
+    for trouble in view.troubles() {
+        let mut message = trouble.message();
+        if trouble.kind == TroubleKind::Unreadable {
+            message += "; it comes from a remote, and nothing of this clone is lost";
+        }
+        let hint = lanes::hint(trouble.kind).to_owned();
+        problems.push(Problem { hint, ..Problem::new(trouble.kind.id(), message) });
+    }
+    let verifier = store.verifier(view, usize::MAX);
+    for summary in view.proposals(&Filter::default(), now)? {
+        if let Err(error) = verifier.proposal(&summary.id) {
+            problems.push(Problem::new(error.code().id, error.message()));
+        }
+    }
     let policy = store.policy().err();
     for error in policy.into_iter().chain(settings_problems(store)) {
         let hint = error.hint_text().unwrap_or("correct the file").to_owned();

@@ -32,7 +32,8 @@ impl Context {
     /// # Errors
     /// `not_a_repository` and its kin.
     pub fn store(&self) -> Result<Store> {
-        let store = Store::discover(&self.directory)?;
+        let mut store = Store::discover(&self.directory)?;
+        store.notify(&self.notices);
         #[cfg(unix)]
         store.share();
         self.settle(&store);

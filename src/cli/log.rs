@@ -18,7 +18,7 @@ use crate::store::LogEntry;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye log
-  aye log m4k
+  aye log m4k8
   git log refs/aye/log/<lane>     the same, with git alone")]
 pub struct Args {
     /// Only this proposal; any unique beginning of its id.

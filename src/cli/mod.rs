@@ -192,7 +192,9 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         context.report(&output::unsupported(format));
         return ExitCode::from(Exit::Usage as u8);
     }
-    let exit = match run(&mut context, cli.command) {
+    let done = run(&mut context, cli.command);
+    context.warn_of_lanes();
+    let exit = match done {
         Ok(exit) => context.status.unwrap_or(exit as u8),
         Err(error) => {
             context.report(&error);

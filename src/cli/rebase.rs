@@ -16,8 +16,8 @@ use crate::render::escape;
 /// lines, nothing is recorded and the exit status is 5.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  aye rebase m4k
-  aye rebase m4k --dry-run")]
+  aye rebase m4k8
+  aye rebase m4k8 --dry-run")]
 pub struct Args {
     /// The proposal; any unique beginning of its id.
     #[arg(value_name = "ID")]

@@ -16,8 +16,8 @@ use crate::render::escape;
 /// Reject pending proposals, with a reason that the proposer can read back.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  aye reject m4k --reason 'Use Intl.DateTimeFormat instead'
-  aye reject m4k 7qx --yes --reason 'Superseded'")]
+  aye reject m4k8 --reason 'Use Intl.DateTimeFormat instead'
+  aye reject m4k8 7qx2 --yes --reason 'Superseded'")]
 pub struct Args {
     /// The proposals.
     #[command(flatten)]

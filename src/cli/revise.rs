@@ -16,11 +16,11 @@ use crate::scan::gate::{self, Warning};
 /// The edits are made on the files as they are now and replace everything the proposal held.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  aye revise m4k src/app.ts --old 'let x = 1' --new 'let x = 3'
-  aye revise m4k --from-json - < edits.json
-  aye revise m4k --patch better.diff
-  aye revise m4k --worktree
-  aye revise m4k -m 'A better reason'")]
+  aye revise m4k8 src/app.ts --old 'let x = 1' --new 'let x = 3'
+  aye revise m4k8 --from-json - < edits.json
+  aye revise m4k8 --patch better.diff
+  aye revise m4k8 --worktree
+  aye revise m4k8 -m 'A better reason'")]
 pub struct Args {
     /// The proposal; any unique beginning of its id.
     #[arg(value_name = "ID")]

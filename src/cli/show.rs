@@ -18,10 +18,10 @@ use crate::store::Store;
 /// Show a proposal: who, why, its state, its comments, its diff.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  aye show m4k
-  aye show m4k --comments
+  aye show m4k8
+  aye show m4k8 --comments
   aye show --latest
-  aye show m4k --json")]
+  aye show m4k8 --json")]
 pub struct Args {
     /// The proposal.
     #[command(flatten)]

@@ -18,8 +18,8 @@ use crate::store::Store;
 /// nothing is written and the exit status is 5. A commit stays; git revert undoes that.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  aye undo m4k
-  aye undo m4k --dry-run")]
+  aye undo m4k8
+  aye undo m4k8 --dry-run")]
 pub struct Args {
     /// The proposal, or a direct patch (`patch_…`, see `aye log`); any unique beginning of its id.
     #[arg(value_name = "ID")]

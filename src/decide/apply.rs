@@ -77,6 +77,7 @@ pub fn apply(
     request: &Request,
     shown: Option<&Shown>,
 ) -> Result<Applied> {
+    let proposal = &super::verified(store, proposal)?;
     if request.effect == Effect::MarkOnly {
         return without_files(store, authority, now, proposal, request);
     }

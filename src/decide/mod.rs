@@ -128,6 +128,19 @@ impl Draft<'_> {
     }
 }
 
+/// The proposal folded again from its event blobs: the cache decides nothing.
+///
+/// # Errors
+/// `cache_tampered`; `revised_meanwhile`, `changed_since_shown` where it is not `shown`.
+pub(crate) fn verified(store: &Store, shown: &Proposal) -> Result<Proposal> {
+    let proposal = store.verified_proposal(&store.view()?, &shown.id)?;
+    proposal.require_revision(&shown.current().event)?;
+    if proposal.current().changes != shown.current().changes {
+        return Err(changed(shown, "its changes are other ones"));
+    }
+    Ok(proposal)
+}
+
 /// The proposal as the lanes have it now, held to what was shown of it: still pending, at the same
 /// revision, and with nothing new about it in the own lane.
 ///

@@ -43,6 +43,7 @@ pub fn undo(
     now: DateTime<Utc>,
     seen: &Proposal,
 ) -> Result<Undone> {
+    let seen = &super::verified(store, seen)?;
     let decision = applied(seen)?;
     require_own_before(store, seen, decision)?;
     let commit = decision.commit.clone();
@@ -91,24 +92,13 @@ fn applied(proposal: &Proposal) -> Result<&Decision> {
 /// Refuses to write content of which only another clone says that it stood there before: what is
 /// put back comes from the revision, or from a decision of the own lane.
 fn require_own_before(store: &Store, proposal: &Proposal, decision: &Decision) -> Result<()> {
-    let revision = proposal.revision(&decision.revision).unwrap_or_else(|| proposal.current());
-    let known = |written: &Written| {
-        written.before == written.after
-            || revision
-                .changes
-                .iter()
-                .any(|change| change.path == written.path && change.before == written.before)
+    let restorable = proposal.restorable(store.own_lane().as_deref());
+    let known = |written: &&Written| {
+        written.before == written.after || restorable.iter().any(|known| known == *written)
     };
     let Some(foreign) = decision.written.iter().find(|written| !known(written)) else {
         return Ok(());
     };
-    let view = store.view()?;
-    let own = view.own_lane(store);
-    let log = view.log(Some(&proposal.id), None)?;
-    let event = log.iter().find(|entry| entry.stamped.id == decision.event);
-    if own.is_some() && event.map(|entry| entry.stamped.event.lane.clone()) == own {
-        return Ok(());
-    }
     let path = foreign.path.display();
     Err(Error::new(
         &codes::CHANGED_SINCE_SHOWN,

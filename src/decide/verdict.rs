@@ -52,6 +52,9 @@ pub fn say(
     reason: Option<&str>,
     comments: &[Comment],
 ) -> Result<()> {
+    for proposal in proposals {
+        super::verified(store, proposal)?;
+    }
     let seen = Seen::now(store, &store.view()?)?;
     store.write(authority.actor(), now, |writer| {
         for shown in proposals {

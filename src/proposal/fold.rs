@@ -5,10 +5,9 @@
 //! then by id. Two decisions that did not know of each other are settled by rank, applied over
 //! rejected, and leave the `contested` mark.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::ActorKind;
 use super::event::{Apply, Data, Effect, How, Marked, Reject, Stamped, Subject};
+pub use super::order::order;
 use super::state::{
     Approval, ChangesRequested, CheckResult, Decision, MarkRecord, Proposal, Remark, Revision,
     State,
@@ -18,55 +17,20 @@ use super::state::{
 ///
 /// Events of other proposals must not be among `events`. Duplicates (by id) count once.
 pub fn fold(events: &[Stamped]) -> Option<Proposal> {
-    let ordered = order(events);
+    run(&order(events))
+}
+
+/// The state that events lead to, in this order.
+pub(super) fn run(ordered: &[&Stamped]) -> Option<Proposal> {
     let first = ordered.iter().find(|e| matches!(e.event.data, Data::Propose(_)))?;
     let mut fold = Fold { proposal: start(first)?, standing: Vec::new() };
-    for stamped in &ordered {
+    for stamped in ordered {
         fold.step(stamped);
     }
-    Some(fold.proposal)
-}
-
-/// Events in causal order, then by time, then by id; each once.
-pub fn order(events: &[Stamped]) -> Vec<&Stamped> {
-    let mut lanes: BTreeMap<&str, Vec<&Stamped>> = BTreeMap::new();
-    let mut seen = BTreeSet::new();
-    for stamped in events {
-        if seen.insert(&stamped.id) {
-            lanes.entry(&stamped.event.lane).or_default().push(stamped);
-        }
-    }
-    for queue in lanes.values_mut() {
-        queue.sort_by(|a, b| a.event.seq.cmp(&b.event.seq).then(a.id.cmp(&b.id)));
-    }
-    let mut queues: Vec<(usize, Vec<&Stamped>)> = lanes.into_values().map(|q| (0, q)).collect();
-    let mut out = Vec::with_capacity(seen.len());
-    loop {
-        let fronts: Vec<(usize, &Stamped)> = queues
-            .iter()
-            .enumerate()
-            .filter_map(|(i, (at, queue))| queue.get(*at).map(|stamped| (i, *stamped)))
-            .collect();
-        if fronts.is_empty() {
-            return out;
-        }
-        let free = |candidate: &Stamped| {
-            !fronts.iter().any(|(_, other)| other.id != candidate.id && saw(candidate, other))
-        };
-        // Honest lanes cannot wait for each other in a circle; a forged one must not hang us.
-        let next = fronts
-            .iter()
-            .filter(|(_, stamped)| free(stamped))
-            .min_by(|a, b| key(a.1).cmp(&key(b.1)))
-            .or_else(|| fronts.iter().min_by(|a, b| key(a.1).cmp(&key(b.1))));
-        let Some((queue, stamped)) = next else { return out };
-        out.push(*stamped);
-        queues[*queue].0 += 1;
-    }
-}
-
-fn key(stamped: &Stamped) -> (chrono::DateTime<chrono::Utc>, &str) {
-    (stamped.event.time, &stamped.id)
+    let Fold { mut proposal, standing } = fold;
+    let decided_by = standing.iter().find(|(_, state)| *state == proposal.state);
+    proposal.decision_lane = decided_by.map(|(decision, _)| decision.event.lane.clone());
+    Some(proposal)
 }
 
 /// True when the writer of `later` had seen `earlier`.
@@ -114,6 +78,7 @@ fn start(first: &Stamped) -> Option<Proposal> {
             memory: propose.memory.clone(),
         }],
         state: State::Pending,
+        decision_lane: None,
         contested: false,
         expiry_recorded: None,
         changes_requested: None,

@@ -14,6 +14,10 @@ const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 const PREFIX: &str = "prop_";
 const LEN: usize = 10;
 
+/// Characters behind `prop_` that a person has to type at least: fewer name one proposal today and
+/// another one after the next fetch.
+pub const SHORTEST: usize = 4;
+
 /// The id of a proposal.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -59,7 +63,7 @@ impl ProposalId {
 pub fn normalize(text: &str) -> Result<String> {
     let lower = text.trim().to_ascii_lowercase();
     let code = lower.strip_prefix(PREFIX).unwrap_or(&lower);
-    if code.is_empty() || code.len() > LEN {
+    if !(SHORTEST..=LEN).contains(&code.len()) {
         return Err(invalid(text));
     }
     let mut out = String::from(PREFIX);
@@ -80,7 +84,8 @@ pub fn normalize(text: &str) -> Result<String> {
 fn invalid(text: &str) -> Error {
     let shown: String = text.chars().take(60).collect();
     Error::new(&codes::INVALID_ID, format!("'{shown}' is not a proposal id")).hint(
-        "ids look like prop_m4k8n2q7xd, and any unique beginning will do; `aye list` shows them",
+        "ids look like prop_m4k8n2q7xd; any unique beginning of four characters or more will do; \
+         `aye list` shows them",
     )
 }
 
@@ -120,9 +125,11 @@ mod tests {
 
     #[test]
     fn prefixes_are_forgiving_and_nonsense_is_not_an_id() {
-        assert_eq!(normalize("PROP_m4K").unwrap(), "prop_m4k");
-        assert_eq!(normalize("oil").unwrap(), "prop_011");
-        for bad in ["", "prop_", "u", "prop_!!", "../x", "prop_00000000000", "ü"] {
+        assert_eq!(normalize("PROP_m4K8").unwrap(), "prop_m4k8");
+        assert_eq!(normalize("oil0").unwrap(), "prop_0110");
+        for bad in
+            ["", "prop_", "u", "m4k", "prop_m4k", "prop_!!!!", "../x", "prop_00000000000", "ü"]
+        {
             assert!(normalize(bad).unwrap_err().is(&codes::INVALID_ID), "{bad}");
         }
     }

@@ -3,6 +3,7 @@
 //! Pure: an event is a value, a [`Proposal`] is what [`fold`](fold::fold) makes of a set of them.
 
 pub mod actor;
+pub mod audit;
 pub mod authority;
 pub mod canonical;
 pub mod conversation;
@@ -10,6 +11,7 @@ pub mod document;
 pub mod event;
 pub mod fold;
 pub mod id;
+pub mod order;
 pub mod rules;
 pub mod state;
 pub mod trailers;

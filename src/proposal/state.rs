@@ -40,6 +40,9 @@ pub struct Proposal {
     pub revisions: Vec<Revision>,
     /// Decided or not, by the events alone (the clock is asked in [`Proposal::status`]).
     pub state: State,
+    /// The lane that the decision comes from, if there is one.
+    #[serde(default)]
+    pub decision_lane: Option<String>,
     /// Two clones decided differently without knowing of each other.
     pub contested: bool,
     /// An event that records the expiry exists.
@@ -344,6 +347,25 @@ impl Proposal {
             State::Pending => None,
             State::Applied(decision) | State::Rejected(decision) => Some(decision),
         }
+    }
+
+    /// What was written by the decision, as far as this clone may put it back: all of it where the
+    /// decision is of this clone's `own` lane. Of another one only what the revision decided on
+    /// says too, for what a file held here before nobody else can know.
+    pub fn restorable(&self, own: Option<&str>) -> Vec<Written> {
+        let Some(decision) = self.decision() else { return Vec::new() };
+        let mut written = decision.written.clone();
+        if own.is_none() || self.decision_lane.as_deref() != own {
+            let changes = self.revision(&decision.revision).map(|found| found.changes.as_slice());
+            written.retain(|written| {
+                changes.unwrap_or_default().iter().any(|change| {
+                    change.path == written.path
+                        && change.before == written.before
+                        && change.after == written.after
+                })
+            });
+        }
+        written
     }
 
     /// Refuses to decide on a revision that is no longer the newest.

@@ -7,6 +7,7 @@ use bstr::ByteSlice;
 
 use super::cache::Kept;
 use super::filters::Filters;
+use super::trouble::Notices;
 use super::{Settings, codes};
 use crate::changeset::Changeset;
 use crate::error::{Error, Result};
@@ -22,6 +23,7 @@ pub struct Store {
     pub(super) common_dir: PathBuf,
     settings: OnceCell<Settings>,
     pub(super) kept: Kept,
+    pub(super) notices: Notices,
 }
 
 impl Store {
@@ -42,7 +44,18 @@ impl Store {
                 if climbs { std::fs::canonicalize(path) } else { Ok(path) }
             })
             .map_err(|error| Error::io("find the git directory", &error))?;
-        Ok(Self { repo, common_dir, settings: OnceCell::new(), kept: Kept::default() })
+        Ok(Self {
+            repo,
+            common_dir,
+            settings: OnceCell::new(),
+            kept: Kept::default(),
+            notices: Notices::default(),
+        })
+    }
+
+    /// What the views of this store meet in lanes of other clones goes to `notices`.
+    pub fn notify(&mut self, notices: &Notices) {
+        self.notices = notices.clone();
     }
 
     /// The repository, for reading.

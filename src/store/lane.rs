@@ -1,31 +1,79 @@
 //! Reading lanes: commits back to events.
+//!
+//! This clone's own lane is read strictly. Every other lane was written by somebody else, so it is
+//! read within limits, and only up to its first bad commit: what cannot be read there is reported,
+//! and never stops a command.
+
+use std::collections::HashSet;
 
 use gix::ObjectId;
+use gix::objs::Kind;
 
 use super::codes;
 use super::refs::LaneRef;
-use crate::error::{Error, Result};
-use crate::proposal::{Event, Stamped};
+use crate::error::Error;
+use crate::plan::Record;
+use crate::proposal::event::MAX_BYTES;
+use crate::proposal::{Data, Event, ProposalId, Stamped};
 
-/// Most events one commit may carry.
-const MOST_EVENTS: usize = 100_000;
-
-/// One commit of a lane.
-pub(super) struct LaneCommit {
-    /// Its id.
-    pub(super) id: ObjectId,
-    /// Its events, in order, each with the bytes it is stored as.
-    pub(super) events: Stored,
+/// What is read of one lane at most.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// Bytes of one event.
+    event: u64,
+    /// Events of one commit.
+    events: usize,
+    /// Bytes of all events of one commit, which are in memory together.
+    commit_events: u64,
+    /// Bytes of one commit object or one tree.
+    object: u64,
+    /// Commits of the lane.
+    commits: usize,
+    /// Bytes of all objects of the lane.
+    total: u64,
+    /// Whether sizes are looked up before an object is loaded.
+    distrust: bool,
 }
 
-type Stored = Vec<(Stamped, Vec<u8>)>;
+impl Limits {
+    /// For this clone's own lane: everything that any version has written into it.
+    pub(super) const OWN: Self = Self {
+        event: MAX_BYTES as u64,
+        events: 100_000,
+        commit_events: u64::MAX,
+        object: u64::MAX,
+        commits: usize::MAX,
+        total: u64::MAX,
+        distrust: false,
+    };
+    /// For another lane below `refs/aye/log/`: the lane of this clone before it lost its name, or
+    /// one that was pushed here.
+    pub(super) const LOCAL: Self = Self {
+        event: MAX_BYTES as u64,
+        events: 100_000,
+        commit_events: MAX_BYTES as u64,
+        object: 64 << 20,
+        distrust: true,
+        ..Self::FOREIGN
+    };
+    /// For a fetched lane.
+    pub(super) const FOREIGN: Self = Self {
+        event: 1 << 20,
+        events: 1_000,
+        commit_events: 16 << 20,
+        object: 4 << 20,
+        commits: 1_000_000,
+        total: 1 << 30,
+        distrust: true,
+    };
+}
 
 /// Where a lane cannot be read.
 #[derive(Clone, Debug)]
 pub struct Broken {
     /// The ref.
     pub name: String,
-    /// The commit at which reading stopped, hex.
+    /// The first commit that cannot be read, hex.
     pub commit: String,
     /// What is wrong.
     pub why: String,
@@ -40,99 +88,313 @@ impl Broken {
         )
         .with("ref", self.name.clone())
         .with("commit", self.commit.clone())
-        .hint("`git fsck` tells what is damaged; `aye doctor --repair` keeps what can be read")
+        .hint("`git fsck` shows what is damaged; `aye doctor --repair` keeps what can be read")
     }
 }
 
-/// The commits of `lane` behind `known` (all of them for `None`), oldest first. `Ok(None)` if
-/// `known` is not in the lane's history: it was rewritten.
-///
-/// # Errors
-/// [`Broken`] at the first commit, tree or event that cannot be read.
-pub(super) fn walk(
-    repo: &gix::Repository,
-    lane: &LaneRef,
-    known: Option<ObjectId>,
-) -> Result<Option<Vec<LaneCommit>>, Broken> {
-    let mut commits = Vec::new();
-    let mut next = Some(lane.tip);
-    while let Some(id) = next {
-        if Some(id) == known {
-            commits.reverse();
-            return Ok(Some(commits));
-        }
-        let (events, parent) = read(repo, lane, id).map_err(|why| Broken {
-            name: lane.name.clone(),
-            commit: id.to_string(),
-            why,
-        })?;
-        commits.push(LaneCommit { id, events });
-        next = parent;
+/// Why a commit of a lane cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Bad {
+    /// In words.
+    pub(super) why: String,
+    /// The object that is not there, if that is the reason: it may come later.
+    pub(super) missing: Option<ObjectId>,
+}
+
+impl From<String> for Bad {
+    fn from(why: String) -> Self {
+        Self { why, missing: None }
     }
-    commits.reverse();
-    Ok(known.is_none().then_some(commits))
+}
+
+impl From<&str> for Bad {
+    fn from(why: &str) -> Self {
+        why.to_owned().into()
+    }
+}
+
+/// A commit of a lane, not yet read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Link {
+    /// Its id.
+    pub(super) id: ObjectId,
+    tree: ObjectId,
+    is_merge: bool,
+}
+
+/// The commits of a lane behind what is known of it.
+#[derive(Debug, Default)]
+pub(super) struct Chain {
+    /// Oldest first.
+    pub(super) links: Vec<Link>,
+    /// The known commit that they continue; `None` where they begin a history.
+    pub(super) onto: Option<ObjectId>,
+}
+
+/// An event with what the cache has about it.
+pub(super) struct Row {
+    /// Blob id, hex.
+    pub(super) id: ObjectId,
+    /// The proposal it is about.
+    pub(super) proposal: Option<ProposalId>,
+    /// Its position in the lane.
+    pub(super) seq: u64,
+    /// What happened.
+    pub(super) kind: String,
+    /// When, in milliseconds.
+    pub(super) time: i64,
+    /// The plan it is about.
+    pub(super) plan: Option<String>,
+    /// The bytes it is stored as.
+    pub(super) body: Vec<u8>,
+}
+
+/// Reads one lane, within its limits.
+pub(super) struct Reader<'repo> {
+    repo: &'repo gix::Repository,
+    lane: String,
+    limits: Limits,
+    /// Bytes and commits read so far.
+    bytes: u64,
+    commits: usize,
+    /// Events and trees read so far: a lane may name one of them any number of times.
+    events: HashSet<ObjectId>,
+    trees: HashSet<ObjectId>,
+}
+
+impl<'repo> Reader<'repo> {
+    /// A reader of `lane` that has read `bytes` bytes of `commits` commits of it before.
+    pub(super) fn new(
+        repo: &'repo gix::Repository,
+        lane: &LaneRef,
+        limits: Limits,
+        (commits, bytes): (usize, u64),
+    ) -> Self {
+        Self {
+            repo,
+            lane: lane.lane().to_owned(),
+            limits,
+            bytes,
+            commits,
+            events: HashSet::new(),
+            trees: HashSet::new(),
+        }
+    }
+
+    /// How many commits and bytes have been read.
+    pub(super) fn amount(&self) -> (usize, u64) {
+        (self.commits, self.bytes)
+    }
+
+    /// The commits from `tip` back to the first that `is_known`, or to the root. Only their ids are
+    /// kept, so that a lane of any length can be read oldest first.
+    ///
+    /// # Errors
+    /// [`Bad`] with the commit, if the way to the known part or the root is blocked: then nothing
+    /// is known of what lies in front of it.
+    pub(super) fn chain(
+        &mut self,
+        tip: ObjectId,
+        mut is_known: impl FnMut(&ObjectId) -> bool,
+    ) -> Result<Chain, (ObjectId, Bad)> {
+        let mut links = Vec::new();
+        let mut next = Some(tip);
+        while let Some(id) = next {
+            if is_known(&id) {
+                links.reverse();
+                return Ok(Chain { links, onto: Some(id) });
+            }
+            if self.commits.saturating_add(links.len()) >= self.limits.commits {
+                let why = format!("it has more than {} commits", self.limits.commits);
+                return Err((id, why.into()));
+            }
+            let (link, parent) = self.link(id).map_err(|bad| (id, bad))?;
+            links.push(link);
+            next = parent;
+        }
+        links.reverse();
+        Ok(Chain { links, onto: None })
+    }
+
+    fn link(&mut self, id: ObjectId) -> Result<(Link, Option<ObjectId>), Bad> {
+        self.admit(id, Kind::Commit, self.limits.object)?;
+        let commit = self.repo.find_commit(id).map_err(|error| gone(self.repo, id, &error))?;
+        let tree = commit.tree_id().map_err(|error| text(&error))?.detach();
+        let mut parents = commit.parent_ids();
+        let parent = parents.next().map(gix::Id::detach);
+        let is_merge = parents.next().is_some();
+        Ok((Link { id, tree, is_merge }, parent))
+    }
+
+    /// The events of a commit that have not been read before, in order; all of them, or the commit
+    /// is bad. `known` has the lane of an event that is in the cache already.
+    ///
+    /// # Errors
+    /// [`Bad`].
+    pub(super) fn read(
+        &mut self,
+        link: &Link,
+        mut known: impl FnMut(&ObjectId) -> Option<String>,
+    ) -> Result<Vec<Row>, Bad> {
+        if link.is_merge {
+            return Err("it is a merge, and lanes have none".into());
+        }
+        self.commits += 1;
+        if self.trees.contains(&link.tree) {
+            return Ok(Vec::new());
+        }
+        let mut rows = Vec::new();
+        let mut bytes = 0;
+        for id in self.event_ids(link.tree)? {
+            if self.events.contains(&id) {
+                continue;
+            }
+            match known(&id) {
+                Some(lane) if lane == self.lane => {}
+                Some(lane) => return Err(other_lane(&lane)),
+                None => {
+                    let row = self.event(id)?;
+                    bytes += row.body.len() as u64;
+                    if bytes > self.limits.commit_events {
+                        return Err(over("its events have", self.limits.commit_events));
+                    }
+                    rows.push(row);
+                }
+            }
+            self.events.insert(id);
+        }
+        self.trees.insert(link.tree);
+        Ok(rows)
+    }
+
+    /// Whether `commit` of `lane` holds the event `event`.
+    pub(super) fn holds(
+        repo: &'repo gix::Repository,
+        lane: &LaneRef,
+        commit: ObjectId,
+        event: ObjectId,
+    ) -> bool {
+        let mut reader = Self::new(repo, lane, Limits::LOCAL, (0, 0));
+        let Ok((link, _)) = reader.link(commit) else { return false };
+        reader.event_ids(link.tree).is_ok_and(|ids| ids.contains(&event))
+    }
+
+    fn event(&mut self, id: ObjectId) -> Result<Row, Bad> {
+        self.admit(id, Kind::Blob, self.limits.event)?;
+        let mut blob = self.repo.find_blob(id).map_err(|error| gone(self.repo, id, &error))?;
+        let event = Event::from_bytes(&blob.data).map_err(|error| text(&error))?;
+        if event.lane != self.lane {
+            return Err(other_lane(&event.lane));
+        }
+        let stamped = Stamped { id: id.to_string(), event };
+        Ok(Row {
+            id,
+            proposal: stamped.proposal(),
+            seq: stamped.event.seq,
+            kind: stamped.event.data.kind().to_owned(),
+            time: stamped.event.time.timestamp_millis(),
+            plan: plan(&stamped.event.data),
+            body: std::mem::take(&mut blob.data),
+        })
+    }
+
+    /// The ids of the events that the tree of a commit names, each once.
+    fn event_ids(&mut self, tree: ObjectId) -> Result<Vec<ObjectId>, Bad> {
+        let mut ids = Vec::new();
+        let mut seen = HashSet::new();
+        let mut entries = 0;
+        let most = self.limits.events;
+        let mut add = |id: ObjectId| {
+            entries += 1;
+            if seen.insert(id) {
+                ids.push(id);
+            }
+            if entries > most { Err(format!("it has more than {most} events")) } else { Ok(()) }
+        };
+        self.admit(tree, Kind::Tree, self.limits.object)?;
+        let top = self.repo.find_tree(tree).map_err(|error| gone(self.repo, tree, &error))?;
+        for entry in top.iter() {
+            let entry = entry.map_err(|error| text(&error))?;
+            if entry.filename() == "event.json" {
+                add(entry.object_id())?;
+            } else if entry.filename() == "events" && entry.mode().is_tree() {
+                let id = entry.object_id();
+                self.admit(id, Kind::Tree, self.limits.object)?;
+                let directory =
+                    self.repo.find_tree(id).map_err(|error| gone(self.repo, id, &error))?;
+                for entry in directory.iter() {
+                    add(entry.map_err(|error| text(&error))?.object_id())?;
+                }
+            }
+        }
+        if ids.is_empty() {
+            return Err("it has no events".into());
+        }
+        Ok(ids)
+    }
+
+    /// Refuses an object of another kind or larger than `limit`, by its header alone: what it
+    /// claims to be is not worth loading.
+    fn admit(&mut self, id: ObjectId, kind: Kind, limit: u64) -> Result<(), Bad> {
+        if !self.limits.distrust {
+            return Ok(());
+        }
+        let header = self.repo.find_header(id).map_err(|error| gone(self.repo, id, &error))?;
+        if header.kind() != kind {
+            return Err(format!("{id} is a {}, not a {kind}", header.kind()).into());
+        }
+        if header.size() > limit {
+            return Err(over(&format!("the {kind} {id} has"), limit));
+        }
+        self.bytes = self.bytes.saturating_add(header.size());
+        if self.bytes > self.limits.total {
+            return Err(over("its lane has", self.limits.total));
+        }
+        Ok(())
+    }
+}
+
+/// Which plan an event is about, if it is a valid version of one.
+fn plan(data: &Data) -> Option<String> {
+    let Data::Plan(value) = data else { return None };
+    Record::from_value(value).map(|record| record.key.to_text())
 }
 
 /// The commits of `lane` that can be read, oldest first, whatever lies between them. Where a
-/// commit itself is gone, so is what came before it.
+/// commit itself is missing, so is what came before it.
 pub(super) fn readable(repo: &gix::Repository, lane: &LaneRef) -> Vec<ObjectId> {
     let mut found = Vec::new();
+    let mut reader = Reader::new(repo, lane, Limits::OWN, (0, 0));
     let mut next = Some(lane.tip);
     while let Some(id) = next {
-        let Ok(commit) = repo.find_commit(id) else { break };
-        if events(repo, lane, &commit).is_ok() {
+        let Ok((mut link, parent)) = reader.link(id) else { break };
+        link.is_merge = false;
+        if reader.read(&link, |_| None).is_ok() {
             found.push(id);
         }
-        next = commit.parent_ids().next().map(gix::Id::detach);
+        next = parent;
     }
     found.reverse();
     found
 }
 
-fn read(
-    repo: &gix::Repository,
-    lane: &LaneRef,
-    id: ObjectId,
-) -> Result<(Stored, Option<ObjectId>), String> {
-    let commit = repo.find_commit(id).map_err(|error| error.to_string())?;
-    let mut parents = commit.parent_ids();
-    let parent = parents.next().map(gix::Id::detach);
-    if parents.next().is_some() {
-        return Err("it is a merge, and lanes have none".into());
+/// An object that could not be loaded; one that is there and damaged will not come later.
+fn gone(repo: &gix::Repository, id: ObjectId, error: &dyn std::fmt::Display) -> Bad {
+    match repo.find_header(id) {
+        Ok(_) => text(error),
+        Err(_) => Bad { why: format!("{id} is missing"), missing: Some(id) },
     }
-    Ok((events(repo, lane, &commit)?, parent))
 }
 
-fn events(
-    repo: &gix::Repository,
-    lane: &LaneRef,
-    commit: &gix::Commit<'_>,
-) -> Result<Stored, String> {
-    let text = |error: &dyn std::fmt::Display| error.to_string();
-    let tree = commit.tree().map_err(|error| text(&error))?;
-    let mut ids = Vec::new();
-    for entry in tree.iter() {
-        let entry = entry.map_err(|error| text(&error))?;
-        if entry.filename() == "event.json" {
-            ids.push(entry.object_id());
-        } else if entry.filename() == "events" && entry.mode().is_tree() {
-            let folder = repo.find_tree(entry.object_id()).map_err(|error| text(&error))?;
-            for entry in folder.iter() {
-                ids.push(entry.map_err(|error| text(&error))?.object_id());
-            }
-        }
-    }
-    if ids.is_empty() || ids.len() > MOST_EVENTS {
-        return Err(format!("it has {} events", ids.len()));
-    }
-    let mut events = Vec::with_capacity(ids.len());
-    for id in ids {
-        let mut blob = repo.find_blob(id).map_err(|error| text(&error))?;
-        let event = Event::from_bytes(&blob.data).map_err(|error| error.to_string())?;
-        if event.lane != lane.lane() {
-            return Err(format!("an event claims to be of lane '{}'", event.lane));
-        }
-        events.push((Stamped { id: id.to_string(), event }, std::mem::take(&mut blob.data)));
-    }
-    Ok(events)
+fn text(error: &dyn std::fmt::Display) -> Bad {
+    error.to_string().into()
+}
+
+fn over(what: &str, limit: u64) -> Bad {
+    format!("{what} more than {limit} bytes").into()
+}
+
+fn other_lane(lane: &str) -> Bad {
+    let lane: String = lane.chars().take(64).collect();
+    format!("an event claims to be of lane '{lane}'").into()
 }

@@ -5,6 +5,7 @@
 //! tips; writing goes through [`Store::write`], which is the only way an event comes to be.
 
 mod cache;
+mod contradiction;
 mod discover;
 pub(crate) mod exclude;
 mod filters;
@@ -29,6 +30,8 @@ mod shared;
 mod sparse;
 mod trees;
 pub mod trial;
+mod trouble;
+mod verify;
 mod write;
 
 pub use cache::{Filter, LogEntry, Summary, View};
@@ -37,6 +40,8 @@ pub use lane::Broken;
 pub use policy::{Gate, Policy};
 pub use projection::Tampering;
 pub use settings::{ScanMode, Settings, parse_duration, trusted};
+pub use trouble::{Notices, Trouble, TroubleKind};
+pub use verify::Verifier;
 pub use write::{NewProposal, Outcome, Writer};
 
 /// Error codes of the store.
@@ -48,6 +53,8 @@ pub mod codes {
         UNSUPPORTED_REPOSITORY = "unsupported_repository", Invalid, "the repository uses a format this version cannot read";
         STORE_BUSY = "busy", Busy, "another process holds the store's lock";
         LANE_BROKEN = "lane_broken", Invalid, "a lane has a commit, tree or event that cannot be read";
+        CACHE_TAMPERED = "cache_tampered", Conflict, "the cache does not hold what the lanes say of a proposal";
+        EVENT_CONTRADICTS = "event_contradicts", Invalid, "a change shows another result than it makes";
         OBJECT_MISSING = "object_missing", Invalid, "a git object that a proposal names is missing or damaged";
         INVALID_POLICY = "invalid_policy", Invalid, "a policy (policy.toml) cannot be read or has an unknown key, so nothing passes the gate";
         FILTERED_FILE = "filtered_file", Invalid, "the file goes through a filter program or an encoding that aye does not apply";

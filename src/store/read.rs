@@ -2,10 +2,13 @@
 
 use gix::ObjectId;
 
-use super::{Store, codes};
+use super::{Store, codes, contradiction};
 use crate::changeset::{Changeset, File, FileChange, Snippet};
 use crate::error::{Error, Result};
 use crate::proposal::{ChangeRecord, Entry};
+
+/// Bytes of content that one changeset may name, unless single files may be larger.
+const MOST_CONTENT: u64 = 256 << 20;
 
 impl Store {
     /// The content an entry names.
@@ -53,22 +56,48 @@ impl Store {
         self.git()?.args(["cat-file", "blob", id]).run()
     }
 
+    /// Refuses changes that name more content than is held in memory at once. An event of a few
+    /// bytes may name a large blob any number of times.
+    fn admit(&self, changes: &[ChangeRecord]) -> Result<()> {
+        let most = MOST_CONTENT.max(self.settings()?.max_file_size.saturating_mul(2));
+        let entries = changes.iter().flat_map(|change| [&change.before, &change.after]);
+        let mut total: u64 = 0;
+        for entry in entries.flatten() {
+            let Ok(id) = ObjectId::from_hex(entry.id.as_bytes()) else { continue };
+            let Ok(header) = self.repo.find_header(id) else { continue };
+            total = total.saturating_add(header.size());
+            if total > most {
+                return Err(Error::new(
+                    &crate::error::codes::SIZE_LIMIT,
+                    format!("its files have more than {most} bytes together"),
+                )
+                .with("limit", most)
+                .hint("make several proposals of it; aye.maxFileSize raises the limit"));
+            }
+        }
+        Ok(())
+    }
+
     /// The changeset that `changes` record, with content.
     ///
     /// # Errors
-    /// `object_missing`; `changeset_invalid` if a hostile event breaks a changeset's rules.
+    /// `object_missing`; `event_contradicts`; `changeset_invalid` if a hostile event breaks a changeset's rules;
+    /// `size_limit_exceeded` if it names more than could be held in memory.
     pub fn changeset(&self, changes: &[ChangeRecord]) -> Result<Changeset> {
+        self.admit(changes)?;
         let file = |entry: &Option<Entry>| entry.as_ref().map(|entry| self.file(entry)).transpose();
         let changes: Result<Vec<FileChange>> = changes
             .iter()
             .map(|change| {
-                Ok(FileChange {
+                let change = FileChange {
                     path: change.path.clone(),
                     before: file(&change.before)?,
                     after: file(&change.after)?,
                     origin: change.origin.clone(),
                     snippets: change.snippets.iter().map(Snippet::from).collect(),
-                })
+                };
+                contradiction::check(&change)?;
+                Ok(change)
             })
             .collect();
         Changeset::new(changes?)

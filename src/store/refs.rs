@@ -20,6 +20,8 @@ use crate::flush::flush_folder;
 pub(super) const LOG: &str = "refs/aye/log/";
 /// Where fetched lanes are.
 pub(super) const REMOTES: &str = "refs/aye/remotes/";
+/// Where the tips of fetched lanes are remembered, whatever their remotes do with them.
+pub(super) const KEPT: &str = "refs/aye/kept/";
 /// Where pending proposals are, as commits.
 pub(super) const PENDING: &str = "refs/aye/pending/";
 
@@ -36,23 +38,69 @@ pub(super) struct LaneRef {
 }
 
 impl LaneRef {
-    /// The lane's own name: the last component.
+    /// The lane's own name: the last component, without the mark of a further history.
     pub(super) fn lane(&self) -> &str {
-        self.name.rsplit('/').next().unwrap_or_default()
+        lane_of(&self.name)
     }
+
+    /// Whether it remembers what was fetched.
+    pub(super) fn is_kept(&self) -> bool {
+        self.name.starts_with(KEPT)
+    }
+}
+
+/// The lane that the ref `name` is of.
+pub(super) fn lane_of(name: &str) -> &str {
+    let last = name.rsplit('/').next().unwrap_or_default();
+    match name.starts_with(KEPT) {
+        true => last.split('.').next().unwrap_or_default(),
+        false => last,
+    }
+}
+
+/// The remote that the ref `name` was fetched from.
+pub(super) fn remote_of(name: &str) -> Option<&str> {
+    Some(name.strip_prefix(REMOTES)?.rsplit_once('/')?.0)
+}
+
+/// Whether a lane may be called that: what this clone would choose, and some more. A dot marks the
+/// further histories of a lane below [`KEPT`].
+pub(super) fn is_lane_name(name: &str) -> bool {
+    let allowed = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
+    (1..=64).contains(&name.len()) && name.bytes().all(allowed)
 }
 
 /// All lanes, this clone's and fetched ones, in name order.
 ///
 /// # Errors
-/// `lane_broken` if a ref cannot be read.
+/// `lane_broken` if a ref of this clone's own lanes cannot be read. A fetched one is passed over.
 pub(super) fn lanes(repo: &gix::Repository) -> Result<Vec<LaneRef>> {
     let mut lanes = Vec::new();
-    for prefix in [LOG, REMOTES] {
-        each(repo, prefix, |name, tip| lanes.push(LaneRef { name, tip }))?;
-    }
+    each(repo, LOG, |name, tip| lanes.push(LaneRef { name, tip }))?;
+    lanes.extend(fetched(repo, REMOTES));
     lanes.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(lanes)
+}
+
+/// What is remembered of fetched lanes, in name order.
+pub(super) fn kept(repo: &gix::Repository) -> Vec<LaneRef> {
+    let mut lanes = fetched(repo, KEPT);
+    lanes.sort_by(|a, b| a.name.cmp(&b.name));
+    lanes
+}
+
+/// The refs below `prefix` that can be read.
+fn fetched(repo: &gix::Repository, prefix: &str) -> Vec<LaneRef> {
+    let mut found = Vec::new();
+    let Ok(platform) = repo.references() else { return found };
+    let Ok(references) = platform.prefixed(prefix) else { return found };
+    for reference in references.flatten() {
+        if let Some(id) = reference.target().try_id() {
+            let name = reference.name().as_bstr().to_str_lossy().into_owned();
+            found.push(LaneRef { name, tip: id.to_owned() });
+        }
+    }
+    found
 }
 
 /// Calls `found` with name and target of each ref below `prefix`.

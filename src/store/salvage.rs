@@ -10,7 +10,8 @@ use gix::objs::{Kind, WriteTo as _};
 use super::lane::{self, Broken};
 use super::objects::Batch;
 use super::refs::{self, LaneRef};
-use super::{Store, lock};
+use super::trouble::Trouble;
+use super::{Store, View, lock};
 use crate::error::{Error, Result};
 use crate::flush::Method;
 
@@ -48,6 +49,38 @@ impl Store {
         }
         Ok(match is_there {
             true => format!("{name} set aside as {aside}, {} of its commits kept", kept.len()),
+            false => format!("{name} removed, {tip} is not there"),
+        })
+    }
+
+    /// Moves a fetched lane that cannot be read to its end to `refs/aye/broken/`, and its ref back
+    /// to the last commit that counts. Returns what was done, in words.
+    ///
+    /// # Errors
+    /// `busy`, and those of the file system.
+    pub fn set_fetched_lane_aside(&self, view: &View, trouble: &Trouble) -> Result<String> {
+        let name = &trouble.name;
+        if name.starts_with(refs::LOG) {
+            let (commit, why) = (trouble.object.clone(), trouble.why.clone());
+            return self.set_lane_aside(&Broken { name: name.clone(), commit, why });
+        }
+        let _lock = lock::Lock::acquire(&self.make_private()?, "lock")?;
+        let Some(tip) = refs::target(&self.repo, name)? else {
+            return Ok(format!("{name} is gone"));
+        };
+        let aside = format!("refs/aye/broken/{}", refs::lane_of(name));
+        let is_there = self.repo.find_header(tip).is_ok();
+        if is_there {
+            refs::set(&self.common_dir, &aside, tip)?;
+        }
+        let positions = view.positions()?;
+        let reached = positions.get(name).and_then(|position| position.reached.as_ref());
+        match reached.and_then(|id| ObjectId::from_hex(id.as_bytes()).ok()) {
+            Some(reached) => refs::set(&self.common_dir, name, reached)?,
+            None => refs::remove(&self.repo, &self.common_dir, name)?,
+        }
+        Ok(match is_there {
+            true => format!("{name} set aside as {aside} until it is fetched again"),
             false => format!("{name} removed, {tip} is not there"),
         })
     }

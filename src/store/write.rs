@@ -1,11 +1,12 @@
 //! Writing events: the only way the store changes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Duration, SubsecRound as _, Utc};
 use gix::ObjectId;
 use gix::objs::{Kind, Tree};
 
+use super::cache::Position;
 use super::lock::Lock;
 use super::objects::Batch;
 use super::trees::{self, Leaf};
@@ -177,15 +178,7 @@ impl<'store> Writer<'store> {
         let positions = view.positions()?;
         let tip = view.lanes.iter().find(|known| known.name == name).map(|known| known.tip);
         let seq = positions.get(&name).map_or(0, |position| position.seq);
-        let heads = positions
-            .into_iter()
-            .filter(|(name, _)| view.lanes.iter().any(|lane| lane.name == *name))
-            .map(|(name, position)| Head {
-                lane: name.rsplit('/').next().unwrap_or_default().to_owned(),
-                seq: position.seq,
-                tip: position.tip,
-            })
-            .collect();
+        let heads = heads(positions);
         Ok(Self {
             store,
             view,
@@ -551,6 +544,20 @@ fn permits(verb: Verb, decision: &Data) -> bool {
         Data::Patch(_) => verb == Verb::Propose,
         _ => false,
     }
+}
+
+/// The lanes that were seen, each with the last commit that counts, once.
+fn heads(positions: BTreeMap<String, Position>) -> Vec<Head> {
+    let mut heads: BTreeMap<String, Head> = BTreeMap::new();
+    for (name, position) in positions {
+        let (lane, seq) = (refs::lane_of(&name).to_owned(), position.seq);
+        if let Some(tip) = position.reached
+            && heads.get(&lane).is_none_or(|known| known.seq < seq)
+        {
+            heads.insert(lane.clone(), Head { lane, seq, tip });
+        }
+    }
+    heads.into_values().collect()
 }
 
 fn blob(batch: &mut Batch<'_>, file: &File) -> Result<Entry> {

@@ -28,7 +28,7 @@ use crate::store::{NewProposal, Store, Summary, View};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye review                 every pending proposal
-  aye review m4k             this one
+  aye review m4k8             this one
   aye review --path src/     those that change something below src/
   aye review --split-rest    what is left out becomes a proposal of its own
 

@@ -4,12 +4,16 @@
 //! in memory if need be; nobody is told, because nothing is lost.
 
 mod filter;
+mod gather;
+mod lanes;
 mod query;
 mod schema;
+mod source;
 mod update;
 
 pub use filter::Filter;
 pub use query::{LogEntry, Summary};
+pub(super) use source::Source;
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,9 +26,11 @@ use super::Store;
 use super::lane::Broken;
 use super::lock::Lock;
 use super::refs::{self, LaneRef};
+use super::trouble::Trouble;
 use crate::database;
 use crate::error::{Error, Result};
 use crate::proposal::ProposalId;
+use lanes::Reach;
 
 /// The store as it was when this was made: every query is answered from one state.
 pub struct View {
@@ -32,8 +38,10 @@ pub struct View {
     pub(super) connection: Option<Connection>,
     /// The lanes and their tips.
     pub(super) lanes: Vec<LaneRef>,
-    /// Lanes that could not be read to their end.
+    /// This clone's own lane, if it could not be read to its end.
     pub(super) broken: Vec<Broken>,
+    /// What is wrong with the others.
+    troubles: Vec<Trouble>,
     /// Where the connection goes afterwards, unless it is one in memory.
     home: Kept,
 }
@@ -42,11 +50,15 @@ pub struct View {
 /// before it takes the lock and again under it, and opening costs more than the second look.
 pub(super) type Kept = Rc<Cell<Option<Connection>>>;
 
-/// The position a lane has been read to.
+/// How far the lane of a ref has been read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Position {
+    /// Where the ref was.
     pub(super) tip: String,
+    /// The last position up to `reached`.
     pub(super) seq: u64,
+    /// The last commit that counts; before `tip` where the lane cannot be read to its end.
+    pub(super) reached: Option<String>,
 }
 
 impl Store {
@@ -55,10 +67,12 @@ impl Store {
         super::write::lane_name(self).map(|name| name.trim_start_matches(refs::LOG).to_owned())
     }
 
-    /// The store's present state. Reads the lane tips, and only commits not read before.
+    /// The store's present state. Reads the lane tips, and only commits not read before. Lanes of
+    /// other clones that cannot be read are no error; [`View::troubles`] has them.
     ///
     /// # Errors
-    /// `lane_broken` if a lane cannot be read; [`Store::readable_view`] goes on without it.
+    /// `lane_broken` if this clone's own lane cannot be read; [`Store::readable_view`] goes on
+    /// with what can be read of it.
     pub fn view(&self) -> Result<View> {
         let view = self.readable_view()?;
         match view.broken.first() {
@@ -67,15 +81,15 @@ impl Store {
         }
     }
 
-    /// As [`Store::view`], with what can be read of a broken lane; [`View::broken`] tells which.
+    /// As [`Store::view`], with what can be read of a broken lane; [`View::broken`] has the place.
     ///
     /// # Errors
     /// If the refs themselves cannot be read.
     pub fn readable_view(&self) -> Result<View> {
         let lanes = refs::lanes(&self.repo)?;
-        if lanes.is_empty() {
-            let home = self.kept.clone();
-            return Ok(View { connection: None, lanes, broken: Vec::new(), home });
+        if lanes.is_empty() && refs::kept(&self.repo).is_empty() {
+            let (broken, troubles) = (Vec::new(), Vec::new());
+            return Ok(View { connection: None, lanes, broken, troubles, home: self.kept.clone() });
         }
         if let Some(connection) = self.kept.take()
             && let Ok(view) = self.view_on(connection, &lanes, self.kept.clone())
@@ -109,7 +123,7 @@ impl Store {
     /// Where the cache has last seen the ref `name`.
     pub(super) fn tip_in_cache(&self, name: &str) -> Option<gix::ObjectId> {
         let connection = schema::open(&self.private_dir().join("cache.sqlite")).ok()?;
-        let position = update::positions(&connection).ok()?.remove(name)?;
+        let position = lanes::positions(&connection).ok()?.remove(name)?;
         gix::ObjectId::from_hex(position.tip.as_bytes()).ok()
     }
 
@@ -127,14 +141,16 @@ impl Store {
         lanes: &[LaneRef],
         home: Kept,
     ) -> rusqlite::Result<View> {
-        let own = || super::write::lane_name(self);
-        let broken = update::catch_up(&self.repo, &mut connection, lanes, own)?;
-        Ok(View { connection: Some(connection), lanes: lanes.to_vec(), broken, home })
+        let broken = lanes::catch_up(self, &mut connection, lanes, Reach::All)?;
+        let troubles = lanes::troubles(&connection)?;
+        self.notices.add(&troubles);
+        let lanes = lanes.to_vec();
+        Ok(View { connection: Some(connection), lanes, broken, troubles, home })
     }
 }
 
 impl View {
-    /// Lanes that could not be read to their end.
+    /// This clone's own lane, if it could not be read to its end.
     pub fn broken(&self) -> &[Broken] {
         &self.broken
     }
@@ -153,11 +169,16 @@ impl View {
         Ok(self.positions()?.remove(&name).map(|position| (position.tip, position.seq)))
     }
 
-    /// Position of every lane, by ref name.
+    /// What is wrong with what other clones have recorded.
+    pub fn troubles(&self) -> &[Trouble] {
+        &self.troubles
+    }
+
+    /// How far every ref has been read.
     pub(super) fn positions(&self) -> Result<BTreeMap<String, Position>> {
         match &self.connection {
             None => Ok(BTreeMap::new()),
-            Some(connection) => update::positions(connection).map_err(|e| failed(&e)),
+            Some(connection) => lanes::positions(connection).map_err(|e| failed(&e)),
         }
     }
 
@@ -188,8 +209,7 @@ impl View {
             None => schema::open(&store.private_dir().join("cache.sqlite")),
         };
         let caught_up = known.and_then(|mut connection| {
-            let own_name = || Some(name.to_owned());
-            update::catch_up(&store.repo, &mut connection, &own, own_name).map(|_| connection)
+            lanes::catch_up(store, &mut connection, &own, Reach::Own).map(|_| connection)
         });
         match caught_up {
             Ok(connection) => self.connection = Some(connection),

@@ -3,11 +3,13 @@
 use chrono::{DateTime, TimeZone as _, Utc};
 use rusqlite::{OptionalExtension as _, Row, params, params_from_iter};
 
+use super::gather::Budget;
 use super::{Filter, View, failed};
 use crate::error::{Error, Result};
 use crate::plan::Key;
 use crate::proposal::event::Subject;
 use crate::proposal::{Event, Proposal, ProposalId, Stamped, Status, codes, fold, id};
+use crate::store::refs;
 
 /// One row of a list.
 #[derive(Clone, Debug)]
@@ -228,17 +230,19 @@ impl View {
         }
     }
 
-    /// How many characters behind `prop_` suffice to name `id`.
+    /// How many characters behind `prop_` suffice to name `proposal`.
     ///
     /// # Errors
     /// `internal_error` if the cache cannot be read.
-    pub fn prefix(&self, id: &ProposalId) -> Result<usize> {
-        let Some(connection) = &self.connection else { return Ok(1) };
+    pub fn prefix(&self, proposal: &ProposalId) -> Result<usize> {
+        let Some(connection) = &self.connection else { return Ok(id::SHORTEST) };
         let found: Option<i64> = connection
-            .query_row("SELECT prefix FROM proposal WHERE id = ?1", [id.as_str()], |row| row.get(0))
+            .query_row("SELECT prefix FROM proposal WHERE id = ?1", [proposal.as_str()], |row| {
+                row.get(0)
+            })
             .optional()
             .map_err(|error| failed(&error))?;
-        Ok(found.unwrap_or(1) as usize)
+        Ok((found.unwrap_or(1) as usize).max(id::SHORTEST))
     }
 
     /// A pending proposal with the same digest of changes and of the same subject.
@@ -302,7 +306,8 @@ impl View {
             .collect()
     }
 
-    /// Events, newest first: of one proposal or of all.
+    /// Events, newest first: of one proposal or of all. Those of other clones are without their
+    /// changes, and lanes that say very much are left out behind their newest events.
     ///
     /// # Errors
     /// `internal_error` if the cache cannot be read.
@@ -312,8 +317,11 @@ impl View {
             Some(id) => self.events(
                 "WHERE proposal = ?1 ORDER BY time DESC, seq DESC, id DESC LIMIT ?2",
                 params![id.as_str(), limit],
+                true,
             ),
-            None => self.events("ORDER BY time DESC, seq DESC, id DESC LIMIT ?1", params![limit]),
+            None => {
+                self.events("ORDER BY time DESC, seq DESC, id DESC LIMIT ?1", params![limit], true)
+            }
         }
     }
 
@@ -322,7 +330,11 @@ impl View {
     /// # Errors
     /// `internal_error` if the cache cannot be read.
     pub fn patches(&self) -> Result<Vec<LogEntry>> {
-        self.events("WHERE proposal IS NULL AND kind IN ('patch', 'undo') ORDER BY time, seq", [])
+        self.events(
+            "WHERE proposal IS NULL AND kind IN ('patch', 'undo') ORDER BY time, seq",
+            [],
+            false,
+        )
     }
 
     /// The events of one plan, in causal order; with `last`, at least so many of the newest.
@@ -339,8 +351,9 @@ impl View {
                      OR seq >= ifnull((SELECT seq FROM event WHERE plan = ?1
                                        ORDER BY seq DESC LIMIT 1 OFFSET ?2), 0))",
                 params![key.to_text(), last.saturating_sub(1)],
+                false,
             )?,
-            None => self.events("WHERE plan = ?1", [key.to_text()])?,
+            None => self.events("WHERE plan = ?1", [key.to_text()], false)?,
         };
         let events: Vec<Stamped> = entries.into_iter().map(|entry| entry.stamped).collect();
         Ok(fold::order(&events).into_iter().cloned().collect())
@@ -357,6 +370,7 @@ impl View {
             "WHERE plan = ?1 AND seq = (SELECT max(seq) FROM event AS other
              WHERE other.plan = ?1 AND other.lane = event.lane)",
             [key.to_text()],
+            false,
         )?;
         let tips: Vec<Stamped> = entries.into_iter().map(|entry| entry.stamped).collect();
         let last =
@@ -388,16 +402,35 @@ impl View {
         Ok(texts.iter().filter_map(|text| Key::from_text(text)).collect())
     }
 
-    fn events(&self, narrowed: &str, values: impl rusqlite::Params) -> Result<Vec<LogEntry>> {
+    /// The events that `narrowed` selects; `light` without what they change.
+    fn events(
+        &self,
+        narrowed: &str,
+        values: impl rusqlite::Params,
+        light: bool,
+    ) -> Result<Vec<LogEntry>> {
         let Some(connection) = &self.connection else { return Ok(Vec::new()) };
+        let is_local = |name: &str| {
+            let mut local = self.lanes.iter().filter(|lane| lane.name.starts_with(refs::LOG));
+            local.any(|lane| lane.lane() == name)
+        };
         let query = || -> rusqlite::Result<Vec<LogEntry>> {
-            let mut statement = connection
-                .prepare_cached(&format!("SELECT id, commit_id, body FROM event {narrowed}"))?;
+            let mut statement = connection.prepare_cached(&format!(
+                "SELECT id, commit_id, body, lane FROM event {narrowed}"
+            ))?;
             let mut rows = statement.query(values)?;
-            let mut out = Vec::new();
+            let (mut out, mut budget) = (Vec::new(), Budget::default());
             while let Some(row) = rows.next()? {
-                let body: Vec<u8> = row.get(2)?;
-                if let Ok(event) = Event::from_bytes(&body) {
+                let body = row.get_ref(2)?.as_bytes().unwrap_or_default();
+                let lane = row.get_ref(3)?.as_str().unwrap_or_default();
+                let is_foreign = !is_local(lane);
+                if is_foreign && !light && !budget.admits(lane, body) {
+                    continue;
+                }
+                if let Ok(mut event) = Event::from_bytes(body) {
+                    if is_foreign && light && !budget.admits_light(lane, &mut event) {
+                        continue;
+                    }
                     out.push(LogEntry {
                         stamped: Stamped { id: row.get(0)?, event },
                         commit: row.get(1)?,
@@ -423,7 +456,7 @@ fn summary(row: &Row<'_>, now: DateTime<Utc>) -> rusqlite::Result<Summary> {
     let count = |index: usize| row.get::<_, i64>(index).map(|count| count.max(0) as usize);
     Ok(Summary {
         id: ProposalId::parse(&id).map_err(|_| rusqlite::Error::InvalidQuery)?,
-        prefix: count(1)?,
+        prefix: count(1)?.max(id::SHORTEST),
         subject: match row.get::<_, String>(2)?.as_str() {
             "memory" => Subject::Memory,
             _ => Subject::Code,

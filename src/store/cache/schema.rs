@@ -9,6 +9,8 @@ use crate::database;
 /// Raised with every change of the tables or of what is computed into them.
 const VERSION: i64 = 6;
 
+/// `lane` has every ref with the tip it was read at and the last commit of it that could be read,
+/// `step` every lane commit that counts, and `amount` what was read of a lane in all.
 /// `fetched` names the proposals that other clones' lanes have brought news of, until a writer has
 /// made their projections follow.
 ///
@@ -16,7 +18,19 @@ const VERSION: i64 = 6;
 /// at a time, have a table of their own.
 const TABLES: &str = "
 BEGIN IMMEDIATE;
-CREATE TABLE lane (name TEXT PRIMARY KEY, tip TEXT NOT NULL, seq INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE lane (
+    name TEXT PRIMARY KEY, tip TEXT NOT NULL, seq INTEGER NOT NULL, reached TEXT
+) WITHOUT ROWID;
+CREATE TABLE step (id BLOB PRIMARY KEY, lane TEXT NOT NULL, seq INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE amount (
+    lane TEXT PRIMARY KEY, commits INTEGER NOT NULL, bytes INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE trouble (
+    kind TEXT NOT NULL, name TEXT NOT NULL, lane TEXT NOT NULL, object TEXT NOT NULL,
+    proposal TEXT, why TEXT NOT NULL, missing TEXT, awaits INTEGER
+);
+CREATE INDEX trouble_proposal ON trouble (proposal);
+CREATE INDEX trouble_awaits ON trouble (awaits) WHERE awaits IS NOT NULL;
 CREATE TABLE event (
     id TEXT PRIMARY KEY, proposal TEXT, lane TEXT NOT NULL, seq INTEGER NOT NULL,
     commit_id TEXT NOT NULL, kind TEXT NOT NULL, time INTEGER NOT NULL, plan TEXT,

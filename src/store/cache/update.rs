@@ -1,85 +1,24 @@
-//! Bringing the cache up to the lane tips.
+//! Folding proposals into the cache.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use gix::ObjectId;
-use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension as _, Transaction, params};
 
-use super::Position;
+use super::{gather, lanes};
 use crate::changeset::hunks;
-use crate::plan::Record;
-use crate::proposal::{
-    ActorKind, ChangeRecord, Data, Event, Proposal, ProposalId, Stamped, State, event, fold,
-};
-use crate::store::lane::{self, Broken, LaneCommit};
-use crate::store::refs::{self, LaneRef};
+use crate::proposal::audit::{self, Own, Why};
+use crate::proposal::{ActorKind, ChangeRecord, Proposal, ProposalId, State, event};
+use crate::store::trouble::{Trouble, TroubleKind};
 
 /// Files larger than this are counted as one change of no lines: a list must not cost a diff.
-const MOST_COUNTED: usize = 1 << 20;
+const MOST_COUNTED: u64 = 1 << 20;
 
-/// Where every lane has been read to.
-pub(super) fn positions(connection: &Connection) -> rusqlite::Result<BTreeMap<String, Position>> {
-    let mut statement = connection.prepare_cached("SELECT name, tip, seq FROM lane")?;
-    let rows = statement.query_map([], |row| {
-        let seq: i64 = row.get(2)?;
-        Ok((row.get(0)?, Position { tip: row.get(1)?, seq: seq as u64 }))
-    })?;
-    rows.collect()
-}
+/// Bytes of one proposal whose lines are counted; the files behind them count nothing.
+const MOST_COUNTED_IN_ALL: u64 = 32 << 20;
 
-/// Reads what is new in `lanes`, of which `own` is this clone's, if it has one already. Returns the
-/// lanes that could not be read to their end.
-pub(super) fn catch_up(
-    repo: &gix::Repository,
-    connection: &mut Connection,
-    lanes: &[LaneRef],
-    own: impl FnOnce() -> Option<String>,
-) -> rusqlite::Result<Vec<Broken>> {
-    let known = positions(connection)?;
-    let current = |lane: &LaneRef| {
-        let tip = lane.tip.to_string();
-        known.get(&lane.name).is_some_and(|position| position.tip == tip)
-    };
-    if lanes.iter().all(current) {
-        return Ok(Vec::new());
-    }
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let mut broken = Vec::new();
-    let (mut touched, mut fetched) = (BTreeSet::new(), BTreeSet::new());
-    let own = own();
-    let known = positions(&transaction)?;
-    for lane in lanes {
-        // What the cache has came from this ref, so read under the cache's own lock it is the
-        // same or newer.
-        let Ok(Some(tip)) = refs::target(repo, &lane.name) else { continue };
-        let lane = &LaneRef { name: lane.name.clone(), tip };
-        let known_tip = known.get(&lane.name).map(|position| position.tip.as_str());
-        if known_tip == Some(&lane.tip.to_string()) {
-            continue;
-        }
-        let known_tip = known_tip.and_then(|tip| ObjectId::from_hex(tip.as_bytes()).ok());
-        match lane::walk(repo, lane, known_tip) {
-            Ok(Some(commits)) => {
-                let is_own = own.as_deref() == Some(lane.name.as_str());
-                let touched = if is_own { &mut touched } else { &mut fetched };
-                take(&transaction, lane, &commits, touched)?;
-            }
-            // Rewritten: nothing of the old lane may stay, so begin anew.
-            Ok(None) => return Err(rusqlite::Error::InvalidQuery),
-            Err(error) => broken.push(error),
-        }
-    }
-    for id in &fetched {
-        transaction
-            .prepare_cached("INSERT OR IGNORE INTO fetched (proposal) VALUES (?1)")?
-            .execute([id])?;
-    }
-    for id in touched.union(&fetched) {
-        refold(repo, &transaction, id)?;
-    }
-    transaction.commit()?;
-    Ok(broken)
-}
+/// Bytes of a text that a list shows, of whatever lane: it is one line there.
+const MOST_LISTED: usize = 64 << 10;
 
 /// At most `most` proposals that other clones' lanes have brought news of and that were not
 /// [`followed`] since.
@@ -108,68 +47,86 @@ pub(super) fn followed(
     transaction.commit()
 }
 
-fn take(
+/// Folds the proposals `ids` again. `own` is this clone's own lane, with its last position.
+pub(super) fn refold(
+    repo: &gix::Repository,
     transaction: &Transaction<'_>,
-    lane: &LaneRef,
-    commits: &[LaneCommit],
-    touched: &mut BTreeSet<String>,
+    ids: BTreeSet<String>,
+    own: Option<(String, u64)>,
 ) -> rusqlite::Result<()> {
-    let mut insert = transaction.prepare_cached(
-        "INSERT OR IGNORE INTO event (id, proposal, lane, seq, commit_id, kind, time, plan, body)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-    )?;
-    let mut seq = 0;
-    for commit in commits {
-        let commit_id = commit.id.to_string();
-        for (stamped, body) in &commit.events {
-            let proposal = stamped.proposal().map(String::from);
-            seq = seq.max(stamped.event.seq);
-            insert.execute(params![
-                stamped.id,
-                proposal,
-                lane.lane(),
-                stamped.event.seq as i64,
-                commit_id,
-                stamped.event.data.kind(),
-                stamped.event.time.timestamp_millis(),
-                plan(stamped),
-                body
-            ])?;
-            touched.extend(proposal);
+    let own = own.as_ref().map(|(lane, seq)| Own { lane, seq: *seq });
+    // An event may have waited for this clone's own lane to come so far.
+    let mut ids = ids;
+    if let Some(own) = own {
+        let seq = i64::try_from(own.seq).unwrap_or(i64::MAX);
+        let mut due = transaction
+            .prepare_cached("SELECT DISTINCT proposal FROM trouble WHERE awaits <= ?1")?;
+        for id in due.query_map([seq], |row| row.get::<_, String>(0))? {
+            ids.insert(id?);
         }
     }
-    transaction
-        .prepare_cached("INSERT OR REPLACE INTO lane (name, tip, seq) VALUES (?1, ?2, ?3)")?
-        .execute(params![lane.name, lane.tip.to_string(), seq as i64])?;
+    for id in &ids {
+        let (proposal, troubles) = folded(transaction, id, own)?;
+        transaction.prepare_cached("DELETE FROM trouble WHERE proposal = ?1")?.execute([id])?;
+        for (trouble, awaits) in troubles {
+            lanes::report(transaction, &trouble, None, awaits)?;
+        }
+        let Some(proposal) = proposal else { continue };
+        store(repo, transaction, &proposal)?;
+    }
     Ok(())
 }
 
-/// Which plan an event is about, if it is a valid version of one.
-fn plan(stamped: &Stamped) -> Option<String> {
-    let Data::Plan(value) = &stamped.event.data else { return None };
-    Record::from_value(value).map(|record| record.key.to_text())
+/// Trouble, and the position of this clone's own lane that would end it.
+pub(super) type Awaiting = (Trouble, Option<u64>);
+
+/// The proposal `id`, folded from the events in the cache, and what is wrong with these.
+pub(super) fn folded(
+    connection: &Connection,
+    id: &str,
+    own: Option<Own<'_>>,
+) -> rusqlite::Result<(Option<Proposal>, Vec<Awaiting>)> {
+    let gathered = gather::events(connection, id, own.map(|own| own.lane))?;
+    let (mut proposal, rejected) = audit::fold(&gathered.events, own);
+    for revision in proposal.iter_mut().flat_map(|proposal| &mut proposal.revisions) {
+        revision.commit = gathered.commits.get(&revision.event).cloned().unwrap_or_default();
+    }
+    let trouble = |kind, name: String, object: String, why: &str| Trouble {
+        kind,
+        name,
+        object,
+        proposal: Some(id.to_owned()),
+        why: why.to_owned(),
+    };
+    let mut troubles: Vec<_> = rejected
+        .into_iter()
+        .map(|found| {
+            let kind = match found.why {
+                Why::DuplicateId => TroubleKind::DuplicateId,
+                _ => TroubleKind::Rejected,
+            };
+            (trouble(kind, found.lane, found.event, found.why.as_str()), found.awaits)
+        })
+        .collect();
+    troubles.extend(gathered.cut.into_iter().map(|(lane, event)| {
+        let why = "its lane says too much about this proposal; what follows is ignored as well";
+        (trouble(TroubleKind::Rejected, lane, event, why), None)
+    }));
+    Ok((proposal, troubles))
 }
 
-fn refold(repo: &gix::Repository, transaction: &Transaction<'_>, id: &str) -> rusqlite::Result<()> {
-    let mut events = Vec::new();
-    let mut commits = BTreeMap::new();
-    let mut select =
-        transaction.prepare_cached("SELECT id, commit_id, body FROM event WHERE proposal = ?1")?;
-    let mut rows = select.query([id])?;
-    while let Some(row) = rows.next()? {
-        let event_id: String = row.get(0)?;
-        let body: Vec<u8> = row.get(2)?;
-        if let Ok(event) = Event::from_bytes(&body) {
-            commits.insert(event_id.clone(), row.get::<_, String>(1)?);
-            events.push(Stamped { id: event_id, event });
-        }
+/// As it is in the cache.
+pub(super) fn body(proposal: &Proposal) -> Vec<u8> {
+    serde_json::to_vec(proposal).unwrap_or_default()
+}
+
+/// The word for a state in the cache.
+pub(super) fn word(state: &State) -> &'static str {
+    match state {
+        State::Pending => "pending",
+        State::Applied(_) => "applied",
+        State::Rejected(_) => "rejected",
     }
-    drop(rows);
-    let Some(mut proposal) = fold(&events) else { return Ok(()) };
-    for revision in &mut proposal.revisions {
-        revision.commit = commits.get(&revision.event).cloned().unwrap_or_default();
-    }
-    store(repo, transaction, &proposal)
 }
 
 fn store(
@@ -178,11 +135,7 @@ fn store(
     proposal: &Proposal,
 ) -> rusqlite::Result<()> {
     let changes = &proposal.current().changes;
-    let state = match proposal.state {
-        State::Pending => "pending",
-        State::Applied(_) => "applied",
-        State::Rejected(_) => "rejected",
-    };
+    let state = word(&proposal.state);
     let prefix = prefix(transaction, &proposal.id)?;
     let (added, removed) = count(repo, changes);
     let path = changes.first().map(|change| change.path.display().to_string());
@@ -207,7 +160,7 @@ fn store(
             proposal.expires_at.timestamp_millis(),
             proposal.expiry_recorded.map(|at| at.timestamp_millis()),
             event::digest(changes),
-            proposal.description,
+            proposal.description.as_deref().map(|text| gather::capped(text, MOST_LISTED)),
             path,
             changes.len() as i64,
             added as i64,
@@ -226,10 +179,9 @@ fn store(
             proposal.current().actor.name,
             proposal.current().event,
         ])?;
-    let body = serde_json::to_vec(proposal).unwrap_or_default();
     transaction
         .prepare_cached("INSERT OR REPLACE INTO folded (id, body) VALUES (?1, ?2)")?
-        .execute(params![proposal.id.as_str(), body])?;
+        .execute(params![proposal.id.as_str(), body(proposal)])?;
     transaction
         .prepare_cached("DELETE FROM path WHERE proposal = ?1")?
         .execute([proposal.id.as_str()])?;
@@ -273,22 +225,30 @@ fn prefix(transaction: &Transaction<'_>, id: &ProposalId) -> rusqlite::Result<i6
     Ok(longest)
 }
 
-/// Lines added and removed by `changes`; files that are binary or very large count nothing.
+/// Lines added and removed by `changes`; files that are binary or very large count nothing, and
+/// so do those that come after very many others.
 fn count(repo: &gix::Repository, changes: &[ChangeRecord]) -> (usize, usize) {
-    let bytes = |entry: &Option<crate::proposal::Entry>| -> Option<Vec<u8>> {
-        let id = ObjectId::from_hex(entry.as_ref()?.id.as_bytes()).ok()?;
-        let mut blob = repo.find_blob(id).ok()?;
-        Some(std::mem::take(&mut blob.data))
+    let mut left = MOST_COUNTED_IN_ALL;
+    let mut bytes = |entry: &Option<crate::proposal::Entry>| -> Result<Option<Vec<u8>>, ()> {
+        let Some(entry) = entry else { return Ok(None) };
+        let Ok(id) = ObjectId::from_hex(entry.id.as_bytes()) else { return Ok(None) };
+        // By its header: the blob may be of any size.
+        let Ok(header) = repo.find_header(id) else { return Ok(None) };
+        left = left.checked_sub(header.size()).ok_or(())?;
+        if header.size() > MOST_COUNTED {
+            return Err(());
+        }
+        Ok(repo.find_blob(id).ok().map(|mut blob| std::mem::take(&mut blob.data)))
     };
     let mut total = (0, 0);
     for change in changes {
-        let (before, after) = (bytes(&change.before), bytes(&change.after));
-        let heavy = |bytes: &Option<Vec<u8>>| {
-            bytes.as_ref().is_some_and(|bytes| {
-                bytes.len() > MOST_COUNTED || crate::changeset::file::is_binary(bytes)
-            })
+        let (Ok(before), Ok(after)) = (bytes(&change.before), bytes(&change.after)) else {
+            continue;
         };
-        if heavy(&before) || heavy(&after) {
+        let is_binary = |bytes: &Option<Vec<u8>>| {
+            bytes.as_ref().is_some_and(|bytes| crate::changeset::file::is_binary(bytes))
+        };
+        if is_binary(&before) || is_binary(&after) {
             continue;
         }
         let counts = hunks::count(before.as_deref(), after.as_deref());

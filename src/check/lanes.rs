@@ -1,0 +1,56 @@
+//! What is wrong with lanes of other clones.
+
+use super::{Concern, FailOn};
+use crate::render::report::Finding;
+use crate::store::{Trouble, TroubleKind};
+
+/// Most findings of one kind: whoever may push a lane chooses how many there are.
+const MOST: usize = 50;
+
+/// A finding for each trouble, and one for those of a kind that are too many.
+pub fn findings(troubles: &[Trouble], fail_on: &FailOn) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for concern in Concern::ALL {
+        let mut of_kind = troubles.iter().filter(|trouble| concern_of(trouble.kind) == concern);
+        for trouble in of_kind.by_ref().take(MOST) {
+            let mut finding = fail_on.finding(concern, trouble.message()).hint(hint(trouble.kind));
+            if let Some(id) = &trouble.proposal {
+                finding = finding.proposal(id);
+            }
+            found.push(finding);
+        }
+        let more = of_kind.count();
+        if more > 0 {
+            let message = format!("{more} more of {}", concern.id());
+            found.push(fail_on.finding(concern, message).hint("aye doctor"));
+        }
+    }
+    found
+}
+
+fn concern_of(kind: TroubleKind) -> Concern {
+    match kind {
+        TroubleKind::Unreadable => Concern::LaneUnreadable,
+        TroubleKind::Rewound => Concern::LaneRewound,
+        TroubleKind::Equivocates => Concern::LaneEquivocates,
+        TroubleKind::DuplicateId => Concern::DuplicateId,
+        TroubleKind::Rejected => Concern::EventRejected,
+    }
+}
+
+/// What to do about trouble of this kind.
+pub fn hint(kind: TroubleKind) -> &'static str {
+    match kind {
+        TroubleKind::Unreadable => {
+            "it comes from a remote, nothing of this clone is lost; ask its owner to repair it, \
+             then fetch again"
+        }
+        TroubleKind::Rewound | TroubleKind::Equivocates => {
+            "`git for-each-ref refs/aye` shows both tips; ask the owner of the lane which is right \
+             (if this clone's own lane went back to a backup, `git update-ref` moves it forward)"
+        }
+        TroubleKind::DuplicateId | TroubleKind::Rejected => {
+            "`aye log ID` shows the events; ask the owner of the lane"
+        }
+    }
+}

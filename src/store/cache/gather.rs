@@ -1,0 +1,256 @@
+//! The events of one proposal, as far as they are worth folding.
+//!
+//! Whoever may push a lane chooses how much it says. What other lanes say about one proposal is
+//! therefore limited, by what it costs in memory, and their texts are cut to what a person reads.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use rusqlite::Connection;
+
+use crate::proposal::{Data, Event, Stamped};
+
+/// What one foreign lane may cost for one proposal, in bytes.
+const MOST_OF_A_LANE: usize = 64 << 20;
+
+/// What all foreign lanes together may cost for one proposal, in bytes.
+const MOST_OF_ALL: usize = 128 << 20;
+
+/// What a value inside an event costs in memory, in bytes, on top of its text.
+const VALUE: usize = 100;
+
+/// What an event without content costs, in bytes.
+const LIGHT: usize = 1 << 10;
+
+/// Most words of a command in a log.
+const MOST_WORDS: usize = 1 << 10;
+
+/// What an object costs in values, at least.
+const OBJECT: usize = 6;
+
+/// Longest text of a foreign event.
+const MOST_TEXT: usize = 64 << 10;
+
+/// Longest name in a foreign event.
+const MOST_NAME: usize = 1 << 10;
+
+/// What foreign lanes have cost so far.
+#[derive(Default)]
+pub(super) struct Budget {
+    lanes: BTreeMap<String, usize>,
+    all: usize,
+}
+
+impl Budget {
+    /// Whether an event of `lane` that is stored as `body` is within what is left.
+    pub(super) fn admits(&mut self, lane: &str, body: &[u8]) -> bool {
+        self.takes(lane, body.len() + VALUE * values(body))
+    }
+
+    fn takes(&mut self, lane: &str, cost: usize) -> bool {
+        let sum = match self.lanes.get_mut(lane) {
+            Some(sum) => sum,
+            None => self.lanes.entry(lane.to_owned()).or_default(),
+        };
+        if *sum + cost > MOST_OF_A_LANE || self.all + cost > MOST_OF_ALL {
+            return false;
+        }
+        *sum += cost;
+        self.all += cost;
+        true
+    }
+
+    /// The same for an event of a log, which is read without content: that is taken off first.
+    pub(super) fn admits_light(&mut self, lane: &str, event: &mut Event) -> bool {
+        cut(event);
+        event.heads = Vec::new();
+        let text = match &mut event.data {
+            Data::Propose(propose) => {
+                propose.memory = None;
+                propose.changes = Vec::new();
+                propose.description.as_ref().map_or(0, String::len)
+            }
+            Data::Revise(revise) => {
+                revise.memory = None;
+                revise.changes = Vec::new();
+                revise.description.as_ref().map_or(0, String::len)
+            }
+            Data::Apply(apply) => {
+                apply.written = Vec::new();
+                0
+            }
+            Data::Undo(undo) => {
+                undo.written = Vec::new();
+                0
+            }
+            Data::Patch(patch) => {
+                patch.written = Vec::new();
+                0
+            }
+            Data::Mark(mark) => mark.reason.as_ref().map_or(0, String::len),
+            Data::Reopen(reopen) => reopen.reason.as_ref().map_or(0, String::len),
+            Data::Approve(_) => 0,
+            Data::Check(check) => {
+                check.command.truncate(MOST_WORDS);
+                check.command.iter().map(String::len).sum()
+            }
+            Data::Plan(value) => {
+                *value = serde_json::Value::Null;
+                0
+            }
+            Data::Comment(comment) => comment.body.len(),
+            Data::RequestChanges(request) => request.reason.as_ref().map_or(0, String::len),
+            Data::Reject(reject) => reject.reason.as_ref().map_or(0, String::len),
+            Data::Expire(_) | Data::Committed(_) | Data::Unknown(..) => 0,
+        };
+        self.takes(lane, text + LIGHT)
+    }
+}
+
+/// The events of a proposal.
+#[derive(Default)]
+pub(super) struct Gathered {
+    /// In no particular order.
+    pub(super) events: Vec<Stamped>,
+    /// The lane commit of each, hex, by event id.
+    pub(super) commits: BTreeMap<String, String>,
+    /// Lanes whose events were too many, with the first event that does not count.
+    pub(super) cut: BTreeMap<String, String>,
+}
+
+/// The events about the proposal `id`. `own` is the name of this clone's own lane.
+pub(super) fn events(
+    connection: &Connection,
+    id: &str,
+    own: Option<&str>,
+) -> rusqlite::Result<Gathered> {
+    let mut found = Gathered::default();
+    let mut select = connection.prepare_cached(
+        "SELECT id, commit_id, lane, body FROM event WHERE proposal = ?1 ORDER BY seq, id",
+    )?;
+    let mut rows = select.query([id])?;
+    let mut budget = Budget::default();
+    while let Some(row) = rows.next()? {
+        let event_id: String = row.get(0)?;
+        let lane: String = row.get(2)?;
+        let body = row.get_ref(3)?.as_bytes().unwrap_or_default();
+        let is_own = Some(lane.as_str()) == own;
+        if !is_own {
+            if found.cut.contains_key(&lane) {
+                continue;
+            }
+            if !budget.admits(&lane, body) {
+                found.cut.insert(lane, event_id);
+                continue;
+            }
+        }
+        let Ok(mut event) = Event::from_bytes(body) else { continue };
+        if !is_own {
+            cut(&mut event);
+        }
+        found.commits.insert(event_id.clone(), row.get(1)?);
+        found.events.push(Stamped { id: event_id, event });
+    }
+    // What an event says of lanes that say nothing here orders nothing here.
+    let lanes: BTreeSet<String> =
+        found.events.iter().map(|stamped| stamped.event.lane.clone()).collect();
+    for stamped in &mut found.events {
+        let heads = &mut stamped.event.heads;
+        heads.retain(|head| lanes.contains(&head.lane) || Some(head.lane.as_str()) == own);
+        heads.shrink_to_fit();
+    }
+    Ok(found)
+}
+
+/// How many values the JSON in `bytes` has, about: every one but the first follows a comma or a
+/// bracket. An object counts as several, for as many would fit into what it allocates.
+fn values(bytes: &[u8]) -> usize {
+    let (mut count, mut quoted, mut escaped) = (0, false, false);
+    for byte in bytes {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            b',' | b'[' if !quoted => count += 1,
+            b'{' if !quoted => count += OBJECT,
+            _ => {}
+        }
+    }
+    count
+}
+
+/// Cuts the texts of a foreign event.
+pub(super) fn cut(event: &mut Event) {
+    let long = |text: &mut String| shorten(text, MOST_TEXT);
+    let name = |text: &mut String| shorten(text, MOST_NAME);
+    name(&mut event.actor.name);
+    name(&mut event.actor.email);
+    match &mut event.data {
+        Data::Propose(propose) => {
+            propose.description.as_mut().map(long);
+            propose.domain.as_mut().map(name);
+            propose.related_task_id.as_mut().map(name);
+            propose.branch.as_mut().map(name);
+            name(&mut propose.proposed_by);
+            name(&mut propose.form);
+        }
+        Data::Revise(revise) => {
+            revise.description.as_mut().map(long);
+            name(&mut revise.reason);
+        }
+        Data::Comment(comment) => long(&mut comment.body),
+        Data::RequestChanges(request) => {
+            request.reason.as_mut().map(long);
+        }
+        Data::Reject(reject) => {
+            reject.reason.as_mut().map(long);
+        }
+        Data::Mark(mark) => {
+            mark.reason.as_mut().map(long);
+        }
+        Data::Reopen(reopen) => {
+            reopen.reason.as_mut().map(long);
+        }
+        Data::Check(check) => check.command.iter_mut().for_each(long),
+        Data::Committed(committed) => name(&mut committed.commit),
+        // Nothing is read from what this version does not recognise.
+        Data::Unknown(_, value) => *value = serde_json::Value::Null,
+        Data::Apply(_)
+        | Data::Approve(_)
+        | Data::Expire(_)
+        | Data::Patch(_)
+        | Data::Plan(_)
+        | Data::Undo(_) => {}
+    }
+}
+
+fn shorten(text: &mut String, most: usize) {
+    if let Cow::Owned(short) = capped(text, most) {
+        *text = short;
+    }
+}
+
+/// `text`, or its beginning with an ellipsis where it is longer than `most` bytes.
+pub(super) fn capped(text: &str, most: usize) -> Cow<'_, str> {
+    if text.len() <= most {
+        return Cow::Borrowed(text);
+    }
+    let end = (0..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    Cow::Owned(format!("{}…", &text[..end]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_inside_strings_are_not_counted() {
+        assert_eq!(values(br#"{"a":"[,{\"","b":[1,2]}"#), OBJECT + 3);
+    }
+
+    #[test]
+    fn long_text_ends_in_an_ellipsis_between_characters() {
+        assert_eq!(capped("äää", 3), "ä…");
+        assert_eq!(capped("äää", 6), "äää");
+    }
+}

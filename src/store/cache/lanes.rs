@@ -1,0 +1,675 @@
+//! Reading what is new in the lanes into the cache.
+//!
+//! The result depends on the refs alone, whatever the cache held before: this clone's own lane, as
+//! it is; of every other lane what can be read of it, and what `refs/aye/kept/` remembers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gix::ObjectId;
+use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
+
+use super::{Position, update};
+use crate::store::lane::{Bad, Broken, Chain, Limits, Link, Reader, Row};
+use crate::store::refs::{self, LaneRef};
+use crate::store::trouble::{Trouble, TroubleKind};
+use crate::store::{Store, write};
+
+/// How many histories of one lane are kept: more than two are no accident.
+const MOST_HISTORIES: usize = 8;
+
+/// For how many missing objects a reader looks again.
+const MOST_RETRIES: usize = 16;
+
+/// Which lanes are looked at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// All of them.
+    All,
+    /// This clone's own alone: it has just been written to.
+    Own,
+}
+
+/// How far every ref has been read.
+pub(super) fn positions(connection: &Connection) -> rusqlite::Result<BTreeMap<String, Position>> {
+    let mut statement = connection.prepare_cached("SELECT name, tip, seq, reached FROM lane")?;
+    let rows = statement.query_map([], |row| {
+        let seq: i64 = row.get(2)?;
+        let position = Position { tip: row.get(1)?, seq: seq as u64, reached: row.get(3)? };
+        Ok((row.get(0)?, position))
+    })?;
+    rows.collect()
+}
+
+/// What is wrong with the lanes and their events.
+pub(super) fn troubles(connection: &Connection) -> rusqlite::Result<Vec<Trouble>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT kind, name, object, proposal, why FROM trouble ORDER BY kind, name, object",
+    )?;
+    let rows = statement.query_map([], |row| {
+        let kind: String = row.get(0)?;
+        let kind = TroubleKind::ALL.into_iter().find(|known| known.id() == kind);
+        Ok(Trouble {
+            kind: kind.unwrap_or(TroubleKind::Unreadable),
+            name: row.get(1)?,
+            object: row.get(2)?,
+            proposal: row.get(3)?,
+            why: row.get(4)?,
+        })
+    })?;
+    rows.collect()
+}
+
+/// Records `trouble`.
+pub(super) fn report(
+    transaction: &Connection,
+    trouble: &Trouble,
+    missing: Option<ObjectId>,
+    awaits: Option<u64>,
+) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached(
+            "INSERT INTO trouble (kind, name, lane, object, proposal, why, missing, awaits)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        )?
+        .execute(params![
+            trouble.kind.id(),
+            trouble.name,
+            refs::lane_of(&trouble.name),
+            trouble.object,
+            trouble.proposal,
+            trouble.why,
+            missing.map(|id| id.to_string()),
+            awaits.map(number),
+        ])
+        .map(drop)
+}
+
+/// Refs whose lane ended at an object that was missing and is there now.
+fn came_later(
+    repo: &gix::Repository,
+    connection: &Connection,
+) -> rusqlite::Result<BTreeSet<String>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT name, missing FROM trouble WHERE missing IS NOT NULL ORDER BY name LIMIT ?1",
+    )?;
+    let rows = statement.query_map([MOST_RETRIES as i64], |row| {
+        Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
+    })?;
+    let mut found = BTreeSet::new();
+    for row in rows {
+        let (name, missing) = row?;
+        let id = ObjectId::from_hex(missing.as_bytes()).ok();
+        if id.is_some_and(|id| repo.find_header(id).is_ok()) {
+            found.insert(name);
+        }
+    }
+    Ok(found)
+}
+
+/// Reads what is new in the lanes; `lanes` are those of this clone and the fetched ones. Returns
+/// this clone's own lane if it could not be read to its end.
+///
+/// # Errors
+/// Those of SQLite; and where what the cache holds is not what the refs lead to any more.
+pub(super) fn catch_up(
+    store: &Store,
+    connection: &mut Connection,
+    lanes: &[LaneRef],
+    reach: Reach,
+) -> rusqlite::Result<Vec<Broken>> {
+    let known = positions(connection)?;
+    let current = |lane: &LaneRef| {
+        let tip = lane.tip.to_string();
+        known.get(&lane.name).is_some_and(|position| position.tip == tip)
+    };
+    let count = known.keys().filter(|name| !name.starts_with(refs::KEPT)).count();
+    let retry = came_later(&store.repo, connection)?;
+    let settled = reach == Reach::Own || count == lanes.len() && retry.is_empty();
+    if settled && lanes.iter().all(current) && !(lanes.is_empty() && known.is_empty()) {
+        return Ok(Vec::new());
+    }
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let mut pass = Pass {
+        store,
+        transaction: &transaction,
+        // What the cache has came from these refs, so read again under the cache's own lock they
+        // are the same or newer.
+        rows: positions(&transaction)?,
+        own: write::lane_name(store),
+        retry,
+        broken: Vec::new(),
+        moved: BTreeSet::new(),
+        touched: BTreeSet::new(),
+        fetched: BTreeSet::new(),
+    };
+    match reach {
+        Reach::Own => {
+            for lane in lanes {
+                if let Ok(Some(tip)) = refs::target(&store.repo, &lane.name) {
+                    pass.read(&LaneRef { name: lane.name.clone(), tip })?;
+                }
+            }
+        }
+        Reach::All => pass.read_all(lanes)?,
+    }
+    let Pass { broken, mut touched, fetched, own, rows, .. } = pass;
+    for id in &fetched {
+        transaction
+            .prepare_cached("INSERT OR IGNORE INTO fetched (proposal) VALUES (?1)")?
+            .execute([id])?;
+    }
+    let own = own.map(|name| {
+        let seq = rows.get(&name).map_or(0, |row| row.seq);
+        (refs::lane_of(&name).to_owned(), seq)
+    });
+    touched.extend(fetched);
+    update::refold(&store.repo, &transaction, touched, own)?;
+    transaction.commit()?;
+    Ok(broken)
+}
+
+/// What came of reading a lane of somebody else.
+struct Outcome {
+    /// The last commit that counts.
+    reached: Option<ObjectId>,
+    /// The last position up to it.
+    seq: u64,
+    /// The first bad commit.
+    end: Option<(ObjectId, Bad)>,
+}
+
+/// What is new of a lane, or the commit at which the way to it is blocked.
+type Walked = Result<Chain, (ObjectId, Bad)>;
+
+/// One pass over the lanes, in a transaction.
+struct Pass<'a> {
+    store: &'a Store,
+    transaction: &'a Transaction<'a>,
+    rows: BTreeMap<String, Position>,
+    /// The ref of this clone's own lane.
+    own: Option<String>,
+    /// Refs to read again, though they have not moved.
+    retry: BTreeSet<String>,
+    broken: Vec<Broken>,
+    /// Names of the fetched lanes that have changed.
+    moved: BTreeSet<String>,
+    /// Proposals that this clone's own lane has new events of.
+    touched: BTreeSet<String>,
+    /// Proposals that other lanes have new events of.
+    fetched: BTreeSet<String>,
+}
+
+impl Pass<'_> {
+    fn read_all(&mut self, seen: &[LaneRef]) -> rusqlite::Result<()> {
+        let repo = &self.store.repo;
+        let mut lanes = refs::lanes(repo).unwrap_or_else(|_| seen.to_vec());
+        lanes.extend(refs::kept(repo));
+        // This clone's own comes first: whatever else bears its name has to be in it. What is
+        // kept comes before what remotes have now, so that this can be held against it.
+        lanes.sort_by_key(|lane| (self.rank(lane), lane.name.clone()));
+        for lane in &lanes {
+            self.read(lane)?;
+        }
+        let present: BTreeSet<&str> = lanes.iter().map(|lane| lane.name.as_str()).collect();
+        let gone: Vec<String> =
+            self.rows.keys().filter(|name| !present.contains(name.as_str())).cloned().collect();
+        for name in gone {
+            self.forget(&name)?;
+        }
+        for lane in std::mem::take(&mut self.moved) {
+            self.compare(&lane)?;
+        }
+        Ok(())
+    }
+
+    fn rank(&self, lane: &LaneRef) -> u8 {
+        match &lane.name {
+            name if Some(name) == self.own.as_ref() => 0,
+            name if name.starts_with(refs::LOG) => 1,
+            name if name.starts_with(refs::KEPT) => 2,
+            _ => 3,
+        }
+    }
+
+    /// Reads what is new behind one ref.
+    fn read(&mut self, lane: &LaneRef) -> rusqlite::Result<()> {
+        let is_own = Some(&lane.name) == self.own.as_ref();
+        let tip = lane.tip.to_string();
+        let row = self.rows.get(&lane.name).filter(|row| row.tip == tip);
+        let current = match row {
+            None => false,
+            Some(row) if is_own => row.reached.as_deref() == Some(&tip),
+            Some(_) => !self.retry.contains(&lane.name),
+        };
+        if current {
+            return Ok(());
+        }
+        if is_own {
+            return self.read_own(lane);
+        }
+        self.transaction
+            .prepare_cached("DELETE FROM trouble WHERE name = ?1 AND kind = ?2")?
+            .execute([&lane.name, TroubleKind::Unreadable.id()])?;
+        if !lane.name.starts_with(refs::LOG) {
+            self.moved.insert(lane.lane().to_owned());
+        }
+        let own = self.own.as_deref().map(refs::lane_of);
+        if own == Some(lane.lane()) && !lane.name.starts_with(refs::LOG) {
+            // [`Pass::compare`] finds out whether it is what this clone has made.
+            return self.record(lane, None, 0);
+        }
+        let Outcome { reached, seq, end } = self.read_other(lane)?;
+        if let Some((commit, bad)) = end {
+            let trouble = Trouble {
+                kind: TroubleKind::Unreadable,
+                name: lane.name.clone(),
+                object: commit.to_string(),
+                proposal: None,
+                why: bad.why,
+            };
+            report(self.transaction, &trouble, bad.missing, None)?;
+        }
+        if lane.name.starts_with(refs::LOG)
+            && let Some(old) = self.rows.get(&lane.name).and_then(|row| row.reached.clone())
+            && !self.is_within(&old, reached.as_ref())?
+        {
+            // Rewritten, and nothing else holds what it was: begin again.
+            return Err(rusqlite::Error::InvalidQuery);
+        }
+        self.record(lane, reached, seq)
+    }
+
+    fn read_own(&mut self, lane: &LaneRef) -> rusqlite::Result<()> {
+        let broken = |commit: ObjectId, bad: Bad| Broken {
+            name: lane.name.clone(),
+            commit: commit.to_string(),
+            why: bad.why,
+        };
+        let mut reader = Reader::new(&self.store.repo, lane, Limits::OWN, (0, 0));
+        let chain = match self.chain(&mut reader, lane.tip)? {
+            Ok(chain) => chain,
+            Err((commit, bad)) => {
+                self.broken.push(broken(commit, bad));
+                return Ok(());
+            }
+        };
+        let old = self.rows.get(&lane.name).and_then(|row| row.reached.as_deref());
+        if old.is_some() && old != chain.onto.map(|id| id.to_string()).as_deref() {
+            // Rewritten: nothing of the old lane may stay, so begin again.
+            return Err(rusqlite::Error::InvalidQuery);
+        }
+        let (mut reached, mut seq) = self.start(chain.onto)?;
+        for link in &chain.links {
+            match self.take(&mut reader, lane, link, seq)? {
+                Ok(next) => (reached, seq) = (Some(link.id), next),
+                Err(bad) => {
+                    self.broken.push(broken(link.id, bad));
+                    break;
+                }
+            }
+        }
+        // Where it is broken the ref is not read to its tip, and so every reader looks again.
+        let read = reached.map(|tip| LaneRef { name: lane.name.clone(), tip });
+        read.map_or(Ok(()), |read| self.record(&read, reached, seq))
+    }
+
+    /// Reads a lane of somebody else.
+    fn read_other(&mut self, lane: &LaneRef) -> rusqlite::Result<Outcome> {
+        let nothing = |commit: ObjectId, bad: Bad| {
+            Ok(Outcome { reached: None, seq: 0, end: Some((commit, bad)) })
+        };
+        if !refs::is_lane_name(lane.lane()) {
+            return nothing(lane.tip, "that is not the name of a lane".into());
+        }
+        let is_local = lane.name.starts_with(refs::LOG);
+        let limits = if is_local { Limits::LOCAL } else { Limits::FOREIGN };
+        let amount = self.amount(lane.lane())?;
+        let mut reader = Reader::new(&self.store.repo, lane, limits, amount);
+        let chain = match self.chain(&mut reader, lane.tip)? {
+            Ok(chain) => chain,
+            Err((commit, bad)) => return nothing(commit, bad),
+        };
+        if let Some(onto) = chain.onto
+            && self.step(&onto)?.is_none_or(|(other, _)| other != lane.lane())
+        {
+            return nothing(onto, "it is a commit of another lane".into());
+        }
+        let (mut reached, mut seq) = self.start(chain.onto)?;
+        let begins = match chain.onto {
+            _ if chain.links.is_empty() => false,
+            None => true,
+            Some(onto) => {
+                let onto = onto.to_string();
+                !self.kept(lane.lane()).any(|(_, tip)| tip == onto)
+            }
+        };
+        if !is_local
+            && !lane.is_kept()
+            && begins
+            && self.kept(lane.lane()).count() >= MOST_HISTORIES
+        {
+            return nothing(lane.tip, "it is one history too many of this lane".into());
+        }
+        let mut end = None;
+        for link in &chain.links {
+            match self.take(&mut reader, lane, link, seq)? {
+                Ok(next) => (reached, seq) = (Some(link.id), next),
+                Err(bad) => {
+                    end = Some((link.id, bad));
+                    break;
+                }
+            }
+        }
+        self.set_amount(lane.lane(), reader.amount())?;
+        Ok(Outcome { reached, seq, end })
+    }
+
+    fn chain(&self, reader: &mut Reader<'_>, tip: ObjectId) -> rusqlite::Result<Walked> {
+        let mut failed = None;
+        let chain = reader.chain(tip, |id| match self.step(id) {
+            Ok(step) => step.is_some(),
+            Err(error) => {
+                failed = Some(error);
+                true
+            }
+        });
+        failed.map_or(Ok(chain), Err)
+    }
+
+    /// Adds the events of one commit, whose predecessors' last position is `seq`.
+    fn take(
+        &mut self,
+        reader: &mut Reader<'_>,
+        lane: &LaneRef,
+        link: &Link,
+        mut seq: u64,
+    ) -> rusqlite::Result<Result<u64, Bad>> {
+        let mut failed = None;
+        let rows = reader.read(link, |id| match self.lane_of_event(id) {
+            Ok(lane) => lane,
+            Err(error) => {
+                failed = Some(error);
+                None
+            }
+        });
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        let rows = match rows {
+            Ok(rows) => rows,
+            Err(bad) => return Ok(Err(bad)),
+        };
+        let is_own = Some(&lane.name) == self.own.as_ref();
+        let touched = if is_own { &mut self.touched } else { &mut self.fetched };
+        let commit = link.id.to_string();
+        for row in rows {
+            seq = seq.max(row.seq);
+            insert(self.transaction, lane.lane(), &commit, &row)?;
+            touched.extend(row.proposal.map(String::from));
+        }
+        self.transaction
+            .prepare_cached("INSERT OR REPLACE INTO step (id, lane, seq) VALUES (?1, ?2, ?3)")?
+            .execute(params![link.id.as_bytes(), lane.lane(), number(seq)])?;
+        Ok(Ok(seq))
+    }
+
+    /// The ref `name` is gone. What it led to stays if another ref has it.
+    fn forget(&mut self, name: &str) -> rusqlite::Result<()> {
+        let Some(row) = self.rows.remove(name) else { return Ok(()) };
+        let lane = refs::lane_of(name).to_owned();
+        if let Some(reached) = &row.reached {
+            let others: Vec<String> = self
+                .rows
+                .iter()
+                .filter(|(other, _)| refs::lane_of(other) == lane)
+                .filter_map(|(_, row)| row.reached.clone())
+                .collect();
+            let mut held = false;
+            for other in others {
+                held = held
+                    || self
+                        .is_within(reached, ObjectId::from_hex(other.as_bytes()).ok().as_ref())?;
+            }
+            if !held {
+                return Err(rusqlite::Error::InvalidQuery);
+            }
+        }
+        for sql in ["DELETE FROM lane WHERE name = ?1", "DELETE FROM trouble WHERE name = ?1"] {
+            self.transaction.prepare_cached(sql)?.execute([name])?;
+        }
+        self.moved.insert(lane);
+        Ok(())
+    }
+
+    /// Holds the histories of a fetched lane against each other, remembers them, and reports what
+    /// was rewound or forked.
+    fn compare(&mut self, lane: &str) -> rusqlite::Result<()> {
+        self.transaction
+            .prepare_cached("DELETE FROM trouble WHERE lane = ?1 AND kind IN (?2, ?3)")?
+            .execute([lane, TroubleKind::Rewound.id(), TroubleKind::Equivocates.id()])?;
+        if self.own.as_deref().map(refs::lane_of) == Some(lane) {
+            return self.compare_own(lane);
+        }
+        let remote: Vec<(String, Option<String>)> = self
+            .rows
+            .iter()
+            .filter(|(name, _)| name.starts_with(refs::REMOTES) && refs::lane_of(name) == lane)
+            .map(|(name, row)| (name.clone(), row.reached.clone()))
+            .collect();
+        for (_, reached) in &remote {
+            if let Some(reached) = reached {
+                self.keep(lane, reached)?;
+            }
+        }
+        let kept: Vec<String> = self.kept(lane).map(|(_, tip)| tip.to_owned()).collect();
+        let mut lost = None;
+        for tip in &kept {
+            let mut held = remote.is_empty();
+            for (_, reached) in &remote {
+                let reached = reached.as_deref().and_then(id);
+                held = held || self.is_within(tip, reached.as_ref())?;
+            }
+            if !held {
+                lost = Some(tip.clone());
+            }
+        }
+        let mut histories = Vec::new();
+        for tip in &kept {
+            let mut inner = false;
+            for other in kept.iter().filter(|other| *other != tip) {
+                inner = inner || self.is_within(tip, id(other).as_ref())?;
+            }
+            if !inner {
+                histories.push(tip.clone());
+            }
+        }
+        let (kind, object, why) = match lost {
+            Some(tip) => {
+                let why = match histories.len() {
+                    0 | 1 => "was rewound by its remote; what it had before still counts here",
+                    _ => "was rewritten by its remote; both histories count here",
+                };
+                (TroubleKind::Rewound, tip, why)
+            }
+            None if histories.len() > 1 => {
+                let tip = histories.swap_remove(0);
+                (TroubleKind::Equivocates, tip, "has two histories; both count here")
+            }
+            None => return Ok(()),
+        };
+        let name = remote.into_iter().next().map_or_else(|| lane.to_owned(), |(name, _)| name);
+        let trouble = Trouble { kind, name, object, proposal: None, why: why.into() };
+        report(self.transaction, &trouble, None, None)
+    }
+
+    /// Whatever bears the name of this clone's own lane has to be in it.
+    fn compare_own(&mut self, lane: &str) -> rusqlite::Result<()> {
+        let others: Vec<(String, String)> = self
+            .rows
+            .iter()
+            .filter(|(name, _)| !name.starts_with(refs::LOG) && refs::lane_of(name) == lane)
+            .map(|(name, row)| (name.clone(), row.tip.clone()))
+            .collect();
+        for (name, tip) in others {
+            let step = id(&tip).map(|tip| self.step(&tip)).transpose()?.flatten();
+            if step.is_some_and(|(found, _)| found == lane) {
+                continue;
+            }
+            let why = "has commits under the name of this clone's own lane that this clone does \
+                       not have; they are ignored";
+            let kind = TroubleKind::Equivocates;
+            let trouble = Trouble { kind, name, object: tip, proposal: None, why: why.into() };
+            report(self.transaction, &trouble, None, None)?;
+        }
+        Ok(())
+    }
+
+    /// Remembers that `reached` was seen of `lane`. Not being able to is no error: a repository
+    /// that cannot be written can still be read.
+    fn keep(&mut self, lane: &str, reached: &str) -> rusqlite::Result<()> {
+        let Some(new) = id(reached) else { return Ok(()) };
+        let kept: Vec<(String, String)> =
+            self.kept(lane).map(|(name, tip)| (name.to_owned(), tip.to_owned())).collect();
+        let mut extends = None;
+        for (name, tip) in &kept {
+            if self.is_within(reached, id(tip).as_ref())? {
+                return Ok(());
+            }
+            if extends.is_none() && self.is_within(tip, Some(&new))? {
+                extends = Some((name.clone(), id(tip)));
+            }
+        }
+        let (name, expected) = extends.unwrap_or_else(|| {
+            let first = format!("{}{lane}", refs::KEPT);
+            let taken = kept.iter().any(|(name, _)| *name == first);
+            (if taken { format!("{first}.{}", new.to_hex_with_len(8)) } else { first }, None)
+        });
+        let store = self.store;
+        let dir = &store.common_dir;
+        if refs::compare_and_swap(&store.repo, dir, &name, expected, new, false).is_ok() {
+            let seq = self.step(&new)?.map_or(0, |(_, seq)| seq);
+            self.record(&LaneRef { name, tip: new }, Some(new), seq)?;
+        }
+        Ok(())
+    }
+
+    /// The refs that remember `lane`, and how far they could be read.
+    fn kept<'s>(&'s self, lane: &'s str) -> impl Iterator<Item = (&'s str, &'s str)> {
+        let first = format!("{}{lane}", refs::KEPT);
+        self.rows
+            .range(first..)
+            .take_while(|(name, _)| name.starts_with(refs::KEPT))
+            .take_while(move |(name, _)| name[refs::KEPT.len()..].starts_with(lane))
+            .filter(move |(name, _)| refs::lane_of(name) == lane)
+            .filter_map(|(name, row)| Some((name.as_str(), row.reached.as_deref()?)))
+    }
+
+    /// Whether the known commit `inner` is `outer` or one of its ancestors.
+    fn is_within(&self, inner: &str, outer: Option<&ObjectId>) -> rusqlite::Result<bool> {
+        let (Some(inner), Some(outer)) = (id(inner), outer) else { return Ok(false) };
+        let Some((_, least)) = self.step(&inner)? else { return Ok(inner == *outer) };
+        let mut next = Some(*outer);
+        while let Some(at) = next {
+            if at == inner {
+                return Ok(true);
+            }
+            // Positions never fall along a lane.
+            if self.step(&at)?.is_none_or(|(_, seq)| seq < least) {
+                return Ok(false);
+            }
+            let commit = self.store.repo.find_commit(at).ok();
+            next = commit.and_then(|commit| commit.parent_ids().next().map(gix::Id::detach));
+        }
+        Ok(false)
+    }
+
+    /// The lane of a commit that counts, and the last position up to it.
+    fn step(&self, id: &ObjectId) -> rusqlite::Result<Option<(String, u64)>> {
+        self.transaction
+            .prepare_cached("SELECT lane, seq FROM step WHERE id = ?1")?
+            .query_row([id.as_bytes()], |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as u64)))
+            .optional()
+    }
+
+    fn start(&self, onto: Option<ObjectId>) -> rusqlite::Result<(Option<ObjectId>, u64)> {
+        let step = onto.map(|id| self.step(&id)).transpose()?.flatten();
+        Ok((onto, step.map_or(0, |(_, seq)| seq)))
+    }
+
+    fn lane_of_event(&self, id: &ObjectId) -> rusqlite::Result<Option<String>> {
+        self.transaction
+            .prepare_cached("SELECT lane FROM event WHERE id = ?1")?
+            .query_row([id.to_string()], |row| row.get(0))
+            .optional()
+    }
+
+    fn amount(&self, lane: &str) -> rusqlite::Result<(usize, u64)> {
+        let found = self
+            .transaction
+            .prepare_cached("SELECT commits, bytes FROM amount WHERE lane = ?1")?
+            .query_row([lane], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)))
+            .optional()?;
+        Ok(found.map_or((0, 0), |(commits, bytes)| (commits as usize, bytes as u64)))
+    }
+
+    fn set_amount(&self, lane: &str, (commits, bytes): (usize, u64)) -> rusqlite::Result<()> {
+        self.transaction
+            .prepare_cached(
+                "INSERT OR REPLACE INTO amount (lane, commits, bytes) VALUES (?1, ?2, ?3)",
+            )?
+            .execute(params![lane, number(commits as u64), number(bytes)])
+            .map(drop)
+    }
+
+    fn record(
+        &mut self,
+        lane: &LaneRef,
+        reached: Option<ObjectId>,
+        seq: u64,
+    ) -> rusqlite::Result<()> {
+        let position =
+            Position { tip: lane.tip.to_string(), seq, reached: reached.map(|id| id.to_string()) };
+        self.transaction
+            .prepare_cached(
+                "INSERT OR REPLACE INTO lane (name, tip, seq, reached) VALUES (?1, ?2, ?3, ?4)",
+            )?
+            .execute(params![lane.name, position.tip, number(seq), position.reached])?;
+        self.rows.insert(lane.name.clone(), position);
+        Ok(())
+    }
+}
+
+fn insert(
+    transaction: &Transaction<'_>,
+    lane: &str,
+    commit: &str,
+    row: &Row,
+) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached(
+            "INSERT OR IGNORE INTO event
+             (id, proposal, lane, seq, commit_id, kind, time, plan, body)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        )?
+        .execute(params![
+            row.id.to_string(),
+            row.proposal.as_ref().map(|id| id.as_str()),
+            lane,
+            number(row.seq),
+            commit,
+            row.kind,
+            row.time,
+            row.plan,
+            row.body
+        ])
+        .map(drop)
+}
+
+fn id(hex: &str) -> Option<ObjectId> {
+    ObjectId::from_hex(hex.as_bytes()).ok()
+}
+
+/// SQLite's integers end where a forged number may not.
+fn number(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}

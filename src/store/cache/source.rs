@@ -1,0 +1,97 @@
+//! What the cache has of a proposal, to be held against the object database.
+
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+use super::{View, failed, update};
+use crate::error::Result;
+use crate::proposal::audit::Own;
+use crate::proposal::{ProposalId, event};
+use crate::store::refs;
+
+/// Where an event comes from, as the cache has it.
+pub(in crate::store) struct Source {
+    /// Its id, hex.
+    pub(in crate::store) event: String,
+    /// The name of its lane.
+    pub(in crate::store) lane: String,
+    /// The lane commit that holds it, hex.
+    pub(in crate::store) commit: String,
+    /// Its bytes.
+    pub(in crate::store) body: Vec<u8>,
+}
+
+impl View {
+    /// Where the events about `id` come from.
+    pub(in crate::store) fn sources(
+        &self,
+        id: &ProposalId,
+        mut each: impl FnMut(Source) -> Result<()>,
+    ) -> Result<()> {
+        let Some(connection) = &self.connection else { return Ok(()) };
+        let mut checked = Ok(());
+        // One at a time: other lanes may have brought any number of large ones.
+        let query = || -> rusqlite::Result<()> {
+            let mut statement = connection.prepare_cached(
+                "SELECT id, lane, commit_id, body FROM event WHERE proposal = ?1 ORDER BY seq, id",
+            )?;
+            let mut rows = statement.query([id.as_str()])?;
+            while let Some(row) = rows.next()?
+                && checked.is_ok()
+            {
+                checked = each(Source {
+                    event: row.get(0)?,
+                    lane: row.get(1)?,
+                    commit: row.get(2)?,
+                    body: row.get(3)?,
+                });
+            }
+            Ok(())
+        };
+        let mut query = query;
+        query().map_err(|error| failed(&error))?;
+        checked
+    }
+
+    /// Whether the events about `id` lead to what is said of it.
+    pub(in crate::store) fn refolded(&self, id: &ProposalId, own: Option<&str>) -> Result<bool> {
+        let own = own.map(|lane| (lane, self.own_seq(lane)));
+        let Some(connection) = &self.connection else { return Ok(true) };
+        let query = || -> rusqlite::Result<bool> {
+            let own = own.map(|(lane, seq)| Own { lane, seq });
+            let (Some(fresh), _) = update::folded(connection, id.as_str(), own)? else {
+                return Ok(false);
+            };
+            let digest = event::digest(&fresh.current().changes);
+            let found: Option<(Vec<u8>, String, String)> = connection
+                .prepare_cached(
+                    "SELECT folded.body, proposal.state, proposal.digest FROM folded
+                     JOIN proposal USING (id) WHERE id = ?1",
+                )?
+                .query_row(params![id.as_str()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+                .optional()?;
+            Ok(found == Some((update::body(&fresh), update::word(&fresh.state).into(), digest)))
+        };
+        query().map_err(|error| failed(&error))
+    }
+
+    /// The last position of this clone's own lane.
+    fn own_seq(&self, lane: &str) -> u64 {
+        let positions = self.positions().unwrap_or_default();
+        positions.get(&format!("{}{lane}", refs::LOG)).map_or(0, |position| position.seq)
+    }
+
+    /// Empties the cache: the next reader builds it from the lanes.
+    pub(in crate::store) fn empty(&self) {
+        let empty = |connection: &Connection| {
+            let emptied = connection.execute_batch(
+                "BEGIN IMMEDIATE; DELETE FROM lane; DELETE FROM step; DELETE FROM amount;
+                 DELETE FROM trouble; DELETE FROM event; DELETE FROM proposal;
+                 DELETE FROM folded; DELETE FROM path; DELETE FROM fetched; COMMIT;",
+            );
+            if emptied.is_err() {
+                let _ = connection.execute_batch("ROLLBACK");
+            }
+        };
+        self.connection.as_ref().map(empty);
+    }
+}

@@ -1,0 +1,130 @@
+//! What is wrong with what other clones have recorded: reported, and never in the way.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use super::refs;
+
+/// A kind of trouble.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TroubleKind {
+    /// A lane cannot be read from a commit on; what lies behind it counts.
+    Unreadable,
+    /// A remote no longer has commits of a lane that it had before; they still count here.
+    Rewound,
+    /// There are two histories of one lane, or commits of this clone's lane that it never made.
+    Equivocates,
+    /// Two first events have one proposal id; the later one is ignored.
+    DuplicateId,
+    /// An event contradicts the others of its proposal, and is ignored.
+    Rejected,
+}
+
+impl TroubleKind {
+    /// All of them.
+    pub(super) const ALL: [Self; 5] =
+        [Self::Unreadable, Self::Rewound, Self::Equivocates, Self::DuplicateId, Self::Rejected];
+
+    /// The stable code that reports use.
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::Unreadable => "lane_unreadable",
+            Self::Rewound => "lane_rewound",
+            Self::Equivocates => "lane_equivocates",
+            Self::DuplicateId => "duplicate_id",
+            Self::Rejected => "event_rejected",
+        }
+    }
+
+    /// Whether every command warns of it.
+    fn is_urgent(self) -> bool {
+        matches!(self, Self::Unreadable | Self::Rewound | Self::Equivocates)
+    }
+}
+
+/// Something that is wrong with a lane, or with an event of one.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Trouble {
+    /// What kind of.
+    pub kind: TroubleKind,
+    /// The ref of the lane, or the lane's name where no single ref is meant.
+    pub name: String,
+    /// The commit at which reading stopped, or the event that is ignored, hex; may be empty.
+    pub object: String,
+    /// The id of the proposal, where it is about one.
+    pub proposal: Option<String>,
+    /// What is wrong.
+    pub why: String,
+}
+
+impl Trouble {
+    /// One sentence without a final period; quotes untrusted text as it is.
+    pub fn message(&self) -> String {
+        let lane = self.lane();
+        let short: String = self.object.chars().take(12).collect();
+        match self.kind {
+            TroubleKind::Unreadable => {
+                format!("{lane} cannot be read from commit {short} on: {}", self.why)
+            }
+            TroubleKind::Rewound | TroubleKind::Equivocates => format!("{lane} {}", self.why),
+            TroubleKind::DuplicateId | TroubleKind::Rejected => {
+                let id = self.proposal.as_deref().unwrap_or("a plan");
+                format!("event {short} of {lane} on {id} is ignored: {}", self.why)
+            }
+        }
+    }
+
+    /// The lane in words: `lane 1a2b of origin`.
+    fn lane(&self) -> String {
+        let lane = refs::lane_of(&self.name);
+        match refs::remote_of(&self.name) {
+            Some(remote) => format!("lane {lane} of {remote}"),
+            None if self.name.starts_with(refs::KEPT) => format!("lane {lane}, fetched before,"),
+            None => format!("lane {lane}"),
+        }
+    }
+}
+
+/// The trouble that the views of one command have met, each once.
+#[derive(Clone, Debug, Default)]
+pub struct Notices(Rc<RefCell<BTreeSet<Trouble>>>);
+
+impl Notices {
+    /// Notes what every command warns of.
+    pub(super) fn add(&self, found: &[Trouble]) {
+        if let Ok(mut notices) = self.0.try_borrow_mut() {
+            notices.extend(found.iter().filter(|trouble| trouble.kind.is_urgent()).cloned());
+        }
+    }
+
+    /// At most one line for each kind, and then none until more is met.
+    pub fn take_lines(&self) -> Vec<String> {
+        let found = self.0.try_borrow_mut().map(|mut found| std::mem::take(&mut *found));
+        let found = found.unwrap_or_default();
+        let mut lines = Vec::new();
+        for kind in TroubleKind::ALL {
+            let lanes: BTreeSet<&str> = found
+                .iter()
+                .filter(|trouble| trouble.kind == kind)
+                .map(|trouble| refs::lane_of(&trouble.name))
+                .collect();
+            let first = found.iter().find(|trouble| trouble.kind == kind);
+            match (lanes.len(), first) {
+                (0, _) | (_, None) => {}
+                (1, Some(trouble)) => {
+                    lines.push(format!("{}; `aye check` reports it", trouble.message()));
+                }
+                (count, _) => {
+                    let what = match kind {
+                        TroubleKind::Unreadable => "cannot be read to their end",
+                        TroubleKind::Rewound => "have been rewound by their remotes",
+                        _ => "have two histories",
+                    };
+                    lines.push(format!("{count} fetched lanes {what}; `aye check` reports them"));
+                }
+            }
+        }
+        lines
+    }
+}
