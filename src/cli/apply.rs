@@ -1,7 +1,5 @@
 //! `aye apply`: say aye.
 
-use std::collections::BTreeMap;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -9,9 +7,9 @@ use super::identity::Asking;
 use super::part::{Chosen, PartArgs};
 use super::which::Several;
 use super::{Context, Format, pager};
-use crate::changeset::plan::{How, Outcome, Plan, Planned};
-use crate::changeset::{File, FileChange, RepoPath, Snapshot};
-use crate::decide::{self, Applied, Part, Request, Residue, Shown};
+use crate::changeset::FileChange;
+use crate::changeset::plan::{How, Outcome, Planned};
+use crate::decide::{self, Ahead, Applied, Part, Request, Residue, Shown};
 use crate::error::{Error, Exit, Result};
 use crate::proposal::document::file_path;
 use crate::proposal::event::{Effect, Evidence};
@@ -19,7 +17,6 @@ use crate::proposal::rules::Verb;
 use crate::proposal::{Authority, Proposal, Status, codes};
 use crate::render::{diff, escape};
 use crate::store::Store;
-use crate::worktree::Worktree;
 
 /// Apply pending proposals to the files.
 ///
@@ -371,25 +368,6 @@ fn ask(
     })
 }
 
-/// The files as they will be once the proposals before are applied.
-struct Ahead {
-    worktree: Worktree,
-    changed: BTreeMap<RepoPath, Option<File>>,
-}
-
-impl Snapshot for Ahead {
-    fn file(&self, path: &RepoPath) -> Result<Option<File>> {
-        match self.changed.get(path) {
-            Some(file) => Ok(file.clone()),
-            None => self.worktree.file(path),
-        }
-    }
-
-    fn stored(&self, path: &RepoPath, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
-        self.worktree.stored(path, bytes)
-    }
-}
-
 /// What applying `proposals` one after the other comes to.
 ///
 /// # Errors
@@ -403,31 +381,9 @@ pub fn shown(
     if effect == Effect::MarkOnly {
         return Ok(Vec::new());
     }
-    let mut ahead = Ahead { worktree: store.worktree()?, changed: BTreeMap::new() };
-    let mut all = Vec::with_capacity(proposals.len());
+    let mut ahead = Ahead::new(store)?;
     let view = store.view()?;
-    for proposal in proposals {
-        let shown = decide::show(store, &view, proposal, part, &ahead)?;
-        for file in shown.plan.writes() {
-            ahead.worktree.check_writable(&file.path).or_else(|error| {
-                // A directory that the same changes empty gives way, and so does a file they remove.
-                let goes = |path: &RepoPath| {
-                    ahead.changed.get(path) == Some(&None) || removes(&shown.plan, path)
-                };
-                let gives_way = error.is(&crate::changeset::codes::FOLDER)
-                    || error.is(&crate::worktree::codes::NOT_A_FOLDER)
-                        && file.path.parents().any(|parent| goes(&parent));
-                if gives_way && file.now.is_none() { Ok(()) } else { Err(error) }
-            })?;
-            ahead.changed.insert(file.path.clone(), file.after.clone());
-        }
-        all.push(shown);
-    }
-    Ok(all)
-}
-
-fn removes(plan: &Plan, path: &RepoPath) -> bool {
-    plan.files.iter().any(|file| file.path == *path && file.after.is_none())
+    proposals.iter().map(|proposal| ahead.show(store, &view, proposal, part)).collect()
 }
 
 fn refuse_conflicts(store: &Store, proposals: &[Proposal], shown: &[Shown]) -> Result<()> {

@@ -5,6 +5,7 @@
 //! written and the caller asks again. The event names the [`statement`] and its [`manifest`].
 //! Who may decide is for [`crate::proposal::authority`]; every function here takes its answer.
 
+mod ahead;
 pub mod apply;
 pub mod manifest;
 pub mod memory;
@@ -16,6 +17,7 @@ mod subject;
 pub mod undo;
 pub mod verdict;
 
+pub use ahead::Ahead;
 pub use apply::{Applied, Request, apply};
 pub use manifest::Manifest;
 pub use shown::{Residue, Shown, Visible, show, visible};

@@ -1,0 +1,86 @@
+//! The files as they will be once the proposals before are applied: several decisions of one
+//! session are shown on top of each other, as they will be written.
+
+use std::collections::BTreeMap;
+
+use super::{Part, Shown, show};
+use crate::changeset::plan::Plan;
+use crate::changeset::{File, RepoPath, Snapshot};
+use crate::error::Result;
+use crate::proposal::Proposal;
+use crate::store::{Store, View};
+use crate::worktree::Worktree;
+
+/// The work tree with what was planned so far on top of it.
+pub struct Ahead {
+    worktree: Worktree,
+    changed: BTreeMap<RepoPath, Option<File>>,
+}
+
+impl Snapshot for Ahead {
+    fn file(&self, path: &RepoPath) -> Result<Option<File>> {
+        match self.changed.get(path) {
+            Some(file) => Ok(file.clone()),
+            None => self.worktree.file(path),
+        }
+    }
+
+    fn stored(&self, path: &RepoPath, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
+        self.worktree.stored(path, bytes)
+    }
+}
+
+impl Ahead {
+    /// The work tree of `store` as it is.
+    ///
+    /// # Errors
+    /// `bare_repository`, and what opening the work tree reports.
+    pub fn new(store: &Store) -> Result<Self> {
+        Ok(Self { worktree: store.worktree()?, changed: BTreeMap::new() })
+    }
+
+    /// Plans `proposal`, or `part` of it, on top of what was planned before. A plan with conflicts
+    /// is returned as it is, and is not built on.
+    ///
+    /// # Errors
+    /// As [`show`], and what the work tree refuses to write.
+    pub fn show(
+        &mut self,
+        store: &Store,
+        view: &View,
+        proposal: &Proposal,
+        part: Option<&Part>,
+    ) -> Result<Shown> {
+        let mut shown = show(store, view, proposal, part, self)?;
+        if shown.plan.refusal().is_some() {
+            return Ok(shown);
+        }
+        // Apart first: a plan that is refused halfway is not built on either.
+        let mut next: BTreeMap<RepoPath, Option<File>> = BTreeMap::new();
+        for file in shown.plan.writes() {
+            self.worktree.check_writable(&file.path).or_else(|error| {
+                // A directory that the same changes empty gives way, and so does a file they remove.
+                let goes = |path: &RepoPath| {
+                    next.get(path).or_else(|| self.changed.get(path)) == Some(&None)
+                        || removes(&shown.plan, path)
+                };
+                let gives_way = error.is(&crate::changeset::codes::FOLDER)
+                    || error.is(&crate::worktree::codes::NOT_A_FOLDER)
+                        && file.path.parents().any(|parent| goes(&parent));
+                if gives_way && file.now.is_none() { Ok(()) } else { Err(error) }
+            })?;
+            next.insert(file.path.clone(), file.after.clone());
+        }
+        for residue in &mut shown.residue {
+            // What an earlier plan wrote is shown with that plan, and so are foreign changes
+            // beneath it.
+            residue.approved |= self.changed.contains_key(&residue.path);
+        }
+        self.changed.append(&mut next);
+        Ok(shown)
+    }
+}
+
+fn removes(plan: &Plan, path: &RepoPath) -> bool {
+    plan.files.iter().any(|file| file.path == *path && file.after.is_none())
+}
