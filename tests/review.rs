@@ -255,7 +255,9 @@ fn a_comment_is_written_once_though_the_decision_fails() {
     t.types("y").sees("not written").sees("hint:");
     assert_eq!(t.ends(), 5);
     let mut t = review(&repo, &[]);
-    t.sees("look here").sees("decided in an earlier session: apply").sees("Decided:").sees("]?");
+    t.sees("decided in an earlier session: apply").sees("Decided:");
+    t.sees("comment saved from an earlier session on a.txt:6: look here");
+    t.sees("will not be written").sees("]?");
     t.types("u").sees("]?").types("<").sees("(1/3)").sees("]?").types("R").sees("because");
     t.types("late\r").sees("reject: late").sees("]?").types("y").sees("rejected");
     assert_eq!(t.ends(), 0);
@@ -486,8 +488,8 @@ fn comments_go_back_and_a_revision_shows_what_changed_since() {
     repo.cmd(&args).env("AYE_AGENT", "bot").stdin(changed(&[5, 35])).run().ok();
     let mut t = review(&repo, &[]);
     t.sees("revision 2").sees("why 20?").sees("changed since the revision you saw");
-    t.sees("-changed 20").sees("+line 20").sees("1 decided earlier").sees("(2/2)");
-    t.types("y").sees("Write").types("y").sees("applied");
+    t.sees("-changed 20").sees("+line 20").sees("1 answered earlier").sees("[taken earlier]");
+    t.sees("(1/2)").types("y").sees("(2/2)").types("y").sees("Write").types("y").sees("applied");
     assert_eq!(t.ends(), 0);
     assert_eq!(repo.text("a.txt"), changed(&[5, 35]));
 }

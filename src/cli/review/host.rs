@@ -5,24 +5,25 @@ use std::fs;
 
 use chrono::Utc;
 
-use super::{Args, staged_dir, staged_name};
+use super::plans::{self, Planned, Plans};
+use super::{Args, authors, staged_dir, staged_name};
 use crate::changeset::plan::Outcome;
 use crate::changeset::{Changeset, FileChange, RepoPath, sensitive};
 use crate::cli::identity::Asking;
 use crate::cli::memory::notes::notes;
 use crate::cli::programs;
 use crate::cli::{Context, pager};
-use crate::decide;
 use crate::decide::verdict::{self, Word};
+use crate::decide::{self, Visible};
 use crate::error::{Error, Result};
 use crate::prompt::Hold;
 use crate::proposal::conversation::Kind;
 use crate::proposal::event::{Comment, Effect, Evidence, Subject};
 use crate::proposal::rules::Verb;
-use crate::proposal::{Actor, Authority, Note, Proposal, ProposalId, Status};
+use crate::proposal::{Actor, Authority, Note, Proposal, ProposalId, Status, codes};
 use crate::render::age;
 use crate::review::model::{DraftComment, Staged, Verdict};
-use crate::review::terminal::{Content, Header, Host, Loaded, Order};
+use crate::review::terminal::{Content, Header, Host, Loaded, Order, Outlook};
 use crate::scan::gate;
 use crate::store::Store;
 
@@ -35,6 +36,8 @@ pub(super) struct CliHost<'c> {
     index: bool,
     try_command: Option<String>,
     diff_filter: Option<String>,
+    /// What the last screen has shown, which is what is written.
+    planned: Plans,
     /// Who had said what about each proposal when it was last looked at.
     heard: BTreeMap<ProposalId, Vec<(String, String)>>,
 }
@@ -56,6 +59,7 @@ impl<'c> CliHost<'c> {
             index: args.index,
             try_command,
             diff_filter,
+            planned: Plans::default(),
             heard: BTreeMap::new(),
         }
     }
@@ -90,6 +94,7 @@ impl<'c> CliHost<'c> {
         &self,
         proposal: &Proposal,
         prefix: usize,
+        base: String,
         warnings: Vec<String>,
         comments: Vec<(String, String, String)>,
     ) -> Header {
@@ -101,21 +106,16 @@ impl<'c> CliHost<'c> {
         };
         let shown = |(path, why): &(&RepoPath, &str)| format!("{} {why}", path.display());
         let warnings = sensitive.iter().skip(1).map(shown).chain(warnings).collect();
-        let check = proposal.check().map(|result| {
-            let ended = match result.check.exit_code {
-                Some(0) => "passed".to_owned(),
-                Some(code) => format!("failed with {code}"),
-                None => "ended by a signal".to_owned(),
-            };
-            format!("{} {ended}, {}", result.check.command.join(" "), age::ago(result.at, now))
-        });
         Header {
             id: proposal.id.to_string(),
             prefix,
             proposed_by: proposal.proposed_by.clone(),
+            recorded_by: authors::recorded_by(proposal),
+            revised_by: authors::revised_by(proposal),
+            mark: proposal.mark().map(|mark| (mark.by.name.clone(), authors::marked(mark))),
             age: age::ago(proposal.created_at, now),
             expiry: age::until(proposal.expires_at, now),
-            base: self.base(proposal),
+            base,
             revision: proposal.revisions.len(),
             domain: proposal.domain.clone(),
             task: proposal.related_task_id.clone(),
@@ -127,36 +127,37 @@ impl<'c> CliHost<'c> {
                 .filter(|(_, text)| proposal.description.as_deref() != Some(text.as_str()))
                 .collect(),
             comments,
-            check,
+            check: proposal.check().map(|result| authors::check(result, now)),
             changes_requested: proposal.changes_requested.as_ref().map(|request| {
                 request.reason.clone().unwrap_or_else(|| "see the comments".to_owned())
             }),
         }
     }
+}
 
-    /// How the changes fit the present files, in a few words.
-    fn base(&self, proposal: &Proposal) -> String {
-        let Ok(worktree) = self.store.worktree() else { return "no work tree".to_owned() };
-        let shown = self
-            .store
-            .view()
-            .and_then(|view| decide::show(self.store, &view, proposal, None, &worktree));
-        let plan = match shown {
-            Ok(shown) => shown.plan,
-            Err(error) => return error.message().to_owned(),
+/// How a proposal fits the present files, in a few words.
+fn base(store: &Store, visible: &Visible) -> String {
+    if let Some(refusal) = &visible.refusal {
+        let path = refusal.details().iter().find(|(key, _)| *key == "path");
+        return match path.and_then(|(_, path)| path.as_str()) {
+            Some(path) if refusal.is(&crate::changeset::codes::CONFLICT) => {
+                format!("conflict in {path}")
+            }
+            _ => refusal.message().to_owned(),
         };
-        let conflict = plan.files.iter().find(|f| matches!(f.outcome, Outcome::Conflict(_)));
-        if let Some(file) = conflict {
-            return format!("conflict in {}", file.path.display());
-        }
-        let outcomes: Vec<&str> = plan.files.iter().map(|file| file.outcome.as_str()).collect();
-        if outcomes.contains(&"merged") {
-            "moved on, merges cleanly".to_owned()
-        } else if outcomes.iter().all(|outcome| *outcome == "already") {
-            "already there".to_owned()
-        } else {
-            "clean".to_owned()
-        }
+    }
+    let Some(shown) = &visible.shown else {
+        return match store.worktree() {
+            Ok(_) => "unknown".to_owned(),
+            Err(_) => "no work tree".to_owned(),
+        };
+    };
+    if shown.plan.files.iter().any(|file| matches!(file.outcome, Outcome::Merged(_))) {
+        "moved on, merges cleanly; shown as it will be written".to_owned()
+    } else if shown.plan.is_already_there() {
+        "already there".to_owned()
+    } else {
+        "clean".to_owned()
     }
 }
 
@@ -169,7 +170,14 @@ impl Host for CliHost<'_> {
             return Ok(Loaded::Gone(status.as_str().to_owned()));
         }
         let current = proposal.current();
-        let changeset = match self.store.changeset(&current.changes) {
+        let visible = match decide::visible(self.store, &view, &proposal) {
+            Ok(visible) => visible,
+            Err(error) => {
+                return Ok(Loaded::Gone(format!("found unreadable ({})", error.message())));
+            }
+        };
+        let base = base(self.store, &visible);
+        let changeset = match Changeset::new(visible.changes) {
             Ok(changeset) => changeset,
             Err(error) => {
                 return Ok(Loaded::Gone(format!("found unreadable ({})", error.message())));
@@ -181,6 +189,12 @@ impl Host for CliHost<'_> {
         }
         let warnings = warnings.iter().map(gate::Warning::line).collect();
         let changes = changeset.into_changes();
+        let proposed = match visible.planned {
+            true => Some(self.store.changeset(&current.changes)?.into_changes()),
+            false => None,
+        };
+        // What is there already is planned too, and shown as it was proposed.
+        let proposed = proposed.filter(|proposed| !same(proposed, &changes));
         let staged = self.kept(id);
         let seen = match &staged {
             Some(staged) if staged.revision != current.event => {
@@ -190,10 +204,17 @@ impl Host for CliHost<'_> {
         };
         let said = Self::conversation(&proposal);
         self.heard.insert(id.clone(), sayings(&proposal));
-        let header = self.header(&proposal, view.prefix(id)?, warnings, said);
-        let revision = current.event.clone();
-        let memory = proposal.subject == Subject::Memory;
-        Ok(Loaded::Ready(Box::new(Content { revision, changes, header, staged, seen, memory })))
+        let header = self.header(&proposal, view.prefix(id)?, base, warnings, said);
+        Ok(Loaded::Ready(Box::new(Content {
+            revision: current.event.clone(),
+            changes,
+            proposed,
+            sent_back: proposal.changes_requested.is_some(),
+            header,
+            staged,
+            seen,
+            memory: proposal.subject == Subject::Memory,
+        })))
     }
 
     fn changed(&mut self, id: &ProposalId, revision: &str) -> Result<Option<String>> {
@@ -319,25 +340,24 @@ impl Host for CliHost<'_> {
         let _hold = Hold::interrupts();
         self.store.write(&self.actor, self.now(), |writer| {
             writer.view.proposal(id)?.require_pending(writer.now())?;
-            for draft in comments {
-                let comment = Comment {
-                    body: draft.body.clone(),
-                    path: draft.path.clone(),
-                    line: draft.line,
-                    revision: Some(draft.revision.as_deref().unwrap_or(revision).to_owned()),
-                };
+            for comment in written_as(comments, revision) {
                 writer.note(Some(id), Note::Comment(comment))?;
             }
             Ok(())
         })
     }
 
-    fn carry_out(&mut self, order: &Order<'_>) -> Result<String> {
+    fn plan(&mut self, orders: &[Order]) -> Result<Vec<Option<Result<Outlook>>>> {
+        self.planned = Plans::default();
+        let now = self.now();
+        self.planned.make(self.store, orders, now)
+    }
+
+    fn carry_out(&mut self, order: &Order) -> Result<String> {
         // From here to the end Ctrl-C would only leave work for recovery.
         let _hold = Hold::interrupts();
         match &order.verdict {
-            Verdict::Apply => self.apply(order, None),
-            Verdict::Part(changes) => self.apply(order, Some(changes)),
+            Verdict::Apply | Verdict::Part(_) => self.apply(order),
             Verdict::Reject { reason } => {
                 self.say(order, Verb::Reject, &Word::Reject, Some(reason))?;
                 Ok("rejected".to_owned())
@@ -350,6 +370,25 @@ impl Host for CliHost<'_> {
             _ => Ok("stays pending".to_owned()),
         }
     }
+}
+
+/// True where both lead from the same contents to the same contents.
+fn same(one: &[FileChange], other: &[FileChange]) -> bool {
+    one.len() == other.len()
+        && one.iter().zip(other).all(|(one, other)| {
+            (&one.path, &one.before, &one.after) == (&other.path, &other.before, &other.after)
+        })
+}
+
+/// `comments` as events hold them; `revision` is the one under review.
+fn written_as(comments: &[DraftComment], revision: &str) -> Vec<Comment> {
+    let comments = comments.iter().map(|draft| Comment {
+        body: draft.body.clone(),
+        path: draft.path.clone(),
+        line: draft.line,
+        revision: Some(draft.revision.as_deref().unwrap_or(revision).to_owned()),
+    });
+    comments.collect()
 }
 
 /// Who has said what about `proposal`.
@@ -379,37 +418,42 @@ impl CliHost<'_> {
     }
 
     /// The proposal as it was looked at, if it still is that.
-    fn looked_at(&self, order: &Order<'_>) -> Result<Proposal> {
-        let proposal = self.store.view()?.proposal(order.id)?;
-        proposal.require_pending(self.now())?;
-        proposal.require_revision(order.revision)?;
-        Ok(proposal)
+    fn looked_at(&self, order: &Order) -> Result<Proposal> {
+        plans::looked_at(&self.store.view()?, order, self.now())
     }
 
-    fn say(&self, order: &Order<'_>, verb: Verb, word: &Word, reason: Option<&str>) -> Result<()> {
+    fn say(&self, order: &Order, verb: Verb, word: &Word, reason: Option<&str>) -> Result<()> {
         let proposal = self.looked_at(order)?;
         let authority = self.authority(verb, &proposal)?;
         let proposals = std::slice::from_ref(&proposal);
-        verdict::say(self.store, &authority, self.now(), proposals, word, reason, &[])
+        let comments = written_as(&order.comments, &order.revision);
+        verdict::say(self.store, &authority, self.now(), proposals, word, reason, &comments)
     }
 
-    /// Applies the proposal as it was looked at, or the part of it that was taken.
-    fn apply(&mut self, order: &Order<'_>, part: Option<&[FileChange]>) -> Result<String> {
+    /// Applies the proposal, or the part of it that was taken, as the last screen showed it.
+    fn apply(&mut self, order: &Order) -> Result<String> {
         let now = self.now();
+        // Decided or revised meanwhile says more than that the files are not the same.
         let proposal = self.looked_at(order)?;
         let authority = self.authority(Verb::Apply, &proposal)?;
-        let effect = if self.index { Effect::Index } else { Effect::Files };
-        let reason = if order.edited { "edited" } else { "partial" };
-        let part = match part {
-            Some(changes) => {
-                let changes = Changeset::new(changes.to_vec())?;
-                Some(decide::Part { changes, reason })
-            }
-            None => None,
+        let Some(Planned { shown, part }) = self.planned.take(&order.id) else {
+            return Err(Error::bug(format!("{} was not shown before it was written", order.id)));
         };
+        let effect = if self.index { Effect::Index } else { Effect::Files };
         let taken_in_part = part.is_some();
-        let request = decide::Request { part, ..decide::Request::all(effect) };
-        let applied = decide::apply(self.store, &authority, now, &proposal, &request, None)?;
+        let request = decide::Request {
+            part,
+            take_residue: order.take_residue,
+            comments: written_as(&order.comments, &order.revision),
+            unshown_lines: order.unshown_lines,
+            ..decide::Request::all(effect)
+        };
+        let done =
+            decide::apply(self.store, &authority, now, &shown.proposal, &request, Some(&shown));
+        let applied = done.map_err(|error| match error.is(&codes::CHANGED_SINCE_SHOWN) {
+            true => error.hint(format!("`aye review {}` shows it as it is now", order.id)),
+            false => error,
+        })?;
         let count = applied.files.len();
         let plural = if count == 1 { "" } else { "s" };
         let how = match (taken_in_part, order.edited) {
@@ -420,6 +464,10 @@ impl CliHost<'_> {
         let mut text = format!("applied{how}, {count} file{plural}");
         if applied.files.iter().any(|file| file.outcome.as_str() == "merged") {
             text += ", merged with newer changes";
+        }
+        if !applied.not_approved.is_empty() {
+            let paths = applied.not_approved.join(", ");
+            text += &format!("; other changes in {paths} are not approved");
         }
         for warning in applied.warnings {
             text += &format!("; {warning}");

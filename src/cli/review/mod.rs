@@ -1,6 +1,8 @@
 //! `aye review`: walk pending proposals and decide, hunk by hunk.
 
+mod authors;
 mod host;
+mod plans;
 
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
@@ -21,10 +23,12 @@ use crate::store::{NewProposal, Store, Summary, View};
 
 /// Review pending proposals at the terminal: take, leave, split, edit, comment, hunk by hunk.
 ///
-/// Those that touch sensitive paths or remove files come first. Nothing is written before the
-/// summary at the end is confirmed; quitting keeps what was decided, and the next review goes on
-/// from it. Taking some hunks makes a new revision with exactly those and applies it. Without a
-/// terminal, what is pending is printed with the commands to decide it, and the exit status is 4.
+/// Those that touch sensitive paths or remove files come first. The last screen shows what will be
+/// written, files now against files afterwards, and nothing is written before it is confirmed.
+/// Quitting saves what was decided, and the next review goes on from it; an edit is shown again and
+/// taken with a key of its own. Taking some hunks makes a new revision with exactly those and
+/// applies it. Without a terminal, pending proposals are printed with the commands to decide them,
+/// and the exit status is 4.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye review                 every pending proposal
@@ -99,12 +103,14 @@ pub struct Commands {
 }
 
 impl Commands {
-    fn of(id: &ProposalId) -> Self {
+    /// For the proposal `id`; `at` names the revision that the commands were printed for, which
+    /// `--yes` wants where there are several.
+    fn of(id: &ProposalId, at: &str) -> Self {
         Self {
             show: format!("aye show {id}"),
             hunks: format!("aye diff {id} --hunks"),
-            apply: format!("aye apply {id} --yes"),
-            apply_hunks: format!("aye apply {id} --hunks 1,3-5 --yes"),
+            apply: format!("aye apply {at} --yes"),
+            apply_hunks: format!("aye apply {at} --hunks 1,3-5 --yes"),
             reject: format!("aye reject {id} --yes --reason 'TEXT'"),
             request_changes: format!("aye comment {id} --request-changes -m 'TEXT'"),
         }
@@ -126,12 +132,12 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if tickets.is_empty() {
         context.note("nothing is pending");
         if !asked {
-            return waiting(context, &tickets, &summaries, actor.kind);
+            return waiting(context, &view, &tickets, &summaries, actor.kind);
         }
         return Ok(Exit::Done);
     }
     if actor.kind == ActorKind::Agent || !asked || !context.interactive() {
-        return waiting(context, &tickets, &summaries, actor.kind);
+        return waiting(context, &view, &tickets, &summaries, actor.kind);
     }
     drop(view);
     let snapshot = store.repo().config_snapshot();
@@ -197,15 +203,23 @@ fn ticket(view: &View, summary: &Summary) -> Result<Ticket> {
 
 fn waiting(
     context: &mut Context,
+    view: &View,
     tickets: &[Ticket],
     summaries: &[Summary],
     kind: ActorKind,
 ) -> Result<Exit> {
-    let proposals: Vec<WaitingItem> = tickets
+    let proposals: Result<Vec<WaitingItem>> = tickets
         .iter()
         .filter_map(|ticket| {
             let summary = summaries.iter().find(|summary| summary.id == ticket.id)?;
-            Some(WaitingItem {
+            Some((ticket, summary))
+        })
+        .map(|(ticket, summary)| {
+            let at = match summary.revisions {
+                1 => ticket.id.to_string(),
+                _ => view.proposal(&ticket.id)?.at_revision(),
+            };
+            Ok(WaitingItem {
                 proposal_id: ticket.id.to_string(),
                 file_path: summary.path.clone(),
                 proposed_by: summary.proposed_by.clone(),
@@ -214,10 +228,11 @@ fn waiting(
                     .sensitive
                     .as_ref()
                     .map(|(path, why)| format!("{} {why}", path.display())),
-                commands: Commands::of(&ticket.id),
+                commands: Commands::of(&ticket.id, &at),
             })
         })
         .collect();
+    let proposals = proposals?;
     let pending = proposals.len();
     let answer = Waiting { schema: "aye/review@1", success: pending == 0, pending, proposals };
     context.emit(Format::Text, &answer, || {

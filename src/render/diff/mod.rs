@@ -79,7 +79,7 @@ pub struct Painter {
 }
 
 /// Bytes of a line that are shown where there is a limit to what is shown at all.
-const LONGEST: usize = 4096;
+pub const LONGEST: usize = 4096;
 
 impl Painter {
     /// Prepares to render hunks of `diff`, the difference of the file at `path`.

@@ -10,6 +10,8 @@ pub struct Facilities {
     pub wide: bool,
     /// A command to try proposals with is configured, or can be typed.
     pub can_try: bool,
+    /// The proposal on the screen is shown otherwise than it was proposed.
+    pub differs: bool,
 }
 
 /// A key, and what it does in a few words.
@@ -44,6 +46,8 @@ impl Session {
             add(parts && in_file, 'd', "leave this and the rest of the file out");
             add(parts && review.parts(at).is_some(), 's', "split it into smaller hunks");
             add(parts && review.editable(at).is_some(), 'e', "edit the result, then take it");
+            let saved = parts && review.saved_edit(at).is_some();
+            add(saved, 'E', "take the edit that was saved from an earlier session");
             add(true, 'c', "comment on it");
             add(at + 1 < count, 'j', "next hunk, undecided");
             add(at > 0, 'k', "previous hunk, undecided");
@@ -54,6 +58,7 @@ impl Session {
             add(text && facilities.wide, 'v', "side by side");
             add(text, 'o', "the whole file");
             add(true, 'p', "the whole proposal in the pager");
+            add(facilities.differs, 'O', "its own diff, as it was proposed");
             add(facilities.can_try, 't', "try it: run the tests on it");
             add(true, 'A', "apply all of this proposal");
             add(true, 'R', "reject it, with a reason");

@@ -46,13 +46,18 @@ pub struct Unit {
     pub part: Part,
     /// What was said, if anything.
     pub decision: Option<Decision>,
+    /// The decision was saved from an earlier session, and not made in this one.
+    pub saved: bool,
+    /// What an earlier session says was decided and what does not count as a decision: an edit, or
+    /// an answer to another revision. Anybody who can write the repository's directory can plant it.
+    pub earlier: Option<Decision>,
     /// The sections of a memory file that it changes.
     pub section: Option<String>,
 }
 
 impl Unit {
     fn new(file: usize, part: Part) -> Self {
-        Self { file, part, decision: None, section: None }
+        Self { file, part, decision: None, saved: false, earlier: None, section: None }
     }
 }
 
@@ -206,7 +211,50 @@ impl Review {
 
     /// Sets a decision; returns the one before.
     pub fn decide(&mut self, unit: usize, decision: Option<Decision>) -> Option<Decision> {
+        self.units[unit].saved = false;
         std::mem::replace(&mut self.units[unit].decision, decision)
+    }
+
+    /// The text that an earlier session saved as an edit of unit `unit`, where it is not taken.
+    pub fn saved_edit(&self, unit: usize) -> Option<&[u8]> {
+        let unit = &self.units[unit];
+        match &unit.earlier {
+            Some(Decision::Edit { bytes }) if unit.decision != unit.earlier => Some(bytes),
+            _ => None,
+        }
+    }
+
+    /// What the text of unit `unit` is with it taken, and with the edit that was saved from an
+    /// earlier session in its place: both in the whole of the file.
+    pub fn saved_edit_sides(&self, unit: usize) -> Option<(Vec<u8>, Vec<u8>)> {
+        let edit = self.saved_edit(unit)?;
+        let file = self.file_of(unit);
+        match &self.units[unit].part {
+            Part::Hunk(hunk) => {
+                let (_, after) = file.diff.editable(hunk);
+                let taken = file.with_edited(hunk, file.diff.after().lines(after));
+                Some((taken, file.with_edited(hunk, edit)))
+            }
+            _ => Some((file.after.as_ref()?.bytes.clone(), edit.to_vec())),
+        }
+    }
+
+    /// Marks every decision as saved from an earlier session. Edits are shown again and taken with
+    /// a key of their own, since their text is not the proposal's; so is, unless `counts`, every
+    /// other answer.
+    pub(super) fn restored(&mut self, counts: bool) {
+        for unit in &mut self.units {
+            let edit = matches!(unit.decision, Some(Decision::Edit { .. }));
+            if edit || !counts {
+                unit.earlier = unit.decision.take().or(unit.earlier.take());
+            }
+            unit.saved = unit.decision.is_some();
+        }
+    }
+
+    /// Takes back every decision that was restored: it is shown as an answer that does not count.
+    pub fn ask_again(&mut self) {
+        self.restored(false);
     }
 
     /// The parts that unit `unit` splits into; `None` if it cannot be split.

@@ -39,6 +39,8 @@ pub struct DraftComment {
     pub body: String,
     /// Event id of the revision it is about; `None`: the one under review.
     pub revision: Option<String>,
+    /// It was saved from an earlier session, and not made in this one.
+    pub saved: bool,
 }
 
 /// One proposal in the session.
@@ -50,6 +52,8 @@ pub struct Slot {
     pub review: Option<Review>,
     /// Decided as a whole.
     pub outcome: Option<Outcome>,
+    /// `outcome` was saved from an earlier session, and not decided in this one.
+    pub saved: bool,
     /// Said about it.
     pub comments: Vec<DraftComment>,
 }
@@ -109,6 +113,15 @@ impl Slot {
         }
         let changes = review.changes();
         if changes.is_empty() { Verdict::Nothing } else { Verdict::Part(changes) }
+    }
+
+    /// True when some of what is to be written was decided in an earlier session.
+    pub fn holds_saved(&self) -> bool {
+        match (&self.outcome, &self.review) {
+            (Some(_), _) => self.saved,
+            (None, Some(review)) => review.units().iter().any(|unit| unit.saved),
+            (None, None) => false,
+        }
     }
 
     /// True when there is something to write, and nothing left to ask.
@@ -225,7 +238,7 @@ struct Step {
 enum Change {
     Decisions(Vec<(usize, Option<Decision>)>),
     Split { at: usize, count: usize, whole: Unit },
-    Outcome(Option<Outcome>),
+    Outcome(Option<Outcome>, bool),
     Comment,
 }
 
@@ -243,7 +256,13 @@ pub struct Session {
 impl Session {
     /// Starts at the first of `tickets`.
     pub fn new(tickets: Vec<Ticket>) -> Self {
-        let slot = |ticket| Slot { ticket, review: None, outcome: None, comments: Vec::new() };
+        let slot = |ticket| Slot {
+            ticket,
+            review: None,
+            outcome: None,
+            saved: false,
+            comments: Vec::new(),
+        };
         Self { slots: tickets.into_iter().map(slot).collect(), at: 0, unit: 0, history: Vec::new() }
     }
 
@@ -285,6 +304,7 @@ impl Session {
         if let Some(slot) = self.slots.get_mut(self.at) {
             self.unit = first_open(&review);
             slot.review = Some(review);
+            slot.saved = outcome.is_some();
             slot.outcome = outcome;
             slot.comments = comments;
         }
@@ -451,7 +471,8 @@ impl Session {
     fn settle(&mut self, outcome: Outcome) -> Result<(), Refusal> {
         let slot = self.slots.get_mut(self.at).ok_or(Refusal::AtEnd)?;
         let before = slot.outcome.replace(outcome);
-        self.remember(Change::Outcome(before));
+        let saved = std::mem::take(&mut slot.saved);
+        self.remember(Change::Outcome(before, saved));
         self.leave_slot();
         Ok(())
     }
@@ -464,7 +485,7 @@ impl Session {
         let step = self.history.pop().ok_or(Refusal::NothingToUndo)?;
         let slot = &mut self.slots[step.slot];
         match step.change {
-            Change::Outcome(before) => slot.outcome = before,
+            Change::Outcome(before, saved) => (slot.outcome, slot.saved) = (before, saved),
             Change::Comment => {
                 slot.comments.pop();
             }
@@ -497,7 +518,13 @@ impl Session {
         let (line, body) = numbered.unwrap_or((self.comment_line(), text));
         let body = body.trim().to_owned();
         let path = file.map(|file| file.path.clone());
-        (!body.is_empty()).then_some(DraftComment { path, line, body, revision: None })
+        (!body.is_empty()).then_some(DraftComment {
+            path,
+            line,
+            body,
+            revision: None,
+            saved: false,
+        })
     }
 
     /// The line that a comment on the unit one is at is about: its first added line, else the

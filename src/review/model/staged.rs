@@ -143,9 +143,10 @@ impl Staged {
     }
 
     /// Puts the decisions back onto `review`, which shows revision `revision`. Hunks that were
-    /// split are split again. On another revision than the one decided on, only units with the
-    /// same lines and context, at the same place, keep their decision, and none is decided as a
-    /// whole. Returns the outcome, the comments, and how many decisions were dropped.
+    /// split are split again. A decision counts only for the revision it was made on; units of
+    /// another with the same lines and context, at the same place, are shown with the earlier
+    /// answer. An edit never counts: see [`Review::saved_edit`]. Returns the outcome, the comments,
+    /// and how many decisions were dropped.
     pub fn restore(
         &self,
         review: &mut Review,
@@ -157,6 +158,7 @@ impl Staged {
             let mut then = review.with_context(self.context);
             restore_units(&mut then, &self.units) + transfer(&then, review)
         };
+        review.restored(self.revision == revision);
         // What is said about a line is about the line of that revision.
         let said_of = (self.revision != revision).then_some(&self.revision);
         let comments = self.comments.iter().map(|c| DraftComment {
@@ -164,6 +166,7 @@ impl Staged {
             line: c.line,
             body: c.body.clone(),
             revision: c.revision.as_ref().or(said_of).cloned(),
+            saved: true,
         });
         let outcome = match &self.outcome {
             _ if self.revision != revision => None,
@@ -181,7 +184,9 @@ impl Staged {
 fn staged_units(review: &Review) -> Vec<StagedUnit> {
     let mut staged = Vec::new();
     for unit in review.units() {
-        let decision = match &unit.decision {
+        // An edit that was not taken yet is kept as it was found.
+        let saved = unit.earlier.as_ref().filter(|d| matches!(d, Decision::Edit { .. }));
+        let decision = match unit.decision.as_ref().or(saved) {
             None => continue,
             Some(Decision::Take) => StagedDecision::Take,
             Some(Decision::Leave) => StagedDecision::Leave,

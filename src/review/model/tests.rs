@@ -207,7 +207,7 @@ fn search_goes_round_and_minds_case_only_with_capitals() {
 }
 
 #[test]
-fn what_is_staged_survives_and_only_identical_hunks_carry_over() {
+fn saved_decisions_count_for_their_revision_alone() {
     let mut s = session(&[three_hunks()]);
     s.act(Action::Take).unwrap();
     s.act(Action::Leave).unwrap();
@@ -222,6 +222,7 @@ fn what_is_staged_survives_and_only_identical_hunks_carry_over() {
     assert_eq!(staged.restore(&mut same, "rev1").2, 0);
     assert_eq!(same.units()[0].decision, Some(Decision::Take));
     assert_eq!(same.units()[1].decision, Some(Decision::Leave));
+    assert!(same.units()[0].saved && same.units()[1].saved && !same.units()[2].saved);
 
     // The second revision changes a context line of the first hunk, and moves the second down.
     let before = lines(|_| None);
@@ -233,9 +234,31 @@ fn what_is_staged_survives_and_only_identical_hunks_carry_over() {
     });
     let mut revised = Review::new(&[change("a.txt", Some(&before), Some(&after))], 3);
     assert_eq!(staged.restore(&mut revised, "rev2").2, 1);
-    let decided: Vec<_> = revised.units().iter().map(|u| u.decision.clone()).collect();
-    let moved = decided.iter().filter(|d| **d == Some(Decision::Leave)).count();
-    assert_eq!((decided[0].clone(), moved), (None, 1));
+    assert_eq!(revised.decided(), 0);
+    let earlier: Vec<_> = revised.units().iter().map(|u| u.earlier.clone()).collect();
+    let moved = earlier.iter().filter(|d| **d == Some(Decision::Leave)).count();
+    assert_eq!((earlier[0].clone(), moved), (None, 1));
+}
+
+#[test]
+fn a_saved_edit_is_not_a_decision_and_stays_saved() {
+    let mut s = session(&[three_hunks()]);
+    s.act(Action::Edit(b"mine\n".to_vec())).unwrap();
+    let staged = Staged::of(&s.slots()[0], "r");
+    let mut again = Review::new(&three_hunks(), 3);
+    assert_eq!(staged.restore(&mut again, "r").2, 0);
+    assert_eq!((again.decided(), again.saved_edit(0)), (0, Some(&b"mine\n"[..])));
+    assert!(again.changes().is_empty());
+    let (taken, edited) = again.saved_edit_sides(0).unwrap();
+    assert!(String::from_utf8(taken).unwrap().contains("new 5\n"));
+    assert!(String::from_utf8(edited).unwrap().contains("mine\n"));
+    // Looking and leaving keeps it for the next time.
+    let mut other = Session::new(vec![ticket("00")]);
+    other.open(again, None, Vec::new());
+    assert_eq!(Staged::of(&other.slots()[0], "r").units, staged.units);
+    other.act(Action::Edit(b"mine\n".to_vec())).unwrap();
+    let review = other.slots()[0].review.as_ref().unwrap();
+    assert_eq!((review.decided(), review.saved_edit(0)), (1, None));
 }
 
 #[test]
@@ -252,10 +275,11 @@ fn a_decision_does_not_pass_to_the_same_lines_elsewhere() {
     let mut other = Review::new(&changes("", false, true), 3);
     assert_eq!((staged.restore(&mut other, "rev2").2, other.decided()), (1, 0));
     let mut both = Review::new(&changes("", true, true), 3);
-    assert_eq!((staged.restore(&mut both, "rev2").2, both.decided()), (0, 1));
-    assert_eq!(both.units()[0].decision, Some(Decision::Take));
+    assert_eq!((staged.restore(&mut both, "rev2").2, both.decided()), (0, 0));
+    assert_eq!(both.units()[0].earlier, Some(Decision::Take));
     let mut grown = Review::new(&changes("new\n", true, false), 3);
-    assert_eq!((staged.restore(&mut grown, "rev2").2, grown.decided()), (1, 0));
+    assert_eq!(staged.restore(&mut grown, "rev2").2, 1);
+    assert_eq!(grown.units()[0].earlier, None);
 }
 
 #[test]
@@ -353,6 +377,7 @@ fn action() -> impl Strategy<Value = Action> {
             line: None,
             body: "hm".into(),
             revision: None,
+            saved: false,
         })),
     ]
 }
@@ -521,10 +546,19 @@ proptest! {
         let mut again = Review::new(&changes, 3);
         let (outcome, comments, dropped) = staged.restore(&mut again, "r");
         prop_assert_eq!(&outcome, &slot.outcome);
-        prop_assert_eq!(&comments, &slot.comments);
+        let said = |comments: &[DraftComment]| -> Vec<_> {
+            comments.iter().map(|c| (c.path.clone(), c.line, c.body.clone())).collect()
+        };
+        prop_assert_eq!(said(&comments), said(&slot.comments));
         // A hunk that was split comes back split once one of its parts is decided.
         prop_assert_eq!(dropped, 0);
         let kept = slot.review.as_ref().unwrap();
+        // Edits come back to be looked at, and are taken again.
+        for at in 0..again.units().len() {
+            if let Some(bytes) = again.saved_edit(at).map(<[u8]>::to_vec) {
+                again.decide(at, Some(Decision::Edit { bytes }));
+            }
+        }
         prop_assert_eq!(again.changes(), kept.changes());
         prop_assert_eq!(again.decided(), kept.decided());
     }

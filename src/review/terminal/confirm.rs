@@ -1,11 +1,17 @@
-//! The end of a session: what was decided is shown, confirmed once, and written.
+//! The end of a session: what was decided and what it will write is shown, and confirmed once.
 
-use super::{End, Order, Terminal, screen};
+use std::ops::ControlFlow;
+
+use super::carry::Decided;
+use super::last::{self, Unshown};
+use super::{End, Outlook, Terminal, screen};
 use crate::error::Result;
 use crate::prompt::{self, Press};
+use crate::proposal::ProposalId;
+use crate::render::diff::{Layout, Options};
 use crate::render::escape;
 use crate::render::style::Role;
-use crate::review::model::{Action, DraftComment, Key, Outcome, Review, Verdict, rest};
+use crate::review::model::{Action, Key, Outcome, Review, Verdict};
 
 impl Terminal<'_> {
     pub(super) fn say_kept(&self) -> Result<()> {
@@ -39,27 +45,39 @@ impl Terminal<'_> {
         self.tell(Role::Plain, &text)
     }
 
-    /// Shows what was decided and asks once. `None` goes back to the walk.
+    /// Shows what was decided and what it will write, and asks once. `None` goes back to the walk.
     pub(super) fn confirm(&mut self) -> Result<Option<End>> {
         self.note_changes()?;
-        self.measure();
-        let writable = self.session.slots().iter().any(|slot| {
-            let verdict = slot.verdict();
-            !slot.comments.is_empty() && !matches!(verdict, Verdict::Gone { .. })
-                || !matches!(
-                    verdict,
-                    Verdict::Open { .. } | Verdict::Nothing | Verdict::Gone { .. }
-                )
-        });
+        let limit = self.measure();
+        let mut decided = self.decided()?;
         self.write(&screen::summary(self.session.slots(), &self.options))?;
+        let mut unshown = self.show_last(&decided, limit)?;
+        for one in &decided {
+            if let Some(Err(error)) = &one.outlook {
+                self.not_written(&format!("{} will not be written", one.order.id), error)?;
+            }
+        }
+        let writable = decided.iter().any(|one| one.decides() || !one.order.comments.is_empty());
         if !writable {
             self.say("There is nothing to write.")?;
             if !self.session.can_undo() {
-                return Ok(Some(End::Done));
+                return Ok(Some(if decided.is_empty() { End::Done } else { End::Failed }));
             }
+        }
+        let holds = |what: fn(&Outlook) -> bool| {
+            decided.iter().any(|one| matches!(&one.outlook, Some(Ok(outlook)) if what(outlook)))
+        };
+        let foreign = holds(|outlook| !outlook.foreign.is_empty());
+        let pages = foreign || holds(|outlook| !outlook.changes.is_empty());
+        if foreign {
+            let text = "y writes the proposals alone, and the other changes in their files are \
+                        recorded as not approved; i approves those too";
+            self.tell(Role::Warn, text)?;
         }
         let keys: Vec<Key> = [
             (writable, 'y', "write these decisions"),
+            (foreign, 'i', "include: write them, and approve the other changes in their files"),
+            (pages, 'p', "all that will be written, in the pager"),
             (true, 'n', "write nothing now; they are kept"),
             (self.session.can_undo(), 'u', "undo the last decision"),
             (true, '<', "back to the last proposal"),
@@ -70,35 +88,29 @@ impl Terminal<'_> {
         .filter(|(applies, ..)| *applies)
         .map(|(_, key, help)| Key { key, help })
         .collect();
-        let question = if writable { "Write these decisions" } else { "Quit" };
         prompt::forget_typed_ahead();
         loop {
-            let asked = screen::prompt(None, question, &keys, &self.options);
-            self.write(&asked)?;
-            let key = loop {
-                match self.keyboard.press() {
-                    Press::Nothing => {}
-                    Press::Pasted => self.pasted(&asked)?,
-                    Press::Resumed => {
-                        prompt::forget_typed_ahead();
-                        self.write(&format!("\n{asked}"))?;
-                    }
-                    Press::Interrupt => {
-                        self.say("")?;
-                        self.say_kept()?;
-                        return Ok(Some(End::Interrupted));
-                    }
-                    Press::End => {
-                        self.say("")?;
-                        self.say_kept()?;
-                        return Ok(Some(End::Quit));
-                    }
-                    Press::Char(c) => break c,
-                }
+            let question = if writable { question(&unshown) } else { "Quit".to_owned() };
+            let key = match self.answer(&question, &keys)? {
+                ControlFlow::Continue(key) => key,
+                ControlFlow::Break(end) => return Ok(Some(end)),
             };
-            self.say(key.encode_utf8(&mut [0; 4]))?;
             match key {
-                'y' if writable => return self.carry_out().map(Some),
+                'y' | 'i' if writable && (key == 'y' || foreign) => {
+                    for (one, unshown) in decided.iter_mut().zip(&unshown) {
+                        let holds = matches!(&one.outlook, Some(Ok(it)) if !it.foreign.is_empty());
+                        one.order.take_residue = key == 'i' && holds;
+                        one.order.unshown_lines = match one.order.take_residue {
+                            true => unshown.own + unshown.foreign,
+                            false => unshown.own,
+                        };
+                    }
+                    return self.carry_out(decided).map(Some);
+                }
+                'p' if pages => {
+                    self.page_last(&decided)?;
+                    unshown.fill(Unshown::default());
+                }
                 'n' | 'q' => {
                     self.say_kept()?;
                     return Ok(Some(End::Quit));
@@ -119,6 +131,59 @@ impl Terminal<'_> {
                 _ => {}
             }
         }
+    }
+
+    /// Asks until a key is pressed, or input ends the session.
+    fn answer(&mut self, question: &str, keys: &[Key]) -> Result<ControlFlow<End, char>> {
+        let asked = screen::prompt(None, question, keys, &self.options);
+        self.write(&asked)?;
+        loop {
+            match self.keyboard.press() {
+                Press::Nothing => {}
+                Press::Pasted => self.pasted(&asked)?,
+                Press::Resumed => {
+                    prompt::forget_typed_ahead();
+                    self.write(&format!("\n{asked}"))?;
+                }
+                Press::Interrupt => {
+                    self.say("")?;
+                    self.say_kept()?;
+                    return Ok(ControlFlow::Break(End::Interrupted));
+                }
+                Press::End => {
+                    self.say("")?;
+                    self.say_kept()?;
+                    return Ok(ControlFlow::Break(End::Quit));
+                }
+                Press::Char(c) => {
+                    self.say(c.encode_utf8(&mut [0; 4]))?;
+                    return Ok(ControlFlow::Continue(c));
+                }
+            }
+        }
+    }
+
+    /// Writes what the decisions will write, up to `limit` lines. Returns for each how much of it
+    /// there was no room for.
+    fn show_last(&mut self, decided: &[Decided], limit: usize) -> Result<Vec<Unshown>> {
+        // Line by line: what is not shown is counted in lines of the difference.
+        let options = Options { layout: Layout::Unified, ..self.diff_options() };
+        let (blocks, counted) = last::screen(&outlooks(decided), &options, limit);
+        self.put(blocks)?;
+        let mut counted = counted.into_iter();
+        let unshown = |one: &Decided| match &one.outlook {
+            Some(Ok(_)) => counted.next().unwrap_or_default(),
+            _ => Unshown::default(),
+        };
+        Ok(decided.iter().map(unshown).collect())
+    }
+
+    fn page_last(&mut self, decided: &[Decided]) -> Result<()> {
+        let options = Options { layout: Layout::Unified, ..self.options.clone() };
+        let (blocks, _) = last::screen(&outlooks(decided), &options, usize::MAX);
+        let mut text = String::new();
+        blocks.iter().for_each(|block| block.push(&mut text));
+        self.host.page(&text)
     }
 
     /// Marks what another process has decided or revised while it was under review, and tells what
@@ -147,65 +212,19 @@ impl Terminal<'_> {
         }
         Ok(())
     }
-
-    fn carry_out(&mut self) -> Result<End> {
-        let mut end = End::Done;
-        for at in 0..self.session.slots().len() {
-            let slot = &self.session.slots()[at];
-            let Some(revision) = self.revisions[at].clone() else { continue };
-            let verdict = slot.verdict();
-            let nothing = matches!(verdict, Verdict::Open { .. } | Verdict::Nothing);
-            if matches!(verdict, Verdict::Gone { .. }) || (nothing && slot.comments.is_empty()) {
-                continue;
-            }
-            let decided =
-                matches!(verdict, Verdict::Apply | Verdict::Part(_) | Verdict::Reject { .. });
-            let left = match &verdict {
-                Verdict::Part(_) => slot.review.as_ref().map(rest).unwrap_or_default(),
-                _ => Vec::new(),
-            };
-            let id = slot.ticket.id.clone();
-            let edited = slot.review.as_ref().is_some_and(Review::is_edited);
-            let order = Order { id: &id, revision: &revision, verdict, rest: left, edited };
-            let said = match self.host.comment(&id, &revision, &slot.comments) {
-                Ok(()) => {
-                    let said = said(&slot.comments);
-                    // Before the decision, which may fail: nothing is said twice.
-                    self.session.said(at);
-                    self.keep(at)?;
-                    Ok(said)
-                }
-                Err(error) => Err(error),
-            };
-            let done = said.and_then(|said| Ok(self.host.carry_out(&order)? + &said));
-            match done {
-                Ok(done) => {
-                    self.session.written(at);
-                    match decided {
-                        true => self.host.forget(&id),
-                        false => self.keep(at)?,
-                    }
-                    self.say(&format!("{id}  {}", escape::line(&done)))?;
-                }
-                Err(error) => {
-                    end = End::Failed;
-                    let text = format!("{id}  not written: {}", escape::line(error.message()));
-                    self.say(&self.options.palette.paint(Role::Bad, text))?;
-                    if let Some(hint) = error.hint_text() {
-                        self.dim(format_args!("hint: {}", escape::line(hint)))?;
-                    }
-                }
-            }
-        }
-        Ok(end)
-    }
 }
 
-/// `, 2 comments`
-fn said(comments: &[DraftComment]) -> String {
-    match comments.len() {
-        0 => String::new(),
-        1 => ", 1 comment".to_owned(),
-        n => format!(", {n} comments"),
+fn outlooks(decided: &[Decided]) -> Vec<(&ProposalId, &Outlook)> {
+    let decided = decided.iter();
+    decided.filter_map(|one| Some((&one.order.id, one.outlook.as_ref()?.as_ref().ok()?))).collect()
+}
+
+/// The question, with how much of what it is about was not on the screen.
+fn question(unshown: &[Unshown]) -> String {
+    let lines: u64 = unshown.iter().map(|unshown| unshown.own + unshown.foreign).sum();
+    match lines {
+        0 => "Write these decisions".to_owned(),
+        1 => "Write these decisions (1 changed line not shown; p shows it)".to_owned(),
+        n => format!("Write these decisions ({n} changed lines not shown; p shows them)"),
     }
 }

@@ -20,8 +20,13 @@ pub enum Loaded {
 pub struct Content {
     /// Event id of its newest revision.
     pub revision: String,
-    /// What it changes.
+    /// What it changes: what would be written to the present files, where that is not what was
+    /// proposed.
     pub changes: Vec<FileChange>,
+    /// What it changes as it was proposed, where `changes` is something else.
+    pub proposed: Option<Vec<FileChange>>,
+    /// A reviewer has asked for changes to this revision: what was decided before is asked again.
+    pub sent_back: bool,
     /// What there is to say of it.
     pub header: Header,
     /// What was decided about it in an earlier session.
@@ -41,6 +46,12 @@ pub struct Header {
     pub prefix: usize,
     /// Who proposes.
     pub proposed_by: String,
+    /// Who recorded it, where that is another name.
+    pub recorded_by: Option<String>,
+    /// Who wrote the newest revision, where that is not the proposer.
+    pub revised_by: Option<String>,
+    /// Who has marked it as applied or rejected through a tool, and as which.
+    pub mark: Option<(String, &'static str)>,
     /// How long ago, in words.
     pub age: String,
     /// When it expires, in words.
@@ -63,7 +74,7 @@ pub struct Header {
     pub notes: Vec<(&'static str, String)>,
     /// Remarks so far: who, about what, what.
     pub comments: Vec<(String, String, String)>,
-    /// The last command that was run on it, and how it ended.
+    /// The last command that was run on it, who ran it, and how it ended.
     pub check: Option<String>,
     /// What a reviewer has asked for.
     pub changes_requested: Option<String>,
@@ -71,17 +82,33 @@ pub struct Header {
 
 /// A decision to be written.
 #[derive(Debug)]
-pub struct Order<'s> {
+pub struct Order {
     /// About which proposal.
-    pub id: &'s ProposalId,
+    pub id: ProposalId,
     /// Event id of the revision that was looked at.
-    pub revision: &'s str,
+    pub revision: String,
     /// What was decided.
     pub verdict: Verdict,
     /// What was left out, on top of what is applied; for `--split-rest`.
     pub rest: Vec<FileChange>,
     /// Some of it was edited.
     pub edited: bool,
+    /// Said in the same session; written together with the decision.
+    pub comments: Vec<DraftComment>,
+    /// What the files hold besides is approved too.
+    pub take_residue: bool,
+    /// Changed lines that were not on the screen before the answer.
+    pub unshown_lines: u64,
+}
+
+/// What carrying out a decision would write.
+#[derive(Debug)]
+pub struct Outlook {
+    /// Files now against files afterwards; of a file that is like that already, nothing.
+    pub changes: Vec<FileChange>,
+    /// What the same files hold besides, against the target commit: not the proposal's, and not
+    /// what applied proposals have written.
+    pub foreign: Vec<FileChange>,
 }
 
 /// The world around a session.
@@ -163,9 +190,18 @@ pub trait Host {
     fn comment(&mut self, id: &ProposalId, revision: &str, comments: &[DraftComment])
     -> Result<()>;
 
-    /// Writes one decision. Returns what was done, in words.
+    /// What carrying `orders` out one after the other would write; `None` for those that write no
+    /// file, and the reason for one that cannot be carried out. Remembered: [`Host::carry_out`]
+    /// writes this or nothing.
     ///
     /// # Errors
-    /// Why it was not written; the others are not affected.
-    fn carry_out(&mut self, order: &Order<'_>) -> Result<String>;
+    /// If the store cannot be read.
+    fn plan(&mut self, orders: &[Order]) -> Result<Vec<Option<Result<Outlook>>>>;
+
+    /// Writes one decision, with its comments. Returns what was done, in words.
+    ///
+    /// # Errors
+    /// `changed_since_shown` where it would write something else than [`Host::plan`] returned;
+    /// otherwise why it was not written. The others are not affected.
+    fn carry_out(&mut self, order: &Order) -> Result<String>;
 }

@@ -2,13 +2,16 @@
 //!
 //! Line mode: nothing is redrawn, scroll-back stays, so it works on every terminal and in a log.
 
+mod carry;
 mod confirm;
 mod filter;
+mod head;
 mod host;
+mod last;
 mod press;
 mod screen;
 
-pub use host::{Content, Header, Host, Loaded, Order};
+pub use host::{Content, Header, Host, Loaded, Order, Outlook};
 pub use screen::{by_section, numbered};
 
 use console::Term;
@@ -234,6 +237,7 @@ impl Terminal<'_> {
         self.session.keys(Facilities {
             wide: self.options.columns >= diff::NARROWEST,
             can_try: self.host.can_try(),
+            differs: self.content.as_ref().is_some_and(|(_, content)| content.proposed.is_some()),
         })
     }
 
@@ -256,7 +260,7 @@ impl Terminal<'_> {
             }
         };
         let count = self.session.slots().len();
-        self.write(&screen::header(&content, at, count, &self.options))?;
+        self.write(&head::header(&content, at, count, &self.options))?;
         // Looked at before in this session, and revised since: decisions carry over as they do
         // between sessions.
         let revised = match (&self.revisions[at], self.session.slot()) {
@@ -276,8 +280,16 @@ impl Terminal<'_> {
             };
             let staged = content.staged.take();
             let kept = staged.as_ref().map(|staged| staged.restore(&mut review, &content.revision));
-            let (outcome, comments, dropped) = kept.unwrap_or_default();
+            let (mut outcome, comments, dropped) = kept.unwrap_or_default();
+            if content.sent_back {
+                review.ask_again();
+                outcome = None;
+            }
             let decided = review.decided();
+            let edits = (0..review.units().len()).filter(|at| review.saved_edit(*at).is_some());
+            let edits = edits.count();
+            let earlier =
+                review.units().iter().filter(|unit| unit.earlier.is_some()).count() - edits;
             self.session.open(review, outcome, comments);
             if let Some(seen) = &content.seen {
                 self.write(&screen::since_last_time(seen, &content, &self.options))?;
@@ -286,6 +298,19 @@ impl Terminal<'_> {
                 self.dim(format_args!(
                     "{decided} decided earlier and kept; u does not undo these"
                 ))?;
+            }
+            if earlier > 0 {
+                self.dim(format_args!(
+                    "{earlier} answered earlier; each is asked again, with that answer beside it"
+                ))?;
+            }
+            if edits > 0 {
+                let (plural, verb) = if edits == 1 { ("", "was") } else { ("s", "were") };
+                let text = format!(
+                    "{edits} edit{plural} {verb} saved from an earlier session; E takes one, where \
+                     it is shown"
+                );
+                self.tell(Role::Warn, &text)?;
             }
             if dropped > 0 {
                 self.dim(format_args!(
@@ -301,7 +326,8 @@ impl Terminal<'_> {
             if let Some(slot) = self.session.slot() {
                 let word = screen::outcome(slot);
                 self.dim(format_args!(
-                    "decided in an earlier session: {word}; < comes back to it"
+                    "decided in an earlier session: {word}; the last screen shows what it \
+                     writes, < comes back to it"
                 ))?;
             }
             let _ = self.session.act(Action::Skip);

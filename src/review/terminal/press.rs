@@ -1,6 +1,6 @@
 //! What each key of the walk does.
 
-use super::{Stop, Terminal, screen};
+use super::{Stop, Terminal, head, screen};
 use crate::changeset::entry::Entry;
 use crate::error::Result;
 use crate::prompt::Answer;
@@ -28,6 +28,7 @@ impl Terminal<'_> {
             'v' => return self.toggle(Layout::SideBySide),
             'o' => return self.page_file(),
             'p' => return self.page_proposal(),
+            'O' => return self.page_as_proposed(),
             't' => return self.try_it(),
             '?' => {
                 let help = screen::help(&self.keys(), &self.options);
@@ -38,6 +39,14 @@ impl Terminal<'_> {
                 Some(bytes) => Action::Edit(bytes),
                 None => return Ok(None),
             },
+            'E' => {
+                let at = self.session.unit_index();
+                let saved = self.session.review().and_then(|review| review.saved_edit(at));
+                match saved.map(<[u8]>::to_vec) {
+                    Some(bytes) => Action::Edit(bytes),
+                    None => return Ok(None),
+                }
+            }
             'g' => match self.ask("Go to hunk number (Esc: stay): ")? {
                 Answer::Line(text) => match text.parse::<usize>() {
                     Ok(number) if number > 0 => Action::Goto(number - 1),
@@ -148,7 +157,7 @@ impl Terminal<'_> {
     fn page_proposal(&mut self) -> Result<Option<Stop>> {
         let Some((at, content)) = &self.content else { return Ok(None) };
         let count = self.session.slots().len();
-        let mut text = screen::header(content, *at, count, &self.options);
+        let mut text = head::header(content, *at, count, &self.options);
         if let Some(description) = &content.header.description {
             text += "\n";
             text += &escape::block(description);
@@ -167,7 +176,8 @@ impl Terminal<'_> {
         }
         if let Some(seen) = &content.seen {
             text += "\nChanged since the revision you saw:\n";
-            let between = interdiff(seen, &content.changes);
+            let now = content.proposed.as_ref().unwrap_or(&content.changes);
+            let between = interdiff(seen, now);
             text += &diff::changeset(&between, &self.options);
             text += "\nThe proposal as it is now:\n";
         }
@@ -178,6 +188,19 @@ impl Terminal<'_> {
             text += "\nAs you edited it:\n";
             text += &edits;
         }
+        let saved = self.session.review().and_then(|r| screen::saved_edits(r, &self.options));
+        text += &saved.map(|saved| format!("\n{saved}")).unwrap_or_default();
+        self.host.page(&text)?;
+        Ok(None)
+    }
+
+    /// The proposal's own diff, where the files have changed since and the hunks are shown as they
+    /// will be written.
+    fn page_as_proposed(&mut self) -> Result<Option<Stop>> {
+        let Some((_, content)) = &self.content else { return Ok(None) };
+        let Some(proposed) = &content.proposed else { return Ok(None) };
+        let text = "As it was proposed; the files have changed since:\n\n".to_owned();
+        let text = text + &diff::changeset(proposed, &self.options);
         self.host.page(&text)?;
         Ok(None)
     }

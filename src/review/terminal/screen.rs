@@ -1,122 +1,22 @@
 //! What a session shows, as text. Pure; everything from a proposal is escaped here.
 
-use super::host::{Content, Header};
+use super::host::Content;
 use crate::changeset::FileChange;
-use crate::changeset::entry::entries;
+use crate::changeset::entry::{Entry, entries};
 use crate::changeset::hunks::{Counts, Diff};
 use crate::render::diff::{self, Options, Painter};
 use crate::render::style::{Palette, Role};
 use crate::render::{escape, width};
 use crate::review::model::{
-    Decision, FileReview, Key, Outcome, Part, Review, Slot, Unit, Verdict, interdiff,
+    Decision, DraftComment, FileReview, Key, Outcome, Part, Review, Slot, Unit, Verdict, interdiff,
 };
 
-/// Most characters of a description or comment that the header shows at once.
-const LONGEST_TEXT: usize = 2000;
-
-/// Most warnings that the header shows at once.
-const MOST_WARNINGS: usize = 5;
-
-/// The lines above a proposal's first hunk.
-pub(super) fn header(
-    content: &Content,
-    position: usize,
-    count: usize,
-    options: &Options,
-) -> String {
-    let Header { id, prefix, .. } = &content.header;
-    let head = &content.header;
-    let palette = &options.palette;
-    let mut out = String::from("\n");
-    let (short, rest) = id.split_at((5 + prefix).min(id.len()));
-    out += &palette.paint(Role::Title, format_args!("({}/{count}) ", position + 1));
-    out += &palette.paint(Role::IdPrefix, short);
-    out += &palette.paint(Role::Id, rest);
-    out += "  ";
-    out += &escape::name(&head.proposed_by);
-    out.push('\n');
-    let mut counts = Counts::default();
-    let files = entries(&content.changes);
-    for entry in &files {
-        counts += entry.counts();
-    }
-    let plural = if files.len() == 1 { "" } else { "s" };
-    let mut facts = vec![
-        head.age.clone(),
-        format!("expires {}", head.expiry),
-        format!("base: {}", head.base),
-        format!("{counts} in {} file{plural}", files.len()),
-    ];
-    if head.revision > 1 {
-        facts.push(format!("revision {}", head.revision));
-    }
-    facts.extend(head.domain.as_ref().map(|domain| format!("domain {domain}")));
-    facts.extend(head.task.as_ref().map(|task| format!("task {task}")));
-    facts.extend(head.check.as_ref().map(|check| format!("tried: {check}")));
-    push_facts(&mut out, options, &facts);
-    if let Some((path, why)) = &head.sensitive {
-        let text = format!("! {} {why}", diff::shown(path));
-        push_wrapped(&mut out, options, Role::Warn, &text);
-    }
-    for warning in head.warnings.iter().take(MOST_WARNINGS) {
-        push_wrapped(&mut out, options, Role::Warn, &format!("! {}", escape::line(warning)));
-    }
-    if head.warnings.len() > MOST_WARNINGS {
-        let more = format!("! and {} more, p shows them", head.warnings.len() - MOST_WARNINGS);
-        push_wrapped(&mut out, options, Role::Warn, &more);
-    }
-    if let Some(reason) = &head.changes_requested {
-        let text = format!("! changes were requested: {}", escape::line(reason));
-        push_wrapped(&mut out, options, Role::Warn, &text);
-    }
-    if let Some(text) = &head.description {
-        push_wrapped(&mut out, options, Role::Plain, &cut(text));
-    }
-    for (name, text) in &head.notes {
-        let role = if *name == "warning" { Role::Warn } else { Role::Plain };
-        push_wrapped(&mut out, options, role, &format!("{name}: {}", cut(text)));
-    }
-    for (who, place, body) in &head.comments {
-        let place = if place.is_empty() { String::new() } else { format!(" on {place}") };
-        let text = format!("{}{}: {}", escape::name(who), escape::name(&place), cut(body));
-        push_wrapped(&mut out, options, Role::Comment, &text);
-    }
-    out
-}
-
-/// Text of a proposal, escaped; where it is long, what is missing is counted.
-fn cut(text: &str) -> String {
-    let count = text.chars().count();
-    if count <= LONGEST_TEXT {
-        return escape::block(text).replace('\t', "    ");
-    }
-    let head: String = text.chars().take(LONGEST_TEXT).collect();
-    let head = escape::block(&head).replace('\t', "    ");
-    format!("{head} … {} more characters, p shows them", count - LONGEST_TEXT)
-}
-
-/// Facts beside each other, each on one line where it fits.
-fn push_facts(out: &mut String, options: &Options, facts: &[String]) {
-    let mut line = String::new();
-    for fact in facts {
-        let fact = escape::line(fact);
-        if !line.is_empty() && width::of(&line) + 3 + width::of(&fact) > inner(options) {
-            push_wrapped(out, options, Role::Dim, &std::mem::take(&mut line));
-        }
-        if !line.is_empty() {
-            line += " · ";
-        }
-        line += &fact;
-    }
-    push_wrapped(out, options, Role::Dim, &line);
-}
-
 /// Columns beside the margin.
-fn inner(options: &Options) -> usize {
+pub(super) fn inner(options: &Options) -> usize {
     options.columns.saturating_sub(3).max(20)
 }
 
-fn push_wrapped(out: &mut String, options: &Options, role: Role, text: &str) {
+pub(super) fn push_wrapped(out: &mut String, options: &Options, role: Role, text: &str) {
     for line in width::wrap(text.trim_end(), inner(options)) {
         out.push_str("  ");
         out.push_str(&options.palette.paint(role, line));
@@ -126,7 +26,8 @@ fn push_wrapped(out: &mut String, options: &Options, role: Role, text: &str) {
 
 /// What changed since the reviewer last saw the proposal.
 pub(super) fn since_last_time(seen: &[FileChange], content: &Content, options: &Options) -> String {
-    let between = interdiff(seen, &content.changes);
+    let now = content.proposed.as_ref().unwrap_or(&content.changes);
+    let between = interdiff(seen, now);
     let mut out = String::new();
     if between.is_empty() {
         push_wrapped(&mut out, options, Role::Dim, "new revision, same result as the one you saw");
@@ -193,14 +94,14 @@ pub(super) fn unit(
     if let Some(section) = &unit.section {
         title += &palette.paint(Role::Title, format_args!("  § {}", escape::line(section)));
     }
-    if let Some(said) = decision(unit) {
+    if let Some(said) = decision(unit).or_else(|| earlier(unit)) {
         title += &format!("  [{said}]");
     }
     title.push('\n');
     let mut page = Page { blocks: vec![Block::Text(title)], options, limit };
     match &unit.part {
         Part::Place => {
-            for line in place(file) {
+            for line in place(&file.entry()) {
                 page.line(&palette.paint(Role::Frag, line));
             }
         }
@@ -228,7 +129,18 @@ pub(super) fn unit(
             }
         },
     }
+    page.saved_edit(review, at);
     page.blocks
+}
+
+/// Every edit that was saved from an earlier session and is not taken, against what was proposed;
+/// `None` without any.
+pub(super) fn saved_edits(review: &Review, options: &Options) -> Option<String> {
+    let mut page = Page { blocks: Vec::new(), options, limit: usize::MAX };
+    (0..review.units().len()).for_each(|at| page.saved_edit(review, at));
+    let mut out = String::new();
+    page.blocks.iter().for_each(|block| block.push(&mut out));
+    (!out.is_empty()).then_some(out)
 }
 
 /// Every unit that was edited, as it was edited; `None` without any.
@@ -318,6 +230,20 @@ impl Page<'_> {
         }
     }
 
+    /// The edit of unit `at` that was saved from an earlier session, against the unit as proposed.
+    fn saved_edit(&mut self, review: &Review, at: usize) {
+        let Some((taken, edited)) = review.saved_edit_sides(at) else { return };
+        let file = review.file_of(at);
+        let text = format!(
+            "! an edit of {} was saved from an earlier session; E takes it instead of the above:",
+            diff::shown(&file.path)
+        );
+        let mut lines = String::new();
+        push_wrapped(&mut lines, self.options, Role::Warn, &text);
+        self.blocks.push(Block::Text(lines));
+        self.edited(file, &taken, &edited);
+    }
+
     fn edited(&mut self, file: &FileReview, old: &[u8], new: &[u8]) {
         let diff = Diff::new(old, new);
         let mut painter = Painter::new(&file.path, &diff, self.options);
@@ -329,8 +255,9 @@ impl Page<'_> {
     }
 }
 
-fn place(file: &FileReview) -> Vec<String> {
-    let header = diff::header(&file.entry(), &Palette::plain());
+/// Where a file comes from and how its mode changes, in git's words.
+pub(super) fn place(entry: &Entry<'_>) -> Vec<String> {
+    let header = diff::header(entry, &Palette::plain());
     let keep = |line: &String| {
         ["old mode", "new mode", "rename"].iter().any(|start| line.starts_with(start))
     };
@@ -343,6 +270,15 @@ pub(super) fn decision(unit: &Unit) -> Option<&'static str> {
         Decision::Take => "taken",
         Decision::Leave => "left out",
         Decision::Edit { .. } => "edited",
+    })
+}
+
+/// What an earlier session or an answer to an earlier revision says, which does not count.
+fn earlier(unit: &Unit) -> Option<&'static str> {
+    unit.earlier.as_ref().map(|decision| match decision {
+        Decision::Take => "taken earlier",
+        Decision::Leave => "left out earlier",
+        Decision::Edit { .. } => "edited earlier",
     })
 }
 
@@ -416,6 +352,9 @@ pub(super) fn summary(slots: &[Slot], options: &Options) -> String {
             Verdict::Gone { status } => (Role::Dim, format!("{} meanwhile", gone(&status))),
         };
         let mut line = format!("{}  {text}", slot.ticket.id);
+        if slot.holds_saved() && slot.is_settled() {
+            line += " (saved from an earlier session)";
+        }
         match slot.comments.len() {
             0 => {}
             1 => line += ", 1 comment",
@@ -426,12 +365,30 @@ pub(super) fn summary(slots: &[Slot], options: &Options) -> String {
             out += &palette.paint(role, row);
             out.push('\n');
         }
+        // In the reviewer's name, but perhaps not in the reviewer's words.
+        for comment in slot.comments.iter().filter(|comment| comment.saved) {
+            let text = format!(
+                "comment saved from an earlier session{}: {}",
+                on(comment),
+                escape::line(&comment.body)
+            );
+            for row in width::wrap(&text, options.columns.saturating_sub(7)) {
+                out += &format!("      {}\n", palette.paint(Role::Comment, row));
+            }
+        }
     }
     if open > 0 {
         let (plural, verb) = if open == 1 { ("", "is") } else { ("s", "are") };
         out += &format!("  {open} proposal{plural} {verb} left as pending\n");
     }
     out
+}
+
+/// ` on src/a.rs:12`, safe for a terminal.
+fn on(comment: &DraftComment) -> String {
+    let Some(path) = &comment.path else { return String::new() };
+    let line = comment.line.map(|line| format!(":{line}")).unwrap_or_default();
+    format!(" on {}{line}", diff::shown(path))
 }
 
 /// `was applied`, `has expired`: what became of a proposal that cannot be decided any more.

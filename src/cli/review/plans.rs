@@ -1,0 +1,106 @@
+//! What the decisions of a session would write, planned one on top of the other, and kept from the
+//! last screen until it is written.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+
+use crate::changeset::Changeset;
+use crate::decide::{self, Ahead, Part, Residue, Shown};
+use crate::error::Result;
+use crate::proposal::{Proposal, ProposalId};
+use crate::review::model::Verdict;
+use crate::review::terminal::{Order, Outlook};
+use crate::store::{Store, View};
+
+/// What one decision would write, as it was shown.
+pub(super) struct Planned {
+    /// The plan.
+    pub(super) shown: Shown,
+    /// What was taken of the proposal; `None` for all of it.
+    pub(super) part: Option<Part>,
+}
+
+/// The plans of a session's decisions.
+#[derive(Default)]
+pub(super) struct Plans(BTreeMap<ProposalId, Planned>);
+
+impl Plans {
+    /// Plans `orders` in their order and keeps the plans that fit. `None` for what writes no file.
+    ///
+    /// # Errors
+    /// Those of the store; what concerns one order alone is in its answer.
+    pub(super) fn make(
+        &mut self,
+        store: &Store,
+        orders: &[Order],
+        now: DateTime<Utc>,
+    ) -> Result<Vec<Option<Result<Outlook>>>> {
+        let view = store.view()?;
+        let mut ahead = None;
+        let mut outlooks = Vec::with_capacity(orders.len());
+        for order in orders {
+            let changes = match &order.verdict {
+                Verdict::Apply => None,
+                Verdict::Part(changes) => Some(changes.clone()),
+                _ => {
+                    outlooks.push(None);
+                    continue;
+                }
+            };
+            // Without a work tree, rejections are written all the same.
+            let opened = match ahead.take() {
+                Some(ahead) => Ok(ahead),
+                None => Ahead::new(store),
+            };
+            let planned = opened
+                .and_then(|opened| plan(store, &view, ahead.insert(opened), order, changes, now));
+            outlooks.push(Some(planned.map(|planned| {
+                let outlook = Outlook {
+                    changes: planned.shown.changes(),
+                    foreign: planned.shown.foreign().map(Residue::change).collect(),
+                };
+                self.0.insert(order.id.clone(), planned);
+                outlook
+            })));
+        }
+        Ok(outlooks)
+    }
+
+    /// The plan of `id`, which is used once.
+    pub(super) fn take(&mut self, id: &ProposalId) -> Option<Planned> {
+        self.0.remove(id)
+    }
+}
+
+fn plan(
+    store: &Store,
+    view: &View,
+    ahead: &mut Ahead,
+    order: &Order,
+    changes: Option<Vec<crate::changeset::FileChange>>,
+    now: DateTime<Utc>,
+) -> Result<Planned> {
+    let proposal = looked_at(view, order, now)?;
+    let reason = if order.edited { "edited" } else { "partial" };
+    let part = match changes {
+        Some(changes) => Some(Part { changes: Changeset::new(changes)?, reason }),
+        None => None,
+    };
+    let shown = ahead.show(store, view, &proposal, part.as_ref())?;
+    match shown.plan.refusal() {
+        Some(refusal) => Err(store.name_sparse(decide::apply::conflict(refusal, &proposal.id))),
+        None => Ok(Planned { shown, part }),
+    }
+}
+
+/// The proposal of `order`, if it still is as it was looked at.
+///
+/// # Errors
+/// `not_pending`, `revised_meanwhile`; those of the store.
+pub(super) fn looked_at(view: &View, order: &Order, now: DateTime<Utc>) -> Result<Proposal> {
+    let proposal = view.proposal(&order.id)?;
+    proposal.require_pending(now)?;
+    proposal.require_revision(&order.revision)?;
+    Ok(proposal)
+}

@@ -1,0 +1,118 @@
+//! The lines above a proposal's first hunk, as text. Pure; everything from a proposal is escaped
+//! here.
+
+use super::host::{Content, Header};
+use super::screen::{inner, push_wrapped};
+use crate::changeset::entry::entries;
+use crate::changeset::hunks::Counts;
+use crate::render::diff::{self, Options};
+use crate::render::style::Role;
+use crate::render::{escape, width};
+
+/// Most characters of a description or comment that the header shows at once.
+const LONGEST_TEXT: usize = 2000;
+
+/// Most warnings that the header shows at once.
+const MOST_WARNINGS: usize = 5;
+
+/// The lines above a proposal's first hunk.
+pub(super) fn header(
+    content: &Content,
+    position: usize,
+    count: usize,
+    options: &Options,
+) -> String {
+    let Header { id, prefix, .. } = &content.header;
+    let head = &content.header;
+    let palette = &options.palette;
+    let mut out = String::from("\n");
+    let (short, rest) = id.split_at((5 + prefix).min(id.len()));
+    out += &palette.paint(Role::Title, format_args!("({}/{count}) ", position + 1));
+    out += &palette.paint(Role::IdPrefix, short);
+    out += &palette.paint(Role::Id, rest);
+    out += "  ";
+    out += &format!("by {}", escape::name(&head.proposed_by));
+    if let Some(name) = &head.recorded_by {
+        out += &format!(", recorded by {}", escape::name(name));
+    }
+    out.push('\n');
+    let mut counts = Counts::default();
+    let files = entries(&content.changes);
+    for entry in &files {
+        counts += entry.counts();
+    }
+    let plural = if files.len() == 1 { "" } else { "s" };
+    let mut facts = vec![
+        head.age.clone(),
+        format!("expires {}", head.expiry),
+        format!("base: {}", head.base),
+        format!("{counts} in {} file{plural}", files.len()),
+    ];
+    if head.revision > 1 {
+        let by = head.revised_by.as_ref().map(|name| format!(" by {}", escape::name(name)));
+        facts.push(format!("revision {}{}", head.revision, by.unwrap_or_default()));
+    }
+    facts.extend(head.domain.as_ref().map(|domain| format!("domain {domain}")));
+    facts.extend(head.task.as_ref().map(|task| format!("task {task}")));
+    facts.extend(head.check.clone());
+    push_facts(&mut out, options, &facts);
+    if let Some((name, verdict)) = &head.mark {
+        let text = format!("! marked {verdict} by a tool, not approved ({})", escape::name(name));
+        push_wrapped(&mut out, options, Role::Warn, &text);
+    }
+    if let Some((path, why)) = &head.sensitive {
+        let text = format!("! {} {why}", diff::shown(path));
+        push_wrapped(&mut out, options, Role::Warn, &text);
+    }
+    for warning in head.warnings.iter().take(MOST_WARNINGS) {
+        push_wrapped(&mut out, options, Role::Warn, &format!("! {}", escape::line(warning)));
+    }
+    if head.warnings.len() > MOST_WARNINGS {
+        let more = format!("! and {} more, p shows them", head.warnings.len() - MOST_WARNINGS);
+        push_wrapped(&mut out, options, Role::Warn, &more);
+    }
+    if let Some(reason) = &head.changes_requested {
+        let text = format!("! changes were requested: {}", escape::line(reason));
+        push_wrapped(&mut out, options, Role::Warn, &text);
+    }
+    if let Some(text) = &head.description {
+        push_wrapped(&mut out, options, Role::Plain, &cut(text));
+    }
+    for (name, text) in &head.notes {
+        let role = if *name == "warning" { Role::Warn } else { Role::Plain };
+        push_wrapped(&mut out, options, role, &format!("{name}: {}", cut(text)));
+    }
+    for (who, place, body) in &head.comments {
+        let place = if place.is_empty() { String::new() } else { format!(" on {place}") };
+        let text = format!("{}{}: {}", escape::name(who), escape::name(&place), cut(body));
+        push_wrapped(&mut out, options, Role::Comment, &text);
+    }
+    out
+}
+
+/// Text of a proposal, escaped; where it is long, what is missing is counted.
+fn cut(text: &str) -> String {
+    let count = text.chars().count();
+    if count <= LONGEST_TEXT {
+        return escape::block(text).replace('\t', "    ");
+    }
+    let head: String = text.chars().take(LONGEST_TEXT).collect();
+    let head = escape::block(&head).replace('\t', "    ");
+    format!("{head} … {} more characters, p shows them", count - LONGEST_TEXT)
+}
+
+/// Facts beside each other, each on one line where it fits.
+fn push_facts(out: &mut String, options: &Options, facts: &[String]) {
+    let mut line = String::new();
+    for fact in facts {
+        let fact = escape::line(fact);
+        if !line.is_empty() && width::of(&line) + 3 + width::of(&fact) > inner(options) {
+            push_wrapped(out, options, Role::Dim, &std::mem::take(&mut line));
+        }
+        if !line.is_empty() {
+            line += " · ";
+        }
+        line += &fact;
+    }
+    push_wrapped(out, options, Role::Dim, &line);
+}

@@ -1,0 +1,199 @@
+//! The last screen before writing: files now against files afterwards, for every decision that
+//! writes files, and what those files hold besides. Rendered from what will be written and from
+//! nothing else. Pure.
+
+use super::host::Outlook;
+use super::screen::{Block, place, push_wrapped};
+use crate::changeset::FileChange;
+use crate::changeset::entry::{Entry, Kind, entries};
+use crate::changeset::hunks::{Diff, Hunk, Side};
+use crate::proposal::ProposalId;
+use crate::render::diff::{self, LONGEST, Options, Painter};
+use crate::render::style::{Palette, Role};
+
+/// Changed lines that a screen left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Unshown {
+    /// Of what will be written.
+    pub(super) own: u64,
+    /// Of what the files hold besides.
+    pub(super) foreign: u64,
+}
+
+/// What will be written, at most `limit` lines of it, and `limit` lines of what the files hold
+/// besides. Returns what was left out of each.
+pub(super) fn screen(
+    outlooks: &[(&ProposalId, &Outlook)],
+    options: &Options,
+    limit: usize,
+) -> (Vec<Block>, Vec<Unshown>) {
+    let mut blocks = Vec::new();
+    let mut unshown = vec![Unshown::default(); outlooks.len()];
+    let mut page = Page { options, left: limit, limited: limit < usize::MAX };
+    for ((id, outlook), unshown) in outlooks.iter().zip(&mut unshown) {
+        let title = match outlook.changes.is_empty() {
+            true => format!("{id} writes nothing: the files have the change already"),
+            false => format!("{id} will write:"),
+        };
+        blocks.push(heading(options, &title));
+        unshown.own = page.changes(&mut blocks, &outlook.changes);
+    }
+    page.left = limit;
+    for ((id, outlook), unshown) in outlooks.iter().zip(&mut unshown) {
+        if !outlook.foreign.is_empty() {
+            let title =
+                format!("Other changes in the files of {id}, which are not the proposal's:");
+            blocks.push(heading(options, &title));
+            unshown.foreign = page.changes(&mut blocks, &outlook.foreign);
+        }
+    }
+    (blocks, unshown)
+}
+
+fn heading(options: &Options, title: &str) -> Block {
+    let mut text = String::from("\n");
+    push_wrapped(&mut text, options, Role::Title, title);
+    Block::Text(text)
+}
+
+struct Page<'o> {
+    options: &'o Options,
+    /// How many lines there is room for.
+    left: usize,
+    limited: bool,
+}
+
+impl Page<'_> {
+    /// Appends `changes`; returns how many changed lines there was no room for.
+    fn changes(&mut self, blocks: &mut Vec<Block>, changes: &[FileChange]) -> u64 {
+        let (mut files, mut lines, mut unshown) = (0, 0, 0);
+        for entry in entries(changes) {
+            if self.limited && self.left == 0 {
+                let counts = entry.counts();
+                files += 1;
+                unshown += counts.added + counts.removed;
+                lines += counts.added + counts.removed;
+                continue;
+            }
+            let (more, changed) = self.entry(blocks, &entry);
+            lines += more;
+            unshown += changed;
+        }
+        if lines > 0 || files > 0 {
+            let plural = |count: usize| if count == 1 { "" } else { "s" };
+            let mut text = format!("… {lines} more line{}", plural(lines));
+            if files > 0 {
+                text += &format!(", {files} more file{}", plural(files));
+            }
+            text += ", p shows them";
+            let line = self.options.palette.paint(Role::Dim, text);
+            blocks.push(Block::Text(format!("{line}\n")));
+        }
+        u64::try_from(unshown).unwrap_or(u64::MAX)
+    }
+
+    /// Appends one file; returns how many lines, and how many changed ones, there was no room for.
+    fn entry(&mut self, blocks: &mut Vec<Block>, entry: &Entry<'_>) -> (usize, usize) {
+        let palette = &self.options.palette;
+        let mut title = palette.paint(Role::Meta, diff::summary_line(entry)) + "\n";
+        for line in place(entry) {
+            title += &palette.paint(Role::Frag, line);
+            title.push('\n');
+        }
+        self.left = self.left.saturating_sub(title.lines().count());
+        if entry.is_binary() {
+            for line in diff::header(entry, &Palette::plain()).iter().skip(1) {
+                title += line;
+                title.push('\n');
+            }
+            blocks.push(Block::Text(title));
+            return (0, 0);
+        }
+        let diff = Diff::new(entry.old_bytes(), entry.new_bytes());
+        let hunks = diff.hunks(self.options.context);
+        if hunks.is_empty() && entry.kind == Kind::Added {
+            title += "(empty)\n";
+        }
+        blocks.push(Block::Text(title));
+        let mut painter = Painter::new(entry.path, &diff, self.options);
+        let (mut rows, mut more, mut unshown) = (Vec::new(), 0, 0);
+        for hunk in &hunks {
+            let (left_out, changed) = self.hunk(&mut rows, &mut painter, &diff, hunk);
+            more += left_out;
+            unshown += changed;
+        }
+        if !rows.is_empty() {
+            blocks.push(Block::Diff { header: diff::header(entry, palette), rows });
+        }
+        (more, unshown)
+    }
+
+    fn hunk(
+        &mut self,
+        rows: &mut Vec<String>,
+        painter: &mut Painter,
+        diff: &Diff<'_>,
+        hunk: &Hunk,
+    ) -> (usize, usize) {
+        let lines: Vec<_> = diff.lines(hunk).collect();
+        let mut shown = 0;
+        if !self.limited || self.left > 0 {
+            let limit = self.limited.then_some(self.left);
+            let painted = painter.rows(diff, hunk, self.options, limit);
+            shown = lines.len() - painted.more.min(lines.len());
+            self.left = self.left.saturating_sub(painted.lines.len());
+            rows.extend(painted.lines);
+        }
+        let unshown = |(at, line): &(usize, &crate::changeset::hunks::Line<'_>)| {
+            // A line that is cut was not shown either.
+            let cut = self.limited && line.content().len() > LONGEST;
+            line.side != Side::Context && (*at >= shown || cut)
+        };
+        (lines.len() - shown, lines.iter().enumerate().filter(unshown).count())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::changeset::{File, Mode, RepoPath};
+
+    fn outlook(before: &str, after: &str) -> Outlook {
+        let file = |text: &str| File { bytes: text.into(), mode: Mode::Regular };
+        let change = FileChange {
+            path: RepoPath::new("a.txt").unwrap(),
+            before: Some(file(before)),
+            after: Some(file(after)),
+            origin: None,
+            snippets: Vec::new(),
+        };
+        Outlook { changes: vec![change], foreign: Vec::new() }
+    }
+
+    fn lines(count: usize) -> String {
+        (0..count).map(|n| format!("new {n}\n")).collect()
+    }
+
+    #[test]
+    fn changed_lines_without_room_are_counted() {
+        let id = ProposalId::parse("prop_0000000000").unwrap();
+        let long = outlook("a\n", &("a\n".to_owned() + &lines(500)));
+        let two = [(&id, &long), (&id, &long)];
+        let (blocks, unshown) = screen(&two, &Options::default(), 60);
+        let mut text = String::new();
+        blocks.iter().for_each(|block| block.push(&mut text));
+        let shown = text.lines().filter(|line| line.starts_with("+new")).count() as u64;
+        assert_eq!(unshown[0].own + unshown[1].own + shown, 1000);
+        assert_eq!(unshown[1].own, 500);
+        let (_, unshown) = screen(&two, &Options::default(), usize::MAX);
+        assert_eq!(unshown, [Unshown::default(); 2]);
+    }
+
+    #[test]
+    fn a_line_that_is_cut_was_not_shown() {
+        let id = ProposalId::parse("prop_0000000000").unwrap();
+        let wide = outlook("a\n", &format!("{}\n", "x".repeat(LONGEST + 1)));
+        let (_, unshown) = screen(&[(&id, &wide)], &Options::default(), 60);
+        assert_eq!(unshown[0].own, 1);
+    }
+}
