@@ -161,6 +161,23 @@ fn a_planted_apply_is_written_only_from_a_screen_that_shows_it() {
     assert_eq!(repo.text("b.txt"), "x\n");
 }
 
+/// Nothing is written there, but the content is approved.
+#[test]
+fn a_planted_apply_of_what_the_files_have_already_shows_it() {
+    let repo = Repo::with(&[("b.txt", "x\n")]);
+    let id = replace(&repo, "b.txt", "x", "evil");
+    repo.write("b.txt", "evil\n");
+    let mut t = review(&repo);
+    t.sees("base: already there").sees("+evil").sees("]?").types("A").sees("Write").types("q");
+    t.ends();
+    let mut t = review(&repo);
+    t.sees("decided in an earlier session: apply").sees("Decided:");
+    t.sees(&format!("{id} approves what the files have already:")).sees("-x").sees("+evil");
+    t.sees("Write these decisions [y,p").types("y").sees("applied");
+    assert_eq!(t.ends(), 0);
+    assert!(manifest(&repo).starts_with("already "), "{}", manifest(&repo));
+}
+
 #[test]
 fn an_answer_to_another_revision_or_one_sent_back_is_asked_again() {
     let repo = Repo::with(&[("b.txt", "x\n"), ("c.txt", "c\n")]);

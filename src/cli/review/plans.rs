@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 
-use crate::changeset::Changeset;
+use crate::changeset::plan::Outcome;
+use crate::changeset::{Changeset, FileChange, RepoPath};
 use crate::decide::{self, Ahead, Part, Residue, Shown};
 use crate::error::Result;
 use crate::proposal::{Proposal, ProposalId};
@@ -55,13 +56,14 @@ impl Plans {
             };
             let planned = opened
                 .and_then(|opened| plan(store, &view, ahead.insert(opened), order, changes, now));
-            outlooks.push(Some(planned.map(|planned| {
+            outlooks.push(Some(planned.and_then(|planned| {
                 let outlook = Outlook {
                     changes: planned.shown.changes(),
+                    already: already(store, &planned)?,
                     foreign: planned.shown.foreign().map(Residue::change).collect(),
                 };
                 self.0.insert(order.id.clone(), planned);
-                outlook
+                Ok(outlook)
             })));
         }
         Ok(outlooks)
@@ -73,12 +75,28 @@ impl Plans {
     }
 }
 
+/// The changes of `planned` that the files have already.
+fn already(store: &Store, planned: &Planned) -> Result<Vec<FileChange>> {
+    let files = planned.shown.plan.files.iter();
+    let there: Vec<&RepoPath> =
+        files.filter(|file| file.outcome == Outcome::Already).map(|file| &file.path).collect();
+    if there.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut changes = match &planned.part {
+        Some(part) => part.changes.changes().to_vec(),
+        None => store.changeset(&planned.shown.proposal.current().changes)?.into_changes(),
+    };
+    changes.retain(|change| there.contains(&&change.path));
+    Ok(changes)
+}
+
 fn plan(
     store: &Store,
     view: &View,
     ahead: &mut Ahead,
     order: &Order,
-    changes: Option<Vec<crate::changeset::FileChange>>,
+    changes: Option<Vec<FileChange>>,
     now: DateTime<Utc>,
 ) -> Result<Planned> {
     let proposal = looked_at(view, order, now)?;

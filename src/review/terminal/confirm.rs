@@ -68,7 +68,7 @@ impl Terminal<'_> {
             decided.iter().any(|one| matches!(&one.outlook, Some(Ok(outlook)) if what(outlook)))
         };
         let foreign = holds(|outlook| !outlook.foreign.is_empty());
-        let pages = foreign || holds(|outlook| !outlook.changes.is_empty());
+        let pages = foreign || holds(|it| !it.changes.is_empty() || !it.already.is_empty());
         if foreign {
             let text = "y writes the proposals alone, and the other changes in their files are \
                         recorded as not approved; i approves those too";

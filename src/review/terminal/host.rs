@@ -104,8 +104,11 @@ pub struct Order {
 /// What carrying out a decision would write.
 #[derive(Debug)]
 pub struct Outlook {
-    /// Files now against files afterwards; of a file that is like that already, nothing.
+    /// Files now against files afterwards, of those that are written.
     pub changes: Vec<FileChange>,
+    /// What is approved of the files that have the change already: nothing is written there, so
+    /// the change itself.
+    pub already: Vec<FileChange>,
     /// What the same files hold besides, against the target commit: not the proposal's, and not
     /// what applied proposals have written.
     pub foreign: Vec<FileChange>,

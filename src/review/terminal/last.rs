@@ -1,6 +1,6 @@
 //! The last screen before writing: files now against files afterwards, for every decision that
-//! writes files, and what those files hold besides. Rendered from what will be written and from
-//! nothing else. Pure.
+//! writes files, what is approved of files that have it already, and what the files hold besides.
+//! Rendered from the plans of what will be written and from nothing else. Pure.
 
 use super::host::Outlook;
 use super::screen::{Block, place, push_wrapped};
@@ -31,12 +31,15 @@ pub(super) fn screen(
     let mut unshown = vec![Unshown::default(); outlooks.len()];
     let mut page = Page { options, left: limit, limited: limit < usize::MAX };
     for ((id, outlook), unshown) in outlooks.iter().zip(&mut unshown) {
-        let title = match outlook.changes.is_empty() {
-            true => format!("{id} writes nothing: the files have the change already"),
-            false => format!("{id} will write:"),
-        };
-        blocks.push(heading(options, &title));
-        unshown.own = page.changes(&mut blocks, &outlook.changes);
+        if !outlook.changes.is_empty() {
+            blocks.push(heading(options, &format!("{id} will write:")));
+            unshown.own = page.changes(&mut blocks, &outlook.changes);
+        }
+        if !outlook.already.is_empty() {
+            let title = format!("{id} approves what the files have already:");
+            blocks.push(heading(options, &title));
+            unshown.own += page.changes(&mut blocks, &outlook.already);
+        }
     }
     page.left = limit;
     for ((id, outlook), unshown) in outlooks.iter().zip(&mut unshown) {
@@ -71,7 +74,8 @@ impl Page<'_> {
             if self.limited && self.left == 0 {
                 let counts = entry.counts();
                 files += 1;
-                unshown += counts.added + counts.removed;
+                // A file without lines, such as a binary one, must not go uncounted.
+                unshown += (counts.added + counts.removed).max(1);
                 lines += counts.added + counts.removed;
                 continue;
             }
@@ -167,7 +171,7 @@ mod tests {
             origin: None,
             snippets: Vec::new(),
         };
-        Outlook { changes: vec![change], foreign: Vec::new() }
+        Outlook { changes: vec![change], already: Vec::new(), foreign: Vec::new() }
     }
 
     fn lines(count: usize) -> String {
@@ -187,6 +191,20 @@ mod tests {
         assert_eq!(unshown[1].own, 500);
         let (_, unshown) = screen(&two, &Options::default(), usize::MAX);
         assert_eq!(unshown, [Unshown::default(); 2]);
+    }
+
+    #[test]
+    fn a_file_without_lines_beyond_the_limit_is_counted() {
+        let id = ProposalId::parse("prop_0000000000").unwrap();
+        let mut two = outlook("a\n", &("a\n".to_owned() + &lines(500)));
+        let mut binary = two.changes[0].clone();
+        binary.path = RepoPath::new("b.bin").unwrap();
+        binary.before = None;
+        binary.after = Some(File { bytes: b"a\0b".to_vec(), mode: Mode::Regular });
+        let (_, alone) = screen(&[(&id, &two)], &Options::default(), 60);
+        two.changes.push(binary);
+        let (_, unshown) = screen(&[(&id, &two)], &Options::default(), 60);
+        assert_eq!(unshown[0].own, alone[0].own + 1);
     }
 
     #[test]
