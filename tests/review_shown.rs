@@ -393,7 +393,7 @@ fn the_header_names_who_revised_recorded_and_ran_what() {
 }
 
 #[test]
-fn a_mark_of_a_tool_is_not_taken_for_an_approval() {
+fn a_mark_of_a_tool_is_shown_as_no_approval() {
     let repo = Repo::with(&[("a.txt", "one\n")]);
     let id = replace(&repo, "a.txt", "one", "two");
     mark(&repo, &id);
