@@ -227,7 +227,10 @@ fn drift_is_refused_rebased_with_force_or_unresolvable() {
     let rebase = repo.aye(&["memory", "rebase", &id, "--force", "--json"]);
     assert_eq!(rebase.json()["reason"], "unresolvable_drift");
     repo.write(".agent-memory/decisions.md", text.replace("old", "changed by hand"));
-    repo.aye(&["memory", "apply", "--latest", "--yes"]).ok();
+    let named = repo.aye(&["list", "--json"]).ok().json()["proposals"][0].clone();
+    let revision = named["revision"].as_str().expect("an id");
+    repo.aye(&["memory", "apply", "--latest", "--yes"]).fails("revision_required", 4);
+    repo.aye(&["memory", "apply", &format!("{id}@{revision}"), "--yes"]).ok();
     assert_eq!(repo.text(".agent-memory/decisions.md"), text.replace("old", "new"));
     let undo = repo.aye(&["memory", "undo", &id, "--yes"]);
     undo.ok();

@@ -17,6 +17,7 @@ const UPDATES: usize = 500;
 fn every_update_of_many_writers_is_there_in_the_end() {
     let repo = Repo::new();
     repo.aye(&["memory", "init"]).ok();
+    repo.let_flags_decide();
     // The files outgrow the default budget on purpose.
     let manifest = repo.text(".agent-memory/meta/manifest.yaml");
     let manifest = manifest.replace("max_file_chars: 20000", "max_file_chars: 2000000");

@@ -105,7 +105,7 @@ fn it_is_applied_rejected_or_sent_back_whole() {
 #[test]
 fn staging_ids_beginnings_and_the_latest_name_it_everywhere() {
     let (repo, staging, id) = store();
-    for name in [staging.as_str(), &staging[..18], id.as_str(), &id[..8], "--latest"] {
+    for name in [staging.as_str(), &staging[..18], id.as_str(), &id[..9], "--latest"] {
         assert_eq!(repo.aye(&["show", name, "--json"]).ok().json()["proposal_id"], id.as_str());
         repo.aye(&["diff", name]).ok().says("+## Use Postgres");
         repo.aye(&["apply", name, "--dry-run", "--json"]).ok().says(&id);

@@ -115,6 +115,9 @@ pub fn header(
     if let Some(domain) = &proposal.domain {
         field("domain", escape::line(domain).into_owned());
     }
+    if let Some(other) = &proposal.instead_of {
+        field("instead of", other.to_string());
+    }
     if let Some(task) = &proposal.related_task_id {
         field("task", escape::line(task).into_owned());
     }

@@ -325,6 +325,7 @@ fn ask_about(
         expires_in: store.settings()?.expires_in,
         subject: Subject::Code,
         form: "commit".to_owned(),
+        instead_of: None,
         memory: None,
     };
     Ok(writer.propose(new)?.id)

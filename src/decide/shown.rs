@@ -305,7 +305,8 @@ pub fn visible(store: &Store, view: &View, proposal: &Proposal) -> Result<Visibl
     if let Some(refusal) = shown.plan.refusal() {
         return as_proposed(Some(refusal), None);
     }
-    if shown.is_as_proposed() {
+    let merged = |file: &Planned| matches!(file.outcome, plan::Outcome::Merged(_));
+    if !shown.plan.files.iter().any(merged) {
         return as_proposed(None, Some(shown));
     }
     let mut changes = shown.changes();

@@ -35,6 +35,9 @@ pub struct Document {
     pub domain: Option<String>,
     /// The task it belongs to.
     pub related_task_id: Option<String>,
+    /// The proposal of somebody else that it is to take the place of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instead_of: Option<String>,
     /// The name the proposer gave itself.
     pub proposed_by: String,
     /// When it was made.
@@ -197,6 +200,7 @@ impl Document {
             description: proposal.description.clone(),
             domain: proposal.domain.clone(),
             related_task_id: proposal.related_task_id.clone(),
+            instead_of: proposal.instead_of.as_ref().map(ToString::to_string),
             proposed_by: proposal.proposed_by.clone(),
             created_at: timestamp(proposal.created_at),
             expires_at: timestamp(proposal.expires_at),

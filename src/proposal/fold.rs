@@ -63,6 +63,7 @@ fn start(first: &Stamped) -> Option<Proposal> {
         domain: propose.domain.clone(),
         related_task_id: propose.related_task_id.clone(),
         branch: propose.branch.clone(),
+        instead_of: propose.instead_of.clone(),
         proposed_by: propose.proposed_by.clone(),
         actor: first.event.actor.clone(),
         created_at: first.event.time,

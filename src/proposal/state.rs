@@ -28,6 +28,9 @@ pub struct Proposal {
     /// The branch whose plan it is, where the task is a step of a plan and that is on record.
     #[serde(default)]
     pub branch: Option<String>,
+    /// The proposal of somebody else that it is to take the place of.
+    #[serde(default)]
+    pub instead_of: Option<ProposalId>,
     /// The name the proposer gave itself.
     pub proposed_by: String,
     /// Who recorded it.

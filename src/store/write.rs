@@ -44,6 +44,8 @@ pub struct NewProposal {
     pub subject: Subject,
     /// The input form: `snippet`, `patch`, `worktree`, `commit`, `tool`.
     pub form: String,
+    /// The proposal of somebody else that it is to take the place of.
+    pub instead_of: Option<ProposalId>,
     /// The structured request of a memory proposal.
     pub memory: Option<serde_json::Value>,
 }
@@ -274,6 +276,7 @@ impl<'store> Writer<'store> {
                 expires_at: (self.now + new.expires_in).trunc_subsecs(3),
                 subject: new.subject,
                 form: new.form,
+                instead_of: new.instead_of,
                 base: self.head(),
                 changes,
                 memory: new.memory,

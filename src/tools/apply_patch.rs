@@ -337,6 +337,7 @@ fn propose(
         expires_in: session.store.settings()?.expires_in,
         subject: Subject::Code,
         form: "patch".to_owned(),
+        instead_of: None,
         memory: None,
     };
     let outcome = session.store.write(&session.actor, session.now, |writer| writer.propose(new))?;

@@ -213,6 +213,7 @@ fn propose(session: &Session<'_>, arguments: &mut Arguments) -> Result<Proposed>
         expires_in: settings.expires_in,
         subject: Subject::Code,
         form: "tool".into(),
+        instead_of: None,
         memory: None,
     };
     let (proposal, duplicate) = session.store.propose(&session.actor, session.now, new)?;

@@ -66,6 +66,9 @@ pub struct Meta {
     /// Who proposes; AYE_AGENT or the git identity otherwise.
     #[arg(long, value_name = "NAME")]
     pub by: Option<String>,
+    /// Another agent's proposal that this one is to take the place of; that one stays as it is.
+    #[arg(long, value_name = "ID")]
+    pub instead_of: Option<String>,
     /// How long it waits for a decision (30m, 12h, 7d, 2w).
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub expires_in: Option<Duration>,
@@ -168,6 +171,7 @@ fn propose(
         expires_in: meta.expires_in.unwrap_or(store.settings()?.expires_in),
         subject: Subject::Code,
         form: form.to_owned(),
+        instead_of: meta.instead_of.map(|id| store.view()?.resolve(&id)).transpose()?,
         memory: None,
     };
     let (proposal, duplicate) = store.propose(&actor, context.now, new)?;

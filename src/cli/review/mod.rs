@@ -306,6 +306,7 @@ pub fn propose_rest(
         expires_in: store.settings()?.expires_in,
         subject: proposal.subject,
         form: "split".to_owned(),
+        instead_of: None,
         memory: None,
     };
     store.write(actor, now, |writer| Ok(writer.propose(new)?.id))

@@ -213,6 +213,7 @@ impl Service<'_> {
             ),
             subject: Subject::Memory,
             form: "memory".to_owned(),
+            instead_of: None,
             memory: Some(memory),
         }
     }

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::{ChangeRecord, Entry};
 use crate::changeset::RepoPath;
+use crate::proposal::ProposalId;
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -70,6 +71,9 @@ pub struct Propose {
     pub subject: Subject,
     /// The input form: `snippet`, `patch`, `worktree`, `commit`, `tool`.
     pub form: String,
+    /// The proposal of somebody else that it is to take the place of; that one stays as it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instead_of: Option<ProposalId>,
     /// The commit the files were compared with, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
