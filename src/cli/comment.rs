@@ -101,7 +101,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         let authority = context.grant(&store, &asking, &Evidence::Flag)?;
         let reason = (!text.is_empty() && path.is_none()).then_some(text);
         let (now, word) = (context.now, Word::RequestChanges);
-        verdict::say(&store, &authority, now, proposals, &word, reason, &comments)?;
+        verdict::say(&store, &authority, now, proposals, &word, reason, &comments, None)?;
     } else {
         store.write(&actor, context.now, |writer| {
             let proposal = writer.view.proposal(&proposal.id)?;

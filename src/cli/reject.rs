@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::identity::Asking;
 use super::which::Several;
 use super::{Context, Format};
+use crate::decide::Seen;
 use crate::decide::verdict::{self, Word};
 use crate::error::{Exit, Result};
 use crate::proposal::Status;
@@ -61,6 +62,7 @@ pub struct RejectedItem {
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let proposals = args.which.pending(&store.view()?, context.now)?;
+    let seen = Seen::now(&store, &store.view()?)?;
     let ids: Vec<&str> = proposals.iter().map(|proposal| proposal.id.as_str()).collect();
     let asking = Asking {
         verb: Verb::Reject,
@@ -78,7 +80,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         reason => reason,
     };
     let (now, word) = (context.now, &Word::Reject);
-    verdict::say(&store, &authority, now, &proposals, word, reason.as_deref(), &[])?;
+    verdict::say(&store, &authority, now, &proposals, word, reason.as_deref(), &[], Some(&seen))?;
     let answer = Rejected {
         schema: "aye/reject@1",
         success: true,

@@ -3,6 +3,7 @@
 use super::Context;
 use super::identity::Asking;
 use super::withdraw::print;
+use crate::decide::Seen;
 use crate::decide::verdict::{self, Word};
 use crate::error::{Exit, Result};
 use crate::proposal::Status;
@@ -33,6 +34,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let proposal = store.view()?.find(&args.id)?;
     let proposals = std::slice::from_ref(&proposal);
+    let seen = Seen::now(&store, &store.view()?)?;
     let asking = Asking {
         verb: Verb::Reopen,
         proposals,
@@ -45,7 +47,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         return Ok(Exit::Negative);
     };
     let (now, reason) = (context.now, args.reason.as_deref());
-    verdict::say(&store, &authority, now, proposals, &Word::Reopen, reason, &[])?;
+    verdict::say(&store, &authority, now, proposals, &Word::Reopen, reason, &[], Some(&seen))?;
     let ids = [proposal.id.as_str()];
     print(context, "aye/reopen@1", &ids, Status::Pending, "pending again")
 }

@@ -65,7 +65,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     };
     let authority = context.grant(&store, &asking, &Evidence::Flag)?;
     let (now, reason) = (context.now, args.reason.as_deref());
-    verdict::say(&store, &authority, now, &proposals, &Word::Withdraw, reason, &[])?;
+    verdict::say(&store, &authority, now, &proposals, &Word::Withdraw, reason, &[], None)?;
     print(context, "aye/withdraw@1", &ids, Status::Rejected, "withdrawn")
 }
 

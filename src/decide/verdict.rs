@@ -38,11 +38,13 @@ impl Word {
     }
 }
 
-/// Says one thing about all of `proposals`, or nothing about any.
+/// Says one thing about all of `proposals`, or nothing about any. `seen` is where the own lane was
+/// when they were looked at; `None` is now.
 ///
 /// # Errors
 /// `not_pending` (`not_rejected` for reopening), `revised_meanwhile`, `changed_since_shown`; those
 /// of the store.
+#[expect(clippy::too_many_arguments, reason = "who says what of which, and when it was seen")]
 pub fn say(
     store: &Store,
     authority: &Authority,
@@ -51,11 +53,15 @@ pub fn say(
     word: &Word,
     reason: Option<&str>,
     comments: &[Comment],
+    seen: Option<&Seen>,
 ) -> Result<()> {
     for proposal in proposals {
         super::verified(store, proposal)?;
     }
-    let seen = Seen::now(store, &store.view()?)?;
+    let seen = match seen {
+        Some(seen) => seen.clone(),
+        None => Seen::now(store, &store.view()?)?,
+    };
     store.write(authority.actor(), now, |writer| {
         for shown in proposals {
             let proposal = match word {

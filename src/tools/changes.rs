@@ -369,7 +369,7 @@ fn mark(
     let proposals = std::slice::from_ref(proposal);
     let evidence = Evidence::Tool;
     let authority = decide::authorise(store, caller, verb, proposals, &evidence, &command)?;
-    verdict::say(store, &authority, session.now, proposals, &word, reason, &[])
+    verdict::say(store, &authority, session.now, proposals, &word, reason, &[], None)
 }
 
 fn apply(session: &Session<'_>, arguments: &mut Arguments) -> Result<Applied> {

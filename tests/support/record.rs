@@ -48,7 +48,7 @@ fn say(repo: &Repo, id: &str, verb: Verb, word: &Word, reason: &str) {
     let (store, proposal) = (store(repo), proposal(repo, id));
     let authority = authority(&store, verb, &proposal);
     let proposals = std::slice::from_ref(&proposal);
-    verdict::say(&store, &authority, chrono::Utc::now(), proposals, word, Some(reason), &[])
+    verdict::say(&store, &authority, chrono::Utc::now(), proposals, word, Some(reason), &[], None)
         .expect("recorded");
 }
 

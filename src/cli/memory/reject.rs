@@ -6,6 +6,7 @@ use super::{Answer, open};
 use crate::cli::identity::Asking;
 use crate::cli::which::One;
 use crate::cli::{Context, Format};
+use crate::decide::Seen;
 use crate::decide::verdict::{self, Word};
 use crate::error::{Exit, Result};
 use crate::memory::service::locate::staging_id;
@@ -53,6 +54,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     proposal.require_pending(context.now)?;
     let id = staging_id(&proposal).unwrap_or(proposal.id.as_str()).to_owned();
     let command = format!("aye memory reject {id}");
+    let seen = Seen::now(&store, &store.view()?)?;
     let asking = Asking {
         verb: Verb::Reject,
         proposals: std::slice::from_ref(&proposal),
@@ -69,7 +71,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         reason => reason,
     };
     let (now, proposals) = (context.now, std::slice::from_ref(&proposal));
-    verdict::say(&store, &authority, now, proposals, &Word::Reject, reason.as_deref(), &[])?;
+    let reason_text = reason.as_deref();
+    let word = &Word::Reject;
+    verdict::say(&store, &authority, now, proposals, word, reason_text, &[], Some(&seen))?;
     let rejected = Rejected {
         staging_id: id,
         proposal_id: proposal.id.to_string(),

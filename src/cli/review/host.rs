@@ -38,6 +38,8 @@ pub(super) struct CliHost<'c> {
     diff_filter: Option<String>,
     /// What the last screen has shown, which is what is written.
     planned: Plans,
+    /// Where the own lane was when the last screen was shown.
+    seen: Option<decide::Seen>,
     /// Who had said what about each proposal when it was last looked at.
     heard: BTreeMap<ProposalId, Vec<(String, String)>>,
 }
@@ -60,6 +62,7 @@ impl<'c> CliHost<'c> {
             try_command,
             diff_filter,
             planned: Plans::default(),
+            seen: None,
             heard: BTreeMap::new(),
         }
     }
@@ -349,6 +352,7 @@ impl Host for CliHost<'_> {
 
     fn plan(&mut self, orders: &[Order]) -> Result<Vec<Option<Result<Outlook>>>> {
         self.planned = Plans::default();
+        self.seen = Some(decide::Seen::now(self.store, &self.store.view()?)?);
         let now = self.now();
         self.planned.make(self.store, orders, now)
     }
@@ -427,7 +431,16 @@ impl CliHost<'_> {
         let authority = self.authority(verb, &proposal)?;
         let proposals = std::slice::from_ref(&proposal);
         let comments = written_as(&order.comments, &order.revision);
-        verdict::say(self.store, &authority, self.now(), proposals, word, reason, &comments)
+        verdict::say(
+            self.store,
+            &authority,
+            self.now(),
+            proposals,
+            word,
+            reason,
+            &comments,
+            self.seen.as_ref(),
+        )
     }
 
     /// Applies the proposal, or the part of it that was taken, as the last screen showed it.
