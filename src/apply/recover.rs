@@ -135,7 +135,11 @@ impl<'a> Subject<'a> {
 }
 
 fn recorded(store: &Store, claim: &Claim<'_>, subject: &Subject<'_>) -> Result<Option<Named>> {
-    let log = store.view()?.log(Some(&subject.id), None)?;
+    let mut log = store.view()?.log(Some(&subject.id), None)?;
+    for entry in &mut log {
+        // Without its list it names nothing, and nothing is completed for it.
+        let _ = store.inflate(&mut entry.stamped.event);
+    }
     let of_command = |entry: &&LogEntry| time(entry.stamped.event.time) == subject.time;
     let written = log.iter().filter(of_command).find_map(|entry| match &entry.stamped.event.data {
         Data::Apply(apply) if subject.kind != UNDO && apply.effect != Effect::MarkOnly => {

@@ -73,7 +73,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 
 /// Takes a patch back that was written without a proposal.
 fn undo_patch(context: &mut Context, store: &Store, args: &Args) -> Result<Exit> {
-    let (stamped, patch) = decide::patch::find(&store.view()?, &args.id)?;
+    let (stamped, patch) = decide::patch::find(store, &store.view()?, &args.id)?;
     let id = decide::patch::id(&stamped.id);
     let answer = |files: &[Planned], dry_run, success| Answer {
         schema: "aye/undo@1",

@@ -189,6 +189,7 @@ fn without_files(
         };
         let statement = draft.attach(writer, None)?;
         let apply = Apply {
+            written_blob: None,
             revision: event.clone(),
             digest: digest.clone(),
             how: authority.evidence().how(),
@@ -253,6 +254,7 @@ impl Decided<'_> {
         };
         let statement = draft.attach(writer, Some(&self.planned.manifest))?;
         let apply = Apply {
+            written_blob: None,
             revision,
             digest,
             how: authority.evidence().how(),

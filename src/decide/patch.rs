@@ -44,7 +44,7 @@ pub fn record(
     }
     let evidence = authority.evidence().clone();
     let stamped = store.write(authority.actor(), now, |writer| {
-        writer.decide(authority, None, Data::Patch(Patch { written, evidence }))
+        writer.decide(authority, None, Data::Patch(Patch { written, written_blob: None, evidence }))
     })?;
     Ok(id(&stamped.id))
 }
@@ -53,10 +53,11 @@ pub fn record(
 ///
 /// # Errors
 /// `proposal_not_found`, `ambiguous_id`, `not_applied`.
-pub fn find(view: &View, text: &str) -> Result<(Stamped, Patch)> {
+pub fn find(store: &Store, view: &View, text: &str) -> Result<(Stamped, Patch)> {
     let mut found = Vec::new();
     let mut undone = Vec::new();
-    for entry in view.patches()? {
+    for mut entry in view.patches()? {
+        store.inflate(&mut entry.stamped.event)?;
         match &entry.stamped.event.data {
             Data::Patch(patch) if id(&entry.stamped.id).starts_with(text) => {
                 found.push((entry.stamped.clone(), patch.clone()));

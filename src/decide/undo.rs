@@ -137,7 +137,8 @@ fn record(
         };
         let statement = draft.attach(writer, planned.map(|planned| &planned.manifest))?;
         let evidence = Some(authority.evidence().clone());
-        let undo = Undo { written, patch: None, evidence, statement: Some(statement) };
+        let undo =
+            Undo { written, written_blob: None, patch: None, evidence, statement: Some(statement) };
         writer.decide(authority, Some(&seen.id), Data::Undo(undo)).map(drop)
     })
 }
@@ -197,7 +198,7 @@ pub fn undo_patch(
         store.write(authority.actor(), now, |writer| {
             let evidence = Some(authority.evidence().clone());
             let patch = Some(stamped.id.clone());
-            let undo = Undo { written, patch, evidence, statement: None };
+            let undo = Undo { written, written_blob: None, patch, evidence, statement: None };
             writer.decide(authority, None, Data::Undo(undo)).map(drop)
         })
     })?;

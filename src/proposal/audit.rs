@@ -245,6 +245,7 @@ mod tests {
 
     fn apply(revision: &Stamped, written: &[&str]) -> Data {
         Data::Apply(Apply {
+            written_blob: None,
             revision: revision.id.clone(),
             digest: digest(revision.event.data.changes()),
             how: How::Flag,

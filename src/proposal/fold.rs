@@ -322,6 +322,7 @@ mod tests {
 
     fn apply() -> Data {
         Data::Apply(Apply {
+            written_blob: None,
             revision: "r".into(),
             digest: "d".into(),
             how: How::Flag,
@@ -335,7 +336,13 @@ mod tests {
     }
 
     fn undo() -> Data {
-        Data::Undo(Undo { written: vec![], patch: None, evidence: None, statement: None })
+        Data::Undo(Undo {
+            written: vec![],
+            written_blob: None,
+            patch: None,
+            evidence: None,
+            statement: None,
+        })
     }
 
     fn reject() -> Data {
@@ -357,6 +364,7 @@ mod tests {
             reason: "answer".into(),
             base: None,
             changes: vec![],
+            changes_blob: None,
             memory: None,
         })
     }

@@ -12,6 +12,7 @@ mod filters;
 mod head;
 pub mod idle;
 mod lane;
+mod lists;
 mod lock;
 mod objects;
 mod open;

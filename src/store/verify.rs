@@ -93,7 +93,7 @@ impl Verifier<'_> {
                 }
             }
         }
-        match self.view.refolded(id, self.own.as_deref())? {
+        match self.view.refolded(&self.store.repo, id, self.own.as_deref())? {
             true => Ok(cached),
             false => Err(tampered(id, "its events lead to another state")),
         }

@@ -15,6 +15,7 @@ use crate::changeset::{Changeset, File};
 use crate::error::{Error, Result, codes};
 use crate::flush::Method;
 use crate::private::Directory;
+use crate::proposal::event::lists::LONGEST_INLINE;
 use crate::proposal::event::{BlobRef, Expire, Head, MAX_BYTES, Propose, Revise, Subject, digest};
 use crate::proposal::rules::Verb;
 use crate::proposal::{
@@ -279,6 +280,7 @@ impl<'store> Writer<'store> {
                 instead_of: new.instead_of,
                 base: self.head(),
                 changes,
+                changes_blob: None,
                 memory: new.memory,
             }),
         )
@@ -309,7 +311,9 @@ impl<'store> Writer<'store> {
         let expires_at = expires_in.map(|span| (self.now + span).trunc_subsecs(3));
         let base = self.head();
         let reason = reason.to_owned();
-        let revise = Revise { description, expires_at, reason, base, changes, memory };
+        let changes_blob = None;
+        let revise =
+            Revise { description, expires_at, reason, base, changes, changes_blob, memory };
         self.decide(authority, Some(id), Data::Revise(revise))
     }
 
@@ -370,7 +374,14 @@ impl<'store> Writer<'store> {
             heads: self.heads.clone(),
             data,
         };
-        let bytes = event.to_bytes()?;
+        let mut bytes = event.to_bytes()?;
+        if bytes.len() > LONGEST_INLINE {
+            let mut short = event.clone();
+            if let Some(list) = short.take_list()? {
+                short.name_list(self.attach("lists", &list)?);
+                bytes = short.to_bytes()?;
+            }
+        }
         if bytes.len() > MAX_BYTES {
             // Nobody could read it back, and the lane would end there.
             let size = bytes.len();

@@ -77,8 +77,11 @@ pub struct Propose {
     /// The commit the files were compared with, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
-    /// The changes.
+    /// The changes; empty where they are in `changes_blob`.
     pub changes: Vec<ChangeRecord>,
+    /// The changes as a blob of their own, where they are many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changes_blob: Option<BlobRef>,
     /// The structured request of a memory proposal (room `memory`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Value>,
@@ -121,8 +124,11 @@ pub struct Revise {
     /// The commit the files were compared with, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
-    /// All changes; they replace the earlier ones.
+    /// All changes; they replace the earlier ones. Empty where they are in `changes_blob`.
     pub changes: Vec<ChangeRecord>,
+    /// The changes as a blob of their own, where they are many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changes_blob: Option<BlobRef>,
     /// The structured request of a memory proposal (room `memory`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Value>,
@@ -293,6 +299,9 @@ pub struct Apply {
     /// `effect: mark_only`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub written: Vec<Written>,
+    /// The list above as a blob of its own, where it is long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written_blob: Option<BlobRef>,
     /// What a commit hook made of files between the approval and the commit: `before` is what was
     /// approved, `after` what was committed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -416,6 +425,9 @@ pub struct Reopen {
 pub struct Patch {
     /// What was written where. Only `before` needs to be in the object database.
     pub written: Vec<Written>,
+    /// The list above as a blob of its own, where it is long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written_blob: Option<BlobRef>,
     /// How it was asked for.
     pub evidence: Evidence,
 }
@@ -433,6 +445,9 @@ pub struct Undo {
     /// What was put back; empty if the apply had marked only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub written: Vec<Written>,
+    /// The list above as a blob of its own, where it is long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written_blob: Option<BlobRef>,
     /// The event id of the direct patch that was taken back, where it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub patch: Option<String>,

@@ -5,6 +5,7 @@
 
 mod changes;
 mod data;
+pub mod lists;
 #[cfg(test)]
 mod tests;
 
@@ -118,7 +119,7 @@ impl Event {
             known => serde_json::to_value(known),
         };
         let header = serde_json::to_value(Header {
-            v: VERSION,
+            v: self.version(),
             proposal: &self.proposal,
             lane: &self.lane,
             seq: self.seq,

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rusqlite::Connection;
 
 use crate::proposal::{Data, Event, Stamped};
+use crate::store::lists;
 
 /// What one foreign lane may cost for one proposal, in bytes.
 const MOST_OF_A_LANE: usize = 64 << 20;
@@ -120,6 +121,7 @@ pub(super) struct Gathered {
 
 /// The events about the proposal `id`. `own` is the name of this clone's own lane.
 pub(super) fn events(
+    repo: &gix::Repository,
     connection: &Connection,
     id: &str,
     own: Option<&str>,
@@ -145,6 +147,15 @@ pub(super) fn events(
             }
         }
         let Ok(mut event) = Event::from_bytes(body) else { continue };
+        if event.list().is_some() {
+            // What it costs in memory is known once it is read, which takes at most 64 MiB.
+            let read = lists::inflate(repo, &mut event);
+            let cost = event.data.changes().len() * 1024;
+            if read.is_err() || !is_own && !budget.takes(&lane, cost) {
+                found.cut.insert(lane, event_id);
+                continue;
+            }
+        }
         if !is_own {
             cut(&mut event);
         }

@@ -53,12 +53,17 @@ impl View {
     }
 
     /// Whether the events about `id` lead to what is said of it.
-    pub(in crate::store) fn refolded(&self, id: &ProposalId, own: Option<&str>) -> Result<bool> {
+    pub(in crate::store) fn refolded(
+        &self,
+        repo: &gix::Repository,
+        id: &ProposalId,
+        own: Option<&str>,
+    ) -> Result<bool> {
         let own = own.map(|lane| (lane, self.own_seq(lane)));
         let Some(connection) = &self.connection else { return Ok(true) };
         let query = || -> rusqlite::Result<bool> {
             let own = own.map(|(lane, seq)| Own { lane, seq });
-            let (Some(fresh), _) = update::folded(connection, id.as_str(), own)? else {
+            let (Some(fresh), _) = update::folded(repo, connection, id.as_str(), own)? else {
                 return Ok(false);
             };
             let digest = event::digest(&fresh.current().changes);

@@ -66,7 +66,7 @@ pub(super) fn refold(
         }
     }
     for id in &ids {
-        let (proposal, troubles) = folded(transaction, id, own)?;
+        let (proposal, troubles) = folded(repo, transaction, id, own)?;
         transaction.prepare_cached("DELETE FROM trouble WHERE proposal = ?1")?.execute([id])?;
         for (trouble, awaits) in troubles {
             lanes::report(transaction, &trouble, None, awaits)?;
@@ -82,11 +82,12 @@ pub(super) type Awaiting = (Trouble, Option<u64>);
 
 /// The proposal `id`, folded from the events in the cache, and what is wrong with these.
 pub(super) fn folded(
+    repo: &gix::Repository,
     connection: &Connection,
     id: &str,
     own: Option<Own<'_>>,
 ) -> rusqlite::Result<(Option<Proposal>, Vec<Awaiting>)> {
-    let gathered = gather::events(connection, id, own.map(|own| own.lane))?;
+    let gathered = gather::events(repo, connection, id, own.map(|own| own.lane))?;
     let (mut proposal, rejected) = audit::fold(&gathered.events, own);
     for revision in proposal.iter_mut().flat_map(|proposal| &mut proposal.revisions) {
         revision.commit = gathered.commits.get(&revision.event).cloned().unwrap_or_default();
