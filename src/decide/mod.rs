@@ -103,9 +103,8 @@ impl Draft<'_> {
         writer: &mut Writer<'_>,
         manifest: Option<&Manifest>,
     ) -> Result<BlobRef> {
-        let manifest = manifest
-            .map(|manifest| writer.attach("manifests", &manifest.to_bytes()))
-            .transpose()?;
+        let manifest =
+            manifest.map(|manifest| writer.attach("manifest", &manifest.to_bytes())).transpose()?;
         let mut statement = Statement {
             actor: self.authority.actor().clone(),
             digest: self.digest.to_owned(),
@@ -126,7 +125,7 @@ impl Draft<'_> {
             verdict: self.verdict.to_owned(),
         };
         statement.set_reason(self.reason);
-        writer.attach("statements", &statement.to_bytes()?)
+        writer.attach("statement", &statement.to_bytes()?)
     }
 }
 

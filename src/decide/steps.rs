@@ -155,14 +155,25 @@ fn of_revision(proposal: &Proposal, decision: &Decision) -> Vec<Step> {
         .collect()
 }
 
-/// The applied proposals that change `path`, in the order of their decisions, without `except`.
+/// How many proposals on one file are looked at to tell whose changes it holds.
+const MOST_EXPLAINED: usize = 64;
+
+/// The applied proposals that change `path`, in the order of their decisions, without `except`;
+/// with `most`, the newest of them.
 ///
 /// # Errors
 /// `internal_error` if the cache cannot be read.
-pub fn applied(view: &View, except: &Proposal, path: &RepoPath) -> Result<Vec<Proposal>> {
+pub fn applied(
+    view: &View,
+    except: &Proposal,
+    path: &RepoPath,
+    most: Option<usize>,
+) -> Result<Vec<Proposal>> {
     let filter = Filter {
         status: Some(Status::Applied),
         path: Some(path.as_bstr().to_string()),
+        limit: most,
+        newest_first: true,
         ..Filter::default()
     };
     let mut found = Vec::new();
@@ -188,7 +199,7 @@ pub(super) fn leads(
     to: &Option<Entry>,
 ) -> Result<bool> {
     let mut reached = vec![from.clone()];
-    for proposal in applied(view, except, path)? {
+    for proposal in applied(view, except, path, Some(MOST_EXPLAINED))? {
         let Some(decision) = proposal.decision().filter(|decision| decision.is_by_a_person())
         else {
             continue;

@@ -21,7 +21,7 @@ use crate::proposal::{Event, Proposal, ProposalId, Stamped};
 
 /// How many commits are walked for one decision. An event further back is believed to be in its
 /// lane if its commit holds it: to go on would cost more than the decision.
-const MOST_WALKED: usize = 200;
+const MOST_WALKED: usize = 16;
 
 impl Store {
     /// The proposal `id`, folded again from its events in the object database, for decisions.

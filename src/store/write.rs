@@ -346,15 +346,15 @@ impl<'store> Writer<'store> {
         self.append(proposal, decision)
     }
 
-    /// Adds a blob that the next event names, and puts it below `folder` into the event's commit,
-    /// so that it travels with the lane.
+    /// Adds a blob that the next event names, and puts it into the event's commit as `name-NNNN`,
+    /// where NNNN is the number of the event in it, so that it travels with the lane. Beside the
+    /// event, because a tree for each kind would be one more object to flush.
     ///
     /// # Errors
     /// As [`Writer::blob`].
-    pub fn attach(&mut self, folder: &'static str, bytes: &[u8]) -> Result<BlobRef> {
+    pub fn attach(&mut self, name: &'static str, bytes: &[u8]) -> Result<BlobRef> {
         let id = self.batch.add(Kind::Blob, bytes)?;
-        let name = format!("{:04}", self.open.events.len() + 1);
-        let path = vec![folder.into(), name.into()];
+        let path = vec![format!("{name}-{:04}", self.open.events.len() + 1).into()];
         self.open.attached.push((path, Some((id, crate::changeset::Mode::Regular))));
         Ok(BlobRef { id: id.to_string(), sha256: crate::sha256::hex(bytes) })
     }
@@ -378,7 +378,7 @@ impl<'store> Writer<'store> {
         if bytes.len() > LONGEST_INLINE {
             let mut short = event.clone();
             if let Some(list) = short.take_list()? {
-                short.name_list(self.attach("lists", &list)?);
+                short.name_list(self.attach("list", &list)?);
                 bytes = short.to_bytes()?;
             }
         }
