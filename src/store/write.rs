@@ -15,7 +15,7 @@ use crate::changeset::{Changeset, File};
 use crate::error::{Error, Result, codes};
 use crate::flush::Method;
 use crate::private::Directory;
-use crate::proposal::event::lists::LONGEST_INLINE;
+use crate::proposal::event::lists::{LONGEST_INLINE, MAX_LIST};
 use crate::proposal::event::{BlobRef, Expire, Head, MAX_BYTES, Propose, Revise, Subject, digest};
 use crate::proposal::rules::Verb;
 use crate::proposal::{
@@ -377,7 +377,7 @@ impl<'store> Writer<'store> {
         let mut bytes = event.to_bytes()?;
         if bytes.len() > LONGEST_INLINE {
             let mut short = event.clone();
-            if let Some(list) = short.take_list()? {
+            if let Some(list) = short.take_list()?.filter(|list| list.len() <= MAX_LIST) {
                 short.name_list(self.attach("list", &list)?);
                 bytes = short.to_bytes()?;
             }
