@@ -28,6 +28,7 @@ pub mod secrets;
 mod sha256;
 #[cfg(unix)]
 pub mod shell;
+mod spelling;
 pub mod store;
 pub mod text;
 pub mod tools;

@@ -34,6 +34,7 @@ impl Context {
     pub fn store(&self) -> Result<Store> {
         let mut store = Store::discover(&self.directory)?;
         store.notify(&self.notices);
+        store.project_with(crate::memory::service::decide::project);
         #[cfg(unix)]
         store.share();
         self.settle(&store);

@@ -261,6 +261,12 @@ impl Proposal {
         self.actor.kind == actor.kind && self.actor.name == actor.name && lane == Some(&self.lane)
     }
 
+    /// The staging id of a memory proposal, as the newest revision that has one says.
+    pub fn staging_id(&self) -> Option<&str> {
+        let mut notes = self.revisions.iter().rev().filter_map(|r| r.memory.as_ref());
+        notes.next()?.get("staging_id")?.as_str()
+    }
+
     /// The newest mark on the current revision, while no decision has been made.
     pub fn mark(&self) -> Option<&MarkRecord> {
         let current = &self.current().event;

@@ -24,7 +24,13 @@ pub struct Store {
     settings: OnceCell<Settings>,
     pub(super) kept: Kept,
     pub(super) notices: Notices,
+    /// What else a proposal is projected to, by its subject; see [`Store::project_with`].
+    pub(super) projector: Option<Projector>,
 }
+
+/// Writes (`true`) or removes what a subject of its own, such as memory, shows of a proposal in the
+/// work tree. What it writes is never read back.
+pub type Projector = fn(&Store, &crate::proposal::Proposal, bool) -> Result<()>;
 
 impl Store {
     /// Opens the repository that `directory` is in, as git finds it: `GIT_DIR` and
@@ -50,7 +56,13 @@ impl Store {
             settings: OnceCell::new(),
             kept: Kept::default(),
             notices: Notices::default(),
+            projector: None,
         })
+    }
+
+    /// Registers what memory proposals are projected to, of which the store knows nothing.
+    pub fn project_with(&mut self, projector: Projector) {
+        self.projector = Some(projector);
     }
 
     /// What the views of this store meet in lanes of other clones goes to `notices`.

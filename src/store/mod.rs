@@ -36,7 +36,7 @@ mod verify;
 mod write;
 
 pub use cache::{Filter, LogEntry, Summary, View};
-pub use discover::Store;
+pub use discover::{Projector, Store};
 pub use lane::Broken;
 pub use policy::{Gate, Policy};
 pub use projection::Tampering;

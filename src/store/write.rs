@@ -463,8 +463,10 @@ impl<'store> Writer<'store> {
         let proposal = self.view.proposal(id)?;
         let pending = proposal.status(self.now) == Status::Pending;
         let stage = |pending| {
-            if proposal.subject == Subject::Memory {
-                let _ = crate::memory::service::decide::project(self.store, &proposal, pending);
+            if proposal.subject == Subject::Memory
+                && let Some(projector) = self.store.projector
+            {
+                let _ = projector(self.store, &proposal, pending);
             }
         };
         if self.left_over.contains(id) {

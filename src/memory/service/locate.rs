@@ -114,7 +114,7 @@ pub fn note<'p>(proposal: &'p Proposal, key: &str) -> Option<&'p serde_json::Val
 
 /// The staging id of a memory proposal.
 pub fn staging_id(proposal: &Proposal) -> Option<&str> {
-    note(proposal, "staging_id")?.as_str()
+    proposal.staging_id()
 }
 
 impl Service<'_> {

@@ -4,6 +4,7 @@ use serde_yaml::Value;
 
 use super::invalid;
 use crate::error::Result;
+use crate::spelling::{meant, nearest, one_of};
 
 /// What a key may hold.
 pub enum Shape {
@@ -72,35 +73,4 @@ fn name(file: &str, key: &Value, path: &str) -> Result<String> {
 
 fn join(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
-}
-
-/// Longest text that is compared with names: what is longer is no slip of the pen, and comparing
-/// costs the product of both lengths.
-const LONGEST: usize = 100;
-
-/// The name nearest to `key`, if one is near enough to be meant.
-pub fn nearest<'a>(key: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    if key.len() > LONGEST {
-        return None;
-    }
-    names
-        .map(|name| (strsim::damerau_levenshtein(key, name), name))
-        .filter(|(distance, name)| *distance <= (name.chars().count() / 3).max(2))
-        .min()
-        .map(|(_, name)| name)
-}
-
-/// What to say of the name that was probably meant.
-pub fn meant(name: &str) -> String {
-    format!("did you mean '{name}'?")
-}
-
-/// What to say of the names there are.
-pub fn one_of<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    format!("one of: {}", names.collect::<Vec<_>>().join(", "))
-}
-
-/// The name nearest to `key`, or all there are.
-pub fn did_you_mean<'a>(key: &str, names: impl Iterator<Item = &'a str> + Clone) -> String {
-    nearest(key, names.clone()).map_or_else(|| one_of(names), meant)
 }

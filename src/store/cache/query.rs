@@ -173,7 +173,7 @@ impl View {
         let mut found = Vec::new();
         for row in self.proposals(&filter, DateTime::<Utc>::MIN_UTC)? {
             let proposal = self.proposal(&row.id)?;
-            match crate::memory::service::locate::staging_id(&proposal) {
+            match proposal.staging_id() {
                 Some(id) if id == text => return Ok(Some(row.id)),
                 Some(id) if id.starts_with(text) => found.push((id.to_owned(), row.id)),
                 _ => {}

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::memory::settings::{meant, nearest, one_of};
+use crate::spelling::{meant, nearest, one_of};
 
 /// What `policy.toml` says, as far as it holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
