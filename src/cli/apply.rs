@@ -22,10 +22,18 @@ use crate::store::Store;
 ///
 /// All files of a proposal are written or none. Where a file has changed since, both changes are
 /// merged if they fit; if they do not, nothing is written and the exit status is 5.
+///
+/// At a terminal, the question shows files now against files afterwards, and apart from that what
+/// the same files hold besides: y applies the proposal alone, i approves the other changes too.
+/// --yes decides without a question; a proposal with several revisions then has to be named as
+/// ID@REV, as `aye diff` prints it. Memory and sensitive paths are decided at a terminal unless the
+/// policy says otherwise.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye apply m4k8
   aye apply m4k8 --yes --commit
+  aye apply m4k8@3f9c --yes              only at the revision that was looked at
+  aye apply m4k8 --yes --take-residue    and other changes in its files
   aye apply --latest
   aye apply m4k8 7qx2 --dry-run
   aye diff m4k8 --hunks

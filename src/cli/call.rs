@@ -17,6 +17,9 @@ use crate::tools::{
 const MOST: u64 = 64 << 20;
 
 /// Call a tool by name: JSON in, the contract's response out.
+///
+/// A tool call decides nothing: apply and reject of the changes tool are recorded as marks, and a
+/// person still decides. An agent's reject of its own proposal withdraws it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Tools:
   apply_patch                                             YAML
@@ -29,6 +32,7 @@ const MOST: u64 = 64 << 20;
 
 Examples:
   aye call changes '{\"action\": \"list\", \"status\": \"pending\"}'
+  aye call changes '{\"action\": \"apply\", \"proposal_id\": \"prop_m4k8n2c7qx\"}'    a mark
   aye call changes - < request.json
   echo '{\"name\": \"changes\", \"arguments\": {\"action\": \"list\"}}' | aye call changes")]
 pub struct Args {

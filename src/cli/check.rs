@@ -26,6 +26,10 @@ const MOST_WALKED: usize = 10_000;
 /// files, was decided differently in two clones, or is about to expire. With --staged or --range:
 /// what is being committed, or was. One line per finding, and what to do about it.
 ///
+/// With --range, a commit that names a proposal has to hold exactly what a person approved
+/// (content_differs, marked_without_approval, not_applied, contested), nothing besides (extra_file),
+/// and that person among its reviewers (reviewer_mismatch).
+///
 /// --format also takes github (workflow annotations), sarif (2.1.0) and junit.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -33,6 +37,7 @@ const MOST_WALKED: usize = 10_000;
   aye check --max-pending 5 --format github
   aye check --staged                     what pre-commit runs
   aye check --range origin/main..HEAD    what CI runs on a pull request
+  aye check --range origin/main..HEAD --require-proposal
   aye check --fail-on contested,conflict")]
 pub struct Args {
     /// Only proposals that change these files or folders.

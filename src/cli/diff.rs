@@ -11,9 +11,14 @@ use crate::render::diff as render;
 use crate::store::Store;
 
 /// Show the changes of a proposal.
+///
+/// Of a pending one: what applying it would do to the files as they are now. Where that is not what
+/// was proposed, a note reports it, and --proposed shows the proposal's own changes. The first line,
+/// on standard error, is ID@REV, by which `aye apply` takes exactly this revision.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye diff m4k8
+  aye diff m4k8 --proposed     as it was proposed
   aye diff m4k8 --stat
   aye diff m4k8 --patch | git apply --check")]
 pub struct Args {

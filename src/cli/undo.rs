@@ -16,10 +16,14 @@ use crate::store::Store;
 ///
 /// Later changes elsewhere in the same files stay. Where the same lines have changed since,
 /// nothing is written and the exit status is 5. A commit stays; git revert undoes that.
+///
+/// A patch that was written without a proposal is undone by its patch_… id, as long as the files
+/// hold exactly what it wrote.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye undo m4k8
-  aye undo m4k8 --dry-run")]
+  aye undo m4k8 --dry-run
+  aye undo patch_0vqq4zhh0g    a patch that was written directly; aye log shows its id")]
 pub struct Args {
     /// The proposal, or a direct patch (`patch_…`, see `aye log`); any unique beginning of its id.
     #[arg(value_name = "ID")]

@@ -9,7 +9,7 @@ use crate::store::{Filter, View};
 /// One proposal.
 #[derive(Clone, Debug, clap::Args)]
 pub struct One {
-    /// Proposal id or staging id, or any unique beginning of one.
+    /// Proposal id or staging id, or any unique beginning of one; ID@REV only at that revision.
     #[arg(value_name = "ID", required_unless_present = "latest")]
     pub id: Option<String>,
     /// The newest one that is pending.
@@ -20,7 +20,7 @@ pub struct One {
 /// One or more proposals.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Several {
-    /// Proposal ids or staging ids, or any unique beginnings of them.
+    /// Proposal ids or staging ids, or any unique beginnings of them; ID@REV only at that revision.
     #[arg(value_name = "ID", required_unless_present = "latest")]
     pub ids: Vec<String>,
     /// The newest one that is pending.
