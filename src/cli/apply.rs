@@ -290,7 +290,7 @@ fn carry_out(
             exit = Exit::Conflict;
             let commit = applied.commit.as_deref().unwrap_or_default();
             let commit = commit.get(..12).unwrap_or(commit);
-            context.report(
+            context.report_beside(
                 &Error::new(
                     &crate::apply::codes::COMMIT_DIFFERS,
                     format!(

@@ -173,8 +173,14 @@ impl Context {
             _ => false,
         };
         if !printed {
-            let _ = io::stderr().write_all(output::failure_text(error).as_bytes());
+            self.report_beside(error);
         }
+    }
+
+    /// Prints `error` on standard error in every format: for what went wrong beside an answer,
+    /// which alone belongs on standard output.
+    pub fn report_beside(&self, error: &Error) {
+        let _ = io::stderr().write_all(output::failure_text(error).as_bytes());
     }
 
     /// Ends the process with the exit status of a program that was run on the caller's behalf

@@ -161,20 +161,15 @@ pub(super) fn of_plan(
     if shown.plan.refusal().is_some() {
         return Ok(shown);
     }
-    let known: BTreeMap<&RepoPath, &ChangeRecord> = match part {
-        Some(_) => BTreeMap::new(),
-        None => proposal.current().changes.iter().map(|change| (&change.path, change)).collect(),
-    };
     let own: BTreeMap<&RepoPath, &ChangeRecord> =
         proposal.current().changes.iter().map(|change| (&change.path, change)).collect();
     let head = Base::open(store);
     let mut records = Vec::with_capacity(shown.plan.files.len());
     for file in &shown.plan.files {
-        let change = known.get(&file.path).filter(|_| file.outcome == plan::Outcome::Clean);
-        let now = blob(store, file.now.as_ref(), change.and_then(|c| c.before.as_ref()))?;
+        let now = blob(store, file.now.as_ref())?;
         let after = match file.now == file.after {
             true => now.clone(),
-            false => blob(store, file.after.as_ref(), change.and_then(|c| c.after.as_ref()))?,
+            false => blob(store, file.after.as_ref())?,
         };
         let base = head.blob(store, &file.path, [&now, &after])?;
         let edited = part.is_some_and(|part| part.reason == "edited")
@@ -216,13 +211,11 @@ pub(super) fn entry(blob: &Option<Blob>) -> Option<Entry> {
     blob.as_ref().map(|blob| Entry { id: blob.id.clone(), mode: blob.mode.clone() })
 }
 
-/// One side of a record; `known` is the entry of that very content, where there is one.
-fn blob(store: &Store, file: Option<&File>, known: Option<&Entry>) -> Result<Option<Blob>> {
+/// One side of a record. Both hashes are those of the bytes at hand: an id that is taken from
+/// elsewhere may be that of other content, as the revision's is when a decision is taken back.
+fn blob(store: &Store, file: Option<&File>) -> Result<Option<Blob>> {
     let Some(file) = file else { return Ok(None) };
-    let id = match known {
-        Some(entry) => entry.id.clone(),
-        None => id_of(store, &file.bytes)?,
-    };
+    let id = id_of(store, &file.bytes)?;
     let sha256 = crate::sha256::hex(&file.bytes);
     Ok(Some(Blob { mode: file.mode.as_str().to_owned(), id, sha256 }))
 }

@@ -140,10 +140,15 @@ fn refusal(caller: &Caller, request: &Request<'_>) -> Error {
         (Some(marker), _) => format!("'{name}' is an agent ({marker} is set)"),
         (None, Class::Tool) => "a tool was called".to_owned(),
         (None, Class::Ci) => "this is a build machine (CI is set)".to_owned(),
-        (None, _) => format!("'{name}' is an agent"),
+        (None, Class::Human) => format!("you are '{name}'"),
+        (None, Class::Agent) => format!("'{name}' is an agent"),
     };
     let others = matches!(request.verb, Verb::Revise | Verb::Withdraw);
     let (why, hint) = match request.proposal {
+        Some(proposal) if others && caller.class() == Class::Human => (
+            format!("{} belongs to '{}'", proposal.id, proposal.actor.name),
+            format!("run: {}", request.command),
+        ),
         Some(proposal) if others => (
             format!("{} belongs to '{}'", proposal.id, proposal.actor.name),
             format!(

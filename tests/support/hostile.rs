@@ -1,5 +1,8 @@
 //! Lanes as an attacker would push them: anything that git's plumbing can make.
 
+// Each test binary compiles this file and uses its own part of it.
+#![allow(dead_code)]
+
 use serde_json::{Value, json};
 
 use super::Repo;

@@ -1,0 +1,226 @@
+//! Stores that versions of the program share: what this one writes does not stop version 0.1.0,
+//! and what that one wrote is read here.
+//!
+//! Runs where `AYE_OLD_BINARY` names a binary of 0.1.0; `.ci/run evolution` builds it.
+
+mod support;
+
+use aye::decide::verdict::{self, Word};
+use aye::decide::{self};
+use aye::proposal::event::Evidence;
+use aye::proposal::rules::Verb;
+use aye::proposal::{Actor, ActorKind, Caller};
+use serde_json::{Value, json};
+use support::record::{comment, proposal, propose, request_changes, store};
+use support::{EMAIL, NAME, Repo, Run};
+
+/// A binary of another version, run like our own.
+struct Other(std::path::PathBuf);
+
+impl Other {
+    /// The one that the environment names; says so where it names none.
+    fn find() -> Option<Self> {
+        let path = std::env::var_os("AYE_OLD_BINARY");
+        if path.is_none() {
+            println!("skipped: AYE_OLD_BINARY names no binary of version 0.1.0");
+        }
+        let path = std::path::PathBuf::from(path?);
+        let path = path.canonicalize().expect("AYE_OLD_BINARY names a file");
+        Some(Self(path))
+    }
+
+    fn run(&self, repo: &Repo, args: &[&str]) -> Run {
+        repo.program(&self.0).args(args).run()
+    }
+
+    fn agent(&self, repo: &Repo, args: &[&str]) -> Run {
+        repo.program(&self.0).args(args).env("AYE_AGENT", "codex").run()
+    }
+}
+
+/// Answered, with or without findings: neither bad data nor an error of the program.
+#[track_caller]
+fn answered(run: Run) -> Run {
+    assert!(![6, 70, 101].contains(&run.status) && run.status < 128, "{run}");
+    assert!(!run.err().contains("lane_broken"), "{run}");
+    run
+}
+
+/// `doctor` finds nothing but projections that the other version writes differently, and from
+/// which nothing is read; it repairs those, and finds nothing then.
+#[track_caller]
+fn sound(doctor: impl Fn(&[&str]) -> Run) {
+    let found = answered(doctor(&["doctor"]));
+    let harmless = |line: &str| line.starts_with("projection_") || line.starts_with("hint: ");
+    let problems = found.status == 1;
+    assert!(!problems || found.out().lines().all(harmless), "{found}");
+    doctor(&["doctor", "--repair"]).ok();
+    doctor(&["doctor"]).ok();
+}
+
+fn scene() -> Repo {
+    let files: Vec<(String, String)> =
+        ('a'..='k').map(|name| (name.to_string(), format!("{name}\n"))).collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+    Repo::with(&files)
+}
+
+/// The status that `run`, the list of all proposals, gives for `id`.
+#[track_caller]
+fn status(list: &Value, id: &str) -> Value {
+    let items = list["proposals"].as_array().expect("a list");
+    let item = items.iter().find(|item| item["proposal_id"] == id);
+    item.unwrap_or_else(|| panic!("{id} is not in {list:#}"))["status"].clone()
+}
+
+fn mark(repo: &Repo, id: &str, action: &str) {
+    let request = json!({"action": action, "proposal_id": id, "reason": "so"}).to_string();
+    repo.aye(&["call", "changes", &request]).ok();
+}
+
+/// Approves without writing: no command does that yet.
+fn approve(repo: &Repo, id: &str) {
+    let (store, proposal) = (store(repo), proposal(repo, id));
+    let actor = Actor { name: NAME.into(), email: EMAIL.into(), kind: ActorKind::Human };
+    let caller = Caller { actor, marker: None, tool: false };
+    let proposals = std::slice::from_ref(&proposal);
+    let verb = Verb::Approve;
+    let authority =
+        decide::authorise(&store, &caller, verb, proposals, &Evidence::Terminal, "").expect("yes");
+    verdict::say(&store, &authority, chrono::Utc::now(), proposals, &Word::Approve, None, &[])
+        .expect("recorded");
+}
+
+/// A store with every kind of event that this version writes, and what 0.1.0 has to see in it.
+fn of_this_version() -> (Repo, Vec<(String, &'static str)>) {
+    let repo = scene();
+    let mut expected = Vec::new();
+    let mut new = |path: &str, status| {
+        let id = propose(&repo, path, path, "new");
+        expected.push((id.clone(), status));
+        id
+    };
+    let applied = new("a", "applied");
+    repo.aye(&["apply", &applied, "--yes"]).ok();
+    let marked = new("b", "pending");
+    mark(&repo, &marked, "apply");
+    let marked = new("c", "pending");
+    mark(&repo, &marked, "reject");
+    let withdrawn = new("d", "rejected");
+    repo.agent("codex", &["withdraw", &withdrawn, "--reason", "better idea"]).ok();
+    let sent_back = new("e", "pending");
+    request_changes(&repo, &sent_back, "add a test");
+    comment(&repo, &sent_back, "there");
+    repo.agent("codex", &["revise", &sent_back, "e", "--old", "e", "--new", "newer"]).ok();
+    let rejected = new("f", "rejected");
+    repo.aye(&["reject", &rejected, "--yes", "--reason", "no"]).ok();
+    let undone = new("g", "pending");
+    repo.aye(&["apply", &undone, "--yes"]).ok();
+    repo.aye(&["undo", &undone, "--yes"]).ok();
+    let approved = new("h", "pending");
+    approve(&repo, &approved);
+    let only_recorded = new("i", "applied");
+    repo.aye(&["apply", &only_recorded, "--yes", "--mark-only"]).ok();
+    let foreign = new("j", "applied");
+    repo.write("j", "j\nforeign\n");
+    repo.aye(&["apply", &foreign, "--yes", "--take-residue"]).ok();
+    // Taken as pending again here; 0.1.0 does not know the word, and keeps what it knows.
+    let reopened = new("k", "rejected");
+    repo.aye(&["reject", &reopened, "--yes"]).ok();
+    repo.aye(&["reopen", &reopened, "--yes"]).ok();
+    let patch = "--- a/k\n+++ b/k\n@@ -1 +1 @@\n-k\n+K\n";
+    repo.cmd(&["patch"]).env("AYE_AGENT", "bot").stdin(patch).run().ok();
+    let log = repo.aye(&["log", "--json"]).ok().json();
+    let patch = log["events"][0]["patch_id"].as_str().expect("a patch").to_owned();
+    repo.aye(&["undo", &patch, "--yes"]).ok();
+    (repo, expected)
+}
+
+#[test]
+fn what_this_version_writes_does_not_stop_version_0_1_0() {
+    let Some(old) = Other::find() else { return };
+    let (repo, expected) = of_this_version();
+    let here = repo.aye(&["list", "--status", "all", "--json"]).ok().json();
+    // With the cache of this version in place, and with none.
+    for fresh in [false, true] {
+        let repo = repo.copy();
+        if fresh {
+            std::fs::remove_dir_all(repo.path(".git/aye")).expect("removed");
+        }
+        let list = old.run(&repo, &["list", "--status", "all", "--json"]).ok().json();
+        for (id, expected) in &expected {
+            assert_eq!(status(&list, id), *expected, "{id} in {list:#}");
+            answered(old.run(&repo, &["show", id])).ok();
+            answered(old.run(&repo, &["diff", id]));
+            answered(old.run(&repo, &["log", id])).ok();
+        }
+        answered(old.run(&repo, &["log"])).ok();
+        answered(old.run(&repo, &["log", "--json"])).ok();
+        sound(|args| old.run(&repo, args));
+        answered(old.run(&repo, &["check"])).exits(1);
+        answered(old.run(&repo, &["check", "--range", "HEAD"]));
+        // It goes on working there, and this version reads what it adds.
+        old.agent(&repo, &["propose", "k", "--old", "k", "--new", "from 0.1.0"]).ok();
+        let (marked, _) = &expected[1];
+        old.run(&repo, &["apply", marked, "--yes"]).ok();
+        let after = repo.aye(&["list", "--status", "all", "--json"]).ok().json();
+        assert_eq!(after["count"], expected.len() + 1, "{after:#}");
+        assert_eq!(status(&after, marked), "applied");
+        for (id, _) in expected.iter().filter(|(id, _)| id != marked) {
+            assert_eq!(status(&after, id), status(&here, id), "{id}");
+        }
+        sound(|args| repo.aye(args));
+    }
+}
+
+#[test]
+fn what_version_0_1_0_wrote_is_read() {
+    let Some(old) = Other::find() else { return };
+    let repo = scene();
+    let mut expected: Vec<(String, &str)> = Vec::new();
+    let mut new = |path: &str, status| {
+        let run = old.agent(&repo, &["propose", path, "--old", path, "--new", "new", "--json"]);
+        let id = run.ok().json()["proposal_id"].as_str().expect("an id").to_owned();
+        expected.push((id.clone(), status));
+        id
+    };
+    new("a", "pending");
+    let applied = new("b", "applied");
+    old.run(&repo, &["apply", &applied, "--yes", "--commit"]).ok();
+    let rejected = new("c", "rejected");
+    old.run(&repo, &["reject", &rejected, "--yes", "--reason", "no"]).ok();
+    let undone = new("d", "pending");
+    old.run(&repo, &["apply", &undone, "--yes"]).ok();
+    old.run(&repo, &["undo", &undone, "--yes"]).ok();
+    let revised = new("e", "pending");
+    old.agent(&repo, &["revise", &revised, "e", "--old", "e", "--new", "newer"]).ok();
+    old.agent(&repo, &["comment", &revised, "-m", "see there"]).ok();
+    // The mark that 0.1.0 recorded as an apply is no approval here.
+    let marked = new("f", "pending");
+    let request = json!({"action": "apply", "proposal_id": marked}).to_string();
+    old.agent(&repo, &["call", "changes", &request]).ok();
+    let only_recorded = new("g", "applied");
+    old.run(&repo, &["apply", &only_recorded, "--yes", "--mark-only"]).ok();
+    for fresh in [false, true] {
+        let repo = repo.copy();
+        if fresh {
+            std::fs::remove_dir_all(repo.path(".git/aye")).expect("removed");
+        }
+        let list = repo.aye(&["list", "--status", "all", "--json"]).ok().json();
+        for (id, expected) in &expected {
+            assert_eq!(status(&list, id), *expected, "{id} in {list:#}");
+            answered(repo.aye(&["show", id])).ok();
+            answered(repo.aye(&["log", id])).ok();
+        }
+        repo.aye(&["show", &marked]).ok().says("not approved");
+        answered(repo.aye(&["log"])).ok();
+        sound(|args| repo.aye(args));
+        answered(repo.aye(&["check"])).exits(1).says("marked_without_approval");
+        // What a person has applied with it still carries its commit.
+        repo.aye(&["check", "--range", "HEAD~1..HEAD"]).ok();
+        // What is pending is decided here.
+        repo.aye(&["apply", &marked, "--yes"]).ok();
+        repo.aye(&["undo", &applied, "--yes"]).ok();
+        assert_eq!((repo.text("f").as_str(), repo.text("b").as_str()), ("new\n", "b\n"));
+    }
+}
