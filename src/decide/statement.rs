@@ -120,8 +120,14 @@ impl Statement {
         if canonical::to_bytes(&value) != bytes || has_fractions(&value) {
             return Err(invalid("it is not in its canonical form"));
         }
+        let canonical_value = &value.clone();
         let statement: Self =
             serde_json::from_value(value).map_err(|error| invalid(&error.to_string()))?;
+        // A key that may be null may not be missing: there is one spelling of a statement.
+        let complete = serde_json::to_value(&statement).is_ok_and(|all| all == *canonical_value);
+        if !complete {
+            return Err(invalid("a key is missing"));
+        }
         if statement.format != FORMAT {
             return Err(invalid("its format is not known"));
         }
@@ -183,6 +189,7 @@ mod tests {
             ("\"unshown_lines\":7", "\"unshown_lines\":7,\"zzz\":1"),
             ("\"evidence\":\"terminal\"", "\"evidence\":\"term\\u0069nal\""),
             ("aye-decision@1", "aye-decision@2"),
+            ("\"policy\":null,", ""),
         ] {
             let other = text.replacen(from, to, 1);
             assert_ne!(other, text, "{from}");
