@@ -62,7 +62,7 @@ fn sha256(repo: &Repo, bytes: impl AsRef<[u8]>) -> String {
 /// The manifest of the newest decision, as it is stored: a record per path.
 fn manifest(repo: &Repo) -> Vec<String> {
     let lane = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"]);
-    let bytes = blob(repo, &format!("{lane}:manifests/0001"));
+    let bytes = blob(repo, &format!("{lane}:manifest-0001"));
     let text = String::from_utf8(bytes).expect("text");
     text.split_terminator('\0').map(str::to_owned).collect()
 }

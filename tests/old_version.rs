@@ -87,8 +87,17 @@ fn approve(repo: &Repo, id: &str) {
     let verb = Verb::Approve;
     let authority =
         decide::authorise(&store, &caller, verb, proposals, &Evidence::Terminal, "").expect("yes");
-    verdict::say(&store, &authority, chrono::Utc::now(), proposals, &Word::Approve, None, &[])
-        .expect("recorded");
+    verdict::say(
+        &store,
+        &authority,
+        chrono::Utc::now(),
+        proposals,
+        &Word::Approve,
+        None,
+        &[],
+        None,
+    )
+    .expect("recorded");
 }
 
 /// A store with every kind of event that this version writes, and what 0.1.0 has to see in it.
