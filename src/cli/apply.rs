@@ -215,7 +215,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         let mut take_residue = args.take_residue;
         let mut unshown = 0;
         if asks {
-            unshown = present(context, &store, &shown)?;
+            unshown = present(context, &store, &shown, chosen.part.as_ref())?;
             match ask(context, &question, &shown, take_residue)? {
                 None => {
                     context.note("nothing applied");
@@ -324,13 +324,23 @@ fn carry_out(
 /// Shows what is about to be written: every file and what becomes of it, then files now against
 /// files afterwards, then what the files hold besides. Returns how many changed lines were not on
 /// the screen.
-fn present(context: &mut Context, store: &Store, shown: &[Shown]) -> Result<u64> {
+fn present(
+    context: &mut Context,
+    store: &Store,
+    shown: &[Shown],
+    part: Option<&Part>,
+) -> Result<u64> {
     let snapshot = store.repo().config_snapshot();
     let options = pager::options(context, Some(snapshot.plumbing()));
     let mut text = String::new();
     for shown in shown {
         text += &format!("{}\n", summary(&shown.proposal, &shown.plan.files));
         text += &diff::changeset(&shown.changes(), &options);
+        let already = shown.already(store, part)?;
+        if !already.is_empty() {
+            text += "\nThe files have this already; it is approved as well:\n";
+            text += &diff::changeset(&already, &options);
+        }
         text += &residue(shown, &options);
     }
     if text.lines().count() > FIRST_SCREEN {

@@ -69,6 +69,28 @@ impl Shown {
         self.plan.writes().map(change).collect()
     }
 
+    /// The proposal's own change of the files that have it already: it is approved although nothing
+    /// is written, so it is shown, too. `part` is what was taken of the proposal.
+    ///
+    /// # Errors
+    /// `object_missing`.
+    pub fn already(&self, store: &Store, part: Option<&Part>) -> Result<Vec<FileChange>> {
+        let files = self.plan.files.iter();
+        let there: Vec<&RepoPath> = files
+            .filter(|file| file.outcome == plan::Outcome::Already)
+            .map(|file| &file.path)
+            .collect();
+        if there.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut changes = match part {
+            Some(part) => part.changes.changes().to_vec(),
+            None => store.changeset(&self.proposal.current().changes)?.into_changes(),
+        };
+        changes.retain(|change| there.contains(&&change.path));
+        Ok(changes)
+    }
+
     /// True where what is written is exactly the proposal's own change of every file.
     pub fn is_as_proposed(&self) -> bool {
         self.plan

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 
-use crate::changeset::plan::Outcome;
-use crate::changeset::{Changeset, FileChange, RepoPath};
+use crate::changeset::{Changeset, FileChange};
 use crate::decide::{self, Ahead, Part, Residue, Shown};
 use crate::error::Result;
 use crate::proposal::{Proposal, ProposalId};
@@ -59,7 +58,7 @@ impl Plans {
             outlooks.push(Some(planned.and_then(|planned| {
                 let outlook = Outlook {
                     changes: planned.shown.changes(),
-                    already: already(store, &planned)?,
+                    already: planned.shown.already(store, planned.part.as_ref())?,
                     foreign: planned.shown.foreign().map(Residue::change).collect(),
                 };
                 self.0.insert(order.id.clone(), planned);
@@ -73,22 +72,6 @@ impl Plans {
     pub(super) fn take(&mut self, id: &ProposalId) -> Option<Planned> {
         self.0.remove(id)
     }
-}
-
-/// The changes of `planned` that the files have already.
-fn already(store: &Store, planned: &Planned) -> Result<Vec<FileChange>> {
-    let files = planned.shown.plan.files.iter();
-    let there: Vec<&RepoPath> =
-        files.filter(|file| file.outcome == Outcome::Already).map(|file| &file.path).collect();
-    if there.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut changes = match &planned.part {
-        Some(part) => part.changes.changes().to_vec(),
-        None => store.changeset(&planned.shown.proposal.current().changes)?.into_changes(),
-    };
-    changes.retain(|change| there.contains(&&change.path));
-    Ok(changes)
 }
 
 fn plan(
