@@ -11,6 +11,7 @@ use aye::proposal::event::Evidence;
 use aye::proposal::rules::Verb;
 use aye::proposal::{Actor, ActorKind, Caller};
 use serde_json::{Value, json};
+use std::io::Write as _;
 use support::record::{comment, proposal, propose, request_changes, store};
 use support::{EMAIL, NAME, Repo, Run};
 
@@ -22,7 +23,10 @@ impl Other {
     fn find() -> Option<Self> {
         let path = std::env::var_os("AYE_OLD_BINARY");
         if path.is_none() {
-            println!("skipped: AYE_OLD_BINARY names no binary of version 0.1.0");
+            let _ = writeln!(
+                std::io::stderr(),
+                "skipped: AYE_OLD_BINARY names no binary of version 0.1.0"
+            );
         }
         let path = std::path::PathBuf::from(path?);
         let path = path.canonicalize().expect("AYE_OLD_BINARY names a file");

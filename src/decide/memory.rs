@@ -66,7 +66,7 @@ fn write(
         other => other?,
     };
     match (made, instead.into_inner()) {
-        (_, Some(Instead::Answer(response))) => Ok(response),
+        (_, Some(Instead::Answer(response))) => Ok(*response),
         (_, Some(Instead::Stage(plan))) => service.stage_instead(ready, &plan),
         (Some(proposal), None) => {
             let plan = planned.into_inner().unwrap_or_else(|| ready.plan.clone());
@@ -79,7 +79,7 @@ fn write(
 }
 
 enum Instead {
-    Answer(Response),
+    Answer(Box<Response>),
     Stage(Box<crate::memory::plan::Plan>),
 }
 

@@ -93,14 +93,19 @@ impl Service<'_> {
     }
 
     /// The plan of `ready` on the files as they are, or the answer why there is none any more.
-    pub fn again(&self, ready: &Ready) -> Result<Plan, Response> {
+    ///
+    /// # Errors
+    /// The answer.
+    pub fn again(&self, ready: &Ready) -> Result<Plan, Box<Response>> {
         let disk = self.disk();
         let same = ready.plan.files.iter().all(|(path, edit)| {
             disk.file(path).is_ok_and(|now| now.map(|file| file.bytes) == edit.before)
         });
         match same {
             true => Ok(ready.plan.clone()),
-            false => self.plan(&ready.request).map_err(|problems| Response::rejected(&problems)),
+            false => self
+                .plan(&ready.request)
+                .map_err(|problems| Box::new(Response::rejected(&problems))),
         }
     }
 
