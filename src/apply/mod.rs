@@ -49,7 +49,7 @@ pub struct Wanted<'a> {
     pub effect: Effect,
     /// First part of the commit message; the proposal's description otherwise.
     pub message: Option<&'a str>,
-    /// The journal's [`subject`].
+    /// What names the journal's event: kind, proposal and time.
     pub subject: String,
 }
 

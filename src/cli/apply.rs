@@ -163,7 +163,7 @@ impl FileItem {
 ///
 /// # Errors
 /// `proposal_not_found`, `not_pending`, `conflict`, the refusals of [`Context::authorise`], and
-/// those of [`decide::apply`].
+/// those of [`decide::apply()`].
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let view = store.view()?;

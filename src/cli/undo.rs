@@ -40,7 +40,7 @@ pub struct Args {
 ///
 /// # Errors
 /// `proposal_not_found`, `not_applied`, `conflict`, the refusals of [`Context::authorise`], and
-/// those of [`decide::undo`].
+/// those of [`decide::undo()`].
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     if decide::patch::is_id(&args.id) {

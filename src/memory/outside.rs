@@ -1,6 +1,6 @@
 //! Changes of memory files that do not come as memory operations: a code proposal, a patch.
 //!
-//! They are held to what [`super::plan`] asks of its own results: schema, ids, size, secrets and
+//! They are held to what [`mod@super::plan`] asks of its own results: schema, ids, size, secrets and
 //! misleading text. A reviewer sees what does not hold; nothing is refused here.
 
 use super::guard::Guard;
