@@ -125,7 +125,7 @@ impl World {
             (_, state) => *state == State::Pending,
         };
         let some: Vec<&Proposal> = proposals.iter().filter(suits).collect();
-        let chosen = match some.is_empty() || step.pick % 5 == 0 {
+        let chosen = match some.is_empty() || step.pick.is_multiple_of(5) {
             true => proposals.get(step.pick % proposals.len().max(1)),
             false => some.get(step.pick % some.len()).copied(),
         };
