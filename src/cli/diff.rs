@@ -53,6 +53,20 @@ pub fn planned(store: &Store, proposal: &Proposal) -> Result<Option<Changeset>> 
     }
 }
 
+/// Says what the files hold that is not the proposal's: beside the diff, which may be a patch for
+/// another program.
+fn foreign(context: &Context, store: &Store, visible: &decide::Visible) {
+    let Some(shown) = &visible.shown else { return };
+    let changes: Vec<_> = shown.foreign().map(decide::Residue::change).collect();
+    if changes.is_empty() {
+        return;
+    }
+    let snapshot = store.repo().config_snapshot();
+    let options = pager::options(context, Some(snapshot.plumbing()));
+    context.note("note: these files also hold changes that are not the proposal's:");
+    context.note(render::changeset(&changes, &options).trim_end());
+}
+
 /// Who wrote the current revision.
 fn by(proposal: &Proposal) -> String {
     let author = &proposal.current().actor;
@@ -111,11 +125,11 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let mut changeset = store.changeset(&revision.changes)?;
     if pending && args.revision.is_none() {
         context.note(&format!("{}  {}", proposal.at_revision(), by(&proposal)));
-        if !args.proposed
-            && let Some(planned) = planned(&store, &proposal)?
-        {
+        let visible = decide::visible(&store, &store.view()?, &proposal)?;
+        foreign(context, &store, &visible);
+        if !args.proposed && visible.planned && !visible.changes.is_empty() {
             context.note(PLANNED.trim_end());
-            changeset = planned;
+            changeset = Changeset::new(visible.changes)?;
         }
     }
     if args.diff.patch {
