@@ -20,7 +20,6 @@ struct Other(std::path::PathBuf);
 
 impl Other {
     /// The one that the environment names; says so where it names none.
-    #[expect(clippy::print_stdout, reason = "what a skipped test says")]
     fn find() -> Option<Self> {
         let path = std::env::var_os("AYE_OLD_BINARY");
         if path.is_none() {
