@@ -218,7 +218,7 @@ fn named_by_the_manifest(
     before: &BTreeMap<String, Vec<u8>>,
     after: &BTreeMap<String, Vec<u8>>,
 ) {
-    let manifest = format!("{}:manifests/0001", lane(repo));
+    let manifest = format!("{}:manifest-0001", lane(repo));
     let bytes = repo.program("git").args(&["cat-file", "blob", &manifest]).run().ok().stdout;
     let manifest = Manifest::from_bytes(&bytes).expect("a manifest");
     let id = |blob: &Option<Blob>| blob.as_ref().map(|blob| blob.id.clone());

@@ -51,22 +51,23 @@ fn lane(repo: &Repo) -> String {
     repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"])
 }
 
-/// The last file below `directory` at the tip of the lane.
-fn attached(repo: &Repo, directory: &str) -> String {
+/// The last file `name-NNNN` at the tip of the lane.
+fn attached(repo: &Repo, name: &str) -> String {
     let tip = lane(repo);
-    let files = repo.git(&["ls-tree", "-r", "--name-only", &tip, &format!("{directory}/")]);
-    let path = files.lines().last().expect("something attached");
+    let files = repo.git(&["ls-tree", "--name-only", &tip]);
+    let named = files.lines().filter(|file| file.starts_with(&format!("{name}-")));
+    let path = named.last().expect("something attached");
     repo.git(&["cat-file", "blob", &format!("{tip}:{path}")])
 }
 
 /// The statement at the tip of the lane.
 fn statement(repo: &Repo) -> Value {
-    serde_json::from_str(&attached(repo, "statements")).expect("a statement")
+    serde_json::from_str(&attached(repo, "statement")).expect("a statement")
 }
 
 /// The manifest at the tip of the lane, a record per line.
 fn manifest(repo: &Repo) -> String {
-    attached(repo, "manifests").replace('\0', "\n")
+    attached(repo, "manifest").replace('\0', "\n")
 }
 
 /// Marks `id` as applied, as a caller of the tool contract.
