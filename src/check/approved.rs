@@ -55,7 +55,7 @@ fn became(
     found: &Option<Entry>,
 ) -> Result<bool> {
     let Some(decided) = proposal.decision() else { return Ok(false) };
-    let mut later = steps::applied(view, proposal, path, None)?;
+    let mut later = steps::applied(view, proposal, path)?;
     let at = |later: &Proposal| later.decision().map(|decision| decision.at);
     later.retain(|later| at(later) >= Some(decided.at));
     Ok(reaches(store, &later, path, content, found))

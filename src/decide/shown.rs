@@ -186,6 +186,7 @@ pub(super) fn of_plan(
     let own: BTreeMap<&RepoPath, &ChangeRecord> =
         proposal.current().changes.iter().map(|change| (&change.path, change)).collect();
     let head = Base::open(store);
+    let mut explained = super::steps::Explained::new(view, proposal);
     let mut records = Vec::with_capacity(shown.plan.files.len());
     for file in &shown.plan.files {
         let now = blob(store, file.now.as_ref())?;
@@ -209,7 +210,7 @@ pub(super) fn of_plan(
         if base != now && !derived && outcome != Outcome::Already {
             residue = Taken::NotTaken;
             let (from, to) = (entry(&base), entry(&now));
-            let approved = super::steps::leads(view, proposal, &file.path, &from, &to)?;
+            let approved = explained.leads(&file.path, &from, &to)?;
             let base = head.file(store, &base)?;
             let (path, now) = (file.path.clone(), file.now.clone());
             shown.residue.push(Residue { path, base, now, approved });

@@ -1,5 +1,7 @@
 //! What decisions have approved, as steps from one content of a file to another.
 
+use std::collections::BTreeMap;
+
 use chrono::{DateTime, Utc};
 
 use super::manifest::{Manifest, Outcome, Residue};
@@ -156,24 +158,16 @@ fn of_revision(proposal: &Proposal, decision: &Decision) -> Vec<Step> {
 }
 
 /// How many proposals on one file are looked at to tell whose changes it holds.
-const MOST_EXPLAINED: usize = 64;
+const MOST_EXPLAINED: usize = 16;
 
-/// The applied proposals that change `path`, in the order of their decisions, without `except`;
-/// with `most`, the newest of them.
+/// The applied proposals that change `path`, in the order of their decisions, without `except`.
 ///
 /// # Errors
 /// `internal_error` if the cache cannot be read.
-pub fn applied(
-    view: &View,
-    except: &Proposal,
-    path: &RepoPath,
-    most: Option<usize>,
-) -> Result<Vec<Proposal>> {
+pub fn applied(view: &View, except: &Proposal, path: &RepoPath) -> Result<Vec<Proposal>> {
     let filter = Filter {
         status: Some(Status::Applied),
         path: Some(path.as_bstr().to_string()),
-        limit: most,
-        newest_first: true,
         ..Filter::default()
     };
     let mut found = Vec::new();
@@ -187,28 +181,56 @@ pub fn applied(
     Ok(found)
 }
 
-/// True where proposals that people applied lead `path` from one content to another.
-///
-/// # Errors
-/// `internal_error` if the cache cannot be read.
-pub(super) fn leads(
-    view: &View,
-    except: &Proposal,
-    path: &RepoPath,
-    from: &Option<Entry>,
-    to: &Option<Entry>,
-) -> Result<bool> {
-    let mut reached = vec![from.clone()];
-    for proposal in applied(view, except, path, Some(MOST_EXPLAINED))? {
-        let Some(decision) = proposal.decision().filter(|decision| decision.is_by_a_person())
-        else {
-            continue;
-        };
-        for step in of_events(&proposal, decision).into_iter().filter(|step| step.path == *path) {
-            if reached.contains(&step.before) {
-                reached.push(step.after);
-            }
-        }
+/// What the applied proposals of people have made of files, each proposal read once.
+pub(super) struct Explained<'v> {
+    view: &'v View,
+    except: &'v Proposal,
+    read: BTreeMap<String, Vec<Step>>,
+}
+
+impl<'v> Explained<'v> {
+    /// By all proposals but `except`.
+    pub(super) fn new(view: &'v View, except: &'v Proposal) -> Self {
+        Self { view, except, read: BTreeMap::new() }
     }
-    Ok(reached.contains(to))
+
+    /// True where proposals that people applied lead `path` from one content to another. Of many,
+    /// the newest are looked at.
+    ///
+    /// # Errors
+    /// `internal_error` if the cache cannot be read.
+    pub(super) fn leads(
+        &mut self,
+        path: &RepoPath,
+        from: &Option<Entry>,
+        to: &Option<Entry>,
+    ) -> Result<bool> {
+        let filter = Filter {
+            status: Some(Status::Applied),
+            path: Some(path.as_bstr().to_string()),
+            limit: Some(MOST_EXPLAINED),
+            newest_first: true,
+            ..Filter::default()
+        };
+        let mut ids: Vec<_> = self.view.proposals(&filter, DateTime::<Utc>::MIN_UTC)?;
+        ids.retain(|summary| summary.id != self.except.id);
+        let mut steps = Vec::new();
+        for summary in ids {
+            let key = summary.id.as_str();
+            if !self.read.contains_key(key) {
+                let proposal = self.view.proposal(&summary.id)?;
+                let decision = proposal.decision().filter(|decision| decision.is_by_a_person());
+                let made = decision.map(|decision| of_events(&proposal, decision));
+                self.read.insert(key.to_owned(), made.unwrap_or_default());
+            }
+            let made = self.read.get(key).into_iter().flatten();
+            steps.extend(made.filter(|step| step.path == *path).cloned());
+        }
+        // In which order they were applied does not matter for telling whose changes these are.
+        let mut reached = vec![from.clone()];
+        while let Some(at) = steps.iter().position(|step| reached.contains(&step.before)) {
+            reached.push(steps.swap_remove(at).after);
+        }
+        Ok(reached.contains(to))
+    }
 }

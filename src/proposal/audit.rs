@@ -115,7 +115,10 @@ pub fn audit<'e>(
         }
     }
     events.retain(|stamped| {
+        // An event that names the whole id of its proposal is about that one and no other.
+        let other = stamped.event.first.as_ref().is_some_and(|id| *id != first.id);
         let why = match &stamped.event.data {
+            _ if other => Some(Why::DuplicateId),
             Data::Propose(_) if stamped.id != first.id => Some(Why::DuplicateId),
             Data::Revise(revise) if subject == Subject::Memory => {
                 is_outside(&revise.changes).then_some(Why::OutsideMemory)
@@ -160,6 +163,10 @@ fn first<'e>(events: &[&'e Stamped], own: Option<&str>) -> Option<&'e Stamped> {
         return Some(mine);
     }
     for said in events.iter().filter(is_own) {
+        let of = |rival: &&&Stamped| Some(&rival.id) == said.event.first.as_ref();
+        if let Some(rival) = rivals.iter().find(of) {
+            return Some(rival);
+        }
         let named = match &said.event.data {
             Data::Apply(apply) => Some(&apply.revision),
             Data::Reject(reject) => Some(&reject.revision),
@@ -209,6 +216,7 @@ mod tests {
     ) -> Stamped {
         let event = Event {
             proposal: Some(ProposalId::from_event(&"0".repeat(40))),
+            first: None,
             lane: lane.into(),
             seq,
             actor: Actor { name: lane.into(), email: String::new(), kind: ActorKind::Human },
@@ -269,6 +277,20 @@ mod tests {
     fn why(events: &[Stamped]) -> Vec<Why> {
         let (_, rejected) = fold(events, Some(Own { lane: "own", seq: 5 }));
         rejected.into_iter().map(|rejection| rejection.why).collect()
+    }
+
+    #[test]
+    fn an_event_about_the_rival_of_a_proposal_does_not_count_for_it() {
+        let good = stamp("1", "own", 1, 10, &[], propose("good", Subject::Code));
+        let evil = stamp("2", "c", 1, 20, &[], propose("evil", Subject::Code));
+        let said = Comment { body: "x".into(), path: None, line: None, revision: None };
+        let mut about = stamp("3", "c", 2, 30, &[], Data::Comment(said));
+        let own = Some(Own { lane: "own", seq: 5 });
+        for (first, comments) in [(None, 1), (Some(&good.id), 1), (Some(&evil.id), 0)] {
+            about.event.first = first.cloned();
+            let (proposal, _) = fold(&[good.clone(), evil.clone(), about.clone()], own);
+            assert_eq!(proposal.unwrap().comments.len(), comments);
+        }
     }
 
     #[test]

@@ -295,6 +295,7 @@ mod tests {
     fn stamp(lane: &str, seq: u64, second: i64, heads: &[(&str, u64)], data: Data) -> Stamped {
         let event = Event {
             proposal: Some(ProposalId::from_event(&"0".repeat(40))),
+            first: None,
             lane: lane.into(),
             seq,
             actor: Actor { name: "n".into(), email: String::new(), kind: ActorKind::Human },

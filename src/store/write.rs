@@ -365,8 +365,10 @@ impl<'store> Writer<'store> {
             self.seal()?;
         }
         self.seq += 1;
+        let first = proposal.and_then(|id| self.first_event(id));
         let event = Event {
             proposal: proposal.cloned(),
+            first,
             lane: self.lane.clone(),
             seq: self.seq,
             actor: self.actor.clone(),
@@ -408,6 +410,16 @@ impl<'store> Writer<'store> {
         }
         self.open.events.push(stamped.clone());
         Ok(stamped)
+    }
+
+    /// The whole id of the first event of `id`, which this command may have just written.
+    fn first_event(&self, id: &ProposalId) -> Option<String> {
+        let open = self.open.events.iter();
+        let mut new = open.filter(|stamped| stamped.proposal().as_ref() == Some(id));
+        match new.find(|stamped| matches!(stamped.event.data, Data::Propose(_))) {
+            Some(stamped) => Some(stamped.id.clone()),
+            None => self.view.proposal(id).ok().map(|proposal| proposal.first_event),
+        }
     }
 
     /// Writes the objects added so far without recording anything. They are durable once

@@ -34,6 +34,9 @@ pub const MAX_BYTES: usize = 64 << 20;
 pub struct Event {
     /// The proposal it belongs to; `None` in the first event of one, and in plan events.
     pub proposal: Option<ProposalId>,
+    /// The whole id of that proposal's first event, hex, of which the id above is 50 bits; `None` in
+    /// the first event, in plan events, and in events of version 0.1.0.
+    pub first: Option<String>,
     /// The lane it was written to.
     pub lane: String,
     /// Its position in that lane, from 1.
@@ -84,6 +87,8 @@ struct Header<'a> {
     v: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     proposal: &'a Option<ProposalId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first: &'a Option<String>,
     lane: &'a str,
     seq: u64,
     actor: &'a Actor,
@@ -100,6 +105,8 @@ struct Wire<'a> {
     data: Option<&'a RawValue>,
     #[serde(default)]
     proposal: Option<ProposalId>,
+    #[serde(default)]
+    first: Option<String>,
     lane: String,
     seq: u64,
     actor: Actor,
@@ -121,6 +128,7 @@ impl Event {
         let header = serde_json::to_value(Header {
             v: self.version(),
             proposal: &self.proposal,
+            first: &self.first,
             lane: &self.lane,
             seq: self.seq,
             actor: &self.actor,
@@ -164,6 +172,7 @@ impl Event {
         let heads = wire.heads.iter().filter_map(|text| Head::parse(text)).collect();
         Ok(Self {
             proposal: wire.proposal,
+            first: wire.first,
             lane: wire.lane,
             seq: wire.seq,
             actor: wire.actor,

@@ -6,6 +6,7 @@ use super::*;
 fn event(data: Data) -> Event {
     Event {
         proposal: None,
+        first: None,
         lane: "l".into(),
         seq: 3,
         actor: Actor { name: "n".into(), email: String::new(), kind: ActorKind::Agent },
