@@ -55,8 +55,8 @@ fn lane(repo: &Repo) -> String {
 fn attached(repo: &Repo, name: &str) -> String {
     let tip = lane(repo);
     let files = repo.git(&["ls-tree", "--name-only", &tip]);
-    let named = files.lines().filter(|file| file.starts_with(&format!("{name}-")));
-    let path = named.last().expect("something attached");
+    let mut named = files.lines().filter(|file| file.starts_with(&format!("{name}-")));
+    let path = named.next_back().expect("something attached");
     repo.git(&["cat-file", "blob", &format!("{tip}:{path}")])
 }
 
