@@ -1,20 +1,26 @@
 //! Writing a changeset without a proposal: `aye patch`, and taking the work tree back to HEAD
 //! once its changes are proposed.
 
-use crate::changeset::{Changeset, File, RepoPath};
+use crate::changeset::{Changeset, File, FileChange, RepoPath};
 use crate::error::Result;
 use crate::store::Store;
 use crate::worktree::Reader;
 use crate::worktree::journal::Step;
+use crate::worktree::processors;
 
 use super::commit::Staging;
 use super::{commit, lock};
 
+/// From this many bytes before and after on, a thread is started to compute beside the writing.
+const LARGE: usize = 1 << 20;
+
 /// A changeset that stands in the work tree.
 #[derive(Debug)]
-pub struct Written<'c> {
+pub struct Written<'c, D> {
     /// What was written.
     pub changeset: &'c Changeset,
+    /// What was computed of it meanwhile.
+    pub computed: D,
     /// Why it could not be staged as asked, in words.
     pub warning: Option<String>,
 }
@@ -25,16 +31,18 @@ pub struct Written<'c> {
 /// `make` returning an empty changeset writes nothing. `answer` gets the value of `make` once the
 /// files stand, with what was written, if anything; what it returns is returned. Old files may be
 /// cleaned up while it runs. The event is recorded there: where the process ends between files and
-/// event, the caller was told nothing yet.
+/// event, the caller was told nothing yet. `compute` gets the changeset before; of a large one, it
+/// runs while the files are written.
 ///
 /// # Errors
 /// `make`'s own; `index_locked`, `uncommitted_changes`; and those of [`crate::worktree::journal::Journal::apply`]. All
 /// files are then as they were.
-pub(crate) fn write<T, R>(
+pub(crate) fn write<T, D: Send, R>(
     store: &Store,
     index: bool,
     make: impl FnOnce(&Reader<'_>) -> Result<(Changeset, T)>,
-    answer: impl FnOnce(T, Option<Written<'_>>) -> R,
+    compute: impl Fn(&Changeset) -> D + Sync,
+    answer: impl FnOnce(T, Option<Written<'_, D>>) -> R,
 ) -> Result<R> {
     let journal = lock(store)?;
     let worktree = store.worktree()?.with_size_limit(store.settings()?.max_file_size);
@@ -58,14 +66,30 @@ pub(crate) fn write<T, R>(
     }
     let start =
         |_: &str| Ok(index.then(|| Staging::start(store, &commit::modes(files(&changeset)))));
-    journal.apply_while(&reader, &steps, None, start, |staging| {
-        let paths = || changes.iter().map(|change| change.path.clone()).collect::<Vec<RepoPath>>();
-        let staged = staging.map(|staging| staging.and_then(|staging| staging.finish(&paths())));
-        let warning = staged
-            .and_then(Result::err)
-            .map(|error| format!("the files are written but not staged: {}", error.message()));
-        answer(value, Some(Written { changeset: &changeset, warning }))
+    let compute = || compute(&changeset);
+    processors::beside(size(&changeset) >= LARGE, &compute, |computed| {
+        journal.apply_while(&reader, &steps, None, start, |staging| {
+            let paths =
+                || changes.iter().map(|change| change.path.clone()).collect::<Vec<RepoPath>>();
+            let staged =
+                staging.map(|staging| staging.and_then(|staging| staging.finish(&paths())));
+            let warning = staged
+                .and_then(Result::err)
+                .map(|error| format!("the files are written but not staged: {}", error.message()));
+            let computed = computed.wait();
+            answer(value, Some(Written { changeset: &changeset, computed, warning }))
+        })
     })
+}
+
+/// Bytes before and after.
+fn size(changeset: &Changeset) -> usize {
+    let sides = |change: &FileChange| [change.before.as_ref(), change.after.as_ref()].map(bytes);
+    changeset.changes().iter().flat_map(sides).sum()
+}
+
+fn bytes(file: Option<&File>) -> usize {
+    file.map_or(0, |file| file.bytes.len())
 }
 
 /// Refuses to stage `changeset` where the index has something else of a file than the work tree.

@@ -3,11 +3,11 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::changeset::Changeset;
+use crate::changeset::{Changeset, File};
 use crate::error::{Error, Result};
 use crate::proposal::event::{Evidence, Patch, Written};
-use crate::proposal::{Authority, Data, ProposalId, Stamped, codes};
-use crate::store::{Store, View};
+use crate::proposal::{Authority, Data, Entry, ProposalId, Stamped, codes};
+use crate::store::{Store, View, entry_of};
 
 const PREFIX: &str = "patch_";
 
@@ -23,8 +23,23 @@ pub fn is_id(text: &str) -> bool {
     text.starts_with(PREFIX)
 }
 
-/// Records that `changeset` was written to the work tree. Only what stood before is kept, where the
-/// object database does not have it: what stands now is in the files.
+/// Mode and blob id of one file before and after; `None` is no file.
+pub type Ids = [Option<Entry>; 2];
+
+/// The ids of all files of `changeset`, in its order. Reads nothing but `changeset`.
+///
+/// # Errors
+/// `internal_error` if something cannot be hashed.
+pub fn ids(hash: gix::hash::Kind, changeset: &Changeset) -> Result<Vec<Ids>> {
+    let id = |file: &Option<File>| -> Result<Option<Entry>> {
+        file.as_ref().map(|file| entry_of(hash, file)).transpose()
+    };
+    let changes = changeset.changes().iter();
+    changes.map(|change| Ok([id(&change.before)?, id(&change.after)?])).collect()
+}
+
+/// Records that `changeset`, whose files have `ids`, was written to the work tree. Only what stood
+/// before is kept, where the object database does not have it: what stands now is in the files.
 ///
 /// # Errors
 /// Those of the store.
@@ -33,15 +48,21 @@ pub fn record(
     authority: &Authority,
     now: DateTime<Utc>,
     changeset: &Changeset,
+    ids: Vec<Ids>,
 ) -> Result<String> {
-    let before: Vec<_> = changeset.changes().iter().map(|change| change.before.as_ref()).collect();
-    let before = store.keep(&before)?;
-    let mut written = Vec::with_capacity(before.len());
-    for (change, before) in changeset.changes().iter().zip(before) {
-        let after = change.after.as_ref().map(|file| store.entry_of(file)).transpose()?;
-        let (path, outcome) = (change.path.clone(), "clean".to_owned());
-        written.push(Written { path, before, after, outcome });
-    }
+    let changes = || changeset.changes().iter().zip(&ids);
+    store
+        .keep_as(changes().filter_map(|(change, [before, _])| {
+            Some((before.as_ref()?, change.before.as_ref()?))
+        }))?;
+    let written = changes()
+        .map(|(change, [before, after])| Written {
+            path: change.path.clone(),
+            before: before.clone(),
+            after: after.clone(),
+            outcome: "clean".to_owned(),
+        })
+        .collect();
     let evidence = authority.evidence().clone();
     let stamped = store.write(authority.actor(), now, |writer| {
         writer.decide(authority, None, Data::Patch(Patch { written, written_blob: None, evidence }))

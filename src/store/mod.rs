@@ -43,7 +43,7 @@ pub use projection::Tampering;
 pub use settings::{ScanMode, Settings, parse_duration, trusted};
 pub use trouble::{Notices, Trouble, TroubleKind};
 pub use verify::Verifier;
-pub use write::{NewProposal, Outcome, Writer};
+pub use write::{NewProposal, Outcome, Writer, entry_of};
 
 /// Error codes of the store.
 pub mod codes {

@@ -62,11 +62,20 @@ impl<'repo> Batch<'repo> {
     pub(super) fn add(&mut self, kind: Kind, data: &[u8]) -> Result<ObjectId> {
         let id = gix::objs::compute_hash(self.repo.object_hash(), kind, data)
             .map_err(|error| Error::bug(format!("cannot hash an object: {error}")))?;
+        self.add_as(id, kind, data)?;
+        Ok(id)
+    }
+
+    /// As [`Batch::add`], for an object that was hashed already.
+    ///
+    /// # Errors
+    /// Only if compression fails.
+    pub(super) fn add_as(&mut self, id: ObjectId, kind: Kind, data: &[u8]) -> Result<()> {
         if self.known.insert(id) && !self.present.exists(&id) {
             let packed = self.deflate(kind, data)?;
             self.waiting.push((id, packed));
         }
-        Ok(id)
+        Ok(())
     }
 
     /// Adds a tree.

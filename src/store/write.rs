@@ -135,15 +135,26 @@ impl Store {
         entries
     }
 
+    /// As [`Store::keep`], for files whose entries are known from [`entry_of`].
+    ///
+    /// # Errors
+    /// As [`Store::keep`].
+    pub fn keep_as<'a>(&self, files: impl Iterator<Item = (&'a Entry, &'a File)>) -> Result<()> {
+        let mut batch = Batch::new(&self.repo);
+        for (entry, file) in files {
+            let id = ObjectId::from_hex(entry.id.as_bytes())
+                .map_err(|_| Error::bug(format!("'{}' is not an object id", entry.id)))?;
+            batch.add_as(id, Kind::Blob, &file.bytes)?;
+        }
+        write_out(self, &mut batch)
+    }
+
     /// The entry that content of this kind would have, without keeping it.
     ///
     /// # Errors
     /// `internal_error` if it cannot be hashed.
     pub fn entry_of(&self, file: &File) -> Result<Entry> {
-        let kind = self.repo.object_hash();
-        let id = gix::objs::compute_hash(kind, Kind::Blob, &file.bytes)
-            .map_err(|error| Error::bug(format!("cannot hash a file: {error}")))?;
-        Ok(Entry { id: id.to_string(), mode: file.mode.as_str().into() })
+        entry_of(self.repo.object_hash(), file)
     }
 
     /// Records a proposal and reads it back. `true`: the same one was pending, and it is that.
@@ -586,6 +597,16 @@ fn heads(positions: BTreeMap<String, Position>) -> Vec<Head> {
         }
     }
     heads.into_values().collect()
+}
+
+/// The entry of `file` in a repository that hashes by `kind`.
+///
+/// # Errors
+/// `internal_error` if it cannot be hashed.
+pub fn entry_of(kind: gix::hash::Kind, file: &File) -> Result<Entry> {
+    let id = gix::objs::compute_hash(kind, Kind::Blob, &file.bytes)
+        .map_err(|error| Error::bug(format!("cannot hash a file: {error}")))?;
+    Ok(Entry { id: id.to_string(), mode: file.mode.as_str().into() })
 }
 
 fn blob(batch: &mut Batch<'_>, file: &File) -> Result<Entry> {

@@ -13,7 +13,7 @@ use super::{Arguments, Session};
 use crate::apply;
 use crate::changeset::patch::{self, Action, Compiled, Dialect, FileReport, HunkReport, Options};
 use crate::changeset::{Changeset, Snapshot};
-use crate::decide;
+use crate::decide::{self, patch::Ids};
 use crate::error::{Error, Result};
 use crate::memory::outside;
 use crate::proposal::ActorKind;
@@ -203,11 +203,14 @@ pub fn run<R>(
         }
         Ok((std::mem::take(&mut compiled.changeset), compiled))
     };
-    let written = apply::write_direct(store, request.index, make, |compiled, written| {
+    let hash = store.repo().object_hash();
+    let ids = |changeset: &_| decide::patch::ids(hash, changeset);
+    let written = apply::write_direct(store, request.index, make, ids, |compiled, written| {
         let mut warnings = Vec::new();
         if let Some(written) = written {
             warnings.extend(written.warning);
-            warnings.extend(record(session, written.changeset).err().map(|error| {
+            let recorded = record(session, written.changeset, written.computed);
+            warnings.extend(recorded.err().map(|error| {
                 format!("the files are written but not recorded: {}", error.message())
             }));
         }
@@ -224,11 +227,11 @@ pub fn run<R>(
 }
 
 /// Records what was written, so that the log and undo know of it.
-fn record(session: &Session<'_>, changeset: &Changeset) -> Result<String> {
+fn record(session: &Session<'_>, changeset: &Changeset, ids: Result<Vec<Ids>>) -> Result<String> {
     let evidence = decide::patch::evidence(session.caller.tool);
     let (store, caller) = (session.store, &session.caller);
     let authority = decide::authorise(store, caller, Verb::Propose, &[], &evidence, "aye patch")?;
-    decide::patch::record(store, &authority, session.now, changeset)
+    decide::patch::record(store, &authority, session.now, changeset, ids?)
 }
 
 fn compile(store: &Store, request: &Request, files: &dyn Snapshot) -> Result<Compiled> {

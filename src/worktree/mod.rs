@@ -13,7 +13,7 @@ pub(crate) mod beneath;
 mod convert;
 mod folders;
 pub mod journal;
-mod processors;
+pub mod processors;
 mod top;
 mod workers;
 mod write;

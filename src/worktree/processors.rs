@@ -7,7 +7,7 @@
 
 use std::num::NonZero;
 use std::sync::OnceLock;
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 
 #[cfg(target_os = "linux")]
 pub use linux::Apart;
@@ -18,6 +18,54 @@ pub use other::Apart;
 pub fn count() -> usize {
     static COUNT: OnceLock<usize> = OnceLock::new();
     *COUNT.get_or_init(|| thread::available_parallelism().map_or(1, NonZero::get))
+}
+
+/// The value of a function that runs on another processor, or when it is waited for.
+pub enum Beside<'scope, T> {
+    /// On a thread of its own.
+    Running(ScopedJoinHandle<'scope, T>),
+    /// Not yet begun.
+    Later(&'scope (dyn Fn() -> T + Sync)),
+}
+
+impl<T> Beside<'_, T> {
+    /// Waits for the value.
+    pub fn wait(self) -> T {
+        match self {
+            Self::Running(thread) => {
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            }
+            Self::Later(work) => work(),
+        }
+    }
+}
+
+/// Calls `main` on this processor while `work` runs on another one, if it `pays` to start a thread
+/// for it and one is to be had; otherwise `work` runs once `main` waits for it.
+pub fn beside<T: Send, R>(
+    pays: bool,
+    work: &(dyn Fn() -> T + Sync),
+    main: impl FnOnce(Beside<'_, T>) -> R,
+) -> R {
+    if !pays || count() == 1 {
+        return main(Beside::Later(work));
+    }
+    let apart = Apart::from_here();
+    thread::scope(|scope| {
+        let run = move || {
+            apart.go();
+            work()
+        };
+        match thread::Builder::new().spawn_scoped(scope, run) {
+            Ok(thread) => {
+                let stay = apart.stay();
+                let result = main(Beside::Running(thread));
+                drop(stay);
+                result
+            }
+            Err(_) => main(Beside::Later(work)),
+        }
+    })
 }
 
 #[cfg(target_os = "linux")]

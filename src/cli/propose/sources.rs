@@ -176,7 +176,7 @@ impl TakeBack {
             let error = error.after(format_args!("proposal {id} is made, but {which}"));
             error.with("proposal_id", id.as_str())
         };
-        apply::write_direct(store, false, |_| Ok((self.changeset, ())), |(), _| ())
+        apply::write_direct(store, false, |_| Ok((self.changeset, ())), |_| (), |(), _| ())
             .map_err(|error| stands(error, "the files stay as they are"))?;
         apply::unstage(store, &paths)
             .and_then(|()| apply::note_sizes(store, &paths))
