@@ -186,7 +186,7 @@ pub(super) fn of_plan(
     let own: BTreeMap<&RepoPath, &ChangeRecord> =
         proposal.current().changes.iter().map(|change| (&change.path, change)).collect();
     let head = Base::open(store);
-    let mut explained = super::steps::Explained::new(view, proposal);
+    let mut explained = super::steps::Explained::new(store, view, proposal);
     let mut records = Vec::with_capacity(shown.plan.files.len());
     for file in &shown.plan.files {
         let now = blob(store, file.now.as_ref())?;

@@ -11,19 +11,10 @@ use crate::changeset::RepoPath;
 use crate::error::{Error, Result};
 use crate::proposal::event::BlobRef;
 use crate::proposal::state::Decision;
-use crate::proposal::{Entry, Proposal, State, Status, codes};
+pub use crate::proposal::steps::Step;
+use crate::proposal::steps::{of_events, of_revision};
+use crate::proposal::{Entry, Proposal, ProposalId, State, Status, codes};
 use crate::store::{Filter, Store, View};
-
-/// One approved step of one file; `None` is no file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
-    /// Where.
-    pub path: RepoPath,
-    /// From.
-    pub before: Option<Entry>,
-    /// To.
-    pub after: Option<Entry>,
-}
 
 /// The steps that the decision on the applied `proposal` approved; none where it is not applied.
 ///
@@ -121,45 +112,6 @@ fn invalid(proposal: &Proposal, why: &str) -> Error {
     .hint("`aye log` shows its event; decide again")
 }
 
-fn of_events(proposal: &Proposal, decision: &Decision) -> Vec<Step> {
-    if decision.written.is_empty() {
-        return of_revision(proposal, decision);
-    }
-    let written = decision.written.iter();
-    written
-        .flat_map(|file| {
-            let step = Step {
-                path: file.path.clone(),
-                before: file.before.clone(),
-                after: file.after.clone(),
-            };
-            match file.outcome.as_str() {
-                "already" => of_revision(proposal, decision)
-                    .into_iter()
-                    .filter(|own| own.path == file.path)
-                    .collect(),
-                _ => vec![step],
-            }
-        })
-        .collect()
-}
-
-fn of_revision(proposal: &Proposal, decision: &Decision) -> Vec<Step> {
-    let Some(revision) = proposal.revision(&decision.revision) else { return Vec::new() };
-    revision
-        .changes
-        .iter()
-        .map(|change| Step {
-            path: change.path.clone(),
-            before: change.before.clone(),
-            after: change.after.clone(),
-        })
-        .collect()
-}
-
-/// How many proposals on one file are looked at to tell whose changes it holds.
-const MOST_EXPLAINED: usize = 16;
-
 /// The applied proposals that change `path`, in the order of their decisions, without `except`.
 ///
 /// # Errors
@@ -181,56 +133,61 @@ pub fn applied(view: &View, except: &Proposal, path: &RepoPath) -> Result<Vec<Pr
     Ok(found)
 }
 
-/// What the applied proposals of people have made of files, each proposal read once.
+/// What the applied proposals of people have made of files.
 pub(super) struct Explained<'v> {
+    store: &'v Store,
     view: &'v View,
-    except: &'v Proposal,
-    read: BTreeMap<String, Vec<Step>>,
+    except: &'v ProposalId,
+    /// What the lanes say of the proposals that the cache named.
+    verified: BTreeMap<ProposalId, Vec<Step>>,
 }
 
 impl<'v> Explained<'v> {
     /// By all proposals but `except`.
-    pub(super) fn new(view: &'v View, except: &'v Proposal) -> Self {
-        Self { view, except, read: BTreeMap::new() }
+    pub(super) fn new(store: &'v Store, view: &'v View, except: &'v Proposal) -> Self {
+        Self { store, view, except: &except.id, verified: BTreeMap::new() }
     }
 
     /// True where proposals that people applied lead `path` from one content to another. Of many,
     /// the newest are looked at.
     ///
     /// # Errors
-    /// `internal_error` if the cache cannot be read.
+    /// `internal_error` if the cache cannot be read; `cache_tampered` where it says so and the
+    /// lanes do not.
     pub(super) fn leads(
         &mut self,
         path: &RepoPath,
         from: &Option<Entry>,
         to: &Option<Entry>,
     ) -> Result<bool> {
-        let filter = Filter {
-            status: Some(Status::Applied),
-            path: Some(path.as_bstr().to_string()),
-            limit: Some(MOST_EXPLAINED),
-            newest_first: true,
-            ..Filter::default()
-        };
-        let mut ids: Vec<_> = self.view.proposals(&filter, DateTime::<Utc>::MIN_UTC)?;
-        ids.retain(|summary| summary.id != self.except.id);
-        let mut steps = Vec::new();
-        for summary in ids {
-            let key = summary.id.as_str();
-            if !self.read.contains_key(key) {
-                let proposal = self.view.proposal(&summary.id)?;
-                let decision = proposal.decision().filter(|decision| decision.is_by_a_person());
-                let made = decision.map(|decision| of_events(&proposal, decision));
-                self.read.insert(key.to_owned(), made.unwrap_or_default());
-            }
-            let made = self.read.get(key).into_iter().flatten();
-            steps.extend(made.filter(|step| step.path == *path).cloned());
-        }
+        let mut steps = self.view.approved_steps(path)?;
+        steps.retain(|(id, _)| id != self.except);
         // In which order they were applied does not matter for telling whose changes these are.
-        let mut reached = vec![from.clone()];
-        while let Some(at) = steps.iter().position(|step| reached.contains(&step.before)) {
-            reached.push(steps.swap_remove(at).after);
+        let (mut reached, mut used) = (vec![from.clone()], Vec::new());
+        while let Some(at) = steps.iter().position(|(_, step)| reached.contains(&step.before)) {
+            let (id, step) = steps.swap_remove(at);
+            reached.push(step.after.clone());
+            used.push((id, step));
         }
-        Ok(reached.contains(to))
+        if !reached.contains(to) {
+            return Ok(false);
+        }
+        for (id, step) in used {
+            if !self.steps(&id)?.contains(&step) {
+                return Err(self.view.tampered(&id, "it names a step that was not approved"));
+            }
+        }
+        Ok(true)
+    }
+
+    /// The steps that a person has approved of the proposal `id`, by its lanes.
+    fn steps(&mut self, id: &ProposalId) -> Result<&[Step]> {
+        if !self.verified.contains_key(id) {
+            let proposal = self.store.verified_proposal(self.view, id)?;
+            let decision = proposal.decision().filter(|decision| decision.is_by_a_person());
+            let steps = decision.map(|decision| of_events(&proposal, decision));
+            self.verified.insert(id.clone(), steps.unwrap_or_default());
+        }
+        Ok(self.verified.get(id).map_or(&[], Vec::as_slice))
     }
 }

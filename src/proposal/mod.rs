@@ -14,6 +14,7 @@ pub mod id;
 pub mod order;
 pub mod rules;
 pub mod state;
+pub mod steps;
 pub mod trailers;
 
 pub use actor::{Actor, ActorKind};

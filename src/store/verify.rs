@@ -30,19 +30,26 @@ impl Store {
     /// `proposal_not_found`; `cache_tampered` if that is not what the cache says, which is emptied
     /// then, so that the next reader builds it from the lanes.
     pub fn verified_proposal(&self, view: &View, id: &ProposalId) -> Result<Proposal> {
-        let verified = self.verifier(view, MOST_WALKED).proposal(id);
-        if let Err(error) = &verified
-            && error.is(&codes::CACHE_TAMPERED)
-        {
-            view.empty();
-        }
-        verified
+        self.verifier(view, MOST_WALKED).proposal(id).inspect_err(|error| {
+            if error.is(&codes::CACHE_TAMPERED) {
+                view.empty();
+            }
+        })
     }
 
     /// Verifies several proposals of `view`, walking at most `most` commits of the lanes in all.
     pub fn verifier<'a>(&'a self, view: &'a View, most: usize) -> Verifier<'a> {
         let own = write::lane_name(self).map(|name| refs::lane_of(&name).to_owned());
         Verifier { store: self, view, own, most, walks: RefCell::default() }
+    }
+}
+
+impl View {
+    /// `cache_tampered`, because of `why`; the cache is emptied, so that the next reader builds it
+    /// from the lanes.
+    pub fn tampered(&self, id: &ProposalId, why: &str) -> Error {
+        self.empty();
+        tampered(id, why)
     }
 }
 

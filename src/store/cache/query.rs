@@ -4,12 +4,17 @@ use chrono::{DateTime, TimeZone as _, Utc};
 use rusqlite::{OptionalExtension as _, Row, params, params_from_iter};
 
 use super::gather::Budget;
-use super::{Filter, View, failed};
+use super::{Filter, View, failed, update};
+use crate::changeset::RepoPath;
 use crate::error::{Error, Result};
 use crate::plan::Key;
 use crate::proposal::event::Subject;
+use crate::proposal::steps::Step;
 use crate::proposal::{Event, Proposal, ProposalId, Stamped, Status, codes, fold, id};
 use crate::store::refs;
+
+/// Steps of one file that are looked at: more are no chain that somebody follows.
+const MOST_STEPS: usize = 256;
 
 /// One row of a list.
 #[derive(Clone, Debug)]
@@ -89,6 +94,35 @@ impl View {
             let mut statement = connection.prepare_cached(&format!("{SUMMARY}{narrowed}"))?;
             let rows = statement.query_map(params_from_iter(values), |row| summary(row, now))?;
             rows.collect()
+        };
+        query().map_err(|error| failed(&error))
+    }
+
+    /// The steps that people's decisions have made of the file at `path`: of many, those of the
+    /// newest proposals.
+    ///
+    /// # Errors
+    /// `internal_error` if the cache cannot be read.
+    pub fn approved_steps(&self, path: &RepoPath) -> Result<Vec<(ProposalId, Step)>> {
+        let Some(connection) = &self.connection else { return Ok(Vec::new()) };
+        let query = || -> rusqlite::Result<Vec<(ProposalId, Step)>> {
+            let mut statement = connection.prepare_cached(
+                "SELECT approved.proposal, before, after
+                 FROM approved JOIN proposal ON proposal.id = approved.proposal
+                 WHERE approved.path = ?1 ORDER BY created DESC, approved.proposal LIMIT ?2",
+            )?;
+            let name = path.display().to_string();
+            let mut rows = statement.query(params![name, MOST_STEPS as i64])?;
+            let mut steps = Vec::new();
+            while let Some(row) = rows.next()? {
+                let side = |at| -> rusqlite::Result<_> {
+                    Ok(row.get_ref(at)?.as_str_or_null()?.and_then(update::entry))
+                };
+                let id: String = row.get(0)?;
+                let step = Step { path: path.clone(), before: side(1)?, after: side(2)? };
+                steps.extend(ProposalId::parse(&id).ok().map(|id| (id, step)));
+            }
+            Ok(steps)
         };
         query().map_err(|error| failed(&error))
     }

@@ -7,12 +7,14 @@ use rusqlite::Connection;
 use crate::database;
 
 /// Raised with every change of the tables or of what is computed into them.
-const VERSION: i64 = 6;
+const VERSION: i64 = 8;
 
 /// `lane` has every ref with the tip it was read at and the last commit of it that could be read,
 /// `step` every lane commit that counts, and `amount` what was read of a lane in all.
 /// `fetched` names the proposals that other clones' lanes have brought news of, until a writer has
 /// made their projections follow.
+///
+/// `approved` has the steps of files that people's decisions have made, each side as mode and id.
 ///
 /// A list reads many rows of `proposal`, so the proposals themselves, which are large and read one
 /// at a time, have a table of their own.
@@ -57,8 +59,11 @@ CREATE TABLE path (
     path TEXT NOT NULL, proposal TEXT NOT NULL, PRIMARY KEY (path, proposal)
 ) WITHOUT ROWID;
 CREATE INDEX path_proposal ON path (proposal);
+CREATE TABLE approved (path TEXT NOT NULL, proposal TEXT NOT NULL, before TEXT, after TEXT);
+CREATE INDEX approved_path ON approved (path);
+CREATE INDEX approved_proposal ON approved (proposal);
 CREATE TABLE fetched (proposal TEXT PRIMARY KEY) WITHOUT ROWID;
-PRAGMA user_version = 6;
+PRAGMA user_version = 8;
 COMMIT;
 ";
 

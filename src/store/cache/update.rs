@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension as _, Transaction, params};
 use super::{gather, lanes};
 use crate::changeset::hunks;
 use crate::proposal::audit::{self, Own, Why};
-use crate::proposal::{ActorKind, ChangeRecord, Proposal, ProposalId, State, event};
+use crate::proposal::{ActorKind, ChangeRecord, Entry, Proposal, ProposalId, State, event, steps};
 use crate::store::trouble::{Trouble, TroubleKind};
 
 /// Files larger than this are counted as one change of no lines: a list must not cost a diff.
@@ -191,7 +191,41 @@ fn store(
     for change in changes {
         insert.execute(params![change.path.display().to_string(), proposal.id.as_str()])?;
     }
+    approve(transaction, proposal)
+}
+
+/// Notes which steps of files a person's decision on `proposal` has made.
+fn approve(transaction: &Transaction<'_>, proposal: &Proposal) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached("DELETE FROM approved WHERE proposal = ?1")?
+        .execute([proposal.id.as_str()])?;
+    let State::Applied(decision) = &proposal.state else { return Ok(()) };
+    if !decision.is_by_a_person() {
+        return Ok(());
+    }
+    let mut insert = transaction.prepare_cached(
+        "INSERT INTO approved (path, proposal, before, after) VALUES (?1, ?2, ?3, ?4)",
+    )?;
+    for step in steps::of_events(proposal, decision) {
+        insert.execute(params![
+            step.path.display().to_string(),
+            proposal.id.as_str(),
+            step.before.as_ref().map(side),
+            step.after.as_ref().map(side),
+        ])?;
+    }
     Ok(())
+}
+
+/// Mode and id of one side of a step.
+fn side(entry: &Entry) -> String {
+    format!("{} {}", entry.mode, entry.id)
+}
+
+/// As [`side`] wrote it.
+pub(super) fn entry(side: &str) -> Option<Entry> {
+    let (mode, id) = side.split_once(' ')?;
+    Some(Entry { id: id.to_owned(), mode: mode.to_owned() })
 }
 
 /// Length of the shortest prefix (behind `prop_`) that names only this proposal; lengthens those
