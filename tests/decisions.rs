@@ -546,6 +546,46 @@ fn an_edited_cache_decides_nothing() {
     }
 }
 
+#[test]
+fn planted_steps_in_the_cache_approve_nothing() {
+    let numbers: String = (1..=30).map(|n| format!("{n}\n")).collect();
+    let repo = Repo::with(&[("f", numbers.clone()), ("g", "a\n".into())]);
+    let approved = propose(&repo, "g", "a", "b");
+    apply(&repo, &approved);
+    let id = propose(&repo, "f", "\n5\n", "\nfive\n");
+    repo.write("f", numbers.replace("\n25\n", "\nPLANTED\n"));
+    let blob = |spec: &str| repo.git(&["rev-parse", spec]).trim().to_owned();
+    let planted = repo.git(&["hash-object", "-w", "f"]).trim().to_owned();
+    let cache = rusqlite::Connection::open(repo.path(".git/aye/cache.sqlite")).expect("it");
+    let side = |id: &str| format!("100644 {id}");
+    let row = ["f", &approved, &side(&blob("HEAD:f")), &side(&planted)];
+    cache.execute("INSERT INTO approved VALUES (?1, ?2, ?3, ?4)", row).expect("planted");
+    drop(cache);
+    repo.aye(&["apply", &id, "--yes"]).fails("cache_tampered", 5);
+    let applied = repo.aye(&["apply", &id, "--yes"]);
+    applied.ok().notes("note: f also holds changes that are not the proposal's");
+}
+
+#[test]
+fn many_files_with_other_changes_are_one_note() {
+    let names: Vec<String> = (1..=5).map(|n| format!("f{n}")).collect();
+    let text = |edits: &[(usize, &str)]| -> String {
+        let line =
+            |n: usize| edits.iter().find(|(at, _)| *at == n).map_or(n.to_string(), |e| e.1.into());
+        (1..=30).map(|n| line(n) + "\n").collect()
+    };
+    let files: Vec<_> = names.iter().map(|name| (name.as_str(), text(&[]))).collect();
+    let repo = Repo::with(&files);
+    names.iter().for_each(|name| repo.write(name, text(&[(5, "five")])));
+    let patch = repo.git(&["diff"]);
+    names.iter().for_each(|name| repo.write(name, text(&[(25, "mine")])));
+    repo.write("../five.patch", patch);
+    let made = repo.agent("bot", &["propose", "--patch", "../five.patch", "--json"]).ok().json();
+    let id = made["proposal_id"].as_str().expect("an id");
+    let applied = repo.aye(&["apply", id, "--yes"]);
+    applied.ok().notes("note: f1, f2, f3 and 2 more files also hold changes");
+}
+
 // One engine for code, memory and patches.
 
 const MEMORY: &str = ".agent-memory/decisions.md";

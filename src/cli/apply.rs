@@ -279,12 +279,8 @@ fn carry_out(
         for warning in &applied.warnings {
             context.note(&format!("warning: {}", escape::line(warning)));
         }
-        for path in &applied.not_approved {
-            context.note(&format!(
-                "note: {} also holds changes that are not the proposal's; they are not approved \
-                 (--take-residue approves them too)",
-                escape::name(path)
-            ));
+        if let Some(note) = not_approved(&applied.not_approved) {
+            context.note(&note);
         }
         if let Some(id) = &applied.amended {
             exit = Exit::Conflict;
@@ -319,6 +315,23 @@ fn carry_out(
         }
     }
     Ok(exit)
+}
+
+/// A note about files that hold changes of others, which were not approved; of many files, it
+/// names the first.
+fn not_approved(paths: &[String]) -> Option<String> {
+    const MOST_NAMED: usize = 3;
+    let named: Vec<_> = paths.iter().take(MOST_NAMED).map(|path| escape::name(path)).collect();
+    let files = match (named.as_slice(), paths.len() - named.len()) {
+        ([], _) => return None,
+        ([one], 0) => format!("{one} also holds"),
+        (some, 0) => format!("{} also hold", some.join(", ")),
+        (some, more) => format!("{} and {more} more files also hold", some.join(", ")),
+    };
+    Some(format!(
+        "note: {files} changes that are not the proposal's; they are not approved \
+         (--take-residue approves them too)"
+    ))
 }
 
 /// Shows what is about to be written: every file and what becomes of it, then files now against
