@@ -3,6 +3,7 @@
 //! Pure: by path and mode alone. Every command that shows or decides changes asks [`of`].
 
 use bstr::ByteSlice as _;
+use smallvec::SmallVec;
 
 use super::{FileChange, Mode, RepoPath};
 
@@ -52,9 +53,13 @@ fn why<C: Touched>(change: &C) -> Option<&'static str> {
 pub fn reason(path: &RepoPath) -> Option<&'static str> {
     let lower = path.as_bstr().to_ascii_lowercase();
     let name = &lower[lower.rfind_byte(b'/').map_or(0, |at| at + 1)..];
-    let within = |folder: &str| {
-        lower.starts_with(folder.as_bytes()) || lower.contains_str(format!("/{folder}"))
-    };
+    // The path from each hidden directory on: all of those below are hidden.
+    let hidden: SmallVec<[&[u8]; 2]> = std::iter::once(0)
+        .chain(lower.find_iter(b"/").map(|at| at + 1))
+        .map(|start| &lower[start..])
+        .filter(|rest| rest.starts_with(b"."))
+        .collect();
+    let within = |folder: &str| hidden.iter().any(|rest| rest.starts_with(folder.as_bytes()));
     let name = name.to_str().ok()?;
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
     if let Some(inside) = lower.strip_prefix(b".agent-memory/") {

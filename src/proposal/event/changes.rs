@@ -1,10 +1,8 @@
 //! Changes as events name them: by object id.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::changeset::{FileChange, Mode, Occurrence, RepoPath, Snippet};
-use crate::proposal::canonical;
 
 /// A blob and its mode.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -101,15 +99,25 @@ impl From<&SnippetRecord> for Snippet {
 ///
 /// Two proposals with the same digest do the same to the same files.
 pub fn digest(changes: &[ChangeRecord]) -> String {
-    let list: Vec<Value> = changes
-        .iter()
-        .map(|change| {
-            serde_json::json!({
-                "path": change.path, "before": change.before, "after": change.after,
-            })
-        })
-        .collect();
-    blob_id(&canonical::to_bytes(&Value::Array(list)))
+    let list: Vec<Content<'_>> = changes.iter().map(Content::from).collect();
+    // In canonical form without a detour: a decision on many files needs it several times.
+    let mut bytes = serde_json::to_vec(&list).unwrap_or_default();
+    bytes.push(b'\n');
+    blob_id(&bytes)
+}
+
+/// What a change does, with its keys in canonical order, as those of [`Entry`] are.
+#[derive(Serialize)]
+struct Content<'a> {
+    after: &'a Option<Entry>,
+    before: &'a Option<Entry>,
+    path: &'a RepoPath,
+}
+
+impl<'a> From<&'a ChangeRecord> for Content<'a> {
+    fn from(change: &'a ChangeRecord) -> Self {
+        Self { after: &change.after, before: &change.before, path: &change.path }
+    }
 }
 
 /// Git's SHA-1 blob id of `bytes`, hex.
@@ -117,4 +125,49 @@ fn blob_id(bytes: &[u8]) -> String {
     gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, bytes)
         .map(|id| id.to_string())
         .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::proposal::canonical;
+
+    fn change() -> impl Strategy<Value = ChangeRecord> {
+        let entry = || {
+            let mode = prop_oneof![Just("100644"), Just("100755")];
+            proptest::option::of(
+                ("[0-9a-f]{40}", mode).prop_map(|(id, mode)| Entry { id, mode: mode.into() }),
+            )
+        };
+        let path = prop_oneof![
+            "[a-z\"\\\\ äß\u{1}-\u{1f}]{1,9}".prop_map(String::into_bytes),
+            proptest::collection::vec(1..=255_u8, 1..9),
+        ];
+        let path = path.prop_filter_map("not a path", |bytes| {
+            RepoPath::from_tree(bytes.as_slice()).ok()
+        });
+        (path, entry(), entry()).prop_map(|(path, before, after)| ChangeRecord {
+            path,
+            before,
+            after,
+            origin: None,
+            snippets: Vec::new(),
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn the_digest_is_that_of_canonical_bytes(
+            changes in proptest::collection::vec(change(), 0..5)
+        ) {
+            let value = |change: &ChangeRecord| {
+                json!({"path": change.path, "before": change.before, "after": change.after})
+            };
+            let list = Value::Array(changes.iter().map(value).collect());
+            prop_assert_eq!(digest(&changes), blob_id(&canonical::to_bytes(&list)));
+        }
+    }
 }

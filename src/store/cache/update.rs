@@ -138,7 +138,8 @@ fn store(
     let changes = &proposal.current().changes;
     let state = word(&proposal.state);
     let prefix = prefix(transaction, &proposal.id)?;
-    let (added, removed) = count(repo, changes);
+    let digest = event::digest(changes);
+    let (added, removed) = counted(repo, transaction, proposal, &digest)?;
     let path = changes.first().map(|change| change.path.display().to_string());
     transaction
         .prepare_cached(
@@ -160,7 +161,7 @@ fn store(
             proposal.created_at.timestamp_millis(),
             proposal.expires_at.timestamp_millis(),
             proposal.expiry_recorded.map(|at| at.timestamp_millis()),
-            event::digest(changes),
+            digest,
             proposal.description.as_deref().map(|text| gather::capped(text, MOST_LISTED)),
             path,
             changes.len() as i64,
@@ -258,6 +259,27 @@ fn prefix(transaction: &Transaction<'_>, id: &ProposalId) -> rusqlite::Result<i6
         }
     }
     Ok(longest)
+}
+
+/// As [`count`], of a proposal whose changes have this `digest`; it reads files only where the
+/// cache does not have the same changes already.
+fn counted(
+    repo: &gix::Repository,
+    transaction: &Transaction<'_>,
+    proposal: &Proposal,
+    digest: &str,
+) -> rusqlite::Result<(usize, usize)> {
+    let known: Option<(i64, i64)> = transaction
+        .prepare_cached("SELECT added, removed FROM proposal WHERE id = ?1 AND digest = ?2")?
+        .query_row(params![proposal.id.as_str(), digest], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    match known {
+        // Nothing is what is counted of content that is not there yet.
+        Some((added, removed)) if (added, removed) != (0, 0) => {
+            Ok((added as usize, removed as usize))
+        }
+        _ => Ok(count(repo, &proposal.current().changes)),
+    }
 }
 
 /// Lines added and removed by `changes`; files that are binary or very large count nothing, and
