@@ -25,13 +25,15 @@ pub enum Exit {
     Invalid = 6,
     /// Another process holds what is needed.
     Busy = 7,
+    /// The work was done and could not be recorded.
+    Unrecorded = 8,
     /// A bug in aye, or the machine failed underneath it.
     Bug = 70,
 }
 
 impl Exit {
     /// Every exit status, in order.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Done,
         Self::Negative,
         Self::Usage,
@@ -40,6 +42,7 @@ impl Exit {
         Self::Conflict,
         Self::Invalid,
         Self::Busy,
+        Self::Unrecorded,
         Self::Bug,
     ];
 
@@ -54,6 +57,9 @@ impl Exit {
             Self::Conflict => "conflict, or based on something that has changed",
             Self::Invalid => "the input is invalid",
             Self::Busy => "another process holds what is needed; try again",
+            Self::Unrecorded => {
+                "the work was done and could not be recorded; the message says how to"
+            }
             Self::Bug => "a bug in aye, or the machine failed underneath it",
         }
     }

@@ -6,7 +6,8 @@
 //! another repository.
 
 use std::ffi::{OsStr, OsString};
-use std::io::Write as _;
+use std::fs::File;
+use std::io::{Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread::JoinHandle;
@@ -66,6 +67,8 @@ pub struct Git {
     fresh: bool,
     configured: bool,
     input: Option<Vec<u8>>,
+    whole_input: Option<File>,
+    inherited: Option<File>,
 }
 
 /// What a finished git command said.
@@ -162,6 +165,8 @@ impl Git {
             fresh: false,
             configured: false,
             input: None,
+            whole_input: None,
+            inherited: None,
         }
     }
 
@@ -230,6 +235,22 @@ impl Git {
         self
     }
 
+    /// Gives it `file` as standard input, from where it is read now: all of the input is there even
+    /// where this process ends before git has read it.
+    #[must_use]
+    pub fn stdin_file(mut self, file: File) -> Self {
+        self.whole_input = Some(file);
+        self
+    }
+
+    /// Lets git, and whatever git starts, keep `file` open, which must be inheritable: a lock on it
+    /// ends with the last of them, even where this process is killed before.
+    #[must_use]
+    pub fn inheriting(mut self, file: File) -> Self {
+        self.inherited = Some(file);
+        self
+    }
+
     /// Runs it and returns what it said, whatever its exit status.
     ///
     /// # Errors
@@ -255,9 +276,20 @@ impl Git {
     fn spawn(&self, input: bool) -> Result<Running> {
         let mut command = self.command();
         command.env("GIT_TERMINAL_PROMPT", "0");
-        command.stdin(if input { Stdio::piped() } else { Stdio::null() });
+        let whole = self.whole_input.as_ref().map(File::try_clone).transpose();
+        let whole = whole.map_err(|error| Error::io("prepare the input of git", &error))?;
+        command.stdin(match (whole, input) {
+            (Some(file), _) => file.into(),
+            (None, true) => Stdio::piped(),
+            (None, false) => Stdio::null(),
+        });
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.spawn().map_err(|e| missing(&self.directory, &e))?;
+        if let Some(mut lock) = self.inherited.as_ref() {
+            // For whoever waits for the lock while this process is gone.
+            let _ = lock.set_len(0).and_then(|()| lock.rewind());
+            let _ = writeln!(lock, "{}", child.id());
+        }
         Ok(Running { child: Some(child), feeder: None, line: self.line() })
     }
 

@@ -1,18 +1,19 @@
 //! Index and commit, through git itself: its filters, hooks and signing run.
 
 use std::ffi::OsString;
-use std::io::Write as _;
+use std::io::{Seek as _, Write as _};
 
 use bstr::ByteSlice;
 use gix::index::entry::{self, Stage};
 
-use super::codes;
+use super::{codes, history};
 use crate::changeset::{File, Mode, RepoPath, Snapshot as _};
 use crate::error::{Error, Result};
 use crate::git::{Git, Running};
-use crate::proposal::{Actor, ActorKind, Entry, Proposal, ProposalId, trailers};
+use crate::proposal::{Actor, ActorKind, Entry, Proposal, trailers};
 use crate::render::escape;
 use crate::store::Store;
+use crate::worktree::journal::Journal;
 
 /// Git in this very repository, where a path is a path.
 fn git(store: &Store) -> Result<Git> {
@@ -63,7 +64,7 @@ const ARGUMENTS: usize = 100_000;
 /// `uncommitted_changes`, `index_locked`.
 pub fn refuse_uncommitted(store: &Store, paths: &[RepoPath]) -> Result<()> {
     refuse_locked_index(store)?;
-    if store.repo().head_id().is_err() {
+    if head(store)?.is_none() {
         return Ok(());
     }
     if let Ok(index) = store.repo().index_or_empty() {
@@ -220,13 +221,9 @@ pub fn refuse_locked_index(store: &Store) -> Result<()> {
         .hint(format!("wait for it; if there is none, it crashed: remove {}", lock.display())))
 }
 
-/// Puts `paths` into the index as they are in the work tree; those that are gone are removed.
-///
-/// # Errors
-/// `git_failed`.
-fn stage(store: &Store, paths: &[RepoPath], modes: &[(RepoPath, Mode)]) -> Result<()> {
-    Staging::start(store, modes)?.finish(paths)
-}
+/// Puts the paths of standard input into the index as they are in the work tree, and removes those
+/// that are gone. A file where the index still has a folder, or the other way round, takes its place.
+const STAGING: [&str; 6] = ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"];
 
 /// Git, reading the index while the files are still being written, and waiting for the names of
 /// those to stage. Dropped without names it changes nothing.
@@ -238,15 +235,7 @@ impl Staging {
     /// # Errors
     /// `git_not_found`.
     pub fn start(store: &Store, modes: &[(RepoPath, Mode)]) -> Result<Self> {
-        // A file where the index still has a folder, or the other way round, takes its place.
-        let git = git_with_modes(store, modes)?.args([
-            "update-index",
-            "--add",
-            "--remove",
-            "--replace",
-            "-z",
-            "--stdin",
-        ]);
+        let git = git_with_modes(store, modes)?.args(STAGING);
         git.start().map(Self)
     }
 
@@ -280,7 +269,7 @@ impl Staging {
 /// # Errors
 /// `git_failed`, `index_locked`.
 pub fn unstage(store: &Store, paths: &[RepoPath]) -> Result<()> {
-    let born = store.repo().head_id().is_ok();
+    let born = head(store)?.is_some();
     for some in chunks(paths) {
         let git = match born {
             true => git(store)?.args(["reset", "--quiet", "HEAD", "--"]),
@@ -327,6 +316,8 @@ fn list(paths: &[RepoPath]) -> Vec<u8> {
 pub struct Committed {
     /// Its id, hex.
     pub id: String,
+    /// What git failed at once it was made, in words.
+    pub warning: Option<String>,
 }
 
 /// What the commit `id` (hex) has at `path`.
@@ -349,23 +340,21 @@ pub fn entry_in(store: &Store, id: &str, path: &RepoPath) -> Result<Option<Entry
     }))
 }
 
-/// Commits `paths` and nothing else, those of `modes` with the mode they were written with. `None`
-/// if HEAD has them already.
+/// Commits `paths` and nothing else, those of `modes` with the mode they were written with. Where
+/// HEAD has them already it is the commit that was made for the proposal, if there is one. Git and
+/// its hooks inherit the lock of `journal`, so that nobody settles the files while they run.
 ///
 /// # Errors
 /// `git_failed`, with what git or a hook said; the index is as it was.
 pub fn commit(
     store: &Store,
+    journal: &Journal,
     actor: &Actor,
     proposal: &Proposal,
     message: Option<&str>,
     paths: &[RepoPath],
     modes: &[(RepoPath, Mode)],
 ) -> Result<Option<Committed>> {
-    stage(store, paths, modes)?;
-    if store.repo().head_id().is_ok() && is_in_head(store, paths)? {
-        return Ok(None);
-    }
     // Standard input has the message, so the paths come in a file. A file that a folder has taken
     // the place of goes with the first file in that; git takes the name for a submodule's.
     let root = store.work_dir().unwrap_or_default();
@@ -378,25 +367,101 @@ pub fn commit(
     file.write_all(&list(&named)).map_err(failed)?;
     let mut from_file = OsString::from("--pathspec-from-file=");
     from_file.push(std::path::absolute(file.path()).map_err(failed)?);
-    let commit = git_with_modes(store, modes)?
+    let message = whole(store, &text(actor, proposal, message))?;
+    let git = || Ok::<Git, Error>(git_with_modes(store, modes)?.inheriting(journal.inheritable()?));
+    let commit = git()?
         .args(["commit", "--quiet", "--only", "--file=-", "--cleanup=whitespace"])
         .arg(&from_file)
         .arg("--pathspec-file-nul")
         // Our own hooks would stop it for the very proposal it is about.
         .env(crate::git::COMMITTING, proposal.id.as_str())
-        .stdin(text(actor, proposal, message));
-    if let Err(error) = commit.run() {
-        return Err(match unstage(store, paths) {
-            Ok(()) => error,
-            Err(second) => error.with("index_not_restored", second.message().to_owned()),
-        });
+        .stdin_file(message);
+    git()?.args(STAGING).stdin(list(paths)).run()?;
+    let made = match is_in_head(store, paths) {
+        Ok(true) => {
+            let since = proposal.created_at.timestamp();
+            let found = history::commit_of(store.repo(), &proposal.id, since);
+            return Ok(found.map(|id| Committed { id: id.to_string(), warning: None }));
+        }
+        Ok(false) => make(store, proposal, commit),
+        Err(error) => Err(error),
+    };
+    made.map(Some).map_err(|error| match unstage(store, paths) {
+        Ok(()) => error,
+        Err(second) => error.with("index_not_restored", second.message().to_owned()),
+    })
+}
+
+/// Runs `commit`, a git command, and looks what came of it.
+fn make(store: &Store, proposal: &Proposal, commit: Git) -> Result<Committed> {
+    let is_of = |head| history::is_of(store.repo(), head, &proposal.id);
+    let before = head(store)?;
+    let refused = commit.run().err();
+    let Ok(now) = head(store) else {
+        // The commit may stand, so nothing is put back unless git itself shows otherwise.
+        let said = git(store)?.args(["rev-parse", "--verify", "HEAD"]).text();
+        let warning = refused.map(|error| error.message().to_owned());
+        let unmoved = said.as_ref().ok() == before.map(|id| id.to_string()).as_ref();
+        return match warning {
+            Some(error) if unmoved => Err(Error::new(&crate::git::codes::GIT_FAILED, error)),
+            warning => Ok(Committed { id: said.unwrap_or_else(|_| "HEAD".into()), warning }),
+        };
+    };
+    let moved = now.filter(|head| Some(*head) != before);
+    match (moved, refused) {
+        // Git may fail once the commit stands: at the index, for want of room.
+        (Some(head), refused) if refused.is_none() || is_of(head) => {
+            // A hook may have committed something else on top.
+            let below = || history::commit_of(store.repo(), &proposal.id, 0);
+            let id = if is_of(head) { None } else { below() }.unwrap_or(head);
+            let warning = refused.map(|error| error.message().to_owned());
+            Ok(Committed { id: id.to_string(), warning })
+        }
+        (_, Some(error)) => Err(error),
+        (_, None) => {
+            let error = Error::new(&crate::git::codes::GIT_FAILED, "git commit made no commit");
+            Err(error.hint("look for a hook that takes it back"))
+        }
     }
-    let id = git(store)?.args(["rev-parse", "--verify", "HEAD"]).text()?;
-    Ok(Some(Committed { id }))
+}
+
+/// HEAD's commit; `None` before the first one.
+fn head(store: &Store) -> Result<Option<gix::ObjectId>> {
+    let failed = |error: &dyn std::fmt::Display| {
+        Error::new(&crate::git::codes::GIT_FAILED, format!("HEAD cannot be read: {error}"))
+            .hint("`git status` shows what is wrong with it")
+    };
+    let mut head = store.repo().head().map_err(|error| failed(&error))?;
+    if head.is_unborn() {
+        return Ok(None);
+    }
+    let id = head.try_peel_to_id().map_err(|error| failed(&error))?;
+    Ok(id.map(gix::Id::detach))
+}
+
+/// `text` as a file without a name, to be read from its beginning.
+fn whole(store: &Store, text: &str) -> Result<std::fs::File> {
+    let write = || -> std::io::Result<std::fs::File> {
+        let mut file = tempfile::tempfile_in(store.private_dir())?;
+        file.write_all(text.as_bytes())?;
+        file.rewind()?;
+        Ok(file)
+    };
+    write().map_err(|error| Error::io("write the commit message for git", &error))
+}
+
+/// The blob that the index has at `path`, by its hex id, and nothing unmerged.
+pub fn staged(store: &Store, path: &RepoPath) -> Option<String> {
+    let index = store.repo().index_or_empty().ok()?;
+    let entry = index.entry_by_path_and_stage(path.as_bstr(), Stage::Unconflicted)?;
+    Some(entry.id.to_string())
 }
 
 /// True if the index has nothing for `paths` that HEAD does not have.
 fn is_in_head(store: &Store, paths: &[RepoPath]) -> Result<bool> {
+    if head(store)?.is_none() {
+        return Ok(false);
+    }
     for some in chunks(paths) {
         let same = git(store)?
             .args(["diff-index", "--cached", "--quiet", "HEAD", "--"])
@@ -407,16 +472,6 @@ fn is_in_head(store: &Store, paths: &[RepoPath]) -> Result<bool> {
         }
     }
     Ok(true)
-}
-
-/// True if HEAD is a commit made for proposal `id`, not before `since` (seconds since 1970).
-pub fn head_is_of(store: &Store, id: &ProposalId, since: i64) -> bool {
-    let Ok(commit) = store.repo().head_commit() else { return false };
-    if commit.time().map_or(true, |time| time.seconds < since) {
-        return false;
-    }
-    let trailer = format!("Proposal-Id: {id}");
-    commit.message_raw_sloppy().lines().any(|line| line == trailer.as_bytes())
 }
 
 /// The commit message: what it is for, then who proposed and who reviewed.

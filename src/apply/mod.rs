@@ -3,11 +3,18 @@
 //!
 //! Order: journal → files → (git commit) → `record` → journal removed → (index). The store's lock
 //! is not held while git runs, so a commit hook may run aye itself.
+//!
+//! A commit cannot be taken back: somebody may have built on it. So room for the record is held
+//! while git runs, and where `record` fails all the same the files stay as committed, and the error
+//! says `committed_not_recorded`. The decision is then made again, on the committed content: a
+//! journal is no evidence of it (see [`crate::worktree::journal`]).
 
 mod commit;
 mod direct;
+mod history;
 mod objects;
 mod recover;
+mod room;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -35,6 +42,7 @@ pub mod codes {
         UNCOMMITTED_CHANGES = "uncommitted_changes", Conflict, "to stage or commit would take changes along that are not the proposal's";
         UNMERGED = "unmerged", Conflict, "a file has merge conflicts that are not settled, or is part of a merge that is not committed";
         INDEX_LOCKED = "index_locked", Busy, "another git process holds the index";
+        COMMITTED_NOT_RECORDED = "committed_not_recorded", Unrecorded, "the commit was made and the decision could not be recorded; the files stay as committed";
         COMMIT_DIFFERS = "commit_differs", Conflict, "a commit hook changed what was approved";
         MANIFEST_UNSUPPORTED = "manifest_unsupported", Conflict, "a submodule stands where a file is to be approved";
     }
@@ -63,10 +71,11 @@ pub struct Made {
 }
 
 /// Writes the files of `plan`, all or none, as `wanted`; `record` records the decision, and gets
-/// the commit where one was made. Where it fails everything is put back, but for a commit.
+/// the commit where one was made. Where it fails everything is put back; but where the commit was
+/// made, all stays as it is committed.
 ///
 /// # Errors
-/// `uncommitted_changes`, `index_locked`, those of `record`, of git and of
+/// `committed_not_recorded`; `uncommitted_changes`, `index_locked`, those of `record`, of git and of
 /// [`Journal::apply`](crate::worktree::journal::Journal::apply).
 #[expect(clippy::too_many_arguments, reason = "the open work tree, the plan, and who asks")]
 pub(crate) fn write(
@@ -88,18 +97,27 @@ pub(crate) fn write(
         Effect::Index => commit::refuse_unstaged(store, files())?,
         Effect::Files | Effect::MarkOnly => {}
     }
-    let (mut made, mut staging) = (None, None);
+    let (mut made, mut staging, mut unrecorded) = (None, None, None);
     journal.apply(reader, &steps(worktree, plan)?, Some(&wanted.subject), |_| {
         match wanted.effect {
             Effect::Commit => {
                 let modes = commit::modes(files());
-                made = commit::commit(store, actor, proposal, wanted.message, &paths, &modes)?;
+                let room = room::Room::hold(store, paths.len())?;
+                let message = wanted.message;
+                made = commit::commit(store, journal, actor, proposal, message, &paths, &modes)?;
+                drop(room);
             }
             Effect::Index => staging = Some(Staging::start(store, &commit::modes(files()))),
             Effect::Files | Effect::MarkOnly => {}
         }
         crate::failpoint!("apply.event");
-        record(made.as_ref())?;
+        let recorded = crate::failpoint!("apply.record", io)
+            .map_err(|error| crate::Error::io("record the decision", &error))
+            .and_then(|()| record(made.as_ref()));
+        match (&made, recorded) {
+            (Some(made), Err(error)) => unrecorded = Some(not_recorded(proposal, made, &error)),
+            (_, recorded) => recorded?,
+        }
         // The decision stands; the old files are cleared away while git stages the new ones.
         if let Some(Ok(staging)) = &mut staging {
             staging.feed(&paths);
@@ -114,8 +132,28 @@ pub(crate) fn write(
         // A hook may have staged something else than the index was given.
         let refreshed = commit::unstage(store, &paths);
         warning = warning.or(refreshed.err().map(|error| error.message().to_owned()));
+        let git = made.as_ref().and_then(|commit| commit.warning.clone());
+        warning = git.or(warning);
+    }
+    if let Some(error) = unrecorded {
+        return Err(error);
     }
     Ok(Made { commit: made.map(|commit| commit.id), warning })
+}
+
+/// The commit stands, and `error` kept its decision from being recorded.
+fn not_recorded(proposal: &Proposal, made: &Committed, error: &crate::Error) -> crate::Error {
+    let (id, short) = (&proposal.id, made.id.get(..12).unwrap_or(&made.id));
+    let message = format!(
+        "committed, not recorded: commit {short} has {id}, but its decision could not be \
+         recorded: {}",
+        error.message()
+    );
+    crate::Error::new(&codes::COMMITTED_NOT_RECORDED, message)
+        .with("proposal_id", id.as_str())
+        .with("commit", made.id.clone())
+        .with("cause", error.code().id)
+        .hint(format!("the files stay as committed; {}", recover::not_recorded(id)))
 }
 
 /// Writes the files of `plan`, all or none, with nothing recorded.

@@ -2,13 +2,13 @@
 
 use chrono::{DateTime, SecondsFormat, Utc};
 
-use super::journal_folder;
+use super::{history, journal_folder};
 use crate::error::{Error, Result};
 use crate::proposal::event::Effect;
 use crate::proposal::{Data, Entry, ProposalId};
 use crate::store::{LogEntry, Store, codes as store_codes};
-use crate::worktree::codes as worktree;
-use crate::worktree::journal::{self, Action, Claim, Journal, Named, Recovered};
+use crate::worktree::journal::{self, Action, Claim, Journal, Left, Named, Recovered};
+use crate::worktree::{Worktree, codes as worktree};
 
 /// First word of the journal's subject for an apply.
 pub const APPLY: &str = "apply";
@@ -45,7 +45,7 @@ pub struct Settled {
 /// `private_dir_unsafe`, and those of the store and the work tree.
 pub fn recover(store: &Store) -> Result<Settled> {
     let settled = journal::recover(&journal_folder(store), &OfStore(store))?;
-    let done = settled.done.into_iter().map(words).collect();
+    let done = settled.done.into_iter().map(|recovered| words(store, recovered)).collect();
     Ok(Settled { done, refused: settled.refused })
 }
 
@@ -94,6 +94,20 @@ impl journal::Judge for OfStore<'_> {
             Some(subject) => recorded(self.0, claim, &subject),
             None => Ok(None),
         }
+    }
+
+    fn undone(&self, claim: &Claim<'_>, subject: &str) -> Vec<Left> {
+        if Subject::parse(subject).is_none_or(|subject| subject.kind != COMMIT) {
+            return Vec::new();
+        }
+        unstage(self.0, claim).unwrap_or_else(|error| {
+            let why = format!("may still be staged: {}", error.message());
+            claim
+                .paths()
+                .take(1)
+                .map(|path| Left { path: path.clone(), why: why.clone() })
+                .collect()
+        })
     }
 
     fn content(&self, id: &str) -> Result<Option<Vec<u8>>> {
@@ -152,14 +166,106 @@ fn recorded(store: &Store, claim: &Claim<'_>, subject: &Subject<'_>) -> Result<O
         let id = |entry: &Option<Entry>| entry.as_ref().map(|entry| entry.id.clone());
         return Ok(Some(written.iter().map(|w| (w.path.clone(), id(&w.after))).collect()));
     }
-    if subject.kind != COMMIT || !super::commit::head_is_of(store, &subject.id, subject.seconds) {
+    if subject.kind != COMMIT || !committed(store, claim, subject)? {
         return Ok(None);
     }
-    // A commit was made and the event was not: the files stay as committed.
+    // A commit was made and the event was not: the files stay as committed. Whose decision it was,
+    // nothing here can tell: whoever can write the git directory can write such a journal, and such
+    // a commit. So nothing is recorded, and the person is asked again.
+    let store = &at(store, claim.root)?;
+    let store = store.as_ref();
     Ok(Some(claim.paths().map(|path| (path.clone(), store.id_in_head(path))).collect()))
 }
 
-fn words(recovered: Recovered) -> Recovery {
+/// The store as seen from the work tree `root`, which is one of its own.
+fn at<'a>(store: &'a Store, root: &Worktree) -> Result<Cow<'a>> {
+    match store.work_dir() {
+        Some(present) if root.is_at(&present) => Ok(Cow::Present(store)),
+        _ => Store::discover(root.root()).map(|store| Cow::Other(Box::new(store))),
+    }
+}
+
+/// The store that was opened already, or another one.
+enum Cow<'a> {
+    Present(&'a Store),
+    Other(Box<Store>),
+}
+
+impl Cow<'_> {
+    fn as_ref(&self) -> &Store {
+        match self {
+            Self::Present(store) => store,
+            Self::Other(store) => store,
+        }
+    }
+}
+
+/// True if git has made the commit: one of HEAD, or of its reflog, names the proposal; or HEAD has
+/// exactly the files that were written, for a hook may have changed the message.
+fn committed(store: &Store, claim: &Claim<'_>, subject: &Subject<'_>) -> Result<bool> {
+    let store = &at(store, claim.root)?;
+    let store = store.as_ref();
+    let repo = store.repo();
+    Ok(history::commit_of(repo, &subject.id, subject.seconds).is_some()
+        || history::head_was_at(repo, &subject.id, subject.seconds)
+        || claim.after().all(|(path, after)| is_content(store, store.id_in_head(path), after)))
+}
+
+/// Takes what was staged for a commit that was not made out of the index again. The files were as
+/// HEAD had them, or `--commit` would have refused; what the index has otherwise by now is somebody
+/// else's.
+fn unstage(store: &Store, claim: &Claim<'_>) -> Result<Vec<Left>> {
+    let store = &at(store, claim.root)?;
+    let store = store.as_ref();
+    let mut left = Vec::new();
+    let mut ours = Vec::new();
+    for (path, after) in claim.after() {
+        let staged = super::commit::staged(store, path);
+        if staged == store.id_in_head(path) {
+            continue;
+        }
+        match is_content(store, staged, after) {
+            true => ours.push(path.clone()),
+            false => left.push(Left {
+                path: path.clone(),
+                why: "is staged otherwise than HEAD has it; see `git status`".into(),
+            }),
+        }
+    }
+    if !ours.is_empty() {
+        super::commit::unstage(store, &ours)?;
+    }
+    Ok(left)
+}
+
+/// True if the blob `id` of the repository is the content that a journal names, whose ids are SHA-1
+/// everywhere.
+fn is_content(store: &Store, id: Option<String>, named: Option<&str>) -> bool {
+    let (Some(id), Some(named)) = (&id, named) else { return id.is_none() && named.is_none() };
+    let sha1 = |bytes: Vec<u8>| {
+        gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, &bytes).ok()
+    };
+    id == named
+        || (id.len() != named.len()
+            && store.blob(id).ok().and_then(sha1).is_some_and(|id| id.to_string() == named))
+}
+
+/// What to do about a commit of the proposal `id` whose decision is not recorded.
+pub fn not_recorded(id: &ProposalId) -> String {
+    format!("decide on what was committed: aye apply {id} --commit")
+}
+
+/// The proposal of an apply whose commit stands and whose event does not.
+fn unrecorded(store: &Store, recovered: &Recovered) -> Option<ProposalId> {
+    let subject = Subject::parse(recovered.subject.as_deref()?)?;
+    let made = subject.kind == COMMIT && recovered.action == Action::Finished;
+    let id = Some(subject.id).filter(|_| made)?;
+    let proposal = store.view().ok()?.proposal(&id).ok()?;
+    matches!(proposal.state, crate::proposal::State::Pending).then_some(id)
+}
+
+fn words(store: &Store, recovered: Recovered) -> Recovery {
+    let unrecorded = unrecorded(store, &recovered);
     let what = recovered.subject.as_deref().unwrap_or("write");
     let what = what.rsplit_once(' ').map_or(what, |(what, _)| what);
     let root = recovered.root.display();
@@ -168,6 +274,13 @@ fn words(recovered: Recovered) -> Recovery {
         Action::Undone => format!("undid the interrupted '{what}' in {root}"),
         Action::WorktreeGone => format!("dropped the interrupted '{what}': {root} is gone"),
     };
+    if let Some(id) = unrecorded {
+        message = format!(
+            "committed, not recorded: {id} was committed in {root} and its files stay, but the \
+             decision was not recorded; {}",
+            not_recorded(&id)
+        );
+    }
     if !recovered.changed.is_empty() {
         let shown = recovered.changed.iter().take(SHOWN).map(|path| path.display().to_string());
         message += &format!(", which changed {}", shown.collect::<Vec<_>>().join(", "));

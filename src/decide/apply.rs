@@ -8,9 +8,11 @@ use super::shown::{self, Shown, entry};
 use super::{Draft, Part, Seen, digest_of, still, subject};
 use crate::apply::{self as files, Committed, Wanted};
 use crate::changeset::plan::{Plan, Planned};
-use crate::changeset::{Changeset, FileChange};
+use crate::changeset::{Changeset, File, FileChange};
 use crate::error::{Error, Result};
-use crate::proposal::event::{Apply, Comment, Effect, Note, Subject, Written, digest};
+use crate::proposal::event::{
+    Apply, BlobRef, Comment, Effect, Note, Subject, Written, digest, lists,
+};
 use crate::proposal::{Authority, ChangeRecord, Data, Proposal, ProposalId};
 use crate::store::{NewProposal, Store, Writer};
 
@@ -106,7 +108,11 @@ pub fn apply(
         None => &proposal.current().changes,
     };
     let written = files::written(store, known, &planned.plan)?;
-    let kind = if request.effect == Effect::Commit { files::COMMIT } else { files::APPLY };
+    let mut kind = files::APPLY;
+    if request.effect == Effect::Commit {
+        kind = files::COMMIT;
+        keep_ahead(store, authority, now, proposal, request, &planned, &written)?;
+    }
     let wanted = Wanted {
         effect: request.effect,
         message: request.message.as_deref(),
@@ -267,6 +273,46 @@ impl Decided<'_> {
         };
         writer.decide(authority, Some(id), Data::Apply(apply)).map(drop)
     }
+}
+
+/// Flushes, before git makes the commit, what its record names and does not depend on the commit:
+/// after that the event, its trees and its lane commit are left. Nothing names these objects yet.
+fn keep_ahead(
+    store: &Store,
+    authority: &Authority,
+    now: DateTime<Utc>,
+    proposal: &Proposal,
+    request: &Request,
+    planned: &Shown,
+    written: &[Written],
+) -> Result<()> {
+    let manifest = File::regular(planned.manifest.to_bytes());
+    let mut kept = Vec::new();
+    if let Some(part) = &request.part {
+        // Its revision is not there yet, so that the statement cannot be made.
+        kept.extend(part.changes.changes().iter().filter_map(|change| change.after.clone()));
+    } else {
+        let (revision, digest) = (proposal.current(), digest_of(proposal.current()));
+        let draft = Draft {
+            authority,
+            now,
+            seen: &planned.seen,
+            proposal,
+            revision: &revision.event,
+            digest: &digest,
+            verdict: "apply",
+            reason: None,
+            effect: Some(request.effect.as_str()),
+            unshown_lines: request.unshown_lines,
+        };
+        let id = store.entry_of(&manifest)?.id;
+        let sha256 = crate::sha256::hex(&manifest.bytes);
+        kept.push(File::regular(draft.statement(Some(BlobRef { id, sha256 }))?));
+    }
+    kept.extend(lists::of_written(written)?.map(File::regular));
+    kept.push(manifest);
+    let kept: Vec<Option<&File>> = kept.iter().map(Some).collect();
+    store.keep(&kept).map(drop)
 }
 
 /// Writes comments of the same session, before what it decides.

@@ -105,6 +105,14 @@ impl Draft<'_> {
     ) -> Result<BlobRef> {
         let manifest =
             manifest.map(|manifest| writer.attach("manifest", &manifest.to_bytes())).transpose()?;
+        writer.attach("statement", &self.statement(manifest)?)
+    }
+
+    /// The statement, which names `manifest`.
+    ///
+    /// # Errors
+    /// As [`Statement::to_bytes`].
+    pub(crate) fn statement(&self, manifest: Option<BlobRef>) -> Result<Vec<u8>> {
         let mut statement = Statement {
             actor: self.authority.actor().clone(),
             digest: self.digest.to_owned(),
@@ -125,7 +133,7 @@ impl Draft<'_> {
             verdict: self.verdict.to_owned(),
         };
         statement.set_reason(self.reason);
-        writer.attach("statement", &statement.to_bytes()?)
+        statement.to_bytes()
     }
 }
 

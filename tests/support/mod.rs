@@ -441,7 +441,7 @@ fn signal(_: &std::process::ExitStatus) -> i32 {
 }
 
 /// What came of a run. The checks panic with the whole transcript and return `self`, to be chained.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Run {
     /// Exit status; 128 + n for signal n.
     pub status: i32,

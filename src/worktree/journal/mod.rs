@@ -43,8 +43,10 @@ mod settle;
 #[cfg(test)]
 mod tests;
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::fs::{self, TryLockError};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -130,6 +132,12 @@ pub struct Claim<'a> {
 }
 
 impl<'a> Claim<'a> {
+    /// What it was to write, as it lies on the disk: path and SHA-1 blob id, `None` for a deletion.
+    pub fn after(&self) -> impl Iterator<Item = (&'a RepoPath, Option<&'a str>)> + use<'a> {
+        let id = |entry: &'a record::Entry| entry.after.as_ref().map(|blob| blob.id.as_str());
+        self.paths.iter().map(move |entry| (&entry.path, id(entry)))
+    }
+
     /// The files that it is about.
     pub fn paths(&self) -> impl Iterator<Item = &'a RepoPath> + use<'a> {
         self.paths.iter().map(|entry| &entry.path)
@@ -156,6 +164,12 @@ pub trait Judge {
     /// Those of the store.
     fn recorded(&self, claim: &Claim<'_>, subject: &str) -> Result<Option<Named>>;
 
+    /// Called once the files of a transaction that did not come to its event are as they were.
+    /// Returns what was left alone, in words.
+    fn undone(&self, _claim: &Claim<'_>, _subject: &str) -> Vec<Left> {
+        Vec::new()
+    }
+
     /// A blob by its hex id; `None` if there is no such object.
     ///
     /// # Errors
@@ -168,7 +182,22 @@ pub trait Judge {
 pub struct Journal {
     folder: Directory,
     flush: bool,
-    _lock: fs::File,
+    lock: fs::File,
+    /// A child process has inherited the lock, and its id stands in the file.
+    shared: Cell<bool>,
+}
+
+/// Most bytes of the lock file that are read: a process id.
+const MOST_NOTED: u64 = 16;
+
+/// Also where a program that a hook left behind has the file open.
+impl Drop for Journal {
+    fn drop(&mut self) {
+        if self.shared.get() {
+            let _ = self.lock.set_len(0);
+        }
+        let _ = self.lock.unlock();
+    }
 }
 
 /// True if an interrupted transaction may have left a journal in `folder`; costs one look. Symlinks
@@ -236,14 +265,13 @@ impl Journal {
         let (mut waited, mut pause) = (Duration::ZERO, Duration::from_millis(2));
         loop {
             match lock.try_lock() {
-                Ok(()) => return Ok(Self { folder, flush: true, _lock: lock }),
+                Ok(()) => {
+                    let shared = Cell::new(false);
+                    return Ok(Self { folder, flush: true, lock, shared });
+                }
                 Err(TryLockError::Error(error)) => return Err(failed(error)),
                 Err(TryLockError::WouldBlock) if waited >= wait => {
-                    return Err(Error::new(
-                        &codes::APPLY_BUSY,
-                        "another process is writing files of this repository",
-                    )
-                    .hint("run the command again when it is done"));
+                    return Err(busy(&lock));
                 }
                 Err(TryLockError::WouldBlock) => {
                     std::thread::sleep(pause);
@@ -252,6 +280,22 @@ impl Journal {
                 }
             }
         }
+    }
+
+    /// The lock, for a child process to inherit: while the child lives nobody else gets the lock,
+    /// even where this process is killed. Dropping the journal gives it back all the same.
+    ///
+    /// # Errors
+    /// The system's refusal.
+    pub(crate) fn inheritable(&self) -> Result<fs::File> {
+        let failed = |error| Error::io("share the lock of the journal", &error);
+        // A duplicate is open across `exec`, other than what `try_clone` makes.
+        #[cfg(unix)]
+        let file = rustix::io::dup(&self.lock).map(fs::File::from).map_err(std::io::Error::from);
+        #[cfg(not(unix))]
+        let file = self.lock.try_clone();
+        self.shared.set(true);
+        file.map_err(failed)
     }
 
     /// Whether to flush at all; off follows `core.fsync=none`.
@@ -342,7 +386,11 @@ impl Journal {
             }
             None => {
                 outcome.action = Action::Undone;
-                settle::undo(&worktree, &record, &fetch, settle::Author::Unknown)?
+                let mut done = settle::undo(&worktree, &record, &fetch, settle::Author::Unknown)?;
+                if let Some(subject) = &record.subject {
+                    done.left.extend(judge.undone(&claim(&worktree, &record), subject));
+                }
+                done
             }
         };
         outcome.changed = done.changed;
@@ -407,6 +455,35 @@ fn claim<'a>(root: &'a Worktree, record: &'a Record) -> Claim<'a> {
         transaction: &record.transaction,
         paths: &record.entries,
     }
+}
+
+/// The lock is held: by a process of aye, or by the git that one has started and not survived.
+fn busy(lock: &fs::File) -> Error {
+    let mut noted = String::new();
+    let _ = lock.take(MOST_NOTED).read_to_string(&mut noted);
+    let error = |message: &str| Error::new(&codes::APPLY_BUSY, message.to_owned());
+    let hint = "run the command again when it is done";
+    match noted.trim().parse::<i32>().ok().filter(|pid| is_alive(*pid)) {
+        Some(pid) => {
+            let what = format!("git (process {pid}) is committing files of this repository");
+            error(&what).hint(hint).with("pid", pid)
+        }
+        None => error("another process is writing files of this repository").hint(hint),
+    }
+}
+
+#[cfg(unix)]
+fn is_alive(pid: i32) -> bool {
+    let pid = Some(pid).filter(|pid| *pid > 0).and_then(rustix::process::Pid::from_raw);
+    pid.is_some_and(|pid| {
+        // Of another user it is alive as well.
+        !matches!(rustix::process::test_kill_process(pid), Err(rustix::io::Errno::SRCH))
+    })
+}
+
+#[cfg(not(unix))]
+fn is_alive(_pid: i32) -> bool {
+    true
 }
 
 fn is_refusal(error: &Error) -> bool {

@@ -1,0 +1,44 @@
+//! Commits that were made for a proposal, found by their trailer.
+
+use bstr::ByteSlice as _;
+use gix::ObjectId;
+use gix::revision::walk::Sorting;
+use gix::traverse::commit::simple::CommitTimeOrder;
+
+use crate::proposal::ProposalId;
+
+/// How many commits, and entries of a reflog, are looked at.
+const MOST: usize = 1_000;
+
+/// True if the commit `id` names `proposal` in a trailer.
+pub fn is_of(repo: &gix::Repository, id: ObjectId, proposal: &ProposalId) -> bool {
+    let Ok(commit) = repo.find_commit(id) else { return false };
+    let trailer = format!("Proposal-Id: {proposal}");
+    commit.message_raw_sloppy().lines().any(|line| line == trailer.as_bytes())
+}
+
+/// The newest commit that HEAD has, not older than `since` (seconds since 1970), and that names
+/// `proposal`.
+pub fn commit_of(repo: &gix::Repository, proposal: &ProposalId, since: i64) -> Option<ObjectId> {
+    let head = repo.head_id().ok()?.detach();
+    // Not cut off at `since`: a commit on top may have a date of its own.
+    let walk = repo.rev_walk([head]).sorting(Sorting::ByCommitTime(CommitTimeOrder::NewestFirst));
+    let recent = |id: &ObjectId| {
+        let commit = repo.find_commit(*id).ok();
+        commit.and_then(|commit| commit.time().ok()).is_some_and(|time| time.seconds >= since)
+    };
+    let mut ids = walk.all().ok()?.take(MOST).map_while(Result::ok).map(|info| info.id);
+    ids.find(|id| is_of(repo, *id, proposal) && recent(id))
+}
+
+/// True if HEAD was once, not before `since`, at a commit that names `proposal`, wherever it is now.
+pub fn head_was_at(repo: &gix::Repository, proposal: &ProposalId, since: i64) -> bool {
+    let Ok(head) = repo.head() else { return false };
+    let mut log = head.log_iter();
+    let Ok(Some(entries)) = log.rev() else { return false };
+    entries
+        .take(MOST)
+        .map_while(Result::ok)
+        .take_while(|entry| entry.signature.time.seconds >= since)
+        .any(|entry| is_of(repo, entry.new_oid, proposal))
+}
