@@ -425,3 +425,73 @@ fn a_submodule_that_is_not_checked_out_takes_no_files() {
     }
     repo.aye_stdin(&["propose", "lib/other.txt", "--content-file", "-"], "x\n").ok();
 }
+
+/// A checkout that is under way holds the index, and would sweep away what is written beside it.
+#[test]
+fn a_checkout_under_way_keeps_an_apply_from_writing() {
+    let repo = repo();
+    repo.write(".gitattributes", "slow filter=slow\n");
+    repo.write("slow", "slow\n");
+    repo.commit("A file that takes its time");
+    let id = propose(&repo, "b.txt", "b", "B");
+    let (inside, go) = (repo.outer().join("inside"), repo.outer().join("go"));
+    let wait = format!(
+        "touch {}; while ! test -e {}; do sleep 0.02; done; cat",
+        inside.display(),
+        go.display()
+    );
+    repo.remove("slow");
+    let checkout = repo
+        .program("git")
+        .args(&["-c", &format!("filter.slow.smudge={wait}"), "checkout", "--", "slow"])
+        .spawn();
+    for _ in 0..6_000 {
+        if inside.exists() {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let before = files(&repo);
+    repo.aye(&["apply", &id, "--yes"]).fails("index_locked", 7);
+    assert_eq!(files(&repo), before);
+    assert!(is_pending(&repo, &id));
+    assert_clean(&repo);
+    std::fs::write(&go, "").expect("written");
+    checkout.wait().ok();
+    repo.aye(&["apply", &id, "--yes"]).ok();
+    assert_eq!(repo.text("b.txt"), "B\n");
+    assert!(repo.path(".git/index.lock").symlink_metadata().is_err());
+    repo.git(&["add", "b.txt"]);
+}
+
+/// While hooks or the editor of `git commit -a` run, the lock has the new index already.
+#[test]
+fn a_commit_that_waits_for_its_editor_does_not_hold_an_apply_up() {
+    let repo = repo();
+    let id = propose(&repo, "b.txt", "b", "B");
+    repo.write("src/a.txt", "mine\n");
+    let editor = "test -s .git/index.lock && \"$AYE\" apply \"$ID\" --yes >&2 && echo Mine >";
+    let aye = repo.cmd::<&str>(&[]).into_inner().get_program().to_owned();
+    repo.program("git")
+        .args(&["commit", "-a"])
+        .env("AYE", aye)
+        .env("ID", &id)
+        .env("GIT_EDITOR", editor)
+        .run()
+        .ok();
+    assert_eq!(repo.text("b.txt"), "B\n");
+    assert_eq!(repo.git(&["show", "HEAD:b.txt"]), "b");
+    assert_eq!(repo.git(&["status", "--porcelain"]), " M b.txt");
+}
+
+/// What a killed aye has left is nobody else's: the next command removes it, and git's stays.
+#[test]
+fn the_lock_of_another_program_is_left_alone() {
+    let repo = repo();
+    let id = propose(&repo, "b.txt", "b", "B");
+    repo.symlink("aye-0123456789abcdef", ".git/index.lock");
+    repo.aye(&["list"]).ok();
+    repo.aye(&["apply", &id, "--yes"]).fails("index_locked", 7);
+    assert!(repo.path(".git/index.lock").symlink_metadata().is_ok());
+    repo.aye(&["apply", &id, "--yes", "--index"]).fails("index_locked", 7);
+}

@@ -379,3 +379,45 @@ fn the_snippets_of_the_readme_check_a_merge_request() {
         run(&format!("after-{n}"), script).ok();
     }
 }
+
+#[test]
+fn an_applied_proposal_that_was_swept_away_is_reported() {
+    let repo = Repo::with(FILES);
+    let id = propose(&repo, "a.txt", "one", "eins");
+    apply(&repo, &id);
+    repo.aye(&["check"]).ok();
+    // Somebody goes on with it: that is no loss.
+    repo.write("a.txt", "eins\nzwei\n");
+    repo.aye(&["check"]).ok();
+    repo.git(&["stash", "--quiet"]);
+    let run = repo.aye(&["check"]).exits(1).says("warning[applied_missing]: a.txt: ").says(&id);
+    run.says("hint: look for it in `git stash list`");
+    repo.aye(&["check", "--paths", "src"]).ok();
+    repo.aye(&["check", "--fail-on", "pending"]).ok().says("note[applied_missing]");
+    repo.git(&["stash", "pop", "--quiet"]);
+    repo.aye(&["check"]).ok();
+    repo.git(&["checkout", "--quiet", "--", "a.txt"]);
+    repo.aye(&["check"]).exits(1);
+    // Another branch, which another work tree may have.
+    repo.git(&["checkout", "--quiet", "-b", "other"]);
+    repo.aye(&["check"]).ok();
+    repo.git(&["checkout", "--quiet", "-"]);
+    undo(&repo, &id);
+    repo.aye(&["check"]).exits(1).lacks("applied_missing");
+    apply(&repo, &id);
+    repo.commit("Committed");
+    repo.aye(&["check"]).ok();
+}
+
+/// What another clone has applied in its own work tree is not missing here.
+#[test]
+fn what_another_clone_applied_is_not_missing_here() {
+    let repo = Repo::with(FILES);
+    let other = repo.copy();
+    let id = propose(&repo, "a.txt", "one", "eins");
+    apply(&repo, &id);
+    let from = repo.root().to_str().expect("UTF-8").to_owned();
+    other.git(&["fetch", "--quiet", &from, "+refs/aye/log/*:refs/aye/remotes/origin/*"]);
+    other.aye(&["show", &id]).ok().says("applied");
+    other.aye(&["check"]).ok();
+}

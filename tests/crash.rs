@@ -18,6 +18,7 @@ const FILES: &[&str] = &[
     "journal.half",
     "journal.written",
     "worktree.create",
+    "journal.index",
     "worktree.remove",
     "worktree.mkdir",
     "worktree.rename",
@@ -87,6 +88,8 @@ fn assert_sound(repo: &Repo, what: &str) {
         .unwrap_or_default();
     assert!(left.iter().all(|name| name == "lock"), "{what}: {left:?}");
     assert!(!repo.snapshot().iter().any(|(name, _)| name.contains(".aye-")), "{what}");
+    let lock = repo.path(".git/index.lock");
+    assert!(lock.symlink_metadata().is_err(), "{what}: the index is still locked");
 }
 
 #[test]
@@ -201,7 +204,14 @@ fn a_failing_step_is_taken_back_at_once() {
     let start = repo();
     let id = propose(&start);
     for point in FILES.iter().filter(|point| {
-        !["journal.commit", "journal.committed", "worktree.clean", "journal.remove"].contains(point)
+        ![
+            "journal.index",
+            "journal.commit",
+            "journal.committed",
+            "worktree.clean",
+            "journal.remove",
+        ]
+        .contains(point)
     }) {
         for (failure, code) in [("disk_full", "disk_full"), ("read_only", "read_only")] {
             let repo = start.copy();

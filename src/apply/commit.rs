@@ -214,11 +214,10 @@ pub fn refuse_locked_index(store: &Store) -> Result<()> {
     let mut lock = store.repo().index_path().into_os_string();
     lock.push(".lock");
     let lock = std::path::PathBuf::from(lock);
-    if !lock.exists() {
-        return Ok(());
+    match lock.symlink_metadata() {
+        Ok(_) => Err(crate::worktree::index::locked(&lock)),
+        Err(_) => Ok(()),
     }
-    Err(Error::new(&codes::INDEX_LOCKED, "another git process holds the index")
-        .hint(format!("wait for it; if there is none, it crashed: remove {}", lock.display())))
 }
 
 /// Puts the paths of standard input into the index as they are in the work tree, and removes those

@@ -64,8 +64,12 @@ pub(crate) fn write<T, D: Send, R>(
     if index {
         refuse_unstaged(store, &changeset)?;
     }
-    let start =
-        |_: &str| Ok(index.then(|| Staging::start(store, &commit::modes(files(&changeset)))));
+    let start = |_: &str| {
+        if index {
+            journal.release_index();
+        }
+        Ok(index.then(|| Staging::start(store, &commit::modes(files(&changeset)))))
+    };
     let compute = || compute(&changeset);
     processors::beside(size(&changeset) >= LARGE, &compute, |computed| {
         journal.apply_while(&reader, &steps, None, start, |staging| {

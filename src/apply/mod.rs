@@ -41,7 +41,6 @@ pub mod codes {
     crate::codes! {
         UNCOMMITTED_CHANGES = "uncommitted_changes", Conflict, "to stage or commit would take changes along that are not the proposal's";
         UNMERGED = "unmerged", Conflict, "a file has merge conflicts that are not settled, or is part of a merge that is not committed";
-        INDEX_LOCKED = "index_locked", Busy, "another git process holds the index";
         COMMITTED_NOT_RECORDED = "committed_not_recorded", Unrecorded, "the commit was made and the decision could not be recorded; the files stay as committed";
         COMMIT_DIFFERS = "commit_differs", Conflict, "a commit hook changed what was approved";
         MANIFEST_UNSUPPORTED = "manifest_unsupported", Conflict, "a submodule stands where a file is to be approved";
@@ -101,13 +100,17 @@ pub(crate) fn write(
     journal.apply(reader, &steps(worktree, plan)?, Some(&wanted.subject), |_| {
         match wanted.effect {
             Effect::Commit => {
+                journal.release_index();
                 let modes = commit::modes(files());
                 let room = room::Room::hold(store, paths.len())?;
                 let message = wanted.message;
                 made = commit::commit(store, journal, actor, proposal, message, &paths, &modes)?;
                 drop(room);
             }
-            Effect::Index => staging = Some(Staging::start(store, &commit::modes(files()))),
+            Effect::Index => {
+                journal.release_index();
+                staging = Some(Staging::start(store, &commit::modes(files())));
+            }
             Effect::Files | Effect::MarkOnly => {}
         }
         crate::failpoint!("apply.event");
@@ -189,7 +192,11 @@ pub(crate) fn lock(store: &Store) -> Result<Journal> {
 pub(crate) fn lock_within(store: &Store, wait: Duration) -> Result<Journal> {
     let journal = Journal::open(&journal_folder(store), wait)?;
     recover::with(store, &journal)?;
-    Ok(journal.flushing(store.settings()?.durable))
+    let mut index = store.repo().index_path().into_os_string();
+    index.push(".lock");
+    let index =
+        std::path::absolute(index).map_err(|error| crate::Error::io("find the index", &error))?;
+    Ok(journal.flushing(store.settings()?.durable).locking(index))
 }
 
 /// What is to be written of `plan`, announced to `worktree`.

@@ -5,6 +5,7 @@
 pub mod approved;
 pub mod commits;
 pub mod lanes;
+pub mod missing;
 pub mod policy;
 pub mod range;
 pub mod rules;

@@ -47,11 +47,13 @@ pub enum Concern {
     EventRejected,
     /// The cache does not hold what the lanes say.
     CacheTampered,
+    /// An applied proposal is in neither the work tree nor HEAD.
+    AppliedMissing,
 }
 
 impl Concern {
     /// All of them.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::Pending,
         Self::TooManyPending,
         Self::ChangesRequested,
@@ -73,6 +75,7 @@ impl Concern {
         Self::DuplicateId,
         Self::EventRejected,
         Self::CacheTampered,
+        Self::AppliedMissing,
     ];
 
     /// Its id in reports.
@@ -99,6 +102,7 @@ impl Concern {
             Self::DuplicateId => "duplicate_id",
             Self::EventRejected => "event_rejected",
             Self::CacheTampered => "cache_tampered",
+            Self::AppliedMissing => "applied_missing",
         }
     }
 
@@ -109,6 +113,7 @@ impl Concern {
             | Self::Expiring
             | Self::TouchesPending
             | Self::LaneUnreadable
+            | Self::AppliedMissing
             | Self::EventRejected => Level::Warning,
             _ => Level::Error,
         }
@@ -193,6 +198,10 @@ impl Concern {
             Self::CacheTampered => (
                 "the cache does not hold what the lanes say",
                 "rebuild it and find out who changed it: aye doctor --repair",
+            ),
+            Self::AppliedMissing => (
+                "an applied proposal is in neither the work tree nor HEAD",
+                "look for it in `git stash list`, or undo it and apply it again: aye undo ID",
             ),
         };
         Rule::new(self.id(), summary, help)

@@ -8,7 +8,9 @@ use super::{Context, idle};
 use crate::changeset::merge::Sides;
 use crate::changeset::plan;
 use crate::check::undecided::{self, Options, Subject};
-use crate::check::{Concern, FailOn, Scope, commits, lanes, policy, range, touched::Pending};
+use crate::check::{
+    Concern, FailOn, Scope, commits, lanes, missing, policy, range, touched::Pending,
+};
 use crate::error::{Error, Exit, Result, codes};
 use crate::git::COMMITTING;
 use crate::proposal::event::Subject as Kind;
@@ -80,8 +82,8 @@ enum KindArg {
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     let plain = !args.staged && args.range.is_none();
     let fail_on = fail_on(&args.fail_on)?;
-    if args.range.is_none() && idle::is_idle(context) && (!plain || idle::has_valid_policy(context))
-    {
+    // What is applied may be gone all the same, so that a plain check looks.
+    if args.range.is_none() && !plain && idle::is_idle(context) {
         // Nothing is pending or contested, so nothing can be touched either.
         return context.emit_report(&report());
     }
@@ -108,6 +110,9 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
             report.push(finding);
         }
         for finding in tampered(&store, &view, &subjects, &fail_on) {
+            report.push(finding);
+        }
+        for finding in missing::findings(&store, &view, context.now, &scope, &fail_on)? {
             report.push(finding);
         }
         let options = Options { max_pending: args.max_pending, soon, fail_on };

@@ -1,13 +1,9 @@
 //! What commands that hooks and scripts run all day ask first: is there anything to look at?
 
-use std::io::ErrorKind;
-
 use chrono::Duration;
 
 use super::Context;
-use crate::memory::DIR;
-use crate::memory::settings::{Settings, manifest, schema};
-use crate::store::{Store, View, idle, policy};
+use crate::store::{Store, View, idle};
 
 /// How far a clock may be set back without a proposal that has run out being overlooked by who
 /// knows no clock.
@@ -17,34 +13,6 @@ const MARGIN: Duration = Duration::days(1);
 pub(super) fn is_idle(context: &Context) -> bool {
     idle::common_dir(&context.directory, |name| context.var(name))
         .is_some_and(|dir| idle::is_idle(&dir, context.now))
-}
-
-/// True if the work tree's policy and memory settings can be read; opens no repository. HEAD's were
-/// looked at when the stamp was made, and whatever moves HEAD on writes the work tree's.
-pub(super) fn has_valid_policy(context: &Context) -> bool {
-    if ["GIT_DIR", "GIT_WORK_TREE"].iter().any(|name| context.var(name).is_some()) {
-        return false;
-    }
-    let here = std::path::absolute(&context.directory).ok();
-    let Some(top) = here.as_deref().and_then(|here| {
-        here.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok())
-    }) else {
-        return false;
-    };
-    let read = |path: &str| match std::fs::read(top.join(path)) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    };
-    let of_memory = |path: &str| read(&format!("{DIR}/{path}"));
-    match (read(policy::PATH), of_memory(manifest::PATH), of_memory(schema::PATH)) {
-        (Ok(policy), Ok(manifest), Ok(schema)) => {
-            policy.is_none_or(|bytes| policy::is_valid(&bytes))
-                && manifest
-                    .is_none_or(|bytes| Settings::read(Some(&bytes), schema.as_deref()).is_ok())
-        }
-        _ => false,
-    }
 }
 
 /// Where the lanes stand; to be asked before the look that [`stamp`] is about.

@@ -62,7 +62,7 @@ fn write(
         Ok(Some(writing))
     };
     let made = match apply::propose_and_apply(service.store, authority, service.now, wait, plan) {
-        Err(error) if error.is(&crate::worktree::codes::APPLY_BUSY) => return Ok(locked()),
+        Err(error) if is_busy(&error) => return Ok(locked()),
         other => other?,
     };
     match (made, instead.into_inner()) {
@@ -81,6 +81,12 @@ fn write(
 enum Instead {
     Answer(Box<Response>),
     Stage(Box<crate::memory::plan::Plan>),
+}
+
+/// True where another process of aye, or of git, is at the files.
+fn is_busy(error: &crate::Error) -> bool {
+    use crate::worktree::codes::{APPLY_BUSY, INDEX_LOCKED};
+    error.is(&APPLY_BUSY) || error.is(&INDEX_LOCKED)
 }
 
 fn locked() -> Response {
@@ -105,7 +111,7 @@ pub fn apply(
     let request = Request::all(Effect::Files);
     let (store, now) = (service.store, service.now);
     let applied = match apply::apply(store, authority, now, proposal, &request, None) {
-        Err(error) if error.is(&crate::worktree::codes::APPLY_BUSY) => return Ok(locked()),
+        Err(error) if is_busy(&error) => return Ok(locked()),
         other => other?,
     };
     let mut response = service.applied(&plan, proposal.id.as_str());

@@ -12,6 +12,7 @@ mod ahead;
 pub(crate) mod beneath;
 mod convert;
 mod folders;
+pub(crate) mod index;
 pub mod journal;
 pub mod processors;
 mod top;
@@ -47,6 +48,7 @@ pub mod codes {
         FILE_CHANGED = "file_changed", Conflict, "a file changed while it was being worked on";
         FOLDER_NOT_EMPTY = "folder_not_empty", Conflict, "a folder that has to give way to a file holds other files";
         APPLY_BUSY = "apply_busy", Busy, "another process is writing files of this repository";
+        INDEX_LOCKED = "index_locked", Busy, "another git process holds the index";
         JOURNAL_FOREIGN = "journal_foreign", Conflict, "a journal that no command of this user can have left in this repository; it is not carried out";
         JOURNAL_INVALID = "journal_invalid", Conflict, "the journal of an interrupted apply cannot be read";
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::io::ErrorKind;
 
-use bstr::{BStr, BString, ByteSlice};
+use bstr::{BStr, BString, ByteSlice, ByteVec};
 
 use super::files::Files;
 use super::record::{self, Blob, Entry, Record, Sum};
@@ -16,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::flush::{Method, OPEN};
 use crate::worktree::beneath::Stamp;
 use crate::worktree::folders::{Folders, Place, parent};
+use crate::worktree::index::IndexLock;
 use crate::worktree::write::{cannot_remove, random, remove_empty};
 use crate::worktree::{
     Reader, Seen, Worktree, codes, mode, not_a_folder, refuse_shared, unplanned, workers,
@@ -41,19 +42,24 @@ pub fn apply<T, R>(
     let Some((mut run, name)) = Run::begin(journal, reader, steps, subject, &transaction)? else {
         return commit(&transaction).map(answer);
     };
-    let done = run.write().and_then(|()| {
+    let done = run.write(journal).and_then(|()| {
         crate::failpoint!("journal.commit");
         commit(&transaction)
     });
     match done {
         Ok(value) => {
             crate::failpoint!("journal.committed");
+            journal.release_index();
             // What is done for every kind of answer is compiled once.
             let (mut make, mut made) = (Some(|| answer(value)), None);
             run.clean(journal, name.as_bstr(), &mut || made = make.take().map(|make| make()));
             made.ok_or_else(|| Error::bug("the files are written, but there is no answer"))
         }
-        Err(error) => Err(run.put_back(journal, name.as_bstr(), error)),
+        Err(error) => {
+            let error = run.put_back(journal, name.as_bstr(), error);
+            journal.release_index();
+            Err(error)
+        }
     }
 }
 
@@ -109,6 +115,8 @@ impl<'a> Run<'a> {
         // Converted content is in no object, so recovery after a power loss could not make it anew.
         let few = run.steps.len() <= FLUSHED_FILES || run.written.iter().any(Option::is_some);
         run.record.flushed = journal.flush && few;
+        let index = journal.index.as_deref().map(Vec::from_path_lossy);
+        run.record.index = index.unwrap_or_default().into_owned();
         let name = run.record.write(&journal.folder, run.method)?;
         Ok(Some((run, name)))
     }
@@ -219,7 +227,7 @@ impl<'a> Run<'a> {
         parent(gives_way.as_ref().unwrap_or(path).as_bstr()).into()
     }
 
-    fn write(&mut self) -> Result<()> {
+    fn write(&mut self, journal: &Journal) -> Result<()> {
         let (root, count) = (&self.worktree.root, self.steps.len());
         let files = self.files();
         let batch = if self.record.flushed { OPEN } else { count };
@@ -230,6 +238,11 @@ impl<'a> Run<'a> {
             self.method
                 .files(&unflushed)
                 .map_err(|error| Error::io("flush the new files", &error))?;
+        }
+        if let Some(index) = &journal.index {
+            let held = IndexLock::take(index, &self.record.transaction)?;
+            journal.held.replace(held);
+            crate::failpoint!("journal.index");
         }
         let mut folders = Folders::new(root);
         for at in 0..count {

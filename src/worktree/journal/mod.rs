@@ -6,10 +6,11 @@
 //! 2. The journal is written and flushed: work tree, paths, object ids before and after.
 //! 3. Every new content goes to a temporary file beside its target. A full disk shows here, with
 //!    no file touched yet.
-//! 4. Each temporary file is exchanged with its target in one step, so the old file itself, with
+//! 4. The lock of git's index is taken (see [`super::index`]).
+//!    Each temporary file is exchanged with its target in one step, so the old file itself, with
 //!    its times and attributes, waits under the temporary name. What came out is compared with
 //!    what was looked at in 1: an edit saved in between is noticed and swapped back.
-//! 5. The caller's commit runs (the event is recorded).
+//! 5. The caller's commit runs (the event is recorded), then the index is given back.
 //! 6. The old files are removed, then the journal. Meanwhile the caller makes its answer.
 //!
 //! Of a transaction that only creates files nothing would lie in the work tree after 4, so it leaves
@@ -43,7 +44,7 @@ mod settle;
 #[cfg(test)]
 mod tests;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::fs::{self, TryLockError};
 use std::io::Read as _;
@@ -53,6 +54,7 @@ use std::time::Duration;
 use bstr::{BStr, BString, ByteSlice};
 
 use super::beneath::Access;
+use super::index::IndexLock;
 use super::{Reader, Worktree, codes};
 use crate::changeset::{File, RepoPath};
 use crate::error::{Error, Result};
@@ -185,6 +187,9 @@ pub struct Journal {
     lock: fs::File,
     /// A child process has inherited the lock, and its id stands in the file.
     shared: Cell<bool>,
+    /// The lock of the index, and whether a transaction holds it.
+    index: Option<PathBuf>,
+    held: RefCell<Option<IndexLock>>,
 }
 
 /// Most bytes of the lock file that are read: a process id.
@@ -267,7 +272,8 @@ impl Journal {
             match lock.try_lock() {
                 Ok(()) => {
                     let shared = Cell::new(false);
-                    return Ok(Self { folder, flush: true, lock, shared });
+                    let held = RefCell::default();
+                    return Ok(Self { folder, flush: true, lock, shared, index: None, held });
                 }
                 Err(TryLockError::Error(error)) => return Err(failed(error)),
                 Err(TryLockError::WouldBlock) if waited >= wait => {
@@ -296,6 +302,19 @@ impl Journal {
         let file = self.lock.try_clone();
         self.shared.set(true);
         file.map_err(failed)
+    }
+
+    /// Holds `index`, the lock of git's index, from the first file that is exchanged until the
+    /// commit of a transaction has run.
+    #[must_use]
+    pub fn locking(mut self, index: PathBuf) -> Self {
+        self.index = Some(index);
+        self
+    }
+
+    /// Gives the lock of the index back before the commit has run, for git to take it.
+    pub fn release_index(&self) {
+        self.held.take();
     }
 
     /// Whether to flush at all; off follows `core.fsync=none`.
@@ -387,12 +406,15 @@ impl Journal {
             None => {
                 outcome.action = Action::Undone;
                 let mut done = settle::undo(&worktree, &record, &fetch, settle::Author::Unknown)?;
+                // Git needs it for what comes.
+                record.unlock_index();
                 if let Some(subject) = &record.subject {
                     done.left.extend(judge.undone(&claim(&worktree, &record), subject));
                 }
                 done
             }
         };
+        record.unlock_index();
         outcome.changed = done.changed;
         outcome.left = done.left;
         Ok(Some(outcome))

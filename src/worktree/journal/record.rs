@@ -19,6 +19,7 @@ use crate::private::{Directory, LIMIT};
 use crate::worktree::beneath::Access;
 use crate::worktree::codes;
 use crate::worktree::folders::parent;
+use crate::worktree::index::IndexLock;
 
 /// Extension of a journal under way.
 pub const UNDER_WAY: &str = "journal";
@@ -39,6 +40,9 @@ pub struct Record {
     /// store, so that hashing them to object ids, the dearest part of a large file, is for nothing.
     #[serde(default)]
     pub sums: bool,
+    /// The lock of the index that it takes; empty for none.
+    #[serde(with = "bytes", default, skip_serializing_if = "Vec::is_empty")]
+    pub index: Vec<u8>,
     /// Whether each file is flushed before it takes its place.
     pub flushed: bool,
     /// The files, in path order.
@@ -137,6 +141,7 @@ impl Record {
             root: Vec::from_path_lossy(root).into_owned(),
             subject: subject.map(Into::into),
             sums: subject.is_none(),
+            index: Vec::new(),
             flushed: false,
             entries: Vec::new(),
         }
@@ -145,6 +150,14 @@ impl Record {
     /// The work tree it is about.
     pub fn root(&self) -> PathBuf {
         self.root.to_path_lossy().into_owned()
+    }
+
+    /// Removes the lock of the index that it has left. Nothing is believed of the path: what lies
+    /// there has to name this transaction.
+    pub fn unlock_index(&self) {
+        if !self.index.is_empty() {
+            IndexLock::remove_left(&self.index.to_path_lossy(), &self.transaction);
+        }
     }
 
     /// Name of the temporary file of entry `index`: the new content, then (exchanged) the old.

@@ -132,8 +132,8 @@ fn planted(scratch: &Scratch, path: &str, before: Option<&[u8]>, after: Option<&
     let blob = |bytes: &[u8]| record::Blob::of(bytes, Mode::Regular, false).unwrap();
     let (before, after) = (before.map(blob), after.map(blob));
     record.entries.push(record::Entry { path: at(path), before, after, home: Vec::new() });
-    let folder = scratch.journal().folder;
-    record.write(&folder, crate::flush::Method::No).unwrap();
+    let journal = scratch.journal();
+    record.write(&journal.folder, crate::flush::Method::No).unwrap();
 }
 
 #[test]
@@ -338,6 +338,35 @@ fn a_live_transaction_is_not_recovered_by_another_process() {
         })
         .unwrap();
     assert_eq!(scratch.tree(), tree(&[("a", "2")]));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_child_keeps_the_lock_and_is_named() {
+    let scratch = Scratch::new(&[]);
+    let open = || Journal::open(&scratch.journal_folder(), Duration::from_millis(5));
+    let journal = scratch.journal();
+    let inherited = journal.inheritable().unwrap();
+    let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+    std::fs::write(scratch.journal_folder().join("lock"), format!("{}\n", child.id())).unwrap();
+    drop(inherited);
+    // As where the process is killed: nobody gives the lock back.
+    std::mem::forget(journal);
+    let busy = open().unwrap_err();
+    assert!(busy.is(&codes::APPLY_BUSY));
+    assert!(busy.message().contains(&format!("process {}", child.id())), "{busy}");
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn the_lock_is_given_back_although_a_child_has_it_still() {
+    let scratch = Scratch::new(&[]);
+    let journal = scratch.journal();
+    let inherited = journal.inheritable().unwrap();
+    drop(journal);
+    assert!(Journal::open(&scratch.journal_folder(), Duration::ZERO).is_ok());
+    drop(inherited);
 }
 
 #[test]

@@ -1,0 +1,118 @@
+//! Applied proposals that something has swept away: a `git checkout` or `stash` beside the apply.
+
+use chrono::{DateTime, Duration, Utc};
+
+use super::{Concern, FailOn, Scope};
+use crate::apply;
+use crate::changeset::Snapshot as _;
+use crate::decide::{Statement, Target};
+use crate::error::Result;
+use crate::proposal::event::Written;
+use crate::proposal::state::Decision;
+use crate::proposal::{Entry, Proposal, Status};
+use crate::render::report::Finding;
+use crate::store::{Filter, Store, View};
+use crate::worktree::Worktree;
+
+/// How long after the decision is looked: by then the change is committed, or given up on purpose.
+const DAYS: i64 = 7;
+
+/// How many proposals, the newest, and files of each are looked at.
+const MOST: usize = 50;
+
+/// A finding for each proposal that this clone applied lately, on the branch that is checked out,
+/// and of which a file is what it was before, in the work tree and in HEAD. A file that has changed
+/// otherwise since is somebody's work.
+///
+/// # Errors
+/// If the store or the work tree cannot be read.
+pub fn findings(
+    store: &Store,
+    view: &View,
+    now: DateTime<Utc>,
+    scope: &Scope,
+    fail_on: &FailOn,
+) -> Result<Vec<Finding>> {
+    let mut found = Vec::new();
+    if store.work_dir().is_none() {
+        return Ok(found);
+    }
+    let filter = Filter {
+        subject: scope.kind,
+        status: Some(Status::Applied),
+        limit: Some(MOST),
+        newest_first: true,
+        ..Filter::default()
+    };
+    let tree = store.worktree()?;
+    for summary in view.proposals(&filter, now)? {
+        let proposal = view.proposal(&summary.id)?;
+        let recent = |decision: &&Decision| now - decision.at < Duration::days(DAYS);
+        let Some(decision) = proposal.decision().filter(recent) else { continue };
+        if proposal.contested || !scope.takes(&proposal) {
+            continue;
+        }
+        let Some(path) = swept(store, view, &tree, &proposal, decision)? else { continue };
+        let id = &proposal.id;
+        let short: String =
+            id.as_str().chars().take("prop_".len() + summary.prefix.max(4)).collect();
+        let message = format!("{id} is applied, and neither the work tree nor HEAD has it");
+        let hint = format!("look for it in `git stash list`, or apply it again: aye undo {short}");
+        let finding = fail_on.finding(Concern::AppliedMissing, message);
+        found.push(finding.hint(hint).proposal(id.as_str()).path(path.path.as_bstr()));
+    }
+    Ok(found)
+}
+
+/// The first file that is as it was before.
+fn swept<'a>(
+    store: &Store,
+    view: &View,
+    tree: &Worktree,
+    proposal: &Proposal,
+    decision: &'a Decision,
+) -> Result<Option<&'a Written>> {
+    let id = |entry: &Option<Entry>| entry.as_ref().map(|entry| entry.id.clone());
+    let mut target = None;
+    for written in decision.written.iter().take(MOST).filter(|w| w.before != w.after) {
+        if store.id_in_head(&written.path) == id(&written.after) {
+            continue;
+        }
+        // A symlink or a directory in its place is no sweep.
+        let Ok(file) = tree.file(&written.path) else { continue };
+        let now = file.as_ref().map(|file| store.entry_of(file)).transpose()?;
+        if now == written.after {
+            continue;
+        }
+        if target.is_none() {
+            target = Some(own_target(store, view, proposal, decision)?);
+        }
+        let Some(Some(target)) = &target else { return Ok(None) };
+        let base = match &target.commit {
+            Some(commit) => apply::entry_in(store, commit, &written.path).unwrap_or_default(),
+            None => None,
+        };
+        if now == written.before || (now == base && store.id_in_head(&written.path) == id(&base)) {
+            return Ok(Some(written));
+        }
+    }
+    Ok(None)
+}
+
+/// Where the decision was to land; `None` if that is another branch, which another work tree may
+/// have, or another clone's work tree.
+fn own_target(
+    store: &Store,
+    view: &View,
+    proposal: &Proposal,
+    decision: &Decision,
+) -> Result<Option<Target>> {
+    let lane = store.own_lane();
+    let entries = view.log(Some(&proposal.id), None)?;
+    let mut events = entries.iter().filter(|entry| entry.stamped.id == decision.event);
+    let own = events.any(|entry| Some(&entry.stamped.event.lane) == lane.as_ref());
+    let bytes = decision.statement.as_ref().filter(|_| own).and_then(|s| store.blob(&s.id).ok());
+    let statement = bytes.and_then(|bytes| Statement::from_bytes(&bytes).ok());
+    let head = store.repo().head_name().ok().flatten().map(|name| name.to_string());
+    Ok(statement.map(|statement| statement.target).filter(|target| target.name == head))
+}
