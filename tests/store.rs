@@ -278,3 +278,65 @@ fn projections_follow_what_is_fetched() {
     other.aye(&["doctor"]).ok().says("sound: 1 pending");
     assert!(!has(&other, &theirs), "doctor does what the next writer would");
 }
+
+/// The result of a merge is in no proposal and in no commit of the project; the lane holds it.
+#[test]
+fn a_merged_apply_can_be_undone_after_a_gc() {
+    let text: String = (1..=9).map(|n| format!("line {n}\n")).collect();
+    let repo = Repo::with(&[("a.txt", text.as_str())]);
+    let id = repo.aye(&["propose", "a.txt", "--old", "line 2", "--new", "LINE 2"]).ok().id();
+    let mine = text.replace("line 8", "my own line 8");
+    repo.write("a.txt", &mine);
+    repo.aye(&["apply", &id, "--yes"]).ok();
+    repo.git(&["reflog", "expire", "--expire=now", "--all"]);
+    repo.git(&["gc", "--quiet", "--prune=now"]);
+    let lane = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log/"]);
+    let merged = repo.git(&["show", &format!("{lane}:after-0001/a.txt")]);
+    assert_eq!(merged, repo.text("a.txt").trim_end());
+    // Later changes in other lines, which only the merged result tells apart.
+    repo.write("a.txt", repo.text("a.txt").replace("line 5", "line five"));
+    repo.aye(&["undo", &id, "--yes"]).ok();
+    assert_eq!(repo.text("a.txt"), mine.replace("line 5", "line five"));
+    repo.git(&["fsck", "--strict", "--no-dangling"]);
+}
+
+/// As git does: what is there already and is relied on again is made young, so that a gc that runs
+/// beside the command leaves it.
+#[cfg(unix)]
+#[test]
+fn an_object_that_is_there_already_is_made_young() {
+    let repo = Repo::with(&[("a.txt", "one\n")]);
+    let old = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+    let age = |id: &str| {
+        let path = repo.path(&format!(".git/objects/{}/{}", &id[..2], &id[2..]));
+        let file = std::fs::File::open(&path).expect("a loose object");
+        file.set_times(std::fs::FileTimes::new().set_modified(old)).expect("aged");
+        path
+    };
+    let content = repo.path("content");
+    std::fs::write(&content, "two\n").expect("written");
+    let blob = repo.git(&["hash-object", "-w", "content"]);
+    let path = age(&blob);
+    repo.aye(&["propose", "a.txt", "--content-file", "content"]).ok();
+    let time = std::fs::metadata(&path).expect("there").modified().expect("a time");
+    assert!(time > old, "still old");
+}
+
+/// What nothing named at the last gc waits in a cruft pack; a proposal that has it again writes it.
+#[test]
+fn an_object_in_a_cruft_pack_is_written_again() {
+    let repo = Repo::with(&[("a.txt", "one\n")]);
+    repo.write("content", "two\n");
+    let blob = repo.git(&["hash-object", "-w", "content"]);
+    repo.git(&["-c", "gc.cruftPacks=true", "gc", "--quiet", "--prune=1.hour.ago"]);
+    let loose = format!(".git/objects/{}/{}", &blob[..2], &blob[2..]);
+    let cruft = std::fs::read_dir(repo.path(".git/objects/pack")).expect("packs").flatten();
+    let names: Vec<_> = cruft.map(|entry| entry.file_name()).collect();
+    if !names.iter().any(|name| name.to_string_lossy().ends_with(".mtimes")) {
+        eprintln!("skipped: this git makes no cruft packs");
+        return;
+    }
+    assert!(!repo.exists(&loose));
+    repo.aye(&["propose", "a.txt", "--content-file", "content"]).ok();
+    assert!(repo.exists(&loose));
+}

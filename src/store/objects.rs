@@ -4,6 +4,10 @@
 //! this module exists for those two reasons alone (figures in the commit that adds it), writes
 //! nothing but standard loose objects and is held to `git fsck` by the tests.
 //! Format: gitformat-loose(5), <https://git-scm.com/docs/gitformat-loose>.
+//!
+//! An object that is there already, and that nothing may name, is made young as git does it
+//! (`freshen_packed_object` and `freshen_loose_object` in git's `object-file.c`): `git gc` beside a
+//! writer prunes by age, and would take it away before the lane names it.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fs::OpenOptions;
@@ -28,6 +32,8 @@ pub(super) struct Batch<'repo> {
     present: gix::OdbHandle,
     folder: PathBuf,
     waiting: Vec<(ObjectId, Vec<u8>)>,
+    /// Indexes of the packs that hold what nothing named at the last `git gc`, once looked for.
+    cruft: Option<Vec<gix::odb::pack::index::File>>,
     known: HashSet<ObjectId>,
     small: Option<Compress>,
     large: Option<Compress>,
@@ -49,6 +55,7 @@ impl<'repo> Batch<'repo> {
             present,
             folder,
             waiting: Vec::new(),
+            cruft: None,
             known: HashSet::new(),
             small: None,
             large: None,
@@ -71,11 +78,27 @@ impl<'repo> Batch<'repo> {
     /// # Errors
     /// Only if compression fails.
     pub(super) fn add_as(&mut self, id: ObjectId, kind: Kind, data: &[u8]) -> Result<()> {
-        if self.known.insert(id) && !self.present.exists(&id) {
+        if self.known.insert(id) && !(self.present.exists(&id) && self.freshen(&id)) {
             let packed = self.deflate(kind, data)?;
             self.waiting.push((id, packed));
         }
         Ok(())
+    }
+
+    /// Makes an object that is there young; `false` where it has to be written again for that,
+    /// because it waits in a cruft pack to be pruned. What another pack has was named by something
+    /// when that was made.
+    fn freshen(&mut self, id: &ObjectId) -> bool {
+        if touch(&self.path_of(id)) {
+            return true;
+        }
+        let cruft = self.cruft.get_or_insert_with(|| cruft(&self.folder, self.repo.object_hash()));
+        !cruft.iter().any(|index| index.lookup(id).is_some())
+    }
+
+    fn path_of(&self, id: &ObjectId) -> PathBuf {
+        let hex = id.to_string();
+        self.folder.join(&hex[..2]).join(&hex[2..])
     }
 
     /// Adds a tree.
@@ -169,9 +192,8 @@ impl<'repo> Batch<'repo> {
 
     /// Returns the folder it is in.
     fn give_name(&self, temporary: &Path, id: &ObjectId) -> Result<PathBuf> {
-        let hex = id.to_string();
-        let folder = self.folder.join(&hex[..2]);
-        let path = folder.join(&hex[2..]);
+        let path = self.path_of(id);
+        let folder = path.parent().unwrap_or(&self.folder).to_owned();
         let mut renamed = std::fs::rename(temporary, &path);
         if renamed.is_err() && !folder.exists() {
             let _ = std::fs::create_dir(&folder);
@@ -179,6 +201,40 @@ impl<'repo> Batch<'repo> {
         }
         renamed.map_err(|error| Error::io("name a git object", &error))?;
         Ok(folder)
+    }
+}
+
+/// The indexes of the cruft packs in `folder` (gitformat-pack(5)); those that cannot be read are
+/// left out.
+fn cruft(folder: &Path, hash: gix::hash::Kind) -> Vec<gix::odb::pack::index::File> {
+    let names = std::fs::read_dir(folder.join("pack")).into_iter().flatten().flatten();
+    let mtimes = names
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "mtimes"));
+    let open =
+        |path: PathBuf| gix::odb::pack::index::File::at(path.with_extension("idx"), hash).ok();
+    mtimes.filter_map(open).collect()
+}
+
+/// Sets the time of the file to now; `false` where there is none. That of another user stays as it
+/// is, with what age it has.
+#[cfg(unix)]
+fn touch(path: &Path) -> bool {
+    use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, utimensat};
+    let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+    let times = Timestamps { last_access: now, last_modification: now };
+    !matches!(utimensat(CWD, path, &times, AtFlags::empty()), Err(rustix::io::Errno::NOENT))
+}
+
+#[cfg(not(unix))]
+fn touch(path: &Path) -> bool {
+    let times = std::fs::FileTimes::new().set_modified(std::time::SystemTime::now());
+    match std::fs::OpenOptions::new().write(true).open(path) {
+        Ok(file) => {
+            let _ = file.set_times(times);
+            true
+        }
+        Err(error) => error.kind() != std::io::ErrorKind::NotFound,
     }
 }
 

@@ -11,12 +11,15 @@ use super::lock::Lock;
 use super::objects::Batch;
 use super::trees::{self, Leaf};
 use super::{Store, View, pending, projection, refs};
+use crate::changeset::plan;
 use crate::changeset::{Changeset, File};
 use crate::error::{Error, Result, codes};
 use crate::flush::Method;
 use crate::private::Directory;
 use crate::proposal::event::lists::{LONGEST_INLINE, MAX_LIST};
-use crate::proposal::event::{BlobRef, Expire, Head, MAX_BYTES, Propose, Revise, Subject, digest};
+use crate::proposal::event::{
+    BlobRef, Expire, Head, MAX_BYTES, Propose, Revise, Subject, Written, digest,
+};
 use crate::proposal::rules::Verb;
 use crate::proposal::{
     Actor, Authority, ChangeRecord, Data, Entry, Event, Note, Proposal, ProposalId, Stamped,
@@ -419,8 +422,39 @@ impl<'store> Writer<'store> {
                 }
             }
         }
+        self.keep_results(&stamped.event.data);
         self.open.events.push(stamped.clone());
         Ok(stamped)
+    }
+
+    /// Puts what an undo of `data` needs, and what neither a proposal nor HEAD holds, into the event's
+    /// commit, as `before-NNNN/PATH` and `after-NNNN/PATH`: nothing else names it, and `git gc` would
+    /// take it away.
+    fn keep_results(&mut self, data: &Data) {
+        let Data::Apply(apply) = data else { return };
+        let brought = |file: &&Written| file.outcome != plan::Outcome::Clean.as_str();
+        let mut brought = apply.written.iter().filter(brought).peekable();
+        if brought.peek().is_none() {
+            return;
+        }
+        let head = self.store.repo.head_tree().ok();
+        let number = self.open.events.len() + 1;
+        for file in brought {
+            let in_head = head.as_ref().and_then(|tree| {
+                let path = file.path.components().map(|name| name.to_vec());
+                Some(tree.lookup_entry(path).ok()??.object_id())
+            });
+            let after = file.after.as_ref().filter(|_| file.before != file.after);
+            for (side, entry) in [("before", file.before.as_ref()), ("after", after)] {
+                let Some(entry) = entry else { continue };
+                if let Ok(id) = ObjectId::from_hex(entry.id.as_bytes())
+                    && Some(id) != in_head
+                {
+                    let path = trees::components(&[&format!("{side}-{number:04}")], &file.path);
+                    self.open.attached.push((path, Some((id, entry.file_mode()))));
+                }
+            }
+        }
     }
 
     /// The whole id of the first event of `id`, which this command may have just written.
