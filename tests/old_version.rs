@@ -5,15 +5,10 @@
 
 mod support;
 
-use aye::decide::verdict::{self, Word};
-use aye::decide::{self};
-use aye::proposal::event::Evidence;
-use aye::proposal::rules::Verb;
-use aye::proposal::{Actor, ActorKind, Caller};
 use serde_json::{Value, json};
 use std::io::Write as _;
-use support::record::{comment, proposal, propose, request_changes, store};
-use support::{EMAIL, NAME, Repo, Run};
+use support::record::{comment, propose, request_changes};
+use support::{Repo, Run};
 
 /// A binary of another version, run like our own.
 struct Other(std::path::PathBuf);
@@ -82,28 +77,6 @@ fn mark(repo: &Repo, id: &str, action: &str) {
     repo.aye(&["call", "changes", &request]).ok();
 }
 
-/// Approves without writing: no command does that yet.
-fn approve(repo: &Repo, id: &str) {
-    let (store, proposal) = (store(repo), proposal(repo, id));
-    let actor = Actor { name: NAME.into(), email: EMAIL.into(), kind: ActorKind::Human };
-    let caller = Caller { actor, marker: None, tool: false };
-    let proposals = std::slice::from_ref(&proposal);
-    let verb = Verb::Approve;
-    let authority =
-        decide::authorise(&store, &caller, verb, proposals, &Evidence::Terminal, "").expect("yes");
-    verdict::say(
-        &store,
-        &authority,
-        chrono::Utc::now(),
-        proposals,
-        &Word::Approve,
-        None,
-        &[],
-        None,
-    )
-    .expect("recorded");
-}
-
 /// A store with every kind of event that this version writes, and what 0.1.0 has to see in it.
 fn of_this_version() -> (Repo, Vec<(String, &'static str)>) {
     let repo = scene();
@@ -131,7 +104,7 @@ fn of_this_version() -> (Repo, Vec<(String, &'static str)>) {
     repo.aye(&["apply", &undone, "--yes"]).ok();
     repo.aye(&["undo", &undone, "--yes"]).ok();
     let approved = new("h", "pending");
-    approve(&repo, &approved);
+    repo.aye(&["approve", &approved, "--yes"]).ok();
     let only_recorded = new("i", "applied");
     repo.aye(&["apply", &only_recorded, "--yes", "--mark-only"]).ok();
     let foreign = new("j", "applied");

@@ -96,6 +96,9 @@ fn documents_keep_to_their_schemas() {
     check.aye(&["revise", &first, "a.txt", "--old", "two", "--new", "II"]);
     check.aye(&["apply", &first, "--dry-run"]);
     let named = check.repo.at_revision(&first);
+    check.aye(&["approve", &named, "--yes", "--reason", "read"]);
+    check.aye(&["show", &first]);
+    check.aye(&["list"]);
     check.aye(&["apply", &named, "--yes"]);
     check.aye(&["undo", &first, "--yes"]);
     check.aye(&["reject", &second, "--yes", "--reason", "no"]);

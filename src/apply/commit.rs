@@ -10,7 +10,7 @@ use super::{codes, history};
 use crate::changeset::{File, Mode, RepoPath, Snapshot as _};
 use crate::error::{Error, Result};
 use crate::git::{Git, Running};
-use crate::proposal::{Actor, ActorKind, Entry, Proposal, trailers};
+use crate::proposal::{Actor, Entry, Proposal, trailers};
 use crate::render::escape;
 use crate::store::Store;
 use crate::worktree::journal::Journal;
@@ -77,16 +77,19 @@ pub fn refuse_uncommitted(store: &Store, paths: &[RepoPath]) -> Result<()> {
             .run()?;
         // Each entry is two letters, a blank and the path.
         if let Some(name) = found.split(|byte| *byte == 0).find_map(|entry| entry.get(3..)) {
-            let name = name.as_bstr().to_string();
-            return Err(Error::new(
-                &codes::UNCOMMITTED_CHANGES,
-                format!("{name} has uncommitted changes, and the commit would take them along"),
-            )
-            .with("path", name)
-            .hint("commit or stash them first, or apply without --commit"));
+            return Err(taken_along(&name.as_bstr().to_string()));
         }
     }
     Ok(())
+}
+
+fn taken_along(name: &str) -> Error {
+    Error::new(
+        &codes::UNCOMMITTED_CHANGES,
+        format!("{name} has uncommitted changes, and the commit would take them along"),
+    )
+    .with("path", name)
+    .hint("commit or stash them first, or apply without --commit")
 }
 
 /// Refuses to stage where the index has something else of a file than the work tree, as `git apply
@@ -348,7 +351,7 @@ pub fn entry_in(store: &Store, id: &str, path: &RepoPath) -> Result<Option<Entry
 pub fn commit(
     store: &Store,
     journal: &Journal,
-    actor: &Actor,
+    reviewers: &[Actor],
     proposal: &Proposal,
     message: Option<&str>,
     paths: &[RepoPath],
@@ -366,7 +369,7 @@ pub fn commit(
     file.write_all(&list(&named)).map_err(failed)?;
     let mut from_file = OsString::from("--pathspec-from-file=");
     from_file.push(std::path::absolute(file.path()).map_err(failed)?);
-    let message = whole(store, &text(actor, proposal, message))?;
+    let message = whole(store, &text(reviewers, proposal, message))?;
     let git = || Ok::<Git, Error>(git_with_modes(store, modes)?.inheriting(journal.inheritable()?));
     let commit = git()?
         .args(["commit", "--quiet", "--only", "--file=-", "--cleanup=whitespace"])
@@ -474,7 +477,7 @@ fn is_in_head(store: &Store, paths: &[RepoPath]) -> Result<bool> {
 }
 
 /// The commit message: what it is for, then who proposed and who reviewed.
-fn text(actor: &Actor, proposal: &Proposal, message: Option<&str>) -> String {
+fn text(reviewers: &[Actor], proposal: &Proposal, message: Option<&str>) -> String {
     let given = message.or(proposal.description.as_deref()).unwrap_or_default();
     let given = escape::block(given.trim()).into_owned();
     let body = if given.is_empty() {
@@ -488,8 +491,7 @@ fn text(actor: &Actor, proposal: &Proposal, message: Option<&str>) -> String {
     } else {
         given
     };
-    let reviewer = Some(actor).filter(|actor| actor.kind == ActorKind::Human);
-    let lines = trailers::of(proposal, reviewer);
+    let lines = trailers::of(proposal, reviewers);
     let lines: Vec<_> = lines.iter().map(|line| escape::line(line)).collect();
     format!("{body}\n\n{}\n", lines.join("\n"))
 }

@@ -70,13 +70,13 @@ pub struct Made {
 }
 
 /// Writes the files of `plan`, all or none, as `wanted`; `record` records the decision, and gets
-/// the commit where one was made. Where it fails everything is put back; but where the commit was
-/// made, all stays as it is committed.
+/// the commit where one was made, which names `reviewers`. Where it fails everything is put back;
+/// but where the commit was made, all stays as it is committed.
 ///
 /// # Errors
 /// `committed_not_recorded`; `uncommitted_changes`, `index_locked`, those of `record`, of git and of
 /// [`Journal::apply`](crate::worktree::journal::Journal::apply).
-#[expect(clippy::too_many_arguments, reason = "the open work tree, the plan, and who asks")]
+#[expect(clippy::too_many_arguments, reason = "the open work tree, the plan, and who decided")]
 pub(crate) fn write(
     store: &Store,
     journal: &Journal,
@@ -85,7 +85,7 @@ pub(crate) fn write(
     plan: &Plan,
     wanted: Wanted<'_>,
     record: impl FnOnce(Option<&Committed>) -> Result<()>,
-    actor: &Actor,
+    reviewers: &[Actor],
     proposal: &Proposal,
 ) -> Result<Made> {
     let paths: Vec<RepoPath> = plan.files.iter().map(|file| file.path.clone()).collect();
@@ -104,7 +104,8 @@ pub(crate) fn write(
                 let modes = commit::modes(files());
                 let room = room::Room::hold(store, paths.len())?;
                 let message = wanted.message;
-                made = commit::commit(store, journal, actor, proposal, message, &paths, &modes)?;
+                made =
+                    commit::commit(store, journal, reviewers, proposal, message, &paths, &modes)?;
                 drop(room);
             }
             Effect::Index => {

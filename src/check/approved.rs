@@ -1,30 +1,76 @@
-//! What exactly applied proposals approved, and whether a commit holds it.
+//! What exactly people have approved, and whether a commit holds it.
+
+use chrono::{DateTime, Utc};
 
 use super::commits::{self, Commit};
 use crate::changeset::RepoPath;
 use crate::decide::steps::{self, Step};
 use crate::error::Result;
 use crate::proposal::{Entry, Proposal, Status};
-use crate::store::{Store, View};
+use crate::store::{Filter, Store, View};
 
 /// A file as approved: its content, or `None` where it was to be deleted.
 pub type Approved = (RepoPath, Option<Entry>);
 
-/// The approved files: what the apply wrote (merged results included), or what the revision
-/// decided on says, where the apply only marked. Empty unless applied, and where the record of the
-/// decision cannot be believed.
-pub fn files(store: &Store, proposal: &Proposal) -> Vec<Approved> {
-    let mut files: Vec<Approved> = Vec::new();
-    for Step { path, after, .. } in steps::of(store, proposal).unwrap_or_default() {
-        if !files.iter().any(|(known, _)| *known == path) {
-            files.push((path, after));
-        }
-    }
-    files
+/// What one decision, or one approval that wrote nothing, covers.
+#[derive(Clone, Debug)]
+pub struct Cover {
+    /// When.
+    pub at: DateTime<Utc>,
+    /// Each file from one content to another.
+    pub steps: Vec<Step>,
 }
 
-/// The first file of the applied `proposal` that `lookup` gives neither as it was approved nor as
-/// proposals that were applied on top of it, one after the other, have made it.
+impl Cover {
+    /// The files as they were approved.
+    pub fn files(&self) -> Vec<Approved> {
+        let mut files: Vec<Approved> = Vec::new();
+        for Step { path, after, .. } in &self.steps {
+            if !files.iter().any(|(known, _)| known == path) {
+                files.push((path.clone(), after.clone()));
+            }
+        }
+        files
+    }
+}
+
+/// All that checks count of what was approved of `proposal`: by the decision that applied it, then
+/// by each approval that wrote nothing. Empty where two clones decided differently.
+///
+/// # Errors
+/// `statement_invalid`, `object_missing` where no record of it can be believed.
+pub fn covers(store: &Store, proposal: &Proposal) -> Result<Vec<Cover>> {
+    if proposal.contested {
+        return Ok(Vec::new());
+    }
+    let decided = proposal.decision().filter(|_| counts(proposal));
+    let decided = decided.map(|decision| (decision.at, steps::of(store, proposal)));
+    let approved = proposal
+        .approvals_in_force()
+        .map(|approval| (approval.at, steps::of_approval(store, proposal, approval)));
+    let (mut found, mut failed) = (Vec::new(), None);
+    for (at, steps) in decided.into_iter().chain(approved) {
+        match steps {
+            Ok(steps) => found.push(Cover { at, steps }),
+            Err(error) => failed = failed.or(Some(error)),
+        }
+    }
+    match failed {
+        Some(error) if found.is_empty() => Err(error),
+        _ => Ok(found),
+    }
+}
+
+/// The files that the decision on the applied `proposal` approved: what the apply wrote (merged
+/// results included), or what the revision decided on says, where the apply only marked. Empty
+/// unless applied, and where the record of the decision cannot be believed.
+pub fn applied(store: &Store, proposal: &Proposal) -> Option<Cover> {
+    let at = proposal.decision()?.at;
+    Some(Cover { at, steps: steps::of(store, proposal).ok()? })
+}
+
+/// The first of `approved`, the files of `proposal` that were approved at `at`, that `lookup` gives
+/// neither so nor as what was approved on top of it, one after the other, has made it.
 ///
 /// # Errors
 /// `internal_error` if the cache cannot be read.
@@ -32,49 +78,71 @@ pub fn first_difference<'a>(
     store: &Store,
     view: &View,
     proposal: &Proposal,
+    at: DateTime<Utc>,
     approved: &'a [Approved],
     lookup: impl Fn(&RepoPath) -> Option<Entry>,
 ) -> Result<Option<&'a Approved>> {
     for file in approved {
         let (path, content) = file;
         let found = lookup(path);
-        if found != *content && !became(store, view, proposal, path, content, &found)? {
+        if found == *content {
+            continue;
+        }
+        let mut later = covers_of(store, view, path, Some(proposal))?;
+        later.retain(|later| later.at >= at);
+        if !reaches(&later, path, content, &found) {
             return Ok(Some(file));
         }
     }
     Ok(None)
 }
 
-/// True if proposals that were applied after `proposal` made `found` of its `content`.
-fn became(
+/// True where `lookup` gives every file of `proposal` as it was approved, or as what was approved
+/// later has made it.
+///
+/// # Errors
+/// As [`first_difference`].
+pub fn is_held(
     store: &Store,
     view: &View,
     proposal: &Proposal,
-    path: &RepoPath,
-    content: &Option<Entry>,
-    found: &Option<Entry>,
+    lookup: impl Fn(&RepoPath) -> Option<Entry>,
 ) -> Result<bool> {
-    let Some(decided) = proposal.decision() else { return Ok(false) };
-    let mut later = steps::applied(view, proposal, path)?;
-    let at = |later: &Proposal| later.decision().map(|decision| decision.at);
-    later.retain(|later| at(later) >= Some(decided.at));
-    Ok(reaches(store, &later, path, content, found))
+    for cover in covers(store, proposal).unwrap_or_default() {
+        let files = cover.files();
+        if first_difference(store, view, proposal, cover.at, &files, &lookup)?.is_none() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
-/// True where the steps of `proposals`, in this order, lead `path` from one content to another.
-fn reaches(
+/// What was approved of `path`, in the order of the decisions, without that of `except`.
+fn covers_of(
     store: &Store,
-    proposals: &[Proposal],
+    view: &View,
     path: &RepoPath,
-    from: &Option<Entry>,
-    to: &Option<Entry>,
-) -> bool {
+    except: Option<&Proposal>,
+) -> Result<Vec<Cover>> {
+    let filter = Filter { path: Some(path.as_bstr().to_string()), ..Filter::default() };
+    let mut found = Vec::new();
+    // No clock: what was applied or approved stays so.
+    for summary in view.proposals(&filter, DateTime::<Utc>::MIN_UTC)? {
+        let is_decided = summary.status == Status::Applied || !summary.approvals.is_empty();
+        if is_decided && except.is_none_or(|except| except.id != summary.id) {
+            found.extend(covers(store, &view.proposal(&summary.id)?).unwrap_or_default());
+        }
+    }
+    found.sort_by_key(|cover| cover.at);
+    Ok(found)
+}
+
+/// True where `covers`, in this order, lead `path` from one content to another.
+fn reaches(covers: &[Cover], path: &RepoPath, from: &Option<Entry>, to: &Option<Entry>) -> bool {
     let mut reached = vec![from.clone()];
-    for proposal in proposals.iter().filter(|proposal| counts(proposal)) {
-        for step in steps::of(store, proposal).unwrap_or_default() {
-            if step.path == *path && reached.contains(&step.before) {
-                reached.push(step.after);
-            }
+    for step in covers.iter().flat_map(|cover| &cover.steps) {
+        if step.path == *path && reached.contains(&step.before) {
+            reached.push(step.after.clone());
         }
     }
     reached.contains(to)
@@ -97,29 +165,13 @@ pub fn counts(proposal: &Proposal) -> bool {
         })
 }
 
-/// True where `commit` changes `path` only as applied proposals have approved it: each step from
-/// what its parent has to what it has itself.
+/// True where `commit` changes `path` only as was approved: each step from what its parent has to
+/// what it has itself.
 ///
 /// # Errors
 /// `internal_error` if the cache cannot be read.
-pub fn is_covered(
-    store: &Store,
-    view: &View,
-    commit: &Commit,
-    path: &RepoPath,
-    now: chrono::DateTime<chrono::Utc>,
-) -> Result<bool> {
+pub fn is_covered(store: &Store, view: &View, commit: &Commit, path: &RepoPath) -> Result<bool> {
     let from = commits::entry_at(store, commit.parent_tree, path);
     let to = commits::entry_at(store, Some(commit.tree), path);
-    let filter = crate::store::Filter {
-        status: Some(Status::Applied),
-        path: Some(path.as_bstr().to_string()),
-        ..Default::default()
-    };
-    let mut proposals = Vec::new();
-    for summary in view.proposals(&filter, now)? {
-        proposals.push(view.proposal(&summary.id)?);
-    }
-    proposals.sort_by_key(|proposal| proposal.decision().map(|decision| decision.at));
-    Ok(reaches(store, &proposals, path, &from, &to))
+    Ok(reaches(&covers_of(store, view, path, None)?, path, &from, &to))
 }

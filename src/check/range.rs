@@ -4,14 +4,13 @@ use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
 
-use super::approved::{counts, files, first_difference, is_covered};
+use super::approved::{self, Cover, counts, first_difference, is_covered};
 use super::commits::{self, Commit};
 use super::touched::Pending;
 use super::{Concern, FailOn, Scope};
 use crate::changeset::RepoPath;
-use crate::decide::steps;
 use crate::error::Result;
-use crate::proposal::{Proposal, Status, codes, trailers};
+use crate::proposal::{Actor, Proposal, Status, codes, trailers};
 use crate::render::report::Finding;
 use crate::store::{Store, View};
 
@@ -35,18 +34,27 @@ pub fn findings(
     let mut found = Vec::new();
     for id in commits::list(store, arguments)? {
         let commit = commits::read(store, id)?;
+        let claims = Claims { store, view, scope, commit: &commit, now, fail_on };
+        let (mut known, mut claimed, mut held) = (Vec::new(), Vec::new(), Vec::new());
+        for name in &commit.proposal_ids {
+            let (finding, proposal) = claims.claim(name)?;
+            if finding.is_none() {
+                held.extend(proposal.as_ref().map(|proposal| proposal.id.to_string()));
+            }
+            claimed.extend(finding);
+            known.extend(proposal);
+        }
         if !pending.is_empty() {
             let changes = commits::own_changes(store, &commit)?;
             let who = format!("commit {}", commit.short());
-            found.extend(pending.findings(changes.keys().map(|p| p.as_slice()), &who, fail_on));
+            let touched = pending.findings(changes.keys().map(|p| p.as_slice()), &who, fail_on);
+            // What was approved and is pending still is held by this very commit.
+            let is_held = |finding: &Finding| {
+                finding.proposal_id.as_ref().is_some_and(|id| held.contains(id))
+            };
+            found.extend(touched.into_iter().filter(|finding| !is_held(finding)));
         }
-        let claims = Claims { store, view, scope, commit: &commit, now, fail_on };
-        let mut known = Vec::new();
-        for name in &commit.proposal_ids {
-            let (finding, proposal) = claims.claim(name)?;
-            found.extend(finding);
-            known.extend(proposal);
-        }
+        found.append(&mut claimed);
         if known.is_empty() {
             if require_proposal && commit.proposal_ids.is_empty() {
                 let message = format!("commit {} names no proposal", commit.short());
@@ -103,7 +111,10 @@ impl Claims<'_> {
         let (short, id) = (self.commit.short(), proposal.id.as_str());
         let status = proposal.status(self.now);
         let review = format!("aye review {id}");
-        let (concern, message, hint) = if let Some(mark) = proposal.mark() {
+        let approved = !proposal.contested && proposal.approvals_in_force().next().is_some();
+        let (concern, message, hint) = if approved {
+            return None;
+        } else if let Some(mark) = proposal.mark() {
             let (word, by) = (mark.verdict.as_str(), &mark.by.name);
             let message = format!(
                 "commit {short} names {id}, which '{by}' marked {word} and nobody approved"
@@ -131,8 +142,30 @@ impl Claims<'_> {
         Some(self.fail_on.finding(concern, message).hint(hint).proposal(id))
     }
 
-    /// Whether the commit holds what was approved, and came to it by approved steps only.
+    /// Whether the commit holds what was approved, and came to it by approved steps only: as the
+    /// decision has it, or one of the approvals that wrote nothing.
     fn content(&self, proposal: &Proposal) -> Result<Option<Finding>> {
+        let covers = match approved::covers(self.store, proposal) {
+            Ok(covers) => covers,
+            Err(error) => {
+                let finding =
+                    self.fail_on.finding(Concern::ContentDiffers, error.message().to_owned());
+                let finding = finding.hint("aye doctor").proposal(proposal.id.as_str());
+                return Ok(Some(finding));
+            }
+        };
+        let mut first = None;
+        for cover in &covers {
+            match self.difference(proposal, cover)? {
+                None => return Ok(None),
+                found => first = first.or(found),
+            }
+        }
+        Ok(first)
+    }
+
+    /// Where the commit differs from what `cover` approves.
+    fn difference(&self, proposal: &Proposal, cover: &Cover) -> Result<Option<Finding>> {
         let (short, id) = (self.commit.short(), proposal.id.as_str());
         let differs = |path: &RepoPath, message: String| {
             self.fail_on
@@ -143,19 +176,11 @@ impl Claims<'_> {
                 .path(path.as_bstr())
                 .proposal(id)
         };
-        let steps = match steps::of(self.store, proposal) {
-            Ok(steps) => steps,
-            Err(error) => {
-                let finding =
-                    self.fail_on.finding(Concern::ContentDiffers, error.message().to_owned());
-                return Ok(Some(finding.hint("aye doctor").proposal(id)));
-            }
-        };
-        let mut approved = files(self.store, proposal);
+        let mut approved = cover.files();
         approved.retain(|(path, _)| self.scope.covers(path));
         let commit = self.commit;
         let lookup = |path: &RepoPath| commits::entry_at(self.store, Some(commit.tree), path);
-        let found = first_difference(self.store, self.view, proposal, &approved, lookup)?;
+        let found = first_difference(self.store, self.view, proposal, cover.at, &approved, lookup)?;
         if let Some((path, _)) = found {
             let message =
                 format!("commit {short} does not hold {} as {id} was approved", path.display());
@@ -164,10 +189,10 @@ impl Claims<'_> {
         if commit.parent_tree.is_none() && !commit.merged.is_empty() {
             return Ok(None);
         }
-        for step in steps.iter().filter(|step| self.scope.covers(&step.path)) {
+        for step in cover.steps.iter().filter(|step| self.scope.covers(&step.path)) {
             let path = &step.path;
             let unchanged = commits::entry_at(self.store, commit.parent_tree, path) == lookup(path);
-            if !unchanged && !is_covered(self.store, self.view, commit, path, self.now)? {
+            if !unchanged && !is_covered(self.store, self.view, commit, path)? {
                 let message = format!(
                     "commit {short} changes {} from other content than {id} was approved for",
                     path.display()
@@ -184,15 +209,16 @@ impl Claims<'_> {
         for proposal in known {
             let revision = proposal.revisions.iter().flat_map(|revision| &revision.changes);
             named.extend(revision.map(|change| change.path.clone()));
-            let steps = steps::of(self.store, proposal).unwrap_or_default();
-            named.extend(steps.into_iter().map(|step| step.path));
+            let covers = approved::covers(self.store, proposal).unwrap_or_default();
+            let steps = covers.into_iter().flat_map(|cover| cover.steps);
+            named.extend(steps.map(|step| step.path));
         }
         let mut found = Vec::new();
         for path in commits::own_changes(self.store, self.commit)?.keys() {
             let Ok(path) = RepoPath::from_tree(path) else { continue };
             if named.contains(&path)
                 || !self.scope.covers(&path)
-                || is_covered(self.store, self.view, self.commit, &path, self.now)?
+                || is_covered(self.store, self.view, self.commit, &path)?
             {
                 continue;
             }
@@ -219,14 +245,22 @@ impl Claims<'_> {
         if named.is_empty() {
             return None;
         }
-        let decided: Vec<String> =
-            known.iter().filter_map(trailers::reviewer).map(trailers::person).collect();
-        // Others may have looked, too; but whoever decided is among them.
+        // Others may have looked, too; but whoever decided is among them, or where no person did, one
+        // of those who approved.
         let missing = known.iter().find(|proposal| {
-            trailers::reviewer(proposal)
-                .map(trailers::person)
-                .is_none_or(|who| !named.contains(&who))
+            let is_named = |who: &Actor| named.contains(&trailers::person(who));
+            match trailers::reviewer(proposal) {
+                Some(who) => !is_named(who),
+                None => !proposal.approvals_in_force().any(|approval| is_named(&approval.by)),
+            }
         })?;
+        let mut decided: Vec<Actor> = Vec::new();
+        for proposal in known {
+            trailers::add(&mut decided, trailers::reviewer(proposal).cloned());
+            let approvals = proposal.approvals_in_force();
+            trailers::add(&mut decided, approvals.map(|approval| approval.by.clone()));
+        }
+        let decided: Vec<String> = decided.iter().map(trailers::person).collect();
         let who = match decided.is_empty() {
             true => "no person".to_owned(),
             false => decided.join(", "),

@@ -51,6 +51,12 @@ impl Pending {
         self.proposals.is_empty()
     }
 
+    /// Those that were approved and are pending still.
+    pub fn approved(&self) -> impl Iterator<Item = &Proposal> {
+        let approved = |proposal: &&Proposal| proposal.approvals_in_force().next().is_some();
+        self.proposals.iter().map(|(proposal, _)| proposal).filter(approved)
+    }
+
     /// A finding per proposal that changes one of `paths`, at the first such path. `who` says
     /// what touches it: `the staged changes`, `commit 1234567`.
     pub fn findings<'a>(

@@ -151,7 +151,8 @@ impl FileItem {
         }
     }
 
-    fn text(&self) -> String {
+    /// The line for people.
+    pub fn text(&self) -> String {
         let how = self.merged_by.or(self.reason).map(|how| format!(" ({how})"));
         let path = escape::name(&self.path);
         format!("  {:<8} {:<6} {path}{}\n", self.outcome, self.action, how.unwrap_or_default())
@@ -337,7 +338,10 @@ fn not_approved(paths: &[String]) -> Option<String> {
 /// Shows what is about to be written: every file and what becomes of it, then files now against
 /// files afterwards, then what the files hold besides. Returns how many changed lines were not on
 /// the screen.
-fn present(
+///
+/// # Errors
+/// `object_missing`; those of the pager.
+pub fn present(
     context: &mut Context,
     store: &Store,
     shown: &[Shown],
@@ -417,7 +421,11 @@ pub fn shown(
     proposals.iter().map(|proposal| ahead.show(store, &view, proposal, part)).collect()
 }
 
-fn refuse_conflicts(store: &Store, proposals: &[Proposal], shown: &[Shown]) -> Result<()> {
+/// Refuses where one of `shown`, the plans of `proposals`, has conflicts.
+///
+/// # Errors
+/// `conflict`.
+pub fn refuse_conflicts(store: &Store, proposals: &[Proposal], shown: &[Shown]) -> Result<()> {
     for (proposal, shown) in proposals.iter().zip(shown) {
         if let Some(refusal) = shown.plan.refusal() {
             return Err(store.name_sparse(decide::apply::conflict(refusal, &proposal.id)));

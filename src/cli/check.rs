@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use bstr::BString;
 
 use super::{Context, idle};
+use crate::changeset::RepoPath;
 use crate::changeset::merge::Sides;
 use crate::changeset::plan;
+use crate::check::touched::Pending;
 use crate::check::undecided::{self, Options, Subject};
-use crate::check::{
-    Concern, FailOn, Scope, commits, lanes, missing, policy, range, touched::Pending,
-};
+use crate::check::{Concern, FailOn, Scope, approved, commits, lanes, missing, policy, range};
 use crate::error::{Error, Exit, Result, codes};
 use crate::git::COMMITTING;
 use crate::proposal::event::Subject as Kind;
@@ -29,8 +29,9 @@ const MOST_WALKED: usize = 10_000;
 /// what is being committed, or was. One line per finding, and what to do about it.
 ///
 /// With --range, a commit that names a proposal has to hold exactly what a person approved
-/// (content_differs, marked_without_approval, not_applied, contested), nothing besides (extra_file),
-/// and that person among its reviewers (reviewer_mismatch).
+/// by `aye apply` or `aye approve` (content_differs, marked_without_approval, not_applied,
+/// contested), nothing besides (extra_file), and that person among its reviewers
+/// (reviewer_mismatch).
 ///
 /// --format also takes github (workflow annotations), sarif (2.1.0) and junit.
 #[derive(Debug, clap::Args)]
@@ -125,9 +126,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     let pending = Pending::read(&view, context.now, &scope, &committing(context))?;
     let mut found = Vec::new();
     if args.staged && !pending.is_empty() {
-        let staged = commits::staged(&store)?;
-        let touched = staged.keys().map(|path| path.as_slice());
-        found.extend(pending.findings(touched, "the staged changes", &fail_on));
+        found.extend(touched_by_staged(&store, &view, &pending, &fail_on)?);
     }
     if let Some(range) = &args.range {
         let words = range_words(range)?;
@@ -167,12 +166,35 @@ pub(super) fn staged(context: &mut Context) -> Result<Report> {
         }
         return Ok(report);
     }
-    let staged = commits::staged(&store)?;
-    let paths = staged.keys().map(|path| path.as_slice());
-    for finding in pending.findings(paths, "the staged changes", &FailOn::default()) {
+    for finding in touched_by_staged(&store, &view, &pending, &FailOn::default())? {
         report.push(finding);
     }
     Ok(report)
+}
+
+/// Findings for the pending proposals whose files are staged otherwise than was approved.
+fn touched_by_staged(
+    store: &Store,
+    view: &View,
+    pending: &Pending,
+    fail_on: &FailOn,
+) -> Result<Vec<Finding>> {
+    let staged = commits::staged(store)?;
+    let head = commits::head_tree(store);
+    let lookup = |path: &RepoPath| match staged.get(path.as_bstr()) {
+        Some(entry) => entry.clone(),
+        None => commits::entry_at(store, head, path),
+    };
+    let mut held = Vec::new();
+    for proposal in pending.approved() {
+        if approved::is_held(store, view, proposal, lookup)? {
+            held.push(proposal.id.to_string());
+        }
+    }
+    let touched = staged.keys().map(|path| path.as_slice());
+    let mut found = pending.findings(touched, "the staged changes", fail_on);
+    found.retain(|finding| finding.proposal_id.as_ref().is_none_or(|id| !held.contains(id)));
+    Ok(found)
 }
 
 /// An empty report with the rules of this command.

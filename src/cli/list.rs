@@ -7,7 +7,7 @@ use super::filters::{FilterArgs, Which};
 use super::{Context, Format, idle, pager};
 use crate::error::{Exit, Result};
 use crate::proposal::Status;
-use crate::proposal::document::timestamp;
+use crate::proposal::document::{Approval, timestamp};
 use crate::proposal::event::Subject;
 use crate::render::style::{Palette, Role};
 use crate::render::table::{Align, Cell, Keep, Table};
@@ -91,6 +91,8 @@ pub struct Item {
     pub revision_by: String,
     /// What a tool says became of it, without a decision: `applied` or `rejected`.
     pub marked: Option<String>,
+    /// Approvals by people that wrote nothing, oldest first; those that no longer count, too.
+    pub approvals: Vec<Approval>,
 }
 
 impl From<&Summary> for Item {
@@ -119,6 +121,7 @@ impl From<&Summary> for Item {
             recorded_by: summary.recorded_by.clone(),
             revision_by: summary.author.clone(),
             marked: summary.marked.clone(),
+            approvals: summary.approvals.clone(),
         }
     }
 }
@@ -269,7 +272,11 @@ fn status_cell(summary: &Summary) -> Cell {
             Cell::new(Role::Warn, format!("marked {} by a tool, not approved", escape::line(word)))
         }
         Status::Pending if summary.changes_requested => Cell::new(Role::Warn, "changes requested"),
-        Status::Pending => Cell::new(Role::Plain, "pending"),
+        Status::Pending => match summary.approvals.iter().filter(|found| found.counts).count() {
+            0 => Cell::new(Role::Plain, "pending"),
+            1 => Cell::new(Role::Good, "approved, pending"),
+            count => Cell::new(Role::Good, format!("approved by {count}, pending")),
+        },
         Status::Applied => Cell::new(Role::Good, "applied"),
         Status::Rejected => Cell::new(Role::Bad, "rejected"),
         Status::Expired => Cell::new(Role::Dim, "expired"),

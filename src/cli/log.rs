@@ -7,7 +7,6 @@ use super::{Context, Format, pager};
 use crate::decide::patch;
 use crate::error::{Exit, Result};
 use crate::proposal::document::timestamp;
-use crate::proposal::event::{BlobRef, Evidence};
 use crate::proposal::{ActorKind, Data};
 use crate::render::style::Role;
 use crate::render::table::{Align, Cell, Keep, Table};
@@ -91,36 +90,9 @@ impl From<&LogEntry> for LogItem {
                 Data::Undo(undo) => undo.patch.as_deref().map(patch::id),
                 _ => None,
             },
-            evidence: evidence(&event.data).map(|evidence| evidence.as_str().to_owned()),
-            statement: statement(&event.data).map(|statement| statement.id.clone()),
+            evidence: event.data.evidence().map(|evidence| evidence.as_str().to_owned()),
+            statement: event.data.statement().map(|statement| statement.id.clone()),
         }
-    }
-}
-
-fn evidence(data: &Data) -> Option<Evidence> {
-    match data {
-        Data::Apply(apply) => Some(apply.evidence.clone().unwrap_or_else(|| apply.how.into())),
-        Data::Reject(reject) => Some(reject.evidence.clone().unwrap_or_else(|| reject.how.into())),
-        Data::RequestChanges(request) => request.evidence.clone(),
-        Data::Undo(undo) => undo.evidence.clone(),
-        Data::Mark(mark) => Some(mark.evidence.clone()),
-        Data::Approve(approve) => Some(approve.evidence.clone()),
-        Data::Reopen(reopen) => Some(reopen.evidence.clone()),
-        Data::Patch(patch) => Some(patch.evidence.clone()),
-        _ => None,
-    }
-}
-
-fn statement(data: &Data) -> Option<&BlobRef> {
-    match data {
-        Data::Apply(apply) => apply.statement.as_ref(),
-        Data::Reject(reject) => reject.statement.as_ref(),
-        Data::RequestChanges(request) => request.statement.as_ref(),
-        Data::Undo(undo) => undo.statement.as_ref(),
-        Data::Mark(mark) => mark.statement.as_ref(),
-        Data::Approve(approve) => approve.statement.as_ref(),
-        Data::Reopen(reopen) => reopen.statement.as_ref(),
-        _ => None,
     }
 }
 
@@ -142,6 +114,7 @@ fn text(data: &Data) -> Option<String> {
             None => mark.verdict.as_str().to_owned(),
         }),
         Data::Reopen(reopen) => reopen.reason.clone(),
+        Data::Approve(approve) => approve.reason.clone(),
         Data::Patch(patch) => {
             let first = patch.written.first()?.path.display().to_string();
             Some(match patch.written.len() {

@@ -4,6 +4,7 @@
 //! file with `Args` (its doc comments are its help) and `run(&mut Context, Args) -> Result<Exit>`.
 
 pub mod apply;
+pub mod approve;
 pub mod call;
 pub mod check;
 pub mod comment;
@@ -124,6 +125,8 @@ pub enum Command {
     Review(review::Args),
     /// Apply pending proposals to the files.
     Apply(apply::Args),
+    /// Approve pending proposals, and write nothing.
+    Approve(approve::Args),
     /// Reject pending proposals.
     Reject(reject::Args),
     /// Take your own pending proposals back.
@@ -228,6 +231,7 @@ fn run(context: &mut Context, command: Command) -> Result<Exit> {
         Command::Show(args) => show::run(context, args),
         Command::Diff(args) => diff::run(context, args),
         Command::Review(args) => review::run(context, args),
+        Command::Approve(args) => approve::run(context, args),
         Command::Reject(args) => reject::run(context, args),
         Command::Withdraw(args) => withdraw::run(context, args),
         Command::Reopen(args) => reopen::run(context, args),

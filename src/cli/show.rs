@@ -144,7 +144,19 @@ pub fn header(
     }
     for approval in &proposal.approvals {
         let by = escape::name(&approval.by.to_string());
-        field("approved", format!("{} by {by}, nothing written", age::ago(approval.at, now)));
+        let evidence = escape::line(approval.evidence.as_str()).into_owned();
+        let counts = proposal.approvals_in_force().any(|found| found == approval);
+        let earlier = proposal.earlier_revision(Some(&approval.revision));
+        let which = match (counts, earlier) {
+            (true, _) => ", nothing written".to_owned(),
+            (false, Some(number)) => format!(", revision {number}: no longer counts"),
+            (false, None) => ", no longer counts".to_owned(),
+        };
+        let ago = age::ago(approval.at, now);
+        field("approved", format!("{ago} by {by} ({evidence}){which}"));
+        if let Some(reason) = &approval.reason {
+            field("reason", escape::line(reason).into_owned());
+        }
     }
     if let Some(decision) = proposal.decision() {
         let by = escape::name(&decision.by.to_string());

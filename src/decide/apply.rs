@@ -5,15 +5,15 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 
 use super::shown::{self, Shown, entry};
-use super::{Draft, Part, Seen, digest_of, still, subject};
+use super::{Draft, Part, Seen, digest_of, steps, still, subject};
 use crate::apply::{self as files, Committed, Wanted};
 use crate::changeset::plan::{Plan, Planned};
-use crate::changeset::{Changeset, File, FileChange};
+use crate::changeset::{Changeset, File, FileChange, Snapshot};
 use crate::error::{Error, Result};
 use crate::proposal::event::{
     Apply, BlobRef, Comment, Effect, Note, Subject, Written, digest, lists,
 };
-use crate::proposal::{Authority, ChangeRecord, Data, Proposal, ProposalId};
+use crate::proposal::{Actor, Authority, ChangeRecord, Data, Proposal, ProposalId, trailers};
 use crate::store::{NewProposal, Store, Writer};
 
 /// What to do besides deciding.
@@ -88,18 +88,7 @@ pub fn apply(
     let worktree = store.worktree()?;
     let reader = worktree.reader();
     let part = request.part.as_ref();
-    let view = store.view()?;
-    let mut planned = shown::show(store, &view, proposal, part, &reader)?;
-    drop(view);
-    if let Some(refusal) = planned.plan.refusal() {
-        return Err(store.name_sparse(conflict(refusal, &proposal.id)));
-    }
-    if let Some(shown) = shown {
-        shown.require_same(&planned, request.after_commit)?;
-        // The lane tip that the person had seen is the earlier one.
-        let target = planned.seen.target.clone();
-        planned.seen = Seen { target, ..shown.seen.clone() };
-    }
+    let mut planned = plan_again(store, proposal, part, &reader, shown, request.after_commit)?;
     if request.take_residue {
         planned.take_residue();
     }
@@ -118,6 +107,7 @@ pub fn apply(
         message: request.message.as_deref(),
         subject: files::subject(kind, &proposal.id, now),
     };
+    let reviewers = reviewers(store, authority, proposal, part, &planned);
     let mut follow_up = None;
     let made = files::write(
         store,
@@ -146,7 +136,7 @@ pub fn apply(
                 Ok(())
             })
         },
-        authority.actor(),
+        &reviewers,
         proposal,
     )?;
     drop(journal);
@@ -165,7 +155,52 @@ pub fn apply(
     })
 }
 
-/// Approves without writing files: the person carries it out.
+/// The people whom a commit names as reviewers: who decides, and who approved exactly this before. A
+/// part of a proposal is a revision that nobody has approved yet.
+fn reviewers(
+    store: &Store,
+    authority: &Authority,
+    proposal: &Proposal,
+    part: Option<&Part>,
+    planned: &Shown,
+) -> Vec<Actor> {
+    let decides = authority.is_of_a_person().then(|| authority.actor().clone());
+    let mut found = Vec::from_iter(decides);
+    if part.is_none() {
+        let approvals = steps::approvers(store, proposal, &planned.manifest);
+        trailers::add(&mut found, approvals.into_iter().map(|approval| approval.by));
+    }
+    found
+}
+
+/// The plan of `proposal`, or of `part` of it, made again while the journal is locked, and held to
+/// what was shown. With `after_commit`, HEAD may have moved.
+///
+/// # Errors
+/// `conflict`, `changed_since_shown`; those of the store and the work tree.
+pub(super) fn plan_again(
+    store: &Store,
+    proposal: &Proposal,
+    part: Option<&Part>,
+    snapshot: &dyn Snapshot,
+    shown: Option<&Shown>,
+    after_commit: bool,
+) -> Result<Shown> {
+    let view = store.view()?;
+    let mut planned = shown::show(store, &view, proposal, part, snapshot)?;
+    if let Some(refusal) = planned.plan.refusal() {
+        return Err(store.name_sparse(conflict(refusal, &proposal.id)));
+    }
+    if let Some(shown) = shown {
+        shown.require_same(&planned, after_commit)?;
+        // The lane tip that the person had seen is the earlier one.
+        let target = planned.seen.target.clone();
+        planned.seen = Seen { target, ..shown.seen.clone() };
+    }
+    Ok(planned)
+}
+
+/// Applies without writing files: the person carries it out.
 fn without_files(
     store: &Store,
     authority: &Authority,

@@ -7,21 +7,22 @@
 
 mod ahead;
 pub mod apply;
+pub mod approve;
 pub mod manifest;
 pub mod memory;
 pub mod patch;
 pub mod shown;
-pub mod statement;
 pub mod steps;
 mod subject;
 pub mod undo;
 pub mod verdict;
 
+pub use crate::proposal::statement::{self, Statement, Target};
 pub use ahead::Ahead;
 pub use apply::{Applied, Request, apply};
+pub use approve::approve;
 pub use manifest::Manifest;
 pub use shown::{Residue, Shown, Visible, show, visible};
-pub use statement::{Statement, Target};
 pub use undo::{Undone, undo};
 
 use chrono::{DateTime, Utc};

@@ -2,19 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use chrono::{DateTime, Utc};
-
-use super::manifest::{Manifest, Outcome, Residue};
+use super::manifest::{Manifest, Outcome, Record, Residue};
 use super::shown::entry;
-use super::statement::Statement;
 use crate::changeset::RepoPath;
 use crate::error::{Error, Result};
-use crate::proposal::event::BlobRef;
-use crate::proposal::state::Decision;
+use crate::proposal::Statement;
+use crate::proposal::event::{BlobRef, Evidence};
+use crate::proposal::state::{Approval, Decision};
 pub use crate::proposal::steps::Step;
 use crate::proposal::steps::{of_events, of_revision};
-use crate::proposal::{Entry, Proposal, ProposalId, State, Status, codes};
-use crate::store::{Filter, Store, View};
+use crate::proposal::{Actor, Entry, Proposal, ProposalId, State, codes, trailers};
+use crate::store::{Store, View};
 
 /// The steps that the decision on the applied `proposal` approved; none where it is not applied.
 ///
@@ -25,7 +23,69 @@ pub fn of(store: &Store, proposal: &Proposal) -> Result<Vec<Step>> {
     let Some((_, manifest)) = read(store, proposal, decision)? else {
         return Ok(of_events(proposal, decision));
     };
-    let Some(manifest) = manifest else { return Ok(of_revision(proposal, decision)) };
+    Ok(match manifest {
+        Some(manifest) => of_manifest(proposal, &decision.revision, &manifest),
+        None => of_revision(proposal, &decision.revision),
+    })
+}
+
+/// The steps that a person approved without writing them.
+///
+/// # Errors
+/// `statement_invalid`, `object_missing`: then nothing is approved.
+pub fn of_approval(store: &Store, proposal: &Proposal, approval: &Approval) -> Result<Vec<Step>> {
+    let manifest = approved(store, proposal, approval)?;
+    Ok(of_manifest(proposal, &approval.revision, &manifest))
+}
+
+/// The manifest of an approval, held to the event that names its statement.
+///
+/// # Errors
+/// `statement_invalid`, `object_missing`.
+pub fn approved(store: &Store, proposal: &Proposal, approval: &Approval) -> Result<Manifest> {
+    let recorded = Recorded {
+        statement: &approval.statement,
+        by: &approval.by,
+        evidence: &approval.evidence,
+        revision: &approval.revision,
+        verdicts: &["approve"],
+    };
+    match recorded.read(store, proposal)? {
+        (_, Some(manifest)) => Ok(manifest),
+        (_, None) => Err(invalid(proposal, "it approves no files")),
+    }
+}
+
+/// The people whose approvals are of exactly what `manifest` says: the same revision, and each file
+/// from and to the same content. An approval of files as they were before does not count, nor does
+/// one whose record cannot be believed.
+pub fn approvers(store: &Store, proposal: &Proposal, manifest: &Manifest) -> Vec<Approval> {
+    let sides = |manifest: &Manifest| -> Vec<_> {
+        let side =
+            |record: &Record| (record.path.clone(), record.now.clone(), record.after.clone());
+        manifest.records().iter().map(side).collect()
+    };
+    let decided = sides(manifest);
+    let same = |approval: &&Approval| {
+        approved(store, proposal, approval).is_ok_and(|approved| sides(&approved) == decided)
+    };
+    proposal.approvals_in_force().filter(same).cloned().collect()
+}
+
+/// The people who reviewed what was applied: who decided, then who had approved exactly that; each
+/// once, and nobody but people.
+pub fn reviewers(store: &Store, proposal: &Proposal) -> Vec<Actor> {
+    let mut found: Vec<Actor> = trailers::reviewer(proposal).cloned().into_iter().collect();
+    if let State::Applied(decision) = &proposal.state
+        && let Ok(Some((_, Some(manifest)))) = read(store, proposal, decision)
+    {
+        let approvers = approvers(store, proposal, &manifest);
+        trailers::add(&mut found, approvers.into_iter().map(|approval| approval.by));
+    }
+    found
+}
+
+fn of_manifest(proposal: &Proposal, revision: &str, manifest: &Manifest) -> Vec<Step> {
     let mut steps = Vec::new();
     for record in manifest.records() {
         let path = &record.path;
@@ -33,9 +93,8 @@ pub fn of(store: &Store, proposal: &Proposal) -> Result<Vec<Step>> {
         let after = entry(&record.after);
         match (&record.outcome, record.residue) {
             (Outcome::Already, _) => {
-                steps.extend(
-                    of_revision(proposal, decision).into_iter().filter(|s| s.path == *path),
-                );
+                let own = of_revision(proposal, revision);
+                steps.extend(own.into_iter().filter(|step| step.path == *path));
             }
             (_, Residue::Taken) => {
                 add(entry(&record.base), after.clone());
@@ -44,7 +103,37 @@ pub fn of(store: &Store, proposal: &Proposal) -> Result<Vec<Step>> {
             (_, Residue::None | Residue::NotTaken) => add(entry(&record.now), after),
         }
     }
-    Ok(steps)
+    steps
+}
+
+/// What an event says of a decision, to which its statement is held.
+struct Recorded<'a> {
+    statement: &'a BlobRef,
+    by: &'a Actor,
+    evidence: &'a Evidence,
+    revision: &'a str,
+    verdicts: &'static [&'static str],
+}
+
+impl Recorded<'_> {
+    fn read(&self, store: &Store, proposal: &Proposal) -> Result<(Statement, Option<Manifest>)> {
+        let statement = Statement::from_bytes(&bound(store, self.statement)?)?;
+        let digest = proposal.revision(self.revision).map(super::digest_of);
+        let fits = statement.proposal == proposal.first_event
+            && statement.revision == self.revision
+            && Some(&statement.digest) == digest.as_ref()
+            && statement.actor == *self.by
+            && statement.evidence == self.evidence.as_str()
+            && self.verdicts.contains(&statement.verdict.as_str());
+        if !fits {
+            return Err(invalid(proposal, "it is about something else than its event"));
+        }
+        let manifest = match &statement.manifest {
+            None => None,
+            Some(named) => Some(Manifest::from_bytes(&bound(store, named)?)?),
+        };
+        Ok((statement, manifest))
+    }
 }
 
 /// Statement and manifest of a decision, held to the event that names them; `None` for decisions
@@ -57,25 +146,18 @@ pub fn read(
     proposal: &Proposal,
     decision: &Decision,
 ) -> Result<Option<(Statement, Option<Manifest>)>> {
-    let Some(named) = &decision.statement else { return Ok(None) };
-    let statement = Statement::from_bytes(&bound(store, named)?)?;
-    let digest = proposal.revision(&decision.revision).map(super::digest_of);
-    let fits = statement.proposal == proposal.first_event
-        && statement.revision == decision.revision
-        && Some(&statement.digest) == digest.as_ref()
-        && statement.actor == decision.by
-        && statement.evidence == decision.evidence.as_str()
-        && matches!(
-            (statement.verdict.as_str(), &proposal.state),
-            ("apply", State::Applied(_)) | ("reject" | "withdraw", State::Rejected(_))
-        );
-    if !fits {
-        return Err(invalid(proposal, "it is about something else than its event"));
-    }
-    let manifest = match &statement.manifest {
-        None => None,
-        Some(named) => Some(Manifest::from_bytes(&bound(store, named)?)?),
+    let Some(statement) = &decision.statement else { return Ok(None) };
+    let recorded = Recorded {
+        statement,
+        by: &decision.by,
+        evidence: &decision.evidence,
+        revision: &decision.revision,
+        verdicts: match proposal.state {
+            State::Applied(_) => &["apply"],
+            State::Rejected(_) | State::Pending => &["reject", "withdraw"],
+        },
     };
+    let (statement, manifest) = recorded.read(store, proposal)?;
     if let Some(manifest) = &manifest {
         // The event repeats what was written for version 0.1.0 and for undo; it may not differ.
         let differs = decision.written.iter().any(|written| {
@@ -110,27 +192,6 @@ fn invalid(proposal: &Proposal, why: &str) -> Error {
     )
     .with("proposal_id", proposal.id.as_str())
     .hint("`aye log` shows its event; decide again")
-}
-
-/// The applied proposals that change `path`, in the order of their decisions, without `except`.
-///
-/// # Errors
-/// `internal_error` if the cache cannot be read.
-pub fn applied(view: &View, except: &Proposal, path: &RepoPath) -> Result<Vec<Proposal>> {
-    let filter = Filter {
-        status: Some(Status::Applied),
-        path: Some(path.as_bstr().to_string()),
-        ..Filter::default()
-    };
-    let mut found = Vec::new();
-    // No clock: an applied proposal stays one.
-    for summary in view.proposals(&filter, DateTime::<Utc>::MIN_UTC)? {
-        if summary.id != except.id {
-            found.push(view.proposal(&summary.id)?);
-        }
-    }
-    found.sort_by_key(|proposal| proposal.decision().map(|decision| decision.at));
-    Ok(found)
 }
 
 /// What the applied proposals of people have made of files.

@@ -1,10 +1,10 @@
-//! Verdicts that write no file: reject, withdraw, send back, reopen, approve, mark.
+//! Verdicts without a plan: reject, withdraw, send back, reopen, mark.
 
 use chrono::{DateTime, Utc};
 
 use super::{Draft, Seen, apply, digest_of, require_quiet, still};
 use crate::error::{Error, Result};
-use crate::proposal::event::{Approve, Comment, Mark, Marked, Reject, Reopen, RequestChanges};
+use crate::proposal::event::{Comment, Mark, Marked, Reject, Reopen, RequestChanges};
 use crate::proposal::{Authority, Data, Proposal, State, codes};
 use crate::store::Store;
 
@@ -19,8 +19,6 @@ pub enum Word {
     RequestChanges,
     /// A rejected one is pending again.
     Reopen,
-    /// Yes, and somebody else writes it; it stays pending.
-    Approve,
     /// A tool's caller says what became of it.
     Mark(Marked),
 }
@@ -32,7 +30,6 @@ impl Word {
             Self::Withdraw => "withdraw",
             Self::RequestChanges => "request_changes",
             Self::Reopen => "reopen",
-            Self::Approve => "approve",
             Self::Mark(_) => "mark",
         }
     }
@@ -109,7 +106,6 @@ pub fn say(
                     statement,
                 }),
                 Word::Reopen => Data::Reopen(Reopen { revision, reason, evidence, statement }),
-                Word::Approve => Data::Approve(Approve { revision, digest, evidence, statement }),
                 Word::Mark(verdict) => {
                     let verdict = *verdict;
                     Data::Mark(Mark { verdict, revision, digest, reason, evidence, statement })

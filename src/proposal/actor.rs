@@ -15,6 +15,16 @@ pub struct Actor {
     pub kind: ActorKind,
 }
 
+impl Actor {
+    /// What tells people apart: the address whatever its case, or without one the name.
+    pub fn identity(&self) -> String {
+        match self.email.trim() {
+            "" => self.name.trim().to_owned(),
+            email => format!("<{}>", email.to_ascii_lowercase()),
+        }
+    }
+}
+
 /// Person, agent or build machine. One Unix account cannot prove which; see the README's limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]

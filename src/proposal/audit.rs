@@ -39,6 +39,13 @@ pub enum Why {
     Heads,
     /// A memory proposal that changes files elsewhere.
     OutsideMemory,
+    /// Its statement is not in the object database.
+    StatementMissing,
+    /// Its statement cannot be read, or says something else than the event.
+    Statement,
+    /// Its statement was made at another place in the lane, or before something that the lane says of
+    /// the proposal.
+    Seen,
 }
 
 impl Why {
@@ -51,6 +58,9 @@ impl Why {
             Self::Written => "it names written files that its revision does not change",
             Self::Heads => "it claims to have seen events of this clone that do not exist",
             Self::OutsideMemory => "a memory proposal changes files outside .agent-memory/",
+            Self::StatementMissing => "its decision statement is missing",
+            Self::Statement => "its decision statement is about something else",
+            Self::Seen => "its decision statement was made at another place in its lane",
         }
     }
 }
@@ -139,6 +149,12 @@ pub fn audit<'e>(
                 None => Some(Why::Revision),
                 Some((digest, _)) => (*digest != decision.digest).then_some(Why::Digest),
             },
+            Data::Approve(approve) => match revisions.get(approve.revision.as_str()) {
+                None => Some(Why::Revision),
+                Some((digest, _)) if *digest != approve.digest => Some(Why::Digest),
+                // The kind is younger than statements.
+                Some(_) => approve.statement.is_none().then_some(Why::Statement),
+            },
             _ => None,
         };
         if let Some(why) = why {
@@ -170,6 +186,7 @@ fn first<'e>(events: &[&'e Stamped], own: Option<&str>) -> Option<&'e Stamped> {
         let named = match &said.event.data {
             Data::Apply(apply) => Some(&apply.revision),
             Data::Reject(reject) => Some(&reject.revision),
+            Data::Approve(approve) => Some(&approve.revision),
             Data::Check(check) => Some(&check.revision),
             Data::Comment(comment) => comment.revision.as_ref(),
             Data::RequestChanges(request) => request.revision.as_ref(),

@@ -73,6 +73,11 @@ impl Authority {
         &self.evidence
     }
 
+    /// A person has it: what checks and trailers count.
+    pub fn is_of_a_person(&self) -> bool {
+        self.actor.kind == ActorKind::Human && rules::is_personal(&self.evidence)
+    }
+
     /// The authority of the memory manifest in HEAD: requests of the intents that it routes to
     /// `apply` are written without a person. Recorded with evidence `tool`, and never counted as
     /// an approval.

@@ -4,11 +4,11 @@
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::ActorKind;
 use super::event::{Entry, How, Marked, Subject};
-use super::state::{ChangesRequested, Decision, Revision};
+use super::state::{self, ChangesRequested, Decision, Revision};
 use super::{Proposal, Status};
 
 /// RFC 3339 in UTC with milliseconds and `Z`, as the contract writes times.
@@ -66,6 +66,8 @@ pub struct Document {
     pub history: Vec<Author>,
     /// What a tool says became of the current revision; no decision.
     pub mark: Option<Mark>,
+    /// Approvals by people that wrote nothing, oldest first; those that no longer count, too.
+    pub approvals: Vec<Approval>,
     /// Remarks, oldest first.
     pub comments: Vec<Remark>,
     /// Commands run on it, oldest first.
@@ -120,6 +122,26 @@ pub struct Mark {
     pub at: String,
     /// Why, where it was marked as rejected.
     pub reason: Option<String>,
+}
+
+/// An approval by a person that wrote nothing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Approval {
+    /// Who.
+    pub by: String,
+    /// When.
+    pub at: String,
+    /// What shows it: `terminal` or `flag`.
+    pub evidence: String,
+    /// Event id of the revision that was approved.
+    pub revision: String,
+    /// It counts: of the current (or applied) revision, with no request for changes, rejection or
+    /// undo since.
+    pub counts: bool,
+    /// Why, or what was looked at.
+    pub reason: Option<String>,
+    /// Object id of the decision statement.
+    pub statement: String,
 }
 
 /// A request for changes.
@@ -230,6 +252,7 @@ impl Document {
                 at: timestamp(mark.at),
                 reason: mark.reason.clone(),
             }),
+            approvals: approvals(proposal),
             comments: proposal
                 .comments
                 .iter()
@@ -256,6 +279,24 @@ impl Document {
             undone: proposal.undone.len(),
             memory: current.memory.clone(),
         }
+    }
+}
+
+/// All approvals of `proposal`, oldest first.
+pub fn approvals(proposal: &Proposal) -> Vec<Approval> {
+    proposal.approvals.iter().map(|found| approval(proposal, found)).collect()
+}
+
+/// One approval of `proposal`.
+pub fn approval(proposal: &Proposal, approval: &state::Approval) -> Approval {
+    Approval {
+        by: approval.by.to_string(),
+        at: timestamp(approval.at),
+        evidence: approval.evidence.as_str().to_owned(),
+        revision: approval.revision.clone(),
+        counts: proposal.approvals_in_force().any(|found| found == approval),
+        reason: approval.reason.clone(),
+        statement: approval.statement.id.clone(),
     }
 }
 

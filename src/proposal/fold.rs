@@ -5,13 +5,15 @@
 //! then by id. Two decisions that did not know of each other are settled by rank, applied over
 //! rejected, and leave the `contested` mark.
 
-use super::ActorKind;
-use super::event::{Apply, Data, Effect, How, Marked, Reject, Stamped, Subject};
+use std::collections::HashMap;
+
+use super::event::{Apply, Approve, Data, Effect, How, Marked, Reject, Stamped, Subject};
 pub use super::order::order;
 use super::state::{
     Approval, ChangesRequested, CheckResult, Decision, MarkRecord, Proposal, Remark, Revision,
     State,
 };
+use super::{ActorKind, rules};
 
 /// The state of one proposal from all its events; `None` if the first one is missing.
 ///
@@ -23,11 +25,19 @@ pub fn fold(events: &[Stamped]) -> Option<Proposal> {
 /// The state that events lead to, in this order.
 pub(super) fn run(ordered: &[&Stamped]) -> Option<Proposal> {
     let first = ordered.iter().find(|e| matches!(e.event.data, Data::Propose(_)))?;
-    let mut fold = Fold { proposal: start(first)?, standing: Vec::new() };
+    let mut fold = Fold {
+        proposal: start(first)?,
+        standing: Vec::new(),
+        approvals: HashMap::new(),
+        position: 0,
+        ended: 0,
+    };
     for stamped in ordered {
         fold.step(stamped);
     }
-    let Fold { mut proposal, standing } = fold;
+    let approvals = fold.approvals();
+    let Fold { mut proposal, standing, .. } = fold;
+    proposal.approvals = approvals;
     let decided_by = standing.iter().find(|(_, state)| *state == proposal.state);
     proposal.decision_lane = decided_by.map(|(decision, _)| decision.event.lane.clone());
     Some(proposal)
@@ -50,6 +60,12 @@ struct Fold<'a> {
     /// The decisions that stand, in causal order. More than one where clones decided without
     /// knowing of each other; taking one back leaves the others.
     standing: Vec<(&'a Stamped, State)>,
+    /// The newest approval of each revision by each person, with its position among all of them.
+    approvals: HashMap<(String, String), (usize, Approval)>,
+    /// How many approvals there were so far.
+    position: usize,
+    /// Up to which of them they have ended.
+    ended: usize,
 }
 
 fn start(first: &Stamped) -> Option<Proposal> {
@@ -133,6 +149,7 @@ impl<'a> Fold<'a> {
                 };
                 proposal.requests.push(request.clone());
                 proposal.changes_requested = Some(request);
+                self.end_approvals();
             }
             Data::Apply(apply) => match self.counts(stamped, apply) {
                 true => self.decide(stamped, State::Applied(applied(stamped, apply))),
@@ -157,15 +174,7 @@ impl<'a> Fold<'a> {
                 let (revision, reason) = (said.revision.clone(), said.reason.clone());
                 proposal.marks.push(mark(stamped, said.verdict, revision, reason));
             }
-            Data::Approve(approve) => {
-                if event.actor.kind == ActorKind::Human {
-                    proposal.approvals.push(Approval {
-                        by: event.actor.clone(),
-                        at: event.time,
-                        revision: approve.revision.clone(),
-                    });
-                }
-            }
+            Data::Approve(approve) => self.approve(stamped, approve),
             Data::Expire(expire) => proposal.expiry_recorded = Some(expire.expires_at),
             Data::Undo(_) => self.take_back(stamped, |state| matches!(state, State::Applied(_))),
             Data::Reopen(_) => self.take_back(stamped, |state| matches!(state, State::Rejected(_))),
@@ -193,10 +202,51 @@ impl<'a> Fold<'a> {
         by_policy || (stamped.event.actor.kind != ActorKind::Agent && !marked)
     }
 
+    /// Keeps a person's approval, in place of an earlier one by the same person of that revision.
+    fn approve(&mut self, stamped: &Stamped, approve: &Approve) {
+        let event = &stamped.event;
+        let by_a_person =
+            event.actor.kind == ActorKind::Human && rules::is_personal(&approve.evidence);
+        let decided = self.standing.iter().any(|(decision, _)| saw(stamped, decision));
+        let Some(statement) = approve.statement.clone().filter(|_| by_a_person && !decided) else {
+            return;
+        };
+        self.position += 1;
+        let approval = Approval {
+            event: stamped.id.clone(),
+            by: event.actor.clone(),
+            at: event.time,
+            revision: approve.revision.clone(),
+            evidence: approve.evidence.clone(),
+            reason: approve.reason.clone(),
+            statement,
+            ended: false,
+        };
+        let key = (approve.revision.clone(), event.actor.identity());
+        self.approvals.insert(key, (self.position, approval));
+    }
+
+    /// Whoever approved so far has not seen the objection that is being folded.
+    fn end_approvals(&mut self) {
+        self.ended = self.position;
+    }
+
+    /// The approvals, oldest first.
+    fn approvals(&mut self) -> Vec<Approval> {
+        let mut found: Vec<_> = std::mem::take(&mut self.approvals).into_values().collect();
+        found.sort_by_key(|(position, _)| *position);
+        let ended = self.ended;
+        let approval = |(position, approval)| Approval { ended: position <= ended, ..approval };
+        found.into_iter().map(approval).collect()
+    }
+
     fn decide(&mut self, stamped: &'a Stamped, state: State) {
         if self.standing.iter().any(|(earlier, _)| saw(stamped, earlier)) {
             // Its writer knew that it was decided.
             return;
+        }
+        if matches!(state, State::Rejected(_)) {
+            self.end_approvals();
         }
         self.standing.push((stamped, state));
         self.settle();
@@ -211,6 +261,7 @@ impl<'a> Fold<'a> {
         let standing = std::mem::take(&mut self.standing);
         for (decided, state) in standing {
             if which(&state) && saw(stamped, decided) {
+                self.end_approvals();
                 if let State::Applied(decision) = state {
                     self.proposal.undone.push(decision);
                 }

@@ -14,6 +14,7 @@ pub mod id;
 pub mod order;
 pub mod rules;
 pub mod state;
+pub mod statement;
 pub mod steps;
 pub mod trailers;
 
@@ -23,6 +24,7 @@ pub use event::{ChangeRecord, Data, Entry, Event, Note, Stamped};
 pub use fold::fold;
 pub use id::ProposalId;
 pub use state::{Proposal, Revision, State, Status};
+pub use statement::Statement;
 
 /// Error codes of the lifecycle.
 pub mod codes {

@@ -64,7 +64,8 @@ pub struct Proposal {
     pub commits: Vec<String>,
     /// What tools said became of it, oldest first. Never a decision.
     pub marks: Vec<MarkRecord>,
-    /// Approvals of people that wrote nothing, oldest first.
+    /// Approvals of people that wrote nothing, oldest first; of one person and revision the newest.
+    /// [`Proposal::approvals_in_force`] has those that count.
     pub approvals: Vec<Approval>,
 }
 
@@ -86,12 +87,22 @@ pub struct MarkRecord {
 /// A person's approval that wrote nothing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Approval {
+    /// Id of the event that records it, hex.
+    pub event: String,
     /// Who.
     pub by: Actor,
     /// When.
     pub at: DateTime<Utc>,
     /// The event of the revision that was approved.
     pub revision: String,
+    /// What shows that the actor decided.
+    pub evidence: Evidence,
+    /// Why, or what was looked at.
+    pub reason: Option<String>,
+    /// The decision statement; its manifest names the files that were approved.
+    pub statement: BlobRef,
+    /// A request for changes, a rejection or an undo came after it: it no longer counts.
+    pub ended: bool,
 }
 
 /// One version of a proposal's content.
@@ -272,6 +283,19 @@ impl Proposal {
         let current = &self.current().event;
         let mark = self.marks.iter().rev().find(|mark| mark.revision == *current);
         mark.filter(|_| self.state == State::Pending)
+    }
+
+    /// The approvals that count: those of the revision that was applied, or else of the newest one,
+    /// unless they have ended or the proposal is rejected.
+    pub fn approvals_in_force(&self) -> impl Iterator<Item = &Approval> {
+        let revision = match &self.state {
+            State::Pending => Some(&self.current().event),
+            State::Applied(decision) => Some(&decision.revision),
+            State::Rejected(_) => None,
+        };
+        let counts =
+            move |approval: &&Approval| !approval.ended && Some(&approval.revision) == revision;
+        self.approvals.iter().filter(counts)
     }
 
     /// Who wrote what the decision, or else the newest revision, is about, each name once: the

@@ -19,7 +19,7 @@ pub struct Step {
 /// the revision's own changes where it wrote nothing.
 pub fn of_events(proposal: &Proposal, decision: &Decision) -> Vec<Step> {
     if decision.written.is_empty() {
-        return of_revision(proposal, decision);
+        return of_revision(proposal, &decision.revision);
     }
     let written = decision.written.iter();
     written
@@ -30,7 +30,7 @@ pub fn of_events(proposal: &Proposal, decision: &Decision) -> Vec<Step> {
                 after: file.after.clone(),
             };
             match file.outcome.as_str() {
-                "already" => of_revision(proposal, decision)
+                "already" => of_revision(proposal, &decision.revision)
                     .into_iter()
                     .filter(|own| own.path == file.path)
                     .collect(),
@@ -40,9 +40,9 @@ pub fn of_events(proposal: &Proposal, decision: &Decision) -> Vec<Step> {
         .collect()
 }
 
-/// The changes of the revision that `decision` names.
-pub fn of_revision(proposal: &Proposal, decision: &Decision) -> Vec<Step> {
-    let Some(revision) = proposal.revision(&decision.revision) else { return Vec::new() };
+/// The changes of the revision whose event is `revision`, as steps.
+pub fn of_revision(proposal: &Proposal, revision: &str) -> Vec<Step> {
+    let Some(revision) = proposal.revision(revision) else { return Vec::new() };
     revision
         .changes
         .iter()

@@ -10,11 +10,13 @@ use super::run::{applied_among, is_held};
 use crate::changeset::RepoPath;
 use crate::check::commits;
 use crate::cli::Context;
+use crate::decide::steps;
 use crate::error::{Error, Result};
 use crate::git::COMMITTING;
 use crate::git::Git;
 use crate::proposal::{Proposal, trailers};
 use crate::render::escape;
+use crate::store::Store;
 
 /// Adds trailers for the proposals that are staged exactly as approved.
 ///
@@ -44,7 +46,7 @@ pub(super) fn prepare(context: &mut Context, args: &[OsString]) -> Result<()> {
     };
     let mut proposals = Vec::new();
     for (proposal, approved) in applied_among(&store, &view, context, staged.keys())? {
-        let touched = approved.iter().any(|(path, _)| staged.contains_key(path.as_bstr()));
+        let touched = approved.steps.iter().any(|step| staged.contains_key(step.path.as_bstr()));
         if touched && is_held(&store, &view, &proposal, &approved, lookup)? {
             proposals.push(proposal);
         }
@@ -59,7 +61,8 @@ pub(super) fn prepare(context: &mut Context, args: &[OsString]) -> Result<()> {
         .args(["interpret-trailers", "--in-place", "--no-divider"])
         .args(["--where", "end", "--if-exists", "addIfDifferent", "--if-missing", "add"]);
     // All of a kind together: a name that stands for several proposals is written once.
-    let mut all: Vec<String> = proposals.iter().flat_map(trailers).collect();
+    let mut all: Vec<String> =
+        proposals.iter().flat_map(|proposal| trailers(&store, proposal)).collect();
     all.sort_by_key(|trailer| KINDS.iter().position(|kind| trailer.starts_with(kind)));
     for trailer in all {
         git = git.arg("--trailer").arg(trailer);
@@ -72,8 +75,8 @@ pub(super) fn prepare(context: &mut Context, args: &[OsString]) -> Result<()> {
 const KINDS: [&str; 3] = ["Proposal-Id:", "Proposed-by:", "Reviewed-by:"];
 
 /// The trailers of an applied proposal.
-pub(crate) fn trailers(proposal: &Proposal) -> Vec<String> {
-    let lines = trailers::of(proposal, trailers::reviewer(proposal));
+fn trailers(store: &Store, proposal: &Proposal) -> Vec<String> {
+    let lines = trailers::of(proposal, &steps::reviewers(store, proposal));
     lines.iter().map(|line| escape::line(line.trim()).into_owned()).collect()
 }
 

@@ -9,7 +9,7 @@ use bstr::BString;
 
 use super::message;
 use crate::changeset::RepoPath;
-use crate::check::approved::{self, Approved};
+use crate::check::approved::{self, Cover};
 use crate::check::commits::{self, Commit};
 use crate::check::{FailOn, Scope, range, touched::Pending};
 use crate::cli::output::failure_text;
@@ -179,14 +179,14 @@ fn held(store: &Store, view: &View, context: &Context, commit: &Commit) -> Resul
         if let Ok(proposal) = view.find(name)
             && !found.iter().any(|(known, _)| known.id == proposal.id)
         {
-            let approved = approved::files(store, &proposal);
-            found.push((proposal, approved));
+            let approved = approved::applied(store, &proposal);
+            found.extend(approved.map(|approved| (proposal, approved)));
         }
     }
     let lookup = |path: &RepoPath| commits::entry_at(store, Some(commit.tree), path);
     let mut held = Vec::new();
     for (proposal, approved) in found {
-        if !approved.is_empty() && is_held(store, view, &proposal, &approved, lookup)? {
+        if !approved.steps.is_empty() && is_held(store, view, &proposal, &approved, lookup)? {
             held.push(proposal);
         }
     }
@@ -198,10 +198,11 @@ pub(super) fn is_held(
     store: &Store,
     view: &View,
     proposal: &Proposal,
-    approved: &[Approved],
+    approved: &Cover,
     lookup: impl Fn(&RepoPath) -> Option<Entry>,
 ) -> Result<bool> {
-    let different = approved::first_difference(store, view, proposal, approved, lookup)?;
+    let (at, files) = (approved.at, approved.files());
+    let different = approved::first_difference(store, view, proposal, at, &files, lookup)?;
     Ok(different.is_none())
 }
 
@@ -211,8 +212,8 @@ pub(super) fn applied_among<'a>(
     view: &View,
     context: &Context,
     paths: impl IntoIterator<Item = &'a BString>,
-) -> Result<Vec<(Proposal, Vec<Approved>)>> {
-    let mut found: Vec<(Proposal, Vec<Approved>)> = Vec::new();
+) -> Result<Vec<(Proposal, Cover)>> {
+    let mut found: Vec<(Proposal, Cover)> = Vec::new();
     let mut seen = BTreeSet::new();
     for path in paths {
         let filter = Filter {
@@ -228,8 +229,8 @@ pub(super) fn applied_among<'a>(
             let committed = !proposal.commits.is_empty()
                 || proposal.decision().is_some_and(|decision| decision.commit.is_some());
             if !committed {
-                let approved = approved::files(store, &proposal);
-                found.push((proposal, approved));
+                let approved = approved::applied(store, &proposal);
+                found.extend(approved.map(|approved| (proposal, approved)));
             }
         }
     }

@@ -69,6 +69,7 @@ macro_rules! published {
 
 published! {
     "apply" @ 1 = cli::apply::Answer, "`apply`: what was written, per proposal and file";
+    "approve" @ 1 = cli::approve::Answer, "`approve`: what was approved, and what would be written";
     "apply_patch" @ 1 = crate::tools::apply_patch::Response, "`patch` and the apply_patch tool: what was applied, per file and hunk";
     "check" @ 1 = crate::render::report::Document<'static>, "`check`, `scan`, `memory lint`: findings";
     "hooks" @ 1 = cli::hooks::Document, "`hooks`: what is installed, and what was done";

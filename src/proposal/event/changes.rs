@@ -146,9 +146,8 @@ mod tests {
             "[a-z\"\\\\ äß\u{1}-\u{1f}]{1,9}".prop_map(String::into_bytes),
             proptest::collection::vec(1..=255_u8, 1..9),
         ];
-        let path = path.prop_filter_map("not a path", |bytes| {
-            RepoPath::from_tree(bytes.as_slice()).ok()
-        });
+        let path =
+            path.prop_filter_map("not a path", |bytes| RepoPath::from_tree(bytes.as_slice()).ok());
         (path, entry(), entry()).prop_map(|(path, before, after)| ChangeRecord {
             path,
             before,

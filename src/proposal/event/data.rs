@@ -398,9 +398,12 @@ pub struct Approve {
     pub revision: String,
     /// Digest of that revision's changes ([`digest`](super::digest)).
     pub digest: String,
+    /// Why, or what was looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     /// What shows that the actor decided.
     pub evidence: Evidence,
-    /// The statement.
+    /// The statement, which names the manifest; without it nothing is approved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub statement: Option<BlobRef>,
 }
@@ -531,6 +534,37 @@ impl Data {
             Self::Reopen(_) => "reopen",
             Self::Patch(_) => "patch",
             Self::Unknown(kind, _) => kind,
+        }
+    }
+
+    /// What shows that the actor decided, if it is a decision.
+    pub fn evidence(&self) -> Option<Evidence> {
+        match self {
+            Self::Apply(apply) => Some(apply.evidence.clone().unwrap_or_else(|| apply.how.into())),
+            Self::Reject(reject) => {
+                Some(reject.evidence.clone().unwrap_or_else(|| reject.how.into()))
+            }
+            Self::RequestChanges(request) => request.evidence.clone(),
+            Self::Undo(undo) => undo.evidence.clone(),
+            Self::Mark(mark) => Some(mark.evidence.clone()),
+            Self::Approve(approve) => Some(approve.evidence.clone()),
+            Self::Reopen(reopen) => Some(reopen.evidence.clone()),
+            Self::Patch(patch) => Some(patch.evidence.clone()),
+            _ => None,
+        }
+    }
+
+    /// The decision statement that it names, if it names one.
+    pub fn statement(&self) -> Option<&BlobRef> {
+        match self {
+            Self::Apply(apply) => apply.statement.as_ref(),
+            Self::Reject(reject) => reject.statement.as_ref(),
+            Self::RequestChanges(request) => request.statement.as_ref(),
+            Self::Undo(undo) => undo.statement.as_ref(),
+            Self::Mark(mark) => mark.statement.as_ref(),
+            Self::Approve(approve) => approve.statement.as_ref(),
+            Self::Reopen(reopen) => reopen.statement.as_ref(),
+            _ => None,
         }
     }
 

@@ -8,6 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::Connection;
 
+use super::statements::{self, Flaw, Places};
+use crate::proposal::audit::Why;
 use crate::proposal::{Data, Event, Stamped};
 use crate::store::lists;
 
@@ -90,7 +92,7 @@ impl Budget {
             }
             Data::Mark(mark) => mark.reason.as_ref().map_or(0, String::len),
             Data::Reopen(reopen) => reopen.reason.as_ref().map_or(0, String::len),
-            Data::Approve(_) => 0,
+            Data::Approve(approve) => approve.reason.as_ref().map_or(0, String::len),
             Data::Check(check) => {
                 check.command.truncate(MOST_WORDS);
                 check.command.iter().map(String::len).sum()
@@ -117,6 +119,8 @@ pub(super) struct Gathered {
     pub(super) commits: BTreeMap<String, String>,
     /// Lanes whose events were too many, with the first event that does not count.
     pub(super) cut: BTreeMap<String, String>,
+    /// Events that do not count because of their statements.
+    pub(super) flaws: Vec<Flaw>,
 }
 
 /// The events about the proposal `id`. `own` is the name of this clone's own lane.
@@ -132,6 +136,7 @@ pub(super) fn events(
     )?;
     let mut rows = select.query([id])?;
     let mut budget = Budget::default();
+    let (mut places, mut stated) = (Places::default(), Vec::new());
     while let Some(row) = rows.next()? {
         let event_id: String = row.get(0)?;
         let lane: String = row.get(2)?;
@@ -156,12 +161,35 @@ pub(super) fn events(
                 continue;
             }
         }
+        let commit: String = row.get(1)?;
+        places.add(&event, &commit);
+        // Before its texts are cut, which the statement repeats.
+        let statement = statements::read(repo, &event);
         if !is_own {
             cut(&mut event);
         }
-        found.commits.insert(event_id.clone(), row.get(1)?);
-        found.events.push(Stamped { id: event_id, event });
+        let stamped = Stamped { id: event_id, event };
+        match statement {
+            Ok(None) => {}
+            Ok(Some(statement)) => stated.push((found.events.len(), statement.seen)),
+            Err((why, missing)) => {
+                found.flaws.push(statements::flaw(&stamped, why, missing));
+                continue;
+            }
+        }
+        found.commits.insert(stamped.id.clone(), commit);
+        found.events.push(stamped);
     }
+    let mut elsewhere = BTreeSet::new();
+    for (at, seen) in stated {
+        let stamped = &found.events[at];
+        let commit = found.commits.get(&stamped.id).map(String::as_str).unwrap_or_default();
+        if !places.fits(connection, stamped, commit, seen.as_deref(), own)? {
+            found.flaws.push(statements::flaw(stamped, Why::Seen, None));
+            elsewhere.insert(stamped.id.clone());
+        }
+    }
+    found.events.retain(|stamped| !elsewhere.contains(&stamped.id));
     // What an event says of lanes that say nothing here orders nothing here.
     let lanes: BTreeSet<String> =
         found.events.iter().map(|stamped| stamped.event.lane.clone()).collect();
@@ -222,16 +250,14 @@ pub(super) fn cut(event: &mut Event) {
         Data::Reopen(reopen) => {
             reopen.reason.as_mut().map(long);
         }
+        Data::Approve(approve) => {
+            approve.reason.as_mut().map(long);
+        }
         Data::Check(check) => check.command.iter_mut().for_each(long),
         Data::Committed(committed) => name(&mut committed.commit),
         // Nothing is read from what this version does not recognise.
         Data::Unknown(_, value) => *value = serde_json::Value::Null,
-        Data::Apply(_)
-        | Data::Approve(_)
-        | Data::Expire(_)
-        | Data::Patch(_)
-        | Data::Plan(_)
-        | Data::Undo(_) => {}
+        Data::Apply(_) | Data::Expire(_) | Data::Patch(_) | Data::Plan(_) | Data::Undo(_) => {}
     }
 }
 

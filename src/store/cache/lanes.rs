@@ -90,7 +90,8 @@ fn came_later(
     connection: &Connection,
 ) -> rusqlite::Result<BTreeSet<String>> {
     let mut statement = connection.prepare_cached(
-        "SELECT name, missing FROM trouble WHERE missing IS NOT NULL ORDER BY name LIMIT ?1",
+        "SELECT name, missing FROM trouble WHERE missing IS NOT NULL AND proposal IS NULL
+         ORDER BY name LIMIT ?1",
     )?;
     let rows = statement.query_map([MOST_RETRIES as i64], |row| {
         Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
@@ -124,7 +125,8 @@ pub(super) fn catch_up(
     };
     let count = known.keys().filter(|name| !name.starts_with(refs::KEPT)).count();
     let retry = came_later(&store.repo, connection)?;
-    let settled = reach == Reach::Own || count == lanes.len() && retry.is_empty();
+    let due = update::came_later(&store.repo, connection)?;
+    let settled = reach == Reach::Own || count == lanes.len() && retry.is_empty() && due.is_empty();
     if settled && lanes.iter().all(current) && !(lanes.is_empty() && known.is_empty()) {
         return Ok(Vec::new());
     }
@@ -163,6 +165,7 @@ pub(super) fn catch_up(
         (refs::lane_of(&name).to_owned(), seq)
     });
     touched.extend(fetched);
+    touched.extend(due);
     update::refold(&store.repo, &transaction, touched, own)?;
     transaction.commit()?;
     Ok(broken)

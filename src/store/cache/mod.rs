@@ -9,6 +9,7 @@ mod lanes;
 mod query;
 mod schema;
 mod source;
+mod statements;
 mod update;
 
 pub use filter::Filter;

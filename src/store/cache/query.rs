@@ -8,6 +8,7 @@ use super::{Filter, View, failed, update};
 use crate::changeset::RepoPath;
 use crate::error::{Error, Result};
 use crate::plan::Key;
+use crate::proposal::document::Approval;
 use crate::proposal::event::Subject;
 use crate::proposal::steps::Step;
 use crate::proposal::{Event, Proposal, ProposalId, Stamped, Status, codes, fold, id};
@@ -67,6 +68,8 @@ pub struct Summary {
     pub recorded_by: String,
     /// Who wrote the current revision.
     pub author: String,
+    /// Approvals by people that wrote nothing, oldest first; of very many the newest.
+    pub approvals: Vec<Approval>,
 }
 
 /// One line of the audit log.
@@ -80,7 +83,7 @@ pub struct LogEntry {
 
 const SUMMARY: &str = "SELECT id, prefix, subject, state, domain, task, proposed_by, created,
     expires, description, path, files, added, removed, revisions, comments, changes_requested,
-    contested, checked, digest, marked, recorded_by, author, revision FROM proposal";
+    contested, checked, digest, marked, recorded_by, author, revision, approvals FROM proposal";
 
 impl View {
     /// The proposals that `filter` lets through, oldest first unless it says otherwise.
@@ -516,6 +519,10 @@ fn summary(row: &Row<'_>, now: DateTime<Utc>) -> rusqlite::Result<Summary> {
         recorded_by: row.get(21)?,
         author: row.get(22)?,
         revision: row.get(23)?,
+        approvals: row
+            .get::<_, Option<String>>(24)?
+            .and_then(|text| serde_json::from_str(&text).ok())
+            .unwrap_or_default(),
     })
 }
 

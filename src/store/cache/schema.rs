@@ -47,7 +47,7 @@ CREATE TABLE proposal (
     path TEXT, files INTEGER NOT NULL, added INTEGER NOT NULL, removed INTEGER NOT NULL,
     revisions INTEGER NOT NULL, comments INTEGER NOT NULL, changes_requested INTEGER NOT NULL,
     contested INTEGER NOT NULL, checked INTEGER, marked TEXT, recorded_by TEXT NOT NULL,
-    author TEXT NOT NULL, revision TEXT NOT NULL
+    author TEXT NOT NULL, revision TEXT NOT NULL, approvals TEXT
 );
 CREATE TABLE folded (id TEXT PRIMARY KEY, body BLOB NOT NULL);
 CREATE INDEX proposal_state ON proposal (state, created, id);

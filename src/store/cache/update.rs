@@ -5,10 +5,13 @@ use std::collections::BTreeSet;
 use gix::ObjectId;
 use rusqlite::{Connection, OptionalExtension as _, Transaction, params};
 
+use super::statements::Flaw;
 use super::{gather, lanes};
 use crate::changeset::hunks;
 use crate::proposal::audit::{self, Own, Why};
-use crate::proposal::{ActorKind, ChangeRecord, Entry, Proposal, ProposalId, State, event, steps};
+use crate::proposal::{
+    ActorKind, ChangeRecord, Entry, Proposal, ProposalId, State, document, event, steps,
+};
 use crate::store::trouble::{Trouble, TroubleKind};
 
 /// Files larger than this are counted as one change of no lines: a list must not cost a diff.
@@ -19,6 +22,9 @@ const MOST_COUNTED_IN_ALL: u64 = 32 << 20;
 
 /// Bytes of a text that a list shows, of whatever lane: it is one line there.
 const MOST_LISTED: usize = 64 << 10;
+
+/// Approvals of one proposal that a list has: the newest.
+const MOST_APPROVALS: usize = 100;
 
 /// At most `most` proposals that other clones' lanes have brought news of and that were not
 /// [`followed`] since.
@@ -68,8 +74,8 @@ pub(super) fn refold(
     for id in &ids {
         let (proposal, troubles) = folded(repo, transaction, id, own)?;
         transaction.prepare_cached("DELETE FROM trouble WHERE proposal = ?1")?.execute([id])?;
-        for (trouble, awaits) in troubles {
-            lanes::report(transaction, &trouble, None, awaits)?;
+        for Awaiting { trouble, seq, missing } in troubles {
+            lanes::report(transaction, &trouble, missing, seq)?;
         }
         let Some(proposal) = proposal else { continue };
         store(repo, transaction, &proposal)?;
@@ -77,8 +83,40 @@ pub(super) fn refold(
     Ok(())
 }
 
-/// Trouble, and the position of this clone's own lane that would end it.
-pub(super) type Awaiting = (Trouble, Option<u64>);
+/// Trouble, and what would end it.
+pub(super) struct Awaiting {
+    trouble: Trouble,
+    /// The position that this clone's own lane has to reach.
+    seq: Option<u64>,
+    /// The object that has to come.
+    missing: Option<ObjectId>,
+}
+
+/// For how many missing statements a reader looks again.
+const MOST_RETRIES: usize = 16;
+
+/// Proposals with an event whose statement was missing and is there now.
+pub(super) fn came_later(
+    repo: &gix::Repository,
+    connection: &Connection,
+) -> rusqlite::Result<BTreeSet<String>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT proposal, missing FROM trouble
+         WHERE missing IS NOT NULL AND proposal IS NOT NULL ORDER BY object LIMIT ?1",
+    )?;
+    let rows = statement.query_map([MOST_RETRIES as i64], |row| {
+        Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
+    })?;
+    let mut found = BTreeSet::new();
+    for row in rows {
+        let (proposal, missing) = row?;
+        let id = ObjectId::from_hex(missing.as_bytes()).ok();
+        if id.is_some_and(|id| repo.find_header(id).is_ok()) {
+            found.insert(proposal);
+        }
+    }
+    Ok(found)
+}
 
 /// The proposal `id`, folded from the events in the cache, and what is wrong with these.
 pub(super) fn folded(
@@ -89,6 +127,8 @@ pub(super) fn folded(
 ) -> rusqlite::Result<(Option<Proposal>, Vec<Awaiting>)> {
     let gathered = gather::events(repo, connection, id, own.map(|own| own.lane))?;
     let (mut proposal, rejected) = audit::fold(&gathered.events, own);
+    let rejected = rejected.into_iter().map(|rejection| Flaw { rejection, missing: None });
+    let rejected = rejected.chain(gathered.flaws);
     for revision in proposal.iter_mut().flat_map(|proposal| &mut proposal.revisions) {
         revision.commit = gathered.commits.get(&revision.event).cloned().unwrap_or_default();
     }
@@ -100,18 +140,19 @@ pub(super) fn folded(
         why: why.to_owned(),
     };
     let mut troubles: Vec<_> = rejected
-        .into_iter()
-        .map(|found| {
+        .map(|Flaw { rejection: found, missing }| {
             let kind = match found.why {
                 Why::DuplicateId => TroubleKind::DuplicateId,
                 _ => TroubleKind::Rejected,
             };
-            (trouble(kind, found.lane, found.event, found.why.as_str()), found.awaits)
+            let trouble = trouble(kind, found.lane, found.event, found.why.as_str());
+            Awaiting { trouble, seq: found.awaits, missing }
         })
         .collect();
     troubles.extend(gathered.cut.into_iter().map(|(lane, event)| {
         let why = "its lane says too much about this proposal; what follows is ignored as well";
-        (trouble(TroubleKind::Rejected, lane, event, why), None)
+        let trouble = trouble(TroubleKind::Rejected, lane, event, why);
+        Awaiting { trouble, seq: None, missing: None }
     }));
     Ok((proposal, troubles))
 }
@@ -140,15 +181,20 @@ fn store(
     let prefix = prefix(transaction, &proposal.id)?;
     let digest = event::digest(changes);
     let (added, removed) = counted(repo, transaction, proposal, &digest)?;
+    let approvals = (!proposal.approvals.is_empty()).then(|| {
+        let all = document::approvals(proposal);
+        let newest = &all[all.len().saturating_sub(MOST_APPROVALS)..];
+        serde_json::to_string(newest).unwrap_or_default()
+    });
     let path = changes.first().map(|change| change.path.display().to_string());
     transaction
         .prepare_cached(
             "INSERT OR REPLACE INTO proposal (id, prefix, subject, state, domain, task,
              proposed_by, created, expires, expiry_recorded, digest, description, path, files,
              added, removed, revisions, comments, changes_requested, contested, checked, marked,
-             recorded_by, author, revision)
+             recorded_by, author, revision, approvals)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
-             ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25)",
+             ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26)",
         )?
         .execute(params![
             proposal.id.as_str(),
@@ -180,6 +226,7 @@ fn store(
             proposal.actor.name,
             proposal.current().actor.name,
             proposal.current().event,
+            approvals,
         ])?;
     transaction
         .prepare_cached("INSERT OR REPLACE INTO folded (id, body) VALUES (?1, ?2)")?

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::{Error, Result, codes as error_codes};
-use crate::proposal::event::BlobRef;
-use crate::proposal::{Actor, canonical, codes};
+use crate::proposal::event::{BlobRef, Data, Effect, Event};
+use crate::proposal::{Actor, ProposalId, canonical, codes};
 
 /// Name and version of the format.
 pub const FORMAT: &str = "aye-decision@1";
@@ -100,6 +100,55 @@ impl Statement {
             .hint("shorten user.name, user.email, or the name of the branch"));
         }
         Ok(bytes)
+    }
+
+    /// True where it is what `event` says: about the same proposal and revision, by the same actor
+    /// and evidence, with the same verdict and reason, and with a manifest exactly where files were
+    /// approved. Whether the digest is that of the revision is known with the proposal alone.
+    pub fn is_of(&self, event: &Event) -> bool {
+        let names_proposal = match &event.first {
+            Some(first) => *first == self.proposal,
+            None => Some(ProposalId::from_event(&self.proposal)) == event.proposal,
+        };
+        let reason = |text: &Option<String>| {
+            let mut other = Self { reason: None, reason_sha256: None, ..self.clone() };
+            other.set_reason(text.as_deref());
+            (&self.reason, &self.reason_sha256) == (&other.reason, &other.reason_sha256)
+        };
+        let revision = |revision: &str| self.revision == revision;
+        let of = |id: &str, digest: &str| revision(id) && self.digest == digest;
+        let (verdict, fits) = match &event.data {
+            Data::Apply(apply) => {
+                let writes = apply.effect != Effect::MarkOnly;
+                let same = self.effect.as_deref() == Some(apply.effect.as_str());
+                let fits = same && self.manifest.is_some() == writes;
+                ("apply", fits && of(&apply.revision, &apply.digest))
+            }
+            Data::Approve(approve) => {
+                let fits = self.manifest.is_some() && reason(&approve.reason);
+                ("approve", fits && of(&approve.revision, &approve.digest))
+            }
+            Data::Reject(reject) => {
+                let verdict = if reject.withdrawn { "withdraw" } else { "reject" };
+                (verdict, reason(&reject.reason) && of(&reject.revision, &reject.digest))
+            }
+            Data::Mark(mark) => ("mark", reason(&mark.reason) && of(&mark.revision, &mark.digest)),
+            Data::RequestChanges(request) => {
+                let fits = request.revision.as_deref().is_none_or(revision);
+                ("request_changes", fits && reason(&request.reason))
+            }
+            Data::Reopen(reopen) => {
+                ("reopen", revision(&reopen.revision) && reason(&reopen.reason))
+            }
+            Data::Undo(_) => ("undo", true),
+            _ => return false,
+        };
+        let evidence = event.data.evidence();
+        names_proposal
+            && fits
+            && self.verdict == verdict
+            && self.actor == event.actor
+            && evidence.is_some_and(|evidence| evidence.as_str() == self.evidence)
     }
 
     /// Reads stored bytes.

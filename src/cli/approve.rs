@@ -1,0 +1,186 @@
+//! `aye approve`: say aye, and leave the files as they are.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::apply::{FileItem, present, refuse_conflicts};
+use super::identity::Asking;
+use super::which::Several;
+use super::{Context, Format};
+use crate::decide::approve::{Approved, Remarks};
+use crate::decide::{self, Ahead, Shown};
+use crate::error::{Exit, Result};
+use crate::proposal::document::{self, file_path};
+use crate::proposal::event::Evidence;
+use crate::proposal::rules::Verb;
+use crate::proposal::{Authority, Proposal, Status, codes};
+use crate::render::escape;
+use crate::store::Store;
+
+/// Approve pending proposals, and write nothing.
+///
+/// The approval is recorded for the revision and for the files as they are: what `aye apply` would
+/// write now. The proposal stays pending. `aye check --range` accepts a commit of exactly that, and
+/// whoever applies it is not its only reviewer. A new revision, a request for changes, a rejection
+/// or an undo ends it.
+///
+/// At a terminal, the question shows what `aye apply` shows. --yes approves without a question; a
+/// proposal with several revisions then has to be named as ID@REV, as `aye diff` prints it. Memory
+/// and sensitive paths are approved at a terminal unless the policy says otherwise.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  aye approve m4k8
+  aye approve m4k8@3f9c --yes --reason 'Tested on Windows'")]
+pub struct Args {
+    /// The proposals.
+    #[command(flatten)]
+    pub which: Several,
+    /// Do not ask.
+    #[arg(long, short = 'y')]
+    pub yes: bool,
+    /// Why, or what was looked at.
+    #[arg(long, short = 'm', value_name = "TEXT")]
+    pub reason: Option<String>,
+}
+
+/// Answer of `aye approve`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Answer {
+    /// `aye/approve@1`
+    pub schema: &'static str,
+    /// Always true.
+    pub success: bool,
+    /// The proposals, in the order given.
+    pub proposals: Vec<Item>,
+}
+
+/// One approved proposal.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Item {
+    /// The id.
+    pub proposal_id: String,
+    /// The first changed file.
+    pub file_path: String,
+    /// Always `pending`.
+    pub status: Status,
+    /// Event id of the revision that was approved.
+    pub revision: String,
+    /// The approvals that count, this one among them.
+    pub approvals: Vec<document::Approval>,
+    /// Every file, and what an apply would do to it.
+    pub files: Vec<FileItem>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// `proposal_not_found`, `not_pending`, `conflict`, the refusals of [`Context::authorise`], and
+/// those of [`decide::approve()`].
+pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+    let store = context.store()?;
+    let view = store.view()?;
+    let proposals = args.which.pending(&view, context.now)?;
+    if args.yes {
+        args.which.require_named_revisions(&view, &proposals)?;
+    }
+    drop(view);
+    let ids: Vec<&str> = proposals.iter().map(|proposal| proposal.id.as_str()).collect();
+    let asking = Asking {
+        verb: Verb::Approve,
+        proposals: &proposals,
+        yes: args.yes,
+        question: &format!("Approve {}, and write nothing?", ids.join(", ")),
+        command: &format!("aye approve {}", ids.join(" ")),
+    };
+    let evidence = context.evidence(&store, &asking)?;
+    let asks = evidence == Some(Evidence::Terminal);
+    loop {
+        let shown = shown(&store, &proposals)?;
+        refuse_conflicts(&store, &proposals, &shown)?;
+        let mut unshown_lines = 0;
+        if asks {
+            unshown_lines = present(context, &store, &shown, None)?;
+            if context.choose(asking.question, &["y", "n"]).as_deref() != Some("y") {
+                context.note("nothing approved");
+                return Ok(Exit::Negative);
+            }
+        }
+        let evidence = if asks { Evidence::Terminal } else { Evidence::Flag };
+        let authority = context.grant(&store, &asking, &evidence)?;
+        let remarks = Remarks { reason: args.reason.clone(), unshown_lines };
+        match record(context, &store, &authority, &shown, &remarks) {
+            // A person looks again; where nobody is asked, it is an error like any other.
+            Err(error) if asks && error.is(&codes::CHANGED_SINCE_SHOWN) => {
+                context.note(&format!("{}; look again", escape::line(error.message())));
+            }
+            other => return other,
+        }
+    }
+}
+
+/// What applying each of `proposals` to the files as they are would come to.
+fn shown(store: &Store, proposals: &[Proposal]) -> Result<Vec<Shown>> {
+    let view = store.view()?;
+    let each = |proposal| Ahead::new(store)?.show(store, &view, proposal, None);
+    proposals.iter().map(each).collect()
+}
+
+fn record(
+    context: &mut Context,
+    store: &Store,
+    authority: &Authority,
+    shown: &[Shown],
+    remarks: &Remarks,
+) -> Result<Exit> {
+    let mut items: Vec<Item> = Vec::new();
+    for shown in shown {
+        let (now, proposal) = (context.now, &shown.proposal);
+        let approved = decide::approve(store, authority, now, proposal, remarks, Some(shown));
+        let approved = approved.map_err(|error| match items.is_empty() {
+            true => error,
+            // Each is approved by itself; those before this one stand.
+            false => error.with(
+                "approved",
+                items.iter().map(|item| item.proposal_id.clone()).collect::<Vec<_>>(),
+            ),
+        })?;
+        for warning in &approved.warnings {
+            context.note(&format!("warning: {}", escape::line(warning)));
+        }
+        for path in &approved.not_approved {
+            context.note(&format!(
+                "note: {} also holds changes that are not the proposal's; they are not approved",
+                escape::name(path)
+            ));
+        }
+        items.push(item(store, proposal, approved)?);
+    }
+    let answer = Answer { schema: "aye/approve@1", success: true, proposals: items };
+    context.emit(Format::Text, &answer, || answer.proposals.iter().map(text).collect())?;
+    Ok(Exit::Done)
+}
+
+fn item(store: &Store, proposal: &Proposal, approved: Approved) -> Result<Item> {
+    let now = store.view()?.proposal(&proposal.id)?;
+    let file = |file| {
+        let item = FileItem::new(file);
+        FileItem { not_approved: approved.not_approved.contains(&item.path), ..item }
+    };
+    Ok(Item {
+        proposal_id: proposal.id.to_string(),
+        file_path: file_path(proposal.current()),
+        status: Status::Pending,
+        revision: proposal.current().event.clone(),
+        approvals: now.approvals_in_force().map(|a| document::approval(&now, a)).collect(),
+        files: approved.files.iter().map(file).collect(),
+    })
+}
+
+fn text(item: &Item) -> String {
+    let others = match item.approvals.len() {
+        0 | 1 => String::new(),
+        count => format!(", {count} approvals"),
+    };
+    let files: String = item.files.iter().map(FileItem::text).collect();
+    format!("{}  approved, nothing written{others}\n{files}", item.proposal_id)
+}

@@ -1,0 +1,78 @@
+//! Approving: a person says that what would be written is right, and nothing is written.
+
+use chrono::{DateTime, Utc};
+
+use super::apply::plan_again;
+use super::{Draft, Shown, digest_of, still, subject};
+use crate::apply as files;
+use crate::changeset::plan::Planned;
+use crate::error::Result;
+use crate::proposal::event::Approve;
+use crate::proposal::{Authority, Data, Proposal};
+use crate::store::Store;
+
+/// What is said with an approval.
+#[derive(Clone, Debug, Default)]
+pub struct Remarks {
+    /// Why, or what was looked at.
+    pub reason: Option<String>,
+    /// Changed lines that were not on the screen before the answer.
+    pub unshown_lines: u64,
+}
+
+/// What was approved.
+#[derive(Clone, Debug)]
+pub struct Approved {
+    /// Every file, as it would be written.
+    pub files: Vec<Planned>,
+    /// What was found beside the proposal and ignored, in words.
+    pub warnings: Vec<String>,
+    /// Files that hold changes of others, which are not approved.
+    pub not_approved: Vec<String>,
+}
+
+/// Approves the current revision of `proposal` on the files as they are: records what would be
+/// written, and writes none of it. The proposal stays pending. With `shown`, only if what would be
+/// written is exactly that.
+///
+/// # Errors
+/// `conflict`, `not_pending`, `revised_meanwhile`, `changed_since_shown`, `bare_repository`; those of
+/// the store and the work tree. Nothing is recorded then.
+pub fn approve(
+    store: &Store,
+    authority: &Authority,
+    now: DateTime<Utc>,
+    proposal: &Proposal,
+    remarks: &Remarks,
+    shown: Option<&Shown>,
+) -> Result<Approved> {
+    let proposal = &super::verified(store, proposal)?;
+    // No other process writes the files between the plan and the record.
+    let _journal = files::lock_within(store, subject::patience(store, proposal)?)?;
+    let warnings = subject::notices(store, proposal)?;
+    let worktree = store.worktree()?;
+    let planned = plan_again(store, proposal, None, &worktree.reader(), shown, false)?;
+    store.write(authority.actor(), now, |writer| {
+        let current = still(writer, proposal, &planned.seen)?;
+        let (revision, digest) = (current.current().event.clone(), digest_of(current.current()));
+        let draft = Draft {
+            authority,
+            now: writer.now(),
+            seen: &planned.seen,
+            proposal: &current,
+            revision: &revision,
+            digest: &digest,
+            verdict: "approve",
+            reason: remarks.reason.as_deref(),
+            effect: None,
+            unshown_lines: remarks.unshown_lines,
+        };
+        let statement = Some(draft.attach(writer, Some(&planned.manifest))?);
+        let (reason, evidence) = (remarks.reason.clone(), authority.evidence().clone());
+        let approve = Approve { revision, digest, reason, evidence, statement };
+        writer.decide(authority, Some(&current.id), Data::Approve(approve)).map(drop)
+    })?;
+    let not_approved =
+        planned.foreign().map(|residue| residue.path.display().to_string()).collect();
+    Ok(Approved { files: planned.plan.files, warnings, not_approved })
+}
