@@ -83,6 +83,45 @@ pub fn refuse_uncommitted(store: &Store, paths: &[RepoPath]) -> Result<()> {
     Ok(())
 }
 
+/// Refuses to commit files of the applied `proposal` where HEAD has something else of one than the
+/// decision started from: the commit would take other changes along. A file that HEAD does not have
+/// has nothing to be told apart from, and one that is generated from others has none of its own.
+///
+/// # Errors
+/// `uncommitted_changes`, `git_failed`.
+pub fn refuse_other_base(store: &Store, proposal: &Proposal) -> Result<()> {
+    let Ok(head) = store.repo().head_id() else { return Ok(()) };
+    let head = head.to_string();
+    let written = proposal.decision().map_or(&[][..], |decision| &decision.written);
+    for file in written.iter().filter(|file| file.outcome != "derived") {
+        let base = entry_in(store, &head, &file.path)?;
+        if base.is_some() && base != file.before {
+            return Err(taken_along(&file.path.display().to_string()));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses paths that git ignores and does not have.
+///
+/// # Errors
+/// `uncommitted_changes`, `git_failed`.
+pub fn refuse_ignored(store: &Store, paths: &[RepoPath]) -> Result<()> {
+    // Not as literal paths, which it refuses; status 1 means none of them.
+    let git = store.git()?.args(["check-ignore", "-z", "--stdin"]);
+    let answer = git.stdin(list(paths)).answer()?;
+    match answer.stdout.split(|byte| *byte == 0).find(|name| !name.is_empty()) {
+        Some(name) if answer.status == 0 => {
+            let name = name.as_bstr().to_string();
+            let message = format!("{name} is ignored by one of your .gitignore files");
+            Err(Error::new(&codes::UNCOMMITTED_CHANGES, message)
+                .hint("let git track it, or leave the settings of memory for git out")
+                .with("path", name))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn taken_along(name: &str) -> Error {
     Error::new(
         &codes::UNCOMMITTED_CHANGES,

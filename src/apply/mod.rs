@@ -160,6 +160,29 @@ fn not_recorded(proposal: &Proposal, made: &Committed, error: &crate::Error) -> 
         .hint(format!("the files stay as committed; {}", recover::not_recorded(id)))
 }
 
+/// Stages `paths`, which are written already, and with a message commits them and nothing else, for
+/// the applied `proposal`. `None` where nothing had to be committed.
+///
+/// # Errors
+/// `uncommitted_changes` where HEAD has something else of a file than the decision started from, or git
+/// ignores it; `index_locked`; `git_failed`, with what git or a hook said.
+pub(crate) fn follow(
+    store: &Store,
+    reviewers: &[Actor],
+    proposal: &Proposal,
+    paths: &[RepoPath],
+    message: Option<&str>,
+) -> Result<Option<Committed>> {
+    commit::refuse_locked_index(store)?;
+    commit::refuse_ignored(store, paths)?;
+    let Some(message) = message else {
+        return Staging::start(store, &[])?.finish(paths).map(|()| None);
+    };
+    commit::refuse_other_base(store, proposal)?;
+    let journal = lock(store)?;
+    commit::commit(store, &journal, reviewers, proposal, Some(message), paths, &[])
+}
+
 /// Writes the files of `plan`, all or none, with nothing recorded.
 ///
 /// # Errors

@@ -166,12 +166,22 @@ pub fn counts(proposal: &Proposal) -> bool {
 }
 
 /// True where `commit` changes `path` only as was approved: each step from what its parent has to
-/// what it has itself.
+/// what it has itself. `claimed` is what was approved of the proposals that it names: they may have
+/// made other files too, such as the index of memory.
 ///
 /// # Errors
 /// `internal_error` if the cache cannot be read.
-pub fn is_covered(store: &Store, view: &View, commit: &Commit, path: &RepoPath) -> Result<bool> {
+pub fn is_covered(
+    store: &Store,
+    view: &View,
+    commit: &Commit,
+    path: &RepoPath,
+    claimed: &[Cover],
+) -> Result<bool> {
     let from = commits::entry_at(store, commit.parent_tree, path);
     let to = commits::entry_at(store, Some(commit.tree), path);
-    Ok(reaches(&covers_of(store, view, path, None)?, path, &from, &to))
+    let mut covers = covers_of(store, view, path, None)?;
+    covers.extend_from_slice(claimed);
+    covers.sort_by_key(|cover| cover.at);
+    Ok(reaches(&covers, path, &from, &to))
 }

@@ -34,7 +34,14 @@ pub fn findings(
     let mut found = Vec::new();
     for id in commits::list(store, arguments)? {
         let commit = commits::read(store, id)?;
-        let claims = Claims { store, view, scope, commit: &commit, now, fail_on };
+        let mut approved = Vec::new();
+        for name in &commit.proposal_ids {
+            if let Ok(proposal) = view.find(name) {
+                approved.extend(approved::covers(store, &proposal).unwrap_or_default());
+            }
+        }
+        let claims =
+            Claims { store, view, scope, commit: &commit, claimed: approved, now, fail_on };
         let (mut known, mut claimed, mut held) = (Vec::new(), Vec::new(), Vec::new());
         for name in &commit.proposal_ids {
             let (finding, proposal) = claims.claim(name)?;
@@ -74,6 +81,8 @@ struct Claims<'a> {
     view: &'a View,
     scope: &'a Scope,
     commit: &'a Commit,
+    /// What was approved of the proposals that it names.
+    claimed: Vec<Cover>,
     now: DateTime<Utc>,
     fail_on: &'a FailOn,
 }
@@ -192,7 +201,7 @@ impl Claims<'_> {
         for step in cover.steps.iter().filter(|step| self.scope.covers(&step.path)) {
             let path = &step.path;
             let unchanged = commits::entry_at(self.store, commit.parent_tree, path) == lookup(path);
-            if !unchanged && !is_covered(self.store, self.view, commit, path)? {
+            if !unchanged && !is_covered(self.store, self.view, commit, path, &self.claimed)? {
                 let message = format!(
                     "commit {short} changes {} from other content than {id} was approved for",
                     path.display()
@@ -218,7 +227,7 @@ impl Claims<'_> {
             let Ok(path) = RepoPath::from_tree(path) else { continue };
             if named.contains(&path)
                 || !self.scope.covers(&path)
-                || is_covered(self.store, self.view, self.commit, &path)?
+                || is_covered(self.store, self.view, self.commit, &path, &self.claimed)?
             {
                 continue;
             }

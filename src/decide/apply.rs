@@ -141,7 +141,7 @@ pub fn apply(
     )?;
     drop(journal);
     warnings.extend(made.warning);
-    warnings.extend(subject::follow(store, proposal));
+    warnings.extend(subject::follow(store, authority, now, proposal, &reviewers));
     let not_approved = match planned.takes_residue() {
         true => Vec::new(),
         false => planned.foreign().map(|residue| residue.path.display().to_string()).collect(),

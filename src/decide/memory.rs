@@ -71,7 +71,10 @@ fn write(
         (Some(proposal), None) => {
             let plan = planned.into_inner().unwrap_or_else(|| ready.plan.clone());
             let mut response = service.applied(&plan, proposal.id.as_str());
-            response.warnings.extend(super::subject::follow(service.store, &proposal));
+            let reviewers = Vec::from_iter(by_a_person.then(|| authority.actor().clone()));
+            let (store, now) = (service.store, service.now);
+            let followed = super::subject::follow(store, authority, now, &proposal, &reviewers);
+            response.warnings.extend(followed);
             Ok(response)
         }
         (None, None) => Ok(locked()),

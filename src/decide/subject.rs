@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use chrono::{DateTime, Utc};
+
 use super::Part;
 use crate::apply as files;
 use crate::changeset::merge::Sides;
@@ -9,9 +11,9 @@ use crate::changeset::plan::{Plan, inverse, plan};
 use crate::changeset::{FileChange, Snapshot};
 use crate::error::Result;
 use crate::memory::service::decide as memory;
-use crate::proposal::event::{Subject, Written};
+use crate::proposal::event::{Committed as EventCommitted, Subject, Written};
 use crate::proposal::state::Decision;
-use crate::proposal::{Entry, Proposal};
+use crate::proposal::{Actor, Authority, Entry, Note, Proposal};
 use crate::store::Store;
 
 /// Plans `proposal`, or `part` of it, on the files of `snapshot`. Writes nothing.
@@ -95,15 +97,35 @@ pub(super) fn written_back(
     plan(&inverse(&changes?), snapshot, Sides { ours: "current", theirs: "before" })
 }
 
-/// What follows once `proposal` was applied. Says what of it did not go as asked.
-pub(super) fn follow(store: &Store, proposal: &Proposal) -> Option<String> {
-    match proposal.subject {
-        Subject::Code => None,
-        Subject::Memory => match memory::settled(store, proposal) {
-            Ok(said) => said,
-            Err(error) => Some(error.message().to_owned()),
-        },
+/// What follows once `proposal` was applied: memory is staged or committed where its manifest wants
+/// that. A commit names `reviewers`, and is recorded. Reports what of it did not go as asked.
+pub(super) fn follow(
+    store: &Store,
+    authority: &Authority,
+    now: DateTime<Utc>,
+    proposal: &Proposal,
+    reviewers: &[Actor],
+) -> Option<String> {
+    if proposal.subject == Subject::Code {
+        return None;
     }
+    let wanted = match memory::in_git(store, proposal) {
+        Ok(wanted) => wanted?,
+        Err(error) => return Some(error.message().to_owned()),
+    };
+    let commit = || {
+        let proposal = store.view()?.proposal(&proposal.id)?;
+        let (paths, message) = (&wanted.paths, wanted.commit.as_deref());
+        let Some(made) = files::follow(store, reviewers, &proposal, paths, message)? else {
+            return Ok(());
+        };
+        let note = Note::Committed(EventCommitted { commit: made.id });
+        store
+            .write(authority.actor(), now, |writer| writer.note(Some(&proposal.id), note).map(drop))
+    };
+    let done: Result<()> = commit();
+    let error = done.err()?;
+    Some(format!("the files are written, but git refused: {}", error.message()))
 }
 
 /// What was found beside `proposal` that the store did not write, and that is ignored.

@@ -9,7 +9,6 @@ use super::locate::{Repository, note, staging_id};
 use crate::changeset::plan::{How, Outcome as Became, Plan as Resolution, Planned};
 use crate::changeset::{File, FileChange, RepoPath, Snapshot};
 use crate::error::Result;
-use crate::git::Git;
 use crate::memory::disk::{Disk, Overlay, repo_path, store_path};
 use crate::memory::plan::{self, Drift, Plan, Precondition, index_page};
 use crate::memory::problem::Problem;
@@ -258,44 +257,38 @@ impl Service<'_> {
         response
     }
 
-    /// What the manifest wants of git once files are written: to stage or to commit them. `what`
-    /// is the rest of the commit's subject. Says what did not go as asked.
-    pub(super) fn follow_in_git(&self, paths: &[&RepoPath], what: &str) -> Option<String> {
+    /// What the manifest wants of git once `paths` are written; `None` where that is nothing. `what`
+    /// is the rest of the commit's subject.
+    pub(super) fn in_git(&self, paths: &[&RepoPath], what: &str) -> Option<InGit> {
         let git = &self.settings.manifest.git;
         if !git.auto_stage_changes && !git.auto_commit {
             return None;
         }
-        let tracked: Vec<String> = paths
-            .iter()
-            .filter(|path| {
-                let category = store_path(path).and_then(|p| self.settings.schema.category(p));
-                category.is_some_and(|category| {
-                    category.git_tracked
-                        || category.name == "current" && git.track_local
-                        || category.name == "sessions" && git.track_sessions
-                })
+        let is_tracked = |path: &&&RepoPath| {
+            let category = store_path(path).and_then(|p| self.settings.schema.category(p));
+            category.is_some_and(|category| {
+                category.git_tracked
+                    || category.name == "current" && git.track_local
+                    || category.name == "sessions" && git.track_sessions
             })
-            .map(|path| path.display().to_string())
-            .collect();
-        if tracked.is_empty() {
-            return None;
-        }
-        let run = |git: Git| {
-            git.config("core.quotePath", "false").config("core.literalPathspecs", "true").run()
         };
-        let top = self.worktree.root();
-        let added = run(Git::new(top).args(["add", "--all", "--"]).args(&tracked));
-        let done = added.and_then(|_| {
-            if !git.auto_commit {
-                return Ok(Vec::new());
-            }
-            let subject = what.lines().next().unwrap_or_default();
-            let message = format!("{} {subject}", git.commit_message_prefix);
-            run(Git::new(top).args(["commit", "-q", "-m", message.trim(), "--"]).args(&tracked))
-        });
-        let error = done.err()?;
-        Some(format!("the files are written, but git refused: {}", error.message()))
+        let mut paths: Vec<RepoPath> = paths.iter().filter(is_tracked).copied().cloned().collect();
+        paths.sort();
+        paths.dedup();
+        let subject = what.lines().next().unwrap_or_default();
+        let message = format!("{} {subject}", git.commit_message_prefix).trim().to_owned();
+        let commit = git.auto_commit.then_some(message);
+        (!paths.is_empty()).then_some(InGit { paths, commit })
     }
+}
+
+/// What the manifest wants of git once memory was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InGit {
+    /// The files that are to be staged.
+    pub paths: Vec<RepoPath>,
+    /// They are to be committed as well, with this message.
+    pub commit: Option<String>,
 }
 
 fn rejected(problems: &[Problem], drift: Vec<Drift>) -> Applied {

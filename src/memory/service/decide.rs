@@ -1,6 +1,7 @@
 //! What the store's general commands (`apply`, `review`, `undo`, `reject`) need to know of memory
 //! proposals: they are planned from their operations, never merged by lines.
 
+use super::apply::InGit;
 use super::{Service, staging};
 use crate::changeset::plan::Plan;
 use crate::changeset::{RepoPath, Snapshot};
@@ -69,18 +70,17 @@ pub fn whole(proposal: &Proposal) -> Error {
     .hint("apply it, or reject it with a reason that says what to leave out")
 }
 
-/// What the manifest wants of git once a memory proposal was applied: to stage or to commit its
-/// files. Says what of it did not go as asked.
+/// What the manifest wants of git once a memory proposal was applied.
 ///
 /// # Errors
 /// `memory_not_initialized` and its kin.
-pub fn settled(store: &Store, proposal: &Proposal) -> Result<Option<String>> {
+pub fn in_git(store: &Store, proposal: &Proposal) -> Result<Option<InGit>> {
     let service = Service::open(store, proposal.actor.clone(), None, proposal.current().at)?;
     let page = repo_path(index_page::PATH)?;
     let changed = proposal.current().changes.iter().map(|change| &change.path);
     let paths: Vec<&RepoPath> = changed.chain([&page]).collect();
     let what = proposal.description.as_deref().unwrap_or("memory");
-    Ok(service.follow_in_git(&paths, what))
+    Ok(service.in_git(&paths, what))
 }
 
 /// What was found in the staging directory of `proposal` that the store did not write there.
