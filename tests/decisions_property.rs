@@ -1,21 +1,28 @@
 //! Random histories in two clones, by everybody who may call the program: whatever the order,
-//! nobody but a person has applied code, nobody has revised another's proposal, and every byte
-//! that a decision changed is named by its manifest.
+//! nobody but a person has applied or approved code, nobody has revised another's proposal, every
+//! byte that a decision changed is named by its manifest, and what a resumed review writes it has
+//! shown.
+
+#![cfg(unix)]
 
 mod support;
 
 #[path = "support/hostile.rs"]
 mod hostile;
+#[path = "support/terminal.rs"]
+mod terminal;
 
 use std::collections::BTreeMap;
 
 use aye::decide::Manifest;
 use aye::decide::manifest::Blob;
+use aye::proposal::event::Evidence;
 use aye::proposal::{ActorKind, Proposal, State};
 use aye::store::Filter;
 use proptest::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 use support::{Repo, Run};
+use terminal::Terminal;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Who {
@@ -34,8 +41,10 @@ enum What {
     Apply,
     ApplyTakingResidue,
     ApplyAndCommit,
+    Approve,
     Mark,
     Reject,
+    RequestChanges,
     RejectByTool,
     Reopen,
     Undo,
@@ -70,9 +79,11 @@ fn step() -> impl Strategy<Value = Step> {
         5 => Just(What::Apply),
         1 => Just(What::ApplyTakingResidue),
         1 => Just(What::ApplyAndCommit),
+        2 => Just(What::Approve),
         1 => Just(What::Mark),
         1 => Just(What::Reject),
         1 => Just(What::RejectByTool),
+        1 => Just(What::RequestChanges),
         1 => Just(What::Reopen),
         4 => Just(What::Undo),
         1 => Just(What::Move),
@@ -169,7 +180,9 @@ impl World {
             (What::Apply, _) => run(&["apply", &named, "--yes"]),
             (What::ApplyTakingResidue, _) => run(&["apply", &named, "--yes", "--take-residue"]),
             (What::ApplyAndCommit, _) => run(&["apply", &named, "--yes", "--commit"]),
+            (What::Approve, _) => run(&["approve", &named, "--yes"]),
             (What::Reject, _) => run(&["reject", &id, "--yes"]),
+            (What::RequestChanges, _) => run(&["comment", &id, "--request-changes", "-m", "no"]),
             (What::Reopen, _) => run(&["reopen", &id, "--yes"]),
             (What::Undo, _) => run(&["undo", &id, "--yes"]),
         }
@@ -204,6 +217,16 @@ fn decided_by_people(proposals: &[Proposal]) {
         if let State::Applied(decision) = &proposal.state {
             assert!(decision.is_by_a_person(), "{} was applied by {:?}", proposal.id, decision.by);
         }
+        let has = |id: &str| proposal.revisions.iter().any(|revision| revision.event == id);
+        assert!(proposal.decision().is_none_or(|decision| has(&decision.revision)));
+        let mut people = std::collections::BTreeSet::new();
+        for approval in proposal.approvals_in_force() {
+            assert_eq!(approval.by.kind, ActorKind::Human, "{} was approved", proposal.id);
+            assert!(matches!(approval.evidence, Evidence::Terminal | Evidence::Flag));
+            let current = proposal.decision().map_or(&proposal.current().event, |d| &d.revision);
+            assert_eq!(&approval.revision, current, "{}", proposal.id);
+            assert!(people.insert(approval.by.identity()), "{} counts twice", approval.by);
+        }
         for revision in &proposal.revisions {
             let (by, own) = (&revision.actor, &proposal.actor);
             let may = by.kind == ActorKind::Human || (&by.name, by.kind) == (&own.name, own.kind);
@@ -212,11 +235,13 @@ fn decided_by_people(proposals: &[Proposal]) {
     }
 }
 
-/// The manifest of the newest event names exactly what was written, as it was and as it is.
+/// The manifest of the newest event names exactly what was written, as it was and as it is; that of
+/// an approval, which writes nothing, what there is.
 fn named_by_the_manifest(
     repo: &Repo,
     before: &BTreeMap<String, Vec<u8>>,
     after: &BTreeMap<String, Vec<u8>>,
+    writes: bool,
 ) {
     let manifest = format!("{}:manifest-0001", lane(repo));
     let bytes = repo.program("git").args(&["cat-file", "blob", &manifest]).run().ok().stdout;
@@ -226,7 +251,9 @@ fn named_by_the_manifest(
     for record in manifest.records() {
         let path = record.path.display().to_string();
         assert_eq!(id(&record.now), hash(&before[&path]), "{path} before");
-        assert_eq!(id(&record.after), hash(&after[&path]), "{path} afterwards");
+        if writes {
+            assert_eq!(id(&record.after), hash(&after[&path]), "{path} afterwards");
+        }
     }
     let named =
         |path: &str| manifest.records().iter().any(|r| r.path.display().to_string() == path);
@@ -248,14 +275,18 @@ fn run(steps: &[Step]) {
         let Some(run) = run else { continue };
         assert!(![6, 70, 101].contains(&run.status) && run.status < 128, "{run}");
         let after = files(repo);
-        use What::{Apply, ApplyAndCommit, ApplyTakingResidue, Undo};
+        use What::{Apply, ApplyAndCommit, ApplyTakingResidue, Approve, Undo};
         let writes = matches!(step.what, Apply | ApplyTakingResidue | ApplyAndCommit | Undo);
         let by_person = writes && step.who == Who::Person;
-        if !by_person || run.status != 0 {
+        if step.what == Approve && run.status == 0 {
+            assert_eq!(step.who, Who::Person, "{run}");
+            assert_eq!(before, after, "an approval wrote\n{run}");
+            named_by_the_manifest(repo, &before, &after, false);
+        } else if !by_person || run.status != 0 {
             assert_eq!(before, after, "it decided nothing, and wrote\n{run}");
         } else {
             assert_ne!(lane(repo), tip, "nothing is on record\n{run}");
-            named_by_the_manifest(repo, &before, &after);
+            named_by_the_manifest(repo, &before, &after, true);
         }
     }
     // Once both clones have seen everything, they say the same.
@@ -264,12 +295,126 @@ fn run(steps: &[Step]) {
     fetch(right, left);
     let states = |repo| -> Vec<_> {
         let now = chrono::Utc::now();
-        let mut states: Vec<_> =
-            all(repo).iter().map(|p| (p.id.clone(), p.status(now), p.contested)).collect();
+        let mut states: Vec<_> = all(repo)
+            .iter()
+            .map(|p| (p.id.clone(), p.status(now), p.contested, approved(p)))
+            .collect();
         states.sort_by(|a, b| a.0.cmp(&b.0));
         states
     };
     assert_eq!(states(left), states(right));
+}
+
+/// Who has approved what counts.
+fn approved(proposal: &Proposal) -> Vec<String> {
+    proposal.approvals_in_force().map(|approval| approval.event.clone()).collect()
+}
+
+/// What happens between two sessions of a review.
+#[derive(Clone, Copy, Debug)]
+enum Meanwhile {
+    Nothing,
+    /// A commit changes another line of the file.
+    Moves,
+    /// Another line of the file is edited, and not committed.
+    Dirties,
+    /// The agent gives it new content.
+    Revises,
+    /// Another clone's lane arrives, with new content by the same agent from there.
+    Fetches,
+    /// The agent puts edits and words of its own into what was saved.
+    Plants,
+}
+
+const LINE: &str = "f 6";
+
+impl Meanwhile {
+    fn any() -> impl Strategy<Value = Self> {
+        use Meanwhile::{Dirties, Fetches, Moves, Nothing, Plants, Revises};
+        prop::sample::select(vec![Nothing, Moves, Dirties, Revises, Fetches, Plants])
+    }
+
+    fn happens(self, world: &World, id: &str) {
+        let [repo, other] = &world.clones;
+        match self {
+            Self::Nothing => {}
+            Self::Moves | Self::Dirties => {
+                repo.write("f", repo.text("f").replace(LINE, &format!("{self:?}")));
+                if matches!(self, Self::Moves) {
+                    repo.git(&["commit", "-q", "-a", "-m", "Move on"]);
+                }
+            }
+            Self::Revises => {
+                repo.agent("claude", &["revise", id, "f", "--old", "f 1", "--new", "evil"]);
+            }
+            Self::Fetches => {
+                fetch(other, repo);
+                other.agent("claude", &["revise", id, "f", "--old", "f 1", "--new", "evil"]);
+                fetch(repo, other);
+            }
+            Self::Plants => {
+                let path = format!(".git/aye/review/{id}.json");
+                let mut saved: Value = serde_json::from_slice(&repo.read(&path)).expect("JSON");
+                for unit in saved["units"].as_array_mut().into_iter().flatten() {
+                    unit["decision"] = json!({"edit": "planted\n"});
+                }
+                saved["comments"] = json!([{"body": "planted words"}]);
+                repo.write(&path, saved.to_string());
+            }
+        }
+    }
+}
+
+fn review(repo: &Repo) -> Terminal {
+    let cmd = repo.cmd(&["review"]).env("TERM", "dumb").env("PAGER", "cat");
+    Terminal::start(cmd, 60, 100)
+}
+
+/// A review that is quit with a decision made, and resumed after something has happened: what is
+/// written then was on the screen of the second session.
+fn resumed(meanwhile: &[Meanwhile]) {
+    let world = World::new();
+    let repo = &world.clones[0];
+    let args = ["propose", "f", "--old", "f 1", "--new", "good", "--json"];
+    let id = repo.agent("claude", &args).ok().json();
+    let id = id["proposal_id"].as_str().expect("an id").to_owned();
+    let mut first = review(repo);
+    first.sees("]?").types("A").sees("Write these").sees("]?").types("q");
+    assert_eq!(first.ends(), 0);
+    meanwhile.iter().for_each(|step| step.happens(&world, &id));
+    let before = files(repo);
+    let mut second = review(repo);
+    second.sees("]?");
+    if !second.text().contains("Write these") {
+        second.types("A").sees("Write these").sees("]?");
+    }
+    let shown = second.text();
+    second.types("y").ends();
+    let (after, text) = (files(repo), repo.text("f"));
+    for line in text.lines().filter(|line| !String::from_utf8_lossy(&before["f"]).contains(line)) {
+        assert!(shown.contains(&format!("+{line}")), "{line} was written unseen\n{shown}");
+    }
+    assert!(!text.contains("planted"), "{shown}");
+    let said = repo.aye(&["show", &id, "--comments"]).ok().out();
+    assert!(!said.contains("planted words") || shown.contains("planted words"), "{shown}");
+    assert_ne!(before, after, "{shown}");
+    named_by_the_manifest(repo, &before, &after, true);
+    decided_by_people(&all(repo));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 6,
+        max_shrink_iters: 20,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+    #[test]
+    fn a_resumed_review_writes_what_it_shows(
+        meanwhile in prop::collection::vec(Meanwhile::any(), 1..=2),
+    ) {
+        resumed(&meanwhile);
+    }
 }
 
 proptest! {
