@@ -586,6 +586,53 @@ fn many_files_with_other_changes_are_one_note() {
     applied.ok().notes("note: f1, f2, f3 and 2 more files also hold changes");
 }
 
+/// Takes what this clone said of `id` out of the cache: the events of `kind`, and what follows from
+/// them. `before` is the cache without them.
+fn hide(repo: &Repo, id: &str, kind: &str, before: &std::path::Path) {
+    let cache = rusqlite::Connection::open(repo.path(".git/aye/cache.sqlite")).expect("it");
+    cache.execute("ATTACH ?1 AS old", [before.to_str().expect("UTF-8")]).expect("the old one");
+    let gone = cache.execute("DELETE FROM event WHERE proposal = ?1 AND kind = ?2", [id, kind]);
+    assert_eq!(gone.expect("edited"), 1);
+    for table in ["folded", "proposal"] {
+        let sql = format!("INSERT OR REPLACE INTO {table} SELECT * FROM old.{table} WHERE id = ?1");
+        cache.execute(&sql, [id]).expect("edited");
+    }
+}
+
+/// Many events of the lane are about something else.
+#[test]
+fn an_event_hidden_from_the_cache_is_found_far_back() {
+    for fetched in [false, true] {
+        let repo = hello();
+        let id = propose(&repo, "a.txt", "hello", "harmless");
+        let repo = match fetched {
+            false => repo,
+            true => {
+                let clone = repo.copy();
+                let lane = clone.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"]);
+                std::fs::remove_dir_all(clone.path(".git/aye")).expect("removed");
+                let name = lane.rsplit('/').next().expect("a name");
+                clone.git(&["update-ref", &format!("refs/aye/remotes/origin/{name}"), &lane]);
+                clone.git(&["update-ref", "-d", &lane]);
+                clone
+            }
+        };
+        let other = propose(&repo, "b.txt", "b", "B");
+        repo.aye(&["list"]).ok();
+        let before = repo.outer().join("cache.sqlite");
+        std::fs::copy(repo.path(".git/aye/cache.sqlite"), &before).expect("copied");
+        reject(&repo, &id, "no");
+        for number in 0..30 {
+            support::record::comment(&repo, &other, &number.to_string());
+        }
+        repo.aye(&["list"]).ok();
+        hide(&repo, &id, "reject", &before);
+        repo.aye(&["apply", &id, "--yes"]).fails("cache_tampered", 5);
+        assert_eq!(repo.text("a.txt"), "hello\n");
+        repo.aye(&["apply", &id, "--yes"]).fails("not_pending", 5);
+    }
+}
+
 // One engine for code, memory and patches.
 
 const MEMORY: &str = ".agent-memory/decisions.md";

@@ -19,9 +19,16 @@ use super::{Store, View, codes, write};
 use crate::error::{Error, Result};
 use crate::proposal::{Event, Proposal, ProposalId, Stamped};
 
-/// How many commits are walked for one decision. An event further back is believed to be in its
-/// lane if its commit holds it: to go on would cost more than the decision.
-const MOST_WALKED: usize = 16;
+/// How many commits of this clone's own lane, and how many of all others, are walked for one
+/// decision. An event further back is believed to be in its lane if its commit holds it.
+///
+/// The walk ends at the oldest event of the proposal, so a proposal that was just made costs a few
+/// steps whatever the bound is. Measured with the release build on ext4 (two lanes of 16 and 528
+/// commits, `aye check` on a proposal at their beginning): a commit takes 10 µs in aye, and as a
+/// loose object six system calls and 13 µs in the kernel, as a packed one neither. One apply takes 5 ms
+/// of each. 256 commits, about a week of a busy agent, are thus at worst half of an apply, and a
+/// fifth once git has packed them.
+const MOST_WALKED: usize = 256;
 
 impl Store {
     /// The proposal `id`, folded again from its events in the object database, for decisions.
@@ -37,7 +44,8 @@ impl Store {
         })
     }
 
-    /// Verifies several proposals of `view`, walking at most `most` commits of the lanes in all.
+    /// Verifies several proposals of `view`, walking at most `most` commits of this clone's own lane,
+    /// and as many of all others together.
     pub fn verifier<'a>(&'a self, view: &'a View, most: usize) -> Verifier<'a> {
         let own = write::lane_name(self).map(|name| refs::lane_of(&name).to_owned());
         Verifier { store: self, view, own, most, walks: RefCell::default() }
@@ -67,7 +75,8 @@ pub struct Verifier<'a> {
 #[derive(Default)]
 struct Walks {
     lanes: BTreeMap<String, Walk>,
-    count: usize,
+    /// Commits of other lanes: however long those are, the own one is walked.
+    others: usize,
 }
 
 /// One lane, from its tips back.
@@ -86,15 +95,16 @@ impl Verifier<'_> {
     /// `proposal_not_found`; `cache_tampered` with what differs; those of the store.
     pub fn proposal(&self, id: &ProposalId) -> Result<Proposal> {
         let cached = self.view.proposal(id)?;
-        let (mut commits, mut has_own) = (HashSet::new(), false);
+        let (mut commits, mut begins_here) = (HashSet::new(), false);
         self.view.sources(id, |source| {
-            has_own |= Some(&source.lane) == self.own.as_ref();
+            begins_here |=
+                source.event == cached.first_event && Some(&source.lane) == self.own.as_ref();
             self.check(id, &source).map_err(|why| tampered(id, &why))?;
             commits.insert(source.commit);
             Ok(())
         })?;
         if let Some(own) = &self.own {
-            for commit in self.named(own, id, has_own) {
+            for commit in self.named(own, id, begins_here) {
                 if !commits.contains(&commit.to_string()) {
                     return Err(tampered(id, &format!("it leaves out commit {commit}")));
                 }
@@ -146,7 +156,7 @@ impl Verifier<'_> {
             if self.walk(&mut walks, lane).seen.contains(&commit) {
                 return Some(true);
             }
-            if walks.count >= self.most {
+            if self.is_spent(&mut walks, lane) {
                 return None;
             }
             if !self.step(&mut walks, lane) {
@@ -155,13 +165,22 @@ impl Verifier<'_> {
         }
     }
 
+    /// Whether as much of `lane` was walked as may be.
+    fn is_spent(&self, walks: &mut Walks, lane: &str) -> bool {
+        match self.own.as_deref() == Some(lane) {
+            true => self.walk(walks, lane).seen.len() >= self.most,
+            false => walks.others >= self.most,
+        }
+    }
+
     /// The commits of this clone's own lane that name the proposal `id`, as far back as was walked
-    /// for its events; where it has `none` there, as far as one decision may cost.
-    fn named(&self, own: &str, id: &ProposalId, has_events: bool) -> Vec<ObjectId> {
+    /// for its events. That is to its first one where the proposal begins there; otherwise nothing
+    /// tells how far back this clone has spoken of it, and the walk takes what it may.
+    fn named(&self, own: &str, id: &ProposalId, begins_here: bool) -> Vec<ObjectId> {
         let mut walks = self.walks.borrow_mut();
-        if !has_events {
-            while self.walk(&mut walks, own).seen.len() < MOST_WALKED / 2
-                && walks.count < self.most
+        if !begins_here {
+            while self.walk(&mut walks, own).seen.len() < MOST_WALKED
+                && !self.is_spent(&mut walks, own)
                 && self.step(&mut walks, own)
             {}
         }
@@ -201,7 +220,9 @@ impl Verifier<'_> {
                 }
             }
         }
-        walks.count += 1;
+        if !is_own {
+            walks.others += 1;
+        }
         true
     }
 }
