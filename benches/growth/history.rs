@@ -1,0 +1,325 @@
+//! Repositories with a long history of proposals, put together by `git fast-import`.
+
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use aye::changeset::RepoPath;
+use aye::proposal::event::{Apply, Effect, How, Propose, Reject, Subject, Written, digest};
+use aye::proposal::{Actor, ActorKind, ChangeRecord, Data, Entry, Event, ProposalId, Stamped};
+use chrono::{DateTime, Duration, Utc};
+
+/// Files of the work tree, and lines of each.
+const FILES: usize = 1_000;
+const LINES: usize = 60;
+
+/// The lane of the clone itself.
+const OWN: &str = "00000000000000aa";
+
+/// How much has happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Proposals in all; every tenth is about memory, unless it is pending.
+    pub proposals: usize,
+    /// How many of them, the newest, are pending; the others are applied and rejected in turn.
+    pub pending: usize,
+    /// Lanes that they are spread over. One is the clone's own, the others are of `origin`.
+    pub lanes: usize,
+}
+
+/// A repository of a shape.
+pub struct History {
+    folder: tempfile::TempDir,
+    /// The ids of the pending proposals of its own lane, oldest first.
+    pub pending: Vec<String>,
+}
+
+/// One proposal on its way into a lane.
+struct Planned {
+    number: usize,
+    lane: usize,
+}
+
+impl History {
+    /// Its work tree.
+    pub fn root(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Imports a history of `shape`: everything is packed, as after `git gc`. `aye` starts the
+    /// memory store.
+    pub fn new(aye: &str, shape: Shape) -> Self {
+        let folder = tempfile::Builder::new().prefix("aye-growth-").tempdir().expect("a folder");
+        let root = folder.path();
+        git(root, &["init", "-q", "-b", "main"]);
+        git(root, &["config", "user.name", "Bench"]);
+        git(root, &["config", "user.email", "bench@example.com"]);
+        git(root, &["config", "gc.auto", "0"]);
+        let mut child = Command::new("git")
+            .args(["fast-import", "--quiet", "--force"])
+            .current_dir(root)
+            .stdin(Stdio::piped())
+            .spawn()
+            .expect("git fast-import");
+        let mut import = Import(BufWriter::new(child.stdin.take().expect("a pipe")));
+        import.files();
+        let mut pending = Vec::new();
+        // One lane after the other: fast-import keeps few branches in memory.
+        for lane in 0..shape.lanes.max(1) {
+            let own = import.lane(shape, lane);
+            if lane == 0 {
+                pending = own;
+            }
+        }
+        drop(import);
+        assert!(child.wait().expect("git fast-import").success());
+        git(root, &["reset", "-q", "--hard"]);
+        let started = Command::new(aye).args(["memory", "init"]).current_dir(root).output();
+        assert!(started.expect("aye").status.success());
+        git(root, &["add", ".agent-memory"]);
+        git(root, &["commit", "-q", "-m", "Memory"]);
+        std::fs::create_dir_all(root.join(".git/aye")).expect("a folder");
+        std::fs::write(root.join(".git/aye/lane"), format!("{OWN}\n")).expect("a file");
+        Self { folder, pending }
+    }
+
+    /// A copy that a command may change.
+    pub fn copy(&self) -> tempfile::TempDir {
+        let folder = tempfile::Builder::new().prefix("aye-growth-").tempdir().expect("a folder");
+        let from = self.root().join(".");
+        let copied = Command::new("cp").arg("-a").arg(from).arg(folder.path()).status();
+        assert!(copied.expect("cp").success());
+        folder
+    }
+}
+
+/// Gives each of `ids` a ref below `refs/aye/pending/`, as the writers of proposals do.
+pub fn pending_refs(root: &Path, ids: &[String]) {
+    let head = git(root, &["rev-parse", "HEAD"]);
+    let lines: String =
+        ids.iter().map(|id| format!("create refs/aye/pending/{id} {head}\n")).collect();
+    let mut child = Command::new("git")
+        .args(["update-ref", "--stdin"])
+        .current_dir(root)
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("git update-ref");
+    child.stdin.take().expect("a pipe").write_all(lines.as_bytes()).expect("write");
+    assert!(child.wait().expect("git update-ref").success());
+}
+
+/// Runs git and returns what it prints.
+pub fn git(root: &Path, args: &[&str]) -> String {
+    let output = Command::new("git").args(args).current_dir(root).output().expect("git");
+    assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+/// The stream that fast-import reads.
+struct Import<W: Write>(W);
+
+impl<W: Write> Import<W> {
+    fn line(&mut self, text: impl AsRef<str>) {
+        self.0.write_all(text.as_ref().as_bytes()).expect("write");
+        self.0.write_all(b"\n").expect("write");
+    }
+
+    fn data(&mut self, bytes: &[u8]) {
+        self.line(format!("data {}", bytes.len()));
+        self.0.write_all(bytes).expect("write");
+        self.line("");
+    }
+
+    fn files(&mut self) {
+        self.line("commit refs/heads/main\ncommitter Bench <bench@example.com> 1767225600 +0000");
+        self.data(b"Start");
+        for file in 0..FILES {
+            self.line(format!("M 100644 inline {}", path(file).display()));
+            self.data(content(file, None).as_bytes());
+        }
+    }
+
+    /// The lane number `lane`; returns the ids of its pending proposals.
+    fn lane(&mut self, shape: Shape, lane: usize) -> Vec<String> {
+        let (name, reference) = match lane {
+            0 => (OWN.to_owned(), format!("refs/aye/log/{OWN}")),
+            n => {
+                let name = format!("{n:016x}");
+                (name.clone(), format!("refs/aye/remotes/origin/{name}"))
+            }
+        };
+        let (mut seq, mut pending) = (0, Vec::new());
+        for number in (lane..shape.proposals).step_by(shape.lanes.max(1)) {
+            let is_pending = number + shape.pending >= shape.proposals;
+            let memory = number % 10 == 9 && !is_pending;
+            let planned = Planned { number, lane };
+            let (change, after) = planned.change(memory);
+            seq += 1;
+            let data = Data::Propose(planned.propose(&change, memory));
+            let event = planned.event(&name, seq, ActorKind::Agent, None, data);
+            let stamped = self.commit(&reference, &event, Some((&change, &after)));
+            let id = stamped.proposal().expect("a proposal");
+            if is_pending {
+                pending.push(id.to_string());
+                continue;
+            }
+            seq += 1;
+            let decision = planned.decision(&stamped.id, &change);
+            let of = Some((id, stamped.id));
+            let event = planned.event(&name, seq, ActorKind::Human, of, decision);
+            self.commit(&reference, &event, None);
+        }
+        pending
+    }
+
+    /// A lane commit of one event, as [`aye::store::Writer`] makes them.
+    fn commit(
+        &mut self,
+        reference: &str,
+        event: &Event,
+        content: Option<(&ChangeRecord, &str)>,
+    ) -> Stamped {
+        let bytes = event.to_bytes().expect("an event");
+        let stamped = Stamped { id: blob_id(&bytes), event: event.clone() };
+        let id = stamped.proposal().expect("a proposal");
+        let (actor, seconds) = (&event.actor, event.time.timestamp());
+        self.line(format!("commit {reference}"));
+        self.line(format!("committer {} <{}> {seconds} +0000", actor.name, actor.email));
+        let (kind, word) = (event.data.kind(), actor.kind.as_str());
+        self.data(format!("{kind} {id}\n\nProposal-Id: {id}\nActor-Kind: {word}\n").as_bytes());
+        self.line("deleteall\nM 100644 inline event.json");
+        self.data(&bytes);
+        if let Some((change, after)) = content {
+            let path = change.path.display();
+            if let Some(before) = &change.before {
+                self.line(format!("M 100644 {} before/{path}", before.id));
+            }
+            self.line(format!("M 100644 inline after/{path}"));
+            self.data(after.as_bytes());
+        }
+        stamped
+    }
+}
+
+impl Planned {
+    fn change(&self, memory: bool) -> (ChangeRecord, String) {
+        let file = self.number % FILES;
+        let after = content(file, Some(self.number));
+        let entry = |text: &str| Entry { id: blob_id(text.as_bytes()), mode: "100644".into() };
+        let change = ChangeRecord {
+            path: match memory {
+                true => {
+                    RepoPath::new(format!(".agent-memory/notes/n{file:04}.md")).expect("a path")
+                }
+                false => path(file),
+            },
+            before: (!memory).then(|| entry(&content(file, None))),
+            after: Some(entry(&after)),
+            origin: None,
+            snippets: Vec::new(),
+        };
+        (change, after)
+    }
+
+    fn propose(&self, change: &ChangeRecord, memory: bool) -> Propose {
+        let number = self.number;
+        Propose {
+            description: Some(format!("Proposal {number} changes a line")),
+            proposed_by: "agent".into(),
+            expires_at: "2999-01-01T00:00:00Z".parse().expect("a time"),
+            subject: if memory { Subject::Memory } else { Subject::Code },
+            form: "snippet".into(),
+            changes: vec![change.clone()],
+            memory: memory.then(|| {
+                serde_json::json!({
+                    "staging_id": format!("20260101T000000-note-{number:06x}"),
+                    "request": { "intent": "decision", "rationale": format!("Note {number}") },
+                })
+            }),
+            ..Propose::default()
+        }
+    }
+
+    fn decision(&self, revision: &str, change: &ChangeRecord) -> Data {
+        let (revision, digest) = (revision.to_owned(), digest(std::slice::from_ref(change)));
+        if self.number % 2 == 0 {
+            let written = Written {
+                path: change.path.clone(),
+                before: change.before.clone(),
+                after: change.after.clone(),
+                outcome: "clean".into(),
+            };
+            return Data::Apply(Apply {
+                revision,
+                digest,
+                how: How::Terminal,
+                effect: Effect::Files,
+                commit: None,
+                written: vec![written],
+                written_blob: None,
+                amended: Vec::new(),
+                evidence: None,
+                statement: None,
+            });
+        }
+        Data::Reject(Reject {
+            reason: Some(format!("Not number {}", self.number)),
+            revision,
+            digest,
+            how: How::Terminal,
+            withdrawn: false,
+            evidence: None,
+            statement: None,
+        })
+    }
+
+    fn event(
+        &self,
+        lane: &str,
+        seq: u64,
+        kind: ActorKind,
+        of: Option<(ProposalId, String)>,
+        data: Data,
+    ) -> Event {
+        let name = if kind == ActorKind::Agent { "agent" } else { "Bench" };
+        let (proposal, first) = of.unzip();
+        let start: DateTime<Utc> = "2026-01-01T00:00:00Z".parse().expect("a time");
+        let seconds = 10 * self.number as i64 + i64::from(kind == ActorKind::Human);
+        // No two lanes at the same moment, so that the order is the same in every run.
+        let time = start + Duration::seconds(seconds) + Duration::milliseconds(self.lane as i64);
+        Event {
+            proposal,
+            first,
+            lane: lane.to_owned(),
+            seq,
+            actor: Actor { name: name.into(), email: "bench@example.com".into(), kind },
+            time,
+            heads: Vec::new(),
+            data,
+        }
+    }
+}
+
+fn path(file: usize) -> RepoPath {
+    RepoPath::new(
+        PathBuf::from(format!("src/d{:02}/f{file:04}.txt", file % 50)).display().to_string(),
+    )
+    .expect("a path")
+}
+
+/// The text of a file, or what the proposal `number` makes of it.
+fn content(file: usize, number: Option<usize>) -> String {
+    let changed = number.map(|number| (number / FILES % LINES, number));
+    (0..LINES)
+        .map(|line| match changed {
+            Some((at, number)) if at == line => format!("what proposal {number} has here\n"),
+            _ => format!("line {line} of the file {file}\n"),
+        })
+        .collect()
+}
+
+fn blob_id(bytes: &[u8]) -> String {
+    gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, bytes)
+        .expect("a hash")
+        .to_string()
+}
