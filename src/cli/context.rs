@@ -146,6 +146,26 @@ impl Context {
         output::printed(stdout.write_all(bytes).and_then(|()| stdout.flush()))
     }
 
+    /// Writes the pieces of a text as [`Context::print`] does, one after the other.
+    ///
+    /// # Errors
+    /// Those of the pieces; `io_error` when the stream cannot be written.
+    pub fn print_all<Piece: AsRef<[u8]>>(
+        &mut self,
+        pieces: impl Iterator<Item = Result<Piece>>,
+    ) -> Result<()> {
+        for piece in pieces {
+            let mut stdout = io::stdout().lock();
+            let written = stdout.write_all(piece?.as_ref()).and_then(|()| stdout.flush());
+            let closed = written.is_err();
+            output::printed(written)?;
+            if closed {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// Says something that is not data, on standard error, unless `-q`.
     pub fn note(&self, line: &str) {
         if !self.quiet {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Context, Format, pager};
+use super::{Context, Format, output, pager};
 use crate::decide::patch;
 use crate::error::{Exit, Result};
 use crate::proposal::document::timestamp;
@@ -134,18 +134,21 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let view = store.view()?;
     let id = args.id.as_deref().map(|id| view.resolve(id)).transpose()?;
-    let entries = view.log(id.as_ref(), args.limit)?;
-    let log = Log { schema: "aye/log@1", events: entries.iter().map(LogItem::from).collect() };
-    if context.format_or(Format::Text) != Format::Text {
-        context.emit(Format::Text, &log, String::new)?;
-        return Ok(Exit::Done);
+    let pages = || view.log_pages(id.as_ref(), args.limit);
+    match context.format_or(Format::Text) {
+        Format::Text => {}
+        Format::Json => {
+            context.print_all(json(pages()))?;
+            return Ok(Exit::Done);
+        }
+        _ => {
+            let items: Result<Vec<Vec<LogItem>>> = pages().map(page_of_items).collect();
+            let log = Log { schema: SCHEMA, events: items?.into_iter().flatten().collect() };
+            context.emit(Format::Text, &log, String::new)?;
+            return Ok(Exit::Done);
+        }
     }
-    if entries.is_empty() {
-        context.note("nothing has happened yet");
-        return Ok(Exit::Done);
-    }
-    let snapshot = store.repo().config_snapshot();
-    let palette = pager::palette(context, Some(snapshot.plumbing()));
+    let now = context.now;
     let mut table = Table::new(&[
         ("WHEN", Align::Right),
         ("WHO", Align::Left),
@@ -157,21 +160,80 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     table.shrinks("TEXT", 12, Keep::Start);
     table.shrinks("WHO", 6, Keep::Start);
     table.drops(&["KIND", "TEXT", "WHEN"]);
-    for (entry, item) in entries.iter().zip(&log.events) {
-        let first = item.text.as_deref().unwrap_or("").lines().next().unwrap_or("").to_owned();
-        table.row([
-            Cell::new(Role::Dim, age::short(entry.stamped.event.time, context.now)),
-            Cell::from(escape::name(&item.by)),
-            Cell::new(Role::Dim, item.actor_kind.as_str()),
-            Cell::from(escape::line(&item.kind).into_owned()),
-            Cell::new(
-                Role::Id,
-                item.proposal_id.clone().or(item.patch_id.clone()).unwrap_or("-".into()),
-            ),
-            Cell::from(escape::line(&first).into_owned()),
-        ]);
+    // Twice over the history: what is as long as it likes is not kept for the widths of columns.
+    let mut count = 0;
+    for page in pages() {
+        for entry in page? {
+            table.measure(&cells(&entry, now));
+            count += 1;
+        }
     }
-    let text = table.render(&palette, pager::columns());
-    pager::page(context, Some(snapshot.plumbing()), &text)?;
+    if count == 0 {
+        context.note("nothing has happened yet");
+        return Ok(Exit::Done);
+    }
+    let snapshot = store.repo().config_snapshot();
+    let palette = pager::palette(context, Some(snapshot.plumbing()));
+    let lines = table.lines(pager::columns());
+    let mut titles = String::new();
+    lines.titles(&mut titles, &palette);
+    let text = |page: Result<Vec<LogEntry>>| -> Result<String> {
+        let mut text = String::new();
+        for entry in page? {
+            lines.row(&mut text, &palette, &cells(&entry, now));
+        }
+        Ok(text)
+    };
+    pager::page_all(context, Some(snapshot.plumbing()), || {
+        std::iter::once(Ok(titles.clone())).chain(pages().map(text))
+    })?;
     Ok(Exit::Done)
+}
+
+const SCHEMA: &str = "aye/log@1";
+
+/// The row that people see.
+fn cells(entry: &LogEntry, now: chrono::DateTime<chrono::Utc>) -> [Cell; 6] {
+    let item = LogItem::from(entry);
+    let first = item.text.as_deref().unwrap_or("").lines().next().unwrap_or("").to_owned();
+    [
+        Cell::new(Role::Dim, age::short(entry.stamped.event.time, now)),
+        Cell::from(escape::name(&item.by)),
+        Cell::new(Role::Dim, item.actor_kind.as_str()),
+        Cell::from(escape::line(&item.kind).into_owned()),
+        Cell::new(Role::Id, item.proposal_id.or(item.patch_id).unwrap_or("-".into())),
+        Cell::from(escape::line(&first).into_owned()),
+    ]
+}
+
+fn page_of_items(page: Result<Vec<LogEntry>>) -> Result<Vec<LogItem>> {
+    Ok(page?.iter().map(LogItem::from).collect())
+}
+
+/// The document [`Log`] in pieces: what `serde_json` would print of the whole.
+fn json(
+    pages: impl Iterator<Item = Result<Vec<LogEntry>>>,
+) -> impl Iterator<Item = Result<String>> {
+    let head = format!("{{\n  \"schema\": \"{SCHEMA}\",\n  \"events\": [");
+    let mut count = 0;
+    let mut pages = pages.map(page_of_items);
+    let mut ended = false;
+    let rest = std::iter::from_fn(move || {
+        let Some(page) = pages.next() else {
+            let end = if count == 0 { "]\n}\n" } else { "\n  ]\n}\n" };
+            return (!std::mem::replace(&mut ended, true)).then(|| Ok(end.to_owned()));
+        };
+        let mut text = String::new();
+        let mut add = |page: Vec<LogItem>| -> Result<()> {
+            for item in page {
+                text += if count == 0 { "\n    " } else { ",\n    " };
+                count += 1;
+                let item = output::structured(Format::Json, &item)?;
+                text += &item.trim_end().replace('\n', "\n    ");
+            }
+            Ok(())
+        };
+        Some(page.and_then(&mut add).map(|()| text))
+    });
+    std::iter::once(Ok(head)).chain(rest)
 }

@@ -14,14 +14,27 @@ use crate::render::style::Palette;
 /// # Errors
 /// `io_error` when the stream cannot be written.
 pub fn page(context: &mut Context, config: Option<&Config>, text: impl AsRef<[u8]>) -> Result<()> {
+    page_all(context, config, || std::iter::once(Ok(text.as_ref())))
+}
+
+/// Prints the pieces of a text that is too long to be in memory at once, as [`page`]. `pieces` is
+/// asked a second time where the pager turns out not to exist.
+///
+/// # Errors
+/// Those of the pieces; `io_error` when the stream cannot be written.
+pub fn page_all<Piece: AsRef<[u8]>, Pieces: Iterator<Item = Result<Piece>>>(
+    context: &mut Context,
+    config: Option<&Config>,
+    pieces: impl Fn() -> Pieces,
+) -> Result<()> {
     if context.pager
         && std::io::stdout().is_terminal()
         && let Some(pager) = programs::pager(context, config)
-        && programs::run_pager(&pager, text.as_ref())
+        && programs::run_pager(&pager, pieces())?
     {
         return Ok(());
     }
-    context.print(text.as_ref())
+    context.print_all(pieces())
 }
 
 /// The colours in force: none unless standard output is coloured, else git's configured ones.

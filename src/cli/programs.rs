@@ -78,7 +78,13 @@ pub fn run_filter(filter: &OsString, text: &str) -> Result<String> {
 }
 
 /// Shows `text` in `pager` and waits for it to end. `false` if it could not be started.
-pub fn run_pager(pager: &OsString, text: &[u8]) -> bool {
+///
+/// # Errors
+/// Those of the pieces.
+pub fn run_pager<Piece: AsRef<[u8]>>(
+    pager: &OsString,
+    pieces: impl Iterator<Item = Result<Piece>>,
+) -> Result<bool> {
     use std::io::Write as _;
     let mut command = shell(pager, &[]);
     // Git's own defaults: leave if it fits on one screen, pass colour on, keep the screen.
@@ -89,11 +95,22 @@ pub fn run_pager(pager: &OsString, text: &[u8]) -> bool {
         command.env("LV", "-c");
     }
     let _hold = Hold::interrupts();
-    let Ok(mut child) = command.stdin(Stdio::piped()).spawn() else { return false };
+    let Ok(mut child) = command.stdin(Stdio::piped()).spawn() else { return Ok(false) };
+    let mut given = Ok(());
     if let Some(mut stdin) = child.stdin.take() {
-        // A pager that is left early closes the pipe; that is its user's good right.
-        let _ = stdin.write_all(text);
+        for piece in pieces {
+            match piece {
+                // A pager that is left early closes the pipe; that is its user's good right.
+                Ok(piece) if stdin.write_all(piece.as_ref()).is_err() => break,
+                Ok(_) => {}
+                Err(error) => {
+                    given = Err(error);
+                    break;
+                }
+            }
+        }
     }
     // The shell's word for a command that does not exist.
-    child.wait().is_ok_and(|status| status.code() != Some(127))
+    let shown = child.wait().is_ok_and(|status| status.code() != Some(127));
+    given.map(|()| shown)
 }

@@ -72,6 +72,8 @@ pub struct Table {
     titles: Vec<&'static str>,
     aligns: Vec<Align>,
     rows: Vec<Vec<Cell>>,
+    /// Widest cell of each column among the rows that are not kept.
+    measured: Vec<usize>,
     yielding: Vec<Yielding>,
     optional: Vec<usize>,
 }
@@ -112,6 +114,14 @@ impl Table {
         self.rows.push(cells.into_iter().collect());
     }
 
+    /// Makes room for a row that is not kept: it is to be written by [`Lines::row`].
+    pub fn measure(&mut self, cells: &[Cell]) {
+        self.measured.resize(self.titles.len(), 0);
+        for (wide, cell) in self.measured.iter_mut().zip(cells) {
+            *wide = (*wide).max(cell.width());
+        }
+    }
+
     /// The number of rows, without the titles.
     pub fn len(&self) -> usize {
         self.rows.len()
@@ -125,22 +135,26 @@ impl Table {
     /// The table as text, two blanks between columns, no blanks at the ends of lines. With
     /// `columns` (the terminal's width) columns give way as was said, with `…` where they do.
     pub fn render(&self, palette: &Palette, columns: Option<usize>) -> String {
-        let widths = self.widths(columns.unwrap_or(usize::MAX));
+        let lines = self.lines(columns);
         let mut out = String::new();
-        if self.titles.iter().any(|title| !title.is_empty()) {
-            let titles: Vec<Cell> =
-                self.titles.iter().map(|t| Cell::new(Role::Title, *t)).collect();
-            self.write_row(&mut out, palette, &widths, &titles);
-        }
+        lines.titles(&mut out, palette);
         for row in &self.rows {
-            self.write_row(&mut out, palette, &widths, row);
+            lines.row(&mut out, palette, row);
         }
         out
+    }
+
+    /// The same line by line, for more rows than are kept.
+    pub fn lines(&self, columns: Option<usize>) -> Lines<'_> {
+        Lines { table: self, widths: self.widths(columns.unwrap_or(usize::MAX)) }
     }
 
     /// The width of every column within `columns`; `None` for one that is not shown.
     fn widths(&self, columns: usize) -> Vec<Option<usize>> {
         let mut natural: Vec<usize> = self.titles.iter().map(|t| width::of(t)).collect();
+        for (wide, measured) in natural.iter_mut().zip(&self.measured) {
+            *wide = (*wide).max(*measured);
+        }
         for row in &self.rows {
             for (wide, cell) in natural.iter_mut().zip(row) {
                 *wide = (*wide).max(cell.width());
@@ -205,9 +219,50 @@ impl Table {
     }
 }
 
+/// The lines of a table whose columns have their widths.
+pub struct Lines<'t> {
+    table: &'t Table,
+    widths: Vec<Option<usize>>,
+}
+
+impl Lines<'_> {
+    /// Adds the line of the titles, if there are any.
+    pub fn titles(&self, out: &mut String, palette: &Palette) {
+        let titles = &self.table.titles;
+        if titles.iter().any(|title| !title.is_empty()) {
+            let titles: Vec<Cell> = titles.iter().map(|t| Cell::new(Role::Title, *t)).collect();
+            self.row(out, palette, &titles);
+        }
+    }
+
+    /// Adds the line of a row.
+    pub fn row(&self, out: &mut String, palette: &Palette, row: &[Cell]) {
+        self.table.write_row(out, palette, &self.widths, row);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_that_are_not_kept_line_up_as_those_that_are() {
+        let rows: [[Cell; 2]; 3] =
+            [["x".into(), "1234".into()], ["漢字".into(), "7".into()], ["".into(), "".into()]];
+        let columns = [("ID", Align::Left), ("N", Align::Right)];
+        let (mut kept, mut measured) = (Table::new(&columns), Table::new(&columns));
+        for row in &rows {
+            kept.row(row.clone());
+            measured.measure(row);
+        }
+        for width in [None, Some(7)] {
+            let lines = measured.lines(width);
+            let mut out = String::new();
+            lines.titles(&mut out, &Palette::plain());
+            rows.iter().for_each(|row| lines.row(&mut out, &Palette::plain(), row));
+            assert_eq!(out, kept.render(&Palette::plain(), width));
+        }
+    }
 
     #[test]
     fn columns_line_up_and_the_last_gives_way() {

@@ -153,20 +153,15 @@ impl Service<'_> {
             proposal.require_revision_prefix(revision)?;
             return Ok(proposal);
         }
-        let all = self.proposals(&view, None)?;
-        let named = |p: &&Proposal| staging_id(p).is_some_and(|id| id == text);
-        if let Some(found) = all.iter().find(named) {
-            return Ok(found.clone());
+        let begins = if text.is_empty() { Vec::new() } else { view.staging(text)? };
+        if let Some((_, id)) = begins.iter().find(|(id, _)| id == text) {
+            return view.proposal(id);
         }
-        let begins: Vec<&Proposal> = all
-            .iter()
-            .filter(|p| !text.is_empty() && staging_id(p).is_some_and(|id| id.starts_with(text)))
-            .collect();
         match begins.as_slice() {
-            [one] => return Ok((*one).clone()),
+            [(_, id)] => return view.proposal(id),
             [] => {}
             many => {
-                let ids: Vec<&str> = many.iter().filter_map(|p| staging_id(p)).take(5).collect();
+                let ids: Vec<&str> = many.iter().map(|(id, _)| id.as_str()).take(5).collect();
                 return Err(Error::new(
                     &crate::proposal::codes::AMBIGUOUS_ID,
                     format!("{} memory proposals begin with '{text}'", many.len()),

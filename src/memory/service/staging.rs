@@ -129,14 +129,11 @@ impl Service<'_> {
     /// If the store cannot be read.
     pub fn tampering(&self, view: &View) -> Result<Vec<Tampering>> {
         let mut found = Vec::new();
-        let all = self.proposals(view, None)?;
         let mut known = BTreeSet::new();
-        for proposal in &all {
+        for proposal in &self.proposals(view, Some(Status::Pending))? {
             let Some(id) = staging_id(proposal).filter(|id| is_plain(id)) else { continue };
-            if proposal.status(self.now) == Status::Pending {
-                known.insert(id.to_owned());
-                self.compare(id, proposal, &mut found)?;
-            }
+            known.insert(id.to_owned());
+            self.compare(id, proposal, &mut found)?;
         }
         for name in
             self.worktree.names(&RepoPath::new(format!("{DIR}/staging"))?).unwrap_or_default()
@@ -145,7 +142,7 @@ impl Service<'_> {
             if known.contains(&name) {
                 continue;
             }
-            let decided = all.iter().any(|p| staging_id(p) == Some(name.as_str()));
+            let decided = view.staging(&name)?.iter().any(|(id, _)| *id == name);
             let what = if decided { "decided" } else { "unknown" };
             found.push(Tampering { staging_id: name, file: String::new(), what });
         }

@@ -169,16 +169,15 @@ impl Service<'_> {
             .count();
         let size = |path: &str| disk.file(path).ok().flatten().map_or(0, |f| f.bytes.len() as u64);
         let own = self.branch.as_deref().map_or(0, |branch| size(&notes_path(branch)));
-        let all = self.proposals(&view, None)?;
-        let staged = all
+        let staged = self
+            .proposals(&view, Some(Lifecycle::Pending))?
             .iter()
-            .filter(|p| p.status(self.now) == Lifecycle::Pending)
             .map(|p| self.staged(p))
             .collect::<Result<Vec<_>>>()?;
-        let mut outcomes: Vec<Outcomes> =
-            all.iter().filter_map(|p| self.outcome(p)).filter(|o| o.id.is_some()).collect();
-        outcomes.sort_by(|a, b| b.decided_at.cmp(&a.decided_at));
-        outcomes.truncate(OUTCOMES);
+        let mut outcomes = Vec::new();
+        for id in view.settled(self.now, OUTCOMES)? {
+            outcomes.extend(self.outcome(&view.proposal(&id)?));
+        }
         let manifest = &self.settings.manifest;
         let index = self.store.repo().git_dir().join("aye").join("memory.sqlite");
         let regions = paths

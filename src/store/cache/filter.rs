@@ -37,24 +37,36 @@ impl Filter {
         Self { status: Some(Status::Pending), ..Self::default() }
     }
 
-    /// `WHERE … ORDER BY … LIMIT …` and its values.
-    pub(super) fn sql(&self, now: DateTime<Utc>) -> (String, Vec<Value>) {
+    /// True where the answer is the undecided ones that have not run out, which are found without
+    /// passing over those that have.
+    pub(super) fn is_open(&self) -> bool {
+        self.status == Some(Status::Pending) && self.path.is_none()
+    }
+
+    /// ` INDEXED BY … WHERE … ORDER BY … LIMIT …` and its values. `open`: [`Filter::is_open`], and none
+    /// is pending of which it is on record that it has run out.
+    pub(super) fn sql(&self, now: DateTime<Utc>, open: bool) -> (String, Vec<Value>) {
         let mut values: Vec<Value> = Vec::new();
         let mut terms: Vec<String> = Vec::new();
         let now = now.timestamp_millis();
-        let marked =
-            "CASE WHEN state = 'pending' AND marked IS NOT NULL THEN marked ELSE state END";
         match self.status {
-            Some(status) if self.by_contract => terms.push(match status {
-                Status::Pending => format!("{marked} = 'pending' AND expires > {now}"),
-                Status::Expired => format!("{marked} = 'pending' AND expires <= {now}"),
-                decided => format!("{marked} = '{}'", decided.as_str()),
-            }),
             None => {}
             Some(Status::Pending) => terms.push(format!("state = 'pending' AND expires > {now}")),
             Some(Status::Expired) => terms.push(format!("state = 'pending' AND expires <= {now}")),
-            Some(Status::Applied) => terms.push("state = 'applied'".into()),
-            Some(Status::Rejected) => terms.push("state = 'rejected'".into()),
+            Some(decided) if self.by_contract => {
+                let word = decided.as_str();
+                terms.push(format!(
+                    "(state = '{word}' OR (state = 'pending' AND marked = '{word}'))"
+                ));
+            }
+            Some(decided) => terms.push(format!("state = '{}'", decided.as_str())),
+        }
+        let undecided = matches!(self.status, Some(Status::Pending | Status::Expired));
+        if self.by_contract && undecided {
+            terms.push("marked IS NULL".into());
+        }
+        if open {
+            terms.push("(expiry_recorded IS NULL OR expiry_recorded <> expires)".into());
         }
         let texts = [("domain", &self.domain), ("task", &self.task), ("proposed_by", &self.by)];
         for (column, value) in texts {
@@ -84,7 +96,7 @@ impl Filter {
                 exact + 2
             ));
         }
-        let mut sql = String::new();
+        let mut sql = if open { " INDEXED BY proposal_open".to_owned() } else { String::new() };
         if !terms.is_empty() {
             sql += &format!(" WHERE {}", terms.join(" AND "));
         }

@@ -6,6 +6,8 @@
 mod filter;
 mod gather;
 mod lanes;
+#[cfg(test)]
+mod plans;
 mod query;
 mod schema;
 mod source;
@@ -13,7 +15,7 @@ mod statements;
 mod update;
 
 pub use filter::Filter;
-pub use query::{LogEntry, Summary};
+pub use query::{LogEntry, LogPages, PAGE, Summary};
 pub(super) use source::Source;
 
 use std::cell::Cell;

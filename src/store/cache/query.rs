@@ -1,6 +1,7 @@
 //! Questions to the cache.
 
 use chrono::{DateTime, TimeZone as _, Utc};
+use rusqlite::types::Value;
 use rusqlite::{OptionalExtension as _, Row, params, params_from_iter};
 
 use super::gather::Budget;
@@ -81,19 +82,70 @@ pub struct LogEntry {
     pub commit: String,
 }
 
-const SUMMARY: &str = "SELECT id, prefix, subject, state, domain, task, proposed_by, created,
+pub(super) const SUMMARY: &str =
+    "SELECT id, prefix, subject, state, domain, task, proposed_by, created,
     expires, description, path, files, added, removed, revisions, comments, changes_requested,
     contested, checked, digest, marked, recorded_by, author, revision, approvals FROM proposal";
 
+/// Whether one is pending though it is on record that it has run out: the clock was set back.
+pub(super) const REVIVED: &str = "SELECT id FROM proposal INDEXED BY proposal_revived
+    WHERE state = 'pending' AND expiry_recorded = expires AND expires > ?1 LIMIT 1";
+
+/// Those whose time has run out without an event that says so.
+pub(super) const EXPIRING: &str = "SELECT id FROM proposal INDEXED BY proposal_expiring
+    WHERE state = 'pending' AND expires <= ?1
+    AND (expiry_recorded IS NULL OR expiry_recorded <> expires) LIMIT ?2";
+
+/// Whether one is pending.
+pub(super) const ANY_PENDING: &str =
+    "SELECT 1 FROM proposal INDEXED BY proposal_open WHERE state = 'pending' AND expires > ?1
+     AND (expiry_recorded IS NULL OR expiry_recorded <> expires) LIMIT 1";
+
+/// The newest decisions on proposals with a staging id.
+pub(super) const DECIDED: &str = "SELECT decided, created, id FROM proposal
+    WHERE staging IS NOT NULL AND decided IS NOT NULL
+    ORDER BY decided DESC, created DESC, id DESC LIMIT ?1";
+
+/// Those that ran out last.
+pub(super) const LAPSED: &str = "SELECT expires, created, id FROM proposal
+    WHERE staging IS NOT NULL AND decided IS NULL AND expires <= ?2
+    ORDER BY expires DESC, created DESC, id DESC LIMIT ?1";
+
+/// Those whose staging id lies between two texts.
+pub(super) const STAGING: &str = "SELECT staging, id FROM proposal
+    WHERE staging IS NOT NULL AND staging >= ?1 AND staging < ?2 ORDER BY created DESC, id DESC";
+
+/// The undecided ones that change a file.
+pub(super) const TOUCHING: &str = "WHERE id IN
+    (SELECT proposal FROM path INDEXED BY path_open WHERE path = ?1 AND open = 1)
+    AND +state = 'pending' AND +expires > ?2 ORDER BY created, id";
+
 impl View {
+    /// The proposals that are pending at `now` and change the file `path`, oldest first.
+    ///
+    /// # Errors
+    /// `internal_error` if the cache cannot be read.
+    pub fn touching(&self, path: &RepoPath, now: DateTime<Utc>) -> Result<Vec<Summary>> {
+        let Some(connection) = &self.connection else { return Ok(Vec::new()) };
+        let query = || -> rusqlite::Result<Vec<Summary>> {
+            let mut statement = connection.prepare_cached(&format!("{SUMMARY} {TOUCHING}"))?;
+            let values = params![path.display().to_string(), millis(now)];
+            let rows = statement.query_map(values, |row| summary(row, now))?;
+            rows.collect()
+        };
+        query().map_err(|error| failed(&error))
+    }
+
     /// The proposals that `filter` lets through, oldest first unless it says otherwise.
     ///
     /// # Errors
     /// `internal_error` if the cache cannot be read.
     pub fn proposals(&self, filter: &Filter, now: DateTime<Utc>) -> Result<Vec<Summary>> {
         let Some(connection) = &self.connection else { return Ok(Vec::new()) };
-        let (narrowed, values) = filter.sql(now);
         let query = || -> rusqlite::Result<Vec<Summary>> {
+            let open =
+                filter.is_open() && !connection.prepare_cached(REVIVED)?.exists([millis(now)])?;
+            let (narrowed, values) = filter.sql(now, open);
             let mut statement = connection.prepare_cached(&format!("{SUMMARY}{narrowed}"))?;
             let rows = statement.query_map(params_from_iter(values), |row| summary(row, now))?;
             rows.collect()
@@ -148,6 +200,18 @@ impl View {
     /// True if anything has ever been recorded.
     pub fn has_events(&self) -> bool {
         self.connection.is_some()
+    }
+
+    /// True if a proposal is pending at `now`.
+    ///
+    /// # Errors
+    /// `internal_error` if the cache cannot be read.
+    pub fn has_pending(&self, now: DateTime<Utc>) -> Result<bool> {
+        let Some(connection) = &self.connection else { return Ok(false) };
+        let exists = |sql| connection.prepare_cached(sql)?.exists([millis(now)]);
+        exists(ANY_PENDING)
+            .and_then(|found| if found { Ok(true) } else { exists(REVIVED) })
+            .map_err(|error| failed(&error))
     }
 
     /// How many proposals are pending at `now`.
@@ -206,15 +270,9 @@ impl View {
 
     /// The memory proposal whose staging id is `text`, or the only one whose id begins so.
     fn staged(&self, text: &str) -> Result<Option<ProposalId>> {
-        let filter = Filter { subject: Some(Subject::Memory), ..Filter::default() };
-        let mut found = Vec::new();
-        for row in self.proposals(&filter, DateTime::<Utc>::MIN_UTC)? {
-            let proposal = self.proposal(&row.id)?;
-            match proposal.staging_id() {
-                Some(id) if id == text => return Ok(Some(row.id)),
-                Some(id) if id.starts_with(text) => found.push((id.to_owned(), row.id)),
-                _ => {}
-            }
+        let found = self.staging(text)?;
+        if let Some((_, id)) = found.iter().rev().find(|(id, _)| id == text) {
+            return Ok(Some(id.clone()));
         }
         match found.as_slice() {
             [] => Ok(None),
@@ -230,6 +288,46 @@ impl View {
         }
     }
 
+    /// The memory proposals whose staging id begins with `prefix`, newest first.
+    ///
+    /// # Errors
+    /// `internal_error` if the cache cannot be read.
+    pub fn staging(&self, prefix: &str) -> Result<Vec<(String, ProposalId)>> {
+        let Some(connection) = &self.connection else { return Ok(Vec::new()) };
+        let query = || -> rusqlite::Result<Vec<(String, String)>> {
+            let mut statement = connection.prepare_cached(STAGING)?;
+            let end = format!("{prefix}{}", char::MAX);
+            let rows = statement.query_map([prefix, &end], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            rows.collect()
+        };
+        let found = query().map_err(|error| failed(&error))?;
+        found.into_iter().map(|(staging, id)| Ok((staging, ProposalId::parse(&id)?))).collect()
+    }
+
+    /// The memory proposals with a staging id that were decided or ran out last, at most `most`, the
+    /// latest first.
+    ///
+    /// # Errors
+    /// `internal_error` if the cache cannot be read.
+    pub fn settled(&self, now: DateTime<Utc>, most: usize) -> Result<Vec<ProposalId>> {
+        let Some(connection) = &self.connection else { return Ok(Vec::new()) };
+        let query = || -> rusqlite::Result<Vec<(i64, i64, String)>> {
+            let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+            let mut found: Vec<_> = connection
+                .prepare_cached(DECIDED)?
+                .query_map([most as i64], read)?
+                .collect::<rusqlite::Result<_>>()?;
+            let mut lapsed = connection.prepare_cached(LAPSED)?;
+            for row in lapsed.query_map([most as i64, millis(now)], read)? {
+                found.push(row?);
+            }
+            Ok(found)
+        };
+        let mut found = query().map_err(|error| failed(&error))?;
+        found.sort_by(|a, b| b.cmp(a));
+        found.iter().take(most).map(|(_, _, id)| ProposalId::parse(id)).collect()
+    }
+
     /// A proposal with everything that happened to it.
     ///
     /// # Errors
@@ -238,8 +336,8 @@ impl View {
         let body: Option<Vec<u8>> = match &self.connection {
             None => None,
             Some(connection) => connection
-                .query_row("SELECT body FROM folded WHERE id = ?1", [id.as_str()], |row| row.get(0))
-                .optional()
+                .prepare_cached("SELECT body FROM folded WHERE id = ?1")
+                .and_then(|mut body| body.query_row([id.as_str()], |row| row.get(0)).optional())
                 .map_err(|error| failed(&error))?,
         };
         let body = body.ok_or_else(|| {
@@ -307,12 +405,7 @@ impl View {
     /// # Errors
     /// `internal_error` if the cache cannot be read.
     pub fn newly_expired(&self, now: DateTime<Utc>, limit: usize) -> Result<Vec<ProposalId>> {
-        self.ids(
-            "SELECT id FROM proposal WHERE state = 'pending' AND expires <= ?1
-             AND (expiry_recorded IS NULL OR expiry_recorded <> expires) LIMIT ?2",
-            now,
-            limit,
-        )
+        self.ids(EXPIRING, now, limit)
     }
 
     /// Proposals whose expiry is on record though they are pending: the clock was set back.
@@ -320,12 +413,7 @@ impl View {
     /// # Errors
     /// `internal_error` if the cache cannot be read.
     pub fn revived(&self, now: DateTime<Utc>, limit: usize) -> Result<Vec<ProposalId>> {
-        self.ids(
-            "SELECT id FROM proposal WHERE state = 'pending' AND expires > ?1
-             AND expiry_recorded = expires LIMIT ?2",
-            now,
-            limit,
-        )
+        self.ids(&REVIVED.replace("LIMIT 1", "LIMIT ?2"), now, limit)
     }
 
     fn ids(&self, sql: &str, now: DateTime<Utc>, limit: usize) -> Result<Vec<ProposalId>> {
@@ -349,17 +437,18 @@ impl View {
     /// # Errors
     /// `internal_error` if the cache cannot be read.
     pub fn log(&self, id: Option<&ProposalId>, limit: Option<usize>) -> Result<Vec<LogEntry>> {
-        let limit = limit.map_or(-1, |limit| limit as i64);
-        match id {
-            Some(id) => self.events(
-                "WHERE proposal = ?1 ORDER BY time DESC, seq DESC, id DESC LIMIT ?2",
-                params![id.as_str(), limit],
-                true,
-            ),
-            None => {
-                self.events("ORDER BY time DESC, seq DESC, id DESC LIMIT ?1", params![limit], true)
-            }
+        let mut all = Vec::new();
+        for page in self.log_pages(id, limit) {
+            all.extend(page?);
         }
+        Ok(all)
+    }
+
+    /// The same in pages of at most [`PAGE`] events. Between two pages nothing keeps the cache from
+    /// being written, however long somebody reads.
+    pub fn log_pages(&self, id: Option<&ProposalId>, limit: Option<usize>) -> LogPages<'_> {
+        let (id, left) = (id.cloned(), limit.unwrap_or(usize::MAX));
+        LogPages { view: self, id, left, last: None, budget: Budget::default() }
     }
 
     /// The events of direct patches and of what took them back, oldest first.
@@ -367,11 +456,7 @@ impl View {
     /// # Errors
     /// `internal_error` if the cache cannot be read.
     pub fn patches(&self) -> Result<Vec<LogEntry>> {
-        self.events(
-            "WHERE proposal IS NULL AND kind IN ('patch', 'undo') ORDER BY time, seq",
-            [],
-            false,
-        )
+        self.events("WHERE proposal IS NULL AND kind IN ('patch', 'undo') ORDER BY time, seq", [])
     }
 
     /// The events of one plan, in causal order; with `last`, at least so many of the newest.
@@ -388,9 +473,8 @@ impl View {
                      OR seq >= ifnull((SELECT seq FROM event WHERE plan = ?1
                                        ORDER BY seq DESC LIMIT 1 OFFSET ?2), 0))",
                 params![key.to_text(), last.saturating_sub(1)],
-                false,
             )?,
-            None => self.events("WHERE plan = ?1", [key.to_text()], false)?,
+            None => self.events("WHERE plan = ?1", [key.to_text()])?,
         };
         let events: Vec<Stamped> = entries.into_iter().map(|entry| entry.stamped).collect();
         Ok(fold::order(&events).into_iter().cloned().collect())
@@ -407,7 +491,6 @@ impl View {
             "WHERE plan = ?1 AND seq = (SELECT max(seq) FROM event AS other
              WHERE other.plan = ?1 AND other.lane = event.lane)",
             [key.to_text()],
-            false,
         )?;
         let tips: Vec<Stamped> = entries.into_iter().map(|entry| entry.stamped).collect();
         let last =
@@ -439,25 +522,37 @@ impl View {
         Ok(texts.iter().filter_map(|text| Key::from_text(text)).collect())
     }
 
-    /// The events that `narrowed` selects; `light` without what they change.
-    fn events(
+    /// The events that `narrowed` selects.
+    fn events(&self, narrowed: &str, values: impl rusqlite::Params) -> Result<Vec<LogEntry>> {
+        let mut found = Vec::new();
+        self.each_event(narrowed, values, &mut Budget::default(), false, |entry| {
+            found.push(entry)
+        })?;
+        Ok(found)
+    }
+
+    /// Hands the events that `narrowed` selects to `found`, as far as `budget` admits them; `light`
+    /// without what they change. Returns how many rows there were.
+    fn each_event(
         &self,
         narrowed: &str,
         values: impl rusqlite::Params,
+        budget: &mut Budget,
         light: bool,
-    ) -> Result<Vec<LogEntry>> {
-        let Some(connection) = &self.connection else { return Ok(Vec::new()) };
+        mut found: impl FnMut(LogEntry),
+    ) -> Result<Rows> {
+        let mut seen = Rows::default();
+        let Some(connection) = &self.connection else { return Ok(seen) };
         let is_local = |name: &str| {
             let mut local = self.lanes.iter().filter(|lane| lane.name.starts_with(refs::LOG));
             local.any(|lane| lane.lane() == name)
         };
-        let query = || -> rusqlite::Result<Vec<LogEntry>> {
-            let mut statement = connection.prepare_cached(&format!(
-                "SELECT id, commit_id, body, lane FROM event {narrowed}"
-            ))?;
+        let query = || -> rusqlite::Result<()> {
+            let mut statement = connection.prepare_cached(&format!("{EVENTS}{narrowed}"))?;
             let mut rows = statement.query(values)?;
-            let (mut out, mut budget) = (Vec::new(), Budget::default());
             while let Some(row) = rows.next()? {
+                seen.count += 1;
+                seen.last = Some((row.get(4)?, row.get(5)?, row.get(0)?));
                 let body = row.get_ref(2)?.as_bytes().unwrap_or_default();
                 let lane = row.get_ref(3)?.as_str().unwrap_or_default();
                 let is_foreign = !is_local(lane);
@@ -468,16 +563,98 @@ impl View {
                     if is_foreign && light && !budget.admits_light(lane, &mut event) {
                         continue;
                     }
-                    out.push(LogEntry {
+                    found(LogEntry {
                         stamped: Stamped { id: row.get(0)?, event },
                         commit: row.get(1)?,
                     });
                 }
             }
-            Ok(out)
+            Ok(())
         };
-        query().map_err(|error| failed(&error))
+        query().map_err(|error| failed(&error))?;
+        Ok(seen)
     }
+}
+
+/// An event as the other questions want it, with its place in the order of the log.
+pub(super) const EVENTS: &str = "SELECT id, commit_id, body, lane, time, seq FROM event ";
+
+/// The place of an event in the order of the log: time, position in its lane, id.
+type Place = (i64, i64, String);
+
+/// Rows that were read.
+#[derive(Default)]
+struct Rows {
+    count: usize,
+    last: Option<Place>,
+}
+
+/// Most events of one page of the log.
+pub const PAGE: usize = 500;
+
+/// What selects a page of the log: of all proposals or of one, from the newest or behind a place.
+pub(super) fn page_sql(of_one: bool, behind: bool) -> String {
+    let mut terms = Vec::new();
+    if of_one {
+        terms.push("proposal = ?");
+    }
+    if behind {
+        terms.push("(time, seq, id) < (?, ?, ?)");
+    }
+    let mut sql = String::new();
+    if !terms.is_empty() {
+        sql += &format!("WHERE {} ", terms.join(" AND "));
+    }
+    sql + "ORDER BY time DESC, seq DESC, id DESC LIMIT ?"
+}
+
+/// The pages of [`View::log_pages`].
+pub struct LogPages<'v> {
+    view: &'v View,
+    id: Option<ProposalId>,
+    /// How many rows may still be read.
+    left: usize,
+    /// Where the page before ended.
+    last: Option<Place>,
+    budget: Budget,
+}
+
+impl Iterator for LogPages<'_> {
+    type Item = Result<Vec<LogEntry>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let most = self.left.min(PAGE);
+        if most == 0 {
+            return None;
+        }
+        let sql = page_sql(self.id.is_some(), self.last.is_some());
+        let mut values: Vec<Value> = Vec::new();
+        values.extend(self.id.as_ref().map(|id| id.to_string().into()));
+        if let Some((time, seq, id)) = self.last.take() {
+            values.extend([time.into(), seq.into(), id.into()]);
+        }
+        values.push((most as i64).into());
+        let mut page = Vec::with_capacity(most);
+        let values = params_from_iter(values);
+        let read = self.view.each_event(&sql, values, &mut self.budget, true, |entry| {
+            page.push(entry);
+        });
+        match read {
+            Err(error) => {
+                self.left = 0;
+                Some(Err(error))
+            }
+            Ok(rows) => {
+                self.left = if rows.count < most { 0 } else { self.left - most };
+                self.last = rows.last;
+                (rows.count > 0).then_some(Ok(page))
+            }
+        }
+    }
+}
+
+fn millis(time: DateTime<Utc>) -> i64 {
+    time.timestamp_millis()
 }
 
 fn summary(row: &Row<'_>, now: DateTime<Utc>) -> rusqlite::Result<Summary> {

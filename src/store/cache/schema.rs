@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use crate::database;
 
 /// Raised with every change of the tables or of what is computed into them.
-const VERSION: i64 = 8;
+const VERSION: i64 = 9;
 
 /// `lane` has every ref with the tip it was read at and the last commit of it that could be read,
 /// `step` every lane commit that counts, and `amount` what was read of a lane in all.
@@ -15,6 +15,11 @@ const VERSION: i64 = 8;
 /// made their projections follow.
 ///
 /// `approved` has the steps of files that people's decisions have made, each side as mode and id.
+/// `staging` is the staging id of a proposal about memory, `decided` when a decision was made, in
+/// milliseconds. `open` are the paths of those that no event has decided.
+///
+/// Every question about the newest or the pending ones has an index of its own, so that it costs the
+/// same however much has been decided; `plans` in the tests holds the questions to that.
 ///
 /// A list reads many rows of `proposal`, so the proposals themselves, which are large and read one
 /// at a time, have a table of their own.
@@ -39,6 +44,7 @@ CREATE TABLE event (
     body BLOB NOT NULL
 );
 CREATE INDEX event_proposal ON event (proposal);
+CREATE INDEX event_time ON event (time, seq, id);
 CREATE INDEX event_plan ON event (plan, lane, seq) WHERE plan IS NOT NULL;
 CREATE TABLE proposal (
     id TEXT PRIMARY KEY, prefix INTEGER NOT NULL, subject TEXT NOT NULL, state TEXT NOT NULL,
@@ -47,23 +53,35 @@ CREATE TABLE proposal (
     path TEXT, files INTEGER NOT NULL, added INTEGER NOT NULL, removed INTEGER NOT NULL,
     revisions INTEGER NOT NULL, comments INTEGER NOT NULL, changes_requested INTEGER NOT NULL,
     contested INTEGER NOT NULL, checked INTEGER, marked TEXT, recorded_by TEXT NOT NULL,
-    author TEXT NOT NULL, revision TEXT NOT NULL, approvals TEXT
+    author TEXT NOT NULL, revision TEXT NOT NULL, approvals TEXT, staging TEXT, decided INTEGER
 );
 CREATE TABLE folded (id TEXT PRIMARY KEY, body BLOB NOT NULL);
+CREATE INDEX proposal_created ON proposal (created, id);
 CREATE INDEX proposal_state ON proposal (state, created, id);
+CREATE INDEX proposal_open ON proposal (created, id) WHERE state = 'pending'
+    AND (expiry_recorded IS NULL OR expiry_recorded <> expires);
+CREATE INDEX proposal_revived ON proposal (expires) WHERE state = 'pending'
+    AND expiry_recorded = expires;
+CREATE INDEX proposal_staging ON proposal (staging) WHERE staging IS NOT NULL;
+CREATE INDEX proposal_outcome ON proposal (decided, created, id)
+    WHERE staging IS NOT NULL AND decided IS NOT NULL;
+CREATE INDEX proposal_lapsed ON proposal (expires, created, id)
+    WHERE staging IS NOT NULL AND decided IS NULL;
 CREATE INDEX proposal_expiring ON proposal (expires) WHERE state = 'pending'
     AND (expiry_recorded IS NULL OR expiry_recorded <> expires);
 CREATE INDEX proposal_digest ON proposal (digest) WHERE state = 'pending';
 CREATE INDEX proposal_contested ON proposal (created) WHERE contested = 1;
 CREATE TABLE path (
-    path TEXT NOT NULL, proposal TEXT NOT NULL, PRIMARY KEY (path, proposal)
+    path TEXT NOT NULL, proposal TEXT NOT NULL, open INTEGER NOT NULL,
+    PRIMARY KEY (path, proposal)
 ) WITHOUT ROWID;
 CREATE INDEX path_proposal ON path (proposal);
 CREATE TABLE approved (path TEXT NOT NULL, proposal TEXT NOT NULL, before TEXT, after TEXT);
 CREATE INDEX approved_path ON approved (path);
 CREATE INDEX approved_proposal ON approved (proposal);
+CREATE INDEX path_open ON path (path, proposal) WHERE open = 1;
 CREATE TABLE fetched (proposal TEXT PRIMARY KEY) WITHOUT ROWID;
-PRAGMA user_version = 8;
+PRAGMA user_version = 9;
 COMMIT;
 ";
 

@@ -9,6 +9,7 @@ use super::statements::Flaw;
 use super::{gather, lanes};
 use crate::changeset::hunks;
 use crate::proposal::audit::{self, Own, Why};
+use crate::proposal::event::Subject;
 use crate::proposal::{
     ActorKind, ChangeRecord, Entry, Proposal, ProposalId, State, document, event, steps,
 };
@@ -192,9 +193,9 @@ fn store(
             "INSERT OR REPLACE INTO proposal (id, prefix, subject, state, domain, task,
              proposed_by, created, expires, expiry_recorded, digest, description, path, files,
              added, removed, revisions, comments, changes_requested, contested, checked, marked,
-             recorded_by, author, revision, approvals)
+             recorded_by, author, revision, approvals, staging, decided)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
-             ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26)",
+             ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28)",
         )?
         .execute(params![
             proposal.id.as_str(),
@@ -227,6 +228,8 @@ fn store(
             proposal.current().actor.name,
             proposal.current().event,
             approvals,
+            proposal.staging_id().filter(|_| proposal.subject == Subject::Memory),
+            proposal.decision().map(|decision| decision.at.timestamp_millis()),
         ])?;
     transaction
         .prepare_cached("INSERT OR REPLACE INTO folded (id, body) VALUES (?1, ?2)")?
@@ -235,9 +238,11 @@ fn store(
         .prepare_cached("DELETE FROM path WHERE proposal = ?1")?
         .execute([proposal.id.as_str()])?;
     let mut insert = transaction
-        .prepare_cached("INSERT OR IGNORE INTO path (path, proposal) VALUES (?1, ?2)")?;
+        .prepare_cached("INSERT OR IGNORE INTO path (path, proposal, open) VALUES (?1, ?2, ?3)")?;
+    // What has run out is pending again where the clock is set back, so that it is not left out.
+    let open = proposal.state == State::Pending;
     for change in changes {
-        insert.execute(params![change.path.display().to_string(), proposal.id.as_str()])?;
+        insert.execute(params![change.path.display().to_string(), proposal.id.as_str(), open])?;
     }
     approve(transaction, proposal)
 }
