@@ -4,6 +4,7 @@
 
 pub mod approved;
 pub mod commits;
+pub mod fit;
 pub mod lanes;
 pub mod missing;
 pub mod policy;

@@ -24,7 +24,7 @@ use crate::store::{Store, View};
 pub fn findings(
     store: &Store,
     view: &View,
-    pending: &Pending,
+    pending: &Pending<'_>,
     scope: &Scope,
     arguments: &[&str],
     now: DateTime<Utc>,
@@ -32,6 +32,7 @@ pub fn findings(
     require_proposal: bool,
 ) -> Result<Vec<Finding>> {
     let mut found = Vec::new();
+    let may_touch = pending.may_touch()?;
     for id in commits::list(store, arguments)? {
         let commit = commits::read(store, id)?;
         let mut approved = Vec::new();
@@ -51,10 +52,10 @@ pub fn findings(
             claimed.extend(finding);
             known.extend(proposal);
         }
-        if !pending.is_empty() {
+        if may_touch {
             let changes = commits::own_changes(store, &commit)?;
             let who = format!("commit {}", commit.short());
-            let touched = pending.findings(changes.keys().map(|p| p.as_slice()), &who, fail_on);
+            let touched = pending.findings(changes.keys().map(|p| p.as_slice()), &who, fail_on)?;
             // What was approved and is pending still is held by this very commit.
             let is_held = |finding: &Finding| {
                 finding.proposal_id.as_ref().is_some_and(|id| held.contains(id))

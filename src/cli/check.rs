@@ -1,23 +1,23 @@
 //! `aye check`: what wants attention, for CI and hooks.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use bstr::BString;
 
 use super::{Context, idle};
 use crate::changeset::RepoPath;
-use crate::changeset::merge::Sides;
-use crate::changeset::plan;
-use crate::check::touched::Pending;
 use crate::check::undecided::{self, Options, Subject};
-use crate::check::{Concern, FailOn, Scope, approved, commits, lanes, missing, policy, range};
+use crate::check::{
+    Concern, FailOn, Scope, approved, commits, fit::Fit, lanes, missing, policy, range,
+    touched::Pending,
+};
 use crate::error::{Error, Exit, Result, codes};
 use crate::git::COMMITTING;
 use crate::proposal::event::Subject as Kind;
-use crate::proposal::{Proposal, Status};
+use crate::proposal::{ProposalId, Status};
 use crate::render::report::{Finding, Report};
 use crate::store::{Filter, Store, View, parse_duration};
-use crate::worktree::Worktree;
 
 /// How many lane commits a check walks, in all, to verify what it looks at.
 const MOST_WALKED: usize = 10_000;
@@ -102,7 +102,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     let scope = Scope { kind, paths: paths(context, &store, &args.paths)? };
     if plain {
         let soon = parse_duration(&args.expiring_within).ok_or_else(|| duration(args))?;
-        let subjects = subjects(context, &store, &view, &scope)?;
+        let (subjects, tampered) = subjects(context, &store, &view, &scope, &fail_on)?;
         let is_idle = scope.is_everything() && subjects.is_empty() && report.findings().is_empty();
         if let Some(tips) = tips.filter(|_| is_idle) {
             idle::stamp(context, &store, &view, &tips);
@@ -110,7 +110,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         for finding in lanes::findings(view.troubles(), &fail_on) {
             report.push(finding);
         }
-        for finding in tampered(&store, &view, &subjects, &fail_on) {
+        for finding in tampered {
             report.push(finding);
         }
         for finding in missing::findings(&store, &view, context.now, &scope, &fail_on)? {
@@ -123,9 +123,10 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         report.sort();
         return context.emit_report(&report);
     }
-    let pending = Pending::read(&view, context.now, &scope, &committing(context))?;
+    let except = committing(context);
+    let pending = Pending::new(&view, context.now, &scope, &except);
     let mut found = Vec::new();
-    if args.staged && !pending.is_empty() {
+    if args.staged && pending.may_touch()? {
         found.extend(touched_by_staged(&store, &view, &pending, &fail_on)?);
     }
     if let Some(range) = &args.range {
@@ -156,11 +157,12 @@ pub(super) fn staged(context: &mut Context) -> Result<Report> {
     let store = context.store()?;
     let tips = idle::tips(&store);
     let view = store.view()?;
-    let pending = Pending::read(&view, context.now, &Scope::default(), &committing(context))?;
-    if pending.is_empty() {
-        // Only a look at everything may say that nothing waits: contested ones count too.
+    let (scope, except) = (Scope::default(), committing(context));
+    let pending = Pending::new(&view, context.now, &scope, &except);
+    if !pending.may_touch()? {
+        // Contested ones count, too, before it may be said that nothing waits.
         if let Some(tips) = tips
-            && subjects(context, &store, &view, &Scope::default())?.is_empty()
+            && view.contested(context.now)?.is_empty()
         {
             idle::stamp(context, &store, &view, &tips);
         }
@@ -176,24 +178,32 @@ pub(super) fn staged(context: &mut Context) -> Result<Report> {
 fn touched_by_staged(
     store: &Store,
     view: &View,
-    pending: &Pending,
+    pending: &Pending<'_>,
     fail_on: &FailOn,
 ) -> Result<Vec<Finding>> {
     let staged = commits::staged(store)?;
-    let head = commits::head_tree(store);
-    let lookup = |path: &RepoPath| match staged.get(path.as_bstr()) {
-        Some(entry) => entry.clone(),
-        None => commits::entry_at(store, head, path),
-    };
-    let mut held = Vec::new();
-    for proposal in pending.approved() {
-        if approved::is_held(store, view, proposal, lookup)? {
-            held.push(proposal.id.to_string());
+    let touched = staged.keys().map(|path| path.as_slice());
+    let mut found = Vec::new();
+    for finding in pending.findings(touched, "the staged changes", fail_on)? {
+        let id = finding.proposal_id.as_deref().map(ProposalId::parse).transpose()?;
+        let proposal = id.map(|id| view.proposal(&id)).transpose()?;
+        let approved = proposal.filter(|found| found.approvals_in_force().next().is_some());
+        let is_held = match &approved {
+            None => false,
+            Some(proposal) => {
+                let head = commits::head_tree(store);
+                approved::is_held(store, view, proposal, |path: &RepoPath| {
+                    match staged.get(path.as_bstr()) {
+                        Some(entry) => entry.clone(),
+                        None => commits::entry_at(store, head, path),
+                    }
+                })?
+            }
+        };
+        if !is_held {
+            found.push(finding);
         }
     }
-    let touched = staged.keys().map(|path| path.as_slice());
-    let mut found = pending.findings(touched, "the staged changes", fail_on);
-    found.retain(|finding| finding.proposal_id.as_ref().is_none_or(|id| !held.contains(id)));
     Ok(found)
 }
 
@@ -256,62 +266,48 @@ fn paths(context: &Context, store: &Store, given: &[PathBuf]) -> Result<Vec<BStr
         .collect()
 }
 
-/// Proposals of which the cache says something else than their lanes.
-fn tampered(store: &Store, view: &View, subjects: &[Subject], fail_on: &FailOn) -> Vec<Finding> {
-    let verifier = store.verifier(view, MOST_WALKED);
-    let mut found = Vec::new();
-    for subject in subjects {
-        if let Err(error) = verifier.proposal(&subject.proposal.id) {
-            let finding = fail_on.finding(Concern::CacheTampered, error.message());
-            found.push(finding.hint("aye doctor --repair").proposal(subject.proposal.id.as_str()));
-        }
-    }
-    found
-}
-
-/// Everything undecided, and what was decided twice.
-fn subjects(context: &Context, store: &Store, view: &View, scope: &Scope) -> Result<Vec<Subject>> {
+/// Everything undecided, and what was decided twice; and findings for those of which the cache says
+/// something else than their lanes.
+fn subjects(
+    context: &Context,
+    store: &Store,
+    view: &View,
+    scope: &Scope,
+    fail_on: &FailOn,
+) -> Result<(Vec<Subject>, Vec<Finding>)> {
     let kind = scope.kind;
     let pending = Filter { subject: kind, status: Some(Status::Pending), ..Filter::default() };
     let mut summaries = view.proposals(&pending, context.now)?;
     let contested = view.contested(context.now)?;
     summaries.extend(contested.into_iter().filter(|s| kind.is_none_or(|kind| s.subject == kind)));
     let tree = store.work_dir().is_some().then(|| store.worktree()).transpose()?;
-    let mut subjects: Vec<Subject> = Vec::new();
+    let fit = Fit::new(store, tree.as_ref());
+    let verifier = store.verifier(view, MOST_WALKED).by_id();
+    let (mut subjects, mut tampered) = (Vec::new(), Vec::new());
+    let mut known = BTreeSet::new();
     for summary in summaries {
-        if subjects.iter().any(|known| known.proposal.id == summary.id) {
+        if !known.insert(summary.id.clone()) {
             continue;
         }
-        let proposal = view.proposal(&summary.id)?;
+        // What it is folded into is what the cache says, or a finding.
+        let verified = verifier.proposal(&summary.id);
+        let proposal = match &verified {
+            Ok(proposal) => proposal.clone(),
+            Err(_) => view.proposal(&summary.id)?,
+        };
         if !scope.takes(&proposal) {
             continue;
         }
+        if let Err(error) = verified {
+            let finding = fail_on.finding(Concern::CacheTampered, error.message());
+            tampered.push(finding.hint("aye doctor --repair").proposal(summary.id.as_str()));
+        }
         let short = proposal.id.as_str().chars().take("prop_".len() + summary.prefix.max(4));
         let conflict = match proposal.status(context.now) {
-            Status::Pending => conflict(store, tree.as_ref(), &proposal)?,
+            Status::Pending => fit.conflict(&proposal)?,
             _ => None,
         };
         subjects.push(Subject { short: short.collect(), conflict, proposal });
     }
-    Ok(subjects)
-}
-
-/// Why the proposal does not fit the present files; `None` where it does, or where there are none.
-fn conflict(store: &Store, tree: Option<&Worktree>, proposal: &Proposal) -> Result<Option<String>> {
-    let Some(tree) = tree else { return Ok(None) };
-    let changeset = match store.changeset(&proposal.current().changes) {
-        Ok(changeset) => changeset,
-        // One damaged object must not hide what else wants attention.
-        Err(error) => return Ok(Some(error.message().to_owned())),
-    };
-    // A symlink or folder in the way is as good a reason as lines that differ.
-    let unfit = match plan::plan(
-        changeset.changes(),
-        tree,
-        Sides { ours: "present", theirs: "proposed" },
-    ) {
-        Ok(plan) => plan.refusal(),
-        Err(error) => Some(error),
-    };
-    Ok(unfit.map(|error| error.message().to_owned()))
+    Ok((subjects, tampered))
 }

@@ -143,12 +143,25 @@ impl Draft<'_> {
 /// # Errors
 /// `cache_tampered`; `revised_meanwhile`, `changed_since_shown` where it is not `shown`.
 pub(crate) fn verified(store: &Store, shown: &Proposal) -> Result<Proposal> {
-    let proposal = store.verified_proposal(&store.view()?, &shown.id)?;
-    proposal.require_revision(&shown.current().event)?;
-    if proposal.current().changes != shown.current().changes {
-        return Err(changed(shown, "its changes are other ones"));
+    let mut verified = verified_all(store, std::slice::from_ref(shown))?;
+    verified.pop().ok_or_else(|| Error::bug("a proposal was verified and is gone"))
+}
+
+/// [`verified`] for several that are decided together, in one look at the lanes.
+///
+/// # Errors
+/// As [`verified`].
+pub(crate) fn verified_all(store: &Store, shown: &[Proposal]) -> Result<Vec<Proposal>> {
+    let view = store.view()?;
+    let ids = shown.iter().map(|shown| &shown.id);
+    let verified = store.verified_proposals(&view, ids)?;
+    for (shown, proposal) in shown.iter().zip(&verified) {
+        proposal.require_revision(&shown.current().event)?;
+        if proposal.current().changes != shown.current().changes {
+            return Err(changed(shown, "its changes are other ones"));
+        }
     }
-    Ok(proposal)
+    Ok(verified)
 }
 
 /// The proposal as the lanes have it now, held to what was shown of it: still pending, at the same

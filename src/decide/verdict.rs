@@ -52,9 +52,7 @@ pub fn say(
     comments: &[Comment],
     seen: Option<&Seen>,
 ) -> Result<()> {
-    for proposal in proposals {
-        super::verified(store, proposal)?;
-    }
+    super::verified_all(store, proposals)?;
     let seen = match seen {
         Some(seen) => seen.clone(),
         None => Seen::now(store, &store.view()?)?,

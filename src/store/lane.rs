@@ -267,16 +267,22 @@ impl<'repo> Reader<'repo> {
         Ok(rows)
     }
 
-    /// Whether `commit` of `lane` holds the event `event`.
-    pub(super) fn holds(
+    /// The events that `commit` of `lane` holds, whose tree may be known already.
+    ///
+    /// # Errors
+    /// [`Bad`].
+    pub(super) fn held(
         repo: &'repo gix::Repository,
         lane: &LaneRef,
         commit: ObjectId,
-        event: ObjectId,
-    ) -> bool {
+        tree: Option<ObjectId>,
+    ) -> Result<Vec<ObjectId>, Bad> {
         let mut reader = Self::new(repo, lane, Limits::LOCAL, (0, 0));
-        let Ok((link, _)) = reader.link(commit) else { return false };
-        reader.event_ids(link.tree).is_ok_and(|ids| ids.contains(&event))
+        let tree = match tree {
+            Some(tree) => tree,
+            None => reader.link(commit)?.0.tree,
+        };
+        reader.event_ids(tree)
     }
 
     fn event(&mut self, id: ObjectId) -> Result<Row, Bad> {

@@ -1,6 +1,7 @@
 //! From object ids in events back to content.
 
 use gix::ObjectId;
+use gix::objs::Exists as _;
 
 use super::{Store, codes, contradiction};
 use crate::changeset::{Changeset, File, FileChange, Snippet};
@@ -17,6 +18,11 @@ impl Store {
     /// `object_missing` if the blob is not there or damaged.
     pub fn file(&self, entry: &Entry) -> Result<File> {
         Ok(File { bytes: self.blob(&entry.id)?, mode: entry.file_mode() })
+    }
+
+    /// True if the object `id` (hex) is here. Nothing of it is read.
+    pub fn has(&self, id: &str) -> bool {
+        ObjectId::from_hex(id.as_bytes()).is_ok_and(|id| self.repo.objects.exists(&id))
     }
 
     /// The bytes of the blob `id` (hex).

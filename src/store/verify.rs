@@ -5,19 +5,21 @@
 //! database and hashed, its commit has to hold it and to be in the lane, and what comes out has to
 //! be what the cache says, byte for byte.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use bstr::ByteSlice as _;
 use gix::ObjectId;
-use gix::objs::Kind;
+use gix::objs::{Exists as _, Kind};
 
 use super::cache::Source;
 use super::lane::Reader;
 use super::refs::{self, LaneRef};
 use super::{Store, View, codes, write};
 use crate::error::{Error, Result};
-use crate::proposal::{Event, Proposal, ProposalId, Stamped};
+use crate::proposal::audit::Own;
+use crate::proposal::{Data, Event, Proposal, ProposalId, Stamped};
 
 /// How many commits of this clone's own lane, and how many of all others, are walked for one
 /// decision. An event further back is believed to be in its lane if its commit holds it.
@@ -31,13 +33,28 @@ use crate::proposal::{Event, Proposal, ProposalId, Stamped};
 const MOST_WALKED: usize = 256;
 
 impl Store {
-    /// The proposal `id`, folded again from its events in the object database, for decisions.
+    /// The proposal `id`, as [`Store::verified_proposals`].
     ///
     /// # Errors
-    /// `proposal_not_found`; `cache_tampered` if that is not what the cache says, which is emptied
-    /// then, so that the next reader builds it from the lanes.
+    /// As there.
     pub fn verified_proposal(&self, view: &View, id: &ProposalId) -> Result<Proposal> {
-        self.verifier(view, MOST_WALKED).proposal(id).inspect_err(|error| {
+        let mut verified = self.verified_proposals(view, std::iter::once(id))?;
+        verified.pop().ok_or_else(|| Error::bug("a proposal was verified and is gone"))
+    }
+
+    /// The proposals `ids`, folded again from their events in the object database, for decisions.
+    ///
+    /// # Errors
+    /// `proposal_not_found`; `cache_tampered` if one is not what the cache says, which is emptied
+    /// then, so that the next reader builds it from the lanes.
+    pub fn verified_proposals<'i>(
+        &self,
+        view: &View,
+        ids: impl ExactSizeIterator<Item = &'i ProposalId>,
+    ) -> Result<Vec<Proposal>> {
+        let verifier = self.verifier(view, MOST_WALKED * ids.len());
+        let verified: Result<Vec<Proposal>> = ids.map(|id| verifier.proposal(id)).collect();
+        verified.inspect_err(|error| {
             if error.is(&codes::CACHE_TAMPERED) {
                 view.empty();
             }
@@ -47,8 +64,13 @@ impl Store {
     /// Verifies several proposals of `view`, walking at most `most` commits of this clone's own lane,
     /// and as many of all others together.
     pub fn verifier<'a>(&'a self, view: &'a View, most: usize) -> Verifier<'a> {
-        let own = write::lane_name(self).map(|name| refs::lane_of(&name).to_owned());
-        Verifier { store: self, view, own, most, walks: RefCell::default() }
+        let own = write::lane_name(self).map(|name| {
+            let lane = refs::lane_of(&name).to_owned();
+            let seq = view.own_seq(&lane);
+            (lane, seq)
+        });
+        let (kept, walks, held) = (OnceCell::new(), RefCell::default(), RefCell::default());
+        Verifier { store: self, view, own, most, is_by_id: false, kept, walks, held }
     }
 }
 
@@ -65,11 +87,25 @@ impl View {
 pub struct Verifier<'a> {
     store: &'a Store,
     view: &'a View,
-    /// The name of this clone's own lane.
-    own: Option<String>,
+    /// The name of this clone's own lane, and its last position.
+    own: Option<(String, u64)>,
     most: usize,
+    is_by_id: bool,
+    /// The refs that remember fetched lanes, read once.
+    kept: OnceCell<Vec<LaneRef>>,
     walks: RefCell<Walks>,
+    held: RefCell<Held>,
 }
+
+/// The events of lane commits that hold several: one command may have decided about a hundred.
+#[derive(Default)]
+struct Held {
+    events: HashMap<ObjectId, HashSet<ObjectId>>,
+    count: usize,
+}
+
+/// Most events that are remembered of such commits: other clones choose how many there are.
+const MOST_HELD: usize = 50_000;
 
 /// What has been seen of the lanes so far.
 #[derive(Default)]
@@ -83,77 +119,120 @@ struct Walks {
 #[derive(Default)]
 struct Walk {
     next: Vec<ObjectId>,
-    seen: HashSet<ObjectId>,
+    /// The commits walked so far, with their trees; `None` for one that cannot be read.
+    seen: HashMap<ObjectId, Option<ObjectId>>,
     /// In this clone's own lane: the commits that name a proposal.
     named: HashMap<String, Vec<ObjectId>>,
 }
 
 impl Verifier<'_> {
+    /// Believes that an object that is there holds what its id says, without reading it: what the
+    /// cache has of an event is held against the id alone. For checks over everything that is
+    /// pending, which decide nothing.
+    #[must_use]
+    pub fn by_id(mut self) -> Self {
+        self.is_by_id = true;
+        self
+    }
+
     /// The proposal `id`, folded again.
     ///
     /// # Errors
     /// `proposal_not_found`; `cache_tampered` with what differs; those of the store.
     pub fn proposal(&self, id: &ProposalId) -> Result<Proposal> {
-        let cached = self.view.proposal(id)?;
+        let own = self.own.as_ref().map(|(lane, seq)| Own { lane, seq: *seq });
         let (mut commits, mut begins_here) = (HashSet::new(), false);
         self.view.sources(id, |source| {
-            begins_here |=
-                source.event == cached.first_event && Some(&source.lane) == self.own.as_ref();
-            self.check(id, &source).map_err(|why| tampered(id, &why))?;
-            commits.insert(source.commit);
+            let is_own = Some(source.lane.as_str()) == own.map(|own| own.lane);
+            let (commit, begins) = self.check(id, &source).map_err(|why| tampered(id, &why))?;
+            begins_here |= is_own && begins;
+            commits.insert(commit);
             Ok(())
         })?;
-        if let Some(own) = &self.own {
-            for commit in self.named(own, id, begins_here) {
-                if !commits.contains(&commit.to_string()) {
+        if let Some(own) = own {
+            for commit in self.named(own.lane, id, begins_here) {
+                if !commits.contains(&commit) {
                     return Err(tampered(id, &format!("it leaves out commit {commit}")));
                 }
             }
         }
-        match self.view.refolded(&self.store.repo, id, self.own.as_deref())? {
-            true => Ok(cached),
-            false => Err(tampered(id, "its events lead to another state")),
+        match self.view.refolded(&self.store.repo, id, own)? {
+            Some(proposal) => Ok(proposal),
+            None => Err(tampered(id, "its events lead to another state")),
         }
     }
 
-    /// Whether an event is what the object database and its lane have.
-    fn check(&self, id: &ProposalId, source: &Source) -> Result<(), String> {
-        let repo = &self.store.repo;
+    /// Whether an event is what the object database and its lane have; returns its commit, and
+    /// whether the proposal begins with it.
+    fn check(&self, id: &ProposalId, source: &Source) -> Result<(ObjectId, bool), String> {
         let event = &source.event;
         let hex = |text: &str| {
             ObjectId::from_hex(text.as_bytes()).map_err(|_| format!("'{text}' is not an object id"))
         };
         let (blob, commit) = (hex(event)?, hex(&source.commit)?);
-        let missing = |_| format!("event {event} is not in the object database");
-        let header = repo.find_header(blob).map_err(|_| missing(()))?;
-        if header.size() != source.body.len() as u64 {
-            return Err(format!("event {event} has other bytes there"));
-        }
-        let found = repo.find_blob(blob).map_err(|_| missing(()))?;
-        let hash = gix::objs::compute_hash(repo.object_hash(), Kind::Blob, &found.data);
-        if found.data != source.body || hash.ok() != Some(blob) {
-            return Err(format!("event {event} has other bytes there"));
-        }
-        let parsed = Event::from_bytes(&found.data).map_err(|error| error.to_string())?;
+        self.compare(blob, &source.body)?;
+        let parsed = Event::from_bytes(&source.body).map_err(|error| error.to_string())?;
         let stamped = Stamped { id: event.clone(), event: parsed };
         if stamped.event.lane != source.lane || stamped.proposal().as_ref() != Some(id) {
             return Err(format!("event {event} is about something else"));
         }
-        let lane = LaneRef { name: source.lane.clone(), tip: commit };
-        if !Reader::holds(repo, &lane, commit, blob) {
+        let reached = self.reaches(&source.lane, commit);
+        if !self.holds(&source.lane, commit, blob) {
             return Err(format!("commit {commit} does not hold event {event}"));
         }
-        match self.reaches(&source.lane, commit) {
+        match reached {
             Some(false) => Err(format!("commit {commit} is not in lane {}", source.lane)),
-            _ => Ok(()),
+            _ => Ok((commit, matches!(stamped.event.data, Data::Propose(_)))),
         }
+    }
+
+    /// Whether `body` are the bytes of the object `blob`, which is there.
+    fn compare(&self, blob: ObjectId, body: &[u8]) -> Result<(), String> {
+        let repo = &self.store.repo;
+        let missing = || format!("event {blob} is not in the object database");
+        let differs = || format!("event {blob} has other bytes there");
+        let hash = gix::objs::compute_hash(repo.object_hash(), Kind::Blob, body);
+        if hash.ok() != Some(blob) {
+            return match repo.objects.exists(&blob) {
+                true => Err(differs()),
+                false => Err(missing()),
+            };
+        }
+        if self.is_by_id {
+            return if repo.objects.exists(&blob) { Ok(()) } else { Err(missing()) };
+        }
+        // By its header first: what is there may be of any size.
+        let header = repo.find_header(blob).map_err(|_| missing())?;
+        if header.size() != body.len() as u64 {
+            return Err(differs());
+        }
+        let found = repo.find_blob(blob).map_err(|_| missing())?;
+        if found.data == body { Ok(()) } else { Err(differs()) }
+    }
+
+    /// Whether `commit` of `lane` holds the event `event`.
+    fn holds(&self, lane: &str, commit: ObjectId, event: ObjectId) -> bool {
+        let mut held = self.held.borrow_mut();
+        if let Some(events) = held.events.get(&commit) {
+            return events.contains(&event);
+        }
+        let walks = self.walks.borrow();
+        let tree = walks.lanes.get(lane).and_then(|walk| *walk.seen.get(&commit)?);
+        let lane = LaneRef { name: lane.to_owned(), tip: commit };
+        let events = Reader::held(&self.store.repo, &lane, commit, tree).unwrap_or_default();
+        let is_held = events.contains(&event);
+        if events.len() > 1 && held.count + events.len() <= MOST_HELD {
+            held.count += events.len();
+            held.events.insert(commit, events.into_iter().collect());
+        }
+        is_held
     }
 
     /// Whether `commit` is in `lane`; `None` where it is too far back.
     fn reaches(&self, lane: &str, commit: ObjectId) -> Option<bool> {
         let mut walks = self.walks.borrow_mut();
         loop {
-            if self.walk(&mut walks, lane).seen.contains(&commit) {
+            if self.walk(&mut walks, lane).seen.contains_key(&commit) {
                 return Some(true);
             }
             if self.is_spent(&mut walks, lane) {
@@ -167,7 +246,7 @@ impl Verifier<'_> {
 
     /// Whether as much of `lane` was walked as may be.
     fn is_spent(&self, walks: &mut Walks, lane: &str) -> bool {
-        match self.own.as_deref() == Some(lane) {
+        match self.is_own(lane) {
             true => self.walk(walks, lane).seen.len() >= self.most,
             false => walks.others >= self.most,
         }
@@ -189,9 +268,9 @@ impl Verifier<'_> {
 
     fn walk<'w>(&self, walks: &'w mut Walks, lane: &str) -> &'w mut Walk {
         if !walks.lanes.contains_key(lane) {
-            let is_own = self.own.as_deref() == Some(lane);
-            let kept = refs::kept(&self.store.repo);
-            let refs = self.view.lanes.iter().chain(&kept);
+            let is_own = self.is_own(lane);
+            let kept = self.kept.get_or_init(|| refs::kept(&self.store.repo));
+            let refs = self.view.lanes.iter().chain(kept);
             let next = refs
                 .filter(|found| found.lane() == lane)
                 .filter(|found| !is_own || found.name.starts_with(refs::LOG))
@@ -204,18 +283,21 @@ impl Verifier<'_> {
 
     /// Walks one commit further; `false` at the end.
     fn step(&self, walks: &mut Walks, lane: &str) -> bool {
-        let is_own = self.own.as_deref() == Some(lane);
+        let is_own = self.is_own(lane);
         let walk = self.walk(walks, lane);
         let Some(id) = walk.next.pop() else { return false };
-        if walk.seen.insert(id)
-            && let Ok(commit) = self.store.repo.find_commit(id)
-        {
-            walk.next.extend(commit.parent_ids().next().map(gix::Id::detach));
-            if is_own && let Ok(message) = commit.message_raw() {
-                for line in message.lines() {
-                    if let Some(id) = line.strip_prefix(b"Proposal-Id: ") {
-                        let named = walk.named.entry(id.to_str_lossy().into_owned());
-                        named.or_default().push(commit.id);
+        if let Entry::Vacant(seen) = walk.seen.entry(id) {
+            let commit = self.store.repo.find_commit(id).ok();
+            let tree = commit.as_ref().and_then(|commit| commit.tree_id().ok());
+            seen.insert(tree.map(gix::Id::detach));
+            if let Some(commit) = commit {
+                walk.next.extend(commit.parent_ids().next().map(gix::Id::detach));
+                if is_own && let Ok(message) = commit.message_raw() {
+                    for line in message.lines() {
+                        if let Some(id) = line.strip_prefix(b"Proposal-Id: ") {
+                            let named = walk.named.entry(id.to_str_lossy().into_owned());
+                            named.or_default().push(commit.id);
+                        }
                     }
                 }
             }
@@ -224,6 +306,10 @@ impl Verifier<'_> {
             walks.others += 1;
         }
         true
+    }
+
+    fn is_own(&self, lane: &str) -> bool {
+        self.own.as_ref().is_some_and(|(own, _)| own == lane)
     }
 }
 

@@ -71,7 +71,7 @@ fn pre_push(context: &mut Context, args: &[OsString]) -> Result<Report> {
     let store = context.store()?;
     let view = store.view()?;
     let scope = Scope::default();
-    let pending = Pending::read(&view, context.now, &scope, &[])?;
+    let pending = Pending::new(&view, context.now, &scope, &[]);
     let mut seen = BTreeSet::new();
     // Nothing is known of a URL, nor of a remote that was never fetched: there, what no remote has.
     let tracked = store.repo().references().is_ok_and(|refs| {

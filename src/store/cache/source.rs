@@ -3,9 +3,9 @@
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::{View, failed, update};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::proposal::audit::Own;
-use crate::proposal::{ProposalId, event};
+use crate::proposal::{Proposal, ProposalId, codes, event};
 use crate::store::refs;
 
 /// Where an event comes from, as the cache has it.
@@ -52,35 +52,39 @@ impl View {
         checked
     }
 
-    /// Whether the events about `id` lead to what is said of it.
+    /// What the events about `id` lead to, if that is what is said of it.
     pub(in crate::store) fn refolded(
         &self,
         repo: &gix::Repository,
         id: &ProposalId,
-        own: Option<&str>,
-    ) -> Result<bool> {
-        let own = own.map(|lane| (lane, self.own_seq(lane)));
-        let Some(connection) = &self.connection else { return Ok(true) };
-        let query = || -> rusqlite::Result<bool> {
-            let own = own.map(|(lane, seq)| Own { lane, seq });
-            let (Some(fresh), _) = update::folded(repo, connection, id.as_str(), own)? else {
-                return Ok(false);
-            };
-            let digest = event::digest(&fresh.current().changes);
-            let found: Option<(Vec<u8>, String, String)> = connection
+        own: Option<Own<'_>>,
+    ) -> Result<Option<Proposal>> {
+        let missing = || {
+            Error::new(&codes::PROPOSAL_NOT_FOUND, format!("no proposal '{id}'"))
+                .with("proposal_id", id.as_str())
+                .hint("`aye list --status all` shows all")
+        };
+        let Some(connection) = &self.connection else { return Err(missing()) };
+        let read = || -> rusqlite::Result<Option<(Vec<u8>, String, String)>> {
+            connection
                 .prepare_cached(
                     "SELECT folded.body, proposal.state, proposal.digest FROM folded
                      JOIN proposal USING (id) WHERE id = ?1",
                 )?
                 .query_row(params![id.as_str()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
-                .optional()?;
-            Ok(found == Some((update::body(&fresh), update::word(&fresh.state).into(), digest)))
+                .optional()
         };
-        query().map_err(|error| failed(&error))
+        let said = read().map_err(|error| failed(&error))?.ok_or_else(missing)?;
+        let (fresh, _) =
+            update::folded(repo, connection, id.as_str(), own).map_err(|error| failed(&error))?;
+        Ok(fresh.filter(|fresh| {
+            let digest = event::digest(&fresh.current().changes);
+            said == (update::body(fresh), update::word(&fresh.state).into(), digest)
+        }))
     }
 
     /// The last position of this clone's own lane.
-    fn own_seq(&self, lane: &str) -> u64 {
+    pub(in crate::store) fn own_seq(&self, lane: &str) -> u64 {
         let positions = self.positions().unwrap_or_default();
         positions.get(&format!("{}{lane}", refs::LOG)).map_or(0, |position| position.seq)
     }
