@@ -227,3 +227,46 @@ fn a_failing_step_is_taken_back_at_once() {
         }
     }
 }
+
+/// Eighteen pending proposals whose refs are packed, and the command that rejects half of them.
+fn packed() -> (Repo, Vec<String>) {
+    let repo = repo();
+    let propose = |line: usize| {
+        let new = format!("L{line}");
+        let file = if line > 9 { "dir/b.txt" } else { "a.txt" };
+        let old = format!("line {}\n", 1 + line % 9);
+        repo.aye(&["propose", file, "--old", &old, "--new", &new, "-q"]).ok().id()
+    };
+    let mut args: Vec<String> = ["reject", "--yes", "--reason", "no"].map(str::to_owned).into();
+    args.extend((0..18).map(propose).step_by(2));
+    repo.git(&["tag", "-a", "-m", "A tag", "v1"]);
+    repo.git(&["pack-refs", "--all"]);
+    (repo, args)
+}
+
+#[test]
+fn packed_refs_are_written_once_for_all_decisions_of_a_command() {
+    let (repo, args) = packed();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    // At a second time the process would be stopped.
+    assert!(stop(&repo, &args, "", "store.packed.rename", 1).is_none());
+    let refs = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/pending"]);
+    assert_eq!(refs.lines().count(), 9, "{refs}");
+    assert_eq!(repo.git(&["describe", "--tags"]), "v1");
+    repo.aye(&["doctor"]).ok();
+}
+
+#[test]
+fn decisions_stopped_at_packed_refs_are_decided_and_their_refs_go_with_the_next_writer() {
+    let (repo, args) = packed();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    assert!(stop(&repo, &args, "", "store.packed.rename", 0).is_some());
+    assert_eq!((count(&repo, "rejected"), count(&repo, "pending")), (9, 9));
+    // What a stopped git leaves as well; a person has to remove it.
+    repo.remove(".git/packed-refs.lock");
+    repo.aye(&["propose", "a.txt", "--old", "line 1", "--new", "one", "-q"]).ok();
+    let refs = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/pending"]);
+    assert_eq!(refs.lines().count(), 10, "{refs}");
+    assert_eq!(repo.git(&["describe", "--tags"]), "v1");
+    repo.aye(&["doctor"]).ok();
+}

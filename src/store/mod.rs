@@ -140,10 +140,9 @@ impl Store {
     ) -> crate::error::Result<usize> {
         view.followed(&view.fetched(usize::MAX));
         let pending = view.proposals(&Filter::pending(), now)?;
-        let is_pending = |id: &crate::proposal::ProposalId| pending.iter().any(|s| s.id == *id);
-        for stale in pending::all(self)?.iter().filter(|id| !is_pending(id)) {
-            pending::remove(self, stale)?;
-        }
+        let known: std::collections::BTreeSet<_> = pending.iter().map(|s| &s.id).collect();
+        let refs = pending::all(self)?;
+        pending::remove_all(self, refs.iter().filter(|id| !known.contains(id)))?;
         for stale in projection::tampering(self, view, now)?
             .iter()
             .filter(|found| ["stale", "unexpected"].contains(&found.what))

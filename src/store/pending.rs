@@ -120,12 +120,16 @@ fn tree(repo: &gix::Repository, id: Option<ObjectId>) -> Result<Tree> {
     Ok(Tree::from(found.decode().map_err(|error| unreadable(&error))?))
 }
 
-/// Removes the ref of `id`, if there is one.
+/// Removes the refs of `ids`, as far as there are any.
 ///
 /// # Errors
-/// If the ref cannot be removed.
-pub(super) fn remove(store: &Store, id: &ProposalId) -> Result<()> {
-    refs::remove(&store.repo, &store.common_dir, &name(id))
+/// If one cannot be removed; the others are.
+pub(super) fn remove_all<'i>(
+    store: &Store,
+    ids: impl IntoIterator<Item = &'i ProposalId>,
+) -> Result<()> {
+    let names: Vec<String> = ids.into_iter().map(name).collect();
+    refs::remove_all(&store.repo, &store.common_dir, &names, store.settings()?.durable)
 }
 
 /// The ids that have a ref.

@@ -4,6 +4,7 @@
 //! compare, flush, rename): gix takes `packed-refs.lock` for that as soon as packed refs exist,
 //! so parallel writers would wait for each other and a left-over lock file would stop them.
 
+use std::collections::BTreeSet;
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
@@ -27,6 +28,9 @@ pub(super) const PENDING: &str = "refs/aye/pending/";
 
 /// Longest wait for a ref's own lock file, which git holds for moments only.
 const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Longest wait for the lock of `packed-refs`: git's own `core.packedRefsTimeout`.
+const PACKED_PATIENCE: Duration = Duration::from_secs(1);
 
 /// A ref that is a lane.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -183,26 +187,85 @@ pub(super) fn set(common_dir: &Path, name: &str, new: ObjectId) -> Result<()> {
 /// Removes `name` if it is there, loose or packed.
 ///
 /// # Errors
-/// `busy`, `io_error`.
+/// As [`remove_all`].
 pub(super) fn remove(repo: &gix::Repository, common_dir: &Path, name: &str) -> Result<()> {
-    use gix::refs::transaction::{Change, PreviousValue, RefEdit, RefLog};
-    match std::fs::remove_file(common_dir.join(name)) {
-        Ok(()) => {}
-        Err(error) if error.kind() == ErrorKind::NotFound => {}
-        Err(error) => return Err(Error::io(format_args!("remove {name}"), &error)),
+    remove_all(repo, common_dir, &[name.to_owned()], true)
+}
+
+/// Removes those of `names` that are there, loose or packed, with one new `packed-refs` at most: it
+/// holds every ref of the repository, so that writing it costs as much as there are refs.
+///
+/// The files go first: `git pack-refs` that runs beside this may pack one of them before, not after.
+///
+/// # Errors
+/// `busy`, `io_error`; what could be removed is removed.
+pub(super) fn remove_all(
+    repo: &gix::Repository,
+    common_dir: &Path,
+    names: &[String],
+    durable: bool,
+) -> Result<()> {
+    let mut packed = BTreeSet::new();
+    let mut failed = Ok(());
+    for name in names {
+        match std::fs::remove_file(common_dir.join(name)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                failed = failed.and(Err(Error::io(format_args!("remove {name}"), &error)));
+            }
+            _ => match target(repo, name) {
+                Ok(Some(_)) => _ = packed.insert(name.as_bytes()),
+                Ok(None) => {}
+                Err(error) => failed = failed.and(Err(error)),
+            },
+        }
     }
-    if target(repo, name)?.is_none() {
-        return Ok(());
+    if !packed.is_empty() {
+        failed = failed.and(unpack(common_dir, &packed, durable));
     }
-    // `git pack-refs` had it: only the packed file's own transaction can take it out.
-    let full: gix::refs::FullName =
-        name.try_into().map_err(|_| Error::bug(format!("{name} is no ref name")))?;
-    let edit = RefEdit {
-        change: Change::Delete { expected: PreviousValue::Any, log: RefLog::AndReference },
-        name: full,
-        deref: false,
+    failed
+}
+
+/// Takes `names` out of `packed-refs`, under its own lock, as git does. gix would do it with four
+/// writes for each ref that stays.
+fn unpack(common_dir: &Path, names: &BTreeSet<&[u8]>, durable: bool) -> Result<()> {
+    let path = common_dir.join("packed-refs");
+    let failed =
+        |error: std::io::Error| Error::io(format_args!("write {}", path.display()), &error);
+    let mut lock = RefLock::take_from(&path, PACKED_PATIENCE, false)?;
+    let bytes = match std::fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(failed(error)),
     };
-    repo.edit_references_as([edit], None).map(drop).map_err(|error| unreadable(name, &error))
+    if let Some(file) = &mut lock.file {
+        file.write_all(&without(&bytes, names)).map_err(failed)?;
+        // Branches and tags are in it, too.
+        if durable {
+            file.sync_data().map_err(failed)?;
+        }
+    }
+    crate::failpoint!("store.packed.rename");
+    lock.commit(&path)
+}
+
+/// The lines of a `packed-refs` but those of `names` and of what these peel to.
+fn without(bytes: &[u8], names: &BTreeSet<&[u8]>) -> Vec<u8> {
+    let mut kept = Vec::with_capacity(bytes.len());
+    let mut dropped = false;
+    for line in bytes.lines_with_terminator() {
+        // `<id> <name>`, and below it `^<id>` where it is a tag.
+        dropped = match line.first() {
+            Some(b'^') => dropped,
+            _ => line
+                .trim_end_with(|c| c == '\n')
+                .split_once_str(" ")
+                .is_some_and(|(_, name)| names.contains(name)),
+        };
+        if !dropped {
+            kept.extend_from_slice(line);
+        }
+    }
+    kept
 }
 
 struct RefLock {
@@ -212,6 +275,12 @@ struct RefLock {
 
 impl RefLock {
     fn take(target: &Path) -> Result<Self> {
+        Self::take_from(target, PATIENCE, true)
+    }
+
+    /// Waits for `patience`; `ours`: only we and, for moments, git take it, so that one that stays
+    /// longer is removed.
+    fn take_from(target: &Path, patience: Duration, ours: bool) -> Result<Self> {
         let mut name = target.as_os_str().to_owned();
         name.push(".lock");
         let path = PathBuf::from(name);
@@ -226,12 +295,12 @@ impl RefLock {
                     })?;
                 }
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                    if started.elapsed() > PATIENCE {
+                    if ours && started.elapsed() > patience {
                         // We hold the store's lock and git holds a ref's for moments: whoever
                         // made this one is gone.
                         let _ = std::fs::remove_file(&path);
                     }
-                    if started.elapsed() > PATIENCE * 2 {
+                    if started.elapsed() > if ours { patience * 2 } else { patience } {
                         return Err(Error::new(
                             &codes::STORE_BUSY,
                             format!("{} does not go away", path.display()),
@@ -271,5 +340,31 @@ impl Drop for RefLock {
         if !self.path.as_os_str().is_empty() {
             let _ = std::fs::remove_file(&self.path);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_refs_and_their_tags_stay_as_they_are() {
+        let packed = b"# pack-refs with: peeled fully-peeled sorted \n\
+            1111 refs/aye/pending/prop_a\n\
+            2222 refs/aye/pending/prop_ab\n\
+            3333 refs/tags/refs/aye/pending/prop_a\n^4444\n\
+            5555 refs/aye/pending/prop_b\n^6666\n\
+            7777 refs/heads/main\n";
+        let names = [&b"refs/aye/pending/prop_a"[..], b"refs/aye/pending/prop_b", b"refs/none"];
+        let kept = without(packed, &names.into_iter().collect());
+        assert_eq!(
+            kept.as_bstr(),
+            b"# pack-refs with: peeled fully-peeled sorted \n\
+            2222 refs/aye/pending/prop_ab\n\
+            3333 refs/tags/refs/aye/pending/prop_a\n^4444\n\
+            7777 refs/heads/main\n"
+                .as_bstr()
+        );
+        assert_eq!(without(packed, &BTreeSet::new()), packed);
     }
 }

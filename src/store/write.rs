@@ -489,10 +489,14 @@ impl<'store> Writer<'store> {
             self.noted = true;
             self.move_lane(tip)?;
         }
+        let mut settled = Vec::new();
         for id in std::mem::take(&mut self.touched) {
             // What can be rebuilt must not fail what is recorded; `doctor` tells of it.
-            let _ = self.project(&id);
+            if let Ok(false) = self.project(&id) {
+                settled.push(id);
+            }
         }
+        let _ = pending::remove_all(self.store, &settled);
         let fetched = std::mem::take(&mut self.fetched);
         if !fetched.is_empty() {
             self.view.followed(&fetched);
@@ -516,7 +520,9 @@ impl<'store> Writer<'store> {
         Ok(())
     }
 
-    fn project(&self, id: &ProposalId) -> Result<()> {
+    /// Makes the files and the ref of `id` follow. `false`: its ref, if there is one, is to go; those
+    /// of one command go together.
+    fn project(&self, id: &ProposalId) -> Result<bool> {
         let proposal = self.view.proposal(id)?;
         let pending = proposal.status(self.now) == Status::Pending;
         let stage = |pending| {
@@ -533,17 +539,18 @@ impl<'store> Writer<'store> {
         }
         if pending && self.fetched.contains(id) && self.store.is_partial() {
             // Its content may have to come over the network, which a writer does not wait for.
-            return Ok(());
+            return Ok(true);
         }
         stage(pending);
         if pending {
             let made = pending::make(self.store, &proposal);
             crate::failpoint!("store.pending.made");
-            projection::make(self.store, &proposal).and(made)
+            projection::make(self.store, &proposal).and(made)?;
         } else {
-            let removed = pending::remove(self.store, id);
-            projection::remove(self.store, id).and(removed)
+            // The ref goes whether the files could be removed or not.
+            let _ = projection::remove(self.store, id);
         }
+        Ok(pending)
     }
 
     /// Puts the open events into a lane commit (not yet the lane's tip).
