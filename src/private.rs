@@ -36,6 +36,7 @@ const KNOWN: &[(&str, bool)] = &[
     ("lock", false),
     ("memory.sqlite", false),
     ("memory.sqlite-journal", false),
+    ("place", false),
     ("review", true),
     ("try", true),
 ];
@@ -161,18 +162,34 @@ impl Directory {
     /// # Errors
     /// The system's refusal.
     pub fn replace(&self, name: &str, bytes: &[u8], flush: bool) -> Result<()> {
+        self.replace_after(name, bytes, flush, |_| Ok(()))
+    }
+
+    /// The same, with something to do when the new file is complete and does not have its name yet.
+    ///
+    /// # Errors
+    /// The system's refusal; those of `then`, after which nothing is replaced.
+    pub(crate) fn replace_after(
+        &self,
+        name: &str,
+        bytes: &[u8],
+        flush: bool,
+        then: impl FnOnce(&fs::File) -> Result<()>,
+    ) -> Result<()> {
         let temporary = BString::from(format!(".{name}-{:016x}", crate::worktree::random()));
-        let write = || -> io::Result<()> {
-            let mut file = self.folder.open(temporary.as_bstr(), Access::New)?;
-            file.write_all(bytes)?;
+        let refused = |error: io::Error| self.refused(name.into(), false, "write", &error);
+        let write = || -> Result<()> {
+            let file = self.folder.open(temporary.as_bstr(), Access::New);
+            let mut file = file.map_err(refused)?;
+            file.write_all(bytes).map_err(refused)?;
             if flush {
-                file.sync_all()?;
+                file.sync_all().map_err(refused)?;
             }
-            self.folder.rename(temporary.as_bstr(), &self.folder, name.into())
+            then(&file)?;
+            self.folder.rename(temporary.as_bstr(), &self.folder, name.into()).map_err(refused)
         };
-        write().map_err(|error| {
+        write().inspect_err(|_| {
             let _ = self.folder.unlink(temporary.as_bstr());
-            self.refused(name.into(), false, "write", &error)
         })
     }
 

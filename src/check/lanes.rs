@@ -33,6 +33,7 @@ fn concern_of(kind: TroubleKind) -> Concern {
         TroubleKind::Unreadable => Concern::LaneUnreadable,
         TroubleKind::Rewound => Concern::LaneRewound,
         TroubleKind::Equivocates => Concern::LaneEquivocates,
+        TroubleKind::Forked => Concern::LaneForked,
         TroubleKind::DuplicateId => Concern::DuplicateId,
         TroubleKind::Rejected => Concern::EventRejected,
     }
@@ -48,6 +49,9 @@ pub fn hint(kind: TroubleKind) -> &'static str {
         TroubleKind::Rewound | TroubleKind::Equivocates => {
             "`git for-each-ref refs/aye` shows both tips; ask the owner of the lane which is right \
              (if this clone's own lane went back to a backup, `git update-ref` moves it forward)"
+        }
+        TroubleKind::Forked => {
+            "nothing is to be done: a copied or restored repository has a lane of its own"
         }
         TroubleKind::DuplicateId | TroubleKind::Rejected => {
             "`aye log ID` shows the events; ask the owner of the lane"

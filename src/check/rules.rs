@@ -41,6 +41,8 @@ pub enum Concern {
     LaneRewound,
     /// One lane has two histories.
     LaneEquivocates,
+    /// A lane goes on from another one, as in a copied or restored repository.
+    LaneForked,
     /// Two first events have one proposal id.
     DuplicateId,
     /// An event contradicts the others of its proposal.
@@ -53,7 +55,7 @@ pub enum Concern {
 
 impl Concern {
     /// All of them.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::Pending,
         Self::TooManyPending,
         Self::ChangesRequested,
@@ -72,6 +74,7 @@ impl Concern {
         Self::LaneUnreadable,
         Self::LaneRewound,
         Self::LaneEquivocates,
+        Self::LaneForked,
         Self::DuplicateId,
         Self::EventRejected,
         Self::CacheTampered,
@@ -99,6 +102,7 @@ impl Concern {
             Self::LaneUnreadable => "lane_unreadable",
             Self::LaneRewound => "lane_rewound",
             Self::LaneEquivocates => "lane_equivocates",
+            Self::LaneForked => "lane_forked",
             Self::DuplicateId => "duplicate_id",
             Self::EventRejected => "event_rejected",
             Self::CacheTampered => "cache_tampered",
@@ -114,6 +118,7 @@ impl Concern {
             | Self::TouchesPending
             | Self::LaneUnreadable
             | Self::AppliedMissing
+            | Self::LaneForked
             | Self::EventRejected => Level::Warning,
             _ => Level::Error,
         }
@@ -187,6 +192,10 @@ impl Concern {
                 "one lane has two histories",
                 "ask the owner of the lane which is right: git for-each-ref refs/aye",
             ),
+            Self::LaneForked => (
+                "a lane goes on from another one, as in a copied or restored repository",
+                "nothing is to be done; what both lanes say counts",
+            ),
             Self::DuplicateId => (
                 "two first events have one proposal id",
                 "ask the owner of the later one to propose again; it is ignored here",
@@ -214,7 +223,8 @@ pub struct FailOn(Vec<Concern>);
 
 impl Default for FailOn {
     fn default() -> Self {
-        Self(Concern::ALL.to_vec())
+        // A fork is worth knowing of, and for ever.
+        Self::only(Concern::ALL.into_iter().filter(|concern| *concern != Concern::LaneForked))
     }
 }
 

@@ -13,7 +13,7 @@ use crate::error::{Error, Exit, Result};
 use crate::memory::service::settings_problems;
 use crate::private::codes::PRIVATE_DIR_UNSAFE;
 use crate::render::escape;
-use crate::store::{Filter, Store, TroubleKind};
+use crate::store::{Filter, Store, TroubleKind, View};
 use crate::tools::update_plan;
 use crate::worktree::codes as apply;
 
@@ -41,10 +41,12 @@ pub struct Diagnosis {
     pub sound: bool,
     /// How many proposals are pending.
     pub pending: usize,
+    /// How many lanes there are, this clone's own and those of others.
+    pub lanes: usize,
     /// What is wrong.
     pub problems: Vec<Problem>,
-    /// What is not damaged, but hardly meant: a shell start-up file that marks everything a person
-    /// types as an agent's.
+    /// What is not damaged, but worth knowing: a shell start-up file that marks everything a person
+    /// types as an agent's; a lane that goes on from another one (`lane_forked`).
     pub warnings: Vec<String>,
     /// What was repaired.
     pub repaired: Vec<String>,
@@ -76,6 +78,9 @@ impl Problem {
 /// Most times that what is due is seen to: each takes care of a hundred fetched proposals or more.
 const MOST_ROUNDS: usize = 10_000;
 
+/// Most notices about lanes that are printed: whoever may push lanes chooses how many there are.
+const MOST: usize = 50;
+
 /// Runs the command: exit 1 if something is wrong and was not repaired.
 ///
 /// # Errors
@@ -93,7 +98,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         let problems = unreadable
             .iter()
             .map(|name| Problem::new("lane_broken", format!("{name} holds no object id")));
-        return print(context, problems.collect(), repaired, 0);
+        return print(context, problems.collect(), repaired, 0, None);
     }
     let mut view = store.readable_view()?;
     let mut is_due = store.is_unfinished(&view)
@@ -129,7 +134,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         problems = find(&store, &view, context.now)?;
     }
     let pending = view.count_pending(context.now)?;
-    print(context, problems, repaired, pending)
+    print(context, problems, repaired, pending, Some(&view))
 }
 
 fn print(
@@ -137,11 +142,18 @@ fn print(
     problems: Vec<Problem>,
     repaired: Vec<String>,
     pending: usize,
+    view: Option<&View>,
 ) -> Result<Exit> {
     let sound = problems.is_empty();
-    let warnings = startup_files(context);
-    let diagnosis =
-        Diagnosis { schema: "aye/doctor@1", sound, pending, problems, warnings, repaired };
+    let mut warnings = startup_files(context);
+    let lanes = view.map_or(0, View::count_lanes);
+    let troubles = view.map_or(&[][..], View::troubles);
+    let notices = troubles.iter().filter(|trouble| trouble.kind.is_notice());
+    warnings.extend(
+        notices.map(|trouble| format!("{}: {}", trouble.kind.id(), trouble.message())).take(MOST),
+    );
+    let schema = "aye/doctor@1";
+    let diagnosis = Diagnosis { schema, sound, pending, lanes, problems, warnings, repaired };
     context.emit(Format::Text, &diagnosis, || {
         let mut text = String::new();
         for repaired in &diagnosis.repaired {
@@ -154,7 +166,12 @@ fn print(
             text += &format!("warning: {}\n", escape::line(warning));
         }
         if diagnosis.sound {
-            text += &format!("sound: {} pending\n", diagnosis.pending);
+            let lanes = match diagnosis.lanes {
+                0 => "no lane".to_owned(),
+                1 => "1 lane".to_owned(),
+                lanes => format!("{lanes} lanes"),
+            };
+            text += &format!("sound: {} pending, {lanes}\n", diagnosis.pending);
         }
         let hints: BTreeSet<&str> =
             diagnosis.problems.iter().map(|problem| problem.hint.as_str()).collect();
@@ -222,7 +239,7 @@ fn find(
             Problem::new("lane_broken", message)
         })
         .collect();
-    for trouble in view.troubles() {
+    for trouble in view.troubles().iter().filter(|trouble| !trouble.kind.is_notice()) {
         let mut message = trouble.message();
         if trouble.kind == TroubleKind::Unreadable {
             message += "; it comes from a remote, and nothing of this clone is lost";

@@ -23,7 +23,7 @@ pub(super) fn tips(store: &Store) -> Option<idle::Tips> {
 /// Notes that a full look at `view`, begun at `tips`, found nothing pending and nothing contested.
 /// Trouble in the lanes is to be reported every time, so then there is no stamp.
 pub(super) fn stamp(context: &Context, store: &Store, view: &View, tips: &idle::Tips) {
-    if !view.troubles().is_empty() {
+    if !view.troubles().iter().all(|trouble| trouble.kind.is_notice()) {
         return;
     }
     let lasting = view.count_pending(context.now - MARGIN).is_ok_and(|count| count == 0);

@@ -50,7 +50,9 @@ pub struct Part {
 pub struct Seen {
     /// HEAD.
     pub target: Target,
-    /// Tip of the own lane, hex.
+    /// The own lane.
+    pub lane: Option<String>,
+    /// Its tip, hex.
     pub tip: Option<String>,
     /// Position of its last event.
     pub seq: u64,
@@ -68,7 +70,7 @@ impl Seen {
         let policy = store.policy()?;
         let (policy, repository) = (policy.blob, policy.repository);
         let (tip, seq) = own.map_or((None, 0), |(tip, seq)| (Some(tip), seq));
-        Ok(Self { target: target(store), tip, seq, policy, repository })
+        Ok(Self { target: target(store), lane: store.own_lane(), tip, seq, policy, repository })
     }
 }
 
@@ -183,9 +185,11 @@ pub(crate) fn require_quiet(writer: &Writer<'_>, shown: &Proposal, seen: &Seen) 
         return Ok(());
     }
     let lane = writer.lane();
+    // Of a lane that has begun since, everything is new.
+    let known = if seen.lane.as_deref() == Some(lane) { seen.seq } else { 0 };
     let entries = writer.view.log(Some(&shown.id), None)?;
     let newer = entries.iter().map(|entry| &entry.stamped.event);
-    let mut newer = newer.filter(|event| event.lane == lane && event.seq > seen.seq);
+    let mut newer = newer.filter(|event| event.lane == lane && event.seq > known);
     match newer.next() {
         None => Ok(()),
         Some(event) => Err(changed(shown, &format!("a new event ({})", event.data.kind()))),

@@ -242,6 +242,7 @@ mod tests {
                 .iter()
                 .map(|(lane, seq)| Head { lane: (*lane).into(), seq: *seq, tip: "t".into() })
                 .collect(),
+            forked: None,
             data,
         };
         Stamped { id: format!("{}{id}", "0".repeat(40 - id.len())), event }

@@ -355,6 +355,7 @@ mod tests {
                 .iter()
                 .map(|(lane, seq)| Head { lane: (*lane).into(), seq: *seq, tip: "t".into() })
                 .collect(),
+            forked: None,
             data,
         };
         let id = gix::objs::compute_hash(

@@ -13,7 +13,7 @@ use super::codes;
 use super::refs::LaneRef;
 use crate::error::Error;
 use crate::plan::Record;
-use crate::proposal::event::MAX_BYTES;
+use crate::proposal::event::{Head, MAX_BYTES};
 use crate::proposal::{Data, Event, ProposalId, Stamped};
 
 /// What is read of one lane at most.
@@ -145,6 +145,8 @@ pub(super) struct Row {
     pub(super) time: i64,
     /// The plan it is about.
     pub(super) plan: Option<String>,
+    /// The lane that its own goes on from.
+    pub(super) forked: Option<Head>,
     /// The bytes it is stored as.
     pub(super) body: Vec<u8>,
 }
@@ -300,6 +302,7 @@ impl<'repo> Reader<'repo> {
             kind: stamped.event.data.kind().to_owned(),
             time: stamped.event.time.timestamp_millis(),
             plan: plan(&stamped.event.data),
+            forked: stamped.event.forked,
             body: std::mem::take(&mut blob.data),
         })
     }

@@ -18,6 +18,7 @@ mod objects;
 mod open;
 mod parameters;
 mod pending;
+mod place;
 pub mod policy;
 mod program;
 mod projection;

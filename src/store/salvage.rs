@@ -41,7 +41,7 @@ impl Store {
             Some(tip) => refs::set(&self.common_dir, name, tip)?,
             None => {
                 refs::remove(&self.repo, &self.common_dir, name)?;
-                let own = super::write::known_lane_id(&private)?;
+                let own = super::place::noted(&private)?;
                 if own.is_some_and(|own| own == lane.lane()) {
                     private.remove("lane");
                 }

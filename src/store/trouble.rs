@@ -15,6 +15,9 @@ pub enum TroubleKind {
     Rewound,
     /// There are two histories of one lane, or commits of this clone's lane that it never made.
     Equivocates,
+    /// A lane goes on from another one, because its repository was copied or restored, or because
+    /// somebody else writes the other lane too. No damage.
+    Forked,
     /// Two first events have one proposal id; the later one is ignored.
     DuplicateId,
     /// An event contradicts the others of its proposal, and is ignored.
@@ -23,8 +26,14 @@ pub enum TroubleKind {
 
 impl TroubleKind {
     /// All of them.
-    pub(super) const ALL: [Self; 5] =
-        [Self::Unreadable, Self::Rewound, Self::Equivocates, Self::DuplicateId, Self::Rejected];
+    pub(super) const ALL: [Self; 6] = [
+        Self::Unreadable,
+        Self::Rewound,
+        Self::Equivocates,
+        Self::Forked,
+        Self::DuplicateId,
+        Self::Rejected,
+    ];
 
     /// The stable code that reports use.
     pub fn id(self) -> &'static str {
@@ -32,9 +41,15 @@ impl TroubleKind {
             Self::Unreadable => "lane_unreadable",
             Self::Rewound => "lane_rewound",
             Self::Equivocates => "lane_equivocates",
+            Self::Forked => "lane_forked",
             Self::DuplicateId => "duplicate_id",
             Self::Rejected => "event_rejected",
         }
+    }
+
+    /// Whether it is only worth knowing.
+    pub fn is_notice(self) -> bool {
+        self == Self::Forked
     }
 
     /// Whether every command warns of it.
@@ -67,6 +82,7 @@ impl Trouble {
             TroubleKind::Unreadable => {
                 format!("{lane} cannot be read from commit {short} on: {}", self.why)
             }
+            TroubleKind::Forked => format!("{lane} {} ({short})", self.why),
             TroubleKind::Rewound | TroubleKind::Equivocates => format!("{lane} {}", self.why),
             TroubleKind::DuplicateId | TroubleKind::Rejected => {
                 let id = self.proposal.as_deref().unwrap_or("a plan");

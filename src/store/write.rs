@@ -10,12 +10,11 @@ use super::cache::Position;
 use super::lock::Lock;
 use super::objects::Batch;
 use super::trees::{self, Leaf};
-use super::{Store, View, pending, projection, refs};
+use super::{Store, View, pending, place, projection, refs};
 use crate::changeset::plan;
 use crate::changeset::{Changeset, File};
 use crate::error::{Error, Result, codes};
 use crate::flush::Method;
-use crate::private::Directory;
 use crate::proposal::event::lists::{LONGEST_INLINE, MAX_LIST};
 use crate::proposal::event::{
     BlobRef, Expire, Head, MAX_BYTES, Propose, Revise, Subject, Written, digest,
@@ -71,12 +70,14 @@ pub struct Writer<'store> {
     actor: Actor,
     now: DateTime<Utc>,
     batch: Batch<'store>,
-    lane: String,
+    own: place::Own,
     /// Where the lane ref is, and where it is going.
     old_tip: Option<ObjectId>,
     tip: Option<ObjectId>,
     seq: u64,
     heads: Vec<Head>,
+    /// The lane that this one goes on from, until its first event has said so.
+    forked: Option<Head>,
     open: Step,
     /// Proposals whose projection and pending ref have to follow.
     touched: BTreeSet<ProposalId>,
@@ -190,11 +191,16 @@ impl<'store> Writer<'store> {
         let left_over: BTreeSet<ProposalId> =
             note.lines().filter_map(|id| ProposalId::parse(id).ok()).collect();
         let fetched = view.fetched(FOLLOWED_AT_ONCE);
-        let lane = lane_id(store)?;
-        let name = format!("{}{lane}", refs::LOG);
         let positions = view.positions()?;
+        let own = place::own(&store.make_private()?, |_| false)?;
+        let name = format!("{}{}", refs::LOG, own.lane);
         let tip = view.lanes.iter().find(|known| known.name == name).map(|known| known.tip);
         let seq = positions.get(&name).map_or(0, |position| position.seq);
+        let forked = own.from.as_ref().filter(|_| tip.is_none()).and_then(|from| {
+            let position = positions.get(&format!("{}{from}", refs::LOG))?;
+            let tip = position.reached.clone()?;
+            Some(Head { lane: from.clone(), seq: position.seq, tip })
+        });
         let heads = heads(positions);
         Ok(Self {
             store,
@@ -202,11 +208,12 @@ impl<'store> Writer<'store> {
             actor: actor.clone(),
             now: now.trunc_subsecs(3),
             batch: Batch::new(&store.repo),
-            lane,
+            own,
             old_tip: tip,
             tip,
             seq,
             heads,
+            forked,
             open: Step::default(),
             touched: left_over.union(&fetched).cloned().collect(),
             left_over,
@@ -302,7 +309,7 @@ impl<'store> Writer<'store> {
 
     /// This clone's lane.
     pub fn lane(&self) -> &str {
-        &self.lane
+        &self.own.lane
     }
 
     /// Gives the pending proposal `id` new content.
@@ -383,11 +390,12 @@ impl<'store> Writer<'store> {
         let event = Event {
             proposal: proposal.cloned(),
             first,
-            lane: self.lane.clone(),
+            lane: self.own.lane.clone(),
             seq: self.seq,
             actor: self.actor.clone(),
             time: self.now,
             heads: self.heads.clone(),
+            forked: self.forked.take(),
             data,
         };
         let mut bytes = event.to_bytes()?;
@@ -510,7 +518,8 @@ impl<'store> Writer<'store> {
     /// Objects, then the lane's tip, then the view.
     fn move_lane(&mut self, tip: ObjectId) -> Result<()> {
         self.flush_objects()?;
-        let name = format!("{}{}", refs::LOG, self.lane);
+        place::claim(&self.store.make_private()?, &mut self.own)?;
+        let name = format!("{}{}", refs::LOG, self.own.lane);
         let durable = self.store.settings()?.durable;
         let dir = &self.store.common_dir;
         refs::compare_and_swap(&self.store.repo, dir, &name, self.old_tip, tip, durable)?;
@@ -679,29 +688,5 @@ fn line(stamped: &Stamped) -> String {
 /// The ref of this clone's lane, if it has one already.
 pub(super) fn lane_name(store: &Store) -> Option<String> {
     let folder = store.private().ok()??;
-    Some(format!("{}{}", refs::LOG, known_lane_id(&folder).ok()??))
-}
-
-/// This clone's lane id, as it was noted; `None` if nothing usable is.
-///
-/// # Errors
-/// `private_dir_unsafe`, `io_error`.
-pub(super) fn known_lane_id(folder: &Directory) -> Result<Option<String>> {
-    let Some(bytes) = folder.read("lane")? else { return Ok(None) };
-    let Ok(text) = String::from_utf8(bytes) else { return Ok(None) };
-    let id = text.trim();
-    let valid = (8..=40).contains(&id.len())
-        && id.bytes().all(|b| b.is_ascii_digit() || b.is_ascii_lowercase());
-    Ok(valid.then(|| id.to_owned()))
-}
-
-/// This clone's lane id, made at the first write. The caller holds the lock.
-fn lane_id(store: &Store) -> Result<String> {
-    let folder = store.make_private()?;
-    if let Some(id) = known_lane_id(&folder)? {
-        return Ok(id);
-    }
-    let id = format!("{:016x}", crate::worktree::random());
-    folder.replace("lane", format!("{id}\n").as_bytes(), true)?;
-    Ok(id)
+    Some(format!("{}{}", refs::LOG, place::noted(&folder).ok()??))
 }

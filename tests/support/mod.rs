@@ -151,6 +151,9 @@ impl Repo {
         }
         let new = Self::outside();
         copy(self.outer(), new.outer());
+        // A lane without a place is bound where it is: this is the same repository once more, and
+        // not a copy of it beside the first.
+        let _ = std::fs::remove_file(new.path(".git/aye/place"));
         new.clock.store(self.clock.load(Ordering::Relaxed), Ordering::Relaxed);
         new
     }

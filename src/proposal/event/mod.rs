@@ -45,8 +45,11 @@ pub struct Event {
     pub actor: Actor,
     /// When, by that machine's clock, to the millisecond.
     pub time: DateTime<Utc>,
-    /// The tips of all lanes seen when it was written.
+    /// The tips of the lanes seen when it was written.
     pub heads: Vec<Head>,
+    /// In the first event of a lane that goes on from another: that lane, and how far. It was
+    /// copied or restored with the repository, or somebody else writes it too.
+    pub forked: Option<Head>,
     /// What.
     pub data: Data,
 }
@@ -94,6 +97,8 @@ struct Header<'a> {
     actor: &'a Actor,
     time: DateTime<Utc>,
     heads: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    forked: Option<String>,
 }
 
 /// An event as it is read.
@@ -113,6 +118,8 @@ struct Wire<'a> {
     time: DateTime<Utc>,
     #[serde(default)]
     heads: Vec<String>,
+    #[serde(default)]
+    forked: Option<String>,
 }
 
 impl Event {
@@ -133,7 +140,8 @@ impl Event {
             seq: self.seq,
             actor: &self.actor,
             time: self.time,
-            heads: self.heads.iter().map(|h| format!("{} {} {}", h.lane, h.seq, h.tip)).collect(),
+            heads: self.heads.iter().map(Head::to_text).collect(),
+            forked: self.forked.as_ref().map(Head::to_text),
         });
         let bug = |error: serde_json::Error| Error::bug(error.to_string());
         let (mut event, header) = (data.map_err(bug)?, header.map_err(bug)?);
@@ -178,12 +186,17 @@ impl Event {
             actor: wire.actor,
             time: wire.time,
             heads,
+            forked: wire.forked.as_deref().and_then(Head::parse),
             data,
         })
     }
 }
 
 impl Head {
+    fn to_text(&self) -> String {
+        format!("{} {} {}", self.lane, self.seq, self.tip)
+    }
+
     fn parse(text: &str) -> Option<Self> {
         let mut words = text.split(' ');
         let head = Self {

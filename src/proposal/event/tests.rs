@@ -12,6 +12,7 @@ fn event(data: Data) -> Event {
         actor: Actor { name: "n".into(), email: String::new(), kind: ActorKind::Agent },
         time: "2026-03-14T10:30:00.123Z".parse().unwrap(),
         heads: vec![Head { lane: "l".into(), seq: 2, tip: "abc".into() }],
+        forked: None,
         data,
     }
 }

@@ -56,7 +56,43 @@ pub(super) fn troubles(connection: &Connection) -> rusqlite::Result<Vec<Trouble>
             why: row.get(4)?,
         })
     })?;
-    rows.collect()
+    let mut troubles = rows.collect::<rusqlite::Result<Vec<Trouble>>>()?;
+    let mut statement =
+        connection.prepare_cached("SELECT lane, parent, seq, tip FROM forked ORDER BY lane")?;
+    let rows = statement.query_map([], |row| {
+        let (parent, seq): (String, i64) = (row.get(1)?, row.get(2)?);
+        Ok(Trouble {
+            kind: TroubleKind::Forked,
+            name: row.get(0)?,
+            object: row.get(3)?,
+            proposal: None,
+            why: format!("goes on from event {seq} of lane {parent}"),
+        })
+    })?;
+    for row in rows {
+        troubles.push(row?);
+    }
+    Ok(troubles)
+}
+
+/// Whether what the cache holds was made for the clone whose own lane is `own`, as it is for one
+/// that has just got its lane. What counts of a lane depends on whether it is the own one.
+fn is_made_for(
+    transaction: &Transaction<'_>,
+    own: Option<&str>,
+    rows: &BTreeMap<String, Position>,
+) -> rusqlite::Result<bool> {
+    let noted: Option<String> =
+        transaction.query_row("SELECT lane FROM own", [], |row| row.get(0)).optional()?;
+    let is_known = |own: &str| rows.keys().any(|name| refs::lane_of(name) == own);
+    match (noted, own) {
+        (noted, own) if noted.as_deref() == own => Ok(true),
+        (None, Some(own)) if !is_known(own) => {
+            transaction.execute("INSERT INTO own (lane) VALUES (?1)", [own])?;
+            Ok(true)
+        }
+        _ => Ok(false),
+    }
 }
 
 /// Records `trouble`.
@@ -144,6 +180,10 @@ pub(super) fn catch_up(
         touched: BTreeSet::new(),
         fetched: BTreeSet::new(),
     };
+    if !is_made_for(&transaction, pass.own.as_deref().map(refs::lane_of), &pass.rows)? {
+        // Begin again.
+        return Err(rusqlite::Error::InvalidQuery);
+    }
     match reach {
         Reach::Own => {
             for lane in lanes {
@@ -408,6 +448,16 @@ impl Pass<'_> {
         for row in rows {
             seq = seq.max(row.seq);
             insert(self.transaction, lane.lane(), &commit, &row)?;
+            if let Some(from) = &row.forked
+                && refs::is_lane_name(&from.lane)
+            {
+                self.transaction
+                    .prepare_cached(
+                        "INSERT OR IGNORE INTO forked (lane, parent, seq, tip)
+                         VALUES (?1, ?2, ?3, ?4)",
+                    )?
+                    .execute(params![lane.lane(), from.lane, number(from.seq), from.tip])?;
+            }
             touched.extend(row.proposal.map(String::from));
         }
         self.transaction

@@ -172,6 +172,11 @@ impl View {
         Ok(self.positions()?.remove(&name).map(|position| (position.tip, position.seq)))
     }
 
+    /// How many lanes there are, this clone's own and those of others.
+    pub fn count_lanes(&self) -> usize {
+        self.lanes.iter().map(LaneRef::lane).collect::<BTreeSet<_>>().len()
+    }
+
     /// What is wrong with what other clones have recorded.
     pub fn troubles(&self) -> &[Trouble] {
         &self.troubles

@@ -7,12 +7,15 @@ use rusqlite::Connection;
 use crate::database;
 
 /// Raised with every change of the tables or of what is computed into them.
-const VERSION: i64 = 9;
+const VERSION: i64 = 10;
 
 /// `lane` has every ref with the tip it was read at and the last commit of it that could be read,
 /// `step` every lane commit that counts, and `amount` what was read of a lane in all.
 /// `fetched` names the proposals that other clones' lanes have brought news of, until a writer has
 /// made their projections follow.
+///
+/// `own` is this clone's lane as it was when the rest was made, and `forked` has the lanes that say
+/// which one they go on from.
 ///
 /// `approved` has the steps of files that people's decisions have made, each side as mode and id.
 /// `staging` is the staging id of a proposal about memory, `decided` when a decision was made, in
@@ -81,7 +84,11 @@ CREATE INDEX approved_path ON approved (path);
 CREATE INDEX approved_proposal ON approved (proposal);
 CREATE INDEX path_open ON path (path, proposal) WHERE open = 1;
 CREATE TABLE fetched (proposal TEXT PRIMARY KEY) WITHOUT ROWID;
-PRAGMA user_version = 9;
+CREATE TABLE own (lane TEXT NOT NULL);
+CREATE TABLE forked (
+    lane TEXT PRIMARY KEY, parent TEXT NOT NULL, seq INTEGER NOT NULL, tip TEXT NOT NULL
+) WITHOUT ROWID;
+PRAGMA user_version = 10;
 COMMIT;
 ";
 

@@ -95,7 +95,8 @@ impl View {
             let emptied = connection.execute_batch(
                 "BEGIN IMMEDIATE; DELETE FROM lane; DELETE FROM step; DELETE FROM amount;
                  DELETE FROM trouble; DELETE FROM event; DELETE FROM proposal;
-                 DELETE FROM folded; DELETE FROM path; DELETE FROM fetched; COMMIT;",
+                 DELETE FROM folded; DELETE FROM path; DELETE FROM fetched; DELETE FROM own;
+                 DELETE FROM forked; COMMIT;",
             );
             if emptied.is_err() {
                 let _ = connection.execute_batch("ROLLBACK");

@@ -1,0 +1,215 @@
+//! Which lane is this clone's own, and whether it still is.
+//!
+//! A copied, restored or synchronised repository brings `aye/lane` along, and two clones that
+//! write one lane lose each other's decisions. So the lane belongs to one file: `aye/place` says
+//! which inode `aye/lane` had when the lane began, and when that file was made. A copy has another
+//! one, and begins a lane of its own with its first event. Device numbers say nothing: they change
+//! with every mount of some file systems.
+
+use std::fs;
+use std::time::UNIX_EPOCH;
+
+use bstr::BStr;
+
+use super::refs;
+use crate::error::{Error, Result};
+use crate::private::Directory;
+use crate::worktree::beneath::Access;
+
+/// The file that has the id of this clone's lane.
+const LANE: &str = "lane";
+
+/// The file that says which file that is.
+const PLACE: &str = "place";
+
+/// What tells one file from its copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Identity {
+    inode: u64,
+    /// Nanoseconds since 1970 at which it was made; `None` where the file system does not say.
+    born: Option<u128>,
+}
+
+/// What `aye/place` says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Place {
+    lane: String,
+    identity: Identity,
+    /// The lane that this one goes on from.
+    from: Option<String>,
+}
+
+impl Place {
+    fn to_text(&self) -> String {
+        let Identity { inode, born } = self.identity;
+        let born = born.map_or_else(|| "-".to_owned(), |born| born.to_string());
+        let from = self.from.as_ref().map(|from| format!("from {from}\n")).unwrap_or_default();
+        format!("{} {inode} {born}\n{from}", self.lane)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let mut lines = text.lines();
+        let mut words = lines.next()?.split(' ');
+        let (lane, inode, born) = (words.next()?, words.next()?, words.next()?);
+        let born = match born {
+            "-" => None,
+            number => Some(number.parse().ok()?),
+        };
+        let identity = Identity { inode: inode.parse().ok()?, born };
+        let from = lines.next().and_then(|line| line.strip_prefix("from "));
+        let from = from.filter(|from| refs::is_lane_name(from)).map(str::to_owned);
+        (words.next().is_none()).then(|| Self { lane: lane.to_owned(), identity, from })
+    }
+}
+
+/// The lane that the next event goes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Own {
+    /// Its id.
+    pub(super) lane: String,
+    /// The lane that it goes on from, if it has begun elsewhere.
+    pub(super) from: Option<String>,
+    /// What has to be written before its first event.
+    due: Due,
+}
+
+/// What [`claim`] has to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Due {
+    /// Nothing.
+    Nothing,
+    /// Note the place of a lane that an older version began.
+    Bind,
+    /// Note a new lane.
+    Begin,
+}
+
+/// This clone's lane id, as it was noted; `None` if nothing usable is. Whether it is another
+/// clone's that was copied is for writers to ask.
+///
+/// # Errors
+/// `private_dir_unsafe`, `io_error`.
+pub(super) fn noted(folder: &Directory) -> Result<Option<String>> {
+    let Some(bytes) = folder.read(LANE)? else { return Ok(None) };
+    let Ok(text) = String::from_utf8(bytes) else { return Ok(None) };
+    let id = text.trim();
+    let valid = (8..=40).contains(&id.len())
+        && id.bytes().all(|b| b.is_ascii_digit() || b.is_ascii_lowercase());
+    Ok(valid.then(|| id.to_owned()))
+}
+
+/// The lane that events of this clone go to: the noted one; a new one where there is none, where
+/// the note is a copy, and where somebody else `shares` the lane. Nothing is written before
+/// [`claim`].
+///
+/// # Errors
+/// As [`noted`].
+pub(super) fn own(folder: &Directory, shares: impl FnOnce(&str) -> bool) -> Result<Own> {
+    let begin = |from: Option<String>| {
+        let lane = format!("{:016x}", crate::worktree::random());
+        Own { lane, from, due: Due::Begin }
+    };
+    let Some(lane) = noted(folder)? else { return Ok(begin(None)) };
+    if shares(&lane) {
+        return Ok(begin(Some(lane)));
+    }
+    let place = folder.read(PLACE)?.and_then(|bytes| String::from_utf8(bytes).ok());
+    let Some(place) = place.as_deref().and_then(Place::parse) else {
+        return Ok(Own { lane, from: None, due: Due::Bind });
+    };
+    let file = folder.file(BStr::new(LANE), Access::Read)?;
+    let here = place.lane == lane && place.identity == identity(&file)?;
+    Ok(if here { Own { lane, from: place.from, due: Due::Nothing } } else { begin(Some(lane)) })
+}
+
+/// Notes the lane of `own`, where that is due: its place first, so that no crash leaves a new lane
+/// that any copy could take for its own.
+///
+/// # Errors
+/// As [`noted`].
+pub(super) fn claim(folder: &Directory, own: &mut Own) -> Result<()> {
+    let note = |file: &fs::File| {
+        let place =
+            Place { lane: own.lane.clone(), identity: identity(file)?, from: own.from.clone() };
+        folder.replace(PLACE, place.to_text().as_bytes(), true)
+    };
+    match own.due {
+        Due::Nothing => return Ok(()),
+        Due::Bind => note(&folder.file(BStr::new(LANE), Access::Read)?)?,
+        Due::Begin => {
+            folder.replace_after(LANE, format!("{}\n", own.lane).as_bytes(), true, note)?;
+        }
+    }
+    own.due = Due::Nothing;
+    Ok(())
+}
+
+fn identity(file: &fs::File) -> Result<Identity> {
+    let failed = |error: std::io::Error| Error::io("look at aye/lane in the git directory", &error);
+    let facts = file.metadata().map_err(failed)?;
+    let born = facts.created().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    let born = born.map(|since| since.as_nanos()).filter(|nanos| *nanos > 0);
+    Ok(Identity { inode: inode(&facts), born })
+}
+
+#[cfg(unix)]
+fn inode(facts: &fs::Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(facts)
+}
+
+#[cfg(not(unix))]
+fn inode(_facts: &fs::Metadata) -> u64 {
+    0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_read_as_it_was_written() {
+        for (born, from) in
+            [(Some(1_700_000_000_123_456_789), None), (None, Some("parent0".into()))]
+        {
+            let identity = Identity { inode: u64::MAX, born };
+            let place = Place { lane: "00ff00ff".into(), identity, from };
+            assert_eq!(Place::parse(&place.to_text()), Some(place));
+        }
+        for bad in ["", "lane", "lane 1", "lane x -", "lane 1 x", "lane 1 2 3", "lane -1 -"] {
+            assert_eq!(Place::parse(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn only_the_file_that_was_noted_is_this_clones() {
+        let outer = tempfile::tempdir().unwrap();
+        let folder = |name: &str| Directory::make(&outer.path().join(name)).unwrap();
+        let here = folder("a");
+        let mut first = own(&here, |_| false).unwrap();
+        assert_eq!(noted(&here).unwrap(), None, "nothing is written yet");
+        claim(&here, &mut first).unwrap();
+        let again = own(&here, |_| false).unwrap();
+        assert_eq!((again.lane.as_str(), again.due), (first.lane.as_str(), Due::Nothing));
+        // Somebody else writes the same lane.
+        let other = own(&here, |_| true).unwrap();
+        assert_eq!((other.from, other.due), (Some(first.lane.clone()), Due::Begin));
+        // Moved away within the file system it is the same; copied it is not.
+        std::fs::rename(here.path(), outer.path().join("b")).unwrap();
+        let moved = folder("b");
+        assert_eq!(own(&moved, |_| false).unwrap().due, Due::Nothing);
+        let copy = folder("c");
+        for name in [LANE, PLACE] {
+            std::fs::copy(moved.path().join(name), copy.path().join(name)).unwrap();
+        }
+        let mut copied = own(&copy, |_| false).unwrap();
+        assert_eq!((copied.from.clone(), copied.due), (Some(first.lane.clone()), Due::Begin));
+        claim(&copy, &mut copied).unwrap();
+        assert_eq!(own(&copy, |_| false).unwrap().from, Some(first.lane.clone()));
+        // As an older version left it: bound where it is.
+        std::fs::remove_file(moved.path().join(PLACE)).unwrap();
+        let mut unbound = own(&moved, |_| false).unwrap();
+        assert_eq!((unbound.lane.clone(), unbound.due), (first.lane, Due::Bind));
+        claim(&moved, &mut unbound).unwrap();
+        assert_eq!(own(&moved, |_| false).unwrap().due, Due::Nothing);
+    }
+}
