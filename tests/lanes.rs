@@ -28,17 +28,12 @@ fn lanes(repo: &Repo) -> Vec<String> {
     refs.lines().map(str::to_owned).collect()
 }
 
-/// The lane that the newest event of `repo`, as its clock has it, was written to, and that event.
-fn newest(repo: &Repo) -> (String, serde_json::Value) {
-    let tips = repo.git(&[
-        "for-each-ref",
-        "--sort=-committerdate",
-        "--format=%(refname:lstrip=3) %(objectname)",
-        "refs/aye/log",
-    ]);
-    let (lane, tip) = tips.lines().next().expect("a lane").split_once(' ').expect("two words");
-    let text = repo.git(&["show", &format!("{tip}:event.json")]);
-    (lane.to_owned(), serde_json::from_str(&text).expect("an event"))
+/// The only other lane below `refs/aye/log/` than `lane`, and the event at its tip.
+fn beside(repo: &Repo, lane: &str) -> (String, serde_json::Value) {
+    let others: Vec<String> = lanes(repo).into_iter().filter(|other| other != lane).collect();
+    let [other] = &others[..] else { panic!("{others:?}") };
+    let text = repo.git(&["show", &format!("refs/aye/log/{other}:event.json")]);
+    (other.clone(), serde_json::from_str(&text).expect("an event"))
 }
 
 /// What `git clone`, `cp` and `tar` do, and other programs that know nothing of aye.
@@ -69,8 +64,7 @@ fn a_copy_goes_on_in_a_lane_of_its_own() {
     let both = lanes(&copy);
     assert_eq!(both.len(), 2, "{both:?}");
     assert!(both.contains(lane));
-    let (new, event) = newest(&copy);
-    assert_ne!(new, *lane);
+    let (new, event) = beside(&copy, lane);
     assert_eq!(event["seq"], 1);
     let tip = repo.git(&["rev-parse", &format!("refs/aye/log/{lane}")]);
     assert_eq!(event["forked"], format!("{lane} 1 {tip}"));
@@ -116,6 +110,157 @@ fn decisions_of_copies_are_contested() {
         let show = repo.aye(&["show", &id, "--json"]).ok().json();
         assert_eq!((&show["status"], &show["contested"]), (&"applied".into(), &true.into()));
     }
+}
+
+/// Lets `repo` have what `from` has below `refs/aye/log/`.
+fn fetch(repo: &Repo, from: &str, name: &str) {
+    repo.git(&["fetch", "-q", from, &format!("+refs/aye/log/*:refs/aye/remotes/{name}/*")]);
+}
+
+/// Status, and whether it is contested, with the cache as it is and with none.
+#[track_caller]
+fn is_contested(repo: &Repo, id: &str) {
+    for _ in 0..2 {
+        let show = repo.aye(&["show", id, "--json"]).ok().json();
+        assert_eq!((&show["status"], &show["contested"]), (&"applied".into(), &true.into()));
+        repo.aye(&["check"]).exits(1).says("contested");
+        repo.aye(&["doctor"]).lacks("cache_tampered");
+        repo.remove(".git/aye/cache.sqlite");
+    }
+}
+
+/// Two that keep the file of the lane, as after a rolled-back snapshot, decide differently.
+fn rolled_back() -> (Repo, Repo, String, String) {
+    let a = scene();
+    let id = propose(&a, "one", "ONE");
+    let b = a.copy();
+    a.aye(&["reject", &id, "--yes"]).ok();
+    propose(&b, "two", "TWO");
+    propose(&b, "three", "THREE");
+    b.aye(&["apply", &id, "--yes"]).ok();
+    let lane = lanes(&a).remove(0);
+    assert_eq!(lanes(&b), [lane.as_str()], "one lane, written twice");
+    (a, b, id, lane)
+}
+
+#[test]
+fn one_lane_written_twice_is_an_equivocation() {
+    let (a, b, id, lane) = rolled_back();
+    fetch(&b, a.root().to_str().expect("UTF-8"), "a");
+    fetch(&a, b.root().to_str().expect("UTF-8"), "b");
+    for repo in [&a, &b] {
+        is_contested(repo, &id);
+        repo.aye(&["check"]).exits(1).says("lane_equivocates").says("this clone's own lane");
+        // All three proposals of the other, and what is said of them, are there.
+        assert_eq!(repo.aye(&["list", "--status", "all", "--json"]).ok().json()["count"], 3);
+    }
+    // A third clone sees the same, whichever comes first.
+    for order in [[(&a, "a"), (&b, "b")], [(&b, "b"), (&a, "a")]] {
+        let third = scene();
+        for (repo, name) in order {
+            fetch(&third, repo.root().to_str().expect("UTF-8"), name);
+            third.aye(&["list"]).ok();
+        }
+        is_contested(&third, &id);
+        third.aye(&["check"]).exits(1).says("lane_equivocates");
+    }
+    // The next write goes to a new lane, and both histories keep their commits.
+    let tip = |repo: &Repo| repo.git(&["rev-parse", &format!("refs/aye/log/{lane}")]);
+    let old = tip(&b);
+    let first = b.git(&["rev-parse", &format!("{old}~2")]);
+    b.aye(&["undo", &id, "--yes"]).ok();
+    let named = format!("{lane}.f{}/{lane}", &first[..8]);
+    let now = lanes(&b);
+    assert!(now.len() == 2 && now.contains(&named), "{now:?}");
+    assert_eq!(b.git(&["rev-parse", &format!("refs/aye/log/{named}")]), old);
+    let show = b.aye(&["show", &id, "--json"]).ok().json();
+    assert_eq!((&show["status"], &show["contested"]), (&"rejected".into(), &false.into()));
+    b.aye(&["check"]).lacks("lane_equivocates").says("lane_forked");
+    b.aye(&["doctor"]).ok();
+}
+
+#[test]
+fn a_forked_chain_is_pushed_and_settles_everywhere() {
+    let (a, b, id, lane) = rolled_back();
+    let server = Repo::bare();
+    let url = server.root().to_str().expect("UTF-8").to_owned();
+    for repo in [&a, &b] {
+        repo.git(&["remote", "add", "origin", &url]);
+    }
+    let push = |repo: &Repo| repo.try_git(&["push", "-q", "origin", "refs/aye/log/*"]);
+    let pull = |repo: &Repo| fetch(repo, "origin", "origin");
+    push(&a).ok();
+    assert_ne!(push(&b).status, 0, "nothing is lost by force");
+    pull(&b);
+    is_contested(&b, &id);
+    b.aye(&["undo", &id, "--yes"]).ok();
+    push(&b).ok();
+    pull(&a);
+    let third = scene();
+    third.git(&["remote", "add", "origin", &url]);
+    pull(&third);
+    for repo in [&a, &b, &third] {
+        for _ in 0..2 {
+            let show = repo.aye(&["show", &id, "--json"]).ok().json();
+            assert_eq!((&show["status"], &show["contested"]), (&"rejected".into(), &false.into()));
+            let run = repo.aye(&["check"]).exits(1).lacks("lane_equivocates").lacks("contested");
+            run.says("lane_forked");
+            repo.aye(&["doctor"]).ok();
+            repo.remove(".git/aye/cache.sqlite");
+        }
+    }
+    // The first one keeps its lane; everybody goes on, and everything arrives.
+    a.aye(&["propose", "b.txt", "--old", "b", "--new", "B", "-q"]).ok();
+    assert!(lanes(&a).iter().all(|name| *name == lane), "{:?}", lanes(&a));
+    push(&a).ok();
+    pull(&b);
+    b.aye(&["propose", "b.txt", "--old", "b", "--new", "BB", "-q"]).ok();
+    push(&b).ok();
+    pull(&a);
+    let count =
+        |repo: &Repo| repo.aye(&["list", "--status", "all", "--json"]).ok().json()["count"].clone();
+    assert_eq!((count(&a), count(&b)), (5.into(), 5.into()));
+}
+
+#[test]
+fn a_copy_follows_the_lane_it_has_left() {
+    let a = scene();
+    let id = propose(&a, "one", "ONE");
+    let b = copied(&a);
+    let server = Repo::bare();
+    let url = server.root().to_str().expect("UTF-8").to_owned();
+    for repo in [&a, &b] {
+        repo.git(&["remote", "add", "origin", &url]);
+    }
+    let push = |repo: &Repo| repo.git(&["push", "-q", "origin", "refs/aye/log/*"]);
+    propose(&b, "two", "TWO");
+    a.aye(&["apply", &id, "--yes"]).ok();
+    push(&a);
+    fetch(&b, "origin", "origin");
+    b.aye(&["list"]).ok();
+    propose(&b, "three", "THREE");
+    push(&b);
+    fetch(&a, "origin", "origin");
+    for repo in [&a, &b] {
+        assert_eq!(repo.aye(&["list", "--status", "all", "--json"]).ok().json()["count"], 3);
+        repo.aye(&["doctor"]).ok();
+    }
+}
+
+#[test]
+fn a_restored_backup_sees_what_was_decided_after_it() {
+    let a = scene();
+    let id = propose(&a, "one", "ONE");
+    let backup = a.copy();
+    a.aye(&["reject", &id, "--yes"]).ok();
+    fetch(&backup, a.root().to_str().expect("UTF-8"), "origin");
+    for _ in 0..2 {
+        backup.aye(&["apply", &id, "--yes"]).fails("not_pending", 5);
+        backup.remove(".git/aye/cache.sqlite");
+    }
+    propose(&backup, "two", "TWO");
+    assert_eq!(lanes(&backup).len(), 2);
+    backup.aye(&["check"]).exits(1).says("lane_forked").lacks("lane_equivocates");
 }
 
 #[test]

@@ -8,6 +8,7 @@
 use std::collections::HashMap;
 
 use super::event::{Apply, Approve, Data, Effect, How, Marked, Reject, Stamped, Subject};
+use super::forks::lane_of;
 pub use super::order::order;
 use super::state::{
     Approval, ChangesRequested, CheckResult, Decision, MarkRecord, Proposal, Remark, Revision,
@@ -73,7 +74,7 @@ fn start(first: &Stamped) -> Option<Proposal> {
     Some(Proposal {
         id: first.proposal()?,
         first_event: first.id.clone(),
-        lane: first.event.lane.clone(),
+        lane: lane_of(&first.event.lane).to_owned(),
         subject: propose.subject,
         description: propose.description.clone(),
         domain: propose.domain.clone(),

@@ -10,6 +10,7 @@ pub mod conversation;
 pub mod document;
 pub mod event;
 pub mod fold;
+pub mod forks;
 pub mod id;
 pub mod order;
 pub mod rules;

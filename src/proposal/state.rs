@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::event::{self, BlobRef, ChangeRecord, Evidence, How, Marked, Subject, Written};
-use super::{Actor, ActorKind, ProposalId, codes};
+use super::{Actor, ActorKind, ProposalId, codes, forks};
 use crate::error::{Error, Result};
 
 /// A proposal with everything that has happened to it.
@@ -269,7 +269,9 @@ impl Proposal {
     /// True where `actor`, writing to `lane`, is the one who proposed it: same name, kind and
     /// lane. Another session of the same agent in the same clone is the same proposer.
     pub fn is_proposed_by(&self, actor: &Actor, lane: Option<&str>) -> bool {
-        self.actor.kind == actor.kind && self.actor.name == actor.name && lane == Some(&self.lane)
+        self.actor.kind == actor.kind
+            && self.actor.name == actor.name
+            && lane.map(forks::lane_of) == Some(&self.lane)
     }
 
     /// The staging id of a memory proposal, as the newest revision that has one says.

@@ -27,6 +27,7 @@ mod refs;
 mod roots;
 mod salvage;
 mod settings;
+mod settle;
 #[cfg(unix)]
 mod shared;
 mod sparse;

@@ -62,9 +62,28 @@ pub(super) fn lane_of(name: &str) -> &str {
     }
 }
 
+/// The lane that the ref `name` would be of if this clone wrote it: directly below [`LOG`].
+pub(super) fn own_of(name: &str) -> Option<&str> {
+    name.strip_prefix(LOG).filter(|lane| !lane.contains('/'))
+}
+
+/// The part of a lane that the ref `name` is of, if it is one: `<lane>.f<8 hex>/<lane>`. The lane
+/// comes last because version 0.1.0 takes the last component for it, and stops at an event of
+/// another.
+pub(super) fn part_of(name: &str) -> Option<&str> {
+    let (above, lane) = name.rsplit_once('/')?;
+    let part = above.rsplit('/').next()?;
+    let hex = part.strip_prefix(lane)?.strip_prefix(".f")?;
+    (hex.len() == 8 && hex.bytes().all(|b| b.is_ascii_hexdigit())).then_some(part)
+}
+
 /// The remote that the ref `name` was fetched from.
 pub(super) fn remote_of(name: &str) -> Option<&str> {
-    Some(name.strip_prefix(REMOTES)?.rsplit_once('/')?.0)
+    let above = name.strip_prefix(REMOTES)?.rsplit_once('/')?.0;
+    match part_of(name) {
+        Some(_) => Some(above.rsplit_once('/')?.0),
+        None => Some(above),
+    }
 }
 
 /// Whether a lane may be called that: what this clone would choose, and some more. A dot marks the

@@ -19,7 +19,7 @@ use super::refs::{self, LaneRef};
 use super::{Store, View, codes, write};
 use crate::error::{Error, Result};
 use crate::proposal::audit::Own;
-use crate::proposal::{Data, Event, Proposal, ProposalId, Stamped};
+use crate::proposal::{Data, Event, Proposal, ProposalId, Stamped, forks};
 
 /// How many commits of this clone's own lane, and how many of all others, are walked for one
 /// decision. An event further back is believed to be in its lane if its commit holds it.
@@ -143,7 +143,8 @@ impl Verifier<'_> {
         let own = self.own.as_ref().map(|(lane, seq)| Own { lane, seq: *seq });
         let (mut commits, mut begins_here) = (HashSet::new(), false);
         self.view.sources(id, |source| {
-            let is_own = Some(source.lane.as_str()) == own.map(|own| own.lane);
+            let is_own =
+                source.part.is_none() && Some(source.lane.as_str()) == own.map(|own| own.lane);
             let (commit, begins) = self.check(id, &source).map_err(|why| tampered(id, &why))?;
             begins_here |= is_own && begins;
             commits.insert(commit);
@@ -176,8 +177,9 @@ impl Verifier<'_> {
         if stamped.event.lane != source.lane || stamped.proposal().as_ref() != Some(id) {
             return Err(format!("event {event} is about something else"));
         }
-        let reached = self.reaches(&source.lane, commit);
-        if !self.holds(&source.lane, commit, blob) {
+        let chain = source.part.as_ref().unwrap_or(&source.lane);
+        let reached = self.reaches(chain, commit);
+        if !self.holds(chain, commit, blob) {
             return Err(format!("commit {commit} does not hold event {event}"));
         }
         match reached {
@@ -228,7 +230,8 @@ impl Verifier<'_> {
         is_held
     }
 
-    /// Whether `commit` is in `lane`; `None` where it is too far back.
+    /// Whether `commit` is in a lane, or in the part of one that is so called; `None` where it is too
+    /// far back.
     fn reaches(&self, lane: &str, commit: ObjectId) -> Option<bool> {
         let mut walks = self.walks.borrow_mut();
         loop {
@@ -272,8 +275,8 @@ impl Verifier<'_> {
             let kept = self.kept.get_or_init(|| refs::kept(&self.store.repo));
             let refs = self.view.lanes.iter().chain(kept);
             let next = refs
-                .filter(|found| found.lane() == lane)
-                .filter(|found| !is_own || found.name.starts_with(refs::LOG))
+                .filter(|found| found.lane() == forks::lane_of(lane))
+                .filter(|found| !is_own || refs::own_of(&found.name) == Some(lane))
                 .map(|found| found.tip)
                 .collect();
             walks.lanes.insert(lane.to_owned(), Walk { next, ..Walk::default() });

@@ -1,16 +1,15 @@
 //! Writing events: the only way the store changes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use chrono::{DateTime, Duration, SubsecRound as _, Utc};
 use gix::ObjectId;
 use gix::objs::{Kind, Tree};
 
-use super::cache::Position;
 use super::lock::Lock;
 use super::objects::Batch;
 use super::trees::{self, Leaf};
-use super::{Store, View, pending, place, projection, refs};
+use super::{Store, View, pending, place, projection, refs, settle};
 use crate::changeset::plan;
 use crate::changeset::{Changeset, File};
 use crate::error::{Error, Result, codes};
@@ -192,7 +191,7 @@ impl<'store> Writer<'store> {
             note.lines().filter_map(|id| ProposalId::parse(id).ok()).collect();
         let fetched = view.fetched(FOLLOWED_AT_ONCE);
         let positions = view.positions()?;
-        let own = place::own(&store.make_private()?, |_| false)?;
+        let own = place::own(&store.make_private()?, |lane| view.is_shared(lane))?;
         let name = format!("{}{}", refs::LOG, own.lane);
         let tip = view.lanes.iter().find(|known| known.name == name).map(|known| known.tip);
         let seq = positions.get(&name).map_or(0, |position| position.seq);
@@ -201,7 +200,7 @@ impl<'store> Writer<'store> {
             let tip = position.reached.clone()?;
             Some(Head { lane: from.clone(), seq: position.seq, tip })
         });
-        let heads = heads(positions);
+        let heads = view.chains()?.into_values().collect();
         Ok(Self {
             store,
             view,
@@ -526,6 +525,8 @@ impl<'store> Writer<'store> {
         self.old_tip = Some(tip);
         self.view.written(self.store, &name);
         crate::failpoint!("store.cache.written");
+        // Another writer can do it as well.
+        let _ = settle::left(self.store, &self.view, &self.own.lane);
         Ok(())
     }
 
@@ -633,20 +634,6 @@ fn permits(verb: Verb, decision: &Data) -> bool {
         Data::Patch(_) => verb == Verb::Propose,
         _ => false,
     }
-}
-
-/// The lanes that were seen, each with the last commit that counts, once.
-fn heads(positions: BTreeMap<String, Position>) -> Vec<Head> {
-    let mut heads: BTreeMap<String, Head> = BTreeMap::new();
-    for (name, position) in positions {
-        let (lane, seq) = (refs::lane_of(&name).to_owned(), position.seq);
-        if let Some(tip) = position.reached
-            && heads.get(&lane).is_none_or(|known| known.seq < seq)
-        {
-            heads.insert(lane.clone(), Head { lane, seq, tip });
-        }
-    }
-    heads.into_values().collect()
 }
 
 /// The entry of `file` in a repository that hashes by `kind`.

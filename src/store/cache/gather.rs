@@ -8,8 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::Connection;
 
+use super::forks;
 use super::statements::{self, Flaw, Places};
-use crate::proposal::audit::Why;
+use crate::proposal::audit::{Own, Why};
 use crate::proposal::{Data, Event, Stamped};
 use crate::store::lists;
 
@@ -123,25 +124,29 @@ pub(super) struct Gathered {
     pub(super) flaws: Vec<Flaw>,
 }
 
-/// The events about the proposal `id`. `own` is the name of this clone's own lane.
+/// The events about the proposal `id`, with lanes and heads that name chains. `own` is this clone's
+/// own lane.
 pub(super) fn events(
     repo: &gix::Repository,
     connection: &Connection,
     id: &str,
-    own: Option<&str>,
+    own: Option<Own<'_>>,
 ) -> rusqlite::Result<Gathered> {
+    let forks = forks::load(connection)?;
+    let own_lane = own.map(|own| own.lane);
     let mut found = Gathered::default();
     let mut select = connection.prepare_cached(
-        "SELECT id, commit_id, lane, body FROM event WHERE proposal = ?1 ORDER BY seq, id",
+        "SELECT id, commit_id, lane, part, body FROM event WHERE proposal = ?1 ORDER BY seq, id",
     )?;
     let mut rows = select.query([id])?;
     let mut budget = Budget::default();
     let (mut places, mut stated) = (Places::default(), Vec::new());
     while let Some(row) = rows.next()? {
         let event_id: String = row.get(0)?;
-        let lane: String = row.get(2)?;
-        let body = row.get_ref(3)?.as_bytes().unwrap_or_default();
-        let is_own = Some(lane.as_str()) == own;
+        let part: Option<String> = row.get(3)?;
+        let is_own = part.is_none() && row.get_ref(2)?.as_str().ok() == own_lane;
+        let lane: String = part.clone().map_or_else(|| row.get(2), Ok)?;
+        let body = row.get_ref(4)?.as_bytes().unwrap_or_default();
         if !is_own {
             if found.cut.contains_key(&lane) {
                 continue;
@@ -162,12 +167,13 @@ pub(super) fn events(
             }
         }
         let commit: String = row.get(1)?;
-        places.add(&event, &commit);
         // Before its texts are cut, which the statement repeats.
         let statement = statements::read(repo, &event);
         if !is_own {
             cut(&mut event);
         }
+        forks::untangle(connection, &forks, &mut event, part.as_deref(), own);
+        places.add(&event, &commit);
         let stamped = Stamped { id: event_id, event };
         match statement {
             Ok(None) => {}
@@ -184,7 +190,7 @@ pub(super) fn events(
     for (at, seen) in stated {
         let stamped = &found.events[at];
         let commit = found.commits.get(&stamped.id).map(String::as_str).unwrap_or_default();
-        if !places.fits(connection, stamped, commit, seen.as_deref(), own)? {
+        if !places.fits(connection, &forks, stamped, commit, seen.as_deref(), own_lane)? {
             found.flaws.push(statements::flaw(stamped, Why::Seen, None));
             elsewhere.insert(stamped.id.clone());
         }
@@ -195,7 +201,7 @@ pub(super) fn events(
         found.events.iter().map(|stamped| stamped.event.lane.clone()).collect();
     for stamped in &mut found.events {
         let heads = &mut stamped.event.heads;
-        heads.retain(|head| lanes.contains(&head.lane) || Some(head.lane.as_str()) == own);
+        heads.retain(|head| lanes.contains(&head.lane) || Some(head.lane.as_str()) == own_lane);
         heads.shrink_to_fit();
     }
     Ok(found)

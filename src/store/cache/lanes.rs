@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use gix::ObjectId;
 use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
 
-use super::{Position, update};
+use super::{Position, forks, update};
 use crate::store::lane::{Bad, Broken, Chain, Limits, Link, Reader, Row};
 use crate::store::refs::{self, LaneRef};
 use crate::store::trouble::{Trouble, TroubleKind};
@@ -194,6 +194,9 @@ pub(super) fn catch_up(
         }
         Reach::All => pass.read_all(lanes)?,
     }
+    for lane in std::mem::take(&mut pass.moved) {
+        pass.compare(&lane)?;
+    }
     let Pass { broken, mut touched, fetched, own, rows, .. } = pass;
     for id in &fetched {
         transaction
@@ -234,7 +237,7 @@ struct Pass<'a> {
     /// Refs to read again, though they have not moved.
     retry: BTreeSet<String>,
     broken: Vec<Broken>,
-    /// Names of the fetched lanes that have changed.
+    /// Names of the lanes that have changed and may have several histories.
     moved: BTreeSet<String>,
     /// Proposals that this clone's own lane has new events of.
     touched: BTreeSet<String>,
@@ -258,9 +261,6 @@ impl Pass<'_> {
             self.rows.keys().filter(|name| !present.contains(name.as_str())).cloned().collect();
         for name in gone {
             self.forget(&name)?;
-        }
-        for lane in std::mem::take(&mut self.moved) {
-            self.compare(&lane)?;
         }
         Ok(())
     }
@@ -293,14 +293,7 @@ impl Pass<'_> {
         self.transaction
             .prepare_cached("DELETE FROM trouble WHERE name = ?1 AND kind = ?2")?
             .execute([&lane.name, TroubleKind::Unreadable.id()])?;
-        if !lane.name.starts_with(refs::LOG) {
-            self.moved.insert(lane.lane().to_owned());
-        }
-        let own = self.own.as_deref().map(refs::lane_of);
-        if own == Some(lane.lane()) && !lane.name.starts_with(refs::LOG) {
-            // [`Pass::compare`] finds out whether it is what this clone has made.
-            return self.record(lane, None, 0);
-        }
+        self.moved.insert(lane.lane().to_owned());
         let Outcome { reached, seq, end } = self.read_other(lane)?;
         if let Some((commit, bad)) = end {
             let trouble = Trouble {
@@ -323,6 +316,9 @@ impl Pass<'_> {
     }
 
     fn read_own(&mut self, lane: &LaneRef) -> rusqlite::Result<()> {
+        if self.rows.keys().any(|name| *name != lane.name && refs::lane_of(name) == lane.lane()) {
+            self.moved.insert(lane.lane().to_owned());
+        }
         let broken = |commit: ObjectId, bad: Bad| Broken {
             name: lane.name.clone(),
             commit: commit.to_string(),
@@ -500,9 +496,8 @@ impl Pass<'_> {
         self.transaction
             .prepare_cached("DELETE FROM trouble WHERE lane = ?1 AND kind IN (?2, ?3)")?
             .execute([lane, TroubleKind::Rewound.id(), TroubleKind::Equivocates.id()])?;
-        if self.own.as_deref().map(refs::lane_of) == Some(lane) {
-            return self.compare_own(lane);
-        }
+        let own = self.own.clone().filter(|own| refs::lane_of(own) == lane);
+        let own_tip = own.as_ref().and_then(|own| self.rows.get(own)?.reached.clone());
         let remote: Vec<(String, Option<String>)> = self
             .rows
             .iter()
@@ -511,8 +506,16 @@ impl Pass<'_> {
             .collect();
         for (_, reached) in &remote {
             if let Some(reached) = reached {
-                self.keep(lane, reached)?;
+                // What this clone has pushed comes back with every fetch.
+                let comes_back = own_tip.as_deref().and_then(id);
+                if !self.is_within(reached, comes_back.as_ref())? {
+                    self.keep(lane, reached)?;
+                }
             }
+        }
+        self.divide(lane, own_tip.as_deref())?;
+        if own.is_some() {
+            return self.compare_own(lane);
         }
         let kept: Vec<String> = self.kept(lane).map(|(_, tip)| tip.to_owned()).collect();
         let mut lost = None;
@@ -526,10 +529,18 @@ impl Pass<'_> {
                 lost = Some(tip.clone());
             }
         }
+        let tips = self.tips(lane);
+        // What has a name of its own, as a fork that is settled has, is no surprise.
+        let is_named = |tip: &str| {
+            let mut named = self.rows.iter().filter(|(name, _)| refs::lane_of(name) == lane);
+            named.any(|(name, row)| {
+                refs::part_of(name).is_some() && row.reached.as_deref() == Some(tip)
+            })
+        };
         let mut histories = Vec::new();
-        for tip in &kept {
-            let mut inner = false;
-            for other in kept.iter().filter(|other| *other != tip) {
+        for tip in &tips {
+            let mut inner = is_named(tip);
+            for other in tips.iter().filter(|other| *other != tip) {
                 inner = inner || self.is_within(tip, id(other).as_ref())?;
             }
             if !inner {
@@ -555,6 +566,31 @@ impl Pass<'_> {
         report(self.transaction, &trouble, None, None)
     }
 
+    /// The commits up to which the histories of `lane` can be read, each once.
+    fn tips(&self, lane: &str) -> Vec<String> {
+        let rows = self.rows.iter().filter(|(name, _)| refs::lane_of(name) == lane);
+        let tips: BTreeSet<&String> = rows.filter_map(|(_, row)| row.reached.as_ref()).collect();
+        tips.into_iter().cloned().collect()
+    }
+
+    /// Takes a lane of several histories apart, and sees to it that what they say is folded again.
+    fn divide(&mut self, lane: &str, own: Option<&str>) -> rusqlite::Result<()> {
+        let tips: BTreeSet<ObjectId> = self.tips(lane).iter().filter_map(|tip| id(tip)).collect();
+        let (repo, own) = (&self.store.repo, own.and_then(id));
+        if !forks::divide(repo, self.transaction, lane, own, &tips)? {
+            return Ok(());
+        }
+        // Who has seen what of this lane may be another matter now, and what waits for it too.
+        let mut statement = self.transaction.prepare_cached(
+            "SELECT proposal FROM event WHERE lane = ?1 AND proposal IS NOT NULL
+             UNION SELECT proposal FROM trouble WHERE awaits IS NOT NULL AND proposal IS NOT NULL",
+        )?;
+        for id in statement.query_map([lane], |row| row.get::<_, String>(0))? {
+            self.fetched.insert(id?);
+        }
+        Ok(())
+    }
+
     /// Whatever bears the name of this clone's own lane has to be in it.
     fn compare_own(&mut self, lane: &str) -> rusqlite::Result<()> {
         let others: Vec<(String, String)> = self
@@ -564,12 +600,16 @@ impl Pass<'_> {
             .map(|(name, row)| (name.clone(), row.tip.clone()))
             .collect();
         for (name, tip) in others {
-            let step = id(&tip).map(|tip| self.step(&tip)).transpose()?.flatten();
-            if step.is_some_and(|(found, _)| found == lane) {
+            let found = id(&tip).map(|tip| forks::step(self.transaction, &tip)).transpose()?;
+            // A part that has a name of its own was made by the other writer, who has left the lane.
+            if name.starts_with(refs::KEPT)
+                || refs::part_of(&name).is_some()
+                || matches!(found.flatten(), Some((found, _, None)) if found == lane)
+            {
                 continue;
             }
             let why = "has commits under the name of this clone's own lane that this clone does \
-                       not have; they are ignored";
+                       not have; both histories count, and the next write begins a new lane";
             let kind = TroubleKind::Equivocates;
             let trouble = Trouble { kind, name, object: tip, proposal: None, why: why.into() };
             report(self.transaction, &trouble, None, None)?;
@@ -638,10 +678,7 @@ impl Pass<'_> {
 
     /// The lane of a commit that counts, and the last position up to it.
     fn step(&self, id: &ObjectId) -> rusqlite::Result<Option<(String, u64)>> {
-        self.transaction
-            .prepare_cached("SELECT lane, seq FROM step WHERE id = ?1")?
-            .query_row([id.as_bytes()], |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as u64)))
-            .optional()
+        Ok(forks::step(self.transaction, id)?.map(|(lane, seq, _)| (lane, seq)))
     }
 
     fn start(&self, onto: Option<ObjectId>) -> rusqlite::Result<(Option<ObjectId>, u64)> {
@@ -723,6 +760,6 @@ fn id(hex: &str) -> Option<ObjectId> {
 }
 
 /// SQLite's integers end where a forged number may not.
-fn number(number: u64) -> i64 {
+pub(super) fn number(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

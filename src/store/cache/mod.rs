@@ -4,6 +4,7 @@
 //! in memory if need be; nobody is told, because nothing is lost.
 
 mod filter;
+mod forks;
 mod gather;
 mod lanes;
 #[cfg(test)]
@@ -33,6 +34,7 @@ use super::trouble::Trouble;
 use crate::database;
 use crate::error::{Error, Result};
 use crate::proposal::ProposalId;
+use crate::proposal::event::Head;
 use lanes::Reach;
 
 /// The store as it was when this was made: every query is answered from one state.
@@ -188,6 +190,46 @@ impl View {
             None => Ok(BTreeMap::new()),
             Some(connection) => lanes::positions(connection).map_err(|e| failed(&e)),
         }
+    }
+
+    /// The tips of all chains that were read: of a forked lane that of every part.
+    pub(super) fn chains(&self) -> Result<BTreeMap<String, Head>> {
+        let mut chains: BTreeMap<String, Head> = BTreeMap::new();
+        let Some(connection) = &self.connection else { return Ok(chains) };
+        for (name, Position { seq, reached, .. }) in self.positions()? {
+            let Some(tip) = reached else { continue };
+            let lane = refs::lane_of(&name).to_owned();
+            let id = gix::ObjectId::from_hex(tip.as_bytes()).ok();
+            let step = id.map(|id| forks::step(connection, &id)).transpose();
+            let part = step.map_err(|error| failed(&error))?.flatten().and_then(|step| step.2);
+            let chain = part.unwrap_or_else(|| lane.clone());
+            if chains.get(&chain).is_none_or(|known| known.seq < seq) {
+                chains.insert(chain, Head { lane, seq, tip });
+            }
+        }
+        Ok(chains)
+    }
+
+    /// The last position up to a commit of a lane, if it counts.
+    pub(super) fn seq_of(&self, id: &gix::ObjectId) -> Option<u64> {
+        let connection = self.connection.as_ref()?;
+        forks::step(connection, id).ok().flatten().map(|(_, seq, _)| seq)
+    }
+
+    /// Whether somebody else writes `lane`, which is this clone's own: commits of it are here that
+    /// are in neither its chain nor one that has got a name of its own.
+    pub(super) fn is_shared(&self, lane: &str) -> bool {
+        let Some(connection) = &self.connection else { return false };
+        let positions = lanes::positions(connection).unwrap_or_default();
+        let of_lane = || positions.iter().filter(|(name, _)| refs::lane_of(name) == lane);
+        let named = of_lane().filter(|(name, _)| refs::part_of(name).is_some());
+        let named: BTreeSet<&String> = named.filter_map(|(_, row)| row.reached.as_ref()).collect();
+        let mut others = of_lane()
+            .filter(|(name, _)| refs::own_of(name) != Some(lane))
+            .filter_map(|(_, position)| position.reached.as_ref())
+            .filter(|tip| !named.contains(tip))
+            .filter_map(|tip| gix::ObjectId::from_hex(tip.as_bytes()).ok());
+        others.any(|tip| matches!(forks::step(connection, &tip), Ok(Some((_, _, Some(_))))))
     }
 
     /// At most `most` proposals that other clones' lanes have brought news of, whose projections

@@ -5,7 +5,7 @@ use rusqlite::types::Value;
 use rusqlite::{OptionalExtension as _, Row, params, params_from_iter};
 
 use super::gather::Budget;
-use super::{Filter, View, failed, update};
+use super::{Filter, View, failed, forks, update};
 use crate::changeset::RepoPath;
 use crate::error::{Error, Result};
 use crate::plan::Key;
@@ -469,14 +469,15 @@ impl View {
         let entries = match last.and_then(|last| i64::try_from(last).ok()) {
             Some(last) => self.events(
                 "WHERE plan = ?1 AND (
-                     (SELECT min(lane) <> max(lane) FROM event WHERE plan = ?1)
+                     (SELECT min(lane) <> max(lane) OR max(part) IS NOT NULL
+                      FROM event WHERE plan = ?1)
                      OR seq >= ifnull((SELECT seq FROM event WHERE plan = ?1
                                        ORDER BY seq DESC LIMIT 1 OFFSET ?2), 0))",
                 params![key.to_text(), last.saturating_sub(1)],
             )?,
             None => self.events("WHERE plan = ?1", [key.to_text()])?,
         };
-        let events: Vec<Stamped> = entries.into_iter().map(|entry| entry.stamped).collect();
+        let events = self.untangled(entries)?;
         Ok(fold::order(&events).into_iter().cloned().collect())
     }
 
@@ -489,10 +490,10 @@ impl View {
         // In each lane the last one counts, and of those the one that had seen the others.
         let entries = self.events(
             "WHERE plan = ?1 AND seq = (SELECT max(seq) FROM event AS other
-             WHERE other.plan = ?1 AND other.lane = event.lane)",
+             WHERE other.plan = ?1 AND other.lane = event.lane AND other.part IS event.part)",
             [key.to_text()],
         )?;
-        let tips: Vec<Stamped> = entries.into_iter().map(|entry| entry.stamped).collect();
+        let tips = self.untangled(entries)?;
         let last =
             |tip: &&Stamped| tips.iter().all(|other| other.id == tip.id || fold::saw(tip, other));
         match tips.iter().find(last) {
@@ -501,6 +502,29 @@ impl View {
             // Two clones changed it without knowing of each other.
             None => Ok(self.plan_events(key, None)?.pop()),
         }
+    }
+
+    /// These events with lanes and heads that name chains.
+    fn untangled(&self, entries: Vec<LogEntry>) -> Result<Vec<Stamped>> {
+        let Some(connection) = &self.connection else { return Ok(Vec::new()) };
+        let query = || -> rusqlite::Result<Vec<Stamped>> {
+            let forks = forks::load(connection)?;
+            let mut events = Vec::with_capacity(entries.len());
+            for mut entry in entries {
+                let event = &mut entry.stamped.event;
+                if forks.is_forked(&event.lane) {
+                    let part: Option<String> = connection
+                        .prepare_cached("SELECT part FROM event WHERE id = ?1")?
+                        .query_row([&entry.stamped.id], |row| row.get(0))?;
+                    forks::untangle(connection, &forks, event, part.as_deref(), None);
+                } else {
+                    forks::untangle(connection, &forks, event, None, None);
+                }
+                events.push(entry.stamped);
+            }
+            Ok(events)
+        };
+        query().map_err(|error| failed(&error))
     }
 
     /// The plans that were ever set on `branch`, in order of name.

@@ -14,6 +14,9 @@ const VERSION: i64 = 10;
 /// `fetched` names the proposals that other clones' lanes have brought news of, until a writer has
 /// made their projections follow.
 ///
+/// `part` has the parts of lanes that are forked, and what they go on from; a step or an event that
+/// names none is in the chain that keeps the lane's name.
+///
 /// `own` is this clone's lane as it was when the rest was made, and `forked` has the lanes that say
 /// which one they go on from.
 ///
@@ -31,7 +34,12 @@ BEGIN IMMEDIATE;
 CREATE TABLE lane (
     name TEXT PRIMARY KEY, tip TEXT NOT NULL, seq INTEGER NOT NULL, reached TEXT
 ) WITHOUT ROWID;
-CREATE TABLE step (id BLOB PRIMARY KEY, lane TEXT NOT NULL, seq INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE step (
+    id BLOB PRIMARY KEY, lane TEXT NOT NULL, seq INTEGER NOT NULL, part TEXT
+) WITHOUT ROWID;
+CREATE TABLE part (
+    name TEXT PRIMARY KEY, lane TEXT NOT NULL, onto TEXT, seq INTEGER NOT NULL
+) WITHOUT ROWID;
 CREATE TABLE amount (
     lane TEXT PRIMARY KEY, commits INTEGER NOT NULL, bytes INTEGER NOT NULL
 ) WITHOUT ROWID;
@@ -44,7 +52,7 @@ CREATE INDEX trouble_awaits ON trouble (awaits) WHERE awaits IS NOT NULL;
 CREATE TABLE event (
     id TEXT PRIMARY KEY, proposal TEXT, lane TEXT NOT NULL, seq INTEGER NOT NULL,
     commit_id TEXT NOT NULL, kind TEXT NOT NULL, time INTEGER NOT NULL, plan TEXT,
-    body BLOB NOT NULL
+    part TEXT, body BLOB NOT NULL
 );
 CREATE INDEX event_proposal ON event (proposal);
 CREATE INDEX event_time ON event (time, seq, id);

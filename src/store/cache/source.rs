@@ -14,6 +14,8 @@ pub(in crate::store) struct Source {
     pub(in crate::store) event: String,
     /// The name of its lane.
     pub(in crate::store) lane: String,
+    /// The part of a forked lane that it is in.
+    pub(in crate::store) part: Option<String>,
     /// The lane commit that holds it, hex.
     pub(in crate::store) commit: String,
     /// Its bytes.
@@ -32,7 +34,7 @@ impl View {
         // One at a time: other lanes may have brought any number of large ones.
         let query = || -> rusqlite::Result<()> {
             let mut statement = connection.prepare_cached(
-                "SELECT id, lane, commit_id, body FROM event WHERE proposal = ?1 ORDER BY seq, id",
+                "SELECT id, lane, part, commit_id, body FROM event WHERE proposal = ?1 ORDER BY seq, id",
             )?;
             let mut rows = statement.query([id.as_str()])?;
             while let Some(row) = rows.next()?
@@ -41,8 +43,9 @@ impl View {
                 checked = each(Source {
                     event: row.get(0)?,
                     lane: row.get(1)?,
-                    commit: row.get(2)?,
-                    body: row.get(3)?,
+                    part: row.get(2)?,
+                    commit: row.get(3)?,
+                    body: row.get(4)?,
                 });
             }
             Ok(())
@@ -96,7 +99,7 @@ impl View {
                 "BEGIN IMMEDIATE; DELETE FROM lane; DELETE FROM step; DELETE FROM amount;
                  DELETE FROM trouble; DELETE FROM event; DELETE FROM proposal;
                  DELETE FROM folded; DELETE FROM path; DELETE FROM fetched; DELETE FROM own;
-                 DELETE FROM forked; COMMIT;",
+                 DELETE FROM forked; DELETE FROM part; COMMIT;",
             );
             if emptied.is_err() {
                 let _ = connection.execute_batch("ROLLBACK");

@@ -3,12 +3,13 @@
 //! Read whenever a proposal is folded, so that what does not fit never counts. The manifest, which
 //! may be long, is read where its steps are compared.
 
-use std::collections::BTreeMap;
-
 use gix::ObjectId;
-use rusqlite::{Connection, OptionalExtension as _};
+use rusqlite::Connection;
 
+use super::forks;
 use crate::proposal::audit::{Rejection, Why};
+use crate::proposal::event::Head;
+use crate::proposal::forks::{Forks, lane_of};
 use crate::proposal::statement::{MAX_BYTES, Statement};
 use crate::proposal::{Event, Stamped};
 
@@ -39,52 +40,57 @@ pub(super) fn read(
     if whole && statement.is_of(event) { Ok(Some(statement)) } else { Err(wrong) }
 }
 
-/// Where the events of one proposal are: position and commit of each, by lane, in order.
+/// Where the events of one proposal are: chain, position and commit of each.
 #[derive(Default)]
-pub(super) struct Places(BTreeMap<String, Vec<(u64, String)>>);
+pub(super) struct Places(Vec<(String, u64, String)>);
 
 impl Places {
-    /// Adds an event; those of one lane come in order of their positions.
+    /// Adds an event whose lane names its chain.
     pub(super) fn add(&mut self, event: &Event, commit: &str) {
-        let lane = self.0.entry(event.lane.clone()).or_default();
-        lane.push((event.seq, commit.to_owned()));
+        self.0.push((event.lane.clone(), event.seq, commit.to_owned()));
     }
 
     /// Whether `seen`, of the statement of `stamped`, which `commit` holds, is in front of that commit
     /// in the lane, with no event about the proposal in between.
     ///
-    /// By positions, which grow along a lane: where a lane has two histories, which is reported, they
-    /// are those of both. `own` is this clone's own lane: what was put together again by `doctor
-    /// --repair` has new commits, so one that is not known there says nothing.
+    /// By positions, which grow along a chain, in a lane that is taken apart by `forks`. `own` is this
+    /// clone's own lane: what was put together again by `doctor --repair` has new commits, so one that
+    /// is not known there says nothing.
     pub(super) fn fits(
         &self,
         connection: &Connection,
+        forks: &Forks,
         stamped: &Stamped,
         commit: &str,
         seen: Option<&str>,
         own: Option<&str>,
     ) -> rusqlite::Result<bool> {
         let event = &stamped.event;
+        let lane = lane_of(&event.lane);
+        let behind = |heads: &[Head], chain: &str, seq: u64| {
+            heads.iter().any(|head| head.lane == chain && seq <= head.seq)
+        };
+        let before = forks.behind(&event.lane, event.seq.saturating_sub(1));
         let upto = match seen {
-            None => 0,
+            None => Vec::new(),
             Some(seen) => {
                 let Ok(id) = ObjectId::from_hex(seen.as_bytes()) else { return Ok(false) };
-                let known: Option<(String, i64)> = connection
-                    .prepare_cached("SELECT lane, seq FROM step WHERE id = ?1")?
-                    .query_row([id.as_bytes()], |row| Ok((row.get(0)?, row.get(1)?)))
-                    .optional()?;
-                match known {
-                    None => return Ok(Some(event.lane.as_str()) == own),
-                    Some((lane, _)) if lane != event.lane => return Ok(false),
-                    Some((_, seq)) => seq as u64,
+                match forks::step(connection, &id)? {
+                    None => return Ok(Some(lane) == own),
+                    Some((of, seq, part)) => {
+                        let chain = part.unwrap_or_else(|| of.clone());
+                        if of != lane || !behind(&before, &chain, seq) {
+                            return Ok(false);
+                        }
+                        forks.behind(&chain, seq)
+                    }
                 }
             }
         };
-        let before = |(seq, other): &&(u64, String)| *seq < event.seq && other != commit;
-        let lane = self.0.get(&event.lane);
-        let end = lane.map_or(0, |lane| lane.partition_point(|(seq, _)| *seq < event.seq));
-        let last = lane.and_then(|lane| lane[..end].iter().rev().find(before));
-        Ok(upto < event.seq && last.is_none_or(|(seq, _)| *seq <= upto))
+        let is_between = |(chain, seq, other): &(String, u64, String)| {
+            other != commit && behind(&before, chain, *seq) && !behind(&upto, chain, *seq)
+        };
+        Ok(!self.0.iter().any(is_between))
     }
 }
 

@@ -126,7 +126,7 @@ pub(super) fn folded(
     id: &str,
     own: Option<Own<'_>>,
 ) -> rusqlite::Result<(Option<Proposal>, Vec<Awaiting>)> {
-    let gathered = gather::events(repo, connection, id, own.map(|own| own.lane))?;
+    let gathered = gather::events(repo, connection, id, own)?;
     let (mut proposal, rejected) = audit::fold(&gathered.events, own);
     let rejected = rejected.into_iter().map(|rejection| Flaw { rejection, missing: None });
     let rejected = rejected.chain(gathered.flaws);

@@ -1,0 +1,90 @@
+//! Lanes that this clone has left, and that others go on with: their refs are brought into a form in
+//! which `git push R 'refs/aye/log/*'` takes them. No commit is written anew.
+
+use gix::ObjectId;
+
+use super::refs;
+use super::{Store, View};
+use crate::error::Result;
+use crate::proposal::forks;
+
+/// How two commits of one lane are to each other.
+enum Relation {
+    /// They are the same, or the second is behind the first.
+    Ahead,
+    /// The first is behind the second.
+    Behind,
+    /// Each has what the other has not; the first such commit of the first.
+    Parted(ObjectId),
+}
+
+/// Sees to every lane directly below `refs/aye/log/` but `own`. The caller holds the store's lock.
+///
+/// # Errors
+/// `busy`, and those of the file system.
+pub(super) fn left(store: &Store, view: &View, own: &str) -> Result<()> {
+    let is_left = |name: &str| refs::own_of(name).is_some_and(|lane| lane != own);
+    if !view.lanes.iter().any(|found| is_left(&found.name)) {
+        return Ok(());
+    }
+    let (repo, dir) = (&store.repo, &store.common_dir);
+    let positions = view.positions()?;
+    for left in refs::lanes(repo)?.into_iter().filter(|found| is_left(&found.name)) {
+        let lane = left.lane().to_owned();
+        let theirs = positions
+            .iter()
+            .filter(|(name, _)| name.starts_with(refs::REMOTES) && refs::lane_of(name) == lane)
+            .filter(|(name, _)| refs::part_of(name).is_none())
+            .filter_map(|(_, position)| position.reached.as_deref())
+            .filter_map(|tip| ObjectId::from_hex(tip.as_bytes()).ok());
+        for tip in theirs {
+            match relation(view, repo, left.tip, tip) {
+                None | Some(Relation::Ahead) => continue,
+                Some(Relation::Behind) => {
+                    refs::compare_and_swap(repo, dir, &left.name, Some(left.tip), tip, false)?;
+                }
+                Some(Relation::Parted(first)) => {
+                    let part = forks::name(&lane, &first.to_string());
+                    refs::set(dir, &format!("{}{part}/{lane}", refs::LOG), left.tip)?;
+                    refs::remove(repo, dir, &left.name)?;
+                }
+            }
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn relation(
+    view: &View,
+    repo: &gix::Repository,
+    here: ObjectId,
+    there: ObjectId,
+) -> Option<Relation> {
+    let (mut one, mut two) = (Some(here), Some(there));
+    let mut parted = (None, None);
+    let parent = |id: ObjectId| {
+        let commit = repo.find_commit(id).ok()?;
+        commit.parent_ids().next().map(gix::Id::detach)
+    };
+    // Positions never fall along a lane: whoever is in front goes back.
+    while one != two {
+        let seq = |id: Option<ObjectId>| id.map(|id| view.seq_of(&id));
+        match (seq(one), seq(two)) {
+            (Some(None), _) | (_, Some(None)) => return None,
+            (first, second) if first >= second => {
+                parted.0 = one;
+                one = one.and_then(parent);
+            }
+            _ => {
+                parted.1 = two;
+                two = two.and_then(parent);
+            }
+        }
+    }
+    Some(match parted {
+        (None, None) | (Some(_), None) => Relation::Ahead,
+        (None, Some(_)) => Relation::Behind,
+        (Some(first), Some(_)) => Relation::Parted(first),
+    })
+}
