@@ -3,6 +3,9 @@
 
 mod support;
 
+#[path = "support/hostile.rs"]
+mod hostile;
+
 use std::process::Command;
 
 use support::{Repo, Run};
@@ -344,4 +347,98 @@ fn a_lane_exists_from_its_first_event() {
     repo.aye(&["doctor"]).ok().says("no lane");
     propose(&repo, "one", "ONE");
     repo.aye(&["doctor"]).ok().says("1 lane");
+}
+
+/// The newest event of this clone's only lane, byte by byte.
+fn event(repo: &Repo) -> String {
+    let lane = lanes(repo).remove(0);
+    repo.git(&["show", &format!("refs/aye/log/{lane}:event.json")])
+}
+
+#[test]
+fn an_event_names_the_lanes_of_its_subject_and_what_is_new_elsewhere() {
+    let repo = scene();
+    let first = propose(&repo, "one", "ONE");
+    let (list, head) = (repo.aye(&["list", "--json"]).ok().json(), |value: &str| value.to_owned());
+    assert_eq!(list["count"], 1);
+    let mut import = hostile::Import::default();
+    for number in 0..70 {
+        let name = format!("{number:016x}");
+        let mut lane = hostile::Hostile::new(&repo, &name);
+        // Every seventh speaks of the proposal.
+        let about = if number % 7 == 0 { first.as_str() } else { "prop_0000000000" };
+        let event = lane.comment(about, "x");
+        import.lane(&name, &[vec![event]]);
+    }
+    import.run(&repo);
+    let read = |repo: &Repo| -> serde_json::Value {
+        serde_json::from_str(&event(repo)).expect("an event")
+    };
+    let count = |value: &serde_json::Value| value.as_array().map_or(0, Vec::len);
+    propose(&repo, "two", "TWO");
+    let event = read(&repo);
+    assert_eq!((count(&event["heads"]), count(&event["witness"])), (0, 64));
+    repo.aye(&["comment", &first, "-m", "x"]).ok();
+    let event = read(&repo);
+    assert_eq!((count(&event["heads"]), count(&event["witness"])), (10, 6));
+    let tip = repo.git(&["rev-parse", "refs/aye/remotes/origin/0000000000000007"]);
+    assert_eq!(event["heads"][1], head(&format!("0000000000000007 1 {tip}")));
+    // With nothing new elsewhere there is nothing to say of it, with an empty cache neither.
+    repo.remove(".git/aye/cache.sqlite");
+    propose(&repo, "three", "THREE");
+    let fresh = read(&repo);
+    assert_eq!((count(&fresh["heads"]), count(&fresh["witness"])), (0, 0));
+    let bytes = self::event(&repo).len();
+    assert!(bytes < 800, "{bytes} bytes: {fresh}");
+    // One lane has moved.
+    let mut lane = hostile::Hostile::new(&repo, "0000000000000003");
+    lane.comment(&first, "before");
+    let moved = lane.comment(&first, "again");
+    let old = repo.git(&["rev-parse", "refs/aye/remotes/origin/0000000000000003"]);
+    let tip = lane.step(&moved, &[&old]);
+    lane.push(&tip);
+    repo.aye(&["comment", &first, "-m", "y"]).ok();
+    let event = read(&repo);
+    assert_eq!(event["witness"], serde_json::json!([format!("0000000000000003 2 {tip}")]));
+    assert_eq!(count(&event["heads"]), 11);
+}
+
+#[test]
+fn what_a_newer_version_may_have_decided_waits_for_it() {
+    let repo = scene();
+    let id = propose(&repo, "one", "ONE");
+    let mut lane = hostile::Hostile::new(&repo, "newer");
+    let mut tip = None;
+    let mut say = |needs: Option<&str>| {
+        let event = lane.event("ratify", Some(&id), serde_json::json!({"by": ["two", "persons"]}));
+        let mut event: serde_json::Value = serde_json::from_str(&event).expect("an event");
+        if let Some(needs) = needs {
+            event["needs"] = needs.into();
+        }
+        let parents: Vec<&str> = tip.iter().map(String::as_str).collect();
+        let next = lane.step(&event.to_string(), &parents);
+        lane.push(&next);
+        tip = Some(next);
+    };
+    // A kind that decides nothing, or says nothing that could be compared, is skipped.
+    say(None);
+    say(Some("next year"));
+    repo.aye(&["apply", &id, "--dry-run"]).ok();
+    repo.aye(&["show", &id]).ok().lacks("needs aye");
+    say(Some("1.10"));
+    say(Some("1.9.3"));
+    for _ in 0..2 {
+        repo.aye(&["list"]).ok().says("pending needs aye >= 1.10");
+        repo.aye(&["show", &id]).ok().says("pending").says("needs aye >= 1.10");
+        let show = repo.aye(&["show", &id, "--json"]).ok().json();
+        assert_eq!((&show["status"], &show["needs"]), (&"pending".into(), &"1.10".into()));
+        repo.aye(&["check"]).exits(1).says("newer_version").says("aye >= 1.10");
+        for args in [&["apply", &id, "--yes"][..], &["reject", &id, "--yes"]] {
+            let run = repo.aye(args).fails("newer_version_required", 5);
+            run.notes("aye 1.10");
+        }
+        assert_eq!(repo.text("a.txt"), "one\ntwo\nthree\n");
+        repo.remove(".git/aye/cache.sqlite");
+    }
+    repo.aye(&["comment", &id, "-m", "still said"]).ok();
 }

@@ -15,6 +15,8 @@ pub enum Concern {
     Conflict,
     /// Two clones decided differently.
     Contested,
+    /// A newer version of aye may have decided a pending proposal.
+    NewerVersion,
     /// A pending proposal is about to expire.
     Expiring,
     /// What is committed touches files with pending proposals.
@@ -55,12 +57,13 @@ pub enum Concern {
 
 impl Concern {
     /// All of them.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::Pending,
         Self::TooManyPending,
         Self::ChangesRequested,
         Self::Conflict,
         Self::Contested,
+        Self::NewerVersion,
         Self::Expiring,
         Self::TouchesPending,
         Self::UnknownProposal,
@@ -89,6 +92,7 @@ impl Concern {
             Self::ChangesRequested => "changes_requested",
             Self::Conflict => "conflict",
             Self::Contested => "contested",
+            Self::NewerVersion => "newer_version",
             Self::Expiring => "expiring",
             Self::TouchesPending => "touches_pending",
             Self::UnknownProposal => "unknown_proposal",
@@ -119,6 +123,7 @@ impl Concern {
             | Self::LaneUnreadable
             | Self::AppliedMissing
             | Self::LaneForked
+            | Self::NewerVersion
             | Self::EventRejected => Level::Warning,
             _ => Level::Error,
         }
@@ -141,6 +146,10 @@ impl Concern {
             Self::Contested => {
                 ("two clones decided differently", "look and settle it: aye show ID, aye undo ID")
             }
+            Self::NewerVersion => (
+                "a newer version of aye may have decided a pending proposal",
+                "install the version that the message names, and look again",
+            ),
             Self::Expiring => {
                 ("a pending proposal is about to expire", "decide before it does: aye review ID")
             }

@@ -59,6 +59,10 @@ fn finding(
         (Concern::Contested, message, format!("aye show {short}"))
     } else if !pending {
         return None;
+    } else if let Some(version) = &proposal.needs {
+        let message =
+            format!("{id} may have been decided by a newer version: it needs aye >= {version}");
+        (Concern::NewerVersion, message, format!("install aye {version} or later"))
     } else if let Some(mark) = proposal.mark() {
         let word = mark.verdict.as_str();
         let message =

@@ -81,6 +81,9 @@ pub struct Item {
     pub changes_requested: bool,
     /// Decided differently in two clones.
     pub contested: bool,
+    /// The version of aye that can read what may be a decision here; until then nothing is decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub needs: Option<String>,
     /// Exit status of the last command that a person or a build machine ran on it.
     pub last_check: Option<i32>,
     /// Event id of the current revision: `ID@REV` names it to `aye apply --yes`.
@@ -116,6 +119,7 @@ impl From<&Summary> for Item {
             comments: summary.comments,
             changes_requested: summary.changes_requested,
             contested: summary.contested,
+            needs: summary.needs.clone(),
             last_check: summary.checked,
             revision: summary.revision.clone(),
             recorded_by: summary.recorded_by.clone(),
@@ -283,6 +287,9 @@ fn status_cell(summary: &Summary) -> Cell {
     };
     if summary.contested {
         cell = cell.and(Role::Warn, " contested");
+    }
+    if let Some(version) = &summary.needs {
+        cell = cell.and(Role::Warn, format!(" needs aye >= {version}"));
     }
     match summary.checked {
         Some(0) => cell.and(Role::Good, " ✓"),

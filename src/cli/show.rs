@@ -92,12 +92,15 @@ pub fn header(
         Status::Rejected => Role::Bad,
         Status::Expired => Role::Dim,
     };
+    let needs = proposal.needs.as_ref();
+    let needs = needs.map(|version| format!("  (needs aye >= {version} to be decided)"));
     let mut out = format!(
-        "{} {}  {}{}\n",
+        "{} {}  {}{}{}\n",
         palette.paint(Role::Title, "proposal"),
         palette.paint(Role::Id, proposal.id.as_str()),
         palette.paint(role, status.as_str()),
         if proposal.contested { "  (contested: decided differently in another clone)" } else { "" },
+        palette.paint(Role::Warn, &needs.unwrap_or_default()),
     );
     let mut field = |name: &str, value: String| {
         out += &format!("{} {value}\n", palette.paint(Role::Dim, format!("{name:<10}")));

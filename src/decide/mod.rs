@@ -173,6 +173,7 @@ pub(crate) fn verified_all(store: &Store, shown: &[Proposal]) -> Result<Vec<Prop
 /// `not_pending`, `revised_meanwhile`, `changed_since_shown`.
 pub(crate) fn still(writer: &Writer<'_>, shown: &Proposal, seen: &Seen) -> Result<Proposal> {
     let proposal = writer.view.proposal(&shown.id)?;
+    proposal.require_understood()?;
     proposal.require_pending(writer.now())?;
     proposal.require_revision(&shown.current().event)?;
     require_quiet(writer, shown, seen)?;
@@ -239,6 +240,7 @@ pub fn authorise(
     };
     let mut granted = None;
     for proposal in proposals {
+        proposal.require_understood()?;
         granted = Some(ask(Some(proposal))?);
     }
     match granted {

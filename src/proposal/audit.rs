@@ -242,7 +242,9 @@ mod tests {
                 .iter()
                 .map(|(lane, seq)| Head { lane: (*lane).into(), seq: *seq, tip: "t".into() })
                 .collect(),
+            witness: Vec::new(),
             forked: None,
+            needs: None,
             data,
         };
         Stamped { id: format!("{}{id}", "0".repeat(40 - id.len())), event }

@@ -54,6 +54,9 @@ pub struct Document {
     pub changes: Vec<Change>,
     /// Decided differently in two clones.
     pub contested: bool,
+    /// The version of aye that can read what may be a decision here; until then nothing is decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub needs: Option<String>,
     /// What a reviewer wants changed.
     pub changes_requested: Option<Request>,
     /// Every request for changes, those that a revision has answered included, oldest first.
@@ -231,6 +234,7 @@ impl Document {
             base: current.base.clone(),
             changes: changes(current),
             contested: proposal.contested,
+            needs: proposal.needs.clone(),
             changes_requested: proposal.changes_requested.as_ref().map(request),
             requests: proposal.requests.iter().map(request).collect(),
             decision: proposal.decision().map(outcome),

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use super::event::{Apply, Approve, Data, Effect, How, Marked, Reject, Stamped, Subject};
+use super::event::{Apply, Approve, Data, Effect, How, Marked, Reject, Stamped, Subject, release};
 use super::forks::lane_of;
 pub use super::order::order;
 use super::state::{
@@ -107,6 +107,7 @@ fn start(first: &Stamped) -> Option<Proposal> {
         commits: Vec::new(),
         marks: Vec::new(),
         approvals: Vec::new(),
+        needs: None,
     })
 }
 
@@ -115,7 +116,13 @@ impl<'a> Fold<'a> {
         let event = &stamped.event;
         let proposal = &mut self.proposal;
         match &event.data {
-            Data::Propose(_) | Data::Plan(_) | Data::Patch(_) | Data::Unknown(..) => {}
+            Data::Propose(_) | Data::Plan(_) | Data::Patch(_) => {}
+            Data::Unknown(..) => {
+                let known = proposal.needs.as_deref().and_then(release);
+                if event.needs.as_deref().and_then(release) > known {
+                    proposal.needs = event.needs.clone();
+                }
+            }
             Data::Revise(revise) => {
                 // A person may revise anything; an agent or a build machine only its own.
                 let may = event.actor.kind == ActorKind::Human
@@ -356,7 +363,9 @@ mod tests {
                 .iter()
                 .map(|(lane, seq)| Head { lane: (*lane).into(), seq: *seq, tip: "t".into() })
                 .collect(),
+            witness: Vec::new(),
             forked: None,
+            needs: None,
             data,
         };
         let id = gix::objs::compute_hash(
@@ -487,6 +496,51 @@ mod tests {
         assert_eq!(status(&events), Status::Applied);
     }
 
+    /// An honest history of two proposals, with heads of all lanes as version 0.1.0 writes them, and
+    /// the same events with heads of only those lanes that hold events about the proposal.
+    fn two_subjects() -> impl Strategy<Value = Vec<(Stamped, Stamped)>> {
+        let step = (0..4_usize, 0..4_usize, any::<bool>(), any::<bool>(), 0..5_u8, 0..50_i64);
+        proptest::collection::vec(step, 0..24).prop_map(|steps| {
+            let names = ["a", "b", "c", "d"];
+            let mut known = [[1_u64, 0, 0, 0], [0; 4], [0; 4], [0; 4]];
+            // Which events of a lane are about the first subject; its position is the index + 1.
+            let mut about: [Vec<bool>; 4] = Default::default();
+            about[0].push(true);
+            let first = stamp("a", 1, 10, &[], propose());
+            let mut events = vec![(first.clone(), first)];
+            for (lane, other, learns, ours, kind, second) in steps {
+                if learns {
+                    let theirs = known[other];
+                    for (mine, theirs) in known[lane].iter_mut().zip(theirs) {
+                        *mine = (*mine).max(theirs);
+                    }
+                }
+                let all = (0..4).filter(|of| known[lane][*of] > 0);
+                let heads = |of: usize| (names[of], known[lane][of]);
+                let full: Vec<(&str, u64)> = all.clone().map(heads).collect();
+                let holds = |of: &usize| {
+                    *of != lane && about[*of][..known[lane][*of] as usize].contains(&true)
+                };
+                let few: Vec<(&str, u64)> = all.filter(holds).map(heads).collect();
+                known[lane][lane] += 1;
+                about[lane].push(ours);
+                let data = match kind {
+                    0 => apply(),
+                    1 => reject(),
+                    2 => revise(),
+                    _ => undo(),
+                };
+                if ours {
+                    let full = stamp(names[lane], known[lane][lane], second, &full, data);
+                    let mut small = full.clone();
+                    small.event.heads.retain(|head| few.iter().any(|few| few.0 == head.lane));
+                    events.push((full, small));
+                }
+            }
+            events
+        })
+    }
+
     /// A random honest history: each step happens in one of three lanes, which may first learn
     /// of the others.
     fn history() -> impl Strategy<Value = Vec<Stamped>> {
@@ -546,6 +600,16 @@ mod tests {
             }
             shuffled.extend(events.iter().take(3).cloned());
             prop_assert_eq!(fold(&shuffled), expected);
+        }
+
+        #[test]
+        fn heads_of_the_subjects_lanes_say_as_much_as_heads_of_all(events in two_subjects()) {
+            let (full, few): (Vec<Stamped>, Vec<Stamped>) = events.into_iter().unzip();
+            let ids = |events: &[Stamped]| -> Vec<String> {
+                order(events).into_iter().map(|stamped| stamped.id.clone()).collect()
+            };
+            prop_assert_eq!(ids(&few), ids(&full));
+            prop_assert_eq!(fold(&few), fold(&full));
         }
 
         #[test]

@@ -186,11 +186,10 @@ mod tests {
 
     impl History {
         fn write(&mut self, clone: &mut Clone, second: i64, data: Data) {
-            // A head for the last event of every chain of another lane that was seen; of a lane
-            // that this clone knows to be forked, one for each.
+            // A head for the last event of every chain but its own that was seen, even where it is
+            // of the same lane.
             let is_last = |number: &usize| {
-                let event = &self.events[*number].event;
-                event.lane != clone.lane
+                !clone.chain.contains(number)
                     && !clone.seen.iter().any(|other| self.before[*other] == Some(*number))
             };
             let tips: Vec<usize> = clone.seen.iter().copied().filter(is_last).collect();
@@ -206,7 +205,9 @@ mod tests {
                 actor: Actor { name: "n".into(), email: String::new(), kind: ActorKind::Human },
                 time: DateTime::from_timestamp(second, 0).unwrap(),
                 heads: heads.collect(),
+                witness: Vec::new(),
                 forked: None,
+                needs: None,
                 data,
             };
             let number = self.events.len();
@@ -214,10 +215,6 @@ mod tests {
             self.before.push(clone.chain.last().copied());
             let mut seen = clone.seen.clone();
             seen.extend(&clone.chain);
-            // What another copy of this clone's own lane said can be seen and not be named.
-            seen.retain(|other| {
-                self.events[*other].event.lane != clone.lane || clone.chain.contains(other)
-            });
             self.seen.push(seen);
             clone.chain.push(number);
             clone.seen.insert(number);

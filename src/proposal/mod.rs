@@ -34,6 +34,7 @@ pub mod codes {
         AMBIGUOUS_ID = "ambiguous_id", Usage, "several proposals begin with that id prefix";
         INVALID_ID = "invalid_id", Invalid, "that is not the form of a proposal id";
         NOT_PENDING = "not_pending", Conflict, "the proposal has been decided or has expired";
+        NEWER_VERSION = "newer_version_required", Conflict, "a newer version of aye may have decided the proposal";
         REVISED = "revised_meanwhile", Conflict, "the proposal got a new revision between the look and the decision";
         TERMINAL_REQUIRED = "terminal_required", Refused, "that takes a person at a terminal";
         REVISION_REQUIRED = "revision_required", Refused, "the proposal has several revisions, and --yes must name the one that was looked at";

@@ -143,9 +143,19 @@ mod tests {
             Data::Comment(Comment { body: String::new(), path: None, line: None, revision: None });
         let actor = Actor { name: "n".into(), email: String::new(), kind: ActorKind::Human };
         let time = DateTime::from_timestamp(second, 0).unwrap();
-        let (lane, forked) = (name(lane), None);
-        let event =
-            Event { proposal: None, first: None, lane, seq, actor, time, heads, forked, data };
+        let event = Event {
+            proposal: None,
+            first: None,
+            lane: name(lane),
+            seq,
+            actor,
+            time,
+            heads,
+            witness: Vec::new(),
+            forked: None,
+            needs: None,
+            data,
+        };
         let bytes = event.to_bytes().unwrap();
         let id = gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, &bytes);
         Stamped { id: id.unwrap().to_string(), event }

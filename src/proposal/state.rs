@@ -67,6 +67,9 @@ pub struct Proposal {
     /// Approvals of people that wrote nothing, oldest first; of one person and revision the newest.
     /// [`Proposal::approvals_in_force`] has those that count.
     pub approvals: Vec<Approval>,
+    /// The version of aye that knows what a newer one has recorded here and that can be a decision.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needs: Option<String>,
 }
 
 /// What a tool said became of a proposal.
@@ -401,6 +404,24 @@ impl Proposal {
             });
         }
         written
+    }
+
+    /// Refuses to decide where a newer version of aye may have done so.
+    ///
+    /// # Errors
+    /// `newer_version_required`.
+    pub fn require_understood(&self) -> Result<()> {
+        let Some(version) = &self.needs else { return Ok(()) };
+        Err(Error::new(
+            &codes::NEWER_VERSION,
+            format!(
+                "{} has an event that may be a decision and takes aye {version} to read",
+                self.id
+            ),
+        )
+        .with("proposal_id", self.id.as_str())
+        .with("version", version.clone())
+        .hint(format!("decide with aye {version} or later")))
     }
 
     /// Refuses to decide on a revision that is no longer the newest.

@@ -145,6 +145,8 @@ pub(super) struct Row {
     pub(super) time: i64,
     /// The plan it is about.
     pub(super) plan: Option<String>,
+    /// Tips of other lanes that it puts on record.
+    pub(super) witness: Vec<Head>,
     /// The lane that its own goes on from.
     pub(super) forked: Option<Head>,
     /// The bytes it is stored as.
@@ -302,6 +304,7 @@ impl<'repo> Reader<'repo> {
             kind: stamped.event.data.kind().to_owned(),
             time: stamped.event.time.timestamp_millis(),
             plan: plan(&stamped.event.data),
+            witness: stamped.event.witness,
             forked: stamped.event.forked,
             body: std::mem::take(&mut blob.data),
         })
@@ -364,7 +367,7 @@ impl<'repo> Reader<'repo> {
 }
 
 /// Which plan an event is about, if it is a valid version of one.
-fn plan(data: &Data) -> Option<String> {
+pub(super) fn plan(data: &Data) -> Option<String> {
     let Data::Plan(value) = data else { return None };
     Record::from_value(value).map(|record| record.key.to_text())
 }

@@ -6,6 +6,8 @@ use chrono::{DateTime, Duration, SubsecRound as _, Utc};
 use gix::ObjectId;
 use gix::objs::{Kind, Tree};
 
+use super::cache::About;
+use super::lane;
 use super::lock::Lock;
 use super::objects::Batch;
 use super::trees::{self, Leaf};
@@ -23,6 +25,9 @@ use crate::proposal::{
     Actor, Authority, ChangeRecord, Data, Entry, Event, Note, Proposal, ProposalId, Stamped,
     Status, fold,
 };
+
+/// How many tips one event puts on record at most; the next one goes on.
+const MOST_WITNESSED: usize = 64;
 
 /// How many expiries one command records at most; the next one goes on.
 const MOST_EXPIRIES: usize = 500;
@@ -74,7 +79,10 @@ pub struct Writer<'store> {
     old_tip: Option<ObjectId>,
     tip: Option<ObjectId>,
     seq: u64,
-    heads: Vec<Head>,
+    /// The tips of all chains but this clone's own.
+    chains: Vec<Head>,
+    /// Those that its lane has yet to put on record, the last one first.
+    witness: Vec<Head>,
     /// The lane that this one goes on from, until its first event has said so.
     forked: Option<Head>,
     open: Step,
@@ -200,7 +208,11 @@ impl<'store> Writer<'store> {
             let tip = position.reached.clone()?;
             Some(Head { lane: from.clone(), seq: position.seq, tip })
         });
-        let heads = view.chains()?.into_values().collect();
+        let mut chains = view.chains()?;
+        chains.remove(&own.lane);
+        let chains: Vec<Head> = chains.into_values().collect();
+        let mut witness = view.unwitnessed(chains.clone())?;
+        witness.reverse();
         Ok(Self {
             store,
             view,
@@ -211,7 +223,8 @@ impl<'store> Writer<'store> {
             old_tip: tip,
             tip,
             seq,
-            heads,
+            chains,
+            witness,
             forked,
             open: Step::default(),
             touched: left_over.union(&fetched).cloned().collect(),
@@ -385,6 +398,8 @@ impl<'store> Writer<'store> {
             self.seal()?;
         }
         self.seq += 1;
+        let heads = self.heads(proposal, &data)?;
+        let witness = self.witness.split_off(self.witness.len().saturating_sub(MOST_WITNESSED));
         let first = proposal.and_then(|id| self.first_event(id));
         let event = Event {
             proposal: proposal.cloned(),
@@ -393,8 +408,10 @@ impl<'store> Writer<'store> {
             seq: self.seq,
             actor: self.actor.clone(),
             time: self.now,
-            heads: self.heads.clone(),
+            heads,
+            witness: witness.into_iter().rev().collect(),
             forked: self.forked.take(),
+            needs: None,
             data,
         };
         let mut bytes = event.to_bytes()?;
@@ -462,6 +479,18 @@ impl<'store> Writer<'store> {
                 }
             }
         }
+    }
+
+    /// What was seen of the lanes that hold events about the same subject: all that orders them.
+    fn heads(&self, proposal: Option<&ProposalId>, data: &Data) -> Result<Vec<Head>> {
+        let plan = lane::plan(data);
+        let about = match (proposal, &plan) {
+            (Some(id), _) => About::Proposal(id.as_str()),
+            (None, Some(key)) => About::Plan(key),
+            (None, None) => return Ok(Vec::new()),
+        };
+        let lanes = self.view.lanes_about(about)?;
+        Ok(self.chains.iter().filter(|head| lanes.contains(&head.lane)).cloned().collect())
     }
 
     /// The whole id of the first event of `id`, which this command may have just written.

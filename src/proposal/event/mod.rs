@@ -45,11 +45,16 @@ pub struct Event {
     pub actor: Actor,
     /// When, by that machine's clock, to the millisecond.
     pub time: DateTime<Utc>,
-    /// The tips of the lanes seen when it was written.
+    /// The tips of the lanes seen when it was written that hold events about the same subject. In
+    /// events of version 0.1.0 those of all lanes.
     pub heads: Vec<Head>,
+    /// Tips of other lanes that its writer had seen and had not yet put on record.
+    pub witness: Vec<Head>,
     /// In the first event of a lane that goes on from another: that lane, and how far. It was
     /// copied or restored with the repository, or somebody else writes it too.
     pub forked: Option<Head>,
+    /// The version of aye that understands the kind, where that kind can decide on a proposal.
+    pub needs: Option<String>,
     /// What.
     pub data: Data,
 }
@@ -97,8 +102,12 @@ struct Header<'a> {
     actor: &'a Actor,
     time: DateTime<Utc>,
     heads: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    witness: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     forked: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    needs: &'a Option<String>,
 }
 
 /// An event as it is read.
@@ -119,7 +128,11 @@ struct Wire<'a> {
     #[serde(default)]
     heads: Vec<String>,
     #[serde(default)]
+    witness: Vec<String>,
+    #[serde(default)]
     forked: Option<String>,
+    #[serde(default)]
+    needs: Option<String>,
 }
 
 impl Event {
@@ -141,7 +154,9 @@ impl Event {
             actor: &self.actor,
             time: self.time,
             heads: self.heads.iter().map(Head::to_text).collect(),
+            witness: self.witness.iter().map(Head::to_text).collect(),
             forked: self.forked.as_ref().map(Head::to_text),
+            needs: &self.needs,
         });
         let bug = |error: serde_json::Error| Error::bug(error.to_string());
         let (mut event, header) = (data.map_err(bug)?, header.map_err(bug)?);
@@ -186,10 +201,26 @@ impl Event {
             actor: wire.actor,
             time: wire.time,
             heads,
+            witness: wire.witness.iter().filter_map(|text| Head::parse(text)).collect(),
             forked: wire.forked.as_deref().and_then(Head::parse),
+            needs: wire.needs.filter(|text| release(text).is_some()),
             data,
         })
     }
+}
+
+/// The numbers of a version such as `1.4` or `1.4.2`, for comparing; `None` for any other text.
+pub fn release(text: &str) -> Option<[u16; 3]> {
+    let mut numbers = [0; 3];
+    let parts: Vec<&str> = text.split('.').collect();
+    if !(2..=3).contains(&parts.len()) {
+        return None;
+    }
+    for (slot, part) in numbers.iter_mut().zip(parts) {
+        let plain = !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+        *slot = part.parse().ok().filter(|_| plain)?;
+    }
+    Some(numbers)
 }
 
 impl Head {

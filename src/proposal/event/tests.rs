@@ -12,7 +12,9 @@ fn event(data: Data) -> Event {
         actor: Actor { name: "n".into(), email: String::new(), kind: ActorKind::Agent },
         time: "2026-03-14T10:30:00.123Z".parse().unwrap(),
         heads: vec![Head { lane: "l".into(), seq: 2, tip: "abc".into() }],
+        witness: Vec::new(),
         forked: None,
+        needs: None,
         data,
     }
 }

@@ -454,6 +454,13 @@ impl Pass<'_> {
                     )?
                     .execute(params![lane.lane(), from.lane, number(from.seq), from.tip])?;
             }
+            if is_own {
+                for seen in &row.witness {
+                    self.transaction
+                        .prepare_cached("INSERT OR IGNORE INTO witness (tip) VALUES (?1)")?
+                        .execute([&seen.tip])?;
+                }
+            }
             touched.extend(row.proposal.map(String::from));
         }
         self.transaction

@@ -55,6 +55,15 @@ pub struct View {
 /// before it takes the lock and again under it, and opening costs more than the second look.
 pub(super) type Kept = Rc<Cell<Option<Connection>>>;
 
+/// What an event can be about.
+#[derive(Clone, Copy)]
+pub(super) enum About<'a> {
+    /// The id of a proposal.
+    Proposal(&'a str),
+    /// The key of a plan.
+    Plan(&'a str),
+}
+
 /// How far the lane of a ref has been read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Position {
@@ -208,6 +217,39 @@ impl View {
             }
         }
         Ok(chains)
+    }
+
+    /// The lanes that hold events about a subject: a proposal, by its id, or a plan, by its key.
+    pub(super) fn lanes_about(&self, subject: About<'_>) -> Result<BTreeSet<String>> {
+        let Some(connection) = &self.connection else { return Ok(BTreeSet::new()) };
+        let (column, value) = match subject {
+            About::Proposal(id) => ("proposal", id),
+            About::Plan(key) => ("plan", key),
+        };
+        let query = || -> rusqlite::Result<BTreeSet<String>> {
+            let sql = format!("SELECT DISTINCT lane FROM event WHERE {column} = ?1");
+            let mut statement = connection.prepare_cached(&sql)?;
+            let rows = statement.query_map([value], |row| row.get(0))?;
+            rows.collect()
+        };
+        query().map_err(|error| failed(&error))
+    }
+
+    /// Those of `tips` that this clone's own lane has not put on record.
+    pub(super) fn unwitnessed(&self, tips: Vec<Head>) -> Result<Vec<Head>> {
+        let Some(connection) = &self.connection else { return Ok(tips) };
+        let query = || -> rusqlite::Result<Vec<Head>> {
+            let mut statement =
+                connection.prepare_cached("SELECT 1 FROM witness WHERE tip = ?1")?;
+            let mut new = Vec::new();
+            for head in tips {
+                if !statement.exists([&head.tip])? {
+                    new.push(head);
+                }
+            }
+            Ok(new)
+        };
+        query().map_err(|error| failed(&error))
     }
 
     /// The last position up to a commit of a lane, if it counts.

@@ -57,6 +57,8 @@ pub struct Summary {
     pub changes_requested: bool,
     /// Decided differently in two clones.
     pub contested: bool,
+    /// The version of aye that can read what may be a decision.
+    pub needs: Option<String>,
     /// Exit status of the last check, −1 for a signal.
     pub checked: Option<i32>,
     /// Digest of the current changes.
@@ -85,7 +87,7 @@ pub struct LogEntry {
 pub(super) const SUMMARY: &str =
     "SELECT id, prefix, subject, state, domain, task, proposed_by, created,
     expires, description, path, files, added, removed, revisions, comments, changes_requested,
-    contested, checked, digest, marked, recorded_by, author, revision, approvals FROM proposal";
+    contested, checked, digest, marked, recorded_by, author, revision, approvals, needs FROM proposal";
 
 /// Whether one is pending though it is on record that it has run out: the clock was set back.
 pub(super) const REVIVED: &str = "SELECT id FROM proposal INDEXED BY proposal_revived
@@ -724,6 +726,7 @@ fn summary(row: &Row<'_>, now: DateTime<Utc>) -> rusqlite::Result<Summary> {
             .get::<_, Option<String>>(24)?
             .and_then(|text| serde_json::from_str(&text).ok())
             .unwrap_or_default(),
+        needs: row.get(25)?,
     })
 }
 

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use crate::database;
 
 /// Raised with every change of the tables or of what is computed into them.
-const VERSION: i64 = 10;
+const VERSION: i64 = 11;
 
 /// `lane` has every ref with the tip it was read at and the last commit of it that could be read,
 /// `step` every lane commit that counts, and `amount` what was read of a lane in all.
@@ -17,7 +17,8 @@ const VERSION: i64 = 10;
 /// `part` has the parts of lanes that are forked, and what they go on from; a step or an event that
 /// names none is in the chain that keeps the lane's name.
 ///
-/// `own` is this clone's lane as it was when the rest was made, and `forked` has the lanes that say
+/// `own` is this clone's lane as it was when the rest was made, `witness` has the tips of other lanes
+/// that it has put on record, and `forked` has the lanes that say
 /// which one they go on from.
 ///
 /// `approved` has the steps of files that people's decisions have made, each side as mode and id.
@@ -64,7 +65,8 @@ CREATE TABLE proposal (
     path TEXT, files INTEGER NOT NULL, added INTEGER NOT NULL, removed INTEGER NOT NULL,
     revisions INTEGER NOT NULL, comments INTEGER NOT NULL, changes_requested INTEGER NOT NULL,
     contested INTEGER NOT NULL, checked INTEGER, marked TEXT, recorded_by TEXT NOT NULL,
-    author TEXT NOT NULL, revision TEXT NOT NULL, approvals TEXT, staging TEXT, decided INTEGER
+    author TEXT NOT NULL, revision TEXT NOT NULL, approvals TEXT, staging TEXT, decided INTEGER,
+    needs TEXT
 );
 CREATE TABLE folded (id TEXT PRIMARY KEY, body BLOB NOT NULL);
 CREATE INDEX proposal_created ON proposal (created, id);
@@ -93,10 +95,11 @@ CREATE INDEX approved_proposal ON approved (proposal);
 CREATE INDEX path_open ON path (path, proposal) WHERE open = 1;
 CREATE TABLE fetched (proposal TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE own (lane TEXT NOT NULL);
+CREATE TABLE witness (tip TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE forked (
     lane TEXT PRIMARY KEY, parent TEXT NOT NULL, seq INTEGER NOT NULL, tip TEXT NOT NULL
 ) WITHOUT ROWID;
-PRAGMA user_version = 10;
+PRAGMA user_version = 11;
 COMMIT;
 ";
 

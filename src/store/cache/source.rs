@@ -99,7 +99,7 @@ impl View {
                 "BEGIN IMMEDIATE; DELETE FROM lane; DELETE FROM step; DELETE FROM amount;
                  DELETE FROM trouble; DELETE FROM event; DELETE FROM proposal;
                  DELETE FROM folded; DELETE FROM path; DELETE FROM fetched; DELETE FROM own;
-                 DELETE FROM forked; DELETE FROM part; COMMIT;",
+                 DELETE FROM forked; DELETE FROM part; DELETE FROM witness; COMMIT;",
             );
             if emptied.is_err() {
                 let _ = connection.execute_batch("ROLLBACK");

@@ -193,9 +193,10 @@ fn store(
             "INSERT OR REPLACE INTO proposal (id, prefix, subject, state, domain, task,
              proposed_by, created, expires, expiry_recorded, digest, description, path, files,
              added, removed, revisions, comments, changes_requested, contested, checked, marked,
-             recorded_by, author, revision, approvals, staging, decided)
+             recorded_by, author, revision, approvals, staging, decided,
+             needs)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
-             ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28)",
+             ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29)",
         )?
         .execute(params![
             proposal.id.as_str(),
@@ -230,6 +231,7 @@ fn store(
             approvals,
             proposal.staging_id().filter(|_| proposal.subject == Subject::Memory),
             proposal.decision().map(|decision| decision.at.timestamp_millis()),
+            proposal.needs,
         ])?;
     transaction
         .prepare_cached("INSERT OR REPLACE INTO folded (id, body) VALUES (?1, ?2)")?
