@@ -303,6 +303,8 @@ fn run(steps: &[Step]) {
         states
     };
     assert_eq!(states(left), states(right));
+    // Nothing that the program itself has recorded contradicts anything.
+    left.aye(&["check"]).lacks("event_rejected");
 }
 
 /// Who has approved what counts.

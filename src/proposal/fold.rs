@@ -347,7 +347,9 @@ fn rejected(stamped: &Stamped, reject: &Reject) -> Decision {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::event::{Comment, Event, Head, Propose, RequestChanges, Revise, Undo};
+    use super::super::event::{
+        BlobRef, Comment, Event, Evidence, Head, Propose, RequestChanges, Revise, Undo,
+    };
     use super::super::{Actor, ProposalId, Status};
     use super::*;
 
@@ -420,6 +422,16 @@ mod tests {
         })
     }
 
+    fn approve(revision: &str) -> Data {
+        Data::Approve(Approve {
+            revision: revision.into(),
+            digest: "d".into(),
+            reason: None,
+            evidence: Evidence::Flag,
+            statement: Some(BlobRef { id: "s".into(), sha256: "s".into() }),
+        })
+    }
+
     fn revise() -> Data {
         Data::Revise(Revise {
             description: None,
@@ -478,6 +490,27 @@ mod tests {
         ];
         assert_eq!(status(&events), Status::Pending);
         assert_eq!(fold(&events).unwrap().undone.len(), 1);
+    }
+
+    #[test]
+    fn approvals_count_until_an_objection_and_once_for_a_person() {
+        let first = stamp("a", 1, 1, &[], propose());
+        let said = |seq, data| stamp("a", seq, seq as i64, &[], data);
+        let count = |events: &[Stamped]| fold(events).unwrap().approvals_in_force().count();
+        let revision = first.id.clone();
+        let yes = || approve(&revision);
+        let mut events = vec![first.clone(), said(2, yes()), said(3, yes())];
+        assert_eq!(count(&events), 1);
+        let mut other = said(4, yes());
+        other.event.actor.email = "other@x".into();
+        events.push(other);
+        assert_eq!(count(&events), 2);
+        events.push(said(5, reject()));
+        assert_eq!((count(&events), fold(&events).unwrap().approvals.len()), (0, 2));
+        let mut agents = said(2, yes());
+        agents.event.actor.kind = ActorKind::Agent;
+        assert_eq!(count(&[first.clone(), agents]), 0);
+        assert_eq!(count(&[first, said(2, approve("another revision"))]), 0);
     }
 
     #[test]
@@ -544,7 +577,7 @@ mod tests {
     /// A random honest history: each step happens in one of three lanes, which may first learn
     /// of the others.
     fn history() -> impl Strategy<Value = Vec<Stamped>> {
-        proptest::collection::vec((0..3_usize, any::<bool>(), 0..6_u8, 0..50_i64), 0..12).prop_map(
+        proptest::collection::vec((0..3_usize, any::<bool>(), 0..7_u8, 0..50_i64), 0..12).prop_map(
             |steps| {
                 let names = ["a", "b", "c"];
                 let mut known = [[1, 0, 0], [0, 0, 0], [0, 0, 0]];
@@ -568,6 +601,7 @@ mod tests {
                         1 => reject(),
                         2 => revise(),
                         3 => undo(),
+                        5 => approve("r"),
                         4 => Data::RequestChanges(RequestChanges {
                             reason: None,
                             revision: None,

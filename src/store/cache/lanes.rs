@@ -18,7 +18,7 @@ use crate::store::{Store, write};
 const MOST_HISTORIES: usize = 8;
 
 /// For how many missing objects a reader looks again.
-const MOST_RETRIES: usize = 16;
+const MOST_RETRIES: usize = 32;
 
 /// Which lanes are looked at.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -120,24 +120,33 @@ pub(super) fn report(
         .map(drop)
 }
 
-/// Refs whose lane ended at an object that was missing and is there now.
-fn came_later(
-    repo: &gix::Repository,
-    connection: &Connection,
-) -> rusqlite::Result<BTreeSet<String>> {
+/// What an object that was missing stopped, and that is there now.
+#[derive(Default)]
+struct Arrived {
+    /// Refs whose lane ended at it.
+    refs: BTreeSet<String>,
+    /// Proposals of which an event named it as its statement.
+    proposals: BTreeSet<String>,
+}
+
+/// What has come since; lanes first, so that no number of events is in their way.
+fn came_later(repo: &gix::Repository, connection: &Connection) -> rusqlite::Result<Arrived> {
     let mut statement = connection.prepare_cached(
-        "SELECT name, missing FROM trouble WHERE missing IS NOT NULL AND proposal IS NULL
-         ORDER BY name LIMIT ?1",
+        "SELECT name, missing, proposal FROM trouble WHERE missing IS NOT NULL
+         ORDER BY proposal IS NOT NULL, name LIMIT ?1",
     )?;
     let rows = statement.query_map([MOST_RETRIES as i64], |row| {
-        Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
+        Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, Option<String>>(2)?))
     })?;
-    let mut found = BTreeSet::new();
+    let mut found = Arrived::default();
     for row in rows {
-        let (name, missing) = row?;
+        let (name, missing, proposal) = row?;
         let id = ObjectId::from_hex(missing.as_bytes()).ok();
         if id.is_some_and(|id| repo.find_header(id).is_ok()) {
-            found.insert(name);
+            match proposal {
+                Some(proposal) => found.proposals.insert(proposal),
+                None => found.refs.insert(name),
+            };
         }
     }
     Ok(found)
@@ -160,8 +169,7 @@ pub(super) fn catch_up(
         known.get(&lane.name).is_some_and(|position| position.tip == tip)
     };
     let count = known.keys().filter(|name| !name.starts_with(refs::KEPT)).count();
-    let retry = came_later(&store.repo, connection)?;
-    let due = update::came_later(&store.repo, connection)?;
+    let Arrived { refs: retry, proposals: due } = came_later(&store.repo, connection)?;
     let settled = reach == Reach::Own || count == lanes.len() && retry.is_empty() && due.is_empty();
     if settled && lanes.iter().all(current) && !(lanes.is_empty() && known.is_empty()) {
         return Ok(Vec::new());

@@ -93,32 +93,6 @@ pub(super) struct Awaiting {
     missing: Option<ObjectId>,
 }
 
-/// For how many missing statements a reader looks again.
-const MOST_RETRIES: usize = 16;
-
-/// Proposals with an event whose statement was missing and is there now.
-pub(super) fn came_later(
-    repo: &gix::Repository,
-    connection: &Connection,
-) -> rusqlite::Result<BTreeSet<String>> {
-    let mut statement = connection.prepare_cached(
-        "SELECT proposal, missing FROM trouble
-         WHERE missing IS NOT NULL AND proposal IS NOT NULL ORDER BY object LIMIT ?1",
-    )?;
-    let rows = statement.query_map([MOST_RETRIES as i64], |row| {
-        Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
-    })?;
-    let mut found = BTreeSet::new();
-    for row in rows {
-        let (proposal, missing) = row?;
-        let id = ObjectId::from_hex(missing.as_bytes()).ok();
-        if id.is_some_and(|id| repo.find_header(id).is_ok()) {
-            found.insert(proposal);
-        }
-    }
-    Ok(found)
-}
-
 /// The proposal `id`, folded from the events in the cache, and what is wrong with these.
 pub(super) fn folded(
     repo: &gix::Repository,
