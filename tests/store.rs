@@ -340,3 +340,70 @@ fn an_object_in_a_cruft_pack_is_written_again() {
     repo.aye(&["propose", "a.txt", "--content-file", "content"]).ok();
     assert!(repo.exists(&loose));
 }
+
+/// A remote with three proposals, and git and aye in a clone of it that `how` makes.
+fn cloned(how: &str) -> (Repo, std::path::PathBuf) {
+    let repo = Repo::with(&[("a.txt", "one\ntwo\nthree\nfour\n")]);
+    for word in ["one", "two", "three"] {
+        repo.aye(&["propose", "a.txt", "--old", word, "--new", "x"]).ok();
+    }
+    repo.git(&["config", "uploadpack.allowFilter", "true"]);
+    let clone = repo.outer().join("clone");
+    let url = format!("file://{}", repo.root().display());
+    let at = clone.to_str().expect("UTF-8").to_owned();
+    repo.program("git").args(&["clone", "--quiet", how, &url, &at]).run().ok();
+    let fetch = ["fetch", "--quiet", "origin", "+refs/aye/log/*:refs/aye/remotes/origin/*"];
+    let depth: &[&str] = if how.contains("depth") { &["--depth=1"] } else { &[] };
+    repo.program("git").dir(&clone).args(&fetch).args(depth).run().ok();
+    (repo, clone)
+}
+
+#[test]
+fn a_partial_clone_fetches_all_events_at_once() {
+    let (repo, clone) = cloned("--filter=blob:none");
+    let trace = repo.outer().join("trace");
+    let list = || repo.cmd(&["list", "--json"]).dir(&clone).env("GIT_TRACE2_EVENT", &trace);
+    let run = list().run().ok();
+    assert_eq!(run.json()["proposals"].as_array().expect("a list").len(), 3, "{}", run.err());
+    let started = |text: &str| text.matches("\"event\":\"start\"").count();
+    let fetches = std::fs::read_to_string(&trace).expect("git was run");
+    let first = fetches.lines().filter(|line| line.contains("\"start\"")).collect::<Vec<_>>();
+    assert!(first.iter().filter(|line| line.contains("\"fetch\"")).count() == 1, "{first:?}");
+    // The next command asks nobody.
+    std::fs::remove_file(&trace).expect("removed");
+    list().run().ok();
+    assert_eq!(std::fs::read_to_string(&trace).map_or(0, |text| started(&text)), 0);
+}
+
+#[test]
+fn a_partial_clone_without_its_remote_goes_on_and_says_so() {
+    let (repo, clone) = cloned("--filter=blob:none");
+    let away = repo.outer().join("away");
+    std::fs::rename(repo.root(), &away).expect("moved");
+    let cmd = |args: &[&str]| repo.cmd(args).dir(&clone);
+    let list = cmd(&["list"]).run().ok();
+    assert!(list.err().contains("is not in this partial clone"), "{}", list.err());
+    cmd(&["check"]).run().exits(1).says("lane_unreadable");
+    // Back again, and one of the objects is there.
+    std::fs::rename(&away, repo.root()).expect("moved");
+    let lost = list.err();
+    let id = lost.split_once("git cat-file -e ").expect("a command").1;
+    let id: String = id.chars().take_while(char::is_ascii_hexdigit).collect();
+    repo.program("git").dir(&clone).args(&["cat-file", "-e", &id]).run().ok();
+    let json = cmd(&["list", "--json"]).run().ok().json();
+    assert_eq!(json["proposals"].as_array().expect("a list").len(), 3);
+}
+
+#[test]
+fn a_shallow_lane_stops_nothing_and_says_how_to_get_the_rest() {
+    let (repo, clone) = cloned("--depth=1");
+    let cmd = |args: &[&str]| repo.cmd(args).dir(&clone);
+    let list = cmd(&["list"]).run().ok();
+    assert_eq!(list.err().matches("is not in this shallow clone").count(), 1, "{}", list.err());
+    cmd(&["propose", "a.txt", "--old", "four", "--new", "x"]).run().ok();
+    let fetch =
+        ["fetch", "--quiet", "--unshallow", "origin", "+refs/aye/log/*:refs/aye/remotes/origin/*"];
+    repo.program("git").dir(&clone).args(&fetch).run().ok();
+    let json = cmd(&["list", "--json"]).run().ok().json();
+    assert_eq!(json["proposals"].as_array().expect("a list").len(), 4);
+}

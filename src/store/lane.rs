@@ -394,7 +394,21 @@ pub(super) fn readable(repo: &gix::Repository, lane: &LaneRef) -> Vec<ObjectId> 
 fn gone(repo: &gix::Repository, id: ObjectId, error: &dyn std::fmt::Display) -> Bad {
     match repo.find_header(id) {
         Ok(_) => text(error),
-        Err(_) => Bad { why: format!("{id} is missing"), missing: Some(id) },
+        Err(_) => Bad { why: absent(repo, id), missing: Some(id) },
+    }
+}
+
+/// That an object is missing, and how it can come in a clone that does not have all.
+fn absent(repo: &gix::Repository, id: ObjectId) -> String {
+    if super::partial::promisor(repo).is_some() {
+        format!(
+            "{id} is not in this partial clone, and its remote did not give it; with the network, \
+             `git cat-file -e {id}` fetches it"
+        )
+    } else if repo.is_shallow().unwrap_or(false) {
+        format!("{id} is not in this shallow clone; fetch the lane without --depth (--unshallow)")
+    } else {
+        format!("{id} is missing")
     }
 }
 

@@ -17,6 +17,7 @@ mod lock;
 mod objects;
 mod open;
 mod parameters;
+mod partial;
 mod pending;
 mod place;
 pub mod policy;

@@ -47,14 +47,7 @@ impl Store {
 
     /// True in a partial clone: objects that are not here can be had from its promisor remote.
     pub(super) fn is_partial(&self) -> bool {
-        let snapshot = self.repo.config_snapshot();
-        let promises = |section: gix::config::file::SectionRef<'_>| {
-            section
-                .value_implicit("promisor")
-                .is_some_and(|value| value.is_none_or(|v| v != "false"))
-        };
-        snapshot.string("extensions.partialClone").is_some()
-            || snapshot.plumbing().sections_by_name("remote").into_iter().flatten().any(promises)
+        super::partial::promisor(&self.repo).is_some()
     }
 
     /// The blob `id` as git gets it, which asks the promisor remote where it must.

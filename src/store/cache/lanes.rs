@@ -12,7 +12,7 @@ use super::{Position, forks, update};
 use crate::store::lane::{Bad, Broken, Chain, Limits, Link, Reader, Row};
 use crate::store::refs::{self, LaneRef};
 use crate::store::trouble::{Trouble, TroubleKind};
-use crate::store::{Store, write};
+use crate::store::{Store, partial, write};
 
 /// How many histories of one lane are kept: more than two are no accident.
 const MOST_HISTORIES: usize = 8;
@@ -168,8 +168,14 @@ pub(super) fn catch_up(
         let tip = lane.tip.to_string();
         known.get(&lane.name).is_some_and(|position| position.tip == tip)
     };
-    let count = known.keys().filter(|name| !name.starts_with(refs::KEPT)).count();
     let Arrived { refs: retry, proposals: due } = came_later(&store.repo, connection)?;
+    let is_new = |lane: &&LaneRef| !current(lane) || retry.contains(&lane.name);
+    let new: Vec<&LaneRef> = lanes.iter().filter(is_new).collect();
+    let reached = known
+        .values()
+        .filter_map(|position| ObjectId::from_hex(position.reached.as_deref()?.as_bytes()).ok());
+    partial::fetch_events(store, &new, &reached.collect());
+    let count = known.keys().filter(|name| !name.starts_with(refs::KEPT)).count();
     let settled = reach == Reach::Own || count == lanes.len() && retry.is_empty() && due.is_empty();
     if settled && lanes.iter().all(current) && !(lanes.is_empty() && known.is_empty()) {
         return Ok(Vec::new());
