@@ -5,6 +5,8 @@
 //! `cargo test --features failpoints --test crash`.
 #![cfg(all(feature = "failpoints", unix))]
 
+#[path = "support/hostile.rs"]
+mod hostile;
 #[path = "support/steps.rs"]
 mod steps;
 mod support;
@@ -269,4 +271,24 @@ fn decisions_stopped_at_packed_refs_are_decided_and_their_refs_go_with_the_next_
     assert_eq!(refs.lines().count(), 10, "{refs}");
     assert_eq!(repo.git(&["describe", "--tags"]), "v1");
     repo.aye(&["doctor"]).ok();
+}
+
+#[test]
+fn a_cache_whose_building_was_stopped_is_built_to_its_end() {
+    let repo = repo();
+    let mut lane = hostile::Hostile::new(&repo, "other");
+    let events: Vec<_> =
+        (0..2_500).map(|n| vec![lane.propose(&format!("f{n}.txt"), &format!("No. {n}"))]).collect();
+    let mut import = hostile::Import::default();
+    import.lane("other", &events);
+    import.run(&repo);
+    let cache = ".git/aye/cache.sqlite";
+    for hit in 0..2 {
+        assert!(stop(&repo, &["list"], "", "store.cache.batch", hit).is_some());
+        assert!(repo.exists(cache));
+        // It goes on where the other was stopped: the first batch is not read again.
+        assert!(stop(&repo, &["list"], "", "store.cache.batch", 1 - hit).is_none());
+        assert_eq!(count(&repo, "pending"), 2_500);
+        repo.remove(cache);
+    }
 }

@@ -122,6 +122,9 @@ pub(super) struct Link {
     is_merge: bool,
 }
 
+/// Where a walk has ended: at a known commit, or behind the root.
+pub(super) type End = Option<ObjectId>;
+
 /// The commits of a lane behind what is known of it.
 #[derive(Debug, Default)]
 pub(super) struct Chain {
@@ -158,66 +161,77 @@ pub(super) struct Reader<'repo> {
     repo: &'repo gix::Repository,
     lane: String,
     limits: Limits,
-    /// Bytes and commits read so far.
+    progress: Progress,
+}
+
+/// What has been read of a lane.
+#[derive(Default)]
+pub(super) struct Progress {
     bytes: u64,
     commits: usize,
-    /// Events and trees read so far: a lane may name one of them any number of times.
-    events: HashSet<ObjectId>,
+    /// Trees of several events: a lane may name one of them any number of times.
     trees: HashSet<ObjectId>,
 }
 
-impl<'repo> Reader<'repo> {
-    /// A reader of `lane` that has read `bytes` bytes of `commits` commits of it before.
-    pub(super) fn new(
-        repo: &'repo gix::Repository,
-        lane: &LaneRef,
-        limits: Limits,
-        (commits, bytes): (usize, u64),
-    ) -> Self {
-        Self {
-            repo,
-            lane: lane.lane().to_owned(),
-            limits,
-            bytes,
-            commits,
-            events: HashSet::new(),
-            trees: HashSet::new(),
-        }
+impl Progress {
+    /// So many commits and bytes.
+    pub(super) fn new((commits, bytes): (usize, u64)) -> Self {
+        Self { bytes, commits, trees: HashSet::new() }
     }
 
     /// How many commits and bytes have been read.
     pub(super) fn amount(&self) -> (usize, u64) {
         (self.commits, self.bytes)
     }
+}
 
-    /// The commits from `tip` back to the first that `is_known`, or to the root. Only their ids are
-    /// kept, so that a lane of any length can be read oldest first.
+impl<'repo> Reader<'repo> {
+    /// A reader of `lane` that has come to `progress` before.
+    pub(super) fn new(
+        repo: &'repo gix::Repository,
+        lane: &LaneRef,
+        limits: Limits,
+        progress: Progress,
+    ) -> Self {
+        Self { repo, lane: lane.lane().to_owned(), limits, progress }
+    }
+
+    /// What has been read by now.
+    pub(super) fn into_progress(self) -> Progress {
+        self.progress
+    }
+
+    /// Adds to `links` the commits from `next` back to the first that `is_known`, or to the root, but
+    /// at most `most`: `None` if there are more, and `next` is where to go on. Only their ids are kept,
+    /// so that a lane of any length can be read oldest first.
     ///
     /// # Errors
     /// [`Bad`] with the commit, if the way to the known part or the root is blocked: then nothing
     /// is known of what lies in front of it.
-    pub(super) fn chain(
+    pub(super) fn walk(
         &mut self,
-        tip: ObjectId,
+        links: &mut Vec<Link>,
+        next: &mut Option<ObjectId>,
+        most: usize,
         mut is_known: impl FnMut(&ObjectId) -> bool,
-    ) -> Result<Chain, (ObjectId, Bad)> {
-        let mut links = Vec::new();
-        let mut next = Some(tip);
-        while let Some(id) = next {
+    ) -> Result<Option<End>, (ObjectId, Bad)> {
+        let end = links.len().saturating_add(most);
+        while let Some(id) = *next {
             if is_known(&id) {
-                links.reverse();
-                return Ok(Chain { links, onto: Some(id) });
+                return Ok(Some(Some(id)));
             }
-            if self.commits.saturating_add(links.len()) >= self.limits.commits {
+            if self.progress.commits.saturating_add(links.len()) >= self.limits.commits {
                 let why = format!("it has more than {} commits", self.limits.commits);
                 return Err((id, why.into()));
             }
+            if links.len() >= end {
+                return Ok(None);
+            }
             let (link, parent) = self.link(id).map_err(|bad| (id, bad))?;
             links.push(link);
-            next = parent;
+            *next = parent;
         }
-        links.reverse();
-        Ok(Chain { links, onto: None })
+        Ok(Some(None))
     }
 
     fn link(&mut self, id: ObjectId) -> Result<(Link, Option<ObjectId>), Bad> {
@@ -243,16 +257,15 @@ impl<'repo> Reader<'repo> {
         if link.is_merge {
             return Err("it is a merge, and lanes have none".into());
         }
-        self.commits += 1;
-        if self.trees.contains(&link.tree) {
+        self.progress.commits += 1;
+        if self.progress.trees.contains(&link.tree) {
             return Ok(Vec::new());
         }
         let mut rows = Vec::new();
         let mut bytes = 0;
-        for id in self.event_ids(link.tree)? {
-            if self.events.contains(&id) {
-                continue;
-            }
+        let ids = self.event_ids(link.tree)?;
+        let are_several = ids.len() > 1;
+        for id in ids {
             match known(&id) {
                 Some(lane) if lane == self.lane => {}
                 Some(lane) => return Err(other_lane(&lane)),
@@ -265,9 +278,10 @@ impl<'repo> Reader<'repo> {
                     rows.push(row);
                 }
             }
-            self.events.insert(id);
         }
-        self.trees.insert(link.tree);
+        if are_several {
+            self.progress.trees.insert(link.tree);
+        }
         Ok(rows)
     }
 
@@ -281,7 +295,7 @@ impl<'repo> Reader<'repo> {
         commit: ObjectId,
         tree: Option<ObjectId>,
     ) -> Result<Vec<ObjectId>, Bad> {
-        let mut reader = Self::new(repo, lane, Limits::LOCAL, (0, 0));
+        let mut reader = Self::new(repo, lane, Limits::LOCAL, Progress::default());
         let tree = match tree {
             Some(tree) => tree,
             None => reader.link(commit)?.0.tree,
@@ -358,8 +372,9 @@ impl<'repo> Reader<'repo> {
         if header.size() > limit {
             return Err(over(&format!("the {kind} {id} has"), limit));
         }
-        self.bytes = self.bytes.saturating_add(header.size());
-        if self.bytes > self.limits.total {
+        let bytes = &mut self.progress.bytes;
+        *bytes = bytes.saturating_add(header.size());
+        if *bytes > self.limits.total {
             return Err(over("its lane has", self.limits.total));
         }
         Ok(())
@@ -376,7 +391,7 @@ pub(super) fn plan(data: &Data) -> Option<String> {
 /// commit itself is missing, so is what came before it.
 pub(super) fn readable(repo: &gix::Repository, lane: &LaneRef) -> Vec<ObjectId> {
     let mut found = Vec::new();
-    let mut reader = Reader::new(repo, lane, Limits::OWN, (0, 0));
+    let mut reader = Reader::new(repo, lane, Limits::OWN, Progress::default());
     let mut next = Some(lane.tip);
     while let Some(id) = next {
         let Ok((mut link, parent)) = reader.link(id) else { break };

@@ -9,7 +9,7 @@ use gix::ObjectId;
 use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
 
 use super::{Position, forks, update};
-use crate::store::lane::{Bad, Broken, Chain, Limits, Link, Reader, Row};
+use crate::store::lane::{Bad, Broken, Chain, Limits, Link, Progress, Reader, Row};
 use crate::store::refs::{self, LaneRef};
 use crate::store::trouble::{Trouble, TroubleKind};
 use crate::store::{Store, partial, write};
@@ -193,39 +193,51 @@ pub(super) fn catch_up(
         moved: BTreeSet::new(),
         touched: BTreeSet::new(),
         fetched: BTreeSet::new(),
+        objects: store.repo.clone(),
+        unsaved: 0,
+        saved: false,
     };
     if !is_made_for(&transaction, pass.own.as_deref().map(refs::lane_of), &pass.rows)? {
         // Begin again.
         return Err(rusqlite::Error::InvalidQuery);
     }
     match reach {
-        Reach::Own => {
-            for lane in lanes {
-                if let Ok(Some(tip)) = refs::target(&store.repo, &lane.name) {
-                    pass.read(&LaneRef { name: lane.name.clone(), tip })?;
-                }
-            }
-        }
+        Reach::Own => pass.read_some(lanes)?,
         Reach::All => pass.read_all(lanes)?,
     }
     for lane in std::mem::take(&mut pass.moved) {
         pass.compare(&lane)?;
     }
-    let Pass { broken, mut touched, fetched, own, rows, .. } = pass;
-    for id in &fetched {
-        transaction
-            .prepare_cached("INSERT OR IGNORE INTO fetched (proposal) VALUES (?1)")?
-            .execute([id])?;
-    }
-    let own = own.map(|name| {
-        let seq = rows.get(&name).map_or(0, |row| row.seq);
-        (refs::lane_of(&name).to_owned(), seq)
-    });
-    touched.extend(fetched);
-    touched.extend(due);
-    update::refold(&store.repo, &transaction, touched, own)?;
+    pass.touched.extend(due);
+    pass.fold()?;
+    let Pass { broken, saved, .. } = pass;
     transaction.commit()?;
+    if saved {
+        // The lock goes with the next question.
+        connection.execute_batch("PRAGMA locking_mode = NORMAL; SELECT 1 FROM lane LIMIT 1")?;
+    }
     Ok(broken)
+}
+
+/// How many commits are read in one transaction. A reader that is stopped leaves what it has read
+/// until then, as the state of lanes that had not come further.
+const BATCH: usize = 1_000;
+
+/// Memory for pages while a long history is read, in KiB: SQLite's own 2 MB are written and read
+/// again too often.
+const PAGES: i64 = 8 << 10;
+
+/// `repo` with its packs mapped into memory anew: once the one before is gone, so is what it has read
+/// of them, which is as large as the history is long.
+fn fresh(repo: &gix::Repository) -> gix::Repository {
+    let mut fresh = repo.clone();
+    let store = repo.objects.store_ref();
+    let options = gix::odb::store::init::Options::default();
+    let replaced = store.replacements();
+    if let Ok(objects) = gix::odb::at_opts(store.path(), repo.object_hash(), replaced, options) {
+        fresh.objects = gix::odb::memory::Proxy::from(objects);
+    }
+    fresh
 }
 
 /// What came of reading a lane of somebody else.
@@ -257,9 +269,72 @@ struct Pass<'a> {
     touched: BTreeSet<String>,
     /// Proposals that other lanes have new events of.
     fetched: BTreeSet<String>,
+    /// Where objects are read: another one in each batch, see [`fresh`].
+    objects: gix::Repository,
+    /// Commits read in this transaction.
+    unsaved: usize,
+    /// There were several transactions, and the cache is locked between them.
+    saved: bool,
 }
 
 impl Pass<'_> {
+    /// Folds the proposals of which there are new events.
+    fn fold(&mut self) -> rusqlite::Result<()> {
+        let mut touched = std::mem::take(&mut self.touched);
+        for id in std::mem::take(&mut self.fetched) {
+            self.transaction
+                .prepare_cached("INSERT OR IGNORE INTO fetched (proposal) VALUES (?1)")?
+                .execute([&id])?;
+            touched.insert(id);
+        }
+        let own = self.own.as_ref().map(|name| {
+            let seq = self.rows.get(name).map_or(0, |row| row.seq);
+            (refs::lane_of(name).to_owned(), seq)
+        });
+        update::refold(&self.objects, self.transaction, touched, own)
+    }
+
+    /// Ends the transaction and begins another: the cache is then as if the ref of `lane` were at
+    /// `reached` still.
+    fn save(
+        &mut self,
+        lane: &LaneRef,
+        reached: Option<ObjectId>,
+        seq: u64,
+    ) -> rusqlite::Result<()> {
+        let Some(tip) = reached else { return Ok(()) };
+        self.unsaved = 0;
+        self.record(&LaneRef { name: lane.name.clone(), tip }, reached, seq)?;
+        // The next pass takes these lanes for read, and would not compare them.
+        let (again, complete) = std::mem::take(&mut self.moved)
+            .into_iter()
+            .partition(|moved| moved.as_str() == lane.lane());
+        self.moved = again;
+        let complete: BTreeSet<String> = complete;
+        for lane in complete {
+            self.compare(&lane)?;
+        }
+        self.fold()?;
+        // Whoever came in between would read the same commits again.
+        self.transaction.execute_batch(&format!(
+            "PRAGMA cache_size = -{PAGES}; PRAGMA locking_mode = EXCLUSIVE; COMMIT"
+        ))?;
+        self.saved = true;
+        crate::failpoint!("store.cache.batch");
+        self.transaction.execute_batch("BEGIN IMMEDIATE")?;
+        self.objects = fresh(&self.store.repo);
+        Ok(())
+    }
+
+    fn read_some(&mut self, lanes: &[LaneRef]) -> rusqlite::Result<()> {
+        for lane in lanes {
+            if let Ok(Some(tip)) = refs::target(&self.store.repo, &lane.name) {
+                self.read(&LaneRef { name: lane.name.clone(), tip })?;
+            }
+        }
+        Ok(())
+    }
+
     fn read_all(&mut self, seen: &[LaneRef]) -> rusqlite::Result<()> {
         let repo = &self.store.repo;
         let mut lanes = refs::lanes(repo).unwrap_or_else(|_| seen.to_vec());
@@ -338,8 +413,8 @@ impl Pass<'_> {
             commit: commit.to_string(),
             why: bad.why,
         };
-        let mut reader = Reader::new(&self.store.repo, lane, Limits::OWN, (0, 0));
-        let chain = match self.chain(&mut reader, lane.tip)? {
+        let mut progress = Progress::default();
+        let chain = match self.chain(lane, Limits::OWN, &mut progress)? {
             Ok(chain) => chain,
             Err((commit, bad)) => {
                 self.broken.push(broken(commit, bad));
@@ -352,15 +427,9 @@ impl Pass<'_> {
             return Err(rusqlite::Error::InvalidQuery);
         }
         let (mut reached, mut seq) = self.start(chain.onto)?;
-        for link in &chain.links {
-            match self.take(&mut reader, lane, link, seq)? {
-                Ok(next) => (reached, seq) = (Some(link.id), next),
-                Err(bad) => {
-                    self.broken.push(broken(link.id, bad));
-                    break;
-                }
-            }
-        }
+        let end =
+            self.take_all(lane, Limits::OWN, &chain, &mut progress, (&mut reached, &mut seq))?;
+        self.broken.extend(end.map(|(commit, bad)| broken(commit, bad)));
         // Where it is broken the ref is not read to its tip, and so every reader looks again.
         let read = reached.map(|tip| LaneRef { name: lane.name.clone(), tip });
         read.map_or(Ok(()), |read| self.record(&read, reached, seq))
@@ -377,8 +446,8 @@ impl Pass<'_> {
         let is_local = lane.name.starts_with(refs::LOG);
         let limits = if is_local { Limits::LOCAL } else { Limits::FOREIGN };
         let amount = self.amount(lane.lane())?;
-        let mut reader = Reader::new(&self.store.repo, lane, limits, amount);
-        let chain = match self.chain(&mut reader, lane.tip)? {
+        let mut progress = Progress::new(amount);
+        let chain = match self.chain(lane, limits, &mut progress)? {
             Ok(chain) => chain,
             Err((commit, bad)) => return nothing(commit, bad),
         };
@@ -403,30 +472,75 @@ impl Pass<'_> {
         {
             return nothing(lane.tip, "it is one history too many of this lane".into());
         }
-        let mut end = None;
-        for link in &chain.links {
-            match self.take(&mut reader, lane, link, seq)? {
-                Ok(next) => (reached, seq) = (Some(link.id), next),
-                Err(bad) => {
-                    end = Some((link.id, bad));
-                    break;
-                }
-            }
-        }
-        self.set_amount(lane.lane(), reader.amount())?;
+        let end = self.take_all(lane, limits, &chain, &mut progress, (&mut reached, &mut seq))?;
+        self.set_amount(lane.lane(), progress.amount())?;
         Ok(Outcome { reached, seq, end })
     }
 
-    fn chain(&self, reader: &mut Reader<'_>, tip: ObjectId) -> rusqlite::Result<Walked> {
-        let mut failed = None;
-        let chain = reader.chain(tip, |id| match self.step(id) {
-            Ok(step) => step.is_some(),
-            Err(error) => {
-                failed = Some(error);
-                true
+    fn chain(
+        &mut self,
+        lane: &LaneRef,
+        limits: Limits,
+        progress: &mut Progress,
+    ) -> rusqlite::Result<Walked> {
+        let (mut links, mut next, mut most) = (Vec::new(), Some(lane.tip), BATCH / 4);
+        loop {
+            let mut failed = None;
+            let mut reader = Reader::new(&self.objects, lane, limits, std::mem::take(progress));
+            let walked = reader.walk(&mut links, &mut next, most, |id| match self.step(id) {
+                Ok(step) => step.is_some(),
+                Err(error) => {
+                    failed = Some(error);
+                    true
+                }
+            });
+            *progress = reader.into_progress();
+            match (failed, walked) {
+                (Some(error), _) => return Err(error),
+                (None, Err(blocked)) => return Ok(Err(blocked)),
+                (None, Ok(Some(onto))) => {
+                    links.reverse();
+                    return Ok(Ok(Chain { links, onto }));
+                }
+                (None, Ok(None)) => (self.objects, most) = (fresh(&self.store.repo), BATCH),
             }
-        });
-        failed.map_or(Ok(chain), Err)
+        }
+    }
+
+    /// Adds the events of `chain` up to the first bad commit, which it returns. `progress`, the last
+    /// commit that counts and the last position go along with what is read.
+    fn take_all(
+        &mut self,
+        lane: &LaneRef,
+        limits: Limits,
+        chain: &Chain,
+        progress: &mut Progress,
+        (reached, seq): (&mut Option<ObjectId>, &mut u64),
+    ) -> rusqlite::Result<Option<(ObjectId, Bad)>> {
+        for links in chain.links.chunks(BATCH) {
+            let objects = self.objects.clone();
+            let mut reader = Reader::new(&objects, lane, limits, std::mem::take(progress));
+            let mut end = None;
+            for link in links {
+                match self.take(&mut reader, lane, link, *seq)? {
+                    Ok(next) => (*reached, *seq) = (Some(link.id), next),
+                    Err(bad) => {
+                        end = Some((link.id, bad));
+                        break;
+                    }
+                }
+            }
+            *progress = reader.into_progress();
+            if end.is_some() {
+                return Ok(end);
+            }
+            self.unsaved += links.len();
+            if self.unsaved >= BATCH {
+                self.set_amount(lane.lane(), progress.amount())?;
+                self.save(lane, *reached, *seq)?;
+            }
+        }
+        Ok(None)
     }
 
     /// Adds the events of one commit, whose predecessors' last position is `seq`.
