@@ -442,3 +442,59 @@ fn what_a_newer_version_may_have_decided_waits_for_it() {
     }
     repo.aye(&["comment", &id, "-m", "still said"]).ok();
 }
+
+#[test]
+fn build_machines_write_no_lane_that_nobody_named() {
+    let repo = scene();
+    let id = propose(&repo, "one", "ONE");
+    let server = Repo::bare();
+    let url = server.root().to_str().expect("UTF-8").to_owned();
+    repo.git(&["push", "-q", &url, "HEAD:refs/heads/main", "refs/aye/log/*"]);
+    let build = || {
+        let build = Repo::outside();
+        build.git(&["clone", "-q", "-b", "main", &url, "."]);
+        build.git(&["remote", "add", "server", &url]);
+        fetch(&build, "server", "server");
+        build
+    };
+    let ci = |repo: &Repo, args: &[&str]| repo.cmd(args).env("CI", "true").run();
+    let named = |repo: &Repo, args: &[&str]| {
+        let cmd = repo.cmd(args).env("CI", "true").env("GIT_CONFIG_COUNT", "1");
+        cmd.env("GIT_CONFIG_KEY_0", "aye.lane").env("GIT_CONFIG_VALUE_0", "ci-main").run()
+    };
+    let one = build();
+    for args in [&["list"][..], &["check"], &["doctor"], &["show", &id], &["log"]] {
+        assert!(ci(&one, args).status <= 1, "{args:?}");
+    }
+    ci(&one, &["comment", &id, "-m", "x"]).fails("ci_has_no_lane", 4).notes("aye.lane=ci");
+    ci(&one, &["reject", &id, "--yes"]).fails("ci_has_no_lane", 4);
+    let args = ["propose", "b.txt", "--old", "b", "--new", "B"];
+    ci(&one, &args).fails("ci_has_no_lane", 4);
+    ci(&one, &["try", &id, "--", "true"]).ok().notes("not recorded");
+    // The repository's own configuration has no say.
+    one.git(&["config", "aye.lane", &lanes(&repo)[0]]);
+    ci(&one, &["comment", &id, "-m", "x"]).fails("ci_has_no_lane", 4);
+    assert_eq!(lanes(&one), [""; 0]);
+    assert!(!one.exists(".git/aye/lane"));
+    // One lane for all runs: each goes on where the last one was pushed.
+    for number in 1..=3 {
+        let run = build();
+        named(&run, &["try", &id, "--", "true"]).ok().notes("recorded");
+        assert_eq!(lanes(&run), ["ci-main"]);
+        assert!(!run.exists(".git/aye/lane"));
+        let event = run.git(&["show", "refs/aye/log/ci-main:event.json"]);
+        let event: serde_json::Value = serde_json::from_str(&event).expect("an event");
+        assert_eq!((&event["seq"], &event["actor"]["kind"]), (&number.into(), &"ci".into()));
+        run.git(&["push", "-q", "server", "refs/aye/log/*"]);
+    }
+    fetch(&repo, &url, "origin");
+    let show = repo.aye(&["show", &id, "--json"]).ok().json();
+    assert_eq!(show["checks"].as_array().map(Vec::len), Some(3), "{show:#}");
+    // A person's is one of its own, whatever is set.
+    repo.git(&["config", "aye.lane", "ci-main"]);
+    repo.aye(&["comment", &id, "-m", "x"]).ok();
+    assert_eq!(lanes(&repo).len(), 1);
+    let bad = one.cmd(&["list"]).env("CI", "1").env("GIT_CONFIG_COUNT", "1");
+    let bad = bad.env("GIT_CONFIG_KEY_0", "aye.lane").env("GIT_CONFIG_VALUE_0", "a/b");
+    bad.run().fails("invalid_config", 2);
+}

@@ -35,6 +35,9 @@ impl Context {
         let mut store = Store::discover(&self.directory)?;
         store.notify(&self.notices);
         store.project_with(crate::memory::service::decide::project);
+        if self.caller(&store).actor.kind == ActorKind::Ci {
+            store.write_only_to(store.trusted_config("aye.lane"))?;
+        }
         #[cfg(unix)]
         store.share();
         self.settle(&store);

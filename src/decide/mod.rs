@@ -224,6 +224,8 @@ pub fn authorise(
     evidence: &Evidence,
     command: &str,
 ) -> Result<Authority> {
+    // Before files are written and nothing can be recorded of it.
+    store.require_lane()?;
     let permits = store.permits()?;
     let lane = store.own_lane();
     let ask = |proposal: Option<&Proposal>| {

@@ -8,7 +8,7 @@ use bstr::ByteSlice;
 use super::cache::Kept;
 use super::filters::Filters;
 use super::trouble::Notices;
-use super::{Settings, codes};
+use super::{Settings, codes, refs};
 use crate::changeset::Changeset;
 use crate::error::{Error, Result};
 use crate::private::Directory;
@@ -26,6 +26,8 @@ pub struct Store {
     pub(super) notices: Notices,
     /// What else a proposal is projected to, by its subject; see [`Store::project_with`].
     pub(super) projector: Option<Projector>,
+    /// What is written goes to this lane, or nowhere; see [`Store::write_only_to`].
+    named: Option<Option<String>>,
 }
 
 /// Writes (`true`) or removes what a subject of its own, such as memory, shows of a proposal in the
@@ -57,12 +59,54 @@ impl Store {
             kept: Kept::default(),
             notices: Notices::default(),
             projector: None,
+            named: None,
         })
     }
 
     /// Registers what memory proposals are projected to, of which the store knows nothing.
     pub fn project_with(&mut self, projector: Projector) {
         self.projector = Some(projector);
+    }
+
+    /// Whatever is written goes to `lane` instead of a lane of this clone's own, or is refused
+    /// (`ci_has_no_lane`): a build machine's clone is thrown away, and a lane for each of its runs
+    /// would stay for ever.
+    ///
+    /// # Errors
+    /// `invalid_config` if that is no name of a lane.
+    pub fn write_only_to(&mut self, lane: Option<String>) -> Result<()> {
+        if let Some(name) = lane.as_deref().filter(|name| !refs::is_lane_name(name)) {
+            return Err(Error::new(
+                &codes::INVALID_CONFIG,
+                format!("aye.lane is '{name}', not 1 to 64 letters, digits, '-' and '_'"),
+            )
+            .hint("give the build machine's lane a plain name, such as ci"));
+        }
+        self.named = Some(lane);
+        Ok(())
+    }
+
+    /// The lane that alone is written to, if it is one with a name.
+    pub(super) fn named_lane(&self) -> Option<&str> {
+        self.named.as_ref().and_then(Option::as_deref)
+    }
+
+    /// Refuses where there is no lane to write to.
+    ///
+    /// # Errors
+    /// `ci_has_no_lane`.
+    pub fn require_lane(&self) -> Result<()> {
+        if self.named != Some(None) {
+            return Ok(());
+        }
+        Err(Error::new(
+            &codes::CI_HAS_NO_LANE,
+            "CI is set, and a build machine has no lane that this could be recorded in",
+        )
+        .hint(
+            "to record it, name a lane that you fetch before and push afterwards: \
+             git -c aye.lane=ci aye …",
+        ))
     }
 
     /// What the views of this store meet in lanes of other clones goes to `notices`.

@@ -56,6 +56,7 @@ pub mod codes {
         UNSAFE_REPOSITORY = "unsafe_repository", Refused, "the repository belongs to someone else";
         UNSUPPORTED_REPOSITORY = "unsupported_repository", Invalid, "the repository uses a format this version cannot read";
         STORE_BUSY = "busy", Busy, "another process holds the store's lock";
+        CI_HAS_NO_LANE = "ci_has_no_lane", Refused, "CI is set, and aye.lane names no lane to write to";
         LANE_BROKEN = "lane_broken", Invalid, "a lane has a commit, tree or event that cannot be read";
         CACHE_TAMPERED = "cache_tampered", Conflict, "the cache does not hold what the lanes say of a proposal";
         EVENT_CONTRADICTS = "event_contradicts", Invalid, "a change shows another result than it makes";

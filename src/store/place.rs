@@ -73,6 +73,13 @@ pub(super) struct Own {
     due: Due,
 }
 
+impl Own {
+    /// A lane that is named, and not noted here.
+    pub(super) fn named(lane: &str) -> Self {
+        Self { lane: lane.to_owned(), from: None, due: Due::Nothing }
+    }
+}
+
 /// What [`claim`] has to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Due {

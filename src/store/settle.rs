@@ -55,6 +55,37 @@ pub(super) fn left(store: &Store, view: &View, own: &str) -> Result<()> {
     Ok(())
 }
 
+/// The fetched tip of `lane` that goes on from `tip`, or is all there is of it, with its position: the
+/// longest.
+///
+/// # Errors
+/// If the cache cannot be read.
+pub(super) fn ahead(
+    store: &Store,
+    view: &View,
+    lane: &str,
+    tip: Option<ObjectId>,
+) -> Result<Option<(ObjectId, u64)>> {
+    let mut found: Option<(ObjectId, u64)> = None;
+    for (name, position) in view.positions()? {
+        let reached = position.reached.as_deref();
+        let Some(theirs) = reached.and_then(|id| ObjectId::from_hex(id.as_bytes()).ok()) else {
+            continue;
+        };
+        let is_fetched = name.starts_with(refs::REMOTES) && refs::part_of(&name).is_none();
+        if !is_fetched || refs::lane_of(&name) != lane {
+            continue;
+        }
+        let goes_on = tip.is_none_or(|tip| {
+            matches!(relation(view, &store.repo, tip, theirs), Some(Relation::Behind))
+        });
+        if goes_on && found.is_none_or(|(_, seq)| seq < position.seq) {
+            found = Some((theirs, position.seq));
+        }
+    }
+    Ok(found)
+}
+
 fn relation(
     view: &View,
     repo: &gix::Repository,

@@ -199,17 +199,30 @@ impl<'store> Writer<'store> {
             note.lines().filter_map(|id| ProposalId::parse(id).ok()).collect();
         let fetched = view.fetched(FOLLOWED_AT_ONCE);
         let positions = view.positions()?;
-        let own = place::own(&store.make_private()?, |lane| view.is_shared(lane))?;
+        let own = match store.named_lane() {
+            Some(name) => place::Own::named(name),
+            None => place::own(&store.make_private()?, |lane| view.is_shared(lane))?,
+        };
         let name = format!("{}{}", refs::LOG, own.lane);
-        let tip = view.lanes.iter().find(|known| known.name == name).map(|known| known.tip);
-        let seq = positions.get(&name).map_or(0, |position| position.seq);
+        let old_tip = view.lanes.iter().find(|known| known.name == name).map(|known| known.tip);
+        let mut tip = old_tip;
+        let mut seq = positions.get(&name).map_or(0, |position| position.seq);
+        if store.named_lane().is_some()
+            && let Some((ahead, last)) = settle::ahead(store, &view, &own.lane, old_tip)?
+        {
+            // Another run has written it since.
+            (tip, seq) = (Some(ahead), last);
+        }
         let forked = own.from.as_ref().filter(|_| tip.is_none()).and_then(|from| {
             let position = positions.get(&format!("{}{from}", refs::LOG))?;
             let tip = position.reached.clone()?;
             Some(Head { lane: from.clone(), seq: position.seq, tip })
         });
+        let tip_text = tip.map(|tip| tip.to_string());
         let mut chains = view.chains()?;
-        chains.remove(&own.lane);
+        chains.retain(|chain, head| {
+            *chain != own.lane && Some(head.tip.as_str()) != tip_text.as_deref()
+        });
         let chains: Vec<Head> = chains.into_values().collect();
         let mut witness = view.unwitnessed(chains.clone())?;
         witness.reverse();
@@ -220,7 +233,7 @@ impl<'store> Writer<'store> {
             now: now.trunc_subsecs(3),
             batch: Batch::new(&store.repo),
             own,
-            old_tip: tip,
+            old_tip,
             tip,
             seq,
             chains,
@@ -393,6 +406,7 @@ impl<'store> Writer<'store> {
     }
 
     fn append(&mut self, proposal: Option<&ProposalId>, data: Data) -> Result<Stamped> {
+        self.store.require_lane()?;
         // One commit holds one `before/` and `after/`.
         if !data.changes().is_empty() && !self.open.leaves.is_empty() {
             self.seal()?;
@@ -632,6 +646,9 @@ impl<'store> Writer<'store> {
     }
 
     fn record_expiries(&mut self) -> Result<()> {
+        if self.store.require_lane().is_err() {
+            return Ok(());
+        }
         for id in self.view.newly_expired(self.now, MOST_EXPIRIES)? {
             let expires_at = self.view.proposal(&id)?.expires_at;
             self.note(Some(&id), Note::Expire(Expire { expires_at }))?;
@@ -703,6 +720,9 @@ fn line(stamped: &Stamped) -> String {
 
 /// The ref of this clone's lane, if it has one already.
 pub(super) fn lane_name(store: &Store) -> Option<String> {
+    if let Some(name) = store.named_lane() {
+        return Some(format!("{}{name}", refs::LOG));
+    }
     let folder = store.private().ok()??;
     Some(format!("{}{}", refs::LOG, place::noted(&folder).ok()??))
 }

@@ -144,7 +144,7 @@ fn post_commit(context: &mut Context) -> Result<()> {
     }
     let store = context.store()?;
     let view = store.view()?;
-    if !view.has_events() {
+    if !view.has_events() || store.require_lane().is_err() {
         return Ok(());
     }
     let Ok(head) = store.repo().head_id() else { return Ok(()) };

@@ -158,7 +158,10 @@ const ENVIRONMENT: &[(&str, &str)] = &[
         "GIT_COMMITTER_NAME, GIT_COMMITTER_EMAIL",
         "Who a person or the continuous integration is, before committer.* and user.* in git's configuration. GIT_AUTHOR_* does not count.",
     ),
-    ("CI", "When set, and no agent is, the actor is the continuous integration."),
+    (
+        "CI",
+        "When set, and no agent is, the actor is the continuous integration, which records nothing unless aye.lane names a lane.",
+    ),
     ("GIT_DIR, GIT_WORK_TREE, GIT_PREFIX", "Which repository, as for git."),
     ("GIT_PAGER, PAGER", "The pager of long output at a terminal, as for git."),
     ("GIT_EDITOR, VISUAL, EDITOR", "The editor of long text, as for git."),
@@ -170,6 +173,10 @@ const CONFIGURATION: &[(&str, &str)] = &[
     (
         "aye.expiresIn",
         "How long a proposal stays pending, for example 7d (the default), 12h or 2w.",
+    ),
+    (
+        "aye.lane",
+        "The lane that continuous integration writes to, from anywhere but the repository's own configuration; without it, it writes to none.",
     ),
     ("aye.maxFileSize", "The largest file a proposal may change; 10m (10 MiB) by default."),
     ("core.fsync", "none leaves out the flushing of objects and refs, as it does for git."),
