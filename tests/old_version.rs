@@ -210,3 +210,34 @@ fn what_version_0_1_0_wrote_is_read() {
         assert_eq!((repo.text("f").as_str(), repo.text("b").as_str()), ("new\n", "b\n"));
     }
 }
+
+#[test]
+fn a_forked_lane_does_not_stop_version_0_1_0() {
+    let Some(old) = Other::find() else { return };
+    let repo = scene();
+    let id = propose(&repo, "a", "a", "new");
+    // A rolled-back snapshot: both write the same lane.
+    let other = repo.copy();
+    repo.aye(&["reject", &id, "--yes"]).ok();
+    other.aye(&["apply", &id, "--yes"]).ok();
+    let from = repo.root().to_str().expect("UTF-8");
+    other.git(&["fetch", "-q", from, "+refs/aye/log/*:refs/aye/remotes/origin/*"]);
+    answered(old.run(&other, &["list"]));
+    other.aye(&["undo", &id, "--yes"]).ok();
+    let refs = other.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"]);
+    assert!(refs.lines().count() == 2 && refs.contains(".f"), "{refs}");
+    // The part that was left, and the lane that goes on from it, where they were pushed.
+    let third = scene();
+    for repo in [&repo, &other] {
+        let from = repo.root().to_str().expect("UTF-8");
+        third.git(&["fetch", "-q", from, "+refs/aye/log/*:refs/aye/remotes/origin/*"]);
+    }
+    for repo in [&other, &third] {
+        let _ = std::fs::remove_dir_all(repo.path(".git/aye"));
+        answered(old.run(repo, &["list", "--status", "all"])).ok();
+        answered(old.run(repo, &["show", &id])).ok();
+        answered(old.run(repo, &["log"])).ok();
+        old.agent(repo, &["propose", "k", "--old", "k", "--new", "x", "-m", "from 0.1.0"]).ok();
+        repo.aye(&["list"]).ok().says("from 0.1.0");
+    }
+}
