@@ -405,7 +405,8 @@ impl Pass<'_> {
     }
 
     fn read_own(&mut self, lane: &LaneRef) -> rusqlite::Result<()> {
-        if self.rows.keys().any(|name| *name != lane.name && refs::lane_of(name) == lane.lane()) {
+        // Where nothing has parted from it, going on parts nothing.
+        if forks::load(self.transaction)?.is_forked(lane.lane()) {
             self.moved.insert(lane.lane().to_owned());
         }
         let broken = |commit: ObjectId, bad: Bad| Broken {

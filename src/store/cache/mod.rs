@@ -205,10 +205,12 @@ impl View {
     pub(super) fn chains(&self) -> Result<BTreeMap<String, Head>> {
         let mut chains: BTreeMap<String, Head> = BTreeMap::new();
         let Some(connection) = &self.connection else { return Ok(chains) };
+        let forks = forks::load(connection).map_err(|error| failed(&error))?;
         for (name, Position { seq, reached, .. }) in self.positions()? {
             let Some(tip) = reached else { continue };
             let lane = refs::lane_of(&name).to_owned();
             let id = gix::ObjectId::from_hex(tip.as_bytes()).ok();
+            let id = id.filter(|_| forks.is_forked(&lane));
             let step = id.map(|id| forks::step(connection, &id)).transpose();
             let part = step.map_err(|error| failed(&error))?.flatten().and_then(|step| step.2);
             let chain = part.unwrap_or_else(|| lane.clone());
