@@ -100,7 +100,7 @@ pub fn header(
         palette.paint(Role::Id, proposal.id.as_str()),
         palette.paint(role, status.as_str()),
         if proposal.contested { "  (contested: decided differently in another clone)" } else { "" },
-        palette.paint(Role::Warn, &needs.unwrap_or_default()),
+        palette.paint(Role::Warn, needs.unwrap_or_default()),
     );
     let mut field = |name: &str, value: String| {
         out += &format!("{} {value}\n", palette.paint(Role::Dim, format!("{name:<10}")));

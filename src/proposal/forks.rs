@@ -267,10 +267,8 @@ mod tests {
                 let is_apply =
                     |other: &usize| matches!(self.events[*other].event.data, Data::Apply(_));
                 match &stamped.event.data {
-                    Data::Apply(_) | Data::Reject(_) => {
-                        if !standing.iter().any(|earlier| seen.contains(earlier)) {
-                            standing.insert(number);
-                        }
+                    Data::Apply(_) | Data::Reject(_) if seen.is_disjoint(&standing) => {
+                        standing.insert(number);
                     }
                     Data::Undo(_) => standing.retain(|n| !(is_apply(n) && seen.contains(n))),
                     Data::Reopen(_) => standing.retain(|n| is_apply(n) || !seen.contains(n)),

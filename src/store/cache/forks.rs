@@ -3,6 +3,7 @@
 //! What is found depends on the refs alone: the tips that can be read, and for this clone's own lane
 //! its own tip. The rules are those of [`crate::proposal::forks`].
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
 
 use gix::ObjectId;
@@ -152,8 +153,8 @@ fn behind(
         if let Some(node) = nodes.get_mut(&id) {
             node.parent = Some(parent);
         }
-        if !nodes.contains_key(&parent) {
-            nodes.insert(parent, Node { parent: None, seq });
+        if let Entry::Vacant(free) = nodes.entry(parent) {
+            free.insert(Node { parent: None, seq });
             heap.push((seq, parent));
         }
     }
