@@ -318,3 +318,55 @@ fn reading_does_not_run_the_file_system_monitor() {
     quiet(&["memory", "init"], 0);
     quiet(&["memory", "lint"], 0);
 }
+
+/// Two files that differ in case alone, as one proposal.
+const TWINS: &str = r#"{"edits":[{"file_path":"d/Read.me","old_content":"","new_content":"1\n"},
+    {"file_path":"d/read.me","old_content":"","new_content":"2\n"}]}"#;
+
+#[test]
+fn files_that_differ_in_case_alone_are_refused_where_they_are_one_file() {
+    let repo = Repo::with(&[("f", "f\n")]);
+    let propose = || repo.aye_stdin(&["propose", "--from-json", "-"], TWINS);
+    let id = propose().ok().id();
+    repo.git(&["config", "core.ignoreCase", "true"]);
+    repo.aye(&["apply", &id, "--yes"]).fails("path_invalid", 6);
+    propose().fails("path_invalid", 6).notes("d/read.me");
+    assert!(!repo.exists("d"));
+    // Gone and there again under the other name: that is one file.
+    repo.git(&["config", "core.ignoreCase", "false"]);
+    repo.aye(&["apply", &id, "--yes"]).ok();
+}
+
+/// The same in a directory that is case-insensitive, where the system can make one.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_case_insensitive_directory_takes_one_of_two_files_or_none() {
+    struct Mount(std::path::PathBuf);
+    impl Drop for Mount {
+        fn drop(&mut self) {
+            let _ = std::process::Command::new("umount").arg("-l").arg(&self.0).output();
+        }
+    }
+    let repo = Repo::with(&[("f", "f\n")]);
+    let (image, place) = (repo.outer().join("image"), repo.outer().join("place"));
+    std::fs::create_dir(&place).expect("a folder");
+    let script = "truncate -s 32M \"$0\" && mkfs.ext4 -q -O casefold -E encoding=utf8 \"$0\" \
+                  && mount -o loop \"$0\" \"$1\" && mkdir \"$1/r\" && chattr +F \"$1/r\"";
+    let made =
+        std::process::Command::new("sh").args(["-c", script]).args([&image, &place]).output();
+    let _mount = Mount(place.clone());
+    if !made.is_ok_and(|made| made.status.success()) {
+        eprintln!("skipped: no ext4 with casefold can be mounted here");
+        return;
+    }
+    let top = place.join("r");
+    repo.program("git").dir(&top).args(&["init", "--quiet"]).run().ok();
+    let cmd = |args: &[&str]| repo.cmd(args).dir(&top);
+    cmd(&["propose", "--from-json", "-"]).stdin(TWINS).run().fails("path_invalid", 6);
+    // Where nobody told git: nothing is half written.
+    repo.program("git").dir(&top).args(&["config", "core.ignoreCase", "false"]).run().ok();
+    let id = cmd(&["propose", "--from-json", "-"]).stdin(TWINS).run().ok().id();
+    let run = cmd(&["apply", &id, "--yes"]).run();
+    assert_ne!(run.status, 0, "{}", run.out());
+    assert!(!top.join("d/Read.me").exists());
+}

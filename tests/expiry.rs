@@ -106,3 +106,62 @@ fn odd_lifetimes_are_refused_with_an_example() {
     repo.aye(&["propose", "f", "--old", "a", "--new", "b", "--expires-in", "1w"]).ok();
     repo.aye(&["list"]).ok().says(" 7d ");
 }
+
+/// The clock of this clone is set back by a day while it is at work.
+#[test]
+fn a_clock_that_is_set_back_stops_nothing() {
+    use aye::changeset::{Changeset, File, FileChange, RepoPath};
+    use aye::proposal::event::Subject;
+    use aye::store::{NewProposal, Store};
+    let repo = Repo::with(&[("f", "a b\n"), ("g", "a b\n")]);
+    let ahead = chrono::Utc::now() + chrono::Duration::days(1);
+    let id = {
+        let store = Store::discover(repo.root()).unwrap();
+        let change = FileChange {
+            path: RepoPath::new("f").unwrap(),
+            before: Some(File::regular("a b\n")),
+            after: Some(File::regular("A b\n")),
+            origin: None,
+            snippets: Vec::new(),
+        };
+        let new = NewProposal {
+            changeset: Changeset::new(vec![change]).unwrap(),
+            description: None,
+            domain: None,
+            related_task_id: None,
+            proposed_by: "ahead".into(),
+            expires_in: chrono::Duration::days(7),
+            subject: Subject::Code,
+            form: "patch".into(),
+            instead_of: None,
+            memory: None,
+        };
+        let actor = aye::proposal::Actor {
+            name: support::NAME.into(),
+            email: support::EMAIL.into(),
+            kind: aye::proposal::ActorKind::Human,
+        };
+        store.propose(&actor, ahead, new).unwrap().0.id.to_string()
+    };
+    let other = repo.aye(&["propose", "g", "--old", "a", "--new", "A"]).ok().id();
+    for args in [&["list"][..], &["show", &id], &["log"], &["log", &id], &["check"]] {
+        let run = repo.aye(args);
+        assert!(run.status <= 1, "{args:?}: {}", run.err());
+        let negative = |text: &str| {
+            text.split_whitespace().any(|word| {
+                word.strip_prefix('-')
+                    .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+            })
+        };
+        let out = run.out();
+        let text: Vec<&str> = out.lines().filter(|line| !line.starts_with("@@")).collect();
+        assert!(!negative(&text.join("\n")), "{args:?}: {}", run.out());
+    }
+    repo.aye(&["comment", &id, "-m", "Earlier than what it is about"]).ok();
+    repo.aye(&["apply", &id, "--yes"]).ok();
+    repo.aye(&["undo", &id, "--yes"]).ok();
+    repo.aye(&["apply", &id, "--yes", "--commit"]).ok();
+    repo.aye(&["reject", &other, "--yes", "--reason", "no"]).ok();
+    repo.aye(&["show", &id]).ok().says("applied");
+    repo.aye(&["doctor"]).ok();
+}

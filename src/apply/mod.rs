@@ -91,6 +91,7 @@ pub(crate) fn write(
     let paths: Vec<RepoPath> = plan.files.iter().map(|file| file.path.clone()).collect();
     let files =
         || plan.files.iter().map(|file| (&file.path, file.now.as_ref(), file.after.as_ref()));
+    store.refuse_twins(files().map(|(path, _, after)| (path, after.is_some())))?;
     match wanted.effect {
         Effect::Commit => commit::refuse_uncommitted(store, &paths)?,
         Effect::Index => commit::refuse_unstaged(store, files())?,

@@ -243,11 +243,13 @@ fn unstage(store: &Store, claim: &Claim<'_>) -> Result<Vec<Left>> {
 fn is_content(store: &Store, id: Option<String>, named: Option<&str>) -> bool {
     let (Some(id), Some(named)) = (&id, named) else { return id.is_none() && named.is_none() };
     let sha1 = |bytes: Vec<u8>| {
-        gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, &bytes).ok()
+        let kind = gix::hash::Kind::Sha1;
+        let id = gix::objs::compute_hash(kind, gix::objs::Kind::Blob, &bytes).ok()?;
+        Some(id.to_hex().to_string())
     };
     id == named
         || (id.len() != named.len()
-            && store.blob(id).ok().and_then(sha1).is_some_and(|id| id.to_string() == named))
+            && store.blob(id).ok().and_then(sha1).is_some_and(|id| id == named))
 }
 
 /// What to do about a commit of the proposal `id` whose decision is not recorded.

@@ -17,6 +17,7 @@ pub mod path;
 pub mod plan;
 pub mod sensitive;
 pub mod snippet;
+pub mod twins;
 pub mod unified;
 
 pub use file::{File, Mode};

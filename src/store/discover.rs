@@ -9,7 +9,7 @@ use super::cache::Kept;
 use super::filters::Filters;
 use super::trouble::Notices;
 use super::{Settings, codes, refs};
-use crate::changeset::Changeset;
+use crate::changeset::{Changeset, RepoPath, twins};
 use crate::error::{Error, Result};
 use crate::private::Directory;
 use crate::worktree::Worktree;
@@ -192,9 +192,27 @@ impl Store {
                 .hint("what is there is written and removed as proposals come and go"));
             }
         }
+        self.refuse_twins(
+            changeset.changes().iter().map(|change| (&change.path, change.after.is_some())),
+        )?;
         let creates = changeset.changes().iter().any(|change| change.before.is_none());
         match self.work_dir() {
             Some(_) if creates => self.worktree()?.check_folders(changeset.changes()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses files that are to be there together (path, and whether there is a file afterwards) and
+    /// are one file in this work tree, which does not tell upper case from lower case.
+    ///
+    /// # Errors
+    /// `path_invalid`.
+    pub fn refuse_twins<'a>(
+        &self,
+        files: impl Iterator<Item = (&'a RepoPath, bool)>,
+    ) -> Result<()> {
+        match self.repo.config_snapshot().boolean("core.ignoreCase") {
+            Some(true) => twins::refuse(files.filter(|(_, there)| *there).map(|(path, _)| path)),
             _ => Ok(()),
         }
     }
