@@ -6,7 +6,7 @@
 //! 2. The journal is written and flushed: work tree, paths, object ids before and after.
 //! 3. Every new content goes to a temporary file beside its target. A full disk shows here, with
 //!    no file touched yet.
-//! 4. The lock of git's index is taken (see [`super::index`]).
+//! 4. The lock of git's index is taken (`worktree::index`).
 //!    Each temporary file is exchanged with its target in one step, so the old file itself, with
 //!    its times and attributes, waits under the temporary name. What came out is compared with
 //!    what was looked at in 1: an edit saved in between is noticed and swapped back.
