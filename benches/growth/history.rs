@@ -242,7 +242,7 @@ impl Planned {
 
     fn decision(&self, revision: &str, change: &ChangeRecord) -> Data {
         let (revision, digest) = (revision.to_owned(), digest(std::slice::from_ref(change)));
-        if self.number % 2 == 0 {
+        if self.number.is_multiple_of(2) {
             let written = Written {
                 path: change.path.clone(),
                 before: change.before.clone(),
