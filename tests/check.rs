@@ -421,3 +421,45 @@ fn what_another_clone_applied_is_not_missing_here() {
     other.aye(&["show", &id]).ok().says("applied");
     other.aye(&["check"]).ok();
 }
+
+#[test]
+fn one_file_is_held_against_every_proposal_that_changes_it() {
+    let repo = Repo::with(FILES);
+    let first = propose(&repo, "a.txt", "one", "eins");
+    let second = propose(&repo, "a.txt", "two", "zwei");
+    let third = propose(&repo, "src/b.txt", "four", "vier");
+    repo.aye(&["check", "--fail-on", "conflict"]).ok().says(&first).says(&second).says(&third);
+    // Both fit what the first has made of the file, though neither starts from it.
+    repo.write("a.txt", "eins\ntwo\n");
+    repo.aye(&["check", "--fail-on", "conflict"]).ok().lacks("does not fit");
+    repo.write("a.txt", "ein\ntwo\n");
+    let run = repo.aye(&["check", "--fail-on", "conflict"]).exits(1);
+    run.says(&format!("{first} does not fit")).lacks(&format!("{second} does not fit"));
+    // The file is as it was, but what it is to become is gone.
+    let lost = "three\nvier\n";
+    let id = repo.program("git").args(&["hash-object", "--stdin"]).stdin(lost).run().ok().out();
+    let (folder, name) = id.trim().split_at(2);
+    repo.remove(&format!(".git/objects/{folder}/{name}"));
+    let run = repo.aye(&["check", "--fail-on", "conflict"]).exits(1);
+    run.says(&format!("{third} does not fit")).says("cannot be read");
+}
+
+#[test]
+fn staged_files_are_held_against_what_is_pending_on_them_alone() {
+    let repo = Repo::with(FILES);
+    let decided = propose(&repo, "a.txt", "one", "eins");
+    reject(&repo, &decided, "no");
+    let pending = propose(&repo, "a.txt", "two", "zwei");
+    let other = propose(&repo, "src/b.txt", "four", "vier");
+    repo.aye(&["check", "--staged"]).ok();
+    repo.write("a.txt", "1\n2\n");
+    repo.git(&["add", "a.txt"]);
+    let run = repo.aye(&["check", "--staged"]).exits(1);
+    run.says(&pending).lacks(&decided).lacks(&other);
+    repo.aye(&["check", "--staged", "--paths", "src"]).ok();
+    repo.aye(&["check", "--staged", "--kind", "memory"]).ok();
+    repo.git(&["rm", "-q", "--cached", "src/b.txt"]);
+    repo.aye(&["check", "--staged"]).exits(1).says(&pending).says(&other);
+    repo.aye(&["reject", &pending, &other, "--yes"]).ok();
+    repo.aye(&["check", "--staged"]).ok();
+}

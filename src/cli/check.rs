@@ -22,6 +22,9 @@ use crate::store::{Filter, Store, View, parse_duration};
 /// How many lane commits a check walks, in all, to verify what it looks at.
 const MOST_WALKED: usize = 10_000;
 
+/// How many proposals are looked at in one look at the cache, which its writers wait for.
+const HELD: usize = 100;
+
 /// Say what wants attention; exit with 1 if something does.
 ///
 /// Without options: every proposal that is pending, has changes requested, no longer fits the
@@ -285,7 +288,13 @@ fn subjects(
     let verifier = store.verifier(view, MOST_WALKED).by_id();
     let (mut subjects, mut tampered) = (Vec::new(), Vec::new());
     let mut known = BTreeSet::new();
-    for summary in summaries {
+    let mut held = None;
+    for (number, summary) in summaries.into_iter().enumerate() {
+        if number % HELD == 0 {
+            // The one before goes first, and lets writers in.
+            drop(held.take());
+            held = Some(view.hold());
+        }
         if !known.insert(summary.id.clone()) {
             continue;
         }

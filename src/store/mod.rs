@@ -38,7 +38,7 @@ mod trouble;
 mod verify;
 mod write;
 
-pub use cache::{Filter, LogEntry, LogPages, PAGE, Summary, View};
+pub use cache::{Filter, Hold, LogEntry, LogPages, PAGE, Summary, View};
 pub use discover::{Projector, Store};
 pub use lane::Broken;
 pub use policy::{Gate, Policy};
