@@ -1,7 +1,7 @@
 //! `aye doctor`: is the store sound, and what can be repaired.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,7 +13,7 @@ use crate::error::{Error, Exit, Result};
 use crate::memory::service::settings_problems;
 use crate::private::codes::PRIVATE_DIR_UNSAFE;
 use crate::render::escape;
-use crate::store::{Filter, Store, TroubleKind, View};
+use crate::store::{Damage, Depth, Filter, Inspection, Store, TroubleKind, View};
 use crate::tools::update_plan;
 use crate::worktree::codes as apply;
 
@@ -21,13 +21,24 @@ use crate::worktree::codes as apply;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye doctor
+  aye doctor --full
   aye doctor --repair
 
-What is truth (the lanes) is never changed by a repair, except that a lane that cannot be read
-is set aside under refs/aye/broken/ so that work can go on. What has expired since the last write
-is put on record, and files and refs follow what was fetched, as with every command that writes.")]
+The objects of the lanes are looked at whatever the cache says: commits, trees and events are read
+and hashed, contents are looked up; --full and --repair read and hash contents too.
+
+What is truth (the lanes) is never changed by a repair. Damaged objects are written again, under the
+ids that they had, from the cache, the projections and the work tree. Only where that cannot be done
+a lane is set aside under refs/aye/broken/, and what can be read of it takes its place; what could
+not be saved is listed, and the exit status is 1. The old cache and the files of damaged objects are
+kept in .git/aye/broken/. What has expired since the last write is put on record, and files and refs
+follow what was fetched, as with every command that writes.")]
 pub struct Args {
-    /// Rebuild cache, pending refs and projections; set broken lanes and journals aside.
+    /// Read and hash every object of the lanes, contents included.
+    #[arg(long)]
+    pub full: bool,
+    /// Write damaged objects again; rebuild cache, pending refs and projections; set aside lanes and
+    /// journals that cannot be repaired.
     #[arg(long)]
     pub repair: bool,
 }
@@ -55,7 +66,7 @@ pub struct Diagnosis {
 /// Something that is wrong.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Problem {
-    /// A stable code: `lane_broken`, `projection_changed`, `projection_missing`,
+    /// A stable code: `lane_broken`, `event_lost`, `projection_changed`, `projection_missing`,
     /// `projection_stale`, `projection_unexpected`, `projection_unreadable`, `object_missing`,
     /// `changeset_invalid`, `journal_invalid`, `journal_foreign`, `private_dir_unsafe`,
     /// `pending_ref_moved`, `invalid_policy`, `memory_config_invalid`; of other clones
@@ -100,24 +111,45 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             .map(|name| Problem::new("lane_broken", format!("{name} holds no object id")));
         return print(context, problems.collect(), repaired, 0, None);
     }
-    let mut view = store.readable_view()?;
-    let mut is_due = store.is_unfinished(&view)
-        || !view.newly_expired(context.now, 1)?.is_empty()
-        || !view.revived(context.now, 1)?.is_empty();
-    // What the next writers would do. Where nothing can be written it waits; it is no damage.
-    for _ in 0..MOST_ROUNDS {
-        if !is_due || store.write(&context.actor(&store), context.now, |_| Ok(())).is_err() {
-            break;
+    let depth = if args.full || args.repair { Depth::Full } else { Depth::Headers };
+    let mut saved = None;
+    if args.repair {
+        let found = store.inspect(None, depth)?.damaged;
+        if !found.is_empty() {
+            saved = store.save_cache(context.now)?;
+            repaired.extend(store.restore(None, found, saved.as_deref())?.lines);
         }
-        view = store.readable_view()?;
-        is_due = store.is_unfinished(&view);
     }
-    let mut problems = find(&store, &view, context.now)?;
+    let mut view = store.readable_view()?;
+    let mut found = store.inspect(Some(&view), depth)?;
+    if args.repair && !found.damaged.is_empty() {
+        saved = saved.map_or_else(|| store.save_cache(context.now), |saved| Ok(Some(saved)))?;
+        let again = std::mem::take(&mut found.damaged);
+        repaired.extend(store.restore(Some(&view), again, saved.as_deref())?.lines);
+        found = store.inspect(Some(&view), depth)?;
+    }
+    if !found.damaged.iter().any(Damage::breaks_lane) && catch_up(context, &store, &mut view)? {
+        found = store.inspect(Some(&view), depth)?;
+    }
+    let mut problems = find(&store, &view, &found, context.now)?;
     if args.repair && !(problems.is_empty() && repaired.is_empty()) {
         let refused = [apply::JOURNAL_INVALID.id, apply::JOURNAL_FOREIGN.id];
         if problems.iter().any(|problem| refused.contains(&&*problem.code)) {
             repaired.extend(crate::apply::set_refused_aside(&store)?);
         }
+        let broken: Vec<&Damage> = found.damaged.iter().filter(|d| d.breaks_lane()).collect();
+        let lanes: BTreeSet<String> = broken.iter().map(|damage| damage.lane()).collect();
+        if saved.is_none() && !(lanes.is_empty() && view.broken().is_empty()) {
+            saved = store.save_cache(context.now)?;
+        }
+        if !lanes.is_empty() {
+            // What is in the cache came from objects that are not there any more.
+            drop(view);
+            store.forget_cache();
+            view = store.readable_view()?;
+        }
+        let own: BTreeSet<String> =
+            view.broken().iter().map(|broken| broken.name.clone()).collect();
         for lane in view.broken() {
             repaired.push(store.set_lane_aside(lane)?);
         }
@@ -131,10 +163,53 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         // Whatever stands there is nobody's; what cannot be written is found once more below.
         let _ = update_plan::project(&store, &view, &store.branch());
         repaired.push(format!("cache, pending refs and projections rebuilt ({pending} pending)"));
-        problems = find(&store, &view, context.now)?;
+        let lost = lost(&store, &view, &broken, &own, saved.as_deref());
+        found = store.inspect(Some(&view), depth)?;
+        problems = find(&store, &view, &found, context.now)?;
+        problems.extend(lost);
     }
     let pending = view.count_pending(context.now)?;
     print(context, problems, repaired, pending, Some(&view))
+}
+
+/// Does what the next writers would do. Where nothing can be written it waits; it is no damage.
+/// Returns whether something was done.
+fn catch_up(context: &Context, store: &Store, view: &mut View) -> Result<bool> {
+    let mut is_due = store.is_unfinished(view)
+        || !view.newly_expired(context.now, 1)?.is_empty()
+        || !view.revived(context.now, 1)?.is_empty();
+    let was_due = is_due;
+    for _ in 0..MOST_ROUNDS {
+        if !is_due || store.write(&context.actor(store), context.now, |_| Ok(())).is_err() {
+            break;
+        }
+        *view = store.readable_view()?;
+        is_due = store.is_unfinished(view);
+    }
+    Ok(was_due)
+}
+
+/// What a repair could not save: of lanes that had to be put together again, the events that only the
+/// old cache has, and in this clone's own lanes, whose refs are `own`, the objects that were damaged.
+fn lost(
+    store: &Store,
+    view: &View,
+    broken: &[&Damage],
+    own: &BTreeSet<String>,
+    saved: Option<&Path>,
+) -> Vec<Problem> {
+    let hint = "fetch the lane from a clone that has it; refs/aye/broken/ and .git/aye/broken/ keep \
+                what was found of it";
+    let lanes: BTreeSet<String> = broken.iter().map(|damage| damage.lane()).collect();
+    let mut lost = saved.map(|saved| store.lost(view, saved, &lanes)).unwrap_or_default();
+    let named = broken.iter().filter(|damage| own.contains(damage.lane_ref()));
+    lost.extend(named.map(|damage| damage.message()));
+    lost.into_iter()
+        .map(|what| Problem {
+            hint: hint.into(),
+            ..Problem::new("event_lost", format!("{what} could not be saved"))
+        })
+        .collect()
 }
 
 fn print(
@@ -226,20 +301,45 @@ fn private(store: &Store) -> Vec<Problem> {
     found.iter().chain(&refused).map(problem).collect()
 }
 
+fn damaged(damage: &Damage) -> Problem {
+    let code = if damage.breaks_lane() { "lane_broken" } else { "object_missing" };
+    let problem = Problem::new(code, damage.message());
+    match damage.proposals() {
+        [id] if !damage.breaks_lane() => Problem {
+            hint: format!(
+                "aye doctor --repair; where nothing here has it, fetch it from a clone that does, \
+                 or: aye reject {id} --reason damaged"
+            ),
+            ..problem
+        },
+        _ => problem,
+    }
+}
+
 fn find(
-    store: &crate::store::Store,
-    view: &crate::store::View,
+    store: &Store,
+    view: &View,
+    found: &Inspection,
     now: chrono::DateTime<chrono::Utc>,
 ) -> Result<Vec<Problem>> {
-    let mut problems: Vec<Problem> = view
-        .broken()
-        .iter()
-        .map(|broken| {
+    let mut problems: Vec<Problem> = found.damaged.iter().map(damaged).collect();
+    let (mut named, mut incomplete) = (BTreeSet::new(), BTreeSet::new());
+    for damage in &found.damaged {
+        match damage.breaks_lane() {
+            true => named.extend([damage.lane_ref()]),
+            false => incomplete.extend(damage.proposals().iter().map(String::as_str)),
+        }
+    }
+    let broken =
+        view.broken().iter().filter(|broken| !named.contains(&*broken.name)).map(|broken| {
             let message = format!("{} at commit {}: {}", broken.name, broken.commit, broken.why);
             Problem::new("lane_broken", message)
-        })
-        .collect();
+        });
+    problems.extend(broken);
     for trouble in view.troubles().iter().filter(|trouble| !trouble.kind.is_notice()) {
+        if trouble.kind == TroubleKind::Unreadable && named.contains(&*trouble.name) {
+            continue;
+        }
         let mut message = trouble.message();
         if trouble.kind == TroubleKind::Unreadable {
             message += "; it comes from a remote, and nothing of this clone is lost";
@@ -247,8 +347,10 @@ fn find(
         let hint = lanes::hint(trouble.kind).to_owned();
         problems.push(Problem { hint, ..Problem::new(trouble.kind.id(), message) });
     }
-    let verifier = store.verifier(view, usize::MAX);
-    for summary in view.proposals(&Filter::default(), now)? {
+    let verifier = store.verifier(view, usize::MAX).after(found);
+    // As long as lanes are damaged nothing can be held against them.
+    let all = if named.is_empty() { view.proposals(&Filter::default(), now)? } else { Vec::new() };
+    for summary in all {
         if let Err(error) = verifier.proposal(&summary.id) {
             problems.push(Problem::new(error.code().id, error.message()));
         }
@@ -263,6 +365,9 @@ fn find(
         Problem::new("pending_ref_moved", format!("refs/aye/pending/{id} {why}"))
     }));
     for (id, error) in store.unreadable(view, now)? {
+        if incomplete.contains(id.as_str()) {
+            continue;
+        }
         // No copy of it can be made here, so a repair would not help.
         let hint = format!(
             "fetch what is missing from a clone that has it, or: aye reject {id} --reason damaged"

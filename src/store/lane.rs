@@ -405,6 +405,18 @@ pub(super) fn readable(repo: &gix::Repository, lane: &LaneRef) -> Vec<ObjectId> 
     found
 }
 
+/// The events of `commit`, which is of `lane`, if all of them can be read.
+pub(super) fn events(
+    repo: &gix::Repository,
+    lane: &LaneRef,
+    commit: ObjectId,
+    limits: Limits,
+) -> Option<Vec<Row>> {
+    let mut reader = Reader::new(repo, lane, limits, Progress::default());
+    let (link, _) = reader.link(commit).ok()?;
+    reader.read(&link, |_| None).ok()
+}
+
 /// An object that could not be loaded; one that is there and damaged will not come later.
 fn gone(repo: &gix::Repository, id: ObjectId, error: &dyn std::fmt::Display) -> Bad {
     match repo.find_header(id) {

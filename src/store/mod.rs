@@ -5,12 +5,14 @@
 //! tips; writing goes through [`Store::write`], which is the only way an event comes to be.
 
 mod cache;
+mod compose;
 mod contradiction;
 mod discover;
 pub(crate) mod exclude;
 mod filters;
 mod head;
 pub mod idle;
+mod inspect;
 mod lane;
 mod lists;
 mod lock;
@@ -40,9 +42,11 @@ mod write;
 
 pub use cache::{Filter, Hold, LogEntry, LogPages, PAGE, Summary, View};
 pub use discover::{Projector, Store};
+pub use inspect::{Damage, Depth, Inspection};
 pub use lane::Broken;
 pub use policy::{Gate, Policy};
 pub use projection::Tampering;
+pub use salvage::Restored;
 pub use settings::{ScanMode, Settings, parse_duration, trusted};
 pub use trouble::{Notices, Trouble, TroubleKind};
 pub use verify::Verifier;
@@ -146,11 +150,19 @@ impl Store {
         let pending = view.proposals(&Filter::pending(), now)?;
         let known: std::collections::BTreeSet<_> = pending.iter().map(|s| &s.id).collect();
         let refs = pending::all(self)?;
-        pending::remove_all(self, refs.iter().filter(|id| !known.contains(id)))?;
+        let stale = || refs.iter().filter(|id| !known.contains(id));
+        for id in stale().filter(|id| view.proposal(id).is_err()) {
+            // Nothing but this may be left of it.
+            pending::keep(self, id)?;
+        }
+        pending::remove_all(self, stale())?;
         for stale in projection::tampering(self, view, now)?
             .iter()
             .filter(|found| ["stale", "unexpected"].contains(&found.what))
         {
+            if view.proposal(&stale.id).is_err() {
+                projection::keep(self, &stale.id)?;
+            }
             projection::remove(self, &stale.id)?;
         }
         for summary in &pending {

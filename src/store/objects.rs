@@ -9,7 +9,7 @@
 //! (`freshen_packed_object` and `freshen_loose_object` in git's `object-file.c`): `git gc` beside a
 //! writer prunes by age, and would take it away before the lane names it.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -37,6 +37,70 @@ pub(super) struct Batch<'repo> {
     known: HashSet<ObjectId>,
     small: Option<Compress>,
     large: Option<Compress>,
+}
+
+/// Where composed objects go: into the repository, or only into memory.
+pub(super) trait Sink {
+    /// Adds an object. Returns its id.
+    ///
+    /// # Errors
+    /// `internal_error` if it cannot be hashed or compressed.
+    fn add(&mut self, kind: Kind, data: &[u8]) -> Result<ObjectId>;
+
+    /// Adds a tree.
+    ///
+    /// # Errors
+    /// As [`Sink::add`].
+    fn add_tree(&mut self, tree: &gix::objs::Tree) -> Result<ObjectId> {
+        use gix::objs::WriteTo as _;
+        let mut data = Vec::new();
+        tree.write_to(&mut data)
+            .map_err(|error| Error::bug(format!("cannot write a tree: {error}")))?;
+        self.add(Kind::Tree, &data)
+    }
+}
+
+/// Objects in memory, by id: composed to be compared before anything is written.
+pub(super) struct Composed {
+    hash: gix::hash::Kind,
+    /// Kind and content of each.
+    pub(super) objects: BTreeMap<ObjectId, (Kind, Vec<u8>)>,
+}
+
+impl Composed {
+    /// None yet, in the hash of `repo`.
+    pub(super) fn new(repo: &gix::Repository) -> Self {
+        Self { hash: repo.object_hash(), objects: BTreeMap::new() }
+    }
+}
+
+impl Sink for Composed {
+    fn add(&mut self, kind: Kind, data: &[u8]) -> Result<ObjectId> {
+        let id = hashed(self.hash, kind, data)?;
+        self.objects.entry(id).or_insert_with(|| (kind, data.to_owned()));
+        Ok(id)
+    }
+}
+
+/// The file of a loose object in the repository's own object directory.
+pub(super) fn loose_path(repo: &gix::Repository, id: &ObjectId) -> PathBuf {
+    let hex = id.to_string();
+    repo.objects.store_ref().path().join(&hex[..2]).join(&hex[2..])
+}
+
+/// The id of an object.
+///
+/// # Errors
+/// `internal_error` if it cannot be hashed.
+pub(super) fn hashed(hash: gix::hash::Kind, kind: Kind, data: &[u8]) -> Result<ObjectId> {
+    gix::objs::compute_hash(hash, kind, data)
+        .map_err(|error| Error::bug(format!("cannot hash an object: {error}")))
+}
+
+impl Sink for Batch<'_> {
+    fn add(&mut self, kind: Kind, data: &[u8]) -> Result<ObjectId> {
+        self.add(kind, data)
+    }
 }
 
 impl<'repo> Batch<'repo> {
@@ -67,8 +131,7 @@ impl<'repo> Batch<'repo> {
     /// # Errors
     /// Only if hashing or compression fail.
     pub(super) fn add(&mut self, kind: Kind, data: &[u8]) -> Result<ObjectId> {
-        let id = gix::objs::compute_hash(self.repo.object_hash(), kind, data)
-            .map_err(|error| Error::bug(format!("cannot hash an object: {error}")))?;
+        let id = hashed(self.repo.object_hash(), kind, data)?;
         self.add_as(id, kind, data)?;
         Ok(id)
     }
@@ -101,16 +164,17 @@ impl<'repo> Batch<'repo> {
         self.folder.join(&hex[..2]).join(&hex[2..])
     }
 
-    /// Adds a tree.
+    /// Adds an object in place of a damaged one: whatever has its name is written over.
     ///
     /// # Errors
     /// As [`Batch::add`].
-    pub(super) fn add_tree(&mut self, tree: &gix::objs::Tree) -> Result<ObjectId> {
-        use gix::objs::WriteTo as _;
-        let mut data = Vec::new();
-        tree.write_to(&mut data)
-            .map_err(|error| Error::bug(format!("cannot write a tree: {error}")))?;
-        self.add(Kind::Tree, &data)
+    pub(super) fn replace(&mut self, kind: Kind, data: &[u8]) -> Result<ObjectId> {
+        let id = hashed(self.repo.object_hash(), kind, data)?;
+        if self.known.insert(id) {
+            let packed = self.deflate(kind, data)?;
+            self.waiting.push((id, packed));
+        }
+        Ok(id)
     }
 
     fn deflate(&mut self, kind: Kind, data: &[u8]) -> Result<Vec<u8>> {

@@ -132,6 +132,19 @@ pub(super) fn remove_all<'i>(
     refs::remove_all(&store.repo, &store.common_dir, &names, store.settings()?.durable)
 }
 
+/// Remembers the commit of `id` as `refs/aye/broken/pending/<id>`, if it is there.
+///
+/// # Errors
+/// `busy`, `io_error`.
+pub(super) fn keep(store: &Store, id: &ProposalId) -> Result<()> {
+    match refs::target(&store.repo, &name(id))? {
+        Some(commit) if store.repo.find_header(commit).is_ok() => {
+            refs::set(&store.common_dir, &format!("refs/aye/broken/pending/{id}"), commit)
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The ids that have a ref.
 ///
 /// # Errors

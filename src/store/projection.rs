@@ -78,6 +78,23 @@ pub(super) fn remove(store: &Store, id: &ProposalId) -> Result<()> {
     Ok(())
 }
 
+/// Copies the projection of `id` in the present work tree to `aye/broken/proposals/<id>` in the git
+/// directory.
+///
+/// # Errors
+/// `private_dir_unsafe`, and the system's refusal.
+pub(super) fn keep(store: &Store, id: &ProposalId) -> Result<()> {
+    let tree = store.worktree()?.without_conversion();
+    let to = store.make_private()?.make_inside("broken")?.make_inside("proposals")?;
+    let to = to.make_inside(id.as_str())?;
+    for name in ["proposal.yaml", "change.patch"] {
+        if let Ok(Some(file)) = tree.file(&inside(id, name)?) {
+            to.replace(name, &file.bytes, false)?;
+        }
+    }
+    Ok(())
+}
+
 /// True for a proposal that has expired and nobody has written since: the next writer removes its
 /// files. A clock that moves on is no damage.
 fn is_due(view: &View, id: &ProposalId, now: chrono::DateTime<chrono::Utc>) -> bool {

@@ -5,7 +5,7 @@ use gix::ObjectId;
 use gix::objs::Tree;
 use gix::objs::tree::EntryKind;
 
-use super::objects::Batch;
+use super::objects::Sink;
 use crate::changeset::{Mode, RepoPath};
 use crate::error::{Error, Result};
 
@@ -27,7 +27,7 @@ pub(super) fn components(above: &[&str], path: &RepoPath) -> Vec<BString> {
 /// `internal_error` if a tree on the way cannot be read.
 pub(super) fn edit(
     repo: &gix::Repository,
-    batch: &mut Batch<'_>,
+    batch: &mut impl Sink,
     root: Tree,
     leaves: &[Leaf],
 ) -> Result<ObjectId> {
@@ -56,9 +56,9 @@ pub(super) fn edit(
 /// `who` is `Name <address>` material; the time is written in UTC.
 ///
 /// # Errors
-/// As [`Batch::add`].
+/// As [`Sink::add`].
 pub(super) fn commit(
-    batch: &mut Batch<'_>,
+    batch: &mut impl Sink,
     tree: ObjectId,
     parents: &[ObjectId],
     who: &crate::proposal::Actor,

@@ -4,22 +4,19 @@ use std::collections::BTreeSet;
 
 use chrono::{DateTime, Duration, SubsecRound as _, Utc};
 use gix::ObjectId;
-use gix::objs::{Kind, Tree};
+use gix::objs::Kind;
 
 use super::cache::About;
 use super::lane;
 use super::lock::Lock;
 use super::objects::Batch;
-use super::trees::{self, Leaf};
-use super::{Store, View, pending, place, projection, refs, settle};
-use crate::changeset::plan;
+use super::trees::Leaf;
+use super::{Store, View, compose, pending, place, projection, refs, settle};
 use crate::changeset::{Changeset, File};
 use crate::error::{Error, Result, codes};
 use crate::flush::Method;
 use crate::proposal::event::lists::{LONGEST_INLINE, MAX_LIST};
-use crate::proposal::event::{
-    BlobRef, Expire, Head, MAX_BYTES, Propose, Revise, Subject, Written, digest,
-};
+use crate::proposal::event::{BlobRef, Expire, Head, MAX_BYTES, Propose, Revise, Subject, digest};
 use crate::proposal::rules::Verb;
 use crate::proposal::{
     Actor, Authority, ChangeRecord, Data, Entry, Event, Note, Proposal, ProposalId, Stamped,
@@ -104,10 +101,9 @@ const FOLLOWED_AT_ONCE: usize = 100;
 /// The lane commit that is being put together.
 #[derive(Default)]
 struct Step {
+    /// With their lists, wherever these are stored.
     events: Vec<Stamped>,
-    lines: Vec<String>,
-    leaves: Vec<Leaf>,
-    /// Statements and manifests.
+    /// Statements, manifests and lists.
     attached: Vec<Leaf>,
 }
 
@@ -400,15 +396,13 @@ impl<'store> Writer<'store> {
     /// As [`Writer::blob`].
     pub fn attach(&mut self, name: &'static str, bytes: &[u8]) -> Result<BlobRef> {
         let id = self.batch.add(Kind::Blob, bytes)?;
-        let path = vec![format!("{name}-{:04}", self.open.events.len() + 1).into()];
-        self.open.attached.push((path, Some((id, crate::changeset::Mode::Regular))));
+        self.open.attached.push(compose::attachment(name, self.open.events.len(), id));
         Ok(BlobRef { id: id.to_string(), sha256: crate::sha256::hex(bytes) })
     }
 
     fn append(&mut self, proposal: Option<&ProposalId>, data: Data) -> Result<Stamped> {
         self.store.require_lane()?;
-        // One commit holds one `before/` and `after/`.
-        if !data.changes().is_empty() && !self.open.leaves.is_empty() {
+        if compose::begins_commit(&self.open.events, &data) {
             self.seal()?;
         }
         self.seq += 1;
@@ -448,51 +442,9 @@ impl<'store> Writer<'store> {
         }
         let id = self.batch.add(Kind::Blob, &bytes)?.to_string();
         let stamped = Stamped { id, event };
-        self.open.lines.push(line(&stamped));
         self.touched.extend(stamped.proposal());
-        for change in stamped.event.data.changes() {
-            for (folder, entry) in [("before", &change.before), ("after", &change.after)] {
-                if let Some(entry) = entry
-                    && let Ok(id) = ObjectId::from_hex(entry.id.as_bytes())
-                {
-                    let path = trees::components(&[folder], &change.path);
-                    self.open.leaves.push((path, Some((id, entry.file_mode()))));
-                }
-            }
-        }
-        self.keep_results(&stamped.event.data);
         self.open.events.push(stamped.clone());
         Ok(stamped)
-    }
-
-    /// Puts what an undo of `data` needs, and what neither a proposal nor HEAD holds, into the event's
-    /// commit, as `before-NNNN/PATH` and `after-NNNN/PATH`: nothing else names it, and `git gc` would
-    /// take it away.
-    fn keep_results(&mut self, data: &Data) {
-        let Data::Apply(apply) = data else { return };
-        let brought = |file: &&Written| file.outcome != plan::Outcome::Clean.as_str();
-        let mut brought = apply.written.iter().filter(brought).peekable();
-        if brought.peek().is_none() {
-            return;
-        }
-        let head = self.store.repo.head_tree().ok();
-        let number = self.open.events.len() + 1;
-        for file in brought {
-            let in_head = head.as_ref().and_then(|tree| {
-                let path = file.path.components().map(|name| name.to_vec());
-                Some(tree.lookup_entry(path).ok()??.object_id())
-            });
-            let after = file.after.as_ref().filter(|_| file.before != file.after);
-            for (side, entry) in [("before", file.before.as_ref()), ("after", after)] {
-                let Some(entry) = entry else { continue };
-                if let Ok(id) = ObjectId::from_hex(entry.id.as_bytes())
-                    && Some(id) != in_head
-                {
-                    let path = trees::components(&[&format!("{side}-{number:04}")], &file.path);
-                    self.open.attached.push((path, Some((id, entry.file_mode()))));
-                }
-            }
-        }
     }
 
     /// What was seen of the lanes that hold events about the same subject: all that orders them.
@@ -608,40 +560,11 @@ impl<'store> Writer<'store> {
 
     /// Puts the open events into a lane commit (not yet the lane's tip).
     fn seal(&mut self) -> Result<()> {
-        let step = std::mem::take(&mut self.open);
-        if step.events.is_empty() {
-            return Ok(());
+        let Step { events, attached } = std::mem::take(&mut self.open);
+        if !events.is_empty() {
+            let repo = &self.store.repo;
+            self.tip = Some(compose::commit(repo, &mut self.batch, &events, attached, self.tip)?);
         }
-        let mut leaves = step.leaves;
-        leaves.extend(step.attached);
-        let single = step.events.len() == 1;
-        for (index, stamped) in step.events.iter().enumerate() {
-            let path = if single {
-                vec!["event.json".into()]
-            } else {
-                vec!["events".into(), format!("{:04}.json", index + 1).into()]
-            };
-            let id = ObjectId::from_hex(stamped.id.as_bytes())
-                .map_err(|_| Error::bug(format!("'{}' is no object id", stamped.id)))?;
-            leaves.push((path, Some((id, crate::changeset::Mode::Regular))));
-        }
-        let tree = trees::edit(&self.store.repo, &mut self.batch, Tree::empty(), &leaves)?;
-        let mut message = step.lines.first().cloned().unwrap_or_default();
-        if step.lines.len() > 1 {
-            message +=
-                &format!(" (and {} more)\n\n{}", step.lines.len() - 1, step.lines.join("\n"));
-        }
-        message += "\n\n";
-        let ids: BTreeSet<_> = step.events.iter().filter_map(Stamped::proposal).collect();
-        for id in ids {
-            message += &format!("Proposal-Id: {id}\n");
-        }
-        message += &format!("Actor-Kind: {}\n", self.actor.kind.as_str());
-        let parents: Vec<ObjectId> = self.tip.into_iter().collect();
-        let seconds = self.now.timestamp();
-        let commit =
-            trees::commit(&mut self.batch, tree, &parents, &self.actor, seconds, &message)?;
-        self.tip = Some(commit);
         Ok(())
     }
 
@@ -703,19 +626,6 @@ fn write_out(store: &Store, batch: &mut Batch<'_>) -> Result<()> {
         false => Method::No,
     };
     batch.write(method)
-}
-
-/// The readable line of an event in the audit log.
-fn line(stamped: &Stamped) -> String {
-    let kind = stamped.event.data.kind();
-    let id = stamped.proposal().map(|id| format!(" {id}")).unwrap_or_default();
-    let changes = stamped.event.data.changes();
-    let what = match changes {
-        [] => String::new(),
-        [one] => format!(": {}", one.path.display()),
-        [first, rest @ ..] => format!(": {} and {} more", first.path.display(), rest.len()),
-    };
-    crate::render::escape::line(&format!("{kind}{id}{what}")).into_owned()
 }
 
 /// The ref of this clone's lane, if it has one already.

@@ -199,6 +199,15 @@ impl View {
         &self.troubles
     }
 
+    /// Whether the event `id` (hex) counts.
+    pub(super) fn has_event(&self, id: &str) -> bool {
+        let Some(connection) = &self.connection else { return false };
+        let found = connection
+            .prepare_cached("SELECT 1 FROM event WHERE id = ?1")
+            .and_then(|mut statement| statement.exists([id]));
+        found.unwrap_or(false)
+    }
+
     /// How far every ref has been read.
     pub(super) fn positions(&self) -> Result<BTreeMap<String, Position>> {
         match &self.connection {

@@ -1,0 +1,127 @@
+//! Lane commits from their events.
+//!
+//! A lane commit is a pure function of the events in it, of the blobs attached to them and of its
+//! parent. Writing uses it, and so does a repair: a damaged commit or tree is composed again from
+//! its events, and has to come out under the id that it had.
+
+use std::collections::BTreeSet;
+
+use gix::ObjectId;
+use gix::objs::Tree;
+
+use super::objects::Sink;
+use super::trees::{self, Leaf};
+use crate::changeset::{Mode, plan};
+use crate::error::{Error, Result};
+use crate::proposal::{Data, ProposalId, Stamped};
+
+/// Whether an event with `data` cannot go into one commit with `open`: a commit holds one `before/`
+/// and one `after/`.
+pub(super) fn begins_commit(open: &[Stamped], data: &Data) -> bool {
+    !data.changes().is_empty()
+        && open.iter().any(|stamped| !stamped.event.data.changes().is_empty())
+}
+
+/// The entry of a blob that the event at `index` (from 0) of a commit names, at the commit's top:
+/// `name-NNNN`.
+pub(super) fn attachment(name: &str, index: usize, id: ObjectId) -> Leaf {
+    (vec![format!("{name}-{:04}", index + 1).into()], Some((id, Mode::Regular)))
+}
+
+/// Puts the commit of `events`, of which there is at least one, and its trees into `objects`.
+/// Events have their lists. Returns the commit's id.
+///
+/// # Errors
+/// `internal_error` where there is no event, or an id is none.
+pub(super) fn commit(
+    repo: &gix::Repository,
+    objects: &mut impl Sink,
+    events: &[Stamped],
+    attached: Vec<Leaf>,
+    parent: Option<ObjectId>,
+) -> Result<ObjectId> {
+    let Some(first) = events.first() else { return Err(Error::bug("a commit of no events")) };
+    let mut leaves = Vec::new();
+    for stamped in events {
+        for change in stamped.event.data.changes() {
+            for (top, entry) in [("before", &change.before), ("after", &change.after)] {
+                if let Some(entry) = entry
+                    && let Ok(id) = ObjectId::from_hex(entry.id.as_bytes())
+                {
+                    let path = trees::components(&[top], &change.path);
+                    leaves.push((path, Some((id, entry.file_mode()))));
+                }
+            }
+        }
+    }
+    leaves.extend(attached);
+    for (index, stamped) in events.iter().enumerate() {
+        leaves.extend(results(index, &stamped.event.data));
+    }
+    for (index, stamped) in events.iter().enumerate() {
+        let path = match events.len() {
+            1 => vec!["event.json".into()],
+            _ => vec!["events".into(), format!("{:04}.json", index + 1).into()],
+        };
+        let id = ObjectId::from_hex(stamped.id.as_bytes())
+            .map_err(|_| Error::bug(format!("'{}' is no object id", stamped.id)))?;
+        leaves.push((path, Some((id, Mode::Regular))));
+    }
+    let tree = trees::edit(repo, objects, Tree::empty(), &leaves)?;
+    let parents: Vec<ObjectId> = parent.into_iter().collect();
+    let (who, seconds) = (&first.event.actor, first.event.time.timestamp());
+    trees::commit(objects, tree, &parents, who, seconds, &message(events))
+}
+
+/// What an undo of the event at `index` (from 0) of a commit needs, and what no proposal holds: the
+/// results of merges and what they were made from, as `before-NNNN/PATH` and `after-NNNN/PATH`. Nothing
+/// else names it, and `git gc` would take it away.
+fn results(index: usize, data: &Data) -> Vec<Leaf> {
+    let Data::Apply(apply) = data else { return Vec::new() };
+    let kept = [plan::Outcome::Clean.as_str(), plan::Outcome::Already.as_str()];
+    let mut leaves = Vec::new();
+    for file in apply.written.iter().filter(|file| !kept.contains(&file.outcome.as_str())) {
+        let after = file.after.as_ref().filter(|_| file.before != file.after);
+        for (side, entry) in [("before", file.before.as_ref()), ("after", after)] {
+            if let Some(entry) = entry
+                && let Ok(id) = ObjectId::from_hex(entry.id.as_bytes())
+            {
+                let top = format!("{side}-{:04}", index + 1);
+                let path = trees::components(&[&top], &file.path);
+                leaves.push((path, Some((id, entry.file_mode()))));
+            }
+        }
+    }
+    leaves
+}
+
+/// The message of the commit of `events`: a line for each, and trailers.
+fn message(events: &[Stamped]) -> String {
+    let lines: Vec<String> = events.iter().map(line).collect();
+    let mut message = lines.first().cloned().unwrap_or_default();
+    if lines.len() > 1 {
+        message += &format!(" (and {} more)\n\n{}", lines.len() - 1, lines.join("\n"));
+    }
+    message += "\n\n";
+    let ids: BTreeSet<ProposalId> = events.iter().filter_map(Stamped::proposal).collect();
+    for id in ids {
+        message += &format!("Proposal-Id: {id}\n");
+    }
+    if let Some(first) = events.first() {
+        message += &format!("Actor-Kind: {}\n", first.event.actor.kind.as_str());
+    }
+    message
+}
+
+/// The readable line of an event in the audit log.
+fn line(stamped: &Stamped) -> String {
+    let kind = stamped.event.data.kind();
+    let id = stamped.proposal().map(|id| format!(" {id}")).unwrap_or_default();
+    let changes = stamped.event.data.changes();
+    let what = match changes {
+        [] => String::new(),
+        [one] => format!(": {}", one.path.display()),
+        [first, rest @ ..] => format!(": {} and {} more", first.path.display(), rest.len()),
+    };
+    crate::render::escape::line(&format!("{kind}{id}{what}")).into_owned()
+}
