@@ -168,6 +168,23 @@ impl Error {
         Self::new(code, format!("cannot {what}: {error}")).hint(hint)
     }
 
+    /// As [`Error::io`], on `path`: where the system denies permission, with who owns it (or the
+    /// directory above it, where it does not exist) and who this process is.
+    pub fn file(what: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
+        let mut failed = Self::io(format_args!("{what} {}", path.display()), error);
+        #[cfg(unix)]
+        if error.kind() == std::io::ErrorKind::PermissionDenied {
+            use std::os::unix::fs::MetadataExt as _;
+            let there = path.ancestors().find_map(|at| Some((at, at.symlink_metadata().ok()?)));
+            if let Some((at, facts)) = there {
+                let (owner, own) = (facts.uid(), rustix::process::geteuid().as_raw());
+                let at = if at == path { "it".to_owned() } else { at.display().to_string() };
+                failed.0.message += &format!("; {at} belongs to user {owner}, this is user {own}");
+            }
+        }
+        failed
+    }
+
     /// A state that the code believes impossible.
     pub fn bug(message: impl Into<String>) -> Self {
         Self::new(&codes::INTERNAL, message)

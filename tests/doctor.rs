@@ -292,3 +292,174 @@ fn a_long_list_is_written_again_from_the_cache() {
         clean(&repo);
     }
 }
+
+/// Sets the time of a file's last change to the year 2001.
+fn age(repo: &Repo, path: &str) {
+    let file = std::fs::File::options().write(true).open(repo.path(path)).expect("a file");
+    let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+    file.set_modified(time).expect("a time");
+}
+
+#[test]
+fn files_of_stopped_processes_are_reported_and_removed() {
+    let repo = Repo::with(&[("f", "a\n"), ("dir/g", "a\n")]);
+    repo.aye(&["propose", "f", "--old", "a", "--new", "b", "-q"]).ok();
+    repo.aye(&["propose", "dir/g", "--old", "a", "--new", "b", "-q"]).ok();
+    let left = [
+        ".aye-tmp-0123456789abcdef",
+        "dir/.aye-tmp-0123456789abcdef",
+        ".agent-memory/.aye-tmp-fedcba9876543210",
+        ".git/aye/.tmpAb12cd",
+        ".git/aye/.lane-0123456789abcdef",
+    ];
+    for path in left {
+        repo.write(path, "half of it");
+    }
+    // Not in a commit, whether it is old or not.
+    assert_eq!(repo.git(&["status", "--short", "--untracked-files=all"]), "");
+    let somebodys = ["dir/.aye-tmp-notes", ".git/aye/.tmp-mine", "other/.aye-tmp-00112233aabbccdd"];
+    for path in somebodys {
+        repo.write(path, "mine");
+        age(&repo, path);
+    }
+    repo.aye(&["doctor"]).ok();
+    for path in left {
+        age(&repo, path);
+    }
+    let mut run = repo.aye(&["doctor"]).exits(1);
+    for path in left {
+        run = run.says(&format!("{path} was left by a process"));
+    }
+    repo.aye(&["doctor", "--repair"]).ok();
+    for path in left {
+        assert!(!repo.exists(path), "{path}");
+    }
+    for path in somebodys {
+        assert!(repo.exists(path), "{path}");
+    }
+    repo.aye(&["doctor"]).ok();
+    repo.aye(&["doctor", "--full"]).exits(1).says("other/.aye-tmp-00112233aabbccdd");
+}
+
+#[test]
+fn stale_locks_of_git_are_named_and_stay() {
+    let (repo, ..) = eight();
+    let locks = [".git/packed-refs.lock", ".git/index.lock"];
+    for lock in locks {
+        repo.write(lock, "");
+        age(&repo, lock);
+        repo.aye(&["doctor"]).exits(1).says("git_lock_stale").says(lock).says("minutes");
+        repo.aye(&["doctor", "--repair"]).exits(1);
+        assert!(repo.exists(lock));
+        repo.remove(lock);
+        repo.aye(&["doctor"]).ok();
+    }
+}
+
+#[test]
+fn pending_refs_are_held_against_pending_proposals() {
+    let (repo, _, ids) = eight();
+    let name = format!("refs/aye/pending/{}", ids[2]);
+    let right = id_of(&repo, &name);
+    repo.git(&["update-ref", "-d", &name]);
+    repo.aye(&["doctor"]).exits(1).says(&format!("pending_ref_missing: {name}"));
+    repo.aye(&["doctor", "--repair"]).ok();
+    assert_eq!(id_of(&repo, &name), right);
+    repo.aye(&["reject", &ids[2], "--yes"]).ok();
+    for id in [ids[2].as_str(), "prop_zzzzzzzzzz"] {
+        let name = format!("refs/aye/pending/{id}");
+        repo.git(&["update-ref", &name, &right]);
+        repo.aye(&["doctor"]).exits(1).says(&format!("pending_ref_unexpected: {name}"));
+        repo.aye(&["doctor", "--repair"]).ok();
+        assert_eq!(repo.git(&["for-each-ref", &name]), "");
+    }
+    // What no lane knows is kept.
+    assert_eq!(id_of(&repo, "refs/aye/broken/pending/prop_zzzzzzzzzz"), right);
+}
+
+#[test]
+fn a_removed_linked_work_tree_takes_its_projections_along() {
+    let (repo, ..) = eight();
+    let other = repo.outer().join("linked");
+    repo.git(&["worktree", "add", "-q", other.to_str().expect("a path"), "-b", "side"]);
+    let edit = ["propose", "f", "--old", "line 30\n", "--new", "x\n", "-q"];
+    repo.cmd(&edit).dir(&other).run().ok();
+    repo.aye(&["doctor"]).ok();
+    std::fs::remove_dir_all(&other).expect("removed");
+    repo.aye(&["doctor"]).ok().says("sound: 9 pending");
+}
+
+#[test]
+fn a_directory_of_somebody_else_is_named_with_its_owner() {
+    use std::os::unix::fs::{MetadataExt as _, chown};
+    let (repo, ..) = eight();
+    if repo.root().metadata().expect("facts").uid() != 0 {
+        // Only root can give files to somebody else.
+        return;
+    }
+    let mut fans = Vec::new();
+    for entry in walkdir::WalkDir::new(repo.outer()).into_iter().flatten() {
+        let is_fan = entry.path().parent().is_some_and(|above| above.ends_with("objects"))
+            && entry.file_name().len() == 2;
+        if is_fan {
+            fans.push(entry.path().to_owned());
+        } else {
+            chown(entry.path(), Some(65534), Some(65534)).expect("given away");
+        }
+    }
+    let command = ["--reuid=65534", "--regid=65534", "--clear-groups", env!("CARGO_BIN_EXE_aye")];
+    let run = |args: &[&str]| repo.program("setpriv").args(&command).args(args).run();
+    let found = run(&["doctor"]).exits(1).says("not_writable");
+    let found = found.says("belongs to user 0, this is user 65534");
+    found.says(fans[0].to_str().expect("a path"));
+    for fan in &fans {
+        chown(fan, Some(65534), Some(65534)).expect("given away");
+    }
+    run(&["doctor"]).ok();
+}
+
+/// What `list` says with the cache, which has to be what it says without.
+fn state(repo: &Repo) -> String {
+    let list = || repo.aye(&["list", "--status", "all", "--json"]).ok().out();
+    let warm = list();
+    repo.remove(CACHE);
+    assert_eq!(warm, list(), "warm and cold differ");
+    warm
+}
+
+#[test]
+fn lanes_that_are_gone_count_the_same_with_the_cache_and_without() {
+    let (other, _, theirs) = eight();
+    let repo = Repo::with(&[("f", "x\n")]);
+    repo.aye(&["propose", "f", "--old", "x", "--new", "y", "-q"]).ok();
+    let path = other.root().to_str().expect("a path").to_owned();
+    let fetch = |refs: &str| repo.git(&["fetch", "-q", "--prune", &path, refs]);
+    fetch("+refs/aye/log/*:refs/aye/remotes/origin/*");
+    repo.aye(&["reject", &theirs[0], "--yes", "--reason", "no"]).ok();
+    let before = state(&repo);
+    // The remote has deleted it, and git prunes it here.
+    other
+        .git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"])
+        .lines()
+        .for_each(|name| drop(other.git(&["update-ref", "-d", name])));
+    fetch("+refs/aye/log/*:refs/aye/remotes/origin/*");
+    assert_eq!(repo.git(&["for-each-ref", "refs/aye/remotes"]), "");
+    assert_eq!(state(&repo), before);
+    repo.aye(&["show", &theirs[0]]).ok().says("rejected");
+    repo.aye(&["doctor"]).ok();
+}
+
+#[test]
+fn a_lane_that_is_deleted_here_is_gone_with_the_cache_and_without() {
+    let (repo, lane, ids) = eight();
+    // A lane of this clone from before it got a new name.
+    repo.remove(".git/aye/lane");
+    let edit = ["propose", "f", "--old", "line 30\n", "--new", "x\n", "-q"];
+    let mine = repo.aye(&edit).ok().id();
+    assert!(state(&repo).contains(&ids[0]));
+    repo.git(&["update-ref", "-d", &lane]);
+    let left = state(&repo);
+    assert!(left.contains(&mine) && !left.contains(&ids[0]), "{left}");
+    repo.aye(&["doctor", "--repair"]).ok();
+    repo.aye(&["doctor"]).ok();
+}

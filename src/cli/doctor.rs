@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -13,7 +14,7 @@ use crate::error::{Error, Exit, Result};
 use crate::memory::service::settings_problems;
 use crate::private::codes::PRIVATE_DIR_UNSAFE;
 use crate::render::escape;
-use crate::store::{Damage, Depth, Filter, Inspection, Store, TroubleKind, View};
+use crate::store::{Damage, Depth, Filter, Inspection, Leftover, Store, TroubleKind, View};
 use crate::tools::update_plan;
 use crate::worktree::codes as apply;
 
@@ -69,7 +70,8 @@ pub struct Problem {
     /// A stable code: `lane_broken`, `event_lost`, `projection_changed`, `projection_missing`,
     /// `projection_stale`, `projection_unexpected`, `projection_unreadable`, `object_missing`,
     /// `changeset_invalid`, `journal_invalid`, `journal_foreign`, `private_dir_unsafe`,
-    /// `pending_ref_moved`, `invalid_policy`, `memory_config_invalid`; of other clones
+    /// `pending_ref_moved`, `pending_ref_missing`, `pending_ref_unexpected`, `left_over`,
+    /// `git_lock_stale`, `not_writable`, `invalid_policy`, `memory_config_invalid`; of other clones
     /// `lane_unreadable`, `lane_rewound`, `lane_equivocates`, `duplicate_id`, `event_rejected`;
     /// `cache_tampered`.
     pub code: String,
@@ -131,7 +133,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if !found.damaged.iter().any(Damage::breaks_lane) && catch_up(context, &store, &mut view)? {
         found = store.inspect(Some(&view), depth)?;
     }
+    let mut left = store.leftovers(&view, args.full, context.now)?;
     let mut problems = find(&store, &view, &found, context.now)?;
+    problems.extend(surroundings(&store, &left, context.now));
     if args.repair && !(problems.is_empty() && repaired.is_empty()) {
         let refused = [apply::JOURNAL_INVALID.id, apply::JOURNAL_FOREIGN.id];
         if problems.iter().any(|problem| refused.contains(&&*problem.code)) {
@@ -150,6 +154,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         }
         let own: BTreeSet<String> =
             view.broken().iter().map(|broken| broken.name.clone()).collect();
+        if !left.is_empty() {
+            repaired.extend(store.remove_leftovers(&left)?);
+        }
         for lane in view.broken() {
             repaired.push(store.set_lane_aside(lane)?);
         }
@@ -166,6 +173,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         let lost = lost(&store, &view, &broken, &own, saved.as_deref());
         found = store.inspect(Some(&view), depth)?;
         problems = find(&store, &view, &found, context.now)?;
+        left = store.leftovers(&view, args.full, context.now)?;
+        problems.extend(surroundings(&store, &left, context.now));
         problems.extend(lost);
     }
     let pending = view.count_pending(context.now)?;
@@ -280,6 +289,26 @@ fn startup_files(context: &Context) -> Vec<String> {
     warnings
 }
 
+/// What stopped processes have left, and what keeps aye from writing.
+fn surroundings(store: &Store, left: &[Leftover], now: DateTime<Utc>) -> Vec<Problem> {
+    let left = left.iter().map(|left| {
+        let path = left.path(store);
+        let message = format!("{} was left by a process that was stopped", path.display());
+        Problem::new("left_over", message)
+    });
+    let locks = store.stale_locks(now).into_iter().map(|lock| {
+        let (path, minutes) = (lock.path.display().to_string(), lock.age.as_secs() / 60);
+        let message = format!("{path} has been there for {minutes} minutes; git waits for it");
+        let hint = format!("if no git process is running, remove it: {path}");
+        Problem { hint, ..Problem::new("git_lock_stale", message) }
+    });
+    let barred = store.unwritable().into_iter().map(|error| {
+        let hint = "give it to the user who runs aye, or let that user write it".to_owned();
+        Problem { hint, ..Problem::new("not_writable", error.message()) }
+    });
+    left.chain(locks).chain(barred).collect()
+}
+
 /// What is wrong in aye's own directory in the git directory.
 fn private(store: &Store) -> Vec<Problem> {
     let found = match store.private() {
@@ -320,7 +349,7 @@ fn find(
     store: &Store,
     view: &View,
     found: &Inspection,
-    now: chrono::DateTime<chrono::Utc>,
+    now: DateTime<Utc>,
 ) -> Result<Vec<Problem>> {
     let mut problems: Vec<Problem> = found.damaged.iter().map(damaged).collect();
     let (mut named, mut incomplete) = (BTreeSet::new(), BTreeSet::new());
@@ -361,9 +390,8 @@ fn find(
         problems.push(Problem { hint, ..Problem::new(error.code().id, error.message()) });
     }
     problems.extend(private(store));
-    problems.extend(store.moved_pending_refs(view, now)?.into_iter().map(|(id, why)| {
-        Problem::new("pending_ref_moved", format!("refs/aye/pending/{id} {why}"))
-    }));
+    let refs = store.wrong_pending_refs(view, now)?.into_iter();
+    problems.extend(refs.map(|(what, why)| Problem::new(format!("pending_ref_{what}"), why)));
     for (id, error) in store.unreadable(view, now)? {
         if incomplete.contains(id.as_str()) {
             continue;

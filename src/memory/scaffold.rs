@@ -8,7 +8,7 @@ pub const IGNORED: [&str; 4] = ["local/", "sessions/", "staging/", "proposals/"]
 
 /// The rest of `.agent-memory/.gitignore`.
 const DERIVED: &str = "
-# Derived indexes and caches.\nmeta/*.sqlite\nmeta/*.sqlite-*\nmeta/*.db\nmeta/*.db-*\n\n# Advisory locks.\nmeta/lock\nmeta/lock.info\n";
+# Derived indexes and caches.\nmeta/*.sqlite\nmeta/*.sqlite-*\nmeta/*.db\nmeta/*.db-*\n\n# Advisory locks.\nmeta/lock\nmeta/lock.info\n\n# Left by processes that were stopped.\n.aye-tmp-*\n";
 
 /// `.agent-memory/.gitattributes`: section-wise merges, where the driver is installed.
 pub const GITATTRIBUTES: &str = "*.md merge=aye-memory\n";

@@ -142,7 +142,13 @@ impl Store {
     /// # Errors
     /// As [`Store::private`].
     pub(crate) fn make_private(&self) -> Result<Directory> {
-        Directory::make(&self.private_dir())
+        if let Some(private) = self.private()? {
+            return Ok(private);
+        }
+        let made = Directory::make(&self.private_dir())?;
+        // What a process that was stopped leaves in a work tree must not go into a commit.
+        super::exclude::exclude(self, &format!("{}*", crate::worktree::TEMPORARY));
+        Ok(made)
     }
 
     /// The top of the work tree, absolute; `None` in a bare repository.

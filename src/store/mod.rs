@@ -14,6 +14,7 @@ mod head;
 pub mod idle;
 mod inspect;
 mod lane;
+mod leftovers;
 mod lists;
 mod lock;
 mod objects;
@@ -44,6 +45,7 @@ pub use cache::{Filter, Hold, LogEntry, LogPages, PAGE, Summary, View};
 pub use discover::{Projector, Store};
 pub use inspect::{Damage, Depth, Inspection};
 pub use lane::Broken;
+pub use leftovers::{Leftover, StaleLock};
 pub use policy::{Gate, Policy};
 pub use projection::Tampering;
 pub use salvage::Restored;
@@ -110,27 +112,43 @@ impl Store {
         Ok(found)
     }
 
-    /// Pending proposals whose ref below `refs/aye/pending/` is not at their commit, with what is
-    /// wrong. Those whose content cannot be read, and those that have yet to follow what was fetched,
-    /// are not among them.
+    /// What is wrong with the refs below `refs/aye/pending/`: `moved` where one is not at its
+    /// proposal's commit, `missing`, or `unexpected` where no such proposal is pending, each with a
+    /// sentence about it. Proposals whose content cannot be read, and those that have yet to follow
+    /// what was fetched or has expired, are not among them.
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub fn moved_pending_refs(
+    pub fn wrong_pending_refs(
         &self,
         view: &View,
         now: chrono::DateTime<chrono::Utc>,
-    ) -> crate::error::Result<Vec<(crate::proposal::ProposalId, String)>> {
+    ) -> crate::error::Result<Vec<(&'static str, String)>> {
         let fetched = view.fetched(usize::MAX);
+        let is_partial = self.is_partial();
+        let mut targets = pending::targets(self)?;
         let mut found = Vec::new();
         for summary in view.proposals(&Filter::pending(), now)? {
-            let proposal = view.proposal(&summary.id)?;
-            let is_due = || self.changeset(&proposal.current().changes).is_ok();
-            if !fetched.contains(&summary.id)
-                && let Some(why) = pending::moved(self, &proposal)?
-                && is_due()
+            let target = targets.remove(&summary.id);
+            if fetched.contains(&summary.id) {
+                continue;
+            }
+            let wrong = match target {
+                None if is_partial => None,
+                None => Some(("missing", "is missing".to_owned())),
+                Some(target) => pending::moved(self, &view.proposal(&summary.id)?, target)
+                    .map(|why| ("moved", why)),
+            };
+            if let Some((what, why)) = wrong
+                && self.changeset(&view.proposal(&summary.id)?.current().changes).is_ok()
             {
-                found.push((summary.id, why));
+                found.push((what, format!("{}{} {why}", refs::PENDING, summary.id)));
+            }
+        }
+        for id in targets.keys() {
+            if !fetched.contains(id) && !projection::is_due(view, id, now) {
+                let name = format!("{}{id}", refs::PENDING);
+                found.push(("unexpected", format!("{name} is there, and {id} is not pending")));
             }
         }
         Ok(found)
@@ -149,8 +167,8 @@ impl Store {
         view.followed(&view.fetched(usize::MAX));
         let pending = view.proposals(&Filter::pending(), now)?;
         let known: std::collections::BTreeSet<_> = pending.iter().map(|s| &s.id).collect();
-        let refs = pending::all(self)?;
-        let stale = || refs.iter().filter(|id| !known.contains(id));
+        let refs = pending::targets(self)?;
+        let stale = || refs.keys().filter(|id| !known.contains(id));
         for id in stale().filter(|id| view.proposal(id).is_err()) {
             // Nothing but this may be left of it.
             pending::keep(self, id)?;

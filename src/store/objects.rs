@@ -237,7 +237,8 @@ impl<'repo> Batch<'repo> {
     }
 
     fn temporary(&self, packed: &[u8]) -> Result<(PathBuf, std::fs::File)> {
-        let failed = |error: &std::io::Error| refused("write", &self.folder, error);
+        let failed =
+            |error: &std::io::Error| Error::file("write a git object to", &self.folder, error);
         // `git gc` knows this prefix and removes what a crash leaves.
         let name = format!("tmp_obj_aye{:016x}", crate::worktree::random());
         let path = self.folder.join(name);
@@ -260,10 +261,14 @@ impl<'repo> Batch<'repo> {
         let folder = path.parent().unwrap_or(&self.folder).to_owned();
         let mut renamed = std::fs::rename(temporary, &path);
         if renamed.is_err() && !folder.exists() {
-            let made = std::fs::create_dir(&folder);
-            renamed = made.and_then(|()| std::fs::rename(temporary, &path));
+            match std::fs::create_dir(&folder) {
+                Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+                    return Err(Error::file("create the directory", &folder, &error));
+                }
+                _ => renamed = std::fs::rename(temporary, &path),
+            }
         }
-        renamed.map_err(|error| refused("write", &path, &error))?;
+        renamed.map_err(|error| Error::file("rename a git object to", &path, &error))?;
         Ok(folder)
     }
 }
@@ -300,27 +305,6 @@ fn touch(path: &Path) -> bool {
         }
         Err(error) => error.kind() != std::io::ErrorKind::NotFound,
     }
-}
-
-/// The system refused to put an object at `path`; names the owner of the directory if that is
-/// another user, as after `sudo aye`.
-fn refused(what: &str, path: &Path, error: &std::io::Error) -> Error {
-    let refusal = Error::io(format_args!("{what} a git object in {}", path.display()), error);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt as _;
-        let mut above = path.ancestors().filter_map(|path| Some((path, path.metadata().ok()?)));
-        let directory = above.find(|(_, found)| found.is_dir());
-        let user = rustix::process::geteuid().as_raw();
-        if let Some((directory, found)) = directory.filter(|(_, found)| found.uid() != user) {
-            let (directory, owner) = (directory.display().to_string(), found.uid());
-            return refusal
-                .with("path", directory.clone())
-                .with("owner", owner)
-                .hint(format!("{directory} belongs to user {owner}; chown it to user {user}"));
-        }
-    }
-    refusal.with("path", path.display().to_string())
 }
 
 /// Removed when an error leaves them behind.

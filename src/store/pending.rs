@@ -1,6 +1,8 @@
 //! `refs/aye/pending/<id>`: a pending proposal as a commit, so that plain git works on it. Local,
 //! rebuildable, never read back.
 
+use std::collections::BTreeMap;
+
 use gix::ObjectId;
 use gix::objs::Tree;
 
@@ -26,16 +28,12 @@ pub(super) fn make(store: &Store, proposal: &Proposal) -> Result<()> {
     refs::set(&store.common_dir, &name(&proposal.id), commit)
 }
 
-/// Why the ref of `proposal` is not at a commit that [`make`] would have made; `None` if it is, or if
-/// there is none. Nothing is written.
+/// Why the ref of `proposal`, which is at `found`, is not at a commit that [`make`] would have made;
+/// `None` if it is. Nothing is written.
 ///
 /// HEAD moves on without the ref, so that any commit counts as the HEAD of its time: the ref shows
 /// the proposal's changes, and its own alone, whatever they were made on.
-///
-/// # Errors
-/// If the refs cannot be read.
-pub(super) fn moved(store: &Store, proposal: &Proposal) -> Result<Option<String>> {
-    let Some(found) = refs::target(&store.repo, &name(&proposal.id))? else { return Ok(None) };
+pub(super) fn moved(store: &Store, proposal: &Proposal, found: ObjectId) -> Option<String> {
     let parent = |id: ObjectId| -> Option<Option<ObjectId>> {
         let commit = store.repo.find_commit(id).ok()?;
         let mut parents = commit.parent_ids().map(gix::Id::detach);
@@ -56,8 +54,7 @@ pub(super) fn moved(store: &Store, proposal: &Proposal) -> Result<Option<String>
                 .is_some_and(|commit| commit == found)
         }))
     };
-    Ok((rebuilt() != Some(true))
-        .then(|| format!("is at {found}, which is not the proposal's commit")))
+    (rebuilt() != Some(true)).then(|| format!("is at {found}, which is not the proposal's commit"))
 }
 
 /// A commit and its tree.
@@ -145,16 +142,17 @@ pub(super) fn keep(store: &Store, id: &ProposalId) -> Result<()> {
     }
 }
 
-/// The ids that have a ref.
+/// The ids that have a ref, with the commits that these are at.
 ///
 /// # Errors
 /// If the refs cannot be read.
-pub(super) fn all(store: &Store) -> Result<Vec<ProposalId>> {
-    let mut ids = Vec::new();
-    refs::each(&store.repo, refs::PENDING, |name, _| {
-        ids.extend(name.rsplit('/').next().and_then(|id| ProposalId::parse(id).ok()));
+pub(super) fn targets(store: &Store) -> Result<BTreeMap<ProposalId, ObjectId>> {
+    let mut found = BTreeMap::new();
+    refs::each(&store.repo, refs::PENDING, |name, target| {
+        let id = name.rsplit('/').next().and_then(|id| ProposalId::parse(id).ok());
+        found.extend(id.map(|id| (id, target)));
     })?;
-    Ok(ids)
+    Ok(found)
 }
 
 fn name(id: &ProposalId) -> String {

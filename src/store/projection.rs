@@ -97,7 +97,7 @@ pub(super) fn keep(store: &Store, id: &ProposalId) -> Result<()> {
 
 /// True for a proposal that has expired and nobody has written since: the next writer removes its
 /// files. A clock that moves on is no damage.
-fn is_due(view: &View, id: &ProposalId, now: chrono::DateTime<chrono::Utc>) -> bool {
+pub(super) fn is_due(view: &View, id: &ProposalId, now: chrono::DateTime<chrono::Utc>) -> bool {
     view.proposal(id).is_ok_and(|proposal| {
         proposal.status(now) == Status::Expired
             && proposal.expiry_recorded != Some(proposal.expires_at)
@@ -119,6 +119,8 @@ pub(super) fn tampering(
     }
     let tree = store.worktree()?.without_conversion();
     let pending = view.proposals(&super::Filter::pending(), now)?;
+    // A proposal that was made in a linked work tree has its files there, and loses them with it.
+    let is_linked = store.repo.worktrees().is_ok_and(|linked| !linked.is_empty());
     // What other clones have done is no damage either.
     let fetched = view.fetched(usize::MAX);
     for summary in &pending {
@@ -134,7 +136,8 @@ pub(super) fn tampering(
                 break;
             }
         }
-        if fetched.contains(&proposal.id) {
+        let is_elsewhere = || is_linked && tree.names(&folder).unwrap_or_default().is_empty();
+        if fetched.contains(&proposal.id) || is_elsewhere() {
             continue;
         }
         for (name, expected) in files {

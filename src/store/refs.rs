@@ -309,9 +309,8 @@ impl RefLock {
                 Ok(file) => return Ok(Self { path, file: Some(file) }),
                 Err(error) if error.kind() == ErrorKind::NotFound => {
                     let folder = path.parent().unwrap_or(&path);
-                    std::fs::create_dir_all(folder).map_err(|error| {
-                        Error::io(format_args!("make {}", folder.display()), &error)
-                    })?;
+                    std::fs::create_dir_all(folder)
+                        .map_err(|error| Error::file("create", folder, &error))?;
                 }
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                     if ours && started.elapsed() > patience {
@@ -329,7 +328,7 @@ impl RefLock {
                     std::thread::sleep(Duration::from_millis(2));
                 }
                 Err(error) => {
-                    return Err(Error::io(format_args!("make {}", path.display()), &error));
+                    return Err(Error::file("create", &path, &error));
                 }
             }
         }

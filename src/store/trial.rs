@@ -100,6 +100,24 @@ pub fn sweep(common_dir: &Path) {
     }
 }
 
+/// The directories of trials whose makers are gone, as [`sweep`] would remove them.
+pub(super) fn stale(common_dir: &Path) -> Vec<PathBuf> {
+    let home = Directory::open(&common_dir.join("aye")).ok().flatten();
+    let Some(home) = home.and_then(|private| private.inside("try").ok().flatten()) else {
+        return Vec::new();
+    };
+    let names = home.folder().names().unwrap_or_default().into_iter();
+    let is_stale = |name: &BString| {
+        let lock = lock_name(name.as_bstr());
+        is_named_by_us(name.as_bstr())
+            && match home.file(lock.as_bstr(), Access::Read) {
+                Ok(file) => file.try_lock().is_ok(),
+                Err(_) => !is_there(&home, lock.as_bstr()),
+            }
+    };
+    names.filter(is_stale).map(|name| home.path().join(name.to_path_lossy())).collect()
+}
+
 fn is_there(home: &Directory, name: &BStr) -> bool {
     home.folder().stat(name).is_ok()
 }

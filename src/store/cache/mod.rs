@@ -21,7 +21,7 @@ pub(super) use source::Source;
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use rusqlite::Connection;
@@ -197,6 +197,18 @@ impl View {
     /// What is wrong with what other clones have recorded.
     pub fn troubles(&self) -> &[Trouble] {
         &self.troubles
+    }
+
+    /// The directories of the files that proposals are about, relative to the work tree's top.
+    pub(super) fn directories(&self) -> Result<BTreeSet<PathBuf>> {
+        let Some(connection) = &self.connection else { return Ok(BTreeSet::new()) };
+        let read = || -> rusqlite::Result<BTreeSet<PathBuf>> {
+            let mut statement = connection.prepare_cached("SELECT DISTINCT path FROM path")?;
+            let paths = statement.query_map([], |row| row.get::<_, String>(0))?;
+            let above = |path: String| Path::new(&path).parent().map(Path::to_owned);
+            paths.filter_map(|path| path.map(above).transpose()).collect()
+        };
+        read().map_err(|error| failed(&error))
     }
 
     /// Whether the event `id` (hex) counts.

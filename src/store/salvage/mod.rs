@@ -139,7 +139,7 @@ impl Store {
         for top in &tops {
             refs::set(&self.common_dir, &format!("{aside}.{}", top.to_hex_with_len(8)), *top)?;
         }
-        let pending: BTreeSet<ProposalId> = pending::all(self)?.into_iter().collect();
+        let pending: BTreeSet<ProposalId> = pending::targets(self)?.into_keys().collect();
         let rows = |id: ObjectId| {
             lane::events(&self.repo, lane, id, lane::Limits::LOCAL).unwrap_or_default()
         };
