@@ -376,6 +376,7 @@ fn find(
         let hint = lanes::hint(trouble.kind).to_owned();
         problems.push(Problem { hint, ..Problem::new(trouble.kind.id(), message) });
     }
+    let reading = view.hold();
     let verifier = store.verifier(view, usize::MAX).after(found);
     // As long as lanes are damaged nothing can be held against them.
     let all = if named.is_empty() { view.proposals(&Filter::default(), now)? } else { Vec::new() };
@@ -384,15 +385,17 @@ fn find(
             problems.push(Problem::new(error.code().id, error.message()));
         }
     }
+    let examined = store.examine(view, now)?;
+    drop(reading);
     let policy = store.policy().err();
     for error in policy.into_iter().chain(settings_problems(store)) {
         let hint = error.hint_text().unwrap_or("correct the file").to_owned();
         problems.push(Problem { hint, ..Problem::new(error.code().id, error.message()) });
     }
     problems.extend(private(store));
-    let refs = store.wrong_pending_refs(view, now)?.into_iter();
+    let refs = examined.refs.into_iter();
     problems.extend(refs.map(|(what, why)| Problem::new(format!("pending_ref_{what}"), why)));
-    for (id, error) in store.unreadable(view, now)? {
+    for (id, error) in examined.unreadable {
         if incomplete.contains(id.as_str()) {
             continue;
         }
@@ -403,7 +406,7 @@ fn find(
         let message = format!("{id}: {}", error.message());
         problems.push(Problem { hint, ..Problem::new(error.code().id, message) });
     }
-    match store.tampering(view, now) {
+    match examined.projections {
         Ok(found) => problems.extend(found.into_iter().map(|found| {
             let message =
                 format!("{} ({}); nothing is read from it", found.path.display(), found.id);

@@ -195,7 +195,7 @@ fn temporaries(root: &Path, top: &Path, deep: bool, now: DateTime<Utc>) -> Vec<R
         .filter(|entry| is_old(entry.path(), now))
         .filter_map(|entry| {
             let path = entry.path().strip_prefix(root).ok()?;
-            RepoPath::new(<[u8]>::from_path(path)?.to_owned()).ok()
+            RepoPath::new(<[u8]>::from_path(path)?).ok()
         })
         .filter(|path| !path.as_bstr().starts_with(b".agent-memory/proposals/prop_"))
         .collect()

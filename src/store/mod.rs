@@ -41,6 +41,13 @@ mod trouble;
 mod verify;
 mod write;
 
+use std::collections::BTreeSet;
+
+use chrono::{DateTime, Utc};
+
+use crate::error::{Error, Result};
+use crate::proposal::ProposalId;
+
 pub use cache::{Filter, Hold, LogEntry, LogPages, PAGE, Summary, View};
 pub use discover::{Projector, Store};
 pub use inspect::{Damage, Depth, Inspection};
@@ -73,19 +80,25 @@ pub mod codes {
     }
 }
 
-impl Store {
-    /// Projections in this work tree that are not what the store would write.
-    ///
-    /// # Errors
-    /// If the store cannot be read.
-    pub fn tampering(
-        &self,
-        view: &View,
-        now: chrono::DateTime<chrono::Utc>,
-    ) -> crate::error::Result<Vec<Tampering>> {
-        projection::tampering(self, view, now)
-    }
+/// What is wrong with what stands for pending proposals.
+#[derive(Debug)]
+pub struct Examined {
+    /// Refs below `refs/aye/pending/`: `moved` where one is not at its proposal's commit, `missing`,
+    /// or `unexpected` where no such proposal is pending; with a sentence about it.
+    pub refs: Vec<(&'static str, String)>,
+    /// Proposals whose content is missing or damaged.
+    pub unreadable: Vec<(ProposalId, Error)>,
+    /// Projections that are not what the store would write, or why they cannot be looked at.
+    pub projections: Result<Vec<Tampering>>,
+}
 
+impl Default for Examined {
+    fn default() -> Self {
+        Self { refs: Vec::new(), unreadable: Vec::new(), projections: Ok(Vec::new()) }
+    }
+}
+
+impl Store {
     /// True if projections have yet to follow: a writer was stopped before it made them, or lanes
     /// of other clones were fetched. The next writer sees to it.
     pub fn is_unfinished(&self, view: &View) -> bool {
@@ -93,80 +106,62 @@ impl Store {
             || !view.fetched(1).is_empty()
     }
 
-    /// Pending proposals whose content is missing or damaged, with what is wrong.
+    /// Holds what stands for the pending proposals against them: each proposal is read once.
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub fn unreadable(
-        &self,
-        view: &View,
-        now: chrono::DateTime<chrono::Utc>,
-    ) -> crate::error::Result<Vec<(crate::proposal::ProposalId, crate::error::Error)>> {
-        let mut found = Vec::new();
-        for summary in view.proposals(&Filter::pending(), now)? {
-            let proposal = view.proposal(&summary.id)?;
-            if let Err(error) = self.changeset(&proposal.current().changes) {
-                found.push((summary.id, error));
-            }
-        }
-        Ok(found)
-    }
-
-    /// What is wrong with the refs below `refs/aye/pending/`: `moved` where one is not at its
-    /// proposal's commit, `missing`, or `unexpected` where no such proposal is pending, each with a
-    /// sentence about it. Proposals whose content cannot be read, and those that have yet to follow
-    /// what was fetched or has expired, are not among them.
-    ///
-    /// # Errors
-    /// If the store cannot be read.
-    pub fn wrong_pending_refs(
-        &self,
-        view: &View,
-        now: chrono::DateTime<chrono::Utc>,
-    ) -> crate::error::Result<Vec<(&'static str, String)>> {
+    pub fn examine(&self, view: &View, now: DateTime<Utc>) -> Result<Examined> {
         let fetched = view.fetched(usize::MAX);
         let is_partial = self.is_partial();
+        let mut examined = Examined::default();
         let mut targets = pending::targets(self)?;
-        let mut found = Vec::new();
+        let mut projections = projection::Examiner::new(self).transpose();
+        let mut pending = BTreeSet::new();
         for summary in view.proposals(&Filter::pending(), now)? {
-            let target = targets.remove(&summary.id);
-            if fetched.contains(&summary.id) {
-                continue;
-            }
+            let id = summary.id;
+            let (target, is_due) = (targets.remove(&id), fetched.contains(&id));
+            pending.insert(id.clone());
+            let proposal = view.proposal(&id)?;
+            let changeset = match self.changeset(&proposal.current().changes) {
+                Ok(changeset) => changeset,
+                Err(error) => {
+                    examined.unreadable.push((id, error));
+                    continue;
+                }
+            };
             let wrong = match target {
+                _ if is_due => None,
                 None if is_partial => None,
                 None => Some(("missing", "is missing".to_owned())),
-                Some(target) => pending::moved(self, &view.proposal(&summary.id)?, target)
-                    .map(|why| ("moved", why)),
+                Some(target) => pending::moved(self, &proposal, target).map(|why| ("moved", why)),
             };
-            if let Some((what, why)) = wrong
-                && self.changeset(&view.proposal(&summary.id)?.current().changes).is_ok()
-            {
-                found.push((what, format!("{}{} {why}", refs::PENDING, summary.id)));
+            let name = || format!("{}{id}", refs::PENDING);
+            examined.refs.extend(wrong.map(|(what, why)| (what, format!("{} {why}", name()))));
+            if let Some(Ok(projections)) = &mut projections {
+                projections.proposal(&proposal, &changeset, is_due)?;
             }
         }
-        for id in targets.keys() {
-            if !fetched.contains(id) && !projection::is_due(view, id, now) {
-                let name = format!("{}{id}", refs::PENDING);
-                found.push(("unexpected", format!("{name} is there, and {id} is not pending")));
-            }
+        let is_due = |id: &ProposalId| fetched.contains(id) || projection::is_due(view, id, now);
+        for id in targets.keys().filter(|id| !is_due(id)) {
+            let why = format!("{}{id} is there, and {id} is not pending", refs::PENDING);
+            examined.refs.push(("unexpected", why));
         }
-        Ok(found)
+        examined.projections = match projections {
+            None => Ok(Vec::new()),
+            Some(projections) => projections.and_then(|found| found.finish(&pending, is_due)),
+        };
+        Ok(examined)
     }
 
     /// Writes pending refs and projections anew and removes those of decided proposals; passes
-    /// over [`Store::unreadable`] ones. Returns how many proposals are pending.
+    /// over those whose content cannot be read. Returns how many proposals are pending.
     ///
     /// # Errors
     /// Those of the file system.
-    pub fn rebuild_projections(
-        &self,
-        view: &View,
-        now: chrono::DateTime<chrono::Utc>,
-    ) -> crate::error::Result<usize> {
+    pub fn rebuild_projections(&self, view: &View, now: DateTime<Utc>) -> Result<usize> {
         view.followed(&view.fetched(usize::MAX));
         let pending = view.proposals(&Filter::pending(), now)?;
-        let known: std::collections::BTreeSet<_> = pending.iter().map(|s| &s.id).collect();
+        let known: BTreeSet<_> = pending.iter().map(|s| &s.id).collect();
         let refs = pending::targets(self)?;
         let stale = || refs.keys().filter(|id| !known.contains(id));
         for id in stale().filter(|id| view.proposal(id).is_err()) {
@@ -174,7 +169,9 @@ impl Store {
             pending::keep(self, id)?;
         }
         pending::remove_all(self, stale())?;
-        for stale in projection::tampering(self, view, now)?
+        for stale in self
+            .examine(view, now)?
+            .projections?
             .iter()
             .filter(|found| ["stale", "unexpected"].contains(&found.what))
         {

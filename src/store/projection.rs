@@ -1,8 +1,10 @@
 //! `.agent-memory/proposals/<id>/`: a pending proposal as files to read and grep. Never trusted:
 //! nothing is read back from there but to tell that it was changed.
 
+use std::collections::BTreeSet;
+
 use super::{Store, View};
-use crate::changeset::{Mode, RepoPath, Snapshot as _};
+use crate::changeset::{Changeset, Mode, RepoPath, Snapshot as _};
 use crate::error::Result;
 use crate::proposal::document::Document;
 use crate::proposal::{Proposal, ProposalId, Status};
@@ -23,11 +25,14 @@ pub struct Tampering {
 }
 
 /// The files of a pending proposal: name and bytes.
-fn files(store: &Store, proposal: &Proposal) -> Result<[(&'static str, Vec<u8>); 2]> {
+fn files(
+    store: &Store,
+    proposal: &Proposal,
+    changeset: &Changeset,
+) -> Result<[(&'static str, Vec<u8>); 2]> {
     let document = Document::new(proposal, Status::Pending);
     let yaml = crate::render::yaml::document(&document)?;
-    let changeset = store.changeset(&proposal.current().changes)?;
-    let patch = crate::changeset::emit::git_patch(&changeset, store.repo.object_hash());
+    let patch = crate::changeset::emit::git_patch(changeset, store.repo.object_hash());
     Ok([("proposal.yaml", yaml.into_bytes()), ("change.patch", patch)])
 }
 
@@ -58,7 +63,8 @@ pub(super) fn make(store: &Store, proposal: &Proposal) -> Result<()> {
         // Keeps `git status` clean in a repository where `aye init` has not been run.
         tree.write_file(&ignore, b"*\n", Mode::Regular, Flush::No)?;
     }
-    for (name, bytes) in files(store, proposal)? {
+    let changeset = store.changeset(&proposal.current().changes)?;
+    for (name, bytes) in files(store, proposal, &changeset)? {
         tree.write_file(&inside(&proposal.id, name)?, &bytes, Mode::Regular, Flush::No)?;
     }
     Ok(())
@@ -104,61 +110,84 @@ pub(super) fn is_due(view: &View, id: &ProposalId, now: chrono::DateTime<chrono:
     })
 }
 
-/// Projections of this work tree that are not what the store would write.
-///
-/// # Errors
-/// If the store cannot be read.
-pub(super) fn tampering(
-    store: &Store,
-    view: &View,
-    now: chrono::DateTime<chrono::Utc>,
-) -> Result<Vec<Tampering>> {
-    let mut found = Vec::new();
-    if store.repo.workdir().is_none() {
-        return Ok(found);
-    }
-    let tree = store.worktree()?.without_conversion();
-    let pending = view.proposals(&super::Filter::pending(), now)?;
-    // A proposal that was made in a linked work tree has its files there, and loses them with it.
-    let is_linked = store.repo.worktrees().is_ok_and(|linked| !linked.is_empty());
-    // What other clones have done is no damage either.
-    let fetched = view.fetched(usize::MAX);
-    for summary in &pending {
-        let proposal = view.proposal(&summary.id)?;
-        // `Store::unreadable` tells of those that cannot be shown.
-        let Ok(files) = files(store, &proposal) else { continue };
-        let folder = folder(&proposal.id)?;
-        for name in tree.names(&folder).unwrap_or_default() {
-            if !files.iter().any(|(known, _)| name == *known) {
-                // Left by a process that was stopped, or put there by somebody.
-                let id = proposal.id.clone();
-                found.push(Tampering { id, path: folder.clone(), what: "unexpected" });
-                break;
-            }
+/// Finds projections of the present work tree that are not what the store would write.
+pub(super) struct Examiner<'a> {
+    store: &'a Store,
+    tree: Worktree,
+    /// Whether proposals may have been made in other work trees.
+    is_linked: bool,
+    found: Vec<Tampering>,
+}
+
+impl<'a> Examiner<'a> {
+    /// `None` where there is no work tree.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub(super) fn new(store: &'a Store) -> Result<Option<Self>> {
+        if store.repo.workdir().is_none() {
+            return Ok(None);
         }
-        let is_elsewhere = || is_linked && tree.names(&folder).unwrap_or_default().is_empty();
-        if fetched.contains(&proposal.id) || is_elsewhere() {
-            continue;
+        let tree = store.worktree()?.without_conversion();
+        // A proposal that was made in a linked work tree has its files there, and loses them with
+        // it.
+        let is_linked = store.repo.worktrees().is_ok_and(|linked| !linked.is_empty());
+        Ok(Some(Self { store, tree, is_linked, found: Vec::new() }))
+    }
+
+    /// Looks at the files of a pending proposal, whose changes are `changeset`. If `is_due` they may
+    /// be older, or missing: what other clones have done is no damage.
+    ///
+    /// # Errors
+    /// `internal_error` if the files cannot be composed.
+    pub(super) fn proposal(
+        &mut self,
+        proposal: &Proposal,
+        changeset: &Changeset,
+        is_due: bool,
+    ) -> Result<()> {
+        let (tree, id) = (&self.tree, &proposal.id);
+        let files = files(self.store, proposal, changeset)?;
+        let folder = folder(id)?;
+        let names = tree.names(&folder).unwrap_or_default();
+        if names.iter().any(|name| !files.iter().any(|(known, _)| name == *known)) {
+            // Left by a process that was stopped, or put there by somebody.
+            let path = folder.clone();
+            self.found.push(Tampering { id: id.clone(), path, what: "unexpected" });
+        }
+        if is_due || self.is_linked && names.is_empty() {
+            return Ok(());
         }
         for (name, expected) in files {
-            let path = inside(&proposal.id, name)?;
+            let path = inside(id, name)?;
             let what = match tree.file(&path) {
                 Ok(Some(file)) if file.bytes == expected => continue,
                 Ok(Some(_)) => "changed",
                 Ok(None) => "missing",
                 Err(_) => "unreadable",
             };
-            found.push(Tampering { id: proposal.id.clone(), path, what });
+            self.found.push(Tampering { id: id.clone(), path, what });
         }
+        Ok(())
     }
-    for name in tree.names(&RepoPath::new(FOLDER)?).unwrap_or_default() {
-        if let Ok(id) = ProposalId::parse(&name.to_string())
-            && !pending.iter().any(|summary| summary.id == id)
-            && !is_due(view, &id, now)
-            && !fetched.contains(&id)
-        {
-            found.push(Tampering { path: folder(&id)?, id, what: "stale" });
+
+    /// What was found, and files of proposals that are neither `pending` nor about to follow.
+    ///
+    /// # Errors
+    /// `path_invalid`, which cannot be.
+    pub(super) fn finish(
+        mut self,
+        pending: &BTreeSet<ProposalId>,
+        is_due: impl Fn(&ProposalId) -> bool,
+    ) -> Result<Vec<Tampering>> {
+        for name in self.tree.names(&RepoPath::new(FOLDER)?).unwrap_or_default() {
+            if let Ok(id) = ProposalId::parse(&name.to_string())
+                && !pending.contains(&id)
+                && !is_due(&id)
+            {
+                self.found.push(Tampering { path: folder(&id)?, id, what: "stale" });
+            }
         }
+        Ok(self.found)
     }
-    Ok(found)
 }
