@@ -337,7 +337,7 @@ fn a_build_machine_may_apply_what_a_person_approved() {
     repo.write(".agent-memory/policy.toml", "ci_may_apply = true\n");
     repo.commit("Policy");
     let apply = |repo: &Repo| {
-        repo.cmd(&["apply", &id, "--yes", "--commit"]).env("CI", "true").run().ok();
+        repo.cmd(&["apply", &id, "--yes", "--commit"]).in_ci("ci-main").run().ok();
     };
     let alone = repo.copy();
     apply(&alone);

@@ -342,7 +342,9 @@ fn keep_ahead(
         };
         let id = store.entry_of(&manifest)?.id;
         let sha256 = crate::sha256::hex(&manifest.bytes);
-        kept.push(File::regular(draft.statement(Some(BlobRef { id, sha256 }))?));
+        kept.push(File::regular(
+            draft.statement(Some(BlobRef { id, sha256 }), planned.seen.tip.clone())?,
+        ));
     }
     kept.extend(lists::of_written(written)?.map(File::regular));
     kept.push(manifest);

@@ -108,14 +108,21 @@ impl Draft<'_> {
     ) -> Result<BlobRef> {
         let manifest =
             manifest.map(|manifest| writer.attach("manifest", &manifest.to_bytes())).transpose()?;
-        writer.attach("statement", &self.statement(manifest)?)
+        // A lane that begins with this very event had no tip when it was shown.
+        let begins = self.seen.lane.as_deref() != Some(writer.lane());
+        let seen = self.seen.tip.clone().filter(|_| !begins);
+        writer.attach("statement", &self.statement(manifest, seen)?)
     }
 
-    /// The statement, which names `manifest`.
+    /// The statement, which names `manifest` and the lane tip that was `seen`.
     ///
     /// # Errors
     /// As [`Statement::to_bytes`].
-    pub(crate) fn statement(&self, manifest: Option<BlobRef>) -> Result<Vec<u8>> {
+    pub(crate) fn statement(
+        &self,
+        manifest: Option<BlobRef>,
+        seen: Option<String>,
+    ) -> Result<Vec<u8>> {
         let mut statement = Statement {
             actor: self.authority.actor().clone(),
             digest: self.digest.to_owned(),
@@ -129,7 +136,7 @@ impl Draft<'_> {
             reason_sha256: None,
             repository: self.seen.repository.clone(),
             revision: self.revision.to_owned(),
-            seen: self.seen.tip.clone(),
+            seen,
             target: self.seen.target.clone(),
             time: timestamp(self.now),
             unshown_lines: self.unshown_lines,
@@ -215,7 +222,7 @@ pub(crate) fn digest_of(revision: &Revision) -> String {
 /// The rules of this repository applied to one caller: see [`crate::proposal::authority`].
 ///
 /// # Errors
-/// `human_approval_required`, `terminal_required`, `invalid_policy`.
+/// `human_approval_required`, `terminal_required`, `invalid_policy`, `ci_has_no_lane`.
 pub fn authorise(
     store: &Store,
     caller: &Caller,
@@ -224,8 +231,6 @@ pub fn authorise(
     evidence: &Evidence,
     command: &str,
 ) -> Result<Authority> {
-    // Before files are written and nothing can be recorded of it.
-    store.require_lane()?;
     let permits = store.permits()?;
     let lane = store.own_lane();
     let ask = |proposal: Option<&Proposal>| {
@@ -245,11 +250,14 @@ pub fn authorise(
         proposal.require_understood()?;
         granted = Some(ask(Some(proposal))?);
     }
-    match granted {
-        Some(authority) => Ok(authority),
+    let granted = match granted {
+        Some(authority) => authority,
         // Without a proposal, only a request to memory is applied at once.
-        None => ask(None),
-    }
+        None => ask(None)?,
+    };
+    // Before files are written and nothing can be recorded of it.
+    store.require_lane()?;
+    Ok(granted)
 }
 
 /// True for proposals that change the project's memory, whatever they are called.

@@ -351,6 +351,12 @@ impl Cmd {
         self
     }
 
+    /// Runs it as on a build machine that writes the lane `name`.
+    pub fn in_ci(self, name: &str) -> Self {
+        let lane = self.env("CI", "true").env("GIT_CONFIG_COUNT", "1");
+        lane.env("GIT_CONFIG_KEY_0", "aye.lane").env("GIT_CONFIG_VALUE_0", name)
+    }
+
     /// Starts it in another folder.
     pub fn dir(mut self, folder: impl AsRef<Path>) -> Self {
         self.command.current_dir(folder);
