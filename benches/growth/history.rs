@@ -295,6 +295,9 @@ impl Planned {
             actor: Actor { name: name.into(), email: "bench@example.com".into(), kind },
             time,
             heads: Vec::new(),
+            forked: None,
+            needs: None,
+            witness: Vec::new(),
             data,
         }
     }

@@ -64,6 +64,15 @@ pub fn findings(
     Ok(found)
 }
 
+/// True where [`findings`] has nothing to look at, nor will have: no decision is so young.
+///
+/// # Errors
+/// If the store cannot be read.
+pub fn is_settled(view: &View, now: DateTime<Utc>) -> Result<bool> {
+    let last = view.last_applied(MOST)?;
+    Ok(last.is_none_or(|last| now - last >= Duration::days(DAYS)))
+}
+
 /// The first file that is as it was before.
 fn swept<'a>(
     store: &Store,

@@ -86,8 +86,8 @@ enum KindArg {
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     let plain = !args.staged && args.range.is_none();
     let fail_on = fail_on(&args.fail_on)?;
-    // What is applied may be gone all the same, so that a plain check looks.
-    if args.range.is_none() && !plain && idle::is_idle(context) {
+    let idle = if plain { idle::is_settled } else { idle::is_idle };
+    if args.range.is_none() && idle(context) {
         // Nothing is pending or contested, so nothing can be touched either.
         return context.emit_report(&report());
     }

@@ -210,15 +210,12 @@ fn lost(
     let hint = "fetch the lane from a clone that has it; refs/aye/broken/ and .git/aye/broken/ keep \
                 what was found of it";
     let lanes: BTreeSet<String> = broken.iter().map(|damage| damage.lane()).collect();
-    let mut lost = saved.map(|saved| store.lost(view, saved, &lanes)).unwrap_or_default();
+    let unsaved = saved.map(|saved| store.lost(view, saved, &lanes)).unwrap_or_default();
     let named = broken.iter().filter(|damage| own.contains(damage.lane_ref()));
-    lost.extend(named.map(|damage| damage.message()));
-    lost.into_iter()
-        .map(|what| Problem {
-            hint: hint.into(),
-            ..Problem::new("event_lost", format!("{what} could not be saved"))
-        })
-        .collect()
+    let unsaved = unsaved.into_iter().map(|event| format!("{event} could not be saved"));
+    let damaged = named.map(|damage| format!("{}; it could not be saved", damage.message()));
+    let problem = |message| Problem { hint: hint.into(), ..Problem::new("event_lost", message) };
+    unsaved.chain(damaged).map(problem).collect()
 }
 
 fn print(

@@ -1,9 +1,14 @@
 //! What commands that hooks and scripts run all day ask first: is there anything to look at?
 
+use std::io::ErrorKind;
+
 use chrono::Duration;
 
 use super::Context;
-use crate::store::{Store, View, idle};
+use crate::check::missing;
+use crate::memory::DIR;
+use crate::memory::settings::{Settings, manifest, schema};
+use crate::store::{Store, View, idle, policy};
 
 /// How far a clock may be set back without a proposal that has run out being overlooked by who
 /// knows no clock.
@@ -11,8 +16,46 @@ const MARGIN: Duration = Duration::days(1);
 
 /// True if the stamp says that nothing is pending or contested; opens no repository.
 pub(super) fn is_idle(context: &Context) -> bool {
-    idle::common_dir(&context.directory, |name| context.var(name))
-        .is_some_and(|dir| idle::is_idle(&dir, context.now))
+    look(context).is_some()
+}
+
+/// True if it also says that nothing was applied so lately that it may have been swept away, and the
+/// settings of the work tree can be read.
+pub(super) fn is_settled(context: &Context) -> bool {
+    look(context).is_some_and(|idle| idle.settled) && has_valid_policy(context)
+}
+
+fn look(context: &Context) -> Option<idle::Idle> {
+    let dir = idle::common_dir(&context.directory, |name| context.var(name))?;
+    idle::look(&dir, context.now)
+}
+
+/// True if the work tree's policy and memory settings can be read; opens no repository. HEAD's were
+/// looked at when the stamp was made, and whatever moves HEAD on writes the work tree's.
+fn has_valid_policy(context: &Context) -> bool {
+    if ["GIT_DIR", "GIT_WORK_TREE"].iter().any(|name| context.var(name).is_some()) {
+        return false;
+    }
+    let here = std::path::absolute(&context.directory).ok();
+    let Some(top) = here.as_deref().and_then(|here| {
+        here.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok())
+    }) else {
+        return false;
+    };
+    let read = |path: &str| match std::fs::read(top.join(path)) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    };
+    let of_memory = |path: &str| read(&format!("{DIR}/{path}"));
+    match (read(policy::PATH), of_memory(manifest::PATH), of_memory(schema::PATH)) {
+        (Ok(policy), Ok(manifest), Ok(schema)) => {
+            policy.is_none_or(|bytes| policy::is_valid(&bytes))
+                && manifest
+                    .is_none_or(|bytes| Settings::read(Some(&bytes), schema.as_deref()).is_ok())
+        }
+        _ => false,
+    }
 }
 
 /// Where the lanes stand; to be asked before the look that [`stamp`] is about.
@@ -27,5 +70,6 @@ pub(super) fn stamp(context: &Context, store: &Store, view: &View, tips: &idle::
         return;
     }
     let lasting = view.count_pending(context.now - MARGIN).is_ok_and(|count| count == 0);
-    idle::stamp(store.common_dir(), context.now, tips, lasting);
+    let settled = missing::is_settled(view, context.now).unwrap_or(false);
+    idle::stamp(store.common_dir(), context.now, tips, idle::Found { lasting, settled });
 }

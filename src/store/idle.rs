@@ -24,6 +24,24 @@ use crate::worktree::journal;
 
 const VERSION: &str = "aye idle 2";
 const NAME: &str = "idle";
+/// Behind the time of the look, where nothing was applied lately.
+const SETTLED: &str = " settled";
+
+/// Nothing waits for anyone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Idle {
+    /// Nor was anything applied so lately that it may be missing from the files.
+    pub settled: bool,
+}
+
+/// What a full look found beside nothing that waits.
+#[derive(Clone, Copy, Debug)]
+pub struct Found {
+    /// Nor would anything have waited some time ago, by a clock that was set back.
+    pub lasting: bool,
+    /// As in [`Idle`].
+    pub settled: bool,
+}
 
 /// The lane refs of a repository, as their files say. Two equal values mean the same events.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,23 +116,26 @@ fn packed(path: &Path) -> io::Result<String> {
     Ok(format!("packed {} {nanos} {inode}", facts.len()))
 }
 
-/// True if a full look found nothing that wants a decision, and nothing has happened since. Not
+/// What a full look found that saw nothing that wants a decision, if nothing has happened since. Not
 /// when the clock is behind that look: a proposal that had expired then may be pending again.
 /// Not in a folder of somebody else's, which only opening it properly may trust, and not after an
 /// interrupted apply, which the next command has to settle.
-pub fn is_idle(common_dir: &Path, now: DateTime<Utc>) -> bool {
-    let stamped = || -> Option<bool> {
-        let private = Directory::open(&common_dir.join("aye")).ok()??;
-        if !is_ours(common_dir)? || journal::is_pending(&private) {
-            return Some(false);
-        }
-        let text = String::from_utf8(private.read(NAME).ok()??).ok()?;
-        let mut parts = text.splitn(3, '\n');
-        parts.next()?.strip_prefix(VERSION)?;
-        let looked: i64 = parts.next()?.strip_prefix("looked ")?.parse().ok()?;
-        Some(now.timestamp_millis() >= looked && Tips::read(common_dir)?.all == parts.next()?)
+pub fn look(common_dir: &Path, now: DateTime<Utc>) -> Option<Idle> {
+    let private = Directory::open(&common_dir.join("aye")).ok()??;
+    if !is_ours(common_dir)? || journal::is_pending(&private) {
+        return None;
+    }
+    let text = String::from_utf8(private.read(NAME).ok()??).ok()?;
+    let mut parts = text.splitn(3, '\n');
+    parts.next()?.strip_prefix(VERSION)?;
+    let looked = parts.next()?.strip_prefix("looked ")?;
+    let (looked, settled) = match looked.strip_suffix(SETTLED) {
+        Some(looked) => (looked, true),
+        None => (looked, false),
     };
-    stamped() == Some(true)
+    let looked: i64 = looked.parse().ok()?;
+    let same = now.timestamp_millis() >= looked && Tips::read(common_dir)?.all == parts.next()?;
+    same.then_some(Idle { settled })
 }
 
 /// Whether `folder` belongs to the user who runs this.
@@ -132,15 +153,16 @@ fn is_ours(folder: &Path) -> Option<bool> {
 }
 
 /// Leaves a stamp after a full look at `now` that found nothing and began when the lanes stood at
-/// `before`. `lasting`: nor would it have some time ago, by a clock that was set back. Says nothing
-/// if it cannot: the next look is a full one then.
-pub fn stamp(common_dir: &Path, now: DateTime<Utc>, before: &Tips, lasting: bool) {
+/// `before`. Says nothing if it cannot: the next look is a full one then.
+pub fn stamp(common_dir: &Path, now: DateTime<Utc>, before: &Tips, found: Found) {
     // A writer in between: what was seen is not what is there.
     if Tips::read(common_dir).as_ref() != Some(before) {
         return;
     }
-    let line = if lasting { &before.line } else { " for now" };
-    let text = format!("{VERSION}{line}\nlooked {}\n{}", now.timestamp_millis(), before.all);
+    let line = if found.lasting { &before.line } else { " for now" };
+    let settled = if found.settled { SETTLED } else { "" };
+    let looked = now.timestamp_millis();
+    let text = format!("{VERSION}{line}\nlooked {looked}{settled}\n{}", before.all);
     let _ = Directory::make(&common_dir.join("aye"))
         .and_then(|private| private.replace(NAME, text.as_bytes(), false));
 }
@@ -189,6 +211,10 @@ mod tests {
 
     use super::*;
 
+    fn waits_for_none(dir: &Path, now: DateTime<Utc>) -> bool {
+        super::look(dir, now).is_some()
+    }
+
     fn at(second: i64) -> DateTime<Utc> {
         DateTime::from_timestamp(second, 0).unwrap()
     }
@@ -201,21 +227,21 @@ mod tests {
         folder
     }
 
-    fn look(dir: &Path) {
-        stamp(dir, at(5), &Tips::read(dir).unwrap(), true);
+    fn note(dir: &Path) {
+        stamp(dir, at(5), &Tips::read(dir).unwrap(), Found { lasting: true, settled: false });
     }
 
     #[test]
     fn the_stamp_holds_until_a_lane_moves() {
         let folder = repository();
         let dir = folder.path();
-        assert!(!is_idle(dir, at(5)));
-        look(dir);
-        assert!(is_idle(dir, at(5)) && is_idle(dir, at(9_000_000)));
+        assert!(!waits_for_none(dir, at(5)));
+        note(dir);
+        assert!(waits_for_none(dir, at(5)) && waits_for_none(dir, at(9_000_000)));
         // The clock was set back: what had expired may be pending.
-        assert!(!is_idle(dir, at(4)));
+        assert!(!waits_for_none(dir, at(4)));
         fs::write(dir.join("refs/aye/log/lane"), "bbbb\n").unwrap();
-        assert!(!is_idle(dir, at(5)));
+        assert!(!waits_for_none(dir, at(5)));
     }
 
     #[test]
@@ -231,10 +257,10 @@ mod tests {
         ];
         for change in changes {
             let folder = repository();
-            look(folder.path());
-            assert!(is_idle(folder.path(), at(5)));
+            note(folder.path());
+            assert!(waits_for_none(folder.path(), at(5)));
             change(folder.path());
-            assert!(!is_idle(folder.path(), at(5)));
+            assert!(!waits_for_none(folder.path(), at(5)));
         }
     }
 
@@ -243,31 +269,31 @@ mod tests {
         let folder = repository();
         let before = Tips::read(folder.path()).unwrap();
         fs::write(folder.path().join("refs/aye/log/lane"), "bbbb\n").unwrap();
-        stamp(folder.path(), at(5), &before, true);
-        assert!(!is_idle(folder.path(), at(5)));
+        stamp(folder.path(), at(5), &before, Found { lasting: true, settled: false });
+        assert!(!waits_for_none(folder.path(), at(5)));
     }
 
     #[test]
     fn an_interrupted_apply_wants_a_proper_look() {
         let folder = repository();
-        look(folder.path());
+        note(folder.path());
         let journal = folder.path().join("aye/journal");
         fs::create_dir(&journal).unwrap();
         fs::write(journal.join("lock"), "").unwrap();
-        assert!(is_idle(folder.path(), at(5)));
+        assert!(waits_for_none(folder.path(), at(5)));
         fs::write(journal.join("0123456789abcdef.journal"), "{}").unwrap();
-        assert!(!is_idle(folder.path(), at(5)));
+        assert!(!waits_for_none(folder.path(), at(5)));
     }
 
     #[test]
     fn a_damaged_stamp_is_none() {
         let folder = repository();
         let dir = folder.path();
-        look(dir);
+        note(dir);
         let good = fs::read_to_string(dir.join("aye/idle")).unwrap();
         for broken in ["", "aye idle 2", "aye idle 3\nlooked 1\n", &good[..good.len() - 1]] {
             fs::write(dir.join("aye/idle"), broken).unwrap();
-            assert!(!is_idle(dir, at(5)), "{broken:?}");
+            assert!(!waits_for_none(dir, at(5)), "{broken:?}");
         }
     }
 

@@ -199,6 +199,23 @@ impl View {
         query().map_err(|error| failed(&error))
     }
 
+    /// When the last of the `most` newest applied proposals was decided.
+    ///
+    /// # Errors
+    /// `internal_error` if the cache cannot be read.
+    pub fn last_applied(&self, most: usize) -> Result<Option<DateTime<Utc>>> {
+        let Some(connection) = &self.connection else { return Ok(None) };
+        let last: Option<i64> = connection
+            .query_row(
+                "SELECT max(decided) FROM (SELECT decided FROM proposal WHERE state = 'applied'
+                 ORDER BY created DESC, id DESC LIMIT ?1)",
+                [most as i64],
+                |row| row.get(0),
+            )
+            .map_err(|error| failed(&error))?;
+        Ok(last.and_then(|last| Utc.timestamp_millis_opt(last).single()))
+    }
+
     /// True if anything has ever been recorded.
     pub fn has_events(&self) -> bool {
         self.connection.is_some()
