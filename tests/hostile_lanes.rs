@@ -29,8 +29,8 @@ fn scene() -> Scene {
 }
 
 impl Scene {
-    /// Runs the commands that people and CI run all day, within 1 GiB of address space. None may
-    /// fail for what lanes of others hold.
+    /// Runs the commands that people and CI run all day, within 512 MiB of address space and a minute
+    /// of processor time. None may fail for what lanes of others hold.
     #[track_caller]
     fn all_commands_work(&self) {
         let Self { repo, applied, pending } = self;
@@ -56,7 +56,7 @@ impl Scene {
     }
 
     fn run(&self, args: &[&str]) -> Run {
-        let script = "ulimit -v 1048576; exec \"$0\" \"$@\"";
+        let script = "ulimit -v 524288; ulimit -t 60; exec \"$0\" \"$@\"";
         let run = self.repo.program("sh").args(&["-c", script, env!("CARGO_BIN_EXE_aye")]);
         run.args(args).run().plain()
     }
@@ -248,9 +248,7 @@ fn a_lane_that_says_one_thing_many_times_is_read_once() {
         }
         hostile::fed(repo, &["fast-import", "--quiet", "--force"], stream);
     }
-    let started = std::time::Instant::now();
     scene.run(&["list"]).ok().notes("2 fetched lanes cannot be read to their end");
-    assert!(started.elapsed().as_secs() < 10, "{:?}", started.elapsed());
     scene.all_commands_work();
 }
 
@@ -315,47 +313,27 @@ fn what_costs_much_memory_for_few_bytes_is_limited() {
     scene.all_commands_work();
 }
 
-/// How many lanes are many; more would only take debug builds longer.
-const MANY: usize = 300;
-
-/// Comments on one proposal, in as many lanes that have all seen each other, or in one.
+/// Comments on one proposal, in as many lanes, each of which has seen all before it. What they cost
+/// beside one lane is for `benches/growth`.
 #[test]
-fn many_lanes_cost_little_more_than_one() {
-    let timed = |many: bool| {
-        let scene = scene();
-        let mut import = Import::default();
-        let mut one = Hostile::new(&scene.repo, "one");
-        let mut commits = Vec::new();
-        let heads: Vec<String> =
-            (0..MANY).map(|i| format!("lane{i:04} 1 {}", "0".repeat(40))).collect();
-        for index in 0..MANY {
-            let name = format!("lane{index:04}");
-            let mut lane = Hostile::new(&scene.repo, &name);
-            let lane = if many { &mut lane } else { &mut one };
-            let event = lane.comment(&scene.pending, "seen");
-            let mut event: serde_json::Value = serde_json::from_str(&event).unwrap();
-            event["heads"] = heads[..index].into();
-            match many {
-                true => import.lane(&name, &[vec![event.to_string()]]),
-                false => commits.push(vec![event.to_string()]),
-            }
-        }
-        if !many {
-            import.lane("one", &commits);
-        }
-        import.run(&scene.repo);
-        let started = std::time::Instant::now();
-        scene.run(&["list"]).ok();
-        let cold = started.elapsed();
-        let started = std::time::Instant::now();
-        scene.run(&["list"]).ok();
-        println!("many: {many}, cold {cold:?}, warm {:?}", started.elapsed());
+fn lanes_that_have_all_seen_each_other_are_all_read() {
+    const MANY: usize = 300;
+    let scene = scene();
+    let mut import = Import::default();
+    let heads: Vec<String> =
+        (0..MANY).map(|i| format!("lane{i:04} 1 {}", "0".repeat(40))).collect();
+    for index in 0..MANY {
+        let name = format!("lane{index:04}");
+        let event = Hostile::new(&scene.repo, &name).comment(&scene.pending, "seen");
+        let mut event: serde_json::Value = serde_json::from_str(&event).unwrap();
+        event["heads"] = heads[..index].into();
+        import.lane(&name, &[vec![event.to_string()]]);
+    }
+    import.run(&scene.repo);
+    for _ in 0..2 {
         let shown = scene.run(&["show", &scene.pending, "--json"]).ok().json();
         assert_eq!(shown["comments"].as_array().unwrap().len(), MANY);
-        cold
-    };
-    let (one, many) = (timed(false), timed(true));
-    assert!(many < one * 4 + std::time::Duration::from_secs(1), "{one:?} {many:?}");
+    }
 }
 
 /// The cache is a file like any other: what it says is held against the lanes.
