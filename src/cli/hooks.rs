@@ -1,6 +1,7 @@
 //! `aye hooks`: install, look at and remove git hooks; and what the installed hooks run.
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -178,6 +179,59 @@ fn uninstall(context: &mut Context, which: &[Hook], force: bool) -> Result<Exit>
         done.push((*hook, hooks::uninstall(&place.folder, *hook, setting, force)?));
     }
     print(context, &place, &program, &done)
+}
+
+/// The hooks of ours that one repository has, in a directory of its own.
+pub(super) struct Installed {
+    place: Place,
+    program: String,
+    hooks: Vec<Hook>,
+}
+
+/// What is installed for the repository of `directory` alone.
+///
+/// # Errors
+/// `not_a_repository` and its kin; `io_error` if a hook cannot be read.
+pub(super) fn installed(directory: &Path) -> Result<Installed> {
+    let place = Place::find(directory)?;
+    let program = program()?;
+    let mut hooks = Vec::new();
+    if place.require_own(false).is_ok() {
+        for hook in Hook::ALL {
+            let (state, _) = hooks::state(&place.folder, hook, place.setting(&program))?;
+            if !matches!(state, State::Absent | State::Other) {
+                hooks.push(hook);
+            }
+        }
+    }
+    Ok(Installed { place, program, hooks })
+}
+
+impl Installed {
+    /// Their names.
+    pub(super) fn names(&self) -> Vec<&'static str> {
+        self.hooks.iter().map(|hook| hook.name()).collect()
+    }
+
+    /// Refuses where one was edited: to be asked before anything is removed.
+    ///
+    /// # Errors
+    /// `hook_changed`.
+    pub(super) fn require_unedited(&self) -> Result<()> {
+        let setting = self.place.setting(&self.program);
+        let mut hooks = self.hooks.iter();
+        hooks.try_for_each(|h| hooks::require_unedited(&self.place.folder, *h, setting, false))
+    }
+
+    /// Removes them, and puts back what was there before.
+    ///
+    /// # Errors
+    /// `hook_changed`, or an operating-system error.
+    pub(super) fn remove(&self) -> Result<()> {
+        let setting = self.place.setting(&self.program);
+        let mut hooks = self.hooks.iter();
+        hooks.try_for_each(|h| hooks::uninstall(&self.place.folder, *h, setting, false).map(drop))
+    }
 }
 
 fn status(context: &mut Context) -> Result<Exit> {

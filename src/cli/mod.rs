@@ -10,6 +10,7 @@ pub mod check;
 pub mod comment;
 pub mod complete;
 pub mod context;
+pub mod deinit;
 pub mod demo;
 pub mod diff;
 pub mod doctor;
@@ -171,6 +172,8 @@ pub enum Command {
     Demo(demo::Args),
     /// Check the store, and repair what can be rebuilt.
     Doctor(doctor::Args),
+    /// Remove what aye keeps of this repository: lanes, refs, caches and hooks.
+    Deinit(deinit::Args),
     /// Generate man pages, shell completions, JSON schemas and the table of error codes.
     Util(util::Args),
 }
@@ -244,6 +247,7 @@ fn run(context: &mut Context, command: Command) -> Result<Exit> {
         Command::Call(args) => call::run(context, args),
         Command::Demo(args) => demo::run(context, args),
         Command::Doctor(args) => doctor::run(context, args),
+        Command::Deinit(args) => deinit::run(context, &args),
         Command::Apply(args) => apply::run(context, args),
         Command::Undo(args) => undo::run(context, args),
 

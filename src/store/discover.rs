@@ -147,7 +147,7 @@ impl Store {
         }
         let made = Directory::make(&self.private_dir())?;
         // What a process that was stopped leaves in a work tree must not go into a commit.
-        super::exclude::exclude(self, &format!("{}*", crate::worktree::TEMPORARY));
+        super::exclude::exclude(self, super::exclude::TEMPORARIES);
         Ok(made)
     }
 

@@ -5,6 +5,15 @@ use std::io::Write as _;
 
 use super::Store;
 
+/// The plan of the branch that is checked out.
+pub(crate) const PLAN: &str = "/.agent-memory/plan.yaml";
+
+/// Files on their way into the work tree.
+pub(crate) const TEMPORARIES: &str = ".aye-tmp-*";
+
+/// All patterns that aye adds.
+pub(crate) const EXCLUDED: &[&str] = &[PLAN, TEMPORARIES];
+
 /// Makes git ignore `pattern` (anchored, such as `/.agent-memory/plan.yaml`) in this clone:
 /// through `info/exclude`, so that no file of the work tree changes. What cannot be written is
 /// left: it only decides what `git status` shows.
@@ -22,4 +31,17 @@ pub(crate) fn exclude(store: &Store, pattern: &str) {
         .create(true)
         .open(&path)
         .and_then(|mut file| file.write_all(format!("{separator}{pattern}\n").as_bytes()));
+}
+
+/// Takes `patterns` out of `info/exclude` again. What cannot be written is left.
+pub(super) fn include(store: &Store, patterns: &[&str]) {
+    let path = store.common_dir().join("info").join("exclude");
+    let Ok(text) = fs::read(&path) else { return };
+    let is_ours = |line: &&[u8]| patterns.iter().any(|pattern| pattern.as_bytes() == *line);
+    let lines: Vec<&[u8]> = text.split(|byte| *byte == b'\n').collect();
+    if !lines.iter().any(is_ours) {
+        return;
+    }
+    let kept: Vec<&[u8]> = lines.into_iter().filter(|line| !is_ours(line)).collect();
+    let _ = fs::write(&path, kept.join(&b'\n'));
 }

@@ -7,6 +7,7 @@
 mod cache;
 mod compose;
 mod contradiction;
+mod deinit;
 mod discover;
 pub(crate) mod exclude;
 mod filters;
@@ -49,6 +50,7 @@ use crate::error::{Error, Result};
 use crate::proposal::ProposalId;
 
 pub use cache::{Filter, Hold, LogEntry, LogPages, PAGE, Summary, View};
+pub use deinit::Held;
 pub use discover::{Projector, Store};
 pub use inspect::{Damage, Depth, Inspection};
 pub use lane::Broken;

@@ -84,6 +84,22 @@ pub(super) fn remove(store: &Store, id: &ProposalId) -> Result<()> {
     Ok(())
 }
 
+/// Removes the directory of all projections from every work tree where nothing is left in it.
+///
+/// # Errors
+/// If a file cannot be removed.
+pub(super) fn remove_empty(store: &Store) -> Result<()> {
+    let ignore = RepoPath::new(format!("{FOLDER}/.gitignore"))?;
+    for root in store.work_trees() {
+        let tree = Worktree::open(&root)?;
+        let names = tree.names(&RepoPath::new(FOLDER)?).unwrap_or_default();
+        if names.len() == 1 && names.iter().all(|name| *name == ".gitignore") {
+            tree.remove_file(&ignore)?;
+        }
+    }
+    Ok(())
+}
+
 /// Copies the projection of `id` in the present work tree to `aye/broken/proposals/<id>` in the git
 /// directory.
 ///

@@ -164,7 +164,7 @@ pub fn project(store: &Store, view: &View, branch: &str) -> Result<()> {
     let Some(text) = projection(view, branch)? else {
         return tree.remove_file(&path).map(drop);
     };
-    crate::store::exclude::exclude(store, "/.agent-memory/plan.yaml");
+    crate::store::exclude::exclude(store, crate::store::exclude::PLAN);
     tree.write_file(&path, text.as_bytes(), Mode::Regular, Flush::No)
 }
 

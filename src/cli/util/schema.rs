@@ -80,6 +80,7 @@ published! {
     "wait" @ 1 = cli::wait::Document, "`wait`: the decision, and what was said";
     "codes" @ 1 = codes::Codes, "`util codes`: exit statuses and error codes";
     "comment" @ 1 = cli::comment::Commented, "`comment`: what was said";
+    "deinit" @ 1 = cli::deinit::Answer, "`deinit`: what was removed";
     "demo" @ 1 = cli::demo::Demo, "`demo`: the scratch repository and what was done in it";
     "doctor" @ 1 = cli::doctor::Diagnosis, "`doctor`: what was found, and repaired";
     "list" @ 1 = cli::list::List, "`list`: proposals";

@@ -1,0 +1,139 @@
+//! `aye deinit`: remove what aye keeps of a repository.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::identity::Asking;
+use super::{Context, Format, hooks};
+use crate::apply;
+use crate::error::{Exit, Result};
+use crate::proposal::rules::Verb;
+use crate::render::escape;
+use crate::store::{Held, Store, View};
+use crate::tools::update_plan;
+
+/// Remove what aye keeps of this repository: lanes, refs, caches and hooks.
+///
+/// Pending proposals and the record of every decision go with the lanes, and cannot be brought back
+/// except by fetching them from where they were pushed to. Files that git tracks stay, .agent-memory/
+/// among them, and so do remotes, and hooks in a directory that several repositories share. Git's
+/// objects stay until `git gc` prunes them.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  aye deinit --dry-run
+  aye deinit
+  aye deinit --yes")]
+pub struct Args {
+    /// Do not ask.
+    #[arg(long, short = 'y')]
+    pub yes: bool,
+    /// Say what would be removed, and change nothing.
+    #[arg(long, short = 'n')]
+    pub dry_run: bool,
+}
+
+/// Answer of `aye deinit`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Answer {
+    /// `aye/deinit@1`
+    pub schema: &'static str,
+    /// True where everything was (or, with `--dry-run`, would be) removed.
+    pub success: bool,
+    /// Nothing was changed because of `--dry-run`.
+    pub dry_run: bool,
+    /// How many refs below `refs/aye/` there were.
+    pub refs: usize,
+    /// How many lanes.
+    pub lanes: usize,
+    /// How many pending proposals.
+    pub pending: usize,
+    /// How many proposals that were decided or had expired.
+    pub decided: usize,
+    /// No remote that was fetched has all of this clone's own lane.
+    pub only_here: bool,
+    /// The hooks that are removed, by their names.
+    pub hooks: Vec<&'static str>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// `human_approval_required`, `confirmation_required`, `hook_edited`, `busy`, `apply_busy`; those of
+/// the store and the file system.
+pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
+    let store = context.store()?;
+    let view = store.readable_view()?;
+    let held = store.held(&view, context.now)?;
+    let installed = hooks::installed(&context.directory)?;
+    let answer = Answer {
+        schema: "aye/deinit@1",
+        success: true,
+        dry_run: args.dry_run,
+        refs: held.refs.len(),
+        lanes: held.lanes,
+        pending: held.pending.len(),
+        decided: held.decided,
+        only_here: held.only_here,
+        hooks: installed.names(),
+    };
+    let lost = text(&answer);
+    if args.dry_run {
+        context.emit(Format::Text, &answer, || format!("would remove {lost}"))?;
+        return Ok(Exit::Done);
+    }
+    let question = format!("This removes {}Go on?", escape::block(&lost));
+    let asking = Asking {
+        verb: Verb::Force,
+        proposals: &[],
+        yes: args.yes,
+        question: &question,
+        command: "aye deinit",
+    };
+    if context.authorise(&store, &asking)?.is_none() {
+        context.note("nothing removed");
+        return Ok(Exit::Negative);
+    }
+    remove(&store, &held, &view, &installed)?;
+    context.emit(Format::Text, &answer, || format!("removed {lost}"))?;
+    Ok(Exit::Done)
+}
+
+/// Removes it all, with nobody writing files meanwhile. The refs go first: until they are gone,
+/// everything else can be rebuilt from them.
+fn remove(store: &Store, held: &Held, view: &View, installed: &hooks::Installed) -> Result<()> {
+    installed.require_unedited()?;
+    if store.private()?.is_some() {
+        let journal = apply::lock(store)?;
+        store.remove_held(held, view)?;
+        if store.work_dir().is_some() {
+            update_plan::project(store, &store.readable_view()?, &store.branch())?;
+        }
+        installed.remove()?;
+        store.remove_private()?;
+        drop(journal);
+    } else {
+        installed.remove()?;
+    }
+    Ok(())
+}
+
+fn text(answer: &Answer) -> String {
+    let count = |count: usize, one: &str| match count {
+        1 => format!("1 {one}"),
+        count => format!("{count} {one}s"),
+    };
+    let mut text = format!(
+        "{}, {} among them, with {} and {} that were decided\n",
+        count(answer.refs, "ref"),
+        count(answer.lanes, "lane"),
+        count(answer.pending, "pending proposal"),
+        answer.decided,
+    );
+    if !answer.hooks.is_empty() {
+        text += &format!("  and the hooks {}\n", answer.hooks.join(", "));
+    }
+    if answer.only_here {
+        text += "  no remote that was fetched has all of this clone's own lane\n";
+    }
+    text
+}

@@ -1,0 +1,99 @@
+//! Everything that aye keeps of a repository, counted and removed.
+
+use std::collections::BTreeSet;
+
+use chrono::{DateTime, Utc};
+
+use super::exclude::{self, EXCLUDED};
+use super::lock::Lock;
+use super::{Filter, Store, View, projection, refs};
+use crate::error::{Error, Result};
+use crate::proposal::event::Subject;
+use crate::proposal::{ProposalId, Status};
+
+/// What a repository holds of aye's.
+#[derive(Clone, Debug, Default)]
+pub struct Held {
+    /// Every ref below `refs/aye/`.
+    pub refs: Vec<String>,
+    /// How many lanes there are, this clone's own and those of others.
+    pub lanes: usize,
+    /// The pending proposals.
+    pub pending: Vec<ProposalId>,
+    /// How many proposals were decided or have expired.
+    pub decided: usize,
+    /// No fetched ref has all of this clone's own lane: what it says is nowhere else, as far as this
+    /// clone knows.
+    pub only_here: bool,
+}
+
+impl Store {
+    /// What there is to remove.
+    ///
+    /// # Errors
+    /// `git_failed`, and those of the store.
+    pub fn held(&self, view: &View, now: DateTime<Utc>) -> Result<Held> {
+        let listed =
+            self.git()?.args(["for-each-ref", "--format=%(refname)", "refs/aye"]).text()?;
+        let (mut pending, mut decided) = (Vec::new(), 0);
+        for summary in view.proposals(&Filter::default(), now)? {
+            match summary.status {
+                Status::Pending => pending.push(summary.id),
+                _ => decided += 1,
+            }
+        }
+        let own = self.own_lane();
+        let positions = view.positions()?;
+        let tip = |prefix: &str, lane: &str| {
+            positions
+                .iter()
+                .filter(|(name, _)| name.starts_with(prefix) && refs::lane_of(name) == lane)
+                .map(|(_, position)| position.tip.clone())
+                .collect::<BTreeSet<_>>()
+        };
+        let only_here = own.is_some_and(|own| {
+            let sent = tip(refs::REMOTES, &own);
+            !tip(refs::LOG, &own).is_subset(&sent)
+        });
+        let refs = listed.lines().map(str::to_owned).collect();
+        Ok(Held { refs, lanes: view.count_lanes(), pending, decided, only_here })
+    }
+
+    /// Removes the refs, what stands in the work tree for pending proposals, and the rules by which
+    /// git ignores such files. The objects stay until git prunes them.
+    ///
+    /// # Errors
+    /// `busy`, `git_failed`, and those of the file system. It can be called again then.
+    pub fn remove_held(&self, held: &Held, view: &View) -> Result<()> {
+        let lock = Lock::acquire(&self.make_private()?, "lock")?;
+        for id in &held.pending {
+            if let Ok(proposal) = view.proposal(id)
+                && proposal.subject == Subject::Memory
+                && let Some(projector) = self.projector
+            {
+                projector(self, &proposal, false)?;
+            }
+            projection::remove(self, id)?;
+        }
+        projection::remove_empty(self)?;
+        let deleted: String = held.refs.iter().map(|name| format!("delete {name}\n")).collect();
+        if !deleted.is_empty() {
+            self.git()?.args(["update-ref", "--no-deref", "--stdin"]).stdin(deleted).run()?;
+        }
+        exclude::include(self, EXCLUDED);
+        drop(lock);
+        Ok(())
+    }
+
+    /// Removes aye's own directory in the git directory. The caller holds the journal's lock.
+    ///
+    /// # Errors
+    /// `private_dir_unsafe` where it is not a directory; the system's refusal.
+    pub fn remove_private(&self) -> Result<()> {
+        if self.private()?.is_none() {
+            return Ok(());
+        }
+        let path = self.private_dir();
+        std::fs::remove_dir_all(&path).map_err(|error| Error::file("remove", &path, &error))
+    }
+}
