@@ -50,7 +50,9 @@ fn answered(run: Run) -> Run {
 #[track_caller]
 fn sound(doctor: impl Fn(&[&str]) -> Run) {
     let found = answered(doctor(&["doctor"]));
-    let harmless = |line: &str| line.starts_with("projection_") || line.starts_with("hint: ");
+    // What stands for proposals, and a repair makes again: the other version wrote it by what it knows.
+    let rebuilt = ["projection_", "pending_ref_missing", "pending_ref_unexpected", "hint: "];
+    let harmless = |line: &str| rebuilt.iter().any(|start| line.starts_with(start));
     let problems = found.status == 1;
     assert!(!problems || found.out().lines().all(harmless), "{found}");
     doctor(&["doctor", "--repair"]).ok();
