@@ -187,7 +187,9 @@ pub(super) fn plan_again(
     after_commit: bool,
 ) -> Result<Shown> {
     let view = store.view()?;
+    let reading = view.hold();
     let mut planned = shown::show(store, &view, proposal, part, snapshot)?;
+    drop(reading);
     if let Some(refusal) = planned.plan.refusal() {
         return Err(store.name_sparse(conflict(refusal, &proposal.id)));
     }

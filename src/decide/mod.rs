@@ -162,8 +162,10 @@ pub(crate) fn verified(store: &Store, shown: &Proposal) -> Result<Proposal> {
 /// As [`verified`].
 pub(crate) fn verified_all(store: &Store, shown: &[Proposal]) -> Result<Vec<Proposal>> {
     let view = store.view()?;
+    let reading = view.hold();
     let ids = shown.iter().map(|shown| &shown.id);
     let verified = store.verified_proposals(&view, ids)?;
+    drop(reading);
     for (shown, proposal) in shown.iter().zip(&verified) {
         proposal.require_revision(&shown.current().event)?;
         if proposal.current().changes != shown.current().changes {

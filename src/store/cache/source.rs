@@ -95,11 +95,15 @@ impl View {
     /// Empties the cache: the next reader builds it from the lanes.
     pub(in crate::store) fn empty(&self) {
         let empty = |connection: &Connection| {
+            // Within one look at the cache ([`View::hold`]), that ends here.
+            if !connection.is_autocommit() {
+                let _ = connection.execute_batch("ROLLBACK");
+            }
             let emptied = connection.execute_batch(
                 "BEGIN IMMEDIATE; DELETE FROM lane; DELETE FROM step; DELETE FROM amount;
                  DELETE FROM trouble; DELETE FROM event; DELETE FROM proposal;
-                 DELETE FROM folded; DELETE FROM path; DELETE FROM fetched; DELETE FROM own;
-                 DELETE FROM forked; DELETE FROM part; DELETE FROM witness; COMMIT;",
+                 DELETE FROM folded; DELETE FROM path; DELETE FROM approved; DELETE FROM fetched;
+                 DELETE FROM own; DELETE FROM forked; DELETE FROM part; DELETE FROM witness; COMMIT;",
             );
             if emptied.is_err() {
                 let _ = connection.execute_batch("ROLLBACK");
