@@ -238,16 +238,9 @@ pub(super) fn entry(blob: &Option<Blob>) -> Option<Entry> {
 /// elsewhere may be that of other content, as the revision's is when a decision is taken back.
 fn blob(store: &Store, file: Option<&File>) -> Result<Option<Blob>> {
     let Some(file) = file else { return Ok(None) };
-    let id = id_of(store, &file.bytes)?;
+    let Entry { id, mode } = store.entry_of(file)?;
     let sha256 = crate::sha256::hex(&file.bytes);
-    Ok(Some(Blob { mode: file.mode.as_str().to_owned(), id, sha256 }))
-}
-
-fn id_of(store: &Store, bytes: &[u8]) -> Result<String> {
-    let kind = store.repo().object_hash();
-    gix::objs::compute_hash(kind, gix::objs::Kind::Blob, bytes)
-        .map(|id| id.to_string())
-        .map_err(|error| Error::bug(format!("cannot hash a file: {error}")))
+    Ok(Some(Blob { mode, id, sha256 }))
 }
 
 /// The tree of the target commit.

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 
+use bstr::{BStr, ByteSlice as _};
 use gix::ObjectId;
 use gix::objs::Tree;
 
@@ -14,6 +15,9 @@ use super::trees::{self, Leaf};
 use crate::changeset::{Mode, plan};
 use crate::error::{Error, Result};
 use crate::proposal::{Data, ProposalId, Stamped};
+
+/// The trailer of a lane commit that names a proposal.
+const PROPOSAL: &str = "Proposal-Id: ";
 
 /// Whether an event with `data` cannot go into one commit with `open`: a commit holds one `before/`
 /// and one `after/`.
@@ -95,6 +99,11 @@ fn results(index: usize, data: &Data) -> Vec<Leaf> {
     leaves
 }
 
+/// The ids of the proposals that the `message` of a lane commit names.
+pub(super) fn proposals(message: &BStr) -> impl Iterator<Item = &BStr> {
+    message.lines().filter_map(|line| Some(line.strip_prefix(PROPOSAL.as_bytes())?.as_bstr()))
+}
+
 /// The message of the commit of `events`: a line for each, and trailers.
 fn message(events: &[Stamped]) -> String {
     let lines: Vec<String> = events.iter().map(line).collect();
@@ -105,7 +114,7 @@ fn message(events: &[Stamped]) -> String {
     message += "\n\n";
     let ids: BTreeSet<ProposalId> = events.iter().filter_map(Stamped::proposal).collect();
     for id in ids {
-        message += &format!("Proposal-Id: {id}\n");
+        message += &format!("{PROPOSAL}{id}\n");
     }
     if let Some(first) = events.first() {
         message += &format!("Actor-Kind: {}\n", first.event.actor.kind.as_str());

@@ -73,7 +73,7 @@ impl Store {
     /// would stay for ever.
     ///
     /// # Errors
-    /// `invalid_config` if that is no name of a lane.
+    /// `invalid_config` if that is not a valid name of a lane.
     pub fn write_only_to(&mut self, lane: Option<String>) -> Result<()> {
         if let Some(name) = lane.as_deref().filter(|name| !refs::is_lane_name(name)) {
             return Err(Error::new(

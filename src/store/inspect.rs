@@ -9,7 +9,7 @@ use gix::objs::tree::EntryKind;
 
 use super::objects::hashed;
 use super::refs::{self, LaneRef};
-use super::{Store, View};
+use super::{Store, View, compose};
 use crate::error::Result;
 
 /// How closely objects are looked at. Commits, trees and events are read and hashed either way.
@@ -182,7 +182,7 @@ impl Walk<'_> {
             };
             let Ok(commit) = gix::objs::CommitRef::from_bytes(&bytes, id.kind()) else { return };
             if is_new {
-                place.proposals = named(commit.message);
+                place.proposals = compose::proposals(commit.message).map(BStr::to_string).collect();
                 self.tree(commit.tree(), &place);
             }
             child = Some(id);
@@ -255,12 +255,6 @@ impl Walk<'_> {
 /// Whether a path in the tree of a lane commit is that of an event.
 fn is_event(path: &BStr) -> bool {
     path == "event.json" || path.starts_with(b"events/")
-}
-
-/// The proposals that the message of a lane commit names.
-fn named(message: &BStr) -> Vec<String> {
-    let ids = message.lines().filter_map(|line| line.strip_prefix(b"Proposal-Id: "));
-    ids.map(|id| id.to_str_lossy().into_owned()).collect()
 }
 
 /// The content of an object that is there, of the right kind, and hashes to its id; or what is

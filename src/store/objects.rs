@@ -152,16 +152,11 @@ impl<'repo> Batch<'repo> {
     /// because it waits in a cruft pack to be pruned. What another pack has was named by something
     /// when that was made.
     fn freshen(&mut self, id: &ObjectId) -> bool {
-        if touch(&self.path_of(id)) {
+        if touch(&loose_path(self.repo, id)) {
             return true;
         }
         let cruft = self.cruft.get_or_insert_with(|| cruft(&self.folder, self.repo.object_hash()));
         !cruft.iter().any(|index| index.lookup(id).is_some())
-    }
-
-    fn path_of(&self, id: &ObjectId) -> PathBuf {
-        let hex = id.to_string();
-        self.folder.join(&hex[..2]).join(&hex[2..])
     }
 
     /// Adds an object in place of a damaged one: whatever has its name is written over.
@@ -257,7 +252,7 @@ impl<'repo> Batch<'repo> {
 
     /// Returns the folder it is in.
     fn give_name(&self, temporary: &Path, id: &ObjectId) -> Result<PathBuf> {
-        let path = self.path_of(id);
+        let path = loose_path(self.repo, id);
         let folder = path.parent().unwrap_or(&self.folder).to_owned();
         let mut renamed = std::fs::rename(temporary, &path);
         if renamed.is_err() && !folder.exists() {

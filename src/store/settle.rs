@@ -1,5 +1,5 @@
 //! Lanes that this clone has left, and that others go on with: their refs are brought into a form in
-//! which `git push R 'refs/aye/log/*'` takes them. No commit is written anew.
+//! which `git push R 'refs/aye/log/*'` takes them. No commit is written again.
 
 use gix::ObjectId;
 

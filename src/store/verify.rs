@@ -9,7 +9,6 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use bstr::ByteSlice as _;
 use gix::ObjectId;
 use gix::objs::{Exists as _, Kind};
 
@@ -18,7 +17,7 @@ use super::inspect::Inspection;
 use super::lane::Reader;
 use super::objects::hashed;
 use super::refs::{self, LaneRef};
-use super::{Store, View, codes, write};
+use super::{Store, View, codes, compose, write};
 use crate::error::{Error, Result};
 use crate::proposal::audit::Own;
 use crate::proposal::{Data, Event, Proposal, ProposalId, Stamped, forks};
@@ -319,11 +318,8 @@ impl<'a> Verifier<'a> {
             if let Some(commit) = commit {
                 walk.next.extend(commit.parent_ids().next().map(gix::Id::detach));
                 if is_own && let Ok(message) = commit.message_raw() {
-                    for line in message.lines() {
-                        if let Some(id) = line.strip_prefix(b"Proposal-Id: ") {
-                            let named = walk.named.entry(id.to_str_lossy().into_owned());
-                            named.or_default().push(commit.id);
-                        }
+                    for id in compose::proposals(message) {
+                        walk.named.entry(id.to_string()).or_default().push(commit.id);
                     }
                 }
             }

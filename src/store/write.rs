@@ -9,7 +9,7 @@ use gix::objs::Kind;
 use super::cache::About;
 use super::lane;
 use super::lock::Lock;
-use super::objects::Batch;
+use super::objects::{Batch, hashed};
 use super::trees::Leaf;
 use super::{Store, View, compose, pending, place, projection, refs, settle};
 use crate::changeset::{Changeset, File};
@@ -610,8 +610,7 @@ fn permits(verb: Verb, decision: &Data) -> bool {
 /// # Errors
 /// `internal_error` if it cannot be hashed.
 pub fn entry_of(kind: gix::hash::Kind, file: &File) -> Result<Entry> {
-    let id = gix::objs::compute_hash(kind, Kind::Blob, &file.bytes)
-        .map_err(|error| Error::bug(format!("cannot hash a file: {error}")))?;
+    let id = hashed(kind, Kind::Blob, &file.bytes)?;
     Ok(Entry { id: id.to_string(), mode: file.mode.as_str().into() })
 }
 

@@ -101,7 +101,7 @@ pub(super) fn divide(
     if own.is_none() {
         let mut positions = BTreeSet::new();
         if found.iter().all(|(_, seq, _)| positions.insert(*seq)) {
-            // Written anew, or only known in pieces: nothing contradicts.
+            // Rewritten, or only known in pieces: nothing contradicts.
             return Ok(cleared > 0);
         }
     }

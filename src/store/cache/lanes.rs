@@ -227,7 +227,7 @@ const BATCH: usize = 1_000;
 /// again too often.
 const PAGES: i64 = 8 << 10;
 
-/// `repo` with its packs mapped into memory anew: once the one before is gone, so is what it has read
+/// `repo` with its packs mapped into memory again: once the one before is gone, so is what it has read
 /// of them, which is as large as the history is long.
 fn fresh(repo: &gix::Repository) -> gix::Repository {
     let mut fresh = repo.clone();
