@@ -281,7 +281,7 @@ fn carry_out(
             context.note(&format!("warning: {}", escape::line(warning)));
         }
         if let Some(note) = not_approved(&applied.not_approved) {
-            context.note(&note);
+            context.note(&format!("{note} (--take-residue approves them too)"));
         }
         if let Some(id) = &applied.amended {
             exit = Exit::Conflict;
@@ -320,7 +320,7 @@ fn carry_out(
 
 /// A note about files that hold changes of others, which were not approved; of many files, it
 /// names the first.
-fn not_approved(paths: &[String]) -> Option<String> {
+pub(super) fn not_approved(paths: &[String]) -> Option<String> {
     const MOST_NAMED: usize = 3;
     let named: Vec<_> = paths.iter().take(MOST_NAMED).map(|path| escape::name(path)).collect();
     let files = match (named.as_slice(), paths.len() - named.len()) {
@@ -329,10 +329,7 @@ fn not_approved(paths: &[String]) -> Option<String> {
         (some, 0) => format!("{} also hold", some.join(", ")),
         (some, more) => format!("{} and {more} more files also hold", some.join(", ")),
     };
-    Some(format!(
-        "note: {files} changes that are not the proposal's; they are not approved \
-         (--take-residue approves them too)"
-    ))
+    Some(format!("note: {files} changes that are not the proposal's; they are not approved"))
 }
 
 /// Shows what is about to be written: every file and what becomes of it, then files now against

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::apply::{FileItem, present, refuse_conflicts};
+use super::apply::{FileItem, not_approved, present, refuse_conflicts};
 use super::identity::Asking;
 use super::which::Several;
 use super::{Context, Format};
@@ -147,11 +147,8 @@ fn record(
         for warning in &approved.warnings {
             context.note(&format!("warning: {}", escape::line(warning)));
         }
-        for path in &approved.not_approved {
-            context.note(&format!(
-                "note: {} also holds changes that are not the proposal's; they are not approved",
-                escape::name(path)
-            ));
+        if let Some(note) = not_approved(&approved.not_approved) {
+            context.note(&note);
         }
         items.push(item(store, proposal, approved)?);
     }
