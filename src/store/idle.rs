@@ -60,7 +60,7 @@ impl Tips {
             return None;
         }
         let mut lines = Vec::new();
-        for prefix in [refs::LOG, refs::REMOTES] {
+        for prefix in [refs::LOG, refs::PRIVATE, refs::FOR, refs::REMOTES] {
             collect(common_dir, &common_dir.join(prefix), &mut lines).ok()?;
         }
         lines.sort_unstable();

@@ -103,19 +103,18 @@ impl Inspection {
 }
 
 impl Store {
-    /// Looks at every object of the lanes below `refs/aye/log/`, from their tips, and of what counts
+    /// Looks at every object of the lanes that are not fetched, from their tips, and of what counts
     /// of fetched lanes in `view`, where one is given. Each object is looked at once.
     ///
     /// # Errors
     /// `lane_broken` if the refs cannot be read.
     pub fn inspect(&self, view: Option<&View>, depth: Depth) -> Result<Inspection> {
-        let mut tips = Vec::new();
-        refs::each(&self.repo, refs::LOG, |name, tip| tips.push(LaneRef { name, tip }))?;
+        let mut tips = refs::local(&self.repo)?;
         if let Some(view) = view {
             for (name, position) in view.positions()? {
                 let reached =
                     position.reached.and_then(|id| ObjectId::from_hex(id.as_bytes()).ok());
-                if let Some(tip) = reached.filter(|_| !name.starts_with(refs::LOG)) {
+                if let Some(tip) = reached.filter(|_| !refs::is_local(&name)) {
                     tips.push(LaneRef { name, tip });
                 }
             }

@@ -23,6 +23,10 @@ pub(super) const LOG: &str = "refs/aye/log/";
 pub(super) const REMOTES: &str = "refs/aye/remotes/";
 /// Where the tips of fetched lanes are remembered, whatever their remotes do with them.
 pub(super) const KEPT: &str = "refs/aye/kept/";
+/// Where the lane is that is for nobody else.
+pub(super) const PRIVATE: &str = "refs/aye/private/";
+/// Where the lanes are that are for another remote than the default one.
+pub(super) const FOR: &str = "refs/aye/for/";
 /// Where pending proposals are, as commits.
 pub(super) const PENDING: &str = "refs/aye/pending/";
 
@@ -31,6 +35,68 @@ const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Longest wait for the lock of `packed-refs`: git's own `core.packedRefsTimeout`.
 const PACKED_PATIENCE: Duration = Duration::from_secs(1);
+
+/// The name of the directory of folded epochs, beside the lanes of an audience.
+const ARCHIVE: &str = "archive";
+
+/// Whom a lane is for. A clone writes at most one lane for each.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(not(test), expect(dead_code, reason = "lanes are still written for one audience alone"))]
+pub enum Audience {
+    /// The default remote.
+    Default,
+    /// Nobody else.
+    Private,
+    /// Another remote, by its name.
+    Remote(String),
+}
+
+#[cfg_attr(not(test), expect(dead_code, reason = "as above"))]
+impl Audience {
+    /// The directory of the refs of its lanes, with a slash at its end.
+    pub(super) fn directory(&self) -> String {
+        match self {
+            Self::Default => LOG.to_owned(),
+            Self::Private => PRIVATE.to_owned(),
+            Self::Remote(remote) => format!("{FOR}{remote}/"),
+        }
+    }
+
+    /// The audience of a local lane's ref; `None` for any other ref.
+    pub(super) fn of(name: &str) -> Option<Self> {
+        if name.starts_with(LOG) {
+            return Some(Self::Default);
+        }
+        if name.starts_with(PRIVATE) {
+            return Some(Self::Private);
+        }
+        let above = name.strip_prefix(FOR)?.rsplit_once('/')?.0;
+        let remote = match part_of(name).is_some() || epoch_of(name).is_some() {
+            true => above.rsplit_once('/')?.0,
+            false => above,
+        };
+        Some(Self::Remote(remote.to_owned()))
+    }
+
+    /// The ref of `lane` in its `epoch`, from 1. As with parts the lane comes last.
+    pub(super) fn lane(&self, lane: &str, epoch: u64) -> String {
+        let directory = self.directory();
+        match epoch {
+            0 | 1 => format!("{directory}{lane}"),
+            _ => format!("{directory}{lane}.{epoch}/{lane}"),
+        }
+    }
+
+    /// The ref of the archive of `lane`'s folded `epoch`, from 1. Not below [`LOG`], so that it is
+    /// fetched on demand; that of a private lane is below [`PRIVATE`], so that nobody pushes it.
+    pub(super) fn archive(&self, lane: &str, epoch: u64) -> String {
+        let above = match self {
+            Self::Default => "refs/aye/".to_owned(),
+            _ => self.directory(),
+        };
+        format!("{above}{ARCHIVE}/{lane}.{epoch}")
+    }
+}
 
 /// A ref that is a lane.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,13 +143,32 @@ pub(super) fn part_of(name: &str) -> Option<&str> {
     (hex.len() == 8 && hex.bytes().all(|b| b.is_ascii_hexdigit())).then_some(part)
 }
 
+/// The epoch of a lane that the ref `name` is of, if it is not the first: `<lane>.<n>/<lane>`.
+pub(super) fn epoch_of(name: &str) -> Option<u64> {
+    let (above, lane) = name.rsplit_once('/')?;
+    let number = above.rsplit('/').next()?.strip_prefix(lane)?.strip_prefix('.')?;
+    let plain = number.bytes().all(|b| b.is_ascii_digit()) && !number.starts_with('0');
+    number.parse().ok().filter(|epoch| plain && *epoch > 1)
+}
+
 /// The remote that the ref `name` was fetched from.
 pub(super) fn remote_of(name: &str) -> Option<&str> {
     let above = name.strip_prefix(REMOTES)?.rsplit_once('/')?.0;
-    match part_of(name) {
-        Some(_) => Some(above.rsplit_once('/')?.0),
-        None => Some(above),
+    match part_of(name).is_some() || epoch_of(name).is_some() {
+        true => Some(above.rsplit_once('/')?.0),
+        false => Some(above),
     }
+}
+
+/// Whether the ref `name` is of a lane that was written or pushed here, not fetched.
+pub(super) fn is_local(name: &str) -> bool {
+    [LOG, PRIVATE, FOR].iter().any(|directory| name.starts_with(directory))
+}
+
+/// Whether the ref `name` is an archive beside the lanes of an audience.
+fn is_archive(name: &str) -> bool {
+    (name.starts_with(PRIVATE) || name.starts_with(FOR))
+        && name.rsplit('/').nth(1).is_some_and(|above| above == ARCHIVE)
 }
 
 /// Whether a lane may be called that: what this clone would choose, and some more. A dot marks the
@@ -98,10 +183,25 @@ pub(super) fn is_lane_name(name: &str) -> bool {
 /// # Errors
 /// `lane_broken` if a ref of this clone's own lanes cannot be read. A fetched one is passed over.
 pub(super) fn lanes(repo: &gix::Repository) -> Result<Vec<LaneRef>> {
-    let mut lanes = Vec::new();
-    each(repo, LOG, |name, tip| lanes.push(LaneRef { name, tip }))?;
+    let mut lanes = local(repo)?;
     lanes.extend(fetched(repo, REMOTES));
     lanes.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(lanes)
+}
+
+/// The lanes that were written or pushed here, without their archives.
+///
+/// # Errors
+/// `lane_broken` if a ref cannot be read.
+pub(super) fn local(repo: &gix::Repository) -> Result<Vec<LaneRef>> {
+    let mut lanes = Vec::new();
+    for directory in [LOG, PRIVATE, FOR] {
+        each(repo, directory, |name, tip| {
+            if !is_archive(&name) {
+                lanes.push(LaneRef { name, tip });
+            }
+        })?;
+    }
     Ok(lanes)
 }
 
@@ -364,6 +464,31 @@ impl Drop for RefLock {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_ref_says_whom_its_lane_is_for() {
+        let remote = |name: &str| Audience::Remote(name.to_owned());
+        let audiences = [Audience::Default, Audience::Private, remote("up"), remote("a/b")];
+        for audience in audiences {
+            for epoch in [1, 2, 10] {
+                let name = audience.lane("0123abcd", epoch);
+                assert_eq!(Audience::of(&name), Some(audience.clone()), "{name}");
+                assert_eq!(lane_of(&name), "0123abcd", "{name}");
+                assert_eq!(epoch_of(&name), Some(epoch).filter(|epoch| *epoch > 1), "{name}");
+                assert!(is_local(&name) && !is_archive(&name), "{name}");
+            }
+            let part = format!("{}l.f0123abcd/l", audience.directory());
+            assert_eq!(Audience::of(&part), Some(audience.clone()));
+            let archive = audience.archive("l", 1);
+            assert_eq!(is_archive(&archive), audience != Audience::Default, "{archive}");
+        }
+        assert_eq!(Audience::of("refs/aye/remotes/origin/l"), None);
+        assert_eq!(remote_of("refs/aye/remotes/a/b/l.2/l"), Some("a/b"));
+        assert_eq!(remote_of("refs/aye/remotes/a/l"), Some("a"));
+        for none in ["refs/aye/log/l", "refs/aye/log/l.1/l", "refs/aye/log/l.02/l", "x/l.f2/l"] {
+            assert_eq!(epoch_of(none), None, "{none}");
+        }
+    }
 
     #[test]
     fn other_refs_and_their_tags_stay_as_they_are() {

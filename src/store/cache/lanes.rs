@@ -357,7 +357,7 @@ impl Pass<'_> {
     fn rank(&self, lane: &LaneRef) -> u8 {
         match &lane.name {
             name if Some(name) == self.own.as_ref() => 0,
-            name if name.starts_with(refs::LOG) => 1,
+            name if refs::is_local(name) => 1,
             name if name.starts_with(refs::KEPT) => 2,
             _ => 3,
         }
@@ -394,7 +394,7 @@ impl Pass<'_> {
             };
             report(self.transaction, &trouble, bad.missing, None)?;
         }
-        if lane.name.starts_with(refs::LOG)
+        if refs::is_local(&lane.name)
             && let Some(old) = self.rows.get(&lane.name).and_then(|row| row.reached.clone())
             && !self.is_within(&old, reached.as_ref())?
         {
@@ -444,7 +444,7 @@ impl Pass<'_> {
         if !refs::is_lane_name(lane.lane()) {
             return nothing(lane.tip, "that is not the name of a lane".into());
         }
-        let is_local = lane.name.starts_with(refs::LOG);
+        let is_local = refs::is_local(&lane.name);
         let limits = if is_local { Limits::LOCAL } else { Limits::FOREIGN };
         let amount = self.amount(lane.lane())?;
         let mut progress = Progress::new(amount);
@@ -732,7 +732,7 @@ impl Pass<'_> {
         let others: Vec<(String, String)> = self
             .rows
             .iter()
-            .filter(|(name, _)| !name.starts_with(refs::LOG) && refs::lane_of(name) == lane)
+            .filter(|(name, _)| !refs::is_local(name) && refs::lane_of(name) == lane)
             .map(|(name, row)| (name.clone(), row.tip.clone()))
             .collect();
         for (name, tip) in others {

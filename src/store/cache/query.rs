@@ -587,7 +587,7 @@ impl View {
         let mut seen = Rows::default();
         let Some(connection) = &self.connection else { return Ok(seen) };
         let is_local = |name: &str| {
-            let mut local = self.lanes.iter().filter(|lane| lane.name.starts_with(refs::LOG));
+            let mut local = self.lanes.iter().filter(|lane| refs::is_local(&lane.name));
             local.any(|lane| lane.lane() == name)
         };
         let query = || -> rusqlite::Result<()> {

@@ -213,7 +213,7 @@ impl Store {
     /// `busy`, and those of the file system.
     pub fn set_fetched_lane_aside(&self, view: &View, trouble: &Trouble) -> Result<String> {
         let name = &trouble.name;
-        if name.starts_with(refs::LOG) {
+        if refs::is_local(name) {
             let (commit, why) = (trouble.object.clone(), trouble.why.clone());
             return self.set_lane_aside(&Broken { name: name.clone(), commit, why });
         }
