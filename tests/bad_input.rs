@@ -54,7 +54,7 @@ fn a_new_file_beneath_a_file_is_refused_unless_that_one_goes() {
     repo.aye(&["propose", "f/x", "--old", "", "--new", "n"]).fails("not_a_folder", 6).notes("f/x");
     repo.aye_stdin(&["patch", "-"], "*** Begin Patch\n*** Add File: f/x\n+n\n*** End Patch\n")
         .exits(6)
-        .says("NOT_A_FOLDER");
+        .says("not_a_folder");
     let request = r#"{"action":"propose","file_path":"f/x","old_content":"","new_content":"n"}"#;
     repo.aye(&["call", "changes", request]).fails("not_a_folder", 6);
     // The file came after the proposal: the dry run says so, as the apply does.

@@ -43,7 +43,7 @@ fn a_binary_patch_by_sha_256_is_held_to_the_file_it_was_made_from() {
     let patch = repo.try_git(&["diff", "--binary"]).ok().stdout;
     repo.write("b", b"\0OTHER");
     let said = repo.aye_stdin(&["patch"], &patch).exits(5).out();
-    assert!(said.contains("BINARY_MISMATCH"), "{said}");
+    assert!(said.contains("binary_mismatch"), "{said}");
     assert_eq!(repo.read("b"), b"\0OTHER");
     repo.git(&["checkout", "-q", "b"]);
     repo.aye_stdin(&["patch"], &patch).ok();

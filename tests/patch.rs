@@ -42,8 +42,8 @@ fn errors_have_the_contracts_shape_and_an_exit_status() {
     for (patch, code, status) in [
         ("no patch at all", "PATCH_INVALID", 6),
         ("--- a/nope\n+++ b/nope\n@@ -1 +1 @@\n-a\n+b\n", "FILE_NOT_FOUND", 3),
-        ("--- a/src/a.rs\n+++ b/src/a.rs\n@@ -1 +1 @@\n-x\n+y\n", "HUNK_FAILED", 5),
-        ("*** Begin Patch\n*** Add File: src/a.rs\n+x\n*** End Patch\n", "FILE_EXISTS", 5),
+        ("--- a/src/a.rs\n+++ b/src/a.rs\n@@ -1 +1 @@\n-x\n+y\n", "hunk_failed", 5),
+        ("*** Begin Patch\n*** Add File: src/a.rs\n+x\n*** End Patch\n", "file_exists", 5),
     ] {
         let run = call(&repo, &json!({ "patch": patch })).exits(status);
         let answer = yaml(&run.stdout);
@@ -312,35 +312,35 @@ fn hostile_patches_change_nothing_and_name_the_reason() {
         |name: &str| format!("*** Begin Patch\n*** Add File: {name}\n+evil\n*** End Patch\n");
     let link = "diff --git a/new b/new\nnew file mode 120000\n--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+../outside\n\\ No newline at end of file\n";
     let mut patches = vec![
-        (change("link/secret"), "SYMLINK_IN_WAY"),
-        (create("link/new"), "SYMLINK_IN_WAY"),
-        (change("filelink"), "SYMLINK_IN_WAY"),
-        (change("hard"), "HARD_LINK"),
-        (change("sub/f"), "IN_SUBMODULE"),
-        (create("sub/new"), "IN_SUBMODULE"),
-        (create("f/inner"), "NOT_A_FOLDER"),
-        (format!("{link}{}", create("new/evil")), "FILE_MODE_REFUSED"),
-        (link.replace("120000", "160000"), "FILE_MODE_REFUSED"),
-        (link.replace("120000", "104755"), "FILE_MODE_REFUSED"),
+        (change("link/secret"), "symlink_in_way"),
+        (create("link/new"), "symlink_in_way"),
+        (change("filelink"), "symlink_in_way"),
+        (change("hard"), "hard_link"),
+        (change("sub/f"), "in_submodule"),
+        (create("sub/new"), "in_submodule"),
+        (create("f/inner"), "not_a_folder"),
+        (format!("{link}{}", create("new/evil")), "file_mode_refused"),
+        (link.replace("120000", "160000"), "file_mode_refused"),
+        (link.replace("120000", "104755"), "file_mode_refused"),
         (
             link.replace("120000", "100644").replace("a/new", "a/link").replace("b/new", "b/link"),
-            "SYMLINK_IN_WAY",
+            "symlink_in_way",
         ),
         (
             "diff --git a/link b/copy\ncopy from link/secret\ncopy to copy\n".into(),
-            "SYMLINK_IN_WAY",
+            "symlink_in_way",
         ),
         (
             "diff --git a/x b/copy\ncopy from ../outside/secret\ncopy to copy\n".into(),
-            "PATH_INVALID",
+            "path_invalid",
         ),
         ("1d\n".into(), "PATCH_INVALID"),
-        (format!("{}{}", create("n"), create("n/m")), "CHANGESET_INVALID"),
-        (format!("{}{}", create("n"), create("n")), "FILE_EXISTS"),
+        (format!("{}{}", create("n"), create("n/m")), "changeset_invalid"),
+        (format!("{}{}", create("n"), create("n")), "file_exists"),
     ];
     for name in ["../evil", "/tmp/evil", "dir/../../evil", "C:/evil", "dir\\evil", "a//../evil"] {
-        patches.push((envelope(name), "PATH_INVALID"));
-        patches.push((create(name), "PATH_INVALID"));
+        patches.push((envelope(name), "path_invalid"));
+        patches.push((create(name), "path_invalid"));
     }
     for name in [
         ".git/hooks/pre-commit",
@@ -352,8 +352,8 @@ fn hostile_patches_change_nothing_and_name_the_reason() {
         ".g\u{200c}it/config",
         ".git /config",
     ] {
-        patches.push((envelope(name), "PATH_IN_GIT_DIR"));
-        patches.push((create(name), "PATH_IN_GIT_DIR"));
+        patches.push((envelope(name), "path_in_git_dir"));
+        patches.push((create(name), "path_in_git_dir"));
     }
     let before = (repo.snapshot(), std::fs::read(outside.join("secret")).unwrap());
     for (patch, code) in &patches {
@@ -481,7 +481,7 @@ fn a_socket_in_the_way_is_refused() {
     let _listener = std::os::unix::net::UnixListener::bind(repo.path("socket")).unwrap();
     let patch = "--- /dev/null\n+++ b/socket\n@@ -0,0 +1 @@\n+evil\n";
     let run = call(&repo, &json!({ "patch": patch })).exits(6);
-    assert_eq!(yaml(&run.stdout)["code"], "SPECIAL_FILE");
+    assert_eq!(yaml(&run.stdout)["code"], "special_file");
 }
 
 #[test]
@@ -493,7 +493,7 @@ fn a_million_hunks_a_long_line_and_a_bomb_are_refused_by_their_size() {
     let line = format!("{head}@@ -1 +1 @@\n-a\n+{}\n", "b".repeat(10 << 20));
     for patch in [hunks, line] {
         let run = repo.aye_stdin(&["patch"], patch).exits(6);
-        assert_eq!(yaml(&run.stdout)["code"], "SIZE_LIMIT_EXCEEDED");
+        assert_eq!(yaml(&run.stdout)["code"], "size_limit_exceeded");
     }
     let bomb = aye::changeset::FileChange {
         path: aye::changeset::RepoPath::new("bomb").unwrap(),
@@ -505,7 +505,7 @@ fn a_million_hunks_a_long_line_and_a_bomb_are_refused_by_their_size() {
     let run = repo
         .aye_stdin(&["patch"], aye::changeset::emit::file_patch(&bomb, 3, gix::hash::Kind::Sha1))
         .exits(6);
-    assert_eq!(yaml(&run.stdout)["code"], "SIZE_LIMIT_EXCEEDED");
+    assert_eq!(yaml(&run.stdout)["code"], "size_limit_exceeded");
     assert_eq!(repo.snapshot(), before);
 }
 

@@ -96,7 +96,7 @@ fn lines_beyond_the_counts_are_not_lost_in_silence() {
     // Right below the hunk there is nothing it could be but a part of it.
     let repo = Repo::with(&[("f", before)]);
     let run = repo.aye_stdin(&["patch"], format!("{head}-nowhere\n"));
-    assert_eq!(answer(&run.exits(5))["code"], "HUNK_FAILED");
+    assert_eq!(answer(&run.exits(5))["code"], "hunk_failed");
     assert_eq!(repo.text("f"), before);
 }
 
@@ -302,7 +302,11 @@ fn a_patch_that_was_packed_wrongly_is_told_how() {
     let envelope = "*** Begin Patch\n*** Update File: f\n@@\n-x\n+y\n*** End Patch\n";
     let indented: String = envelope.lines().map(|line| format!("    {line}\n")).collect();
     for (arguments, code, what) in [
-        (serde_json::json!({"input": envelope, "call_id": 1}), 6, "which have: call_id, input"),
+        (
+            serde_json::json!({"input": envelope, "call_id": 1}),
+            6,
+            "these are not known: input, call_id",
+        ),
         (serde_json::json!({"patch": envelope.replace('\n', "\\n")}), 6, "the patch is one line"),
         (serde_json::json!({"patch": "--- a/f\\n+++ b/f\\n"}), 6, "the patch is one line"),
         (serde_json::json!({"patch": indented}), 6, "the lines of the patch are indented"),

@@ -56,7 +56,7 @@ fn lines_that_stand_elsewhere_do_not_make_a_patch_applied() {
     ] {
         let repo = Repo::with(&[("f", content)]);
         let (answer, status) = run(&repo, &patch, &[]);
-        assert_eq!((status, &answer["code"]), (5, &"HUNK_FAILED".into()), "{patch}{answer}");
+        assert_eq!((status, &answer["code"]), (5, &"hunk_failed".into()), "{patch}{answer}");
         assert_eq!(repo.text("f"), content, "{patch}");
     }
 }
@@ -67,7 +67,7 @@ fn a_mode_that_is_not_there_is_not_applied_yet() {
     let repo = Repo::with(&[("f", "1\nB\n3\n"), ("run", "x\n")]);
     let patch = unified("@@ -1,3 +1,3 @@\n 1\n-2\n+B\n 3\n")
         + "diff --git a/run b/run\nold mode 100644\nnew mode 100755\n";
-    assert_eq!(run(&repo, &patch, &[]).0["code"], "HUNK_FAILED");
+    assert_eq!(run(&repo, &patch, &[]).0["code"], "hunk_failed");
     repo.chmod("run", 0o755);
     assert_eq!(run(&repo, &patch, &[]).0["already_applied"], true);
 }

@@ -51,19 +51,17 @@ fn what_breaks_a_rule_is_plan_invalid_with_the_index() {
             Some(1),
         ),
         (r#"{"plan": [{"step": "a", "status": "done"}]}"#, Some(0)),
-        (r#"{"plan": [{"step": "a", "status": "pending", "x": 1}]}"#, Some(0)),
         (r#"{"plan": [{"step": "\u200b\u2060\u3000", "status": "pending"}]}"#, Some(0)),
-        (r#"{"plan": [], "more": 1}"#, None),
         (r#"{}"#, None),
     ];
     for (request, index) in cases {
         let run = repo.agent("codex", &["call", "update_plan", request]).exits(6);
         let answer = yaml(&run.out());
         assert_eq!(answer["status"], "error", "{request}");
-        assert_eq!(answer["code"], "PLAN_INVALID", "{request}");
+        assert_eq!(answer["code"], "plan_invalid", "{request}");
         let found = answer.get("index").or_else(|| answer["details"].get("index"));
         assert_eq!(found.and_then(serde_json::Value::as_u64), index, "{request}: {answer}");
-        repo.aye(&["plan", "update", request]).fails("PLAN_INVALID", 6);
+        repo.aye(&["plan", "update", request]).fails("plan_invalid", 6);
     }
     assert_eq!(repo.git(&["for-each-ref", "refs/aye"]), "");
     repo.aye(&["plan", "update", "nonsense"]).fails("invalid_json", 6);
@@ -77,7 +75,7 @@ fn people_keep_it_step_by_step() {
     repo.aye(&["plan", "add", "Review", "--at", "1", "--status", "in_progress"])
         .ok()
         .says("1. [>] Review\n2. [ ] Fix bug\n");
-    repo.aye(&["plan", "set", "2", "in_progress"]).fails("PLAN_INVALID", 6);
+    repo.aye(&["plan", "set", "2", "in_progress"]).fails("plan_invalid", 6);
     repo.aye(&["plan", "set", "1", "completed", "-m", "went well"])
         .ok()
         .says("main: 1 of 2 completed\nwent well\n1. [x] Review");
@@ -119,7 +117,7 @@ fn each_branch_and_name_has_its_own() {
     repo.git(&["switch", "-q", "main"]);
     repo.aye(&["plan"]).ok().says("on main").lacks("on topic").lacks("for the api");
     repo.aye(&["plan", "--name", "api"]).ok().says("for the api");
-    repo.aye(&["plan", "show", "--name", "a b"]).fails("PLAN_INVALID", 6);
+    repo.aye(&["plan", "show", "--name", "a b"]).fails("plan_invalid", 6);
     repo.git(&["switch", "-q", "--detach"]);
     repo.aye(&["plan"]).ok().says("HEAD: no plan");
     // Before the first commit too.

@@ -50,7 +50,7 @@ fn an_unknown_key_closes_the_gate_and_names_the_nearest() {
         let repo = repo();
         commit(&repo, policy);
         let error = patch(&repo).exits(6).json();
-        assert_eq!(error["code"], "INVALID_POLICY", "{policy}: {error:#}");
+        assert_eq!(error["code"], "invalid_policy", "{policy}: {error:#}");
         assert!(error["message"].as_str().is_some_and(|text| text.contains(key)), "{error:#}");
         assert!(error["hint"].as_str().is_some_and(|text| text.contains(hint)), "{error:#}");
         assert_eq!(repo.text("f"), "a\n");
@@ -115,7 +115,7 @@ fn an_unborn_branch_keeps_the_gate_of_work_tree_or_index() {
     repo.write(POLICY, "gate = true\n");
     assert!(gated(&repo), "the work tree has it");
     repo.write(POLICY, "gates = true\n");
-    patch(&repo).exits(6).says("INVALID_POLICY");
+    patch(&repo).exits(6).says("invalid_policy");
     // The same before the first commit.
     let repo = Repo::new();
     repo.write("f", "a\n");

@@ -88,7 +88,7 @@ fn replay(repo: &Repo, commit: &str, options: &[&str], tally: &mut Tally) {
         let Some(envelope) = envelope(repo, &parent, commit, context) else { return };
         repo.git(&["checkout", "--quiet", "--force", "--detach", &parent]);
         let run = repo.aye_stdin(&["patch", "--json"], envelope);
-        if context == "-U3" && run.out().contains("HUNK_AMBIGUOUS") {
+        if context == "-U3" && run.out().contains("hunk_ambiguous") {
             continue;
         }
         run.ok();

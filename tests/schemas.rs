@@ -133,7 +133,8 @@ fn documents_keep_to_their_schemas() {
     let published = check.aye(&["util", "schema"]);
     let published = published["schemas"].as_array().unwrap();
     for schema in published.iter().map(|row| row["id"].as_str().unwrap()) {
-        let elsewhere = ELSEWHERE.contains(&schema);
+        // What tools take is not printed; tests/tools.rs holds calls to it.
+        let elsewhere = ELSEWHERE.contains(&schema) || schema.contains("-input@");
         assert!(elsewhere || check.seen.contains(schema), "{schema} is not printed here");
     }
 }

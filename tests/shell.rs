@@ -28,8 +28,9 @@ fn a_refused_command_ends_with_4_and_runs_nothing() {
     let json = repo.aye(&["--json", "shell", "cat a.txt > b.txt"]).exits(4).json();
     assert_eq!(json["status"], "error");
     assert_eq!(json["code"], "COMMAND_NOT_ALLOWED");
-    assert_eq!(json["position"], 10);
-    assert!(json["segment"].is_string() && json["hint"].is_string() && json["message"].is_string());
+    assert_eq!(json["details"]["position"], 10);
+    assert!(json["details"]["segment"].is_string());
+    assert!(json["hint"].is_string() && json["message"].is_string());
     assert!(!repo.exists("b.txt"));
 }
 
@@ -828,7 +829,9 @@ fn the_tool_answers_in_yaml_through_call() {
         .says("status: error")
         .says("code: COMMAND_NOT_ALLOWED");
     repo.aye(&["call", "readonly_shell", "{}"]).exits(6).says("status: error");
-    repo.aye(&["call", "readonly_shell", r#"{"command": "ls", "cwd": "/"}"#]).exits(6).says("cwd");
+    repo.aye(&["call", "readonly_shell", r#"{"command": "ls", "cwd": "/"}"#])
+        .exits(6)
+        .says("inside the repository");
 }
 
 #[test]

@@ -158,7 +158,7 @@ fn replace(path: &RepoPath, file: &File, snippet: &Snippet) -> Result<(Vec<u8>, 
             Some(start) => vec![*start],
             None => {
                 return Err(ambiguous(path, text, &starts)
-                    .hint(format!("--occurrence takes 1 to {}, or all", starts.len())));
+                    .hint(format!("the occurrence is 1 to {}, or all", starts.len())));
             }
         },
         Occurrence::All => text.find_iter(&snippet.old).collect(),
@@ -228,9 +228,10 @@ fn ambiguous(path: &RepoPath, text: &[u8], starts: &[usize]) -> Error {
     )
     .with("path", path.display().to_string())
     .with("lines", lines)
-    .hint(
-        "include more of the surrounding lines, or choose with --occurrence N or --occurrence all",
-    )
+    .hint(format!(
+        "include more of the surrounding lines, or choose an occurrence: 1 to {}, or all",
+        starts.len()
+    ))
 }
 
 fn not_found(path: &RepoPath, text: &[u8], old: &[u8]) -> Error {

@@ -83,7 +83,7 @@ static TOOLS: &[Entry] = &[
         bare: false,
         call: |context, _, arguments| {
             let store = context.store()?;
-            memory_propose_update::call(session(context, &store), &arguments)
+            memory_propose_update::call(session(context, &store), arguments)
         },
         failure: None,
     },
@@ -103,7 +103,7 @@ static TOOLS: &[Entry] = &[
         bare: true,
         call: |context, _, arguments| {
             let store = context.store()?;
-            memory_status::call(session(context, &store), &arguments)
+            memory_status::call(session(context, &store), arguments)
         },
         failure: None,
     },
@@ -115,7 +115,7 @@ static TOOLS: &[Entry] = &[
             let store = context.store()?;
             update_plan::call(&session(context, &store), &arguments)
         },
-        failure: Some(update_plan::failure),
+        failure: Some(tools::failure::plain),
     },
     #[cfg(unix)]
     Entry {
@@ -123,7 +123,7 @@ static TOOLS: &[Entry] = &[
         format: Format::Yaml,
         bare: false,
         call: super::shell::call,
-        failure: Some(update_plan::failure),
+        failure: Some(tools::failure::plain),
     },
 ];
 

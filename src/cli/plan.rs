@@ -204,7 +204,7 @@ pub struct LogVersion {
 /// Runs the command.
 ///
 /// # Errors
-/// `PLAN_INVALID`, `plan_step_not_found`, `invalid_json`, those of the store.
+/// `plan_invalid`, `plan_step_not_found`, `invalid_json`, those of the store.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let shows = matches!(args.command, None | Some(Sub::Show { .. }));
     if let Some(format) = context.format.filter(|format| !shows && !format.is_common()) {
@@ -218,6 +218,10 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         Sub::Log { limit, which } => log(context, &store, &key(&which)?, limit),
         Sub::Update { plan, which } => {
             let request = request(context, plan)?;
+            if !request.ignored.is_empty() {
+                let names = escape::line(&request.ignored.join(", ")).into_owned();
+                context.note(&format!("note: a plan has no such fields, left out: {names}"));
+            }
             let named = Which { name: which.name.or(request.name) };
             change(context, &store, &key(&named)?, |_| Ok((request.plan, request.explanation)))
         }

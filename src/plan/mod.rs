@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 /// Error codes of the plan.
 pub mod codes {
     crate::codes! {
-        PLAN_INVALID = "PLAN_INVALID", Invalid, "the plan breaks a rule; the step's index is given";
+        PLAN_INVALID = "plan_invalid", Invalid, "the plan breaks a rule; the step's index is given";
         PLAN_STEP_NOT_FOUND = "plan_step_not_found", NotFound, "the plan has no step of that number";
     }
 }
@@ -116,7 +116,7 @@ impl Plan {
     /// Trims and checks `steps`.
     ///
     /// # Errors
-    /// `PLAN_INVALID` with the index (from 0) of the first step that breaks a rule.
+    /// `plan_invalid` with the index (from 0) of the first step that breaks a rule.
     pub fn new(mut steps: Vec<Step>) -> Result<Self> {
         if steps.len() > MAX_STEPS {
             return Err(invalid(
@@ -189,7 +189,7 @@ impl Plan {
     /// The plan with another status at step `number` (from 1).
     ///
     /// # Errors
-    /// `plan_step_not_found`; `PLAN_INVALID` if another step is in progress already.
+    /// `plan_step_not_found`; `plan_invalid` if another step is in progress already.
     pub fn with_status(&self, number: usize, status: StepStatus) -> Result<Self> {
         self.step(number)?;
         let mut steps = self.0.clone();
@@ -200,7 +200,7 @@ impl Plan {
     /// The plan with a new step at place `number` (from 1), or at the end.
     ///
     /// # Errors
-    /// `PLAN_INVALID` as in [`Plan::new`]; `plan_step_not_found` if the place is past the end.
+    /// `plan_invalid` as in [`Plan::new`]; `plan_step_not_found` if the place is past the end.
     pub fn with_step(&self, step: Step, number: Option<usize>) -> Result<Self> {
         let index = match number {
             None => self.0.len(),

@@ -25,7 +25,7 @@ impl Key {
     /// The plan `name` (default if `None`) of `branch`.
     ///
     /// # Errors
-    /// `PLAN_INVALID` for a name that is empty, too long, or holds anything but letters, digits
+    /// `plan_invalid` for a name that is empty, too long, or holds anything but letters, digits
     /// and `. _ -`.
     pub fn new(branch: impl Into<String>, name: Option<&str>) -> Result<Self> {
         let name = name.unwrap_or(DEFAULT_NAME);

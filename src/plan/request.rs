@@ -1,4 +1,5 @@
-//! The arguments of `update_plan`, read strictly: whatever is not in the contract is refused.
+//! The arguments of `update_plan`. What breaks a rule is refused with the index of the step; what is not
+//! in the contract is named, and otherwise passed over.
 
 use serde_json::{Map, Value};
 
@@ -14,19 +15,21 @@ pub struct Request {
     pub explanation: Option<String>,
     /// Which of the branch's plans; ours, not the contract's.
     pub name: Option<String>,
+    /// Fields that nobody asked for, such as `plan[0].id`.
+    pub ignored: Vec<String>,
 }
 
 impl Request {
     /// Reads `{"plan": [{"step", "status"}], "explanation"?, "name"?}`.
     ///
     /// # Errors
-    /// `PLAN_INVALID`, naming the field or the index of the step.
+    /// `plan_invalid`, naming the field or the index of the step.
     pub fn from_json(value: &Value) -> Result<Self> {
         let Value::Object(fields) = value else {
             return Err(wrong(format!("expected an object, got {}", kind(value)))
                 .hint(r#"{"plan": [{"step": "Fix bug", "status": "pending"}]}"#));
         };
-        known(fields, &["plan", "explanation", "name"], None)?;
+        let mut ignored = unknown(fields, &["plan", "explanation", "name"], "");
         let steps = match fields.get("plan") {
             Some(Value::Array(items)) => items,
             Some(other) => {
@@ -39,11 +42,13 @@ impl Request {
                     .hint("give the whole list; an empty one clears the plan"));
             }
         };
-        let steps = steps.iter().enumerate().map(|(i, item)| step(i, item)).collect::<Result<_>>();
+        let read = |(i, item)| step(i, item, &mut ignored);
+        let steps = steps.iter().enumerate().map(read).collect::<Result<_>>();
         Ok(Self {
             plan: Plan::new(steps?)?,
             explanation: explanation(text(fields, "explanation")?)?,
             name: text(fields, "name")?,
+            ignored,
         })
     }
 }
@@ -51,7 +56,7 @@ impl Request {
 /// Trims an explanation; an empty one is none.
 ///
 /// # Errors
-/// `PLAN_INVALID` if it is too long.
+/// `plan_invalid` if it is too long.
 pub fn explanation(text: Option<String>) -> Result<Option<String>> {
     let Some(mut text) = text else { return Ok(None) };
     trim(&mut text);
@@ -65,13 +70,13 @@ pub fn explanation(text: Option<String>) -> Result<Option<String>> {
     Ok(Some(text).filter(|text| !text.is_empty()))
 }
 
-fn step(index: usize, item: &Value) -> Result<Step> {
+fn step(index: usize, item: &Value, ignored: &mut Vec<String>) -> Result<Step> {
     let at = |message: String| invalid(index, format!("step {}: {message}", index + 1));
     let Value::Object(fields) = item else {
         return Err(at(format!("expected an object, got {}", kind(item)))
             .hint(r#"{"step": "Fix bug", "status": "pending"}"#));
     };
-    known(fields, &["step", "status"], Some(index))?;
+    ignored.extend(unknown(fields, &["step", "status"], &format!("plan[{index}].")));
     let word = |field: &'static str| match fields.get(field) {
         Some(Value::String(text)) => Ok(text.clone()),
         Some(other) => {
@@ -100,18 +105,10 @@ fn text(fields: &Map<String, Value>, name: &'static str) -> Result<Option<String
     }
 }
 
-fn known(fields: &Map<String, Value>, allowed: &[&str], index: Option<usize>) -> Result<()> {
-    let Some(unknown) = fields.keys().find(|key| !allowed.contains(&key.as_str())) else {
-        return Ok(());
-    };
-    let place = index.map(|i| format!("step {}: ", i + 1)).unwrap_or_default();
-    let mut error = wrong(format!("{place}unknown field '{unknown}'"));
-    if let Some(index) = index {
-        error = error.with("index", index);
-    }
-    Err(error
-        .with("field", unknown.as_str())
-        .hint(format!("the fields are {}", allowed.join(", "))))
+/// The names of the fields that are not `allowed`, behind `place`.
+fn unknown(fields: &Map<String, Value>, allowed: &[&str], place: &str) -> Vec<String> {
+    let others = fields.keys().filter(|key| !allowed.contains(&key.as_str()));
+    others.map(|key| format!("{place}{key}")).collect()
 }
 
 fn wrong(message: String) -> Error {

@@ -41,7 +41,6 @@ const ARCHIVE: &str = "archive";
 
 /// Whom a lane is for. A clone writes at most one lane for each.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(not(test), expect(dead_code, reason = "lanes are still written for one audience alone"))]
 pub enum Audience {
     /// The default remote.
     Default,
@@ -51,7 +50,7 @@ pub enum Audience {
     Remote(String),
 }
 
-#[cfg_attr(not(test), expect(dead_code, reason = "as above"))]
+#[cfg_attr(not(test), expect(dead_code, reason = "lanes are still written for one audience alone"))]
 impl Audience {
     /// The directory of the refs of its lanes, with a slash at its end.
     pub(super) fn directory(&self) -> String {

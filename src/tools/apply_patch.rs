@@ -6,10 +6,11 @@ use std::path::Path;
 
 use chrono::SecondsFormat;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Arguments, Session};
+use super::arguments::{required, whole};
+use super::{Arguments, Session, failure};
 use crate::apply;
 use crate::changeset::patch::{self, Action, Compiled, Dialect, FileReport, HunkReport, Options};
 use crate::changeset::{Changeset, Snapshot};
@@ -112,63 +113,88 @@ impl FileItem {
     }
 }
 
-/// Response to a call that failed.
+/// Response to a call that failed. The first four fields are the contract's own.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Failure {
     /// Always `error`.
     pub status: &'static str,
-    /// `PATCH_INVALID`, `FILE_NOT_FOUND`, or another of aye's codes in capitals.
-    pub code: String,
-    /// What went wrong.
-    pub message: String,
-    /// What to do next.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hint: Option<String>,
+    /// The file that it failed at, where it was one.
+    pub path: Option<String>,
     /// Always false: a patch is applied whole or not at all.
     pub patch_applied: bool,
-    /// The file, line numbers, what was expected and found.
-    #[serde(skip_serializing_if = "serde_json::Map::is_empty")]
-    pub details: serde_json::Map<String, Value>,
+    /// Always null.
+    pub applied_at: Option<String>,
+    /// What went wrong.
+    #[serde(flatten)]
+    pub failure: failure::Failure,
 }
 
 impl Failure {
     /// `error` in the contract's shape.
     pub fn new(error: &Error) -> Self {
-        let details = error.details().iter();
+        let path = error.details().iter().find(|(key, _)| *key == "path");
         Self {
             status: "error",
-            code: error.code().id.to_ascii_uppercase(),
-            message: error.message().to_owned(),
-            hint: error.hint_text().map(str::to_owned),
+            path: path.and_then(|(_, path)| path.as_str()).map(str::to_owned),
             patch_applied: false,
-            details: details.map(|(key, value)| ((*key).to_owned(), value.clone())).collect(),
+            applied_at: None,
+            failure: failure::Failure::new(error),
         }
     }
 }
 
-/// Calls the tool with `arguments`: `patch`, and optionally `dry_run`, `reverse`, `index`,
-/// `propose`, `unidiff_zero`, `strip`, `fuzz`, `message`.
+/// Arguments of the tool.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Parameters {
+    /// The patch: a unified diff, as git and others print it, or a `*** Begin Patch` envelope.
+    #[schemars(required)]
+    patch: Option<String>,
+    /// Say what would happen, and change nothing.
+    #[serde(default)]
+    dry_run: bool,
+    /// Also stage the changed files.
+    #[serde(default)]
+    index: bool,
+    /// Propose it instead of applying it.
+    #[serde(default)]
+    propose: bool,
+    /// Take it back.
+    #[serde(default)]
+    reverse: bool,
+    /// Take hunks without context.
+    #[serde(default)]
+    unidiff_zero: bool,
+    /// How many leading components of the paths to leave out.
+    #[serde(default, deserialize_with = "whole")]
+    strip: Option<usize>,
+    /// How many lines of context may differ.
+    #[serde(default, deserialize_with = "whole")]
+    fuzz: Option<usize>,
+    /// Description of the proposal, if it becomes one.
+    message: Option<String>,
+}
+
+/// Calls the tool with `arguments`: see [`Parameters`].
 ///
 /// # Errors
 /// As [`run`]; `missing_parameter`, `invalid_parameter`.
 pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
-    let mut arguments = Arguments::new(arguments, "{\"patch\": …}")?;
+    let Arguments { known, ignored } = Arguments::<Parameters>::read(arguments, "{\"patch\": …}")?;
     let request = Request {
-        patch: arguments.required("patch")?.into_bytes(),
+        patch: required("patch", known.patch, &ignored)?.into_bytes(),
         options: Options {
-            strip: arguments.count("strip")?,
-            fuzz: arguments.count("fuzz")?.unwrap_or(0),
-            reverse: arguments.flag("reverse")?,
-            unidiff_zero: arguments.flag("unidiff_zero")?,
+            strip: known.strip,
+            fuzz: known.fuzz.unwrap_or(0),
+            reverse: known.reverse,
+            unidiff_zero: known.unidiff_zero,
         },
-        dry_run: arguments.flag("dry_run")?,
-        index: arguments.flag("index")?,
-        propose: arguments.flag("propose")?,
-        message: arguments.text("message")?,
+        dry_run: known.dry_run,
+        index: known.index,
+        propose: known.propose,
+        message: known.message,
     };
-    let ignored_parameters = arguments.unknown();
     run(session, &request, |response| {
-        serde_json::to_value(Response { ignored_parameters, ..response })
+        serde_json::to_value(Response { ignored_parameters: ignored, ..response })
             .map_err(|error| Error::bug(format!("a response is no JSON: {error}")))
     })?
 }

@@ -3,9 +3,11 @@
 //! Its `apply` and `reject` are recorded as marks: what the contract reports, and no decision.
 
 use chrono::{DateTime, Utc};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::arguments::{name_ignored, required, shorten, whole};
 use super::{Arguments, Session, codes};
 use crate::changeset::snippet::{self, Action, Edit};
 use crate::changeset::{Occurrence, RepoPath, Snippet};
@@ -20,7 +22,7 @@ use crate::scan::gate;
 use crate::store::{Filter, NewProposal, Store};
 
 /// Response of `propose`, and what the command of that name answers too.
-#[derive(Debug, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Proposed {
     /// Always true.
     pub success: bool,
@@ -70,7 +72,7 @@ impl Proposed {
 }
 
 /// Response of `list`.
-#[derive(Debug, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Listed {
     /// The proposals, newest first.
     pub proposals: Vec<Item>,
@@ -79,7 +81,7 @@ pub struct Listed {
 }
 
 /// One proposal of a list.
-#[derive(Debug, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Item {
     /// The id.
     pub id: String,
@@ -115,7 +117,7 @@ pub struct Item {
 }
 
 /// Response of `apply`.
-#[derive(Debug, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Applied {
     /// Always true.
     pub success: bool,
@@ -134,7 +136,7 @@ pub struct Applied {
 }
 
 /// Response of `reject`.
-#[derive(Debug, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Rejected {
     /// Always true.
     pub success: bool,
@@ -150,55 +152,191 @@ pub struct Rejected {
     pub message: &'static str,
 }
 
+/// Arguments of `propose`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Propose {
+    /// The file, as a path from the top of the repository.
+    #[schemars(required)]
+    file_path: Option<String>,
+    /// The content to be replaced, exactly; empty for a new file.
+    #[schemars(required)]
+    old_content: Option<String>,
+    /// The content to put there.
+    #[schemars(required)]
+    new_content: Option<String>,
+    /// Which one is meant where the old content is in the file more than once.
+    occurrence: Option<Which>,
+    /// Why.
+    description: Option<String>,
+    /// Topic.
+    domain: Option<String>,
+    /// The task it belongs to.
+    related_task_id: Option<String>,
+}
+
+/// Which of several equal contents is meant.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "expected a number from 1, or \"all\"")]
+pub enum Which {
+    /// The nth, counted from 1.
+    Nth(u32),
+    /// Every one.
+    Word(All),
+}
+
+/// The word for every one.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum All {
+    /// Every one.
+    All,
+}
+
+/// Arguments of `list`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct List {
+    /// Only those that are `pending`, `applied`, `rejected` or `expired`.
+    status: Option<String>,
+    /// Only those of this topic.
+    domain: Option<String>,
+    /// Only those of this task.
+    related_task_id: Option<String>,
+    /// At most so many, the newest first.
+    #[serde(default, deserialize_with = "whole")]
+    limit: Option<usize>,
+}
+
+/// Arguments of `apply`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Apply {
+    /// The id.
+    #[schemars(required)]
+    proposal_id: Option<String>,
+}
+
+/// Arguments of `reject`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Reject {
+    /// The id.
+    #[schemars(required)]
+    proposal_id: Option<String>,
+    /// Why.
+    reason: Option<String>,
+}
+
+/// All arguments, as the published schema has them.
+#[derive(JsonSchema)]
+#[schemars(tag = "action", rename_all = "snake_case")]
+pub enum Request {
+    /// Make a proposal.
+    Propose(Propose),
+    /// List proposals.
+    List(List),
+    /// Mark a proposal as applied.
+    Apply(Apply),
+    /// Mark a proposal as rejected.
+    Reject(Reject),
+}
+
 /// Answers a call under the name `name` (`changes` or one of its aliases).
 ///
 /// # Errors
 /// `unknown_action`, `missing_parameter`, `invalid_parameter`, and those of what it does.
-pub fn call(session: &Session<'_>, name: &str, arguments: Value) -> Result<Value> {
-    let mut arguments = Arguments::new(arguments, "{\"action\": …}")?;
-    let action = match (arguments.text("action")?, name) {
+pub fn call(session: &Session<'_>, name: &str, mut arguments: Value) -> Result<Value> {
+    let action = match (word(&mut arguments, "action")?, name) {
         (Some(action), _) => action,
         (None, "propose_change") => "propose".into(),
-        (None, "review_changes") => "list".into(),
+        (None, "review_changes") => reviewed(&mut arguments)?,
         (None, _) => {
+            // What is no object has no action either.
+            Arguments::<Apply>::read(arguments, EXAMPLE)?;
             return Err(Error::new(&codes::MISSING_PARAMETER, "the parameter 'action' is missing")
                 .with("parameter", "action")
                 .hint("actions: propose, list, apply, reject"));
         }
     };
-    let mut response = match action.as_str() {
-        "propose" => value(&propose(session, &mut arguments)?),
-        "list" => value(&list(session, &mut arguments)?),
-        "apply" => value(&apply(session, &mut arguments)?),
-        "reject" => value(&reject(session, &mut arguments)?),
+    match action.as_str() {
+        "propose" => answer(arguments, |known, ignored| propose(session, known, ignored)),
+        "list" => answer(arguments, |known, _| list(session, known)),
+        "apply" => answer(arguments, |known, ignored| apply(session, known, ignored)),
+        "reject" => answer(arguments, |known, ignored| reject(session, known, ignored)),
         _ => {
-            let shown: String = action.chars().take(60).collect();
+            let shown = shorten(&action);
             Err(Error::new(&codes::UNKNOWN_ACTION, format!("the tool has no action '{shown}'"))
                 .with("action", shown)
                 .hint("actions: propose, list, apply, reject"))
         }
-    }?;
-    // A misspelt parameter is no reason to refuse, and none to be silent either.
-    let ignored = arguments.unknown();
-    if !ignored.is_empty() {
-        response["ignored_parameters"] = ignored.into();
     }
-    Ok(response)
 }
 
-fn value<T: Serialize>(response: &T) -> Result<Value> {
-    serde_json::to_value(response).map_err(|error| Error::bug(error.to_string()))
+/// What the arguments look like.
+const EXAMPLE: &str = "{\"action\": …}";
+
+/// Takes the argument `name`, a word, out of `arguments`.
+fn word(arguments: &mut Value, name: &'static str) -> Result<Option<String>> {
+    let Some(map) = arguments.as_object_mut() else { return Ok(None) };
+    match map.shift_remove(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(word)) => Ok(Some(word)),
+        Some(other) => {
+            let shown = shorten(&other.to_string());
+            let message = format!("the parameter '{name}' is {shown}, not a string");
+            Err(Error::new(&codes::INVALID_PARAMETER, message)
+                .with("parameter", name)
+                .hint("give a string"))
+        }
+    }
 }
 
-fn propose(session: &Session<'_>, arguments: &mut Arguments) -> Result<Proposed> {
-    let path = arguments.required("file_path")?;
-    let old = arguments.required("old_content")?;
-    let new = arguments.required("new_content")?;
-    let description = arguments.text("description")?;
-    let domain = arguments.text("domain")?;
-    let related_task_id = arguments.text("related_task_id")?;
+/// The action that a call of `review_changes` without one means: with a proposal it is the decision
+/// on it, as the tool of that name took it; a list would look like success.
+fn reviewed(arguments: &mut Value) -> Result<String> {
+    let decision = word(arguments, "decision")?;
+    let is_about_one = arguments.get("proposal_id").is_some_and(|id| !id.is_null());
+    let action = match decision.as_deref() {
+        None if is_about_one => {
+            return Err(Error::new(
+                &codes::MISSING_PARAMETER,
+                "the parameter 'decision' is missing",
+            )
+            .with("parameter", "decision")
+            .hint("give \"decision\": \"apply\" or \"reject\", or no proposal_id for the list"));
+        }
+        None => "list",
+        Some("apply" | "applied" | "approve" | "approved" | "accept" | "accepted") => "apply",
+        Some("reject" | "rejected" | "deny" | "denied") => "reject",
+        Some(other) => {
+            let message = format!("'{}' is no decision", shorten(other));
+            return Err(Error::new(&codes::INVALID_PARAMETER, message)
+                .with("parameter", "decision")
+                .hint("decisions: apply, reject"));
+        }
+    };
+    Ok(action.to_owned())
+}
+
+/// What `act` makes of `arguments`, with the names of those that it does not know.
+fn answer<T: serde::de::DeserializeOwned, A: Serialize>(
+    arguments: Value,
+    act: impl FnOnce(T, &[String]) -> Result<A>,
+) -> Result<Value> {
+    let Arguments { known, ignored } = Arguments::read(arguments, EXAMPLE)?;
+    let answer = act(known, &ignored)?;
+    let answer = serde_json::to_value(answer).map_err(|error| Error::bug(error.to_string()))?;
+    Ok(name_ignored(answer, ignored))
+}
+
+fn propose(session: &Session<'_>, arguments: Propose, ignored: &[String]) -> Result<Proposed> {
+    let path = required("file_path", arguments.file_path, ignored)?;
+    let old = required("old_content", arguments.old_content, ignored)?;
+    let new = required("new_content", arguments.new_content, ignored)?;
+    let occurrence = match arguments.occurrence {
+        None => Occurrence::Unique,
+        Some(Which::Nth(number)) => Occurrence::Nth(number),
+        Some(Which::Word(All::All)) => Occurrence::All,
+    };
     let settings = session.store.settings()?;
-    let snippet = Snippet { old: old.into(), new: new.into(), occurrence: Occurrence::Unique };
+    let snippet = Snippet { old: old.into(), new: new.into(), occurrence };
     let edit = Edit { path: RepoPath::new(&path)?, action: Action::Replace(snippet) };
     let changeset = snippet::compile(vec![edit], &*session.store.files()?)
         .map_err(|error| session.store.name_sparse(error))?;
@@ -206,9 +344,9 @@ fn propose(session: &Session<'_>, arguments: &mut Arguments) -> Result<Proposed>
     let warnings = gate::proposal(session.store, &changeset)?;
     let new = NewProposal {
         changeset,
-        description,
-        domain,
-        related_task_id,
+        description: arguments.description,
+        domain: arguments.domain,
+        related_task_id: arguments.related_task_id,
         proposed_by: session.agent.clone().unwrap_or_else(|| "agent".into()),
         expires_in: settings.expires_in,
         subject: Subject::Code,
@@ -220,18 +358,17 @@ fn propose(session: &Session<'_>, arguments: &mut Arguments) -> Result<Proposed>
     Ok(Proposed::new(&proposal, duplicate, warnings))
 }
 
-fn list(session: &Session<'_>, arguments: &mut Arguments) -> Result<Listed> {
-    let status = match arguments.text("status")?.as_deref() {
+fn list(session: &Session<'_>, arguments: List) -> Result<Listed> {
+    let status = match arguments.status.as_deref() {
         None => None,
         Some("pending") => Some(Status::Pending),
         Some("applied") => Some(Status::Applied),
         Some("rejected") => Some(Status::Rejected),
         Some("expired") => Some(Status::Expired),
         Some(other) => {
-            let shown: String = other.chars().take(60).collect();
             return Err(Error::new(
                 &codes::INVALID_PARAMETER,
-                format!("the parameter 'status' is '{shown}', which is no status"),
+                format!("the parameter 'status' is '{}', which is no status", shorten(other)),
             )
             .with("parameter", "status")
             .hint("statuses: pending, applied, rejected, expired"));
@@ -239,9 +376,9 @@ fn list(session: &Session<'_>, arguments: &mut Arguments) -> Result<Listed> {
     };
     let filter = Filter {
         status,
-        domain: arguments.text("domain")?,
-        task: arguments.text("related_task_id")?,
-        limit: arguments.count("limit")?,
+        domain: arguments.domain,
+        task: arguments.related_task_id,
+        limit: arguments.limit,
         newest_first: true,
         by_contract: true,
         ..Filter::default()
@@ -372,8 +509,8 @@ fn mark(
     verdict::say(store, &authority, session.now, proposals, &word, reason, &[], None)
 }
 
-fn apply(session: &Session<'_>, arguments: &mut Arguments) -> Result<Applied> {
-    let id = arguments.required("proposal_id")?;
+fn apply(session: &Session<'_>, arguments: Apply, ignored: &[String]) -> Result<Applied> {
+    let id = required("proposal_id", arguments.proposal_id, ignored)?;
     let proposal = pending(session, &id)?;
     // Read first: what cannot be shown to the caller is not decided.
     let (old_content, new_content) = contents(session.store, proposal.current())?;
@@ -389,9 +526,9 @@ fn apply(session: &Session<'_>, arguments: &mut Arguments) -> Result<Applied> {
     })
 }
 
-fn reject(session: &Session<'_>, arguments: &mut Arguments) -> Result<Rejected> {
-    let id = arguments.required("proposal_id")?;
-    let reason = arguments.text("reason")?;
+fn reject(session: &Session<'_>, arguments: Reject, ignored: &[String]) -> Result<Rejected> {
+    let id = required("proposal_id", arguments.proposal_id, ignored)?;
+    let reason = arguments.reason;
     let proposal = pending(session, &id)?;
     mark(session, &proposal, Marked::Rejected, reason.as_deref())?;
     Ok(Rejected {

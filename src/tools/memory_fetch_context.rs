@@ -1,75 +1,77 @@
 //! `memory.fetch_context`: the pack an agent reads.
 
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::Value;
 
-use super::Session;
+use super::arguments::{name_ignored, whole};
+use super::{Arguments, Session};
 use crate::error::{Error, Result};
 use crate::memory::service::{Ask, Service};
 
 /// Its names; some clients refuse the dot.
 pub const NAMES: [&str; 2] = ["memory.fetch_context", "memory_fetch_context"];
 
+/// Arguments of the tool.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Parameters {
+    /// The question; empty for the pack to start with.
+    #[serde(default)]
+    query: String,
+    /// Paths or module names to prefer.
+    #[serde(default)]
+    scope: Words,
+    /// Categories to look in; none for all.
+    #[serde(default)]
+    include: Words,
+    /// Characters; 0 or none for the manifest's budget.
+    #[serde(default, deserialize_with = "whole")]
+    budget: Option<usize>,
+    /// Leave the archive out.
+    #[serde(default)]
+    exclude_archive: bool,
+}
+
+/// One word, or a list of them.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "expected a string or a list of strings")]
+pub enum Words {
+    /// One.
+    One(String),
+    /// Several.
+    Several(Vec<String>),
+}
+
+impl Default for Words {
+    fn default() -> Self {
+        Self::Several(Vec::new())
+    }
+}
+
+impl From<Words> for Vec<String> {
+    fn from(words: Words) -> Self {
+        match words {
+            Words::One(word) => vec![word],
+            Words::Several(words) => words,
+        }
+    }
+}
+
 /// Answers a call.
 ///
 /// # Errors
 /// `invalid_parameter`, `memory_not_initialized` and those of the machine.
 pub fn call(session: Session<'_>, arguments: Value) -> Result<Value> {
+    let Arguments { known, ignored } =
+        Arguments::<Parameters>::read(arguments, "{\"query\": \"how are dates formatted\"}")?;
+    let ask = Ask {
+        query: known.query,
+        scope: known.scope.into(),
+        include: known.include.into(),
+        exclude_archive: known.exclude_archive,
+        budget: known.budget.filter(|budget| *budget > 0),
+    };
     let service = Service::open(session.store, session.actor, session.agent, session.now)?;
-    let pack = service.context(&ask(arguments)?)?;
-    serde_json::to_value(pack).map_err(|error| Error::bug(error.to_string()))
-}
-
-fn ask(arguments: Value) -> Result<Ask> {
-    let invalid = |name: &str, wanted: &str| {
-        Error::new(
-            &super::codes::INVALID_PARAMETER,
-            format!("the parameter '{name}' is not {wanted}"),
-        )
-        .hint(format!("give {wanted}"))
-    };
-    let map = match arguments {
-        Value::Object(map) => map,
-        Value::Null => return Ok(Ask::default()),
-        _ => return Err(invalid("arguments", "a JSON object")),
-    };
-    let mut ask = Ask::default();
-    for (name, value) in map {
-        let list = |value: Value| -> Result<Vec<String>> {
-            match value {
-                Value::Null => Ok(Vec::new()),
-                Value::String(one) => Ok(vec![one]),
-                Value::Array(items) => items
-                    .into_iter()
-                    .map(|item| match item {
-                        Value::String(text) => Ok(text),
-                        _ => Err(invalid(&name, "a list of strings")),
-                    })
-                    .collect(),
-                _ => Err(invalid(&name, "a list of strings")),
-            }
-        };
-        match (name.as_str(), value) {
-            (_, Value::Null) => {}
-            ("query", Value::String(text)) => ask.query = text,
-            ("query", _) => return Err(invalid(&name, "a string")),
-            ("scope", value) => ask.scope = list(value)?,
-            ("include", value) => ask.include = list(value)?,
-            ("exclude_archive", Value::Bool(value)) => ask.exclude_archive = value,
-            ("exclude_archive", _) => return Err(invalid(&name, "true or false")),
-            ("budget", value) => match value.as_u64() {
-                Some(0) => {}
-                Some(budget) => ask.budget = usize::try_from(budget).ok(),
-                None => return Err(invalid(&name, "a whole number of characters")),
-            },
-            _ => {
-                let known = ["query", "scope", "budget", "include", "exclude_archive"];
-                return Err(Error::new(
-                    &super::codes::INVALID_PARAMETER,
-                    format!("there is no parameter '{name}'"),
-                )
-                .hint(format!("parameters: {}", known.join(", "))));
-            }
-        }
-    }
-    Ok(ask)
+    let pack = serde_json::to_value(service.context(&ask)?);
+    Ok(name_ignored(pack.map_err(|error| Error::bug(error.to_string()))?, ignored))
 }

@@ -3,19 +3,33 @@
 use serde_json::Value;
 
 use super::Session;
+use super::arguments::name_ignored;
 use crate::decide;
-use crate::error::{Error, Result, codes};
+use crate::error::{Error, Result};
+use crate::memory::request::FIELDS;
 use crate::memory::service::{Mode, Service};
 
 /// Its names; some clients refuse the dot.
 pub const NAMES: [&str; 2] = ["memory.propose_update", "memory_propose_update"];
 
-/// Answers a call. A rejection is an answer.
+/// Answers a call. A rejection is an answer. Inside of operations and sources an unknown field is a
+/// problem of the request, because it may say what is to be written.
 ///
 /// # Errors
 /// `memory_not_initialized` and those of the machine.
-pub fn call(session: Session<'_>, arguments: &Value) -> Result<Value> {
+pub fn call(session: Session<'_>, mut arguments: Value) -> Result<Value> {
+    let mut ignored = Vec::new();
+    if let Some(map) = arguments.as_object_mut() {
+        map.retain(|name, _| {
+            let known = FIELDS.contains(&name.as_str());
+            if !known {
+                ignored.push(name.clone());
+            }
+            known
+        });
+    }
     let service = Service::open(session.store, session.actor, session.agent, session.now)?;
-    let response = decide::memory::propose(&service, arguments, Mode::Routed, None)?;
-    serde_json::to_value(response).map_err(|error| Error::new(&codes::INTERNAL, error.to_string()))
+    let response = decide::memory::propose(&service, &arguments, Mode::Routed, None)?;
+    let response = serde_json::to_value(response).map_err(|error| Error::bug(error.to_string()))?;
+    Ok(name_ignored(response, ignored))
 }

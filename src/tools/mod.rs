@@ -3,7 +3,9 @@
 //! A tool never prints and never asks; [`Session`] is what it knows of its caller.
 
 pub mod apply_patch;
+pub mod arguments;
 pub mod changes;
+pub mod failure;
 pub mod json;
 pub mod memory_fetch_context;
 pub mod memory_propose_update;
@@ -12,10 +14,12 @@ pub mod memory_status;
 pub mod readonly_shell;
 pub mod update_plan;
 
-use chrono::{DateTime, Utc};
-use serde_json::{Map, Value};
+pub use arguments::Arguments;
 
-use crate::error::{Error, Result};
+use chrono::{DateTime, Utc};
+use serde_json::Value;
+
+use crate::error::Result;
 use crate::proposal::{Actor, Caller};
 use crate::store::Store;
 
@@ -41,116 +45,6 @@ pub struct Session<'a> {
     pub agent: Option<String>,
     /// The time of the call.
     pub now: DateTime<Utc>,
-}
-
-/// Arguments of a call, taken out one by one with their types checked.
-#[derive(Debug)]
-pub struct Arguments {
-    map: Map<String, Value>,
-}
-
-impl Arguments {
-    /// The arguments of a call. `null` counts as an absent parameter. `example` is what the tool's
-    /// own look like.
-    ///
-    /// # Errors
-    /// `invalid_parameter` if `value` is no object.
-    pub fn new(value: Value, example: &str) -> Result<Self> {
-        match value {
-            Value::Object(mut map) => {
-                map.retain(|_, value| !value.is_null());
-                Ok(Self { map })
-            }
-            _ => Err(Error::new(&codes::INVALID_PARAMETER, "the arguments are not a JSON object")
-                .hint(format!("give {example} or {{\"name\": …, \"arguments\": {{…}}}}"))),
-        }
-    }
-
-    /// An optional string.
-    ///
-    /// # Errors
-    /// `invalid_parameter` if it is something else.
-    pub fn text(&mut self, name: &'static str) -> Result<Option<String>> {
-        match self.map.remove(name) {
-            None => Ok(None),
-            Some(Value::String(text)) => Ok(Some(text)),
-            Some(other) => Err(wrong_type(name, "a string", &other)),
-        }
-    }
-
-    /// A required string.
-    ///
-    /// # Errors
-    /// `missing_parameter`, `invalid_parameter`.
-    pub fn required(&mut self, name: &'static str) -> Result<String> {
-        self.text(name)?.ok_or_else(|| {
-            let given: Vec<String> = self.map.keys().take(8).map(|key| shorten(key)).collect();
-            let instead = match given.as_slice() {
-                [] => String::new(),
-                given => format!(", which have: {}", given.join(", ")),
-            };
-            Error::new(&codes::MISSING_PARAMETER, format!("the parameter '{name}' is missing"))
-                .with("parameter", name)
-                .hint(format!("add \"{name}\" to the arguments{instead}"))
-        })
-    }
-
-    /// An optional yes or no; absent is no.
-    ///
-    /// # Errors
-    /// `invalid_parameter` if it is something else.
-    pub fn flag(&mut self, name: &'static str) -> Result<bool> {
-        match self.map.remove(name) {
-            None => Ok(false),
-            Some(Value::Bool(flag)) => Ok(flag),
-            Some(other) => Err(wrong_type(name, "true or false", &other)),
-        }
-    }
-
-    /// An optional whole number, zero or more.
-    ///
-    /// # Errors
-    /// `invalid_parameter` if it is something else.
-    pub fn count(&mut self, name: &'static str) -> Result<Option<usize>> {
-        match self.map.remove(name) {
-            None => Ok(None),
-            Some(Value::Number(number)) => {
-                // JSON has one kind of number: 10 and 10.0 are the same.
-                let whole = number.as_u64().or_else(|| {
-                    number.as_f64().filter(|n| n.fract() == 0.0 && *n >= 0.0).map(|n| n as u64)
-                });
-                whole
-                    .map(|whole| usize::try_from(whole).unwrap_or(usize::MAX))
-                    .map(Some)
-                    .ok_or_else(|| {
-                        wrong_type(name, "a whole number from 0", &Value::Number(number))
-                    })
-            }
-            Some(other) => Err(wrong_type(name, "a number", &other)),
-        }
-    }
-
-    /// Names of parameters that nobody asked for.
-    pub fn unknown(self) -> Vec<String> {
-        self.map.into_iter().map(|(name, _)| name).collect()
-    }
-}
-
-fn shorten(text: &str) -> String {
-    match text.char_indices().nth(60) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
-}
-
-fn wrong_type(name: &'static str, wanted: &str, found: &Value) -> Error {
-    let shown = shorten(&found.to_string());
-    Error::new(
-        &codes::INVALID_PARAMETER,
-        format!("the parameter '{name}' is {shown}, not {wanted}"),
-    )
-    .with("parameter", name)
-    .hint(format!("give {wanted}"))
 }
 
 /// Splits what a caller sent into the tool's name, if it names one, and the arguments:

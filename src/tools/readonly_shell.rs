@@ -1,13 +1,15 @@
 //! The `readonly_shell` contract: one command in, its output out, nothing changed.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::codes as tool_codes;
+use super::arguments::{required, whole};
+use super::{Arguments, codes as tool_codes};
 use crate::error::{Error, Result};
 use crate::shell::run::Outcome;
 use crate::shell::{Refusal, Request, World, codes, plan, run};
@@ -16,43 +18,75 @@ use crate::shell::{Refusal, Request, World, codes, plan, run};
 pub const NAME: &str = "readonly_shell";
 const SCHEMA: &str = "aye/readonly_shell@1";
 
-/// Arguments of the tool.
+/// The longest that a command may take, in milliseconds.
+const LONGEST: usize = 3_600_000;
+
+/// The shortest, in milliseconds: less is meant in another unit.
+const SHORTEST: usize = 1_000;
+
+/// Arguments of the tool: the contract's `command`, and what models send with it.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Arguments {
+pub struct Parameters {
     /// The command to execute.
-    pub command: String,
+    #[schemars(required)]
+    command: Option<String>,
+    /// Where to run it: a directory inside the repository. The caller's own otherwise.
+    #[serde(alias = "cwd", alias = "directory")]
+    workdir: Option<PathBuf>,
+    /// Stop after so many milliseconds: at least 1,000, at most 3,600,000.
+    #[serde(default, alias = "timeout", deserialize_with = "whole")]
+    timeout_ms: Option<usize>,
 }
 
-impl Arguments {
+/// A call of the tool.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// The command to execute.
+    pub command: String,
+    /// Where to run it.
+    pub workdir: Option<PathBuf>,
+    /// How long it may take.
+    pub timeout: Option<Duration>,
+    /// Arguments that nobody asked for.
+    pub ignored: Vec<String>,
+}
+
+impl Asked {
     /// Takes the arguments of a call.
     ///
     /// # Errors
-    /// `missing_parameter`, `invalid_parameter`; one that nobody knows is refused too.
+    /// `missing_parameter`, `invalid_parameter`.
     pub fn new(value: Value) -> Result<Self> {
-        let mut arguments = super::Arguments::new(value, "{\"command\": …}")?;
-        let command = arguments.required("command")?;
-        match arguments.unknown().first() {
-            None => Ok(Self { command }),
-            Some(name) => Err(Error::new(
-                &tool_codes::INVALID_PARAMETER,
-                format!("the tool has no parameter '{name}'"),
-            )
-            .with("parameter", name.as_str())
-            .hint("give {\"command\": \"ls -la\"}")),
+        let Arguments { known, ignored } =
+            Arguments::<Parameters>::read(value, "{\"command\": \"ls -la\"}")?;
+        let timeout = known.timeout_ms.map(|ms| ms.clamp(SHORTEST, LONGEST) as u64);
+        Ok(Self {
+            command: required("command", known.command, &ignored)?,
+            workdir: known.workdir,
+            timeout: timeout.map(Duration::from_millis),
+            ignored,
+        })
+    }
+
+    /// `world` with the directory that the command is to run in.
+    ///
+    /// # Errors
+    /// `invalid_parameter` if it is no directory of the repository.
+    pub fn place(&self, world: World) -> Result<World> {
+        let Some(workdir) = &self.workdir else { return Ok(world) };
+        let wrong = |why: &str| {
+            let message = format!("the parameter 'workdir' is '{}', {why}", workdir.display());
+            Error::new(&tool_codes::INVALID_PARAMETER, message)
+                .with("parameter", "workdir")
+                .hint("give a directory inside the repository")
+        };
+        let cwd = world.cwd.join(workdir).canonicalize();
+        let cwd = cwd.map_err(|_| wrong("which is not there"))?;
+        match cwd.starts_with(&world.root) && cwd.is_dir() {
+            true => Ok(World { cwd, ..world }),
+            false => Err(wrong("which is no directory inside the repository")),
         }
     }
-}
-
-/// An error in the shape of this contract.
-pub fn failed(error: &Error) -> Value {
-    json!({
-        "schema": SCHEMA,
-        "status": "error",
-        "code": error.code().id,
-        "message": error.message(),
-        "hint": error.hint_text(),
-    })
 }
 
 /// What the tool answers.
@@ -107,6 +141,15 @@ pub struct Refused {
     pub code: &'static str,
     /// What is not allowed.
     pub message: String,
+    /// What to write instead.
+    pub hint: String,
+    /// Where in the command.
+    pub details: Particulars,
+}
+
+/// What of a command is refused, and by which rule.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Particulars {
     /// The part of the command it is about.
     pub segment: String,
     /// Where that part begins in the command, in bytes.
@@ -114,8 +157,6 @@ pub struct Refused {
     pub position: Option<usize>,
     /// The rule that decided.
     pub rule: String,
-    /// What to write instead.
-    pub hint: String,
 }
 
 impl Response {
@@ -133,14 +174,14 @@ impl Response {
 /// # Errors
 /// `sandbox_required`, or a failure of the machine. A refusal is a response.
 pub fn call(
-    arguments: &Arguments,
+    command: &str,
     request: &Request,
     world: &World,
     now: DateTime<Utc>,
 ) -> Result<Response> {
-    Ok(match plan(&arguments.command, world) {
-        Err(refusal) => refused(&arguments.command, &refusal),
-        Ok(plan) => ran(&arguments.command, run(&plan, request, world)?, request.timeout, now),
+    Ok(match plan(command, world) {
+        Err(refusal) => refused(command, &refusal),
+        Ok(plan) => ran(command, run(&plan, request, world)?, request.timeout, now),
     })
 }
 
@@ -152,10 +193,12 @@ pub fn refused(command: &str, refusal: &Refusal) -> Response {
         command: command.to_owned(),
         code: codes::COMMAND_NOT_ALLOWED.id,
         message: refusal.message().to_owned(),
-        segment: refusal.segment().to_owned(),
-        position: refusal.position(),
-        rule: refusal.rule().to_owned(),
         hint: refusal.hint().to_owned(),
+        details: Particulars {
+            segment: refusal.segment().to_owned(),
+            position: refusal.position(),
+            rule: refusal.rule().to_owned(),
+        },
     })
 }
 

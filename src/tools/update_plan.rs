@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::changeset::{Mode, RepoPath, Snapshot as _};
 use crate::error::{Error, Result};
@@ -14,6 +14,7 @@ use crate::store::{Store, View};
 use crate::worktree::Flush;
 
 use super::Session;
+use super::arguments::name_ignored;
 
 /// The tool's name.
 pub const NAME: &str = "update_plan";
@@ -36,6 +37,19 @@ pub struct Response {
     pub progress: Progress,
 }
 
+/// Arguments of the tool, as the published schema has them; [`Request`] reads them, and names the step
+/// that breaks a rule.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+pub struct Parameters {
+    /// The whole list; an empty one clears the plan.
+    plan: Vec<crate::plan::Step>,
+    /// Why.
+    explanation: Option<String>,
+    /// Which of the branch's plans.
+    name: Option<String>,
+}
+
 /// A plan as it is after a change (or without one).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Updated {
@@ -52,14 +66,16 @@ pub struct Updated {
 /// Calls the tool with `arguments`: `plan`, and optionally `explanation` and `name`.
 ///
 /// # Errors
-/// `PLAN_INVALID` with the index; those of the store.
+/// `plan_invalid` with the index; those of the store.
 pub fn call(session: &Session<'_>, arguments: &Value) -> Result<Value> {
     let request = Request::from_json(arguments)?;
     let key = Key::new(session.store.branch(), request.name.as_deref())?;
     let updated = update(session.store, &session.actor, session.now, &key, |_| {
         Ok((request.plan, request.explanation))
     })?;
-    serde_json::to_value(response(&updated)).map_err(|error| Error::bug(error.to_string()))
+    let answer = serde_json::to_value(response(&updated));
+    let answer = answer.map_err(|error| Error::bug(error.to_string()))?;
+    Ok(name_ignored(answer, request.ignored))
 }
 
 /// The contract's response for `updated`.
@@ -71,20 +87,6 @@ pub fn response(updated: &Updated) -> Response {
         explanation: updated.explanation.clone(),
         progress: updated.plan.progress(),
     }
-}
-
-/// `error` in the shape of the YAML tools: `status`, `code`, `message`, `hint`, and particulars
-/// such as `index`.
-pub fn failure(error: &Error) -> Value {
-    let mut object = Map::new();
-    object.insert("status".into(), "error".into());
-    object.insert("code".into(), error.code().id.into());
-    object.insert("message".into(), error.message().into());
-    object.insert("hint".into(), error.hint_text().into());
-    for (key, value) in error.details() {
-        object.insert((*key).into(), value.clone());
-    }
-    Value::Object(object)
 }
 
 /// Lets `change` make a new list (and explanation) from the present one, and records it. Under

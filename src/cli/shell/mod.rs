@@ -14,7 +14,8 @@ use super::{Context, Format};
 use crate::error::{Error, Exit, Result};
 use crate::render::escape;
 use crate::shell::{self, Request, plan};
-use crate::tools::readonly_shell::{self, Arguments};
+use crate::tools::arguments::name_ignored;
+use crate::tools::{failure, readonly_shell};
 
 /// Run a command that can only read.
 ///
@@ -86,9 +87,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         interrupt: interrupt(),
     };
     if !text {
-        let arguments = Arguments { command };
-        let response =
-            readonly_shell::call(&arguments, &request, &surroundings.world, context.now)?;
+        let response = readonly_shell::call(&command, &request, &surroundings.world, context.now)?;
         context.emit(Format::Yaml, &response, String::new)?;
         return Ok(context.ends_with(response.exit_code()));
     }
@@ -138,25 +137,35 @@ pub(super) fn call(
     _name: &str,
     arguments: serde_json::Value,
 ) -> Result<serde_json::Value> {
-    let answer = Arguments::new(arguments).and_then(|arguments| {
+    let answer = readonly_shell::Asked::new(arguments).and_then(|asked| {
         let surroundings = Surroundings::read(context)?;
+        let defaults = Request::default();
         let request = Request {
+            timeout: asked.timeout.unwrap_or(defaults.timeout),
             require_sandbox: surroundings.require_sandbox,
             interrupt: interrupt(),
-            ..Request::default()
+            ..defaults
         };
-        readonly_shell::call(&arguments, &request, &surroundings.world, context.now)
+        let world = asked.place(surroundings.world)?;
+        let response = readonly_shell::call(&asked.command, &request, &world, context.now)?;
+        Ok((response, asked.ignored))
     });
     match answer {
-        Ok(response) => {
+        Ok((response, ignored)) => {
             if let readonly_shell::Response::Refused(_) = &response {
                 context.ends_with(response.exit_code());
             }
-            serde_json::to_value(&response).map_err(|error| Error::bug(error.to_string()))
+            let answer = serde_json::to_value(&response);
+            let mut answer = answer.map_err(|error| Error::bug(error.to_string()))?;
+            if let Some(answer) = answer.as_object_mut() {
+                // No tool's answer has one; `aye shell --json` does.
+                answer.shift_remove("schema");
+            }
+            Ok(name_ignored(answer, ignored))
         }
         Err(error) => {
             context.ends_with(error.code().exit as i32);
-            Ok(readonly_shell::failed(&error))
+            Ok(failure::plain(&error))
         }
     }
 }

@@ -1,7 +1,7 @@
-//! `aye util schema`: the JSON Schemas of what `--json` and `--yaml` print.
+//! `aye util schema`: the JSON Schemas of what `--json` and `--yaml` print, and of what the tools take.
 //!
-//! A schema is derived from the very type that is printed. Who adds an output adds a line to
-//! [`PUBLISHED`].
+//! A schema is derived from the very type that is printed or read. Who adds an output adds a line to
+//! [`PUBLISHED`], who adds a tool one to [`INPUTS`].
 
 use std::path::PathBuf;
 
@@ -12,6 +12,7 @@ use super::{codes, man};
 use crate::cli::memory::{Answer as Memory, answers as memory};
 use crate::cli::{self, Context, Format};
 use crate::error::{Error, Exit, Result, codes as error_codes};
+use crate::tools;
 
 /// Which schema.
 #[derive(Debug, clap::Args)]
@@ -57,17 +58,42 @@ fn of<T: schemars::JsonSchema>() -> schemars::Schema {
     SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>()
 }
 
+/// What is read, so what is deserialised.
+fn input<T: schemars::JsonSchema>() -> schemars::Schema {
+    SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>()
+}
+
+/// Every output and every input with a published schema.
+fn all() -> impl Iterator<Item = &'static Published> {
+    PUBLISHED.iter().chain(INPUTS)
+}
+
 macro_rules! published {
-    ($($(#[$meta:meta])* $name:literal @ $version:literal = $type:ty, $about:literal;)*) => {
-        /// Every output with a published schema, by name.
-        pub static PUBLISHED: &[Published] = &[$(
+    ($(#[$doc:meta])* $all:ident by $generate:ident:
+     $($(#[$meta:meta])* $name:literal @ $version:literal = $type:ty, $about:literal;)*) => {
+        $(#[$doc])*
+        pub static $all: &[Published] = &[$(
             $(#[$meta])*
-            Published { name: $name, version: $version, about: $about, generate: of::<$type> },
+            Published { name: $name, version: $version, about: $about, generate: $generate::<$type> },
         )*];
     };
 }
 
 published! {
+    /// What the tools take, as `aye call` and other front ends give it to them.
+    INPUTS by input:
+    "apply_patch-input" @ 1 = tools::apply_patch::Parameters, "arguments of `apply_patch`";
+    "changes-input" @ 1 = tools::changes::Request, "arguments of `changes`";
+    "memory.fetch_context-input" @ 1 = tools::memory_fetch_context::Parameters, "arguments of `memory.fetch_context`";
+    "memory.status-input" @ 1 = tools::memory_status::Parameters, "arguments of `memory.status`";
+    "update_plan-input" @ 1 = tools::update_plan::Parameters, "arguments of `update_plan`";
+    #[cfg(unix)]
+    "readonly_shell-input" @ 1 = tools::readonly_shell::Parameters, "arguments of `readonly_shell`";
+}
+
+published! {
+    /// Every output with a published schema, by name.
+    PUBLISHED by of:
     "apply" @ 1 = cli::apply::Answer, "`apply`: what was written, per proposal and file";
     "approve" @ 1 = cli::approve::Answer, "`approve`: what was approved, and what would be written";
     "apply_patch" @ 1 = crate::tools::apply_patch::Response, "`patch` and the apply_patch tool: what was applied, per file and hunk";
@@ -146,13 +172,13 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         return write_all(&folder);
     }
     let Some(name) = args.name else {
-        let rows = PUBLISHED.iter().map(|p| Row { id: p.id(), about: p.about });
+        let rows = all().map(|p| Row { id: p.id(), about: p.about });
         let list = Schemas { schema: "aye/schemas@1", schemas: rows.collect() };
-        let text = || list.schemas.iter().map(|r| format!("{:24}  {}\n", r.id, r.about)).collect();
+        let text = || list.schemas.iter().map(|r| format!("{:30}  {}\n", r.id, r.about)).collect();
         context.emit(Format::Text, &list, text)?;
         return Ok(Exit::Done);
     };
-    let found = PUBLISHED.iter().find(|p| p.name == name || p.id() == name).ok_or_else(|| {
+    let found = all().find(|p| p.name == name || p.id() == name).ok_or_else(|| {
         Error::new(&error_codes::UNKNOWN_SCHEMA, format!("there is no schema {name:?}"))
             .hint("`aye util schema` lists them")
     })?;
@@ -163,7 +189,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 fn write_all(folder: &std::path::Path) -> Result<Exit> {
     std::fs::create_dir_all(folder)
         .map_err(|e| Error::io(format!("make the folder {}", folder.display()), &e))?;
-    for published in PUBLISHED {
+    for published in all() {
         let file = folder.join(format!("{}.{}.json", published.name, published.version));
         let text = serde_json::to_string_pretty(&published.document())
             .map_err(|e| Error::bug(e.to_string()))?;
@@ -193,9 +219,9 @@ mod tests {
 
     #[test]
     fn names_are_unique() {
-        let mut names: Vec<_> = PUBLISHED.iter().map(|p| p.name).collect();
+        let mut names: Vec<_> = all().map(|p| p.name).collect();
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), PUBLISHED.len());
+        assert_eq!(names.len(), all().count());
     }
 }

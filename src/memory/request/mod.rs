@@ -8,7 +8,7 @@ mod reader;
 use serde::{Deserialize, Serialize};
 
 pub use operation::{IfExists, IfMissing, Kind, Operation};
-pub use read::Reading;
+pub use read::{FIELDS, Reading};
 
 use super::intent::Intent;
 use super::words::words;

@@ -11,7 +11,9 @@ use crate::memory::problem::{Problem, brief};
 use crate::memory::settings::schema::SOURCE_TYPES;
 use crate::memory::settings::{did_you_mean, one_of};
 
-const FIELDS: [&str; 6] = ["intent", "rationale", "operations", "sources", "confidence", "owner"];
+/// The fields of a request.
+pub const FIELDS: [&str; 6] =
+    ["intent", "rationale", "operations", "sources", "confidence", "owner"];
 
 /// What could be read of a request.
 #[derive(Clone, Debug)]

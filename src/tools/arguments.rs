@@ -1,0 +1,154 @@
+//! The arguments of a call: read into the type that the tool's input schema is derived from.
+//!
+//! One rule for all tools: an argument that nobody asked for is named in the answer's
+//! `ignored_parameters`, never fatal and never silent; one of the wrong type is refused.
+
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, Deserializer, Error as _};
+use serde_json::{Map, Value};
+
+use super::codes;
+use crate::error::{Error, Result};
+
+/// The arguments of a call.
+#[derive(Debug)]
+pub struct Arguments<T> {
+    /// Those that the tool knows.
+    pub known: T,
+    /// The names of all others.
+    pub ignored: Vec<String>,
+}
+
+impl<T: DeserializeOwned> Arguments<T> {
+    /// Reads `value`, an object or nothing. `null` counts as an absent argument. `example` is what the
+    /// tool's own look like.
+    ///
+    /// # Errors
+    /// `invalid_parameter` if `value` is no object, or an argument is of the wrong type.
+    pub fn read(value: Value, example: &str) -> Result<Self> {
+        let map = match value {
+            Value::Object(mut map) => {
+                map.retain(|_, value| !value.is_null());
+                map
+            }
+            Value::Null => Map::new(),
+            _ => {
+                return Err(Error::new(
+                    &codes::INVALID_PARAMETER,
+                    "the arguments are not a JSON object",
+                )
+                .hint(format!("give {example} or {{\"name\": …, \"arguments\": {{…}}}}")));
+            }
+        };
+        let mut ignored = Vec::new();
+        let mut track = serde_path_to_error::Track::new();
+        let reader = serde_path_to_error::Deserializer::new(Value::Object(map), &mut track);
+        let known = serde_ignored::deserialize(reader, |path| ignored.push(path.to_string()));
+        match known {
+            Ok(known) => Ok(Self { known, ignored }),
+            Err(error) => {
+                let name = track.path().to_string();
+                let message = format!("the parameter '{}' is wrong: {error}", shorten(&name));
+                Err(Error::new(&codes::INVALID_PARAMETER, message)
+                    .with("parameter", name)
+                    .hint(format!("the arguments look like {example}")))
+            }
+        }
+    }
+}
+
+/// The value of the argument `name`, which the tool cannot do without.
+///
+/// # Errors
+/// `missing_parameter`.
+pub fn required<T>(name: &'static str, value: Option<T>, ignored: &[String]) -> Result<T> {
+    value.ok_or_else(|| {
+        let given: Vec<String> = ignored.iter().take(8).map(|name| shorten(name)).collect();
+        let instead = match given.as_slice() {
+            [] => String::new(),
+            given => format!("; these are not known: {}", given.join(", ")),
+        };
+        Error::new(&codes::MISSING_PARAMETER, format!("the parameter '{name}' is missing"))
+            .with("parameter", name)
+            .hint(format!("add \"{name}\" to the arguments{instead}"))
+    })
+}
+
+/// `answer` with the names of the arguments that nobody asked for, where there are any.
+pub fn name_ignored(mut answer: Value, ignored: Vec<String>) -> Value {
+    if !ignored.is_empty()
+        && let Some(answer) = answer.as_object_mut()
+    {
+        answer.insert("ignored_parameters".to_owned(), ignored.into());
+    }
+    answer
+}
+
+/// A whole number from 0. JSON has one kind of number: 10 and 10.0 are the same.
+///
+/// # Errors
+/// For anything else.
+pub fn whole<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<usize>, D::Error> {
+    let Some(number) = Option::<serde_json::Number>::deserialize(reader)? else { return Ok(None) };
+    let whole = number
+        .as_u64()
+        .or_else(|| number.as_f64().filter(|n| n.fract() == 0.0 && *n >= 0.0).map(|n| n as u64));
+    match whole {
+        Some(whole) => Ok(Some(usize::try_from(whole).unwrap_or(usize::MAX))),
+        None => Err(D::Error::custom(format!("{number} is not a whole number from 0"))),
+    }
+}
+
+/// The first characters of what a caller wrote.
+pub(super) fn shorten(text: &str) -> String {
+    match text.char_indices().nth(60) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    struct Sample {
+        text: Option<String>,
+        #[serde(default, deserialize_with = "whole")]
+        count: Option<usize>,
+    }
+
+    fn read(value: Value) -> Result<Arguments<Sample>> {
+        Arguments::read(value, "{}")
+    }
+
+    #[test]
+    fn what_nobody_asked_for_is_named() {
+        let found = read(json!({"text": "a", "count": 2.0, "tezt": {"x": 1}, "more": null}));
+        let Arguments { known, ignored } = found.unwrap();
+        assert_eq!((known.text.as_deref(), known.count), (Some("a"), Some(2)));
+        assert_eq!(ignored, ["tezt"]);
+        let answer = name_ignored(json!({"success": true}), ignored);
+        assert_eq!(answer.to_string(), r#"{"success":true,"ignored_parameters":["tezt"]}"#);
+    }
+
+    #[test]
+    fn the_wrong_type_is_refused_by_name() {
+        for (value, name) in [
+            (json!({"text": 5}), "text"),
+            (json!({"count": "5"}), "count"),
+            (json!({"count": -1}), "count"),
+            (json!({"count": 1.5}), "count"),
+        ] {
+            let error = read(value).unwrap_err();
+            assert!(error.is(&codes::INVALID_PARAMETER));
+            assert!(error.message().contains(name), "{error}");
+        }
+        for none in [json!([1]), json!("x")] {
+            assert!(read(none).unwrap_err().is(&codes::INVALID_PARAMETER));
+        }
+        assert_eq!(read(Value::Null).unwrap().known.text, None);
+    }
+}

@@ -1,0 +1,60 @@
+//! An error as the tools that answer in YAML give it.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::changeset::{self, patch};
+use crate::error::{Code, Error};
+
+/// What went wrong; the tool's own fields stand before it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Failure {
+    /// One of aye's codes; the three of the contract are in capitals.
+    pub code: String,
+    /// In words.
+    pub message: String,
+    /// What to do next.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// Particulars: the file, line numbers, the index of a step, what was expected and found.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub details: Map<String, Value>,
+}
+
+impl Failure {
+    /// `error` in this shape.
+    pub fn new(error: &Error) -> Self {
+        let details = error.details().iter();
+        Self {
+            code: spelling(error.code()),
+            message: error.message().to_owned(),
+            hint: error.hint_text().map(str::to_owned),
+            details: details.map(|(key, value)| ((*key).to_owned(), value.clone())).collect(),
+        }
+    }
+}
+
+/// A failed call of a tool that has no fields of its own to keep.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Plain {
+    status: &'static str,
+    #[serde(flatten)]
+    failure: Failure,
+}
+
+/// `error` as the answer of a tool that has no fields of its own to keep.
+pub fn plain(error: &Error) -> Value {
+    let plain = Plain { status: "error", failure: Failure::new(error) };
+    serde_json::to_value(plain).unwrap_or_else(|_| serde_json::json!({ "status": "error" }))
+}
+
+/// How the contract spells a code: it prints three of them, in capitals. The third one,
+/// `COMMAND_NOT_ALLOWED`, has none but this spelling.
+pub fn spelling(code: &Code) -> String {
+    let printed = [&patch::codes::PATCH_INVALID, &changeset::codes::FILE_NOT_FOUND];
+    match printed.iter().any(|printed| printed.id == code.id) {
+        true => code.id.to_ascii_uppercase(),
+        false => code.id.to_owned(),
+    }
+}
