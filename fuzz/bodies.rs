@@ -17,6 +17,17 @@ pub fn event(bytes: &[u8]) {
     let _ = fold(&[stamped("a"), stamped("b"), stamped("a")]);
 }
 
+/// A result of `aye try` from anywhere: refused, or written to one canonical form that reads the same.
+pub fn try_result(bytes: &[u8]) {
+    use aye::proposal::try_result::TryResult;
+    let Ok(result) = TryResult::from_bytes(bytes) else { return };
+    // Escapes may make the canonical form longer than what was read.
+    let Ok(written) = result.to_bytes() else { return };
+    assert_eq!(TryResult::from_bytes(&written).expect("what was written can be read"), result);
+    let check = result.to_check().expect("a check");
+    assert_eq!(check.imported.map(|imported| imported.result.len()), Some(64));
+}
+
 /// A proposal id or a prefix as somebody types it.
 pub fn id(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };

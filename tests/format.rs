@@ -27,6 +27,21 @@ fn every_example_is_canonical() {
     }
 }
 
+#[test]
+fn the_result_of_try_is_canonical() {
+    use aye::proposal::try_result::TryResult;
+    let (_, section) = FORMAT.split_once("## Results of try\n").expect("the section");
+    let example = section.split("```text\n").nth(1).and_then(|text| text.split_once("\n```"));
+    let (example, _) = example.expect("the example");
+    let result = TryResult::from_bytes(example.as_bytes()).expect(example);
+    let again = String::from_utf8(result.to_bytes().expect("JSON")).expect("UTF-8");
+    assert_eq!(again, format!("{example}\n"));
+    let value: serde_json::Value = serde_json::from_str(example).expect("JSON");
+    for key in value.as_object().expect("an object").keys() {
+        assert!(section.contains(&format!("| `{key}` |")), "nothing is said of '{key}'");
+    }
+}
+
 /// The words of `source` that are declared as public fields of structs.
 fn fields(source: &'static str) -> impl Iterator<Item = &'static str> {
     source.lines().filter_map(|line| {

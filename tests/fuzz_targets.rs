@@ -39,6 +39,10 @@ const EVENTS: &[&str] = &[
     r#"{"actor":{"email":"","kind":"human","name":"x"},"data":{"body":"why?"},"heads":["l 1 ab"],"kind":"comment","lane":"m","proposal":"prop_0123456789","seq":2,"time":"2026-03-14T10:30:00.000Z","v":1}"#,
     r#"{"actor":{"email":"","kind":"ci","name":"x"},"data":{"x":[1,{"y":null}]},"heads":[],"kind":"of_the_future","lane":"l","seq":3,"time":"2026-03-14T10:30:00.000Z","v":1}"#,
 ];
+const TRY_RESULTS: &[&str] = &[
+    r#"{"actor":{"email":"ci@example.com","kind":"ci","name":"build"},"command":["cargo","test"],"duration_ms":1200,"exit_code":0,"format":"aye-try-result@1","proposal":"8ae2d0b82c1422f9fe442c71c1663449a59e206f","repository":null,"revision":"8ae2d0b82c1422f9fe442c71c1663449a59e206f","time":"2026-11-24T09:00:09.125Z"}"#,
+    r#"{"time":"2026-11-24T09:00:60+01:00","revision":"8ae2d0b82c1422f9fe442c71c1663449a59e206f","repository":"00112233445566778899aabbccddeeff","proposal":"8ae2d0b82c1422f9fe442c71c1663449a59e206f","format":"aye-try-result@1","exit_code":null,"duration_ms":18446744073709551615,"command":["\u001b"],"actor":{"name":"","kind":"agent","email":""}}"#,
+];
 const IDS: &[&str] = &["prop_0123456789", "prop_O1Il", "PROP_ab", "m4k8n", "é", "prop_"];
 const PATHS: &[&str] = &[
     "src/utils/format.ts",
@@ -116,6 +120,9 @@ proptest! {
     fn event(bytes in input(EVENTS)) { bodies::event(&bytes) }
 
     #[test]
+    fn try_result(bytes in input(TRY_RESULTS)) { bodies::try_result(&bytes) }
+
+    #[test]
     fn id(bytes in input(IDS)) { bodies::id(&bytes) }
 
     #[test]
@@ -149,6 +156,13 @@ proptest! {
 fn the_event_seeds_are_events() {
     for seed in EVENTS {
         aye::proposal::event::Event::from_bytes(seed.as_bytes()).unwrap();
+    }
+}
+
+#[test]
+fn the_result_seeds_are_results() {
+    for seed in TRY_RESULTS {
+        aye::proposal::try_result::TryResult::from_bytes(seed.as_bytes()).unwrap();
     }
 }
 

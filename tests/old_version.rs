@@ -109,6 +109,10 @@ fn of_this_version() -> (Repo, Vec<(String, &'static str)>) {
     repo.aye(&["approve", &approved, "--yes"]).ok();
     let only_recorded = new("i", "applied");
     repo.aye(&["apply", &only_recorded, "--yes", "--mark-only"]).ok();
+    // With a result that was imported; 0.1.0 ignores where it comes from.
+    repo.aye(&["try", &approved, "--no-record", "--result", "out.json", "--", "true"]).ok();
+    repo.aye(&["import", "out.json"]).ok();
+    repo.remove("out.json");
     let foreign = new("j", "applied");
     repo.write("j", "j\nforeign\n");
     repo.aye(&["apply", &foreign, "--yes", "--take-residue"]).ok();

@@ -94,6 +94,16 @@ fn documents_keep_to_their_schemas() {
     check.aye(&["show", &first]);
     check.aye(&["comment", &first, "-m", "why?"]);
     check.aye(&["revise", &first, "a.txt", "--old", "two", "--new", "II"]);
+    #[cfg(unix)]
+    {
+        let result = check.repo.outer().join("try.json");
+        let result = result.to_str().expect("UTF-8");
+        let args = ["try", &first, "--no-record", "--result", result, "--json", "--", "true"];
+        let run = check.repo.aye(&args);
+        check.check(run);
+        check.aye(&["import", result]);
+    }
+    check.aye(&["show", &first]);
     check.aye(&["apply", &first, "--dry-run"]);
     let named = check.repo.at_revision(&first);
     check.aye(&["approve", &named, "--yes", "--reason", "read"]);

@@ -249,3 +249,75 @@ fn what_outlives_a_trial_and_makes_its_folder_again_leaves_nothing_for_good() {
     std::fs::remove_dir_all(repo.path(".git/aye/try/mine")).unwrap();
     assert_clean(&repo);
 }
+
+#[test]
+fn the_result_is_written_to_a_file_anywhere() {
+    use serde_json::json;
+    let repo = Repo::with(FILES);
+    let id = propose(&repo, "a.txt", "one", "eins");
+    let run = repo.aye(&["try", &id, "--result", "out.json", "--", "sh", "-c", "exit 3"]);
+    run.exits(3).notes("recorded, result in out.json");
+    let known = proposal(&repo, &id);
+    let text = repo.text("out.json");
+    let mut result: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert!(result["duration_ms"].is_u64() && result["time"].is_string(), "{result:#}");
+    for key in ["duration_ms", "time"] {
+        result.as_object_mut().expect("an object").remove(key);
+    }
+    // Nothing in it is about the proposal itself.
+    assert_eq!(
+        result,
+        json!({
+            "format": "aye-try-result@1",
+            "repository": null,
+            "proposal": known.first_event,
+            "revision": known.current().event,
+            "command": ["sh", "-c", "exit 3"],
+            "exit_code": 3,
+            "actor": {"name": support::NAME, "email": support::EMAIL, "kind": "human"},
+        })
+    );
+    assert_eq!(repo.mode("out.json") & 0o600, 0o600);
+    assert_eq!(known.checks.len(), 1);
+    // Written over in one step, and without a record where none is wanted.
+    let args = ["try", &id, "--no-record", "--result", "out.json", "--json", "--", "true"];
+    let json = repo.aye(&args).ok().json();
+    assert_eq!((&json["result"], &json["recorded"]), (&"out.json".into(), &false.into()));
+    assert!(repo.text("out.json").contains("\"exit_code\":0"));
+    assert_eq!(proposal(&repo, &id).checks.len(), 1);
+    let left = std::fs::read_dir(repo.root()).expect("the work tree").flatten();
+    let left: Vec<_> = left.map(|entry| entry.file_name()).collect();
+    assert!(!left.iter().any(|name| name.to_string_lossy().contains("tmp")), "{left:?}");
+    assert_clean(&repo);
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_reported_before_the_command_runs() {
+    let repo = Repo::with(FILES);
+    let id = propose(&repo, "a.txt", "one", "eins");
+    let sign = repo.outer().join("ran");
+    let test = format!("touch '{}'", sign.display());
+    for file in ["none/out.json", ".", "none/"] {
+        let run = repo.aye(&["try", &id, "--result", file, "--", "sh", "-c", &test]);
+        assert!([6, 70].contains(&run.status), "{run}");
+        run.notes(file);
+    }
+    assert!(!sign.exists());
+    assert!(proposal(&repo, &id).checks.is_empty());
+}
+
+#[test]
+fn ci_without_a_lane_writes_the_file_and_no_lane() {
+    let repo = Repo::with(FILES);
+    let id = propose(&repo, "a.txt", "one", "eins");
+    let build = repo.copy();
+    let ci = |args: &[&str]| build.cmd(args).env("CI", "true").run();
+    let refs = build.git(&["for-each-ref"]);
+    ci(&["try", &id, "--", "true"]).ok().notes("not recorded").notes("--result FILE");
+    let run = ci(&["try", &id, "--result", "out.json", "--", "true"]).ok();
+    let run = run.notes("not recorded, result in out.json");
+    assert!(!run.err().contains("warning"), "{run}");
+    let result: serde_json::Value = serde_json::from_str(&build.text("out.json")).expect("JSON");
+    assert_eq!(result["actor"]["kind"], "ci");
+    assert_eq!(build.git(&["for-each-ref"]), refs);
+}

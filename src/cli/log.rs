@@ -105,7 +105,10 @@ fn text(data: &Data) -> Option<String> {
         Data::Reject(reject) => reject.reason.clone(),
         Data::Check(check) => {
             let code = check.exit_code.map_or("a signal".into(), |code| code.to_string());
-            Some(format!("{}: {code}", check.command.join(" ")))
+            let runner = check.imported.as_ref().map(|imported| &imported.by);
+            let of =
+                runner.map(|by| format!(" (imported, run by {} {})", by.kind.as_str(), by.name));
+            Some(format!("{}: {code}{}", check.command.join(" "), of.unwrap_or_default()))
         }
         Data::Committed(committed) => Some(committed.commit.clone()),
         Data::Apply(apply) => apply.commit.clone(),

@@ -18,6 +18,7 @@ pub mod filters;
 pub mod hooks;
 pub mod identity;
 mod idle;
+pub mod import;
 pub mod init;
 mod leftovers;
 pub mod list;
@@ -148,6 +149,8 @@ pub enum Command {
     Wait(wait::Args),
     /// Run a command (the tests) on a proposal, in a throw-away work tree.
     Try(try_::Args),
+    /// Record results of `aye try` that were written elsewhere (CI).
+    Import(import::Args),
     /// Apply a patch now: a unified diff, or an envelope (*** Begin Patch).
     Patch(patch::Args),
     /// Run a command that can only read.
@@ -257,6 +260,7 @@ fn run(context: &mut Context, command: Command) -> Result<Exit> {
         Command::Plan(args) => plan::run(context, args),
         Command::Hooks(args) => hooks::run(context, args),
         Command::Try(args) => try_::run(context, args),
+        Command::Import(args) => import::run(context, &args),
         Command::Wait(args) => wait::run(context, &args),
         Command::Util(args) => util::run(context, args),
     }

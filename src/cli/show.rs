@@ -185,11 +185,16 @@ pub fn header(
         let command = escape::line(&result.check.command.join(" ")).into_owned();
         let earlier = proposal.earlier_revision(Some(&result.check.revision));
         let on = earlier.map(|number| format!(", on revision {number}")).unwrap_or_default();
-        let by = match result.by.kind {
-            ActorKind::Agent => format!(" by agent {}", escape::name(&result.by.name)),
-            ActorKind::Human | ActorKind::Ci => String::new(),
+        let name = escape::name(&result.runner().name);
+        let by = match (&result.check.imported, result.kind()) {
+            (Some(imported), _) => {
+                let importer = escape::name(&result.by.name);
+                format!(" by {} {name}, imported by {importer}", imported.by.kind.as_str())
+            }
+            (None, ActorKind::Agent) => format!(" by agent {name}"),
+            (None, ActorKind::Human | ActorKind::Ci) => String::new(),
         };
-        field("check", format!("{command}: {code}{by}, {}{on}", age::ago(result.at, now)));
+        field("check", format!("{command}: {code}{by}, {}{on}", age::ago(result.ran_at(), now)));
     }
     for (name, text) in notes(proposal) {
         // The rationale is the description, which follows.

@@ -1,22 +1,26 @@
 //! `aye try`: run a command on a proposal, in a throw-away work tree.
 
 use std::ffi::OsString;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use chrono::SubsecRound as _;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Context, Format};
 use crate::changeset::merge::Sides;
-use crate::changeset::plan;
+use crate::changeset::{self, plan};
 use crate::error::{Error, Exit, Result, codes};
 use crate::git;
 use crate::proposal::event::Check;
+use crate::proposal::try_result::{self, TryResult};
 use crate::proposal::{self, Note, Proposal};
 use crate::render::escape;
-use crate::store::{Store, trial::Trial};
-use crate::worktree::{Flush, Worktree};
+use crate::store::{Store, codes as store_codes, trial::Trial};
+use crate::worktree::{Flush, TEMPORARY, Worktree, random};
 
 /// Run a command (the tests) on a proposal, in a throw-away work tree.
 ///
@@ -24,12 +28,16 @@ use crate::worktree::{Flush, Worktree};
 /// runs there, and the work tree is removed again, whatever happens. aye ends with the command's
 /// own exit status and records it on the proposal, where list, show and review display it.
 ///
+/// Where nothing can be recorded (CI without a lane), --result FILE writes the result to a file that
+/// aye import records in another clone.
+///
 /// Without CMD it runs aye.tryCommand from your own git configuration (through sh). Neither a file
 /// of the repository nor its .git/config can name a command to run; for a command of one project,
 /// let your configuration include a file of yours there (includeIf.gitdir).
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye try prop_m4k8n -- cargo test
+  aye try prop_m4k8n --result try.json -- cargo test      in CI; then elsewhere: aye import try.json
   git config --global aye.tryCommand 'npm test' && aye try prop_m4k8n")]
 pub struct Args {
     /// The proposal, by id or unique prefix.
@@ -41,6 +49,9 @@ pub struct Args {
     /// Do not record the result.
     #[arg(long)]
     no_record: bool,
+    /// Write the result to FILE as well, for aye import; whatever was there is replaced.
+    #[arg(long, value_name = "FILE")]
+    result: Option<PathBuf>,
     /// The command and its arguments.
     #[arg(last = true, value_name = "CMD")]
     command: Vec<OsString>,
@@ -63,6 +74,8 @@ pub struct Document {
     pub duration_ms: u64,
     /// Whether the result was recorded on the proposal.
     pub recorded: bool,
+    /// The file that the result was written to; null without `--result`.
+    pub result: Option<String>,
 }
 
 /// How a command ended.
@@ -78,11 +91,13 @@ struct Ended {
 ///
 /// # Errors
 /// `proposal_not_found` and its kin, `usage` without a command, `conflict` where the proposal does
-/// not fit HEAD, those of git and of the file system.
+/// not fit HEAD, those of git and of the file system. What cannot be recorded or written is a
+/// warning; of a file, an error where the command itself succeeded.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let proposal = store.view()?.find(&args.id)?;
     let words = words(&store, args.command)?;
+    let target = args.result.as_deref().map(|path| Target::open(context, path)).transpose()?;
     let trial = prepare(&store, &proposal, args.as_proposed)?;
     let structured = context.format_or(Format::Text) != Format::Text;
     let ended = execute(&words, &trial, proposal.id.as_str(), structured);
@@ -90,19 +105,38 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let ended = ended?;
     let command: Vec<String> = words.iter().map(|w| w.to_string_lossy().into_owned()).collect();
     let revision = proposal.current().event.clone();
+    let result = TryResult {
+        actor: context.actor(&store).into(),
+        command: command.clone(),
+        duration_ms: ended.duration_ms,
+        exit_code: ended.exit_code,
+        format: try_result::FORMAT.to_owned(),
+        proposal: proposal.first_event.clone(),
+        repository: store.policy().ok().and_then(|policy| policy.repository),
+        revision: revision.clone(),
+        time: context.clock().trunc_subsecs(3),
+    };
+    let wants_file = target.is_some();
+    let mut written = None;
+    if let Some(target) = target.filter(|_| !ended.interrupted) {
+        match target.write(&result) {
+            Ok(path) => written = Some(path),
+            Err(error) if ended.status == 0 => return Err(error),
+            Err(error) => context.report_beside(&error),
+        }
+    }
     let mut recorded = false;
-    if !args.no_record && !ended.interrupted {
-        let check = Check {
-            command: command.clone(),
-            exit_code: ended.exit_code,
-            duration_ms: ended.duration_ms,
-            revision: revision.clone(),
-        };
-        match record(context, &store, &proposal, check) {
+    // The file is what stands for the record where there is no lane.
+    let has_place = !wants_file || store.require_lane().is_ok();
+    if !args.no_record && !ended.interrupted && has_place {
+        match record(context, &store, &proposal, &result) {
             Ok(()) => recorded = true,
             // The answer that was asked for is the command's; it must not get lost.
             Err(error) => {
-                context.note(&format!("warning: not recorded: {}", escape::line(error.message())))
+                context.note(&format!("warning: not recorded: {}", escape::line(error.message())));
+                if error.is(&store_codes::CI_HAS_NO_LANE) {
+                    context.note("hint: --result FILE writes the result to a file for aye import");
+                }
             }
         }
     }
@@ -114,6 +148,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         exit_code: ended.exit_code,
         duration_ms: ended.duration_ms,
         recorded,
+        result: written,
     };
     if structured {
         context.emit(Format::Text, &document, String::new)?;
@@ -125,7 +160,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         };
         let seconds = ended.duration_ms as f64 / 1000.0;
         let kept = if recorded { "recorded" } else { "not recorded" };
-        context.note(&format!("{}: {how} after {seconds:.1} s, {kept}", proposal.id));
+        let file = document.result.map(|path| format!(", result in {}", escape::line(&path)));
+        let file = file.unwrap_or_default();
+        context.note(&format!("{}: {how} after {seconds:.1} s, {kept}{file}", proposal.id));
     }
     Ok(context.ends_with(ended.status))
 }
@@ -198,10 +235,63 @@ fn overlay(store: &Store, proposal: &Proposal, trial: &Trial) -> Result<()> {
     Ok(())
 }
 
-fn record(context: &mut Context, store: &Store, proposal: &Proposal, check: Check) -> Result<()> {
+/// Records what `result` says as a run of the caller's own.
+fn record(context: &Context, store: &Store, proposal: &Proposal, result: &TryResult) -> Result<()> {
     let actor = context.actor(store);
-    let now = context.clock();
-    store.write(&actor, now, |writer| writer.note(Some(&proposal.id), Note::Check(check)).map(drop))
+    let check = Check {
+        command: result.command.clone(),
+        exit_code: result.exit_code,
+        duration_ms: result.duration_ms,
+        revision: result.revision.clone(),
+        imported: None,
+    };
+    let note = Note::Check(check);
+    store.write(&actor, result.time, |writer| writer.note(Some(&proposal.id), note).map(drop))
+}
+
+/// The file of `--result`, until it has its name.
+struct Target {
+    path: PathBuf,
+    /// As it was typed.
+    shown: String,
+    file: tempfile::NamedTempFile,
+}
+
+impl Target {
+    /// Begins to write it, so that an error comes before the command has run.
+    fn open(context: &Context, path: &Path) -> Result<Self> {
+        let shown = path.to_string_lossy().into_owned();
+        let path = context.directory.join(path);
+        if path.is_dir() || path.file_name().is_none() || shown.ends_with(std::path::is_separator) {
+            return Err(Error::new(
+                &changeset::codes::FOLDER,
+                format!("--result: '{shown}' is a directory"),
+            )
+            .hint("name the file that is to be written"));
+        }
+        let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new("."));
+        let mut builder = tempfile::Builder::new();
+        // As all temporary files of aye, for `doctor` and for git's exclude file.
+        let name = format!("{TEMPORARY}{:016x}", random());
+        builder.prefix(&name).rand_bytes(0);
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let file = builder.tempfile_in(folder).map_err(|e| cannot_write(&shown, &e))?;
+        Ok(Self { path, shown, file })
+    }
+
+    /// Puts it in place, in one step; the path as it was typed.
+    fn write(mut self, result: &TryResult) -> Result<String> {
+        let bytes = result.to_bytes()?;
+        self.file.write_all(&bytes).map_err(|e| cannot_write(&self.shown, &e))?;
+        self.file.persist(&self.path).map_err(|e| cannot_write(&self.shown, &e.error))?;
+        Ok(self.shown)
+    }
+}
+
+fn cannot_write(shown: &str, error: &std::io::Error) -> Error {
+    Error::io(format_args!("write the result to {shown}"), error)
 }
 
 /// Runs `words` in the trial. Signals to stop are passed on, so that the work tree goes in the

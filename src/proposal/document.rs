@@ -209,6 +209,25 @@ pub struct Check {
     pub at: String,
     /// Whether it ran on the current revision.
     pub current: bool,
+    /// Who recorded it.
+    pub by: String,
+    /// Whether that is a person, an agent or a build machine.
+    pub kind: ActorKind,
+    /// Who ran it elsewhere, where the result was imported.
+    pub imported: Option<Imported>,
+}
+
+/// Where an imported result of a command comes from.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Imported {
+    /// Who ran the command.
+    pub by: String,
+    /// Whether that was a person, an agent or a build machine.
+    pub kind: ActorKind,
+    /// When.
+    pub at: String,
+    /// SHA-256 of the result, hex.
+    pub result: String,
 }
 
 impl Document {
@@ -277,6 +296,14 @@ impl Document {
                     duration_ms: result.check.duration_ms,
                     at: timestamp(result.at),
                     current: result.check.revision == current.event,
+                    by: result.by.to_string(),
+                    kind: result.by.kind,
+                    imported: result.check.imported.as_ref().map(|imported| Imported {
+                        by: imported.by.to_string(),
+                        kind: imported.by.kind,
+                        at: timestamp(imported.time),
+                        result: imported.result.clone(),
+                    }),
                 })
                 .collect(),
             commits: proposal.commits.clone(),

@@ -18,6 +18,7 @@ pub mod state;
 pub mod statement;
 pub mod steps;
 pub mod trailers;
+pub mod try_result;
 
 pub use actor::{Actor, ActorKind};
 pub use authority::{Authority, Caller};
@@ -33,6 +34,7 @@ pub mod codes {
         PROPOSAL_NOT_FOUND = "proposal_not_found", NotFound, "no proposal has that id or id prefix";
         AMBIGUOUS_ID = "ambiguous_id", Usage, "several proposals begin with that id prefix";
         INVALID_ID = "invalid_id", Invalid, "that is not the form of a proposal id";
+        REVISION_NOT_FOUND = "revision_not_found", NotFound, "the proposal has no such revision";
         NOT_PENDING = "not_pending", Conflict, "the proposal has been decided or has expired";
         NEWER_VERSION = "newer_version_required", Conflict, "a newer version of aye may have decided the proposal";
         REVISED = "revised_meanwhile", Conflict, "the proposal got a new revision between the look and the decision";
@@ -43,6 +45,7 @@ pub mod codes {
         STATEMENT_INVALID = "statement_invalid", Invalid, "a decision statement or its manifest cannot be read";
         NOT_REJECTED = "not_rejected", Conflict, "the proposal is not rejected, so there is nothing to reopen";
         NOT_APPLIED = "not_applied", Conflict, "the proposal is not applied, so there is nothing to undo";
+        TRY_RESULT_INVALID = "try_result_invalid", Invalid, "that is not a result of aye try, or it is of another repository";
         HUMAN_APPROVAL_REQUIRED = "human_approval_required", Refused, "a person has to decide this";
         CONFIRMATION_REQUIRED = "confirmation_required", Refused, "there is no terminal to ask at and --yes was not given";
         EVENT_INVALID = "event_invalid", Invalid, "an event in the store cannot be read";

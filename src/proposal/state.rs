@@ -206,12 +206,36 @@ pub struct Remark {
 /// The result of a command run on a proposal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CheckResult {
-    /// Who ran it.
+    /// Who recorded it: ran the command, or imported the result.
     pub by: Actor,
     /// When.
     pub at: DateTime<Utc>,
     /// What and how it ended.
     pub check: event::Check,
+}
+
+impl CheckResult {
+    /// Whose word it is. An imported result is nobody's own run: at best a build machine's, and an
+    /// agent's where an agent ran or imported it.
+    pub fn kind(&self) -> ActorKind {
+        match &self.check.imported {
+            None => self.by.kind,
+            Some(imported) if [self.by.kind, imported.by.kind].contains(&ActorKind::Agent) => {
+                ActorKind::Agent
+            }
+            Some(_) => ActorKind::Ci,
+        }
+    }
+
+    /// Who ran the command.
+    pub fn runner(&self) -> &Actor {
+        self.check.imported.as_ref().map_or(&self.by, |imported| &imported.by)
+    }
+
+    /// When the command was run, by the clock of whoever ran it.
+    pub fn ran_at(&self) -> DateTime<Utc> {
+        self.check.imported.as_ref().map_or(self.at, |imported| imported.time)
+    }
 }
 
 /// The four states of the contract.

@@ -31,12 +31,12 @@ pub(super) fn marked(mark: &MarkRecord) -> &'static str {
 /// verdict, so that only its exit status is reported.
 pub(super) fn check(result: &CheckResult, now: DateTime<Utc>) -> String {
     let command = result.check.command.join(" ");
-    let when = age::ago(result.at, now);
+    let when = age::ago(result.ran_at(), now);
     let status = match result.check.exit_code {
         Some(code) => format!("ended with {code}"),
         None => "was ended by a signal".to_owned(),
     };
-    let kind = match result.by.kind {
+    let kind = match result.kind() {
         ActorKind::Human => {
             return match result.check.exit_code {
                 Some(0) => format!("tried: {command} passed, {when}"),
@@ -47,5 +47,10 @@ pub(super) fn check(result: &CheckResult, now: DateTime<Utc>) -> String {
         ActorKind::Agent => "agent",
         ActorKind::Ci => "ci",
     };
-    format!("check by {} ({kind}): {command} {status}, {when}", result.by.name)
+    let importer = match result.check.imported {
+        Some(_) => format!(", imported by {}", result.by.name),
+        None => String::new(),
+    };
+    let runner = &result.runner().name;
+    format!("check by {runner} ({kind}{importer}): {command} {status}, {when}")
 }

@@ -109,6 +109,7 @@ published! {
     "deinit" @ 1 = cli::deinit::Answer, "`deinit`: what was removed";
     "demo" @ 1 = cli::demo::Demo, "`demo`: the scratch repository and what was done in it";
     "doctor" @ 1 = cli::doctor::Diagnosis, "`doctor`: what was found, and repaired";
+    "import" @ 1 = cli::import::Answer, "`import`: the results that were recorded";
     "list" @ 1 = cli::list::List, "`list`: proposals";
     "log" @ 1 = cli::log::Log, "`log`: events";
     "init" @ 1 = cli::init::Ready, "`init`: what was made, and what to do next";

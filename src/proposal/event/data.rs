@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{ChangeRecord, Entry};
 use crate::changeset::RepoPath;
-use crate::proposal::ProposalId;
+use crate::proposal::{Actor, ProposalId};
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -473,6 +473,20 @@ pub struct Check {
     pub duration_ms: u64,
     /// The event id of the revision it ran on.
     pub revision: String,
+    /// Where the event's actor did not run it, but imported the result of somebody else's run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<Imported>,
+}
+
+/// What an imported result says about its run. The actor of the event vouches for all of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Imported {
+    /// Who ran it.
+    pub by: Actor,
+    /// When, by that machine's clock.
+    pub time: DateTime<Utc>,
+    /// SHA-256 of the canonical result, hex.
+    pub result: String,
 }
 
 /// Data of [`Data::Committed`].

@@ -16,8 +16,9 @@ use serde_json::value::RawValue;
 
 pub use changes::{ChangeRecord, Entry, SnippetRecord, digest};
 pub use data::{
-    Apply, Approve, BlobRef, Check, Comment, Committed, Data, Effect, Evidence, Expire, How, Mark,
-    Marked, Note, Patch, Propose, Reject, Reopen, RequestChanges, Revise, Subject, Undo, Written,
+    Apply, Approve, BlobRef, Check, Comment, Committed, Data, Effect, Evidence, Expire, How,
+    Imported, Mark, Marked, Note, Patch, Propose, Reject, Reopen, RequestChanges, Revise, Subject,
+    Undo, Written,
 };
 
 use super::{Actor, ProposalId, canonical, codes};

@@ -259,7 +259,14 @@ pub(super) fn cut(event: &mut Event) {
         Data::Approve(approve) => {
             approve.reason.as_mut().map(long);
         }
-        Data::Check(check) => check.command.iter_mut().for_each(long),
+        Data::Check(check) => {
+            check.command.iter_mut().for_each(long);
+            if let Some(imported) = &mut check.imported {
+                name(&mut imported.by.name);
+                name(&mut imported.by.email);
+                name(&mut imported.result);
+            }
+        }
         Data::Committed(committed) => name(&mut committed.commit),
         // Nothing is read from what this version does not recognise.
         Data::Unknown(_, value) => *value = serde_json::Value::Null,

@@ -196,7 +196,7 @@ fn store(
             // A check that an agent ran says what the agent wants to have said.
             proposal
                 .check()
-                .filter(|check| check.by.kind != ActorKind::Agent)
+                .filter(|check| check.kind() != ActorKind::Agent)
                 .map(|check| i64::from(check.check.exit_code.unwrap_or(-1))),
             proposal.mark().map(|mark| mark.verdict.as_str()),
             proposal.actor.name,

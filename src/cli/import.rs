@@ -1,0 +1,175 @@
+//! `aye import`: record results that `aye try --result` has written elsewhere.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Context, Format, paths};
+use crate::error::{Error, Exit, Result};
+use crate::proposal::event::Check;
+use crate::proposal::try_result::{self, TryResult};
+use crate::proposal::{Note, Proposal, ProposalId, codes};
+use crate::render::escape;
+use crate::store::{Store, View};
+
+/// Record results of `aye try` that were written elsewhere, in CI for example.
+///
+/// Each FILE is what aye try --result has written. Its result becomes a check on the proposal, by
+/// whoever ran it and imported by you: nothing in the file proves where it comes from, so you answer
+/// for it. Proposal and revision have to be known here; fetch first if they are not. A result that
+/// you have imported before is not recorded again. Either all files are recorded or none.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  aye import try.json
+  aye import artifacts/*.json
+  curl -s https://ci.example.com/try.json | aye import -")]
+pub struct Args {
+    /// Results, or - for one on standard input.
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<OsString>,
+}
+
+/// Answer of `aye import`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Answer {
+    /// `aye/import@1`
+    pub schema: &'static str,
+    /// Always true.
+    pub success: bool,
+    /// The results, in the order they were given.
+    pub results: Vec<Item>,
+}
+
+/// One result.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Item {
+    /// The file, as it was given.
+    pub file: String,
+    /// The proposal.
+    pub proposal_id: String,
+    /// The event id of the revision it ran on.
+    pub revision: String,
+    /// Whether that is the current revision.
+    pub current: bool,
+    /// The command's words.
+    pub command: Vec<String>,
+    /// Its exit status; null if a signal ended it.
+    pub exit_code: Option<i32>,
+    /// Who ran it, as the file says.
+    pub by: String,
+    /// Whether it was recorded now; false where you had imported it before.
+    pub recorded: bool,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// `try_result_invalid`, `proposal_not_found`, `revision_not_found`, `size_limit_exceeded`; those of
+/// the files and of the store.
+pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
+    let store = context.store()?;
+    let mut results = Vec::new();
+    for file in &args.files {
+        let shown = file.to_string_lossy().into_owned();
+        let bytes = paths::content(context, file, try_result::MAX_BYTES as u64)?;
+        let result = TryResult::from_bytes(&bytes).map_err(|error| error.after(&shown))?;
+        require_here(&store, &result).map_err(|error| error.after(&shown))?;
+        results.push((shown, result));
+    }
+    store.require_lane()?;
+    let actor = context.actor(&store);
+    let items = store.write(&actor, context.now, |writer| {
+        let mut known = BTreeSet::new();
+        let mut items = Vec::new();
+        for (file, result) in results {
+            let proposal = find(&writer.view, &result).map_err(|error| error.after(&file))?;
+            let check = result.to_check()?;
+            // The same result twice in one command, or in an earlier one of the same actor.
+            let is_same = |earlier: &Check| is_same(earlier, &check);
+            let mut earlier = proposal.checks.iter().filter(|earlier| earlier.by == actor);
+            let recorded = !earlier.any(|earlier| is_same(&earlier.check))
+                && known.insert(check.imported.as_ref().map(|imported| imported.result.clone()));
+            items.push(Item {
+                file,
+                proposal_id: proposal.id.to_string(),
+                current: proposal.current().event == result.revision,
+                revision: result.revision,
+                command: result.command,
+                exit_code: result.exit_code,
+                by: crate::proposal::Actor::from(result.actor).to_string(),
+                recorded,
+            });
+            if recorded {
+                writer.note(Some(&proposal.id), Note::Check(check))?;
+            }
+        }
+        Ok(items)
+    })?;
+    let answer = Answer { schema: "aye/import@1", success: true, results: items };
+    context.emit(Format::Text, &answer, || text(&answer))?;
+    Ok(Exit::Done)
+}
+
+/// True for the import of one and the same result.
+fn is_same(one: &Check, other: &Check) -> bool {
+    match (&one.imported, &other.imported) {
+        (Some(one), Some(other)) => one.result == other.result,
+        _ => false,
+    }
+}
+
+/// Refuses a result of a repository with another name than this one's.
+fn require_here(store: &Store, result: &TryResult) -> Result<()> {
+    let here = store.policy().ok().and_then(|policy| policy.repository);
+    match (&result.repository, here) {
+        (Some(there), Some(here)) if *there != here => Err(Error::new(
+            &codes::TRY_RESULT_INVALID,
+            format!("it is of the repository {there}, and this one is {here}"),
+        )
+        .hint("import it in a clone of the repository that it was written in")),
+        _ => Ok(()),
+    }
+}
+
+/// The proposal that `result` is about, which has to have its revision.
+fn find(view: &View, result: &TryResult) -> Result<Proposal> {
+    let unknown = || {
+        let first = &result.proposal;
+        Error::new(&codes::PROPOSAL_NOT_FOUND, format!("no proposal begins with the event {first}"))
+            .with("first", first.as_str())
+            .hint("fetch the lane it is in: git fetch origin 'refs/aye/log/*:refs/aye/remotes/origin/*'")
+    };
+    let proposal = match view.proposal(&ProposalId::from_event(&result.proposal)) {
+        Ok(proposal) if proposal.first_event == result.proposal => proposal,
+        Ok(_) => return Err(unknown()),
+        Err(error) if error.is(&codes::PROPOSAL_NOT_FOUND) => return Err(unknown()),
+        Err(error) => return Err(error),
+    };
+    if proposal.revision(&result.revision).is_none() {
+        return Err(Error::new(
+            &codes::REVISION_NOT_FOUND,
+            format!("{} has no revision {}", proposal.id, result.revision),
+        )
+        .with("proposal_id", proposal.id.as_str())
+        .with("revision", result.revision.as_str())
+        .hint(
+            "fetch the lane it is in: git fetch origin 'refs/aye/log/*:refs/aye/remotes/origin/*'",
+        ));
+    }
+    Ok(proposal)
+}
+
+fn text(answer: &Answer) -> String {
+    let mut out = String::new();
+    for item in &answer.results {
+        let code = item.exit_code.map_or("a signal".into(), |code| format!("exit {code}"));
+        let what = if item.recorded { "recorded" } else { "imported before" };
+        let old = if item.current { "" } else { ", on an earlier revision" };
+        let command = item.command.join(" ");
+        let (command, by) = (escape::line(&command), escape::name(&item.by));
+        out += &format!("{}  {what}: {command}: {code} by {by}{old}\n", item.proposal_id);
+    }
+    out
+}
