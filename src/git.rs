@@ -321,6 +321,20 @@ impl Git {
         Ok(status_code(status))
     }
 
+    /// Starts it and leaves it to itself: nobody waits for it or hears of it, and Ctrl-C at the
+    /// terminal does not reach it.
+    ///
+    /// # Errors
+    /// `git_not_found` if it cannot be started.
+    pub fn detached(self) -> Result<()> {
+        let mut command = self.command();
+        command.env("GIT_TERMINAL_PROMPT", "0");
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        command.spawn().map(drop).map_err(|e| missing(&self.directory, &e))
+    }
+
     fn command(&self) -> Command {
         let mut command = Command::new("git");
         command.current_dir(&self.directory).args(&self.settings);

@@ -36,6 +36,7 @@ const KNOWN: &[(&str, bool)] = &[
     ("lock", false),
     ("memory.sqlite", false),
     ("memory.sqlite-journal", false),
+    ("packing", false),
     ("place", false),
     ("review", true),
     ("try", true),

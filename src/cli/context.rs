@@ -12,7 +12,7 @@ use super::output::{self, Format};
 use crate::error::{Error, Exit, Result};
 use crate::render::escape;
 use crate::render::report::{Report, ReportFormat};
-use crate::store::Notices;
+use crate::store::{Notices, Upkeep};
 
 /// One run of one command, with everything it may know of the world outside.
 pub struct Context {
@@ -32,6 +32,8 @@ pub struct Context {
     pub pager: bool,
     /// What this run has met in lanes of other clones.
     pub(super) notices: Notices,
+    /// Whether this run has written objects.
+    pub(super) upkeep: Upkeep,
     /// Set by [`Context::ends_with`].
     pub(super) status: Option<u8>,
 }
@@ -62,6 +64,7 @@ impl Context {
             verbose: global.verbose,
             pager: !global.no_pager,
             notices: Notices::default(),
+            upkeep: Upkeep::default(),
             status: None,
         }
     }

@@ -34,6 +34,7 @@ impl Context {
     pub fn store(&self) -> Result<Store> {
         let mut store = Store::discover(&self.directory)?;
         store.notify(&self.notices);
+        store.keep_up(&self.upkeep);
         store.project_with(crate::memory::service::decide::project);
         if self.caller(&store).actor.kind == ActorKind::Ci {
             store.write_only_to(store.trusted_config("aye.lane"))?;

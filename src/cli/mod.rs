@@ -203,6 +203,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
     let done = run(&mut context, cli.command);
     context.warn_of_lanes();
+    context.upkeep.start(context.clock());
     let exit = match done {
         Ok(exit) => context.status.unwrap_or(exit as u8),
         Err(error) => {

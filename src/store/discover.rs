@@ -8,6 +8,7 @@ use bstr::ByteSlice;
 use super::cache::Kept;
 use super::filters::Filters;
 use super::trouble::Notices;
+use super::upkeep::Upkeep;
 use super::{Settings, codes, refs};
 use crate::changeset::{Changeset, RepoPath, twins};
 use crate::error::{Error, Result};
@@ -24,6 +25,7 @@ pub struct Store {
     settings: OnceCell<Settings>,
     pub(super) kept: Kept,
     pub(super) notices: Notices,
+    pub(super) upkeep: Upkeep,
     /// What else a proposal is projected to, by its subject; see [`Store::project_with`].
     pub(super) projector: Option<Projector>,
     /// What is written goes to this lane, or nowhere; see [`Store::write_only_to`].
@@ -58,6 +60,7 @@ impl Store {
             settings: OnceCell::new(),
             kept: Kept::default(),
             notices: Notices::default(),
+            upkeep: Upkeep::default(),
             projector: None,
             named: None,
         })
@@ -112,6 +115,11 @@ impl Store {
     /// What the views of this store meet in lanes of other clones goes to `notices`.
     pub fn notify(&mut self, notices: &Notices) {
         self.notices = notices.clone();
+    }
+
+    /// That this store has written objects goes to `upkeep`, which packs them at the end.
+    pub fn keep_up(&mut self, upkeep: &Upkeep) {
+        self.upkeep = upkeep.clone();
     }
 
     /// The repository, for reading.

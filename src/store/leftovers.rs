@@ -106,7 +106,8 @@ impl Store {
     /// Lock files of git that are older than any command of git's takes for a step. They are never
     /// removed here: what holds one may only be slow.
     pub fn stale_locks(&self, now: DateTime<Utc>) -> Vec<StaleLock> {
-        let common = ["packed-refs.lock", "config.lock", "shallow.lock"];
+        let common =
+            ["packed-refs.lock", "config.lock", "shallow.lock", "objects/maintenance.lock"];
         let common = common.iter().map(|name| self.common_dir.join(name));
         let own = ["index.lock", "HEAD.lock"].iter().map(|name| self.repo.git_dir().join(name));
         let refs = walkdir::WalkDir::new(self.common_dir.join("refs/aye")).into_iter().flatten();

@@ -39,6 +39,7 @@ mod sparse;
 mod trees;
 pub mod trial;
 mod trouble;
+mod upkeep;
 mod verify;
 mod write;
 
@@ -60,6 +61,7 @@ pub use projection::Tampering;
 pub use salvage::Restored;
 pub use settings::{ScanMode, Settings, parse_duration, trusted};
 pub use trouble::{Notices, Trouble, TroubleKind};
+pub use upkeep::Upkeep;
 pub use verify::Verifier;
 pub use write::{NewProposal, Outcome, Writer, entry_of};
 

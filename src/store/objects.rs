@@ -32,8 +32,8 @@ pub(super) struct Batch<'repo> {
     present: gix::OdbHandle,
     folder: PathBuf,
     waiting: Vec<(ObjectId, Vec<u8>)>,
-    /// Indexes of the packs that hold what nothing named at the last `git gc`, once looked for.
-    cruft: Option<Vec<gix::odb::pack::index::File>>,
+    /// Packs of objects that nothing may name, once looked for.
+    unnamed: Option<Unnamed>,
     known: HashSet<ObjectId>,
     small: Option<Compress>,
     large: Option<Compress>,
@@ -119,7 +119,7 @@ impl<'repo> Batch<'repo> {
             present,
             folder,
             waiting: Vec::new(),
-            cruft: None,
+            unnamed: None,
             known: HashSet::new(),
             small: None,
             large: None,
@@ -149,14 +149,13 @@ impl<'repo> Batch<'repo> {
     }
 
     /// Makes an object that is there young; `false` where it has to be written again for that,
-    /// because it waits in a cruft pack to be pruned. What another pack has was named by something
-    /// when that was made.
+    /// because it waits in a cruft pack to be pruned.
     fn freshen(&mut self, id: &ObjectId) -> bool {
         if touch(&loose_path(self.repo, id)) {
             return true;
         }
-        let cruft = self.cruft.get_or_insert_with(|| cruft(&self.folder, self.repo.object_hash()));
-        !cruft.iter().any(|index| index.lookup(id).is_some())
+        let hash = self.repo.object_hash();
+        self.unnamed.get_or_insert_with(|| Unnamed::find(&self.folder, hash)).freshen(id)
     }
 
     /// Adds an object in place of a damaged one: whatever has its name is written over.
@@ -268,16 +267,47 @@ impl<'repo> Batch<'repo> {
     }
 }
 
-/// The indexes of the cruft packs in `folder` (gitformat-pack(5)); those that cannot be read are
-/// left out.
-fn cruft(folder: &Path, hash: gix::hash::Kind) -> Vec<gix::odb::pack::index::File> {
-    let names = std::fs::read_dir(folder.join("pack")).into_iter().flatten().flatten();
-    let mtimes = names
-        .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "mtimes"));
-    let open =
-        |path: PathBuf| gix::odb::pack::index::File::at(path.with_extension("idx"), hash).ok();
-    mtimes.filter_map(open).collect()
+/// The packs of a repository that hold objects which nothing may name; what another pack has was
+/// named by something when that was made.
+struct Unnamed {
+    /// Packs of what nothing named at the last `git gc` (gitformat-pack(5)).
+    cruft: Vec<Index>,
+    /// Packs of loose objects (`git maintenance`), and whether they were made young.
+    loose: Vec<(Index, bool)>,
+}
+
+type Index = gix::odb::pack::index::File;
+
+impl Unnamed {
+    /// Those in `folder`; what cannot be read is left out.
+    fn find(folder: &Path, hash: gix::hash::Kind) -> Self {
+        let mut found = Self { cruft: Vec::new(), loose: Vec::new() };
+        for entry in std::fs::read_dir(folder.join("pack")).into_iter().flatten().flatten() {
+            let path = entry.path();
+            let name = entry.file_name();
+            let ends_with = |end: &str| path.extension().is_some_and(|found| found == end);
+            let open = |path: &Path| Index::at(path, hash).ok();
+            if ends_with("mtimes") {
+                found.cruft.extend(open(&path.with_extension("idx")));
+            } else if ends_with("idx") && name.as_encoded_bytes().starts_with(b"loose-") {
+                found.loose.extend(open(&path).map(|index| (index, false)));
+            }
+        }
+        found
+    }
+
+    /// Makes the pack of loose objects that has `id` young; `false` where a cruft pack has it, or
+    /// that pack has gone.
+    fn freshen(&mut self, id: &ObjectId) -> bool {
+        match self.loose.iter_mut().find(|(index, _)| index.lookup(id).is_some()) {
+            Some((_, true)) => true,
+            Some((index, young)) => {
+                *young = touch(&index.path().with_extension("pack"));
+                *young
+            }
+            None => !self.cruft.iter().any(|index| index.lookup(id).is_some()),
+        }
+    }
 }
 
 /// Sets the time of the file to now; `false` where there is none. That of another user stays as it

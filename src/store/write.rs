@@ -624,7 +624,9 @@ fn write_out(store: &Store, batch: &mut Batch<'_>) -> Result<()> {
         true => Method::durable(batch.folder(), &store.common_dir),
         false => Method::No,
     };
-    batch.write(method)
+    batch.write(method)?;
+    store.upkeep.wrote(store);
+    Ok(())
 }
 
 /// The ref of this clone's lane, if it has one already.
