@@ -418,6 +418,50 @@ fn a_directory_of_somebody_else_is_named_with_its_owner() {
     run(&["doctor"]).ok();
 }
 
+/// One directory below `objects/` is another user's, as after a `sudo git fetch`.
+#[test]
+fn an_object_directory_of_somebody_else_stops_a_write_that_needs_it() {
+    use std::os::unix::fs::{MetadataExt as _, chown};
+    let (repo, lane, ids) = eight();
+    if repo.root().metadata().expect("facts").uid() != 0 {
+        eprintln!("skipped: only root can give files to somebody else");
+        return;
+    }
+    // Content that no object here has, in a directory that has to be there for it.
+    repo.write("content", "of another user's directory\n");
+    let blob = repo.git(&["hash-object", "content"]);
+    let fan = repo.path(&format!(".git/objects/{}", &blob[..2]));
+    std::fs::create_dir_all(&fan).expect("a directory");
+    for entry in walkdir::WalkDir::new(repo.outer()).into_iter().flatten() {
+        if entry.path() != fan {
+            chown(entry.path(), Some(65534), Some(65534)).expect("given away");
+        }
+    }
+    let command = ["--reuid=65534", "--regid=65534", "--clear-groups", env!("CARGO_BIN_EXE_aye")];
+    let run = |args: &[&str]| repo.program("setpriv").args(&command).args(args).run();
+    if !run(&["list"]).err().is_empty() {
+        eprintln!("skipped: setpriv cannot run the program as another user here");
+        return;
+    }
+    let tip = repo.git(&["-c", "safe.directory=*", "rev-parse", &lane]);
+    let before = run(&["list", "--status", "all", "--json"]).ok().out();
+    let propose = ["propose", "f", "--content-file", "content"];
+    let failed = run(&propose).fails("read_only", 70);
+    let owner = format!("{} belongs to user 0, this is user 65534", fan.display());
+    failed.notes(&owner);
+    // Nothing is recorded and nothing left.
+    assert_eq!(repo.git(&["-c", "safe.directory=*", "rev-parse", &lane]), tip);
+    assert_eq!(run(&["list", "--status", "all", "--json"]).ok().out(), before);
+    let objects = std::fs::read_dir(repo.path(".git/objects")).expect("objects").flatten();
+    let names: Vec<_> = objects.map(|entry| entry.file_name()).collect();
+    assert!(!names.iter().any(|name| name.to_string_lossy().starts_with("tmp_")), "{names:?}");
+    // Reading goes on.
+    run(&["show", &ids[0]]).ok();
+    run(&["diff", &ids[0]]).ok();
+    chown(&fan, Some(65534), Some(65534)).expect("given away");
+    run(&propose).ok();
+}
+
 /// What `list` says with the cache, which has to be what it says without.
 fn state(repo: &Repo) -> String {
     let list = || repo.aye(&["list", "--status", "all", "--json"]).ok().out();

@@ -165,3 +165,59 @@ fn a_clock_that_is_set_back_stops_nothing() {
     repo.aye(&["show", &id]).ok().says("applied");
     repo.aye(&["doctor"]).ok();
 }
+
+/// Two commands, the second with an earlier clock: what it says comes later all the same, and an
+/// expiry that the first one recorded is none by the clock of the second.
+#[test]
+fn events_keep_their_order_when_the_clock_is_set_back() {
+    use aye::proposal::Note;
+    use aye::proposal::event::Comment;
+    use aye::store::Store;
+    let repo = Repo::with(&[("f", "a b\n"), ("g", "a b\n")]);
+    let id = repo.aye(&["propose", "f", "--old", "a", "--new", "A", "-q"]).ok().id();
+    let other = repo.aye(&["propose", "g", "--old", "a", "--new", "A", "-q"]).ok().id();
+    let actor = aye::proposal::Actor {
+        name: support::NAME.into(),
+        email: support::EMAIL.into(),
+        kind: aye::proposal::ActorKind::Human,
+    };
+    // The first command, by a clock that is eight days ahead: both have run out by it.
+    let ahead = chrono::Utc::now() + chrono::Duration::days(8);
+    let store = Store::discover(repo.root()).unwrap();
+    let comment =
+        |body: &str| Comment { body: body.into(), path: None, line: None, revision: None };
+    let id_of = |text: &str| store.view().unwrap().resolve(text).unwrap();
+    store
+        .write(&actor, ahead, |writer| {
+            writer.note(Some(&id_of(&id)), Note::Comment(comment("ahead"))).map(drop)
+        })
+        .unwrap();
+    // The second, by the right one.
+    repo.aye(&["comment", &id, "-m", "behind"]).ok();
+    repo.aye(&["reject", &id, "--yes", "--reason", "no"]).ok();
+    for _ in 0..2 {
+        let log = repo.aye(&["log", &id, "--json"]).ok().json();
+        let events = log["events"].as_array().expect("a list");
+        let kinds: Vec<_> = events.iter().map(|event| event["kind"].as_str().unwrap()).collect();
+        // The log goes by the time that each event bears.
+        assert_eq!(kinds, ["comment", "expire", "reject", "comment", "propose"], "{log:#}");
+        assert_eq!(events[3]["text"], "behind");
+        let show = repo.aye(&["show", &id, "--json"]).ok().json();
+        assert_eq!(show["status"], "rejected");
+        let comments = show["comments"].as_array().expect("a list");
+        let said: Vec<_> = comments.iter().map(|said| said["body"].as_str().unwrap()).collect();
+        assert_eq!(said, ["ahead", "behind"]);
+        // Its expiry was recorded, and by this clock it has not come.
+        let list = repo.aye(&["list", "--json"]).ok().json();
+        assert_eq!(list["proposals"][0]["proposal_id"], other.as_str(), "{list:#}");
+        assert_eq!(list["count"], 1);
+        repo.remove(".git/aye/cache.sqlite");
+    }
+    assert!(repo.exists(&format!(".agent-memory/proposals/{other}")));
+    repo.git(&["show", &format!("refs/aye/pending/{other}")]);
+    // By the clock that was ahead it is expired, whatever was said meanwhile.
+    let summary = store.view().unwrap().proposal(&id_of(&other)).unwrap();
+    assert_eq!(summary.status(ahead).as_str(), "expired");
+    repo.aye(&["apply", &other, "--yes"]).ok();
+    repo.aye(&["doctor"]).ok();
+}
