@@ -1161,3 +1161,44 @@ fn long_output_is_cut_between_characters() {
         assert!(!json.to_string().contains("UTF-8"), "{}", json["note"]);
     }
 }
+
+#[test]
+fn command_v_says_where_a_program_is_and_command_runs_none() {
+    let repo = repo();
+    let run = |command: &str| repo.aye(&["shell", command]);
+    let git = run("which git").ok().out();
+    assert_eq!(run("command -v git").ok().out(), git);
+    assert_eq!(run("command -v echo").ok().out(), "echo\n");
+    assert_eq!(run("command -v no-such-program").exits(127).out(), "");
+    run("command -v git >/dev/null && echo here").ok().says("here");
+    run("command git status").fails("COMMAND_NOT_ALLOWED", 4);
+    run("command").fails("COMMAND_NOT_ALLOWED", 4);
+}
+
+#[test]
+fn test_asks_about_no_variables() {
+    let repo = repo();
+    for command in ["test -v HOME", "[ -R HOME ]", "test ! -v HOME", "test -f a.txt -a -v HOME"] {
+        repo.aye(&["shell", command]).fails("COMMAND_NOT_ALLOWED", 4);
+    }
+    for command in ["test -v = -v", "[ -n -v ]", "test -f a.txt"] {
+        repo.aye(&["shell", command]).ok();
+    }
+}
+
+#[test]
+fn credentials_of_agents_and_package_managers_are_not_read() {
+    let repo = repo();
+    let home = repo.outer().join("home");
+    for path in [".claude/.credentials.json", ".codex/auth.json", ".m2/settings.xml", ".my.cnf"] {
+        let file = home.join(path);
+        std::fs::create_dir_all(file.parent().expect("a directory")).expect("a directory");
+        std::fs::write(&file, "hunter2\n").expect("a file");
+        let run = repo.aye(&["shell", &format!("cat {}", file.display())]);
+        run.fails("COMMAND_NOT_ALLOWED", 4);
+    }
+    repo.write(".npmrc", "//registry/:_authToken=hunter2\n");
+    repo.aye(&["shell", "cat .npmrc"]).fails("COMMAND_NOT_ALLOWED", 4);
+    repo.aye(&["shell", "grep -r hunter2 ."]).lacks("hunter2");
+    repo.aye(&["shell", "git status --short"]).ok().says(".npmrc");
+}

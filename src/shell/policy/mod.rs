@@ -125,7 +125,7 @@ const INSTEAD: &[(&[&str], &str)] = &[
     ),
     (&["tee"], "leave it away: the output is returned to you"),
     (&["env", "set", "export"], "use `printenv NAME`; nothing is set here"),
-    (&["command", "whereis"], "use `which NAME`, or write the command itself"),
+    (&["whereis"], "use `which NAME`"),
     (
         &["timeout", "nice", "nohup", "stdbuf"],
         "write the command itself; `aye shell --timeout SECONDS` sets the limit",

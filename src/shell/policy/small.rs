@@ -15,6 +15,11 @@ pub(super) fn check(
         Some("cd") => cd(parsed),
         Some("date") => date(parsed),
         Some("which" | "rust_cli") => Ok(()),
+        Some("command") if !parsed.flags.is_empty() => Ok(()),
+        Some("command") => Err(Refusal::new(
+            "`command` without -v runs a program",
+            "write the command itself; `command -v NAME` says where a program is",
+        )),
         Some("no_at") => no_at(parsed),
         Some("tac") => tac(parsed),
         Some("tail") => tail(parsed),
@@ -53,6 +58,7 @@ pub(super) fn words(table: &'static Program, args: &[&str]) -> Result<Verdict> {
         _ if table.name == "[" && args.last().is_none_or(|last| *last != "]") => {
             return Err(Refusal::new("`[` without its `]`", "end the test with ` ]`"));
         }
+        Some("test") => test(args)?,
         _ => {}
     }
     Ok(Verdict {
@@ -60,6 +66,27 @@ pub(super) fn words(table: &'static Program, args: &[&str]) -> Result<Verdict> {
         programs: if table.builtin { &[] } else { table.names },
         ..Verdict::default()
     })
+}
+
+/// `test -v` and `-R` ask about a variable of the shell, and there is none: some programs of that name
+/// would call each one unset, others refuse.
+fn test(args: &[&str]) -> Result<()> {
+    let is_operand = |at: usize| {
+        let before = at.checked_sub(1).and_then(|before| args.get(before));
+        let after = args.get(at + 1);
+        let compares = |word: Option<&&str>| {
+            word.is_some_and(|word| matches!(*word, "=" | "==" | "!=" | "<" | ">" | "-n" | "-z"))
+        };
+        compares(before) || compares(after)
+    };
+    let asks = |at: usize| matches!(args[at], "-v" | "-R") && !is_operand(at);
+    match (0..args.len()).find(|at| asks(*at)) {
+        Some(at) => Err(Refusal::new(
+            format!("`test {}` asks about a variable of the shell", args[at]),
+            "there are none here; `printenv NAME` shows one of the environment",
+        )),
+        None => Ok(()),
+    }
 }
 
 /// `echo` means different things in different shells as soon as a backslash or `-e` is near.

@@ -32,7 +32,7 @@ pub(super) fn answer(step: &Step, world: &World) -> Option<Answer> {
             "false" => Answer { status: 1, ..Answer::default() },
             "echo" => echo(args),
             "pwd" => pwd(args, step),
-            "which" | "type" => which(name, args, world),
+            "which" | "type" | "command" => which(name, args, world),
             _ => failure(70, format!("{name}: a builtin that is not built in\n")),
         },
     })
@@ -76,9 +76,10 @@ fn which(name: &str, args: &[String], world: &World) -> Answer {
                 answer.status = 127;
                 format!("{wanted}: not found\n")
             }
+            ("command", _) if builtin => format!("{wanted}\n"),
             (_, Some(path)) => format!("{}\n", path.display()),
             (_, None) => {
-                answer.status = 1;
+                answer.status = if name == "command" { 127 } else { 1 };
                 continue;
             }
         };
