@@ -229,6 +229,24 @@ fn sound(tree: &Tree) -> bool {
     tree.keys().all(|path| path.parents().all(|parent| !tree.contains_key(&parent)))
 }
 
+/// True where `theirs` is `ours` but for newlines that git left out: a patch whose last line has none,
+/// in a file that goes on there.
+fn joined(ours: &Tree, theirs: &Tree) -> bool {
+    let newlines = |file: &File| file.bytes.iter().filter(|b| **b == b'\n').count();
+    let text = |file: &File| {
+        let is_text = |b: &&u8| !matches!(**b, b'\r' | b'\n');
+        file.bytes.iter().filter(is_text).copied().collect::<Vec<u8>>()
+    };
+    ours.len() == theirs.len()
+        && ours.iter().zip(theirs).all(|((path, one), (other_path, other))| {
+            let fewer = newlines(other) < newlines(one) && text(one) == text(other);
+            path == other_path && (one == other || (one.mode == other.mode && fewer))
+        })
+}
+
+/// What a hunk without context is refused with, that is to go where an earlier one has been.
+const BLIND: &str = "an earlier hunk has changed those around them";
+
 fn cases() -> u32 {
     std::env::var("AYE_DIFFERENTIAL_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(24)
 }
@@ -349,7 +367,8 @@ proptest! {
         match patch::read(&diff, &present, &read) {
             Ok(compiled) if run.status == 0 => {
                 if !compiled.already_applied {
-                    prop_assert_eq!(after(&present, &compiled), theirs, "{}", shown);
+                    let ours = after(&present, &compiled);
+                    prop_assert!(ours == theirs || joined(&ours, &theirs), "{ours:?}\n{theirs:?}\n{shown}");
                 }
             }
             Ok(compiled) => {
@@ -357,10 +376,96 @@ proptest! {
                 prop_assert!(compiled.already_applied || lenient, "{}\n{}", run, shown);
             }
             Err(error) => {
-                // Nothing to do is no error for git.
-                let nothing = error.is(&aye::changeset::codes::NO_CHANGE);
+                // Nothing to do is no error for git, and into what a hunk has just written it goes
+                // by the line number alone.
+                let nothing = error.is(&aye::changeset::codes::NO_CHANGE)
+                    || error.message().contains(BLIND);
                 prop_assert!(run.status != 0 || nothing, "{error} {error:?}\n{shown}");
             }
         }
     }
+}
+
+/// What git makes of the patch `hunks` on a file with `present`, if it takes it; and what aye does.
+fn both(present: &str, hunks: &str, zero: bool) -> (Option<String>, Result<String, String>) {
+    let patch = format!("--- a/f\n+++ b/f\n{hunks}");
+    let repo = Repo::new();
+    repo.write("f", present);
+    let mut args = vec!["apply"];
+    args.extend(zero.then_some("--unidiff-zero"));
+    let run = git(&repo, &args).stdin(&patch).run();
+    let theirs = (run.status == 0).then(|| repo.text("f"));
+    let files = Tree::from([(path("f"), File::regular(present))]);
+    let read = patch::Options { unidiff_zero: zero, ..patch::Options::default() };
+    let ours = patch::read(patch.as_bytes(), &files, &read).map(|compiled| {
+        let file = after(&files, &compiled).remove(&path("f")).expect("the file");
+        String::from_utf8(file.bytes).expect("UTF-8")
+    });
+    (theirs, ours.map_err(|error| error.message().to_owned()))
+}
+
+/// The last line of the patch has no newline; in the file it has one by now.
+#[test]
+fn a_line_that_got_its_newline_is_found_as_git_finds_it() {
+    let end = "\\ No newline at end of file\n";
+    let cases = [
+        // New lines as the patch has them, whatever other lines end with.
+        ("b\nc\nb\r\n", format!("@@ -3 +3,2 @@\n-b\r\n{end}+b\r\n+d\n"), "b\nc\nb\r\nd\n"),
+        // The line that is the same, not the one that stands where the patch says.
+        ("c\nc\r\n", format!("@@ -1 +0,0 @@\n-c\r\n{end}"), "c\n"),
+        // Several: the nearest.
+        ("c\na\nb\nc\nb\n", format!("@@ -5 +5 @@\n-c\n{end}+d\n"), "c\na\nb\nd\nb\n"),
+        ("a\nb \n", format!("@@ -2 +2 @@\n-b\n{end}+c\n"), "a\nc\n"),
+    ];
+    for (present, hunks, wanted) in cases {
+        let (theirs, ours) = both(present, &hunks, true);
+        assert_eq!(theirs.as_deref(), Some(wanted), "{present:?} {hunks}");
+        assert_eq!(ours.as_deref(), Ok(wanted), "{present:?} {hunks}");
+    }
+}
+
+/// Where git runs two lines together.
+#[test]
+fn a_line_without_a_newline_is_not_joined_with_the_next() {
+    let end = "\\ No newline at end of file\n";
+    let cases = [
+        ("a\nb\nc\nd\n", format!("@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n{end}"), "a\nB\nc\nd\n", false),
+        ("x\nc\ny\n", format!("@@ -2 +2 @@\n-c\n{end}+d\n{end}"), "x\nd\ny\n", true),
+        ("x\r\nc\r\ny\r\n", format!("@@ -2 +2 @@\n-c\r\n+d\n{end}"), "x\r\nd\r\ny\r\n", true),
+        ("x", "@@ -1,0 +2 @@\n+y\n".into(), "x\ny\n", true),
+    ];
+    for (present, hunks, wanted, zero) in cases {
+        let (theirs, ours) = both(present, &hunks, zero);
+        assert_eq!(ours.as_deref(), Ok(wanted), "{present:?} {hunks}");
+        let joined = theirs.expect("git takes it");
+        assert_eq!(joined.matches('\n').count() + 1, wanted.matches('\n').count(), "{joined:?}");
+    }
+}
+
+#[test]
+fn lines_without_context_do_not_go_into_what_another_hunk_has_written() {
+    let present = "d\r\ne\r\nf\nc\n\r\n\r\r\ne\r\nc\r\nf\nf\n";
+    let hunks = "@@ -1,2 +0,0 @@\n-d\r\n-e\r\n@@ -5,2 +3,2 @@\n-e\r\n-c\r\n+e\n+\r\n\
+                 @@ -7,0 +6,2 @@\n+c\n+c\n";
+    let (theirs, ours) = both(present, hunks, true);
+    assert!(theirs.is_some());
+    let refusal = ours.expect_err("refused");
+    assert!(refusal.contains(BLIND), "{refusal}");
+}
+
+#[test]
+fn a_binary_copy_is_taken_back_though_its_source_has_changed_too() {
+    let bytes: Vec<u8> = (0..200_u32).map(|n| (n * n % 251) as u8).collect();
+    let repo = Repo::new();
+    let file = |bytes: &[u8]| File { bytes: bytes.to_vec(), mode: Mode::Regular };
+    let before = Tree::from([(path("a"), file(&bytes))]);
+    let copy = [&bytes[..], b"\0more"].concat();
+    let wanted = Tree::from([(path("a"), file(b"\0")), (path("b"), file(&copy))]);
+    let (new, old) = (put(&repo, &wanted), put(&repo, &before));
+    let args = ["diff", "--binary", "-C", old.as_str(), new.as_str()];
+    let diff = git(&repo, &args).run().ok().stdout;
+    assert!(String::from_utf8_lossy(&diff).contains("copy from a"));
+    let read = patch::Options { reverse: true, ..patch::Options::default() };
+    let back = patch::read(&diff, &wanted, &read).expect("taken back");
+    assert_eq!(after(&wanted, &back), before);
 }

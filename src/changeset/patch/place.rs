@@ -16,6 +16,9 @@ use crate::error::{Error, Result};
 
 mod write;
 
+/// How many lines of a file are looked for in place of the last line of a patch.
+const MOST_LONGER: usize = 8;
+
 pub(in crate::changeset) use write::{Mark, ending};
 
 /// A file with its hunks put in.
@@ -111,7 +114,7 @@ pub(super) fn apply(
             offset: hunk.old_start.map_or(0, |_| job.offset(spot)),
             fuzz: spot.cut.0.max(spot.cut.1),
             recounted: hunk.recounted && hunk.old_start.is_some(),
-            matched: (spot.pass != Pass::Exact).then(|| spot.pass.as_str()),
+            matched: placer.leniently(&job, spot),
         });
         chosen.push(hunk);
     }
@@ -295,6 +298,42 @@ impl Placer<'_> {
     /// One pass over the file with `cut` context lines left out.
     fn search(&mut self, job: &Job<'_>, pass: Pass, cut: (usize, usize)) -> Result<Option<Spot>> {
         let old = job.cut(cut);
+        let found = self.search_for(job, pass, cut, old)?;
+        let Some((last, above)) = old.split_last() else { return Ok(found) };
+        let anywhere = !job.anchors.1 && !job.loose && self.purpose == Purpose::Apply;
+        if pass != Pass::Exact || last.ends_with(b"\n") || !anywhere {
+            return Ok(found);
+        }
+        // The patch ends in a line without a newline. Like git, take it for the beginning of one
+        // that goes on with whitespace: the file has got its newline since.
+        let mut longer = BTreeSet::new();
+        for at in 0..self.text.len() {
+            let line = self.text.line(at);
+            let rest = line.strip_prefix(*last).unwrap_or_default();
+            if !rest.is_empty() && rest.iter().all(u8::is_ascii_whitespace) {
+                longer.insert(line);
+            }
+        }
+        let expected = job.expected + cut.0;
+        let mut nearest = found;
+        for line in longer.into_iter().take(MOST_LONGER) {
+            let old: Vec<&[u8]> = above.iter().copied().chain([line]).collect();
+            let found = self.search_for(job, pass, cut, &old)?;
+            // Of two that are as near, git takes the one below.
+            let distance = |spot: &Spot| (spot.start.abs_diff(expected), spot.start < expected);
+            nearest = nearest.into_iter().chain(found).min_by_key(distance);
+        }
+        Ok(nearest)
+    }
+
+    /// One pass over the file for the lines `old`.
+    fn search_for(
+        &mut self,
+        job: &Job<'_>,
+        pass: Pass,
+        cut: (usize, usize),
+        old: &[&[u8]],
+    ) -> Result<Option<Spot>> {
         let Some(last) = self.text.len().checked_sub(old.len()) else { return Ok(None) };
         let expected = (job.expected + cut.0).min(self.text.len());
         let spot =
@@ -375,7 +414,22 @@ impl Placer<'_> {
                     .hint("add context lines, or say --unidiff-zero if its line number is right"));
             }
         };
+        if !self.is_free(expected, expected) {
+            return Err(self
+                .refused(job, "only adds lines, and an earlier hunk has changed those around them")
+                .hint("add context lines, or make the patch anew"));
+        }
         Ok(at(expected))
+    }
+
+    /// What was let differ, if the lines of the file are not those of the hunk.
+    fn leniently(&self, job: &Job<'_>, spot: Spot) -> Option<&'static str> {
+        let same = || self.fits(job.cut(spot.cut), spot.start, Pass::Exact);
+        match spot.pass {
+            Pass::Exact if same() => None,
+            Pass::Exact => Some(Pass::Ending.as_str()),
+            pass => Some(pass.as_str()),
+        }
     }
 
     fn fits(&self, old: &[&[u8]], start: usize, pass: Pass) -> bool {

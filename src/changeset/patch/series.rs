@@ -441,7 +441,7 @@ impl State<'_> {
             };
             let (from, to) = ids::of(patch, path)?;
             ids::check(old, from, path, "the file has changed since the patch was made")?;
-            if target.new.is_none() {
+            if target.new.is_none() && target.copy_of.is_none() {
                 return Ok(plain(Vec::new()));
             }
             let bytes = block.decode(old, self.budget.left())?;

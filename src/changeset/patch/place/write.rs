@@ -17,10 +17,7 @@ pub(super) fn write(text: &Text<'_>, hunks: &[&Hunk<'_>], spots: &BTreeSet<Spot>
         out.extend_from_slice(text.lines(done..spot.start));
         let hunk = hunks[spot.hunk];
         if spot.pass == Pass::Exact {
-            let kept = &hunk.lines[spot.cut.0..hunk.lines.len() - spot.cut.1];
-            for line in kept.iter().filter(|line| line.kind != Kind::Removed) {
-                out.extend_from_slice(line.bytes);
-            }
+            exact(&mut out, text, hunk, spot);
         } else {
             adapted(&mut out, text, hunk, spot);
         }
@@ -28,6 +25,27 @@ pub(super) fn write(text: &Text<'_>, hunks: &[&Hunk<'_>], spots: &BTreeSet<Spot>
     }
     out.extend_from_slice(text.lines(done..text.len()));
     out
+}
+
+/// A hunk that fits as it is. Its last line may have no newline, and the file's last line: neither is
+/// joined with what follows. (git joins them.)
+fn exact(out: &mut Vec<u8>, text: &Text<'_>, hunk: &Hunk<'_>, spot: &Spot) {
+    let lines = &hunk.lines[spot.cut.0..hunk.lines.len() - spot.cut.1];
+    let mut at = spot.start;
+    for line in lines {
+        if line.kind != Kind::Removed {
+            terminate(out, ending(text, spot.start));
+        }
+        match line.kind {
+            Kind::Added => out.extend_from_slice(line.bytes),
+            Kind::Context => out.extend_from_slice(text.line(at)),
+            Kind::Removed => {}
+        }
+        at += usize::from(line.kind != Kind::Added);
+    }
+    if spot.end < text.len() {
+        terminate(out, ending(text, spot.end.saturating_sub(1)));
+    }
 }
 
 /// A hunk that fits but for the line endings: context keeps the file's own bytes, new lines take
