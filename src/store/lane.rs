@@ -10,6 +10,7 @@ use gix::ObjectId;
 use gix::objs::Kind;
 
 use super::codes;
+use super::objects::header;
 use super::refs::LaneRef;
 use crate::error::Error;
 use crate::plan::Record;
@@ -365,15 +366,15 @@ impl<'repo> Reader<'repo> {
         if !self.limits.distrust {
             return Ok(());
         }
-        let header = self.repo.find_header(id).map_err(|error| gone(self.repo, id, &error))?;
-        if header.kind() != kind {
-            return Err(format!("{id} is a {}, not a {kind}", header.kind()).into());
+        let (found, size) = header(self.repo, id).map_err(|error| gone(self.repo, id, &error))?;
+        if found != kind {
+            return Err(format!("{id} is a {found}, not a {kind}").into());
         }
-        if header.size() > limit {
+        if size > limit {
             return Err(over(&format!("the {kind} {id} has"), limit));
         }
         let bytes = &mut self.progress.bytes;
-        *bytes = bytes.saturating_add(header.size());
+        *bytes = bytes.saturating_add(size);
         if *bytes > self.limits.total {
             return Err(over("its lane has", self.limits.total));
         }

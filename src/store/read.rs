@@ -3,7 +3,7 @@
 use gix::ObjectId;
 use gix::objs::Exists as _;
 
-use super::{Store, codes, contradiction};
+use super::{Store, codes, contradiction, objects};
 use crate::changeset::{Changeset, File, FileChange, Snippet};
 use crate::error::{Error, Result};
 use crate::proposal::{ChangeRecord, Entry};
@@ -63,8 +63,8 @@ impl Store {
         let mut total: u64 = 0;
         for entry in entries.flatten() {
             let Ok(id) = ObjectId::from_hex(entry.id.as_bytes()) else { continue };
-            let Ok(header) = self.repo.find_header(id) else { continue };
-            total = total.saturating_add(header.size());
+            let Ok((_, size)) = objects::header(&self.repo, id) else { continue };
+            total = total.saturating_add(size);
             if total > most {
                 return Err(Error::new(
                     &crate::error::codes::SIZE_LIMIT,

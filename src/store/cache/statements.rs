@@ -12,6 +12,7 @@ use crate::proposal::event::Head;
 use crate::proposal::forks::{Forks, lane_of};
 use crate::proposal::statement::{MAX_BYTES, Statement};
 use crate::proposal::{Event, Stamped};
+use crate::store::objects::header;
 
 /// An event that does not count because of its statement.
 pub(super) struct Flaw {
@@ -30,8 +31,8 @@ pub(super) fn read(
     let wrong = (Why::Statement, None);
     let id = ObjectId::from_hex(named.id.as_bytes()).map_err(|_| wrong)?;
     // By its header first: a blob may be of any size.
-    let header = repo.find_header(id).map_err(|_| (Why::StatementMissing, Some(id)))?;
-    if header.kind() != gix::objs::Kind::Blob || header.size() > MAX_BYTES as u64 {
+    let (kind, size) = header(repo, id).map_err(|_| (Why::StatementMissing, Some(id)))?;
+    if kind != gix::objs::Kind::Blob || size > MAX_BYTES as u64 {
         return Err(wrong);
     }
     let blob = repo.find_blob(id).map_err(|_| wrong)?;

@@ -13,6 +13,7 @@ use crate::proposal::event::Subject;
 use crate::proposal::{
     ActorKind, ChangeRecord, Entry, Proposal, ProposalId, State, document, event, steps,
 };
+use crate::store::objects;
 use crate::store::trouble::{Trouble, TroubleKind};
 
 /// Files larger than this are counted as one change of no lines: a list must not cost a diff.
@@ -318,9 +319,9 @@ fn count(repo: &gix::Repository, changes: &[ChangeRecord]) -> (usize, usize) {
         let Some(entry) = entry else { return Ok(None) };
         let Ok(id) = ObjectId::from_hex(entry.id.as_bytes()) else { return Ok(None) };
         // By its header: the blob may be of any size.
-        let Ok(header) = repo.find_header(id) else { return Ok(None) };
-        left = left.checked_sub(header.size()).ok_or(())?;
-        if header.size() > MOST_COUNTED {
+        let Ok((_, size)) = objects::header(repo, id) else { return Ok(None) };
+        left = left.checked_sub(size).ok_or(())?;
+        if size > MOST_COUNTED {
             return Err(());
         }
         Ok(repo.find_blob(id).ok().map(|mut blob| std::mem::take(&mut blob.data)))
