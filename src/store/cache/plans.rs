@@ -155,3 +155,16 @@ fn no_table_is_scanned_and_no_result_sorted() {
         assert!(!scanned && !sorted, "{name}: {plan}");
     }
 }
+
+#[test]
+fn other_values_do_not_prepare_a_statement_again() {
+    let connection = filled(10);
+    for (name, sql, values, _) in questions() {
+        let mut statement = connection.prepare(&sql).unwrap();
+        for _ in 0..3 {
+            let mut rows = statement.query(params_from_iter(&values)).unwrap();
+            while rows.next().unwrap().is_some() {}
+        }
+        assert_eq!(statement.get_status(StatementStatus::RePrepare), 0, "{name}: {sql}");
+    }
+}
