@@ -112,8 +112,8 @@ fn latest(view: &View, now: DateTime<Utc>) -> Result<Proposal> {
         limit: Some(1),
         ..Filter::default()
     };
-    match view.proposals(&filter, now)?.first() {
-        Some(summary) => view.proposal(&summary.id),
+    match view.ids_of(&filter, now)?.first() {
+        Some(id) => view.proposal(id),
         None => Err(Error::new(&codes::PROPOSAL_NOT_FOUND, "no proposal is pending")
             .hint("`aye list --status all` shows all")),
     }

@@ -15,9 +15,9 @@ use gix::objs::{Exists as _, Kind};
 use super::cache::Source;
 use super::inspect::Inspection;
 use super::lane::Reader;
-use super::objects::hashed;
+use super::objects::{hashed, header};
 use super::refs::{self, LaneRef};
-use super::{Store, View, codes, compose, write};
+use super::{Store, View, codes, compose};
 use crate::error::{Error, Result};
 use crate::proposal::audit::Own;
 use crate::proposal::{Data, Event, Proposal, ProposalId, Stamped, forks};
@@ -65,8 +65,8 @@ impl Store {
     /// Verifies several proposals of `view`, walking at most `most` commits of this clone's own lane,
     /// and as many of all others together.
     pub fn verifier<'a>(&'a self, view: &'a View, most: usize) -> Verifier<'a> {
-        let own = write::lane_name(self).map(|name| {
-            let lane = refs::lane_of(&name).to_owned();
+        let own = view.own(self).map(|name| {
+            let lane = refs::lane_of(name).to_owned();
             let seq = view.own_seq(&lane);
             (lane, seq)
         });
@@ -226,8 +226,8 @@ impl<'a> Verifier<'a> {
             return if repo.objects.exists(&blob) { Ok(()) } else { Err(missing()) };
         }
         // By its header first: what is there may be of any size.
-        let header = repo.find_header(blob).map_err(|_| missing())?;
-        if header.size() != body.len() as u64 {
+        let (_, size) = header(repo, blob).map_err(|_| missing())?;
+        if size != body.len() as u64 {
             return Err(differs());
         }
         let found = repo.find_blob(blob).map_err(|_| missing())?;

@@ -123,6 +123,7 @@ impl Store {
         let lock = Lock::acquire(&self.make_private()?, "lock")?;
         let mut writer = Writer::new(self, actor, now, lock)?;
         writer.record_expiries()?;
+        writer.view.release();
         let result = work(&mut writer)?;
         writer.commit()?;
         Ok(result)
@@ -189,7 +190,7 @@ impl<'store> Writer<'store> {
         now: DateTime<Utc>,
         mut lock: Lock,
     ) -> Result<Self> {
-        let view = store.view()?;
+        let view = store.look()?;
         let note = lock.left_over();
         let left_over: BTreeSet<ProposalId> =
             note.lines().filter_map(|id| ProposalId::parse(id).ok()).collect();
@@ -406,9 +407,11 @@ impl<'store> Writer<'store> {
             self.seal()?;
         }
         self.seq += 1;
+        let reading = self.view.hold();
         let heads = self.heads(proposal, &data)?;
-        let witness = self.witness.split_off(self.witness.len().saturating_sub(MOST_WITNESSED));
         let first = proposal.and_then(|id| self.first_event(id));
+        drop(reading);
+        let witness = self.witness.split_off(self.witness.len().saturating_sub(MOST_WITNESSED));
         let event = Event {
             proposal: proposal.cloned(),
             first,
@@ -518,7 +521,7 @@ impl<'store> Writer<'store> {
         let dir = &self.store.common_dir;
         refs::compare_and_swap(&self.store.repo, dir, &name, self.old_tip, tip, durable)?;
         self.old_tip = Some(tip);
-        self.view.written(self.store, &name);
+        self.view.written(self.store, &name, tip);
         crate::failpoint!("store.cache.written");
         // Another writer can do it as well.
         let _ = settle::left(self.store, &self.view, &self.own.lane);

@@ -6,7 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gix::ObjectId;
-use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
+use rusqlite::{
+    Connection, OptionalExtension as _, Row as SqlRow, Transaction, TransactionBehavior, params,
+};
 
 use super::{Position, forks, update};
 use crate::store::lane::{Bad, Broken, Chain, Limits, Link, Progress, Reader, Row};
@@ -38,6 +40,17 @@ pub(super) fn positions(connection: &Connection) -> rusqlite::Result<BTreeMap<St
         Ok((row.get(0)?, position))
     })?;
     rows.collect()
+}
+
+/// How far the ref `name` has been read.
+pub(super) fn position(connection: &Connection, name: &str) -> rusqlite::Result<Option<Position>> {
+    let mut statement =
+        connection.prepare_cached("SELECT tip, seq, reached FROM lane WHERE name = ?1")?;
+    let row = |row: &SqlRow<'_>| {
+        let seq: i64 = row.get(1)?;
+        Ok(Position { tip: row.get(0)?, seq: seq as u64, reached: row.get(2)? })
+    };
+    statement.query_row([name], row).optional()
 }
 
 /// What is wrong with the lanes and their events.
@@ -152,6 +165,32 @@ fn came_later(repo: &gix::Repository, connection: &Connection) -> rusqlite::Resu
     Ok(found)
 }
 
+/// Whether `lane` has been read up to where it is.
+fn is_read(known: &BTreeMap<String, Position>, lane: &LaneRef) -> bool {
+    let tip = |position: &Position| ObjectId::from_hex(position.tip.as_bytes()).ok();
+    known.get(&lane.name).is_some_and(|position| tip(position) == Some(lane.tip))
+}
+
+/// Whether nothing is new in `lanes`, those of this clone and the fetched ones, and nothing has come
+/// that was missing: without `troubles` nothing was.
+pub(super) fn is_current(
+    store: &Store,
+    connection: &Connection,
+    lanes: &[LaneRef],
+    troubles: &[Trouble],
+) -> rusqlite::Result<bool> {
+    let known = positions(connection)?;
+    let count = known.keys().filter(|name| !name.starts_with(refs::KEPT)).count();
+    if known.is_empty() || count != lanes.len() || !lanes.iter().all(|lane| is_read(&known, lane)) {
+        return Ok(false);
+    }
+    if troubles.is_empty() {
+        return Ok(true);
+    }
+    let arrived = came_later(&store.repo, connection)?;
+    Ok(arrived.refs.is_empty() && arrived.proposals.is_empty())
+}
+
 /// Reads what is new in the lanes; `lanes` are those of this clone and the fetched ones. Returns
 /// this clone's own lane if it could not be read to its end.
 ///
@@ -163,23 +202,20 @@ pub(super) fn catch_up(
     lanes: &[LaneRef],
     reach: Reach,
 ) -> rusqlite::Result<Vec<Broken>> {
-    let known = positions(connection)?;
-    let current = |lane: &LaneRef| {
-        let tip = lane.tip.to_string();
-        known.get(&lane.name).is_some_and(|position| position.tip == tip)
+    let Arrived { refs: retry, proposals: due } = match reach {
+        // It has just been written, by this process.
+        Reach::Own => Arrived::default(),
+        Reach::All => {
+            let known = positions(connection)?;
+            let arrived = came_later(&store.repo, connection)?;
+            let is_new =
+                |lane: &&LaneRef| !is_read(&known, lane) || arrived.refs.contains(&lane.name);
+            let new: Vec<&LaneRef> = lanes.iter().filter(is_new).collect();
+            let reached = known.values().filter_map(|position| id(position.reached.as_deref()?));
+            partial::fetch_events(store, &new, &reached.collect());
+            arrived
+        }
     };
-    let Arrived { refs: retry, proposals: due } = came_later(&store.repo, connection)?;
-    let is_new = |lane: &&LaneRef| !current(lane) || retry.contains(&lane.name);
-    let new: Vec<&LaneRef> = lanes.iter().filter(is_new).collect();
-    let reached = known
-        .values()
-        .filter_map(|position| ObjectId::from_hex(position.reached.as_deref()?.as_bytes()).ok());
-    partial::fetch_events(store, &new, &reached.collect());
-    let count = known.keys().filter(|name| !name.starts_with(refs::KEPT)).count();
-    let settled = reach == Reach::Own || count == lanes.len() && retry.is_empty() && due.is_empty();
-    if settled && lanes.iter().all(current) && !(lanes.is_empty() && known.is_empty()) {
-        return Ok(Vec::new());
-    }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let mut pass = Pass {
         store,

@@ -19,7 +19,7 @@ pub use filter::Filter;
 pub use query::{LogEntry, LogPages, PAGE, Summary};
 pub(super) use source::Source;
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -47,6 +47,8 @@ pub struct View {
     pub(super) broken: Vec<Broken>,
     /// What is wrong with the others.
     troubles: Vec<Trouble>,
+    /// The ref of this clone's own lane, once somebody has asked for it.
+    own: OnceCell<Option<String>>,
     /// Where the connection goes afterwards, unless it is one in memory.
     home: Kept,
 }
@@ -88,7 +90,18 @@ impl Store {
     /// `lane_broken` if this clone's own lane cannot be read; [`Store::readable_view`] goes on
     /// with what can be read of it.
     pub fn view(&self) -> Result<View> {
-        let view = self.readable_view()?;
+        let view = self.look()?;
+        view.release();
+        Ok(view)
+    }
+
+    /// As [`Store::view`], and what is asked of it is answered in the same look at the cache until it
+    /// is dropped or [released](View::release): see [`View::hold`].
+    ///
+    /// # Errors
+    /// As [`Store::view`].
+    pub fn look(&self) -> Result<View> {
+        let view = self.readable_look()?;
         match view.broken.first() {
             None => Ok(view),
             Some(broken) => Err(broken.error()),
@@ -100,10 +113,17 @@ impl Store {
     /// # Errors
     /// If the refs themselves cannot be read.
     pub fn readable_view(&self) -> Result<View> {
+        let view = self.readable_look()?;
+        view.release();
+        Ok(view)
+    }
+
+    fn readable_look(&self) -> Result<View> {
         let lanes = refs::lanes(&self.repo)?;
         if lanes.is_empty() && refs::kept(&self.repo).is_empty() {
             let (broken, troubles) = (Vec::new(), Vec::new());
-            return Ok(View { connection: None, lanes, broken, troubles, home: self.kept.clone() });
+            let (own, home) = (OnceCell::new(), self.kept.clone());
+            return Ok(View { connection: None, lanes, broken, troubles, own, home });
         }
         if let Some(connection) = self.kept.take()
             && let Ok(view) = self.view_on(connection, &lanes, self.kept.clone())
@@ -155,11 +175,19 @@ impl Store {
         lanes: &[LaneRef],
         home: Kept,
     ) -> rusqlite::Result<View> {
-        let broken = lanes::catch_up(self, &mut connection, lanes, Reach::All)?;
-        let troubles = lanes::troubles(&connection)?;
+        let mut broken = Vec::new();
+        connection.execute_batch("BEGIN")?;
+        let mut troubles = lanes::troubles(&connection)?;
+        if !lanes::is_current(self, &connection, lanes, &troubles)? {
+            // Others may write meanwhile; what a remote has may have to come first.
+            connection.execute_batch("COMMIT")?;
+            broken = lanes::catch_up(self, &mut connection, lanes, Reach::All)?;
+            connection.execute_batch("BEGIN")?;
+            troubles = lanes::troubles(&connection)?;
+        }
         self.notices.add(&troubles);
-        let lanes = lanes.to_vec();
-        Ok(View { connection: Some(connection), lanes, broken, troubles, home })
+        let (lanes, own) = (lanes.to_vec(), OnceCell::new());
+        Ok(View { connection: Some(connection), lanes, broken, troubles, own, home })
     }
 }
 
@@ -171,7 +199,7 @@ impl View {
 
     /// The name of this clone's lane, if it has one.
     pub fn own_lane(&self, store: &Store) -> Option<String> {
-        store.own_lane()
+        self.own(store).map(|name| name.trim_start_matches(refs::LOG).to_owned())
     }
 
     /// Tip (hex) and last position of this clone's lane; `None` before its first event.
@@ -179,8 +207,16 @@ impl View {
     /// # Errors
     /// `internal_error` if the cache cannot be read.
     pub fn own_position(&self, store: &Store) -> Result<Option<(String, u64)>> {
-        let Some(name) = super::write::lane_name(store) else { return Ok(None) };
-        Ok(self.positions()?.remove(&name).map(|position| (position.tip, position.seq)))
+        let (Some(name), Some(connection)) = (self.own(store), &self.connection) else {
+            return Ok(None);
+        };
+        let position = lanes::position(connection, name).map_err(|error| failed(&error))?;
+        Ok(position.map(|position| (position.tip, position.seq)))
+    }
+
+    /// The ref of this clone's own lane, as it was when this was asked first.
+    pub(super) fn own(&self, store: &Store) -> Option<&str> {
+        self.own.get_or_init(|| super::write::lane_name(store)).as_deref()
     }
 
     /// How many lanes there are, this clone's own and those of others.
@@ -191,7 +227,16 @@ impl View {
     /// Answers what is asked until this is dropped in one look at the file, which saves eight system
     /// calls for each question. Whoever writes to the cache waits meanwhile, so not for long.
     pub fn hold(&self) -> Hold<'_> {
-        Hold { _state: self.connection.as_ref().and_then(|c| c.unchecked_transaction().ok()) }
+        // Within another one nothing more has to be held.
+        let free = self.connection.as_ref().filter(|connection| connection.is_autocommit());
+        Hold { _state: free.and_then(|connection| connection.unchecked_transaction().ok()) }
+    }
+
+    /// Ends the look that [`Store::look`] began. What is asked afterwards is looked up by itself.
+    pub fn release(&self) {
+        if let Some(connection) = self.connection.as_ref().filter(|c| !c.is_autocommit()) {
+            let _ = connection.execute_batch("COMMIT");
+        }
     }
 
     /// What is wrong with what other clones have recorded.
@@ -312,19 +357,21 @@ impl View {
 
     /// The projections of these proposals have followed. Failing that they do so again.
     pub(super) fn followed(&self, ids: &BTreeSet<ProposalId>) {
+        self.release();
         let _ = self.connection.as_ref().map(|connection| update::followed(connection, ids));
     }
 
-    /// Takes over events that this process has just written to the lane `name`.
+    /// Takes over events that this process has just written to the lane `name`, up to `tip`.
     ///
     /// Failure is no error: the next reader catches up. This process answers from memory then,
     /// because what it has recorded it must be able to show.
-    pub(super) fn written(&mut self, store: &Store, name: &str) {
-        if let Ok(lanes) = refs::lanes(&store.repo) {
-            self.lanes = lanes;
-        }
-        let own: Vec<LaneRef> =
-            self.lanes.iter().filter(|lane| lane.name == name).cloned().collect();
+    pub(super) fn written(&mut self, store: &Store, name: &str, tip: gix::ObjectId) {
+        self.release();
+        self.own = OnceCell::new();
+        let own = [LaneRef { name: name.to_owned(), tip }];
+        self.lanes.retain(|lane| lane.name != name);
+        self.lanes.extend(own.clone());
+        self.lanes.sort_by(|a, b| a.name.cmp(&b.name));
         let known = match self.connection.take() {
             Some(connection) => Ok(connection),
             None => schema::open(&store.private_dir().join("cache.sqlite")),
@@ -350,6 +397,7 @@ pub struct Hold<'v> {
 
 impl Drop for View {
     fn drop(&mut self) {
+        self.release();
         if let Some(connection) = self.connection.take() {
             self.home.set(Some(connection));
         }

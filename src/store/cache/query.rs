@@ -155,6 +155,25 @@ impl View {
         query().map_err(|error| failed(&error))
     }
 
+    /// The ids of [`View::proposals`].
+    ///
+    /// # Errors
+    /// `internal_error` if the cache cannot be read.
+    pub fn ids_of(&self, filter: &Filter, now: DateTime<Utc>) -> Result<Vec<ProposalId>> {
+        let Some(connection) = &self.connection else { return Ok(Vec::new()) };
+        let query = || -> rusqlite::Result<Vec<String>> {
+            let open =
+                filter.is_open() && !connection.prepare_cached(REVIVED)?.exists([millis(now)])?;
+            let (narrowed, values) = filter.sql(now, open);
+            let mut statement =
+                connection.prepare_cached(&format!("SELECT id FROM proposal{narrowed}"))?;
+            let rows = statement.query_map(params_from_iter(values), |row| row.get(0))?;
+            rows.collect()
+        };
+        let ids = query().map_err(|error| failed(&error))?;
+        ids.iter().map(|id| ProposalId::parse(id)).collect()
+    }
+
     /// The steps that people's decisions have made of the file at `path`: of many, those of the
     /// newest proposals.
     ///

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::{View, failed, update};
+use super::{View, failed, lanes, update};
 use crate::error::{Error, Result};
 use crate::proposal::audit::Own;
 use crate::proposal::{Proposal, ProposalId, codes, event};
@@ -88,8 +88,9 @@ impl View {
 
     /// The last position of this clone's own lane.
     pub(in crate::store) fn own_seq(&self, lane: &str) -> u64 {
-        let positions = self.positions().unwrap_or_default();
-        positions.get(&format!("{}{lane}", refs::LOG)).map_or(0, |position| position.seq)
+        let name = format!("{}{lane}", refs::LOG);
+        let find = |connection| lanes::position(connection, &name).ok().flatten();
+        self.connection.as_ref().and_then(find).map_or(0, |position| position.seq)
     }
 
     /// Empties the cache: the next reader builds it from the lanes.
