@@ -2,20 +2,28 @@
 
 use std::collections::HashMap;
 
-use crate::changeset::File;
 use crate::changeset::plan::{Outcome, Plan};
+use crate::changeset::{File, RepoPath};
 use crate::error::Result;
-use crate::proposal::ChangeRecord;
 use crate::proposal::event::Written;
+use crate::proposal::{ChangeRecord, Entry};
 use crate::store::Store;
 
 /// The outcome of a generated file, as [`Outcome::as_str`] has it.
 const DERIVED: &str = "derived";
 
-/// The record of every file of `plan`; `known` has the ids of what the proposal holds. Content that
-/// no proposal has brought (a merge's result, a file with changes of its own) becomes an object
-/// first, durably: recovery and undo need it.
-pub fn written(store: &Store, known: &[ChangeRecord], plan: &Plan) -> Result<Vec<Written>> {
+/// Mode and id of one file now and afterwards; `None` is no file.
+pub type Sides = [Option<Entry>; 2];
+
+/// The record of every file of `plan`; `known` has the ids of what the proposal holds, and `hashed`
+/// those of what was hashed for the manifest. Content that no proposal has brought (a merge's result,
+/// a file with changes of its own) becomes an object first, durably: recovery and undo need it.
+pub fn written(
+    store: &Store,
+    known: &[ChangeRecord],
+    plan: &Plan,
+    hashed: impl Fn(&RepoPath) -> Option<Sides>,
+) -> Result<Vec<Written>> {
     let mut written = Vec::with_capacity(plan.files.len());
     let mut unknown = Vec::new();
     let known: HashMap<_, _> = known.iter().map(|change| (&change.path, change)).collect();
@@ -30,17 +38,22 @@ pub fn written(store: &Store, known: &[ChangeRecord], plan: &Plan) -> Result<Vec
         let outcome = file.outcome.as_str().to_owned();
         written.push(Written { path: file.path.clone(), before, after, outcome });
     }
+    let entry = |file: &Option<File>| file.as_ref().map(|file| store.entry_of(file)).transpose();
+    for index in &unknown {
+        let file = &plan.files[*index];
+        let [before, after] = match hashed(&file.path) {
+            Some(sides) => sides,
+            None => [entry(&file.now)?, entry(&file.after)?],
+        };
+        (written[*index].before, written[*index].after) = (before, after);
+    }
     if !unknown.is_empty() {
-        let files: Vec<Option<&File>> = unknown
-            .iter()
-            .map(|index| &plan.files[*index])
-            .flat_map(|file| [file.now.as_ref(), file.after.as_ref()])
-            .collect();
-        let mut entries = store.keep(&files)?.into_iter();
-        for index in unknown {
-            written[index].before = entries.next().flatten();
-            written[index].after = entries.next().flatten();
-        }
+        let sides = |index: &usize| {
+            let (file, written) = (&plan.files[*index], &written[*index]);
+            let sides = [(&written.before, &file.now), (&written.after, &file.after)];
+            sides.map(|(entry, file)| Some((entry.as_ref()?, file.as_ref()?)))
+        };
+        store.keep_as(unknown.iter().flat_map(sides).flatten())?;
     }
     // Generated files are nobody's change; undo generates them again.
     written.retain(|file| file.outcome != DERIVED);

@@ -167,7 +167,7 @@ impl FileItem {
 /// those of [`decide::apply()`].
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
-    let view = store.view()?;
+    let view = store.look()?;
     let proposals = args.which.pending(&view, context.now)?;
     if args.yes && !args.dry_run {
         args.which.require_named_revisions(&view, &proposals)?;
@@ -198,8 +198,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         let shown = shown(&store, &proposals, chosen.part.as_ref(), effect)?;
         return dry_run(context, &store, &proposals, &shown, effect);
     }
-    let evidence = context.evidence(&store, &asking)?;
-    let asks = evidence == Some(Evidence::Terminal);
+    let by_flag = context.by_flag(&store, &asking)?;
+    let asks = by_flag.is_none();
     loop {
         let chosen = args.part.choose(&store, &proposals)?;
         // One that is not asked about is planned as it is applied, and refused there all the same.
@@ -225,8 +225,10 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
                 Some(taken) => take_residue |= taken,
             }
         }
-        let evidence = if asks { Evidence::Terminal } else { Evidence::Flag };
-        let authority = context.grant(&store, &asking, &evidence)?;
+        let authority = match &by_flag {
+            Some(authority) => authority.clone(),
+            None => context.grant(&store, &asking, &Evidence::Terminal)?,
+        };
         if markers {
             return write_markers(context, &store, &proposals);
         }

@@ -78,7 +78,7 @@ pub struct Item {
 /// those of [`decide::approve()`].
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
-    let view = store.view()?;
+    let view = store.look()?;
     let proposals = args.which.pending(&view, context.now)?;
     if args.yes {
         args.which.require_named_revisions(&view, &proposals)?;
@@ -92,8 +92,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         question: &format!("Approve {}, and write nothing?", ids.join(", ")),
         command: &format!("aye approve {}", ids.join(" ")),
     };
-    let evidence = context.evidence(&store, &asking)?;
-    let asks = evidence == Some(Evidence::Terminal);
+    let by_flag = context.by_flag(&store, &asking)?;
+    let asks = by_flag.is_none();
     loop {
         let shown = shown(&store, &proposals)?;
         refuse_conflicts(&store, &proposals, &shown)?;
@@ -105,8 +105,10 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
                 return Ok(Exit::Negative);
             }
         }
-        let evidence = if asks { Evidence::Terminal } else { Evidence::Flag };
-        let authority = context.grant(&store, &asking, &evidence)?;
+        let authority = match &by_flag {
+            Some(authority) => authority.clone(),
+            None => context.grant(&store, &asking, &Evidence::Terminal)?,
+        };
         let remarks = Remarks { reason: args.reason.clone(), unshown_lines };
         match record(context, &store, &authority, &shown, &remarks) {
             // A person looks again; where nobody is asked, it is an error like any other.

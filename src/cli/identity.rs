@@ -106,30 +106,28 @@ impl Context {
     /// # Errors
     /// `human_approval_required`, `terminal_required`, `confirmation_required`.
     pub fn authorise(&mut self, store: &Store, asking: &Asking<'_>) -> Result<Option<Authority>> {
-        let Some(evidence) = self.evidence(store, asking)? else { return Ok(None) };
-        if evidence == Evidence::Terminal && !self.confirm(asking.question) {
+        if let Some(authority) = self.by_flag(store, asking)? {
+            return Ok(Some(authority));
+        }
+        if !self.confirm(asking.question) {
             return Ok(None);
         }
-        self.grant(store, asking, &evidence).map(Some)
+        self.grant(store, asking, &Evidence::Terminal).map(Some)
     }
 
-    /// What evidence a decision will have: `terminal` where a person is to be asked, `flag` for
-    /// `--yes`. An agent is refused here, before anything is shown or asked.
+    /// The authority of `--yes`; `None` where a person is to be asked at the terminal, after which
+    /// [`Context::grant`] gives it. An agent is refused here, before anything is shown or asked.
     ///
     /// # Errors
     /// As [`Context::authorise`].
-    pub fn evidence(&self, store: &Store, asking: &Asking<'_>) -> Result<Option<Evidence>> {
+    pub fn by_flag(&self, store: &Store, asking: &Asking<'_>) -> Result<Option<Authority>> {
         let wanted = if asking.yes { Evidence::Flag } else { Evidence::Terminal };
-        let allowed = self.grant(store, asking, &wanted);
-        let asks = match allowed {
+        let granted = match self.grant(store, asking, &wanted) {
             // It has to be answered at a terminal, and there is one.
-            Err(error) if error.is(&codes::TERMINAL_REQUIRED) && self.interactive() => true,
-            other => {
-                other?;
-                !asking.yes
-            }
+            Err(error) if error.is(&codes::TERMINAL_REQUIRED) && self.interactive() => None,
+            granted => Some(granted?).filter(|_| asking.yes),
         };
-        if asks && !self.interactive() {
+        if granted.is_none() && !self.interactive() {
             let command = asking.command;
             return Err(Error::new(
                 &codes::CONFIRMATION_REQUIRED,
@@ -138,7 +136,7 @@ impl Context {
             .with("command", format!("{command} --yes"))
             .hint(format!("to decide without being asked: {command} --yes")));
         }
-        Ok(Some(if asks { Evidence::Terminal } else { Evidence::Flag }))
+        Ok(granted)
     }
 
     /// The authority that the rules give for `evidence`.

@@ -79,16 +79,18 @@ pub fn apply(
     request: &Request,
     shown: Option<&Shown>,
 ) -> Result<Applied> {
-    let proposal = &super::verified(store, proposal)?;
     if request.effect == Effect::MarkOnly {
+        let proposal = &super::verified(store, proposal)?;
         return without_files(store, authority, now, proposal, request);
     }
     let journal = files::lock_within(store, subject::patience(store, proposal)?)?;
-    let mut warnings = subject::notices(store, proposal)?;
     let worktree = store.worktree()?;
     let reader = worktree.reader();
     let part = request.part.as_ref();
-    let mut planned = plan_again(store, proposal, part, &reader, shown, request.after_commit)?;
+    let (proposal, mut planned) =
+        plan_again(store, proposal, part, &reader, shown, request.after_commit)?;
+    let proposal = &proposal;
+    let mut warnings = subject::notices(store, proposal)?;
     if request.take_residue {
         planned.take_residue();
     }
@@ -96,7 +98,10 @@ pub fn apply(
         Some(_) => &[],
         None => &proposal.current().changes,
     };
-    let written = files::written(store, known, &planned.plan)?;
+    let written = files::written(store, known, &planned.plan, |path| {
+        let record = planned.manifest.record(path)?;
+        Some([entry(&record.now), entry(&record.after)])
+    })?;
     let mut kind = files::APPLY;
     if request.effect == Effect::Commit {
         kind = files::COMMIT;
@@ -173,11 +178,12 @@ fn reviewers(
     found
 }
 
-/// The plan of `proposal`, or of `part` of it, made again while the journal is locked, and held to
-/// what was shown. With `after_commit`, HEAD may have moved.
+/// The proposal as [`super::verified`], and its plan, or that of `part` of it, made again while the
+/// journal is locked, and held to what was shown: one look at the lanes. With `after_commit`, HEAD may
+/// have moved.
 ///
 /// # Errors
-/// `conflict`, `changed_since_shown`; those of the store and the work tree.
+/// As [`super::verified`]; `conflict`, `changed_since_shown`; those of the store and the work tree.
 pub(super) fn plan_again(
     store: &Store,
     proposal: &Proposal,
@@ -185,11 +191,11 @@ pub(super) fn plan_again(
     snapshot: &dyn Snapshot,
     shown: Option<&Shown>,
     after_commit: bool,
-) -> Result<Shown> {
-    let view = store.view()?;
-    let reading = view.hold();
-    let mut planned = shown::show(store, &view, proposal, part, snapshot)?;
-    drop(reading);
+) -> Result<(Proposal, Shown)> {
+    let view = store.look()?;
+    let proposal = super::verified_in(store, &view, proposal)?;
+    let mut planned = shown::show(store, &view, &proposal, part, snapshot)?;
+    drop(view);
     if let Some(refusal) = planned.plan.refusal() {
         return Err(store.name_sparse(conflict(refusal, &proposal.id)));
     }
@@ -199,7 +205,7 @@ pub(super) fn plan_again(
         let target = planned.seen.target.clone();
         planned.seen = Seen { target, ..shown.seen.clone() };
     }
-    Ok(planned)
+    Ok((proposal, planned))
 }
 
 /// Applies without writing files: the person carries it out.
@@ -456,7 +462,7 @@ pub(super) fn propose_and_apply(
     let Some((new, plan)) = plan()? else { return Ok(None) };
     let worktree = store.worktree()?;
     let reader = worktree.reader();
-    let written = files::written(store, &[], &plan)?;
+    let written = files::written(store, &[], &plan, |_| None)?;
     let seen = Seen::now(store, &store.view()?)?;
     let proposal = store.write(authority.actor(), now, |writer| {
         let proposal = writer.propose_another(new)?;

@@ -46,12 +46,12 @@ pub fn approve(
     remarks: &Remarks,
     shown: Option<&Shown>,
 ) -> Result<Approved> {
-    let proposal = &super::verified(store, proposal)?;
     // No other process writes the files between the plan and the record.
     let _journal = files::lock_within(store, subject::patience(store, proposal)?)?;
-    let warnings = subject::notices(store, proposal)?;
     let worktree = store.worktree()?;
-    let planned = plan_again(store, proposal, None, &worktree.reader(), shown, false)?;
+    let (proposal, planned) = plan_again(store, proposal, None, &worktree.reader(), shown, false)?;
+    let proposal = &proposal;
+    let warnings = subject::notices(store, proposal)?;
     store.write(authority.actor(), now, |writer| {
         let current = still(writer, proposal, &planned.seen)?;
         let (revision, digest) = (current.current().event.clone(), digest_of(current.current()));

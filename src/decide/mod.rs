@@ -67,18 +67,12 @@ impl Seen {
     /// `invalid_policy`; those of the store.
     pub fn now(store: &Store, view: &View) -> Result<Self> {
         let own = view.own_position(store)?;
-        let policy = store.policy()?;
+        let (policy, head) = store.policy_and_head()?;
         let (policy, repository) = (policy.blob, policy.repository);
         let (tip, seq) = own.map_or((None, 0), |(tip, seq)| (Some(tip), seq));
-        Ok(Self { target: target(store), lane: store.own_lane(), tip, seq, policy, repository })
-    }
-}
-
-fn target(store: &Store) -> Target {
-    let repo = store.repo();
-    Target {
-        commit: repo.head_id().ok().map(|id| id.to_string()),
-        name: repo.head_name().ok().flatten().map(|name| name.to_string()),
+        let target =
+            Target { commit: head.commit.map(|commit| commit.to_string()), name: head.branch };
+        Ok(Self { target, lane: view.own_lane(store), tip, seq, policy, repository })
     }
 }
 
@@ -152,20 +146,28 @@ impl Draft<'_> {
 /// # Errors
 /// `cache_tampered`; `revised_meanwhile`, `changed_since_shown` where it is not `shown`.
 pub(crate) fn verified(store: &Store, shown: &Proposal) -> Result<Proposal> {
-    let mut verified = verified_all(store, std::slice::from_ref(shown))?;
+    verified_in(store, &store.look()?, shown)
+}
+
+/// As [`verified`], by what `view` has.
+///
+/// # Errors
+/// As [`verified`].
+pub(crate) fn verified_in(store: &Store, view: &View, shown: &Proposal) -> Result<Proposal> {
+    let mut verified = of_view(store, view, std::slice::from_ref(shown))?;
     verified.pop().ok_or_else(|| Error::bug("a proposal was verified and is gone"))
 }
 
-/// [`verified`] for several that are decided together, in one look at the lanes.
+/// As [`verified`], for several that are decided together, in one look at the lanes.
 ///
 /// # Errors
 /// As [`verified`].
 pub(crate) fn verified_all(store: &Store, shown: &[Proposal]) -> Result<Vec<Proposal>> {
-    let view = store.view()?;
-    let reading = view.hold();
-    let ids = shown.iter().map(|shown| &shown.id);
-    let verified = store.verified_proposals(&view, ids)?;
-    drop(reading);
+    of_view(store, &store.look()?, shown)
+}
+
+fn of_view(store: &Store, view: &View, shown: &[Proposal]) -> Result<Vec<Proposal>> {
+    let verified = store.verified_proposals(view, shown.iter().map(|shown| &shown.id))?;
     for (shown, proposal) in shown.iter().zip(&verified) {
         proposal.require_revision(&shown.current().event)?;
         if proposal.current().changes != shown.current().changes {
@@ -181,6 +183,7 @@ pub(crate) fn verified_all(store: &Store, shown: &[Proposal]) -> Result<Vec<Prop
 /// # Errors
 /// `not_pending`, `revised_meanwhile`, `changed_since_shown`.
 pub(crate) fn still(writer: &Writer<'_>, shown: &Proposal, seen: &Seen) -> Result<Proposal> {
+    let _reading = writer.view.hold();
     let proposal = writer.view.proposal(&shown.id)?;
     proposal.require_understood()?;
     proposal.require_pending(writer.now())?;

@@ -185,7 +185,7 @@ pub(super) fn of_plan(
     }
     let own: BTreeMap<&RepoPath, &ChangeRecord> =
         proposal.current().changes.iter().map(|change| (&change.path, change)).collect();
-    let head = Base::open(store);
+    let head = Base::open(store, shown.seen.target.commit.as_deref());
     let mut explained = super::steps::Explained::new(store, view, proposal);
     let mut records = Vec::with_capacity(shown.plan.files.len());
     for file in &shown.plan.files {
@@ -247,8 +247,10 @@ fn blob(store: &Store, file: Option<&File>) -> Result<Option<Blob>> {
 struct Base<'s>(Option<gix::Tree<'s>>);
 
 impl<'s> Base<'s> {
-    fn open(store: &'s Store) -> Self {
-        Self(store.repo().head_id().ok().and_then(|_| store.repo().head_tree().ok()))
+    fn open(store: &'s Store, commit: Option<&str>) -> Self {
+        let id = commit.and_then(|id| gix::ObjectId::from_hex(id.as_bytes()).ok());
+        let commit = id.and_then(|id| store.repo().find_commit(id).ok());
+        Self(commit.and_then(|commit| commit.tree().ok()))
     }
 
     /// What the commit has at `path`; of content that is among `known`, nothing is read.

@@ -59,7 +59,7 @@ pub fn undo(
     if let Some(refusal) = plan.refusal() {
         return Err(conflict(refusal, &seen.id));
     }
-    let written = files::written(store, &[], &plan)?;
+    let written = files::written(store, &[], &plan, |_| None)?;
     let view = store.view()?;
     let planned = shown::of_plan(store, &view, seen, None, plan)?;
     drop(view);
@@ -193,7 +193,7 @@ pub fn undo_patch(
             .hint("nothing was written; the files have changed since, so revert it by hand")
             .with("patch_id", id));
     }
-    let written = files::written(store, &[], &plan)?;
+    let written = files::written(store, &[], &plan, |_| None)?;
     journal.apply(&reader, &files::steps(&worktree, &plan)?, None, |_| {
         store.write(authority.actor(), now, |writer| {
             let evidence = Some(authority.evidence().clone());

@@ -1,5 +1,6 @@
 //! What HEAD names: the branch, and the files for proposals where there is no work tree.
 
+use gix::ObjectId;
 use gix::objs::tree::EntryKind;
 
 use super::Store;
@@ -13,7 +14,29 @@ struct Head<'store> {
     limit: u64,
 }
 
+/// HEAD, read once, so that all that is asked about it is about the same one.
+pub struct Checkout {
+    /// The branch, whole, whether it has a commit or not; `None` where HEAD is detached.
+    pub branch: Option<String>,
+    /// The commit; `None` on an unborn branch, and where it cannot be read.
+    pub commit: Option<ObjectId>,
+    /// Nothing was committed on the branch.
+    pub is_unborn: bool,
+}
+
 impl Store {
+    /// HEAD as it is now.
+    ///
+    /// # Errors
+    /// Those of gix.
+    pub(crate) fn checkout(&self) -> Result<Checkout, gix::Error> {
+        let mut head = self.repo.head()?;
+        let branch = head.referent_name().map(|name| name.to_string());
+        let is_unborn = head.is_unborn();
+        let commit = head.try_peel_to_id().ok().flatten().map(gix::Id::detach);
+        Ok(Checkout { branch, commit, is_unborn })
+    }
+
     /// The short name of the branch that is checked out, `HEAD` if none is.
     pub fn branch(&self) -> String {
         use bstr::ByteSlice as _;

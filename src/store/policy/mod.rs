@@ -7,9 +7,11 @@
 mod keys;
 
 use bstr::ByteSlice as _;
+use gix::ObjectId;
 
 pub use keys::{Confirmation, Evidence, MayMark, Policy, template};
 
+use super::head::Checkout;
 use super::{Store, codes};
 use crate::changeset::{RepoPath, Snapshot as _};
 use crate::error::{Error, Result};
@@ -84,16 +86,25 @@ impl Store {
     /// # Errors
     /// `invalid_policy` where one of them cannot be read or has an unknown key.
     pub fn policy(&self) -> Result<Policy> {
-        let unborn = self.repo.head().map_err(|error| invalid("HEAD", &error))?.is_unborn();
-        let agreed = match unborn {
+        Ok(self.policy_and_head()?.0)
+    }
+
+    /// As [`Store::policy`], with the HEAD that it was read at.
+    ///
+    /// # Errors
+    /// As [`Store::policy`].
+    pub(crate) fn policy_and_head(&self) -> Result<(Policy, Checkout)> {
+        let head = self.checkout().map_err(|error| invalid("HEAD", &error))?;
+        let agreed = match head.is_unborn {
             true => self.policy_in_index()?,
             // No policy in HEAD asks for the defaults; the work tree loosens nothing of them.
-            false => Some(self.policy_in_head()?.unwrap_or_default()),
+            false => Some(self.policy_in_head(head.commit)?.unwrap_or_default()),
         };
-        Ok(match (agreed, self.policy_in_work_tree()?) {
+        let policy = match (agreed, self.policy_in_work_tree()?) {
             (Some(agreed), Some(mine)) => agreed.tightened_by(mine),
             (agreed, mine) => agreed.or(mine).unwrap_or_default(),
-        })
+        };
+        Ok((policy, head))
     }
 
     /// What the policy permits beyond the table of rules.
@@ -110,9 +121,13 @@ impl Store {
         })
     }
 
-    fn policy_in_head(&self) -> Result<Option<Policy>> {
+    fn policy_in_head(&self, commit: Option<ObjectId>) -> Result<Option<Policy>> {
         let invalid = |why: &dyn std::fmt::Display| invalid("HEAD", why);
-        let tree = self.repo.head_tree().map_err(|error| invalid(&error))?;
+        let tree = match commit {
+            Some(commit) => self.repo.find_commit(commit).and_then(|commit| commit.tree()),
+            None => self.repo.head_tree(),
+        };
+        let tree = tree.map_err(|error| invalid(&error))?;
         let (folder, _) = PATH.split_once('/').unwrap_or((PATH, ""));
         match tree.find_entry(folder) {
             None => return Ok(None),
