@@ -189,7 +189,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     if complete::answer(&args) {
         return ExitCode::SUCCESS;
     }
-    let cli = match Cli::try_parse_from(&args) {
+    let cli = match named(&args).map_or_else(|| Cli::try_parse_from(&args), Ok) {
         Ok(cli) => cli,
         Err(error) => return ExitCode::from(usage::report(&args, &error) as u8),
     };
@@ -212,6 +212,21 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     ExitCode::from(exit)
+}
+
+/// `args` as those of the command that is their first word. `None` where that is another word, or
+/// where they are not valid: then all commands have to be known.
+///
+/// clap copies the flags that every command takes to each of them, which for thirty commands is a
+/// fifth of what `aye list` does.
+fn named(args: &[OsString]) -> Option<Cli> {
+    use clap::{Args as _, FromArgMatches as _, Subcommand as _};
+    let name = args.get(1)?.to_str()?;
+    let all = Command::augment_subcommands(clap::Command::new("aye"));
+    let command = all.find_subcommand(name)?.clone();
+    let alone = Global::augment_args(clap::Command::new("aye")).subcommand(command);
+    let matches = alone.disable_help_subcommand(true).try_get_matches_from(args).ok()?;
+    Cli::from_arg_matches(&matches).ok()
 }
 
 impl Command {
@@ -264,5 +279,52 @@ fn run(context: &mut Context, command: Command) -> Result<Exit> {
         Command::Import(args) => import::run(context, &args),
         Command::Wait(args) => wait::run(context, &args),
         Command::Util(args) => util::run(context, args),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Command lines of every command that takes some words as they are.
+    const LINES: [&str; 16] = [
+        "aye list",
+        "aye ls --json --limit 3",
+        "aye list -C /tmp --status all",
+        "aye apply --yes --latest -q",
+        "aye apply m4k8@3f9c 7qx2 --commit -m text --color never",
+        "aye propose src/a.txt --old a --new b --json -v -v",
+        "aye check --staged --format sarif",
+        "aye memory search word --yaml",
+        "aye plan show --no-pager",
+        "aye hooks install",
+        "aye review",
+        "aye patch -",
+        "aye call changes {}",
+        "aye log -C sub --limit 2",
+        "aye doctor --repair",
+        "aye reject m4k8 --reason no",
+    ];
+
+    #[test]
+    fn a_command_alone_is_parsed_as_among_all() {
+        for line in LINES {
+            let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            let alone = named(&args).unwrap_or_else(|| panic!("{line}"));
+            let among_all = Cli::try_parse_from(&args).unwrap();
+            assert_eq!(format!("{alone:?}"), format!("{among_all:?}"), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_or_asks_for_help_is_left_to_all() {
+        for line in ["aye", "aye lst", "aye -C x list", "aye list --wrong", "aye list --help"] {
+            let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            assert!(named(&args).is_none(), "{line}");
+        }
+        for line in ["aye --version", "aye list --version", "aye help list", "aye help"] {
+            let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            assert!(named(&args).is_none(), "{line}");
+        }
     }
 }
