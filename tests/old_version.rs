@@ -166,6 +166,40 @@ fn what_this_version_writes_does_not_stop_version_0_1_0() {
 }
 
 #[test]
+fn what_is_private_or_published_does_not_stop_version_0_1_0() {
+    let Some(old) = Other::find() else { return };
+    let repo = scene();
+    let private = |path: &str| {
+        let args = ["propose", path, "--old", path, "--new", "new", "--private", "-q"];
+        repo.aye(&args).ok().id()
+    };
+    let (hidden, published) = (private("a"), private("b"));
+    repo.aye(&["revise", &published, "b", "--old", "b", "--new", "newer"]).ok();
+    repo.aye(&["publish", &published, "--yes"]).ok();
+    comment(&repo, &published, "known");
+    let public = propose(&repo, "c", "c", "new");
+    repo.aye(&["apply", &public, "--yes"]).ok();
+    for fresh in [false, true] {
+        let repo = repo.copy();
+        if fresh {
+            std::fs::remove_dir_all(repo.path(".git/aye")).expect("removed");
+        }
+        let list = old.run(&repo, &["list", "--status", "all", "--json"]).ok().json();
+        assert_eq!((&list["count"], status(&list, &public)), (&1.into(), "applied".into()));
+        answered(old.run(&repo, &["log"])).ok();
+        sound(|args| old.run(&repo, args));
+        old.agent(&repo, &["propose", "k", "--old", "k", "--new", "from 0.1.0"]).ok();
+        let after = repo.aye(&["list", "--status", "all", "--json"]).ok().json();
+        assert_eq!(after["count"], 4, "{after:#}");
+        for (id, audience) in [(&hidden, "private"), (&published, "default")] {
+            let show = repo.aye(&["show", id, "--json"]).ok().json();
+            assert_eq!((&show["status"], &show["audience"]), (&"pending".into(), &audience.into()));
+        }
+        sound(|args| repo.aye(args));
+    }
+}
+
+#[test]
 fn what_version_0_1_0_wrote_is_read() {
     let Some(old) = Other::find() else { return };
     let repo = scene();

@@ -115,6 +115,10 @@ fn documents_keep_to_their_schemas() {
     check.aye(&["show", &second]);
     check.aye(&["reopen", &second, "--yes"]);
     check.aye(&["withdraw", &second]);
+    check.aye(&["propose", "a.txt", "--old", "three", "--new", "3", "--private"]);
+    let list = check.repo.aye(&["list", "--json"]).ok().json();
+    let private = list["proposals"][0]["proposal_id"].as_str().expect("an id").to_owned();
+    check.aye(&["publish", &private, "--yes"]);
     check.aye(&["util", "rules"]);
     check.aye(&["list", "--status", "all"]);
     check.aye(&["log"]);

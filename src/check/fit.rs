@@ -17,13 +17,13 @@ pub struct Fit<'a> {
     /// What git would store of each file; the inner `None` where it is not there.
     seen: RefCell<BTreeMap<RepoPath, Option<Entry>>>,
     /// This clone's own lane, whose events were made by this program.
-    own: Option<String>,
+    own: Vec<String>,
 }
 
 impl<'a> Fit<'a> {
     /// Against the files of `tree`, where there are any.
     pub fn new(store: &'a Store, tree: Option<&'a Worktree>) -> Self {
-        Self { store, tree, seen: RefCell::default(), own: store.own_lane() }
+        Self { store, tree, seen: RefCell::default(), own: store.own_lanes() }
     }
 
     /// Why the proposal does not fit; `None` where it does, or where there are no files.
@@ -53,7 +53,7 @@ impl<'a> Fit<'a> {
     /// alone: neither side of the change has to be read then. Those objects have to be there.
     fn is_unchanged(&self, tree: &Worktree, proposal: &Proposal) -> bool {
         // What another clone shows as the change is held against its content.
-        let is_own = self.own.as_ref() == Some(&proposal.lane) && proposal.revisions.len() == 1;
+        let is_own = self.own.contains(&proposal.lane) && proposal.revisions.len() == 1;
         proposal.current().changes.iter().all(|change| {
             let sides = [&change.before, &change.after];
             (is_own || change.snippets.is_empty())

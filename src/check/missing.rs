@@ -116,10 +116,10 @@ fn own_target(
     proposal: &Proposal,
     decision: &Decision,
 ) -> Result<Option<Target>> {
-    let lane = store.own_lane();
+    let lanes = store.own_lanes();
     let entries = view.log(Some(&proposal.id), None)?;
     let mut events = entries.iter().filter(|entry| entry.stamped.id == decision.event);
-    let own = events.any(|entry| Some(&entry.stamped.event.lane) == lane.as_ref());
+    let own = events.any(|entry| lanes.contains(&entry.stamped.event.lane));
     let bytes = decision.statement.as_ref().filter(|_| own).and_then(|s| store.blob(&s.id).ok());
     let statement = bytes.and_then(|bytes| Statement::from_bytes(&bytes).ok());
     let head = store.repo().head_name().ok().flatten().map(|name| name.to_string());

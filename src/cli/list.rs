@@ -12,7 +12,7 @@ use crate::proposal::event::Subject;
 use crate::render::style::{Palette, Role};
 use crate::render::table::{Align, Cell, Keep, Table};
 use crate::render::{age, escape};
-use crate::store::{Store, Summary};
+use crate::store::{Audience, Store, Summary};
 
 /// List proposals: the pending ones, newest first, unless asked for others.
 #[derive(Debug, clap::Args)]
@@ -96,6 +96,9 @@ pub struct Item {
     pub marked: Option<String>,
     /// Approvals by people that wrote nothing, oldest first; those that no longer count, too.
     pub approvals: Vec<Approval>,
+    /// Whom it is for: `default` (the default remote), `private` (nobody else), or the name of another
+    /// remote.
+    pub audience: String,
 }
 
 impl From<&Summary> for Item {
@@ -126,6 +129,7 @@ impl From<&Summary> for Item {
             revision_by: summary.author.clone(),
             marked: summary.marked.clone(),
             approvals: summary.approvals.clone(),
+            audience: summary.audience.as_str().to_owned(),
         }
     }
 }
@@ -287,6 +291,13 @@ fn status_cell(summary: &Summary) -> Cell {
     };
     if summary.contested {
         cell = cell.and(Role::Warn, " contested");
+    }
+    match &summary.audience {
+        Audience::Default => {}
+        Audience::Private => cell = cell.and(Role::Dim, " private"),
+        Audience::Remote(remote) => {
+            cell = cell.and(Role::Dim, format!(" for {}", escape::name(remote)));
+        }
     }
     if let Some(version) = &summary.needs {
         cell = cell.and(Role::Warn, format!(" needs aye >= {version}"));

@@ -32,6 +32,7 @@ pub mod paths;
 pub mod plan;
 pub mod programs;
 pub mod propose;
+pub mod publish;
 pub mod rebase;
 pub mod reject;
 pub mod reopen;
@@ -135,6 +136,8 @@ pub enum Command {
     Withdraw(withdraw::Args),
     /// Make a rejected proposal pending again.
     Reopen(reopen::Args),
+    /// Publish a private proposal: the next push takes it along.
+    Publish(publish::Args),
     /// Take an applied proposal back.
     Undo(undo::Args),
     /// Give a pending proposal new content.
@@ -257,6 +260,7 @@ fn run(context: &mut Context, command: Command) -> Result<Exit> {
         Command::Reject(args) => reject::run(context, args),
         Command::Withdraw(args) => withdraw::run(context, args),
         Command::Reopen(args) => reopen::run(context, args),
+        Command::Publish(args) => publish::run(context, args),
         Command::Revise(args) => revise::run(context, *args),
         Command::Rebase(args) => rebase::run(context, args),
         Command::Patch(args) => patch::run(context, args),

@@ -13,7 +13,7 @@ use crate::proposal::{ActorKind, ChangeRecord, Proposal, Status};
 use crate::render::style::{Palette, Role};
 use crate::render::{age, escape};
 use crate::scan::gate::{self, Warning};
-use crate::store::Store;
+use crate::store::{Audience, Store};
 
 /// Show a proposal: who, why, its state, its comments, its diff.
 #[derive(Debug, clap::Args)]
@@ -40,16 +40,21 @@ pub struct Args {
 /// `proposal_not_found` and its kin; `object_missing`, when what can be shown is; those of the store.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
-    let proposal = args.which.find(&store.view()?, context.now)?;
+    let view = store.view()?;
+    let proposal = args.which.find(&view, context.now)?;
+    let audience = view.audience(&proposal.id)?;
+    drop(view);
     let status = proposal.status(context.now);
     if context.format_or(Format::Text) != Format::Text {
-        context.emit(Format::Text, &Document::new(&proposal, status), String::new)?;
+        let mut document = Document::new(&proposal, status);
+        document.audience = Some(audience.as_str().to_owned());
+        context.emit(Format::Text, &document, String::new)?;
         return Ok(Exit::Done);
     }
     let snapshot = store.repo().config_snapshot();
     let palette = pager::palette(context, Some(snapshot.plumbing()));
     let readable = Readable::load(&store, &proposal.current().changes)?;
-    let mut text = header(&proposal, status, &palette, context.now);
+    let mut text = header(&proposal, status, &audience, &palette, context.now);
     if status == Status::Pending {
         let mut warnings = gate::review(&store, &readable.changeset)?;
         if proposal.subject == Subject::Code {
@@ -83,6 +88,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 pub fn header(
     proposal: &Proposal,
     status: Status,
+    audience: &Audience,
     palette: &Palette,
     now: chrono::DateTime<chrono::Utc>,
 ) -> String {
@@ -109,6 +115,13 @@ pub fn header(
     let actor = escape::name(&proposal.actor.to_string());
     let kind = proposal.actor.kind.as_str();
     field("by", format!("{by}  (recorded by {actor}, {kind})"));
+    match audience {
+        Audience::Default => {}
+        Audience::Private => {
+            field("for", "nobody else (private); aye publish lets others see it".into())
+        }
+        Audience::Remote(remote) => field("for", format!("the remote {}", escape::name(remote))),
+    }
     field("created", age::ago(proposal.created_at, now));
     match status {
         Status::Pending => field("expires", age::until(proposal.expires_at, now)),

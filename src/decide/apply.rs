@@ -350,9 +350,9 @@ fn keep_ahead(
         };
         let id = store.entry_of(&manifest)?.id;
         let sha256 = crate::sha256::hex(&manifest.bytes);
-        kept.push(File::regular(
-            draft.statement(Some(BlobRef { id, sha256 }), planned.seen.tip.clone())?,
-        ));
+        let lane = store.view()?.own_lane_for(store, &proposal.id, draft.takes_back())?;
+        let seen = lane.and_then(|lane| planned.seen.tip(&lane).map(str::to_owned));
+        kept.push(File::regular(draft.statement(Some(BlobRef { id, sha256 }), seen)?));
     }
     kept.extend(lists::of_written(written)?.map(File::regular));
     kept.push(manifest);
@@ -420,6 +420,7 @@ fn ask_about(
         form: "commit".to_owned(),
         instead_of: None,
         memory: None,
+        private: false,
     };
     Ok(writer.propose(new)?.id)
 }

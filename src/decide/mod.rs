@@ -11,6 +11,7 @@ pub mod approve;
 pub mod manifest;
 pub mod memory;
 pub mod patch;
+mod publish;
 pub mod shown;
 pub mod steps;
 mod subject;
@@ -22,6 +23,7 @@ pub use ahead::Ahead;
 pub use apply::{Applied, Request, apply};
 pub use approve::approve;
 pub use manifest::Manifest;
+pub use publish::publish;
 pub use shown::{Residue, Shown, Visible, show, visible};
 pub use undo::{Undone, undo};
 
@@ -33,7 +35,7 @@ use crate::proposal::document::timestamp;
 use crate::proposal::event::{BlobRef, Evidence, Subject, digest};
 use crate::proposal::rules::Verb;
 use crate::proposal::{Authority, Caller, Proposal, Revision, authority, codes};
-use crate::store::{Store, View, Writer};
+use crate::store::{OwnTip, Store, View, Writer};
 
 /// Part of a proposal. It becomes a revision in the same step as it is applied, so that the
 /// decision names exactly what was taken, and a failure leaves the proposal as it was.
@@ -45,17 +47,13 @@ pub struct Part {
     pub reason: &'static str,
 }
 
-/// Where the own lane and HEAD were when something was shown.
+/// Where this clone's lanes and HEAD were when something was shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     /// HEAD.
     pub target: Target,
-    /// The own lane.
-    pub lane: Option<String>,
-    /// Its tip, hex.
-    pub tip: Option<String>,
-    /// Position of its last event.
-    pub seq: u64,
+    /// This clone's lanes.
+    pub own: Vec<OwnTip>,
     policy: Option<String>,
     repository: Option<String>,
 }
@@ -66,13 +64,17 @@ impl Seen {
     /// # Errors
     /// `invalid_policy`; those of the store.
     pub fn now(store: &Store, view: &View) -> Result<Self> {
-        let own = view.own_position(store)?;
+        let own = view.own_tips(store)?;
         let (policy, head) = store.policy_and_head()?;
         let (policy, repository) = (policy.blob, policy.repository);
-        let (tip, seq) = own.map_or((None, 0), |(tip, seq)| (Some(tip), seq));
         let target =
             Target { commit: head.commit.map(|commit| commit.to_string()), name: head.branch };
-        Ok(Self { target, lane: view.own_lane(store), tip, seq, policy, repository })
+        Ok(Self { target, own, policy, repository })
+    }
+
+    /// The tip (hex) of this clone's lane `lane`; `None` before its first event.
+    pub fn tip(&self, lane: &str) -> Option<&str> {
+        self.own.iter().find(|own| own.lane == lane).map(|own| own.tip.as_str())
     }
 }
 
@@ -103,9 +105,14 @@ impl Draft<'_> {
         let manifest =
             manifest.map(|manifest| writer.attach("manifest", &manifest.to_bytes())).transpose()?;
         // A lane that begins with this very event had no tip when it was shown.
-        let begins = self.seen.lane.as_deref() != Some(writer.lane());
-        let seen = self.seen.tip.clone().filter(|_| !begins);
+        let lane = writer.lane_for(&self.proposal.id, self.takes_back())?;
+        let seen = self.seen.tip(&lane).map(str::to_owned);
         writer.attach("statement", &self.statement(manifest, seen)?)
+    }
+
+    /// Whether it takes a decision back.
+    pub(crate) fn takes_back(&self) -> bool {
+        matches!(self.verdict, "undo" | "reopen")
     }
 
     /// The statement, which names `manifest` and the lane tip that was `seen`.
@@ -178,7 +185,7 @@ fn of_view(store: &Store, view: &View, shown: &[Proposal]) -> Result<Vec<Proposa
 }
 
 /// The proposal as the lanes have it now, held to what was shown of it: still pending, at the same
-/// revision, and with nothing new about it in the own lane.
+/// revision, and with nothing new about it in this clone's lanes.
 ///
 /// # Errors
 /// `not_pending`, `revised_meanwhile`, `changed_since_shown`.
@@ -192,17 +199,18 @@ pub(crate) fn still(writer: &Writer<'_>, shown: &Proposal, seen: &Seen) -> Resul
     Ok(proposal)
 }
 
-/// Refuses where the own lane has said something about the proposal since it was shown.
+/// Refuses where one of this clone's lanes has said something about the proposal since it was shown.
 pub(crate) fn require_quiet(writer: &Writer<'_>, shown: &Proposal, seen: &Seen) -> Result<()> {
-    if writer.view.own_position(writer.store())?.map(|(tip, _)| tip) == seen.tip {
+    let now = writer.view.own_tips(writer.store())?;
+    if now == seen.own {
         return Ok(());
     }
-    let lane = writer.lane();
     // Of a lane that has begun since, everything is new.
-    let known = if seen.lane.as_deref() == Some(lane) { seen.seq } else { 0 };
+    let known = |lane: &str| seen.own.iter().find(|own| own.lane == lane).map_or(0, |own| own.seq);
     let entries = writer.view.log(Some(&shown.id), None)?;
     let newer = entries.iter().map(|entry| &entry.stamped.event);
-    let mut newer = newer.filter(|event| event.lane == lane && event.seq > known);
+    let is_own = |lane: &str| now.iter().any(|own| own.lane == lane);
+    let mut newer = newer.filter(|event| is_own(&event.lane) && event.seq > known(&event.lane));
     match newer.next() {
         None => Ok(()),
         Some(event) => Err(changed(shown, &format!("a new event ({})", event.data.kind()))),
@@ -237,12 +245,14 @@ pub fn authorise(
     command: &str,
 ) -> Result<Authority> {
     let permits = store.permits()?;
-    let lane = store.own_lane();
+    let own = store.own_lanes();
     let ask = |proposal: Option<&Proposal>| {
+        let made_it = |lane: &&String| proposal.is_some_and(|proposal| proposal.is_of_lane(lane));
+        let lane = own.iter().find(made_it).or(own.first());
         let request = authority::Request {
             verb,
             proposal,
-            lane: lane.as_deref(),
+            lane: lane.map(String::as_str),
             evidence: evidence.clone(),
             memory: proposal.map_or(verb == Verb::Apply, is_memory),
             sensitive: proposal.is_some_and(is_sensitive),

@@ -92,7 +92,9 @@ fn applied(proposal: &Proposal) -> Result<&Decision> {
 /// Refuses to write content of which only another clone says that it stood there before: what is
 /// put back comes from the revision, or from a decision of the own lane.
 fn require_own_before(store: &Store, proposal: &Proposal, decision: &Decision) -> Result<()> {
-    let restorable = proposal.restorable(store.own_lane().as_deref());
+    let own = store.own_lanes();
+    let own = own.iter().find(|lane| Some(*lane) == proposal.decision_lane.as_ref());
+    let restorable = proposal.restorable(own.map(String::as_str));
     let known = |written: &&Written| {
         written.before == written.after || restorable.iter().any(|known| known == *written)
     };

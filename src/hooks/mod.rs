@@ -7,6 +7,7 @@
 pub mod install;
 pub mod managers;
 pub mod place;
+pub mod refused;
 pub mod script;
 
 use schemars::JsonSchema;

@@ -131,13 +131,16 @@ fn body(hook: Hook, setting: Setting<'_>) -> String {
 }
 
 /// Ends the hook where the stamp says that nothing is pending: the same lanes, one way of storing
-/// refs, no interrupted apply; never through a symlink, nor from a pipe that nobody writes. Lanes of other clones are left to aye. `packed-refs` has to be older
+/// refs, no interrupted apply; never through a symlink, nor from a pipe that nobody writes. Lanes of other clones, and those for others than the default remote, are left to aye. `packed-refs` has to be older
 /// than the stamp; where `[` knows no `-nt`, that is a failure like any other.
 const SHORTCUT: &str = r#"    idle() {
         [ ! -L "$1/aye" ] && [ ! -L "$1/aye/idle" ] && [ -f "$1/aye/idle" ] || return
         read -r stamp <"$1/aye/idle" || return
-        [ ! -e "$1/refs/aye/remotes" ] && [ ! -e "$1/reftable" ] || return
-        lanes='aye idle 2'
+        for others in remotes private for; do
+            [ ! -e "$1/refs/aye/$others" ] || return
+        done
+        [ ! -e "$1/reftable" ] || return
+        lanes='aye idle 3'
         for lane in "$1"/refs/aye/log/*; do
             [ -e "$lane" ] || continue
             read -r tip <"$lane" || return

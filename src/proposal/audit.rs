@@ -6,7 +6,8 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::event::{ChangeRecord, Data, Propose, Stamped, Subject, digest};
+use super::ActorKind;
+use super::event::{ChangeRecord, Data, Head, Propose, Stamped, Subject, digest};
 use super::fold::{self, saw};
 use super::order::order;
 use super::state::Proposal;
@@ -15,13 +16,21 @@ use crate::changeset::RepoPath;
 /// Where memory proposals may change something.
 const MEMORY: &[u8] = b".agent-memory/";
 
-/// This clone's own lane: the only one that it holds completely.
-#[derive(Clone, Copy, Debug)]
-pub struct Own<'a> {
-    /// Its name.
-    pub lane: &'a str,
-    /// The position of its last event.
-    pub seq: u64,
+/// This clone's own lanes, one for each audience, with the position of the last event: the only ones
+/// that it holds completely.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Own<'a>(pub &'a [(String, u64)]);
+
+impl Own<'_> {
+    /// The position of the last event of `lane`, if it is one of them.
+    pub fn seq(self, lane: &str) -> Option<u64> {
+        self.0.iter().find(|(own, _)| own == lane).map(|(_, seq)| *seq)
+    }
+
+    /// Whether `lane` is one of them.
+    pub fn has(self, lane: &str) -> bool {
+        self.seq(lane).is_some()
+    }
 }
 
 /// Why an event does not count.
@@ -39,6 +48,10 @@ pub enum Why {
     Heads,
     /// A memory proposal that changes files elsewhere.
     OutsideMemory,
+    /// It was not a person who published it.
+    Published,
+    /// The first event that it carries is missing, or not that of its proposal.
+    Original,
     /// Its statement is not in the object database.
     StatementMissing,
     /// Its statement cannot be read, or says something else than the event.
@@ -58,6 +71,8 @@ impl Why {
             Self::Written => "it names written files that its revision does not change",
             Self::Heads => "it claims to have seen events of this clone that do not exist",
             Self::OutsideMemory => "a memory proposal changes files outside .agent-memory/",
+            Self::Published => "only a person publishes a proposal",
+            Self::Original => "the first event that it carries is missing, or another one",
             Self::StatementMissing => "its decision statement is missing",
             Self::Statement => "its decision statement is about something else",
             Self::Seen => "its decision statement was made at another place in its lane",
@@ -79,16 +94,13 @@ pub struct Rejection {
 }
 
 /// [`fold`](fold::fold) without the events that contradict the others; and these.
-pub fn fold(events: &[Stamped], own: Option<Own<'_>>) -> (Option<Proposal>, Vec<Rejection>) {
+pub fn fold(events: &[Stamped], own: Own<'_>) -> (Option<Proposal>, Vec<Rejection>) {
     let (ordered, rejected) = audit(order(events), own);
     (fold::run(&ordered), rejected)
 }
 
 /// The events of one proposal, in order, that fit together; and those that do not.
-pub fn audit<'e>(
-    ordered: Vec<&'e Stamped>,
-    own: Option<Own<'_>>,
-) -> (Vec<&'e Stamped>, Vec<Rejection>) {
+pub fn audit<'e>(ordered: Vec<&'e Stamped>, own: Own<'_>) -> (Vec<&'e Stamped>, Vec<Rejection>) {
     let mut rejected = Vec::new();
     let mut reject = |stamped: &Stamped, why: Why, awaits: Option<u64>| {
         let lane = stamped.event.lane.clone();
@@ -96,17 +108,16 @@ pub fn audit<'e>(
     };
     let mut events = Vec::with_capacity(ordered.len());
     for stamped in ordered {
-        let claimed = own.and_then(|own| {
-            let heads = stamped.event.heads.iter().filter(|head| head.lane == own.lane);
-            heads.map(|head| head.seq).max().filter(|seq| *seq > own.seq)
-        });
+        let heads = stamped.event.heads.iter();
+        let beyond = |head: &&Head| own.seq(&head.lane).is_some_and(|last| head.seq > last);
+        let claimed = heads.filter(beyond).map(|head| head.seq).max();
         match (claimed, outside_memory(&stamped.event.data)) {
             (Some(seq), _) => reject(stamped, Why::Heads, Some(seq)),
             (None, true) => reject(stamped, Why::OutsideMemory, None),
             (None, false) => events.push(stamped),
         }
     }
-    let Some(first) = first(&events, own.map(|own| own.lane)) else { return (events, rejected) };
+    let Some(first) = first(&events, own) else { return (events, rejected) };
     let subject = match &first.event.data {
         Data::Propose(propose) => propose.subject,
         _ => Subject::Code,
@@ -149,6 +160,9 @@ pub fn audit<'e>(
                 None => Some(Why::Revision),
                 Some((digest, _)) => (*digest != decision.digest).then_some(Why::Digest),
             },
+            Data::Publish(_) => {
+                (stamped.event.actor.kind != ActorKind::Human).then_some(Why::Published)
+            }
             Data::Approve(approve) => match revisions.get(approve.revision.as_str()) {
                 None => Some(Why::Revision),
                 Some((digest, _)) if *digest != approve.digest => Some(Why::Digest),
@@ -168,13 +182,13 @@ pub fn audit<'e>(
 /// The first event that counts, where several have one proposal id: that of this clone's own lane;
 /// or else the one that this clone has decided on, or the one it had seen when it first said
 /// something of the proposal; or else the one in front.
-fn first<'e>(events: &[&'e Stamped], own: Option<&str>) -> Option<&'e Stamped> {
+fn first<'e>(events: &[&'e Stamped], own: Own<'_>) -> Option<&'e Stamped> {
     let is_first = |stamped: &&&Stamped| matches!(stamped.event.data, Data::Propose(_));
     let mut rivals: Vec<&'e Stamped> = events.iter().filter(is_first).copied().collect();
     if rivals.len() < 2 {
         return rivals.pop();
     }
-    let is_own = |stamped: &&&Stamped| Some(stamped.event.lane.as_str()) == own;
+    let is_own = |stamped: &&&Stamped| own.has(&stamped.event.lane);
     if let Some(mine) = rivals.iter().find(is_own) {
         return Some(mine);
     }
@@ -218,8 +232,8 @@ fn is_outside(changes: &[ChangeRecord]) -> bool {
 mod tests {
     use chrono::DateTime;
 
-    use super::super::event::{Apply, Comment, Effect, Entry, Event, Head, How, Written};
-    use super::super::{Actor, ActorKind, ProposalId, State};
+    use super::super::event::{Apply, Comment, Effect, Entry, Event, How, Written};
+    use super::super::{Actor, ProposalId, State};
     use super::*;
 
     /// Ids are forged freely here: finding two that collide takes a minute.
@@ -295,7 +309,7 @@ mod tests {
     }
 
     fn why(events: &[Stamped]) -> Vec<Why> {
-        let (_, rejected) = fold(events, Some(Own { lane: "own", seq: 5 }));
+        let (_, rejected) = fold(events, Own(&[("own".to_owned(), 5)]));
         rejected.into_iter().map(|rejection| rejection.why).collect()
     }
 
@@ -305,7 +319,8 @@ mod tests {
         let evil = stamp("2", "c", 1, 20, &[], propose("evil", Subject::Code));
         let said = Comment { body: "x".into(), path: None, line: None, revision: None };
         let mut about = stamp("3", "c", 2, 30, &[], Data::Comment(said));
-        let own = Some(Own { lane: "own", seq: 5 });
+        let lanes = [("own".to_owned(), 5)];
+        let own = Own(&lanes);
         for (first, comments) in [(None, 1), (Some(&good.id), 1), (Some(&evil.id), 0)] {
             about.event.first = first.cloned();
             let (proposal, _) = fold(&[good.clone(), evil.clone(), about.clone()], own);
@@ -330,7 +345,8 @@ mod tests {
             vec![evil.clone(), good.clone(), seen, later.clone()],
             vec![evil.clone(), good.clone(), named, later],
         ] {
-            let own = Some(Own { lane: "own", seq: 5 });
+            let lanes = [("own".to_owned(), 5)];
+            let own = Own(&lanes);
             let (proposal, rejected) = fold(&events, own);
             let proposal = proposal.unwrap();
             assert_eq!(proposal.first_event, good.id);
@@ -345,7 +361,7 @@ mod tests {
             assert_eq!(fold(&turned, own), (Some(proposal), rejected));
         }
         // Nothing was said of either: the earlier one, wherever it is read from.
-        let (proposal, _) = fold(&[good, evil.clone()], None);
+        let (proposal, _) = fold(&[good, evil.clone()], Own::default());
         assert_eq!(proposal.unwrap().first_event, evil.id);
     }
 
@@ -361,7 +377,7 @@ mod tests {
         wrong.digest = "0".repeat(40);
         let events = decided(Data::Apply(wrong));
         assert_eq!(why(&events), [Why::Digest]);
-        assert_eq!(fold(&events, None).0.unwrap().state, State::Pending);
+        assert_eq!(fold(&events, Own::default()).0.unwrap().state, State::Pending);
     }
 
     #[test]
@@ -381,6 +397,6 @@ mod tests {
         assert_eq!(why(&[inside]), []);
         let outside = stamp("1", "a", 1, 1, &[], propose("src/main.rs", Subject::Memory));
         assert_eq!(why(std::slice::from_ref(&outside)), [Why::OutsideMemory]);
-        assert_eq!(fold(&[outside], None).0, None);
+        assert_eq!(fold(&[outside], Own::default()).0, None);
     }
 }

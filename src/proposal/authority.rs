@@ -202,12 +202,13 @@ mod tests {
         authorise(caller, &request, permits)
     }
 
-    const DECISIONS: [Verb; 7] = [
+    const DECISIONS: [Verb; 8] = [
         Verb::Apply,
         Verb::Approve,
         Verb::Reject,
         Verb::RequestChanges,
         Verb::Reopen,
+        Verb::Publish,
         Verb::Undo,
         Verb::Force,
     ];

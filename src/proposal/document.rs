@@ -38,6 +38,10 @@ pub struct Document {
     /// The proposal of somebody else that it is to take the place of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instead_of: Option<String>,
+    /// Whom it is for: `default` (the default remote), `private` (nobody else), or the name of another
+    /// remote. Absent in `proposal.yaml`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub audience: Option<String>,
     /// The name the proposer gave itself.
     pub proposed_by: String,
     /// When it was made.
@@ -245,6 +249,7 @@ impl Document {
             domain: proposal.domain.clone(),
             related_task_id: proposal.related_task_id.clone(),
             instead_of: proposal.instead_of.as_ref().map(ToString::to_string),
+            audience: None,
             proposed_by: proposal.proposed_by.clone(),
             created_at: timestamp(proposal.created_at),
             expires_at: timestamp(proposal.expires_at),

@@ -75,6 +75,7 @@ fn start(first: &Stamped) -> Option<Proposal> {
         id: first.proposal()?,
         first_event: first.id.clone(),
         lane: lane_of(&first.event.lane).to_owned(),
+        published: Vec::new(),
         subject: propose.subject,
         description: propose.description.clone(),
         domain: propose.domain.clone(),
@@ -183,6 +184,12 @@ impl<'a> Fold<'a> {
                 proposal.marks.push(mark(stamped, said.verdict, revision, reason));
             }
             Data::Approve(approve) => self.approve(stamped, approve),
+            Data::Publish(_) => {
+                let lane = lane_of(&event.lane).to_owned();
+                if !proposal.published.contains(&lane) {
+                    proposal.published.push(lane);
+                }
+            }
             Data::Expire(expire) => proposal.expiry_recorded = Some(expire.expires_at),
             Data::Undo(_) => self.take_back(stamped, |state| matches!(state, State::Applied(_))),
             Data::Reopen(_) => self.take_back(stamped, |state| matches!(state, State::Rejected(_))),

@@ -9,6 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::audit::Own;
 use super::event::{Event, Head};
 
 /// What comes before a part: a chain, and the last position of it that the part goes on from.
@@ -61,13 +62,13 @@ impl Forks {
     /// Rewrites lane and heads of an event so that they name chains. `part` is the one it is in, if
     /// not the one that keeps the lane's name; `place` finds the chain in which the tip of a head of
     /// a forked lane is, if that commit is here. Of a lane in which it is not, only what all chains
-    /// have in common counts as seen: which one was meant cannot be told. `own` is this clone's own
-    /// lane with its last position: a claim to have seen more of it stays for the audit.
+    /// have in common counts as seen: which one was meant cannot be told. `own` are this clone's own
+    /// lanes with their last positions: a claim to have seen more of it stays for the audit.
     pub fn untangle(
         &self,
         event: &mut Event,
         part: Option<&str>,
-        own: Option<(&str, u64)>,
+        own: Own<'_>,
         mut place: impl FnMut(&Head) -> Option<String>,
     ) {
         let mut heads = Vec::with_capacity(event.heads.len());
@@ -78,9 +79,7 @@ impl Forks {
             };
             match place(&head) {
                 Some(chain) => self.seen(&chain, head.seq, &mut heads),
-                None if own.is_some_and(|(lane, seq)| head.lane == lane && head.seq > seq) => {
-                    heads.push(head);
-                }
+                None if own.seq(&head.lane).is_some_and(|last| head.seq > last) => heads.push(head),
                 None => {
                     let seq = head.seq.min(*common);
                     heads.push(Head { seq, ..head });
@@ -252,7 +251,7 @@ mod tests {
                     let number: usize = head.tip.parse().unwrap();
                     Some(parts[number].clone().unwrap_or_else(|| head.lane.clone()))
                 };
-                forks.untangle(&mut stamped.event, part.as_deref(), None, lane_of);
+                forks.untangle(&mut stamped.event, part.as_deref(), Own::default(), lane_of);
             }
             events
         }
@@ -358,13 +357,14 @@ mod tests {
             event.heads = vec![head("l", seq), head("n", 9)];
             event
         };
-        let heads = |mut event: Event, own, chain: Option<&str>| {
+        let heads = |mut event: Event, own: Own<'_>, chain: Option<&str>| {
             forks.untangle(&mut event, None, own, |_| chain.map(str::to_owned));
             event.heads
         };
-        assert_eq!(heads(event(8), None, None), [head("l", 3), head("n", 9)]);
-        assert_eq!(heads(event(8), Some(("l", 7)), None), [head("l", 8), head("n", 9)]);
-        let c = heads(event(8), None, Some("l.f0000000c"));
+        let own = [("l".to_owned(), 7)];
+        assert_eq!(heads(event(8), Own::default(), None), [head("l", 3), head("n", 9)]);
+        assert_eq!(heads(event(8), Own(&own), None), [head("l", 8), head("n", 9)]);
+        let c = heads(event(8), Own::default(), Some("l.f0000000c"));
         let chains = [head("l.f0000000c", 8), head("l.f0000000b", 6), head("l", 3), head("n", 9)];
         assert_eq!(c, chains);
     }

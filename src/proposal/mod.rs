@@ -43,6 +43,7 @@ pub mod codes {
         CHANGED_SINCE_SHOWN = "changed_since_shown", Conflict, "files, HEAD or the proposal changed between the look and the decision";
         WRONG_TOOL = "wrong_tool", Refused, "that proposal is decided by another command";
         STATEMENT_INVALID = "statement_invalid", Invalid, "a decision statement or its manifest cannot be read";
+        NOT_PRIVATE = "not_private", Conflict, "the proposal is not private, so there is nothing to publish";
         NOT_REJECTED = "not_rejected", Conflict, "the proposal is not rejected, so there is nothing to reopen";
         NOT_APPLIED = "not_applied", Conflict, "the proposal is not applied, so there is nothing to undo";
         TRY_RESULT_INVALID = "try_result_invalid", Invalid, "that is not a result of aye try, or it is of another repository";

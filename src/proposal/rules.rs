@@ -53,6 +53,8 @@ pub enum Verb {
     RequestChanges,
     /// Make a rejected one pending again.
     Reopen,
+    /// Let others see a private one.
+    Publish,
     /// Take an apply back.
     Undo,
     /// Go on where a refusal protects other people's work (`--force`).
@@ -73,6 +75,7 @@ impl Verb {
             Self::Reject => "reject",
             Self::RequestChanges => "request changes",
             Self::Reopen => "reopen",
+            Self::Publish => "publish",
             Self::Undo => "undo",
             Self::Force => "force",
         }
@@ -126,6 +129,7 @@ pub const TABLE: &[(Verb, [Answer; 4])] = &[
     (Verb::Reject, [Answer::No, Answer::No, Answer::Asked, Answer::CiIfPolicy]),
     (Verb::RequestChanges, [Answer::No, Answer::No, Answer::Asked, Answer::CiIfPolicy]),
     (Verb::Reopen, [Answer::No, Answer::No, Answer::Asked, Answer::No]),
+    (Verb::Publish, [Answer::No, Answer::No, Answer::Asked, Answer::No]),
     (Verb::Undo, [Answer::No, Answer::No, Answer::Asked, Answer::CiIfPolicy]),
     (Verb::Force, [Answer::No, Answer::No, Answer::Asked, Answer::No]),
 ];

@@ -17,6 +17,9 @@ pub struct Proposal {
     pub first_event: String,
     /// The lane of its first event: with the proposer's name, who may revise and withdraw it.
     pub lane: String,
+    /// The lanes that it was published in, which own it as that one does.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub published: Vec<String>,
     /// Code or memory.
     pub subject: Subject,
     /// Why, in the proposer's words.
@@ -298,7 +301,13 @@ impl Proposal {
     pub fn is_proposed_by(&self, actor: &Actor, lane: Option<&str>) -> bool {
         self.actor.kind == actor.kind
             && self.actor.name == actor.name
-            && lane.map(forks::lane_of) == Some(&self.lane)
+            && lane.is_some_and(|lane| self.is_of_lane(lane))
+    }
+
+    /// Whether it was made in `lane`, or published there.
+    pub fn is_of_lane(&self, lane: &str) -> bool {
+        let lane = forks::lane_of(lane);
+        lane == self.lane || self.published.iter().any(|published| published == lane)
     }
 
     /// The staging id of a memory proposal, as the newest revision that has one says.

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 
 use super::exclude::{self, EXCLUDED};
 use super::lock::Lock;
-use super::{Filter, Store, View, projection, refs};
+use super::{Audience, Filter, Store, View, projection, refs};
 use crate::error::{Error, Result};
 use crate::proposal::event::Subject;
 use crate::proposal::{ProposalId, Status};
@@ -22,8 +22,10 @@ pub struct Held {
     pub pending: Vec<ProposalId>,
     /// How many proposals were decided or have expired.
     pub decided: usize,
-    /// No fetched ref has all of this clone's own lane: what it says is nowhere else, as far as this
-    /// clone knows.
+    /// How many of them there are for each audience.
+    pub audiences: Vec<(Audience, usize)>,
+    /// No fetched ref has all of one of this clone's own lanes: what it says is nowhere else, as far
+    /// as this clone knows.
     pub only_here: bool,
 }
 
@@ -42,21 +44,19 @@ impl Store {
                 _ => decided += 1,
             }
         }
-        let own = self.own_lane();
         let positions = view.positions()?;
-        let tip = |prefix: &str, lane: &str| {
+        let sent = |lane: &str| {
             positions
                 .iter()
-                .filter(|(name, _)| name.starts_with(prefix) && refs::lane_of(name) == lane)
+                .filter(|(name, _)| name.starts_with(refs::REMOTES) && refs::lane_of(name) == lane)
                 .map(|(_, position)| position.tip.clone())
                 .collect::<BTreeSet<_>>()
         };
-        let only_here = own.is_some_and(|own| {
-            let sent = tip(refs::REMOTES, &own);
-            !tip(refs::LOG, &own).is_subset(&sent)
-        });
+        let own = view.own_tips(self)?;
+        let only_here = own.iter().any(|own| !sent(&own.lane).contains(&own.tip));
         let refs = listed.lines().map(str::to_owned).collect();
-        Ok(Held { refs, lanes: view.count_lanes(), pending, decided, only_here })
+        let audiences = view.lanes_by_audience();
+        Ok(Held { refs, lanes: view.count_lanes(), audiences, pending, decided, only_here })
     }
 
     /// Removes the refs, what stands in the work tree for pending proposals, and the rules by which

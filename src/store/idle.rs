@@ -8,7 +8,7 @@
 //! the same tips mean the same events.
 //!
 //! Its first line is for the pre-commit hook, which compares it without starting aye
-//! ([`crate::hooks::script`]): `aye idle 2`, then name and tip of each loose lane of this clone,
+//! ([`crate::hooks::script`]): `aye idle 3`, then name and tip of each loose lane of this clone,
 //! then `packed` if there is a `packed-refs`. A shell knows no clock, so that line names no lanes
 //! while a proposal has run out only lately: it would be pending again if the clock were set back.
 
@@ -22,8 +22,8 @@ use super::refs;
 use crate::private::Directory;
 use crate::worktree::journal;
 
-const VERSION: &str = "aye idle 2";
-const NAME: &str = "idle";
+const VERSION: &str = "aye idle 3";
+pub(super) const NAME: &str = "idle";
 /// Behind the time of the look, where nothing was applied lately.
 const SETTLED: &str = " settled";
 
@@ -291,7 +291,7 @@ mod tests {
         let dir = folder.path();
         note(dir);
         let good = fs::read_to_string(dir.join("aye/idle")).unwrap();
-        for broken in ["", "aye idle 2", "aye idle 3\nlooked 1\n", &good[..good.len() - 1]] {
+        for broken in ["", "aye idle 3", "aye idle 2\nlooked 1\n", &good[..good.len() - 1]] {
             fs::write(dir.join("aye/idle"), broken).unwrap();
             assert!(!waits_for_none(dir, at(5)), "{broken:?}");
         }

@@ -3,9 +3,12 @@
 use gix::ObjectId;
 
 use super::Store;
+use super::objects::hashed;
+use super::refs;
 use crate::error::{Error, Result};
 use crate::proposal::event::lists::MAX_LIST;
-use crate::proposal::{Event, codes};
+use crate::proposal::event::{MAX_BYTES, Publish};
+use crate::proposal::{Data, Event, Stamped, codes};
 
 /// Puts the list of `event` back, if it is a blob of its own. The size is looked up before the blob
 /// is loaded.
@@ -13,6 +16,10 @@ use crate::proposal::{Event, codes};
 /// # Errors
 /// `event_invalid` if the blob is missing, too large, or other than the event says.
 pub(super) fn inflate(repo: &gix::Repository, event: &mut Event) -> Result<()> {
+    if let Data::Publish(publish) = &mut event.data {
+        publish.changes = original(repo, publish, MAX_BYTES)?.0.event.data.changes().to_vec();
+        return Ok(());
+    }
     let Some(named) = event.list() else { return Ok(()) };
     let missing = |why: &dyn std::fmt::Display| {
         Error::new(
@@ -29,6 +36,43 @@ pub(super) fn inflate(repo: &gix::Repository, event: &mut Event) -> Result<()> {
     let blob = repo.find_blob(id).map_err(|error| missing(&error))?;
     let bytes = blob.data.clone();
     event.put_list(&bytes)
+}
+
+/// The first event of a proposal that `publish` carries, with its list, and the bytes that it is stored
+/// as, of which there are at most `most`.
+///
+/// # Errors
+/// `event_invalid` if the blob is missing or too large, other than its name says, or not such an
+/// event.
+pub(super) fn original(
+    repo: &gix::Repository,
+    publish: &Publish,
+    most: usize,
+) -> Result<(Stamped, Vec<u8>)> {
+    let named = &publish.original;
+    let wrong = |why: &dyn std::fmt::Display| {
+        Error::new(
+            &codes::EVENT_INVALID,
+            format!("the first event {} cannot be read: {why}", named.id),
+        )
+        .hint("`aye doctor` names the lane and commit")
+    };
+    let id = ObjectId::from_hex(named.id.as_bytes()).map_err(|error| wrong(&error))?;
+    let header = repo.find_header(id).map_err(|error| wrong(&error))?;
+    if header.kind() != gix::objs::Kind::Blob || header.size() > most as u64 {
+        return Err(wrong(&"it is not a blob, or too large"));
+    }
+    let bytes = repo.find_blob(id).map_err(|error| wrong(&error))?.data.clone();
+    let hash = hashed(repo.object_hash(), gix::objs::Kind::Blob, &bytes);
+    if crate::sha256::hex(&bytes) != named.sha256 || hash.ok() != Some(id) {
+        return Err(wrong(&"its bytes are not those that the event names"));
+    }
+    let mut event = Event::from_bytes(&bytes)?;
+    if !matches!(event.data, Data::Propose(_)) || !refs::is_lane_name(&event.lane) {
+        return Err(wrong(&"it is not the first event of a proposal"));
+    }
+    inflate(repo, &mut event)?;
+    Ok((Stamped { id: id.to_string(), event }, bytes))
 }
 
 impl Store {

@@ -4,7 +4,9 @@
 //! Reading goes through [`Store::view`], which is the cache brought up to date with the lane
 //! tips; writing goes through [`Store::write`], which is the only way an event comes to be.
 
+mod audience;
 mod cache;
+mod chain;
 mod compose;
 mod contradiction;
 mod deinit;
@@ -50,7 +52,8 @@ use chrono::{DateTime, Utc};
 use crate::error::{Error, Result};
 use crate::proposal::ProposalId;
 
-pub use cache::{Filter, Hold, LogEntry, LogPages, PAGE, Summary, View};
+pub use audience::Pushes;
+pub use cache::{Filter, Hold, LogEntry, LogPages, OwnTip, PAGE, Summary, View};
 pub use deinit::Held;
 pub use discover::{Projector, Store};
 pub use inspect::{Damage, Depth, Inspection};
@@ -58,6 +61,7 @@ pub use lane::Broken;
 pub use leftovers::{Leftover, StaleLock};
 pub use policy::{Gate, Policy};
 pub use projection::Tampering;
+pub use refs::Audience;
 pub use salvage::Restored;
 pub use settings::{ScanMode, Settings, parse_duration, trusted};
 pub use trouble::{Notices, Trouble, TroubleKind};
@@ -74,6 +78,8 @@ pub mod codes {
         UNSUPPORTED_REPOSITORY = "unsupported_repository", Invalid, "the repository uses a format this version cannot read";
         STORE_BUSY = "busy", Busy, "another process holds the store's lock";
         CI_HAS_NO_LANE = "ci_has_no_lane", Refused, "CI is set, and aye.lane names no lane to write to";
+        PRIVATE_PATH = "private_path", Refused, "what is private would come to where others see it";
+        REMOTE_NOT_FOUND = "remote_not_found", NotFound, "git has no remote of that name";
         LANE_BROKEN = "lane_broken", Invalid, "a lane has a commit, tree or event that cannot be read";
         CACHE_TAMPERED = "cache_tampered", Conflict, "the cache does not hold what the lanes say of a proposal";
         EVENT_CONTRADICTS = "event_contradicts", Invalid, "a change shows another result than it makes";

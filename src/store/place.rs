@@ -11,7 +11,7 @@ use std::time::UNIX_EPOCH;
 
 use bstr::BStr;
 
-use super::refs;
+use super::refs::{self, Audience};
 use crate::error::{Error, Result};
 use crate::private::Directory;
 use crate::worktree::beneath::Access;
@@ -62,9 +62,23 @@ impl Place {
     }
 }
 
+/// The name of the file `base` of the lane for `audience`.
+fn file(base: &str, audience: &Audience) -> String {
+    match audience {
+        Audience::Default => base.to_owned(),
+        Audience::Private => format!("{base}.private"),
+        Audience::Remote(remote) => {
+            let hex: String = remote.bytes().map(|byte| format!("{byte:02x}")).collect();
+            format!("{base}.for.{hex}")
+        }
+    }
+}
+
 /// The lane that the next event goes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Own {
+    /// Whom it is for.
+    audience: Audience,
     /// Its id.
     pub(super) lane: String,
     /// The lane that it goes on from, if it has begun elsewhere.
@@ -76,7 +90,8 @@ pub(super) struct Own {
 impl Own {
     /// A lane that is named, and not noted here.
     pub(super) fn named(lane: &str) -> Self {
-        Self { lane: lane.to_owned(), from: None, due: Due::Nothing }
+        let audience = Audience::Default;
+        Self { audience, lane: lane.to_owned(), from: None, due: Due::Nothing }
     }
 }
 
@@ -91,13 +106,13 @@ enum Due {
     Begin,
 }
 
-/// This clone's lane id, as it was noted; `None` if nothing usable is. Whether it is another
-/// clone's that was copied is for writers to ask.
+/// The id of this clone's lane for `audience`, as it was noted; `None` if nothing usable is. Whether
+/// it is another clone's that was copied is for writers to ask.
 ///
 /// # Errors
 /// `private_dir_unsafe`, `io_error`.
-pub(super) fn noted(folder: &Directory) -> Result<Option<String>> {
-    let Some(bytes) = folder.read(LANE)? else { return Ok(None) };
+pub(super) fn noted(folder: &Directory, audience: &Audience) -> Result<Option<String>> {
+    let Some(bytes) = folder.read(&file(LANE, audience))? else { return Ok(None) };
     let Ok(text) = String::from_utf8(bytes) else { return Ok(None) };
     let id = text.trim();
     let valid = (8..=40).contains(&id.len())
@@ -105,28 +120,36 @@ pub(super) fn noted(folder: &Directory) -> Result<Option<String>> {
     Ok(valid.then(|| id.to_owned()))
 }
 
-/// The lane that events of this clone go to: the noted one; a new one where there is none, where
+/// The lane that events of this clone for `audience` go to: the noted one; a new one where there is none, where
 /// the note is a copy, and where somebody else `shares` the lane. Nothing is written before
 /// [`claim`].
 ///
 /// # Errors
 /// As [`noted`].
-pub(super) fn own(folder: &Directory, shares: impl FnOnce(&str) -> bool) -> Result<Own> {
+pub(super) fn own(
+    folder: &Directory,
+    audience: &Audience,
+    shares: impl FnOnce(&str) -> bool,
+) -> Result<Own> {
+    let audience = audience.clone();
     let begin = |from: Option<String>| {
         let lane = format!("{:016x}", crate::worktree::random());
-        Own { lane, from, due: Due::Begin }
+        Own { audience: audience.clone(), lane, from, due: Due::Begin }
     };
-    let Some(lane) = noted(folder)? else { return Ok(begin(None)) };
+    let Some(lane) = noted(folder, &audience)? else { return Ok(begin(None)) };
     if shares(&lane) {
         return Ok(begin(Some(lane)));
     }
-    let place = folder.read(PLACE)?.and_then(|bytes| String::from_utf8(bytes).ok());
+    let place =
+        folder.read(&file(PLACE, &audience))?.and_then(|bytes| String::from_utf8(bytes).ok());
     let Some(place) = place.as_deref().and_then(Place::parse) else {
-        return Ok(Own { lane, from: None, due: Due::Bind });
+        return Ok(Own { audience, lane, from: None, due: Due::Bind });
     };
-    let file = folder.file(BStr::new(LANE), Access::Read)?;
-    let here = place.lane == lane && place.identity == identity(&file)?;
-    Ok(if here { Own { lane, from: place.from, due: Due::Nothing } } else { begin(Some(lane)) })
+    let noted = folder.file(BStr::new(&file(LANE, &audience)), Access::Read)?;
+    if place.lane == lane && place.identity == identity(&noted)? {
+        return Ok(Own { audience, lane, from: place.from, due: Due::Nothing });
+    }
+    Ok(begin(Some(lane)))
 }
 
 /// Notes the lane of `own`, where that is due: its place first, so that no crash leaves a new lane
@@ -135,19 +158,36 @@ pub(super) fn own(folder: &Directory, shares: impl FnOnce(&str) -> bool) -> Resu
 /// # Errors
 /// As [`noted`].
 pub(super) fn claim(folder: &Directory, own: &mut Own) -> Result<()> {
+    let (lane_file, place_file) = (file(LANE, &own.audience), file(PLACE, &own.audience));
     let note = |file: &fs::File| {
         let place =
             Place { lane: own.lane.clone(), identity: identity(file)?, from: own.from.clone() };
-        folder.replace(PLACE, place.to_text().as_bytes(), true)
+        folder.replace(&place_file, place.to_text().as_bytes(), true)
     };
     match own.due {
         Due::Nothing => return Ok(()),
-        Due::Bind => note(&folder.file(BStr::new(LANE), Access::Read)?)?,
+        Due::Bind => note(&folder.file(BStr::new(&lane_file), Access::Read)?)?,
         Due::Begin => {
-            folder.replace_after(LANE, format!("{}\n", own.lane).as_bytes(), true, note)?;
+            if own.audience != Audience::Default {
+                // A hook of an older version holds the stamp against the lanes for the default
+                // remote alone.
+                folder.remove(super::idle::NAME);
+            }
+            folder.replace_after(&lane_file, format!("{}\n", own.lane).as_bytes(), true, note)?;
         }
     }
     own.due = Due::Nothing;
+    Ok(())
+}
+
+/// Takes back the note of this clone's lane for `audience`, if that is `lane`: nothing is left of it.
+///
+/// # Errors
+/// As [`noted`].
+pub(super) fn forget(folder: &Directory, audience: &Audience, lane: &str) -> Result<()> {
+    if noted(folder, audience)?.is_some_and(|own| own == lane) {
+        folder.remove(&file(LANE, audience));
+    }
     Ok(())
 }
 
@@ -192,31 +232,53 @@ mod tests {
         let outer = tempfile::tempdir().unwrap();
         let folder = |name: &str| Directory::make(&outer.path().join(name)).unwrap();
         let here = folder("a");
-        let mut first = own(&here, |_| false).unwrap();
-        assert_eq!(noted(&here).unwrap(), None, "nothing is written yet");
+        let mut first = own(&here, &Audience::Default, |_| false).unwrap();
+        assert_eq!(noted(&here, &Audience::Default).unwrap(), None, "nothing is written yet");
         claim(&here, &mut first).unwrap();
-        let again = own(&here, |_| false).unwrap();
+        let again = own(&here, &Audience::Default, |_| false).unwrap();
         assert_eq!((again.lane.as_str(), again.due), (first.lane.as_str(), Due::Nothing));
         // Somebody else writes the same lane.
-        let other = own(&here, |_| true).unwrap();
+        let other = own(&here, &Audience::Default, |_| true).unwrap();
         assert_eq!((other.from, other.due), (Some(first.lane.clone()), Due::Begin));
         // Moved away within the file system it is the same; copied it is not.
         std::fs::rename(here.path(), outer.path().join("b")).unwrap();
         let moved = folder("b");
-        assert_eq!(own(&moved, |_| false).unwrap().due, Due::Nothing);
+        assert_eq!(own(&moved, &Audience::Default, |_| false).unwrap().due, Due::Nothing);
         let copy = folder("c");
         for name in [LANE, PLACE] {
             std::fs::copy(moved.path().join(name), copy.path().join(name)).unwrap();
         }
-        let mut copied = own(&copy, |_| false).unwrap();
+        let mut copied = own(&copy, &Audience::Default, |_| false).unwrap();
         assert_eq!((copied.from.clone(), copied.due), (Some(first.lane.clone()), Due::Begin));
         claim(&copy, &mut copied).unwrap();
-        assert_eq!(own(&copy, |_| false).unwrap().from, Some(first.lane.clone()));
+        assert_eq!(
+            own(&copy, &Audience::Default, |_| false).unwrap().from,
+            Some(first.lane.clone())
+        );
         // As an older version left it: bound where it is.
         std::fs::remove_file(moved.path().join(PLACE)).unwrap();
-        let mut unbound = own(&moved, |_| false).unwrap();
+        let mut unbound = own(&moved, &Audience::Default, |_| false).unwrap();
         assert_eq!((unbound.lane.clone(), unbound.due), (first.lane, Due::Bind));
         claim(&moved, &mut unbound).unwrap();
-        assert_eq!(own(&moved, |_| false).unwrap().due, Due::Nothing);
+        assert_eq!(own(&moved, &Audience::Default, |_| false).unwrap().due, Due::Nothing);
+    }
+
+    #[test]
+    fn each_audience_has_a_lane_of_its_own() {
+        let outer = tempfile::tempdir().unwrap();
+        let here = Directory::make(&outer.path().join("a")).unwrap();
+        let remote = |name: &str| Audience::Remote(name.to_owned());
+        let audiences = [Audience::Default, Audience::Private, remote("private"), remote("a/b")];
+        let mut lanes = Vec::new();
+        for audience in &audiences {
+            let mut own = own(&here, audience, |_| false).unwrap();
+            claim(&here, &mut own).unwrap();
+            lanes.push(own.lane);
+        }
+        for (audience, lane) in audiences.iter().zip(&lanes) {
+            let again = own(&here, audience, |_| false).unwrap();
+            assert_eq!((&again.lane, again.due), (lane, Due::Nothing), "{audience:?}");
+        }
+        assert_eq!(file(LANE, &remote("a/b")), "lane.for.612f62");
     }
 }

@@ -39,19 +39,28 @@ const PACKED_PATIENCE: Duration = Duration::from_secs(1);
 /// The name of the directory of folded epochs, beside the lanes of an audience.
 const ARCHIVE: &str = "archive";
 
-/// Whom a lane is for. A clone writes at most one lane for each.
+/// Whom a lane is for. A clone writes at most one lane for each. In the order in which a subject of
+/// several is for the first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Audience {
     /// The default remote.
     Default,
-    /// Nobody else.
-    Private,
     /// Another remote, by its name.
     Remote(String),
+    /// Nobody else.
+    Private,
 }
 
-#[cfg_attr(not(test), expect(dead_code, reason = "lanes are still written for one audience alone"))]
 impl Audience {
+    /// The word for it: `default`, `private`, or the name of the remote.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Default => "default",
+            Self::Private => "private",
+            Self::Remote(remote) => remote,
+        }
+    }
+
     /// The directory of the refs of its lanes, with a slash at its end.
     pub(super) fn directory(&self) -> String {
         match self {
@@ -88,6 +97,7 @@ impl Audience {
 
     /// The ref of the archive of `lane`'s folded `epoch`, from 1. Not below [`LOG`], so that it is
     /// fetched on demand; that of a private lane is below [`PRIVATE`], so that nobody pushes it.
+    #[cfg_attr(not(test), expect(dead_code, reason = "nothing is folded yet"))]
     pub(super) fn archive(&self, lane: &str, epoch: u64) -> String {
         let above = match self {
             Self::Default => "refs/aye/".to_owned(),
@@ -127,9 +137,11 @@ pub(super) fn lane_of(name: &str) -> &str {
     }
 }
 
-/// The lane that the ref `name` would be of if this clone wrote it: directly below [`LOG`].
+/// The lane that the ref `name` would be of if this clone wrote it: directly in the directory of its
+/// audience.
 pub(super) fn own_of(name: &str) -> Option<&str> {
-    name.strip_prefix(LOG).filter(|lane| !lane.contains('/'))
+    let directory = Audience::of(name)?.directory();
+    name.strip_prefix(&directory).filter(|lane| !lane.contains('/'))
 }
 
 /// The part of a lane that the ref `name` is of, if it is one: `<lane>.f<8 hex>/<lane>`. The lane

@@ -3,8 +3,10 @@
 use bstr::ByteSlice as _;
 use chrono::Duration;
 use gix::config::Source;
+use globset::{GlobBuilder, GlobSet};
 
 use super::codes;
+use crate::changeset::RepoPath;
 use crate::error::{Error, Result};
 
 /// Settings from git configuration.
@@ -20,6 +22,8 @@ pub struct Settings {
     pub gate: bool,
     /// `aye.scan`: what happens when a code proposal brings a secret.
     pub scan: ScanMode,
+    /// `aye.private` (several): files whose proposals are for nobody else.
+    private: GlobSet,
 }
 
 /// What happens when a code proposal brings a secret or personal data (`aye.scan`).
@@ -71,8 +75,42 @@ impl Settings {
             Some(value) => return Err(invalid("aye.scan", value, "off, warn or block")),
         };
         let durable = text("core.fsync").is_none_or(|value| value.trim() != "none");
-        Ok(Self { max_file_size, expires_in, durable, gate, scan })
+        let globs = config.plumbing().strings("aye.private").unwrap_or_default();
+        let private = private(&globs)?;
+        Ok(Self { max_file_size, expires_in, durable, gate, scan, private })
     }
+
+    /// Whether one of `paths` is private (`aye.private`).
+    pub fn is_private<'p>(&self, mut paths: impl Iterator<Item = &'p RepoPath>) -> bool {
+        !self.private.is_empty()
+            && paths.any(|path| self.private.is_match(path.as_bstr().to_path_lossy()))
+    }
+}
+
+/// The globs of `aye.private`: one without a slash in front of its end matches a name in any
+/// directory, any other the whole path; a directory stands for what is in it. Upper and lower case
+/// are the same, because they may be in the file system.
+fn private<T: AsRef<[u8]>>(globs: &[T]) -> Result<GlobSet> {
+    let mut set = GlobSet::builder();
+    for glob in globs {
+        let text = glob.as_ref().to_str_lossy();
+        let wrong = || invalid("aye.private", &text, "a glob such as secrets/** or *.key");
+        let inner = text.trim().trim_end_matches('/');
+        let inner = match inner.strip_prefix('/') {
+            Some(inner) => inner.to_owned(),
+            None if inner.contains('/') => inner.to_owned(),
+            None => format!("**/{inner}"),
+        };
+        if inner.is_empty() || inner == "**/" {
+            return Err(wrong());
+        }
+        for glob in [format!("{inner}/**"), inner] {
+            let glob =
+                GlobBuilder::new(&glob).literal_separator(true).case_insensitive(true).build();
+            set.add(glob.map_err(|_| wrong())?);
+        }
+    }
+    set.build().map_err(|error| invalid("aye.private", &error.to_string(), "a list of globs"))
 }
 
 /// The value of `key` where it may name a program to run: from anywhere but the repository's own
@@ -111,6 +149,33 @@ pub fn parse_duration(text: &str) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn private_files_are_those_that_a_glob_names() {
+        let matches = |globs: &[&str], path: &str| {
+            private(globs).unwrap().is_match(std::path::Path::new(path))
+        };
+        let all = ["*.key", "/top", "secrets/", "deep/ly/*.md", "a b"];
+        for yes in [
+            "x.key",
+            "in/side/x.KEY",
+            "top",
+            "top/x",
+            "secrets/x/y",
+            "in/secrets/x",
+            "deep/ly/n.md",
+            "a b/c",
+        ] {
+            assert!(matches(&all, yes), "{yes}");
+        }
+        for no in ["x.keys", "in/top", "deep/ly/er/n.md", "in/deep/ly/n.md", "secrets.md"] {
+            assert!(!matches(&all, no), "{no}");
+        }
+        for bad in ["", " ", "/", "[", "a{"] {
+            assert!(private(&[bad]).is_err(), "{bad:?}");
+        }
+        assert!(private::<&str>(&[]).unwrap().is_empty());
+    }
 
     #[test]
     fn durations_are_a_number_and_a_unit() {

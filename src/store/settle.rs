@@ -23,7 +23,9 @@ enum Relation {
 /// # Errors
 /// `busy`, and those of the file system.
 pub(super) fn left(store: &Store, view: &View, own: &str) -> Result<()> {
-    let is_left = |name: &str| refs::own_of(name).is_some_and(|lane| lane != own);
+    let is_left = |name: &str| {
+        name.starts_with(refs::LOG) && refs::own_of(name).is_some_and(|lane| lane != own)
+    };
     if !view.lanes.iter().any(|found| is_left(&found.name)) {
         return Ok(());
     }

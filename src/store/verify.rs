@@ -65,11 +65,11 @@ impl Store {
     /// Verifies several proposals of `view`, walking at most `most` commits of this clone's own lane,
     /// and as many of all others together.
     pub fn verifier<'a>(&'a self, view: &'a View, most: usize) -> Verifier<'a> {
-        let own = view.own(self).map(|name| {
-            let lane = refs::lane_of(name).to_owned();
-            let seq = view.own_seq(&lane);
+        let own = view.own_lanes(self).iter().map(|(audience, lane)| {
+            let (lane, seq) = (lane.clone(), view.own_seq(&audience.lane(lane, 1)));
             (lane, seq)
         });
+        let own = own.collect();
         let (kept, walks, held) = (OnceCell::new(), RefCell::default(), RefCell::default());
         let (is_by_id, inspected) = (false, None);
         Verifier { store: self, view, own, most, is_by_id, inspected, kept, walks, held }
@@ -89,8 +89,8 @@ impl View {
 pub struct Verifier<'a> {
     store: &'a Store,
     view: &'a View,
-    /// The name of this clone's own lane, and its last position.
-    own: Option<(String, u64)>,
+    /// The names of this clone's own lanes, and their last positions.
+    own: Vec<(String, u64)>,
     most: usize,
     is_by_id: bool,
     /// The refs that remember fetched lanes, read once.
@@ -151,18 +151,19 @@ impl<'a> Verifier<'a> {
     /// # Errors
     /// `proposal_not_found`; `cache_tampered` with what differs; those of the store.
     pub fn proposal(&self, id: &ProposalId) -> Result<Proposal> {
-        let own = self.own.as_ref().map(|(lane, seq)| Own { lane, seq: *seq });
-        let (mut commits, mut begins_here) = (HashSet::new(), false);
+        let own = Own(&self.own);
+        let (mut commits, mut begins_in) = (HashSet::new(), HashSet::new());
         self.view.sources(id, |source| {
-            let is_own =
-                source.part.is_none() && Some(source.lane.as_str()) == own.map(|own| own.lane);
+            let is_own = source.part.is_none() && own.has(&source.lane);
             let (commit, begins) = self.check(id, &source).map_err(|why| tampered(id, &why))?;
-            begins_here |= is_own && begins;
+            if is_own && begins {
+                begins_in.insert(source.lane);
+            }
             commits.insert(commit);
             Ok(())
         })?;
-        if let Some(own) = own {
-            for commit in self.named(own.lane, id, begins_here) {
+        for (lane, _) in own.0 {
+            for commit in self.named(lane, id, begins_in.contains(lane)) {
                 if !commits.contains(&commit) {
                     return Err(tampered(id, &format!("it leaves out commit {commit}")));
                 }
@@ -195,7 +196,7 @@ impl<'a> Verifier<'a> {
         if stamped.event.lane != source.lane || stamped.proposal().as_ref() != Some(id) {
             return Err(format!("event {event} is about something else"));
         }
-        let begins = matches!(stamped.event.data, Data::Propose(_));
+        let begins = matches!(stamped.event.data, Data::Propose(_) | Data::Publish(_));
         if is_whole {
             return Ok((commit, begins));
         }
@@ -331,7 +332,7 @@ impl<'a> Verifier<'a> {
     }
 
     fn is_own(&self, lane: &str) -> bool {
-        self.own.as_ref().is_some_and(|(own, _)| own == lane)
+        Own(&self.own).has(lane)
     }
 }
 

@@ -1,30 +1,30 @@
 //! Writing events: the only way the store changes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Duration, SubsecRound as _, Utc};
 use gix::ObjectId;
 use gix::objs::Kind;
 
 use super::cache::About;
+use super::chain::Chain;
 use super::lane;
 use super::lock::Lock;
 use super::objects::{Batch, hashed};
-use super::trees::Leaf;
-use super::{Store, View, compose, pending, place, projection, refs, settle};
+use super::{Audience, Store, View, pending, place, projection, settle};
 use crate::changeset::{Changeset, File};
 use crate::error::{Error, Result, codes};
 use crate::flush::Method;
+use crate::proposal::codes::NOT_PRIVATE;
 use crate::proposal::event::lists::{LONGEST_INLINE, MAX_LIST};
-use crate::proposal::event::{BlobRef, Expire, Head, MAX_BYTES, Propose, Revise, Subject, digest};
+use crate::proposal::event::{
+    BlobRef, Expire, MAX_BYTES, Propose, Publish, Revise, Subject, digest,
+};
 use crate::proposal::rules::Verb;
 use crate::proposal::{
     Actor, Authority, ChangeRecord, Data, Entry, Event, Note, Proposal, ProposalId, Stamped,
     Status, fold,
 };
-
-/// How many tips one event puts on record at most; the next one goes on.
-const MOST_WITNESSED: usize = 64;
 
 /// How many expiries one command records at most; the next one goes on.
 const MOST_EXPIRIES: usize = 500;
@@ -52,6 +52,8 @@ pub struct NewProposal {
     pub instead_of: Option<ProposalId>,
     /// The structured request of a memory proposal.
     pub memory: Option<serde_json::Value>,
+    /// It is for nobody else. It may be so without this, because of what it changes or stands on.
+    pub private: bool,
 }
 
 /// What proposing came to.
@@ -71,18 +73,12 @@ pub struct Writer<'store> {
     actor: Actor,
     now: DateTime<Utc>,
     batch: Batch<'store>,
-    own: place::Own,
-    /// Where the lane ref is, and where it is going.
-    old_tip: Option<ObjectId>,
-    tip: Option<ObjectId>,
-    seq: u64,
-    /// The tips of all chains but this clone's own.
-    chains: Vec<Head>,
-    /// Those that its lane has yet to put on record, the last one first.
-    witness: Vec<Head>,
-    /// The lane that this one goes on from, until its first event has said so.
-    forked: Option<Head>,
-    open: Step,
+    /// The lanes that this command adds to.
+    chains: BTreeMap<Audience, Chain>,
+    /// Blobs that the next event names.
+    attached: Vec<(&'static str, ObjectId)>,
+    /// The proposals that this command has made: whom for, and the id of the first event.
+    made: BTreeMap<ProposalId, (Audience, String)>,
     /// Proposals whose projection and pending ref have to follow.
     touched: BTreeSet<ProposalId>,
     /// Those that a stopped writer has left.
@@ -97,15 +93,6 @@ pub struct Writer<'store> {
 /// How many proposals of other clones one writer makes projections for: each takes a millisecond
 /// or two, and others wait. The rest is left to the next ones.
 const FOLLOWED_AT_ONCE: usize = 100;
-
-/// The lane commit that is being put together.
-#[derive(Default)]
-struct Step {
-    /// With their lists, wherever these are stored.
-    events: Vec<Stamped>,
-    /// Statements, manifests and lists.
-    attached: Vec<Leaf>,
-}
 
 impl Store {
     /// Takes the lock, brings the view up to date, lets `work` add events, and makes them
@@ -195,48 +182,15 @@ impl<'store> Writer<'store> {
         let left_over: BTreeSet<ProposalId> =
             note.lines().filter_map(|id| ProposalId::parse(id).ok()).collect();
         let fetched = view.fetched(FOLLOWED_AT_ONCE);
-        let positions = view.positions()?;
-        let own = match store.named_lane() {
-            Some(name) => place::Own::named(name),
-            None => place::own(&store.make_private()?, |lane| view.is_shared(lane))?,
-        };
-        let name = format!("{}{}", refs::LOG, own.lane);
-        let old_tip = view.lanes.iter().find(|known| known.name == name).map(|known| known.tip);
-        let mut tip = old_tip;
-        let mut seq = positions.get(&name).map_or(0, |position| position.seq);
-        if store.named_lane().is_some()
-            && let Some((ahead, last)) = settle::ahead(store, &view, &own.lane, old_tip)?
-        {
-            // Another run has written it since.
-            (tip, seq) = (Some(ahead), last);
-        }
-        let forked = own.from.as_ref().filter(|_| tip.is_none()).and_then(|from| {
-            let position = positions.get(&format!("{}{from}", refs::LOG))?;
-            let tip = position.reached.clone()?;
-            Some(Head { lane: from.clone(), seq: position.seq, tip })
-        });
-        let tip_text = tip.map(|tip| tip.to_string());
-        let mut chains = view.chains()?;
-        chains.retain(|chain, head| {
-            *chain != own.lane && Some(head.tip.as_str()) != tip_text.as_deref()
-        });
-        let chains: Vec<Head> = chains.into_values().collect();
-        let mut witness = view.unwitnessed(chains.clone())?;
-        witness.reverse();
         Ok(Self {
             store,
             view,
             actor: actor.clone(),
             now: now.trunc_subsecs(3),
             batch: Batch::new(&store.repo),
-            own,
-            old_tip,
-            tip,
-            seq,
-            chains,
-            witness,
-            forked,
-            open: Step::default(),
+            chains: BTreeMap::new(),
+            attached: Vec::new(),
+            made: BTreeMap::new(),
             touched: left_over.union(&fetched).cloned().collect(),
             left_over,
             fetched,
@@ -289,10 +243,11 @@ impl<'store> Writer<'store> {
     /// As [`Writer::note`].
     pub fn propose(&mut self, new: NewProposal) -> Result<Outcome> {
         let changes = self.record(&new.changeset)?;
-        if let Some(id) = self.view.duplicate(&digest(&changes), self.now)? {
+        let audience = self.audience_of_new(&new, &changes)?;
+        if let Some(id) = self.view.duplicate(&digest(&changes), &audience, self.now)? {
             return Ok(Outcome { id, duplicate: true });
         }
-        let stamped = self.proposed(new, changes)?;
+        let stamped = self.proposed(new, audience, changes)?;
         Ok(Outcome { id: ProposalId::from_event(&stamped.id), duplicate: false })
     }
 
@@ -302,16 +257,42 @@ impl<'store> Writer<'store> {
     /// As [`Writer::note`].
     pub fn propose_another(&mut self, new: NewProposal) -> Result<Proposal> {
         let changes = self.record(&new.changeset)?;
-        let stamped = self.proposed(new, changes)?;
+        let audience = self.audience_of_new(&new, &changes)?;
+        let stamped = self.proposed(new, audience, changes)?;
         fold(&[stamped]).ok_or_else(|| Error::bug("a new proposal is none"))
     }
 
-    fn proposed(&mut self, new: NewProposal, changes: Vec<ChangeRecord>) -> Result<Stamped> {
+    /// Whom a new proposal is for. What stands on something that is not for the default remote would
+    /// bring it there, so that it is for nobody else until a person publishes it.
+    fn audience_of_new(&self, new: &NewProposal, changes: &[ChangeRecord]) -> Result<Audience> {
+        let is_private = new.private
+            || self.store.settings()?.is_private(changes.iter().map(|change| &change.path))
+            || match &new.instead_of {
+                Some(other) => self.view.audience(other)? != Audience::Default,
+                None => false,
+            }
+            || self.store.stands_elsewhere(
+                &self.view,
+                &Audience::Default,
+                None,
+                changes.iter().map(|change| (&change.path, change.before.as_ref())),
+            )?;
+        Ok(if is_private { Audience::Private } else { Audience::Default })
+    }
+
+    fn proposed(
+        &mut self,
+        new: NewProposal,
+        audience: Audience,
+        changes: Vec<ChangeRecord>,
+    ) -> Result<Stamped> {
         let task = new.related_task_id.as_deref();
         let branch = task.filter(|task| task.starts_with("plan:")).map(|_| self.store.branch());
-        self.note(
+        let head = self.head();
+        let stamped = self.append(
+            &audience,
             None,
-            Note::Propose(Propose {
+            Data::Propose(Propose {
                 branch,
                 description: new.description,
                 domain: new.domain,
@@ -321,17 +302,64 @@ impl<'store> Writer<'store> {
                 subject: new.subject,
                 form: new.form,
                 instead_of: new.instead_of,
-                base: self.head(),
+                base: head,
                 changes,
                 changes_blob: None,
                 memory: new.memory,
             }),
-        )
+        )?;
+        self.made.insert(ProposalId::from_event(&stamped.id), (audience, stamped.id.clone()));
+        Ok(stamped)
     }
 
-    /// This clone's lane.
-    pub fn lane(&self) -> &str {
-        &self.own.lane
+    /// This clone's lane that an event about `id` goes to; with `takes_back` one that takes its
+    /// decision back.
+    ///
+    /// # Errors
+    /// As [`Writer::note`].
+    pub fn lane_for(&mut self, id: &ProposalId, takes_back: bool) -> Result<String> {
+        let audience = self.audience_for(id, takes_back)?;
+        Ok(self.chain(&audience)?.lane().to_owned())
+    }
+
+    /// Whom an event about `id` is for. What takes a decision back goes where that decision is.
+    fn audience_for(&self, id: &ProposalId, takes_back: bool) -> Result<Audience> {
+        match self.made.get(id) {
+            Some((audience, _)) => Ok(audience.clone()),
+            None if takes_back => self.view.audience_of_decision(id),
+            None => self.view.audience(id),
+        }
+    }
+
+    /// Whom an event that is about no proposal is for.
+    fn audience_of_other(&self, data: &Data) -> Result<Audience> {
+        let is_private = match data {
+            Data::Patch(patch) => {
+                let written = || patch.written.iter();
+                self.store.settings()?.is_private(written().map(|file| &file.path))
+                    || self.store.stands_elsewhere(
+                        &self.view,
+                        &Audience::Default,
+                        None,
+                        written().map(|file| (&file.path, file.before.as_ref())),
+                    )?
+            }
+            Data::Undo(undo) => match &undo.patch {
+                Some(event) => return self.view.audience_of_event(event),
+                None => false,
+            },
+            _ => false,
+        };
+        Ok(if is_private { Audience::Private } else { Audience::Default })
+    }
+
+    /// The lane for `audience`.
+    fn chain(&mut self, audience: &Audience) -> Result<&mut Chain> {
+        if !self.chains.contains_key(audience) {
+            let chain = Chain::new(self.store, &self.view, audience.clone())?;
+            self.chains.insert(audience.clone(), chain);
+        }
+        self.chains.get_mut(audience).ok_or_else(|| Error::bug("a lane that was made is gone"))
     }
 
     /// Gives the pending proposal `id` new content.
@@ -349,8 +377,10 @@ impl<'store> Writer<'store> {
         expires_in: Option<Duration>,
         memory: Option<serde_json::Value>,
     ) -> Result<Stamped> {
-        self.view.proposal(id)?.require_pending(self.now)?;
+        let proposal = self.view.proposal(id)?;
+        proposal.require_pending(self.now)?;
         let changes = self.record(changeset)?;
+        self.require_public(&proposal, &changes)?;
         let expires_at = expires_in.map(|span| (self.now + span).trunc_subsecs(3));
         let base = self.head();
         let reason = reason.to_owned();
@@ -360,13 +390,105 @@ impl<'store> Writer<'store> {
         self.decide(authority, Some(id), Data::Revise(revise))
     }
 
+    /// Refuses content that is not for those whom `proposal` is for.
+    fn require_public(&self, proposal: &Proposal, changes: &[ChangeRecord]) -> Result<()> {
+        let audience = self.audience_for(&proposal.id, false)?;
+        if audience == Audience::Private {
+            return Ok(());
+        }
+        let known = &proposal.current().changes;
+        let new = changes.iter().map(|change| &change.path);
+        let new = new.filter(|path| !known.iter().any(|known| known.path == **path));
+        let settings = self.store.settings()?;
+        let id = &proposal.id;
+        let why = if settings.is_private(new) {
+            format!("it adds a file that is private (aye.private), and {id} is not")
+        } else if self.store.stands_elsewhere(
+            &self.view,
+            &audience,
+            Some(id),
+            changes.iter().map(|change| (&change.path, change.before.as_ref())),
+        )? {
+            format!("it stands on what is not for everybody whom {id} is for")
+        } else {
+            return Ok(());
+        };
+        Err(Error::new(&super::codes::PRIVATE_PATH, why)
+            .with("proposal_id", id.as_str())
+            .hint("propose it by itself: aye propose --private …"))
+    }
+
+    /// Makes the pending and private `proposal` known to `to`: its first event as it is, and where it
+    /// has been revised, its present content.
+    ///
+    /// # Errors
+    /// `not_private`; `private_path` where it stands on something else that is private;
+    /// `object_missing`; as [`Writer::note`].
+    pub fn publish(
+        &mut self,
+        authority: &Authority,
+        proposal: &Proposal,
+        to: &Audience,
+    ) -> Result<()> {
+        let id = &proposal.id;
+        let audience = self.audience_for(id, false)?;
+        if audience != Audience::Private || *to == Audience::Private {
+            let whom = match &audience {
+                Audience::Remote(remote) => format!("the remote '{remote}'"),
+                _ => "the default remote".to_owned(),
+            };
+            return Err(Error::new(&NOT_PRIVATE, format!("{id} is not private, it is for {whom}"))
+                .with("proposal_id", id.as_str())
+                .hint("only what is private can be published; `aye show` says whom it is for"));
+        }
+        let current = proposal.current();
+        let before = current.changes.iter().map(|change| (&change.path, change.before.as_ref()));
+        if self.store.stands_elsewhere(&self.view, to, Some(id), before)? {
+            let why = format!("{id} stands on something else that is private");
+            return Err(Error::new(&super::codes::PRIVATE_PATH, why)
+                .with("proposal_id", id.as_str())
+                .hint("publish that before, or commit it"));
+        }
+        let bytes = self.store.blob(&proposal.first_event)?;
+        let mut first = Event::from_bytes(&bytes)?;
+        // What a reader of both lanes takes last has to be what is published.
+        let said = self.view.log(Some(id), None)?;
+        let times = said.iter().map(|entry| entry.stamped.event.time);
+        let last = times.max().map(|last| last + Duration::milliseconds(1));
+        self.now = last.map_or(self.now, |last| last.max(self.now));
+        let original = self.attach("original", &bytes)?;
+        if first.list().is_some() {
+            let list = first.list().map(|list| self.store.blob(&list.id)).transpose()?;
+            super::lists::inflate(&self.store.repo, &mut first)?;
+            if let Some(list) = list {
+                self.attach("list", &list)?;
+            }
+        }
+        let changes = first.data.changes().to_vec();
+        self.made.insert(id.clone(), (to.clone(), proposal.first_event.clone()));
+        self.decide(authority, Some(id), Data::Publish(Publish { original, changes }))?;
+        if current.event != proposal.first_event {
+            let revise = Revise {
+                description: proposal.description.clone(),
+                expires_at: Some(proposal.expires_at),
+                reason: "edited".to_owned(),
+                base: current.base.clone(),
+                changes: current.changes.clone(),
+                changes_blob: None,
+                memory: current.memory.clone(),
+            };
+            self.decide(authority, Some(id), Data::Revise(revise))?;
+        }
+        Ok(())
+    }
+
     /// Adds an event that decides nothing. Whether it is allowed in the proposal's state is the
     /// caller's to check, on [`Writer::view`].
     ///
     /// # Errors
     /// `size_limit_exceeded`; `internal_error` if the event cannot be written as JSON.
     pub fn note(&mut self, proposal: Option<&ProposalId>, note: Note) -> Result<Stamped> {
-        self.append(proposal, note.into())
+        self.add(proposal, note.into())
     }
 
     /// Adds a decision, or new content, for which `authority` was given to the writer's actor.
@@ -386,7 +508,18 @@ impl<'store> Writer<'store> {
                 decision.kind()
             )));
         }
-        self.append(proposal, decision)
+        self.add(proposal, decision)
+    }
+
+    fn add(&mut self, proposal: Option<&ProposalId>, data: Data) -> Result<Stamped> {
+        let audience = match proposal {
+            Some(id) => {
+                let takes_back = matches!(data, Data::Undo(_) | Data::Reopen(_));
+                self.audience_for(id, takes_back)?
+            }
+            None => self.audience_of_other(&data)?,
+        };
+        self.append(&audience, proposal, data)
     }
 
     /// Adds a blob that the next event names, and puts it into the event's commit as `name-NNNN`,
@@ -397,31 +530,38 @@ impl<'store> Writer<'store> {
     /// As [`Writer::blob`].
     pub fn attach(&mut self, name: &'static str, bytes: &[u8]) -> Result<BlobRef> {
         let id = self.batch.add(Kind::Blob, bytes)?;
-        self.open.attached.push(compose::attachment(name, self.open.events.len(), id));
+        self.attached.push((name, id));
         Ok(BlobRef { id: id.to_string(), sha256: crate::sha256::hex(bytes) })
     }
 
-    fn append(&mut self, proposal: Option<&ProposalId>, data: Data) -> Result<Stamped> {
+    fn append(
+        &mut self,
+        audience: &Audience,
+        proposal: Option<&ProposalId>,
+        data: Data,
+    ) -> Result<Stamped> {
         self.store.require_lane()?;
-        if compose::begins_commit(&self.open.events, &data) {
-            self.seal()?;
-        }
-        self.seq += 1;
         let reading = self.view.hold();
-        let heads = self.heads(proposal, &data)?;
+        let lanes = self.lanes_about(proposal, &data)?;
         let first = proposal.and_then(|id| self.first_event(id));
         drop(reading);
-        let witness = self.witness.split_off(self.witness.len().saturating_sub(MOST_WITNESSED));
+        let (actor, time, store) = (self.actor.clone(), self.now, self.store);
+        // Looked up before the batch is borrowed.
+        self.chain(audience)?;
+        let Some(chain) = self.chains.get_mut(audience) else {
+            return Err(Error::bug("a lane that was made is gone"));
+        };
+        chain.make_room(&store.repo, &mut self.batch, &data)?;
         let event = Event {
             proposal: proposal.cloned(),
             first,
-            lane: self.own.lane.clone(),
-            seq: self.seq,
-            actor: self.actor.clone(),
-            time: self.now,
-            heads,
-            witness: witness.into_iter().rev().collect(),
-            forked: self.forked.take(),
+            lane: chain.lane().to_owned(),
+            seq: chain.next_seq(),
+            actor,
+            time,
+            heads: chain.heads(|lane| lanes.contains(lane)),
+            witness: chain.take_witness(),
+            forked: chain.take_forked(),
             needs: None,
             data,
         };
@@ -446,28 +586,30 @@ impl<'store> Writer<'store> {
         let id = self.batch.add(Kind::Blob, &bytes)?.to_string();
         let stamped = Stamped { id, event };
         self.touched.extend(stamped.proposal());
-        self.open.events.push(stamped.clone());
+        let attached = std::mem::take(&mut self.attached);
+        let chain = self.chain(audience)?;
+        for (name, id) in attached {
+            chain.attach(name, id);
+        }
+        chain.push(stamped.clone());
         Ok(stamped)
     }
 
-    /// What was seen of the lanes that hold events about the same subject: all that orders them.
-    fn heads(&self, proposal: Option<&ProposalId>, data: &Data) -> Result<Vec<Head>> {
+    /// The lanes that hold events about the same subject: what was seen of them is all that orders it.
+    fn lanes_about(&self, proposal: Option<&ProposalId>, data: &Data) -> Result<BTreeSet<String>> {
         let plan = lane::plan(data);
         let about = match (proposal, &plan) {
             (Some(id), _) => About::Proposal(id.as_str()),
             (None, Some(key)) => About::Plan(key),
-            (None, None) => return Ok(Vec::new()),
+            (None, None) => return Ok(BTreeSet::new()),
         };
-        let lanes = self.view.lanes_about(about)?;
-        Ok(self.chains.iter().filter(|head| lanes.contains(&head.lane)).cloned().collect())
+        self.view.lanes_about(about)
     }
 
     /// The whole id of the first event of `id`, which this command may have just written.
     fn first_event(&self, id: &ProposalId) -> Option<String> {
-        let open = self.open.events.iter();
-        let mut new = open.filter(|stamped| stamped.proposal().as_ref() == Some(id));
-        match new.find(|stamped| matches!(stamped.event.data, Data::Propose(_))) {
-            Some(stamped) => Some(stamped.id.clone()),
+        match self.made.get(id) {
+            Some((_, first)) => Some(first.clone()),
             None => self.view.proposal(id).ok().map(|proposal| proposal.first_event),
         }
     }
@@ -487,12 +629,14 @@ impl<'store> Writer<'store> {
     /// # Errors
     /// `busy`, and those of the file system. After an error nothing is recorded.
     pub fn commit(&mut self) -> Result<()> {
-        self.seal()?;
-        if let Some(tip) = self.tip.filter(|tip| Some(*tip) != self.old_tip) {
+        for chain in self.chains.values_mut() {
+            chain.seal(&self.store.repo, &mut self.batch)?;
+        }
+        if self.chains.values().any(Chain::is_ahead) {
             let ids: Vec<&str> = self.touched.iter().map(ProposalId::as_str).collect();
             self.lock.note(&ids.join("\n"));
             self.noted = true;
-            self.move_lane(tip)?;
+            self.move_lanes()?;
         }
         let mut settled = Vec::new();
         for id in std::mem::take(&mut self.touched) {
@@ -512,19 +656,28 @@ impl<'store> Writer<'store> {
         Ok(())
     }
 
-    /// Objects, then the lane's tip, then the view.
-    fn move_lane(&mut self, tip: ObjectId) -> Result<()> {
+    /// Objects, then the tips of the lanes, then the view. Each lane has its events of this command
+    /// whole or not at all; no lane's depend on another's.
+    fn move_lanes(&mut self) -> Result<()> {
         self.flush_objects()?;
-        place::claim(&self.store.make_private()?, &mut self.own)?;
-        let name = format!("{}{}", refs::LOG, self.own.lane);
-        let durable = self.store.settings()?.durable;
-        let dir = &self.store.common_dir;
-        refs::compare_and_swap(&self.store.repo, dir, &name, self.old_tip, tip, durable)?;
-        self.old_tip = Some(tip);
-        self.view.written(self.store, &name, tip);
-        crate::failpoint!("store.cache.written");
-        // Another writer can do it as well.
-        let _ = settle::left(self.store, &self.view, &self.own.lane);
+        let mut moved = Vec::new();
+        let mut result = Ok(());
+        for chain in self.chains.values_mut().filter(|chain| chain.is_ahead()) {
+            result = chain.settle(self.store);
+            if result.is_err() {
+                break;
+            }
+            moved.extend(chain.lane_ref());
+        }
+        if !moved.is_empty() {
+            self.view.written(self.store, &moved);
+            crate::failpoint!("store.cache.written");
+        }
+        result?;
+        if let Some(chain) = self.chains.get(&Audience::Default) {
+            // Another writer can do it as well.
+            let _ = settle::left(self.store, &self.view, chain.lane());
+        }
         Ok(())
     }
 
@@ -561,21 +714,14 @@ impl<'store> Writer<'store> {
         Ok(pending)
     }
 
-    /// Puts the open events into a lane commit (not yet the lane's tip).
-    fn seal(&mut self) -> Result<()> {
-        let Step { events, attached } = std::mem::take(&mut self.open);
-        if !events.is_empty() {
-            let repo = &self.store.repo;
-            self.tip = Some(compose::commit(repo, &mut self.batch, &events, attached, self.tip)?);
-        }
-        Ok(())
-    }
-
     fn record_expiries(&mut self) -> Result<()> {
         if self.store.require_lane().is_err() {
             return Ok(());
         }
         for id in self.view.newly_expired(self.now, MOST_EXPIRIES)? {
+            if self.store.named_lane().is_some() && self.view.audience(&id)? != Audience::Default {
+                continue;
+            }
             let expires_at = self.view.proposal(&id)?.expires_at;
             self.note(Some(&id), Note::Expire(Expire { expires_at }))?;
         }
@@ -592,7 +738,8 @@ impl<'store> Writer<'store> {
 /// True where an authority for `verb` covers `decision`. Applying a part makes it a revision first.
 fn permits(verb: Verb, decision: &Data) -> bool {
     match decision {
-        Data::Revise(_) => matches!(verb, Verb::Revise | Verb::Apply),
+        Data::Publish(_) => verb == Verb::Publish,
+        Data::Revise(_) => matches!(verb, Verb::Revise | Verb::Apply | Verb::Publish),
         Data::Apply(_) => verb == Verb::Apply,
         Data::Approve(_) => verb == Verb::Approve,
         Data::Mark(_) => verb == Verb::Mark,
@@ -632,11 +779,21 @@ fn write_out(store: &Store, batch: &mut Batch<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The ref of this clone's lane, if it has one already.
-pub(super) fn lane_name(store: &Store) -> Option<String> {
+/// This clone's lanes, one for each audience of which `names` has a ref, and the one for the default
+/// remote; as far as they are noted.
+pub(super) fn own_lanes<'n>(
+    store: &Store,
+    names: impl Iterator<Item = &'n str>,
+) -> Vec<(Audience, String)> {
     if let Some(name) = store.named_lane() {
-        return Some(format!("{}{name}", refs::LOG));
+        return vec![(Audience::Default, name.to_owned())];
     }
-    let folder = store.private().ok()??;
-    Some(format!("{}{}", refs::LOG, place::noted(&folder).ok()??))
+    let Ok(Some(folder)) = store.private() else { return Vec::new() };
+    let mut audiences = BTreeSet::from([Audience::Default]);
+    audiences.extend(names.filter_map(Audience::of));
+    let noted = |audience: Audience| {
+        let lane = place::noted(&folder, &audience).ok()??;
+        Some((audience, lane))
+    };
+    audiences.into_iter().filter_map(noted).collect()
 }

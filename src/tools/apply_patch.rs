@@ -368,6 +368,7 @@ fn propose(
         form: "patch".to_owned(),
         instead_of: None,
         memory: None,
+        private: false,
     };
     let outcome = session.store.write(&session.actor, session.now, |writer| writer.propose(new))?;
     Ok((outcome.id.to_string(), outcome.duplicate))

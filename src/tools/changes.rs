@@ -353,6 +353,7 @@ fn propose(session: &Session<'_>, arguments: Propose, ignored: &[String]) -> Res
         form: "tool".into(),
         instead_of: None,
         memory: None,
+        private: false,
     };
     let (proposal, duplicate) = session.store.propose(&session.actor, session.now, new)?;
     Ok(Proposed::new(&proposal, duplicate, warnings))

@@ -69,6 +69,12 @@ pub struct Meta {
     /// Another agent's proposal that this one is to take the place of; that one stays as it is.
     #[arg(long, value_name = "ID")]
     pub instead_of: Option<String>,
+    /// Keep it in this clone: it is pushed nowhere until `aye publish`.
+    ///
+    /// Proposals that change a file of aye.private (globs in git's configuration), or that stand on
+    /// something private, are private without this.
+    #[arg(long)]
+    pub private: bool,
     /// How long it waits for a decision (30m, 12h, 7d, 2w).
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub expires_in: Option<Duration>,
@@ -173,6 +179,7 @@ fn propose(
         form: form.to_owned(),
         instead_of: meta.instead_of.map(|id| store.view()?.resolve(&id)).transpose()?,
         memory: None,
+        private: meta.private,
     };
     let (proposal, duplicate) = store.propose(&actor, context.now, new)?;
     Ok((Proposed::new(&proposal, duplicate, warnings), proposal))

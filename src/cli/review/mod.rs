@@ -308,6 +308,7 @@ pub fn propose_rest(
         form: "split".to_owned(),
         instead_of: None,
         memory: None,
+        private: false,
     };
     store.write(actor, now, |writer| Ok(writer.propose(new)?.id))
 }

@@ -131,6 +131,7 @@ published! {
     "propose" @ 1 = cli::propose::Proposed, "`propose`: what was proposed";
     "rebase" @ 1 = cli::rebase::Rebased, "`rebase`: what the proposal is now";
     "reject" @ 1 = cli::reject::Rejected, "`reject`: what was rejected";
+    "publish" @ 1 = cli::publish::Answer, "`publish`: whom a proposal is for now";
     "reopen" @ 1 = cli::withdraw::Answer, "`reopen`: what is pending again";
     "rules" @ 1 = super::rules::Rules, "`util rules`: who may do what";
     "withdraw" @ 1 = cli::withdraw::Answer, "`withdraw`: what was taken back";

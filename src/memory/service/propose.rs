@@ -220,6 +220,7 @@ impl Service<'_> {
             form: "memory".to_owned(),
             instead_of: None,
             memory: Some(memory),
+            private: false,
         }
     }
 

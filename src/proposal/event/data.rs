@@ -42,6 +42,9 @@ pub enum Data {
     Reopen(Reopen),
     /// A patch was written without a proposal. Version 0.1.0 skips this kind.
     Patch(Patch),
+    /// It was made known in this lane, which had not been for the same people as its first event's.
+    /// Version 0.1.0 skips this kind.
+    Publish(Publish),
     /// Something a newer version wrote.
     #[serde(skip)]
     Unknown(String, Value),
@@ -435,6 +438,16 @@ pub struct Patch {
     pub evidence: Evidence,
 }
 
+/// Data of [`Data::Publish`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Publish {
+    /// The bytes of the proposal's first event, whose blob id is the event's own.
+    pub original: BlobRef,
+    /// That event's changes, once its bytes have been read.
+    #[serde(skip)]
+    pub changes: Vec<ChangeRecord>,
+}
+
 /// Data of [`Data::Expire`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Expire {
@@ -547,6 +560,7 @@ impl Data {
             Self::Approve(_) => "approve",
             Self::Reopen(_) => "reopen",
             Self::Patch(_) => "patch",
+            Self::Publish(_) => "publish",
             Self::Unknown(kind, _) => kind,
         }
     }
@@ -587,6 +601,7 @@ impl Data {
         match self {
             Self::Propose(propose) => &propose.changes,
             Self::Revise(revise) => &revise.changes,
+            Self::Publish(publish) => &publish.changes,
             _ => &[],
         }
     }
@@ -611,5 +626,6 @@ pub(super) fn is_known(kind: &str) -> bool {
             | "approve"
             | "reopen"
             | "patch"
+            | "publish"
     )
 }

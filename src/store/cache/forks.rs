@@ -33,12 +33,11 @@ pub(super) fn untangle(
     forks: &Forks,
     event: &mut Event,
     part: Option<&str>,
-    own: Option<Own<'_>>,
+    own: Own<'_>,
 ) {
     if forks.is_empty() {
         return;
     }
-    let own = own.map(|own| (own.lane, own.seq));
     forks.untangle(event, part, own, |head| {
         let tip = ObjectId::from_hex(head.tip.as_bytes()).ok()?;
         let (lane, _, part) = step(connection, &tip).ok()??;

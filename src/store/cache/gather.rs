@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::Connection;
 
-use super::forks;
 use super::statements::{self, Flaw, Places};
+use super::{forks, publish};
 use crate::proposal::audit::{Own, Why};
 use crate::proposal::{Data, Event, Stamped};
 use crate::store::lists;
@@ -35,6 +35,10 @@ const OBJECT: usize = 6;
 /// Longest text of a foreign event.
 const MOST_TEXT: usize = 64 << 10;
 
+/// Largest first event that a publication of another lane may carry, in bytes: as large as one of
+/// another lane may be.
+pub(super) const LARGEST_ORIGINAL: usize = 1 << 20;
+
 /// Longest name in a foreign event.
 const MOST_NAME: usize = 1 << 10;
 
@@ -51,7 +55,7 @@ impl Budget {
         self.takes(lane, body.len() + VALUE * values(body))
     }
 
-    fn takes(&mut self, lane: &str, cost: usize) -> bool {
+    pub(super) fn takes(&mut self, lane: &str, cost: usize) -> bool {
         let sum = match self.lanes.get_mut(lane) {
             Some(sum) => sum,
             None => self.lanes.entry(lane.to_owned()).or_default(),
@@ -105,7 +109,7 @@ impl Budget {
             Data::Comment(comment) => comment.body.len(),
             Data::RequestChanges(request) => request.reason.as_ref().map_or(0, String::len),
             Data::Reject(reject) => reject.reason.as_ref().map_or(0, String::len),
-            Data::Expire(_) | Data::Committed(_) | Data::Unknown(..) => 0,
+            Data::Expire(_) | Data::Committed(_) | Data::Publish(_) | Data::Unknown(..) => 0,
         };
         self.takes(lane, text + LIGHT)
     }
@@ -124,16 +128,15 @@ pub(super) struct Gathered {
     pub(super) flaws: Vec<Flaw>,
 }
 
-/// The events about the proposal `id`, with lanes and heads that name chains. `own` is this clone's
-/// own lane.
+/// The events about the proposal `id`, with lanes and heads that name chains. `own` are this
+/// clone's own lanes.
 pub(super) fn events(
     repo: &gix::Repository,
     connection: &Connection,
     id: &str,
-    own: Option<Own<'_>>,
+    own: Own<'_>,
 ) -> rusqlite::Result<Gathered> {
     let forks = forks::load(connection)?;
-    let own_lane = own.map(|own| own.lane);
     let mut found = Gathered::default();
     let mut select = connection.prepare_cached(
         "SELECT id, commit_id, lane, part, body FROM event WHERE proposal = ?1 ORDER BY seq, id",
@@ -141,10 +144,11 @@ pub(super) fn events(
     let mut rows = select.query([id])?;
     let mut budget = Budget::default();
     let (mut places, mut stated) = (Places::default(), Vec::new());
+    let mut originals = Vec::new();
     while let Some(row) = rows.next()? {
         let event_id: String = row.get(0)?;
         let part: Option<String> = row.get(3)?;
-        let is_own = part.is_none() && row.get_ref(2)?.as_str().ok() == own_lane;
+        let is_own = part.is_none() && row.get_ref(2)?.as_str().is_ok_and(|lane| own.has(lane));
         let lane: String = part.clone().map_or_else(|| row.get(2), Ok)?;
         let body = row.get_ref(4)?.as_bytes().unwrap_or_default();
         if !is_own {
@@ -175,6 +179,13 @@ pub(super) fn events(
         forks::untangle(connection, &forks, &mut event, part.as_deref(), own);
         places.add(&event, &commit);
         let stamped = Stamped { id: event_id, event };
+        match publish::original(repo, &stamped, (!is_own).then_some(&mut budget)) {
+            Ok(original) => originals.extend(original.map(|original| (original, commit.clone()))),
+            Err(flaw) => {
+                found.flaws.push(flaw);
+                continue;
+            }
+        }
         match statement {
             Ok(None) => {}
             Ok(Some(statement)) => stated.push((found.events.len(), statement.seen)),
@@ -190,18 +201,19 @@ pub(super) fn events(
     for (at, seen) in stated {
         let stamped = &found.events[at];
         let commit = found.commits.get(&stamped.id).map(String::as_str).unwrap_or_default();
-        if !places.fits(connection, &forks, stamped, commit, seen.as_deref(), own_lane)? {
+        if !places.fits(connection, &forks, stamped, commit, seen.as_deref(), own)? {
             found.flaws.push(statements::flaw(stamped, Why::Seen, None));
             elsewhere.insert(stamped.id.clone());
         }
     }
     found.events.retain(|stamped| !elsewhere.contains(&stamped.id));
+    publish::add(&mut found, originals, own);
     // What an event says of lanes that say nothing here orders nothing here.
     let lanes: BTreeSet<String> =
         found.events.iter().map(|stamped| stamped.event.lane.clone()).collect();
     for stamped in &mut found.events {
         let heads = &mut stamped.event.heads;
-        heads.retain(|head| lanes.contains(&head.lane) || Some(head.lane.as_str()) == own_lane);
+        heads.retain(|head| lanes.contains(&head.lane) || own.has(&head.lane));
         heads.shrink_to_fit();
     }
     Ok(found)
@@ -270,7 +282,12 @@ pub(super) fn cut(event: &mut Event) {
         Data::Committed(committed) => name(&mut committed.commit),
         // Nothing is read from what this version does not recognise.
         Data::Unknown(_, value) => *value = serde_json::Value::Null,
-        Data::Apply(_) | Data::Expire(_) | Data::Patch(_) | Data::Plan(_) | Data::Undo(_) => {}
+        Data::Apply(_)
+        | Data::Expire(_)
+        | Data::Patch(_)
+        | Data::Plan(_)
+        | Data::Publish(_)
+        | Data::Undo(_) => {}
     }
 }
 

@@ -11,6 +11,7 @@ use rusqlite::{
 };
 
 use super::{Position, forks, update};
+use crate::store::audience::default_remotes;
 use crate::store::lane::{Bad, Broken, Chain, Limits, Link, Progress, Reader, Row};
 use crate::store::refs::{self, LaneRef};
 use crate::store::trouble::{Trouble, TroubleKind};
@@ -88,24 +89,26 @@ pub(super) fn troubles(connection: &Connection) -> rusqlite::Result<Vec<Trouble>
     Ok(troubles)
 }
 
-/// Whether what the cache holds was made for the clone whose own lane is `own`, as it is for one
-/// that has just got its lane. What counts of a lane depends on whether it is the own one.
+/// Whether what the cache holds was made for the clone whose own lanes have the refs `own`, as it is
+/// for one that has just got one of them. What counts of a lane depends on whether it is an own one.
 fn is_made_for(
     transaction: &Transaction<'_>,
-    own: Option<&str>,
+    own: &BTreeSet<String>,
     rows: &BTreeMap<String, Position>,
 ) -> rusqlite::Result<bool> {
-    let noted: Option<String> =
-        transaction.query_row("SELECT lane FROM own", [], |row| row.get(0)).optional()?;
+    let noted: BTreeSet<String> = transaction
+        .prepare_cached("SELECT lane FROM own")?
+        .query_map([], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    let own: BTreeSet<String> = own.iter().map(|name| refs::lane_of(name).to_owned()).collect();
     let is_known = |own: &str| rows.keys().any(|name| refs::lane_of(name) == own);
-    match (noted, own) {
-        (noted, own) if noted.as_deref() == own => Ok(true),
-        (None, Some(own)) if !is_known(own) => {
-            transaction.execute("INSERT INTO own (lane) VALUES (?1)", [own])?;
-            Ok(true)
+    for new in own.difference(&noted) {
+        if is_known(new) {
+            return Ok(false);
         }
-        _ => Ok(false),
+        transaction.execute("INSERT INTO own (lane) VALUES (?1)", [new])?;
     }
+    Ok(noted.is_subset(&own))
 }
 
 /// Records `trouble`.
@@ -131,6 +134,17 @@ pub(super) fn report(
             awaits.map(number),
         ])
         .map(drop)
+}
+
+/// The refs of this clone's own lanes, of which the cache has `known`, or `lanes` are.
+fn own_refs(
+    store: &Store,
+    known: &BTreeMap<String, Position>,
+    lanes: &[LaneRef],
+) -> BTreeSet<String> {
+    let names = lanes.iter().map(|lane| &lane.name).chain(known.keys());
+    let own = write::own_lanes(store, names.map(String::as_str)).into_iter();
+    own.map(|(audience, lane)| audience.lane(&lane, 1)).collect()
 }
 
 /// What an object that was missing stopped, and that is there now.
@@ -217,13 +231,15 @@ pub(super) fn catch_up(
         }
     };
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // What the cache has came from these refs, so read again under the cache's own lock they are the
+    // same or newer.
+    let rows = positions(&transaction)?;
     let mut pass = Pass {
         store,
         transaction: &transaction,
-        // What the cache has came from these refs, so read again under the cache's own lock they
-        // are the same or newer.
-        rows: positions(&transaction)?,
-        own: write::lane_name(store),
+        own: own_refs(store, &rows, lanes),
+        rows,
+        home: default_remotes(&store.repo),
         retry,
         broken: Vec::new(),
         moved: BTreeSet::new(),
@@ -233,7 +249,7 @@ pub(super) fn catch_up(
         unsaved: 0,
         saved: false,
     };
-    if !is_made_for(&transaction, pass.own.as_deref().map(refs::lane_of), &pass.rows)? {
+    if !is_made_for(&transaction, &pass.own, &pass.rows)? {
         // Begin again.
         return Err(rusqlite::Error::InvalidQuery);
     }
@@ -294,8 +310,10 @@ struct Pass<'a> {
     store: &'a Store,
     transaction: &'a Transaction<'a>,
     rows: BTreeMap<String, Position>,
-    /// The ref of this clone's own lane.
-    own: Option<String>,
+    /// The refs of this clone's own lanes.
+    own: BTreeSet<String>,
+    /// The default remotes; `None`: all are.
+    home: Option<Vec<String>>,
     /// Refs to read again, though they have not moved.
     retry: BTreeSet<String>,
     broken: Vec<Broken>,
@@ -323,11 +341,11 @@ impl Pass<'_> {
                 .execute([&id])?;
             touched.insert(id);
         }
-        let own = self.own.as_ref().map(|name| {
+        let own = self.own.iter().map(|name| {
             let seq = self.rows.get(name).map_or(0, |row| row.seq);
             (refs::lane_of(name).to_owned(), seq)
         });
-        update::refold(&self.objects, self.transaction, touched, own)
+        update::refold(&self.objects, self.transaction, touched, &own.collect::<Vec<_>>())
     }
 
     /// Ends the transaction and begins another: the cache is then as if the ref of `lane` were at
@@ -392,7 +410,7 @@ impl Pass<'_> {
 
     fn rank(&self, lane: &LaneRef) -> u8 {
         match &lane.name {
-            name if Some(name) == self.own.as_ref() => 0,
+            name if self.own.contains(name) => 0,
             name if refs::is_local(name) => 1,
             name if name.starts_with(refs::KEPT) => 2,
             _ => 3,
@@ -401,7 +419,7 @@ impl Pass<'_> {
 
     /// Reads what is new behind one ref.
     fn read(&mut self, lane: &LaneRef) -> rusqlite::Result<()> {
-        let is_own = Some(&lane.name) == self.own.as_ref();
+        let is_own = self.own.contains(&lane.name);
         let tip = lane.tip.to_string();
         let row = self.rows.get(&lane.name).filter(|row| row.tip == tip);
         let current = match row {
@@ -603,7 +621,7 @@ impl Pass<'_> {
             Ok(rows) => rows,
             Err(bad) => return Ok(Err(bad)),
         };
-        let is_own = Some(&lane.name) == self.own.as_ref();
+        let is_own = self.own.contains(&lane.name);
         let touched = if is_own { &mut self.touched } else { &mut self.fetched };
         let commit = link.id.to_string();
         for row in rows {
@@ -668,7 +686,7 @@ impl Pass<'_> {
         self.transaction
             .prepare_cached("DELETE FROM trouble WHERE lane = ?1 AND kind IN (?2, ?3)")?
             .execute([lane, TroubleKind::Rewound.id(), TroubleKind::Equivocates.id()])?;
-        let own = self.own.clone().filter(|own| refs::lane_of(own) == lane);
+        let own = self.own.iter().find(|own| refs::lane_of(own) == lane).cloned();
         let own_tip = own.as_ref().and_then(|own| self.rows.get(own)?.reached.clone());
         let remote: Vec<(String, Option<String>)> = self
             .rows
@@ -676,12 +694,22 @@ impl Pass<'_> {
             .filter(|(name, _)| name.starts_with(refs::REMOTES) && refs::lane_of(name) == lane)
             .map(|(name, row)| (name.clone(), row.reached.clone()))
             .collect();
+        // What was fetched from another remote than the default one says so, and stays for that one.
+        let mut from = remote.iter().filter_map(|(name, _)| refs::remote_of(name));
+        let home = match (&self.home, from.clone().next()) {
+            (Some(home), Some(first))
+                if from.all(|remote| home.iter().all(|home| home != remote)) =>
+            {
+                format!("{}{first}/", refs::KEPT)
+            }
+            _ => refs::KEPT.to_owned(),
+        };
         for (_, reached) in &remote {
             if let Some(reached) = reached {
                 // What this clone has pushed comes back with every fetch.
                 let comes_back = own_tip.as_deref().and_then(id);
                 if !self.is_within(reached, comes_back.as_ref())? {
-                    self.keep(lane, reached)?;
+                    self.keep(&home, lane, reached)?;
                 }
             }
         }
@@ -789,9 +817,9 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// Remembers that `reached` was seen of `lane`. Not being able to is no error: a repository
+    /// Remembers below `home` that `reached` was seen of `lane`. Not being able to is no error: a repository
     /// that cannot be written can still be read.
-    fn keep(&mut self, lane: &str, reached: &str) -> rusqlite::Result<()> {
+    fn keep(&mut self, home: &str, lane: &str, reached: &str) -> rusqlite::Result<()> {
         let Some(new) = id(reached) else { return Ok(()) };
         let kept: Vec<(String, String)> =
             self.kept(lane).map(|(name, tip)| (name.to_owned(), tip.to_owned())).collect();
@@ -805,7 +833,7 @@ impl Pass<'_> {
             }
         }
         let (name, expected) = extends.unwrap_or_else(|| {
-            let first = format!("{}{lane}", refs::KEPT);
+            let first = format!("{home}{lane}");
             let taken = kept.iter().any(|(name, _)| *name == first);
             (if taken { format!("{first}.{}", new.to_hex_with_len(8)) } else { first }, None)
         });
@@ -820,11 +848,9 @@ impl Pass<'_> {
 
     /// The refs that remember `lane`, and how far they could be read.
     fn kept<'s>(&'s self, lane: &'s str) -> impl Iterator<Item = (&'s str, &'s str)> {
-        let first = format!("{}{lane}", refs::KEPT);
         self.rows
-            .range(first..)
+            .range(refs::KEPT.to_owned()..)
             .take_while(|(name, _)| name.starts_with(refs::KEPT))
-            .take_while(move |(name, _)| name[refs::KEPT.len()..].starts_with(lane))
             .filter(move |(name, _)| refs::lane_of(name) == lane)
             .filter_map(|(name, row)| Some((name.as_str(), row.reached.as_deref()?)))
     }

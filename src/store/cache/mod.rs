@@ -3,12 +3,14 @@
 //! Whatever is wrong with the file (missing, older, corrupt, locked, not writable) it is rebuilt,
 //! in memory if need be; nobody is told, because nothing is lost.
 
+mod audience;
 mod filter;
 mod forks;
 mod gather;
 mod lanes;
 #[cfg(test)]
 mod plans;
+mod publish;
 mod query;
 mod schema;
 mod source;
@@ -26,11 +28,12 @@ use std::rc::Rc;
 
 use rusqlite::Connection;
 
-use super::Store;
+use super::audience::{Audiences, default_remotes};
 use super::lane::Broken;
 use super::lock::Lock;
 use super::refs::{self, LaneRef};
 use super::trouble::Trouble;
+use super::{Audience, Store};
 use crate::database;
 use crate::error::{Error, Result};
 use crate::proposal::ProposalId;
@@ -47,8 +50,12 @@ pub struct View {
     pub(super) broken: Vec<Broken>,
     /// What is wrong with the others.
     troubles: Vec<Trouble>,
-    /// The ref of this clone's own lane, once somebody has asked for it.
-    own: OnceCell<Option<String>>,
+    /// This clone's own lanes, once somebody has asked for them.
+    own: OnceCell<Vec<(Audience, String)>>,
+    /// The remotes whose lanes are for the default audience; `None`: all.
+    home_remotes: Option<Vec<String>>,
+    /// Whom the lanes are for, once somebody has asked.
+    audiences: OnceCell<Audiences>,
     /// Where the connection goes afterwards, unless it is one in memory.
     home: Kept,
 }
@@ -66,6 +73,17 @@ pub(super) enum About<'a> {
     Plan(&'a str),
 }
 
+/// How far one of this clone's own lanes has come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnTip {
+    /// The lane's id.
+    pub lane: String,
+    /// Its tip, hex.
+    pub tip: String,
+    /// The position of its last event.
+    pub seq: u64,
+}
+
 /// How far the lane of a ref has been read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Position {
@@ -78,9 +96,17 @@ pub(super) struct Position {
 }
 
 impl Store {
-    /// The name of this clone's lane, if it has one.
-    pub fn own_lane(&self) -> Option<String> {
-        super::write::lane_name(self).map(|name| name.trim_start_matches(refs::LOG).to_owned())
+    /// The names of this clone's lanes: that for the default remote, for nobody else, and for the
+    /// other remotes that it has.
+    pub fn own_lanes(&self) -> Vec<String> {
+        let home = default_remotes(&self.repo);
+        let remotes = self.repo.remote_names();
+        let others = remotes.iter().map(ToString::to_string);
+        let others = others.filter(|name| home.as_ref().is_some_and(|home| !home.contains(name)));
+        let audiences = std::iter::once(Audience::Private).chain(others.map(Audience::Remote));
+        let names: Vec<String> = audiences.map(|audience| audience.directory() + "-").collect();
+        let own = super::write::own_lanes(self, names.iter().map(String::as_str));
+        own.into_iter().map(|(_, lane)| lane).collect()
     }
 
     /// The store's present state. Reads the lane tips, and only commits not read before. Lanes of
@@ -121,9 +147,16 @@ impl Store {
     fn readable_look(&self) -> Result<View> {
         let lanes = refs::lanes(&self.repo)?;
         if lanes.is_empty() && refs::kept(&self.repo).is_empty() {
-            let (broken, troubles) = (Vec::new(), Vec::new());
-            let (own, home) = (OnceCell::new(), self.kept.clone());
-            return Ok(View { connection: None, lanes, broken, troubles, own, home });
+            return Ok(View {
+                connection: None,
+                lanes,
+                broken: Vec::new(),
+                troubles: Vec::new(),
+                own: OnceCell::new(),
+                home_remotes: None,
+                audiences: OnceCell::new(),
+                home: self.kept.clone(),
+            });
         }
         if let Some(connection) = self.kept.take()
             && let Ok(view) = self.view_on(connection, &lanes, self.kept.clone())
@@ -187,7 +220,9 @@ impl Store {
         }
         self.notices.add(&troubles);
         let (lanes, own) = (lanes.to_vec(), OnceCell::new());
-        Ok(View { connection: Some(connection), lanes, broken, troubles, own, home })
+        let (home_remotes, audiences) = (default_remotes(&self.repo), OnceCell::new());
+        let connection = Some(connection);
+        Ok(View { connection, lanes, broken, troubles, own, home_remotes, audiences, home })
     }
 }
 
@@ -197,26 +232,46 @@ impl View {
         &self.broken
     }
 
-    /// The name of this clone's lane, if it has one.
-    pub fn own_lane(&self, store: &Store) -> Option<String> {
-        self.own(store).map(|name| name.trim_start_matches(refs::LOG).to_owned())
+    /// This clone's lanes, each with its audience; without those that have no event yet, but for the
+    /// one for the default remote. As they were when this was asked first.
+    pub(super) fn own_lanes(&self, store: &Store) -> &[(Audience, String)] {
+        let names = || self.lanes.iter().map(|lane| lane.name.as_str());
+        self.own.get_or_init(|| super::write::own_lanes(store, names()))
     }
 
-    /// Tip (hex) and last position of this clone's lane; `None` before its first event.
+    /// How far this clone's lanes have come; without those that have no event yet.
     ///
     /// # Errors
     /// `internal_error` if the cache cannot be read.
-    pub fn own_position(&self, store: &Store) -> Result<Option<(String, u64)>> {
-        let (Some(name), Some(connection)) = (self.own(store), &self.connection) else {
-            return Ok(None);
-        };
-        let position = lanes::position(connection, name).map_err(|error| failed(&error))?;
-        Ok(position.map(|position| (position.tip, position.seq)))
+    pub fn own_tips(&self, store: &Store) -> Result<Vec<OwnTip>> {
+        let Some(connection) = &self.connection else { return Ok(Vec::new()) };
+        let mut tips = Vec::new();
+        for (audience, lane) in self.own_lanes(store) {
+            let position = lanes::position(connection, &audience.lane(lane, 1));
+            if let Some(Position { tip, seq, .. }) = position.map_err(|error| failed(&error))? {
+                tips.push(OwnTip { lane: lane.clone(), tip, seq });
+            }
+        }
+        Ok(tips)
     }
 
-    /// The ref of this clone's own lane, as it was when this was asked first.
-    pub(super) fn own(&self, store: &Store) -> Option<&str> {
-        self.own.get_or_init(|| super::write::lane_name(store)).as_deref()
+    /// This clone's lane that an event about `id` would go to, if that has begun; with `takes_back`
+    /// an event that takes its decision back.
+    ///
+    /// # Errors
+    /// As [`View::audience_of_decision`].
+    pub fn own_lane_for(
+        &self,
+        store: &Store,
+        id: &ProposalId,
+        takes_back: bool,
+    ) -> Result<Option<String>> {
+        let audience = match takes_back {
+            true => self.audience_of_decision(id)?,
+            false => self.audience(id)?,
+        };
+        let own = self.own_lanes(store).iter();
+        Ok(own.into_iter().find(|(of, _)| *of == audience).map(|(_, lane)| lane.clone()))
     }
 
     /// How many lanes there are, this clone's own and those of others.
@@ -273,14 +328,19 @@ impl View {
         }
     }
 
-    /// The tips of all chains that were read: of a forked lane that of every part.
-    pub(super) fn chains(&self) -> Result<BTreeMap<String, Head>> {
+    /// The tips of all chains for `audience` that were read: of a forked lane that of every part. A
+    /// lane that this clone writes for somebody else is not among them, wherever it was fetched from.
+    pub(super) fn chains(&self, audience: &Audience) -> Result<BTreeMap<String, Head>> {
         let mut chains: BTreeMap<String, Head> = BTreeMap::new();
         let Some(connection) = &self.connection else { return Ok(chains) };
         let forks = forks::load(connection).map_err(|error| failed(&error))?;
+        let audiences = self.audiences();
         for (name, Position { seq, reached, .. }) in self.positions()? {
             let Some(tip) = reached else { continue };
             let lane = refs::lane_of(&name).to_owned();
+            if !audiences.is_named(&lane, &name, audience) {
+                continue;
+            }
             let id = gix::ObjectId::from_hex(tip.as_bytes()).ok();
             let id = id.filter(|_| forks.is_forked(&lane));
             let step = id.map(|id| forks::step(connection, &id)).transpose();
@@ -361,23 +421,23 @@ impl View {
         let _ = self.connection.as_ref().map(|connection| update::followed(connection, ids));
     }
 
-    /// Takes over events that this process has just written to the lane `name`, up to `tip`.
+    /// Takes over events that this process has just written to lanes, which are now as `own` says.
     ///
     /// Failure is no error: the next reader catches up. This process answers from memory then,
     /// because what it has recorded it must be able to show.
-    pub(super) fn written(&mut self, store: &Store, name: &str, tip: gix::ObjectId) {
+    pub(super) fn written(&mut self, store: &Store, own: &[LaneRef]) {
         self.release();
-        self.own = OnceCell::new();
-        let own = [LaneRef { name: name.to_owned(), tip }];
-        self.lanes.retain(|lane| lane.name != name);
-        self.lanes.extend(own.clone());
+        self.own.take();
+        self.audiences.take();
+        self.lanes.retain(|lane| own.iter().all(|moved| moved.name != lane.name));
+        self.lanes.extend_from_slice(own);
         self.lanes.sort_by(|a, b| a.name.cmp(&b.name));
         let known = match self.connection.take() {
             Some(connection) => Ok(connection),
             None => schema::open(&store.private_dir().join("cache.sqlite")),
         };
         let caught_up = known.and_then(|mut connection| {
-            lanes::catch_up(store, &mut connection, &own, Reach::Own).map(|_| connection)
+            lanes::catch_up(store, &mut connection, own, Reach::Own).map(|_| connection)
         });
         match caught_up {
             Ok(connection) => self.connection = Some(connection),

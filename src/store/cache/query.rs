@@ -9,11 +9,12 @@ use super::{Filter, View, failed, forks, update};
 use crate::changeset::RepoPath;
 use crate::error::{Error, Result};
 use crate::plan::Key;
+use crate::proposal::audit::Own;
 use crate::proposal::document::Approval;
 use crate::proposal::event::Subject;
 use crate::proposal::steps::Step;
 use crate::proposal::{Event, Proposal, ProposalId, Stamped, Status, codes, fold, id};
-use crate::store::refs;
+use crate::store::{Audience, refs};
 
 /// Steps of one file that are looked at: more are no chain that somebody follows.
 const MOST_STEPS: usize = 256;
@@ -73,6 +74,10 @@ pub struct Summary {
     pub author: String,
     /// Approvals by people that wrote nothing, oldest first; of very many the newest.
     pub approvals: Vec<Approval>,
+    /// Whom it is for.
+    pub audience: Audience,
+    /// The lanes that hold its first event, or a publication of it, one behind the other.
+    owners: String,
 }
 
 /// One line of the audit log.
@@ -87,7 +92,7 @@ pub struct LogEntry {
 pub(super) const SUMMARY: &str =
     "SELECT id, prefix, subject, state, domain, task, proposed_by, created,
     expires, description, path, files, added, removed, revisions, comments, changes_requested,
-    contested, checked, digest, marked, recorded_by, author, revision, approvals, needs FROM proposal";
+    contested, checked, digest, marked, recorded_by, author, revision, approvals, needs, owners FROM proposal";
 
 /// Whether one is pending though it is on record that it has run out: the clock was set back.
 pub(super) const REVIVED: &str = "SELECT id FROM proposal INDEXED BY proposal_revived
@@ -135,7 +140,7 @@ impl View {
             let rows = statement.query_map(values, |row| summary(row, now))?;
             rows.collect()
         };
-        query().map_err(|error| failed(&error))
+        self.with_audiences(query().map_err(|error| failed(&error))?)
     }
 
     /// The proposals that `filter` lets through, oldest first unless it says otherwise.
@@ -152,7 +157,7 @@ impl View {
             let rows = statement.query_map(params_from_iter(values), |row| summary(row, now))?;
             rows.collect()
         };
-        query().map_err(|error| failed(&error))
+        self.with_audiences(query().map_err(|error| failed(&error))?)
     }
 
     /// The ids of [`View::proposals`].
@@ -215,7 +220,7 @@ impl View {
             let rows = statement.query_map([], |row| summary(row, now))?;
             rows.collect()
         };
-        query().map_err(|error| failed(&error))
+        self.with_audiences(query().map_err(|error| failed(&error))?)
     }
 
     /// When the last of the `most` newest applied proposals was decided.
@@ -422,20 +427,39 @@ impl View {
     ///
     /// # Errors
     /// `internal_error` if the cache cannot be read.
-    pub fn duplicate(&self, digest: &str, now: DateTime<Utc>) -> Result<Option<ProposalId>> {
+    pub fn duplicate(
+        &self,
+        digest: &str,
+        audience: &Audience,
+        now: DateTime<Utc>,
+    ) -> Result<Option<ProposalId>> {
         let Some(connection) = &self.connection else { return Ok(None) };
-        let found: Option<String> = connection
-            .prepare_cached(
+        let query = || -> rusqlite::Result<Vec<String>> {
+            let mut statement = connection.prepare_cached(
                 "SELECT id FROM proposal WHERE digest = ?1 AND state = 'pending' AND expires > ?2
-                 ORDER BY created, id LIMIT 1",
-            )
-            .and_then(|mut statement| {
-                statement
-                    .query_row(params![digest, now.timestamp_millis()], |row| row.get(0))
-                    .optional()
-            })
-            .map_err(|error| failed(&error))?;
-        found.map(|id| ProposalId::parse(&id)).transpose()
+                 ORDER BY created, id",
+            )?;
+            let rows =
+                statement.query_map(params![digest, now.timestamp_millis()], |row| row.get(0))?;
+            rows.collect()
+        };
+        for id in query().map_err(|error| failed(&error))? {
+            let id = ProposalId::parse(&id)?;
+            if self.audience(&id)? == *audience {
+                return Ok(Some(id));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whom the proposals of these rows are for.
+    fn with_audiences(&self, mut summaries: Vec<Summary>) -> Result<Vec<Summary>> {
+        if !summaries.is_empty() && !self.audiences().is_plain() {
+            for summary in &mut summaries {
+                summary.audience = self.audience_of_owners(&summary.id, &summary.owners)?;
+            }
+        }
+        Ok(summaries)
     }
 
     /// Proposals whose time has run out and for which no event says so.
@@ -554,9 +578,9 @@ impl View {
                     let part: Option<String> = connection
                         .prepare_cached("SELECT part FROM event WHERE id = ?1")?
                         .query_row([&entry.stamped.id], |row| row.get(0))?;
-                    forks::untangle(connection, &forks, event, part.as_deref(), None);
+                    forks::untangle(connection, &forks, event, part.as_deref(), Own::default());
                 } else {
-                    forks::untangle(connection, &forks, event, None, None);
+                    forks::untangle(connection, &forks, event, None, Own::default());
                 }
                 events.push(entry.stamped);
             }
@@ -763,6 +787,8 @@ fn summary(row: &Row<'_>, now: DateTime<Utc>) -> rusqlite::Result<Summary> {
             .and_then(|text| serde_json::from_str(&text).ok())
             .unwrap_or_default(),
         needs: row.get(25)?,
+        audience: Audience::Default,
+        owners: row.get(26)?,
     })
 }
 

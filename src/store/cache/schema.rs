@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use crate::database;
 
 /// Raised with every change of the tables or of what is computed into them.
-const VERSION: i64 = 11;
+const VERSION: i64 = 12;
 
 /// `lane` has every ref with the tip it was read at and the last commit of it that could be read,
 /// `step` every lane commit that counts, and `amount` what was read of a lane in all.
@@ -17,13 +17,13 @@ const VERSION: i64 = 11;
 /// `part` has the parts of lanes that are forked, and what they go on from; a step or an event that
 /// names none is in the chain that keeps the lane's name.
 ///
-/// `own` is this clone's lane as it was when the rest was made, `witness` has the tips of other lanes
+/// `own` are this clone's lanes as they were when the rest was made, `witness` has the tips of other lanes
 /// that it has put on record, and `forked` has the lanes that say
 /// which one they go on from.
 ///
 /// `approved` has the steps of files that people's decisions have made, each side as mode and id.
 /// `staging` is the staging id of a proposal about memory, `decided` when a decision was made, in
-/// milliseconds. `open` are the paths of those that no event has decided.
+/// milliseconds. `owners` are the lanes that hold its first event, or a publication of it. `open` are the paths of those that no event has decided.
 ///
 /// Every question about the newest or the pending ones has an index of its own, so that it costs the
 /// same however much has been decided; `plans` in the tests holds the questions to that.
@@ -66,7 +66,7 @@ CREATE TABLE proposal (
     revisions INTEGER NOT NULL, comments INTEGER NOT NULL, changes_requested INTEGER NOT NULL,
     contested INTEGER NOT NULL, checked INTEGER, marked TEXT, recorded_by TEXT NOT NULL,
     author TEXT NOT NULL, revision TEXT NOT NULL, approvals TEXT, staging TEXT, decided INTEGER,
-    needs TEXT
+    needs TEXT, owners TEXT NOT NULL DEFAULT ''
 );
 CREATE TABLE folded (id TEXT PRIMARY KEY, body BLOB NOT NULL);
 CREATE INDEX proposal_created ON proposal (created, id);
@@ -99,7 +99,7 @@ CREATE TABLE witness (tip TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE forked (
     lane TEXT PRIMARY KEY, parent TEXT NOT NULL, seq INTEGER NOT NULL, tip TEXT NOT NULL
 ) WITHOUT ROWID;
-PRAGMA user_version = 11;
+PRAGMA user_version = 12;
 COMMIT;
 ";
 

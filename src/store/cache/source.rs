@@ -6,7 +6,6 @@ use super::{View, failed, lanes, update};
 use crate::error::{Error, Result};
 use crate::proposal::audit::Own;
 use crate::proposal::{Proposal, ProposalId, codes, event};
-use crate::store::refs;
 
 /// Where an event comes from, as the cache has it.
 pub(in crate::store) struct Source {
@@ -60,7 +59,7 @@ impl View {
         &self,
         repo: &gix::Repository,
         id: &ProposalId,
-        own: Option<Own<'_>>,
+        own: Own<'_>,
     ) -> Result<Option<Proposal>> {
         let missing = || {
             Error::new(&codes::PROPOSAL_NOT_FOUND, format!("no proposal '{id}'"))
@@ -86,10 +85,9 @@ impl View {
         }))
     }
 
-    /// The last position of this clone's own lane.
-    pub(in crate::store) fn own_seq(&self, lane: &str) -> u64 {
-        let name = format!("{}{lane}", refs::LOG);
-        let find = |connection| lanes::position(connection, &name).ok().flatten();
+    /// The last position of this clone's own lane, whose ref is `name`.
+    pub(in crate::store) fn own_seq(&self, name: &str) -> u64 {
+        let find = |connection| lanes::position(connection, name).ok().flatten();
         self.connection.as_ref().and_then(find).map_or(0, |position| position.seq)
     }
 

@@ -7,7 +7,7 @@ use gix::ObjectId;
 use rusqlite::Connection;
 
 use super::forks;
-use crate::proposal::audit::{Rejection, Why};
+use crate::proposal::audit::{Own, Rejection, Why};
 use crate::proposal::event::Head;
 use crate::proposal::forks::{Forks, lane_of};
 use crate::proposal::statement::{MAX_BYTES, Statement};
@@ -54,9 +54,9 @@ impl Places {
     /// Whether `seen`, of the statement of `stamped`, which `commit` holds, is in front of that commit
     /// in the lane, with no event about the proposal in between.
     ///
-    /// By positions, which grow along a chain, in a lane that is taken apart by `forks`. `own` is this
-    /// clone's own lane: what was put together again by `doctor --repair` has new commits, so one that
-    /// is not known there says nothing.
+    /// By positions, which grow along a chain, in a lane that is taken apart by `forks`. `own` are
+    /// this clone's own lanes: what was put together again by `doctor --repair` has new commits, so one
+    /// that is not known there says nothing.
     pub(super) fn fits(
         &self,
         connection: &Connection,
@@ -64,7 +64,7 @@ impl Places {
         stamped: &Stamped,
         commit: &str,
         seen: Option<&str>,
-        own: Option<&str>,
+        own: Own<'_>,
     ) -> rusqlite::Result<bool> {
         let event = &stamped.event;
         let lane = lane_of(&event.lane);
@@ -77,7 +77,7 @@ impl Places {
             Some(seen) => {
                 let Ok(id) = ObjectId::from_hex(seen.as_bytes()) else { return Ok(false) };
                 match forks::step(connection, &id)? {
-                    None => return Ok(Some(lane) == own),
+                    None => return Ok(own.has(lane)),
                     Some((of, seq, part)) => {
                         let chain = part.unwrap_or_else(|| of.clone());
                         if of != lane || !behind(&before, &chain, seq) {

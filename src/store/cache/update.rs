@@ -6,7 +6,7 @@ use gix::ObjectId;
 use rusqlite::{Connection, OptionalExtension as _, Transaction, params};
 
 use super::statements::Flaw;
-use super::{gather, lanes};
+use super::{audience, gather, lanes};
 use crate::changeset::hunks;
 use crate::proposal::audit::{self, Own, Why};
 use crate::proposal::event::Subject;
@@ -55,21 +55,20 @@ pub(super) fn followed(
     transaction.commit()
 }
 
-/// Folds the proposals `ids` again. `own` is this clone's own lane, with its last position.
+/// Folds the proposals `ids` again. `own` are this clone's own lanes, with their last positions.
 pub(super) fn refold(
     repo: &gix::Repository,
     transaction: &Transaction<'_>,
     ids: BTreeSet<String>,
-    own: Option<(String, u64)>,
+    own: &[(String, u64)],
 ) -> rusqlite::Result<()> {
-    let own = own.as_ref().map(|(lane, seq)| Own { lane, seq: *seq });
+    let own = Own(own);
     // An event may have waited for this clone's own lane to come so far.
     let mut ids = ids;
-    if let Some(own) = own {
-        let seq = i64::try_from(own.seq).unwrap_or(i64::MAX);
+    if let Some(seq) = own.0.iter().map(|(_, seq)| *seq).max() {
         let mut due = transaction
             .prepare_cached("SELECT DISTINCT proposal FROM trouble WHERE awaits <= ?1")?;
-        for id in due.query_map([seq], |row| row.get::<_, String>(0))? {
+        for id in due.query_map([lanes::number(seq)], |row| row.get::<_, String>(0))? {
             ids.insert(id?);
         }
     }
@@ -99,7 +98,7 @@ pub(super) fn folded(
     repo: &gix::Repository,
     connection: &Connection,
     id: &str,
-    own: Option<Own<'_>>,
+    own: Own<'_>,
 ) -> rusqlite::Result<(Option<Proposal>, Vec<Awaiting>)> {
     let gathered = gather::events(repo, connection, id, own)?;
     let (mut proposal, rejected) = audit::fold(&gathered.events, own);
@@ -169,9 +168,9 @@ fn store(
              proposed_by, created, expires, expiry_recorded, digest, description, path, files,
              added, removed, revisions, comments, changes_requested, contested, checked, marked,
              recorded_by, author, revision, approvals, staging, decided,
-             needs)
+             needs, owners)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
-             ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29)",
+             ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30)",
         )?
         .execute(params![
             proposal.id.as_str(),
@@ -207,6 +206,7 @@ fn store(
             proposal.staging_id().filter(|_| proposal.subject == Subject::Memory),
             proposal.decision().map(|decision| decision.at.timestamp_millis()),
             proposal.needs,
+            audience::owners(transaction, proposal)?,
         ])?;
     transaction
         .prepare_cached("INSERT OR REPLACE INTO folded (id, body) VALUES (?1, ?2)")?

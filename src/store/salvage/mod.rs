@@ -92,9 +92,8 @@ impl Store {
             Some(tip) => refs::set(&self.common_dir, name, tip)?,
             None => {
                 refs::remove(&self.repo, &self.common_dir, name)?;
-                let own = super::place::noted(&private)?;
-                if own.is_some_and(|own| own == lane.lane()) {
-                    private.remove("lane");
+                if let Some(audience) = refs::Audience::of(name) {
+                    super::place::forget(&private, &audience, lane.lane())?;
                 }
             }
         }

@@ -1,0 +1,96 @@
+//! `aye publish`: let others see a private proposal.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::identity::Asking;
+use super::{Context, Format};
+use crate::decide;
+use crate::error::{Exit, Result};
+use crate::proposal::rules::Verb;
+use crate::store::Audience;
+
+/// Publish a private proposal: the next push takes it along.
+///
+/// It keeps its id. Its present content and everything that is said about it from now on are for the
+/// default remote, or for the one that --to names; earlier content, and what was said before, stay
+/// private.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  aye publish m4k8
+  aye publish m4k8 --yes
+  aye publish m4k8 --to upstream
+
+The lanes for another remote than the default one are pushed by:
+  git push upstream 'refs/aye/for/upstream/*:refs/aye/log/*'")]
+pub struct Args {
+    /// The proposal; any unique beginning of its id.
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// The remote that it is for; `default` is the one that aye.remote names, or else origin.
+    #[arg(long, value_name = "REMOTE")]
+    pub to: Option<String>,
+    /// Do not ask.
+    #[arg(long, short = 'y')]
+    pub yes: bool,
+}
+
+/// Answer of `aye publish`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Answer {
+    /// `aye/publish@1`
+    pub schema: &'static str,
+    /// Always true.
+    pub success: bool,
+    /// The proposal.
+    pub proposal_id: String,
+    /// Whom it is for now: `default`, or the name of a remote.
+    pub audience: String,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// `proposal_not_found`, `not_private`, `not_pending`, `remote_not_found`, `private_path`, the
+/// refusals of [`Context::authorise`].
+pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+    let store = context.store()?;
+    let proposal = store.view()?.find(&args.id)?;
+    let to = match args.to.as_deref() {
+        None | Some("default") => Audience::Default,
+        Some(remote) => store.audience_of_remote(remote)?,
+    };
+    let whom = match &to {
+        Audience::Remote(remote) => format!("the remote '{remote}'"),
+        _ => "the default remote".to_owned(),
+    };
+    let asking = Asking {
+        verb: Verb::Publish,
+        proposals: std::slice::from_ref(&proposal),
+        yes: args.yes,
+        question: &format!("Publish {} to {whom}?", proposal.id),
+        command: &format!("aye publish {}", proposal.id),
+    };
+    let Some(authority) = context.authorise(&store, &asking)? else {
+        context.note("nothing published");
+        return Ok(Exit::Negative);
+    };
+    decide::publish(&store, &authority, context.now, &proposal, &to)?;
+    let answer = Answer {
+        schema: "aye/publish@1",
+        success: true,
+        proposal_id: proposal.id.to_string(),
+        audience: to.as_str().to_owned(),
+    };
+    context.emit(Format::Text, &answer, || format!("{}  published for {whom}\n", proposal.id))?;
+    if context.format.is_none() {
+        let command = match &to {
+            Audience::Remote(remote) => {
+                format!("git push {remote} 'refs/aye/for/{remote}/*:refs/aye/log/*'")
+            }
+            _ => "git push REMOTE 'refs/aye/log/*'".to_owned(),
+        };
+        context.note(&format!("send it: {command}"));
+    }
+    Ok(Exit::Done)
+}

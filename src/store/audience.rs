@@ -1,0 +1,222 @@
+//! Whom a subject is for, as the refs say: a pure function of their names, of the lanes that hold
+//! the subject, and of which remote is the default one.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bstr::ByteSlice as _;
+
+use super::refs::{self, Audience};
+use super::{Store, codes};
+use crate::error::{Error, Result};
+
+/// The audiences of all lanes that there are.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Audiences {
+    /// The remotes whose lanes are for [`Audience::Default`]; `None`: every remote's are.
+    home: Option<Vec<String>>,
+    /// By lane: whom its refs are for that were written here.
+    local: BTreeMap<String, BTreeSet<Audience>>,
+    /// By lane: where it was fetched from.
+    fetched: BTreeMap<String, BTreeSet<Audience>>,
+}
+
+impl Audiences {
+    /// Of lanes with refs of these `names`, where `home` are the default remotes.
+    pub(super) fn new<'n>(home: Option<Vec<String>>, names: impl Iterator<Item = &'n str>) -> Self {
+        let mut found = Self { home, ..Self::default() };
+        for name in names {
+            let Some(audience) = found.of_ref(name) else { continue };
+            let lanes = if refs::is_local(name) { &mut found.local } else { &mut found.fetched };
+            lanes.entry(refs::lane_of(name).to_owned()).or_default().insert(audience);
+        }
+        found
+    }
+
+    /// Whom the lane of the ref `name` is for; `None` where that is not a lane.
+    pub(super) fn of_ref(&self, name: &str) -> Option<Audience> {
+        if let Some(audience) = Audience::of(name) {
+            return Some(audience);
+        }
+        let remote = match name.strip_prefix(refs::KEPT) {
+            // Of the default remote, or of one that an older version did not note.
+            Some(kept) => match kept.rsplit_once('/') {
+                None => return Some(Audience::Default),
+                Some((remote, _)) => remote,
+            },
+            None => refs::remote_of(name)?,
+        };
+        Some(match &self.home {
+            Some(home) if !home.iter().any(|home| home == remote) => {
+                Audience::Remote(remote.to_owned())
+            }
+            _ => Audience::Default,
+        })
+    }
+
+    /// Whether everything is for the default remote.
+    pub(super) fn is_plain(&self) -> bool {
+        let all = self.local.values().chain(self.fetched.values());
+        all.flatten().all(|audience| *audience == Audience::Default)
+    }
+
+    /// Whether an event for `audience` may name `lane` as the ref `name` has it: one that this clone
+    /// writes, as it stands here for the same audience; any other, as it was fetched from there.
+    pub(super) fn is_named(&self, lane: &str, name: &str, audience: &Audience) -> bool {
+        let is_elsewhere = || self.local.get(lane).is_some_and(|local| !local.contains(audience));
+        self.of_ref(name).as_ref() == Some(audience) && (refs::is_local(name) || !is_elsewhere())
+    }
+
+    /// Whom `lane` is for: what this clone writes it for, or else where it was fetched from.
+    pub(super) fn of_lane(&self, lane: &str) -> Option<Audience> {
+        let first =
+            |lanes: &BTreeMap<String, BTreeSet<Audience>>| lanes.get(lane)?.first().cloned();
+        first(&self.local).or_else(|| first(&self.fetched))
+    }
+
+    /// Whom a subject is for whose first event, or its publication, is in the lanes `owners`;
+    /// `speakers` are all lanes that hold events about it. Of what this clone has proposed or
+    /// published: where that was. Of what it has fetched: where it has spoken of it before, so that
+    /// this does not change with the remotes; or else where it came from. The first audience of
+    /// several, in their order.
+    pub(super) fn of_subject<E>(
+        &self,
+        owners: &BTreeSet<String>,
+        speakers: impl FnOnce() -> std::result::Result<BTreeSet<String>, E>,
+    ) -> std::result::Result<Audience, E> {
+        let first = |lanes: &BTreeSet<String>, of: &BTreeMap<String, BTreeSet<Audience>>| {
+            lanes.iter().filter_map(|lane| of.get(lane)?.first()).min().cloned()
+        };
+        if self.is_plain() {
+            return Ok(Audience::Default);
+        }
+        if let Some(audience) = first(owners, &self.local) {
+            return Ok(audience);
+        }
+        if let Some(audience) = first(&speakers()?, &self.local) {
+            return Ok(audience);
+        }
+        Ok(first(owners, &self.fetched).unwrap_or(Audience::Default))
+    }
+}
+
+/// The remotes whose lanes are for the default audience: the one that `aye.remote` names, or else
+/// `origin` if there is one, or else the only one there is; and all others at the same URL. `None`:
+/// every remote's are.
+pub(super) fn default_remotes(repo: &gix::Repository) -> Option<Vec<String>> {
+    let config = repo.config_snapshot();
+    let named = config.string("aye.remote").map(|name| name.to_str_lossy().into_owned());
+    let mut names: Vec<String> = repo.remote_names().iter().map(ToString::to_string).collect();
+    let default = named
+        .filter(|name| !name.is_empty())
+        .or_else(|| names.iter().find(|name| *name == "origin").cloned())
+        .or_else(|| names.first().filter(|_| names.len() == 1).cloned())?;
+    let url = |name: &str| config.string(&*format!("remote.{name}.url"));
+    let home = url(&default);
+    names.retain(|name| *name != default && home.is_some() && url(name) == home);
+    names.insert(0, default);
+    Some(names)
+}
+
+/// Configuration by which lanes go to a remote that they are not for.
+#[derive(Clone, Debug)]
+pub struct Pushes {
+    /// The remote.
+    pub remote: String,
+    /// Key and value.
+    pub why: String,
+}
+
+impl Store {
+    /// Whether the remote `name` is pushed to at `url`.
+    pub fn remote_has_url(&self, name: &str, url: &str) -> bool {
+        let config = self.repo.config_snapshot();
+        let mut keys = ["url", "pushurl"].iter().map(|key| format!("remote.{name}.{key}"));
+        keys.any(|key| {
+            let values = config.plumbing().strings(&*key).unwrap_or_default();
+            values.iter().any(|known| *known.as_slice() == *url.as_bytes())
+        })
+    }
+
+    /// What in git's configuration would push lanes that are not for the remote.
+    pub fn pushes_of_others(&self) -> Vec<Pushes> {
+        let config = self.repo.config_snapshot();
+        let mut found = Vec::new();
+        for name in self.repo.remote_names().iter().map(ToString::to_string) {
+            let key = format!("remote.{name}.mirror");
+            if config.boolean(&*key) == Some(true) {
+                found.push(Pushes { remote: name.clone(), why: format!("{key} is true") });
+            }
+            let key = format!("remote.{name}.push");
+            for value in config.plumbing().strings(&*key).unwrap_or_default() {
+                let refspec = value.to_str_lossy();
+                if crate::hooks::refused::sends_others(&refspec, &name) {
+                    let why = format!("{key} is {refspec}");
+                    found.push(Pushes { remote: name.clone(), why });
+                }
+            }
+        }
+        found
+    }
+
+    /// Whom what is sent to the remote `name` is for.
+    ///
+    /// # Errors
+    /// `remote_not_found` where there is none of that name.
+    pub fn audience_of_remote(&self, name: &str) -> Result<Audience> {
+        if !self.repo.remote_names().iter().any(|known| known.to_string() == name) {
+            return Err(Error::new(&codes::REMOTE_NOT_FOUND, format!("no remote '{name}'"))
+                .hint("`git remote` lists them"));
+        }
+        Ok(match default_remotes(&self.repo) {
+            Some(default) if !default.iter().any(|home| home == name) => {
+                Audience::Remote(name.to_owned())
+            }
+            _ => Audience::Default,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn audience(remote: Option<&str>, names: &[&str], owners: &[&str], said: &[&str]) -> Audience {
+        let found = Audiences::new(remote.map(|name| vec![name.to_owned()]), names.iter().copied());
+        let lanes = |lanes: &[&str]| lanes.iter().map(|lane| (*lane).to_owned()).collect();
+        found.of_subject::<()>(&lanes(owners), || Ok(lanes(said))).unwrap()
+    }
+
+    #[test]
+    fn a_subject_is_for_whom_its_lane_is() {
+        let up = || Audience::Remote("up".into());
+        let names = [
+            "refs/aye/log/a",
+            "refs/aye/private/b",
+            "refs/aye/for/up/c",
+            "refs/aye/remotes/origin/d",
+            "refs/aye/remotes/up/e",
+            "refs/aye/remotes/origin/f",
+            "refs/aye/remotes/up/f",
+            "refs/aye/remotes/up/a",
+            "refs/aye/kept/g",
+            "refs/aye/kept/up/h",
+        ];
+        let of = |owners: &[&str], said: &[&str]| audience(Some("origin"), &names, owners, said);
+        assert_eq!(of(&["a"], &["a"]), Audience::Default);
+        assert_eq!(of(&["b"], &["b"]), Audience::Private);
+        assert_eq!(of(&["c"], &["c"]), up());
+        assert_eq!(of(&["d"], &["d"]), Audience::Default);
+        assert_eq!(of(&["e"], &["e"]), up());
+        // From both; published; unknown; kept when its remote has gone.
+        assert_eq!(of(&["f"], &["f"]), Audience::Default);
+        assert_eq!(of(&["b", "a"], &["a", "b"]), Audience::Default);
+        assert_eq!(of(&["b", "c"], &["b", "c"]), up());
+        assert_eq!(of(&["x"], &["x"]), Audience::Default);
+        assert_eq!(of(&["g"], &["g"]), Audience::Default);
+        assert_eq!(of(&["h"], &["h"]), up());
+        // Where this clone has spoken of it, whatever the default remote is by now.
+        assert_eq!(of(&["d"], &["d", "c"]), up());
+        assert_eq!(audience(Some("up"), &names, &["e"], &["c", "e"]), up());
+        assert_eq!(audience(None, &names, &["e"], &["e"]), Audience::Default);
+    }
+}

@@ -1,0 +1,228 @@
+//! Whom a subject is for, asked of the cache.
+
+use std::collections::BTreeSet;
+
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+use super::{About, View, failed};
+use crate::changeset::RepoPath;
+use crate::error::Result;
+use crate::proposal::state::Decision;
+use crate::proposal::{Data, Entry, Event, Proposal, ProposalId, State};
+use crate::store::audience::Audiences;
+use crate::store::{Audience, Store, lists};
+
+/// Proposals that change a file whose contents are compared: more have nothing to do with it.
+const MOST_COMPARED: usize = 256;
+
+/// The lanes that hold the first event of `proposal`, or a publication of it, one behind the other.
+pub(super) fn owners(connection: &Connection, proposal: &Proposal) -> rusqlite::Result<String> {
+    let first: Option<String> = connection
+        .prepare_cached("SELECT lane FROM event WHERE id = ?1")?
+        .query_row([&proposal.first_event], |row| row.get(0))
+        .optional()?;
+    let mut owners: BTreeSet<String> = first.into_iter().collect();
+    owners.extend(proposal.published.iter().cloned());
+    Ok(owners.into_iter().collect::<Vec<_>>().join(" "))
+}
+
+fn split(owners: &str) -> BTreeSet<String> {
+    owners.split(' ').filter(|lane| !lane.is_empty()).map(str::to_owned).collect()
+}
+
+impl View {
+    pub(super) fn audiences(&self) -> &Audiences {
+        self.audiences.get_or_init(|| {
+            let home = self.home_remotes.clone();
+            let names = self.positions().unwrap_or_default();
+            Audiences::new(home, names.keys().map(String::as_str))
+        })
+    }
+
+    /// Whom the proposal `id` is for, and all that is said about it.
+    ///
+    /// # Errors
+    /// `internal_error` if the cache cannot be read.
+    pub fn audience(&self, id: &ProposalId) -> Result<Audience> {
+        let Some(connection) = &self.connection else { return Ok(Audience::Default) };
+        if self.audiences().is_plain() {
+            return Ok(Audience::Default);
+        }
+        let owners: Option<String> = connection
+            .prepare_cached("SELECT owners FROM proposal WHERE id = ?1")
+            .and_then(|mut statement| {
+                statement.query_row([id.as_str()], |row| row.get(0)).optional()
+            })
+            .map_err(|error| failed(&error))?;
+        self.audience_of_owners(id, &owners.unwrap_or_default())
+    }
+
+    /// As [`View::audience`], where the lanes that own the proposal are known.
+    pub(super) fn audience_of_owners(&self, id: &ProposalId, owners: &str) -> Result<Audience> {
+        let speakers = || self.lanes_about(About::Proposal(id.as_str()));
+        self.audiences().of_subject(&split(owners), speakers)
+    }
+
+    /// Whom the decision on `id` is for that stands, or where there is none, the proposal. Elsewhere
+    /// nobody knows of the decision, and what takes it back would not count.
+    ///
+    /// # Errors
+    /// As [`View::audience`]; `proposal_not_found`.
+    pub fn audience_of_decision(&self, id: &ProposalId) -> Result<Audience> {
+        if self.audiences().is_plain() {
+            return Ok(Audience::Default);
+        }
+        let lane = self.proposal(id)?.decision_lane;
+        let lane = lane.as_deref().map(crate::proposal::forks::lane_of);
+        match lane.and_then(|lane| self.audiences().of_lane(lane)) {
+            Some(audience) => Ok(audience),
+            None => self.audience(id),
+        }
+    }
+
+    /// Whom the lane of the event `id` is for.
+    pub(in crate::store) fn audience_of_event(&self, id: &str) -> Result<Audience> {
+        let Some(connection) = &self.connection else { return Ok(Audience::Default) };
+        let lane: Option<String> = connection
+            .prepare_cached("SELECT lane FROM event WHERE id = ?1")
+            .and_then(|mut statement| statement.query_row([id], |row| row.get(0)).optional())
+            .map_err(|error| failed(&error))?;
+        let audience = lane.and_then(|lane| self.audiences().of_lane(&lane));
+        Ok(audience.unwrap_or(Audience::Default))
+    }
+
+    /// Whom the lane is for that the commit `id` (hex) is of, if it is one of a lane.
+    pub fn audience_of_commit(&self, id: &str) -> Option<Audience> {
+        let connection = self.connection.as_ref()?;
+        let id = gix::ObjectId::from_hex(id.as_bytes()).ok()?;
+        let (lane, _, _) = super::forks::step(connection, &id).ok()??;
+        self.audiences().of_lane(&lane)
+    }
+
+    /// How many lanes there are for each audience.
+    pub fn lanes_by_audience(&self) -> Vec<(Audience, usize)> {
+        let mut lanes: BTreeSet<(Audience, &str)> = BTreeSet::new();
+        for lane in &self.lanes {
+            let audience = self.audiences().of_lane(lane.lane()).unwrap_or(Audience::Default);
+            lanes.insert((audience, lane.lane()));
+        }
+        let mut counts: Vec<(Audience, usize)> = Vec::new();
+        for (audience, _) in lanes {
+            match counts.last_mut() {
+                Some((last, count)) if *last == audience => *count += 1,
+                _ => counts.push((audience, 1)),
+            }
+        }
+        counts
+    }
+
+    /// The proposals of other audiences than `audience` that change `path`, the newest first.
+    fn of_others(&self, audience: &Audience, path: &RepoPath) -> Result<Vec<Proposal>> {
+        let Some(connection) = &self.connection else { return Ok(Vec::new()) };
+        let query = || -> rusqlite::Result<Vec<String>> {
+            let mut statement = connection.prepare_cached(
+                "SELECT id FROM proposal JOIN path ON proposal.id = path.proposal
+                 WHERE path.path = ?1 ORDER BY created DESC, id DESC",
+            )?;
+            let rows =
+                statement.query_map(params![path.display().to_string()], |row| row.get(0))?;
+            rows.collect()
+        };
+        let mut found = Vec::new();
+        for id in query().map_err(|error| failed(&error))? {
+            let id = ProposalId::parse(&id)?;
+            let of = self.audience(&id)?;
+            if of != *audience && of != Audience::Default {
+                found.push(self.proposal(&id)?);
+            }
+            if found.len() >= MOST_COMPARED {
+                break;
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl Store {
+    /// Whether one of `files` (path, and what stood there) has content that comes from a proposal or
+    /// a direct patch for somebody else than `audience` and than the default remote, and that is not
+    /// in HEAD: whoever got it would get what is not for them. `but` is not looked at.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn stands_elsewhere<'f>(
+        &self,
+        view: &View,
+        audience: &Audience,
+        but: Option<&ProposalId>,
+        files: impl Iterator<Item = (&'f RepoPath, Option<&'f Entry>)>,
+    ) -> Result<bool> {
+        if view.audiences().is_plain() {
+            return Ok(false);
+        }
+        let mut patched = None;
+        for (path, before) in files {
+            let Some(before) = before else { continue };
+            if self.id_in_head(path).is_some_and(|id| id.to_string() == before.id) {
+                continue;
+            }
+            let mut others = view.of_others(audience, path)?.into_iter();
+            if others.any(|other| Some(&other.id) != but && leads_to(&other, path, before)) {
+                return Ok(true);
+            }
+            let patched = match &patched {
+                Some(patched) => patched,
+                None => patched.insert(self.patched_elsewhere(view, audience)?),
+            };
+            if patched.contains(&(path.clone(), before.id.clone())) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// What direct patches for others than `audience` and than the default remote have written.
+    fn patched_elsewhere(
+        &self,
+        view: &View,
+        audience: &Audience,
+    ) -> Result<BTreeSet<(RepoPath, String)>> {
+        let mut found = BTreeSet::new();
+        for entry in view.patches()? {
+            let of = view.audiences().of_lane(&entry.stamped.event.lane);
+            if of.is_none_or(|of| of == Audience::Default || of == *audience) {
+                continue;
+            }
+            let mut event: Event = entry.stamped.event;
+            lists::inflate(&self.repo, &mut event)?;
+            let written = match event.data {
+                Data::Patch(patch) => patch.written,
+                Data::Undo(undo) => undo.written,
+                _ => continue,
+            };
+            let after = |file: crate::proposal::event::Written| Some((file.path, file.after?.id));
+            found.extend(written.into_iter().filter_map(after));
+        }
+        Ok(found)
+    }
+}
+
+/// Whether `proposal`, in any of its revisions or as it was applied, makes of `path` what `entry` is.
+fn leads_to(proposal: &Proposal, path: &RepoPath, entry: &Entry) -> bool {
+    let is_it = |at: &RepoPath, after: Option<&Entry>| {
+        at == path && after.is_some_and(|after| after.id == entry.id)
+    };
+    let mut changes = proposal.revisions.iter().flat_map(|revision| &revision.changes);
+    if changes.any(|change| is_it(&change.path, change.after.as_ref())) {
+        return true;
+    }
+    let applied = match &proposal.state {
+        State::Applied(decision) => Some(decision),
+        State::Pending | State::Rejected(_) => None,
+    };
+    let all = |decision: &Decision| {
+        let mut written = decision.written.iter().chain(&decision.amended);
+        written.any(|file| is_it(&file.path, file.after.as_ref()))
+    };
+    applied.into_iter().chain(&proposal.undone).any(all)
+}
