@@ -1,5 +1,7 @@
 //! `aye deinit`: remove what aye keeps of a repository.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -45,11 +47,14 @@ pub struct Answer {
     pub refs: usize,
     /// How many lanes.
     pub lanes: usize,
+    /// How many of them are for whom: `default` (the default remote), `private` (nobody else), or
+    /// the name of another remote.
+    pub audiences: BTreeMap<String, usize>,
     /// How many pending proposals.
     pub pending: usize,
     /// How many proposals that were decided or had expired.
     pub decided: usize,
-    /// No remote that was fetched has all of this clone's own lane.
+    /// No remote that was fetched has all of this clone's own lanes.
     pub only_here: bool,
     /// The hooks that are removed, by their names.
     pub hooks: Vec<&'static str>,
@@ -71,6 +76,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         dry_run: args.dry_run,
         refs: held.refs.len(),
         lanes: held.lanes,
+        audiences: held.audiences.iter().map(|(of, count)| (of.as_str().into(), *count)).collect(),
         pending: held.pending.len(),
         decided: held.decided,
         only_here: held.only_here,
@@ -132,8 +138,11 @@ fn text(answer: &Answer) -> String {
     if !answer.hooks.is_empty() {
         text += &format!("  and the hooks {}\n", answer.hooks.join(", "));
     }
+    if let Some(private) = answer.audiences.get("private") {
+        text += &format!("  {} private: nobody else has what is in it\n", count(*private, "lane"));
+    }
     if answer.only_here {
-        text += "  no remote that was fetched has all of this clone's own lane\n";
+        text += "  no remote that was fetched has all of this clone's own lanes\n";
     }
     text
 }

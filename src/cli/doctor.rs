@@ -1,6 +1,6 @@
 //! `aye doctor`: is the store sound, and what can be repaired.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
@@ -14,7 +14,9 @@ use crate::error::{Error, Exit, Result};
 use crate::memory::service::settings_problems;
 use crate::private::codes::PRIVATE_DIR_UNSAFE;
 use crate::render::escape;
-use crate::store::{Damage, Depth, Filter, Inspection, Leftover, Store, TroubleKind, View};
+use crate::store::{
+    Audience, Damage, Depth, Filter, Inspection, Leftover, Pushes, Store, TroubleKind, View,
+};
 use crate::tools::update_plan;
 use crate::worktree::codes as apply;
 
@@ -55,6 +57,9 @@ pub struct Diagnosis {
     pub pending: usize,
     /// How many lanes there are, this clone's own and those of others.
     pub lanes: usize,
+    /// How many of them are for whom: `default` (the default remote), `private` (nobody else), or
+    /// the name of another remote.
+    pub audiences: BTreeMap<String, usize>,
     /// What is wrong.
     pub problems: Vec<Problem>,
     /// What is not damaged, but worth knowing: a shell start-up file that marks everything a person
@@ -71,7 +76,7 @@ pub struct Problem {
     /// `projection_stale`, `projection_unexpected`, `projection_unreadable`, `object_missing`,
     /// `changeset_invalid`, `journal_invalid`, `journal_foreign`, `private_dir_unsafe`,
     /// `pending_ref_moved`, `pending_ref_missing`, `pending_ref_unexpected`, `left_over`,
-    /// `git_lock_stale`, `not_writable`, `invalid_policy`, `memory_config_invalid`; of other clones
+    /// `git_lock_stale`, `not_writable`, `private_lane_pushed`, `invalid_policy`, `memory_config_invalid`; of other clones
     /// `lane_unreadable`, `lane_rewound`, `lane_equivocates`, `duplicate_id`, `event_rejected`;
     /// `cache_tampered`.
     pub code: String,
@@ -227,6 +232,10 @@ fn print(
 ) -> Result<Exit> {
     let sound = problems.is_empty();
     let mut warnings = startup_files(context);
+    if let Some(view) = view {
+        let pushes = context.store()?.pushes_of_others().into_iter();
+        warnings.extend(pushes.filter(|pushes| !is_leak(view, pushes)).map(|it| leaks(&it)));
+    }
     let lanes = view.map_or(0, View::count_lanes);
     let troubles = view.map_or(&[][..], View::troubles);
     let notices = troubles.iter().filter(|trouble| trouble.kind.is_notice());
@@ -234,7 +243,10 @@ fn print(
         notices.map(|trouble| format!("{}: {}", trouble.kind.id(), trouble.message())).take(MOST),
     );
     let schema = "aye/doctor@1";
-    let diagnosis = Diagnosis { schema, sound, pending, lanes, problems, warnings, repaired };
+    let counts = view.map(View::lanes_by_audience).unwrap_or_default();
+    let audiences = counts.iter().map(|(of, count)| (of.as_str().to_owned(), *count)).collect();
+    let diagnosis =
+        Diagnosis { schema, sound, pending, lanes, audiences, problems, warnings, repaired };
     context.emit(Format::Text, &diagnosis, || {
         let mut text = String::new();
         for repaired in &diagnosis.repaired {
@@ -252,7 +264,21 @@ fn print(
                 1 => "1 lane".to_owned(),
                 lanes => format!("{lanes} lanes"),
             };
-            text += &format!("sound: {} pending, {lanes}\n", diagnosis.pending);
+            let others: Vec<String> = counts
+                .iter()
+                .filter_map(|(audience, count)| match audience {
+                    Audience::Default => None,
+                    Audience::Private => Some(format!("{count} private")),
+                    Audience::Remote(remote) => {
+                        Some(format!("{count} for {}", escape::name(remote)))
+                    }
+                })
+                .collect();
+            let others = match others.is_empty() {
+                true => String::new(),
+                false => format!(" ({})", others.join(", ")),
+            };
+            text += &format!("sound: {} pending, {lanes}{others}\n", diagnosis.pending);
         }
         let hints: BTreeSet<&str> =
             diagnosis.problems.iter().map(|problem| problem.hint.as_str()).collect();
@@ -304,6 +330,20 @@ fn surroundings(store: &Store, left: &[Leftover], now: DateTime<Utc>) -> Vec<Pro
         Problem { hint, ..Problem::new("not_writable", error.message()) }
     });
     left.chain(locks).chain(barred).collect()
+}
+
+/// Whether there are lanes now that `pushes` would send to somebody they are not for.
+fn is_leak(view: &View, pushes: &Pushes) -> bool {
+    view.lanes_by_audience().iter().any(|(audience, _)| match audience {
+        Audience::Default => false,
+        Audience::Private => true,
+        Audience::Remote(remote) => *remote != pushes.remote,
+    })
+}
+
+fn leaks(pushes: &Pushes) -> String {
+    let Pushes { remote, why } = pushes;
+    format!("{why}: a push to '{remote}' takes lanes along that are not for it")
 }
 
 /// What is wrong in aye's own directory in the git directory.
@@ -390,6 +430,14 @@ fn find(
         problems.push(Problem { hint, ..Problem::new(error.code().id, error.message()) });
     }
     problems.extend(private(store));
+    problems.extend(store.pushes_of_others().into_iter().filter_map(|pushes| {
+        if !is_leak(view, &pushes) {
+            return None;
+        }
+        let hint = "git config --unset-all that key, and push branches and refs/aye/log/* by name";
+        let problem = Problem::new("private_lane_pushed", leaks(&pushes));
+        Some(Problem { hint: hint.to_owned(), ..problem })
+    }));
     let refs = examined.refs.into_iter();
     problems.extend(refs.map(|(what, why)| Problem::new(format!("pending_ref_{what}"), why)));
     for (id, error) in examined.unreadable {

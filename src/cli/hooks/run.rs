@@ -17,10 +17,11 @@ use crate::cli::{Context, check};
 use crate::error::{Error, Exit, Result};
 use crate::git::COMMITTING;
 use crate::hooks::Hook;
+use crate::hooks::refused::{self, Sent};
 use crate::proposal::event::Committed;
 use crate::proposal::{Entry, Note, Proposal, Status};
-use crate::render::report::Report;
-use crate::store::{Filter, Store, View};
+use crate::render::report::{Finding, Level, Report, Rule};
+use crate::store::{Audience, Filter, Store, View};
 
 /// Runs `hook` with what git passed to it.
 ///
@@ -55,21 +56,60 @@ fn say(context: &mut Context, report: &Report) -> Result<Exit> {
     Ok(exit)
 }
 
-/// One line of what git tells a pre-push hook.
+/// One line of what git tells a pre-push hook, as far as it sends something.
 struct Pushed {
+    /// The ref here and the ref there, where they are known.
+    names: Option<(String, String)>,
     local: String,
     remote: String,
 }
 
 fn pre_push(context: &mut Context, args: &[OsString]) -> Result<Report> {
-    let mut report = check::report();
+    let mut report = check::report().rules([Rule::new(
+        "lane_not_for_remote",
+        "A lane is pushed to a remote that it is not for",
+        "push refs/aye/log/* alone",
+    )]);
     let remote = args.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let url = args.get(1).map(|url| url.to_string_lossy().into_owned()).unwrap_or_default();
     let pushed = pushed(context)?;
     if pushed.is_empty() {
         return Ok(report);
     }
-    let store = context.store()?;
+    // Before anything else can go wrong: what goes to the wrong remote cannot be taken back.
+    let opened = context.store();
+    let found = opened.as_ref().ok();
+    let is_for =
+        |name: &str| name == remote || found.is_some_and(|store| store.remote_has_url(name, &url));
+    for push in &pushed {
+        let names = push.names.as_ref();
+        let sent = names.map(|(local, remote)| Sent { local, remote });
+        if let Some(why) = sent.and_then(|sent| refused::refusal(sent, &remote, is_for)) {
+            report.push(not_for_them(why));
+        }
+    }
+    let Some(store) = found else {
+        return Err(opened.err().unwrap_or_else(|| Error::bug("no store")));
+    };
     let view = store.view()?;
+    for push in &pushed {
+        let whom = match view.audience_of_commit(&push.local) {
+            Some(Audience::Private) => "for this clone alone".to_owned(),
+            Some(Audience::Remote(name)) if !is_for(&name) => format!("for the remote '{name}'"),
+            _ => continue,
+        };
+        if report.findings().is_empty() {
+            report.push(not_for_them(format!("{} is of a lane {whom}", push.local)));
+        }
+    }
+    if !report.findings().is_empty() {
+        return Ok(report);
+    }
+    let is_ours = |names: &(String, String)| {
+        names.0.starts_with("refs/aye/") || names.1.starts_with("refs/aye/")
+    };
+    // Lanes are pushed as they are.
+    let pushed = pushed.into_iter().filter(|push| !push.names.as_ref().is_some_and(is_ours));
     let scope = Scope::default();
     let pending = Pending::new(&view, context.now, &scope, &[]);
     let mut seen = BTreeSet::new();
@@ -107,13 +147,26 @@ fn pre_push(context: &mut Context, args: &[OsString]) -> Result<Report> {
     Ok(report)
 }
 
-/// The branches and tags being pushed, from standard input, or from the variables of the
+/// That a lane is not for the remote that it would be pushed to.
+fn not_for_them(why: String) -> Finding {
+    Finding::new("lane_not_for_remote", Level::Error, why).hint(
+        "push `refs/aye/log/*`; for another remote than the default one: \
+         git push R 'refs/aye/for/R/*:refs/aye/log/*'",
+    )
+}
+
+/// The refs being pushed, from standard input, or from the variables of the
 /// pre-commit framework.
 fn pushed(context: &Context) -> Result<Vec<Pushed>> {
     let var = |name: &str| context.var(name).map(|value| value.to_string_lossy().into_owned());
     if let Some(local) = var("PRE_COMMIT_TO_REF") {
         let remote = var("PRE_COMMIT_FROM_REF").unwrap_or_else(|| "0".into());
-        return Ok(if is_zero(&local) { Vec::new() } else { vec![Pushed { local, remote }] });
+        let names = None;
+        return Ok(if is_zero(&local) {
+            Vec::new()
+        } else {
+            vec![Pushed { names, local, remote }]
+        });
     }
     let mut text = String::new();
     let read = std::io::stdin().lock().read_to_string(&mut text);
@@ -122,11 +175,11 @@ fn pushed(context: &Context) -> Result<Vec<Pushed>> {
     for line in text.lines() {
         let words: Vec<&str> = line.split(' ').collect();
         let [name, local, remote_name, remote] = words[..] else { continue };
-        // Deleting needs no check; lanes are pushed as they are.
+        // Deleting needs no check.
         let hex = |id: &str| !id.is_empty() && id.bytes().all(|b| b.is_ascii_hexdigit());
-        let ours = name.starts_with("refs/aye/") || remote_name.starts_with("refs/aye/");
-        if !is_zero(local) && !ours && hex(local) && hex(remote) {
-            pushed.push(Pushed { local: local.to_owned(), remote: remote.to_owned() });
+        if !is_zero(local) && hex(local) && hex(remote) {
+            let names = Some((name.to_owned(), remote_name.to_owned()));
+            pushed.push(Pushed { names, local: local.to_owned(), remote: remote.to_owned() });
         }
     }
     Ok(pushed)
