@@ -61,7 +61,16 @@ impl Tips {
         }
         let mut lines = Vec::new();
         for prefix in [refs::LOG, refs::PRIVATE, refs::FOR, refs::REMOTES] {
-            collect(common_dir, &common_dir.join(prefix), &mut lines).ok()?;
+            let mut whole = true;
+            refs::loose(common_dir, &common_dir.join(prefix), &mut |name, content| match content
+                .ok()
+                .and_then(|content| String::from_utf8(content).ok())
+            {
+                Some(target) => lines.push(format!("{name} {}", target.trim_end())),
+                None => whole = false,
+            })
+            .ok()
+            .filter(|()| whole)?;
         }
         lines.sort_unstable();
         let own = lines.iter().filter_map(|line| line.strip_prefix(refs::LOG));
@@ -73,28 +82,6 @@ impl Tips {
         }
         Some(Self { all: lines.join("\n"), line })
     }
-}
-
-/// Adds `path oid` of every loose ref below `folder`, the path from `top`.
-fn collect(top: &Path, folder: &Path, lines: &mut Vec<String>) -> io::Result<()> {
-    let entries = match std::fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(error),
-    };
-    for entry in entries {
-        let entry = entry?;
-        let path = entry.path();
-        if entry.file_type()?.is_dir() {
-            collect(top, &path, lines)?;
-        } else if path.extension().is_none_or(|extension| extension != "lock") {
-            let target = std::fs::read_to_string(&path)?;
-            // As seen from every linked work tree.
-            let name = path.strip_prefix(top).unwrap_or(&path);
-            lines.push(format!("{} {}", name.display(), target.trim_end()));
-        }
-    }
-    Ok(())
 }
 
 /// What tells one `packed-refs` from another. It is only ever replaced as a whole.
