@@ -512,7 +512,6 @@ pub struct Committed {
 /// What anybody may record about a proposal: everything but decisions and new content, which take
 /// an [`Authority`](crate::proposal::authority::Authority).
 #[derive(Clone, Debug, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "one at a time, and moved into the event at once")]
 pub enum Note {
     /// See [`Data::Propose`].
     Propose(Propose),
