@@ -134,6 +134,7 @@ fn a_clock_that_is_set_back_stops_nothing() {
             subject: Subject::Code,
             form: "patch".into(),
             instead_of: None,
+            private: false,
             memory: None,
         };
         let actor = aye::proposal::Actor {

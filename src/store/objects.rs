@@ -316,7 +316,7 @@ fn stored(header: &[u8], data: &[u8]) -> Option<Vec<u8>> {
         low += u32::from(*byte);
         high += low;
     }
-    out.extend(((high % 65_521) << 16 | low % 65_521).to_be_bytes());
+    out.extend((((high % 65_521) << 16) | (low % 65_521)).to_be_bytes());
     Some(out)
 }
 
