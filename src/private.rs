@@ -33,11 +33,13 @@ const KNOWN: &[(&str, bool)] = &[
     ("idle", false),
     ("journal", true),
     ("lane", false),
+    ("lane.private", false),
     ("lock", false),
     ("memory.sqlite", false),
     ("memory.sqlite-journal", false),
     ("packing", false),
     ("place", false),
+    ("place.private", false),
     ("review", true),
     ("try", true),
 ];

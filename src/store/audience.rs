@@ -24,10 +24,24 @@ impl Audiences {
     /// Of lanes with refs of these `names`, where `home` are the default remotes.
     pub(super) fn new<'n>(home: Option<Vec<String>>, names: impl Iterator<Item = &'n str>) -> Self {
         let mut found = Self { home, ..Self::default() };
+        let mut kept = Vec::new();
         for name in names {
             let Some(audience) = found.of_ref(name) else { continue };
-            let lanes = if refs::is_local(name) { &mut found.local } else { &mut found.fetched };
+            let lanes = match name {
+                _ if refs::is_local(name) => &mut found.local,
+                _ if name.starts_with(refs::KEPT) => {
+                    kept.push((refs::lane_of(name).to_owned(), audience));
+                    continue;
+                }
+                _ => &mut found.fetched,
+            };
             lanes.entry(refs::lane_of(name).to_owned()).or_default().insert(audience);
+        }
+        // Where a lane is now says more than where it was once.
+        let is_gone = |lane: &str| !found.fetched.contains_key(lane);
+        kept.retain(|(lane, _)| is_gone(lane));
+        for (lane, audience) in kept {
+            found.fetched.entry(lane).or_default().insert(audience);
         }
         found
     }
@@ -62,8 +76,16 @@ impl Audiences {
     /// Whether an event for `audience` may name `lane` as the ref `name` has it: one that this clone
     /// writes, as it stands here for the same audience; any other, as it was fetched from there.
     pub(super) fn is_named(&self, lane: &str, name: &str, audience: &Audience) -> bool {
-        let is_elsewhere = || self.local.get(lane).is_some_and(|local| !local.contains(audience));
-        self.of_ref(name).as_ref() == Some(audience) && (refs::is_local(name) || !is_elsewhere())
+        if refs::is_local(name) {
+            return self.of_ref(name).as_ref() == Some(audience);
+        }
+        if self.local.get(lane).is_some_and(|local| !local.contains(audience)) {
+            return false;
+        }
+        match name.starts_with(refs::KEPT) {
+            true => self.fetched.get(lane).and_then(BTreeSet::first) == Some(audience),
+            false => self.of_ref(name).as_ref() == Some(audience),
+        }
     }
 
     /// Whom `lane` is for: what this clone writes it for, or else where it was fetched from.
@@ -163,7 +185,7 @@ impl Store {
     /// # Errors
     /// `remote_not_found` where there is none of that name.
     pub fn audience_of_remote(&self, name: &str) -> Result<Audience> {
-        if !self.repo.remote_names().iter().any(|known| known.to_string() == name) {
+        if !self.repo.remote_names().iter().any(|known| known.as_bytes() == name.as_bytes()) {
             return Err(Error::new(&codes::REMOTE_NOT_FOUND, format!("no remote '{name}'"))
                 .hint("`git remote` lists them"));
         }
@@ -200,6 +222,8 @@ mod tests {
             "refs/aye/remotes/up/a",
             "refs/aye/kept/g",
             "refs/aye/kept/up/h",
+            "refs/aye/kept/i",
+            "refs/aye/remotes/up/i",
         ];
         let of = |owners: &[&str], said: &[&str]| audience(Some("origin"), &names, owners, said);
         assert_eq!(of(&["a"], &["a"]), Audience::Default);
@@ -214,6 +238,7 @@ mod tests {
         assert_eq!(of(&["x"], &["x"]), Audience::Default);
         assert_eq!(of(&["g"], &["g"]), Audience::Default);
         assert_eq!(of(&["h"], &["h"]), up());
+        assert_eq!(of(&["i"], &["i"]), up());
         // Where this clone has spoken of it, whatever the default remote is by now.
         assert_eq!(of(&["d"], &["d", "c"]), up());
         assert_eq!(audience(Some("up"), &names, &["e"], &["c", "e"]), up());

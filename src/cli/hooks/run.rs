@@ -137,7 +137,7 @@ fn pre_push(context: &mut Context, args: &[OsString]) -> Result<Report> {
         let fail_on = FailOn::default();
         let now = context.now;
         let found =
-            range::findings(&store, &view, &pending, &scope, &arguments, now, &fail_on, false)?;
+            range::findings(store, &view, &pending, &scope, &arguments, now, &fail_on, false)?;
         for finding in found {
             if seen.insert((finding.message.clone(), finding.proposal_id.clone())) {
                 report.push(finding);

@@ -179,12 +179,22 @@ const CONFIGURATION: &[(&str, &str)] = &[
         "The lane that continuous integration writes to, from anywhere but the repository's own configuration; without it, it writes to none.",
     ),
     ("aye.maxFileSize", "The largest file a proposal may change; 10m (10 MiB) by default."),
+    (
+        "aye.private",
+        "Globs (several values) of files whose proposals and patches are kept in this clone, such as *.key or secrets/.",
+    ),
+    ("aye.remote", "The default remote; origin, or else the only one, where this is not set."),
     ("core.fsync", "none leaves out the flushing of objects and refs, as it does for git."),
     ("core.pager, pager.aye, core.editor, color.ui, color.diff", "As for git."),
 ];
 
 const FILES: &[(&str, &str)] = &[
     ("refs/aye/log/<lane>", "The source of truth: the chain of events of this clone."),
+    ("refs/aye/private/<lane>", "The same for what is private, which is pushed nowhere."),
+    (
+        "refs/aye/for/<remote>/<lane>",
+        "The same for another remote than the default one: git push R 'refs/aye/for/R/*:refs/aye/log/*'.",
+    ),
     ("refs/aye/pending/<id>", "Each pending proposal as a commit, for git's own commands."),
     (".agent-memory/proposals/<id>/", "A readable copy of each pending proposal; never trusted."),
     ("<git-dir>/aye/cache.sqlite", "A disposable index; may be deleted at any time."),

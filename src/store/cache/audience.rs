@@ -31,6 +31,16 @@ fn split(owners: &str) -> BTreeSet<String> {
 }
 
 impl View {
+    /// Whether everything is for the default audience, as in most clones: the names of the refs say
+    /// so, without a question to the cache.
+    pub(super) fn is_plain(&self) -> bool {
+        *self.is_plain.get_or_init(|| {
+            let names = self.lanes.iter().map(|lane| lane.name.as_str());
+            !self.keeps_others && Audiences::new(self.home_remotes.clone(), names).is_plain()
+        })
+    }
+
+    /// Whom all lanes are for, those included that are only kept.
     pub(super) fn audiences(&self) -> &Audiences {
         self.audiences.get_or_init(|| {
             let home = self.home_remotes.clone();
@@ -45,7 +55,7 @@ impl View {
     /// `internal_error` if the cache cannot be read.
     pub fn audience(&self, id: &ProposalId) -> Result<Audience> {
         let Some(connection) = &self.connection else { return Ok(Audience::Default) };
-        if self.audiences().is_plain() {
+        if self.is_plain() {
             return Ok(Audience::Default);
         }
         let owners: Option<String> = connection
@@ -69,7 +79,7 @@ impl View {
     /// # Errors
     /// As [`View::audience`]; `proposal_not_found`.
     pub fn audience_of_decision(&self, id: &ProposalId) -> Result<Audience> {
-        if self.audiences().is_plain() {
+        if self.is_plain() {
             return Ok(Audience::Default);
         }
         let lane = self.proposal(id)?.decision_lane;
@@ -83,6 +93,9 @@ impl View {
     /// Whom the lane of the event `id` is for.
     pub(in crate::store) fn audience_of_event(&self, id: &str) -> Result<Audience> {
         let Some(connection) = &self.connection else { return Ok(Audience::Default) };
+        if self.is_plain() {
+            return Ok(Audience::Default);
+        }
         let lane: Option<String> = connection
             .prepare_cached("SELECT lane FROM event WHERE id = ?1")
             .and_then(|mut statement| statement.query_row([id], |row| row.get(0)).optional())
@@ -157,13 +170,13 @@ impl Store {
         but: Option<&ProposalId>,
         files: impl Iterator<Item = (&'f RepoPath, Option<&'f Entry>)>,
     ) -> Result<bool> {
-        if view.audiences().is_plain() {
+        if view.is_plain() {
             return Ok(false);
         }
         let mut patched = None;
         for (path, before) in files {
             let Some(before) = before else { continue };
-            if self.id_in_head(path).is_some_and(|id| id.to_string() == before.id) {
+            if self.id_in_head(path).is_some_and(|id| id == before.id) {
                 continue;
             }
             let mut others = view.of_others(audience, path)?.into_iter();

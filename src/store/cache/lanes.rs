@@ -185,6 +185,13 @@ fn is_read(known: &BTreeMap<String, Position>, lane: &LaneRef) -> bool {
     known.get(&lane.name).is_some_and(|position| tip(position) == Some(lane.tip))
 }
 
+/// Whether a lane is kept that only another remote than the default one had.
+pub(super) fn keeps_others(connection: &Connection) -> rusqlite::Result<bool> {
+    let sql = "SELECT 1 FROM lane WHERE name >= ?1 AND name < ?1 || '~' \
+               AND instr(substr(name, length(?1) + 1), '/') > 0";
+    connection.prepare_cached(sql)?.exists([refs::KEPT])
+}
+
 /// Whether nothing is new in `lanes`, those of this clone and the fetched ones, and nothing has come
 /// that was missing: without `troubles` nothing was.
 pub(super) fn is_current(

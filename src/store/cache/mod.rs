@@ -54,6 +54,10 @@ pub struct View {
     own: OnceCell<Vec<(Audience, String)>>,
     /// The remotes whose lanes are for the default audience; `None`: all.
     home_remotes: Option<Vec<String>>,
+    /// A lane is kept that only another remote than the default one had.
+    keeps_others: bool,
+    /// Whether everything is for the default audience, once somebody has asked.
+    is_plain: OnceCell<bool>,
     /// Whom the lanes are for, once somebody has asked.
     audiences: OnceCell<Audiences>,
     /// Where the connection goes afterwards, unless it is one in memory.
@@ -154,6 +158,8 @@ impl Store {
                 troubles: Vec::new(),
                 own: OnceCell::new(),
                 home_remotes: None,
+                keeps_others: false,
+                is_plain: OnceCell::new(),
                 audiences: OnceCell::new(),
                 home: self.kept.clone(),
             });
@@ -219,10 +225,19 @@ impl Store {
             troubles = lanes::troubles(&connection)?;
         }
         self.notices.add(&troubles);
-        let (lanes, own) = (lanes.to_vec(), OnceCell::new());
-        let (home_remotes, audiences) = (default_remotes(&self.repo), OnceCell::new());
-        let connection = Some(connection);
-        Ok(View { connection, lanes, broken, troubles, own, home_remotes, audiences, home })
+        let keeps_others = lanes::keeps_others(&connection)?;
+        Ok(View {
+            connection: Some(connection),
+            lanes: lanes.to_vec(),
+            broken,
+            troubles,
+            own: OnceCell::new(),
+            home_remotes: default_remotes(&self.repo),
+            keeps_others,
+            is_plain: OnceCell::new(),
+            audiences: OnceCell::new(),
+            home,
+        })
     }
 }
 
@@ -334,11 +349,10 @@ impl View {
         let mut chains: BTreeMap<String, Head> = BTreeMap::new();
         let Some(connection) = &self.connection else { return Ok(chains) };
         let forks = forks::load(connection).map_err(|error| failed(&error))?;
-        let audiences = self.audiences();
         for (name, Position { seq, reached, .. }) in self.positions()? {
             let Some(tip) = reached else { continue };
             let lane = refs::lane_of(&name).to_owned();
-            if !audiences.is_named(&lane, &name, audience) {
+            if !self.is_plain() && !self.audiences().is_named(&lane, &name, audience) {
                 continue;
             }
             let id = gix::ObjectId::from_hex(tip.as_bytes()).ok();
@@ -427,8 +441,7 @@ impl View {
     /// because what it has recorded it must be able to show.
     pub(super) fn written(&mut self, store: &Store, own: &[LaneRef]) {
         self.release();
-        self.own.take();
-        self.audiences.take();
+        (self.own, self.is_plain, self.audiences) = Default::default();
         self.lanes.retain(|lane| own.iter().all(|moved| moved.name != lane.name));
         self.lanes.extend_from_slice(own);
         self.lanes.sort_by(|a, b| a.name.cmp(&b.name));

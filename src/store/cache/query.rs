@@ -454,7 +454,7 @@ impl View {
 
     /// Whom the proposals of these rows are for.
     fn with_audiences(&self, mut summaries: Vec<Summary>) -> Result<Vec<Summary>> {
-        if !summaries.is_empty() && !self.audiences().is_plain() {
+        if !summaries.is_empty() && !self.is_plain() {
             for summary in &mut summaries {
                 summary.audience = self.audience_of_owners(&summary.id, &summary.owners)?;
             }

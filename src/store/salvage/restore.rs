@@ -14,7 +14,8 @@ use super::content::Contents;
 use super::known::{self, Knowledge};
 use crate::error::{Error, Result};
 use crate::flush::Method;
-use crate::proposal::Stamped;
+use crate::proposal::event::MAX_BYTES;
+use crate::proposal::{Data, Stamped};
 use crate::store::inspect::{self, Damage, Depth};
 use crate::store::objects::{Batch, Composed, loose_path};
 use crate::store::trees::Leaf;
@@ -257,20 +258,29 @@ impl Store {
         let mut attached: Vec<Leaf> = Vec::new();
         for (index, id) in events.iter().enumerate() {
             let mut found: Stamped = known.events.get(id)?.stamped.clone();
-            let list = found.event.list().map(|list| list.id.clone());
+            let mut list = found.event.list().map(|list| list.id.clone());
+            let mut original = None;
+            if let Data::Publish(publish) = &found.event.data {
+                let (first, _) = lists::original(&self.repo, publish, MAX_BYTES).ok()?;
+                list = first.event.list().map(|list| list.id.clone());
+                original = Some(first.id);
+            }
             let statement = found.event.data.statement().map(|statement| statement.id.clone());
             let manifest = statement.as_deref().and_then(|id| self.manifest(id));
-            let named = [("list", list), ("manifest", manifest), ("statement", statement)];
+            let named = [
+                ("list", list),
+                ("manifest", manifest),
+                ("original", original),
+                ("statement", statement),
+            ];
             for (name, id) in named {
                 if let Some(id) = id {
                     let id = ObjectId::from_hex(id.as_bytes()).ok()?;
                     attached.push(compose::attachment(name, index, id));
                 }
             }
-            if found.event.list().is_some() {
-                // The names of the files in it are part of the commit's message.
-                let _ = lists::inflate(&self.repo, &mut found.event);
-            }
+            // The names of the files in it are part of the commit's message.
+            let _ = lists::inflate(&self.repo, &mut found.event);
             stamped.push(found);
         }
         compose::commit(&self.repo, composed, &stamped, attached, parent).ok()
