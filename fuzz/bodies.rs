@@ -28,6 +28,15 @@ pub fn try_result(bytes: &[u8]) {
     assert_eq!(check.imported.map(|imported| imported.result.len()), Some(64));
 }
 
+/// A part of a snapshot: read or refused, with the same events either way of looking at it.
+pub fn snapshot(bytes: &[u8]) {
+    use aye::proposal::snapshot::{Item, ids, read};
+    let hash = |bytes: &[u8]| Some(format!("{:040x}", bytes.len()));
+    let Ok(items) = read(bytes, "lane", 9, hash) else { return };
+    let events = items.iter().filter(|item| !matches!(item, Item::Figures(_))).count();
+    assert_eq!(ids(bytes, hash).expect("what was read once").len(), events);
+}
+
 /// A proposal id or a prefix as somebody types it.
 pub fn id(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };

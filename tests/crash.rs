@@ -94,6 +94,44 @@ fn assert_sound(repo: &Repo, what: &str) {
     assert!(lock.symlink_metadata().is_err(), "{what}: the index is still locked");
 }
 
+/// Every further step at which `gc` writes.
+const EPOCH: &[&str] =
+    &["epoch.objects", "epoch.archived", "epoch.noted", "epoch.moved", "epoch.removed"];
+
+#[test]
+fn gc_stopped_at_every_step() {
+    let start = repo();
+    let decided = propose(&start);
+    start.aye(&["reject", &decided, "--yes"]).ok();
+    start.aye(&["propose", "a.txt", "--old", "line 9", "--new", "LINE 9"]).ok();
+    let all = ["list", "--status", "all", "--json"];
+    let before = start.aye(&all).ok().json()["proposals"].clone();
+    let gc = ["gc", "--now", "--keep", "0"];
+    for point in STORE.iter().filter(|point| **point != "store.cache.written").chain(EPOCH) {
+        for hit in 0.. {
+            let repo = start.copy();
+            if stop(&repo, &gc, "", point, hit).is_none() {
+                assert!(hit > 0, "{point} is never reached");
+                break;
+            }
+            let what = format!("{point} {hit}");
+            assert_eq!(repo.aye(&all).ok().json()["proposals"], before, "{what}");
+            // The next writer goes on where the lane is, and what it has left behind goes.
+            let more = ["propose", "a.txt", "--old", "line 8", "--new", "LINE 8"];
+            repo.aye(&more).ok();
+            repo.aye(&gc).ok();
+            let refs = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"]);
+            assert_eq!(refs.lines().count(), 1, "{what}: {refs}");
+            assert!(refs.contains(".2/"), "{what}: {refs}");
+            let after = repo.aye(&all).ok().json()["proposals"].clone();
+            assert_eq!(after.as_array().map(Vec::len), Some(3), "{what}");
+            assert_sound(&repo, &what);
+            assert_eq!(repo.aye(&all).ok().json()["proposals"], after, "{what}");
+            repo.git(&["fsck", "--strict", "--no-dangling"]);
+        }
+    }
+}
+
 #[test]
 fn propose_stopped_at_every_step() {
     let start = repo();

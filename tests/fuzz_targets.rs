@@ -43,6 +43,10 @@ const TRY_RESULTS: &[&str] = &[
     r#"{"actor":{"email":"ci@example.com","kind":"ci","name":"build"},"command":["cargo","test"],"duration_ms":1200,"exit_code":0,"format":"aye-try-result@1","proposal":"8ae2d0b82c1422f9fe442c71c1663449a59e206f","repository":null,"revision":"8ae2d0b82c1422f9fe442c71c1663449a59e206f","time":"2026-11-24T09:00:09.125Z"}"#,
     r#"{"time":"2026-11-24T09:00:60+01:00","revision":"8ae2d0b82c1422f9fe442c71c1663449a59e206f","repository":"00112233445566778899aabbccddeeff","proposal":"8ae2d0b82c1422f9fe442c71c1663449a59e206f","format":"aye-try-result@1","exit_code":null,"duration_ms":18446744073709551615,"command":["\u001b"],"actor":{"name":"","kind":"agent","email":""}}"#,
 ];
+const SNAPSHOTS: &[&str] = &[
+    "{\"actor\":{\"email\":\"\",\"kind\":\"human\",\"name\":\"x\"},\"data\":{},\"heads\":[],\"kind\":\"plan\",\"lane\":\"lane\",\"seq\":2,\"time\":\"2026-03-14T10:30:00.000Z\",\"v\":1}\n{\"subject\":{\"id\":\"prop_0123456789\"}}\n",
+    "{\"subject\":{\"added\":2,\"digest\":\"ab\",\"id\":\"prop_0123456789\",\"removed\":1}}\n{\"stub\":{\"id\":\"ab\"}}\n{\"later\":1}\n",
+];
 const IDS: &[&str] = &["prop_0123456789", "prop_O1Il", "PROP_ab", "m4k8n", "é", "prop_"];
 const PATHS: &[&str] = &[
     "src/utils/format.ts",
@@ -121,6 +125,9 @@ proptest! {
 
     #[test]
     fn try_result(bytes in input(TRY_RESULTS)) { bodies::try_result(&bytes) }
+
+    #[test]
+    fn snapshot(bytes in input(SNAPSHOTS)) { bodies::snapshot(&bytes) }
 
     #[test]
     fn id(bytes in input(IDS)) { bodies::id(&bytes) }

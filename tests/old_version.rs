@@ -281,3 +281,47 @@ fn a_forked_lane_does_not_stop_version_0_1_0() {
         repo.aye(&["list"]).ok().says("from 0.1.0");
     }
 }
+
+#[test]
+fn epochs_do_not_stop_version_0_1_0() {
+    let Some(old) = Other::find() else { return };
+    let (repo, expected) = of_this_version();
+    let before = scene();
+    let third = scene();
+    let from = repo.root().to_str().expect("UTF-8");
+    let lanes = "+refs/aye/log/*:refs/aye/remotes/origin/*";
+    before.git(&["fetch", "-q", from, lanes]);
+    answered(old.run(&before, &["list"])).ok();
+    repo.aye(&["gc", "--now", "--keep", "0"]).ok().says("epoch 2 begins");
+    for other in [&before, &third] {
+        other.git(&["fetch", "-q", from, lanes]);
+    }
+    // What was decided long ago may be unknown to it, and what is pending is not.
+    let pending = || expected.iter().filter(|(_, status)| *status == "pending");
+    assert!(pending().count() > 3);
+    for other in [&before, &third, &repo] {
+        for cold in [false, true] {
+            if cold {
+                std::fs::remove_dir_all(other.path(".git/aye")).expect("removed");
+            }
+            let list = answered(old.run(other, &["list", "--status", "all", "--json"])).ok().json();
+            for (id, _) in pending() {
+                assert_eq!(status(&list, id), "pending", "{id} in {list:#}");
+                answered(old.run(other, &["show", id])).ok();
+                answered(old.run(other, &["diff", id])).ok();
+            }
+            answered(old.run(other, &["log"])).ok();
+            answered(old.run(other, &["check"]));
+            answered(old.run(other, &["doctor"]));
+        }
+        old.agent(other, &["propose", "k", "--old", "k", "--new", "x", "-m", "from 0.1.0"]).ok();
+        // It has begun a lane of its own, and both versions go on.
+        other.aye(&["list"]).ok().says("from 0.1.0");
+        for (id, expected) in &expected {
+            let list = other.aye(&["list", "--status", "all", "--json"]).ok().json();
+            if *expected == "applied" || *expected == "pending" {
+                assert_eq!(status(&list, id), *expected, "{id}");
+            }
+        }
+    }
+}

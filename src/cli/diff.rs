@@ -44,7 +44,7 @@ pub const PLANNED: &str = "note: the files have changed since; this is what appl
 /// proposed.
 ///
 /// # Errors
-/// `object_missing`, and those of the store.
+/// `object_missing`, `proposal_archived`, and those of the store.
 pub fn planned(store: &Store, proposal: &Proposal) -> Result<Option<Changeset>> {
     let visible = decide::visible(store, &store.view()?, proposal)?;
     match visible.planned && !visible.changes.is_empty() {

@@ -15,6 +15,7 @@ pub mod demo;
 pub mod diff;
 pub mod doctor;
 pub mod filters;
+pub mod gc;
 pub mod hooks;
 pub mod identity;
 mod idle;
@@ -178,6 +179,8 @@ pub enum Command {
     Demo(demo::Args),
     /// Check the store, and repair what can be rebuilt.
     Doctor(doctor::Args),
+    /// Fold what was decided long ago, so that clones fetch and read less.
+    Gc(gc::Args),
     /// Remove what aye keeps of this repository: lanes, refs, caches and hooks.
     Deinit(deinit::Args),
     /// Generate man pages, shell completions, JSON schemas and the table of error codes.
@@ -270,6 +273,7 @@ fn run(context: &mut Context, command: Command) -> Result<Exit> {
         Command::Call(args) => call::run(context, args),
         Command::Demo(args) => demo::run(context, args),
         Command::Doctor(args) => doctor::run(context, args),
+        Command::Gc(args) => gc::run(context, &args),
         Command::Deinit(args) => deinit::run(context, &args),
         Command::Apply(args) => apply::run(context, args),
         Command::Undo(args) => undo::run(context, args),

@@ -37,7 +37,8 @@ pub struct Args {
 /// Runs the command.
 ///
 /// # Errors
-/// `proposal_not_found` and its kin; `object_missing`, when what can be shown is; those of the store.
+/// `proposal_not_found` and its kin; `object_missing` or `proposal_archived`, when what can be shown
+/// is; those of the store.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let view = store.view()?;
@@ -297,7 +298,11 @@ impl Readable {
                 Err(error) => missing.push((record.path.clone(), error)),
             }
         }
-        Ok(Self { changeset: Changeset::new(changes)?, missing })
+        let changeset = match changes.is_empty() {
+            true => Changeset::default(),
+            false => Changeset::new(changes)?,
+        };
+        Ok(Self { changeset, missing })
     }
 
     /// One line for each file that cannot be shown.

@@ -44,6 +44,7 @@ pub fn of_approval(store: &Store, proposal: &Proposal, approval: &Approval) -> R
 /// `statement_invalid`, `object_missing`.
 pub fn approved(store: &Store, proposal: &Proposal, approval: &Approval) -> Result<Manifest> {
     let recorded = Recorded {
+        event: &approval.event,
         statement: &approval.statement,
         by: &approval.by,
         evidence: &approval.evidence,
@@ -108,6 +109,7 @@ fn of_manifest(proposal: &Proposal, revision: &str, manifest: &Manifest) -> Vec<
 
 /// What an event says of a decision, to which its statement is held.
 struct Recorded<'a> {
+    event: &'a str,
     statement: &'a BlobRef,
     by: &'a Actor,
     evidence: &'a Evidence,
@@ -117,7 +119,7 @@ struct Recorded<'a> {
 
 impl Recorded<'_> {
     fn read(&self, store: &Store, proposal: &Proposal) -> Result<(Statement, Option<Manifest>)> {
-        let statement = Statement::from_bytes(&bound(store, self.statement)?)?;
+        let statement = Statement::from_bytes(&bound(store, self.event, self.statement)?)?;
         let digest = proposal.revision(self.revision).map(super::digest_of);
         let fits = statement.proposal == proposal.first_event
             && statement.revision == self.revision
@@ -130,7 +132,7 @@ impl Recorded<'_> {
         }
         let manifest = match &statement.manifest {
             None => None,
-            Some(named) => Some(Manifest::from_bytes(&bound(store, named)?)?),
+            Some(named) => Some(Manifest::from_bytes(&bound(store, self.event, named)?)?),
         };
         Ok((statement, manifest))
     }
@@ -148,6 +150,7 @@ pub fn read(
 ) -> Result<Option<(Statement, Option<Manifest>)>> {
     let Some(statement) = &decision.statement else { return Ok(None) };
     let recorded = Recorded {
+        event: &decision.event,
         statement,
         by: &decision.by,
         evidence: &decision.evidence,
@@ -172,9 +175,9 @@ pub fn read(
     Ok(Some((statement, manifest)))
 }
 
-/// The bytes of a blob, held to its SHA-256.
-fn bound(store: &Store, named: &BlobRef) -> Result<Vec<u8>> {
-    let bytes = store.blob(&named.id)?;
+/// The bytes of a blob that `event` names, held to its SHA-256.
+fn bound(store: &Store, event: &str, named: &BlobRef) -> Result<Vec<u8>> {
+    let bytes = store.blob_of(event, named)?;
     if crate::sha256::hex(&bytes) == named.sha256 {
         return Ok(bytes);
     }

@@ -12,6 +12,9 @@ pub struct Sent<'a> {
 /// What of aye's is this clone's own and never sent.
 const NEVER: [&str; 5] = ["private/", "remotes/", "kept/", "broken/", "pending/"];
 
+/// What is for one remote, whose name follows.
+const OTHERS: [&str; 2] = ["for/", "archive-for/"];
+
 /// Why `sent` may not go to the remote `to`; `is_for` says whether a remote named in a ref is that one.
 pub fn refusal(sent: Sent<'_>, to: &str, is_for: impl Fn(&str) -> bool) -> Option<String> {
     let of = |name: &str| -> Option<String> {
@@ -19,7 +22,7 @@ pub fn refusal(sent: Sent<'_>, to: &str, is_for: impl Fn(&str) -> bool) -> Optio
         if NEVER.iter().any(|never| name.starts_with(never)) {
             return Some("is for this clone alone".to_owned());
         }
-        let rest = name.strip_prefix("for/")?;
+        let rest = OTHERS.iter().find_map(|others| name.strip_prefix(others))?;
         // A remote's name may have slashes, and so may what follows it.
         let ends = rest.match_indices('/').map(|(end, _)| &rest[..end]);
         let remotes: Vec<&str> = ends.collect();
@@ -49,11 +52,13 @@ pub fn sends_others(refspec: &str, to: &str) -> bool {
         Some((above, _)) => above,
         None => return refusal(sent, to, |remote| remote == to).is_some(),
     };
-    let mine = format!("refs/aye/for/{to}/");
-    let all = NEVER.iter().map(|never| format!("refs/aye/{never}"));
-    all.chain(["refs/aye/for/".to_owned()]).any(|others| {
-        others.starts_with(above) || above.starts_with(&others) && !above.starts_with(&mine)
-    })
+    let mine = OTHERS.map(|others| format!("refs/aye/{others}{to}/"));
+    let is_mine = mine.iter().any(|mine| above.starts_with(mine));
+    NEVER
+        .iter()
+        .chain(&OTHERS)
+        .map(|others| format!("refs/aye/{others}"))
+        .any(|others| others.starts_with(above) || above.starts_with(&others) && !is_mine)
 }
 
 #[cfg(test)]
@@ -70,6 +75,8 @@ mod tests {
         assert!(!refused("refs/aye/archive/l.1", "refs/aye/archive/l.1", "origin"));
         assert!(!refused("refs/aye/for/up/l", "refs/aye/log/l", "up"));
         assert!(!refused("refs/aye/for/a/b/l", "refs/aye/log/l", "a/b"));
+        assert!(!refused("refs/aye/archive-for/up/l.1", "refs/aye/archive/l.1", "up"));
+        assert!(refused("refs/aye/archive-for/up/l.1", "refs/aye/archive/l.1", "origin"));
         for never in ["private/l", "private/archive/l.1", "remotes/o/l", "kept/l", "pending/p"] {
             let name = format!("refs/aye/{never}");
             assert!(refused(&name, "refs/aye/log/l", "up"), "{name}");

@@ -141,10 +141,10 @@ const SHORTCUT: &str = r#"    idle() {
         done
         [ ! -e "$1/reftable" ] || return
         lanes='aye idle 3'
-        for lane in "$1"/refs/aye/log/*; do
-            [ -e "$lane" ] || continue
+        for lane in "$1"/refs/aye/log/* "$1"/refs/aye/log/*/*; do
+            [ -e "$lane" ] && [ ! -d "$lane" ] || continue
             read -r tip <"$lane" || return
-            lanes="$lanes ${lane##*/} $tip"
+            lanes="$lanes ${lane#"$1"/refs/aye/log/} $tip"
         done
         if [ -e "$1/packed-refs" ]; then
             [ "$1/aye/idle" -nt "$1/packed-refs" ] || return

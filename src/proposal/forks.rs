@@ -116,7 +116,7 @@ impl Forks {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::collections::BTreeSet;
 
     use chrono::DateTime;
@@ -148,7 +148,8 @@ mod tests {
         seen: Vec<BTreeSet<usize>>,
     }
 
-    fn data(kind: u8) -> Data {
+    /// An apply, an undo, a reopen, or else a rejection.
+    pub(in crate::proposal) fn data(kind: u8) -> Data {
         let (revision, digest, evidence) = (String::new(), String::new(), Evidence::Flag);
         match kind {
             0 => Data::Apply(Apply {

@@ -14,6 +14,7 @@ pub mod forks;
 pub mod id;
 pub mod order;
 pub mod rules;
+pub mod snapshot;
 pub mod state;
 pub mod statement;
 pub mod steps;

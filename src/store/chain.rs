@@ -15,7 +15,8 @@ const MOST_WITNESSED: usize = 64;
 
 /// The lane that a command adds to for one audience. It names lanes of the same audience alone.
 pub(super) struct Chain {
-    audience: Audience,
+    /// Its ref.
+    name: String,
     own: place::Own,
     /// Where the lane ref is, and where it is going.
     old_tip: Option<ObjectId>,
@@ -51,18 +52,26 @@ impl Chain {
             Some(_) => return Err(not_in_ci(&audience)),
             None => place::own(&store.make_private()?, &audience, |lane| view.is_shared(lane))?,
         };
-        let name = audience.lane(&own.lane, 1);
-        let old_tip = view.lanes.iter().find(|known| known.name == name).map(|known| known.tip);
+        let newest = |lane: &str| {
+            let names = view.lanes.iter().map(|known| known.name.as_str());
+            refs::newest(names, &audience, lane).map(str::to_owned)
+        };
+        let mut name = newest(&own.lane).unwrap_or_else(|| audience.lane(&own.lane, 1));
+        let mut old_tip = view.lanes.iter().find(|known| known.name == name).map(|known| known.tip);
         let mut tip = old_tip;
         let mut seq = positions.get(&name).map_or(0, |position| position.seq);
         if store.named_lane().is_some()
-            && let Some((ahead, last)) = settle::ahead(store, view, &own.lane, old_tip)?
+            && let Some((ahead, last, epoch)) = settle::ahead(store, view, &own.lane, old_tip)?
         {
-            // Another run has written it since.
+            // Another run has written it since, perhaps in a later epoch.
             (tip, seq) = (Some(ahead), last);
+            let there = audience.lane(&own.lane, epoch);
+            if there != name {
+                (name, old_tip) = (there, None);
+            }
         }
         let forked = own.from.as_ref().filter(|_| tip.is_none()).and_then(|from| {
-            let position = positions.get(&audience.lane(from, 1))?;
+            let position = positions.get(&newest(from)?)?;
             let tip = position.reached.clone()?;
             Some(Head { lane: from.clone(), seq: position.seq, tip })
         });
@@ -75,7 +84,7 @@ impl Chain {
         let mut witness = view.unwitnessed(others.clone())?;
         witness.reverse();
         let open = Step::default();
-        Ok(Self { audience, own, old_tip, tip, seq, others, witness, forked, open })
+        Ok(Self { name, own, old_tip, tip, seq, others, witness, forked, open })
     }
 
     /// The lane's id.
@@ -83,14 +92,9 @@ impl Chain {
         &self.own.lane
     }
 
-    /// The name of its ref.
-    fn name(&self) -> String {
-        self.audience.lane(&self.own.lane, 1)
-    }
-
     /// Its ref, as it is; `None` before its first event.
     pub(super) fn lane_ref(&self) -> Option<LaneRef> {
-        Some(LaneRef { name: self.name(), tip: self.old_tip? })
+        Some(LaneRef { name: self.name.clone(), tip: self.old_tip? })
     }
 
     /// Begins another commit where an event with `data` cannot go into the open one.
@@ -164,7 +168,7 @@ impl Chain {
         let Some(tip) = self.tip.filter(|_| self.is_ahead()) else { return Ok(()) };
         place::claim(&store.make_private()?, &mut self.own)?;
         let (dir, durable) = (&store.common_dir, store.settings()?.durable);
-        refs::compare_and_swap(&store.repo, dir, &self.name(), self.old_tip, tip, durable)?;
+        refs::compare_and_swap(&store.repo, dir, &self.name, self.old_tip, tip, durable)?;
         self.old_tip = Some(tip);
         Ok(())
     }

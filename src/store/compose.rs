@@ -10,11 +10,13 @@ use bstr::{BStr, ByteSlice as _};
 use gix::ObjectId;
 use gix::objs::Tree;
 
+use super::lists;
 use super::objects::Sink;
 use super::trees::{self, Leaf};
 use crate::changeset::{Mode, plan};
 use crate::error::{Error, Result};
-use crate::proposal::{Data, ProposalId, Stamped};
+use crate::proposal::event::MAX_BYTES;
+use crate::proposal::{Data, ProposalId, Stamped, snapshot};
 
 /// The trailer of a lane commit that names a proposal.
 const PROPOSAL: &str = "Proposal-Id: ";
@@ -30,6 +32,47 @@ pub(super) fn begins_commit(open: &[Stamped], data: &Data) -> bool {
 /// `name-NNNN`.
 pub(super) fn attachment(name: &str, index: usize, id: ObjectId) -> Leaf {
     (vec![format!("{name}-{:04}", index + 1).into()], Some((id, Mode::Regular)))
+}
+
+/// What the event `stamped`, at `index` (from 0) of its commit, names and its commit has therefore:
+/// its list, which is put into it, its statement and the manifest of that.
+///
+/// # Errors
+/// `internal_error` where an id is none.
+pub(super) fn attachments(
+    repo: &gix::Repository,
+    stamped: &mut Stamped,
+    index: usize,
+) -> Result<Vec<Leaf>> {
+    let mut list = stamped.event.list().map(|list| list.id.clone());
+    let mut original = None;
+    if let Data::Publish(publish) = &stamped.event.data {
+        let (first, _) = lists::original(repo, publish, MAX_BYTES)?;
+        list = first.event.list().map(|list| list.id.clone());
+        original = Some(first.id);
+    }
+    let statement = stamped.event.data.statement().map(|statement| statement.id.clone());
+    let blob = |id: &String| repo.find_blob(ObjectId::from_hex(id.as_bytes()).ok()?).ok();
+    let manifest = statement.as_ref().and_then(blob);
+    let manifest = manifest.and_then(|blob| snapshot::manifest(&blob.data)).map(|named| named.id);
+    let mut leaves = Vec::new();
+    for (name, id) in
+        [("list", list), ("manifest", manifest), ("original", original), ("statement", statement)]
+    {
+        if let Some(id) = id {
+            let id = ObjectId::from_hex(id.as_bytes())
+                .map_err(|_| Error::bug(format!("'{id}' is no object id")))?;
+            leaves.push(attachment(name, index, id));
+        }
+    }
+    if let Data::Fold(fold) = &stamped.event.data {
+        let id = ObjectId::from_hex(fold.snapshot.id.as_bytes())
+            .map_err(|_| Error::bug("a snapshot has no object id"))?;
+        leaves.push(attachment("snapshot", index, id));
+    }
+    // The names of the files in it are part of the commit's message.
+    let _ = lists::inflate(repo, &mut stamped.event);
+    Ok(leaves)
 }
 
 /// Puts the commit of `events`, of which there is at least one, and its trees into `objects`.

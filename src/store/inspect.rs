@@ -7,6 +7,7 @@ use gix::ObjectId;
 use gix::objs::Kind;
 use gix::objs::tree::EntryKind;
 
+use super::lane::SNAPSHOT;
 use super::objects::hashed;
 use super::refs::{self, LaneRef};
 use super::{Store, View, compose};
@@ -251,9 +252,9 @@ impl Walk<'_> {
     }
 }
 
-/// Whether a path in the tree of a lane commit is that of an event.
+/// Whether a path in the tree of a lane commit is that of an event, or of many: a snapshot.
 fn is_event(path: &BStr) -> bool {
-    path == "event.json" || path.starts_with(b"events/")
+    path == "event.json" || path.starts_with(b"events/") || path == SNAPSHOT
 }
 
 /// The content of an object that is there, of the right kind, and hashes to its id; or what is

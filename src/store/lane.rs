@@ -10,11 +10,12 @@ use gix::ObjectId;
 use gix::objs::Kind;
 
 use super::codes;
-use super::objects::header;
+use super::objects::{hashed, header};
 use super::refs::LaneRef;
 use crate::error::Error;
 use crate::plan::Record;
-use crate::proposal::event::{Head, MAX_BYTES};
+use crate::proposal::event::{Fold, Head, MAX_BYTES};
+use crate::proposal::snapshot::{self, Figures, Item};
 use crate::proposal::{Data, Event, ProposalId, Stamped};
 
 /// What is read of one lane at most.
@@ -121,6 +122,23 @@ pub(super) struct Link {
     pub(super) id: ObjectId,
     tree: ObjectId,
     is_merge: bool,
+    is_root: bool,
+}
+
+/// The blob at the top of the tree of a commit with which an epoch begins.
+pub(super) const SNAPSHOT: &str = "snapshot-0001";
+
+/// What a commit of a lane says.
+#[derive(Default)]
+pub(super) struct Said {
+    /// Its events that were not known, those of its snapshot included.
+    pub(super) rows: Vec<Row>,
+    /// The last position of all its events.
+    pub(super) last: u64,
+    /// Where it is the first of an epoch: what that says of itself.
+    pub(super) epoch: Option<Fold>,
+    /// What lists show of the proposals in its snapshot.
+    pub(super) figures: Vec<Figures>,
 }
 
 /// Where a walk has ended: at a known commit, or behind the root.
@@ -155,6 +173,23 @@ pub(super) struct Row {
     pub(super) forked: Option<Head>,
     /// The bytes it is stored as.
     pub(super) body: Vec<u8>,
+    /// Where it comes from a snapshot, the bytes of its statement and of the manifest of that.
+    pub(super) beside: Option<Beside>,
+}
+
+/// What stands beside an event in a snapshot.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Beside {
+    /// The statement that it names.
+    pub(super) statement: Option<Vec<u8>>,
+    /// The manifest that the statement names.
+    pub(super) manifest: Option<Vec<u8>>,
+}
+
+/// What the tree of a lane commit names.
+struct Held {
+    events: Vec<ObjectId>,
+    snapshot: Option<ObjectId>,
 }
 
 /// Reads one lane, within its limits.
@@ -242,48 +277,130 @@ impl<'repo> Reader<'repo> {
         let mut parents = commit.parent_ids();
         let parent = parents.next().map(gix::Id::detach);
         let is_merge = parents.next().is_some();
-        Ok((Link { id, tree, is_merge }, parent))
+        Ok((Link { id, tree, is_merge, is_root: parent.is_none() }, parent))
     }
 
     /// The events of a commit that have not been read before, in order; all of them, or the commit
-    /// is bad. `known` has the lane of an event that is in the cache already.
+    /// is bad. `known` has lane and position of an event that is in the cache already.
     ///
     /// # Errors
     /// [`Bad`].
     pub(super) fn read(
         &mut self,
         link: &Link,
-        mut known: impl FnMut(&ObjectId) -> Option<String>,
-    ) -> Result<Vec<Row>, Bad> {
+        mut known: impl FnMut(&ObjectId) -> Option<(String, u64)>,
+    ) -> Result<Said, Bad> {
         if link.is_merge {
             return Err("it is a merge, and lanes have none".into());
         }
         self.progress.commits += 1;
         if self.progress.trees.contains(&link.tree) {
-            return Ok(Vec::new());
+            return Ok(Said::default());
         }
-        let mut rows = Vec::new();
+        let mut said = Said::default();
         let mut bytes = 0;
-        let ids = self.event_ids(link.tree)?;
-        let are_several = ids.len() > 1;
-        for id in ids {
+        let Held { events, snapshot } = self.contents(link.tree)?;
+        let are_several = events.len() > 1;
+        for id in events {
             match known(&id) {
-                Some(lane) if lane == self.lane => {}
-                Some(lane) => return Err(other_lane(&lane)),
+                Some((lane, seq)) if lane == self.lane => said.last = said.last.max(seq),
+                Some((lane, _)) => return Err(other_lane(&lane)),
                 None => {
-                    let row = self.event(id)?;
+                    let (row, data) = self.event(id)?;
                     bytes += row.body.len() as u64;
                     if bytes > self.limits.commit_events {
                         return Err(over("its events have", self.limits.commit_events));
                     }
-                    rows.push(row);
+                    if let Data::Fold(fold) = data {
+                        let snapshot = snapshot.filter(|_| !are_several);
+                        self.unfold(&fold, row.seq, snapshot, &mut said)?;
+                        said.epoch = Some(fold).filter(|fold| link.is_root && fold.part == 1);
+                    }
+                    said.rows.push(row);
                 }
             }
         }
+        if snapshot.is_some()
+            && said.rows.first().is_some_and(|row| row.beside.is_none() && row.kind != "fold")
+        {
+            return Err("it has a snapshot that no event of it names".into());
+        }
+        let last = said.rows.iter().map(|row| row.seq).max();
+        said.last = said.last.max(last.unwrap_or(0));
         if are_several {
             self.progress.trees.insert(link.tree);
         }
-        Ok(rows)
+        Ok(said)
+    }
+
+    /// Adds what the part of a snapshot says with which the event `fold` came.
+    fn unfold(
+        &mut self,
+        fold: &Fold,
+        seq: u64,
+        snapshot: Option<ObjectId>,
+        said: &mut Said,
+    ) -> Result<(), Bad> {
+        let named = ObjectId::from_hex(fold.snapshot.id.as_bytes()).ok();
+        let Some(id) = snapshot.filter(|id| Some(*id) == named) else {
+            return Err("it does not have the snapshot that its event names".into());
+        };
+        let last = match fold.from() {
+            Some(from) if from.lane == self.lane && fold.epoch > 1 => from.seq,
+            _ => return Err("it does not say which epoch of its lane it goes on from".into()),
+        };
+        if !(1..=fold.parts).contains(&fold.part) || last.checked_add(fold.part) != Some(seq) {
+            return Err("its part of a snapshot is at a wrong position".into());
+        }
+        let bytes = self.snapshot(id)?;
+        if crate::sha256::hex(&bytes) != fold.snapshot.sha256 {
+            return Err("its snapshot is not the one that its event names".into());
+        }
+        let kind = self.repo.object_hash();
+        let hash = |bytes: &[u8]| Some(hashed(kind, Kind::Blob, bytes).ok()?.to_string());
+        for item in snapshot::read(&bytes, &self.lane, last, hash)? {
+            match item {
+                Item::Figures(figures) => said.figures.push(figures),
+                Item::Stub(_) => {}
+                Item::Event(read) => {
+                    let id = ObjectId::from_hex(read.id.as_bytes()).map_err(|e| text(&e))?;
+                    let beside = Beside {
+                        statement: read.statement.map(<[u8]>::to_vec),
+                        manifest: read.manifest,
+                    };
+                    let stamped = Stamped { id: read.id, event: read.event };
+                    let row = row(id, stamped, read.body.to_vec()).0;
+                    said.rows.push(Row { beside: Some(beside), ..row });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn snapshot(&mut self, id: ObjectId) -> Result<Vec<u8>, Bad> {
+        self.admit(id, Kind::Blob, snapshot::MAX_PART as u64)?;
+        let mut blob = self.repo.find_blob(id).map_err(|error| gone(self.repo, id, &error))?;
+        Ok(std::mem::take(&mut blob.data))
+    }
+
+    /// The ids of the events that `commit` holds, those of its snapshot included and that of the
+    /// snapshot itself not; and its parent.
+    ///
+    /// # Errors
+    /// [`Bad`].
+    pub(super) fn ids(
+        &mut self,
+        commit: ObjectId,
+    ) -> Result<(Vec<ObjectId>, Option<ObjectId>), Bad> {
+        let (link, parent) = self.link(commit)?;
+        let Held { events, snapshot } = self.contents(link.tree)?;
+        let Some(id) = snapshot else { return Ok((events, parent)) };
+        let bytes = self.snapshot(id)?;
+        let kind = self.repo.object_hash();
+        let hash = |bytes: &[u8]| Some(hashed(kind, Kind::Blob, bytes).ok()?.to_string());
+        let ids = snapshot::ids(&bytes, hash)?;
+        let ids = ids.iter().filter_map(|id| ObjectId::from_hex(id.as_bytes()).ok());
+        Ok((ids.collect(), parent))
     }
 
     /// The events that `commit` of `lane` holds, whose tree may be known already.
@@ -301,10 +418,24 @@ impl<'repo> Reader<'repo> {
             Some(tree) => tree,
             None => reader.link(commit)?.0.tree,
         };
-        reader.event_ids(tree)
+        let Held { mut events, snapshot } = reader.contents(tree)?;
+        if let Some(id) = snapshot {
+            let bytes = reader.snapshot(id)?;
+            let kind = repo.object_hash();
+            let hash = |bytes: &[u8]| Some(hashed(kind, Kind::Blob, bytes).ok()?.to_string());
+            let ids = snapshot::ids(&bytes, hash)?;
+            events.extend(ids.iter().filter_map(|id| ObjectId::from_hex(id.as_bytes()).ok()));
+        }
+        Ok(events)
     }
 
-    fn event(&mut self, id: ObjectId) -> Result<Row, Bad> {
+    /// Whether `commit` has a part of a snapshot, so that its events need not be objects.
+    pub(super) fn has_snapshot(repo: &gix::Repository, commit: ObjectId) -> bool {
+        let tree = repo.find_commit(commit).ok().and_then(|commit| commit.tree().ok());
+        tree.is_some_and(|tree| tree.iter().flatten().any(|entry| entry.filename() == SNAPSHOT))
+    }
+
+    fn event(&mut self, id: ObjectId) -> Result<(Row, Data), Bad> {
         self.admit(id, Kind::Blob, self.limits.event)?;
         let mut blob = self.repo.find_blob(id).map_err(|error| gone(self.repo, id, &error))?;
         let event = Event::from_bytes(&blob.data).map_err(|error| text(&error))?;
@@ -312,22 +443,13 @@ impl<'repo> Reader<'repo> {
             return Err(other_lane(&event.lane));
         }
         let stamped = Stamped { id: id.to_string(), event };
-        Ok(Row {
-            id,
-            proposal: stamped.proposal(),
-            seq: stamped.event.seq,
-            kind: stamped.event.data.kind().to_owned(),
-            time: stamped.event.time.timestamp_millis(),
-            plan: plan(&stamped.event.data),
-            witness: stamped.event.witness,
-            forked: stamped.event.forked,
-            body: std::mem::take(&mut blob.data),
-        })
+        Ok(row(id, stamped, std::mem::take(&mut blob.data)))
     }
 
-    /// The ids of the events that the tree of a commit names, each once.
-    fn event_ids(&mut self, tree: ObjectId) -> Result<Vec<ObjectId>, Bad> {
+    /// What the tree of a commit names: its events, each once, and its snapshot.
+    fn contents(&mut self, tree: ObjectId) -> Result<Held, Bad> {
         let mut ids = Vec::new();
+        let mut snapshot = None;
         let mut seen = HashSet::new();
         let mut entries = 0;
         let most = self.limits.events;
@@ -344,6 +466,8 @@ impl<'repo> Reader<'repo> {
             let entry = entry.map_err(|error| text(&error))?;
             if entry.filename() == "event.json" {
                 add(entry.object_id())?;
+            } else if entry.filename() == SNAPSHOT {
+                snapshot = Some(entry.object_id());
             } else if entry.filename() == "events" && entry.mode().is_tree() {
                 let id = entry.object_id();
                 self.admit(id, Kind::Tree, self.limits.object)?;
@@ -357,7 +481,7 @@ impl<'repo> Reader<'repo> {
         if ids.is_empty() {
             return Err("it has no events".into());
         }
-        Ok(ids)
+        Ok(Held { events: ids, snapshot })
     }
 
     /// Refuses an object of another kind or larger than `limit`, by its header alone: what it
@@ -380,6 +504,23 @@ impl<'repo> Reader<'repo> {
         }
         Ok(())
     }
+}
+
+/// What the cache has of an event, which is stored as `body`; and what happened.
+fn row(id: ObjectId, stamped: Stamped, body: Vec<u8>) -> (Row, Data) {
+    let row = Row {
+        id,
+        proposal: stamped.proposal(),
+        seq: stamped.event.seq,
+        kind: stamped.event.data.kind().to_owned(),
+        time: stamped.event.time.timestamp_millis(),
+        plan: plan(&stamped.event.data),
+        witness: stamped.event.witness,
+        forked: stamped.event.forked,
+        body,
+        beside: None,
+    };
+    (row, stamped.event.data)
 }
 
 /// Which plan an event is about, if it is a valid version of one.
@@ -406,7 +547,8 @@ pub(super) fn readable(repo: &gix::Repository, lane: &LaneRef) -> Vec<ObjectId> 
     found
 }
 
-/// The events of `commit`, which is of `lane`, if all of them can be read.
+/// The events of `commit`, which is of `lane`, without those of a snapshot, if all of them can be
+/// read.
 pub(super) fn events(
     repo: &gix::Repository,
     lane: &LaneRef,
@@ -415,7 +557,8 @@ pub(super) fn events(
 ) -> Option<Vec<Row>> {
     let mut reader = Reader::new(repo, lane, limits, Progress::default());
     let (link, _) = reader.link(commit).ok()?;
-    reader.read(&link, |_| None).ok()
+    let said = reader.read(&link, |_| None).ok()?;
+    Some(said.rows.into_iter().filter(|row| row.beside.is_none()).collect())
 }
 
 /// An object that could not be loaded; one that is there and damaged will not come later.

@@ -12,6 +12,7 @@ use gix::ObjectId;
 use gix::objs::Exists as _;
 
 use super::Store;
+use super::lane::SNAPSHOT;
 use super::refs::LaneRef;
 
 /// How many commits are looked at, of all lanes together.
@@ -73,7 +74,7 @@ fn missing_events(
             next = commit.parent_ids().next().map(gix::Id::detach);
             let Ok(tree) = commit.tree() else { continue };
             for entry in tree.iter().filter_map(Result::ok) {
-                if entry.filename() == "event.json" {
+                if entry.filename() == "event.json" || entry.filename() == SNAPSHOT {
                     found.insert(entry.object_id());
                 } else if entry.filename() == "events" && entry.mode().is_tree() {
                     let Ok(events) = repo.find_tree(entry.object_id()) else { continue };

@@ -112,12 +112,48 @@ enum Due {
 /// # Errors
 /// `private_dir_unsafe`, `io_error`.
 pub(super) fn noted(folder: &Directory, audience: &Audience) -> Result<Option<String>> {
+    Ok(noted_epoch(folder, audience)?.map(|(lane, _)| lane))
+}
+
+/// As [`noted`], with the epoch that the note names. It is written before the ref of that epoch, so
+/// that version 0.1.0, which takes `<lane>.<n>` for no lane, never goes on with the one before.
+///
+/// # Errors
+/// As [`noted`].
+pub(super) fn noted_epoch(
+    folder: &Directory,
+    audience: &Audience,
+) -> Result<Option<(String, u64)>> {
     let Some(bytes) = folder.read(&file(LANE, audience))? else { return Ok(None) };
     let Ok(text) = String::from_utf8(bytes) else { return Ok(None) };
-    let id = text.trim();
+    let (id, epoch) = match text.trim().split_once('.') {
+        None => (text.trim(), 1),
+        Some((id, number)) => match number.parse() {
+            Ok(epoch) if epoch > 1 && number == format!("{epoch}") => (id, epoch),
+            _ => return Ok(None),
+        },
+    };
     let valid = (8..=40).contains(&id.len())
         && id.bytes().all(|b| b.is_ascii_digit() || b.is_ascii_lowercase());
-    Ok(valid.then(|| id.to_owned()))
+    Ok(valid.then(|| (id.to_owned(), epoch)))
+}
+
+/// Notes that this clone's lane is in `epoch`, with its place. The caller holds the store's lock, and
+/// the lane is this clone's own and noted.
+///
+/// # Errors
+/// As [`noted`].
+pub(super) fn advance(folder: &Directory, own: &Own, epoch: u64) -> Result<()> {
+    let text = format!("{}.{epoch}\n", own.lane);
+    let lane_file = file(LANE, &own.audience);
+    folder
+        .replace_after(&lane_file, text.as_bytes(), true, |file: &fs::File| note(folder, own, file))
+}
+
+fn note(folder: &Directory, own: &Own, noted: &fs::File) -> Result<()> {
+    let place =
+        Place { lane: own.lane.clone(), identity: identity(noted)?, from: own.from.clone() };
+    folder.replace(&file(PLACE, &own.audience), place.to_text().as_bytes(), true)
 }
 
 /// The lane that events of this clone for `audience` go to: the noted one; a new one where there is none, where
@@ -158,22 +194,19 @@ pub(super) fn own(
 /// # Errors
 /// As [`noted`].
 pub(super) fn claim(folder: &Directory, own: &mut Own) -> Result<()> {
-    let (lane_file, place_file) = (file(LANE, &own.audience), file(PLACE, &own.audience));
-    let note = |file: &fs::File| {
-        let place =
-            Place { lane: own.lane.clone(), identity: identity(file)?, from: own.from.clone() };
-        folder.replace(&place_file, place.to_text().as_bytes(), true)
-    };
+    let lane_file = file(LANE, &own.audience);
     match own.due {
         Due::Nothing => return Ok(()),
-        Due::Bind => note(&folder.file(BStr::new(&lane_file), Access::Read)?)?,
+        Due::Bind => note(folder, own, &folder.file(BStr::new(&lane_file), Access::Read)?)?,
         Due::Begin => {
             if own.audience != Audience::Default {
                 // A hook of an older version holds the stamp against the lanes for the default
                 // remote alone.
                 folder.remove(super::idle::NAME);
             }
-            folder.replace_after(&lane_file, format!("{}\n", own.lane).as_bytes(), true, note)?;
+            let text = format!("{}\n", own.lane);
+            let note = |file: &fs::File| note(folder, own, file);
+            folder.replace_after(&lane_file, text.as_bytes(), true, note)?;
         }
     }
     own.due = Due::Nothing;

@@ -3,7 +3,7 @@
 use gix::ObjectId;
 use gix::objs::Exists as _;
 
-use super::{Store, codes, contradiction, objects};
+use super::{Store, codes, contradiction, objects, refs};
 use crate::changeset::{Changeset, File, FileChange, Snippet};
 use crate::error::{Error, Result};
 use crate::proposal::{ChangeRecord, Entry};
@@ -28,9 +28,13 @@ impl Store {
     /// The bytes of the blob `id` (hex).
     ///
     /// # Errors
-    /// `object_missing` if it is not there or damaged.
+    /// `object_missing` if it is not there or damaged; `proposal_archived` where it is not there
+    /// because the proposal that names it was folded away.
     pub fn blob(&self, id: &str) -> Result<Vec<u8>> {
         let missing = |why: &dyn std::fmt::Display| {
+            if let Some(error) = self.archived_error(id) {
+                return error;
+            }
             Error::new(&codes::OBJECT_MISSING, format!("blob {id} cannot be read: {why}"))
                 .with("object", id)
                 .hint(
@@ -43,6 +47,21 @@ impl Store {
             Err(_) if self.is_partial() => self.fetched(id).map_err(|error| missing(&error)),
             Err(error) => Err(missing(&error)),
         }
+    }
+
+    /// The error for the content `id` (hex) of a proposal whose commits were folded away.
+    fn archived_error(&self, id: &str) -> Option<Error> {
+        if self.has(id) {
+            return None;
+        }
+        let (proposal, lane) = self.archived(id)?;
+        let lanes = refs::lanes(&self.repo).unwrap_or_default();
+        let name = lanes.iter().find(|found| found.lane() == lane && !refs::is_local(&found.name));
+        let remote = name.and_then(|found| refs::remote_of(&found.name)).unwrap_or("origin");
+        let archive = format!("refs/aye/archive/{lane}.*");
+        let why = format!("the content of {proposal} is not here: its lane has folded it away");
+        let error = Error::new(&codes::PROPOSAL_ARCHIVED, why).with("proposal_id", proposal);
+        Some(error.hint(format!("fetch the archive: git fetch {remote} '{archive}:{archive}'")))
     }
 
     /// True in a partial clone: objects that are not here can be had from its promisor remote.

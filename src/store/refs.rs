@@ -36,7 +36,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// Longest wait for the lock of `packed-refs`: git's own `core.packedRefsTimeout`.
 const PACKED_PATIENCE: Duration = Duration::from_secs(1);
 
-/// The name of the directory of folded epochs, beside the lanes of an audience.
+/// The name of the directory of folded epochs, beside the lane that is for nobody else.
 const ARCHIVE: &str = "archive";
 
 /// Whom a lane is for. A clone writes at most one lane for each. In the order in which a subject of
@@ -96,14 +96,15 @@ impl Audience {
     }
 
     /// The ref of the archive of `lane`'s folded `epoch`, from 1. Not below [`LOG`], so that it is
-    /// fetched on demand; that of a private lane is below [`PRIVATE`], so that nobody pushes it.
-    #[cfg_attr(not(test), expect(dead_code, reason = "nothing is folded yet"))]
+    /// fetched on demand, nor below [`FOR`], so that what sends those lanes does not take it along; that
+    /// of a private lane is below [`PRIVATE`], so that nobody pushes it.
     pub(super) fn archive(&self, lane: &str, epoch: u64) -> String {
         let above = match self {
-            Self::Default => "refs/aye/".to_owned(),
-            _ => self.directory(),
+            Self::Default => "refs/aye/archive/".to_owned(),
+            Self::Private => format!("{PRIVATE}{ARCHIVE}/"),
+            Self::Remote(remote) => format!("refs/aye/archive-for/{remote}/"),
         };
-        format!("{above}{ARCHIVE}/{lane}.{epoch}")
+        format!("{above}{lane}.{epoch}")
     }
 }
 
@@ -138,10 +139,24 @@ pub(super) fn lane_of(name: &str) -> &str {
 }
 
 /// The lane that the ref `name` would be of if this clone wrote it: directly in the directory of its
-/// audience.
+/// audience, or an epoch of it.
 pub(super) fn own_of(name: &str) -> Option<&str> {
     let directory = Audience::of(name)?.directory();
-    name.strip_prefix(&directory).filter(|lane| !lane.contains('/'))
+    let rest = name.strip_prefix(&directory)?;
+    match rest.rsplit_once('/') {
+        None => Some(rest),
+        Some((above, lane)) => (!above.contains('/') && epoch_of(name).is_some()).then_some(lane),
+    }
+}
+
+/// Of `names` the ref of the newest epoch of `lane`, as its writer for `audience` names it.
+pub(super) fn newest<'n>(
+    names: impl Iterator<Item = &'n str>,
+    audience: &Audience,
+    lane: &str,
+) -> Option<&'n str> {
+    let epoch = |name: &str| epoch_of(name).unwrap_or(1);
+    names.filter(|name| **name == audience.lane(lane, epoch(name))).max_by_key(|name| epoch(name))
 }
 
 /// The part of a lane that the ref `name` is of, if it is one: `<lane>.f<8 hex>/<lane>`. The lane
@@ -176,10 +191,10 @@ pub(super) fn is_local(name: &str) -> bool {
     [LOG, PRIVATE, FOR].iter().any(|directory| name.starts_with(directory))
 }
 
-/// Whether the ref `name` is an archive beside the lanes of an audience.
+/// Whether the ref `name` is an archive beside the lane that is for nobody else.
 fn is_archive(name: &str) -> bool {
-    (name.starts_with(PRIVATE) || name.starts_with(FOR))
-        && name.rsplit('/').nth(1).is_some_and(|above| above == ARCHIVE)
+    let rest = name.strip_prefix(PRIVATE).and_then(|rest| rest.strip_prefix(ARCHIVE));
+    rest.is_some_and(|rest| rest.starts_with('/'))
 }
 
 /// Whether a lane may be called that: what this clone would choose, and some more. A dot marks the
@@ -563,7 +578,9 @@ mod tests {
             let part = format!("{}l.f0123abcd/l", audience.directory());
             assert_eq!(Audience::of(&part), Some(audience.clone()));
             let archive = audience.archive("l", 1);
-            assert_eq!(is_archive(&archive), audience != Audience::Default, "{archive}");
+            assert_eq!(is_archive(&archive), audience == Audience::Private, "{archive}");
+            let sent = format!("{FOR}up/");
+            assert!(!archive.starts_with(&sent) && !archive.starts_with(LOG), "{archive}");
         }
         assert_eq!(Audience::of("refs/aye/remotes/origin/l"), None);
         assert_eq!(remote_of("refs/aye/remotes/a/b/l.2/l"), Some("a/b"));

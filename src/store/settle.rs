@@ -3,7 +3,7 @@
 
 use gix::ObjectId;
 
-use super::refs;
+use super::refs::{self, Audience, LaneRef};
 use super::{Store, View};
 use crate::error::Result;
 use crate::proposal::forks;
@@ -23,6 +23,7 @@ enum Relation {
 /// # Errors
 /// `busy`, and those of the file system.
 pub(super) fn left(store: &Store, view: &View, own: &str) -> Result<()> {
+    superseded(store, view, own)?;
     let is_left = |name: &str| {
         name.starts_with(refs::LOG) && refs::own_of(name).is_some_and(|lane| lane != own)
     };
@@ -57,8 +58,29 @@ pub(super) fn left(store: &Store, view: &View, own: &str) -> Result<()> {
     Ok(())
 }
 
-/// The fetched tip of `lane` that goes on from `tip`, or is all there is of it, with its position: the
-/// longest.
+/// Removes the refs of earlier epochs of `own`, where the newest has all that they say: a writer was
+/// stopped before it did.
+fn superseded(store: &Store, view: &View, own: &str) -> Result<()> {
+    let of_own = |found: &&LaneRef| refs::own_of(&found.name) == Some(own);
+    if view.lanes.iter().filter(of_own).count() < 2 {
+        return Ok(());
+    }
+    let lanes = refs::local(&store.repo)?;
+    let names = lanes.iter().map(|found| found.name.as_str());
+    let newest = refs::newest(names, &Audience::Default, own);
+    let Some(newest) = lanes.iter().find(|found| Some(found.name.as_str()) == newest) else {
+        return Ok(());
+    };
+    for old in lanes.iter().filter(of_own).filter(|found| found.name != newest.name) {
+        if let Some(Relation::Ahead) = relation(view, &store.repo, newest.tip, old.tip) {
+            refs::remove(&store.repo, &store.common_dir, &old.name)?;
+        }
+    }
+    Ok(())
+}
+
+/// The fetched tip of `lane` that goes on from `tip`, or is all there is of it, with its position and
+/// epoch: the longest.
 ///
 /// # Errors
 /// If the cache cannot be read.
@@ -67,8 +89,8 @@ pub(super) fn ahead(
     view: &View,
     lane: &str,
     tip: Option<ObjectId>,
-) -> Result<Option<(ObjectId, u64)>> {
-    let mut found: Option<(ObjectId, u64)> = None;
+) -> Result<Option<(ObjectId, u64, u64)>> {
+    let mut found: Option<(ObjectId, u64, u64)> = None;
     for (name, position) in view.positions()? {
         let reached = position.reached.as_deref();
         let Some(theirs) = reached.and_then(|id| ObjectId::from_hex(id.as_bytes()).ok()) else {
@@ -81,8 +103,8 @@ pub(super) fn ahead(
         let goes_on = tip.is_none_or(|tip| {
             matches!(relation(view, &store.repo, tip, theirs), Some(Relation::Behind))
         });
-        if goes_on && found.is_none_or(|(_, seq)| seq < position.seq) {
-            found = Some((theirs, position.seq));
+        if goes_on && found.is_none_or(|(_, seq, _)| seq < position.seq) {
+            found = Some((theirs, position.seq, refs::epoch_of(&name).unwrap_or(1)));
         }
     }
     Ok(found)
@@ -96,10 +118,7 @@ fn relation(
 ) -> Option<Relation> {
     let (mut one, mut two) = (Some(here), Some(there));
     let mut parted = (None, None);
-    let parent = |id: ObjectId| {
-        let commit = repo.find_commit(id).ok()?;
-        commit.parent_ids().next().map(gix::Id::detach)
-    };
+    let parent = |id: ObjectId| view.parent(repo, &id);
     // Positions never fall along a lane: whoever is in front goes back.
     while one != two {
         let seq = |id: Option<ObjectId>| id.map(|id| view.seq_of(&id));

@@ -11,7 +11,7 @@ use super::chain::Chain;
 use super::lane;
 use super::lock::Lock;
 use super::objects::{Batch, hashed};
-use super::{Audience, Store, View, pending, place, projection, settle};
+use super::{Audience, Store, View, pending, place, projection, refs, settle};
 use crate::changeset::{Changeset, File};
 use crate::error::{Error, Result, codes};
 use crate::flush::Method;
@@ -779,21 +779,37 @@ fn write_out(store: &Store, batch: &mut Batch<'_>) -> Result<()> {
     Ok(())
 }
 
+/// A lane of this clone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct OwnLane {
+    /// Whom it is for.
+    pub(super) audience: Audience,
+    /// Its id.
+    pub(super) lane: String,
+    /// Its ref: of its newest epoch that is here.
+    pub(super) name: String,
+}
+
 /// This clone's lanes, one for each audience of which `names` has a ref, and the one for the default
 /// remote; as far as they are noted.
 pub(super) fn own_lanes<'n>(
     store: &Store,
-    names: impl Iterator<Item = &'n str>,
-) -> Vec<(Audience, String)> {
+    names: impl Iterator<Item = &'n str> + Clone,
+) -> Vec<OwnLane> {
+    let own = |audience: Audience, lane: String| {
+        let newest = refs::newest(names.clone(), &audience, &lane).map(str::to_owned);
+        let name = newest.unwrap_or_else(|| audience.lane(&lane, 1));
+        OwnLane { audience, lane, name }
+    };
     if let Some(name) = store.named_lane() {
-        return vec![(Audience::Default, name.to_owned())];
+        return vec![own(Audience::Default, name.to_owned())];
     }
     let Ok(Some(folder)) = store.private() else { return Vec::new() };
     let mut audiences = BTreeSet::from([Audience::Default]);
-    audiences.extend(names.filter_map(Audience::of));
+    audiences.extend(names.clone().filter_map(Audience::of));
     let noted = |audience: Audience| {
         let lane = place::noted(&folder, &audience).ok()??;
-        Some((audience, lane))
+        Some(own(audience, lane))
     };
     audiences.into_iter().filter_map(noted).collect()
 }

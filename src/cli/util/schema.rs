@@ -107,6 +107,7 @@ published! {
     "codes" @ 1 = codes::Codes, "`util codes`: exit statuses and error codes";
     "comment" @ 1 = cli::comment::Commented, "`comment`: what was said";
     "deinit" @ 1 = cli::deinit::Answer, "`deinit`: what was removed";
+    "gc" @ 1 = cli::gc::Answer, "`gc`: what was folded";
     "demo" @ 1 = cli::demo::Demo, "`demo`: the scratch repository and what was done in it";
     "doctor" @ 1 = cli::doctor::Diagnosis, "`doctor`: what was found, and repaired";
     "import" @ 1 = cli::import::Answer, "`import`: the results that were recorded";

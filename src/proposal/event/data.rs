@@ -45,6 +45,8 @@ pub enum Data {
     /// It was made known in this lane, which had not been for the same people as its first event's.
     /// Version 0.1.0 skips this kind.
     Publish(Publish),
+    /// A part of a snapshot, with which an epoch of a lane begins. Versions before it skip this kind.
+    Fold(Fold),
     /// Something a newer version wrote.
     #[serde(skip)]
     Unknown(String, Value),
@@ -448,6 +450,28 @@ pub struct Publish {
     pub changes: Vec<ChangeRecord>,
 }
 
+/// Data of [`Data::Fold`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fold {
+    /// Which epoch of its lane begins here, from 2.
+    pub epoch: u64,
+    /// The tip of the epoch before: lane, position of its last event, commit, with blanks between.
+    pub from: String,
+    /// Which part of the snapshot this is, from 1.
+    pub part: u64,
+    /// How many parts there are.
+    pub parts: u64,
+    /// The part ([`snapshot`](crate::proposal::snapshot)), attached to the event's commit.
+    pub snapshot: BlobRef,
+}
+
+impl Fold {
+    /// What `from` says, if it can be read.
+    pub fn from(&self) -> Option<super::Head> {
+        super::Head::parse(&self.from)
+    }
+}
+
 /// Data of [`Data::Expire`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Expire {
@@ -560,6 +584,7 @@ impl Data {
             Self::Reopen(_) => "reopen",
             Self::Patch(_) => "patch",
             Self::Publish(_) => "publish",
+            Self::Fold(_) => "fold",
             Self::Unknown(kind, _) => kind,
         }
     }
@@ -626,5 +651,6 @@ pub(super) fn is_known(kind: &str) -> bool {
             | "reopen"
             | "patch"
             | "publish"
+            | "fold"
     )
 }

@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 
 pub use changes::{ChangeRecord, Entry, SnippetRecord, digest};
 pub use data::{
-    Apply, Approve, BlobRef, Check, Comment, Committed, Data, Effect, Evidence, Expire, How,
+    Apply, Approve, BlobRef, Check, Comment, Committed, Data, Effect, Evidence, Expire, Fold, How,
     Imported, Mark, Marked, Note, Patch, Propose, Publish, Reject, Reopen, RequestChanges, Revise,
     Subject, Undo, Written,
 };
@@ -225,11 +225,13 @@ pub fn release(text: &str) -> Option<[u16; 3]> {
 }
 
 impl Head {
-    fn to_text(&self) -> String {
+    /// Lane, position and commit, with blanks between.
+    pub fn to_text(&self) -> String {
         format!("{} {} {}", self.lane, self.seq, self.tip)
     }
 
-    fn parse(text: &str) -> Option<Self> {
+    /// Reads what [`Head::to_text`] wrote.
+    pub fn parse(text: &str) -> Option<Self> {
         let mut words = text.split(' ');
         let head = Self {
             lane: words.next()?.to_owned(),

@@ -58,6 +58,43 @@ pub(super) fn step(
         .optional()
 }
 
+/// The commit that git has as the parent of `id`.
+pub(super) fn git_parent(repo: &gix::Repository, id: &ObjectId) -> Option<ObjectId> {
+    let commit = repo.find_commit(*id).ok()?;
+    commit.parent_ids().next().map(gix::Id::detach)
+}
+
+/// The commit before `id` in its lane: its parent, or what the epoch that begins with it goes on
+/// from, if that is here.
+///
+/// # Errors
+/// Those of SQLite.
+pub(super) fn parent(
+    repo: &gix::Repository,
+    connection: &Connection,
+    id: &ObjectId,
+) -> rusqlite::Result<Option<ObjectId>> {
+    if let Some(parent) = git_parent(repo, id) {
+        return Ok(Some(parent));
+    }
+    let onto: Option<Option<Vec<u8>>> = connection
+        .prepare_cached("SELECT onto FROM epoch WHERE root = ?1")?
+        .query_row([id.as_bytes()], |row| row.get(0))
+        .optional()?;
+    Ok(onto.flatten().and_then(|onto| ObjectId::try_from(onto.as_slice()).ok()))
+}
+
+/// The last position of `lane` whose event an epoch of it may have restated, 0 where it has none.
+///
+/// # Errors
+/// Those of SQLite.
+pub(super) fn restated(connection: &Connection, lane: &str) -> rusqlite::Result<u64> {
+    let seq: Option<i64> = connection
+        .prepare_cached("SELECT MAX(seq) FROM epoch WHERE lane = ?1")?
+        .query_row([lane], |row| row.get(0))?;
+    Ok(seq.unwrap_or(0) as u64)
+}
+
 /// A commit near the tips of a lane.
 struct Node {
     parent: Option<ObjectId>,
@@ -145,9 +182,7 @@ fn behind(
     // Positions never fall along a lane, so that the one in front is behind no other.
     while heap.len() > 1 {
         let Some((_, id)) = heap.pop() else { break };
-        let commit = repo.find_commit(id).ok();
-        let parent = commit.and_then(|commit| commit.parent_ids().next().map(gix::Id::detach));
-        let Some(parent) = parent else { continue };
+        let Some(parent) = parent(repo, connection, &id)? else { continue };
         let Some((_, seq, _)) = step(connection, &parent)? else { continue };
         if let Some(node) = nodes.get_mut(&id) {
             node.parent = Some(parent);

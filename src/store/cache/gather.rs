@@ -109,7 +109,11 @@ impl Budget {
             Data::Comment(comment) => comment.body.len(),
             Data::RequestChanges(request) => request.reason.as_ref().map_or(0, String::len),
             Data::Reject(reject) => reject.reason.as_ref().map_or(0, String::len),
-            Data::Expire(_) | Data::Committed(_) | Data::Publish(_) | Data::Unknown(..) => 0,
+            Data::Expire(_)
+            | Data::Committed(_)
+            | Data::Fold(_)
+            | Data::Publish(_)
+            | Data::Unknown(..) => 0,
         };
         self.takes(lane, text + LIGHT)
     }
@@ -139,7 +143,8 @@ pub(super) fn events(
     let forks = forks::load(connection)?;
     let mut found = Gathered::default();
     let mut select = connection.prepare_cached(
-        "SELECT id, commit_id, lane, part, body FROM event WHERE proposal = ?1 ORDER BY seq, id",
+        "SELECT id, commit_id, lane, part, body, statement FROM event
+         WHERE proposal = ?1 ORDER BY seq, id",
     )?;
     let mut rows = select.query([id])?;
     let mut budget = Budget::default();
@@ -172,7 +177,8 @@ pub(super) fn events(
         }
         let commit: String = row.get(1)?;
         // Before its texts are cut, which the statement repeats.
-        let statement = statements::read(repo, &event);
+        let beside = row.get_ref(5)?.as_blob_or_null().unwrap_or_default();
+        let statement = statements::read(repo, &event, beside);
         if !is_own {
             cut(&mut event);
         }
@@ -284,6 +290,7 @@ pub(super) fn cut(event: &mut Event) {
         Data::Unknown(_, value) => *value = serde_json::Value::Null,
         Data::Apply(_)
         | Data::Expire(_)
+        | Data::Fold(_)
         | Data::Patch(_)
         | Data::Plan(_)
         | Data::Publish(_)

@@ -33,6 +33,7 @@ use super::lane::Broken;
 use super::lock::Lock;
 use super::refs::{self, LaneRef};
 use super::trouble::Trouble;
+use super::write::OwnLane;
 use super::{Audience, Store};
 use crate::database;
 use crate::error::{Error, Result};
@@ -51,7 +52,7 @@ pub struct View {
     /// What is wrong with the others.
     troubles: Vec<Trouble>,
     /// This clone's own lanes, once somebody has asked for them.
-    own: OnceCell<Vec<(Audience, String)>>,
+    own: OnceCell<Vec<OwnLane>>,
     /// The remotes whose lanes are for the default audience; `None`: all.
     home_remotes: Option<Vec<String>>,
     /// A lane is kept that only another remote than the default one had.
@@ -110,7 +111,7 @@ impl Store {
         let audiences = std::iter::once(Audience::Private).chain(others.map(Audience::Remote));
         let names: Vec<String> = audiences.map(|audience| audience.directory() + "-").collect();
         let own = super::write::own_lanes(self, names.iter().map(String::as_str));
-        own.into_iter().map(|(_, lane)| lane).collect()
+        own.into_iter().map(|own| own.lane).collect()
     }
 
     /// The store's present state. Reads the lane tips, and only commits not read before. Lanes of
@@ -249,7 +250,7 @@ impl View {
 
     /// This clone's lanes, each with its audience; without those that have no event yet, but for the
     /// one for the default remote. As they were when this was asked first.
-    pub(super) fn own_lanes(&self, store: &Store) -> &[(Audience, String)] {
+    pub(super) fn own_lanes(&self, store: &Store) -> &[OwnLane] {
         let names = || self.lanes.iter().map(|lane| lane.name.as_str());
         self.own.get_or_init(|| super::write::own_lanes(store, names()))
     }
@@ -261,8 +262,8 @@ impl View {
     pub fn own_tips(&self, store: &Store) -> Result<Vec<OwnTip>> {
         let Some(connection) = &self.connection else { return Ok(Vec::new()) };
         let mut tips = Vec::new();
-        for (audience, lane) in self.own_lanes(store) {
-            let position = lanes::position(connection, &audience.lane(lane, 1));
+        for OwnLane { lane, name, .. } in self.own_lanes(store) {
+            let position = lanes::position(connection, name);
             if let Some(Position { tip, seq, .. }) = position.map_err(|error| failed(&error))? {
                 tips.push(OwnTip { lane: lane.clone(), tip, seq });
             }
@@ -285,8 +286,8 @@ impl View {
             true => self.audience_of_decision(id)?,
             false => self.audience(id)?,
         };
-        let own = self.own_lanes(store).iter();
-        Ok(own.into_iter().find(|(of, _)| *of == audience).map(|(_, lane)| lane.clone()))
+        let mut own = self.own_lanes(store).iter();
+        Ok(own.find(|own| own.audience == audience).map(|own| own.lane.clone()))
     }
 
     /// How many lanes there are, this clone's own and those of others.
@@ -404,6 +405,16 @@ impl View {
     pub(super) fn seq_of(&self, id: &gix::ObjectId) -> Option<u64> {
         let connection = self.connection.as_ref()?;
         forks::step(connection, id).ok().flatten().map(|(_, seq, _)| seq)
+    }
+
+    /// The commit before `id` in its lane, across epochs.
+    pub(super) fn parent(
+        &self,
+        repo: &gix::Repository,
+        id: &gix::ObjectId,
+    ) -> Option<gix::ObjectId> {
+        let connection = self.connection.as_ref()?;
+        forks::parent(repo, connection, id).ok().flatten()
     }
 
     /// Whether somebody else writes `lane`, which is this clone's own: commits of it are here that

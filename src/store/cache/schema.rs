@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use crate::database;
 
 /// Raised with every change of the tables or of what is computed into them.
-const VERSION: i64 = 12;
+const VERSION: i64 = 13;
 
 /// `lane` has every ref with the tip it was read at and the last commit of it that could be read,
 /// `step` every lane commit that counts, and `amount` what was read of a lane in all.
@@ -20,6 +20,11 @@ const VERSION: i64 = 12;
 /// `own` are this clone's lanes as they were when the rest was made, `witness` has the tips of other lanes
 /// that it has put on record, and `forked` has the lanes that say
 /// which one they go on from.
+///
+/// `epoch` has the first commit of each epoch with the last position before it and the last commit
+/// before it that is here, which is found from the tips in `bound`. An event that is a line of a
+/// snapshot has its `statement` and the `manifest` of that with it; `figures` has what lists show of
+/// the content that such a proposal names.
 ///
 /// `approved` has the steps of files that people's decisions have made, each side as mode and id.
 /// `staging` is the staging id of a proposal about memory, `decided` when a decision was made, in
@@ -53,7 +58,8 @@ CREATE INDEX trouble_awaits ON trouble (awaits) WHERE awaits IS NOT NULL;
 CREATE TABLE event (
     id TEXT PRIMARY KEY, proposal TEXT, lane TEXT NOT NULL, seq INTEGER NOT NULL,
     commit_id TEXT NOT NULL, kind TEXT NOT NULL, time INTEGER NOT NULL, plan TEXT,
-    part TEXT, body BLOB NOT NULL
+    part TEXT, body BLOB NOT NULL, is_line INTEGER NOT NULL DEFAULT 0,
+    statement BLOB, manifest BLOB
 );
 CREATE INDEX event_proposal ON event (proposal);
 CREATE INDEX event_time ON event (time, seq, id);
@@ -99,7 +105,18 @@ CREATE TABLE witness (tip TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE forked (
     lane TEXT PRIMARY KEY, parent TEXT NOT NULL, seq INTEGER NOT NULL, tip TEXT NOT NULL
 ) WITHOUT ROWID;
-PRAGMA user_version = 12;
+CREATE TABLE epoch (
+    root BLOB PRIMARY KEY, lane TEXT NOT NULL, seq INTEGER NOT NULL, onto BLOB
+) WITHOUT ROWID;
+CREATE INDEX epoch_lane ON epoch (lane);
+CREATE TABLE bound (
+    root BLOB NOT NULL, tip BLOB NOT NULL, is_inside INTEGER NOT NULL, PRIMARY KEY (root, tip)
+) WITHOUT ROWID;
+CREATE TABLE figures (
+    proposal TEXT NOT NULL, lane TEXT NOT NULL, digest TEXT NOT NULL, added INTEGER NOT NULL,
+    removed INTEGER NOT NULL, PRIMARY KEY (proposal, lane, digest)
+) WITHOUT ROWID;
+PRAGMA user_version = 13;
 COMMIT;
 ";
 

@@ -2,10 +2,13 @@
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::{View, failed, lanes, update};
+use super::{View, failed, lanes, schema, update};
 use crate::error::{Error, Result};
 use crate::proposal::audit::Own;
+use crate::proposal::event::BlobRef;
+use crate::proposal::snapshot::Figures;
 use crate::proposal::{Proposal, ProposalId, codes, event};
+use crate::store::Store;
 
 /// Where an event comes from, as the cache has it.
 pub(in crate::store) struct Source {
@@ -91,6 +94,35 @@ impl View {
         self.connection.as_ref().and_then(find).map_or(0, |position| position.seq)
     }
 
+    /// When the newest event about `id` was written, in milliseconds, by its writer's clock.
+    pub(in crate::store) fn last_said(&self, id: &ProposalId) -> Result<Option<i64>> {
+        let Some(connection) = &self.connection else { return Ok(None) };
+        connection
+            .prepare_cached("SELECT MAX(time) FROM event WHERE proposal = ?1")
+            .and_then(|mut query| query.query_row([id.as_str()], |row| row.get(0)))
+            .map_err(|error| failed(&error))
+    }
+
+    /// What a list shows of the content of `id`.
+    pub(in crate::store) fn figures(&self, id: &ProposalId) -> Result<Option<Figures>> {
+        let Some(connection) = &self.connection else { return Ok(None) };
+        connection
+            .prepare_cached("SELECT digest, added, removed FROM proposal WHERE id = ?1")
+            .and_then(|mut query| {
+                let figures = |row: &rusqlite::Row<'_>| {
+                    let (added, removed): (i64, i64) = (row.get(1)?, row.get(2)?);
+                    Ok(Figures {
+                        id: id.clone(),
+                        digest: Some(row.get(0)?),
+                        added: added as u64,
+                        removed: removed as u64,
+                    })
+                };
+                query.query_row([id.as_str()], figures).optional()
+            })
+            .map_err(|error| failed(&error))
+    }
+
     /// Empties the cache: the next reader builds it from the lanes.
     pub(in crate::store) fn empty(&self) {
         let empty = |connection: &Connection| {
@@ -102,12 +134,65 @@ impl View {
                 "BEGIN IMMEDIATE; DELETE FROM lane; DELETE FROM step; DELETE FROM amount;
                  DELETE FROM trouble; DELETE FROM event; DELETE FROM proposal;
                  DELETE FROM folded; DELETE FROM path; DELETE FROM approved; DELETE FROM fetched;
-                 DELETE FROM own; DELETE FROM forked; DELETE FROM part; DELETE FROM witness; COMMIT;",
+                 DELETE FROM own; DELETE FROM forked; DELETE FROM part; DELETE FROM witness;
+                 DELETE FROM epoch; DELETE FROM bound; DELETE FROM figures; COMMIT;",
             );
             if emptied.is_err() {
                 let _ = connection.execute_batch("ROLLBACK");
             }
         };
         self.connection.as_ref().map(empty);
+    }
+}
+
+impl Store {
+    /// The bytes of the blob that `named` names on behalf of the event `event` (hex), or of its
+    /// statement: an object, or beside the event in a snapshot.
+    ///
+    /// # Errors
+    /// `object_missing` where it is neither.
+    pub fn blob_of(&self, event: &str, named: &BlobRef) -> Result<Vec<u8>> {
+        let is_it = |bytes: &Vec<u8>| crate::sha256::hex(bytes) == named.sha256;
+        let beside = || {
+            let found = self.on_cache(|connection| {
+                connection
+                    .prepare_cached("SELECT statement, manifest FROM event WHERE id = ?1")?
+                    .query_row([event], |row| {
+                        Ok([row.get::<_, Option<Vec<u8>>>(0)?, row.get::<_, Option<Vec<u8>>>(1)?])
+                    })
+            });
+            found.into_iter().flatten().flatten().find(is_it)
+        };
+        // A partial clone would ask its remote for each of them.
+        let first = if self.is_partial() { beside() } else { None };
+        match first {
+            Some(bytes) => Ok(bytes),
+            None => self.blob(&named.id).or_else(|error| beside().ok_or(error)),
+        }
+    }
+
+    /// The proposal of which a snapshot's event names the blob `id` (hex), which is not here, and the
+    /// lane of that.
+    pub(in crate::store) fn archived(&self, id: &str) -> Option<(String, String)> {
+        self.on_cache(|connection| {
+            connection
+                .prepare_cached(
+                    "SELECT proposal, lane FROM event
+                     WHERE is_line = 1 AND proposal IS NOT NULL AND instr(body, CAST(?1 AS BLOB)) > 0",
+                )?
+                .query_row([id], |row| Ok((row.get(0)?, row.get(1)?)))
+        })
+    }
+
+    /// What `ask` finds in the cache as it is.
+    fn on_cache<T>(&self, ask: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Option<T> {
+        let kept = self.kept.take();
+        let connection = match kept {
+            Some(connection) => connection,
+            None => schema::open(&self.private_dir().join("cache.sqlite")).ok()?,
+        };
+        let found = ask(&connection).ok();
+        self.kept.set(Some(connection));
+        found
     }
 }

@@ -23,12 +23,22 @@ pub(super) struct Flaw {
 }
 
 /// The statement of `event`, held to the event; `None` where it names none, as in version 0.1.0.
+/// `beside` are its bytes where the event comes from a snapshot.
 pub(super) fn read(
     repo: &gix::Repository,
     event: &Event,
+    beside: Option<&[u8]>,
 ) -> Result<Option<Statement>, (Why, Option<ObjectId>)> {
     let Some(named) = event.data.statement() else { return Ok(None) };
     let wrong = (Why::Statement, None);
+    let held = |bytes: &[u8]| {
+        let statement = Statement::from_bytes(bytes).map_err(|_| wrong)?;
+        let whole = crate::sha256::hex(bytes) == named.sha256;
+        if whole && statement.is_of(event) { Ok(Some(statement)) } else { Err(wrong) }
+    };
+    if let Some(bytes) = beside {
+        return held(bytes);
+    }
     let id = ObjectId::from_hex(named.id.as_bytes()).map_err(|_| wrong)?;
     // By its header first: a blob may be of any size.
     let (kind, size) = header(repo, id).map_err(|_| (Why::StatementMissing, Some(id)))?;
@@ -36,9 +46,7 @@ pub(super) fn read(
         return Err(wrong);
     }
     let blob = repo.find_blob(id).map_err(|_| wrong)?;
-    let statement = Statement::from_bytes(&blob.data).map_err(|_| wrong)?;
-    let whole = crate::sha256::hex(&blob.data) == named.sha256;
-    if whole && statement.is_of(event) { Ok(Some(statement)) } else { Err(wrong) }
+    held(&blob.data)
 }
 
 /// Where the events of one proposal are: chain, position and commit of each.
@@ -56,7 +64,8 @@ impl Places {
     ///
     /// By positions, which grow along a chain, in a lane that is taken apart by `forks`. `own` are
     /// this clone's own lanes: what was put together again by `doctor --repair` has new commits, so one
-    /// that is not known there says nothing.
+    /// that is not known there says nothing. Nor does it of an event that an epoch has restated, whose
+    /// commits before need not be here.
     pub(super) fn fits(
         &self,
         connection: &Connection,
@@ -77,7 +86,10 @@ impl Places {
             Some(seen) => {
                 let Ok(id) = ObjectId::from_hex(seen.as_bytes()) else { return Ok(false) };
                 match forks::step(connection, &id)? {
-                    None => return Ok(own.has(lane)),
+                    None => {
+                        let restated = forks::restated(connection, lane)?;
+                        return Ok(own.has(lane) || event.seq <= restated);
+                    }
                     Some((of, seq, part)) => {
                         let chain = part.unwrap_or_else(|| of.clone());
                         if of != lane || !behind(&before, &chain, seq) {

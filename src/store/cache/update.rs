@@ -291,7 +291,8 @@ fn prefix(transaction: &Transaction<'_>, id: &ProposalId) -> rusqlite::Result<i6
 }
 
 /// As [`count`], of a proposal whose changes have this `digest`; it reads files only where the
-/// cache does not have the same changes already.
+/// cache does not have the same changes already, nor a snapshot of the lane that the proposal begins
+/// in, whose writer has counted them.
 fn counted(
     repo: &gix::Repository,
     transaction: &Transaction<'_>,
@@ -302,7 +303,16 @@ fn counted(
         .prepare_cached("SELECT added, removed FROM proposal WHERE id = ?1 AND digest = ?2")?
         .query_row(params![proposal.id.as_str(), digest], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
-    match known {
+    let said: Option<(i64, i64)> = transaction
+        .prepare_cached(
+            "SELECT added, removed FROM figures WHERE proposal = ?1 AND lane = ?2 AND digest = ?3",
+        )?
+        .query_row(params![proposal.id.as_str(), proposal.lane, digest], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
+        .optional()?;
+    match said.or(known) {
+        Some((added, removed)) if said.is_some() => Ok((added as usize, removed as usize)),
         // Nothing is what is counted of content that is not there yet.
         Some((added, removed)) if (added, removed) != (0, 0) => {
             Ok((added as usize, removed as usize))

@@ -14,7 +14,7 @@ use gix::objs::Kind;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::proposal::event::MAX_BYTES;
-use crate::proposal::{Event, Proposal, Stamped};
+use crate::proposal::{Data, Event, Proposal, Stamped};
 use crate::store::lane::{self, Limits};
 use crate::store::objects::hashed;
 use crate::store::refs::LaneRef;
@@ -30,6 +30,12 @@ pub(super) struct Known {
     pub(super) body: Vec<u8>,
     /// The commit that the cache says it is in.
     pub(super) commit: Option<ObjectId>,
+}
+
+impl Known {
+    fn is_fold(&self) -> bool {
+        matches!(self.stamped.event.data, Data::Fold(_))
+    }
 }
 
 /// Events and commits that may be parts of a lane.
@@ -140,14 +146,27 @@ impl Knowledge {
         }
     }
 
-    /// The events that the cache has of `commit`, in order.
+    /// The events that the cache has of `commit`, in order; not those of its snapshot.
     pub(super) fn of_commit(&self, lane: &str, commit: ObjectId) -> Vec<ObjectId> {
         let positions = self.positions.get(lane).into_iter().flatten();
-        positions
+        let found: Vec<ObjectId> = positions
             .flat_map(|(_, ids)| ids)
             .filter(|id| self.events.get(*id).is_some_and(|known| known.commit == Some(commit)))
             .copied()
-            .collect()
+            .collect();
+        match found.iter().find(|id| self.events.get(*id).is_some_and(Known::is_fold)) {
+            Some(fold) => vec![*fold],
+            None => found,
+        }
+    }
+
+    /// The commits that an epoch of `lane` begins with.
+    pub(super) fn folds(&self, lane: &str) -> impl Iterator<Item = ObjectId> {
+        let folds = self
+            .events
+            .values()
+            .filter(move |known| known.is_fold() && known.stamped.event.lane == lane);
+        folds.filter_map(|known| known.commit)
     }
 
     /// One event for each position from `first` to `last`, or nothing where one is not known.

@@ -14,12 +14,11 @@ use super::content::Contents;
 use super::known::{self, Knowledge};
 use crate::error::{Error, Result};
 use crate::flush::Method;
-use crate::proposal::event::MAX_BYTES;
-use crate::proposal::{Data, Stamped};
+use crate::proposal::Stamped;
 use crate::store::inspect::{self, Damage, Depth};
 use crate::store::objects::{Batch, Composed, loose_path};
 use crate::store::trees::Leaf;
-use crate::store::{Store, View, compose, lists, lock, refs};
+use crate::store::{Store, View, compose, lock, refs};
 
 /// How many events a commit is tried with where nothing says how many it has.
 const MOST_TRIED: u64 = 64;
@@ -161,7 +160,12 @@ impl Store {
         if let Some(first) = first.map(|known| known.stamped.event.seq) {
             let before = known.between(lane, first.saturating_sub(1), first.saturating_sub(1));
             let before = before.first().and_then(|id| known.events.get(id)?.commit);
-            for parent in [before, None] {
+            let ends = known.ends.get(lane);
+            let near = ends.into_iter().flat_map(|ends| ends.range(..first).rev());
+            let near = near.flat_map(|(_, commits)| commits).take(MOST_BASES).copied().map(Some);
+            // What an epoch restates comes behind its snapshot, whatever its numbers.
+            let folds = known.folds(lane).map(Some);
+            for parent in [before, None].into_iter().chain(near).chain(folds) {
                 let mut composed = Composed::new(&self.repo);
                 if self.compose(&mut composed, &events, known, parent) == Some(damage.object) {
                     return Some(composed);
@@ -258,40 +262,10 @@ impl Store {
         let mut attached: Vec<Leaf> = Vec::new();
         for (index, id) in events.iter().enumerate() {
             let mut found: Stamped = known.events.get(id)?.stamped.clone();
-            let mut list = found.event.list().map(|list| list.id.clone());
-            let mut original = None;
-            if let Data::Publish(publish) = &found.event.data {
-                let (first, _) = lists::original(&self.repo, publish, MAX_BYTES).ok()?;
-                list = first.event.list().map(|list| list.id.clone());
-                original = Some(first.id);
-            }
-            let statement = found.event.data.statement().map(|statement| statement.id.clone());
-            let manifest = statement.as_deref().and_then(|id| self.manifest(id));
-            let named = [
-                ("list", list),
-                ("manifest", manifest),
-                ("original", original),
-                ("statement", statement),
-            ];
-            for (name, id) in named {
-                if let Some(id) = id {
-                    let id = ObjectId::from_hex(id.as_bytes()).ok()?;
-                    attached.push(compose::attachment(name, index, id));
-                }
-            }
-            // The names of the files in it are part of the commit's message.
-            let _ = lists::inflate(&self.repo, &mut found.event);
+            attached.extend(compose::attachments(&self.repo, &mut found, index).ok()?);
             stamped.push(found);
         }
         compose::commit(&self.repo, composed, &stamped, attached, parent).ok()
-    }
-
-    /// The manifest that a statement names.
-    fn manifest(&self, statement: &str) -> Option<String> {
-        let id = ObjectId::from_hex(statement.as_bytes()).ok()?;
-        let blob = self.repo.find_blob(id).ok()?;
-        let value: serde_json::Value = serde_json::from_slice(&blob.data).ok()?;
-        Some(value.get("manifest")?.get("id")?.as_str()?.to_owned())
     }
 }
 

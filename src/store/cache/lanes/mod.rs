@@ -3,6 +3,9 @@
 //! The result depends on the refs alone, whatever the cache held before: this clone's own lane, as
 //! it is; of every other lane what can be read of it, and what `refs/aye/kept/` remembers.
 
+mod batches;
+mod histories;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use gix::ObjectId;
@@ -12,7 +15,7 @@ use rusqlite::{
 
 use super::{Position, forks, update};
 use crate::store::audience::default_remotes;
-use crate::store::lane::{Bad, Broken, Chain, Limits, Link, Progress, Reader, Row};
+use crate::store::lane::{Bad, Broken, Chain, Limits, Progress};
 use crate::store::refs::{self, LaneRef};
 use crate::store::trouble::{Trouble, TroubleKind};
 use crate::store::{Store, partial, write};
@@ -144,7 +147,7 @@ fn own_refs(
 ) -> BTreeSet<String> {
     let names = lanes.iter().map(|lane| &lane.name).chain(known.keys());
     let own = write::own_lanes(store, names.map(String::as_str)).into_iter();
-    own.map(|(audience, lane)| audience.lane(&lane, 1)).collect()
+    own.map(|own| own.name).collect()
 }
 
 /// What an object that was missing stopped, and that is there now.
@@ -255,6 +258,7 @@ pub(super) fn catch_up(
         objects: store.repo.clone(),
         unsaved: 0,
         saved: false,
+        left: Vec::new(),
     };
     if !is_made_for(&transaction, &pass.own, &pass.rows)? {
         // Begin again.
@@ -267,6 +271,7 @@ pub(super) fn catch_up(
     for lane in std::mem::take(&mut pass.moved) {
         pass.compare(&lane)?;
     }
+    pass.require_held()?;
     pass.touched.extend(due);
     pass.fold()?;
     let Pass { broken, saved, .. } = pass;
@@ -336,6 +341,8 @@ struct Pass<'a> {
     unsaved: usize,
     /// There were several transactions, and the cache is locked between them.
     saved: bool,
+    /// Commits up to which refs were read before that lead elsewhere now, with their lanes.
+    left: Vec<(String, String)>,
 }
 
 impl Pass<'_> {
@@ -353,38 +360,6 @@ impl Pass<'_> {
             (refs::lane_of(name).to_owned(), seq)
         });
         update::refold(&self.objects, self.transaction, touched, &own.collect::<Vec<_>>())
-    }
-
-    /// Ends the transaction and begins another: the cache is then as if the ref of `lane` were at
-    /// `reached` still.
-    fn save(
-        &mut self,
-        lane: &LaneRef,
-        reached: Option<ObjectId>,
-        seq: u64,
-    ) -> rusqlite::Result<()> {
-        let Some(tip) = reached else { return Ok(()) };
-        self.unsaved = 0;
-        self.record(&LaneRef { name: lane.name.clone(), tip }, reached, seq)?;
-        // The next pass takes these lanes for read, and would not compare them.
-        let (again, complete) = std::mem::take(&mut self.moved)
-            .into_iter()
-            .partition(|moved| moved.as_str() == lane.lane());
-        self.moved = again;
-        let complete: BTreeSet<String> = complete;
-        for lane in complete {
-            self.compare(&lane)?;
-        }
-        self.fold()?;
-        // Whoever came in between would read the same commits again.
-        self.transaction.execute_batch(&format!(
-            "PRAGMA cache_size = -{PAGES}; PRAGMA locking_mode = EXCLUSIVE; COMMIT"
-        ))?;
-        self.saved = true;
-        crate::failpoint!("store.cache.batch");
-        self.transaction.execute_batch("BEGIN IMMEDIATE")?;
-        self.objects = fresh(&self.store.repo);
-        Ok(())
     }
 
     fn read_some(&mut self, lanes: &[LaneRef]) -> rusqlite::Result<()> {
@@ -444,6 +419,10 @@ impl Pass<'_> {
             .prepare_cached("DELETE FROM trouble WHERE name = ?1 AND kind = ?2")?
             .execute([&lane.name, TroubleKind::Unreadable.id()])?;
         self.moved.insert(lane.lane().to_owned());
+        if self.retry.contains(&lane.name) {
+            // An epoch may say more now.
+            self.unbind(lane.lane())?;
+        }
         let Outcome { reached, seq, end } = self.read_other(lane)?;
         if let Some((commit, bad)) = end {
             let trouble = Trouble {
@@ -455,17 +434,22 @@ impl Pass<'_> {
             };
             report(self.transaction, &trouble, bad.missing, None)?;
         }
-        if refs::is_local(&lane.name)
+        if (refs::is_local(&lane.name) || lane.is_kept())
             && let Some(old) = self.rows.get(&lane.name).and_then(|row| row.reached.clone())
-            && !self.is_within(&old, reached.as_ref())?
+            && !self.is_ancestor(&old, reached.as_ref())?
         {
-            // Rewritten, and nothing else holds what it was: begin again.
+            // Rewritten, or on in a new epoch: begin again.
             return Err(rusqlite::Error::InvalidQuery);
         }
         self.record(lane, reached, seq)
     }
 
     fn read_own(&mut self, lane: &LaneRef) -> rusqlite::Result<()> {
+        let is_earlier = |name: &String| refs::own_of(name) == Some(lane.lane());
+        if !self.rows.contains_key(&lane.name) && self.rows.keys().any(is_earlier) {
+            // On in a new epoch. Begin again, with what a reader without a cache finds in it.
+            return Err(rusqlite::Error::InvalidQuery);
+        }
         // Where nothing has parted from it, going on parts nothing.
         if forks::load(self.transaction)?.is_forked(lane.lane()) {
             self.moved.insert(lane.lane().to_owned());
@@ -539,381 +523,20 @@ impl Pass<'_> {
         Ok(Outcome { reached, seq, end })
     }
 
-    fn chain(
-        &mut self,
-        lane: &LaneRef,
-        limits: Limits,
-        progress: &mut Progress,
-    ) -> rusqlite::Result<Walked> {
-        let (mut links, mut next, mut most) = (Vec::new(), Some(lane.tip), BATCH / 4);
-        loop {
-            let mut failed = None;
-            let mut reader = Reader::new(&self.objects, lane, limits, std::mem::take(progress));
-            let walked = reader.walk(&mut links, &mut next, most, |id| match self.step(id) {
-                Ok(step) => step.is_some(),
-                Err(error) => {
-                    failed = Some(error);
-                    true
-                }
-            });
-            *progress = reader.into_progress();
-            match (failed, walked) {
-                (Some(error), _) => return Err(error),
-                (None, Err(blocked)) => return Ok(Err(blocked)),
-                (None, Ok(Some(onto))) => {
-                    links.reverse();
-                    return Ok(Ok(Chain { links, onto }));
-                }
-                (None, Ok(None)) => (self.objects, most) = (fresh(&self.store.repo), BATCH),
-            }
-        }
-    }
-
-    /// Adds the events of `chain` up to the first bad commit, which it returns. `progress`, the last
-    /// commit that counts and the last position go along with what is read.
-    fn take_all(
-        &mut self,
-        lane: &LaneRef,
-        limits: Limits,
-        chain: &Chain,
-        progress: &mut Progress,
-        (reached, seq): (&mut Option<ObjectId>, &mut u64),
-    ) -> rusqlite::Result<Option<(ObjectId, Bad)>> {
-        for links in chain.links.chunks(BATCH) {
-            let objects = self.objects.clone();
-            let mut reader = Reader::new(&objects, lane, limits, std::mem::take(progress));
-            let mut end = None;
-            for link in links {
-                match self.take(&mut reader, lane, link, *seq)? {
-                    Ok(next) => (*reached, *seq) = (Some(link.id), next),
-                    Err(bad) => {
-                        end = Some((link.id, bad));
-                        break;
-                    }
-                }
-            }
-            *progress = reader.into_progress();
-            if end.is_some() {
-                return Ok(end);
-            }
-            self.unsaved += links.len();
-            if self.unsaved >= BATCH {
-                self.set_amount(lane.lane(), progress.amount())?;
-                self.save(lane, *reached, *seq)?;
-            }
-        }
-        Ok(None)
-    }
-
-    /// Adds the events of one commit, whose predecessors' last position is `seq`.
-    fn take(
-        &mut self,
-        reader: &mut Reader<'_>,
-        lane: &LaneRef,
-        link: &Link,
-        mut seq: u64,
-    ) -> rusqlite::Result<Result<u64, Bad>> {
-        let mut failed = None;
-        let rows = reader.read(link, |id| match self.lane_of_event(id) {
-            Ok(lane) => lane,
-            Err(error) => {
-                failed = Some(error);
-                None
-            }
-        });
-        if let Some(error) = failed {
-            return Err(error);
-        }
-        let rows = match rows {
-            Ok(rows) => rows,
-            Err(bad) => return Ok(Err(bad)),
-        };
-        let is_own = self.own.contains(&lane.name);
-        let touched = if is_own { &mut self.touched } else { &mut self.fetched };
-        let commit = link.id.to_string();
-        for row in rows {
-            seq = seq.max(row.seq);
-            insert(self.transaction, lane.lane(), &commit, &row)?;
-            if let Some(from) = &row.forked
-                && refs::is_lane_name(&from.lane)
-            {
-                self.transaction
-                    .prepare_cached(
-                        "INSERT OR IGNORE INTO forked (lane, parent, seq, tip)
-                         VALUES (?1, ?2, ?3, ?4)",
-                    )?
-                    .execute(params![lane.lane(), from.lane, number(from.seq), from.tip])?;
-            }
-            if is_own {
-                for seen in &row.witness {
-                    self.transaction
-                        .prepare_cached("INSERT OR IGNORE INTO witness (tip) VALUES (?1)")?
-                        .execute([&seen.tip])?;
-                }
-            }
-            touched.extend(row.proposal.map(String::from));
-        }
-        self.transaction
-            .prepare_cached("INSERT OR REPLACE INTO step (id, lane, seq) VALUES (?1, ?2, ?3)")?
-            .execute(params![link.id.as_bytes(), lane.lane(), number(seq)])?;
-        Ok(Ok(seq))
-    }
-
     /// The ref `name` is gone. What it led to stays if another ref has it.
     fn forget(&mut self, name: &str) -> rusqlite::Result<()> {
         let Some(row) = self.rows.remove(name) else { return Ok(()) };
         let lane = refs::lane_of(name).to_owned();
-        if let Some(reached) = &row.reached {
-            let others: Vec<String> = self
-                .rows
-                .iter()
-                .filter(|(other, _)| refs::lane_of(other) == lane)
-                .filter_map(|(_, row)| row.reached.clone())
-                .collect();
-            let mut held = false;
-            for other in others {
-                held = held
-                    || self
-                        .is_within(reached, ObjectId::from_hex(other.as_bytes()).ok().as_ref())?;
-            }
-            if !held {
-                return Err(rusqlite::Error::InvalidQuery);
-            }
+        if let Some(reached) = &row.reached
+            && !self.is_held(&lane, reached)?
+        {
+            return Err(rusqlite::Error::InvalidQuery);
         }
         for sql in ["DELETE FROM lane WHERE name = ?1", "DELETE FROM trouble WHERE name = ?1"] {
             self.transaction.prepare_cached(sql)?.execute([name])?;
         }
         self.moved.insert(lane);
         Ok(())
-    }
-
-    /// Holds the histories of a fetched lane against each other, remembers them, and reports what
-    /// was rewound or forked.
-    fn compare(&mut self, lane: &str) -> rusqlite::Result<()> {
-        self.transaction
-            .prepare_cached("DELETE FROM trouble WHERE lane = ?1 AND kind IN (?2, ?3)")?
-            .execute([lane, TroubleKind::Rewound.id(), TroubleKind::Equivocates.id()])?;
-        let own = self.own.iter().find(|own| refs::lane_of(own) == lane).cloned();
-        let own_tip = own.as_ref().and_then(|own| self.rows.get(own)?.reached.clone());
-        let remote: Vec<(String, Option<String>)> = self
-            .rows
-            .iter()
-            .filter(|(name, _)| name.starts_with(refs::REMOTES) && refs::lane_of(name) == lane)
-            .map(|(name, row)| (name.clone(), row.reached.clone()))
-            .collect();
-        // What was fetched from another remote than the default one says so, and stays for that one.
-        let mut from = remote.iter().filter_map(|(name, _)| refs::remote_of(name));
-        let home = match (&self.home, from.clone().next()) {
-            (Some(home), Some(first))
-                if from.all(|remote| home.iter().all(|home| home != remote)) =>
-            {
-                format!("{}{first}/", refs::KEPT)
-            }
-            _ => refs::KEPT.to_owned(),
-        };
-        for (_, reached) in &remote {
-            if let Some(reached) = reached {
-                // What this clone has pushed comes back with every fetch.
-                let comes_back = own_tip.as_deref().and_then(id);
-                if !self.is_within(reached, comes_back.as_ref())? {
-                    self.keep(&home, lane, reached)?;
-                }
-            }
-        }
-        self.divide(lane, own_tip.as_deref())?;
-        if own.is_some() {
-            return self.compare_own(lane);
-        }
-        let kept: Vec<String> = self.kept(lane).map(|(_, tip)| tip.to_owned()).collect();
-        let mut lost = None;
-        for tip in &kept {
-            let mut held = remote.is_empty();
-            for (_, reached) in &remote {
-                let reached = reached.as_deref().and_then(id);
-                held = held || self.is_within(tip, reached.as_ref())?;
-            }
-            if !held {
-                lost = Some(tip.clone());
-            }
-        }
-        let tips = self.tips(lane);
-        // What has a name of its own, as a fork that is settled has, is no surprise.
-        let is_named = |tip: &str| {
-            let mut named = self.rows.iter().filter(|(name, _)| refs::lane_of(name) == lane);
-            named.any(|(name, row)| {
-                refs::part_of(name).is_some() && row.reached.as_deref() == Some(tip)
-            })
-        };
-        let mut histories = Vec::new();
-        for tip in &tips {
-            let mut inner = is_named(tip);
-            for other in tips.iter().filter(|other| *other != tip) {
-                inner = inner || self.is_within(tip, id(other).as_ref())?;
-            }
-            if !inner {
-                histories.push(tip.clone());
-            }
-        }
-        let (kind, object, why) = match lost {
-            Some(tip) => {
-                let why = match histories.len() {
-                    0 | 1 => "was rewound by its remote; what it had before still counts here",
-                    _ => "was rewritten by its remote; both histories count here",
-                };
-                (TroubleKind::Rewound, tip, why)
-            }
-            None if histories.len() > 1 => {
-                let tip = histories.swap_remove(0);
-                (TroubleKind::Equivocates, tip, "has two histories; both count here")
-            }
-            None => return Ok(()),
-        };
-        let name = remote.into_iter().next().map_or_else(|| lane.to_owned(), |(name, _)| name);
-        let trouble = Trouble { kind, name, object, proposal: None, why: why.into() };
-        report(self.transaction, &trouble, None, None)
-    }
-
-    /// The commits up to which the histories of `lane` can be read, each once.
-    fn tips(&self, lane: &str) -> Vec<String> {
-        let rows = self.rows.iter().filter(|(name, _)| refs::lane_of(name) == lane);
-        let tips: BTreeSet<&String> = rows.filter_map(|(_, row)| row.reached.as_ref()).collect();
-        tips.into_iter().cloned().collect()
-    }
-
-    /// Takes a lane of several histories apart, and sees to it that what they say is folded again.
-    fn divide(&mut self, lane: &str, own: Option<&str>) -> rusqlite::Result<()> {
-        let tips: BTreeSet<ObjectId> = self.tips(lane).iter().filter_map(|tip| id(tip)).collect();
-        let (repo, own) = (&self.store.repo, own.and_then(id));
-        if !forks::divide(repo, self.transaction, lane, own, &tips)? {
-            return Ok(());
-        }
-        // Who has seen what of this lane may be another matter now, and what waits for it too.
-        let mut statement = self.transaction.prepare_cached(
-            "SELECT proposal FROM event WHERE lane = ?1 AND proposal IS NOT NULL
-             UNION SELECT proposal FROM trouble WHERE awaits IS NOT NULL AND proposal IS NOT NULL",
-        )?;
-        for id in statement.query_map([lane], |row| row.get::<_, String>(0))? {
-            self.fetched.insert(id?);
-        }
-        Ok(())
-    }
-
-    /// Whatever bears the name of this clone's own lane has to be in it.
-    fn compare_own(&mut self, lane: &str) -> rusqlite::Result<()> {
-        let others: Vec<(String, String)> = self
-            .rows
-            .iter()
-            .filter(|(name, _)| !refs::is_local(name) && refs::lane_of(name) == lane)
-            .map(|(name, row)| (name.clone(), row.tip.clone()))
-            .collect();
-        for (name, tip) in others {
-            let found = id(&tip).map(|tip| forks::step(self.transaction, &tip)).transpose()?;
-            // A part that has a name of its own was made by the other writer, who has left the lane.
-            if name.starts_with(refs::KEPT)
-                || refs::part_of(&name).is_some()
-                || matches!(found.flatten(), Some((found, _, None)) if found == lane)
-            {
-                continue;
-            }
-            let why = "has commits under the name of this clone's own lane that this clone does \
-                       not have; both histories count, and the next write begins a new lane";
-            let kind = TroubleKind::Equivocates;
-            let trouble = Trouble { kind, name, object: tip, proposal: None, why: why.into() };
-            report(self.transaction, &trouble, None, None)?;
-        }
-        Ok(())
-    }
-
-    /// Remembers below `home` that `reached` was seen of `lane`. Not being able to is no error: a repository
-    /// that cannot be written can still be read.
-    fn keep(&mut self, home: &str, lane: &str, reached: &str) -> rusqlite::Result<()> {
-        let Some(new) = id(reached) else { return Ok(()) };
-        let kept: Vec<(String, String)> =
-            self.kept(lane).map(|(name, tip)| (name.to_owned(), tip.to_owned())).collect();
-        let mut extends = None;
-        for (name, tip) in &kept {
-            if self.is_within(reached, id(tip).as_ref())? {
-                return Ok(());
-            }
-            if extends.is_none() && self.is_within(tip, Some(&new))? {
-                extends = Some((name.clone(), id(tip)));
-            }
-        }
-        let (name, expected) = extends.unwrap_or_else(|| {
-            let first = format!("{home}{lane}");
-            let taken = kept.iter().any(|(name, _)| *name == first);
-            (if taken { format!("{first}.{}", new.to_hex_with_len(8)) } else { first }, None)
-        });
-        let store = self.store;
-        let dir = &store.common_dir;
-        if refs::compare_and_swap(&store.repo, dir, &name, expected, new, false).is_ok() {
-            let seq = self.step(&new)?.map_or(0, |(_, seq)| seq);
-            self.record(&LaneRef { name, tip: new }, Some(new), seq)?;
-        }
-        Ok(())
-    }
-
-    /// The refs that remember `lane`, and how far they could be read.
-    fn kept<'s>(&'s self, lane: &'s str) -> impl Iterator<Item = (&'s str, &'s str)> {
-        self.rows
-            .range(refs::KEPT.to_owned()..)
-            .take_while(|(name, _)| name.starts_with(refs::KEPT))
-            .filter(move |(name, _)| refs::lane_of(name) == lane)
-            .filter_map(|(name, row)| Some((name.as_str(), row.reached.as_deref()?)))
-    }
-
-    /// Whether the known commit `inner` is `outer` or one of its ancestors.
-    fn is_within(&self, inner: &str, outer: Option<&ObjectId>) -> rusqlite::Result<bool> {
-        let (Some(inner), Some(outer)) = (id(inner), outer) else { return Ok(false) };
-        let Some((_, least)) = self.step(&inner)? else { return Ok(inner == *outer) };
-        let mut next = Some(*outer);
-        while let Some(at) = next {
-            if at == inner {
-                return Ok(true);
-            }
-            // Positions never fall along a lane.
-            if self.step(&at)?.is_none_or(|(_, seq)| seq < least) {
-                return Ok(false);
-            }
-            let commit = self.store.repo.find_commit(at).ok();
-            next = commit.and_then(|commit| commit.parent_ids().next().map(gix::Id::detach));
-        }
-        Ok(false)
-    }
-
-    /// The lane of a commit that counts, and the last position up to it.
-    fn step(&self, id: &ObjectId) -> rusqlite::Result<Option<(String, u64)>> {
-        Ok(forks::step(self.transaction, id)?.map(|(lane, seq, _)| (lane, seq)))
-    }
-
-    fn start(&self, onto: Option<ObjectId>) -> rusqlite::Result<(Option<ObjectId>, u64)> {
-        let step = onto.map(|id| self.step(&id)).transpose()?.flatten();
-        Ok((onto, step.map_or(0, |(_, seq)| seq)))
-    }
-
-    fn lane_of_event(&self, id: &ObjectId) -> rusqlite::Result<Option<String>> {
-        self.transaction
-            .prepare_cached("SELECT lane FROM event WHERE id = ?1")?
-            .query_row([id.to_string()], |row| row.get(0))
-            .optional()
-    }
-
-    fn amount(&self, lane: &str) -> rusqlite::Result<(usize, u64)> {
-        let found = self
-            .transaction
-            .prepare_cached("SELECT commits, bytes FROM amount WHERE lane = ?1")?
-            .query_row([lane], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)))
-            .optional()?;
-        Ok(found.map_or((0, 0), |(commits, bytes)| (commits as usize, bytes as u64)))
-    }
-
-    fn set_amount(&self, lane: &str, (commits, bytes): (usize, u64)) -> rusqlite::Result<()> {
-        self.transaction
-            .prepare_cached(
-                "INSERT OR REPLACE INTO amount (lane, commits, bytes) VALUES (?1, ?2, ?3)",
-            )?
-            .execute(params![lane, number(commits as u64), number(bytes)])
-            .map(drop)
     }
 
     fn record(
@@ -929,35 +552,29 @@ impl Pass<'_> {
                 "INSERT OR REPLACE INTO lane (name, tip, seq, reached) VALUES (?1, ?2, ?3, ?4)",
             )?
             .execute(params![lane.name, position.tip, number(seq), position.reached])?;
-        self.rows.insert(lane.name.clone(), position);
+        let old = self.rows.insert(lane.name.clone(), position);
+        if let Some(old) = old.and_then(|old| old.reached)
+            && reached != id(&old)
+        {
+            self.left.push((lane.lane().to_owned(), old));
+        }
         Ok(())
     }
-}
 
-fn insert(
-    transaction: &Transaction<'_>,
-    lane: &str,
-    commit: &str,
-    row: &Row,
-) -> rusqlite::Result<()> {
-    transaction
-        .prepare_cached(
-            "INSERT OR IGNORE INTO event
-             (id, proposal, lane, seq, commit_id, kind, time, plan, body)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-        )?
-        .execute(params![
-            row.id.to_string(),
-            row.proposal.as_ref().map(|id| id.as_str()),
-            lane,
-            number(row.seq),
-            commit,
-            row.kind,
-            row.time,
-            row.plan,
-            row.body
-        ])
-        .map(drop)
+    /// Begins again where no ref leads any more to what was read of a lane that has epochs: what is
+    /// known then is what a reader without a cache finds in the epoch.
+    fn require_held(&mut self) -> rusqlite::Result<()> {
+        for (lane, tip) in std::mem::take(&mut self.left) {
+            let has_epochs = self
+                .transaction
+                .prepare_cached("SELECT 1 FROM epoch WHERE lane = ?1")?
+                .exists([&lane])?;
+            if has_epochs && !self.is_held(&lane, &tip)? {
+                return Err(rusqlite::Error::InvalidQuery);
+            }
+        }
+        Ok(())
+    }
 }
 
 fn id(hex: &str) -> Option<ObjectId> {

@@ -1,0 +1,166 @@
+//! `aye gc`: fold what was decided long ago.
+
+use chrono::Duration;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Context, Format};
+use crate::error::{Error, Exit, Result};
+use crate::proposal::{ActorKind, codes};
+use crate::store::{Folded, Folding};
+
+/// Fold what was decided long ago, so that clones fetch and read less.
+///
+/// Where this clone's lane has more than 10,000 events that can be folded, or one that is older than
+/// 180 days, a new epoch of it begins: what was said of proposals that were decided goes into a
+/// snapshot, and the content of their files stays behind in an archive, which is fetched on demand.
+/// Every event is kept, and nothing becomes another state. Contested and pending proposals stay as
+/// they are. Git's own objects stay until `git gc`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  aye gc --dry-run
+  aye gc --now --keep 7")]
+pub struct Args {
+    /// Fold whatever can be, whether it is due or not.
+    #[arg(long)]
+    pub now: bool,
+    /// Leave alone what something has happened to in the last DAYS days.
+    #[arg(long, value_name = "DAYS", default_value_t = 30)]
+    pub keep: u16,
+    /// Say what would be folded, and change nothing.
+    #[arg(long, short = 'n')]
+    pub dry_run: bool,
+}
+
+/// Answer of `aye gc`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Answer {
+    /// `aye/gc@1`
+    pub schema: &'static str,
+    /// Always true.
+    pub success: bool,
+    /// Nothing was changed because of `--dry-run`.
+    pub dry_run: bool,
+    /// The lanes of this clone.
+    pub lanes: Vec<Lane>,
+}
+
+/// What became of one lane.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Lane {
+    /// Its id.
+    pub lane: String,
+    /// Whom it is for: `default`, `private`, or the name of a remote.
+    pub audience: String,
+    /// A new epoch has begun, or would begin without `--dry-run`.
+    pub folded: bool,
+    /// The epoch that the lane is in then.
+    pub epoch: u64,
+    /// How many proposals can be folded.
+    pub proposals: usize,
+    /// How many events.
+    pub events: usize,
+    /// How many events stay in commits of their own.
+    pub whole: usize,
+    /// Its ref.
+    #[serde(rename = "ref")]
+    pub name: String,
+    /// The ref that keeps the epoch before, where one was folded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub archive: Option<String>,
+    /// The ref of the epoch before, which remotes have still.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub superseded: Option<String>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// `human_approval_required`, `busy`, `lane_broken`, and those of the file system.
+pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
+    let store = context.store()?;
+    let actor = context.actor(&store);
+    if actor.kind == ActorKind::Agent {
+        return Err(Error::new(
+            &codes::HUMAN_APPROVAL_REQUIRED,
+            format!("'{}' is an agent, and agents do not fold lanes", actor.name),
+        )
+        .with("command", "aye gc")
+        .hint("a person runs: aye gc"));
+    }
+    let before = context.now - Duration::days(i64::from(args.keep));
+    let folding = Folding { all: args.now, before, dry_run: args.dry_run };
+    let folded = store.fold_lanes(&actor, context.now, folding)?;
+    let answer = Answer {
+        schema: "aye/gc@1",
+        success: true,
+        dry_run: args.dry_run,
+        lanes: folded.into_iter().map(lane).collect(),
+    };
+    context.emit(Format::Text, &answer, || text(&answer))?;
+    Ok(Exit::Done)
+}
+
+fn lane(folded: Folded) -> Lane {
+    let Folded { lane, audience, is_new, epoch, proposals, events, whole, .. } = folded;
+    let Folded { name, before, archive, .. } = folded;
+    Lane {
+        lane,
+        audience: audience.as_str().to_owned(),
+        folded: is_new,
+        epoch,
+        proposals,
+        events,
+        whole,
+        name,
+        archive: Some(archive).filter(|_| is_new),
+        superseded: Some(before).filter(|_| is_new),
+    }
+}
+
+fn text(answer: &Answer) -> String {
+    let count = |count: usize, one: &str| match count {
+        1 => format!("1 {one}"),
+        count => format!("{count} {one}s"),
+    };
+    let mut text = String::new();
+    for lane in &answer.lanes {
+        let what =
+            format!("{} of {}", count(lane.events, "event"), count(lane.proposals, "proposal"));
+        let id = &lane.lane;
+        text += &match (lane.folded, answer.dry_run) {
+            (true, true) => format!("lane {id}: would fold {what}\n"),
+            (true, false) => format!("lane {id}: folded {what}; epoch {} begins\n", lane.epoch),
+            (false, _) if lane.events == 0 => format!("lane {id}: nothing to fold\n"),
+            (false, _) => {
+                format!("lane {id}: {what} can be folded, and it is not due; aye gc --now\n")
+            }
+        };
+        if let (Some(archive), Some(old), false) = (&lane.archive, &lane.superseded, answer.dry_run)
+        {
+            text += &format!("  {} in commits\n", count(lane.whole, "event"));
+            text += &format!("  archive: {archive}\n");
+            text += &sending(&lane.audience, id, archive, old);
+        }
+    }
+    if text.is_empty() {
+        text += "this clone has no lane, and nothing to fold\n";
+    }
+    text
+}
+
+/// How a remote gets the new epoch, and loses the old one.
+fn sending(audience: &str, lane: &str, archive: &str, old: &str) -> String {
+    let (remote, lanes) = match audience {
+        "private" => return String::new(),
+        "default" => ("origin", "'refs/aye/log/*'".to_owned()),
+        remote => (remote, format!("'refs/aye/for/{remote}/*:refs/aye/log/*'")),
+    };
+    let number = archive.rsplit('.').next().unwrap_or_default();
+    let there = old.replacen(&format!("refs/aye/for/{remote}/"), "refs/aye/log/", 1);
+    let archive = format!("{archive}:refs/aye/archive/{lane}.{number}");
+    format!(
+        "  send both, then remove the old epoch:\n    git push {remote} {lanes} {archive}\n    \
+         git push {remote} :{there}\n"
+    )
+}

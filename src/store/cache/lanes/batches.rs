@@ -1,0 +1,256 @@
+//! Reading what is new of one lane, in batches.
+
+use std::collections::BTreeSet;
+
+use gix::ObjectId;
+use rusqlite::{OptionalExtension as _, Transaction, params};
+
+use super::{BATCH, PAGES, Pass, Walked, fresh, number};
+use crate::store::lane::{Bad, Chain, Limits, Link, Progress, Reader, Row};
+use crate::store::refs::{self, LaneRef};
+
+impl Pass<'_> {
+    /// Ends the transaction and begins another: the cache is then as if the ref of `lane` were at
+    /// `reached` still.
+    pub(super) fn save(
+        &mut self,
+        lane: &LaneRef,
+        reached: Option<ObjectId>,
+        seq: u64,
+    ) -> rusqlite::Result<()> {
+        let Some(tip) = reached else { return Ok(()) };
+        self.unsaved = 0;
+        self.record(&LaneRef { name: lane.name.clone(), tip }, reached, seq)?;
+        // The next pass takes these lanes for read, and would not compare them.
+        let (again, complete) = std::mem::take(&mut self.moved)
+            .into_iter()
+            .partition(|moved| moved.as_str() == lane.lane());
+        self.moved = again;
+        let complete: BTreeSet<String> = complete;
+        for lane in complete {
+            self.compare(&lane)?;
+        }
+        self.fold()?;
+        // Whoever came in between would read the same commits again.
+        self.transaction.execute_batch(&format!(
+            "PRAGMA cache_size = -{PAGES}; PRAGMA locking_mode = EXCLUSIVE; COMMIT"
+        ))?;
+        self.saved = true;
+        crate::failpoint!("store.cache.batch");
+        self.transaction.execute_batch("BEGIN IMMEDIATE")?;
+        self.objects = fresh(&self.store.repo);
+        Ok(())
+    }
+
+    pub(super) fn chain(
+        &mut self,
+        lane: &LaneRef,
+        limits: Limits,
+        progress: &mut Progress,
+    ) -> rusqlite::Result<Walked> {
+        let (mut links, mut next, mut most) = (Vec::new(), Some(lane.tip), BATCH / 4);
+        loop {
+            let mut failed = None;
+            let mut reader = Reader::new(&self.objects, lane, limits, std::mem::take(progress));
+            let walked = reader.walk(&mut links, &mut next, most, |id| match self.step(id) {
+                Ok(step) => step.is_some(),
+                Err(error) => {
+                    failed = Some(error);
+                    true
+                }
+            });
+            *progress = reader.into_progress();
+            match (failed, walked) {
+                (Some(error), _) => return Err(error),
+                (None, Err(blocked)) => return Ok(Err(blocked)),
+                (None, Ok(Some(onto))) => {
+                    links.reverse();
+                    return Ok(Ok(Chain { links, onto }));
+                }
+                (None, Ok(None)) => (self.objects, most) = (fresh(&self.store.repo), BATCH),
+            }
+        }
+    }
+
+    /// Adds the events of `chain` up to the first bad commit, which it returns. `progress`, the last
+    /// commit that counts and the last position go along with what is read.
+    pub(super) fn take_all(
+        &mut self,
+        lane: &LaneRef,
+        limits: Limits,
+        chain: &Chain,
+        progress: &mut Progress,
+        (reached, seq): (&mut Option<ObjectId>, &mut u64),
+    ) -> rusqlite::Result<Option<(ObjectId, Bad)>> {
+        for links in chain.links.chunks(BATCH) {
+            let objects = self.objects.clone();
+            let mut reader = Reader::new(&objects, lane, limits, std::mem::take(progress));
+            let mut end = None;
+            for link in links {
+                match self.take(&mut reader, lane, link, *seq)? {
+                    Ok(next) => (*reached, *seq) = (Some(link.id), next),
+                    Err(bad) => {
+                        end = Some((link.id, bad));
+                        break;
+                    }
+                }
+            }
+            *progress = reader.into_progress();
+            if end.is_some() {
+                return Ok(end);
+            }
+            self.unsaved += links.len();
+            if self.unsaved >= BATCH {
+                self.set_amount(lane.lane(), progress.amount())?;
+                self.save(lane, *reached, *seq)?;
+            }
+        }
+        Ok(None)
+    }
+
+    /// Adds the events of one commit, whose predecessors' last position is `seq`.
+    pub(super) fn take(
+        &mut self,
+        reader: &mut Reader<'_>,
+        lane: &LaneRef,
+        link: &Link,
+        mut seq: u64,
+    ) -> rusqlite::Result<Result<u64, Bad>> {
+        let mut failed = None;
+        let said = reader.read(link, |id| match self.known_event(id) {
+            Ok(found) => found,
+            Err(error) => {
+                failed = Some(error);
+                None
+            }
+        });
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        let said = match said {
+            Ok(said) => said,
+            Err(bad) => return Ok(Err(bad)),
+        };
+        if let Some(from) = said.epoch.and_then(|fold| fold.from()) {
+            self.transaction
+                .prepare_cached(
+                    "INSERT OR IGNORE INTO epoch (root, lane, seq) VALUES (?1, ?2, ?3)",
+                )?
+                .execute(params![link.id.as_bytes(), lane.lane(), number(from.seq)])?;
+        }
+        for figures in said.figures {
+            let Some(digest) = figures.digest else { continue };
+            self.transaction
+                .prepare_cached(
+                    "INSERT OR IGNORE INTO figures (proposal, lane, digest, added, removed)
+                     VALUES (?1, ?2, ?3, ?4, ?5)",
+                )?
+                .execute(params![
+                    figures.id.as_str(),
+                    lane.lane(),
+                    digest,
+                    number(figures.added),
+                    number(figures.removed)
+                ])?;
+        }
+        let is_own = self.own.contains(&lane.name);
+        let touched = if is_own { &mut self.touched } else { &mut self.fetched };
+        let commit = link.id.to_string();
+        seq = seq.max(said.last);
+        for row in said.rows {
+            if !insert(self.transaction, lane.lane(), &commit, &row)? {
+                continue;
+            }
+            if let Some(from) = &row.forked
+                && refs::is_lane_name(&from.lane)
+            {
+                self.transaction
+                    .prepare_cached(
+                        "INSERT OR IGNORE INTO forked (lane, parent, seq, tip)
+                         VALUES (?1, ?2, ?3, ?4)",
+                    )?
+                    .execute(params![lane.lane(), from.lane, number(from.seq), from.tip])?;
+            }
+            if is_own {
+                for seen in &row.witness {
+                    self.transaction
+                        .prepare_cached("INSERT OR IGNORE INTO witness (tip) VALUES (?1)")?
+                        .execute([&seen.tip])?;
+                }
+            }
+            touched.extend(row.proposal.map(String::from));
+        }
+        self.transaction
+            .prepare_cached("INSERT OR REPLACE INTO step (id, lane, seq) VALUES (?1, ?2, ?3)")?
+            .execute(params![link.id.as_bytes(), lane.lane(), number(seq)])?;
+        Ok(Ok(seq))
+    }
+
+    /// Lane and position of an event that is in the cache.
+    fn known_event(&self, id: &ObjectId) -> rusqlite::Result<Option<(String, u64)>> {
+        self.transaction
+            .prepare_cached("SELECT lane, seq FROM event WHERE id = ?1")?
+            .query_row([id.to_string()], |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as u64)))
+            .optional()
+    }
+
+    pub(super) fn amount(&self, lane: &str) -> rusqlite::Result<(usize, u64)> {
+        let found = self
+            .transaction
+            .prepare_cached("SELECT commits, bytes FROM amount WHERE lane = ?1")?
+            .query_row([lane], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)))
+            .optional()?;
+        Ok(found.map_or((0, 0), |(commits, bytes)| (commits as usize, bytes as u64)))
+    }
+
+    pub(super) fn set_amount(
+        &self,
+        lane: &str,
+        (commits, bytes): (usize, u64),
+    ) -> rusqlite::Result<()> {
+        self.transaction
+            .prepare_cached(
+                "INSERT OR REPLACE INTO amount (lane, commits, bytes) VALUES (?1, ?2, ?3)",
+            )?
+            .execute(params![lane, number(commits as u64), number(bytes)])
+            .map(drop)
+    }
+
+    pub(super) fn start(
+        &self,
+        onto: Option<ObjectId>,
+    ) -> rusqlite::Result<(Option<ObjectId>, u64)> {
+        let step = onto.map(|id| self.step(&id)).transpose()?.flatten();
+        Ok((onto, step.map_or(0, |(_, seq)| seq)))
+    }
+}
+
+/// Adds an event; `false` where it is there already.
+fn insert(
+    transaction: &Transaction<'_>,
+    lane: &str,
+    commit: &str,
+    row: &Row,
+) -> rusqlite::Result<bool> {
+    let added = transaction
+        .prepare_cached(
+            "INSERT OR IGNORE INTO event
+             (id, proposal, lane, seq, commit_id, kind, time, plan, body, is_line, statement, manifest)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+        )?
+        .execute(params![
+            row.id.to_string(),
+            row.proposal.as_ref().map(|id| id.as_str()),
+            lane,
+            number(row.seq),
+            commit,
+            row.kind,
+            row.time,
+            row.plan,
+            row.body,
+            row.beside.is_some(),
+            row.beside.as_ref().and_then(|beside| beside.statement.as_ref()),
+            row.beside.as_ref().and_then(|beside| beside.manifest.as_ref()),
+        ])?;
+    Ok(added > 0)
+}
