@@ -253,6 +253,52 @@ fn a_decision_goes_back_to_where_the_proposal_came_from() {
 }
 
 #[test]
+fn every_lane_has_epochs_of_its_own_and_goes_where_it_went() {
+    let Scene { here, origin, up } = scene();
+    let theirs = clone(&up);
+    let fetched = propose(&theirs, "a.txt", "theirs\n", &["-m", "from up"]);
+    push(&theirs, "origin");
+    here.git(&["fetch", "-q", "up"]);
+    let hidden = propose(&here, "b.txt", "hush content\n", &["--private"]);
+    let own = propose(&here, "b.txt", "ours\n", &[]);
+    for id in [&fetched, &hidden, &own] {
+        here.aye(&["reject", id, "--yes", "--reason", "hush reason"]).ok();
+    }
+    push(&here, "up");
+    let folded = here.aye(&["gc", "--now", "--keep", "0"]).ok();
+    folded.says("git push up 'refs/aye/for/up/*:refs/aye/log/*'").lacks("private/*");
+    let mut local: Vec<String> = directories(&here);
+    for directory in &mut local {
+        // The lane's own id.
+        if let Some((above, last)) = directory.rsplit_once('/')
+            && last.ends_with(".2")
+        {
+            *directory = format!("{above}/L.2");
+        }
+    }
+    local.sort_unstable();
+    let expected =
+        ["archive", "archive-for/up", "for/up/L.2", "log/L.2", "private/L.2", "private/archive"];
+    assert_eq!(local, expected);
+    // What comes later goes on in the same lanes.
+    let later = propose(&here, "b.txt", "hush later\n", &["--private"]);
+    here.aye(&["reopen", &fetched, "--yes"]).ok();
+    is(&here, &later, "pending", "private");
+    is(&here, &hidden, "rejected", "private");
+    is(&here, &fetched, "pending", "up");
+    is(&here, &own, "rejected", "default");
+    assert_eq!(directories(&here).len(), expected.len());
+    push(&here, "origin");
+    push(&here, "up");
+    let (to_origin, to_up) = (objects(&origin), objects(&up));
+    assert!(!to_origin.contains("hush content") && !to_origin.contains("from up"));
+    assert!(!to_up.contains("hush content") && !to_up.contains("ours") && !to_up.contains("later"));
+    assert!(refs(&up).iter().all(|name| name.starts_with("log/")), "{:?}", refs(&up));
+    theirs.git(&["fetch", "-q", "origin"]);
+    is(&theirs, &fetched, "pending", "default");
+}
+
+#[test]
 fn a_proposal_of_a_remote_that_is_gone_is_for_it_still() {
     let Scene { here, up, .. } = scene();
     let theirs = clone(&up);
