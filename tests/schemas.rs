@@ -123,6 +123,7 @@ fn documents_keep_to_their_schemas() {
     check.aye(&["list", "--status", "all"]);
     check.aye(&["log"]);
     check.aye(&["doctor"]);
+    check.aye(&["gc", "--dry-run"]);
     check.aye(&["deinit", "--dry-run"]);
     check.aye(&["init"]);
     check.memory();

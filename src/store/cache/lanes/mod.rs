@@ -244,6 +244,9 @@ pub(super) fn catch_up(
     // What the cache has came from these refs, so read again under the cache's own lock they are the
     // same or newer.
     let rows = positions(&transaction)?;
+    if rows.is_empty() {
+        transaction.execute_batch(&format!("PRAGMA cache_size = -{PAGES}"))?;
+    }
     let mut pass = Pass {
         store,
         transaction: &transaction,
@@ -289,7 +292,7 @@ const BATCH: usize = 1_000;
 
 /// Memory for pages while a long history is read, in KiB: SQLite's own 2 MB are written and read
 /// again too often.
-const PAGES: i64 = 8 << 10;
+const PAGES: i64 = 24 << 10;
 
 /// `repo` with its packs mapped into memory again: once the one before is gone, so is what it has read
 /// of them, which is as large as the history is long.
