@@ -76,7 +76,7 @@ fn an_argument_of_the_wrong_type_is_refused_by_its_name() {
 }
 
 #[test]
-fn codes_are_in_small_letters_but_for_the_three_of_the_contract() {
+fn codes_are_in_lower_case_but_for_the_three_of_the_contract() {
     let repo = repo();
     let hunk = |file: &str| format!("--- a/{file}\n+++ b/{file}\n@@ -1 +1 @@\n-no\n+yes\n");
     for (tool, arguments, exit, code) in [

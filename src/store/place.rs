@@ -156,9 +156,9 @@ fn note(folder: &Directory, own: &Own, noted: &fs::File) -> Result<()> {
     folder.replace(&file(PLACE, &own.audience), place.to_text().as_bytes(), true)
 }
 
-/// The lane that events of this clone for `audience` go to: the noted one; a new one where there is none, where
-/// the note is a copy, and where somebody else `shares` the lane. Nothing is written before
-/// [`claim`].
+/// The lane that events of this clone for `audience` go to: the noted one; a new one where there is
+/// none, where the note is a copy, and where somebody else `shares` the lane. Nothing is written
+/// before [`claim`].
 ///
 /// # Errors
 /// As [`noted`].

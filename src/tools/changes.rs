@@ -369,7 +369,7 @@ fn list(session: &Session<'_>, arguments: List) -> Result<Listed> {
         Some(other) => {
             return Err(Error::new(
                 &codes::INVALID_PARAMETER,
-                format!("the parameter 'status' is '{}', which is no status", shorten(other)),
+                format!("the parameter 'status' is '{}', which is not a status", shorten(other)),
             )
             .with("parameter", "status")
             .hint("statuses: pending, applied, rejected, expired"));

@@ -71,7 +71,7 @@ impl Asked {
     /// `world` with the directory that the command is to run in.
     ///
     /// # Errors
-    /// `invalid_parameter` if it is no directory of the repository.
+    /// `invalid_parameter` if it is not a directory of the repository.
     pub fn place(&self, world: World) -> Result<World> {
         let Some(workdir) = &self.workdir else { return Ok(world) };
         let wrong = |why: &str| {
@@ -81,10 +81,10 @@ impl Asked {
                 .hint("give a directory inside the repository")
         };
         let cwd = world.cwd.join(workdir).canonicalize();
-        let cwd = cwd.map_err(|_| wrong("which is not there"))?;
+        let cwd = cwd.map_err(|_| wrong("which does not exist"))?;
         match cwd.starts_with(&world.root) && cwd.is_dir() {
             true => Ok(World { cwd, ..world }),
-            false => Err(wrong("which is no directory inside the repository")),
+            false => Err(wrong("which is not a directory inside the repository")),
         }
     }
 }

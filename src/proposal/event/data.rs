@@ -455,7 +455,7 @@ pub struct Publish {
 pub struct Fold {
     /// Which epoch of its lane begins here, from 2.
     pub epoch: u64,
-    /// The tip of the epoch before: lane, position of its last event, commit, with blanks between.
+    /// The tip of the epoch before: lane, position of its last event, commit, separated by spaces.
     pub from: String,
     /// Which part of the snapshot this is, from 1.
     pub part: u64,

@@ -225,7 +225,7 @@ pub fn release(text: &str) -> Option<[u16; 3]> {
 }
 
 impl Head {
-    /// Lane, position and commit, with blanks between.
+    /// Lane, position and commit, separated by spaces.
     pub fn to_text(&self) -> String {
         format!("{} {} {}", self.lane, self.seq, self.tip)
     }

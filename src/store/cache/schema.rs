@@ -28,7 +28,8 @@ const VERSION: i64 = 13;
 ///
 /// `approved` has the steps of files that people's decisions have made, each side as mode and id.
 /// `staging` is the staging id of a proposal about memory, `decided` when a decision was made, in
-/// milliseconds. `owners` are the lanes that hold its first event, or a publication of it. `open` are the paths of those that no event has decided.
+/// milliseconds. `owners` are the lanes that hold its first event, or a publication of it. `open` are
+/// the paths of those that no event has decided.
 ///
 /// Every question about the newest or the pending ones has an index of its own, so that it costs the
 /// same however much has been decided; `plans` in the tests holds the questions to that.
