@@ -69,6 +69,15 @@ fn directories(repo: &Repo) -> Vec<String> {
     local.map(|name| name.rsplit_once('/').expect("a lane").0.to_owned()).collect()
 }
 
+/// Somebody else's clone of `up`, and the proposal from there that `here` has fetched.
+fn from_up(here: &Repo, up: &Repo, more: &[&str]) -> (Repo, String) {
+    let theirs = clone(up);
+    let id = propose(&theirs, "a.txt", "theirs\n", more);
+    push(&theirs, "origin");
+    here.git(&["fetch", "-q", "up"]);
+    (theirs, id)
+}
+
 /// Every object that `repo` has, as text.
 fn objects(repo: &Repo) -> String {
     repo.git(&["cat-file", "--batch", "--batch-all-objects", "--unordered"])
@@ -255,10 +264,7 @@ fn a_decision_goes_back_to_where_the_proposal_came_from() {
 #[test]
 fn every_lane_has_epochs_of_its_own_and_goes_where_it_went() {
     let Scene { here, origin, up } = scene();
-    let theirs = clone(&up);
-    let fetched = propose(&theirs, "a.txt", "theirs\n", &["-m", "from up"]);
-    push(&theirs, "origin");
-    here.git(&["fetch", "-q", "up"]);
+    let (theirs, fetched) = from_up(&here, &up, &["-m", "from up"]);
     let hidden = propose(&here, "b.txt", "hush content\n", &["--private"]);
     let own = propose(&here, "b.txt", "ours\n", &[]);
     for id in [&fetched, &hidden, &own] {
@@ -301,10 +307,7 @@ fn every_lane_has_epochs_of_its_own_and_goes_where_it_went() {
 #[test]
 fn a_proposal_of_a_remote_that_is_gone_is_for_it_still() {
     let Scene { here, up, .. } = scene();
-    let theirs = clone(&up);
-    let id = propose(&theirs, "a.txt", "theirs\n", &[]);
-    push(&theirs, "origin");
-    here.git(&["fetch", "-q", "up"]);
+    let (_, id) = from_up(&here, &up, &[]);
     is(&here, &id, "pending", "up");
     here.git(&["remote", "remove", "up"]);
     is(&here, &id, "pending", "up");
@@ -520,10 +523,7 @@ fn is_pending_still(repo: &Repo, id: &str) {
 #[test]
 fn the_hook_keeps_lanes_from_other_remotes() {
     let Scene { here, origin, up } = scene();
-    let theirs = clone(&up);
-    let id = propose(&theirs, "a.txt", "theirs\n", &[]);
-    push(&theirs, "origin");
-    here.git(&["fetch", "-q", "up"]);
+    let (_, id) = from_up(&here, &up, &[]);
     here.aye(&["reject", &id, "--yes"]).ok();
     propose(&here, "b.txt", "B\n", &["--private"]);
     propose(&here, "b.txt", "B\n", &[]);
@@ -567,10 +567,7 @@ fn doctor_names_what_would_push_private_lanes() {
 #[test]
 fn deinit_removes_the_lanes_of_all_audiences() {
     let Scene { here, up, .. } = scene();
-    let theirs = clone(&up);
-    let id = propose(&theirs, "a.txt", "theirs\n", &[]);
-    push(&theirs, "origin");
-    here.git(&["fetch", "-q", "up"]);
+    let (_, id) = from_up(&here, &up, &[]);
     here.aye(&["reject", &id, "--yes"]).ok();
     propose(&here, "b.txt", "B\n", &["--private"]);
     propose(&here, "b.txt", "B\n", &[]);

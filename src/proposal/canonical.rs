@@ -2,6 +2,17 @@
 
 use serde_json::Value;
 
+use crate::error::{Error, Result};
+
+/// The canonical bytes of what `value` is as JSON.
+///
+/// # Errors
+/// `internal_error` if it cannot be written as JSON.
+pub fn of(value: &impl serde::Serialize) -> Result<Vec<u8>> {
+    let value = serde_json::to_value(value).map_err(|error| Error::bug(error.to_string()))?;
+    Ok(to_bytes(&value))
+}
+
 /// The canonical bytes of `value`.
 pub fn to_bytes(value: &Value) -> Vec<u8> {
     let mut out = Vec::new();

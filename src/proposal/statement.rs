@@ -90,8 +90,7 @@ impl Statement {
     /// # Errors
     /// `size_limit_exceeded` over [`MAX_BYTES`]: a name or an address is absurdly long.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        let value = serde_json::to_value(self).map_err(|error| Error::bug(error.to_string()))?;
-        let bytes = canonical::to_bytes(&value);
+        let bytes = canonical::of(self)?;
         if bytes.len() > MAX_BYTES {
             return Err(Error::new(
                 &error_codes::SIZE_LIMIT,

@@ -8,10 +8,10 @@ use std::collections::BTreeSet;
 
 use bstr::{BStr, ByteSlice as _};
 use gix::ObjectId;
-use gix::objs::Tree;
+use gix::objs::{Kind, Tree, WriteTo as _};
 
 use super::lists;
-use super::objects::Sink;
+use super::objects::{Batch, Sink};
 use super::trees::{self, Leaf};
 use crate::changeset::{Mode, plan};
 use crate::error::{Error, Result};
@@ -118,6 +118,30 @@ pub(super) fn commit(
     let parents: Vec<ObjectId> = parent.into_iter().collect();
     let (who, seconds) = (&first.event.actor, first.event.time.timestamp());
     trees::commit(objects, tree, &parents, who, seconds, &message(events))
+}
+
+/// Puts `commit`, with `parent` for its parents, into `objects`. Returns the new commit's id.
+///
+/// # Errors
+/// `internal_error` where it cannot be read, which has been read before.
+pub(super) fn on(
+    repo: &gix::Repository,
+    objects: &mut Batch<'_>,
+    commit: ObjectId,
+    parent: Option<ObjectId>,
+) -> Result<ObjectId> {
+    let unreadable = |error: &dyn std::fmt::Display| {
+        Error::bug(format!("a commit that could be read cannot be read: {error}"))
+    };
+    let found = repo.find_commit(commit).map_err(|error| unreadable(&error))?;
+    let mut commit = found
+        .decode()
+        .and_then(|commit| commit.into_owned())
+        .map_err(|error| unreadable(&error))?;
+    commit.parents = parent.into_iter().collect();
+    let mut bytes = Vec::new();
+    commit.write_to(&mut bytes).map_err(|error| unreadable(&error))?;
+    objects.add(Kind::Commit, &bytes)
 }
 
 /// What an undo of the event at `index` (from 0) of a commit needs, and what no proposal holds: the

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use chrono::{DateTime, Duration, Utc};
 use gix::ObjectId;
-use gix::objs::{Kind, WriteTo as _};
+use gix::objs::Kind;
 
 use super::lane::{self, Beside, Limits, Progress, Reader, Row};
 use super::lock::Lock;
@@ -353,32 +353,11 @@ impl Store {
                 continue;
             }
             tip = Some(match rows.len() == step.rows.len() {
-                true => self.on(batch, step.commit, tip)?,
+                true => compose::on(&self.repo, batch, step.commit, tip)?,
                 false => self.without(batch, &rows, tip)?,
             });
         }
         tip.ok_or_else(|| Error::bug("an epoch of nothing"))
-    }
-
-    /// `commit` with another parent.
-    fn on(
-        &self,
-        batch: &mut Batch<'_>,
-        commit: ObjectId,
-        parent: Option<ObjectId>,
-    ) -> Result<ObjectId> {
-        let unreadable = |error: &dyn std::fmt::Display| {
-            Error::bug(format!("a commit that could be read cannot be read: {error}"))
-        };
-        let found = self.repo.find_commit(commit).map_err(|error| unreadable(&error))?;
-        let mut commit = found
-            .decode()
-            .and_then(|commit| commit.into_owned())
-            .map_err(|error| unreadable(&error))?;
-        commit.parents = parent.into_iter().collect();
-        let mut bytes = Vec::new();
-        commit.write_to(&mut bytes).map_err(|error| unreadable(&error))?;
-        batch.add(Kind::Commit, &bytes)
     }
 
     /// A commit of these events out of one that had more.

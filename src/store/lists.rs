@@ -1,6 +1,7 @@
 //! The lists of events that are blobs of their own.
 
 use gix::ObjectId;
+use gix::objs::Kind;
 
 use super::Store;
 use super::objects::hashed;
@@ -21,21 +22,33 @@ pub(super) fn inflate(repo: &gix::Repository, event: &mut Event) -> Result<()> {
         return Ok(());
     }
     let Some(named) = event.list() else { return Ok(()) };
-    let missing = |why: &dyn std::fmt::Display| {
-        Error::new(
-            &codes::EVENT_INVALID,
-            format!("the list {} of an event cannot be read: {why}", named.id),
-        )
-        .hint("`aye doctor` names the lane and commit")
-    };
-    let id = ObjectId::from_hex(named.id.as_bytes()).map_err(|error| missing(&error))?;
-    let header = repo.find_header(id).map_err(|error| missing(&error))?;
-    if header.kind() != gix::objs::Kind::Blob || header.size() > MAX_LIST as u64 {
-        return Err(missing(&"it is not a blob of at most 64 MiB"));
-    }
-    let blob = repo.find_blob(id).map_err(|error| missing(&error))?;
-    let bytes = blob.data.clone();
+    let (_, bytes) = blob(repo, &named.id, MAX_LIST, |why| {
+        unreadable(format!("the list {} of an event cannot be read: {why}", named.id))
+    })?;
     event.put_list(&bytes)
+}
+
+/// Id and bytes of the blob `id` (hex) of at most `most` bytes. The size is looked up before it is loaded.
+///
+/// # Errors
+/// What `wrong` makes of the reason.
+fn blob(
+    repo: &gix::Repository,
+    id: &str,
+    most: usize,
+    wrong: impl Fn(&dyn std::fmt::Display) -> Error,
+) -> Result<(ObjectId, Vec<u8>)> {
+    let id = ObjectId::from_hex(id.as_bytes()).map_err(|error| wrong(&error))?;
+    let header = repo.find_header(id).map_err(|error| wrong(&error))?;
+    if header.kind() != Kind::Blob || header.size() > most as u64 {
+        return Err(wrong(&format_args!("it is not a blob of at most {most} bytes")));
+    }
+    let mut found = repo.find_blob(id).map_err(|error| wrong(&error))?;
+    Ok((id, std::mem::take(&mut found.data)))
+}
+
+fn unreadable(message: String) -> Error {
+    Error::new(&codes::EVENT_INVALID, message).hint("`aye doctor` names the lane and commit")
 }
 
 /// The first event of a proposal that `publish` carries, with its list, and the bytes that it is stored
@@ -51,19 +64,10 @@ pub(super) fn original(
 ) -> Result<(Stamped, Vec<u8>)> {
     let named = &publish.original;
     let wrong = |why: &dyn std::fmt::Display| {
-        Error::new(
-            &codes::EVENT_INVALID,
-            format!("the first event {} cannot be read: {why}", named.id),
-        )
-        .hint("`aye doctor` names the lane and commit")
+        unreadable(format!("the first event {} cannot be read: {why}", named.id))
     };
-    let id = ObjectId::from_hex(named.id.as_bytes()).map_err(|error| wrong(&error))?;
-    let header = repo.find_header(id).map_err(|error| wrong(&error))?;
-    if header.kind() != gix::objs::Kind::Blob || header.size() > most as u64 {
-        return Err(wrong(&"it is not a blob, or too large"));
-    }
-    let bytes = repo.find_blob(id).map_err(|error| wrong(&error))?.data.clone();
-    let hash = hashed(repo.object_hash(), gix::objs::Kind::Blob, &bytes);
+    let (id, bytes) = blob(repo, &named.id, most, wrong)?;
+    let hash = hashed(repo.object_hash(), Kind::Blob, &bytes);
     if crate::sha256::hex(&bytes) != named.sha256 || hash.ok() != Some(id) {
         return Err(wrong(&"its bytes are not those that the event names"));
     }

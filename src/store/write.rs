@@ -804,12 +804,20 @@ pub(super) fn own_lanes<'n>(
     if let Some(name) = store.named_lane() {
         return vec![own(Audience::Default, name.to_owned())];
     }
-    let Ok(Some(folder)) = store.private() else { return Vec::new() };
-    let mut audiences = BTreeSet::from([Audience::Default]);
-    audiences.extend(names.clone().filter_map(Audience::of));
+    let noted = noted_lanes(store, names.clone().filter_map(Audience::of));
+    noted.into_iter().map(|(audience, lane)| own(audience, lane)).collect()
+}
+
+/// The ids of this clone's lanes for the default remote and for `audiences`, as far as they are noted.
+pub(super) fn noted_lanes(
+    store: &Store,
+    audiences: impl Iterator<Item = Audience>,
+) -> Vec<(Audience, String)> {
+    let Ok(Some(private)) = store.private() else { return Vec::new() };
+    let audiences: BTreeSet<Audience> = audiences.chain([Audience::Default]).collect();
     let noted = |audience: Audience| {
-        let lane = place::noted(&folder, &audience).ok()??;
-        Some(own(audience, lane))
+        let lane = place::noted(&private, &audience).ok()??;
+        Some((audience, lane))
     };
     audiences.into_iter().filter_map(noted).collect()
 }

@@ -104,14 +104,16 @@ impl Store {
     /// The names of this clone's lanes: that for the default remote, for nobody else, and for the
     /// other remotes that it has.
     pub fn own_lanes(&self) -> Vec<String> {
+        if let Some(name) = self.named_lane() {
+            return vec![name.to_owned()];
+        }
         let home = default_remotes(&self.repo);
         let remotes = self.repo.remote_names();
         let others = remotes.iter().map(ToString::to_string);
         let others = others.filter(|name| home.as_ref().is_some_and(|home| !home.contains(name)));
         let audiences = std::iter::once(Audience::Private).chain(others.map(Audience::Remote));
-        let names: Vec<String> = audiences.map(|audience| audience.directory() + "-").collect();
-        let own = super::write::own_lanes(self, names.iter().map(String::as_str));
-        own.into_iter().map(|own| own.lane).collect()
+        let noted = super::write::noted_lanes(self, audiences);
+        noted.into_iter().map(|(_, lane)| lane).collect()
     }
 
     /// The store's present state. Reads the lane tips, and only commits not read before. Lanes of

@@ -17,13 +17,12 @@ use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 use gix::ObjectId;
-use gix::objs::{Kind, WriteTo as _};
 
 use super::lane::{self, Broken};
 use super::objects::Batch;
 use super::refs::{self, LaneRef};
 use super::trouble::Trouble;
-use super::{Store, View, lock, pending};
+use super::{Store, View, compose, lock, pending};
 use crate::error::{Error, Result};
 use crate::flush::Method;
 use crate::proposal::{Event, ProposalId};
@@ -275,21 +274,10 @@ impl Store {
     /// Commits with the trees and messages of `commits`, each the parent of the next. Returns the
     /// last.
     fn chain(&self, commits: &[ObjectId]) -> Result<Option<ObjectId>> {
-        let unreadable = |error: &dyn std::fmt::Display| {
-            Error::bug(format!("a commit that could be read cannot be read: {error}"))
-        };
         let mut batch = Batch::new(&self.repo);
         let mut parent = None;
         for id in commits {
-            let found = self.repo.find_commit(*id).map_err(|error| unreadable(&error))?;
-            let mut commit = found
-                .decode()
-                .and_then(|commit| commit.into_owned())
-                .map_err(|error| unreadable(&error))?;
-            commit.parents = parent.into_iter().collect();
-            let mut bytes = Vec::new();
-            commit.write_to(&mut bytes).map_err(|error| unreadable(&error))?;
-            parent = Some(batch.add(Kind::Commit, &bytes)?);
+            parent = Some(compose::on(&self.repo, &mut batch, *id, parent)?);
         }
         batch.write(Method::durable(batch.folder(), &self.common_dir))?;
         Ok(parent)
