@@ -1,5 +1,5 @@
 //! What each fuzz target does with its bytes. A target is a function here, a file of three lines
-//! in `fuzz_targets/`, a `[[bin]]` in `Cargo.toml`, and a line in `tests/fuzz_targets.rs`.
+//! in `fuzz_targets/`, a `[[bin]]` in `Cargo.toml`, and a line in `tests/it/fuzz_targets.rs`.
 
 /// An event as it lies in a lane: read or refused; what was read is written again and read to the
 /// same event, and the fold of it with itself never panics.
@@ -145,7 +145,7 @@ pub fn scanner(bytes: &[u8]) {
 
 #[cfg(unix)]
 #[path = "brush.rs"]
-mod brush;
+pub mod brush;
 
 /// A command text of the read-only shell: refused, or one that another parser reads the same.
 #[cfg(unix)]

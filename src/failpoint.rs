@@ -1,6 +1,7 @@
 //! Named places at which a crash test stops the process, or makes a write fail.
 //!
-//! Only with the feature `failpoints`; without it the macro is nothing. The tests set the
+//! Only with the feature `failpoints`, which tests turn on, and not in release builds, which benches
+//! measure; without them the macro is nothing. The tests set the
 //! variable `FAILPOINTS`, for example `FAILPOINTS="worktree.rename=3*off->return"`:
 //! at the fourth rename the process is gone, as after `kill -9`. `return(disk_full)`,
 //! `return(read_only)` and `return(io)` make the step fail instead, where the step can.
@@ -10,13 +11,13 @@
 #[macro_export]
 macro_rules! failpoint {
     ($name:literal) => {
-        #[cfg(feature = "failpoints")]
+        #[cfg(all(feature = "failpoints", debug_assertions))]
         let _ = $crate::failpoint::reached($name);
     };
     ($name:literal, io) => {{
-        #[cfg(feature = "failpoints")]
+        #[cfg(all(feature = "failpoints", debug_assertions))]
         let reached = $crate::failpoint::reached($name);
-        #[cfg(not(feature = "failpoints"))]
+        #[cfg(not(all(feature = "failpoints", debug_assertions)))]
         let reached: std::io::Result<()> = Ok(());
         reached
     }};
@@ -26,7 +27,7 @@ macro_rules! failpoint {
 ///
 /// # Errors
 /// The failure asked for.
-#[cfg(feature = "failpoints")]
+#[cfg(all(feature = "failpoints", debug_assertions))]
 pub fn reached(name: &str) -> std::io::Result<()> {
     use std::io::ErrorKind;
     static READ: std::sync::Once = std::sync::Once::new();

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use aye::secrets::{Finding, Scanner};
 
-use crate::corpus::{self, Sample};
+use super::corpus::{self, Sample};
 
 /// What came of it.
 #[derive(Default)]

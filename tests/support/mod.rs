@@ -15,7 +15,11 @@
 // Each test binary compiles this file and uses its own part of it.
 #![allow(dead_code)]
 
+pub mod hostile;
 pub mod record;
+pub mod retrieval;
+pub mod steps;
+pub mod terminal;
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;

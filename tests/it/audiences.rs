@@ -1,0 +1,740 @@
+//! Whom a proposal is for: what is private stays here, and what was fetched from one remote is
+//! decided for that one alone.
+
+use std::collections::BTreeSet;
+
+use crate::support::hostile::Hostile;
+use crate::support::{Repo, Run};
+use proptest::prelude::*;
+use serde_json::Value;
+
+/// A repository with the bare remotes `origin` and `up`.
+struct Scene {
+    here: Repo,
+    origin: Repo,
+    up: Repo,
+}
+
+fn scene() -> Scene {
+    let here = Repo::with(&[("a.txt", "one\ntwo\nthree\n"), ("b.txt", "b\n")]);
+    let (origin, up) = (Repo::bare(), Repo::bare());
+    for (name, remote) in [("origin", &origin), ("up", &up)] {
+        let url = url(remote);
+        here.git(&["remote", "add", name, &url]);
+        here.git(&["push", "-q", name, "HEAD:refs/heads/main"]);
+        follow(&here, name);
+    }
+    Scene { here, origin, up }
+}
+
+fn url(repo: &Repo) -> String {
+    repo.root().to_str().expect("UTF-8").to_owned()
+}
+
+/// Lets `git fetch REMOTE` bring its lanes along.
+fn follow(repo: &Repo, remote: &str) {
+    let refspec = format!("+refs/aye/log/*:refs/aye/remotes/{remote}/*");
+    repo.git(&["config", "--add", &format!("remote.{remote}.fetch"), &refspec]);
+}
+
+/// Somebody else's clone of `remote`, which they call origin.
+fn clone(remote: &Repo) -> Repo {
+    let clone = Repo::outside();
+    clone.git(&["clone", "-q", "-b", "main", &url(remote), "."]);
+    follow(&clone, "origin");
+    clone
+}
+
+fn propose(repo: &Repo, file: &str, content: &str, more: &[&str]) -> String {
+    let args = ["propose", file, "--content-file", "-", "-q"];
+    repo.cmd(&[&args, more].concat()).stdin(content).run().ok().id()
+}
+
+/// The refs of lanes, without `refs/aye/`.
+fn refs(repo: &Repo) -> Vec<String> {
+    let refs = repo.git(&["for-each-ref", "--format=%(refname:lstrip=2)", "refs/aye"]);
+    let refs = refs.lines().filter(|name| !name.starts_with("pending/"));
+    refs.map(str::to_owned).collect()
+}
+
+/// The directories of the lanes that were written here.
+fn directories(repo: &Repo) -> Vec<String> {
+    let refs = refs(repo).into_iter();
+    let local = refs.filter(|name| !name.starts_with("remotes/") && !name.starts_with("kept/"));
+    local.map(|name| name.rsplit_once('/').expect("a lane").0.to_owned()).collect()
+}
+
+/// Somebody else's clone of `up`, and the proposal from there that `here` has fetched.
+fn from_up(here: &Repo, up: &Repo, more: &[&str]) -> (Repo, String) {
+    let theirs = clone(up);
+    let id = propose(&theirs, "a.txt", "theirs\n", more);
+    push(&theirs, "origin");
+    here.git(&["fetch", "-q", "up"]);
+    (theirs, id)
+}
+
+/// Every object that `repo` has, as text.
+fn objects(repo: &Repo) -> String {
+    repo.git(&["cat-file", "--batch", "--batch-all-objects", "--unordered"])
+}
+
+fn show(repo: &Repo, id: &str) -> Value {
+    repo.aye(&["show", id, "--json"]).ok().json()
+}
+
+/// Status and audience of `id`, the same with the cache as it is and with none.
+#[track_caller]
+fn is(repo: &Repo, id: &str, status: &str, audience: &str) {
+    let list = || repo.aye(&["list", "--status", "all", "--json"]).ok().json();
+    let warm = (show(repo, id), list());
+    assert_eq!((&warm.0["status"], &warm.0["audience"]), (&status.into(), &audience.into()));
+    let items = warm.1["proposals"].as_array().expect("a list").clone();
+    let item = items.iter().find(|item| item["proposal_id"] == id).expect("it is in the list");
+    assert_eq!(item["audience"], audience);
+    repo.remove(".git/aye/cache.sqlite");
+    assert_eq!((show(repo, id), list()), warm, "a cold cache says the same");
+    repo.aye(&["doctor"]).lacks("cache_tampered").lacks("event_rejected");
+}
+
+#[track_caller]
+fn push(repo: &Repo, remote: &str) -> Run {
+    let run = match remote {
+        "origin" => repo.try_git(&["push", "-q", "origin", "refs/aye/log/*"]),
+        _ => repo.try_git(&[
+            "push",
+            "-q",
+            remote,
+            &format!("refs/aye/for/{remote}/*:refs/aye/log/*"),
+        ]),
+    };
+    run.ok()
+}
+
+#[test]
+fn a_private_proposal_stays_here() {
+    let Scene { here, origin, .. } = scene();
+    let id = propose(&here, "a.txt", "secret\n", &["--private", "-m", "hush"]);
+    is(&here, &id, "pending", "private");
+    assert_eq!(directories(&here), ["private"]);
+    assert!(here.exists(".git/aye/lane.private") && here.exists(".git/aye/place.private"));
+    assert!(!here.exists(".git/aye/lane"), "a lane is made when it is needed");
+    here.aye(&["list"]).ok().says("pending private");
+    here.aye(&["show", &id]).ok().says("nobody else (private)");
+    here.aye(&["comment", &id, "-m", "hush again"]).ok();
+    here.aye(&["apply", &id, "--yes"]).ok();
+    is(&here, &id, "applied", "private");
+    here.aye(&["undo", &id, "--yes"]).ok();
+    here.aye(&["reject", &id, "--yes", "--reason", "hush no more"]).ok();
+    here.aye(&["reopen", &id, "--yes"]).ok();
+    is(&here, &id, "pending", "private");
+    // Beside it, what is for everybody.
+    let public = propose(&here, "b.txt", "B\n", &[]);
+    here.aye(&["reject", &public, "--yes", "--reason", "known"]).ok();
+    is(&here, &public, "rejected", "default");
+    assert_eq!(directories(&here), ["log", "private"]);
+    push(&here, "origin");
+    let sent = objects(&origin);
+    assert!(sent.contains("known") && !sent.contains("hush") && !sent.contains("secret"));
+    let doctor = here.aye(&["doctor", "--json"]).ok().json();
+    assert_eq!(doctor["audiences"], serde_json::json!({"default": 1, "private": 1}));
+    here.aye(&["doctor"]).ok().says("2 lanes (1 private)");
+    // Git knows nothing of it, and hooks ask for the stamp first.
+    here.aye(&["check"]).says(&id);
+}
+
+#[test]
+fn the_same_change_is_another_proposal_for_others() {
+    let Scene { here, .. } = scene();
+    let public = propose(&here, "b.txt", "B\n", &[]);
+    let private = propose(&here, "b.txt", "B\n", &["--private"]);
+    assert_ne!(public, private);
+    assert_eq!(propose(&here, "b.txt", "B\n", &["--private"]), private);
+    assert_eq!(propose(&here, "b.txt", "B\n", &[]), public);
+}
+
+#[test]
+fn private_files_make_private_proposals_in_every_form() {
+    let Scene { here, origin, .. } = scene();
+    here.git(&["config", "--add", "aye.private", "*.key"]);
+    here.git(&["config", "--add", "aye.private", "secrets/"]);
+    let private = |id: &str| is(&here, id, "pending", "private");
+    private(&propose(&here, "x.key", "hush\n", &[]));
+    let request = serde_json::json!({
+        "action": "propose", "file_path": "secrets/b", "old_content": "", "new_content": "hush\n",
+    });
+    let run = here.aye(&["call", "changes", &request.to_string()]).ok();
+    private(run.json()["proposal_id"].as_str().expect("an id"));
+    here.git(&["config", "aye.gate", "true"]);
+    let patch = "*** Begin Patch\n*** Add File: secrets/c\n+hush\n*** End Patch\n";
+    let request = serde_json::json!({ "patch": patch }).to_string();
+    here.agent("codex", &["call", "apply_patch", &request]);
+    let list = here.aye(&["list", "--json"]).ok().json();
+    let items = list["proposals"].as_array().expect("a list");
+    assert!(items.iter().all(|item| item["audience"] == "private"), "{list:#}");
+    assert_eq!(items.len(), 3, "{list:#}");
+    // Where nothing gates it, the patch itself.
+    here.git(&["config", "aye.gate", "false"]);
+    here.agent("codex", &["call", "apply_patch", &request]).ok();
+    assert_eq!(directories(&here), ["private"]);
+    let log = here.aye(&["log", "--json"]).ok().json();
+    let patch = log["events"][0]["patch_id"].as_str().expect("a patch").to_owned();
+    here.aye(&["undo", &patch, "--yes"]).ok();
+    assert_eq!(directories(&here), ["private"]);
+    // What is public stays so.
+    let public = propose(&here, "b.txt", "B\n", &[]);
+    let args = ["revise", &public, "--edit", "y.key", "--content-file", "-"];
+    here.cmd(&args).stdin("hush\n").run().fails("private_path", 4);
+    is(&here, &public, "pending", "default");
+    push(&here, "origin");
+    assert!(!objects(&origin).contains("hush"));
+    here.git(&["config", "--add", "aye.private", "["]);
+    here.aye(&["propose", "b.txt", "--old", "b", "--new", "c"]).fails("invalid_config", 2);
+}
+
+#[test]
+fn what_stands_on_something_private_is_private() {
+    let Scene { here, origin, .. } = scene();
+    let first = propose(&here, "a.txt", "hush\n", &["--private"]);
+    let instead = propose(&here, "b.txt", "B\n", &["--instead-of", &first]);
+    is(&here, &instead, "pending", "private");
+    here.aye(&["apply", &first, "--yes"]).ok();
+    let next = propose(&here, "a.txt", "hush\nmore\n", &[]);
+    is(&here, &next, "pending", "private");
+    let patch = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1,2 @@\n hush\n+by a patch\n";
+    here.cmd(&["patch"]).env("AYE_AGENT", "bot").stdin(patch).run().ok();
+    let last = propose(&here, "a.txt", "hush\nby a patch\nand more\n", &[]);
+    is(&here, &last, "pending", "private");
+    here.aye(&["publish", &next, "--yes"]).fails("private_path", 4);
+    let public = propose(&here, "b.txt", "C\n", &[]);
+    let args = ["revise", &public, "--edit", "a.txt", "--content-file", "-"];
+    here.cmd(&args).stdin("x\n").run().fails("private_path", 4);
+    push(&here, "origin");
+    assert!(!objects(&origin).contains("hush"));
+    // Once it is in a commit, it is everybody's.
+    here.git(&["commit", "-qam", "x"]);
+    let free = propose(&here, "a.txt", "free\n", &[]);
+    is(&here, &free, "pending", "default");
+}
+
+#[test]
+fn a_decision_goes_back_to_where_the_proposal_came_from() {
+    let Scene { here, origin, up } = scene();
+    let theirs = clone(&up);
+    let id = propose(&theirs, "a.txt", "theirs\n", &["-m", "from up"]);
+    let other = propose(&theirs, "b.txt", "theirs\n", &["-m", "from up"]);
+    push(&theirs, "origin");
+    here.git(&["fetch", "-q", "up"]);
+    is(&here, &id, "pending", "up");
+    here.aye(&["list"]).ok().says("for up");
+    here.aye(&["show", &id]).ok().says("the remote up");
+    here.aye(&["comment", &id, "-m", "hush comment"]).ok();
+    here.aye(&["reject", &id, "--yes", "--reason", "hush reason"]).ok();
+    here.aye(&["apply", &other, "--yes"]).ok();
+    let own = propose(&here, "a.txt", "ours\n", &[]);
+    is(&here, &id, "rejected", "up");
+    is(&here, &other, "applied", "up");
+    is(&here, &own, "pending", "default");
+    assert_eq!(directories(&here), ["for/up", "log"]);
+    push(&here, "origin");
+    let sent = objects(&origin);
+    assert!(sent.contains("ours") && !sent.contains("hush") && !sent.contains("theirs"));
+    push(&here, "up");
+    let sent = objects(&up);
+    assert!(sent.contains("hush reason") && !sent.contains("ours"));
+    theirs.git(&["fetch", "-q", "origin"]);
+    is(&theirs, &id, "rejected", "default");
+    is(&theirs, &other, "applied", "default");
+    // What has been said of it goes on there, whatever becomes of the remote.
+    here.git(&["remote", "remove", "up"]);
+    is(&here, &id, "rejected", "up");
+    here.aye(&["reopen", &id, "--yes"]).ok();
+    is(&here, &id, "pending", "up");
+    // Two that are at one place are one.
+    here.git(&["remote", "add", "again", &url(&origin)]);
+    follow(&here, "again");
+    here.git(&["fetch", "-q", "again"]);
+    is(&here, &own, "pending", "default");
+}
+
+#[test]
+fn every_lane_has_epochs_of_its_own_and_goes_where_it_went() {
+    let Scene { here, origin, up } = scene();
+    let (theirs, fetched) = from_up(&here, &up, &["-m", "from up"]);
+    let hidden = propose(&here, "b.txt", "hush content\n", &["--private"]);
+    let own = propose(&here, "b.txt", "ours\n", &[]);
+    for id in [&fetched, &hidden, &own] {
+        here.aye(&["reject", id, "--yes", "--reason", "hush reason"]).ok();
+    }
+    push(&here, "up");
+    let folded = here.aye(&["gc", "--now", "--keep", "0"]).ok();
+    folded.says("git push up 'refs/aye/for/up/*:refs/aye/log/*'").lacks("private/*");
+    let mut local: Vec<String> = directories(&here);
+    for directory in &mut local {
+        // The lane's own id.
+        if let Some((above, last)) = directory.rsplit_once('/')
+            && last.ends_with(".2")
+        {
+            *directory = format!("{above}/L.2");
+        }
+    }
+    local.sort_unstable();
+    let expected =
+        ["archive", "archive-for/up", "for/up/L.2", "log/L.2", "private/L.2", "private/archive"];
+    assert_eq!(local, expected);
+    // What comes later goes on in the same lanes.
+    let later = propose(&here, "b.txt", "hush later\n", &["--private"]);
+    here.aye(&["reopen", &fetched, "--yes"]).ok();
+    is(&here, &later, "pending", "private");
+    is(&here, &hidden, "rejected", "private");
+    is(&here, &fetched, "pending", "up");
+    is(&here, &own, "rejected", "default");
+    assert_eq!(directories(&here).len(), expected.len());
+    push(&here, "origin");
+    push(&here, "up");
+    let (to_origin, to_up) = (objects(&origin), objects(&up));
+    assert!(!to_origin.contains("hush content") && !to_origin.contains("from up"));
+    assert!(!to_up.contains("hush content") && !to_up.contains("ours") && !to_up.contains("later"));
+    assert!(refs(&up).iter().all(|name| name.starts_with("log/")), "{:?}", refs(&up));
+    theirs.git(&["fetch", "-q", "origin"]);
+    is(&theirs, &fetched, "pending", "default");
+}
+
+#[test]
+fn a_proposal_of_a_remote_that_is_gone_is_for_it_still() {
+    let Scene { here, up, .. } = scene();
+    let (_, id) = from_up(&here, &up, &[]);
+    is(&here, &id, "pending", "up");
+    here.git(&["remote", "remove", "up"]);
+    is(&here, &id, "pending", "up");
+    here.aye(&["reject", &id, "--yes", "--reason", "hush"]).ok();
+    assert_eq!(directories(&here), ["for/up"]);
+}
+
+#[test]
+fn a_published_proposal_keeps_its_id() {
+    let Scene { here, origin, .. } = scene();
+    let args = ["propose", "a.txt", "--content-file", "-", "--private", "-q", "-m", "why"];
+    let id = here.cmd(&args).env("AYE_AGENT", "codex").stdin("first\n").run().ok().id();
+    here.aye(&["comment", &id, "-m", "hush comment"]).ok();
+    let revise = |text: &str| {
+        let args = ["revise", &id, "a.txt", "--content-file", "-"];
+        here.cmd(&args).env("AYE_AGENT", "codex").stdin(text).run().ok()
+    };
+    revise("hush draft\n");
+    revise("second\n");
+    here.agent("codex", &["publish", &id, "--yes"]).fails("human_approval_required", 4);
+    here.aye(&["publish", &id, "--to", "nowhere", "--yes"]).fails("remote_not_found", 3);
+    here.aye(&["publish", &id, "--yes", "--json"]).ok();
+    here.aye(&["publish", &id, "--yes"]).fails("not_private", 5);
+    is(&here, &id, "pending", "default");
+    push(&here, "origin");
+    let sent = objects(&origin);
+    assert!(sent.contains("second") && !sent.contains("hush"), "the draft stays here");
+    let theirs = clone(&origin);
+    theirs.git(&["fetch", "-q", "origin"]);
+    is(&theirs, &id, "pending", "default");
+    let (ours, seen) = (show(&here, &id), show(&theirs, &id));
+    for key in ["revision", "changes", "description", "expires_at", "proposed_by"] {
+        assert_eq!(seen[key], ours[key], "{key}");
+    }
+    assert_eq!(seen["comments"], serde_json::json!([]));
+    theirs.aye(&["diff", &id]).ok().says("+second");
+    // Its proposer goes on with it, for everybody.
+    revise("third\n");
+    here.aye(&["comment", &id, "-m", "known comment"]).ok();
+    push(&here, "origin");
+    theirs.git(&["fetch", "-q", "origin"]);
+    theirs.aye(&["diff", &id]).ok().says("+third");
+    theirs.aye(&["apply", &theirs.at_revision(&id), "--yes"]).ok();
+    push(&theirs, "origin");
+    here.git(&["fetch", "-q", "origin"]);
+    is(&here, &id, "applied", "default");
+    is(&theirs, &id, "applied", "default");
+    assert!(!objects(&origin).contains("hush"));
+}
+
+#[test]
+fn a_proposal_is_published_to_another_remote() {
+    let Scene { here, origin, up } = scene();
+    let id = propose(&here, "a.txt", "for them\n", &["--private"]);
+    here.aye(&["publish", &id, "--to", "up", "--yes"]).ok().notes("git push up");
+    is(&here, &id, "pending", "up");
+    push(&here, "origin");
+    push(&here, "up");
+    assert!(!objects(&origin).contains("for them"));
+    let theirs = clone(&up);
+    theirs.git(&["fetch", "-q", "origin"]);
+    is(&theirs, &id, "pending", "default");
+    theirs.aye(&["reject", &id, "--yes"]).ok();
+    push(&theirs, "origin");
+    here.git(&["fetch", "-q", "up"]);
+    is(&here, &id, "rejected", "up");
+}
+
+#[test]
+fn a_damaged_publication_is_written_again() {
+    let Scene { here, .. } = scene();
+    let id = propose(&here, "a.txt", "first\n", &["--private"]);
+    let args = ["revise", &id, "a.txt", "--content-file", "-"];
+    here.cmd(&args).stdin("second\n").run().ok();
+    here.aye(&["publish", &id, "--yes"]).ok();
+    let lane = here.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"]);
+    let commits = here.git(&["rev-list", &lane]);
+    assert_eq!(commits.lines().count(), 2, "the first content, and the present one");
+    for commit in commits.lines() {
+        let tree = here.git(&["rev-parse", &format!("{commit}^{{tree}}")]);
+        for object in [commit, &tree] {
+            here.remove(&format!(".git/objects/{}/{}", &object[..2], &object[2..]));
+        }
+    }
+    here.aye(&["doctor"]).exits(1);
+    here.aye(&["doctor", "--repair"]).ok();
+    assert_eq!(here.git(&["rev-list", &lane]), commits);
+    is(&here, &id, "pending", "default");
+    here.aye(&["doctor", "--full"]).ok();
+}
+
+#[test]
+fn the_hook_without_aye_asks_for_more_than_the_default_lanes() {
+    let Scene { here, .. } = scene();
+    here.aye(&["hooks", "install"]).ok();
+    let public = propose(&here, "b.txt", "B\n", &[]);
+    here.aye(&["reject", &public, "--yes"]).ok();
+    // A look that finds nothing leaves the stamp.
+    here.aye(&["check"]).ok();
+    assert!(here.exists(".git/aye/idle"));
+    let id = propose(&here, "a.txt", "hush\n", &["--private"]);
+    here.aye(&["check"]).says(&id);
+    here.write("a.txt", "hush\n");
+    here.git(&["add", "a.txt"]);
+    let run = here.try_git(&["commit", "-qm", "x"]);
+    assert!(run.status != 0 && format!("{run}").contains(&id), "{run}");
+    here.aye(&["reject", &id, "--yes"]).ok();
+    here.aye(&["check"]).ok();
+    here.try_git(&["commit", "-qm", "x"]).ok();
+}
+
+/// The event of `kind` that `data` and `first` are of, by a hostile lane.
+fn publication(
+    lane: &mut Hostile<'_>,
+    first: &str,
+    proposal: &str,
+    blob: &str,
+    sha: &str,
+) -> String {
+    let data = serde_json::json!({"original": {"id": blob, "sha256": sha}});
+    let text = lane.event("publish", Some(proposal), data);
+    let mut event: Value = serde_json::from_str(&text).expect("JSON");
+    event["first"] = first.into();
+    format!("{event}\n")
+}
+
+fn sha256(text: &str) -> String {
+    use sha2::Digest as _;
+    sha2::Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn id_of(event: &str) -> String {
+    aye::proposal::ProposalId::from_event(event).to_string()
+}
+
+#[test]
+fn what_is_not_the_first_event_is_not_published() {
+    let Scene { here, .. } = scene();
+    let mine = propose(&here, "a.txt", "mine\n", &[]);
+    let own = here.git(&["for-each-ref", "--format=%(refname:lstrip=3)", "refs/aye/log"]);
+    let mut seed = Hostile::new(&here, "elsewhere");
+    let good = seed.propose("good.txt", "good");
+    let comment = seed.comment(&mine, "x");
+    let forged = Hostile::new(&here, &own).propose("forged.txt", "forged");
+    let huge = seed.propose("huge.txt", &"x".repeat(2 << 20));
+    let mut expected = Vec::new();
+    let mut lane = Hostile::new(&here, "publisher");
+    let mut tip: Option<String> = None;
+    let mut add = |lane: &mut Hostile<'_>, event: String| {
+        let parents: Vec<&str> = tip.as_deref().into_iter().collect();
+        let next = lane.step(&event, &parents);
+        lane.push(&next);
+        tip = Some(next);
+    };
+    for (original, counts) in [(&good, true), (&comment, false), (&forged, false), (&huge, false)] {
+        let blob = lane.blob(original);
+        let id = id_of(&blob);
+        let event = publication(&mut lane, &blob, &id, &blob, &sha256(original));
+        add(&mut lane, event);
+        expected.push((id, counts));
+    }
+    // Another hash, another proposal, an object that is not there, and something that is no text.
+    let other = Hostile::new(&here, "other").propose("other.txt", "other");
+    let blob = lane.blob(&other);
+    let none = "1".repeat(40);
+    let strange = lane.blob("{");
+    for (first, id, named, sha) in [
+        (&blob, id_of(&blob), &blob, sha256("x")),
+        (&blob, mine.clone(), &blob, sha256(&other)),
+        (&none, id_of(&none), &none, sha256("x")),
+        (&blob, id_of(&blob), &strange, sha256("{")),
+        (&strange, id_of(&strange), &strange, sha256("{")),
+    ] {
+        let event = publication(&mut lane, first, &id, named, &sha);
+        add(&mut lane, event);
+        expected.push((id.clone(), id == mine));
+    }
+    for _ in 0..2 {
+        for (id, counts) in &expected {
+            let run = here.aye(&["show", id, "--json"]);
+            match counts {
+                true => run.ok(),
+                false => run.exits(3),
+            };
+        }
+        here.aye(&["doctor"]).exits(1).says("the first event that it carries");
+        here.remove(".git/aye/cache.sqlite");
+    }
+    is_pending_still(&here, &mine);
+    // What comes later counts then.
+    let late = Hostile::new(&here, "late").propose("late.txt", "late");
+    let id = id_of(&blob_id(&late));
+    let event = publication(&mut lane, &blob_id(&late), &id, &blob_id(&late), &sha256(&late));
+    add(&mut lane, event);
+    here.aye(&["show", &id]).exits(3);
+    lane.blob(&late);
+    here.aye(&["show", &id]).ok();
+}
+
+/// The id that `content` would have as a blob.
+fn blob_id(content: &str) -> String {
+    let hash =
+        gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, content.as_bytes());
+    hash.expect("a hash").to_string()
+}
+
+fn is_pending_still(repo: &Repo, id: &str) {
+    let show = show(repo, id);
+    assert_eq!((&show["status"], &show["audience"]), (&"pending".into(), &"default".into()));
+    assert_eq!(show["history"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn the_hook_keeps_lanes_from_other_remotes() {
+    let Scene { here, origin, up } = scene();
+    let (_, id) = from_up(&here, &up, &[]);
+    here.aye(&["reject", &id, "--yes"]).ok();
+    propose(&here, "b.txt", "B\n", &["--private"]);
+    propose(&here, "b.txt", "B\n", &[]);
+    here.aye(&["hooks", "install"]).ok();
+    let refuses = |remote: &str, refspec: &str| {
+        let run = here.try_git(&["push", "-q", remote, refspec]);
+        assert!(run.status != 0 && run.out().contains("lane_not_for_remote"), "{refspec}: {run}");
+    };
+    let tip = here.git(&["for-each-ref", "--format=%(objectname)", "refs/aye/private"]);
+    for remote in ["origin", "up"] {
+        refuses(remote, "refs/aye/private/*:refs/aye/log/*");
+        refuses(remote, "refs/aye/*:refs/aye/*");
+        refuses(remote, "refs/aye/pending/*:refs/heads/*");
+        refuses(remote, &format!("{tip}:refs/aye/log/x"));
+        refuses(remote, &format!("{tip}:refs/heads/x"));
+    }
+    refuses("origin", "refs/aye/remotes/up/*:refs/aye/log/*");
+    refuses("origin", "refs/aye/for/up/*:refs/aye/log/*");
+    push(&here, "origin");
+    push(&here, "up");
+    here.try_git(&["push", "-q", &url(&up), "refs/aye/for/up/*:refs/aye/log/*"]).ok();
+    let run = here.try_git(&["push", "-q", "--mirror", "up"]);
+    assert!(run.status != 0 && run.out().contains("lane_not_for_remote"), "{run}");
+    assert!(!objects(&origin).contains("theirs"));
+}
+
+#[test]
+fn doctor_names_what_would_push_private_lanes() {
+    let Scene { here, .. } = scene();
+    propose(&here, "b.txt", "B\n", &[]);
+    here.git(&["config", "remote.up.mirror", "true"]);
+    here.aye(&["doctor"]).ok().says("warning: remote.up.mirror is true");
+    propose(&here, "b.txt", "B\n", &["--private"]);
+    here.git(&["config", "--add", "remote.origin.push", "refs/heads/*"]);
+    here.git(&["config", "--add", "remote.origin.push", "+refs/aye/*:refs/aye/*"]);
+    let run = here.aye(&["doctor"]).exits(1);
+    let run = run.says("private_lane_pushed: remote.up.mirror is true");
+    run.says("private_lane_pushed: remote.origin.push is +refs/aye/*").lacks("refs/heads");
+}
+
+#[test]
+fn deinit_removes_the_lanes_of_all_audiences() {
+    let Scene { here, up, .. } = scene();
+    let (_, id) = from_up(&here, &up, &[]);
+    here.aye(&["reject", &id, "--yes"]).ok();
+    propose(&here, "b.txt", "B\n", &["--private"]);
+    propose(&here, "b.txt", "B\n", &[]);
+    assert_eq!(directories(&here), ["for/up", "log", "private"]);
+    let run = here.aye(&["deinit", "--dry-run"]).ok();
+    run.says("1 lane private: nobody else has").says("this clone's own lanes");
+    here.aye(&["deinit", "--yes"]).ok();
+    assert_eq!(refs(&here), [""; 0]);
+    assert!(!here.exists(".git/aye"));
+}
+
+/// What is done next; the number picks a proposal.
+#[derive(Clone, Debug)]
+enum Step {
+    Propose { private: bool },
+    Theirs { up: bool },
+    Fetch,
+    Comment(usize),
+    Decide(usize, u8),
+    Publish(usize, bool),
+    Push,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        3 => any::<bool>().prop_map(|private| Step::Propose { private }),
+        2 => any::<bool>().prop_map(|up| Step::Theirs { up }),
+        2 => Just(Step::Fetch),
+        3 => any::<usize>().prop_map(Step::Comment),
+        4 => (any::<usize>(), 0..5_u8).prop_map(|(which, how)| Step::Decide(which, how)),
+        2 => (any::<usize>(), any::<bool>()).prop_map(|(which, up)| Step::Publish(which, up)),
+        1 => Just(Step::Push),
+    ];
+    proptest::collection::vec(step, 10..24)
+}
+
+/// Every text of a lane of `here` and what its commits attach, by audience.
+fn said(here: &Repo) -> Vec<(String, String)> {
+    let local = ["refs/aye/log", "refs/aye/private", "refs/aye/for"];
+    let list = here.git(&[&["for-each-ref", "--format=%(refname)"], &local[..]].concat());
+    let mut found = Vec::new();
+    for name in list.lines() {
+        let (above, _) = name.rsplit_once('/').expect("a lane");
+        let audience = above.trim_start_matches("refs/aye/").to_owned();
+        for commit in here.git(&["rev-list", name]).lines() {
+            let mut text = here.git(&["cat-file", "commit", commit]);
+            // Its parents are of its own lane.
+            let (_, rest) = text.split_once("\nauthor").expect("a commit");
+            text = rest.to_owned();
+            for line in here.git(&["ls-tree", "-r", commit]).lines() {
+                let id = line.split([' ', '\t']).nth(2).expect("an id");
+                text += &here.git(&["cat-file", "blob", id]);
+            }
+            found.push((audience.clone(), text));
+        }
+    }
+    found
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 6, max_shrink_iters: 0, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_audience_hears_of_another(steps in steps()) {
+        let Scene { here, origin, up } = scene();
+        let (at_origin, at_up) = (clone(&origin), clone(&up));
+        let mut made: Vec<String> = Vec::new();
+        // A word, and whom it may reach.
+        let mut words: Vec<(String, BTreeSet<&str>)> = Vec::new();
+        let only = |whom: &str| -> BTreeSet<&'static str> {
+            match whom {
+                "default" => BTreeSet::from(["log"]),
+                "up" => BTreeSet::from(["for/up"]),
+                _ => BTreeSet::new(),
+            }
+        };
+        let audience = |id: &str| show(&here, id)["audience"].as_str().expect("a word").to_owned();
+        for (at, step) in steps.into_iter().enumerate() {
+            let (word, file) = (format!("word{at}."), format!("f{at}.txt"));
+            match step {
+                Step::Propose { private } => {
+                    let more: &[&str] = if private { &["--private"] } else { &[] };
+                    made.push(propose(&here, &file, &word, more));
+                    words.push((word, only(if private { "private" } else { "default" })));
+                }
+                Step::Theirs { up } => {
+                    let them = if up { &at_up } else { &at_origin };
+                    made.push(propose(them, &file, &word, &[]));
+                    push(them, "origin");
+                    words.push((word, only(if up { "up" } else { "default" })));
+                }
+                Step::Fetch => _ = here.git(&["fetch", "-q", "--all"]),
+                Step::Push => {
+                    push(&here, "origin");
+                    push(&here, "up");
+                }
+                Step::Comment(which) | Step::Decide(which, _) | Step::Publish(which, _) => {
+                    let Some(id) = made.get(which % made.len().max(1)).cloned() else { continue };
+                    if here.aye(&["show", &id]).status != 0 {
+                        continue;
+                    }
+                    let whom = audience(&id);
+                    words.push((word.clone(), only(&whom)));
+                    match step {
+                        Step::Comment(_) => _ = here.aye(&["comment", &id, "-m", &word]),
+                        Step::Decide(_, how) => {
+                            let run = match how {
+                                0 => here.aye(&["apply", &id, "--yes"]),
+                                1 => here.aye(&["reject", &id, "--yes", "--reason", &word]),
+                                2 => here.aye(&["reopen", &id, "--yes", "--reason", &word]),
+                                3 => here.aye(&["undo", &id, "--yes"]),
+                                _ => here.aye(&["approve", &id, "--yes", "--reason", &word]),
+                            };
+                            prop_assert!(run.status < 6, "{}", run);
+                        }
+                        _ => {
+                            let to = if matches!(step, Step::Publish(_, true)) { "up" } else { "default" };
+                            let run = here.aye(&["publish", &id, "--to", to, "--yes"]);
+                            prop_assert!(run.status < 6, "{}", run);
+                            if run.status == 0 {
+                                // A file bears the number of its word.
+                                let first = show(&here, &id)["file_path"].as_str().expect("a path").to_owned();
+                                let word = first.replace('f', "word").replace(".txt", ".");
+                                for (known, reach) in &mut words {
+                                    if *known == word {
+                                        reach.extend(only(to));
+                                    }
+                                }
+                            }
+                        }
+                    }
+                    if !matches!(step, Step::Publish(..)) {
+                        prop_assert_eq!(audience(&id), whom);
+                    }
+                }
+            }
+        }
+        push(&here, "origin");
+        push(&here, "up");
+        let said = said(&here);
+        let mut lanes: Vec<(String, String, String)> = Vec::new();
+        for line in here.git(&["for-each-ref", "--format=%(refname) %(objectname)", "refs/aye/log", "refs/aye/private", "refs/aye/for", "refs/aye/remotes"]).lines() {
+            let (name, _) = line.split_once(' ').expect("a ref");
+            let (above, lane) = name.rsplit_once('/').expect("a lane");
+            let whom = match above.trim_start_matches("refs/aye/") {
+                "remotes/origin" => "log",
+                "remotes/up" => "for/up",
+                local => local,
+            };
+            for commit in here.git(&["rev-list", name]).lines() {
+                lanes.push((whom.to_owned(), lane.to_owned(), commit.to_owned()));
+            }
+        }
+        for (audience, text) in &said {
+            for (whom, lane, commit) in lanes.iter().filter(|(whom, ..)| whom != audience) {
+                prop_assert!(!text.contains(commit), "{audience} names a commit of {whom}: {text}");
+                // A publication says where its first event was.
+                let published = text.contains("\"kind\":\"publish\"");
+                prop_assert!(published || !text.contains(lane), "{audience} names {whom}: {text}");
+            }
+        }
+        for (remote, whom) in [(&origin, "log"), (&up, "for/up")] {
+            let sent = objects(remote);
+            for (word, reach) in &words {
+                prop_assert!(reach.contains(whom) || !sent.contains(word), "{word} reached {whom}");
+            }
+        }
+        // The same with a cold cache.
+        let list = || here.aye(&["list", "--status", "all", "--json"]).ok().json();
+        let warm = list();
+        here.remove(".git/aye/cache.sqlite");
+        prop_assert_eq!(list(), warm);
+        here.aye(&["doctor"]).lacks("cache_tampered").lacks("event_rejected");
+    }
+}

@@ -1,0 +1,463 @@
+//! `aye check`: what wants attention, and in which form CI gets to know.
+
+use crate::support::Repo;
+use crate::support::record::{apply, propose, reject, request_changes, undo};
+
+const FILES: &[(&str, &str)] = &[("a.txt", "one\ntwo\n"), ("src/b.txt", "three\nfour\n")];
+
+#[test]
+fn nothing_pending_is_exit_0() {
+    let repo = Repo::with(FILES);
+    for _ in 0..2 {
+        repo.aye(&["check"]).ok().says("nothing wants attention");
+    }
+    let json = repo.aye(&["check", "--json"]).ok().json();
+    assert_eq!(json["schema"], "aye/check@1");
+    assert_eq!(json["ok"], true);
+    // Nothing but the stamp in git's own folder.
+    assert_eq!(repo.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_pending_proposal_is_a_finding_with_a_remedy() {
+    let repo = Repo::with(FILES);
+    repo.aye(&["check"]).ok();
+    let id = propose(&repo, "a.txt", "one", "eins");
+    let run = repo.aye(&["check"]).exits(1);
+    let run = run
+        .says("warning[pending]: a.txt: ")
+        .says(&id)
+        .says("codex")
+        .says("hint: aye review prop_");
+    run.says("1 warning");
+    repo.aye(&["check", "--max-pending", "1"]).ok();
+    repo.aye(&["check", "--max-pending", "0"]).exits(1).says("error[too_many_pending]");
+    repo.aye(&["check", "--fail-on", "contested,conflict"]).ok().says("note[pending]");
+    repo.aye(&["check", "--fail-on", "none"]).ok();
+    repo.aye(&["check", "--fail-on", "pending"]).exits(1);
+    repo.aye(&["check", "--fail-on", "sunshine"]).fails("usage", 2);
+    repo.aye(&["check", "--kind", "memory"]).ok();
+    repo.aye(&["check", "--kind", "code"]).exits(1);
+    repo.aye(&["check", "--paths", "src"]).ok();
+    repo.aye(&["check", "--paths", "src,a.txt"]).exits(1);
+    repo.cmd(&["check", "--paths", "b.txt"]).dir(repo.path("src")).run().ok();
+    reject(&repo, &id, "no");
+    repo.aye(&["check"]).ok().says("nothing wants attention");
+}
+
+#[test]
+fn each_proposal_shows_its_most_serious_concern() {
+    let repo = Repo::with(FILES);
+    let asked = propose(&repo, "a.txt", "one", "eins");
+    request_changes(&repo, &asked, "please in French");
+    let unfit = propose(&repo, "src/b.txt", "three", "drei");
+    repo.write("src/b.txt", "tres\nfour\n");
+    let soon = repo
+        .agent(
+            "codex",
+            &["propose", "a.txt", "--old", "two", "--new", "zwei", "--expires-in", "5h", "--json"],
+        )
+        .ok()
+        .json();
+    let soon = soon["proposal_id"].as_str().unwrap();
+    let findings = repo.aye(&["check", "--json"]).exits(1).json()["findings"].clone();
+    let rule = |id: &str| {
+        let all = findings.as_array().unwrap();
+        let of: Vec<_> = all.iter().filter(|finding| finding["proposal_id"] == id).collect();
+        assert_eq!(of.len(), 1, "{findings:#}");
+        of[0].clone()
+    };
+    assert_eq!(rule(&asked)["rule"], "changes_requested");
+    assert!(rule(&asked)["message"].as_str().unwrap().contains("please in French"));
+    assert_eq!(rule(soon)["rule"], "expiring");
+    assert_eq!(rule(&unfit)["rule"], "conflict");
+    assert_eq!(rule(&unfit)["level"], "error");
+    repo.aye(&["check", "--expiring-within", "1h", "--json"])
+        .exits(1)
+        .says("\"pending\"")
+        .lacks("\"expiring\"");
+    repo.aye(&["check", "--expiring-within", "soon"]).fails("usage", 2);
+}
+
+#[test]
+fn ci_gets_each_of_its_formats() {
+    let repo = Repo::with(FILES);
+    let id = propose(&repo, "src/b.txt", "three", "drei");
+    let github = repo.aye(&["check", "--format", "github"]).exits(1).out();
+    assert!(
+        github.starts_with("::warning file=src/b.txt,title=aye check%3A pending::"),
+        "{github}"
+    );
+    assert_eq!(github.lines().count(), 1);
+    let sarif = repo.aye(&["check", "--format", "sarif"]).exits(1).json();
+    let schema = include_str!("../data/sarif-schema-2.1.0.json");
+    let schema = serde_json::from_str(schema).unwrap();
+    let errors: Vec<_> = jsonschema::validator_for(&schema)
+        .unwrap()
+        .iter_errors(&sarif)
+        .map(|error| error.to_string())
+        .collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+    assert_eq!(sarif["runs"][0]["results"][0]["properties"]["proposal_id"], id);
+    let junit = repo.aye(&["check", "--format", "junit"]).exits(1).out();
+    let document = roxmltree::Document::parse(&junit).unwrap();
+    assert_eq!(document.descendants().filter(|n| n.has_tag_name("failure")).count(), 1);
+    let yaml = repo.aye(&["check", "--yaml"]).exits(1).out();
+    let yaml: serde_json::Value = serde_yaml::from_str(&yaml).unwrap();
+    assert_eq!(yaml["findings"][0]["file_path"], "src/b.txt");
+    // A form of reports is refused elsewhere before anything is done.
+    let before = repo.git(&["for-each-ref"]);
+    repo.agent("codex", &["propose", "a.txt", "--old", "one", "--new", "x", "--format", "sarif"])
+        .exits(2);
+    assert_eq!(repo.git(&["for-each-ref"]), before);
+}
+
+#[test]
+fn staged_changes_that_meet_a_pending_proposal_are_found() {
+    let repo = Repo::with(FILES);
+    let id = propose(&repo, "a.txt", "one", "eins");
+    repo.aye(&["check", "--staged"]).ok();
+    repo.write("src/b.txt", "other\n");
+    repo.git(&["add", "src/b.txt"]);
+    repo.aye(&["check", "--staged"]).ok();
+    repo.write("a.txt", "uno\ntwo\n");
+    repo.aye(&["check", "--staged"]).ok();
+    repo.git(&["add", "a.txt"]);
+    repo.aye(&["check", "--staged"]).exits(1).says("touches_pending").says(&id).says("a.txt");
+    repo.aye(&["check", "--staged", "--paths", "src"]).ok();
+    // An apply that is itself committing does not meet itself.
+    repo.cmd(&["check", "--staged"]).env("AYE_COMMITTING", &id).run().ok();
+    // Each file of a proposal counts, not only the first.
+    let patch = "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n-uno\n+ein\n two\n--- a/src/b.txt\n+++ b/src/b.txt\n@@ -1 +1 @@\n-other\n+drei\n";
+    let both = repo.cmd(&["propose", "--patch", "-", "-q"]).env("AYE_AGENT", "codex");
+    let both = both.stdin(patch).run();
+    assert_eq!(both.status, 0, "{}", both.err());
+    repo.aye(&["check", "--staged", "--paths", "src"]).exits(1).says(&both.id()).says("src/b.txt");
+    repo.aye(&["check", "--staged", "--paths", "a.txt"]).exits(1).says(&both.id());
+    repo.aye(&["check", "--staged", "--kind", "memory"]).ok();
+}
+
+#[test]
+fn staged_works_before_the_first_commit_and_for_deletions() {
+    let repo = Repo::new();
+    repo.agent("codex", &["propose", "new.txt", "--old", "", "--new", "x\n"]).ok();
+    repo.write("new.txt", "y\n");
+    repo.git(&["add", "new.txt"]);
+    repo.aye(&["check", "--staged"]).exits(1).says("new.txt");
+    let repo = Repo::with(FILES);
+    propose(&repo, "a.txt", "one", "eins");
+    repo.git(&["rm", "-q", "a.txt"]);
+    repo.aye(&["check", "--staged"]).exits(1).says("a.txt");
+}
+
+#[test]
+fn a_range_is_held_to_the_proposals_it_touches_and_names() {
+    let repo = Repo::with(FILES);
+    let base = repo.git(&["rev-parse", "HEAD"]);
+    let range = format!("{base}..HEAD");
+    let applied = propose(&repo, "a.txt", "one", "eins");
+    apply(&repo, &applied);
+    repo.commit(&format!("Use German\n\nProposal-Id: {applied}"));
+    repo.aye(&["check", "--range", &range]).ok();
+
+    let pending = propose(&repo, "src/b.txt", "three", "drei");
+    repo.write("src/b.txt", "tres\nfour\n");
+    repo.commit("Use Spanish");
+    repo.aye(&["check", "--range", &range]).exits(1).says("touches_pending").says(&pending);
+    reject(&repo, &pending, "Spanish it is");
+    repo.aye(&["check", "--range", &range]).ok();
+
+    repo.commit(&format!("Claim\n\nProposal-Id: {pending}"));
+    repo.aye(&["check", "--range", &range]).exits(1).says("not_applied").says("rejected");
+    repo.git(&["reset", "-q", "--hard", "HEAD~1"]);
+
+    repo.commit("Claim\n\nProposal-Id: prop_0000000000");
+    repo.aye(&["check", "--range", &range]).exits(1).says("unknown_proposal");
+    repo.git(&["reset", "-q", "--hard", "HEAD~1"]);
+
+    repo.write("a.txt", "eins!\ntwo\n");
+    repo.commit(&format!("Smuggle\n\nProposal-Id: {applied}"));
+    repo.aye(&["check", "--range", &range]).exits(1).says("content_differs").says("a.txt");
+    repo.aye(&["check", "--range", "HEAD~1..HEAD", "--paths", "src"]).ok();
+    repo.aye(&["check", "--range", "HEAD~1..HEAD", "--kind", "memory"]).ok();
+    repo.aye(&["check", "--range", "HEAD~1..HEAD", "--kind", "code"]).exits(1);
+}
+
+#[test]
+fn a_merge_is_held_to_what_neither_of_its_sides_has() {
+    let repo = Repo::with(FILES);
+    let base = repo.git(&["rev-parse", "HEAD"]);
+    repo.write("other.txt", "new\n");
+    repo.commit("Ours");
+    repo.git(&["switch", "-q", "-c", "side", &base]);
+    repo.write("src/b.txt", "tres\nfour\n");
+    repo.commit("Theirs");
+    repo.git(&["switch", "-q", "-"]);
+    repo.git(&["merge", "-q", "--no-edit", "side"]);
+    // Made on what the merge brought, which was changed where it was committed.
+    let id = propose(&repo, "src/b.txt", "tres", "drei");
+    let range = ["check", "--range", "side..HEAD"];
+    repo.aye(&range).ok();
+    repo.write("src/b.txt", "trois\nfour\n");
+    repo.git(&["commit", "-q", "-a", "--amend", "--no-edit"]);
+    repo.aye(&range).exits(1).says("touches_pending").says(&id).says("src/b.txt");
+}
+
+#[test]
+fn a_mode_that_was_not_approved_differs() {
+    let repo = Repo::with(FILES);
+    let id = propose(&repo, "a.txt", "one", "eins");
+    apply(&repo, &id);
+    repo.git(&["add", "a.txt"]);
+    repo.git(&["update-index", "--chmod=+x", "a.txt"]);
+    repo.git(&["commit", "-q", "-m", &format!("x\n\nProposal-Id: {id}")]);
+    repo.aye(&["check", "--range", "HEAD~1..HEAD"]).exits(1).says("content_differs");
+}
+
+#[test]
+fn a_range_that_is_none_is_refused() {
+    let repo = Repo::with(FILES);
+    for range in ["nowhere..HEAD", "--all", "", "--output=x"] {
+        let run = repo.aye(&["check", &format!("--range={range}")]);
+        assert!(run.status == 2 || run.status == 3, "{range}: {}", run.err());
+    }
+    assert!(!repo.exists("x"));
+}
+
+#[test]
+fn untrusted_text_cannot_reach_the_terminal_or_start_a_command() {
+    let repo = Repo::with(FILES);
+    repo.agent(
+        "bot\u{1b}]0;x\u{7}",
+        &["propose", "a.txt", "--old", "one", "--new", "x", "-m", "hi\u{202e}\n::error::forged"],
+    )
+    .ok();
+    for format in ["text", "github", "sarif", "junit", "json"] {
+        let out = repo.aye(&["check", "--format", format]).exits(1).out();
+        assert!(!out.contains(['\u{1b}', '\u{202e}', '\u{7}']), "{format}: {out}");
+        assert!(!out.lines().any(|line| line.starts_with("::error::forged")), "{format}: {out}");
+    }
+}
+
+#[test]
+fn the_idle_stamp_never_hides_a_proposal() {
+    let repo = Repo::with(FILES);
+    let first = propose(&repo, "a.txt", "one", "eins");
+    reject(&repo, &first, "no");
+    repo.aye(&["check"]).ok();
+    assert!(repo.exists(".git/aye/idle"));
+    let second = propose(&repo, "a.txt", "two", "zwei");
+    repo.aye(&["check"]).exits(1).says(&second);
+    reject(&repo, &second, "no");
+    repo.aye(&["check"]).ok();
+    // Packing the refs moves the lane into another file.
+    repo.git(&["pack-refs", "--all"]);
+    repo.aye(&["check"]).ok();
+    repo.aye(&["check"]).ok();
+    propose(&repo, "a.txt", "two", "dos");
+    repo.aye(&["check"]).exits(1);
+    // From a linked work tree the same.
+    repo.git(&["worktree", "add", "-q", "../linked"]);
+    repo.cmd(&["check"]).dir(repo.outer().join("linked")).run().exits(1);
+    // A fetched lane is seen too.
+    let other = Repo::with(FILES);
+    other.aye(&["check"]).ok();
+    let from = repo.root().to_string_lossy().into_owned();
+    other.git(&["fetch", "-q", &from, "refs/aye/log/*:refs/aye/remotes/origin/*"]);
+    other.aye(&["check"]).exits(1);
+}
+
+#[test]
+fn an_expired_proposal_that_a_clock_set_back_revives_is_seen() {
+    let repo = Repo::with(FILES);
+    let id = propose(&repo, "a.txt", "one", "eins");
+    reject(&repo, &id, "no");
+    repo.aye(&["check"]).ok();
+    let stamp = repo.text(".git/aye/idle");
+    // A stamp from a look in the future says nothing about now.
+    let future = stamp.replace("looked 1", "looked 9");
+    assert_ne!(stamp, future);
+    repo.write(".git/aye/idle", &future);
+    repo.aye(&["check"]).ok();
+    assert_ne!(repo.text(".git/aye/idle"), future);
+}
+
+#[test]
+fn decisions_of_two_clones_that_differ_are_reported() {
+    let repo = Repo::with(FILES);
+    let id = propose(&repo, "a.txt", "one", "eins");
+    let other = Repo::with(FILES);
+    let path = |repo: &Repo| repo.root().to_string_lossy().into_owned();
+    other.git(&["fetch", "-q", &path(&repo), "refs/aye/log/*:refs/aye/remotes/origin/*"]);
+    apply(&other, &id);
+    reject(&repo, &id, "no");
+    repo.git(&["fetch", "-q", &path(&other), "refs/aye/log/*:refs/aye/remotes/other/*"]);
+    let run = repo.aye(&["check"]).exits(1).says("error[contested]");
+    run.says(&id);
+    // The apply is taken back; the rejection, of which nobody took anything back, stands.
+    undo(&repo, &id);
+    repo.aye(&["check"]).ok();
+    repo.aye(&["list", "--status", "rejected"]).ok().says(&id);
+}
+
+#[test]
+fn outside_a_repository_it_says_so() {
+    Repo::outside().aye(&["check"]).fails("not_a_repository", 3);
+}
+
+/// The commands that the YAML blocks of the README run, each block as one script.
+#[cfg(unix)]
+fn snippets() -> Vec<String> {
+    fn commands(value: &serde_yaml::Value, found: &mut Vec<String>) {
+        match value {
+            serde_yaml::Value::Mapping(map) => {
+                for (key, value) in map {
+                    match (key.as_str(), value) {
+                        (Some("run"), serde_yaml::Value::String(line)) => found.push(line.clone()),
+                        (Some("script"), serde_yaml::Value::Sequence(lines)) => {
+                            found.extend(lines.iter().filter_map(|l| Some(l.as_str()?.to_owned())));
+                        }
+                        _ => commands(value, found),
+                    }
+                }
+            }
+            serde_yaml::Value::Sequence(values) => {
+                values.iter().for_each(|value| commands(value, found));
+            }
+            _ => {}
+        }
+    }
+    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md"));
+    let readme = readme.expect("the README");
+    let blocks = readme.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    blocks
+        .map(|block| {
+            let value = serde_yaml::from_str(block).expect("YAML in the README");
+            let mut found = Vec::new();
+            commands(&value, &mut found);
+            found.retain(|line| !line.starts_with("cargo install"));
+            found.join("\n").replace("${{ github.base_ref }}", "main")
+        })
+        .collect()
+}
+
+#[cfg(unix)]
+#[test]
+fn the_snippets_of_the_readme_check_a_merge_request() {
+    let repo = Repo::with(FILES);
+    let base = repo.git(&["rev-parse", "HEAD"]);
+    let id = propose(&repo, "a.txt", "one", "eins");
+    repo.aye(&["apply", &id, "--yes", "--commit"]).ok();
+    let server = repo.outer().join("server.git").to_string_lossy().into_owned();
+    repo.git(&["init", "--quiet", "--bare", &server]);
+    repo.git(&[
+        "push",
+        "--quiet",
+        &server,
+        "HEAD:refs/heads/topic",
+        &format!("{base}:refs/heads/main"),
+    ]);
+    let scripts = snippets();
+    assert_eq!(scripts.len(), 2, "{scripts:?}");
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_aye")).parent().unwrap();
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+    let run = |name: &str, script: &str| {
+        let clone = repo.outer().join(name);
+        repo.git(&["clone", "--quiet", "-b", "topic", &server, &clone.to_string_lossy()]);
+        let shell = repo.program("sh").args(&["-e", "-c", script]).dir(clone).env("PATH", &path);
+        shell.env("CI", "true").env("CI_MERGE_REQUEST_DIFF_BASE_SHA", &base).run()
+    };
+    for (n, script) in scripts.iter().enumerate() {
+        assert!(script.contains("aye check --range"), "{script}");
+        // Nobody has pushed the lane: the trailer cannot be checked.
+        run(&format!("before-{n}"), script).exits(1);
+    }
+    repo.git(&["push", "--quiet", &server, "refs/aye/log/*"]);
+    for (n, script) in scripts.iter().enumerate() {
+        run(&format!("after-{n}"), script).ok();
+    }
+}
+
+#[test]
+fn an_applied_proposal_that_was_swept_away_is_reported() {
+    let repo = Repo::with(FILES);
+    let id = propose(&repo, "a.txt", "one", "eins");
+    apply(&repo, &id);
+    repo.aye(&["check"]).ok();
+    // Somebody goes on with it: that is no loss.
+    repo.write("a.txt", "eins\nzwei\n");
+    repo.aye(&["check"]).ok();
+    repo.git(&["stash", "--quiet"]);
+    let run = repo.aye(&["check"]).exits(1).says("warning[applied_missing]: a.txt: ").says(&id);
+    run.says("hint: look for it in `git stash list`");
+    repo.aye(&["check", "--paths", "src"]).ok();
+    repo.aye(&["check", "--fail-on", "pending"]).ok().says("note[applied_missing]");
+    repo.git(&["stash", "pop", "--quiet"]);
+    repo.aye(&["check"]).ok();
+    repo.git(&["checkout", "--quiet", "--", "a.txt"]);
+    repo.aye(&["check"]).exits(1);
+    // Another branch, which another work tree may have.
+    repo.git(&["checkout", "--quiet", "-b", "other"]);
+    repo.aye(&["check"]).ok();
+    repo.git(&["checkout", "--quiet", "-"]);
+    undo(&repo, &id);
+    repo.aye(&["check"]).exits(1).lacks("applied_missing");
+    apply(&repo, &id);
+    repo.commit("Committed");
+    repo.aye(&["check"]).ok();
+}
+
+/// What another clone has applied in its own work tree is not missing here.
+#[test]
+fn what_another_clone_applied_is_not_missing_here() {
+    let repo = Repo::with(FILES);
+    let other = repo.copy();
+    let id = propose(&repo, "a.txt", "one", "eins");
+    apply(&repo, &id);
+    let from = repo.root().to_str().expect("UTF-8").to_owned();
+    other.git(&["fetch", "--quiet", &from, "+refs/aye/log/*:refs/aye/remotes/origin/*"]);
+    other.aye(&["show", &id]).ok().says("applied");
+    other.aye(&["check"]).ok();
+}
+
+#[test]
+fn one_file_is_held_against_every_proposal_that_changes_it() {
+    let repo = Repo::with(FILES);
+    let first = propose(&repo, "a.txt", "one", "eins");
+    let second = propose(&repo, "a.txt", "two", "zwei");
+    let third = propose(&repo, "src/b.txt", "four", "vier");
+    repo.aye(&["check", "--fail-on", "conflict"]).ok().says(&first).says(&second).says(&third);
+    // Both fit what the first has made of the file, though neither starts from it.
+    repo.write("a.txt", "eins\ntwo\n");
+    repo.aye(&["check", "--fail-on", "conflict"]).ok().lacks("does not fit");
+    repo.write("a.txt", "ein\ntwo\n");
+    let run = repo.aye(&["check", "--fail-on", "conflict"]).exits(1);
+    run.says(&format!("{first} does not fit")).lacks(&format!("{second} does not fit"));
+    // The file is as it was, but what it is to become is gone.
+    let lost = "three\nvier\n";
+    let id = repo.program("git").args(&["hash-object", "--stdin"]).stdin(lost).run().ok().out();
+    let (folder, name) = id.trim().split_at(2);
+    repo.remove(&format!(".git/objects/{folder}/{name}"));
+    let run = repo.aye(&["check", "--fail-on", "conflict"]).exits(1);
+    run.says(&format!("{third} does not fit")).says("cannot be read");
+}
+
+#[test]
+fn staged_files_are_held_against_what_is_pending_on_them_alone() {
+    let repo = Repo::with(FILES);
+    let decided = propose(&repo, "a.txt", "one", "eins");
+    reject(&repo, &decided, "no");
+    let pending = propose(&repo, "a.txt", "two", "zwei");
+    let other = propose(&repo, "src/b.txt", "four", "vier");
+    repo.aye(&["check", "--staged"]).ok();
+    repo.write("a.txt", "1\n2\n");
+    repo.git(&["add", "a.txt"]);
+    let run = repo.aye(&["check", "--staged"]).exits(1);
+    run.says(&pending).lacks(&decided).lacks(&other);
+    repo.aye(&["check", "--staged", "--paths", "src"]).ok();
+    repo.aye(&["check", "--staged", "--kind", "memory"]).ok();
+    repo.git(&["rm", "-q", "--cached", "src/b.txt"]);
+    repo.aye(&["check", "--staged"]).exits(1).says(&pending).says(&other);
+    repo.aye(&["reject", &pending, &other, "--yes"]).ok();
+    repo.aye(&["check", "--staged"]).ok();
+}

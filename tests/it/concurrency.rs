@@ -1,0 +1,192 @@
+//! Many processes on one clone: none fails, nothing is lost, and who is killed leaves a store that
+//! the others can read.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use crate::support::Repo;
+
+/// Name of the agent of process `number`.
+fn agent(number: usize) -> String {
+    format!("agent-{number}")
+}
+
+fn pending(repo: &Repo) -> Vec<serde_json::Value> {
+    let json =
+        repo.aye(&["list", "--status", "pending", "--limit", "100000", "--json"]).ok().json();
+    json["proposals"].as_array().expect("a list").clone()
+}
+
+/// `processes` agents at once, each making `each` proposals one after another.
+fn propose_all(repo: &Repo, processes: usize, each: usize) -> BTreeSet<String> {
+    std::thread::scope(|scope| {
+        let agents: Vec<_> = (0..processes)
+            .map(|process| {
+                scope.spawn(move || -> Vec<String> {
+                    (0..each)
+                        .map(|number| {
+                            let path = format!("new/{process}-{number}.txt");
+                            let args = ["propose", path.as_str(), "--content-file", "-", "--json"];
+                            let run = repo
+                                .cmd(&args)
+                                .env("AYE_AGENT", agent(process))
+                                .stdin(format!("{process} {number}\n"))
+                                .run()
+                                .ok();
+                            run.json()["proposal_id"].as_str().expect("an id").to_owned()
+                        })
+                        .collect()
+                })
+            })
+            .collect();
+        agents.into_iter().flat_map(|agent| agent.join().expect("an agent")).collect()
+    })
+}
+
+fn assert_nothing_lost(processes: usize, each: usize) {
+    let repo = Repo::with(&[("a.txt", "a\n")]);
+    let ids = propose_all(&repo, processes, each);
+    assert_eq!(ids.len(), processes * each, "every proposal has its own id");
+    let found = pending(&repo);
+    let listed: BTreeSet<String> = found
+        .iter()
+        .filter_map(|p| p["id"].as_str().or(p["proposal_id"].as_str()))
+        .map(Into::into)
+        .collect();
+    assert_eq!(listed, ids);
+    repo.git(&["fsck", "--strict", "--no-dangling"]);
+    repo.aye(&["doctor"]).ok();
+    // One lane, one commit per proposal: nobody's tip was overwritten.
+    let lanes = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"]);
+    assert_eq!(lanes.lines().count(), 1, "{lanes}");
+    assert_eq!(repo.git(&["rev-list", "--count", &lanes]), (processes * each).to_string());
+}
+
+#[test]
+fn agents_that_propose_at_once_lose_nothing() {
+    assert_nothing_lost(8, 12);
+}
+
+/// The full size; minutes in an unoptimised build:
+/// `cargo test --release --test it concurrency:: -- --ignored`.
+#[test]
+#[ignore = "minutes in an unoptimised build"]
+fn thirty_two_processes_make_fifty_proposals_each() {
+    assert_nothing_lost(32, 50);
+}
+
+#[test]
+fn one_proposal_is_applied_once_however_many_try() {
+    let repo = Repo::with(&[("a.txt", "a\n")]);
+    let run = repo.aye(&["propose", "a.txt", "--old", "a", "--new", "b", "--json"]).ok();
+    let id = run.json()["proposal_id"].as_str().expect("an id").to_owned();
+    let tries: Vec<_> = (0..8).map(|_| repo.cmd(&["apply", &id, "--yes"]).spawn()).collect();
+    let statuses: Vec<i32> = tries.into_iter().map(|running| running.wait().status).collect();
+    assert_eq!(statuses.iter().filter(|status| **status == 0).count(), 1, "{statuses:?}");
+    assert!(statuses.iter().all(|status| [0, 5].contains(status)), "{statuses:?}");
+    assert_eq!(repo.text("a.txt"), "b\n");
+}
+
+#[test]
+fn proposals_for_one_file_applied_at_once_are_all_in_it() {
+    let text: String = (0..60).map(|n| format!("line {n}\n")).collect();
+    let repo = Repo::with(&[("a.txt", text.as_str())]);
+    let ids: Vec<String> = (0..6)
+        .map(|n| {
+            let line = n * 10 + 5;
+            let (old, new) = (format!("line {line}\n"), format!("LINE {line}\n"));
+            let args = ["propose", "a.txt", "--old", old.as_str(), "--new", new.as_str(), "--json"];
+            let json = repo.aye(&args).ok().json();
+            json["proposal_id"].as_str().expect("an id").to_owned()
+        })
+        .collect();
+    let running: Vec<_> = ids.iter().map(|id| repo.cmd(&["apply", id, "--yes"]).spawn()).collect();
+    for running in running {
+        running.wait().ok();
+    }
+    let text = repo.text("a.txt");
+    assert_eq!(text.matches("LINE").count(), 6, "{text}");
+    assert!(pending(&repo).is_empty());
+}
+
+/// How long to aim at where the first took `measured`: a disk that was busy just then must not
+/// make every round wait.
+#[cfg(unix)]
+fn aim(measured: Duration) -> Duration {
+    measured.clamp(Duration::from_millis(4), Duration::from_millis(300))
+}
+
+/// Writers are killed at random moments, again and again. Whatever had been acknowledged is
+/// there, and the next command works.
+#[cfg(unix)]
+#[test]
+fn killed_writers_lose_nothing_acknowledged() {
+    let repo = Repo::with(&[("a.txt", "a\n")]);
+    let mut acknowledged = BTreeSet::new();
+    // How long one takes here, to aim at its whole length.
+    let started = std::time::Instant::now();
+    repo.aye(&["propose", "new/0.txt", "--content-file", "-"]).ok();
+    let length = aim(started.elapsed()) * 3;
+    for round in 1..60_u32 {
+        let path = format!("new/{round}.txt");
+        let mut running = repo
+            .cmd(&["propose", path.as_str(), "--content-file", "-", "--json"])
+            .stdin(format!("{round}\n"))
+            .spawn();
+        std::thread::sleep(length * round / 60);
+        let _ = running.child.kill();
+        let run = running.wait();
+        if run.status == 0 {
+            let json = run.json();
+            acknowledged.insert(json["proposal_id"].as_str().expect("an id").to_owned());
+        }
+        if round % 10 == 0 {
+            repo.aye(&["list"]).ok();
+        }
+    }
+    let found: BTreeSet<String> = pending(&repo)
+        .iter()
+        .filter_map(|p| p["id"].as_str().or(p["proposal_id"].as_str()))
+        .map(Into::into)
+        .collect();
+    assert!(found.is_superset(&acknowledged), "lost: {:?}", acknowledged.difference(&found));
+    repo.git(&["fsck", "--strict", "--no-dangling"]);
+    repo.aye(&["doctor", "--repair"]).ok();
+}
+
+/// Applies of many files are killed at random moments; the next command finds all or none.
+#[cfg(unix)]
+#[test]
+fn a_killed_apply_is_all_or_nothing() {
+    let names: Vec<String> = (0..40).map(|n| format!("d{}/f{n}.txt", n % 5)).collect();
+    let old: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "old\n")).collect();
+    let repo = Repo::with(&old);
+    let edits: Vec<serde_json::Value> = names
+        .iter()
+        .map(|name| serde_json::json!({ "file_path": name, "old_content": "old", "new_content": "new" }))
+        .collect();
+    let edits = serde_json::json!({ "edits": edits }).to_string();
+    let json = repo.aye_stdin(&["propose", "--from-json", "-", "--json"], edits).ok().json();
+    let id = json["proposal_id"].as_str().expect("an id").to_owned();
+    let started = std::time::Instant::now();
+    repo.aye(&["apply", &id, "--yes"]).ok();
+    let length = aim(started.elapsed());
+    repo.aye(&["undo", &id, "--yes"]).ok();
+    for round in 1..40_u32 {
+        let mut running = repo.cmd(&["apply", &id, "--yes"]).spawn();
+        std::thread::sleep(length * round / 40);
+        let _ = running.child.kill();
+        running.wait();
+        let json = repo.aye(&["list", "--status", "applied", "--json"]).ok().json();
+        let applied = json["proposals"].as_array().expect("a list").len() == 1;
+        let new = names.iter().filter(|name| repo.text(name) == "new\n").count();
+        assert_eq!(new, if applied { names.len() } else { 0 }, "round {round}");
+        if applied {
+            repo.aye(&["undo", &id, "--yes"]).ok();
+        }
+    }
+    let files = repo.snapshot();
+    assert!(
+        !files.iter().any(|(name, _)| name.contains(".aye-") && !name.starts_with(".agent-memory"))
+    );
+}

@@ -1,0 +1,848 @@
+//! Decisions, attacked from outside: what was shown is what is written and what counts, nobody
+//! decides in a person's place, and commits are held to exactly what a person approved.
+
+use crate::support::hostile::{self, Hostile};
+use crate::support::record::{apply, proposal, propose, reject};
+use crate::support::{self, EMAIL, NAME, Repo, Run};
+use serde_json::{Value, json};
+
+const LAST: [&str; 3] = ["check", "--range", "HEAD~1..HEAD"];
+
+/// Lines 1 to 30, some of them replaced.
+fn numbers(edits: &[(usize, &str)]) -> String {
+    let text = |n: &usize| edits.iter().find(|(at, _)| at == n).map(|(_, text)| (*text).to_owned());
+    (1..=30).map(|n| text(&n).unwrap_or_else(|| n.to_string()) + "\n").collect()
+}
+
+fn hello() -> Repo {
+    Repo::with(&[("a.txt", "hello\n"), ("b.txt", "b\n")])
+}
+
+/// Commits all changes of known files under the trailer of `id`.
+fn commit_as(repo: &Repo, id: &str) {
+    repo.git(&["commit", "-q", "-a", "-m", &format!("Land it\n\nProposal-Id: {id}")]);
+}
+
+fn show(repo: &Repo, id: &str) -> Value {
+    repo.aye(&["show", id, "--json"]).ok().json()
+}
+
+fn call(repo: &Repo, agent: Option<&str>, request: &Value) -> Run {
+    let cmd = repo.cmd(&["call", "changes", &request.to_string()]);
+    match agent {
+        Some(name) => cmd.env("AYE_AGENT", name).run(),
+        None => cmd.run(),
+    }
+}
+
+/// The events of the log, newest first.
+fn events(repo: &Repo) -> Vec<Value> {
+    let log = repo.aye(&["log", "--json"]).ok().json();
+    log["events"].as_array().expect("events").clone()
+}
+
+/// A blob, byte by byte.
+fn blob(repo: &Repo, id: &str) -> Vec<u8> {
+    repo.program("git").args(&["cat-file", "blob", id]).run().ok().stdout
+}
+
+fn sha256(repo: &Repo, bytes: impl AsRef<[u8]>) -> String {
+    let script = "sha256sum 2>/dev/null || shasum -a 256";
+    let run = repo.program("sh").args(&["-c", script]).stdin(bytes).run().ok();
+    run.out()[..64].to_owned()
+}
+
+/// The manifest of the newest decision, as it is stored: a record per path.
+fn manifest(repo: &Repo) -> Vec<String> {
+    let lane = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"]);
+    let bytes = blob(repo, &format!("{lane}:manifest-0001"));
+    let text = String::from_utf8(bytes).expect("text");
+    text.split_terminator('\0').map(str::to_owned).collect()
+}
+
+// What is shown, written and approved.
+
+/// `f` with a line 25 that nobody proposed, and a proposal that changes line 5.
+fn planted() -> (Repo, String) {
+    let repo = Repo::with(&[("f", numbers(&[]))]);
+    let id = propose(&repo, "f", "\n5\n", "\nfive\n");
+    repo.write("f", numbers(&[(25, "PLANTED")]));
+    (repo, id)
+}
+
+#[test]
+fn a_planted_line_is_shown_apart_and_not_approved_by_yes() {
+    let (repo, id) = planted();
+    let shown = repo.aye(&["apply", &id, "--dry-run"]).ok().out();
+    let (own, foreign) =
+        shown.split_once("changes that are not the proposal's").expect("a part of its own");
+    assert!(own.contains("+five") && !own.contains("PLANTED"), "{shown}");
+    assert!(foreign.contains("-25") && foreign.contains("+PLANTED"), "{shown}");
+
+    repo.aye(&["apply", &id, "--yes"]).ok().notes("they are not approved");
+    assert_eq!(repo.text("f"), numbers(&[(5, "five"), (25, "PLANTED")]));
+    let records = manifest(&repo);
+    assert_eq!(records.len(), 1);
+    assert!(records[0].starts_with("merged not_taken "), "{records:?}");
+    commit_as(&repo, &id);
+    repo.aye(&LAST).exits(1).says("error[content_differs]: f");
+}
+
+#[test]
+fn a_planted_line_is_approved_where_the_residue_is_taken() {
+    let (repo, id) = planted();
+    let run = repo.aye(&["apply", &id, "--yes", "--take-residue"]).ok();
+    assert!(!run.err().contains("not approved"), "{run}");
+    let records = manifest(&repo);
+    assert!(records[0].starts_with("merged taken "), "{records:?}");
+    commit_as(&repo, &id);
+    repo.aye(&LAST).ok();
+}
+
+#[test]
+fn a_moved_base_is_shown_as_it_will_be_written() {
+    let repo = Repo::with(&[("conf.toml", "[prod]\nlogin_without_password = false\n")]);
+    repo.write("conf.toml", "[test]\nlogin_without_password = false\n");
+    let old = "login_without_password = false";
+    let id = propose(&repo, "conf.toml", old, "login_without_password = true");
+    repo.git(&["checkout", "-q", "conf.toml"]);
+    let diff = repo.aye(&["diff", &id]).ok().says(" [prod]\n").lacks("[test]").out();
+    repo.aye(&["apply", &id, "--dry-run"]).ok().says(" [prod]\n").lacks("[test]");
+    repo.aye(&["diff", &id, "--proposed"]).ok().says("[test]").lacks("[prod]");
+    // What `diff` showed is what is written: git makes the very same of it.
+    let at = diff.find("diff --git").expect("a patch");
+    repo.program("git").args(&["apply", "-"]).stdin(&diff[at..]).run().ok();
+    let expected = repo.text("conf.toml");
+    repo.git(&["checkout", "-q", "conf.toml"]);
+    repo.aye(&["apply", &id, "--yes"]).ok();
+    assert_eq!(repo.text("conf.toml"), expected);
+    assert_eq!(expected, "[prod]\nlogin_without_password = true\n");
+}
+
+#[test]
+fn a_change_that_was_committed_first_can_be_approved_afterwards() {
+    let repo = hello();
+    repo.write("a.txt", "committed\n");
+    repo.git(&["commit", "-q", "-a", "-m", "First the commit"]);
+    let run = repo.agent("codex", &["propose", "--commit", "HEAD", "-m", "Then the proposal"]);
+    let id = run.ok().id();
+    let answer = repo.aye(&["apply", &id, "--yes", "--json"]).ok().json();
+    assert_eq!(answer["proposals"][0]["files"][0]["outcome"], "already", "{answer:#}");
+    assert!(manifest(&repo)[0].starts_with("already none "), "{:?}", manifest(&repo));
+    let message = format!("First the commit\n\nProposal-Id: {id}");
+    repo.git(&["commit", "-q", "--amend", "-m", &message]);
+    repo.aye(&LAST).ok();
+}
+
+#[test]
+fn a_formatting_hook_is_reported_and_its_difference_is_asked_about() {
+    let repo = hello();
+    let hook = ".git/hooks/pre-commit";
+    repo.write(hook, "#!/bin/sh\nsed -i 's/$/;/' a.txt && git add a.txt\n");
+    repo.chmod(hook, 0o755);
+    let id = propose(&repo, "a.txt", "hello", "bye");
+    let run = repo.aye(&["apply", &id, "--yes", "--commit", "--json"]).exits(5);
+    let run = run.notes("error[commit_differs]");
+    assert_eq!(repo.git(&["show", "HEAD:a.txt"]), "bye;");
+    assert_eq!(repo.git(&["status", "--porcelain"]), "");
+    repo.aye(&LAST).exits(1).says("content_differs");
+
+    let asks = run.json()["proposals"][0]["amended"].as_str().expect("a proposal").to_owned();
+    repo.aye(&["diff", &asks]).ok().says("-bye").says("+bye;");
+    repo.aye(&["apply", &asks, "--yes"]).ok();
+    repo.aye(&LAST).ok();
+    assert_eq!(repo.git(&["status", "--porcelain"]), "");
+}
+
+// Who decides.
+
+#[test]
+fn an_agent_cannot_approve_through_the_tool_contract() {
+    let repo = hello();
+    let id = propose(&repo, "a.txt", "hello", "EVIL");
+    for tool in ["changes", "review_changes", "propose_change"] {
+        let request = json!({"action": "apply", "proposal_id": id}).to_string();
+        let error = repo.agent("codex", &["call", tool, &request]);
+        let error = error.fails("human_approval_required", 4).json();
+        let hint = error["error"]["hint"].as_str().expect("a hint");
+        assert!(hint.contains(&format!("aye apply {id}")), "{error:#}");
+    }
+    let shown = show(&repo, &id);
+    assert_eq!((&shown["status"], &shown["mark"]), (&json!("pending"), &Value::Null));
+}
+
+#[test]
+fn an_agent_that_rejects_its_own_proposal_withdraws_it() {
+    let repo = hello();
+    let id = propose(&repo, "a.txt", "hello", "x");
+    let request = json!({"action": "reject", "proposal_id": id, "reason": "found better"});
+    let answer = call(&repo, Some("codex"), &request).ok().json();
+    assert_eq!(answer["status"], "rejected");
+    repo.aye(&["list", "--status", "rejected"]).ok().says(&id);
+    repo.aye(&["show", &id]).ok().says("withdrawn").says("found better");
+    assert_eq!(show(&repo, &id)["decision"]["withdrawn"], true);
+}
+
+#[test]
+fn an_agent_cannot_reject_another_agents_proposal() {
+    let repo = hello();
+    let id = propose(&repo, "a.txt", "hello", "x");
+    let request = json!({"action": "reject", "proposal_id": id});
+    call(&repo, Some("claude"), &request).fails("human_approval_required", 4);
+    repo.agent("claude", &["withdraw", &id]).fails("human_approval_required", 4);
+    repo.aye(&["list"]).ok().says(&id);
+}
+
+#[test]
+fn an_agent_marks_its_own_proposal_only_where_the_committed_policy_lets_it() {
+    let repo = hello();
+    let id = propose(&repo, "a.txt", "hello", "x");
+    let request = json!({"action": "apply", "proposal_id": id});
+    let policy = ".agent-memory/policy.toml";
+    repo.write(policy, "agents_may_mark = \"own\"\n");
+    call(&repo, Some("codex"), &request).fails("human_approval_required", 4);
+    repo.git(&["add", "-f", policy]);
+    repo.commit("Let agents mark");
+    call(&repo, Some("claude"), &request).fails("human_approval_required", 4);
+    assert_eq!(call(&repo, Some("codex"), &request).ok().json()["status"], "applied");
+    let shown = show(&repo, &id);
+    assert_eq!(shown["status"], "pending", "{shown:#}");
+    assert_eq!(shown["mark"]["verdict"], "applied", "{shown:#}");
+}
+
+/// A proposal that an unmarked caller of the contract has marked as applied.
+fn marked() -> (Repo, String) {
+    let repo = hello();
+    let id = propose(&repo, "a.txt", "hello", "x");
+    let answer = call(&repo, None, &json!({"action": "apply", "proposal_id": id})).ok().json();
+    assert_eq!(answer["status"], "applied");
+    (repo, id)
+}
+
+#[test]
+fn a_tool_mark_is_applied_for_the_contract_and_pending_for_people() {
+    let (repo, id) = marked();
+    repo.aye(&["list"]).ok().says(&id).says("marked applied by a tool, not approved");
+    let listed = |status: &str| {
+        call(&repo, None, &json!({"action": "list", "status": status})).ok().json()["count"].clone()
+    };
+    assert_eq!((listed("applied"), listed("pending")), (json!(1), json!(0)));
+    repo.aye(&["check"]).exits(1).says("marked_without_approval").says(&id);
+    assert_eq!(repo.text("a.txt"), "hello\n");
+}
+
+#[test]
+fn a_commit_of_a_tool_mark_fails_the_range_and_names_no_reviewer() {
+    let (repo, id) = marked();
+    repo.aye(&["hooks", "install"]).ok();
+    repo.write("a.txt", "x\n");
+    let message = format!("Land it\n\nProposal-Id: {id}");
+    // The hook stops it; who goes on without it is found by the range.
+    repo.git(&["commit", "-q", "-a", "--no-verify", "-m", &message]);
+    let message = repo.git(&["log", "-1", "--format=%B"]);
+    assert!(!message.contains("Reviewed-by"), "{message}");
+    repo.aye(&LAST).exits(1).says("error[marked_without_approval]");
+}
+
+#[test]
+fn a_person_still_decides_what_a_tool_has_marked() {
+    let (repo, id) = marked();
+    repo.aye(&["apply", &id, "--yes"]).ok();
+    assert_eq!(show(&repo, &id)["status"], "applied");
+    assert_eq!(repo.text("a.txt"), "x\n");
+    commit_as(&repo, &id);
+    repo.aye(&LAST).ok();
+    let (repo, id) = marked();
+    repo.aye(&["reject", &id, "--yes"]).ok();
+    assert_eq!(show(&repo, &id)["status"], "rejected");
+}
+
+#[test]
+fn memory_is_not_decided_through_the_changes_tool() {
+    let (repo, id, staging) = staged();
+    for name in [&id, &staging] {
+        for agent in [None, Some("codex"), Some("bot")] {
+            for action in ["apply", "reject"] {
+                let request = json!({"action": action, "proposal_id": name});
+                call(&repo, agent, &request).fails("wrong_tool", 4);
+            }
+        }
+    }
+    assert_eq!(show(&repo, &id)["status"], "pending");
+}
+
+#[test]
+fn an_agent_cannot_revise_anothers_proposal() {
+    let repo = hello();
+    let id = propose(&repo, "a.txt", "hello", "HELLO");
+    let args = ["revise", &id, "a.txt", "--old", "hello", "--new", "evil"];
+    let run = repo.agent("claude", &args).fails("human_approval_required", 4);
+    run.notes(&format!("--instead-of {id}"));
+    assert_eq!(show(&repo, &id)["revisions"], 1);
+    // Nor does it under the same name as a person.
+    repo.agent(NAME, &args).fails("human_approval_required", 4);
+}
+
+#[test]
+fn every_revision_names_its_author_and_the_trailers_do_too() {
+    let repo = hello();
+    let id = propose(&repo, "a.txt", "hello", "HELLO");
+    let revise =
+        |new: &str| ["revise", &id, "a.txt", "--old", "hello", "--new", new].map(String::from);
+    repo.agent("codex", &revise("two")).ok();
+    let history = show(&repo, &id)["history"].clone();
+    let by: Vec<_> = (0..2).map(|at| history[at]["by"].as_str().unwrap_or_default()).collect();
+    assert!(by.iter().all(|by| by.starts_with("codex")), "{history:#}");
+    repo.aye(&revise("three")).ok();
+    let history = show(&repo, &id)["history"].clone();
+    assert_eq!(history[2]["by"], format!("{NAME} <{EMAIL}>"), "{history:#}");
+    assert_eq!(history[2]["kind"], "human");
+    repo.aye(&["apply", &repo.at_revision(&id), "--yes", "--commit"]).ok();
+    let message = repo.git(&["log", "-1", "--format=%B"]);
+    assert!(message.contains(&format!("Proposed-by: {NAME}")), "{message}");
+    assert!(!message.contains("Proposed-by: codex"), "nothing of it is left\n{message}");
+    assert!(message.contains(&format!("Reviewed-by: {NAME} <{EMAIL}>")), "{message}");
+}
+
+#[test]
+fn a_revised_proposal_is_applied_at_the_revision_that_was_looked_at() {
+    let repo = hello();
+    let id = propose(&repo, "a.txt", "hello", "harmless");
+    let diff = repo.aye(&["diff", &id]).ok().says("+harmless");
+    let seen = diff.err().split_whitespace().next().expect("ID@REV").to_owned();
+    assert!(seen.starts_with(&format!("{id}@")), "{diff}");
+    repo.agent("codex", &["revise", &id, "a.txt", "--old", "hello", "--new", "EVIL"]).ok();
+    repo.aye(&["apply", &id, "--yes"]).fails("revision_required", 4);
+    repo.aye(&["apply", &seen, "--yes"]).fails("revised_meanwhile", 5);
+    assert_eq!(repo.text("a.txt"), "hello\n");
+    repo.aye(&["apply", &repo.at_revision(&id), "--yes"]).ok();
+    assert_eq!(repo.text("a.txt"), "EVIL\n");
+}
+
+#[test]
+fn only_the_proposer_withdraws() {
+    let repo = hello();
+    let id = propose(&repo, "a.txt", "hello", "x");
+    let run = repo.aye(&["withdraw", &id]).fails("human_approval_required", 4);
+    assert!(!run.err().contains("is an agent"), "a person is none\n{run}");
+    run.notes(&format!("aye reject {id}"));
+    repo.agent("claude", &["withdraw", &id]).fails("human_approval_required", 4);
+    repo.agent("codex", &["withdraw", &id]).ok();
+    repo.aye(&["show", &id]).ok().says("withdrawn");
+    repo.agent("codex", &["withdraw", &id]).fails("not_pending", 5);
+}
+
+#[test]
+fn only_a_person_reopens() {
+    let repo = hello();
+    let id = propose(&repo, "a.txt", "hello", "x");
+    repo.aye(&["reopen", &id, "--yes"]).fails("not_rejected", 5);
+    repo.agent("codex", &["withdraw", &id]).ok();
+    repo.agent("codex", &["reopen", &id, "--yes"]).fails("human_approval_required", 4);
+    repo.aye(&["reopen", &id]).fails("confirmation_required", 4);
+    repo.aye(&["reopen", &id, "--yes"]).ok();
+    assert_eq!(show(&repo, &id)["status"], "pending");
+    repo.aye(&["apply", &id, "--yes"]).ok();
+    assert_eq!(repo.text("a.txt"), "x\n");
+}
+
+#[test]
+fn memory_and_sensitive_paths_take_a_terminal_until_the_policy_loosens_it() {
+    let (repo, id, staging) = staged_strictly();
+    let workflow = ".github/workflows/ci.yml";
+    let sensitive = {
+        let args = ["propose", workflow, "--content-file", "-", "--json"];
+        let run = repo.cmd(&args).env("AYE_AGENT", "codex").stdin("on: push\n").run().ok();
+        run.json()["proposal_id"].as_str().expect("an id").to_owned()
+    };
+    let before = repo.snapshot();
+    repo.aye(&["apply", &id, "--yes"]).fails("terminal_required", 4).notes("memory = \"flag\"");
+    repo.aye(&["memory", "apply", &staging, "--yes"]).fails("terminal_required", 4);
+    let run = repo.aye(&["apply", &sensitive, "--yes"]).fails("terminal_required", 4);
+    run.notes("sensitive = \"flag\"");
+    // A policy that nobody has committed loosens nothing.
+    let policy = ".agent-memory/policy.toml";
+    let kept = if repo.exists(policy) { repo.text(policy) } else { String::new() };
+    repo.write(policy, format!("{kept}\n[evidence]\nsensitive = \"flag\"\nmemory = \"flag\"\n"));
+    repo.aye(&["apply", &sensitive, "--yes"]).fails("terminal_required", 4);
+    match kept.is_empty() {
+        true => repo.remove(policy),
+        false => repo.write(policy, kept),
+    }
+    assert_eq!(repo.snapshot(), before);
+    repo.let_flags_decide();
+    repo.aye(&["apply", &sensitive, "--yes"]).ok();
+    repo.aye(&["memory", "apply", &staging, "--yes"]).ok();
+    assert_eq!(repo.text(workflow), "on: push\n");
+}
+
+// Decisions that come from elsewhere.
+
+/// A decision on the current revision of `id`, as a forger who knows the format writes it.
+fn forged(repo: &Repo, id: &str, extra: Value) -> Value {
+    let known = proposal(repo, id);
+    let digest = aye::proposal::event::digest(&known.current().changes);
+    let mut data = json!({"revision": known.current().event, "digest": digest, "how": "terminal"});
+    data.as_object_mut().expect("an object").extend(extra.as_object().expect("one").clone());
+    data
+}
+
+/// The own lane as another lane's event names it in its heads.
+fn own_head(repo: &Repo) -> Value {
+    let name = repo.git(&["for-each-ref", "--format=%(refname:lstrip=3)", "refs/aye/log"]);
+    let tip = repo.git(&["rev-parse", &format!("refs/aye/log/{name}")]);
+    json!([format!("{name} {} {tip}", events(repo).len())])
+}
+
+fn changed(event: &str, changes: Value) -> String {
+    let mut event: Value = serde_json::from_str(event).expect("an event");
+    event.as_object_mut().expect("one").extend(changes.as_object().expect("one").clone());
+    format!("{event}\n")
+}
+
+#[test]
+fn a_fetched_apply_by_an_agent_is_a_mark() {
+    let repo = hello();
+    let id = propose(&repo, "a.txt", "hello", "x");
+    let mut lane = Hostile::new(&repo, "forger");
+    let event = lane.event("apply", Some(&id), forged(&repo, &id, json!({"effect": "files"})));
+    let agent = json!({"actor": {"name": NAME, "email": EMAIL, "kind": "agent"}});
+    lane.push(&lane.step(&changed(&event, agent), &[]));
+    repo.aye(&["list"]).ok().says("marked applied by a tool, not approved");
+    assert_eq!(show(&repo, &id)["status"], "pending");
+    repo.write("a.txt", "x\n");
+    commit_as(&repo, &id);
+    repo.aye(&LAST).exits(1).says("marked_without_approval");
+}
+
+#[test]
+fn a_foreign_lane_does_not_launder_a_rejection() {
+    for knows in [false, true] {
+        let repo = hello();
+        let id = propose(&repo, "a.txt", "hello", "x");
+        reject(&repo, &id, "no");
+        let mut lane = Hostile::new(&repo, "launderer");
+        let heads = json!({"heads": if knows { own_head(&repo) } else { json!([]) }});
+        let mut tip: Vec<String> = Vec::new();
+        for (kind, data) in [
+            ("apply", forged(&repo, &id, json!({"effect": "mark_only"}))),
+            ("undo", json!({"written": []})),
+            ("apply", forged(&repo, &id, json!({"effect": "mark_only"}))),
+        ] {
+            let event = changed(&lane.event(kind, Some(&id), data), heads.clone());
+            let parents: Vec<&str> = tip.iter().map(String::as_str).collect();
+            tip = vec![lane.step(&event, &parents)];
+        }
+        lane.push(&tip[0]);
+        let shown = show(&repo, &id);
+        let cleanly_applied = shown["status"] == "applied" && shown["contested"] == false;
+        assert!(!cleanly_applied, "{shown:#}");
+        if knows {
+            assert_eq!(shown["status"], "rejected", "who knew of the no cannot pass it over");
+        }
+        repo.write("a.txt", "x\n");
+        commit_as(&repo, &id);
+        let code = if knows { "not_applied" } else { "contested" };
+        repo.aye(&LAST).exits(1).says(&format!("error[{code}]"));
+    }
+}
+
+#[test]
+fn a_contested_decision_fails_the_range() {
+    let repo = hello();
+    let id = propose(&repo, "a.txt", "hello", "x");
+    let other = hello();
+    let lanes = |to: &Repo, from: &Repo| {
+        let spec = "refs/aye/log/*:refs/aye/remotes/other/*";
+        to.git(&["fetch", "-q", &from.root().to_string_lossy(), spec]);
+    };
+    lanes(&other, &repo);
+    reject(&other, &id, "no");
+    apply(&repo, &id);
+    commit_as(&repo, &id);
+    repo.aye(&LAST).ok();
+    lanes(&repo, &other);
+    repo.aye(&LAST).exits(1).says("error[contested]");
+}
+
+#[test]
+fn what_a_commit_holds_beside_an_approved_change_is_found() {
+    let repo = hello();
+    let id = propose(&repo, "a.txt", "hello", "x");
+    apply(&repo, &id);
+    repo.write("b.txt", "backdoor\n");
+    repo.write("extra.sh", "backdoor\n");
+    repo.git(&["add", "-A", "--", "a.txt", "b.txt", "extra.sh"]);
+    commit_as(&repo, &id);
+    let run = repo.aye(&LAST).exits(1);
+    run.says("error[extra_file]: b.txt").says("error[extra_file]: extra.sh").lacks("]: a.txt");
+}
+
+#[test]
+fn a_commit_without_a_proposal_is_found_where_one_is_required() {
+    let repo = hello();
+    repo.write("b.txt", "unasked\n");
+    repo.commit("No proposal");
+    repo.aye(&LAST).ok();
+    let required = [LAST.as_slice(), &["--require-proposal"]].concat();
+    repo.aye(&required).exits(1).says("error[no_proposal]");
+}
+
+#[test]
+fn an_old_approval_does_not_carry_a_rollback() {
+    let repo = Repo::with(&[("a.txt", "v0\n")]);
+    for (from, to) in [("v0", "v1"), ("v1", "v2")] {
+        let id = propose(&repo, "a.txt", from, to);
+        apply(&repo, &id);
+        commit_as(&repo, &id);
+        repo.aye(&LAST).ok();
+    }
+    let old =
+        repo.git(&["log", "-1", "--skip=1", "--format=%(trailers:key=Proposal-Id,valueonly)"]);
+    repo.write("a.txt", "v1\n");
+    commit_as(&repo, old.trim());
+    repo.aye(&LAST).exits(1).says("error[content_differs]: a.txt");
+}
+
+#[test]
+fn a_reviewer_who_did_not_decide_is_found() {
+    let repo = hello();
+    let id = propose(&repo, "a.txt", "hello", "x");
+    apply(&repo, &id);
+    let message = |who: &str| format!("Land it\n\nProposal-Id: {id}\nReviewed-by: {who}");
+    repo.git(&["commit", "-q", "-a", "-m", &message("Eve <eve@x>")]);
+    repo.aye(&LAST).exits(1).says("error[reviewer_mismatch]");
+    repo.git(&["commit", "-q", "--amend", "-m", &message(&format!("{NAME} <{EMAIL}>"))]);
+    repo.aye(&LAST).ok();
+}
+
+#[test]
+fn an_edited_cache_decides_nothing() {
+    for verb in ["apply", "reject"] {
+        let repo = hello();
+        let id = propose(&repo, "a.txt", "hello", "harmless");
+        let evil = Hostile::new(&repo, "x").blob("EVIL\n");
+        let after =
+            show(&repo, &id)["changes"][0]["after"]["id"].as_str().expect("an id").to_owned();
+        let cache = rusqlite::Connection::open(repo.path(".git/aye/cache.sqlite")).expect("it");
+        let edit = "UPDATE folded SET body = CAST(replace(CAST(body AS TEXT), ?1, ?2) AS BLOB)";
+        assert_eq!(cache.execute(edit, [&after, &evil]).expect("edited"), 1);
+        drop(cache);
+        let lane = || repo.git(&["for-each-ref", "refs/aye"]);
+        let before = lane();
+        repo.aye(&[verb, &id, "--yes"]).fails("cache_tampered", 5);
+        assert_eq!((repo.text("a.txt").as_str(), lane()), ("hello\n", before));
+        // The next run reads the lanes again.
+        repo.aye(&[verb, &id, "--yes"]).ok();
+        let content = if verb == "apply" { "harmless\n" } else { "hello\n" };
+        assert_eq!(repo.text("a.txt"), content);
+    }
+}
+
+#[test]
+fn planted_steps_in_the_cache_approve_nothing() {
+    let numbers: String = (1..=30).map(|n| format!("{n}\n")).collect();
+    let repo = Repo::with(&[("f", numbers.clone()), ("g", "a\n".into())]);
+    let approved = propose(&repo, "g", "a", "b");
+    apply(&repo, &approved);
+    let id = propose(&repo, "f", "\n5\n", "\nfive\n");
+    repo.write("f", numbers.replace("\n25\n", "\nPLANTED\n"));
+    let blob = |spec: &str| repo.git(&["rev-parse", spec]).trim().to_owned();
+    let planted = repo.git(&["hash-object", "-w", "f"]).trim().to_owned();
+    let cache = rusqlite::Connection::open(repo.path(".git/aye/cache.sqlite")).expect("it");
+    let side = |id: &str| format!("100644 {id}");
+    let row = ["f", &approved, &side(&blob("HEAD:f")), &side(&planted)];
+    cache.execute("INSERT INTO approved VALUES (?1, ?2, ?3, ?4)", row).expect("planted");
+    drop(cache);
+    repo.aye(&["apply", &id, "--yes"]).fails("cache_tampered", 5);
+    let applied = repo.aye(&["apply", &id, "--yes"]);
+    applied.ok().notes("note: f also holds changes that are not the proposal's");
+}
+
+#[test]
+fn many_files_with_other_changes_are_one_note() {
+    let names: Vec<String> = (1..=5).map(|n| format!("f{n}")).collect();
+    let text = |edits: &[(usize, &str)]| -> String {
+        let line =
+            |n: usize| edits.iter().find(|(at, _)| *at == n).map_or(n.to_string(), |e| e.1.into());
+        (1..=30).map(|n| line(n) + "\n").collect()
+    };
+    let files: Vec<_> = names.iter().map(|name| (name.as_str(), text(&[]))).collect();
+    let repo = Repo::with(&files);
+    names.iter().for_each(|name| repo.write(name, text(&[(5, "five")])));
+    let patch = repo.git(&["diff"]);
+    names.iter().for_each(|name| repo.write(name, text(&[(25, "mine")])));
+    repo.write("../five.patch", patch);
+    let made = repo.agent("bot", &["propose", "--patch", "../five.patch", "--json"]).ok().json();
+    let id = made["proposal_id"].as_str().expect("an id");
+    let applied = repo.aye(&["apply", id, "--yes"]);
+    applied.ok().notes("note: f1, f2, f3 and 2 more files also hold changes");
+}
+
+/// Takes what this clone said of `id` out of the cache: the events of `kind`, and what follows from
+/// them. `before` is the cache without them.
+fn hide(repo: &Repo, id: &str, kind: &str, before: &std::path::Path) {
+    let cache = rusqlite::Connection::open(repo.path(".git/aye/cache.sqlite")).expect("it");
+    cache.execute("ATTACH ?1 AS old", [before.to_str().expect("UTF-8")]).expect("the old one");
+    let gone = cache.execute("DELETE FROM event WHERE proposal = ?1 AND kind = ?2", [id, kind]);
+    assert_eq!(gone.expect("edited"), 1);
+    for table in ["folded", "proposal"] {
+        let sql = format!("INSERT OR REPLACE INTO {table} SELECT * FROM old.{table} WHERE id = ?1");
+        cache.execute(&sql, [id]).expect("edited");
+    }
+}
+
+/// Many events of the lane are about something else.
+#[test]
+fn an_event_hidden_from_the_cache_is_found_far_back() {
+    for fetched in [false, true] {
+        let repo = hello();
+        let id = propose(&repo, "a.txt", "hello", "harmless");
+        let repo = match fetched {
+            false => repo,
+            true => {
+                let clone = repo.copy();
+                let lane = clone.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"]);
+                std::fs::remove_dir_all(clone.path(".git/aye")).expect("removed");
+                let name = lane.rsplit('/').next().expect("a name");
+                clone.git(&["update-ref", &format!("refs/aye/remotes/origin/{name}"), &lane]);
+                clone.git(&["update-ref", "-d", &lane]);
+                clone
+            }
+        };
+        let other = propose(&repo, "b.txt", "b", "B");
+        repo.aye(&["list"]).ok();
+        let before = repo.outer().join("cache.sqlite");
+        std::fs::copy(repo.path(".git/aye/cache.sqlite"), &before).expect("copied");
+        reject(&repo, &id, "no");
+        for number in 0..30 {
+            support::record::comment(&repo, &other, &number.to_string());
+        }
+        repo.aye(&["list"]).ok();
+        hide(&repo, &id, "reject", &before);
+        repo.aye(&["apply", &id, "--yes"]).fails("cache_tampered", 5);
+        assert_eq!(repo.text("a.txt"), "hello\n");
+        repo.aye(&["apply", &id, "--yes"]).fails("not_pending", 5);
+    }
+}
+
+// One engine for code, memory and patches.
+
+const MEMORY: &str = ".agent-memory/decisions.md";
+
+fn decisions(text: &str) -> String {
+    let fields = "**Date:** 2026-01-02\n**Status:** active\n**Confidence:** confirmed\n";
+    format!("# Decisions\n<!-- @id: decisions -->\n\n## A\n<!-- @id: a -->\n\n{fields}\n{text}\n")
+}
+
+/// A repository with memory, and a staged change of its decision; the ids of that.
+fn staged_strictly() -> (Repo, String, String) {
+    let repo = hello();
+    repo.aye(&["memory", "init"]).ok();
+    repo.write(MEMORY, decisions("old"));
+    repo.commit("Memory");
+    let content = decisions("new");
+    let (_, content) = content.split_once("<!-- @id: a -->\n\n").expect("a section");
+    let request = json!({"intent": "record_decision", "sources": [{"type": "user"}],
+        "operations": [{"operation": "replace_section_content", "path": "decisions.md",
+            "section_id": "a", "content": content}]});
+    let answer = repo.agent("bot", &["call", "memory.propose_update", &request.to_string()]);
+    let answer = answer.ok().json();
+    assert_eq!(answer["status"], "staged", "{answer:#}");
+    let staging = answer["staging_id"].as_str().expect("an id").to_owned();
+    let list = repo.aye(&["list", "--json"]).ok().json();
+    let id = list["proposals"][0]["proposal_id"].as_str().expect("an id").to_owned();
+    (repo, id, staging)
+}
+
+/// The same, where `--yes` decides.
+fn staged() -> (Repo, String, String) {
+    let staged = staged_strictly();
+    staged.0.let_flags_decide();
+    staged
+}
+
+#[test]
+fn drifted_memory_is_refused_alike_by_both_commands() {
+    let (repo, id, staging) = staged();
+    repo.write(MEMORY, decisions("changed by hand"));
+    let other = repo.copy();
+    let drifted = repo.snapshot();
+    let by_memory = repo.aye(&["memory", "apply", &staging, "--yes"]);
+    let by_apply = other.aye(&["apply", &id, "--yes"]);
+    assert_eq!((by_memory.status, by_apply.status), (5, 5), "{by_memory}{by_apply}");
+    assert_eq!((repo.snapshot(), other.snapshot()), (drifted.clone(), drifted));
+}
+
+#[test]
+fn both_commands_write_the_index_of_memory_and_approve_it() {
+    let (repo, id, staging) = staged();
+    let other = repo.copy();
+    repo.aye(&["memory", "apply", &staging, "--yes"]).ok();
+    other.aye(&["apply", &id, "--yes"]).ok();
+    assert_eq!(repo.snapshot(), other.snapshot());
+    for repo in [repo, other] {
+        assert_eq!(repo.text(MEMORY), decisions("new"));
+        let records = manifest(&repo);
+        let derived = |record: &&String| record.ends_with(" .agent-memory/index.md");
+        let index = records.iter().find(derived).expect("the index is approved");
+        assert!(index.starts_with("derived=memory-index@1 "), "{records:?}");
+        let after = repo.git(&["hash-object", ".agent-memory/index.md"]);
+        assert!(index.split(' ').nth(4).is_some_and(|side| side.contains(&after)), "{index}");
+    }
+}
+
+#[test]
+fn a_direct_patch_is_on_record_and_is_taken_back() {
+    let repo = hello();
+    let patch = "--- a/b.txt\n+++ b/b.txt\n@@ -1 +1 @@\n-b\n+B\n";
+    repo.cmd(&["patch"]).env("AYE_AGENT", "bot").stdin(patch).run().ok();
+    assert_eq!(repo.text("b.txt"), "B\n");
+    let event = events(&repo)[0].clone();
+    assert_eq!((&event["kind"], &event["by"]), (&json!("patch"), &json!("bot")), "{event:#}");
+    let id = event["patch_id"].as_str().expect("an id").to_owned();
+    assert!(id.starts_with("patch_"), "{id}");
+    repo.aye(&["log"]).ok().says(&id);
+
+    repo.agent("bot", &["undo", &id, "--yes"]).fails("human_approval_required", 4);
+    repo.write("b.txt", "B\nmine\n");
+    repo.aye(&["undo", &id, "--yes"]).fails("conflict", 5);
+    assert_eq!(repo.text("b.txt"), "B\nmine\n");
+    repo.write("b.txt", "B\n");
+    repo.aye(&["undo", &id, "--yes"]).ok();
+    assert_eq!(repo.text("b.txt"), "b\n");
+    repo.aye(&["undo", &id, "--yes"]).fails("not_applied", 5);
+    assert_eq!(repo.text("b.txt"), "b\n");
+}
+
+// The statement.
+
+/// Canonical JSON, written apart from the program: sorted keys, no white space, one line feed.
+fn canonical(value: &Value) -> String {
+    match value {
+        Value::Object(map) => {
+            let mut keys: Vec<&String> = map.keys().collect();
+            keys.sort();
+            let item = |key: &&String| format!("{}:{}", json!(key), canonical(&map[*key]));
+            format!("{{{}}}", keys.iter().map(item).collect::<Vec<_>>().join(","))
+        }
+        Value::Array(items) => {
+            format!("[{}]", items.iter().map(canonical).collect::<Vec<_>>().join(","))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// The statement of `event` (of the log), held to everything that can be known from outside.
+fn statement(repo: &Repo, event: &Value) -> Value {
+    let text = |value: &Value| value.as_str().expect("text").to_owned();
+    let stored: Value = serde_json::from_slice(&blob(repo, &text(&event["event"]))).expect("JSON");
+    let named = &stored["data"]["statement"];
+    let bytes = blob(repo, &text(&named["id"]));
+    assert!(bytes.len() <= 4096, "{} bytes", bytes.len());
+    assert_eq!(named["sha256"], sha256(repo, &bytes), "{stored:#}");
+    let statement: Value = serde_json::from_slice(&bytes).expect("JSON");
+    assert_eq!(canonical(&statement) + "\n", String::from_utf8_lossy(&bytes));
+    assert_eq!(statement["format"], "aye-decision@1");
+    assert_eq!(statement["actor"], stored["actor"]);
+    assert_eq!(statement["evidence"], stored["data"]["evidence"]);
+    assert_eq!(statement["time"], stored["time"]);
+
+    let id = text(&event["proposal_id"]);
+    let log = events(repo);
+    let first = log.iter().rev().find(|event| event["proposal_id"] == id.as_str());
+    assert_eq!(statement["proposal"], first.expect("a first event")["event"]);
+    assert_eq!(statement["target"]["ref"], "refs/heads/main");
+    assert_eq!(statement["target"]["commit"], repo.git(&["rev-parse", "HEAD"]));
+    // What was seen is the parent of the event's commit, or before it.
+    let (seen, commit) = (text(&statement["seen"]), text(&event["commit"]));
+    repo.git(&["merge-base", "--is-ancestor", &seen, &format!("{commit}~1")]);
+    // It is kept by the commit of its event, so that it travels with the lane.
+    let kept = repo.git(&["ls-tree", "-r", &commit]);
+    assert!(kept.contains(&text(&named["id"])), "{kept}");
+    statement
+}
+
+/// The records of a statement's manifest, held to its SHA-256: outcome, residue, three sides, path.
+fn records(repo: &Repo, statement: &Value) -> Vec<Vec<String>> {
+    let named = &statement["manifest"];
+    let bytes = blob(repo, named["id"].as_str().expect("an id"));
+    assert_eq!(named["sha256"], sha256(repo, &bytes));
+    let text = String::from_utf8(bytes).expect("text");
+    let fields = |record: &str| record.splitn(6, ' ').map(str::to_owned).collect();
+    text.split_terminator('\0').map(fields).collect()
+}
+
+/// A side of a manifest for a plain file of this content.
+fn side(repo: &Repo, content: &str) -> String {
+    let id = hostile::fed(repo, &["hash-object", "--stdin"], content);
+    format!("100644:{id}:{}", sha256(repo, content))
+}
+
+#[test]
+fn the_statement_says_exactly_what_was_decided() {
+    let repo = Repo::with(&[("a.txt", "hello\n"), ("gone.txt", "gone\n")]);
+    repo.write("a.txt", "x\n");
+    repo.write("new.txt", "new\n");
+    repo.remove("gone.txt");
+    let run = repo.agent("codex", &["propose", "--worktree", "-m", "Three files", "--json"]).ok();
+    let id = run.json()["proposal_id"].as_str().expect("an id").to_owned();
+    repo.git(&["checkout", "-q", "."]);
+    if repo.exists("new.txt") {
+        repo.remove("new.txt");
+    }
+    let revision = show(&repo, &id)["revision"].clone();
+    let sides = |path: &str, base: &str, now: &str, after: &str| {
+        ["clean", "none", base, now, after, path].map(str::to_owned).to_vec()
+    };
+    let (hello, x) = (side(&repo, "hello\n"), side(&repo, "x\n"));
+    let (new, gone) = (side(&repo, "new\n"), side(&repo, "gone\n"));
+
+    repo.aye(&["apply", &id, "--yes"]).ok();
+    let event = events(&repo)[0].clone();
+    let applied = statement(&repo, &event);
+    assert_eq!(applied["verdict"], "apply");
+    assert_eq!(applied["effect"], "files");
+    assert_eq!(applied["evidence"], "flag");
+    assert_eq!(applied["revision"], revision);
+    let expected = vec![
+        sides("a.txt", &hello, &hello, &x),
+        sides("gone.txt", &gone, &gone, "-"),
+        sides("new.txt", "-", "-", &new),
+    ];
+    assert_eq!(records(&repo, &applied), expected);
+    assert_eq!(repo.git(&["hash-object", "a.txt"]), x.split(':').nth(1).expect("an id"));
+
+    repo.aye(&["undo", &id, "--yes"]).ok();
+    let event = events(&repo)[0].clone();
+    let undone = statement(&repo, &event);
+    assert_eq!((&undone["verdict"], &undone["revision"]), (&json!("undo"), &revision));
+    let back = records(&repo, &undone);
+    let written: Vec<_> = back.iter().map(|r| (r[3].as_str(), r[4].as_str(), &*r[5])).collect();
+    let expected = [(&*x, &*hello, "a.txt"), ("-", &*gone, "gone.txt"), (&*new, "-", "new.txt")];
+    assert_eq!(written, expected);
+
+    repo.aye(&["reject", &id, "--yes", "--reason", "no — é"]).ok();
+    let event = events(&repo)[0].clone();
+    let rejected = statement(&repo, &event);
+    assert_eq!((&rejected["verdict"], &rejected["reason"]), (&json!("reject"), &json!("no — é")));
+    assert_eq!((&rejected["manifest"], &rejected["effect"]), (&Value::Null, &Value::Null));
+    assert_eq!(rejected["digest"], applied["digest"]);
+
+    repo.aye(&["reopen", &id, "--yes"]).ok();
+    let event = events(&repo)[0].clone();
+    assert_eq!(statement(&repo, &event)["verdict"], "reopen");
+}
+
+#[test]
+fn a_statement_that_was_exchanged_approves_nothing() {
+    let repo = hello();
+    let id = propose(&repo, "a.txt", "hello", "x");
+    apply(&repo, &id);
+    commit_as(&repo, &id);
+    repo.aye(&LAST).ok();
+    let statement = show(&repo, &id)["decision"]["statement"].as_str().expect("an id").to_owned();
+    let file = format!(".git/objects/{}/{}", &statement[..2], &statement[2..]);
+    repo.remove(&file);
+    repo.aye(&LAST).exits(1).says("error[content_differs]");
+}

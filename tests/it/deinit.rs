@@ -1,0 +1,111 @@
+//! `aye deinit`: everything of aye's goes, and nothing else.
+
+use std::path::Path;
+
+use crate::support::Repo;
+use crate::support::record::{apply, propose};
+use crate::support::terminal::Terminal;
+
+/// A repository that has everything: pending and applied proposals, a plan, hooks, a comment.
+fn used() -> (Repo, String) {
+    let repo = Repo::with(&[("a.txt", "one\n"), ("b.txt", "two\n")]);
+    let pending = propose(&repo, "a.txt", "one", "eins");
+    let applied = propose(&repo, "b.txt", "two", "zwei");
+    apply(&repo, &applied);
+    repo.aye(&["plan", "add", "Look at it"]).ok();
+    repo.aye(&["hooks", "install"]).ok();
+    (repo, pending)
+}
+
+fn refs(repo: &Repo) -> String {
+    repo.git(&["for-each-ref", "refs/aye"])
+}
+
+fn is_gone(repo: &Repo) {
+    assert_eq!(refs(repo), "");
+    for path in [".git/aye", ".git/hooks/pre-commit", ".agent-memory/proposals/"] {
+        assert!(!repo.exists(path), "{path}");
+    }
+    assert!(!repo.exists(".agent-memory/plan.yaml"));
+    assert!(!repo.text(".git/info/exclude").contains("aye"), "its lines are gone");
+}
+
+#[test]
+fn everything_goes_and_files_stay() {
+    let (repo, pending) = used();
+    let before = repo.git(&["status", "--porcelain"]);
+    let had = refs(&repo);
+    let dry = repo.aye(&["deinit", "--dry-run"]).ok().says("1 pending proposal and 1 that were");
+    dry.says("pre-commit").says("no remote that was fetched has all");
+    assert_eq!(refs(&repo), had);
+    let removed = repo.aye(&["deinit", "--yes", "--json"]).ok().json();
+    let count = |key: &str| removed[key].as_u64().expect("a number");
+    assert_eq!((count("pending"), count("decided"), count("lanes")), (1, 1, 1));
+    assert_eq!(count("refs"), had.lines().count() as u64);
+    is_gone(&repo);
+    assert_eq!((repo.text("a.txt").as_str(), repo.text("b.txt").as_str()), ("one\n", "zwei\n"));
+    assert_eq!(repo.git(&["status", "--porcelain"]), before);
+    repo.git(&["fsck", "--strict"]);
+    // There is nothing left, and a second time is a no-op.
+    repo.aye(&["show", &pending]).fails("proposal_not_found", 3);
+    repo.aye(&["deinit", "--yes"]).ok().says("removed 0 refs");
+    assert!(!repo.exists(".git/aye"), "it makes nothing either");
+    // It begins again.
+    propose(&repo, "a.txt", "one", "eins");
+}
+
+#[test]
+fn packed_refs_and_fetched_lanes_go_too() {
+    let (repo, _) = used();
+    let other = repo.copy();
+    repo.git(&[
+        "fetch",
+        "-q",
+        other.root().to_str().expect("UTF-8"),
+        "refs/aye/log/*:refs/aye/remotes/o/*",
+    ]);
+    repo.aye(&["list"]).ok();
+    repo.git(&["pack-refs", "--all"]);
+    repo.aye(&["deinit", "--dry-run"]).ok().lacks("no remote");
+    repo.aye(&["deinit", "--yes"]).ok();
+    is_gone(&repo);
+}
+
+#[test]
+fn only_people_remove_it_and_they_are_asked() {
+    let (repo, _) = used();
+    let had = refs(&repo);
+    repo.agent("codex", &["deinit", "--yes"]).fails("human_approval_required", 4);
+    repo.aye(&["deinit"]).fails("confirmation_required", 4);
+    let mut t = Terminal::start(repo.cmd(&["deinit"]).env("TERM", "dumb"), 30, 100);
+    t.sees("1 pending proposal").sees("[y/n]").types("n\n").sees("nothing removed");
+    assert_eq!(t.ends(), 1);
+    assert_eq!(refs(&repo), had);
+    let mut t = Terminal::start(repo.cmd(&["deinit"]).env("TERM", "dumb"), 30, 100);
+    t.sees("[y/n]").types("y\n").sees("removed");
+    assert_eq!(t.ends(), 0);
+    is_gone(&repo);
+}
+
+#[test]
+fn a_hook_that_was_edited_stops_it() {
+    let (repo, _) = used();
+    let hook = repo.text(".git/hooks/pre-commit");
+    repo.write(".git/hooks/pre-commit", hook + "echo mine\n");
+    let had = refs(&repo);
+    repo.aye(&["deinit", "--yes"]).fails("hook_changed", 5);
+    assert_eq!(refs(&repo), had);
+}
+
+/// A planted link leads nowhere.
+#[cfg(unix)]
+#[test]
+fn a_link_in_place_of_its_directory_is_not_followed() {
+    let repo = Repo::with(&[("a.txt", "one\n")]);
+    let victim = repo.outer().join("victim");
+    std::fs::create_dir(&victim).expect("a directory");
+    std::fs::write(victim.join("lane"), "x").expect("a file");
+    std::os::unix::fs::symlink(&victim, repo.path(".git/aye")).expect("a link");
+    repo.aye(&["deinit", "--yes"]).fails("private_dir_unsafe", 4);
+    assert!(Path::new(&victim).join("lane").exists());
+}

@@ -1,0 +1,103 @@
+//! Which repository is opened, and which folder is the top of its work tree: the ones git takes.
+
+use crate::support::Repo;
+
+const PATCH: &str = "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n";
+
+/// gix goes on to the repository around, which would have got the patch.
+#[test]
+fn a_linked_work_tree_that_was_removed_is_not_the_repository_around_it() {
+    let repo = Repo::with(&[("f", "a\n")]);
+    repo.git(&["worktree", "add", "-q", "--detach", "trees/linked"]);
+    std::fs::remove_dir_all(repo.path(".git/worktrees")).unwrap();
+    repo.write("trees/linked/sub/x", "x\n");
+    for folder in ["trees/linked", "trees/linked/sub"] {
+        let patch = repo.cmd(&["patch", "--format", "text"]).dir(repo.path(folder)).stdin(PATCH);
+        patch.run().exits(3).notes("trees/linked/.git' leads to no repository");
+        let list = repo.cmd(&["list"]).dir(repo.path(folder)).run();
+        list.fails("not_a_repository", 3).notes("git worktree repair");
+    }
+    assert_eq!(repo.text("f"), "a\n");
+    // An empty folder of that name is no repository for git either.
+    std::fs::create_dir_all(repo.path("empty/.git")).unwrap();
+    repo.cmd(&["list"]).dir(repo.path("empty")).run().ok();
+}
+
+#[test]
+fn refs_are_where_git_has_them_in_a_namespace_too() {
+    let repo = Repo::with(&[("f", "a\n")]);
+    let args = ["propose", "f", "--old", "a", "--new", "b"];
+    let id = repo.cmd(&args).env("GIT_NAMESPACE", "ns").run().ok().id();
+    repo.aye(&["list"]).ok().says(&id);
+    repo.cmd(&["apply", &id, "--yes"]).env("GIT_NAMESPACE", "ns").run().ok();
+    assert!(!repo.git(&["for-each-ref"]).contains("namespaces"));
+}
+
+/// Git starts the hooks of a push inside the repository, and calls it `.`.
+#[test]
+fn inside_the_repository_itself() {
+    let repo = Repo::with(&[("f", "a\n")]);
+    let id = repo.aye(&["propose", "f", "--old", "a", "--new", "b", "-q"]).ok().id();
+    for (folder, git_dir) in [(".git", "."), (".git", ""), (".git/hooks", ".."), (".git/hooks", "")]
+    {
+        let list = repo.cmd(&["list"]).dir(repo.path(folder));
+        let list = if git_dir.is_empty() { list } else { list.env("GIT_DIR", git_dir) };
+        list.run().ok().says(&id);
+    }
+    let apply = repo.cmd(&["apply", &id, "--yes", "--index"]).dir(repo.path(".git"));
+    apply.env("GIT_DIR", ".").run().ok();
+    assert_eq!(repo.git(&["status", "--short"]), "M  f");
+}
+
+#[test]
+fn what_the_environment_names_is_relative_to_the_folder_of_c() {
+    let (here, there) = (Repo::with(&[("f", "a\n")]), Repo::with(&[("f", "a\n")]));
+    let folder = there.root().display().to_string();
+    let patch = here.cmd(&["-C", &folder, "patch", "--index"]).env("GIT_DIR", ".git").stdin(PATCH);
+    patch.run().ok();
+    assert_eq!(there.git(&["status", "--short"]), "M  f");
+    assert_eq!(here.git(&["status", "--short"]), "");
+}
+
+/// As git has it, but for folders that are known to be only a part of the files.
+#[test]
+fn where_only_the_repository_is_named_the_files_are_in_the_current_folder() {
+    let repo = Repo::with(&[("f", "a\n"), ("sub/g", "a\n")]);
+    let git_dir = repo.outer().join("store.git");
+    std::fs::rename(repo.path(".git"), &git_dir).unwrap();
+    let run = |args: &[&str]| repo.cmd(args).env("GIT_DIR", &git_dir);
+    run(&["patch", "--index"]).stdin(PATCH).run().ok();
+    assert_eq!(repo.text("f"), "b\n");
+    let git = ["status", "--short"];
+    let status = || repo.program("git").args(&git).env("GIT_DIR", &git_dir).run().ok().out();
+    assert_eq!(status(), "M  f\n");
+    std::fs::rename(&git_dir, repo.path(".git")).unwrap();
+    let below = repo.cmd(&["propose", "g", "--old", "a", "--new", "b"]).dir(repo.path("sub"));
+    below.env("GIT_DIR", "../.git").run().ok().says("sub/g");
+}
+
+#[test]
+fn the_reason_why_there_is_no_repository_is_told() {
+    let repo = Repo::with(&[("f", "a\n")]);
+    repo.cmd(&["list"])
+        .env("GIT_DIR", "/nowhere")
+        .run()
+        .fails("not_a_repository", 3)
+        .notes("GIT_DIR is '/nowhere'");
+    repo.write(".git/config", "[core\n");
+    repo.aye(&["list"]).fails("invalid_config", 2).notes("cannot be read");
+}
+
+#[cfg(unix)]
+#[test]
+fn from_a_folder_that_was_removed_another_can_be_named() {
+    let repo = Repo::with(&[("f", "a\n")]);
+    let gone = repo.path("gone");
+    let list = |args: &str| {
+        std::fs::create_dir(&gone).unwrap();
+        let line = format!("rmdir ../gone; exec {} {args}", env!("CARGO_BIN_EXE_aye"));
+        repo.program("sh").args(&["-c", &line]).dir(&gone).run()
+    };
+    list("list").fails("not_a_repository", 3).notes("current folder");
+    list(&format!("-C '{}' list", repo.root().display())).ok();
+}

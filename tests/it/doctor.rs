@@ -1,0 +1,507 @@
+//! `aye doctor`: what it finds, and what a repair saves.
+
+use crate::support::Repo;
+
+const CACHE: &str = ".git/aye/cache.sqlite";
+
+/// How an object comes to be unreadable.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum How {
+    /// Its file has no bytes, as after a power cut.
+    Empty,
+    /// Its file ends in the middle.
+    Cut,
+    /// One bit of its file is another one.
+    Flipped,
+    /// Its file is gone.
+    Missing,
+}
+
+const EVERY: [How; 4] = [How::Empty, How::Cut, How::Flipped, How::Missing];
+
+fn damage(repo: &Repo, object: &str, how: How) {
+    let file = format!(".git/objects/{}/{}", &object[..2], &object[2..]);
+    let mut bytes = repo.read(&file);
+    repo.chmod(&file, 0o644);
+    match how {
+        How::Empty => bytes.clear(),
+        How::Cut => bytes.truncate(bytes.len() / 2),
+        How::Flipped => {
+            // The checksum at the end; the content can still be read then.
+            let last = bytes.len() - 1;
+            bytes[last] ^= 1;
+        }
+        How::Missing => return repo.remove(&file),
+    }
+    repo.write(&file, bytes);
+}
+
+/// Eight pending proposals, on one file that has not changed since.
+fn eight() -> (Repo, String, Vec<String>) {
+    let text: String = (0..40).map(|n| format!("line {n}\n")).collect();
+    let repo = Repo::with(&[("f", text)]);
+    let propose = |n: usize| {
+        let (old, new) = (format!("line {n}\n"), format!("LINE {n}\n"));
+        repo.aye(&["propose", "f", "--old", &old, "--new", &new, "-q"]).ok().id()
+    };
+    let ids = (10..18).map(propose).collect();
+    let lane = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"]);
+    (repo, lane.trim().to_owned(), ids)
+}
+
+fn id_of(repo: &Repo, name: &str) -> String {
+    repo.git(&["rev-parse", name]).trim().to_owned()
+}
+
+fn has_all(repo: &Repo, ids: &[String]) {
+    let list = repo.aye(&["list", "--limit", "100"]).ok();
+    for id in ids {
+        assert!(list.out().contains(&id[..12]), "{id}\n{list}");
+    }
+}
+
+fn clean(repo: &Repo) {
+    repo.git(&["fsck", "--strict", "--no-dangling"]);
+    repo.aye(&["doctor", "--full"]).ok();
+    repo.remove(CACHE);
+    repo.aye(&["doctor", "--full"]).ok();
+}
+
+#[test]
+fn any_one_damaged_object_of_a_lane_is_written_again() {
+    let (template, lane, ids) = eight();
+    let what = [
+        (lane.clone(), true),
+        (format!("{lane}~4"), true),
+        (format!("{lane}~7"), true),
+        (format!("{lane}~4^{{tree}}"), true),
+        (format!("{lane}^{{tree}}"), true),
+        (format!("{lane}~4:after"), true),
+        (format!("{lane}~4:event.json"), false),
+        (format!("{lane}~4:before/f"), true),
+        (format!("{lane}~4:after/f"), true),
+    ];
+    for (number, (name, without_cache)) in what.iter().enumerate() {
+        // One way each, and all of them over the objects.
+        for (how, cached) in [(EVERY[number % 4], true), (EVERY[(number + 1) % 4], false)] {
+            if cached || *without_cache {
+                let repo = template.copy();
+                let (tip, object) = (id_of(&repo, &lane), id_of(&repo, name));
+                damage(&repo, &object, how);
+                if !cached {
+                    repo.remove(CACHE);
+                }
+                let context = format!("{name} {how:?} cached: {cached}");
+                let found = repo.aye(&["doctor", "--full"]).exits(1);
+                assert!(found.out().contains(&object), "{context}\n{found}");
+                let repaired = repo.aye(&["doctor", "--repair"]);
+                assert_eq!(repaired.status, 0, "{context}\n{repaired}");
+                assert!(repaired.out().contains("written again"), "{context}\n{repaired}");
+                has_all(&repo, &ids);
+                assert_eq!(id_of(&repo, &lane), tip, "{context}");
+                assert_eq!(repo.git(&["for-each-ref", "refs/aye/broken"]), "", "{context}");
+                if how != How::Missing {
+                    assert!(repo.exists(&format!(".git/aye/broken/objects/{object}")), "{context}");
+                }
+                clean(&repo);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_damaged_object_is_reported_without_the_cache_and_with_it() {
+    let (template, lane, _) = eight();
+    for name in ["", "~4", "~4^{tree}", "~4:event.json", "~4:after/f", "~4:before/f"] {
+        for how in [How::Empty, How::Missing] {
+            let repo = template.copy();
+            let object = id_of(&repo, &format!("{lane}{name}"));
+            damage(&repo, &object, how);
+            repo.aye(&["doctor"]).exits(1).says(&object).says("aye doctor --repair").lacks("sound");
+        }
+    }
+    // Commits, trees and events are read each time, contents with --full.
+    for name in ["~4", "~4^{tree}", "~4:event.json", "~4:after/f"] {
+        let repo = template.copy();
+        let object = id_of(&repo, &format!("{lane}{name}"));
+        damage(&repo, &object, How::Cut);
+        repo.aye(&["doctor", "--full"]).exits(1).says(&object).says("is damaged");
+    }
+}
+
+#[test]
+fn decisions_with_attachments_are_written_again() {
+    let (template, lane, ids) = eight();
+    template.let_flags_decide();
+    template.aye(&["apply", &ids[0], "--yes"]).ok();
+    template.aye(&["comment", &ids[1], "-m", "why?"]).ok();
+    template.aye(&["reject", &ids[1], "--yes", "--reason", "no"]).ok();
+    template.aye(&["apply", &ids[2], &ids[3], "--yes"]).ok();
+    template.aye(&["undo", &ids[0], "--yes"]).ok();
+    let states = template.aye(&["list", "--status", "all", "--json"]).ok().out();
+    let tip = id_of(&template, &lane);
+    for back in 0..5 {
+        for tree in ["", "^{tree}"] {
+            for cached in [true, false] {
+                let repo = template.copy();
+                let object = id_of(&repo, &format!("{lane}~{back}{tree}"));
+                damage(&repo, &object, How::Empty);
+                if !cached {
+                    repo.remove(CACHE);
+                }
+                repo.aye(&["doctor", "--repair"]).ok().says(&object);
+                assert_eq!(id_of(&repo, &lane), tip);
+                assert_eq!(repo.aye(&["list", "--status", "all", "--json"]).ok().out(), states);
+                clean(&repo);
+            }
+        }
+    }
+}
+
+#[test]
+fn several_damaged_objects_in_a_row_are_written_again() {
+    let (repo, lane, ids) = eight();
+    let tip = id_of(&repo, &lane);
+    for name in ["~1", "~2", "~2^{tree}", "~3", "~4:event.json", "~5:after", "~6", "~7"] {
+        damage(&repo, &id_of(&repo, &format!("{tip}{name}")), How::Missing);
+        if name == "~7" {
+            break;
+        }
+        // The name of what lies behind is read from the objects that are still there.
+        if !name.contains(['^', ':']) {
+            repo.aye(&["doctor", "--repair"]).ok();
+        }
+    }
+    repo.aye(&["doctor", "--repair"]).ok();
+    has_all(&repo, &ids);
+    assert_eq!(id_of(&repo, &lane), tip);
+    clean(&repo);
+
+    let commits: Vec<String> = repo.git(&["rev-list", &lane]).lines().map(str::to_owned).collect();
+    for commit in &commits {
+        damage(&repo, commit, How::Empty);
+    }
+    repo.aye(&["doctor", "--repair"]).ok();
+    has_all(&repo, &ids);
+    assert_eq!(id_of(&repo, &lane), tip);
+    clean(&repo);
+}
+
+#[test]
+fn what_cannot_be_saved_is_listed_and_the_rest_is_kept() {
+    let (repo, lane, ids) = eight();
+    let event = id_of(&repo, &format!("{lane}~4:event.json"));
+    damage(&repo, &event, How::Flipped);
+    damage(&repo, &event, How::Empty);
+    repo.remove(CACHE);
+    let run = repo.aye(&["doctor", "--repair"]).exits(1).lacks("sound");
+    let lost = &ids[3];
+    let run = run.says("event_lost").says(lost).says("7 of its commits kept");
+    drop(run);
+    let kept: Vec<String> = ids.iter().filter(|id| *id != lost).cloned().collect();
+    has_all(&repo, &kept);
+    // Its diff was in the pending ref, and that is kept.
+    repo.git(&["show", &format!("refs/aye/broken/pending/{lost}")]);
+    assert!(repo.exists(&format!(".git/aye/broken/proposals/{lost}/change.patch")));
+    assert!(repo.git(&["for-each-ref", "refs/aye/broken"]).contains("refs/aye/broken/"));
+    repo.aye(&["doctor"]).ok();
+}
+
+#[test]
+fn commits_behind_a_gap_count_if_pending_refs_name_them() {
+    let (repo, lane, ids) = eight();
+    let commit = id_of(&repo, &format!("{lane}~4"));
+    let event = id_of(&repo, &format!("{lane}~4:event.json"));
+    damage(&repo, &commit, How::Missing);
+    damage(&repo, &event, How::Missing);
+    repo.remove(CACHE);
+    let kept: Vec<String> = ids.iter().filter(|id| **id != ids[3]).cloned().collect();
+    let other = repo.copy();
+    repo.aye(&["doctor", "--repair"]).exits(1).says("3 of them from before a gap");
+    has_all(&repo, &kept);
+    repo.aye(&["doctor"]).ok();
+
+    // Where nothing names them they are kept, but do not count.
+    other
+        .git(&["for-each-ref", "--format=delete %(refname)", "refs/aye/pending"])
+        .lines()
+        .for_each(|line| drop(other.git(&["update-ref", "-d", &line["delete ".len()..]])));
+    other.aye(&["doctor", "--repair"]).exits(1).lacks("before a gap");
+    has_all(&other, &ids[4..]);
+    other.aye(&["list"]).ok().lacks(&ids[0][..12]);
+    let refs = other.git(&["for-each-ref", "--format=%(refname)", "refs/aye/broken"]);
+    let part = refs.lines().find(|name| name.contains('.')).expect(&refs);
+    assert!(other.git(&["log", "--format=%s", part]).contains(&ids[0]));
+}
+
+#[test]
+fn the_cache_adds_nothing_to_a_lane_that_no_hash_names() {
+    let (repo, lane, ids) = eight();
+    let event = id_of(&repo, &format!("{lane}:event.json"));
+    let body = repo.git(&["cat-file", "blob", &event]);
+    let connection = rusqlite::Connection::open(repo.path(CACHE)).unwrap();
+    // Forged: the last event says something else, under its own hash and the old commit.
+    let forged = body.replace("LINE 17", "EVIL 17");
+    let changed = connection
+        .execute("UPDATE event SET body = ?1 WHERE id = ?2", (forged.as_bytes(), &event))
+        .unwrap();
+    assert_eq!(changed, 1);
+    drop(connection);
+    damage(&repo, &event, How::Empty);
+    repo.aye(&["doctor", "--repair"]).exits(1).says(&event).says("could not be saved");
+    repo.aye(&["list"]).ok().lacks("EVIL");
+    let log = repo.git(&["log", "-p", &lane]);
+    assert!(!log.contains("EVIL"), "{log}");
+    has_all(&repo, &ids[..7]);
+}
+
+#[test]
+fn a_repair_keeps_the_old_cache() {
+    let (repo, lane, _) = eight();
+    damage(&repo, &id_of(&repo, &lane), How::Empty);
+    let cache = repo.read(CACHE);
+    repo.aye(&["doctor", "--repair"]).ok();
+    let saved: Vec<_> = std::fs::read_dir(repo.path(".git/aye/broken"))
+        .unwrap()
+        .flatten()
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with("cache-"))
+        .collect();
+    assert_eq!(saved.len(), 1);
+    assert_eq!(std::fs::read(saved[0].path()).unwrap(), cache);
+}
+
+#[test]
+fn a_long_list_is_written_again_from_the_cache() {
+    let files: Vec<(String, String)> =
+        (0..1500).map(|n| (format!("dir/some/where/file-{n:05}"), "a\n".to_owned())).collect();
+    let named: Vec<(&str, &str)> = files.iter().map(|(n, c)| (n.as_str(), c.as_str())).collect();
+    let repo = Repo::with(&named);
+    for (name, _) in &files {
+        repo.write(name, "b\n");
+    }
+    let id = repo.aye(&["propose", "--worktree", "-q"]).ok().id();
+    let lane = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"]);
+    let lane = lane.trim();
+    for name in [format!("{lane}:list-0001"), lane.to_owned(), format!("{lane}^{{tree}}")] {
+        let object = id_of(&repo, &name);
+        damage(&repo, &object, How::Empty);
+        repo.aye(&["doctor", "--repair"]).ok().says(&object);
+        repo.aye(&["show", &id, "--json"]).ok().says("file-01499");
+        clean(&repo);
+    }
+}
+
+/// Sets the time of a file's last change to the year 2001.
+fn age(repo: &Repo, path: &str) {
+    let file = std::fs::File::options().write(true).open(repo.path(path)).expect("a file");
+    let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+    file.set_modified(time).expect("a time");
+}
+
+#[test]
+fn files_of_stopped_processes_are_reported_and_removed() {
+    let repo = Repo::with(&[("f", "a\n"), ("dir/g", "a\n")]);
+    repo.aye(&["propose", "f", "--old", "a", "--new", "b", "-q"]).ok();
+    repo.aye(&["propose", "dir/g", "--old", "a", "--new", "b", "-q"]).ok();
+    let left = [
+        ".aye-tmp-0123456789abcdef",
+        "dir/.aye-tmp-0123456789abcdef",
+        ".agent-memory/.aye-tmp-fedcba9876543210",
+        ".git/aye/.tmpAb12cd",
+        ".git/aye/.lane-0123456789abcdef",
+    ];
+    for path in left {
+        repo.write(path, "half of it");
+    }
+    // Not in a commit, whether it is old or not.
+    assert_eq!(repo.git(&["status", "--short", "--untracked-files=all"]), "");
+    let somebodys = ["dir/.aye-tmp-notes", ".git/aye/.tmp-mine", "other/.aye-tmp-00112233aabbccdd"];
+    for path in somebodys {
+        repo.write(path, "mine");
+        age(&repo, path);
+    }
+    repo.aye(&["doctor"]).ok();
+    for path in left {
+        age(&repo, path);
+    }
+    let mut run = repo.aye(&["doctor"]).exits(1);
+    for path in left {
+        run = run.says(&format!("{path} was left by a process"));
+    }
+    repo.aye(&["doctor", "--repair"]).ok();
+    for path in left {
+        assert!(!repo.exists(path), "{path}");
+    }
+    for path in somebodys {
+        assert!(repo.exists(path), "{path}");
+    }
+    repo.aye(&["doctor"]).ok();
+    repo.aye(&["doctor", "--full"]).exits(1).says("other/.aye-tmp-00112233aabbccdd");
+}
+
+#[test]
+fn stale_locks_of_git_are_named_and_stay() {
+    let (repo, ..) = eight();
+    let locks = [".git/packed-refs.lock", ".git/index.lock"];
+    for lock in locks {
+        repo.write(lock, "");
+        age(&repo, lock);
+        repo.aye(&["doctor"]).exits(1).says("git_lock_stale").says(lock).says("minutes");
+        repo.aye(&["doctor", "--repair"]).exits(1);
+        assert!(repo.exists(lock));
+        repo.remove(lock);
+        repo.aye(&["doctor"]).ok();
+    }
+}
+
+#[test]
+fn pending_refs_are_held_against_pending_proposals() {
+    let (repo, _, ids) = eight();
+    let name = format!("refs/aye/pending/{}", ids[2]);
+    let right = id_of(&repo, &name);
+    repo.git(&["update-ref", "-d", &name]);
+    repo.aye(&["doctor"]).exits(1).says(&format!("pending_ref_missing: {name}"));
+    repo.aye(&["doctor", "--repair"]).ok();
+    assert_eq!(id_of(&repo, &name), right);
+    repo.aye(&["reject", &ids[2], "--yes"]).ok();
+    for id in [ids[2].as_str(), "prop_zzzzzzzzzz"] {
+        let name = format!("refs/aye/pending/{id}");
+        repo.git(&["update-ref", &name, &right]);
+        repo.aye(&["doctor"]).exits(1).says(&format!("pending_ref_unexpected: {name}"));
+        repo.aye(&["doctor", "--repair"]).ok();
+        assert_eq!(repo.git(&["for-each-ref", &name]), "");
+    }
+    // What no lane knows is kept.
+    assert_eq!(id_of(&repo, "refs/aye/broken/pending/prop_zzzzzzzzzz"), right);
+}
+
+#[test]
+fn a_removed_linked_work_tree_takes_its_projections_along() {
+    let (repo, ..) = eight();
+    let other = repo.outer().join("linked");
+    repo.git(&["worktree", "add", "-q", other.to_str().expect("a path"), "-b", "side"]);
+    let edit = ["propose", "f", "--old", "line 30\n", "--new", "x\n", "-q"];
+    repo.cmd(&edit).dir(&other).run().ok();
+    repo.aye(&["doctor"]).ok();
+    std::fs::remove_dir_all(&other).expect("removed");
+    repo.aye(&["doctor"]).ok().says("sound: 9 pending");
+}
+
+#[test]
+fn a_directory_of_somebody_else_is_named_with_its_owner() {
+    use std::os::unix::fs::{MetadataExt as _, chown};
+    let (repo, ..) = eight();
+    if repo.root().metadata().expect("facts").uid() != 0 {
+        // Only root can give files to somebody else.
+        return;
+    }
+    let mut fans = Vec::new();
+    for entry in walkdir::WalkDir::new(repo.outer()).into_iter().flatten() {
+        let is_fan = entry.path().parent().is_some_and(|above| above.ends_with("objects"))
+            && entry.file_name().len() == 2;
+        if is_fan {
+            fans.push(entry.path().to_owned());
+        } else {
+            chown(entry.path(), Some(65534), Some(65534)).expect("given away");
+        }
+    }
+    let command = ["--reuid=65534", "--regid=65534", "--clear-groups", env!("CARGO_BIN_EXE_aye")];
+    let run = |args: &[&str]| repo.program("setpriv").args(&command).args(args).run();
+    let found = run(&["doctor"]).exits(1).says("not_writable");
+    let found = found.says("belongs to user 0, this is user 65534");
+    found.says(fans[0].to_str().expect("a path"));
+    for fan in &fans {
+        chown(fan, Some(65534), Some(65534)).expect("given away");
+    }
+    run(&["doctor"]).ok();
+}
+
+/// One directory below `objects/` is another user's, as after a `sudo git fetch`.
+#[test]
+fn an_object_directory_of_somebody_else_stops_a_write_that_needs_it() {
+    use std::os::unix::fs::{MetadataExt as _, chown};
+    let (repo, lane, ids) = eight();
+    if repo.root().metadata().expect("facts").uid() != 0 {
+        eprintln!("skipped: only root can give files to somebody else");
+        return;
+    }
+    // Content that no object here has, in a directory that has to be there for it.
+    repo.write("content", "of another user's directory\n");
+    let blob = repo.git(&["hash-object", "content"]);
+    let fan = repo.path(&format!(".git/objects/{}", &blob[..2]));
+    std::fs::create_dir_all(&fan).expect("a directory");
+    for entry in walkdir::WalkDir::new(repo.outer()).into_iter().flatten() {
+        if entry.path() != fan {
+            chown(entry.path(), Some(65534), Some(65534)).expect("given away");
+        }
+    }
+    let command = ["--reuid=65534", "--regid=65534", "--clear-groups", env!("CARGO_BIN_EXE_aye")];
+    let run = |args: &[&str]| repo.program("setpriv").args(&command).args(args).run();
+    if !run(&["list"]).err().is_empty() {
+        eprintln!("skipped: setpriv cannot run the program as another user here");
+        return;
+    }
+    let tip = repo.git(&["-c", "safe.directory=*", "rev-parse", &lane]);
+    let before = run(&["list", "--status", "all", "--json"]).ok().out();
+    let propose = ["propose", "f", "--content-file", "content"];
+    let failed = run(&propose).fails("read_only", 70);
+    let owner = format!("{} belongs to user 0, this is user 65534", fan.display());
+    failed.notes(&owner);
+    // Nothing is recorded and nothing left.
+    assert_eq!(repo.git(&["-c", "safe.directory=*", "rev-parse", &lane]), tip);
+    assert_eq!(run(&["list", "--status", "all", "--json"]).ok().out(), before);
+    let objects = std::fs::read_dir(repo.path(".git/objects")).expect("objects").flatten();
+    let names: Vec<_> = objects.map(|entry| entry.file_name()).collect();
+    assert!(!names.iter().any(|name| name.to_string_lossy().starts_with("tmp_")), "{names:?}");
+    // Reading goes on.
+    run(&["show", &ids[0]]).ok();
+    run(&["diff", &ids[0]]).ok();
+    chown(&fan, Some(65534), Some(65534)).expect("given away");
+    run(&propose).ok();
+}
+
+/// What `list` says with the cache, which has to be what it says without.
+fn state(repo: &Repo) -> String {
+    let list = || repo.aye(&["list", "--status", "all", "--json"]).ok().out();
+    let warm = list();
+    repo.remove(CACHE);
+    assert_eq!(warm, list(), "warm and cold differ");
+    warm
+}
+
+#[test]
+fn lanes_that_are_gone_count_the_same_with_the_cache_and_without() {
+    let (other, _, theirs) = eight();
+    let repo = Repo::with(&[("f", "x\n")]);
+    repo.aye(&["propose", "f", "--old", "x", "--new", "y", "-q"]).ok();
+    let path = other.root().to_str().expect("a path").to_owned();
+    let fetch = |refs: &str| repo.git(&["fetch", "-q", "--prune", &path, refs]);
+    fetch("+refs/aye/log/*:refs/aye/remotes/origin/*");
+    repo.aye(&["reject", &theirs[0], "--yes", "--reason", "no"]).ok();
+    let before = state(&repo);
+    // The remote has deleted it, and git prunes it here.
+    other
+        .git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"])
+        .lines()
+        .for_each(|name| drop(other.git(&["update-ref", "-d", name])));
+    fetch("+refs/aye/log/*:refs/aye/remotes/origin/*");
+    assert_eq!(repo.git(&["for-each-ref", "refs/aye/remotes"]), "");
+    assert_eq!(state(&repo), before);
+    repo.aye(&["show", &theirs[0]]).ok().says("rejected");
+    repo.aye(&["doctor"]).ok();
+}
+
+#[test]
+fn a_lane_that_is_deleted_here_is_gone_with_the_cache_and_without() {
+    let (repo, lane, ids) = eight();
+    // A lane of this clone from before it got a new name.
+    repo.remove(".git/aye/lane");
+    let edit = ["propose", "f", "--old", "line 30\n", "--new", "x\n", "-q"];
+    let mine = repo.aye(&edit).ok().id();
+    assert!(state(&repo).contains(&ids[0]));
+    repo.git(&["update-ref", "-d", &lane]);
+    let left = state(&repo);
+    assert!(left.contains(&mine) && !left.contains(&ids[0]), "{left}");
+    repo.aye(&["doctor", "--repair"]).ok();
+    repo.aye(&["doctor"]).ok();
+}

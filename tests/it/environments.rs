@@ -1,0 +1,370 @@
+//! Repositories of other kinds, and the variables that git's callers set.
+
+use std::path::Path;
+
+use crate::support::Repo;
+
+/// Proposes, undoes, rejects and commits, each seen by git too.
+fn whole_cycle(repo: &Repo) {
+    let id = repo.aye(&["propose", "f", "--old", "b", "--new", "B", "-q"]).ok().id();
+    assert!(repo.git(&["show", &format!("refs/aye/pending/{id}")]).contains("+B"));
+    repo.aye(&["diff", &id]).ok().says("+B");
+    repo.aye(&["apply", &id, "--yes"]).ok();
+    assert_eq!(repo.text("f"), "a\nB\nc\n");
+    repo.aye(&["undo", &id, "--yes"]).ok();
+    assert_eq!(repo.text("f"), "a\nb\nc\n");
+    repo.aye(&["reject", &id, "--yes", "--reason", "no"]).ok();
+    let id = repo.aye(&["propose", "f", "--old", "c", "--new", "C", "-q"]).ok().id();
+    repo.aye(&["apply", &id, "--yes", "--commit"]).ok();
+    assert!(repo.git(&["show", "HEAD"]).contains(&format!("Proposal-Id: {id}")));
+    repo.git(&["gc", "--quiet", "--prune=now"]);
+    repo.aye(&["list", "--status", "all"]).ok().says("applied").says("rejected");
+    repo.aye(&["doctor"]).ok();
+    repo.git(&["fsck", "--strict"]);
+}
+
+#[test]
+fn objects_named_by_sha_256() {
+    let repo = Repo::sha256();
+    repo.write("f", "a\nb\nc\n");
+    repo.commit("Start");
+    whole_cycle(&repo);
+}
+
+/// A binary change names the content it is for, by whichever hash the repository has.
+#[test]
+fn a_binary_patch_by_sha_256_is_held_to_the_file_it_was_made_from() {
+    let repo = Repo::sha256();
+    repo.write("b", b"\0\x01\x02bin");
+    repo.commit("Start");
+    repo.write("b", b"\0\x01\x03bin");
+    let patch = repo.try_git(&["diff", "--binary"]).ok().stdout;
+    repo.write("b", b"\0OTHER");
+    let said = repo.aye_stdin(&["patch"], &patch).exits(5).out();
+    assert!(said.contains("binary_mismatch"), "{said}");
+    assert_eq!(repo.read("b"), b"\0OTHER");
+    repo.git(&["checkout", "-q", "b"]);
+    repo.aye_stdin(&["patch"], &patch).ok();
+    assert_eq!(repo.read("b"), b"\0\x01\x03bin");
+}
+
+#[test]
+fn an_empty_file_by_sha_256_needs_no_hunks() {
+    let repo = Repo::sha256();
+    repo.write("gone", "");
+    repo.commit("Start");
+    repo.remove("gone");
+    repo.write("new", "");
+    repo.git(&["add", "--all"]);
+    let patch = repo.try_git(&["diff", "--cached", "--no-renames"]).ok().stdout;
+    repo.git(&["reset", "-q", "--hard"]);
+    repo.aye_stdin(&["patch", "--index"], &patch).ok();
+    assert_eq!(repo.git(&["status", "--short", "--no-renames"]), "D  gone\nA  new");
+}
+
+#[test]
+fn git_applies_what_is_printed_of_a_binary_change_by_sha_256() {
+    let repo = Repo::sha256();
+    repo.write("b", b"\0\x01\x02bin");
+    repo.commit("Start");
+    repo.write("b", b"\0\x01\x03bin");
+    repo.write("new", b"\0new");
+    let id = repo.aye(&["propose", "--worktree"]).ok().id();
+    let projection = repo.text(&format!(".agent-memory/proposals/{id}/change.patch"));
+    for args in [["diff", "--patch", &id], ["show", "--patch", &id]] {
+        let printed = repo.aye(&args).ok().stdout;
+        assert!(String::from_utf8_lossy(&printed).ends_with(&projection));
+        repo.program("git").args(&["apply", "-"]).stdin(printed).run().ok();
+        assert_eq!(repo.read("b"), b"\0\x01\x03bin");
+        assert_eq!(repo.read("new"), b"\0new");
+        repo.git(&["checkout", "-q", "b"]);
+        repo.remove("new");
+    }
+}
+
+#[test]
+fn a_shallow_clone() {
+    let origin = Repo::with(&[("f", "a\nb\nc\n")]);
+    origin.commit("Second");
+    let clone = Repo::outside();
+    let url = format!("file://{}", origin.root().display());
+    clone.git(&["clone", "--quiet", "--depth", "1", &url, "."]);
+    clone.git(&["config", "user.name", "n"]);
+    clone.git(&["config", "user.email", "e@x"]);
+    whole_cycle(&clone);
+}
+
+#[test]
+fn a_partial_clone_gets_what_it_lacks_from_its_remote() {
+    let origin = Repo::with(&[("f", "a\nb\nc\n")]);
+    origin.write("f", "a\nB\nc\n");
+    origin.commit("Upper case");
+    origin.write("f", "a\nb\nc\n");
+    origin.commit("Back");
+    origin.git(&["config", "uploadpack.allowFilter", "true"]);
+    origin.git(&["config", "uploadpack.allowAnySHA1InWant", "true"]);
+    let clone = Repo::outside();
+    let url = format!("file://{}", origin.root().display());
+    clone.git(&["clone", "--quiet", "--filter=blob:none", &url, "."]);
+    clone.git(&["config", "user.name", "n"]);
+    clone.git(&["config", "user.email", "e@x"]);
+    clone.aye(&["propose", "--commit", "HEAD~1", "-q"]).ok();
+    whole_cycle(&clone);
+}
+
+#[test]
+fn formats_that_would_be_misread_are_refused_and_nothing_is_written() {
+    // Refs that are not files: ours would be invisible to git, and `git gc` would delete them.
+    let repo = Repo::with(&[("f", "a\n")]);
+    let config = repo.text(".git/config");
+    for extension in ["refStorage = reftable", "fromTheFuture = 1"] {
+        let format = "[core]\n\trepositoryformatversion = 1\n[extensions]\n\t";
+        repo.write(".git/config", format!("{config}{format}{extension}\n"));
+        let before = repo.snapshot();
+        for args in [&["list"][..], &["propose", "f", "--old", "a", "--new", "b"], &["init"]] {
+            repo.aye(args).fails("unsupported_repository", 6).notes("hint:");
+        }
+        assert_eq!(repo.snapshot(), before);
+        assert!(!Path::new(&repo.path(".git/aye")).exists());
+    }
+    let harmless = "preciousObjects = true\n\tworktreeConfig = true\n\tnoop = 1\n";
+    let format = "[core]\n\trepositoryformatversion = 1\n[extensions]\n\t";
+    repo.write(".git/config", format!("{config}{format}{harmless}"));
+    repo.aye(&["propose", "f", "--old", "a", "--new", "b"]).ok();
+}
+
+#[test]
+fn a_work_tree_that_is_not_there_is_named() {
+    let repo = Repo::with(&[("f", "a\n")]);
+    repo.cmd(&["list"])
+        .env("GIT_WORK_TREE", "/nowhere/at/all")
+        .run()
+        .fails("not_a_repository", 3)
+        .notes("/nowhere/at/all");
+}
+
+#[test]
+fn the_callers_own_index_is_the_one_that_is_staged_in() {
+    let repo = Repo::with(&[("f", "a\n")]);
+    let other = repo.outer().join("other-index");
+    std::fs::copy(repo.path(".git/index"), &other).unwrap();
+    let id = repo.aye(&["propose", "f", "--old", "a", "--new", "b", "-q"]).ok().id();
+    repo.cmd(&["apply", &id, "--yes", "--index"]).env("GIT_INDEX_FILE", &other).run().ok();
+    assert_eq!(repo.git(&["diff", "--cached", "--name-only"]), "");
+    let diff = ["diff", "--cached", "--name-only"];
+    let run = repo.program("git").args(&diff).env("GIT_INDEX_FILE", &other).run();
+    assert_eq!(run.ok().out(), "f\n");
+}
+
+/// `git commit -a` and `git commit FILE` give their hooks a lock file for an index.
+#[cfg(unix)]
+#[test]
+fn a_hook_of_a_commit_can_stage() {
+    let repo = Repo::with(&[("f", "a\n"), ("g", "a\n")]);
+    let aye = env!("CARGO_BIN_EXE_aye");
+    repo.write(".git/f.patch", "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n");
+    let hook = format!("#!/bin/sh\nexec '{aye}' patch --index .git/f.patch >&2\n");
+    repo.write(".git/hooks/pre-commit", hook);
+    repo.chmod(".git/hooks/pre-commit", 0o755);
+    for commit in [&["commit", "-q", "-a", "-m", "All"][..], &["commit", "-q", "-m", "One", "g"]] {
+        repo.write("g", format!("{commit:?}\n"));
+        repo.try_git(commit).ok();
+        assert_eq!(repo.git(&["show", "HEAD:f"]), "b");
+        repo.git(&["reset", "-q", "--hard", "HEAD~"]);
+    }
+}
+
+/// Paths of a proposal are paths, however the caller wants pathspecs read.
+#[test]
+fn the_callers_way_with_pathspecs_does_not_matter() {
+    for variable in ["GIT_GLOB_PATHSPECS", "GIT_ICASE_PATHSPECS", "GIT_NOGLOB_PATHSPECS"] {
+        let repo = Repo::with(&[("f", "a\n")]);
+        repo.write("f", "b\n");
+        let id = repo.cmd(&["propose", "--worktree", "-q"]).env(variable, "1").run().ok().id();
+        repo.cmd(&["apply", &id, "--yes", "--commit"]).env(variable, "1").run().ok();
+        assert_eq!(repo.git(&["show", "HEAD:f"]), "b");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_shared_repository_stays_shared() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let repo = Repo::with(&[("f", "a\n")]);
+    repo.git(&["config", "core.sharedRepository", "group"]);
+    let narrow = |args: &str| {
+        let script = format!("umask 077; exec '{}' {args}", env!("CARGO_BIN_EXE_aye"));
+        repo.program("sh").args(&["-c", &script]).run().ok()
+    };
+    let id = narrow("propose d/new --old '' --new x -q").id();
+    narrow(&format!("apply {id} --yes"));
+    narrow("list");
+    let mut checked = 0;
+    let mut folders = vec![repo.path(".git/aye"), repo.path(".git/refs/aye")];
+    while let Some(folder) = folders.pop() {
+        let mode = folder.metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o070, 0o070, "{} is {mode:o}", folder.display());
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            let mode = path.metadata().unwrap().permissions().mode();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                assert_eq!(mode & 0o060, 0o060, "{} is {mode:o}", path.display());
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked >= 4, "{checked} files looked at");
+    let lane = repo.git(&["for-each-ref", "--format=%(objectname)", "refs/aye/log"]);
+    let object = repo.path(&format!(".git/objects/{}/{}", &lane[..2], &lane[2..]));
+    assert_eq!(object.metadata().unwrap().permissions().mode() & 0o777, 0o440);
+    // Files of the work tree are the user's own.
+    assert_eq!(repo.mode("d/new") & 0o777, 0o600);
+    assert_eq!(repo.mode("d") & 0o777, 0o700);
+}
+
+#[test]
+fn a_bare_repository_takes_proposals_on_the_files_of_head() {
+    let origin = Repo::with(&[("d/f", "a\nb\nc\n"), ("run", "#!/bin/sh\n")]);
+    origin.chmod("run", 0o755);
+    origin.symlink("d/f", "link");
+    origin.commit("Modes");
+    let bare = Repo::outside();
+    bare.git(&["clone", "--quiet", "--bare", &origin.root().to_string_lossy(), "."]);
+    let id = bare.aye(&["propose", "d/f", "--old", "b", "--new", "B", "-q"]).ok().id();
+    assert!(bare.git(&["show", &format!("refs/aye/pending/{id}")]).contains("+B"));
+    bare.aye(&["revise", &id, "d/f", "--old", "b", "--new", "BB"]).ok();
+    bare.aye(&["diff", &id]).ok().says("+BB");
+    let patch = "--- a/d/f\n+++ b/d/f\n@@ -1,3 +1,3 @@\n-a\n+A\n b\n c\n";
+    bare.aye_stdin(&["propose", "--patch", "-"], patch).ok();
+    let request = r##"{"action":"propose","file_path":"run","old_content":"#!/bin/sh","new_content":"#!/bin/bash"}"##;
+    bare.aye(&["call", "changes", request]).ok();
+    for (path, code) in [("d", "is_a_folder"), ("link", "symlink_in_way"), ("no", "file_not_found")]
+    {
+        let run = bare.aye(&["propose", path, "--old", "a", "--new", "b"]);
+        assert!(run.status != 0 && run.err().contains(code), "{path}\n{run}");
+    }
+    bare.aye(&["apply", &bare.at_revision(&id), "--yes"]).fails("bare_repository", 4);
+    bare.aye(&["reject", &id, "--yes", "--reason", "no"]).ok();
+    bare.aye(&["doctor"]).ok();
+    bare.git(&["fsck", "--strict"]);
+}
+
+/// Some systems let a process have 256 files open; what waits for its flush is many more.
+#[cfg(unix)]
+#[test]
+fn more_files_than_a_process_may_have_open() {
+    const FILES: usize = 400;
+    let repo = Repo::with(&[("f", "one\n")]);
+    // Converted files are flushed each, however many there are.
+    repo.git(&["config", "core.autocrlf", "true"]);
+    let fill = |text: &str| {
+        for file in 0..FILES {
+            repo.write(&format!("d{}/{file}", file % 60), format!("one\r\n{text} {file}\r\n"));
+        }
+    };
+    let limited = |args: &[&str]| {
+        let shell = repo.program("sh").args(&["-c", "ulimit -n 220; exec \"$@\"", "sh"]);
+        shell.args(&[env!("CARGO_BIN_EXE_aye")]).args(args).run()
+    };
+    fill("before");
+    repo.commit("Files");
+    fill("after");
+    repo.git(&["diff", "--output=../change.patch"]);
+
+    let id = limited(&["propose", "--worktree", "-q"]).ok().id();
+    assert_eq!(repo.git(&["status", "--porcelain"]), "");
+    limited(&["apply", &id, "--yes", "--index"]).ok();
+    assert_eq!(repo.git(&["diff", "--cached", "--name-only"]).lines().count(), FILES);
+    limited(&["undo", &id, "--yes"]).ok();
+    repo.git(&["reset", "--quiet"]);
+    assert_eq!(repo.git(&["status", "--porcelain"]), "");
+    limited(&["patch", "../change.patch"]).ok();
+    assert_eq!(repo.read("d0/0"), b"one\r\nafter 0\r\n");
+    limited(&["patch", "-R", "../change.patch"]).ok();
+    limited(&["apply", &id, "--yes", "--commit"]).ok();
+    assert_eq!(repo.git(&["status", "--porcelain"]), "");
+    repo.aye(&["doctor"]).ok();
+    repo.git(&["fsck", "--strict"]);
+}
+
+/// Plain `git status` runs the program too; what only reads should not.
+#[cfg(unix)]
+#[test]
+fn reading_does_not_run_the_file_system_monitor() {
+    let repo = Repo::with(&[("f", "a\n"), ("g", "a\n")]);
+    let ran = repo.outer().join("ran");
+    repo.write("../monitor", format!("#!/bin/sh\ntouch {}\n", ran.display()));
+    repo.chmod("../monitor", 0o755);
+    let monitor = repo.outer().join("monitor");
+    repo.git(&["config", "core.fsmonitor", &monitor.to_string_lossy()]);
+    repo.git(&["status"]);
+    assert!(ran.exists(), "git itself runs it");
+    let quiet = |args: &[&str], status: i32| {
+        let _ = std::fs::remove_file(&ran);
+        repo.aye(args).exits(status);
+        assert!(!ran.exists(), "{args:?} ran the monitor");
+    };
+    repo.write("f", "b\n");
+    quiet(&["propose", "--worktree", "--keep", "-m", "x"], 0);
+    let id = repo.aye(&["list", "--json"]).ok().id();
+    quiet(&["try", &id, "--", "true"], 0);
+    repo.write("f", "c\n");
+    repo.git(&["add", "f"]);
+    quiet(&["check", "--staged"], 1);
+    quiet(&["memory", "init"], 0);
+    quiet(&["memory", "lint"], 0);
+}
+
+/// Two files that differ in case alone, as one proposal.
+const TWINS: &str = r#"{"edits":[{"file_path":"d/Read.me","old_content":"","new_content":"1\n"},
+    {"file_path":"d/read.me","old_content":"","new_content":"2\n"}]}"#;
+
+#[test]
+fn files_that_differ_in_case_alone_are_refused_where_they_are_one_file() {
+    let repo = Repo::with(&[("f", "f\n")]);
+    let propose = || repo.aye_stdin(&["propose", "--from-json", "-"], TWINS);
+    let id = propose().ok().id();
+    repo.git(&["config", "core.ignoreCase", "true"]);
+    repo.aye(&["apply", &id, "--yes"]).fails("path_invalid", 6);
+    propose().fails("path_invalid", 6).notes("d/read.me");
+    assert!(!repo.exists("d"));
+    // Gone and there again under the other name: that is one file.
+    repo.git(&["config", "core.ignoreCase", "false"]);
+    repo.aye(&["apply", &id, "--yes"]).ok();
+}
+
+/// The same in a directory that is case-insensitive, where the system can make one.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_case_insensitive_directory_takes_one_of_two_files_or_none() {
+    struct Mount(std::path::PathBuf);
+    impl Drop for Mount {
+        fn drop(&mut self) {
+            let _ = std::process::Command::new("umount").arg("-l").arg(&self.0).output();
+        }
+    }
+    let repo = Repo::with(&[("f", "f\n")]);
+    let (image, place) = (repo.outer().join("image"), repo.outer().join("place"));
+    std::fs::create_dir(&place).expect("a folder");
+    let script = "truncate -s 32M \"$0\" && mkfs.ext4 -q -O casefold -E encoding=utf8 \"$0\" \
+                  && mount -o loop \"$0\" \"$1\" && mkdir \"$1/r\" && chattr +F \"$1/r\"";
+    let made =
+        std::process::Command::new("sh").args(["-c", script]).args([&image, &place]).output();
+    let _mount = Mount(place.clone());
+    if !made.is_ok_and(|made| made.status.success()) {
+        eprintln!("skipped: no ext4 with casefold can be mounted here");
+        return;
+    }
+    let top = place.join("r");
+    repo.program("git").dir(&top).args(&["init", "--quiet"]).run().ok();
+    let cmd = |args: &[&str]| repo.cmd(args).dir(&top);
+    cmd(&["propose", "--from-json", "-"]).stdin(TWINS).run().fails("path_invalid", 6);
+    // Where nobody told git: nothing is half written.
+    repo.program("git").dir(&top).args(&["config", "core.ignoreCase", "false"]).run().ok();
+    let id = cmd(&["propose", "--from-json", "-"]).stdin(TWINS).run().ok().id();
+    let run = cmd(&["apply", &id, "--yes"]).run();
+    assert_ne!(run.status, 0, "{}", run.out());
+    assert!(!top.join("d/Read.me").exists());
+}

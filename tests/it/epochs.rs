@@ -1,0 +1,456 @@
+//! `aye gc`: an epoch of a lane says all that the one before said, in every clone, whatever of the
+//! two a clone has.
+
+use crate::support::Repo;
+use crate::support::hostile::{Hostile, fed};
+use serde_json::{Value, json};
+
+const NAMES: &[&str] = &["a", "b", "c", "d", "e", "f"];
+
+fn scene() -> Repo {
+    let files: Vec<(String, String)> =
+        NAMES.iter().map(|name| ((*name).to_owned(), format!("{name}1\nkeep\n"))).collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+    Repo::with(&files)
+}
+
+fn propose(repo: &Repo, path: &str) -> String {
+    let old = format!("{path}1");
+    repo.aye(&["propose", path, "--old", &old, "--new", &format!("new {path}"), "-q"]).ok().id()
+}
+
+/// A repository with proposals in every state, and a server that has its branch.
+struct Scene {
+    repo: Repo,
+    server: Repo,
+    applied: String,
+    rejected: String,
+    undone: String,
+    pending: String,
+}
+
+fn history() -> Scene {
+    let (repo, server) = (scene(), Repo::bare());
+    let applied = propose(&repo, "a");
+    repo.aye(&["apply", &applied, "--yes"]).ok();
+    let rejected = propose(&repo, "b");
+    repo.aye(&["comment", &rejected, "-m", "what for?"]).ok();
+    repo.aye(&["reject", &rejected, "--yes", "--reason", "no"]).ok();
+    let undone = propose(&repo, "c");
+    repo.aye(&["apply", &undone, "--yes"]).ok();
+    repo.aye(&["undo", &undone, "--yes"]).ok();
+    let both = [propose(&repo, "d"), propose(&repo, "e")];
+    repo.aye(&["reject", &both[0], &both[1], "--yes"]).ok();
+    let pending = propose(&repo, "f");
+    join(&repo, &server);
+    repo.git(&["push", "-q", "origin", "main"]);
+    push(&repo);
+    Scene { repo, server, applied, rejected, undone, pending }
+}
+
+fn join(repo: &Repo, server: &Repo) {
+    repo.git(&["remote", "add", "origin", &server.root().to_string_lossy()]);
+    repo.git(&[
+        "config",
+        "--add",
+        "remote.origin.fetch",
+        "+refs/aye/log/*:refs/aye/remotes/origin/*",
+    ]);
+}
+
+fn clone(server: &Repo) -> Repo {
+    let clone = Repo::new();
+    join(&clone, server);
+    fetch(&clone);
+    clone.git(&["reset", "-q", "--hard", "origin/main"]);
+    clone
+}
+
+fn push(repo: &Repo) {
+    repo.git(&["push", "-q", "origin", "refs/aye/log/*"]);
+}
+
+fn fetch(repo: &Repo) {
+    repo.git(&["fetch", "-q", "origin"]);
+}
+
+fn gc(repo: &Repo) -> Value {
+    repo.aye(&["gc", "--now", "--keep", "0", "--json"]).ok().json()["lanes"][0].clone()
+}
+
+/// The refs of lanes, with the lane written as `L`.
+fn refs(repo: &Repo, lane: &str, below: &str) -> Vec<String> {
+    let refs = repo.git(&["for-each-ref", "--format=%(refname)", below]);
+    refs.lines().map(|name| name.replace(lane, "L")).collect()
+}
+
+fn lane(repo: &Repo) -> String {
+    repo.text(".git/aye/lane").trim().split('.').next().expect("an id").to_owned()
+}
+
+fn list(repo: &Repo) -> Value {
+    repo.aye(&["list", "--status", "all", "--json"]).ok().json()["proposals"].clone()
+}
+
+/// As with a cache, so without one; and without a complaint.
+#[track_caller]
+fn everything(repo: &Repo) -> Value {
+    let warm = list(repo);
+    let log = repo.aye(&["log", "--json"]).ok().json();
+    let doctor = repo.aye(&["doctor"]);
+    for name in ["cache.sqlite", "cache.sqlite-journal"] {
+        let _ = std::fs::remove_file(repo.path(&format!(".git/aye/{name}")));
+    }
+    assert_eq!(list(repo), warm, "cold and warm");
+    assert_eq!(repo.aye(&["log", "--json"]).ok().json()["events"], log["events"]);
+    // A copy of a clone says where it goes on from.
+    let found = doctor.out().replace("lane_forked", "");
+    assert!(!found.contains("lane_") && !found.contains("event_"), "{doctor}");
+    warm
+}
+
+#[track_caller]
+fn status(repo: &Repo, id: &str) -> String {
+    let json = repo.aye(&["show", id, "--json"]).ok().json();
+    let word = json["status"].as_str().expect("a status").to_owned();
+    match json["contested"] == true {
+        true => format!("{word}, contested"),
+        false => word,
+    }
+}
+
+#[test]
+fn an_epoch_says_what_the_one_before_said_in_every_clone() {
+    let Scene { repo, server, rejected, pending, .. } = history();
+    let warm = clone(&server);
+    let before = everything(&repo);
+    assert_eq!(everything(&warm), before);
+    let lane = lane(&repo);
+    let folded = gc(&repo);
+    assert_eq!((&folded["folded"], &folded["epoch"]), (&json!(true), &json!(2)));
+    assert_eq!((&folded["proposals"], &folded["events"]), (&json!(4), &json!(9)));
+    assert_eq!(refs(&repo, &lane, "refs/aye/log"), ["refs/aye/log/L.2/L"]);
+    assert_eq!(refs(&repo, &lane, "refs/aye/archive"), ["refs/aye/archive/L.1"]);
+    assert_eq!(repo.text(".git/aye/lane"), format!("{lane}.2\n"));
+    repo.git(&["fsck", "--strict", "--no-dangling"]);
+    assert_eq!(everything(&repo), before);
+    // A plain push, with the old epoch on the server still.
+    push(&repo);
+    fetch(&warm);
+    let both = ["refs/aye/remotes/origin/L", "refs/aye/remotes/origin/L.2/L"];
+    assert_eq!(refs(&warm, &lane, "refs/aye/remotes"), both);
+    assert_eq!(everything(&warm), before);
+    assert_eq!(everything(&clone(&server)), before);
+    // And without it.
+    repo.git(&["push", "-q", "origin", &format!(":refs/aye/log/{lane}")]);
+    warm.git(&["fetch", "-q", "--prune", "origin"]);
+    assert_eq!(refs(&warm, &lane, "refs/aye/remotes"), ["refs/aye/remotes/origin/L.2/L"]);
+    assert_eq!(everything(&warm), before);
+    let kept = warm.git(&["rev-parse", &format!("refs/aye/kept/{lane}")]);
+    let tip = warm.git(&["rev-parse", &format!("refs/aye/remotes/origin/{lane}.2/{lane}")]);
+    assert_eq!(kept, tip, "what is kept has moved on");
+    let fresh = clone(&server);
+    assert_eq!(everything(&fresh), before);
+    // What was said is here, and what it was about is fetched on demand.
+    let shown = fresh.aye(&["show", &rejected]).fails("proposal_archived", 3);
+    shown.says("what for?").says("no");
+    fresh.aye(&["diff", &rejected]).fails("proposal_archived", 3);
+    fresh.aye(&["diff", &pending]).ok();
+    repo.git(&["push", "-q", "origin", "refs/aye/archive/*"]);
+    let archive = format!("refs/aye/archive/{lane}.*");
+    fresh.git(&["fetch", "-q", "origin", &format!("{archive}:{archive}")]);
+    assert_eq!(
+        fresh.aye(&["diff", &rejected]).ok().out(),
+        repo.aye(&["diff", &rejected]).ok().out()
+    );
+    assert_eq!(everything(&fresh), before);
+}
+
+#[test]
+fn a_lane_goes_on_in_its_epochs() {
+    let Scene { repo, server, undone, pending, applied, .. } = history();
+    let warm = clone(&server);
+    gc(&repo);
+    // Nothing is left to fold, and nothing is done.
+    let again = gc(&repo);
+    assert_eq!((&again["folded"], &again["epoch"]), (&json!(false), &json!(2)));
+    repo.aye(&["reject", &pending, "--yes"]).ok();
+    repo.aye(&["apply", &undone, "--yes"]).ok();
+    let late = propose(&repo, "f");
+    let lane = lane(&repo);
+    assert_eq!(refs(&repo, &lane, "refs/aye/log"), ["refs/aye/log/L.2/L"]);
+    let third = gc(&repo);
+    assert_eq!((&third["folded"], &third["epoch"]), (&json!(true), &json!(3)));
+    assert_eq!(third["proposals"], 2);
+    assert_eq!(refs(&repo, &lane, "refs/aye/archive").len(), 2);
+    repo.aye(&["undo", &applied, "--yes"]).ok();
+    let all = everything(&repo);
+    push(&repo);
+    // The second epoch was never seen there.
+    fetch(&warm);
+    assert_eq!(everything(&warm), all);
+    assert_eq!(everything(&clone(&server)), all);
+    assert_eq!(status(&warm, &late), "pending");
+    assert_eq!(status(&warm, &applied), "pending");
+    warm.aye(&["reject", &late, "--yes"]).ok();
+    push(&warm);
+    fetch(&repo);
+    assert_eq!(everything(&repo), everything(&warm));
+}
+
+#[test]
+fn a_decision_that_had_not_seen_the_epoch_counts_as_it_would_have() {
+    for (word, expected) in [("undo", "pending"), ("reject", "rejected, contested")] {
+        let Scene { repo, server, applied, rejected, .. } = history();
+        let far = clone(&server);
+        match word {
+            "undo" => {
+                far.write("a", "new a\nkeep\n");
+                far.aye(&["undo", &applied, "--yes"]).ok();
+            }
+            _ => {
+                // It had not seen the rejection either.
+                far.aye(&["reopen", &rejected, "--yes"]).ok();
+                far.aye(&["reject", &rejected, "--yes"]).ok();
+            }
+        }
+        gc(&repo);
+        push(&repo);
+        push(&far);
+        for repo in [&repo, &far] {
+            fetch(repo);
+        }
+        let fresh = clone(&server);
+        let all = everything(&repo);
+        assert_eq!(everything(&far), all);
+        assert_eq!(everything(&fresh), all);
+        let id = if word == "undo" { &applied } else { &rejected };
+        let expected = expected.trim_end_matches(", contested");
+        assert_eq!(status(&fresh, id), expected);
+    }
+}
+
+#[test]
+fn an_epoch_that_leaves_something_out_takes_nothing_away() {
+    let Scene { repo, server, applied, .. } = history();
+    let warm = clone(&server);
+    let before = everything(&warm);
+    let lane = lane(&repo);
+    let tip = repo.git(&["rev-parse", &format!("refs/aye/log/{lane}")]);
+    // A snapshot of nothing that claims to go on from the tip.
+    let hostile = Hostile::new(&warm, &lane);
+    let snapshot = hostile.blob("");
+    let sha256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+    let fold = |lane: &str, from: &str, seq: u64, snapshot: &str, sha256: &str| {
+        let event = json!({
+            "v": 1, "kind": "fold", "lane": lane, "seq": seq, "heads": [],
+            "actor": {"name": "M", "email": "m@x", "kind": "human"},
+            "time": "2026-02-01T00:00:00.000Z",
+            "data": {"epoch": 2, "from": from, "part": 1, "parts": 1,
+                     "snapshot": {"id": snapshot, "sha256": sha256}},
+        });
+        let event = hostile.blob(format!("{event}\n"));
+        let tree =
+            format!("100644 blob {event}\tevent.json\n100644 blob {snapshot}\tsnapshot-0001\n");
+        hostile.commit(&hostile.tree(&tree), &[])
+    };
+    let name = format!("refs/aye/remotes/origin/{lane}.2/{lane}");
+    let events: u64 = 13;
+    let from = format!("{lane} {events} {tip}");
+    let empty = fold(&lane, &from, events + 1, &snapshot, sha256);
+    warm.git(&["update-ref", &name, &empty]);
+    assert_eq!(list(&warm), before);
+    assert_eq!(status(&warm, &applied), "applied");
+    warm.aye(&["doctor"]).says("two histories");
+    assert_eq!(warm.git(&["rev-parse", &format!("refs/aye/kept/{lane}")]), tip);
+    // Deleted at the remote, what was kept counts still.
+    warm.git(&["update-ref", "-d", &format!("refs/aye/remotes/origin/{lane}")]);
+    assert_eq!(list(&warm), before);
+    // What is wrong with it is said, and stops nothing.
+    let other = json!({
+        "actor": {"email": "", "kind": "human", "name": "x"}, "data": {"body": "x"}, "heads": [],
+        "kind": "comment", "lane": "another", "proposal": applied, "seq": 1,
+        "time": "2026-02-01T00:00:00.000Z", "v": 1,
+    });
+    let other = format!("{{\"subject\":{{\"id\":\"{applied}\"}}}}\n{other}\n");
+    let long = format!("{{\"later\":\"{}\"}}\n", "x".repeat(2 << 20));
+    let sum = |text: &str| {
+        let sum = fed(&warm, &["hash-object", "-w", "--stdin"], text);
+        let line = warm.program("sha256sum").stdin(text).run().ok().out();
+        (sum, line[..64].to_owned())
+    };
+    let (blank, blank_sum) = sum("{\"subject\": {}}\n");
+    let (other, other_sum) = sum(&other);
+    let (long, long_sum) = sum(&long);
+    let next = events + 1;
+    for (tip, why) in [
+        (fold(&lane, &from, next, &other, &other_sum), "lane 'another'"),
+        (fold(&lane, &from, next, &long, &long_sum), "1048576 bytes"),
+        (fold(&lane, &from, next, &blank, &blank_sum), "canonical"),
+        (fold(&lane, &from, next + 5, &snapshot, sha256), "wrong position"),
+        (fold(&lane, &from, next, &snapshot, &blank_sum), "not the one"),
+        (fold(&lane, "nobody 3 0", 4, &snapshot, sha256), "which epoch"),
+        (fold(&lane, "?", 4, &snapshot, sha256), "which epoch"),
+    ] {
+        warm.git(&["update-ref", &name, &tip]);
+        assert_eq!(list(&warm), before, "{why}");
+        warm.aye(&["doctor"]).says(why);
+    }
+    // One that is honest goes on from what was kept.
+    gc(&repo);
+    push(&repo);
+    warm.git(&["fetch", "-q", "--prune", "-f", "origin"]);
+    assert_eq!(everything(&warm), before);
+}
+
+#[test]
+fn a_copy_of_a_folded_clone_goes_on_in_a_lane_of_its_own() {
+    let Scene { repo, server, pending, undone, .. } = history();
+    gc(&repo);
+    let copy = repo.copy();
+    copy.write(".git/aye/place", repo.read(".git/aye/place"));
+    copy.aye(&["comment", &pending, "-m", "from the copy"]).ok();
+    repo.aye(&["comment", &pending, "-m", "from the original"]).ok();
+    let lane = lane(&repo);
+    assert_eq!(refs(&repo, &lane, "refs/aye/log"), ["refs/aye/log/L.2/L"]);
+    assert_eq!(refs(&copy, &lane, "refs/aye/log").len(), 2);
+    // Only what it writes itself is folded.
+    copy.aye(&["reject", &pending, "--yes"]).ok();
+    assert_eq!(gc(&copy)["lane"], lane_beside(&copy, &lane));
+    push(&repo);
+    // The lane that it has left follows the one who writes it, and is no obstacle.
+    fetch(&copy);
+    copy.aye(&["comment", &undone, "-m", "later"]).ok();
+    push(&copy);
+    fetch(&repo);
+    assert_eq!(everything(&repo), everything(&copy));
+    assert_eq!(everything(&clone(&server)), everything(&copy));
+}
+
+/// This clone's lane, which is not `other`.
+fn lane_beside(repo: &Repo, other: &str) -> String {
+    let own = lane(repo);
+    assert_ne!(own, other);
+    own
+}
+
+#[test]
+fn agents_fold_nothing_and_nothing_is_folded_before_it_is_due() {
+    let Scene { repo, .. } = history();
+    repo.agent("codex", &["gc", "--now"]).fails("human_approval_required", 4);
+    let dry = repo.aye(&["gc", "--now", "--keep", "0", "--dry-run"]).ok();
+    assert!(dry.out().contains("would fold 9 events of 4 proposals"), "{dry}");
+    repo.aye(&["gc"]).ok().says("nothing to fold");
+    repo.aye(&["gc", "--keep", "0"]).ok().says("not due");
+    let lane = lane(&repo);
+    assert_eq!(refs(&repo, &lane, "refs/aye/log"), ["refs/aye/log/L"]);
+    scene().aye(&["gc"]).ok().says("no lane");
+    let text = repo.aye(&["gc", "--now", "--keep", "0"]).ok().out();
+    assert!(text.contains(&format!("git push origin :refs/aye/log/{lane}")), "{text}");
+}
+
+#[test]
+fn plans_and_patches_are_folded_and_stay_readable() {
+    let repo = scene();
+    for step in ["one", "two"] {
+        repo.aye(&["plan", "add", step]).ok();
+    }
+    let patch = "--- a/b\n+++ b/b\n@@ -1,2 +1,2 @@\n-b1\n+B\n keep\n";
+    repo.aye_stdin(&["patch"], patch).ok();
+    let plan = repo.aye(&["plan", "show", "--json"]).ok().json();
+    let log = repo.aye(&["log", "--json"]).ok().json();
+    let versions = repo.aye(&["plan", "log", "--json"]).ok().json();
+    let folded = gc(&repo);
+    assert_eq!((&folded["events"], &folded["whole"]), (&json!(2), &json!(1)));
+    assert_eq!(repo.aye(&["plan", "show", "--json"]).ok().json(), plan);
+    assert_eq!(repo.aye(&["plan", "log", "--json"]).ok().json(), versions);
+    let all = repo.aye(&["log", "--json"]).ok().json();
+    let count = |log: &Value| log["events"].as_array().expect("events").len();
+    assert_eq!(count(&all), count(&log) + 1, "{all:#}");
+}
+
+#[test]
+fn damaged_commits_of_an_epoch_are_written_again() {
+    let Scene { repo, pending, .. } = history();
+    gc(&repo);
+    repo.aye(&["comment", &pending, "-m", "later"]).ok();
+    let before = everything(&repo);
+    let lane = lane(&repo);
+    let name = format!("refs/aye/log/{lane}.2/{lane}");
+    let tip = repo.git(&["rev-parse", &name]);
+    for commit in repo.git(&["rev-list", &name]).lines() {
+        let repo = repo.copy();
+        let path = format!(".git/objects/{}/{}", &commit[..2], &commit[2..]);
+        std::fs::remove_file(repo.path(&path)).expect("a loose object");
+        repo.aye(&["doctor"]).exits(1);
+        repo.aye(&["doctor", "--repair"]).ok();
+        assert_eq!(list(&repo), before, "{commit}");
+        assert_eq!(repo.git(&["rev-parse", &name]), tip, "{commit}");
+        repo.git(&["fsck", "--strict", "--no-dangling"]);
+    }
+}
+
+#[test]
+fn what_was_approved_is_known_without_the_archive() {
+    let (repo, server) = (scene(), Repo::bare());
+    let id = propose(&repo, "a");
+    repo.aye(&["apply", &id, "--yes", "--commit"]).ok();
+    repo.aye(&["check", "--range", "HEAD~1..HEAD"]).ok();
+    gc(&repo);
+    join(&repo, &server);
+    repo.git(&["push", "-q", "origin", "main"]);
+    push(&repo);
+    let fresh = clone(&server);
+    let lane = lane(&repo);
+    let has = |path: &str| {
+        let name = format!("refs/aye/remotes/origin/{lane}.2/{lane}");
+        fresh.git(&["log", "--format=", "--name-only", &name]).contains(path)
+    };
+    assert!(has("snapshot-0001") && !has("statement-0001") && !has("manifest-0001"));
+    fresh.aye(&["check", "--range", "HEAD~1..HEAD"]).ok();
+    // And it is not just any commit that passes.
+    fresh.write("b", "by hand\n");
+    fresh.commit(&format!("By hand\n\nProposal-Id: {id}"));
+    fresh.aye(&["check", "--range", "HEAD~1..HEAD"]).exits(1);
+}
+
+#[test]
+fn ids_of_any_length_are_folded() {
+    let repo = Repo::sha256();
+    repo.write("a", "a1\nkeep\n");
+    repo.commit("Start");
+    let id = propose(&repo, "a");
+    repo.aye(&["reject", &id, "--yes"]).ok();
+    let before = everything(&repo);
+    assert_eq!(gc(&repo)["proposals"], 1);
+    assert_eq!(everything(&repo), before);
+    assert_eq!(status(&repo, &id), "rejected");
+    repo.aye(&["reopen", &id, "--yes"]).ok();
+    repo.aye(&["apply", &id, "--yes"]).ok();
+    assert_eq!(status(&repo, &id), "applied");
+}
+
+#[test]
+fn a_named_lane_goes_on_in_its_epoch_in_another_run() {
+    let (repo, server) = (scene(), Repo::bare());
+    join(&repo, &server);
+    repo.git(&["push", "-q", "origin", "main"]);
+    let ci = |repo: &Repo, args: &[&str]| {
+        let config = repo.user_config(&[("aye.lane", "build")]);
+        repo.cmd(args).env("CI", "true").env("GIT_CONFIG_GLOBAL", config).run().ok()
+    };
+    let id = ci(&repo, &["propose", "a", "--old", "a1", "--new", "A", "-q"]).id();
+    repo.aye(&["reject", &id, "--yes"]).ok();
+    let folded = ci(&repo, &["gc", "--now", "--keep", "0", "--json"]).json();
+    assert_eq!(
+        (&folded["lanes"][0]["lane"], &folded["lanes"][0]["epoch"]),
+        (&json!("build"), &json!(2))
+    );
+    push(&repo);
+    let next = clone(&server);
+    ci(&next, &["propose", "b", "--old", "b1", "--new", "B", "-q"]);
+    assert_eq!(refs(&next, "build", "refs/aye/log"), ["refs/aye/log/L.2/L"]);
+    push(&next);
+    fetch(&repo);
+    assert_eq!(everything(&repo), everything(&next));
+}

@@ -1,0 +1,222 @@
+//! Proposals expire, by the clock, without a daemon.
+
+use crate::support::{self, Repo};
+
+#[test]
+fn an_expired_proposal_is_history_and_cannot_be_decided() {
+    let repo = Repo::with(&[("f", "a b\n")]);
+    let id =
+        repo.aye(&["propose", "f", "--old", "a", "--new", "A", "--expires-in", "1s"]).ok().id();
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    repo.aye(&["list"]).ok().lacks(&id);
+    repo.aye(&["list", "--status", "expired"]).ok().says(&id);
+    repo.aye(&["reject", &id, "--yes"]).fails("not_pending", 5);
+    // The next writer records it and takes the files away.
+    repo.aye(&["propose", "f", "--old", "b", "--new", "B"]).ok();
+    assert!(!repo.exists(&format!(".agent-memory/proposals/{id}")));
+    assert_eq!(repo.git(&["for-each-ref", &format!("refs/aye/pending/{id}")]), "");
+    repo.aye(&["log", &id]).ok().says("expire");
+}
+
+#[test]
+fn the_lifetime_is_seven_days_unless_configured() {
+    let repo = Repo::with(&[("f", "a b c\n")]);
+    let days = |args: &[&str]| {
+        let answer = repo.aye(args).ok().json();
+        let list = repo.aye(&["list", "--json"]).ok().json();
+        let item = list["proposals"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|item| item["proposal_id"] == answer["proposal_id"])
+            .unwrap()
+            .clone();
+        let time =
+            |key: &str| chrono::DateTime::parse_from_rfc3339(item[key].as_str().unwrap()).unwrap();
+        (time("expires_at") - time("created_at")).num_days()
+    };
+    assert_eq!(days(&["propose", "--json", "f", "--old", "a", "--new", "A"]), 7);
+    repo.git(&["config", "aye.expiresIn", "2w"]);
+    assert_eq!(days(&["propose", "--json", "f", "--old", "b", "--new", "B"]), 14);
+    let own = ["propose", "--json", "f", "--old", "c", "--new", "C", "--expires-in", "3d"];
+    assert_eq!(days(&own), 3);
+    repo.git(&["config", "aye.expiresIn", "soon"]);
+    repo.aye(&["propose", "f", "--old", "a", "--new", "Z"]).fails("invalid_config", 2);
+}
+
+#[test]
+fn expiry_that_nobody_has_written_down_yet_is_no_damage() {
+    let repo = Repo::with(&[("f", "a b\n")]);
+    let id =
+        repo.aye(&["propose", "f", "--old", "a", "--new", "A", "--expires-in", "1s"]).ok().id();
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    let folder = format!(".agent-memory/proposals/{id}");
+    assert!(repo.exists(&folder));
+    // Doctor is the next writer.
+    repo.aye(&["doctor"]).ok().says("sound: 0 pending");
+    assert!(!repo.exists(&folder));
+    assert_eq!(repo.git(&["for-each-ref", "refs/aye/pending"]), "");
+    repo.aye(&["log", &id]).ok().says("expire");
+}
+
+#[test]
+fn a_clock_that_ran_ahead_takes_nothing_away_for_good() {
+    let repo = Repo::with(&[("f", "a b\n")]);
+    let id = repo.aye(&["propose", "f", "--old", "a", "--new", "A", "-q"]).ok().id();
+    let shown = repo.aye(&["show", &id, "--json"]).ok().json();
+    // What a clone whose clock is a year ahead writes, and does to the files.
+    let event = serde_json::json!({
+        "actor": { "email": "m@x", "kind": "human", "name": "Ahead" },
+        "data": { "expires_at": shown["expires_at"] },
+        "heads": [], "kind": "expire", "lane": "aaaaaaaabbbbbbbb", "proposal": id, "seq": 1,
+        "time": "2099-01-01T00:00:00.000Z", "v": 1,
+    });
+    let feed = |args: &[&str], input: &str| {
+        repo.program("git").args(args).stdin(input).run().ok().out().trim().to_owned()
+    };
+    let blob = feed(&["hash-object", "-w", "--stdin"], &event.to_string());
+    let tree = feed(&["mktree"], &format!("100644 blob {blob}\tevent.json\n"));
+    let commit = repo.git(&["commit-tree", &tree, "-m", "ahead"]);
+    repo.git(&["update-ref", "refs/aye/remotes/origin/aaaaaaaabbbbbbbb", &commit]);
+    std::fs::remove_dir_all(repo.path(&format!(".agent-memory/proposals/{id}"))).unwrap();
+    repo.git(&["update-ref", "-d", &format!("refs/aye/pending/{id}")]);
+
+    repo.aye(&["list"]).ok().says(&id).says("pending");
+    repo.aye(&["propose", "f", "--old", "b", "--new", "B"]).ok();
+    assert!(repo.exists(&format!(".agent-memory/proposals/{id}/change.patch")));
+    repo.git(&["show", &format!("refs/aye/pending/{id}")]);
+    repo.aye(&["doctor"]).ok();
+    repo.aye(&["apply", &id, "--yes"]).ok();
+}
+
+#[test]
+fn odd_lifetimes_are_refused_with_an_example() {
+    let repo = Repo::with(&[("f", "a\n")]);
+    for odd in ["0", "0s", "-1d", "7", "10000d", "1y", "", "99999999999999999999w", "1.5h"] {
+        let flag = format!("--expires-in={odd}");
+        repo.aye(&["propose", "f", "--old", "a", "--new", "b", &flag])
+            .fails("usage", 2)
+            .notes("7d");
+        repo.git(&["config", "aye.expiresIn", odd]);
+        repo.aye(&["propose", "f", "--old", "a", "--new", "b"]).fails("invalid_config", 2);
+        repo.git(&["config", "--unset", "aye.expiresIn"]);
+    }
+    repo.aye(&["propose", "f", "--old", "a", "--new", "b", "--expires-in", "1w"]).ok();
+    repo.aye(&["list"]).ok().says(" 7d ");
+}
+
+/// The clock of this clone is set back by a day while it is at work.
+#[test]
+fn a_clock_that_is_set_back_stops_nothing() {
+    use aye::changeset::{Changeset, File, FileChange, RepoPath};
+    use aye::proposal::event::Subject;
+    use aye::store::{NewProposal, Store};
+    let repo = Repo::with(&[("f", "a b\n"), ("g", "a b\n")]);
+    let ahead = chrono::Utc::now() + chrono::Duration::days(1);
+    let id = {
+        let store = Store::discover(repo.root()).unwrap();
+        let change = FileChange {
+            path: RepoPath::new("f").unwrap(),
+            before: Some(File::regular("a b\n")),
+            after: Some(File::regular("A b\n")),
+            origin: None,
+            snippets: Vec::new(),
+        };
+        let new = NewProposal {
+            changeset: Changeset::new(vec![change]).unwrap(),
+            description: None,
+            domain: None,
+            related_task_id: None,
+            proposed_by: "ahead".into(),
+            expires_in: chrono::Duration::days(7),
+            subject: Subject::Code,
+            form: "patch".into(),
+            instead_of: None,
+            private: false,
+            memory: None,
+        };
+        let actor = aye::proposal::Actor {
+            name: support::NAME.into(),
+            email: support::EMAIL.into(),
+            kind: aye::proposal::ActorKind::Human,
+        };
+        store.propose(&actor, ahead, new).unwrap().0.id.to_string()
+    };
+    let other = repo.aye(&["propose", "g", "--old", "a", "--new", "A"]).ok().id();
+    for args in [&["list"][..], &["show", &id], &["log"], &["log", &id], &["check"]] {
+        let run = repo.aye(args);
+        assert!(run.status <= 1, "{args:?}: {}", run.err());
+        let negative = |text: &str| {
+            text.split_whitespace().any(|word| {
+                word.strip_prefix('-')
+                    .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+            })
+        };
+        let out = run.out();
+        let text: Vec<&str> = out.lines().filter(|line| !line.starts_with("@@")).collect();
+        assert!(!negative(&text.join("\n")), "{args:?}: {}", run.out());
+    }
+    repo.aye(&["comment", &id, "-m", "Earlier than what it is about"]).ok();
+    repo.aye(&["apply", &id, "--yes"]).ok();
+    repo.aye(&["undo", &id, "--yes"]).ok();
+    repo.aye(&["apply", &id, "--yes", "--commit"]).ok();
+    repo.aye(&["reject", &other, "--yes", "--reason", "no"]).ok();
+    repo.aye(&["show", &id]).ok().says("applied");
+    repo.aye(&["doctor"]).ok();
+}
+
+/// Two commands, the second with an earlier clock: what it says comes later all the same, and an
+/// expiry that the first one recorded is none by the clock of the second.
+#[test]
+fn events_keep_their_order_when_the_clock_is_set_back() {
+    use aye::proposal::Note;
+    use aye::proposal::event::Comment;
+    use aye::store::Store;
+    let repo = Repo::with(&[("f", "a b\n"), ("g", "a b\n")]);
+    let id = repo.aye(&["propose", "f", "--old", "a", "--new", "A", "-q"]).ok().id();
+    let other = repo.aye(&["propose", "g", "--old", "a", "--new", "A", "-q"]).ok().id();
+    let actor = aye::proposal::Actor {
+        name: support::NAME.into(),
+        email: support::EMAIL.into(),
+        kind: aye::proposal::ActorKind::Human,
+    };
+    // The first command, by a clock that is eight days ahead: both have run out by it.
+    let ahead = chrono::Utc::now() + chrono::Duration::days(8);
+    let store = Store::discover(repo.root()).unwrap();
+    let comment =
+        |body: &str| Comment { body: body.into(), path: None, line: None, revision: None };
+    let id_of = |text: &str| store.view().unwrap().resolve(text).unwrap();
+    store
+        .write(&actor, ahead, |writer| {
+            writer.note(Some(&id_of(&id)), Note::Comment(comment("ahead"))).map(drop)
+        })
+        .unwrap();
+    // The second, by the right one.
+    repo.aye(&["comment", &id, "-m", "behind"]).ok();
+    repo.aye(&["reject", &id, "--yes", "--reason", "no"]).ok();
+    for _ in 0..2 {
+        let log = repo.aye(&["log", &id, "--json"]).ok().json();
+        let events = log["events"].as_array().expect("a list");
+        let kinds: Vec<_> = events.iter().map(|event| event["kind"].as_str().unwrap()).collect();
+        // The log goes by the time that each event bears.
+        assert_eq!(kinds, ["comment", "expire", "reject", "comment", "propose"], "{log:#}");
+        assert_eq!(events[3]["text"], "behind");
+        let show = repo.aye(&["show", &id, "--json"]).ok().json();
+        assert_eq!(show["status"], "rejected");
+        let comments = show["comments"].as_array().expect("a list");
+        let said: Vec<_> = comments.iter().map(|said| said["body"].as_str().unwrap()).collect();
+        assert_eq!(said, ["ahead", "behind"]);
+        // Its expiry was recorded, and by this clock it has not come.
+        let list = repo.aye(&["list", "--json"]).ok().json();
+        assert_eq!(list["proposals"][0]["proposal_id"], other.as_str(), "{list:#}");
+        assert_eq!(list["count"], 1);
+        repo.remove(".git/aye/cache.sqlite");
+    }
+    assert!(repo.exists(&format!(".agent-memory/proposals/{other}")));
+    repo.git(&["show", &format!("refs/aye/pending/{other}")]);
+    // By the clock that was ahead it is expired, whatever was said meanwhile.
+    let summary = store.view().unwrap().proposal(&id_of(&other)).unwrap();
+    assert_eq!(summary.status(ahead).as_str(), "expired");
+    repo.aye(&["apply", &other, "--yes"]).ok();
+    repo.aye(&["doctor"]).ok();
+}

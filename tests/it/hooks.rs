@@ -1,0 +1,508 @@
+//! Git hooks, through real commits and pushes.
+
+use crate::support::record::{apply, proposal, propose, reject};
+use crate::support::{self, Repo, Run};
+
+const FILES: &[(&str, &str)] = &[("a.txt", "one\ntwo\n"), ("b.txt", "three\n")];
+
+fn script(repo: &Repo, path: &str, text: &str) {
+    repo.write(path, format!("#!/bin/sh\n{text}\n"));
+    repo.chmod(path, 0o755);
+}
+
+/// Through `cp`: what another thread starts here would hold a file of this process open, and an
+/// open program cannot be run.
+fn copy_aye(repo: &Repo, to: &std::path::Path) {
+    let from = std::ffi::OsStr::new(env!("CARGO_BIN_EXE_aye"));
+    repo.program("cp").args(&[from, to.as_os_str()]).run().ok();
+}
+
+fn commit(repo: &Repo, message: &str) -> Run {
+    repo.git(&["add", "--all"]);
+    repo.try_git(&["commit", "-q", "-m", message])
+}
+
+#[test]
+fn a_commit_that_meets_a_pending_proposal_is_stopped() {
+    let repo = Repo::with(FILES);
+    repo.aye(&["hooks", "install"]).ok().says("pre-commit").says("installed");
+    repo.aye(&["hooks", "install"]).ok().says("installed already");
+    let id = propose(&repo, "a.txt", "one", "eins");
+    repo.write("b.txt", "drei\n");
+    commit(&repo, "Elsewhere").ok();
+    repo.write("a.txt", "uno\ntwo\n");
+    let run = commit(&repo, "Same file").exits(1);
+    let said = run.out() + &run.err();
+    assert!(said.contains(&id) && said.contains("touches_pending"), "{said}");
+    assert_eq!(repo.git(&["log", "-1", "--format=%s"]), "Elsewhere");
+    repo.git(&["commit", "-q", "--no-verify", "-m", "Anyway"]);
+}
+
+#[test]
+fn applied_proposals_get_their_trailers_and_learn_their_commit() {
+    let repo = Repo::with(FILES);
+    repo.aye(&["hooks", "install"]).ok();
+    let first = propose(&repo, "a.txt", "one", "eins");
+    let second = propose(&repo, "b.txt", "three", "drei");
+    apply(&repo, &first);
+    apply(&repo, &second);
+    // Changed after it was approved: not what was approved, so not its commit.
+    repo.write("b.txt", "drei!\n");
+    commit(&repo, "German\n\nSome text.").ok();
+    let message = repo.git(&["log", "-1", "--format=%B"]);
+    assert!(
+        message.contains(&format!(
+            "Proposal-Id: {first}\nProposed-by: codex\nReviewed-by: Ada Reviewer <ada@example.com>"
+        )),
+        "{message}"
+    );
+    assert!(!message.contains(&second), "{message}");
+    let head = repo.git(&["rev-parse", "HEAD"]);
+    assert_eq!(proposal(&repo, &first).commits, [head.as_str()]);
+    assert!(proposal(&repo, &second).commits.is_empty());
+    // That commit also has what nobody approved.
+    let check = repo.aye(&["check", "--range", "HEAD~1..HEAD"]).exits(1);
+    check.says("error[extra_file]: b.txt").lacks("content_differs");
+    // Committed once: the next commit of that file is not the proposal's.
+    repo.write("a.txt", "eins\ntwo\nmore\n");
+    commit(&repo, "More").ok();
+    assert!(!repo.git(&["log", "-1", "--format=%B"]).contains("Proposal-Id"));
+    // An amended commit is a new one, and still holds it.
+    repo.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    repo.git(&["commit", "-q", "--amend", "-m", &format!("Better\n\nProposal-Id: {first}")]);
+    let amended = repo.git(&["rev-parse", "HEAD"]);
+    assert_eq!(proposal(&repo, &first).commits, [head, amended]);
+}
+
+#[test]
+fn a_message_that_nobody_wrote_still_gives_the_commit_up() {
+    let repo = Repo::with(FILES);
+    script(&repo, ".git/hooks/commit-msg", "[ -s \"$1\" ] || echo blank >>\"$PWD/said\"");
+    repo.aye(&["hooks", "install"]).ok().says("kept and runs after it");
+    let id = propose(&repo, "a.txt", "one", "eins");
+    apply(&repo, &id);
+    repo.git(&["add", "a.txt"]);
+    repo.write("template", "# Why\nTicket:\n");
+    let git = |editor: &str, args: &[&str]| {
+        let all = [&["-c", "core.commentChar=#"], args].concat();
+        repo.program("git").args(&all).env("GIT_EDITOR", editor).run()
+    };
+    let given_up = |run: Run| {
+        let said = run.exits(1).err();
+        assert!(said.contains("Aborting commit"), "{said}");
+    };
+    given_up(git("true", &["commit"]));
+    given_up(git("true", &["commit", "-v", "-s"]));
+    given_up(git("true", &["-c", "commit.template=template", "commit"]));
+    given_up(git("true", &["commit", "-m", ""]));
+    assert_eq!(repo.git(&["rev-list", "--count", "HEAD"]), "1");
+    // Who writes something gets the trailers with it.
+    git("sed -i 1iGerman", &["commit", "-q", "-v"]).ok();
+    let message = repo.git(&["log", "-1", "--format=%s %(trailers:key=Proposal-Id,valueonly)"]);
+    assert_eq!(message.trim(), format!("German {id}"));
+    assert!(!repo.exists("said"));
+}
+
+#[test]
+fn trailers_stand_at_the_end_whatever_the_message_holds() {
+    for (text, settings) in [
+        ("Title\n\nSee the table:\n\n---\n| a | b |", [("a.b", "c")]),
+        ("Title\n\nBefore:\n--- a/x\ntext", [("trailer.ifmissing", "doNothing")]),
+        ("Title", [("trailer.separators", "=")]),
+        ("Title\n\nBody\n\nSigned-off-by: A <a@b.c>", [("trailer.where", "start")]),
+    ] {
+        let repo = Repo::with(FILES);
+        repo.aye(&["hooks", "install"]).ok();
+        let id = propose(&repo, "a.txt", "one", "eins");
+        apply(&repo, &id);
+        for (key, value) in settings {
+            repo.git(&["config", key, value]);
+        }
+        commit(&repo, text).ok();
+        repo.git(&["config", "--remove-section", settings[0].0.split('.').next().unwrap()]);
+        let named = repo.git(&["log", "-1", "--format=%(trailers:key=Proposal-Id,valueonly)"]);
+        assert_eq!(named.trim(), id, "{text}");
+        let message = repo.git(&["log", "-1", "--format=%B"]);
+        assert!(message.starts_with(text), "{message}");
+    }
+}
+
+#[test]
+fn a_kept_hook_that_is_not_executable_is_said_to_be_so() {
+    let repo = Repo::with(FILES);
+    repo.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 9\n");
+    repo.chmod(".git/hooks/pre-commit", 0o644);
+    repo.aye(&["hooks", "install"]).ok().says("does not run: it is not executable");
+    repo.aye(&["hooks", "status"]).ok().says("kept, but not executable");
+    repo.write("b.txt", "x\n");
+    commit(&repo, "One").ok();
+}
+
+#[test]
+fn nothing_is_installed_where_one_hook_cannot_be() {
+    let repo = Repo::with(FILES);
+    script(&repo, ".git/hooks/post-commit", "exit 0");
+    script(&repo, ".git/hooks/post-commit.aye-chained", "exit 0");
+    repo.aye(&["hooks", "install"]).fails("hook_in_the_way", 5);
+    assert!(!repo.exists(".git/hooks/pre-commit"));
+}
+
+#[test]
+fn what_another_proposal_was_applied_on_top_of_is_in_the_commit_too() {
+    let repo = Repo::with(FILES);
+    repo.aye(&["hooks", "install"]).ok();
+    let first = propose(&repo, "a.txt", "one", "eins");
+    apply(&repo, &first);
+    let second = propose(&repo, "a.txt", "two", "zwei");
+    repo.aye(&["apply", &second, "--yes"]).ok();
+    commit(&repo, "Both").ok();
+    let message = repo.git(&["log", "-1", "--format=%B"]);
+    assert!(message.contains(&first) && message.contains(&second), "{message}");
+    repo.aye(&["check", "--range", "HEAD~1..HEAD"]).ok();
+    let head = repo.git(&["rev-parse", "HEAD"]);
+    for id in [&first, &second] {
+        assert_eq!(proposal(&repo, id).commits, [head.as_str()]);
+    }
+
+    // What was there before an approved deletion is not what came of it.
+    let new = ["propose", "new.txt", "--content-file", "-", "-q"];
+    let made = repo.aye_stdin(&new, "new\n").ok().id();
+    apply(&repo, &made);
+    let gone = repo.aye(&["propose", "new.txt", "--delete", "-q"]).ok().id();
+    apply(&repo, &gone);
+    repo.write("new.txt", "new\n");
+    repo.git(&["add", "--all"]);
+    commit(&repo, "Kept").ok();
+    let message = repo.git(&["log", "-1", "--format=%B"]);
+    assert!(message.contains(&made) && !message.contains(&gone), "{message}");
+}
+
+#[test]
+fn an_apply_that_commits_is_not_stopped_by_its_own_proposal() {
+    let repo = Repo::with(FILES);
+    repo.aye(&["hooks", "install"]).ok();
+    let id = propose(&repo, "a.txt", "one", "eins");
+    let other = propose(&repo, "a.txt", "two", "zwei");
+    // Another proposal for the same file still has its say, and nothing is left half done.
+    repo.aye(&["apply", &id, "--yes", "--commit"]).exits(4);
+    assert_eq!(repo.git(&["status", "--porcelain"]), "");
+    support::record::reject(&repo, &other, "no");
+    repo.aye(&["apply", &id, "--yes", "--commit"]).ok();
+    let message = repo.git(&["log", "-1", "--format=%B"]);
+    assert_eq!(message.matches("Proposal-Id").count(), 1, "{message}");
+    repo.aye(&["check", "--range", "HEAD~1..HEAD"]).ok();
+    repo.aye(&["check"]).ok();
+}
+
+#[test]
+fn a_partial_commit_carries_only_what_it_holds() {
+    let repo = Repo::with(FILES);
+    repo.aye(&["hooks", "install"]).ok();
+    let first = propose(&repo, "a.txt", "one", "eins");
+    let second = propose(&repo, "b.txt", "three", "drei");
+    apply(&repo, &first);
+    apply(&repo, &second);
+    repo.git(&["commit", "-q", "-m", "Only b", "--", "b.txt"]);
+    let message = repo.git(&["log", "-1", "--format=%B"]);
+    assert!(message.contains(&second) && !message.contains(&first), "{message}");
+    repo.git(&["commit", "-q", "-a", "-m", "The rest"]);
+    assert!(repo.git(&["log", "-1", "--format=%B"]).contains(&first));
+    assert!(!proposal(&repo, &first).commits.is_empty());
+}
+
+#[test]
+fn an_earlier_hook_runs_first_with_its_own_text() {
+    let repo = Repo::with(FILES);
+    let text = "echo \"ran $1\" >> hook.log; exit ${HOOK_FAILS:-0}";
+    for hook in ["pre-commit", "prepare-commit-msg", "post-commit"] {
+        script(&repo, &format!(".git/hooks/{hook}"), text);
+    }
+    let before = repo.read(".git/hooks/pre-commit");
+    repo.aye(&["hooks", "install"]).ok().says("kept and runs first");
+    assert_eq!(repo.read(".git/hooks/pre-commit.aye-chained"), before);
+    repo.aye(&["hooks", "status"]).ok().says("runs the earlier hook first");
+    repo.write("b.txt", "x\n");
+    commit(&repo, "One").ok();
+    assert_eq!(repo.text("hook.log"), "ran \nran .git/COMMIT_EDITMSG\nran \n");
+    repo.write("b.txt", "y\n");
+    repo.git(&["add", "b.txt"]);
+    repo.program("git").args(&["commit", "-m", "Two"]).env("HOOK_FAILS", "3").run().exits(1);
+    assert_eq!(repo.git(&["log", "-1", "--format=%s"]), "One");
+    let status = repo.aye(&["hooks", "status", "--json"]).ok().json();
+    assert_eq!(status["schema"], "aye/hooks@1");
+    assert_eq!(status["hooks"][0]["state"], "installed");
+    assert_eq!(status["hooks"][0]["chained"], true);
+    repo.aye(&["hooks", "uninstall"]).ok().says("is back");
+    assert_eq!(repo.read(".git/hooks/pre-commit"), before);
+    assert!(!repo.exists(".git/hooks/pre-commit.aye-chained"));
+    assert!(!repo.exists(".git/hooks/pre-push"));
+    assert_eq!(repo.mode(".git/hooks/pre-commit"), 0o755);
+}
+
+#[test]
+fn a_hook_whose_aye_is_gone_lets_git_go_on_with_a_warning() {
+    let repo = Repo::with(FILES);
+    let program = repo.outer().join("aye");
+    copy_aye(&repo, &program);
+    repo.program(&program).args(&["hooks", "install"]).run().ok();
+    propose(&repo, "a.txt", "one", "eins");
+    std::fs::remove_file(&program).unwrap();
+    repo.write("a.txt", "uno\n");
+    repo.git(&["add", "--all"]);
+    let bare = repo.outer().join("remote.git");
+    repo.git(&["init", "-q", "--bare", bare.to_str().unwrap()]);
+    let path = "/usr/local/bin:/usr/bin:/bin";
+    let run = repo.program("git").args(&["commit", "-q", "-m", "x"]).env("PATH", path).run();
+    let run = run.ok().notes("warning: aye is gone, so this commit was not checked");
+    assert_eq!(run.err().matches("warning: aye is gone").count(), 3, "{}", run.err());
+    repo.program("git")
+        .args(&["push", "-q", bare.to_str().unwrap(), "HEAD"])
+        .env("PATH", path)
+        .run()
+        .ok()
+        .notes("this push was not checked");
+}
+
+#[test]
+fn the_hook_starts_aye_only_where_something_may_be_pending() {
+    let repo = Repo::with(FILES);
+    let program = repo.outer().join("aye");
+    copy_aye(&repo, &program);
+    repo.program(&program).args(&["hooks", "install", "--pre-commit"]).run().ok();
+    // From here on the hook's aye only says that it was asked.
+    std::fs::remove_file(&program).unwrap();
+    std::fs::write(&program, "#!/bin/sh\nexit 3\n").unwrap();
+    repo.chmod(program.to_str().unwrap(), 0o755);
+    let asks = |asks: bool, when: &str| {
+        let run = repo.try_git(&["commit", "-q", "--allow-empty", "-m", "x"]);
+        assert_eq!(run.status != 0, asks, "{when}: {}", run.err());
+    };
+    let look = || {
+        // Behind what was written last, by the file system's clock.
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        repo.aye(&["check"]).ok();
+    };
+    asks(true, "never looked");
+    look();
+    asks(false, "no lane");
+    let id = propose(&repo, "a.txt", "one", "eins");
+    asks(true, "a proposal");
+    reject(&repo, &id, "no");
+    asks(true, "a decision not looked at");
+    look();
+    asks(false, "decided");
+    let linked = repo.outer().join("linked");
+    repo.git(&["worktree", "add", "-q", linked.to_str().unwrap()]);
+    let commit = ["commit", "-q", "--allow-empty", "-m", "x"];
+    repo.program("git").args(&commit).dir(&linked).run().ok();
+    repo.git(&["pack-refs", "--all"]);
+    asks(true, "packed");
+    look();
+    asks(false, "packed and looked at");
+    repo.git(&["pack-refs", "--all"]);
+    let packed = repo.path(".git/packed-refs");
+    std::fs::write(&packed, std::fs::read(&packed).unwrap()).unwrap();
+    asks(true, "packed anew");
+    look();
+    repo.write(".git/aye/journal/0123456789abcdef.journal", "{}");
+    asks(true, "an interrupted apply");
+    repo.remove(".git/aye/journal/0123456789abcdef.journal");
+    asks(false, "settled");
+    let other = Repo::with(FILES);
+    propose(&other, "a.txt", "one", "uno");
+    let url = other.root().to_str().unwrap().to_owned();
+    repo.git(&["fetch", "-q", &url, "refs/aye/log/*:refs/aye/remotes/other/*"]);
+    asks(true, "a lane of another clone");
+    let lane = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/remotes"]);
+    repo.git(&["update-ref", "-d", &lane]);
+    let _ = std::fs::remove_dir_all(repo.path(".git/refs/aye/remotes"));
+    look();
+    asks(false, "it is gone");
+    // What has just run out is pending again where the clock is set back.
+    let args = ["propose", "a.txt", "--old", "two", "--new", "zwei", "--expires-in", "1s"];
+    repo.agent("codex", &args).ok();
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    look();
+    asks(true, "it has just run out");
+}
+
+#[test]
+fn a_broken_store_does_not_lock_people_out() {
+    let repo = Repo::with(FILES);
+    repo.aye(&["hooks", "install"]).ok();
+    propose(&repo, "a.txt", "one", "eins");
+    let lane = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"]);
+    repo.write(&format!(".git/{lane}"), format!("{}\n", "1".repeat(40)));
+    let _ = std::fs::remove_file(repo.path(".git/aye/cache.sqlite"));
+    repo.write("a.txt", "uno\n");
+    commit(&repo, "Still possible").ok().notes("warning[").notes("let git go on");
+}
+
+#[test]
+fn a_push_is_held_to_the_proposals_its_commits_name() {
+    let repo = Repo::with(FILES);
+    let remote = repo.outer().join("remote.git");
+    let url = remote.to_str().unwrap();
+    repo.git(&["init", "-q", "--bare", url]);
+    repo.git(&["remote", "add", "origin", url]);
+    repo.aye(&["hooks", "install", "--pre-push"]).ok().lacks("pre-commit");
+    repo.git(&["push", "-q", "origin", "main"]);
+    let id = propose(&repo, "a.txt", "one", "eins");
+    repo.write("b.txt", "x\n");
+    commit(&repo, "Fine").ok();
+    repo.git(&["push", "-q", "origin", "main"]);
+    commit(&repo, "x").exits(1);
+    repo.git(&["commit", "-q", "--allow-empty", "-m", &format!("Claim\n\nProposal-Id: {id}")]);
+    let stopped = |run: Run| {
+        let run = run.exits(1);
+        let said = run.out() + &run.err();
+        assert!(said.contains("not_applied") && said.contains(&id), "{said}");
+    };
+    stopped(repo.try_git(&["push", "-q", "origin", "main"]));
+    // A new branch as well: what no branch of the remote has.
+    stopped(repo.try_git(&["push", "-q", "origin", "HEAD:refs/heads/topic"]));
+    // And a remote that is only a URL: what no remote has.
+    let other = repo.outer().join("other.git");
+    let other = other.to_str().unwrap();
+    repo.git(&["init", "-q", "--bare", other]);
+    stopped(repo.try_git(&["push", "-q", other, "HEAD:refs/heads/topic"]));
+    let touched = propose(&repo, "b.txt", "x", "y");
+    repo.git(&["push", "-q", other, "HEAD~1:refs/heads/topic"]);
+    reject(&repo, &touched, "no");
+    // Deleting, pushing lanes, and tags of old commits are no business of it.
+    repo.git(&["push", "-q", "origin", "refs/aye/log/*:refs/aye/log/*"]);
+    repo.git(&["push", "-q", "origin", "HEAD~1:refs/heads/old"]);
+    repo.git(&["push", "-q", "origin", ":refs/heads/old"]);
+    // The pre-commit framework says it in variables.
+    let range = |run: support::Cmd| {
+        run.env("PRE_COMMIT_FROM_REF", repo.git(&["rev-parse", "HEAD~1"]))
+            .env("PRE_COMMIT_TO_REF", repo.git(&["rev-parse", "HEAD"]))
+            .run()
+    };
+    stopped(range(repo.cmd(&["hooks", "run", "pre-push"])));
+}
+
+#[test]
+fn an_earlier_push_hook_still_reads_what_is_pushed() {
+    let repo = Repo::with(FILES);
+    let remote = repo.outer().join("remote.git");
+    repo.git(&["init", "-q", "--bare", remote.to_str().unwrap()]);
+    script(&repo, ".git/hooks/pre-push", "cat > pushed; echo \"$@\" >> pushed");
+    repo.aye(&["hooks", "install", "--pre-push"]).ok();
+    repo.git(&["push", "-q", remote.to_str().unwrap(), "main"]);
+    let pushed = repo.text("pushed");
+    let head = repo.git(&["rev-parse", "HEAD"]);
+    assert!(
+        pushed.starts_with(&format!("refs/heads/main {head} refs/heads/main 0000")),
+        "{pushed}"
+    );
+    assert_eq!(pushed.lines().count(), 2, "{pushed}");
+}
+
+#[test]
+fn core_hooks_path_is_where_git_looks() {
+    let repo = Repo::with(FILES);
+    repo.git(&["config", "core.hooksPath", ".githooks"]);
+    repo.cmd(&["hooks", "install"]).run().ok().notes("inside the work tree");
+    assert!(repo.exists(".githooks/pre-commit"));
+    assert!(!repo.exists(".git/hooks/pre-commit"));
+    propose(&repo, "a.txt", "one", "eins");
+    repo.write("a.txt", "uno\n");
+    repo.git(&["add", "a.txt"]);
+    repo.try_git(&["commit", "-q", "-m", "x"]).exits(1);
+    // From a subfolder the same place.
+    std::fs::create_dir(repo.path("sub")).unwrap();
+    repo.cmd(&["hooks", "status"]).dir(repo.path("sub")).run().ok().says("/work/.githooks");
+}
+
+#[test]
+fn a_folder_that_other_repositories_use_is_left_alone() {
+    let repo = Repo::with(FILES);
+    let global = repo.outer().join("gitconfig");
+    let hooks = repo.outer().join("hooks");
+    std::fs::create_dir(&hooks).unwrap();
+    std::fs::write(&global, format!("[core]\n\thooksPath = {}\n", hooks.display())).unwrap();
+    let with = |args: &[&str]| repo.cmd(args).env("GIT_CONFIG_GLOBAL", &global).run();
+    with(&["hooks", "install"]).fails("hooks_shared", 4);
+    assert_eq!(std::fs::read_dir(&hooks).unwrap().count(), 0);
+    with(&["hooks", "install", "--shared"]).ok();
+    assert_eq!(std::fs::read_dir(&hooks).unwrap().count(), 5);
+}
+
+#[test]
+fn where_git_runs_no_hooks_nothing_is_installed_and_status_says_so() {
+    let repo = Repo::with(FILES);
+    repo.write("file", "");
+    for nowhere in ["/dev/null", "file", ""] {
+        repo.git(&["config", "core.hooksPath", nowhere]);
+        let before = repo.snapshot();
+        repo.aye(&["hooks", "install"]).fails("hooks_off", 4);
+        repo.aye(&["hooks", "status"]).ok().says("pre-commit          not installed");
+        repo.aye(&["hooks", "uninstall"]).ok().says("none of ours");
+        assert_eq!(repo.snapshot(), before);
+    }
+}
+
+#[test]
+fn hook_managers_are_explained_not_fought() {
+    let husky = Repo::with(&[(".husky/pre-commit", "npm test\n")]);
+    husky.git(&["config", "core.hooksPath", ".husky/_"]);
+    husky.aye(&["hooks", "install"]).fails("hooks_managed", 4).notes(".husky/pre-commit");
+    script(&husky, ".husky/_/pre-commit", "#!/bin/sh\n");
+    let run = husky.aye(&["hooks", "status"]).ok().says("husky manages these hooks");
+    assert!(!run.out().contains("aye hooks install"), "{}", run.out());
+    let lefthook = Repo::with(&[("lefthook.yml", "pre-commit: {}\n")]);
+    lefthook.aye(&["hooks", "install"]).fails("hooks_managed", 4).notes("lefthook.yml");
+    let framework = Repo::with(FILES);
+    script(
+        &framework,
+        ".git/hooks/pre-commit",
+        "# File generated by pre-commit: https://pre-commit.com\nexec true",
+    );
+    let before = framework.snapshot();
+    let run = framework.aye(&["hooks", "install", "--pre-commit"]).fails("hooks_managed", 4);
+    run.notes("aye hooks run pre-commit");
+    assert_eq!(framework.snapshot(), before);
+    assert!(!framework.exists(".git/hooks/pre-commit.aye-chained"));
+    framework.aye(&["hooks", "status"]).ok().says("pre-commit manages these hooks");
+}
+
+#[test]
+fn linked_work_trees_share_the_hooks() {
+    let repo = Repo::with(FILES);
+    repo.git(&["worktree", "add", "-q", "../linked"]);
+    let linked = repo.outer().join("linked");
+    repo.cmd(&["hooks", "install"]).dir(&linked).run().ok();
+    assert!(repo.exists(".git/hooks/pre-commit"));
+    propose(&repo, "a.txt", "one", "eins");
+    std::fs::write(linked.join("a.txt"), "uno\n").unwrap();
+    let git = |args: &[&str]| repo.program("git").args(args).dir(&linked).run();
+    git(&["commit", "-q", "-a", "-m", "x"]).exits(1);
+    std::fs::write(linked.join("a.txt"), "one\ntwo\n").unwrap();
+    std::fs::write(linked.join("b.txt"), "x\n").unwrap();
+    git(&["commit", "-q", "-a", "-m", "x"]).ok();
+}
+
+#[test]
+fn a_bare_repository_and_no_repository() {
+    let repo = Repo::bare();
+    repo.aye(&["hooks", "install", "--pre-push"]).ok();
+    assert!(repo.exists("hooks/pre-push"));
+    Repo::outside().aye(&["hooks", "status"]).fails("not_a_repository", 3);
+}
+
+#[test]
+fn the_frameworks_manifest_is_complete() {
+    let text = include_str!("../../.pre-commit-hooks.yaml");
+    let hooks: serde_json::Value = serde_yaml::from_str(text).unwrap();
+    let repo = Repo::new();
+    for hook in hooks.as_array().unwrap() {
+        for key in ["id", "name", "entry", "language"] {
+            assert!(hook[key].as_str().is_some_and(|value| !value.is_empty()), "{key}: {hook}");
+        }
+        // The command is one this aye has.
+        let words: Vec<&str> = hook["entry"].as_str().unwrap().split(' ').skip(1).collect();
+        let run = repo.cmd(&words).stdin("").run();
+        assert_eq!(run.status, 0, "{hook}: {}", run.err());
+    }
+}

@@ -1,0 +1,851 @@
+//! Nothing under `.git/aye` is believed: an agent that can write the git directory, and nothing
+//! outside the repository, gains nothing when a person runs aye there.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::support::record::{proposal, propose, store};
+use crate::support::terminal::Terminal;
+use crate::support::{Repo, Run};
+
+const FILES: &[(&str, &str)] = &[("a.txt", "one\ntwo\n"), ("d/b.txt", "three\n")];
+const TRANSACTION: &str = "00112233aabbccdd";
+/// Of everything that needs what a symlink stands in the place of.
+const CODE: &str = "private_dir_unsafe";
+
+/// A repository beside a directory that nobody may touch.
+struct Scene {
+    repo: Repo,
+    canaries: PathBuf,
+    before: BTreeMap<PathBuf, String>,
+}
+
+impl Scene {
+    fn new() -> Self {
+        Self::on(Repo::with(FILES))
+    }
+
+    fn on(repo: Repo) -> Self {
+        let canaries = repo.outer().join("home");
+        for (path, text) in [
+            (".bashrc", "alias ll=ls\n"),
+            ("aye/lane", "0123456789abcdef\n"),
+            ("aye/lock", "not a lock\n"),
+            ("aye/idle", "not a stamp\n"),
+            ("aye/journal/lock", ""),
+            ("aye/review/keep.json", "{}\n"),
+            ("0123456789ab/work.txt", "the only copy\n"),
+            ("name/work.txt", "the only copy\n"),
+            ("name.lock", ""),
+            ("0123456789ac.lock", ""),
+            ("0123456789ac/work.txt", "the only copy\n"),
+            (".agent-memory/proposals/x", "x\n"),
+        ] {
+            let file = canaries.join(path);
+            std::fs::create_dir_all(file.parent().expect("the scene is set"))
+                .expect("the scene is set");
+            std::fs::write(file, text).expect("the scene is set");
+        }
+        let before = picture(&canaries);
+        Self { repo, canaries, before }
+    }
+
+    #[track_caller]
+    fn untouched(&self) {
+        let now = picture(&self.canaries);
+        let changed = |(path, what): (&PathBuf, &String)| {
+            (self.before.get(path) != Some(what)).then(|| format!("{path:?}: {what}"))
+        };
+        let changed: Vec<_> = now.iter().filter_map(changed).collect();
+        let gone: Vec<_> = self.before.keys().filter(|path| !now.contains_key(*path)).collect();
+        assert!(changed.is_empty() && gone.is_empty(), "changed {changed:?}, gone {gone:?}");
+    }
+
+    fn outside(&self, path: &str) -> String {
+        self.canaries.join(path).to_str().expect("the scene is set").to_owned()
+    }
+
+    /// Puts a symlink to `target` (outside) in the place of `name` under `.git/aye`.
+    fn link(&self, name: &str, target: &str) {
+        let path = self.repo.path(".git").join(name);
+        clear(&path);
+        std::fs::create_dir_all(path.parent().expect("the scene is set"))
+            .expect("the scene is set");
+        std::os::unix::fs::symlink(self.outside(target), path).expect("the scene is set");
+    }
+
+    fn journal(&self, journal: &Planted<'_>) -> PathBuf {
+        let path = self.repo.path(&format!(".git/aye/journal/{TRANSACTION}.journal"));
+        std::fs::create_dir_all(path.parent().expect("the scene is set"))
+            .expect("the scene is set");
+        std::fs::write(&path, journal.text(&self.repo)).expect("the scene is set");
+        path
+    }
+}
+
+fn clear(path: &Path) {
+    match path.symlink_metadata() {
+        Ok(found) if found.is_dir() => std::fs::remove_dir_all(path).expect("the scene is set"),
+        Ok(_) => std::fs::remove_file(path).expect("the scene is set"),
+        Err(_) => {}
+    }
+}
+
+/// Everything below a directory: content, permissions and times, but for directories' own times of
+/// access.
+fn picture(top: &Path) -> BTreeMap<PathBuf, String> {
+    let entry = |entry: walkdir::DirEntry| {
+        let facts = entry.path().symlink_metadata().expect("the scene is set");
+        let content = match facts.is_file() {
+            true => std::fs::read(entry.path()).expect("the scene is set"),
+            false => Vec::new(),
+        };
+        let what = format!(
+            "{:o} {}.{} {} {content:?}",
+            facts.mode(),
+            facts.mtime(),
+            facts.mtime_nsec(),
+            facts.nlink()
+        );
+        (entry.path().to_owned(), what)
+    };
+    walkdir::WalkDir::new(top)
+        .into_iter()
+        .map(|found| entry(found.expect("the scene is set")))
+        .collect()
+}
+
+/// A journal for one file, as honest as it is told to be.
+#[derive(Clone)]
+struct Planted<'a> {
+    root: String,
+    subject: Option<&'a str>,
+    sums: bool,
+    path: &'a str,
+    before: Option<&'a str>,
+    after: Option<&'a str>,
+    home: &'a str,
+}
+
+impl<'a> Planted<'a> {
+    /// Would write `before` where `after` is.
+    fn new(root: impl AsRef<Path>, path: &'a str, before: &'a str, after: &'a str) -> Self {
+        Self {
+            root: root.as_ref().to_str().expect("the scene is set").to_owned(),
+            subject: Some("apply prop_aaaaaaaaaa 2026-01-01T00:00:00.000Z"),
+            sums: false,
+            path,
+            before: Some(before),
+            after: Some(after),
+            home: path.rsplit_once('/').map_or("", |(home, _)| home),
+        }
+    }
+
+    fn text(&self, repo: &Repo) -> String {
+        let blob = |text: Option<&str>| {
+            let text = text?;
+            let run = repo.program("git").args(&["hash-object", "-w", "--stdin"]).stdin(text);
+            let id = run.run().ok().out().trim().to_owned();
+            Some(serde_json::json!({"id": id, "mode": "100644"}))
+        };
+        let entry = serde_json::json!({
+            "path": self.path, "home": self.home,
+            "before": blob(self.before), "after": blob(self.after),
+        });
+        let record = serde_json::json!({
+            "version": 1, "transaction": TRANSACTION, "root": self.root, "subject": self.subject,
+            "sums": self.sums, "flushed": true, "entries": [entry],
+        });
+        format!("{record}\n")
+    }
+}
+
+#[track_caller]
+fn sound_end(run: &Run) {
+    assert!(![101, 70, 134, 137, 139].contains(&run.status), "{run}");
+    assert!(!run.err().contains("panicked"), "{run}");
+}
+
+// A4 as it was found: the root is a directory outside the repository.
+#[test]
+fn a_journal_for_a_directory_outside_is_reported_and_left() {
+    let scene = Scene::new();
+    let bashrc = "alias ll=ls\n";
+    for planted in [
+        Planted::new(&scene.canaries, ".bashrc", "evil\n", bashrc),
+        Planted { subject: None, ..Planted::new(&scene.canaries, ".bashrc", "evil\n", bashrc) },
+    ] {
+        let path = scene.journal(&planted);
+        for _ in 0..2 {
+            let run = scene.repo.aye(&["list"]).ok();
+            run.clone()
+                .notes("warning[journal_foreign]")
+                .notes(path.to_str().expect("the scene is set"));
+            assert_eq!(run.err().matches("warning").count(), 1, "{run}");
+            run.notes("aye doctor --repair");
+        }
+        scene.untouched();
+        scene.repo.aye(&["doctor"]).exits(1).says("journal_foreign: ").says("aye doctor --repair");
+        assert!(path.exists());
+        scene.repo.aye(&["doctor", "--repair"]).ok().says("journal set aside as");
+        assert!(!path.exists());
+        scene.repo.aye(&["list"]).ok();
+        scene.untouched();
+    }
+}
+
+#[test]
+fn a_foreign_journal_does_not_stop_an_apply() {
+    let scene = Scene::new();
+    let id = propose(&scene.repo, "a.txt", "one", "eins");
+    scene.journal(&Planted::new(&scene.canaries, ".bashrc", "evil\n", "alias ll=ls\n"));
+    scene.repo.aye(&["apply", &id, "--yes"]).ok().notes("journal_foreign");
+    assert_eq!(scene.repo.text("a.txt"), "eins\ntwo\n");
+    scene.untouched();
+}
+
+// `worktrees/*/gitdir` lies in the git directory, so that it proves nothing by itself.
+#[test]
+fn a_planted_list_of_work_trees_makes_no_work_tree() {
+    let scene = Scene::new();
+    let record = ".git/worktrees/evil";
+    scene.repo.write(&format!("{record}/gitdir"), format!("{}\n", scene.outside(".git")));
+    scene.repo.write(&format!("{record}/commondir"), "../..\n");
+    scene.repo.write(&format!("{record}/HEAD"), "ref: refs/heads/evil\n");
+    assert!(scene.repo.git(&["worktree", "list"]).contains("home"));
+    scene.journal(&Planted::new(&scene.canaries, ".bashrc", "evil\n", "alias ll=ls\n"));
+    scene.repo.aye(&["list"]).ok().notes("journal_foreign").notes("is not a work tree");
+    // Nor are projections looked for there.
+    let id = propose(&scene.repo, "a.txt", "one", "eins");
+    let projection = scene.canaries.join(format!(".agent-memory/proposals/{id}"));
+    std::fs::create_dir(&projection).expect("the scene is set");
+    scene.repo.aye(&["reject", &id, "--yes"]).ok();
+    assert!(projection.exists());
+}
+
+#[test]
+fn a_journal_never_writes_into_the_git_directory() {
+    let scene = Scene::new();
+    let repo = &scene.repo;
+    let config = repo.text(".git/config");
+    // The git directory made a "linked work tree" of itself.
+    repo.write(
+        ".git/worktrees/evil/gitdir",
+        repo.path(".git/.git").to_str().expect("the scene is set"),
+    );
+    repo.write(".git/worktrees/evil/commondir", "../..\n");
+    repo.write(".git/worktrees/evil/HEAD", "ref: refs/heads/evil\n");
+    let link = format!("gitdir: {}\n", repo.path(".git/worktrees/evil").display());
+    repo.write(".git/.git", link);
+    for (root, path) in [
+        (repo.path(".git"), "config"),
+        (repo.root().to_owned(), ".git/config"),
+        (repo.root().to_owned(), ".GIT/config"),
+        (repo.root().to_owned(), "git~1/config"),
+        (repo.root().to_owned(), "../home/.bashrc"),
+        (repo.path(".git/aye/try"), "x"),
+    ] {
+        std::fs::create_dir_all(repo.path(".git/aye/try")).expect("the scene is set");
+        let path = scene.journal(&Planted::new(&root, path, "evil\n", &config));
+        let run = repo.aye(&["list"]).ok();
+        assert!(run.err().contains("warning[journal_"), "{run}");
+        assert_eq!(repo.text(".git/config"), config);
+        std::fs::remove_file(path).expect("the scene is set");
+    }
+    scene.untouched();
+}
+
+#[test]
+fn a_git_directory_of_another_name_is_not_written_either() {
+    let repo = Repo::outside();
+    repo.git(&["init", "-q", "--initial-branch=main", "--separate-git-dir=store.git", "."]);
+    let config = repo.text("store.git/config");
+    let planted = Planted::new(repo.root(), "store.git/config", "evil\n", &config);
+    repo.write(&format!("store.git/aye/journal/{TRANSACTION}.journal"), planted.text(&repo));
+    repo.write(&format!("store.git/.aye-{TRANSACTION}-0"), "evil\n");
+    repo.aye(&["list"]).ok().notes("journal_foreign").notes("is in the git directory");
+    assert_eq!(repo.text("store.git/config"), config);
+}
+
+/// The journal itself is evidence of nothing: where no temporary file of the transaction lies in the
+/// work tree, recovery changes no file.
+#[test]
+fn a_journal_for_this_work_tree_brings_no_content() {
+    let scene = Scene::new();
+    let repo = &scene.repo;
+    let id = propose(repo, "a.txt", "one", "eins");
+    let real = format!("apply {id} 2026-01-01T00:00:00.000Z");
+    let honest = Planted::new(repo.root(), "a.txt", "evil\n", "one\ntwo\n");
+    for planted in [
+        honest.clone(),
+        Planted { subject: Some(&real), ..honest.clone() },
+        Planted { before: None, ..honest.clone() },
+        Planted { after: None, ..honest.clone() },
+    ] {
+        let path = scene.journal(&planted);
+        repo.aye(&["list"]).ok();
+        assert_eq!(repo.text("a.txt"), "one\ntwo\n");
+        assert!(!path.exists(), "settled: there was nothing to do");
+    }
+    // An old decision does not stand for new content.
+    repo.aye(&["apply", &id, "--yes"]).ok();
+    let known = proposal(repo, &id).id;
+    let log = store(repo)
+        .view()
+        .expect("the scene is set")
+        .log(Some(&known), None)
+        .expect("the scene is set");
+    let applied = log.iter().map(|entry| entry.stamped.event.time).max().expect("the scene is set");
+    let at = applied.to_rfc3339_opts(chrono::SecondsFormat::Millis, true);
+    let real = format!("apply {id} {at}");
+    scene.journal(&Planted {
+        subject: Some(&real),
+        ..Planted::new(repo.root(), "d/b.txt", "three\n", "evil\n")
+    });
+    repo.aye(&["list"]).ok().notes("no event names its content");
+    assert_eq!(repo.text("d/b.txt"), "three\n");
+    scene.journal(&Planted {
+        subject: Some(&real),
+        after: None,
+        ..Planted::new(repo.root(), "d/b.txt", "three\n", "")
+    });
+    repo.aye(&["list"]).ok().notes("no event says so");
+    assert_eq!(repo.text("d/b.txt"), "three\n");
+}
+
+#[test]
+fn what_is_undone_is_named() {
+    let scene = Scene::new();
+    let repo = &scene.repo;
+    scene.journal(&Planted::new(repo.root(), "a.txt", "before\n", "one\ntwo\n"));
+    repo.write(&format!(".aye-{TRANSACTION}-0"), "before\n");
+    repo.aye(&["list"]).ok().notes("undid the interrupted").notes("changed a.txt");
+    assert_eq!(repo.text("a.txt"), "before\n");
+}
+
+#[test]
+fn a_symlink_in_the_way_of_a_journal_is_not_followed() {
+    let scene = Scene::new();
+    let repo = &scene.repo;
+    repo.symlink(scene.canaries.to_str().expect("the scene is set"), "out");
+    std::fs::write(scene.canaries.join("x"), "").expect("the scene is set");
+    std::fs::remove_file(scene.canaries.join("x")).expect("the scene is set");
+    let scene = Scene { before: picture(&scene.canaries), ..scene };
+    let repo = &scene.repo;
+    for path in ["out/.bashrc", "out/new"] {
+        for before in [Some("evil\n"), None] {
+            scene.journal(&Planted {
+                before,
+                ..Planted::new(repo.root(), path, "", "alias ll=ls\n")
+            });
+            sound_end(&repo.aye(&["list"]));
+            scene.untouched();
+        }
+    }
+}
+
+#[test]
+fn a_journal_that_is_no_file_of_this_user_is_not_read() {
+    let scene = Scene::new();
+    let repo = &scene.repo;
+    let name = format!(".git/aye/journal/{TRANSACTION}.journal");
+    let text = Planted::new(repo.root(), "a.txt", "evil\n", "one\ntwo\n").text(repo);
+    repo.write(&format!(".aye-{TRANSACTION}-0"), "evil\n");
+    repo.write("planted", text);
+    std::fs::create_dir_all(repo.path(".git/aye/journal")).expect("the scene is set");
+    type Make<'a> = (&'a str, &'a dyn Fn(&Path));
+    let makes: [Make<'_>; 3] = [
+        ("symlink", &|path| {
+            std::os::unix::fs::symlink(repo.path("planted"), path).expect("the scene is set");
+        }),
+        ("directory", &|path| std::fs::create_dir(path).expect("the scene is set")),
+        ("pipe", &|path| {
+            assert!(
+                std::process::Command::new("mkfifo")
+                    .arg(path)
+                    .status()
+                    .expect("the scene is set")
+                    .success()
+            );
+        }),
+    ];
+    for (what, make) in makes {
+        make(&repo.path(&name));
+        repo.aye(&["list"]).ok().notes("journal_foreign").notes("not a regular file");
+        assert_eq!(repo.text("a.txt"), "one\ntwo\n", "{what}");
+        repo.aye(&["doctor"]).exits(1).says("journal_foreign");
+        repo.aye(&["doctor", "--repair"]).ok();
+        assert!(!repo.exists(&name), "{what}");
+        assert!(repo.exists("planted"));
+    }
+}
+
+#[test]
+fn another_users_journal_is_not_read() {
+    let scene = Scene::new();
+    let path = scene.journal(&Planted::new(scene.repo.root(), "a.txt", "evil\n", "one\ntwo\n"));
+    scene.repo.write(&format!(".aye-{TRANSACTION}-0"), "evil\n");
+    if std::os::unix::fs::chown(&path, Some(12_345), None).is_err() {
+        return; // Only the superuser can give files away.
+    }
+    scene.repo.aye(&["list"]).ok().notes("belongs to another user");
+    assert_eq!(scene.repo.text("a.txt"), "one\ntwo\n");
+}
+
+/// As it was found: `list` removed every directory with a name like a trial's.
+#[test]
+fn trial_folder_is_a_symlink() {
+    let scene = Scene::new();
+    scene.link("aye/try", ".");
+    scene.repo.aye(&["list"]).ok().notes(&format!("warning[{CODE}]")).notes("remove the symlink");
+    scene.repo.aye(&["doctor"]).exits(1).says(CODE).says("remove the symlink");
+    let id = propose(&scene.repo, "a.txt", "one", "eins");
+    scene.repo.aye(&["try", &id, "--", "true"]).fails(CODE, 4);
+    scene.untouched();
+}
+
+#[test]
+fn symlinks_in_the_place_of_trials_are_not_followed() {
+    let scene = Scene::new();
+    let repo = &scene.repo;
+    // Where nothing is pending, the second list opens no repository.
+    propose(repo, "a.txt", "one", "eins");
+    for name in ["0123456789ab", "0123456789ac", "0123456789ad.lock", "name", "0123456789ac.lock"] {
+        scene.link(&format!("aye/try/{name}"), name.strip_suffix(".lock").unwrap_or(name));
+    }
+    repo.write(".git/aye/try/0123456789af.lock", "");
+    scene.link("aye/try/0123456789af", "0123456789ab");
+    repo.write(".git/aye/try/mine/notes.txt", "not a trial\n");
+    repo.write(".git/aye/try/mine.lock", "");
+    repo.aye(&["list"]).ok();
+    scene.untouched();
+    assert_eq!(repo.text(".git/aye/try/mine/notes.txt"), "not a trial\n");
+    assert!(!repo.exists(".git/aye/try/0123456789af.lock"), "a trial that is gone");
+    // What aye made goes, with everything that it holds.
+    repo.write(".git/aye/try/0123456789ae/deep/er/file", "x");
+    scene.link("aye/try/0123456789ae/deep/link", ".");
+    repo.chmod(".git/aye/try/0123456789ae/deep/er", 0o555);
+    repo.chmod(".git/aye/try/0123456789ae/deep", 0o000);
+    repo.aye(&["list"]).ok();
+    assert!(!repo.exists(".git/aye/try/0123456789ae"));
+    scene.untouched();
+}
+
+#[test]
+fn a_trial_that_replaces_itself_by_a_symlink_removes_nothing_else() {
+    let scene = Scene::new();
+    let id = propose(&scene.repo, "a.txt", "one", "eins");
+    let script = format!("d=$PWD; cd /; rm -rf \"$d\"; ln -s '{}' \"$d\"", scene.outside("."));
+    scene.repo.aye(&["try", &id, "--", "sh", "-c", &script]).ok();
+    scene.untouched();
+    let left =
+        std::fs::read_dir(scene.repo.path(".git/aye/try")).expect("the scene is set").count();
+    assert_eq!(left, 0);
+}
+
+#[test]
+fn a_trial_as_deep_as_nobody_digs_is_removed() {
+    let scene = Scene::new();
+    let top = scene.repo.path(".git/aye/try/0123456789ae");
+    std::fs::create_dir_all(&top).expect("the scene is set");
+    let mut here = top.clone();
+    for _ in 0..600 {
+        here.push("deep");
+    }
+    std::fs::create_dir_all(&here).expect("the scene is set");
+    scene.repo.aye(&["list"]).ok();
+    assert_eq!(
+        std::fs::read_dir(top.parent().expect("the scene is set"))
+            .expect("the scene is set")
+            .count(),
+        0
+    );
+}
+
+#[test]
+fn the_private_directory_as_a_symlink_is_refused() {
+    let scene = Scene::new();
+    let id = propose(&scene.repo, "a.txt", "one", "eins");
+    scene.link("aye", "aye");
+    let run = scene.repo.aye(&["list"]).ok();
+    run.says(&id).notes(&format!("warning[{CODE}]")).notes("remove the symlink");
+    for args in [
+        &["propose", "a.txt", "--old", "two", "--new", "zwei"][..],
+        &["apply", &id, "--yes"],
+        &["reject", &id, "--yes"],
+        &["comment", &id, "-m", "text"],
+        &["try", &id, "--no-record", "--", "true"],
+    ] {
+        scene.repo.aye(args).fails(CODE, 4);
+    }
+    scene.repo.aye(&["check"]);
+    scene.repo.aye(&["doctor"]).exits(1).says(CODE);
+    scene.repo.aye(&["doctor", "--repair"]).exits(1).says(CODE);
+    scene.repo.aye(&["review"]).exits(4);
+    assert_eq!(scene.repo.text("a.txt"), "one\ntwo\n");
+    scene.untouched();
+    std::fs::remove_file(scene.repo.path(".git/aye")).expect("the scene is set");
+    scene.repo.aye(&["apply", &id, "--yes"]).ok();
+}
+
+/// The git directory itself may be anywhere.
+#[test]
+fn a_symlinked_git_directory_works() {
+    let scene = Scene::new();
+    let repo = &scene.repo;
+    std::fs::rename(repo.path(".git"), repo.outer().join("elsewhere.git"))
+        .expect("the scene is set");
+    repo.symlink("../elsewhere.git", ".git");
+    let id = propose(repo, "a.txt", "one", "eins");
+    let run = repo.aye(&["list"]).ok().says(&id);
+    assert_eq!(run.err(), "");
+    assert!(repo.exists(".git/aye/cache.sqlite"));
+    repo.aye(&["apply", &id, "--yes"]).ok();
+    repo.aye(&["doctor"]).ok();
+}
+
+#[test]
+fn each_entry_as_a_symlink_is_not_followed() {
+    for (name, target) in [
+        ("lock", "aye/lock"),
+        ("lane", "aye/lane"),
+        ("idle", "aye/idle"),
+        ("journal", "aye/journal"),
+        ("review", "aye/review"),
+        ("try", "."),
+        ("broken", "."),
+        ("cache.sqlite", "aye/cache.sqlite"),
+        ("cache.sqlite", ".bashrc"),
+        ("cache.lock", "aye/lock"),
+        ("lock", "nothing"),
+        ("lane", "nothing"),
+        ("idle", "nothing"),
+        ("journal", "nothing"),
+        ("cache.sqlite", "nothing"),
+    ] {
+        let scene = Scene::new();
+        let repo = &scene.repo;
+        let id = propose(repo, "a.txt", "one", "eins");
+        scene.link(&format!("aye/{name}"), target);
+        let run = repo.aye(&["list"]).ok().says(&id);
+        run.notes(&format!("warning[{CODE}]")).notes(&format!("aye/{name} is a symlink"));
+        repo.aye(&["doctor"]).exits(1).says(CODE).says(&format!("aye/{name}"));
+        scene.untouched();
+        let needed = ["lock", "lane"].contains(&name);
+        let writes = repo.aye(&["propose", "a.txt", "--old", "two", "--new", "zwei"]);
+        if needed {
+            writes.fails(CODE, 4)
+        } else {
+            writes.ok()
+        };
+        let applies = repo.aye(&["apply", &id, "--yes"]);
+        if needed || name == "journal" {
+            applies.fails(CODE, 4)
+        } else {
+            applies.ok()
+        };
+        repo.aye(&["list"]).ok();
+        repo.aye(&["check"]);
+        sound_end(&repo.aye(&["doctor", "--repair"]));
+        scene.untouched();
+    }
+}
+
+/// Decisions that an earlier session has kept are neither read nor written through a symlink.
+#[test]
+fn kept_decisions_are_not_followed() {
+    let numbered = |edit: &str| -> String { (0..40).map(|n| format!("{n}{edit}\n")).collect() };
+    let mut scene = Scene::on(Repo::with(&[("a.txt", numbered(""))]));
+    let repo = scene.repo;
+    let new = numbered("").replacen("\n5\n", "\nfive\n", 1).replacen("\n30\n", "\nthirty\n", 1);
+    let args = ["propose", "a.txt", "--content-file", "-", "--json"];
+    let run = repo.aye_stdin(&args, new).ok().json();
+    let id = run["proposal_id"].as_str().expect("the scene is set");
+    let review =
+        |repo: &Repo| Terminal::start(repo.cmd(&["review"]).env("TERM", "xterm-256color"), 30, 100);
+    let quit = |terminal: &mut Terminal| {
+        terminal.sees("(1/2)").types("n").sees("(2/2)").types("q");
+        terminal.ends()
+    };
+    assert_eq!(quit(&mut review(&repo)), 0);
+    let kept = repo.path(&format!(".git/aye/review/{id}.json"));
+    let outside = scene.canaries.join(format!("aye/review/{id}.json"));
+    std::fs::rename(&kept, &outside).expect("the scene is set");
+    scene = Scene { before: picture(&scene.canaries), repo, ..scene };
+    // The file: it is not read, and its name is replaced.
+    std::os::unix::fs::symlink(&outside, &kept).expect("the scene is set");
+    assert_eq!(quit(&mut review(&scene.repo)), 0);
+    assert!(!kept.is_symlink());
+    scene.untouched();
+    // The directory: nothing can be kept, and that is an error.
+    scene.link("aye/review", "aye/review");
+    assert_ne!(review(&scene.repo).sees(CODE).ends(), 0);
+    scene.untouched();
+}
+
+/// The lock is written to, and its time set.
+#[test]
+fn the_lock_as_a_hard_link_is_not_written() {
+    let scene = Scene::new();
+    propose(&scene.repo, "a.txt", "one", "eins");
+    clear(&scene.repo.path(".git/aye/lock"));
+    std::fs::hard_link(scene.outside(".bashrc"), scene.repo.path(".git/aye/lock"))
+        .expect("the scene is set");
+    scene.repo.aye(&["propose", "a.txt", "--old", "two", "--new", "zwei"]).fails(CODE, 4);
+    std::fs::remove_file(scene.repo.path(".git/aye/lock")).expect("the scene is set");
+    scene.untouched();
+}
+
+/// `core.sharedRepository` sets the permissions of the cache.
+#[test]
+fn a_shared_repository_changes_no_permissions_elsewhere() {
+    let scene = Scene::new();
+    scene.repo.git(&["config", "core.sharedRepository", "group"]);
+    propose(&scene.repo, "a.txt", "one", "eins");
+    scene.link("aye/cache.sqlite", ".bashrc");
+    scene.repo.aye(&["list"]).ok();
+    scene.untouched();
+}
+
+#[test]
+fn pipes_in_the_place_of_files_stop_nothing() {
+    for name in ["lock", "lane", "idle", "journal/lock", "cache.sqlite", "cache.lock", "try/a.lock"]
+    {
+        let scene = Scene::new();
+        let repo = &scene.repo;
+        let id = propose(repo, "a.txt", "one", "eins");
+        let path = repo.path(".git/aye").join(name);
+        clear(&path);
+        std::fs::create_dir_all(path.parent().expect("the scene is set"))
+            .expect("the scene is set");
+        assert!(
+            std::process::Command::new("mkfifo")
+                .arg(&path)
+                .status()
+                .expect("the scene is set")
+                .success()
+        );
+        repo.aye(&["list"]).ok().says(&id);
+        for args in [&["apply", &id, "--yes"][..], &["check"], &["doctor"], &["doctor", "--repair"]]
+        {
+            sound_end(&repo.aye(args));
+        }
+    }
+}
+
+#[test]
+fn a_moved_pending_ref_is_reported_and_rebuilt() {
+    let repo = Repo::with(FILES);
+    let id = propose(&repo, "a.txt", "one", "eins");
+    let name = format!("refs/aye/pending/{id}");
+    let right = repo.git(&["rev-parse", &name]);
+    let head = repo.git(&["rev-parse", "HEAD"]);
+    repo.aye(&["doctor"]).ok();
+    let tree = repo.git(&["rev-parse", "HEAD^{tree}"]);
+    let message = repo.git(&["log", "-1", "--format=%B", &right]);
+    let lookalike = repo.git(&["commit-tree", &tree, "-p", &head, "-m", &message]);
+    for wrong in [&head, &lookalike] {
+        repo.git(&["update-ref", &name, wrong]);
+        repo.aye(&["doctor"]).exits(1).says(&format!("pending_ref_moved: {name}"));
+        repo.aye(&["doctor", "--repair"]).ok();
+        assert_eq!(repo.git(&["rev-parse", &name]), right);
+    }
+    // HEAD may move on, and the files may differ from those that the proposal was made on.
+    repo.write("a.txt", "zero\none\ntwo\n");
+    repo.commit("Elsewhere");
+    repo.aye(&["doctor"]).ok();
+    repo.aye(&["comment", &id, "-m", "text"]).ok();
+    assert_ne!(repo.git(&["rev-parse", &name]), right);
+    repo.aye(&["doctor"]).ok();
+    repo.git(&["update-ref", &name, &format!("{name}^")]);
+    repo.aye(&["doctor"]).exits(1).says("pending_ref_moved");
+}
+
+#[test]
+fn work_trees_that_git_lists_are_settled() {
+    let repo = Repo::with(FILES);
+    repo.git(&["worktree", "add", "-q", "../linked"]);
+    let linked = repo.outer().join("linked");
+    let separate = repo.outer().join("separate");
+    std::fs::create_dir(&separate).expect("the scene is set");
+    type Case<'a> = (&'a Path, &'a [(&'a str, &'a Path)], bool);
+    let cases: [Case<'_>; 4] = [
+        (repo.root(), &[], true),
+        (&linked, &[], true),
+        (&separate, &[("GIT_DIR", &repo.path(".git")), ("GIT_WORK_TREE", &separate)], true),
+        (&separate, &[], false),
+    ];
+    for (root, env, settled) in cases {
+        std::fs::write(root.join("a.txt"), "after\n").expect("the scene is set");
+        std::fs::write(root.join(format!(".aye-{TRANSACTION}-0")), "before\n")
+            .expect("the scene is set");
+        let planted = Planted::new(root, "a.txt", "before\n", "after\n");
+        repo.write(&format!(".git/aye/journal/{TRANSACTION}.journal"), planted.text(&repo));
+        let mut command = repo.cmd(&["list"]);
+        for (name, value) in env {
+            command = command.env(name, value);
+        }
+        let run = command.run().ok();
+        let found = std::fs::read_to_string(root.join("a.txt")).expect("the scene is set");
+        assert_eq!(
+            found,
+            if settled { "before\n" } else { "after\n" },
+            "{}\n{run}",
+            root.display()
+        );
+    }
+}
+
+/// A small generator: the same seeds, the same cases.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % sides
+    }
+
+    fn pick<'a, T: ?Sized>(&mut self, from: &[&'a T]) -> &'a T {
+        from[self.roll(from.len())]
+    }
+}
+
+fn garbage(dice: &mut Dice) -> Vec<u8> {
+    match dice.roll(6) {
+        0 => Vec::new(),
+        1 => vec![0; 4096],
+        2 => b"{\"version\":1}\n".to_vec(),
+        3 => [b"[".repeat(20_000), b"\n".to_vec()].concat(),
+        4 => (0..dice.roll(3_000)).map(|_| dice.roll(256) as u8).collect(),
+        _ => b"\xff\xfe{}\n".to_vec(),
+    }
+}
+
+fn hostile_journal(dice: &mut Dice, scene: &Scene, id: &str) -> Vec<u8> {
+    let roots = [
+        scene.repo.root(),
+        &scene.canaries,
+        &scene.repo.path(".git"),
+        Path::new("/"),
+        Path::new("."),
+    ];
+    let real = format!("apply {id} 2026-01-01T00:00:00.000Z");
+    let undo = format!("undo {id} 2026-01-01T00:00:00.000Z");
+    let commit = format!("apply-and-commit {id} 2020-01-01T00:00:00.000Z");
+    let subjects = [None, Some("x"), Some(""), Some(&*real), Some(&*undo), Some(&*commit)];
+    let contents = [None, Some("one\ntwo\n"), Some("evil\n"), Some("alias ll=ls\n"), Some("")];
+    let planted = Planted {
+        root: roots[dice.roll(roots.len())].to_str().expect("the scene is set").to_owned(),
+        subject: subjects[dice.roll(subjects.len())],
+        sums: dice.roll(4) == 0,
+        path: dice.pick(&[
+            "a.txt",
+            ".bashrc",
+            "out/.bashrc",
+            "../home/.bashrc",
+            ".git/config",
+            "new/x",
+            "/etc/x",
+            "d",
+        ]),
+        before: contents[dice.roll(contents.len())],
+        after: contents[dice.roll(contents.len())],
+        home: dice.pick(&["", "d", "out", "..", "new", ".git"]),
+    };
+    let mut text = planted.text(&scene.repo).into_bytes();
+    if dice.roll(5) == 0 {
+        let at = dice.roll(text.len());
+        text[at] = dice.roll(256) as u8;
+    }
+    text
+}
+
+#[test]
+fn whatever_lies_there_nothing_outside_is_touched() {
+    let start = Repo::with(FILES);
+    let id = propose(&start, "a.txt", "one", "eins");
+    let other = propose(&start, "d/b.txt", "three", "drei");
+    let names = [
+        "aye",
+        "aye/journal",
+        "aye/try",
+        "aye/review",
+        "aye/lock",
+        "aye/lane",
+        "aye/idle",
+        "aye/cache.sqlite",
+        "aye/cache.lock",
+        "aye/cache.sqlite-journal",
+        "aye/broken",
+        "aye/try/0123456789ab",
+        "aye/try/0123456789ab.lock",
+        "aye/journal/lock",
+        "aye/journal/x.journal",
+        "aye/journal/x.done",
+    ];
+    let targets =
+        [".", "aye", "aye/journal", "aye/review", ".bashrc", "aye/lock", "nothing", "0123456789ab"];
+    for seed in 0..60 {
+        let mut dice = Dice(seed * 7_919 + 1);
+        let scene = Scene::on(start.copy());
+        scene.repo.symlink(scene.canaries.to_str().expect("the scene is set"), "out");
+        for _ in 0..=dice.roll(4) {
+            let name = dice.pick(&names).to_owned();
+            let review = format!("aye/review/{id}.json");
+            match dice.roll(5) {
+                0 => scene.link(&name, dice.pick(&targets)),
+                1 => {
+                    // Never below a symlink: that would be the test writing outside.
+                    let home = scene.repo.path(".git/aye/journal");
+                    if home.symlink_metadata().is_ok_and(|found| found.is_dir())
+                        && scene
+                            .repo
+                            .path(".git/aye")
+                            .symlink_metadata()
+                            .expect("the scene is set")
+                            .is_dir()
+                    {
+                        let end = dice.pick(&["journal", "done"]);
+                        let text = hostile_journal(&mut dice, &scene, &id);
+                        let file = format!(".git/aye/journal/{TRANSACTION}.{end}");
+                        scene.repo.write(&file, text);
+                    }
+                }
+                2 if dice.roll(2) == 0 => scene
+                    .repo
+                    .write(&format!(".aye-{TRANSACTION}-{}", dice.pick(&["0", "0.old"])), "evil\n"),
+                kind => {
+                    let name = if kind == 3 { review } else { name };
+                    let path = scene.repo.path(".git").join(&name);
+                    let above = path.parent().expect("the scene is set");
+                    let inside = above.ancestors().take_while(|at| !at.ends_with(".git"));
+                    if inside.into_iter().any(|at| at.is_symlink() || at.is_file()) {
+                        continue;
+                    }
+                    clear(&path);
+                    std::fs::create_dir_all(above).expect("the scene is set");
+                    std::fs::write(&path, garbage(&mut dice)).expect("the scene is set");
+                }
+            }
+        }
+        let scene = Scene { before: picture(&scene.canaries), ..scene };
+        let config = scene.repo.text(".git/config");
+        for args in [
+            &["list"][..],
+            &["doctor"],
+            &["apply", &id, "--yes"],
+            &["review"],
+            &["check"],
+            &["doctor", "--repair"],
+            &["apply", &other, "--yes"],
+            &["list", "--json"],
+        ] {
+            let run = scene.repo.aye(args);
+            sound_end(&run);
+            scene.untouched();
+            assert_eq!(scene.repo.text(".git/config"), config, "seed {seed}: {run}");
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! `aye log`: what happened, however much that is.
+
+use crate::support::Repo;
+use crate::support::hostile::{Hostile, Import};
+
+/// A repository to which another clone has brought `count` proposals, each of another second.
+fn long(count: usize) -> Repo {
+    let repo = Repo::with(&[("a.txt", "one\n")]);
+    let mut lane = Hostile::new(&repo, "other");
+    let events =
+        (0..count).map(|number| vec![lane.comment("prop_0000000000", &format!("No. {number}"))]);
+    let events: Vec<_> = events.collect();
+    let mut import = Import::default();
+    import.lane("other", &events);
+    import.run(&repo);
+    repo
+}
+
+#[test]
+fn long_logs_are_one_document_in_order() {
+    let repo = long(1_203);
+    let run = repo.aye(&["log", "--json"]).ok();
+    let text = run.out();
+    let json = run.json();
+    let events = json["events"].as_array().expect("a list");
+    assert_eq!((events.len(), &json["schema"]), (1_203, &"aye/log@1".into()));
+    let key = |event: &serde_json::Value| event["at"].as_str().expect("a time").to_owned();
+    assert!(events.is_sorted_by(|a, b| key(a) >= key(b)));
+    let mut texts: Vec<_> = events.iter().map(|event| event["text"].to_string()).collect();
+    texts.sort();
+    texts.dedup();
+    assert_eq!(texts.len(), 1_203);
+    // Laid out as every other document.
+    assert!(
+        text.starts_with(
+            "{\n  \"schema\": \"aye/log@1\",\n  \"events\": [\n    {\n      \"event\":"
+        )
+    );
+    assert!(text.contains("\n    },\n    {\n      \"event\":"));
+    assert!(text.ends_with("\n    }\n  ]\n}\n"));
+    let yaml = repo.aye(&["log", "--format", "yaml"]).ok().out();
+    assert_eq!(yaml.matches("kind: comment").count(), 1_203);
+}
+
+#[test]
+fn rows_line_up_across_pages() {
+    let repo = long(1_203);
+    let text = repo.aye(&["log"]).ok().out();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 1_204);
+    let column = lines[0].find("WHAT").expect("a title");
+    assert!(lines[1..].iter().all(|line| line[column..].starts_with("comment")), "{}", lines[1]);
+    for (limit, expected) in [("0", 0), ("1", 2), ("500", 501), ("501", 502), ("1000", 1_001)] {
+        let some = repo.aye(&["log", "-n", limit]).ok().out();
+        assert_eq!(some.lines().count(), expected, "{limit}");
+        if let Some(last) = some.lines().last() {
+            let same = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert_eq!(same(last), same(lines[expected - 1]));
+        }
+    }
+    let json = repo.aye(&["log", "-n", "0", "--json"]).ok();
+    assert_eq!(json.out(), "{\n  \"schema\": \"aye/log@1\",\n  \"events\": []\n}\n");
+}

@@ -1,0 +1,316 @@
+//! Every reason code that a memory request, an apply or a rebase may answer with, provoked from
+//! outside.
+
+use std::collections::BTreeSet;
+
+use crate::support::Repo;
+use serde_json::{Value, json};
+
+const FIELDS: &str = "**Date:** 2026-01-02\n**Status:** active\n**Confidence:** confirmed\n";
+const MANIFEST: &str = ".agent-memory/meta/manifest.yaml";
+
+/// The codes of the public format, and ours.
+const CODES: [&str; 28] = [
+    "invalid_intent",
+    "no_operations",
+    "invalid_operation",
+    "validation_failed",
+    "invalid_path",
+    "unknown_category",
+    "server_managed_category",
+    "write_once_violation",
+    "lock_held",
+    "read_error",
+    "plan_failed",
+    "invalid_markdown",
+    "archive_exists",
+    "allowlist_parse_error",
+    "allowlist_limit_exceeded",
+    "secret_detected",
+    "pii_detected",
+    "provenance_violation",
+    "server_only_category",
+    "staging_not_found",
+    "target_drift",
+    "force_required",
+    "unresolvable_drift",
+    "intent_path_mismatch",
+    "duplicate_section_id",
+    "size_limit_exceeded",
+    "unsafe_text",
+    "expired",
+];
+
+fn store() -> Repo {
+    let repo = Repo::with(&[("src/db.rs", "// db\n")]);
+    repo.aye(&["memory", "init", "--name", "shop"]).ok();
+    repo.let_flags_decide();
+    repo.write(
+        ".agent-memory/pitfalls.md",
+        "# Pitfalls\n<!-- @id: pitfalls -->\n\n## Log\n<!-- @id: log -->\n\n- a\n",
+    );
+    repo.write(".agent-memory/archive/old.md", "# Old\n<!-- @id: old -->\n\nx\n");
+    repo.commit("memory");
+    repo
+}
+
+fn propose(repo: &Repo, request: &Value) -> Value {
+    repo.agent("bot", &["call", "memory.propose_update", &request.to_string()]).ok().json()
+}
+
+/// A request of one operation on a path, by a user.
+fn one(intent: &str, operation: &str, path: &str, further: &Value) -> Value {
+    let mut op = json!({"operation": operation, "path": path});
+    for (key, value) in further.as_object().expect("an object") {
+        op[key] = value.clone();
+    }
+    json!({"intent": intent, "sources": [{"type": "user"}], "operations": [op]})
+}
+
+fn append(content: &str) -> Value {
+    one(
+        "add_pitfall",
+        "append_to_section",
+        "pitfalls.md",
+        &json!({"section_id": "log", "content": content}),
+    )
+}
+
+fn decision(content: &str) -> Value {
+    let fields = json!({"heading": "A", "heading_level": 2, "content": content});
+    one("record_decision", "append_section", "decisions.md", &fields)
+}
+
+/// Requests that the store as it is rejects, by their reason.
+fn rejected() -> Vec<(&'static str, Value)> {
+    let region = |inner: &str| {
+        format!("<!-- @secret-scan: allow reason=\"docs\" -->\n{inner}\n<!-- @secret-scan: end -->")
+    };
+    let module =
+        |path: &str| one("refresh_module", "create_file", path, &json!({"content": "# M\n"}));
+    let archive = json!({"section_id": "log", "archive_path": "archive/old.md"});
+    let inside = json!({"content": "# Old\n", "if_exists": "append"});
+    let twice = format!("## A\n<!-- @id: decisions -->\n\n{FIELDS}");
+    vec![
+        ("invalid_intent", json!({"intent": "gossip", "operations": []})),
+        ("no_operations", json!({"intent": "add_pitfall", "operations": []})),
+        ("invalid_operation", one("add_pitfall", "burn", "pitfalls.md", &json!({}))),
+        ("validation_failed", decision("## A\n\nno fields\n")),
+        ("invalid_path", module("../m.md")),
+        ("unknown_category", module("elsewhere.md")),
+        ("server_managed_category", module("index.md")),
+        ("write_once_violation", one("archive_stale", "create_file", "archive/old.md", &inside)),
+        ("plan_failed", append("- b").tap(|r| r["operations"][0]["section_id"] = "gone".into())),
+        ("invalid_markdown", append("```\nnever closed")),
+        ("archive_exists", one("add_pitfall", "remove_section", "pitfalls.md", &archive)),
+        (
+            "allowlist_parse_error",
+            append("<!-- @secret-scan: allow -->\nx\n<!-- @secret-scan: end -->"),
+        ),
+        ("allowlist_limit_exceeded", append(&region(&"long ".repeat(200)))),
+        ("secret_detected", append(&format!("- AKIA{}", "QYLPMN5HHHFPZAM2"))),
+        ("pii_detected", append("- 078-05-1120")),
+        ("provenance_violation", decision("## A\n").tap(|r| r["sources"] = json!([]))),
+        ("intent_path_mismatch", append("- b").tap(|r| r["intent"] = "update_current".into())),
+        ("duplicate_section_id", decision(&twice)),
+        ("size_limit_exceeded", append(&"long ".repeat(5000))),
+        ("unsafe_text", append("a\u{202e}b")),
+    ]
+}
+
+trait Tap: Sized {
+    fn tap(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+}
+
+impl Tap for Value {}
+
+/// What [`rejected`] cannot show, because the world has to change for it; each has a test below.
+const ELSEWHERE: [&str; 8] = [
+    "lock_held",
+    "read_error",
+    "server_only_category",
+    "staging_not_found",
+    "target_drift",
+    "force_required",
+    "unresolvable_drift",
+    "expired",
+];
+
+#[test]
+fn every_code_is_provoked_somewhere() {
+    let here: BTreeSet<&str> = rejected().iter().map(|(code, _)| *code).chain(ELSEWHERE).collect();
+    assert_eq!(here, BTreeSet::from(CODES));
+    let repo = Repo::outside();
+    let table = repo.aye(&["util", "codes"]).ok().out();
+    for code in CODES {
+        assert!(table.contains(code), "{code} is not in the table of codes");
+    }
+}
+
+#[test]
+fn a_bad_request_is_answered_with_its_reason_and_writes_nothing() {
+    let repo = store();
+    let before = repo.snapshot();
+    for (code, request) in rejected() {
+        let answer = propose(&repo, &request);
+        assert_eq!(answer["status"], "rejected", "{code}: {answer:#}");
+        assert_eq!(answer["reason"], code, "{answer:#}");
+        let violations = answer["violations"].as_array().expect("violations");
+        let told = |v: &Value| v["code"] == code && v["fix"].is_string() && v["message"] != "";
+        assert!(violations.iter().any(told), "{code}: {answer:#}");
+    }
+    assert_eq!(repo.snapshot(), before);
+    repo.aye(&["memory", "log"]).ok().lacks("pitfalls");
+}
+
+#[test]
+fn a_lock_that_another_process_holds() {
+    let repo = store();
+    let manifest = repo.text(MANIFEST);
+    repo.write(MANIFEST, manifest.replace("wait_timeout_seconds: 10", "wait_timeout_seconds: 0"));
+    let staged = propose(&repo, &decision(&format!("## A\n\n{FIELDS}")));
+    let id = staged["staging_id"].as_str().expect("an id");
+    repo.write(".git/aye/journal/lock", "");
+    let lock = std::fs::File::open(repo.path(".git/aye/journal/lock")).expect("the lock");
+    lock.lock().expect("to hold it");
+    assert_eq!(propose(&repo, &append("- b"))["reason"], "lock_held");
+    let run = repo.aye(&["memory", "apply", id, "--yes", "--json"]).exits(7);
+    assert_eq!(run.json()["reason"], "lock_held");
+    // Staging writes no file of memory, so nobody has to wait for it.
+    let other = decision(&format!("## A\n\n{FIELDS}\nOther.\n"));
+    assert_eq!(propose(&repo, &other)["status"], "staged");
+    lock.unlock().expect("to let go");
+    assert_eq!(propose(&repo, &append("- b"))["status"], "applied");
+}
+
+#[test]
+fn a_file_that_cannot_be_read() {
+    let repo = store();
+    for bytes in [&b"\xff\xfe"[..], b"# P\n\x80\n"] {
+        repo.write(".agent-memory/pitfalls.md", bytes);
+        assert_eq!(propose(&repo, &append("- b"))["reason"], "read_error");
+        assert_eq!(repo.read(".agent-memory/pitfalls.md"), bytes);
+    }
+}
+
+#[test]
+fn a_category_that_only_the_program_writes() {
+    let repo = store();
+    let manifest = repo.text(MANIFEST);
+    repo.write(
+        MANIFEST,
+        manifest.replace("pitfalls_append: apply", "pitfalls_append: server_only"),
+    );
+    let answer = propose(&repo, &append("- b"));
+    assert_eq!(answer["reason"], "server_only_category", "{answer:#}");
+    // One category's own word, with the slot as it was.
+    repo.write(MANIFEST, &manifest);
+    let schema = repo.text(".agent-memory/meta/schema.yaml");
+    let closed =
+        schema.replace("file: pitfalls.md", "file: pitfalls.md\n        approval: server_only");
+    let closed = closed.replacen("approval: apply\n        agent_writable", "agent_writable", 1);
+    repo.write(".agent-memory/meta/schema.yaml", closed);
+    assert_eq!(propose(&repo, &append("- b"))["reason"], "server_only_category");
+}
+
+#[test]
+fn an_apply_and_a_rebase_that_are_refused() {
+    let repo = store();
+    repo.aye(&["memory", "apply", "2026", "--yes"]).fails("staging_not_found", 3);
+    repo.aye(&["memory", "apply", "--latest", "--yes"]).fails("staging_not_found", 3);
+    let content = json!({"section_id": "log", "content": "new"});
+    let request = one("add_pitfall", "replace_section_content", "pitfalls.md", &content);
+    let staged = propose(&repo, &request);
+    let id = staged["staging_id"].as_str().expect("an id");
+    let reason = |args: &[&str]| repo.aye(args).json()["reason"].clone();
+    let text = repo.text(".agent-memory/pitfalls.md");
+    repo.write(".agent-memory/pitfalls.md", text.replace("- a", "- other"));
+    assert_eq!(reason(&["memory", "apply", id, "--yes", "--json"]), "target_drift");
+    assert_eq!(reason(&["memory", "rebase", id, "--json"]), "force_required");
+    repo.write(".agent-memory/pitfalls.md", "# Pitfalls\n<!-- @id: pitfalls -->\n");
+    assert_eq!(reason(&["memory", "rebase", id, "--force", "--json"]), "unresolvable_drift");
+}
+
+#[test]
+fn drift_says_what_became_of_the_target() {
+    let repo = store();
+    let content = json!({"section_id": "log", "content": "new"});
+    let request = one("add_pitfall", "replace_section_content", "pitfalls.md", &content);
+    let staged = propose(&repo, &request);
+    let id = staged["staging_id"].as_str().expect("an id");
+    let text = repo.text(".agent-memory/pitfalls.md");
+    for (now, says) in [
+        (text.replace("- a", "- other").into_bytes(), "the section was changed since"),
+        (text.replace("@id: log", "@id: other").into_bytes(), "no section 'log'"),
+        (format!("{text}\n## Copy\n<!-- @id: log -->\n").into_bytes(), "the id of 2 sections"),
+        (format!("{text}\n<<<<<<< a\nx\n=======\ny\n>>>>>>> b\n").into_bytes(), "merge conflict"),
+        (b"\xff".to_vec(), "not UTF-8"),
+    ] {
+        repo.write(".agent-memory/pitfalls.md", &now);
+        let run = repo.aye(&["memory", "apply", id, "--yes", "--json"]).exits(5);
+        let answer = run.json();
+        assert_eq!(answer["reason"], "target_drift", "{answer:#}");
+        let message = answer["violations"][0]["message"].as_str().expect("a message");
+        assert!(message.contains(says), "{says}: {message}");
+        assert_eq!(repo.read(".agent-memory/pitfalls.md"), now);
+    }
+}
+
+#[test]
+fn an_answer_does_not_repeat_the_secret_wherever_it_was() {
+    let repo = store();
+    let key = format!("AKIA{}", "QYLPMN5HHHFPZAM2");
+    let places = [
+        ("path", json!(format!("modules/{key}.md"))),
+        ("section_id", json!(key)),
+        ("parent_section_id", json!(key)),
+        ("archive_path", json!(format!("archive/{key}.md"))),
+        (key.as_str(), json!(1)),
+        ("operation", json!(key)),
+    ];
+    for (field, value) in places {
+        for operation in ["append_to_section", "append_section", "remove_section", "rename_heading"]
+        {
+            let fields = json!({"section_id": "log", "content": "x", field: value});
+            let answer = propose(&repo, &one("add_pitfall", operation, "pitfalls.md", &fields));
+            assert_eq!(answer["status"], "rejected", "{field} {operation}: {answer:#}");
+            assert!(!answer.to_string().contains("QYLPMN5"), "{field} {operation}: {answer:#}");
+        }
+    }
+    // A name in a path is a word of its own: not a piece of base64 between slashes.
+    let archive = json!({"section_id": "log", "archive_path": format!("archive/{key}.md")});
+    let answer = propose(&repo, &one("add_pitfall", "remove_section", "pitfalls.md", &archive));
+    assert_eq!(answer["reason"], "secret_detected", "{answer:#}");
+    let mut cited = append("- b");
+    cited["sources"] = json!([{"type": "session", "ref": format!("https://example.com/{key}/x")}]);
+    let answer = propose(&repo, &cited);
+    assert_eq!(answer["reason"], "secret_detected", "{answer:#}");
+    assert!(!answer.to_string().contains("QYLPMN5"), "{answer:#}");
+}
+
+#[test]
+fn a_request_of_a_thousand_operations_is_planned_and_one_more_is_refused() {
+    let repo = store();
+    let many = |count: usize| {
+        let operations: Vec<Value> = (0..count)
+            .map(|n| {
+                json!({"operation": "append_to_section", "path": "pitfalls.md",
+                    "section_id": "log", "content": format!("- {n}")})
+            })
+            .collect();
+        json!({"intent": "add_pitfall", "operations": operations})
+    };
+    let ask = |request: &Value| {
+        let run =
+            repo.cmd(&["call", "memory.propose_update", "-"]).stdin(request.to_string()).run();
+        run.ok().json()
+    };
+    let answer = ask(&many(1000));
+    assert_eq!(answer["status"], "applied", "{}", answer["message"]);
+    assert!(repo.text(".agent-memory/pitfalls.md").ends_with("- 998\n- 999\n"));
+    let answer = ask(&many(1001));
+    assert_eq!(answer["reason"], "size_limit_exceeded");
+}

@@ -1,0 +1,355 @@
+//! The gate of the memory store: who edits its settings in the work tree tightens it at once and
+//! loosens it with a commit alone; every key of the settings is enforced, refused or reported.
+
+use crate::support::Repo;
+use serde_json::{Value, json};
+
+const MANIFEST: &str = ".agent-memory/meta/manifest.yaml";
+const SCHEMA: &str = ".agent-memory/meta/schema.yaml";
+const FIELDS: &str = "**Date:** 2026-01-02\n**Status:** active\n**Confidence:** confirmed\n";
+
+fn store() -> Repo {
+    let repo = Repo::with(&[("src/db.rs", "// db\n")]);
+    repo.aye(&["memory", "init"]).ok();
+    repo.let_flags_decide();
+    repo.commit("memory");
+    repo
+}
+
+/// Replaces text in a settings file, which must be there.
+#[track_caller]
+fn set(repo: &Repo, path: &str, from: &str, to: &str) {
+    let text = repo.text(path);
+    assert!(text.contains(from), "{from} is not in {path}");
+    repo.write(path, text.replacen(from, to, 1));
+}
+
+fn propose(repo: &Repo, request: &Value) -> Value {
+    repo.agent("bot", &["call", "memory.propose_update", &request.to_string()]).ok().json()
+}
+
+fn decision() -> Value {
+    json!({"intent": "record_decision", "sources": [{"type": "user"}], "operations": [{
+        "operation": "append_section", "path": "decisions.md", "heading": "A", "heading_level": 2,
+        "content": format!("## A\n\n{FIELDS}")}]})
+}
+
+fn pitfall(content: &str) -> Value {
+    json!({"intent": "add_pitfall", "operations": [{"operation": "append_to_section",
+        "path": "pitfalls.md", "section_id": "pitfalls", "content": content}]})
+}
+
+#[test]
+fn an_agent_that_edits_the_settings_does_not_open_its_own_gate() {
+    let repo = store();
+    set(&repo, MANIFEST, "decisions: stage", "decisions: apply");
+    set(&repo, MANIFEST, "secret_scan: true", "secret_scan: false");
+    set(&repo, MANIFEST, "pii_scan: true", "pii_scan: false");
+    set(
+        &repo,
+        SCHEMA,
+        "approval: stage\n        agent_writable: true\n        git_tracked: true\n        provenance:\n            required: true\n            allowed_source_types",
+        "approval: apply\n        agent_writable: true\n        git_tracked: true\n        provenance:\n            required: false\n            allowed_source_types",
+    );
+    assert_eq!(propose(&repo, &decision())["status"], "staged");
+    let mut unsourced = decision();
+    unsourced["sources"] = json!([]);
+    assert_eq!(propose(&repo, &unsourced)["reason"], "provenance_violation");
+    let secret = pitfall(&format!("- AKIA{}", "QYLPMN5HHHFPZAM2"));
+    assert_eq!(propose(&repo, &secret)["reason"], "secret_detected");
+    assert_eq!(propose(&repo, &pitfall("- 078-05-1120 is an SSN"))["reason"], "pii_detected");
+    // It is told, by status and by lint.
+    let status = repo.aye(&["memory", "status", "--json"]).ok().json();
+    assert!(status["notes"].to_string().contains("updates.approval.decisions"), "{status:#}");
+    repo.aye(&["memory", "lint"]).exits(1).says("updates.approval.decisions: stage holds");
+    // Once a person has committed it, it counts.
+    repo.commit("we trust it");
+    assert_eq!(propose(&repo, &decision())["status"], "applied");
+    repo.aye(&["memory", "lint"]).ok();
+}
+
+#[test]
+fn tightening_counts_at_once() {
+    let repo = store();
+    set(&repo, MANIFEST, "pitfalls_append: apply", "pitfalls_append: stage");
+    assert_eq!(propose(&repo, &pitfall("- a"))["status"], "staged");
+    set(&repo, SCHEMA, "file: pitfalls.md", "file: pitfalls.md\n        write_once: true");
+    assert_eq!(propose(&repo, &pitfall("- b"))["reason"], "write_once_violation");
+}
+
+#[test]
+fn categories_that_were_not_committed_have_no_files() {
+    let repo = store();
+    let schema = repo.text(SCHEMA);
+    repo.write(SCHEMA, format!("{schema}    aa:\n        file: decisions.md\n        approval: apply\n    notes:\n        file: notes.md\n        approval: apply\n"));
+    let mut sly = decision();
+    sly["intent"] = "refresh_module".into();
+    assert_eq!(propose(&repo, &sly)["reason"], "intent_path_mismatch");
+    let note = json!({"intent": "refresh_module", "sources": [{"type": "user"}], "operations": [{
+        "operation": "create_file", "path": "notes.md", "content": "# N\n"}]});
+    assert_eq!(propose(&repo, &note)["reason"], "unknown_category");
+    repo.commit("a category of our own");
+    assert_eq!(propose(&repo, &note)["status"], "staged");
+}
+
+#[test]
+fn unreadable_settings_in_head_close_the_gate() {
+    let repo = store();
+    let good = repo.text(MANIFEST);
+    repo.write(MANIFEST, "nonsense: [\n");
+    repo.commit("broken");
+    repo.aye(&["memory", "status"]).fails("memory_config_invalid", 6);
+    repo.write(MANIFEST, good.replace("decisions: stage", "decisions: apply"));
+    assert_eq!(propose(&repo, &decision())["status"], "staged");
+}
+
+#[test]
+fn before_the_first_commit_the_work_tree_says_what_holds() {
+    let repo = Repo::new();
+    repo.aye(&["memory", "init"]).ok();
+    repo.let_flags_decide();
+    set(&repo, MANIFEST, "pitfalls_append: apply", "pitfalls_append: stage");
+    assert_eq!(propose(&repo, &pitfall("- a"))["status"], "staged");
+    set(&repo, MANIFEST, "pitfalls_append: stage", "pitfalls_append: apply");
+    assert_eq!(propose(&repo, &pitfall("- b"))["status"], "applied");
+    let status = repo.aye(&["memory", "status", "--json"]).ok().json();
+    assert!(status["notes"].to_string().contains("in no commit yet"), "{status:#}");
+}
+
+#[test]
+fn no_proposal_of_memory_reaches_the_settings() {
+    let repo = store();
+    for path in
+        ["meta/manifest.yaml", "meta/schema.yaml", "meta/x.md", "staging/x.md", "scan-allow"]
+    {
+        for intent in ["refresh_module", "update_conventions", "archive_stale"] {
+            let request = json!({"intent": intent, "sources": [{"type": "user"}], "operations": [{
+                "operation": "create_file", "path": path, "content": "# X\n", "if_exists": "replace"}]});
+            assert_eq!(propose(&repo, &request)["reason"], "unknown_category", "{path} {intent}");
+        }
+    }
+    set(&repo, SCHEMA, "file: pitfalls.md", "file: meta/pitfalls.md");
+    repo.aye(&["memory", "status"]).fails("memory_config_invalid", 6);
+}
+
+#[test]
+fn each_key_of_the_manifest_does_what_it_says() {
+    let repo = store();
+    let with = |from: &str, to: &str| {
+        set(&repo, MANIFEST, from, to);
+        repo.commit("settings");
+    };
+    let refused = |request: &Value| propose(&repo, request)["reason"].clone();
+    let note = |path: &str, intent: &str| {
+        json!({"intent": intent, "operations": [{"operation": "create_file", "path": path,
+            "content": "# Now\n\nwork\n", "if_exists": "append"}]})
+    };
+    // local_state, sessions
+    with("shared_file_enabled: true", "shared_file_enabled: false");
+    assert_eq!(refused(&note("local/current.shared.md", "update_shared")), "validation_failed");
+    with("per_branch: true", "per_branch: false");
+    assert_eq!(refused(&note("local/current.main.md", "update_current")), "validation_failed");
+    with("sessions:\n    per_branch: false", "sessions:\n    per_branch: true");
+    let log = propose(&repo, &note("", "session_log"));
+    assert!(log["files"][0].as_str().is_some_and(|path| path.ends_with(".main.md")), "{log:#}");
+    // budgets
+    with("max_file_chars: 20000", "max_file_chars: 300");
+    assert_eq!(refused(&pitfall(&"long ".repeat(80))), "size_limit_exceeded");
+    with("bootstrap_chars: 12000", "bootstrap_chars: 150");
+    let pack = repo.aye(&["memory", "context"]).ok().out();
+    assert!(pack.trim_end_matches('\n').chars().count() <= 150, "{pack}");
+    // archive
+    with("enabled: true\n    stale", "enabled: false\n    stale");
+    let archive = json!({"intent": "archive_stale", "operations": [{"operation": "create_file",
+        "path": "archive/a.md", "content": "# Old\n"}]});
+    assert_eq!(refused(&archive), "validation_failed");
+    // git: staged and committed on their own, whichever command applies
+    with(
+        "auto_stage_changes: false\n    auto_commit: false",
+        "auto_stage_changes: true\n    auto_commit: true",
+    );
+    with("commit_message_prefix: 'chore(memory):'", "commit_message_prefix: 'memory:'");
+    assert_eq!(propose(&repo, &pitfall("- by rule"))["status"], "applied");
+    assert_eq!(repo.git(&["status", "--porcelain"]), "");
+    assert!(repo.git(&["log", "-1", "--format=%s"]).starts_with("memory: "));
+    let staged = propose(&repo, &decision());
+    repo.aye(&["apply", staged["proposal_id"].as_str().expect("an id"), "--yes"]).ok();
+    assert_eq!(repo.git(&["status", "--porcelain"]), "");
+    // staging
+    with("ttl_seconds: 604800", "ttl_seconds: 3600");
+    let mut other = decision();
+    other["operations"][0]["heading"] = "B".into();
+    other["operations"][0]["content"] = format!("## B\n\n{FIELDS}").into();
+    assert_eq!(propose(&repo, &other)["staging_ttl_seconds"], 3600);
+    // security
+    with("reject_untrusted_durable_updates: true", "reject_untrusted_durable_updates: false");
+    let mut untrusted = pitfall("- hearsay");
+    untrusted["sources"] = json!([{"type": "external", "ref": "https://example.com"}]);
+    assert_eq!(propose(&repo, &untrusted)["status"], "applied");
+    with("pii_scan_email: false", "pii_scan_email: true");
+    assert_eq!(refused(&pitfall("- ask someone.real@corporation.org")), "pii_detected");
+}
+
+#[test]
+fn what_has_no_effect_is_said_and_nonsense_is_refused() {
+    let repo = store();
+    let manifest = repo.text(MANIFEST);
+    let with = |text: &str| repo.write(MANIFEST, format!("{manifest}{text}"));
+    with(
+        "stores:\n    - name: wiki\n      source: https://example.com/wiki.git\neval:\n    benchmark_corpus_url: https://example.com/corpus\n",
+    );
+    repo.write(
+        ".agent-memory/meta/stores.lock",
+        "version: 1\nstores:\n    gone:\n        source: x\n",
+    );
+    let lint = repo.aye(&["memory", "lint"]).exits(1);
+    lint.clone().says("stores: wiki").says("eval.benchmark_corpus_url").says("'gone' is locked");
+    repo.remove(".agent-memory/meta/stores.lock");
+    repo.aye(&["memory", "lint"]).ok();
+    for nonsense in
+        ["stores:\n    - name: wiki\n", "eval:\n    corpus: x\n", "concurency: {}\n", "eval: 3\n"]
+    {
+        with(nonsense);
+        repo.aye(&["memory", "status"]).fails("memory_config_invalid", 6);
+    }
+    repo.write(MANIFEST, manifest.replace("wait_timeout_seconds: 10", "lock_ttl_seconds: 0"));
+    repo.aye(&["memory", "status"]).fails("memory_config_invalid", 6);
+    repo.write(MANIFEST, manifest.replace("store_format_version: 1", "store_format_version: 2"));
+    repo.aye(&["memory", "status"]).fails("unsupported_store_format", 6);
+}
+
+#[test]
+fn what_should_not_be_in_git_and_is_is_found() {
+    let repo = store();
+    repo.write(".agent-memory/local/current.main.md", "# Now\n");
+    repo.git(&["add", "--force", ".agent-memory/local/current.main.md"]);
+    repo.commit("by mistake");
+    repo.aye(&["memory", "lint"]).exits(1).says("git_tracked: false");
+    set(&repo, MANIFEST, "track_local: false", "track_local: true");
+    repo.write(".agent-memory/.gitignore", "sessions/\nstaging/\nproposals/\n");
+    repo.aye(&["memory", "lint"]).ok().lacks("git_tracked");
+    // A new scaffold goes by the manifest.
+    repo.remove(".agent-memory/.gitignore");
+    repo.aye(&["memory", "init"]).ok();
+    repo.let_flags_decide();
+    let ignored = repo.text(".agent-memory/.gitignore");
+    assert!(!ignored.contains("local/") && ignored.contains("sessions/"), "{ignored}");
+}
+
+const POISON: &str = "*** Begin Patch\n*** Update File: .agent-memory/decisions.md\n@@\n \
+                      # Decisions\n+poison\n*** End Patch\n";
+
+/// What lies in the work tree, without what the store itself keeps there.
+fn files(repo: &Repo) -> Vec<(String, Vec<u8>)> {
+    let mut files = repo.snapshot();
+    files.retain(|(path, _)| !path.starts_with(".agent-memory/proposals/"));
+    files
+}
+
+#[test]
+fn a_patch_of_memory_by_an_agent_is_a_proposal_whatever_the_settings_say() {
+    let repo = store();
+    repo.git(&["config", "aye.gate", "false"]);
+    let before = files(&repo);
+    let request = json!({ "patch": POISON }).to_string();
+    // Named, recognised, or neither: `aye call` is the agents' way in.
+    let marked = [("AYE_AGENT", "claude"), ("CLAUDECODE", "1"), ("LANG", "C")];
+    for (variable, value) in marked {
+        let run = repo.cmd(&["call", "apply_patch", &request, "--json"]).env(variable, value).run();
+        let answer = run.ok().json();
+        assert_eq!(answer["gated"], true, "{answer:#}");
+        assert_eq!(answer["patch_applied"], false);
+        assert!(answer["proposal_id"].is_string());
+        assert!(answer["notes"].to_string().contains("no provenance"), "{answer:#}");
+        assert_eq!(files(&repo), before);
+    }
+    // The whole patch waits, also where only one of its files is of memory, or is moved or removed.
+    for patch in [
+        "*** Begin Patch\n*** Update File: src/db.rs\n@@\n-// db\n+// database\n\
+         *** Delete File: .agent-memory/policy.toml\n*** End Patch\n",
+        "*** Begin Patch\n*** Update File: .agent-memory/pitfalls.md\n*** Move to: pitfalls.md\n\
+         @@\n # Pitfalls\n+x\n*** End Patch\n",
+        "*** Begin Patch\n*** Add File: .agent-memory/meta/x.yaml\n+a: b\n*** End Patch\n",
+        "*** Begin Patch\n*** Add File: .Agent-Memory/scan-allow\n+x\n*** End Patch\n",
+    ] {
+        repo.write(".agent-memory/policy.toml", "gate = false\n");
+        let before = files(&repo);
+        let run = repo.cmd(&["patch", "--json"]).env("AYE_AGENT", "claude").stdin(patch).run();
+        assert_eq!(run.clone().ok().json()["gated"], true, "{run}");
+        assert_eq!(files(&repo), before, "{patch}");
+    }
+    // A person's patch, and an agent's of other files, are written.
+    let other = "*** Begin Patch\n*** Update File: src/db.rs\n@@\n-// db\n+// d\n*** End Patch\n";
+    let run = repo.cmd(&["patch", "--json"]).env("AYE_AGENT", "claude").stdin(other).run();
+    assert_eq!(run.ok().json()["patch_applied"], true);
+    repo.aye_stdin(&["patch"], POISON).ok().says("patch_applied: true");
+    assert!(repo.text(".agent-memory/decisions.md").contains("poison"));
+}
+
+#[test]
+fn memory_is_gated_from_agents_before_the_first_commit_too() {
+    let repo = Repo::new();
+    repo.aye(&["memory", "init"]).ok();
+    repo.let_flags_decide();
+    let run = repo.cmd(&["patch", "--json"]).env("AYE_AGENT", "claude").stdin(POISON).run();
+    assert_eq!(run.ok().json()["gated"], true);
+    assert!(!repo.text(".agent-memory/decisions.md").contains("poison"));
+}
+
+#[test]
+fn a_code_proposal_of_memory_is_checked_as_memory() {
+    let repo = store();
+    let token = format!("AKIA{}", "QYLPMN5HHHFPZAM2");
+    let content = format!("# Decisions\n<!-- @id: decisions -->\n\n## Trust me\n\n{token}\n");
+    let args =
+        ["propose", ".agent-memory/decisions.md", "--content-file", "-", "--json", "-m", "Sly"];
+    let answer = repo.cmd(&args).env("AYE_AGENT", "claude").stdin(&content).run().ok().json();
+    let warnings = answer["warnings"].as_array().expect("warnings");
+    let kinds: Vec<&str> = warnings.iter().filter_map(|w| w["type"].as_str()).collect();
+    assert!(kinds.contains(&"memory_provenance"), "{answer:#}");
+    assert!(kinds.contains(&"memory_schema"), "{answer:#}");
+    let text = answer["warnings"].to_string();
+    assert!(text.contains("memory: decisions.md violates the schema"), "{text}");
+    assert!(text.contains("there is no provenance in a code proposal"), "{text}");
+    assert!(!text.contains(&token), "{text}");
+    // The secret is told once.
+    let told = warnings.iter().filter(|w| w["line"] == 6).count();
+    assert_eq!(told, 1, "{answer:#}");
+    let id = answer["proposal_id"].as_str().expect("an id").to_owned();
+    let show = repo.aye(&["show", &id]).ok();
+    let show = show.says("! .agent-memory/decisions.md is a memory path");
+    show.says("violates the schema").says("no provenance");
+    repo.aye(&["review"]).exits(4).says("! .agent-memory/decisions.md is a memory path");
+    // Off for code, it still holds for memory.
+    repo.git(&["config", "aye.scan", "off"]);
+    let answer = repo.cmd(&args).env("AYE_AGENT", "claude").stdin(&content).run().ok().json();
+    assert!(answer["warnings"].to_string().contains("holds what its scan refuses"), "{answer:#}");
+    repo.git(&["config", "--unset", "aye.scan"]);
+    repo.aye(&["reject", &id, "--yes"]).ok();
+    // Memory's own proposals name their sources, and are not marked.
+    let staged = propose(&repo, &decision());
+    let id = staged["proposal_id"].as_str().expect("an id");
+    repo.aye(&["show", id]).ok().lacks("memory path").lacks("no provenance");
+    // Code alone has none of it.
+    let args = ["propose", "src/db.rs", "--old", "db", "--new", "base", "--json"];
+    assert_eq!(repo.agent("claude", &args).ok().json()["warnings"], Value::Null);
+}
+
+#[test]
+fn what_decides_about_the_gate_is_pointed_out() {
+    let repo = store();
+    for path in
+        [".agent-memory/policy.toml", MANIFEST, ".agent-memory/scan-allow", ".agent-memory/signers"]
+    {
+        let args = ["propose", path, "--content-file", "-", "-m", path];
+        let id = repo.cmd(&args).env("AYE_AGENT", "claude").stdin("# x\n").run().ok().id();
+        repo.aye(&["show", &id]).ok().says(&format!("! {path} decides what passes the gate"));
+    }
+    repo.write("run.sh", "#!/bin/sh\n");
+    repo.commit("a script");
+    let patch = "diff --git a/run.sh b/run.sh\nold mode 100644\nnew mode 100755\n";
+    let cmd = repo.cmd(&["propose", "--patch", "-", "-m", "run"]).env("AYE_AGENT", "claude");
+    let id = cmd.stdin(patch).run().ok().id();
+    repo.aye(&["show", &id]).ok().says("! run.sh becomes executable");
+    repo.aye(&["review"]).exits(4).says("! run.sh becomes executable");
+}

@@ -1,0 +1,157 @@
+//! Memory that its manifest has staged or committed once it is written: through the same commits as
+//! code, with trailers, hooks and nothing beside.
+
+use crate::support::{EMAIL, NAME, Repo, Run};
+use serde_json::{Value, json};
+
+const MANIFEST: &str = ".agent-memory/meta/manifest.yaml";
+const FIELDS: &str = "**Date:** 2026-01-02\n**Status:** active\n**Confidence:** confirmed\n";
+const LAST: [&str; 3] = ["check", "--range", "HEAD~1..HEAD"];
+
+/// A memory that is staged, and with `commit` committed, once it is written.
+fn store(commit: bool) -> Repo {
+    let repo = Repo::with(&[("src/db.rs", "// db\n")]);
+    repo.aye(&["memory", "init"]).ok();
+    repo.let_flags_decide();
+    let text = repo.text(MANIFEST).replace("auto_stage_changes: false", "auto_stage_changes: true");
+    let text = text.replace("auto_commit: false", &format!("auto_commit: {commit}"));
+    repo.write(MANIFEST, text);
+    repo.commit("memory");
+    repo
+}
+
+fn propose(repo: &Repo, request: &Value) -> Value {
+    repo.agent("bot", &["call", "memory.propose_update", &request.to_string()]).ok().json()
+}
+
+/// Waits for a person.
+fn decision(repo: &Repo) -> String {
+    let request = json!({"intent": "record_decision", "rationale": "Keep it simple",
+        "sources": [{"type": "user"}], "operations": [{"operation": "append_section",
+        "path": "decisions.md", "heading": "A", "heading_level": 2,
+        "content": format!("## A\n\n{FIELDS}")}]});
+    propose(repo, &request)["proposal_id"].as_str().expect("an id").to_owned()
+}
+
+/// Is written at once.
+fn pitfall(repo: &Repo, content: &str) -> Value {
+    propose(
+        repo,
+        &json!({"intent": "add_pitfall", "operations": [{"operation": "append_to_section",
+            "path": "pitfalls.md", "section_id": "pitfalls", "content": content}]}),
+    )
+}
+
+fn message(repo: &Repo) -> String {
+    repo.git(&["log", "-1", "--format=%B"])
+}
+
+fn tip(repo: &Repo) -> String {
+    repo.git(&["rev-parse", "HEAD"])
+}
+
+fn hook(repo: &Repo, name: &str, script: &str) {
+    let path = format!(".git/hooks/{name}");
+    repo.write(&path, format!("#!/bin/sh\n{script}\n"));
+    repo.chmod(&path, 0o755);
+}
+
+#[test]
+fn a_commit_of_memory_has_the_trailers_of_its_decision() {
+    for words in [&["apply"][..], &["memory", "apply"]] {
+        let repo = store(true);
+        let id = decision(&repo);
+        let other = repo.cmd(&["approve", &id, "--yes"]).env("GIT_COMMITTER_NAME", "Bob");
+        other.env("GIT_COMMITTER_EMAIL", "bob@example.com").run().ok();
+        repo.aye(&[words, &[&id, "--yes"]].concat()).ok();
+        let message = message(&repo);
+        let (subject, trailers) = message.split_once("\n\n").expect("a body");
+        assert!(subject.starts_with("chore(memory): "), "{message}");
+        let expected = format!(
+            "Proposal-Id: {id}\nProposed-by: bot\nReviewed-by: {NAME} <{EMAIL}>\n\
+             Reviewed-by: Bob <bob@example.com>"
+        );
+        assert_eq!(trailers.trim_end(), expected);
+        assert_eq!(repo.git(&["status", "--porcelain"]), "");
+        repo.aye(&LAST).ok();
+        // It is on record.
+        let shown = repo.aye(&["show", &id, "--json"]).ok().json();
+        assert_eq!(shown["commits"], json!([tip(&repo)]));
+    }
+}
+
+#[test]
+fn what_the_manifest_lets_pass_names_no_reviewer() {
+    let repo = store(true);
+    let response = pitfall(&repo, "- by rule");
+    assert_eq!(response["status"], "applied", "{response:#}");
+    assert!(response["warnings"].is_null(), "{response:#}");
+    let message = message(&repo);
+    let id = response["proposal_id"].as_str().expect("an id");
+    assert!(message.contains(&format!("Proposal-Id: {id}\nProposed-by: ")), "{message}");
+    assert!(!message.contains("Reviewed-by"), "{message}");
+    repo.aye(&LAST).ok();
+}
+
+#[test]
+fn hooks_run_and_may_refuse() {
+    let repo = store(true);
+    hook(&repo, "pre-commit", "exit 0");
+    hook(&repo, "commit-msg", "echo 'Checked: yes' >> \"$1\"");
+    pitfall(&repo, "- one");
+    assert!(message(&repo).contains("Checked: yes"), "{}", message(&repo));
+    hook(&repo, "pre-commit", "echo no >&2; exit 1");
+    let before = tip(&repo);
+    let response = pitfall(&repo, "- two");
+    assert_eq!(response["status"], "applied");
+    let warnings = response["warnings"].to_string();
+    assert!(warnings.contains("the files are written, but git refused: "), "{warnings}");
+    assert_eq!(tip(&repo), before);
+    assert!(repo.text(".agent-memory/pitfalls.md").contains("- two"));
+}
+
+#[test]
+fn changes_of_others_in_the_files_are_not_committed_along() {
+    let repo = store(true);
+    let path = ".agent-memory/pitfalls.md";
+    repo.write(path, repo.text(path) + "\n## Mine\n\nNot committed.\n");
+    let before = tip(&repo);
+    let response = pitfall(&repo, "- one");
+    assert_eq!(response["status"], "applied", "{response:#}");
+    let warnings = response["warnings"].to_string();
+    assert!(warnings.contains("has uncommitted changes"), "{warnings}");
+    assert_eq!(tip(&repo), before);
+    // Other files, staged or not, stay as they are.
+    repo.git(&["checkout", "-q", "--", ".agent-memory"]);
+    repo.write("src/db.rs", "// staged\n");
+    repo.git(&["add", "src/db.rs"]);
+    pitfall(&repo, "- two");
+    assert_ne!(tip(&repo), before);
+    assert_eq!(repo.git(&["diff", "--cached", "--name-only"]), "src/db.rs");
+    repo.aye(&LAST).ok();
+}
+
+#[test]
+fn what_git_ignores_is_not_added() {
+    let repo = store(true);
+    repo.git(&["rm", "-q", "--cached", ".agent-memory/pitfalls.md"]);
+    repo.write(".gitignore", "pitfalls.md\n");
+    repo.git(&["add", ".gitignore"]);
+    repo.git(&["commit", "-q", "-m", "Leave it out"]);
+    let before = tip(&repo);
+    let warnings = pitfall(&repo, "- one")["warnings"].to_string();
+    assert!(warnings.contains("is ignored by one of your .gitignore files"), "{warnings}");
+    assert_eq!(tip(&repo), before);
+}
+
+#[test]
+fn it_may_be_staged_alone() {
+    let repo = store(false);
+    let before = tip(&repo);
+    pitfall(&repo, "- one");
+    assert_eq!(tip(&repo), before);
+    let staged = repo.git(&["diff", "--cached", "--name-only"]);
+    assert!(staged.contains(".agent-memory/pitfalls.md"), "{staged}");
+    let run: Run = repo.try_git(&["diff", "--quiet"]);
+    assert_eq!(run.status, 0, "{run}");
+}

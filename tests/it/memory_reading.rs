@@ -1,0 +1,117 @@
+//! Reading memory where something is in the way, or nothing was said.
+
+use crate::support::Repo;
+use serde_json::{Value, json};
+
+fn store() -> Repo {
+    let repo = Repo::with(&[("@scope/db.rs", "// a\n// b\n")]);
+    repo.aye(&["memory", "init", "--name", "shop"]).ok();
+    repo.let_flags_decide();
+    repo.commit("memory");
+    repo
+}
+
+#[test]
+fn nothing_at_all_is_as_good_as_no_arguments() {
+    let repo = store();
+    for tool in ["memory.status", "memory_status", "memory.fetch_context", "memory_fetch_context"] {
+        for input in ["", " \n", "{}"] {
+            let answer = repo.aye_stdin(&["call", tool], input).ok().json();
+            assert!(answer.is_object(), "{tool} {input:?}: {answer}");
+            assert_eq!(repo.aye_stdin(&["call", tool, "-"], input).ok().json(), answer);
+        }
+        repo.aye_stdin(&["call", tool], "{").fails("invalid_json", 6);
+        repo.aye_stdin(&["call", tool], "[1]").fails("invalid_parameter", 6);
+    }
+    repo.aye(&["memory", "propose", "--from-json", ".agent-memory"]).fails("is_a_folder", 6);
+    repo.aye(&["memory", "propose", "--from-json", "gone"]).fails("file_not_found", 3);
+    // A tool that needs arguments says so.
+    repo.aye_stdin(&["call", "memory.propose_update"], "").fails("invalid_json", 6);
+}
+
+#[test]
+#[cfg(unix)]
+fn what_cannot_be_read_is_told_and_the_rest_is_read() {
+    let repo = store();
+    let file = ".agent-memory/decisions.md";
+    let folder = ".agent-memory/modules";
+    std::fs::create_dir(repo.outer().join("outside")).expect("a folder");
+    type Obstacle = fn(&Repo);
+    let in_the_way: [(&str, Obstacle); 4] = [
+        ("is a symlink", |repo| repo.symlink("pitfalls.md", ".agent-memory/decisions.md")),
+        ("is a folder", |repo| repo.write(".agent-memory/decisions.md/x", "x")),
+        ("is larger than", |repo| {
+            repo.write(".agent-memory/decisions.md", vec![b'x'; 5 << 20]);
+        }),
+        ("not UTF-8", |repo| repo.write(".agent-memory/decisions.md", b"# D\n\xff\n")),
+    ];
+    for (what, obstruct) in in_the_way {
+        repo.remove(file);
+        obstruct(&repo);
+        for args in
+            [&["memory", "status"][..], &["memory", "context"], &["memory", "search", "done"]]
+        {
+            repo.aye(args).ok();
+        }
+        repo.aye(&["memory", "context"]).ok().says("## conventions.md").says("- pitfalls.md");
+        repo.aye(&["memory", "lint"]).exits(1).says("memory_unreadable").says(what);
+        if repo.path(file).is_dir() {
+            std::fs::remove_dir_all(repo.path(file)).expect("remove");
+            repo.write(file, "");
+        }
+    }
+    repo.write(file, "# Decisions\n");
+    repo.symlink("../../outside", folder);
+    repo.aye(&["memory", "search", "done"]).ok();
+    repo.aye(&["memory", "status"]).ok();
+    repo.aye(&["memory", "context"]).ok();
+    repo.aye(&["memory", "lint"]).exits(1).says("through the symlink .agent-memory/modules");
+    repo.remove(folder);
+    // What belongs into the pack and is missing there is said in the pack.
+    repo.remove(".agent-memory/conventions.md");
+    repo.symlink("pitfalls.md", ".agent-memory/conventions.md");
+    let pack = repo.aye(&["memory", "context", "--json"]).ok().json();
+    let warnings = pack["context_metadata"]["stale_warnings"].to_string();
+    assert!(warnings.contains("conventions.md cannot be read"), "{pack:#}");
+}
+
+#[test]
+fn a_cited_file_is_looked_up_at_its_revision_and_line() {
+    let repo = store();
+    let cite = |reference: &str| -> Value {
+        let request = json!({"intent": "record_decision", "sources": [{"type": "file", "ref": reference}],
+            "operations": [{"operation": "append_section", "path": "decisions.md", "heading": "A",
+            "heading_level": 2,
+            "content": "## A\n\nDate: 2026-01-02\nStatus: active\nConfidence: confirmed\n"}]});
+        repo.aye(&["call", "memory.propose_update", &request.to_string()]).ok().json()
+    };
+    repo.git(&["tag", "v1"]);
+    repo.git(&["mv", "@scope/db.rs", "@scope/store.rs"]);
+    for good in [
+        "@scope/store.rs",
+        "@scope/store.rs:2",
+        "@scope/store.rs:1-2",
+        "@scope/db.rs@v1",
+        "@scope/db.rs@v1:2",
+        "@scope/db.rs:1-2@v1",
+        "@scope/db.rs@main@{0}",
+    ] {
+        assert_eq!(cite(good)["status"], "staged", "{good}: {:#}", cite(good));
+    }
+    for bad in [
+        "@scope/db.rs",
+        "@scope/store.rs:3",
+        "@scope/store.rs:0",
+        "@scope/store.rs:2-1",
+        "@scope/store.rs@v1",
+        "@scope/db.rs@v1:3",
+        "@scope/db.rs:3@v1",
+        "@scope/db.rs@v2",
+        "../db.rs",
+        "/etc/passwd",
+        ".git/config",
+        "../db.rs@v1",
+    ] {
+        assert_eq!(cite(bad)["reason"], "provenance_violation", "{bad}");
+    }
+}

@@ -1,0 +1,91 @@
+//! `memory propose --apply` by a person at a terminal: what would be staged is shown, asked for,
+//! and applied.
+
+use crate::support::Repo;
+use crate::support::terminal::Terminal;
+
+const DECISION: &[&str] = &[
+    "memory",
+    "propose",
+    "--apply",
+    "--intent",
+    "record_decision",
+    "--operation",
+    "append_section",
+    "--path",
+    "decisions.md",
+    "--heading",
+    "Use Postgres",
+    "--heading-level",
+    "2",
+    "--source",
+    "user",
+    "--content",
+    "## Use Postgres\n\nDate: 2026-01-02\nStatus: active\nConfidence: confirmed\n\nBecause.",
+];
+
+fn store() -> Repo {
+    let repo = Repo::with(&[("a.txt", "a\n")]);
+    repo.aye(&["memory", "init"]).ok();
+    repo.commit("memory");
+    repo
+}
+
+fn decisions(repo: &Repo) -> String {
+    repo.text(".agent-memory/decisions.md")
+}
+
+#[test]
+fn a_person_sees_what_would_be_staged_and_applies_it() {
+    let repo = store();
+    let mut terminal = Terminal::start(repo.cmd(DECISION), 30, 100);
+    terminal
+        .sees("decisions.md#use-postgres")
+        .sees("+Because.")
+        .sees("Apply this to memory?")
+        .types("y\r");
+    terminal.sees("applied: decisions.md");
+    assert_eq!(terminal.ends(), 0);
+    assert!(terminal.is_sane());
+    assert!(decisions(&repo).contains("## Use Postgres"));
+    assert!(repo.text(".agent-memory/index.md").contains("(1 active)"));
+    // The decision is on record as one that was made at a terminal, and can be taken back.
+    let log = repo.aye(&["memory", "log", "--json"]).ok().json();
+    assert_eq!(log["changes"][0]["how"], "at a terminal");
+    let id = log["changes"][0]["proposal_id"].as_str().expect("an id").to_owned();
+    repo.aye(&["memory", "undo", &id, "--yes"]).ok();
+    assert!(!decisions(&repo).contains("## Use Postgres"));
+}
+
+#[test]
+fn no_is_no_and_nothing_is_left_behind() {
+    let repo = store();
+    let before = repo.snapshot();
+    let mut terminal = Terminal::start(repo.cmd(DECISION), 30, 100);
+    terminal.sees("Apply this to memory?").types("n\r").sees("nothing applied");
+    assert_eq!(terminal.ends(), 1);
+    assert_eq!(repo.snapshot(), before);
+    let status = repo.aye(&["memory", "status", "--json"]).ok().json();
+    assert_eq!(status["staged_updates"], serde_json::json!([]));
+}
+
+#[test]
+fn an_agent_at_a_terminal_is_not_asked() {
+    let repo = store();
+    let mut terminal = Terminal::start(repo.cmd(DECISION).env("AYE_AGENT", "bot"), 30, 100);
+    terminal.sees("human_approval_required");
+    assert_eq!(terminal.ends(), 4);
+    assert!(!decisions(&repo).contains("## Use Postgres"));
+}
+
+#[test]
+fn what_would_be_rejected_is_not_asked_about() {
+    let repo = store();
+    let mut args = DECISION.to_vec();
+    let last = args.len() - 1;
+    args[last] = "## Use Postgres\n\nno fields";
+    let mut terminal = Terminal::start(repo.cmd(&args), 30, 100);
+    terminal.sees("rejected (validation_failed)");
+    assert_eq!(terminal.ends(), 1);
+    assert!(!terminal.text().contains("Apply this"));
+}

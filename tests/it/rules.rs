@@ -1,0 +1,29 @@
+//! The README's table of rules is the one that the code decides by.
+
+use std::path::Path;
+
+use crate::support::Repo;
+
+const OPEN: &str = "<!-- rules -->\n";
+const CLOSE: &str = "<!-- /rules -->";
+
+#[test]
+fn readme_has_the_table_of_util_rules() {
+    let run = Repo::outside().aye(&["util", "rules"]).ok();
+    let printed = String::from_utf8(run.stdout).expect("text");
+
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let text = std::fs::read_to_string(&path).expect("the README");
+    let start = text.find(OPEN).expect("the opening mark") + OPEN.len();
+    let end = start + text[start..].find(CLOSE).expect("the closing mark");
+    if std::env::var_os("AYE_BLESS").is_some() {
+        let fresh = [&text[..start], &printed, &text[end..]].concat();
+        std::fs::write(&path, fresh).expect("write the README");
+        return;
+    }
+    assert_eq!(
+        &text[start..end],
+        printed,
+        "the table of rules is stale\nrun: AYE_BLESS=1 cargo test --locked --test it rules::"
+    );
+}

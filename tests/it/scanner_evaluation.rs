@@ -1,0 +1,36 @@
+//! The scanner against a labelled corpus: what share of the secrets it finds, and what share of
+//! its findings are secrets. `cargo bench --bench scanner` prints the same figures with speed.
+
+#[path = "../../benches/scanner/corpus/mod.rs"]
+mod corpus;
+#[path = "../../benches/scanner/evaluation.rs"]
+mod evaluation;
+
+#[test]
+fn precision_and_recall_hold() {
+    let result = evaluation::run();
+    println!("{}", result.summary());
+    assert!(result.positives >= 400 && result.negatives >= 2000, "{}", result.summary());
+    let detail = format!("{}\n{}", result.summary(), result.detail());
+    assert!(result.recall() >= 0.97, "{detail}");
+    assert!(result.precision() >= 0.98, "{detail}");
+}
+
+#[test]
+fn findings_repeat_nothing_of_the_secret() {
+    let scanner = aye::secrets::Scanner::default();
+    for sample in corpus::positives::all() {
+        let Some(secret) = sample.secret else { continue };
+        let shown = format!("{:?}", scanner.scan(sample.text.as_bytes()));
+        let pieces: Vec<char> = secret.chars().collect();
+        for piece in pieces.windows(8) {
+            let piece: String = piece.iter().collect();
+            // Words such as `-----BEGIN PRIVATE` and digits of places are no secrets.
+            if piece.chars().all(|c| c.is_ascii_alphanumeric())
+                && piece.chars().any(|c| c.is_ascii_digit())
+            {
+                assert!(!shown.contains(&piece), "{}: {shown}", sample.label);
+            }
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! What `--json` prints is what its published schema says.
+
+use std::collections::BTreeSet;
+
+use crate::support::{Repo, Run};
+use serde_json::Value;
+
+struct Checker {
+    repo: Repo,
+    seen: BTreeSet<String>,
+}
+
+impl Checker {
+    /// Holds a document to the schema that it names.
+    #[track_caller]
+    fn check(&mut self, run: Run) -> Value {
+        let document = run.json();
+        let name = document["schema"].as_str().unwrap_or_else(|| panic!("no schema\n{run}"));
+        let schema = self.repo.aye(&["util", "schema", name]).ok().json();
+        let validator = jsonschema::validator_for(&schema).expect("a schema");
+        let errors: Vec<String> = validator
+            .iter_errors(&document)
+            .map(|e| format!("{}: {e}", e.instance_path()))
+            .collect();
+        assert!(errors.is_empty(), "{name}: {errors:#?}\n{run}");
+        self.seen.insert(name.to_owned());
+        document
+    }
+
+    #[track_caller]
+    fn aye(&mut self, args: &[&str]) -> Value {
+        let run = self.repo.aye(&[args, &["--json"]].concat());
+        self.check(run)
+    }
+
+    fn memory(&mut self) {
+        self.aye(&["memory", "init"]);
+        let content = "## Use tabs\n\nTabs, not blanks.\n";
+        let propose = [
+            "memory",
+            "propose",
+            "--intent",
+            "update_conventions",
+            "--operation",
+            "append_section",
+            "--path",
+            "conventions.md",
+            "--heading",
+            "Use tabs",
+            "--heading-level",
+            "2",
+            "--content",
+            content,
+            "--source",
+            "user",
+            "-m",
+            "Agreed in the meeting",
+            "--confidence",
+            "confirmed",
+        ];
+        let staged = self.aye(&propose)["proposal_id"].as_str().expect("an id").to_owned();
+        self.aye(&["memory", "status"]);
+        self.aye(&["memory", "show", "--latest"]);
+        self.aye(&["memory", "rebase", "--latest"]);
+        self.repo.let_flags_decide();
+        let named = self.repo.at_revision(&staged);
+        self.aye(&["memory", "apply", &named, "--yes"]);
+        self.aye(&["memory", "log"]);
+        self.aye(&["memory", "blame", "conventions.md"]);
+        self.aye(&["memory", "search", "tabs"]);
+        self.aye(&["memory", "context", "tabs"]);
+        self.aye(&["memory", "sweep"]);
+        self.aye(&["memory", "undo", &staged, "--yes"]);
+        self.aye(&propose);
+        self.aye(&["memory", "reject", "--latest", "--yes", "--reason", "no"]);
+    }
+
+    #[track_caller]
+    fn id(&mut self, args: &[&str]) -> String {
+        self.aye(args)["proposal_id"].as_str().expect("an id").to_owned()
+    }
+}
+
+#[test]
+fn documents_keep_to_their_schemas() {
+    let repo = Repo::with(&[("a.txt", "one\ntwo\nthree\n"), ("b.txt", "bee\n")]);
+    let mut check = Checker { repo, seen: BTreeSet::new() };
+    let first = check.id(&["propose", "a.txt", "--old", "two", "--new", "2", "-m", "count"]);
+    let second = check.id(&["propose", "b.txt", "--old", "bee", "--new", "B", "--domain", "x"]);
+    check.aye(&["list"]);
+    check.aye(&["review"]);
+    check.aye(&["show", &first]);
+    check.aye(&["comment", &first, "-m", "why?"]);
+    check.aye(&["revise", &first, "a.txt", "--old", "two", "--new", "II"]);
+    #[cfg(unix)]
+    {
+        let result = check.repo.outer().join("try.json");
+        let result = result.to_str().expect("UTF-8");
+        let args = ["try", &first, "--no-record", "--result", result, "--json", "--", "true"];
+        let run = check.repo.aye(&args);
+        check.check(run);
+        check.aye(&["import", result]);
+    }
+    check.aye(&["show", &first]);
+    check.aye(&["apply", &first, "--dry-run"]);
+    let named = check.repo.at_revision(&first);
+    check.aye(&["approve", &named, "--yes", "--reason", "read"]);
+    check.aye(&["show", &first]);
+    check.aye(&["list"]);
+    check.aye(&["apply", &named, "--yes"]);
+    check.aye(&["undo", &first, "--yes"]);
+    check.aye(&["reject", &second, "--yes", "--reason", "no"]);
+    check.aye(&["show", &second]);
+    check.aye(&["reopen", &second, "--yes"]);
+    check.aye(&["withdraw", &second]);
+    check.aye(&["propose", "a.txt", "--old", "three", "--new", "3", "--private"]);
+    let list = check.repo.aye(&["list", "--json"]).ok().json();
+    let private = list["proposals"][0]["proposal_id"].as_str().expect("an id").to_owned();
+    check.aye(&["publish", &private, "--yes"]);
+    check.aye(&["util", "rules"]);
+    check.aye(&["list", "--status", "all"]);
+    check.aye(&["log"]);
+    check.aye(&["doctor"]);
+    check.aye(&["gc", "--dry-run"]);
+    check.aye(&["deinit", "--dry-run"]);
+    check.aye(&["init"]);
+    check.memory();
+    check.aye(&["util", "codes"]);
+    check.aye(&["util", "schema"]);
+    check.aye(&["util", "mangen", "man"]);
+    let play = check.repo.outer().join("play");
+    check.aye(&["demo", "--dir", play.to_str().unwrap()]);
+
+    #[cfg(unix)]
+    for words in [
+        &["shell", "cat a.txt"][..],
+        &["shell", "rm a.txt"],
+        &["shell", "--explain", "ls *.txt | wc -l"],
+        &["shell", "--explain", "rm a.txt"],
+        &["shell", "--programs", "git log"],
+    ] {
+        check.aye(words);
+    }
+
+    // An output that this test does not print is not held to its schema.
+    let published = check.aye(&["util", "schema"]);
+    let published = published["schemas"].as_array().unwrap();
+    for schema in published.iter().map(|row| row["id"].as_str().unwrap()) {
+        // What tools take is not printed; tests/tools.rs holds calls to it.
+        let elsewhere = ELSEWHERE.contains(&schema) || schema.contains("-input@");
+        assert!(elsewhere || check.seen.contains(schema), "{schema} is not printed here");
+    }
+}
+
+/// Not printed above: what the tests of those commands look at.
+const ELSEWHERE: &[&str] = &[
+    "aye/apply_patch@1",
+    "aye/check@1",
+    "aye/hooks@1",
+    "aye/plan@1",
+    "aye/plan_log@1",
+    "aye/readonly_shell@1",
+    "aye/rebase@1",
+    "aye/review@1",
+    "aye/shell_explain@1",
+    "aye/shell_programs@1",
+    "aye/try@1",
+    "aye/update_plan@1",
+    "aye/wait@1",
+];
+
+/// A document that names a schema which nobody can ask for.
+#[test]
+fn every_document_has_a_published_schema() {
+    let repo = Repo::outside();
+    let published = repo.aye(&["util", "schema", "--json"]).ok().json();
+    let published: BTreeSet<&str> = published["schemas"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|p| p["id"].as_str().unwrap())
+        .collect();
+    let named = regex::Regex::new(r#""(aye/[a-z_-]+@[0-9]+)""#).unwrap();
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
+    for entry in walkdir::WalkDir::new(source) {
+        let entry = entry.unwrap();
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if !name.ends_with(".rs") || name == "tests.rs" {
+            continue;
+        }
+        let text = std::fs::read_to_string(entry.path()).unwrap();
+        for found in named.captures_iter(&text) {
+            let id = &found[1];
+            assert!(
+                published.contains(id) || INTERNAL.contains(&id),
+                "{id} of {:?} is not in PUBLISHED",
+                entry.path()
+            );
+        }
+    }
+}
+
+/// Written and read by the program alone.
+const INTERNAL: &[&str] = &["aye/plans@1", "aye/review-staged@1"];
+
+#[test]
+fn an_unknown_schema_is_told() {
+    let repo = Repo::outside();
+    repo.aye(&["util", "schema", "nope"]).fails("unknown_schema", 3).notes("aye util schema");
+}

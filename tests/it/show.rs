@@ -1,0 +1,58 @@
+//! `aye show`: what was said stays, and a damaged store hides no more than it must.
+
+use crate::support::Repo;
+use crate::support::record::propose;
+
+#[test]
+fn a_request_for_changes_stays_when_a_revision_has_answered_it() {
+    let repo = Repo::with(&[("a.txt", "one\n")]);
+    let id = propose(&repo, "a.txt", "one", "eins");
+    let ask = |text: &str| {
+        repo.aye(&["comment", &id, "--request-changes", "-m", text]).ok();
+    };
+    ask("say it in Latin");
+    repo.aye(&["show", &id, "--comments"]).ok().says("requests changes").says("say it in Latin");
+    repo.agent("codex", &["revise", &id, "a.txt", "--old", "one", "--new", "unus"]).ok();
+    repo.aye(&["comment", &id, "-m", "better"]).ok();
+    ask("and in capitals");
+    let said = repo.aye(&["show", &id, "--comments"]).ok().out();
+    let at = |text: &str| said.find(text).unwrap_or_else(|| panic!("{text} in {said}"));
+    assert!(at("a revision answered") < at("say it in Latin"));
+    assert!(at("say it in Latin") < at("better") && at("better") < at("requests changes"));
+    assert!(at("requests changes") < at("and in capitals"));
+    let json = repo.aye(&["show", &id, "--json"]).ok().json();
+    assert_eq!(json["changes_requested"]["reason"], "and in capitals");
+    let reasons: Vec<_> =
+        json["requests"].as_array().unwrap().iter().map(|r| r["reason"].clone()).collect();
+    assert_eq!(reasons, ["say it in Latin", "and in capitals"]);
+}
+
+#[test]
+fn what_can_be_read_is_shown_where_a_blob_is_missing() {
+    let repo = Repo::with(&[("a.txt", "one\n"), ("b.txt", "two\n")]);
+    repo.write("a.txt", "eins\n");
+    repo.write("b.txt", "zwei\n");
+    let id = repo.agent("codex", &["propose", "--worktree", "-m", "In German", "--json"]).ok().id();
+    repo.aye(&["comment", &id, "-m", "why?"]).ok();
+    let json = repo.aye(&["show", &id, "--json"]).ok().json();
+    let blob = json["changes"][0]["after"]["id"].as_str().unwrap().to_owned();
+    repo.remove(&format!(".git/objects/{}/{}", &blob[..2], &blob[2..]));
+    repo.git(&["checkout", "-q", "."]);
+    let run = repo.aye(&["show", &id]);
+    let run = run.says("In German").says("why?").says("+zwei").says("cannot be shown: a.txt: ");
+    run.lacks("+eins").fails("object_missing", 6);
+    repo.aye(&["show", &id, "--json"]).ok().says(&blob);
+    repo.aye(&["show", &id, "--comments"]).says("why?");
+    repo.aye(&["diff", &id]).fails("object_missing", 6);
+}
+
+#[test]
+fn a_comment_is_about_a_place_that_the_proposal_has() {
+    let repo = Repo::with(&[("a.txt", "one\ntwo\n"), ("b.txt", "b\n")]);
+    let id = propose(&repo, "a.txt", "one\n", "eins\nzwei\n");
+    let say = |args: &[&str]| repo.aye(&[&["comment", &id, "-m", "x"], args].concat());
+    say(&["--path", "a.txt", "--line", "3"]).ok();
+    say(&["--path", "a.txt", "--line", "4"]).fails("invalid_argument", 6).notes("it has 3");
+    say(&["--path", "b.txt"]).fails("invalid_argument", 6).notes("does not change");
+    assert_eq!(repo.aye(&["show", &id, "--json"]).json()["comments"].as_array().unwrap().len(), 1);
+}

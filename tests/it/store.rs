@@ -1,0 +1,437 @@
+//! The store: what is truth, what is rebuilt, and what cannot be trusted.
+
+use crate::support::Repo;
+
+fn repo_with_proposal() -> (Repo, String) {
+    let repo = Repo::with(&[("f", "a\nb\n")]);
+    let id = repo.aye(&["propose", "f", "--old", "a", "--new", "A", "-m", "Why"]).ok().id();
+    (repo, id)
+}
+
+fn lane(repo: &Repo) -> String {
+    repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"]).trim().to_owned()
+}
+
+#[test]
+fn the_lane_is_an_audit_log_for_plain_git() {
+    let (repo, id) = repo_with_proposal();
+    repo.aye(&["reject", &id, "--yes", "--reason", "no"]).ok();
+    let log = repo.git(&["log", "--format=%s", &lane(&repo)]);
+    assert_eq!(log, format!("reject {id}\npropose {id}: f"));
+    let tree = repo.git(&["ls-tree", "-r", "--name-only", &format!("{}~1", lane(&repo))]);
+    assert_eq!(tree, "after/f\nbefore/f\nevent.json");
+    let event = repo.git(&["cat-file", "blob", &format!("{}~1:event.json", lane(&repo))]);
+    let value: serde_json::Value = serde_json::from_str(&event).unwrap();
+    assert_eq!(value["kind"], "propose");
+    repo.git(&["fsck", "--strict"]);
+    repo.git(&["gc", "--quiet", "--prune=now"]);
+    repo.aye(&["show", &id]).ok().says("rejected").says("-a").says("+A");
+}
+
+#[test]
+fn packed_refs_and_objects_are_read_too() {
+    let (repo, id) = repo_with_proposal();
+    repo.git(&["pack-refs", "--all"]);
+    repo.git(&["gc", "--quiet"]);
+    repo.aye(&["list"]).ok().says(&id);
+    repo.aye(&["propose", "f", "--old", "b", "--new", "B"]).ok();
+    repo.aye(&["reject", &id, "--yes"]).ok();
+    assert_eq!(repo.git(&["for-each-ref", &format!("refs/aye/pending/{id}")]), "");
+}
+
+#[test]
+fn the_cache_is_disposable() {
+    let (repo, id) = repo_with_proposal();
+    let cache = ".git/aye/cache.sqlite";
+    assert!(repo.exists(cache));
+    repo.remove(cache);
+    repo.aye(&["list"]).ok().says(&id);
+    repo.write(cache, "this is no database");
+    repo.aye(&["list"]).ok().says(&id);
+    repo.write(cache, vec![0_u8; 8192]);
+    repo.aye(&["list"]).ok().says(&id);
+    repo.remove(cache);
+    std::fs::create_dir(repo.path(cache)).unwrap();
+    repo.aye(&["list"]).ok().says(&id);
+}
+
+#[test]
+fn a_projection_is_not_trusted_but_watched() {
+    let (repo, id) = repo_with_proposal();
+    let patch = format!(".agent-memory/proposals/{id}/change.patch");
+    let yaml = format!(".agent-memory/proposals/{id}/proposal.yaml");
+    let honest = repo.text(&patch);
+    repo.write(&patch, honest.replace("+A", "+evil"));
+    repo.remove(&yaml);
+    repo.aye(&["diff", &id]).ok().says("+A").lacks("evil");
+    let run = repo.aye(&["doctor", "--json"]).exits(1);
+    let codes: Vec<String> = run.json()["problems"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|problem| problem["code"].as_str().unwrap().to_owned())
+        .collect();
+    assert!(codes.contains(&"projection_changed".to_owned()), "{codes:?}");
+    assert!(codes.contains(&"projection_missing".to_owned()), "{codes:?}");
+    repo.aye(&["doctor", "--repair"]).ok();
+    assert_eq!(repo.text(&patch), honest);
+    repo.aye(&["doctor"]).ok();
+}
+
+#[test]
+fn the_projection_is_there_exactly_while_pending() {
+    let (repo, id) = repo_with_proposal();
+    let folder = format!(".agent-memory/proposals/{id}");
+    assert!(repo.exists(&folder));
+    repo.aye(&["revise", &id, "f", "--old", "b", "--new", "B2"]).ok();
+    assert!(repo.text(&format!("{folder}/change.patch")).contains("+B2"));
+    repo.aye(&["reject", &id, "--yes"]).ok();
+    assert!(!repo.exists(&folder));
+}
+
+#[test]
+fn linked_work_trees_share_one_store() {
+    let (repo, id) = repo_with_proposal();
+    let other = repo.outer().join("linked");
+    repo.git(&["worktree", "add", "-q", other.to_str().unwrap(), "-b", "side"]);
+    let run = |args: &[&str]| repo.cmd(args).dir(&other).run();
+    run(&["list"]).ok().says(&id);
+    let second = run(&["propose", "f", "--old", "b", "--new", "B"]).ok().id();
+    repo.aye(&["list"]).ok().says(&id).says(&second);
+    assert_eq!(repo.git(&["for-each-ref", "refs/aye/log"]).lines().count(), 1);
+    run(&["reject", &id, "--yes"]).ok();
+    assert!(!repo.exists(&format!(".agent-memory/proposals/{id}")));
+}
+
+#[test]
+fn a_broken_fetched_lane_is_named_and_can_be_set_aside() {
+    let (repo, _) = repo_with_proposal();
+    let tree = repo.git(&["write-tree"]);
+    let forged = repo.git(&["commit-tree", tree.trim(), "-m", "not an event"]);
+    repo.git(&["update-ref", "refs/aye/remotes/origin/badlane1", forged.trim()]);
+    repo.remove(".git/aye/cache.sqlite");
+    repo.aye(&["list"]).ok().says("Why").notes("lane badlane1 of origin cannot be read");
+    repo.aye(&["doctor"]).exits(1).says("badlane1").says("nothing of this clone is lost");
+    repo.aye(&["doctor", "--repair"]).ok();
+    let run = repo.aye(&["list"]).ok().says("Why");
+    assert_eq!(run.err(), "");
+}
+
+#[test]
+fn a_repair_keeps_what_can_be_read_of_a_broken_lane() {
+    let (repo, first) = repo_with_proposal();
+    let more = |new: &str| repo.aye(&["propose", "f", "--old", "a", "--new", new, "-q"]).ok().id();
+    let (second, third) = (more("2"), more("3"));
+    let lane = lane(&repo);
+    // The event of the second is damaged; commits and trees are whole.
+    let event = repo.git(&["rev-parse", &format!("{lane}~1:event.json")]);
+    repo.remove(&format!(".git/objects/{}/{}", &event[..2], &event[2..]));
+    repo.remove(".git/aye/cache.sqlite");
+    repo.aye(&["list"]).fails("lane_broken", 6);
+    repo.aye(&["propose", "f", "--old", "a", "--new", "4"]).fails("lane_broken", 6);
+    let repair = repo.aye(&["doctor", "--repair"]).exits(1).says("2 of its commits kept");
+    drop(repair.says("event_lost").says(&second));
+    repo.aye(&["list"]).ok().says(&first).says(&third).lacks(&second);
+    assert!(repo.git(&["for-each-ref", "refs/aye/broken"]).contains("refs/aye/broken/"));
+    let fourth = more("4");
+    repo.aye(&["apply", &third, "--yes"]).ok();
+    repo.aye(&["list"]).ok().says(&first).says(&fourth);
+    repo.aye(&["doctor"]).ok();
+}
+
+#[test]
+fn an_unreadable_ref_file_is_set_aside_and_the_lane_goes_back() {
+    let (repo, id) = repo_with_proposal();
+    let lane = format!(".git/{}", lane(&repo));
+    let tip = repo.text(&lane);
+    for content in ["", "garbage\n", "1234\n"] {
+        repo.write(&lane, content);
+        repo.write(".git/refs/aye/pending/prop_zzzzzzzzzz", content);
+        repo.aye(&["list"]).fails("lane_broken", 6);
+        repo.aye(&["doctor"]).exits(1).says("holds no object id").says("aye doctor --repair");
+        repo.aye(&["doctor", "--repair"]).ok().says("is back at").says("prop_zzzzzzzzzz");
+        assert_eq!(repo.text(&lane), tip);
+        repo.aye(&["list"]).ok().says(&id);
+        repo.git(&["fsck"]);
+    }
+    // Nothing is left of a lane whose tip is not there, and git is content.
+    repo.write(".git/refs/aye/log/ffffffffffffffff", "1".repeat(40) + "\n");
+    repo.aye(&["list"]).ok().says(&id).notes("warning: lane ffffffffffffffff cannot be read");
+    repo.aye(&["doctor", "--repair"]).ok().says("is not there");
+    repo.git(&["fsck"]);
+    repo.aye(&["list"]).ok().says(&id);
+}
+
+#[test]
+fn an_event_that_nobody_could_read_back_is_not_written() {
+    let (repo, id) = repo_with_proposal();
+    // Each such byte takes six in the record.
+    repo.write("old", vec![1_u8; 6 << 20]);
+    repo.write("new", vec![2_u8; 6 << 20]);
+    repo.write("big", vec![1_u8; 6 << 20]);
+    repo.aye(&["propose", "big", "--old-file", "old", "--new-file", "new"])
+        .fails("size_limit_exceeded", 6)
+        .notes("--content-file");
+    repo.aye(&["propose", "big", "--content-file", "new"]).ok();
+    repo.aye(&["list"]).ok().says(&id);
+}
+
+#[test]
+fn what_a_killed_writer_left_to_do_is_done_by_the_next() {
+    let (repo, id) = repo_with_proposal();
+    let folder = format!(".agent-memory/proposals/{id}");
+    let stop = || {
+        std::fs::remove_dir_all(repo.path(&folder)).unwrap();
+        repo.git(&["update-ref", "-d", &format!("refs/aye/pending/{id}")]);
+        repo.write(".git/aye/lock", format!("{id}\nprop_0000000000\nrubbish \u{1}\n"));
+    };
+    stop();
+    repo.aye(&["propose", "f", "--old", "a", "--new", "z"]).ok();
+    assert!(repo.exists(&format!("{folder}/change.patch")));
+    assert_eq!(repo.text(".git/aye/lock"), "");
+    repo.aye(&["doctor"]).ok();
+    stop();
+    repo.aye(&["doctor"]).ok();
+    repo.git(&["show", &format!("refs/aye/pending/{id}")]);
+    stop();
+    std::fs::write(repo.path(".git/aye/lock"), b"\xff\xfe").unwrap();
+    repo.aye(&["comment", &id, "-m", "rubbish in the note does no harm"]).ok();
+    assert_eq!(repo.text(".git/aye/lock"), "");
+}
+
+#[test]
+fn a_comment_and_a_request_for_changes_are_kept() {
+    let (repo, id) = repo_with_proposal();
+    repo.aye(&["comment", &id, "--path", "f", "--line", "1", "-m", "why upper case?"]).ok();
+    repo.aye(&["comment", &id, "--request-changes", "-m", "explain"]).ok();
+    repo.aye(&["list"]).ok().says("changes requested");
+    repo.aye(&["show", &id, "--comments"]).ok().says("why upper case?").says("explain");
+    repo.aye(&["revise", &id, "-m", "Because"]).ok();
+    repo.aye(&["list"]).ok().lacks("changes requested").says("Because");
+    repo.aye(&["comment", &id, "--path", "other", "-m", "x"]).fails("invalid_argument", 6);
+}
+
+#[test]
+fn agents_do_not_decide() {
+    let (repo, id) = repo_with_proposal();
+    repo.agent("robo", &["reject", &id, "--yes"])
+        .fails("human_approval_required", 4)
+        .notes(&format!("aye reject {id}"));
+    repo.aye(&["reject", &id]).fails("confirmation_required", 4);
+    repo.aye(&["list"]).ok().says(&id);
+}
+
+#[test]
+fn a_locked_cache_is_no_error() {
+    let (repo, first) = repo_with_proposal();
+    let cache = repo.path(".git/aye/cache.sqlite");
+    // Behind by one event, and someone holds the write lock.
+    let saved = std::fs::read(&cache).unwrap();
+    let second = repo.aye(&["propose", "f", "--old", "b", "--new", "B"]).ok().id();
+    for suffix in ["-wal", "-shm"] {
+        let _ = std::fs::remove_file(repo.path(&format!(".git/aye/cache.sqlite{suffix}")));
+    }
+    std::fs::write(&cache, saved).unwrap();
+    let connection = rusqlite::Connection::open(&cache).unwrap();
+    connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+    repo.aye(&["list"]).ok().says(&first).says(&second);
+    assert!(repo.exists(".git/aye/cache.sqlite"), "a cache in use is not thrown away");
+}
+
+/// Another clone's decision reaches this one by `git fetch` alone; what stands for the proposal
+/// here goes with the next command that writes.
+#[test]
+fn projections_follow_what_is_fetched() {
+    let repo = Repo::with(&[("f", "a b c\n")]);
+    let propose = |repo: &Repo, old: &str, new: &str| {
+        repo.aye(&["propose", "f", "--old", old, "--new", new, "-q"]).ok().id()
+    };
+    let mine = propose(&repo, "a", "A");
+    let other = Repo::with(&[("f", "a b c\n")]);
+    let path = |repo: &Repo| repo.root().to_str().unwrap().to_owned();
+    let fetch = |to: &Repo, from: &Repo, name: &str| {
+        let refs = format!("refs/aye/log/*:refs/aye/remotes/{name}/*");
+        to.git(&["fetch", "-q", &path(from), &refs]);
+    };
+    fetch(&other, &repo, "first");
+    let theirs = propose(&other, "b", "B");
+    let has = |repo: &Repo, id: &str| {
+        let refs = repo.git(&["for-each-ref", &format!("refs/aye/pending/{id}")]);
+        let files = repo.exists(&format!(".agent-memory/proposals/{id}/change.patch"));
+        assert_eq!(files, !refs.is_empty(), "{id}");
+        files
+    };
+    assert!(has(&other, &mine), "the writer has made the fetched proposal's files");
+    other.aye(&["reject", &mine, "--reason", "no", "--yes"]).ok();
+    assert!(!has(&other, &mine));
+
+    fetch(&repo, &other, "second");
+    repo.aye(&["list"]).ok().says(&theirs[..12]);
+    assert!(has(&repo, &mine), "a reader writes nothing");
+    propose(&repo, "c", "C");
+    assert!(!has(&repo, &mine) && has(&repo, &theirs));
+    repo.aye(&["doctor"]).ok();
+
+    repo.aye(&["apply", &theirs, "--mark-only", "--yes"]).ok();
+    fetch(&other, &repo, "first");
+    other.aye(&["doctor"]).ok().says("sound: 1 pending");
+    assert!(!has(&other, &theirs), "doctor does what the next writer would");
+}
+
+/// The result of a merge is in no proposal and in no commit of the project; the lane holds it.
+#[test]
+fn a_merged_apply_can_be_undone_after_a_gc() {
+    let text: String = (1..=9).map(|n| format!("line {n}\n")).collect();
+    let repo = Repo::with(&[("a.txt", text.as_str())]);
+    let id = repo.aye(&["propose", "a.txt", "--old", "line 2", "--new", "LINE 2"]).ok().id();
+    let mine = text.replace("line 8", "my own line 8");
+    repo.write("a.txt", &mine);
+    repo.aye(&["apply", &id, "--yes"]).ok();
+    repo.git(&["reflog", "expire", "--expire=now", "--all"]);
+    repo.git(&["gc", "--quiet", "--prune=now"]);
+    let lane = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log/"]);
+    let merged = repo.git(&["show", &format!("{lane}:after-0001/a.txt")]);
+    assert_eq!(merged, repo.text("a.txt").trim_end());
+    // Later changes in other lines, which only the merged result tells apart.
+    repo.write("a.txt", repo.text("a.txt").replace("line 5", "line five"));
+    repo.aye(&["undo", &id, "--yes"]).ok();
+    assert_eq!(repo.text("a.txt"), mine.replace("line 5", "line five"));
+    repo.git(&["fsck", "--strict", "--no-dangling"]);
+}
+
+/// As git does: what is there already and is relied on again is made young, so that a gc that runs
+/// beside the command leaves it.
+#[cfg(unix)]
+#[test]
+fn an_object_that_is_there_already_is_made_young() {
+    let repo = Repo::with(&[("a.txt", "one\n")]);
+    let old = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+    let age = |id: &str| {
+        let path = repo.path(&format!(".git/objects/{}/{}", &id[..2], &id[2..]));
+        let file = std::fs::File::open(&path).expect("a loose object");
+        file.set_times(std::fs::FileTimes::new().set_modified(old)).expect("aged");
+        path
+    };
+    let content = repo.path("content");
+    std::fs::write(&content, "two\n").expect("written");
+    let blob = repo.git(&["hash-object", "-w", "content"]);
+    let path = age(&blob);
+    repo.aye(&["propose", "a.txt", "--content-file", "content"]).ok();
+    let time = std::fs::metadata(&path).expect("there").modified().expect("a time");
+    assert!(time > old, "still old");
+}
+
+/// What nothing named at the last gc waits in a cruft pack; a proposal that has it again writes it.
+#[test]
+fn an_object_in_a_cruft_pack_is_written_again() {
+    let repo = Repo::with(&[("a.txt", "one\n")]);
+    repo.write("content", "two\n");
+    let blob = repo.git(&["hash-object", "-w", "content"]);
+    repo.git(&["-c", "gc.cruftPacks=true", "gc", "--quiet", "--prune=1.hour.ago"]);
+    let loose = format!(".git/objects/{}/{}", &blob[..2], &blob[2..]);
+    let cruft = std::fs::read_dir(repo.path(".git/objects/pack")).expect("packs").flatten();
+    let names: Vec<_> = cruft.map(|entry| entry.file_name()).collect();
+    if !names.iter().any(|name| name.to_string_lossy().ends_with(".mtimes")) {
+        eprintln!("skipped: this git makes no cruft packs");
+        return;
+    }
+    assert!(!repo.exists(&loose));
+    repo.aye(&["propose", "a.txt", "--content-file", "content"]).ok();
+    assert!(repo.exists(&loose));
+}
+
+/// `git maintenance` packs objects whether something names them or not; a proposal that has one again
+/// makes the pack young, as git does.
+#[test]
+fn an_object_in_a_pack_of_loose_objects_is_made_young() {
+    let repo = Repo::with(&[("a.txt", "one\n")]);
+    repo.write("content", "two\n");
+    let blob = repo.git(&["hash-object", "-w", "content"]);
+    for _ in 0..2 {
+        repo.git(&["maintenance", "run", "--task=loose-objects", "--quiet"]);
+    }
+    let loose = format!(".git/objects/{}/{}", &blob[..2], &blob[2..]);
+    assert!(!repo.exists(&loose));
+    let packs = std::fs::read_dir(repo.path(".git/objects/pack")).expect("packs").flatten();
+    let mut packs = packs.map(|entry| entry.path());
+    let pack = packs.find(|path| path.extension().is_some_and(|end| end == "pack"));
+    let pack = pack.expect("a pack");
+    let old = std::time::SystemTime::now() - std::time::Duration::from_hours(30 * 24);
+    let times = std::fs::FileTimes::new().set_modified(old);
+    let mut permissions = pack.metadata().expect("there").permissions();
+    #[expect(clippy::permissions_set_readonly_false, reason = "a file of this test")]
+    permissions.set_readonly(false);
+    std::fs::set_permissions(&pack, permissions).expect("writable");
+    std::fs::File::options().write(true).open(&pack).expect("open").set_times(times).expect("old");
+    repo.aye(&["propose", "a.txt", "--content-file", "content"]).ok();
+    let time = std::fs::metadata(&pack).expect("there").modified().expect("a time");
+    assert!(time > old + std::time::Duration::from_hours(24), "still old");
+    assert!(!repo.exists(&loose));
+}
+
+/// A remote with three proposals, and git and aye in a clone of it that `how` makes.
+fn cloned(how: &str) -> (Repo, std::path::PathBuf) {
+    let repo = Repo::with(&[("a.txt", "one\ntwo\nthree\nfour\n")]);
+    for word in ["one", "two", "three"] {
+        repo.aye(&["propose", "a.txt", "--old", word, "--new", "x"]).ok();
+    }
+    repo.git(&["config", "uploadpack.allowFilter", "true"]);
+    let clone = repo.outer().join("clone");
+    let url = format!("file://{}", repo.root().display());
+    let at = clone.to_str().expect("UTF-8").to_owned();
+    repo.program("git").args(&["clone", "--quiet", how, &url, &at]).run().ok();
+    let fetch = ["fetch", "--quiet", "origin", "+refs/aye/log/*:refs/aye/remotes/origin/*"];
+    let depth: &[&str] = if how.contains("depth") { &["--depth=1"] } else { &[] };
+    repo.program("git").dir(&clone).args(&fetch).args(depth).run().ok();
+    (repo, clone)
+}
+
+#[test]
+fn a_partial_clone_fetches_all_events_at_once() {
+    let (repo, clone) = cloned("--filter=blob:none");
+    let trace = repo.outer().join("trace");
+    let list = || repo.cmd(&["list", "--json"]).dir(&clone).env("GIT_TRACE2_EVENT", &trace);
+    let run = list().run().ok();
+    assert_eq!(run.json()["proposals"].as_array().expect("a list").len(), 3, "{}", run.err());
+    let started = |text: &str| text.matches("\"event\":\"start\"").count();
+    let fetches = std::fs::read_to_string(&trace).expect("git was run");
+    let first = fetches.lines().filter(|line| line.contains("\"start\"")).collect::<Vec<_>>();
+    assert!(first.iter().filter(|line| line.contains("\"fetch\"")).count() == 1, "{first:?}");
+    // The next command asks nobody.
+    std::fs::remove_file(&trace).expect("removed");
+    list().run().ok();
+    assert_eq!(std::fs::read_to_string(&trace).map_or(0, |text| started(&text)), 0);
+}
+
+#[test]
+fn a_partial_clone_without_its_remote_goes_on_and_says_so() {
+    let (repo, clone) = cloned("--filter=blob:none");
+    let away = repo.outer().join("away");
+    std::fs::rename(repo.root(), &away).expect("moved");
+    let cmd = |args: &[&str]| repo.cmd(args).dir(&clone);
+    let list = cmd(&["list"]).run().ok();
+    assert!(list.err().contains("is not in this partial clone"), "{}", list.err());
+    cmd(&["check"]).run().exits(1).says("lane_unreadable");
+    // Back again, and one of the objects is there.
+    std::fs::rename(&away, repo.root()).expect("moved");
+    let lost = list.err();
+    let id = lost.split_once("git cat-file -e ").expect("a command").1;
+    let id: String = id.chars().take_while(char::is_ascii_hexdigit).collect();
+    repo.program("git").dir(&clone).args(&["cat-file", "-e", &id]).run().ok();
+    let json = cmd(&["list", "--json"]).run().ok().json();
+    assert_eq!(json["proposals"].as_array().expect("a list").len(), 3);
+}
+
+#[test]
+fn a_shallow_lane_stops_nothing_and_says_how_to_get_the_rest() {
+    let (repo, clone) = cloned("--depth=1");
+    let cmd = |args: &[&str]| repo.cmd(args).dir(&clone);
+    let list = cmd(&["list"]).run().ok();
+    assert_eq!(list.err().matches("is not in this shallow clone").count(), 1, "{}", list.err());
+    cmd(&["propose", "a.txt", "--old", "four", "--new", "x"]).run().ok();
+    let fetch =
+        ["fetch", "--quiet", "--unshallow", "origin", "+refs/aye/log/*:refs/aye/remotes/origin/*"];
+    repo.program("git").dir(&clone).args(&fetch).run().ok();
+    let json = cmd(&["list", "--json"]).run().ok().json();
+    assert_eq!(json["proposals"].as_array().expect("a list").len(), 4);
+}

@@ -1,0 +1,228 @@
+//! One convention for all tools: codes, errors, unknown arguments, and the order of keys.
+
+use crate::support::{Repo, Run};
+use serde_json::{Value, json};
+
+const FILE: &str = "one\ntwo\ntwo\nthree\n";
+
+fn repo() -> Repo {
+    let repo = Repo::with(&[("f", FILE), ("sub/g", "g\n")]);
+    repo.aye(&["memory", "init"]).ok();
+    repo
+}
+
+/// A call by somebody who bears no mark of an agent.
+fn call(repo: &Repo, tool: &str, arguments: &Value) -> Run {
+    repo.aye(&["call", tool, &arguments.to_string()])
+}
+
+fn answer(run: &Run) -> Value {
+    serde_yaml::from_str(&run.out()).unwrap_or_else(|error| panic!("{error}\n{run}"))
+}
+
+/// The keys of an object in the order in which they were printed.
+fn keys(answer: &Value) -> Vec<&str> {
+    answer.as_object().expect("an object").keys().map(String::as_str).collect()
+}
+
+#[test]
+fn an_argument_that_nobody_knows_is_named_and_nothing_else() {
+    let calls = [
+        ("apply_patch", json!({"patch": "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n-one\n+eins\n two\n"})),
+        ("changes", json!({"action": "list"})),
+        (
+            "changes",
+            json!({"action": "propose", "file_path": "f", "old_content": "three", "new_content": "3"}),
+        ),
+        ("memory.status", json!({})),
+        ("memory.fetch_context", json!({"query": "tabs"})),
+        ("memory.propose_update", json!({"intent": "update_current", "operations": []})),
+        ("readonly_shell", json!({"command": "ls"})),
+        ("update_plan", json!({"plan": [{"step": "a", "status": "pending"}]})),
+    ];
+    for (tool, mut arguments) in calls {
+        let repo = repo();
+        arguments["justification"] = json!("because");
+        let answer = answer(&call(&repo, tool, &arguments).ok());
+        assert_eq!(answer["ignored_parameters"], json!(["justification"]), "{tool}: {answer}");
+        assert_eq!(keys(&answer).last(), Some(&"ignored_parameters"), "{tool}");
+    }
+    let repo = repo();
+    let steps = json!({"plan": [{"id": 1, "step": "a", "status": "pending", "priority": "high"}]});
+    let answer = answer(&call(&repo, "update_plan", &steps).ok());
+    assert_eq!(answer["ignored_parameters"], json!(["plan[0].id", "plan[0].priority"]));
+}
+
+#[test]
+fn an_argument_of_the_wrong_type_is_refused_by_its_name() {
+    let repo = repo();
+    for (tool, arguments, name) in [
+        ("apply_patch", json!({"patch": 5}), "patch"),
+        ("apply_patch", json!({"patch": "x", "fuzz": "two"}), "fuzz"),
+        ("changes", json!({"action": "list", "limit": 1.5}), "limit"),
+        ("changes", json!({"action": 1}), "action"),
+        ("memory.fetch_context", json!({"budget": true}), "budget"),
+        ("readonly_shell", json!({"command": ["ls"]}), "command"),
+        ("readonly_shell", json!({"command": "ls", "timeout_ms": "soon"}), "timeout_ms"),
+    ] {
+        let run = call(&repo, tool, &arguments).exits(6);
+        let answer = answer(&run);
+        let error = answer.get("error").unwrap_or(&answer);
+        assert_eq!(error["code"], "invalid_parameter", "{tool}: {answer}");
+        assert!(error["message"].as_str().unwrap().contains(name), "{tool}: {answer}");
+    }
+}
+
+#[test]
+fn codes_are_in_lower_case_but_for_the_three_of_the_contract() {
+    let repo = repo();
+    let hunk = |file: &str| format!("--- a/{file}\n+++ b/{file}\n@@ -1 +1 @@\n-no\n+yes\n");
+    for (tool, arguments, exit, code) in [
+        ("apply_patch", json!({}), 6, "missing_parameter"),
+        ("apply_patch", json!({"patch": "nonsense"}), 6, "PATCH_INVALID"),
+        ("apply_patch", json!({"patch": hunk("nowhere")}), 3, "FILE_NOT_FOUND"),
+        ("apply_patch", json!({"patch": hunk("f")}), 5, "hunk_failed"),
+        ("readonly_shell", json!({}), 6, "missing_parameter"),
+        ("readonly_shell", json!({"command": "rm f"}), 4, "COMMAND_NOT_ALLOWED"),
+        ("update_plan", json!({}), 6, "plan_invalid"),
+    ] {
+        let run = call(&repo, tool, &arguments).exits(exit);
+        let answer = answer(&run);
+        assert_eq!(answer["code"], code, "{tool}: {answer}");
+        assert_eq!(answer["status"], "error");
+        assert!(answer["hint"].is_string(), "{tool}: {answer}");
+    }
+}
+
+#[test]
+fn answers_have_their_keys_in_the_order_of_the_contract() {
+    let repo = repo();
+    let patch = "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n-one\n+eins\n two\n";
+    let head = ["status", "path", "patch_applied", "applied_at"];
+    for format in [&["call", "apply_patch"][..], &["call", "apply_patch", "--json"]] {
+        let request = json!({"patch": patch, "dry_run": true}).to_string();
+        let ok = answer(&repo.aye(&[format, &[&request]].concat()).ok());
+        assert_eq!(&keys(&ok)[..4], head);
+        let request = json!({"patch": patch.replace("one", "no")}).to_string();
+        let failed = answer(&repo.aye(&[format, &[&request]].concat()).exits(5));
+        assert_eq!(
+            &keys(&failed)[..6],
+            ["status", "path", "patch_applied", "applied_at", "code", "message"]
+        );
+        assert_eq!((&failed["path"], &failed["patch_applied"]), (&json!("f"), &json!(false)));
+        assert_eq!(failed["applied_at"], Value::Null);
+    }
+    let request = json!({
+        "action": "propose", "file_path": "f", "old_content": "three", "new_content": "3"
+    });
+    let proposed = answer(&call(&repo, "changes", &request).ok());
+    assert_eq!(&keys(&proposed)[..3], ["success", "proposal_id", "file_path"]);
+    let listed = answer(&call(&repo, "changes", &json!({"action": "list"})).ok());
+    assert_eq!(keys(&listed), ["proposals", "count"]);
+    assert_eq!(&keys(&listed["proposals"][0])[..2], ["id", "file_path"]);
+    let ran = answer(&call(&repo, "readonly_shell", &json!({"command": "ls"})).ok());
+    let head = ["status", "command", "output", "exit_code", "executed_at"];
+    assert_eq!(&keys(&ran)[..5], head);
+    let plan = json!({"plan": [{"step": "a", "status": "pending"}]});
+    let planned = answer(&call(&repo, "update_plan", &plan).ok());
+    assert_eq!(&keys(&planned)[..3], ["status", "plan", "updated_at"]);
+}
+
+#[test]
+fn the_shell_takes_what_models_send_with_a_command() {
+    let repo = repo();
+    let shell = |arguments: Value| call(&repo, "readonly_shell", &arguments);
+    for name in ["workdir", "cwd", "directory"] {
+        let answer = answer(&shell(json!({"command": "ls", name: "sub", "timeout_ms": 5000})).ok());
+        assert_eq!(answer["output"], "g\n", "{name}");
+        assert!(answer.get("ignored_parameters").is_none(), "{answer}");
+    }
+    let here = repo.root().to_str().expect("a path").to_owned();
+    let absolute = answer(&shell(json!({"command": "ls", "workdir": format!("{here}/sub")})).ok());
+    assert_eq!(absolute["output"], "g\n");
+    for outside in ["..", "/", "nowhere", "f", "sub/../../.."] {
+        let refused = answer(&shell(json!({"command": "ls", "workdir": outside})).exits(6));
+        assert_eq!(refused["code"], "invalid_parameter", "{outside}");
+        assert_eq!(refused["details"]["parameter"], "workdir");
+    }
+    std::os::unix::fs::symlink("/", repo.root().join("out")).expect("a symlink");
+    shell(json!({"command": "ls", "workdir": "out"})).exits(6);
+}
+
+#[test]
+fn one_of_several_equal_contents_can_be_meant() {
+    let repo = repo();
+    let propose = |occurrence: Value| {
+        let mut request = json!({
+            "action": "propose", "file_path": "f", "old_content": "two", "new_content": "2"
+        });
+        if !occurrence.is_null() {
+            request["occurrence"] = occurrence;
+        }
+        call(&repo, "changes", &request)
+    };
+    let refused = answer(&propose(Value::Null).exits(6));
+    assert_eq!(refused["error"]["code"], "old_content_ambiguous");
+    let hint = refused["error"]["hint"].as_str().expect("a hint");
+    assert!(hint.contains("an occurrence: 1 to 2, or all") && !hint.contains("--"), "{hint}");
+    for (occurrence, result) in
+        [(json!(2), "one\ntwo\n2\nthree\n"), (json!("all"), "one\n2\n2\nthree\n")]
+    {
+        let id = answer(&propose(occurrence).ok())["proposal_id"].as_str().unwrap().to_owned();
+        assert_eq!(repo.git(&["show", &format!("refs/aye/pending/{id}:f")]), result.trim_end());
+    }
+    propose(json!("first")).exits(6).says("invalid_parameter");
+    propose(json!(3)).exits(6).says("old_content_ambiguous");
+}
+
+#[test]
+fn a_decision_sent_to_the_old_name_is_carried_out_or_refused() {
+    let repo = repo();
+    let propose = |new: &str| {
+        let request = json!({"file_path": "f", "old_content": "three", "new_content": new});
+        let answer = answer(&call(&repo, "propose_change", &request).ok());
+        answer["proposal_id"].as_str().unwrap().to_owned()
+    };
+    let review = |arguments: Value| call(&repo, "review_changes", &arguments);
+    let (one, two) = (propose("3"), propose("III"));
+    let applied = answer(&review(json!({"proposal_id": one, "decision": "approve"})).ok());
+    assert_eq!((&applied["status"], &applied["proposal_id"]), (&json!("applied"), &json!(one)));
+    let rejected =
+        answer(&review(json!({"proposal_id": two, "decision": "reject", "reason": "no"})).ok());
+    assert_eq!(
+        (&rejected["status"], &rejected["rejection_reason"]),
+        (&json!("rejected"), &json!("no"))
+    );
+    assert_eq!(answer(&review(json!({})).ok())["count"], 2);
+    review(json!({"proposal_id": two})).exits(6).says("missing_parameter");
+    review(json!({"proposal_id": two, "decision": "maybe"})).exits(6).says("invalid_parameter");
+}
+
+#[test]
+fn the_schemas_of_the_arguments_say_what_is_required() {
+    let repo = repo();
+    let schema = |name: &str| repo.aye(&["util", "schema", &format!("{name}-input")]).ok().json();
+    let valid = |name: &str, arguments: &Value| {
+        jsonschema::validator_for(&schema(name)).expect("a schema").is_valid(arguments)
+    };
+    for (tool, good, bad) in [
+        ("apply_patch", json!({"patch": "x"}), json!({"dry_run": true})),
+        ("changes", json!({"action": "list", "limit": 10}), json!({"action": "propose"})),
+        (
+            "changes",
+            json!({"action": "reject", "proposal_id": "prop_x"}),
+            json!({"action": "reject"}),
+        ),
+        ("readonly_shell", json!({"command": "ls -la"}), json!({"workdir": "."})),
+        (
+            "update_plan",
+            json!({"plan": [{"step": "a", "status": "pending"}]}),
+            json!({"plan": [{"step": "a"}]}),
+        ),
+        ("memory.fetch_context", json!({"scope": ["src"]}), json!({"scope": 5})),
+        ("memory.status", json!({}), json!([])),
+    ] {
+        assert!(valid(tool, &good), "{tool}: {good}");
+        assert!(!valid(tool, &bad), "{tool}: {bad}");
+    }
+}

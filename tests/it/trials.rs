@@ -1,0 +1,320 @@
+//! `aye try`: a command on a proposal, in a work tree that is gone afterwards.
+
+use std::time::{Duration, Instant};
+
+use crate::support::record::{proposal, propose, reject};
+use crate::support::{self, Repo};
+
+const FILES: &[(&str, &str)] = &[("a.txt", "one\ntwo\n"), ("b.txt", "three\n")];
+
+/// Nothing is left of any trial: no folder, no lock, no record of git's.
+#[track_caller]
+fn assert_clean(repo: &Repo) {
+    let home = repo.path(".git/aye/try");
+    let left: Vec<_> =
+        std::fs::read_dir(home).expect("the folder").flatten().map(|e| e.path()).collect();
+    assert!(left.is_empty(), "{left:?}");
+    assert_eq!(repo.git(&["worktree", "list", "--porcelain"]).matches("worktree ").count(), 1);
+}
+
+#[test]
+fn the_command_sees_the_proposal_and_its_status_comes_back() {
+    let repo = Repo::with(FILES);
+    let id = propose(&repo, "a.txt", "one", "eins");
+    let run =
+        repo.aye(&["try", &id, "--", "sh", "-c", "cat a.txt b.txt; git status --short; exit 7"]);
+    let run = run.exits(7).says("eins\ntwo\nthree\n").says(" M a.txt");
+    run.notes("failed with exit status 7").notes("recorded");
+    assert_eq!(repo.text("a.txt"), "one\ntwo\n");
+    assert_clean(&repo);
+    repo.aye(&["try", &id, "--", "true"]).ok();
+    let checks = proposal(&repo, &id).checks;
+    let codes: Vec<_> = checks.iter().map(|check| check.check.exit_code).collect();
+    assert_eq!(codes, [Some(7), Some(0)]);
+    assert_eq!(checks[1].check.command, ["true"]);
+    assert_eq!(checks[1].check.revision, proposal(&repo, &id).current().event);
+    repo.aye(&["try", &id, "--no-record", "--", "true"]).ok();
+    assert_eq!(proposal(&repo, &id).checks.len(), 2);
+}
+
+#[test]
+fn the_commands_surroundings_are_those_of_the_new_work_tree() {
+    let repo = Repo::with(FILES);
+    let id = propose(&repo, "a.txt", "one", "eins");
+    // As in a hook: git's variables name the main work tree.
+    let run = repo
+        .cmd(&[
+            "try",
+            &id,
+            "--",
+            "sh",
+            "-c",
+            "git rev-parse --show-toplevel; pwd; echo $AYE_TRY; echo x > new",
+        ])
+        .env("GIT_DIR", repo.path(".git"))
+        .env("GIT_WORK_TREE", repo.root())
+        .env("GIT_INDEX_FILE", repo.path(".git/index"))
+        .run()
+        .ok();
+    let out = run.out();
+    let lines: Vec<&str> = out.lines().collect();
+    assert!(lines[0].contains("/.git/aye/try/"), "{out}");
+    assert_eq!(lines[0], lines[1]);
+    assert_eq!(lines[2], id);
+    assert!(!repo.exists("new"));
+    assert_eq!(repo.git(&["status", "--porcelain"]), "");
+    assert_clean(&repo);
+}
+
+#[test]
+fn the_default_command_comes_from_the_users_configuration_alone() {
+    let repo = Repo::with(FILES);
+    let id = propose(&repo, "a.txt", "one", "eins");
+    repo.aye(&["try", &id]).fails("usage", 2).notes("aye.tryCommand");
+    // The repository's own configuration may be an agent's work.
+    repo.git(&["config", "aye.tryCommand", "touch ../trap"]);
+    repo.aye(&["try", &id]).fails("usage", 2).notes("the repository's own configuration");
+    assert!(!repo.outer().join("trap").exists() && !repo.path(".git/aye/trap").exists());
+    let own = repo.user_config(&[("aye.tryCommand", "grep -q eins a.txt && echo fits")]);
+    repo.cmd(&["try", &id]).env("GIT_CONFIG_GLOBAL", own).run().ok().says("fits");
+    assert_eq!(proposal(&repo, &id).checks[0].check.command[..2], ["sh", "-c"]);
+}
+
+#[test]
+fn json_is_one_document_and_the_commands_output_goes_elsewhere() {
+    let repo = Repo::with(FILES);
+    let id = propose(&repo, "a.txt", "one", "eins");
+    let run = repo.aye(&["try", &id, "--json", "--", "sh", "-c", "echo noise; exit 3"]).exits(3);
+    let json = run.clone().json();
+    assert_eq!(json["schema"], "aye/try@1");
+    assert_eq!(json["proposal_id"], id);
+    assert_eq!(json["exit_code"], 3);
+    assert_eq!(json["recorded"], true);
+    run.notes("noise");
+}
+
+#[test]
+fn head_that_has_moved_on_is_merged_or_refused() {
+    let repo = Repo::with(FILES);
+    let id = propose(&repo, "a.txt", "one", "eins");
+    repo.write("a.txt", "one\ntwo\nthree\nfour\n");
+    repo.commit("Elsewhere in the file");
+    repo.aye(&["try", &id, "--", "cat", "a.txt"]).ok().says("eins\ntwo\nthree\nfour\n");
+    repo.write("a.txt", "uno\ntwo\n");
+    repo.commit("The same line");
+    repo.aye(&["try", &id, "--", "true"]).fails("conflict", 5).notes("--as-proposed");
+    repo.aye(&["try", &id, "--as-proposed", "--", "cat", "a.txt"]).ok().says("eins\ntwo\n");
+    assert_clean(&repo);
+}
+
+#[test]
+fn all_kinds_of_changes_are_there() {
+    let repo = Repo::with(FILES);
+    let json = r#"{"edits": [
+        {"file_path": "b.txt", "delete": true},
+        {"file_path": "new/deep.txt", "content": "deep\n"}
+    ]}"#;
+    let run = repo.aye_stdin(&["propose", "--from-json", "-", "--json"], json).ok().json();
+    let id = run["proposal_id"].as_str().unwrap().to_owned();
+    let test = "test ! -e b.txt && cat new/deep.txt";
+    repo.aye(&["try", &id, "--", "sh", "-c", test]).ok().says("deep");
+    // Decided ones can be looked at again.
+    reject(&repo, &id, "no");
+    repo.aye(&["try", &id, "--", "sh", "-c", test]).ok();
+    repo.aye(&["try", &id, "--as-proposed", "--", "true"]).fails("not_pending", 5);
+}
+
+#[test]
+fn it_works_before_the_first_commit_and_in_a_bare_repository() {
+    let repo = Repo::new();
+    let id = propose(&repo, "a.txt", "", "new\n");
+    repo.aye(&["try", &id, "--", "cat", "a.txt"]).ok().says("new");
+    let source = Repo::with(FILES);
+    let id = propose(&source, "a.txt", "one", "eins");
+    let bare = source.outer().join("bare.git");
+    let bare = bare.to_str().unwrap();
+    source.git(&["clone", "-q", "--bare", ".", bare]);
+    source.git(&["push", "-q", bare, "refs/aye/log/*:refs/aye/remotes/origin/*"]);
+    source.aye(&["-C", bare, "try", &id, "--", "cat", "a.txt"]).ok().says("eins");
+}
+
+#[test]
+fn a_command_that_does_not_exist_is_said_and_leaves_nothing() {
+    let repo = Repo::with(FILES);
+    let id = propose(&repo, "a.txt", "one", "eins");
+    repo.aye(&["try", &id, "--", "no-such-command"]).fails("invalid_argument", 6);
+    // A file that is there and may not be run.
+    repo.aye(&["try", &id, "--", "./a.txt"]).fails("invalid_argument", 6);
+    assert!(proposal(&repo, &id).checks.is_empty());
+    repo.aye(&["try", "prop_zzzzzzzzzz", "--", "true"]).fails("proposal_not_found", 3);
+    assert_clean(&repo);
+}
+
+#[test]
+fn read_only_folders_that_a_tool_leaves_are_removed() {
+    let repo = Repo::with(FILES);
+    let id = propose(&repo, "a.txt", "one", "eins");
+    let test = "mkdir -p cache/x && echo y > cache/x/y && chmod -R a-w cache";
+    repo.aye(&["try", &id, "--", "sh", "-c", test]).ok();
+    assert_clean(&repo);
+}
+
+#[test]
+fn hooks_of_the_repository_do_not_run() {
+    let repo = Repo::with(FILES);
+    let id = propose(&repo, "a.txt", "one", "eins");
+    repo.write(".git/hooks/post-checkout", "#!/bin/sh\ntouch ../hooked\necho hooked >&2\n");
+    repo.chmod(".git/hooks/post-checkout", 0o755);
+    let run = repo.aye(&["try", &id, "--", "true"]).ok();
+    assert!(!run.err().contains("hooked"), "{}", run.err());
+}
+
+/// Waits until `there` says so.
+fn until(what: &str, there: impl Fn() -> bool) {
+    let started = Instant::now();
+    while !there() {
+        assert!(started.elapsed() < Duration::from_secs(60), "{what} did not happen");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn told_to_stop_it_stops_the_command_and_cleans_up() {
+    let repo = Repo::with(FILES);
+    let id = propose(&repo, "a.txt", "one", "eins");
+    let sign = repo.outer().join("started");
+    let test = format!("touch '{}'; exec sleep 600", sign.display());
+    let running = repo.cmd(&["try", &id, "--", "sh", "-c", &test]).spawn();
+    until("the command", || sign.exists());
+    let pid = rustix::process::Pid::from_child(&running.child);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    running.wait().exits(128 + 15);
+    assert_clean(&repo);
+    assert!(proposal(&repo, &id).checks.is_empty());
+}
+
+#[test]
+fn what_a_killed_try_leaves_the_next_command_removes_but_not_one_that_runs() {
+    let repo = Repo::with(FILES);
+    let id = propose(&repo, "a.txt", "one", "eins");
+    let start = |name: &str| {
+        let sign = repo.outer().join(name);
+        let test = format!(
+            "pwd > '{0}.new'; mv '{0}.new' '{0}'; exec sleep 20 >/dev/null 2>&1",
+            sign.display()
+        );
+        let running = repo.cmd(&["try", &id, "--", "sh", "-c", &test]).spawn();
+        until("the command", || sign.exists());
+        let folder = std::fs::read_to_string(&sign).unwrap().trim().to_owned();
+        (running, std::path::PathBuf::from(folder))
+    };
+    let (mut killed, left) = start("one");
+    killed.child.kill().unwrap();
+    killed.wait();
+    assert!(left.is_dir());
+    repo.aye(&["list"]).ok();
+    assert!(!left.exists());
+    let (alive, used) = start("two");
+    repo.aye(&["try", &id, "--", "true"]).ok();
+    assert!(used.is_dir());
+    let pid = rustix::process::Pid::from_child(&alive.child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    alive.wait().exits(128 + 2);
+    assert_clean(&repo);
+}
+
+#[test]
+fn what_outlives_a_trial_and_makes_its_folder_again_leaves_nothing_for_good() {
+    let repo = Repo::with(FILES);
+    let id = propose(&repo, "a.txt", "one", "eins");
+    let sign = |name: &str| repo.outer().join(name);
+    let test = format!(
+        "at=\"$PWD\"; (until [ -e '{0}' ]; do sleep 0.01; done; mkdir -p \"$at/cache\"; touch '{1}') \
+         >/dev/null 2>&1 & :",
+        sign("go").display(),
+        sign("made").display()
+    );
+    repo.aye(&["try", &id, "--", "sh", "-c", &test]).ok();
+    assert_clean(&repo);
+    std::fs::write(sign("go"), "").unwrap();
+    until("the folder", || sign("made").exists());
+    assert_eq!(std::fs::read_dir(repo.path(".git/aye/try")).unwrap().count(), 1);
+    // Not made by aye, so not for aye to remove.
+    repo.write(".git/aye/try/mine/file", "");
+    repo.aye(&["list"]).ok();
+    assert!(repo.exists(".git/aye/try/mine/file"));
+    std::fs::remove_dir_all(repo.path(".git/aye/try/mine")).unwrap();
+    assert_clean(&repo);
+}
+
+#[test]
+fn the_result_is_written_to_a_file_anywhere() {
+    use serde_json::json;
+    let repo = Repo::with(FILES);
+    let id = propose(&repo, "a.txt", "one", "eins");
+    let run = repo.aye(&["try", &id, "--result", "out.json", "--", "sh", "-c", "exit 3"]);
+    run.exits(3).notes("recorded, result in out.json");
+    let known = proposal(&repo, &id);
+    let text = repo.text("out.json");
+    let mut result: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert!(result["duration_ms"].is_u64() && result["time"].is_string(), "{result:#}");
+    for key in ["duration_ms", "time"] {
+        result.as_object_mut().expect("an object").remove(key);
+    }
+    // Nothing in it is about the proposal itself.
+    assert_eq!(
+        result,
+        json!({
+            "format": "aye-try-result@1",
+            "repository": null,
+            "proposal": known.first_event,
+            "revision": known.current().event,
+            "command": ["sh", "-c", "exit 3"],
+            "exit_code": 3,
+            "actor": {"name": support::NAME, "email": support::EMAIL, "kind": "human"},
+        })
+    );
+    assert_eq!(repo.mode("out.json") & 0o600, 0o600);
+    assert_eq!(known.checks.len(), 1);
+    // Written over in one step, and without a record where none is wanted.
+    let args = ["try", &id, "--no-record", "--result", "out.json", "--json", "--", "true"];
+    let json = repo.aye(&args).ok().json();
+    assert_eq!((&json["result"], &json["recorded"]), (&"out.json".into(), &false.into()));
+    assert!(repo.text("out.json").contains("\"exit_code\":0"));
+    assert_eq!(proposal(&repo, &id).checks.len(), 1);
+    let left = std::fs::read_dir(repo.root()).expect("the work tree").flatten();
+    let left: Vec<_> = left.map(|entry| entry.file_name()).collect();
+    assert!(!left.iter().any(|name| name.to_string_lossy().contains("tmp")), "{left:?}");
+    assert_clean(&repo);
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_reported_before_the_command_runs() {
+    let repo = Repo::with(FILES);
+    let id = propose(&repo, "a.txt", "one", "eins");
+    let sign = repo.outer().join("ran");
+    let test = format!("touch '{}'", sign.display());
+    for file in ["none/out.json", ".", "none/"] {
+        let run = repo.aye(&["try", &id, "--result", file, "--", "sh", "-c", &test]);
+        assert!([6, 70].contains(&run.status), "{run}");
+        run.notes(file);
+    }
+    assert!(!sign.exists());
+    assert!(proposal(&repo, &id).checks.is_empty());
+}
+
+#[test]
+fn ci_without_a_lane_writes_the_file_and_no_lane() {
+    let repo = Repo::with(FILES);
+    let id = propose(&repo, "a.txt", "one", "eins");
+    let build = repo.copy();
+    let ci = |args: &[&str]| build.cmd(args).env("CI", "true").run();
+    let refs = build.git(&["for-each-ref"]);
+    ci(&["try", &id, "--", "true"]).ok().notes("not recorded").notes("--result FILE");
+    let run = ci(&["try", &id, "--result", "out.json", "--", "true"]).ok();
+    let run = run.notes("not recorded, result in out.json");
+    assert!(!run.err().contains("warning"), "{run}");
+    let result: serde_json::Value = serde_json::from_str(&build.text("out.json")).expect("JSON");
+    assert_eq!(result["actor"]["kind"], "ci");
+    assert_eq!(build.git(&["for-each-ref"]), refs);
+}

@@ -1,0 +1,83 @@
+//! A wrong command line: exit 2, the stable code in every format, nothing raw to the terminal.
+
+use crate::support::Repo;
+
+#[test]
+fn an_unknown_command_is_told_and_the_nearest_named() {
+    let repo = Repo::new();
+    repo.aye(&["utl"]).fails("usage", 2).notes("similar subcommand exists: 'util'");
+    let json = repo.aye(&["utl", "--json"]).fails("usage", 2).json();
+    assert_eq!(json["error"]["message"], "unrecognized subcommand 'utl'");
+    repo.aye(&["--yaml", "utl"]).exits(2).says("success: false").says("code: usage");
+}
+
+#[test]
+fn what_was_typed_cannot_act_on_the_terminal() {
+    let repo = Repo::new();
+    repo.aye(&["\u{1b}]0;title\u{7}\u{202e}"]).fails("usage", 2).plain().notes("\\u{202e}");
+}
+
+#[cfg(unix)]
+#[test]
+fn arguments_that_are_not_utf8_have_their_own_code() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let repo = Repo::new();
+    let bad = std::ffi::OsStr::from_bytes(b"b\xffsh");
+    repo.aye(&["util".as_ref(), "schema".as_ref(), bad]).fails("invalid_utf8", 6).plain();
+}
+
+#[test]
+fn help_and_version_are_answers() {
+    let repo = Repo::outside();
+    repo.aye(&["--help"]).ok().says("Usage: aye");
+    repo.aye(&["util", "--help"]).ok().says("Usage: aye util");
+    repo.aye::<&str>(&[]).exits(2).notes("Usage: aye").notes("Commands:");
+    repo.aye(&["help", "util"]).ok().says("Usage: aye util");
+}
+
+#[test]
+fn every_command_has_examples() {
+    let repo = Repo::outside();
+    let mut asked = vec![Vec::<String>::new()];
+    let mut seen = 0;
+    while let Some(words) = asked.pop() {
+        let mut args = words.clone();
+        args.push("--help".into());
+        let help = repo.aye(&args).ok().out();
+        assert!(help.contains("\nExamples:\n  aye "), "{words:?}:\n{help}");
+        seen += 1;
+        let listed = help.split("\nCommands:\n").nth(1).unwrap_or_default();
+        for line in listed.lines().take_while(|line| !line.is_empty()) {
+            let Some(name) = line.strip_prefix("  ").filter(|rest| !rest.starts_with(' ')) else {
+                continue;
+            };
+            let name = name.split(' ').next().unwrap();
+            if name != "help" {
+                asked.push([words.as_slice(), &[name.to_owned()]].concat());
+            }
+        }
+    }
+    assert!(seen > 40, "{seen}");
+}
+
+#[test]
+fn git_finds_it_as_a_subcommand() {
+    let repo = Repo::with(&[("src/a.txt", "a\n")]);
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_git-aye"));
+    let path = std::env::var("PATH").unwrap();
+    let path = format!("{}:{path}", program.parent().unwrap().display());
+    let git = |args: &[&str]| repo.program("git").args(args).env("PATH", &path).run();
+    git(&["aye", "propose", "src/a.txt", "--old", "a\n", "--new", "b\n", "-q"]).ok();
+    git(&["-C", "src", "aye", "list"]).ok().says("src/a.txt");
+    // Arguments and exit status go through as they are.
+    git(&["aye", "show", "prop_00 00"]).fails("invalid_id", 6).notes("prop_00 00");
+
+    // A copy somewhere else takes the one on PATH, and says so where there is none.
+    let copy = repo.outer().join("git-aye");
+    // Through `cp`: what another thread starts here would hold a file of this process open, and an
+    // open program cannot be run.
+    repo.program("cp").args(&[program, &copy]).run().ok();
+    let alone = |path: &str| repo.program(&copy).args(&["--version"]).env("PATH", path).run();
+    alone(&path).ok().says("aye ");
+    alone("/nowhere").exits(127).notes("cannot start aye").notes("hint:");
+}
