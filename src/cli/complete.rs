@@ -57,7 +57,7 @@ fn ids(status: Option<Status>) -> Vec<CompletionCandidate> {
     let found = || {
         let store = Store::discover(Path::new("."))?;
         let filter = Filter { status, limit: Some(LIMIT), newest_first: true, ..Filter::default() };
-        store.view()?.proposals(&filter, std::time::SystemTime::now().into())
+        store.view()?.proposals(&filter, super::context::clock())
     };
     let summaries = found().unwrap_or_default();
     let candidate = |(order, summary): (usize, &crate::store::Summary)| {

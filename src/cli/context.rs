@@ -57,7 +57,7 @@ impl Context {
         };
         Self {
             directory,
-            now: std::time::SystemTime::now().into(),
+            now: clock(),
             format,
             color,
             quiet: global.quiet,
@@ -71,7 +71,7 @@ impl Context {
 
     /// The clock as it is now, for commands that take their time.
     pub fn clock(&self) -> DateTime<Utc> {
-        std::time::SystemTime::now().into()
+        clock()
     }
 
     /// An environment variable, if set and not empty.
@@ -228,4 +228,13 @@ fn auto_color() -> bool {
         return true;
     }
     io::stdout().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
+/// The system's clock. In builds for tests `AYE_NOW`, a time as RFC 3339 has it, stands in for it.
+pub fn clock() -> DateTime<Utc> {
+    #[cfg(all(feature = "failpoints", debug_assertions))]
+    if let Some(fixed) = std::env::var("AYE_NOW").ok().and_then(|text| text.parse().ok()) {
+        return fixed;
+    }
+    std::time::SystemTime::now().into()
 }

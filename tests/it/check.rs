@@ -305,7 +305,7 @@ fn outside_a_repository_it_says_so() {
     Repo::outside().aye(&["check"]).fails("not_a_repository", 3);
 }
 
-/// The commands that the YAML blocks of the README run, each block as one script.
+/// The commands that the YAML blocks of `docs/ci.md` run, each block as one script.
 #[cfg(unix)]
 fn snippets() -> Vec<String> {
     fn commands(value: &serde_yaml::Value, found: &mut Vec<String>) {
@@ -327,12 +327,12 @@ fn snippets() -> Vec<String> {
             _ => {}
         }
     }
-    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md"));
-    let readme = readme.expect("the README");
-    let blocks = readme.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/ci.md"));
+    let text = text.expect("the document");
+    let blocks = text.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next());
     blocks
         .map(|block| {
-            let value = serde_yaml::from_str(block).expect("YAML in the README");
+            let value = serde_yaml::from_str(block).expect("YAML in the document");
             let mut found = Vec::new();
             commands(&value, &mut found);
             found.retain(|line| !line.starts_with("cargo install"));
@@ -343,7 +343,7 @@ fn snippets() -> Vec<String> {
 
 #[cfg(unix)]
 #[test]
-fn the_snippets_of_the_readme_check_a_merge_request() {
+fn the_snippets_of_the_document_check_a_merge_request() {
     let repo = Repo::with(FILES);
     let base = repo.git(&["rev-parse", "HEAD"]);
     let id = propose(&repo, "a.txt", "one", "eins");

@@ -1,4 +1,4 @@
-//! `man/`, `completions/`, `schemas/` and the tables of the README are what the program says today.
+//! `man/`, `completions/`, `schemas/` and the tables of `docs/commands.md` are what the program says today.
 //!
 //! After a change of a command, a flag, an error code or an output:
 //!
@@ -78,9 +78,9 @@ fn schemas_are_fresh() {
     hold("schemas", &files(&repo.path("schemas")));
 }
 
-/// The README's tables, between `<!-- name -->` and `<!-- /name -->`.
+/// The tables of commands and exit statuses, between `<!-- name -->` and `<!-- /name -->`.
 #[test]
-fn tables_of_the_readme_are_fresh() {
+fn tables_of_commands_and_exits_are_fresh() {
     let command = aye::cli::Cli::command();
     let commands = command.get_subcommands().filter(|sub| !sub.is_hide_set()).map(|sub| {
         let about = sub.get_about().map(ToString::to_string).unwrap_or_default();
@@ -93,8 +93,8 @@ fn tables_of_the_readme_are_fresh() {
     let commands = "| Command | Does |\n|---|---|\n".to_owned() + &commands.collect::<String>();
     let exits = "| Status | Meaning |\n|---|---|\n".to_owned() + &exits.collect::<String>();
 
-    let path = committed("README.md");
-    let text = std::fs::read_to_string(&path).expect("the README");
+    let path = committed("docs/commands.md");
+    let text = std::fs::read_to_string(&path).expect("the document");
     let mut fresh = text.clone();
     for (name, table) in [("commands", commands), ("exits", exits)] {
         let (open, close) = (format!("<!-- {name} -->\n"), format!("<!-- /{name} -->"));
@@ -103,10 +103,10 @@ fn tables_of_the_readme_are_fresh() {
         fresh.replace_range(start..end, &table);
     }
     if std::env::var_os("AYE_BLESS").is_some() {
-        std::fs::write(&path, fresh).expect("write the README");
+        std::fs::write(&path, fresh).expect("write the document");
         return;
     }
-    assert!(fresh == text, "the tables of README.md are stale\nrun: {BLESS}");
+    assert!(fresh == text, "the tables of docs/commands.md are stale\nrun: {BLESS}");
 }
 
 /// A room that declares codes and does not register them would be missing from the table.

@@ -25,6 +25,7 @@ mod demo;
 mod dependencies;
 mod discovery;
 mod doctor;
+mod documents;
 mod environments;
 mod epochs;
 mod expiry;

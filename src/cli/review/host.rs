@@ -75,7 +75,7 @@ impl<'c> CliHost<'c> {
 
     /// The time now: a session lasts, so the command's own start is not it.
     fn now(&self) -> chrono::DateTime<Utc> {
-        std::time::SystemTime::now().into()
+        crate::cli::context::clock()
     }
 
     /// What was said so far, oldest first: comments, and what earlier revisions were sent back for.

@@ -1,0 +1,216 @@
+//! The console blocks of the README and of `docs/` are what the program prints today.
+//!
+//! `<!-- replay -->` begins a session in a new repository (see [`greeter`]); the ` ```console `
+//! blocks up to the next one are its commands and their output, in order. `<!-- keys: n, "why",
+//! y -->` before a block answers the `aye review` in it: keys, and lines of text in quotes. Clock,
+//! identity and lane are fixed, so ids, dates and hashes are the same everywhere.
+//! `AYE_BLESS=1 cargo test --locked --test it documents::` renews the output.
+
+use std::path::{Path, PathBuf};
+
+use crate::support::terminal::Terminal;
+use crate::support::{Cmd, Repo};
+
+/// The first moment of a session, in seconds since 1970: 2026-01-05T09:00:00Z.
+const BEGINNING: i64 = 1_767_603_600;
+
+/// Seconds from one command to the next.
+const STEP: i64 = 3;
+
+/// The lane of a session.
+const LANE: &str = "d0c5d0c5d0c5d0c5";
+
+/// A repository on which a session works, and how far its clock has come.
+struct Session {
+    repo: Repo,
+    clock: i64,
+}
+
+/// A small program with a README, a script and a test.
+fn greeter() -> Repo {
+    let repo = Repo::with(&[
+        ("README.md", "# Greeter\n\nIt greets.\n"),
+        (
+            "greet.py",
+            "\"\"\"Words for the door.\"\"\"\n\n\ndef greet(name):\n    word = 'Hello '\n    return word + name\n\n\n\
+             def question(name):\n    return 'How are you, ' + name + '?'\n\n\n\
+             def part(name):\n    # Said at the door.\n    return 'Bye ' + name\n",
+        ),
+        ("test.sh", "python3 -c 'import greet'\n"),
+    ]);
+    repo.write(".git/aye/lane", format!("{LANE}\n"));
+    repo
+}
+
+impl Session {
+    fn new() -> Self {
+        Self { repo: greeter(), clock: BEGINNING }
+    }
+
+    fn surround(&mut self, cmd: Cmd) -> Cmd {
+        self.clock += STEP;
+        let now = chrono::DateTime::from_timestamp(self.clock, 0).expect("a time");
+        let date = format!("{} +0000", self.clock);
+        let aye = Path::new(env!("CARGO_BIN_EXE_aye")).parent().expect("a directory");
+        let path = std::env::var("PATH").unwrap_or_default();
+        cmd.env("AYE_NOW", now.to_rfc3339())
+            .env("GIT_AUTHOR_DATE", &date)
+            .env("GIT_COMMITTER_DATE", &date)
+            .env("PATH", format!("{}:{path}", aye.display()))
+            .env("EDITOR", "true")
+    }
+
+    /// What `line` prints, standard error included.
+    fn run(&mut self, line: &str, keys: &[String]) -> String {
+        if let Some(arguments) = line.strip_prefix("aye review") {
+            let arguments: Vec<&str> = arguments.split_whitespace().collect();
+            let cmd = self.repo.cmd(&["review"]).args(&arguments);
+            return review(self.surround(cmd), keys);
+        }
+        let cmd = self.repo.program("sh").args(&["-c", &format!("exec 2>&1\n{line}")]);
+        let run = self.surround(cmd).run();
+        String::from_utf8(run.stdout).expect("text")
+    }
+}
+
+/// The screen after a review that was answered with `keys`.
+fn review(cmd: Cmd, keys: &[String]) -> String {
+    let mut terminal = Terminal::start(cmd, 400, 100);
+    for key in keys {
+        let text = key.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+        terminal.sees(if text.is_some() { "): " } else { "]? " });
+        // What is typed before the program reads keys is echoed by the system too.
+        while terminal.is_sane() {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        terminal.types(&text.map_or_else(|| key.clone(), |text| format!("{text}\r")));
+    }
+    terminal.ends();
+    let screen = terminal.screen();
+    let lines = screen.trim_end().lines().map(|line| format!("{}\n", line.trim_end()));
+    lines.collect()
+}
+
+/// Whether the words of a command go on in the next line.
+fn goes_on(command: &str) -> bool {
+    if command.contains("<<'EOF'") {
+        return !command.ends_with("\nEOF");
+    }
+    let quotes = command.chars().filter(|c| *c == '\'').count();
+    command.ends_with('\\') || quotes % 2 == 1
+}
+
+/// A block with the output that its commands have now.
+fn replayed(block: &str, keys: &[String], session: &mut Session) -> String {
+    let mut fresh = String::new();
+    let mut lines = block.lines().peekable();
+    while let Some(line) = lines.next() {
+        let command = line.strip_prefix("$ ").expect("a block begins with a command");
+        let mut command = command.to_owned();
+        while goes_on(&command) {
+            command += "\n";
+            command += lines.next().expect("the rest of the command");
+        }
+        let mut blank = false;
+        while let Some(output) = lines.next_if(|line| !line.starts_with("$ ")) {
+            blank = output.is_empty();
+        }
+        fresh += &format!("$ {command}\n");
+        fresh += &session.run(&command, keys);
+        if blank && lines.peek().is_some() {
+            fresh += "\n";
+        }
+    }
+    fresh
+}
+
+/// The text of a document with the output that its commands have now.
+fn renewed(text: &str) -> String {
+    const OPEN: &str = "```console\n";
+    let mut session = None;
+    let mut keys = Vec::new();
+    let mut fresh = String::new();
+    let mut rest = text;
+    while let Some(line) = rest.split_inclusive('\n').next() {
+        rest = &rest[line.len()..];
+        fresh += line;
+        if line.trim_end() == "<!-- replay -->" {
+            session = Some(Session::new());
+        } else if let Some(list) = line.trim_end().strip_prefix("<!-- keys: ") {
+            let list = list.strip_suffix(" -->").expect("the end of the keys");
+            keys = list.split(", ").map(str::to_owned).collect();
+        } else if line == OPEN {
+            let end = rest.find("```\n").expect("the end of the block");
+            let session = session.as_mut().expect("a session begins with <!-- replay -->");
+            fresh += &replayed(&rest[..end], &keys, session);
+            keys.clear();
+            rest = &rest[end..];
+        }
+    }
+    fresh
+}
+
+fn documents() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let docs = std::fs::read_dir(root.join("docs")).expect("docs/").flatten();
+    let mut found: Vec<PathBuf> = docs.map(|entry| entry.path()).collect();
+    found.push(root.join("README.md"));
+    found.retain(|path| path.extension().is_some_and(|end| end == "md"));
+    found
+}
+
+#[test]
+fn console_blocks_are_what_is_printed() {
+    let mut blocks = 0;
+    for path in documents() {
+        let text = std::fs::read_to_string(&path).expect("a document");
+        blocks += text.matches("```console\n").count();
+        let fresh = renewed(&text);
+        if std::env::var_os("AYE_BLESS").is_some() {
+            std::fs::write(&path, fresh).expect("write the document");
+            continue;
+        }
+        let name = path.display();
+        similar_lines(
+            &text,
+            &fresh,
+            &format!("{name}: AYE_BLESS=1 cargo test --locked --test it documents::"),
+        );
+    }
+    assert!(blocks > 5, "{blocks} blocks found");
+}
+
+/// Fails with the first line that differs.
+fn similar_lines(text: &str, fresh: &str, how: &str) {
+    for (number, (old, new)) in text.lines().zip(fresh.lines()).enumerate() {
+        assert_eq!(old, new, "line {} is stale\n{how}", number + 1);
+    }
+    assert_eq!(text.lines().count(), fresh.lines().count(), "{how}");
+}
+
+/// A link to a file that has moved, or to a heading that was renamed, helps nobody.
+#[test]
+fn links_between_documents_lead_somewhere() {
+    let link = regex::Regex::new(r"\]\(([^)#: ]*)(?:#([^)]*))?\)").expect("a pattern");
+    for path in documents() {
+        let text = std::fs::read_to_string(&path).expect("a document");
+        for found in link.captures_iter(&text) {
+            let target = match &found[1] {
+                "" => path.clone(),
+                name => path.parent().expect("a directory").join(name),
+            };
+            assert!(target.exists(), "{}: {}", path.display(), &found[0]);
+            let Some(heading) = found.get(2) else { continue };
+            let there = std::fs::read_to_string(&target).expect("a document");
+            let mut headings = there.lines().filter(|line| line.starts_with('#')).map(anchor);
+            assert!(headings.any(|a| a == heading.as_str()), "{}: {}", path.display(), &found[0]);
+        }
+    }
+}
+
+/// The name by which a heading is linked to.
+fn anchor(heading: &str) -> String {
+    let text = heading.trim_start_matches('#').trim().to_lowercase();
+    let kept = text.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+}
