@@ -2,15 +2,16 @@
 
 use chrono::{DateTime, Duration, Utc};
 
-use super::{Concern, FailOn, Scope};
+use super::{Concern, FailOn, Scope, commits};
 use crate::apply;
-use crate::changeset::Snapshot as _;
+use crate::changeset::{RepoPath, Snapshot as _};
 use crate::decide::{Statement, Target};
 use crate::error::Result;
 use crate::proposal::event::Written;
 use crate::proposal::state::Decision;
 use crate::proposal::{Entry, Proposal, Status};
 use crate::render::report::Finding;
+use crate::store::sight::Sight;
 use crate::store::{Filter, Store, View};
 use crate::worktree::Worktree;
 
@@ -22,7 +23,7 @@ const MOST: usize = 50;
 
 /// A finding for each proposal that this clone applied lately, on the branch that is checked out,
 /// and of which a file is what it was before, in the work tree and in HEAD. A file that has changed
-/// otherwise since is somebody's work.
+/// otherwise since is somebody's work. `sight` gets the files that were looked at.
 ///
 /// # Errors
 /// If the store or the work tree cannot be read.
@@ -32,6 +33,7 @@ pub fn findings(
     now: DateTime<Utc>,
     scope: &Scope,
     fail_on: &FailOn,
+    mut sight: Option<&mut Sight>,
 ) -> Result<Vec<Finding>> {
     let mut found = Vec::new();
     if store.work_dir().is_none() {
@@ -44,7 +46,8 @@ pub fn findings(
         newest_first: true,
         ..Filter::default()
     };
-    let tree = store.worktree()?;
+    let (tree, reading) = (store.worktree()?, view.hold());
+    let look = Look { store, view, tree: &tree, head: commits::head_tree(store) };
     for summary in view.proposals(&filter, now)? {
         let proposal = view.proposal(&summary.id)?;
         let recent = |decision: &&Decision| now - decision.at < Duration::days(DAYS);
@@ -52,7 +55,7 @@ pub fn findings(
         if proposal.contested || !scope.takes(&proposal) {
             continue;
         }
-        let Some(path) = swept(store, view, &tree, &proposal, decision)? else { continue };
+        let Some(path) = look.swept(&proposal, decision, sight.as_deref_mut())? else { continue };
         let id = &proposal.id;
         let short: String =
             id.as_str().chars().take("prop_".len() + summary.prefix.max(4)).collect();
@@ -61,6 +64,7 @@ pub fn findings(
         let finding = fail_on.finding(Concern::AppliedMissing, message);
         found.push(finding.hint(hint).proposal(id.as_str()).path(path.path.as_bstr()));
     }
+    drop(reading);
     Ok(found)
 }
 
@@ -73,39 +77,60 @@ pub fn is_settled(view: &View, now: DateTime<Utc>) -> Result<bool> {
     Ok(last.is_none_or(|last| now - last >= Duration::days(DAYS)))
 }
 
-/// The first file that is as it was before.
-fn swept<'a>(
-    store: &Store,
-    view: &View,
-    tree: &Worktree,
-    proposal: &Proposal,
-    decision: &'a Decision,
-) -> Result<Option<&'a Written>> {
-    let id = |entry: &Option<Entry>| entry.as_ref().map(|entry| entry.id.clone());
-    let mut target = None;
-    for written in decision.written.iter().take(MOST).filter(|w| w.before != w.after) {
-        if store.id_in_head(&written.path) == id(&written.after) {
-            continue;
+/// What proposals are held against.
+struct Look<'a> {
+    store: &'a Store,
+    view: &'a View,
+    tree: &'a Worktree,
+    /// The tree of HEAD.
+    head: Option<gix::ObjectId>,
+}
+
+impl Look<'_> {
+    /// The first file that is as it was before.
+    fn swept<'d>(
+        &self,
+        proposal: &Proposal,
+        decision: &'d Decision,
+        mut sight: Option<&mut Sight>,
+    ) -> Result<Option<&'d Written>> {
+        let store = self.store;
+        let id = |entry: &Option<Entry>| entry.as_ref().map(|entry| entry.id.clone());
+        let mut target = None;
+        for written in decision.written.iter().take(MOST).filter(|w| w.before != w.after) {
+            let in_head = self.in_head(&written.path);
+            if in_head == id(&written.after) {
+                continue;
+            }
+            if let Some(sight) = sight.as_deref_mut() {
+                sight.add(&written.path);
+            }
+            // A symlink or a directory in its place is no sweep.
+            let Ok(file) = self.tree.file(&written.path) else { continue };
+            let now = file.as_ref().map(|file| store.entry_of(file)).transpose()?;
+            if now == written.after {
+                continue;
+            }
+            if target.is_none() {
+                target = Some(own_target(store, self.view, proposal, decision)?);
+            }
+            let Some(Some(target)) = &target else { return Ok(None) };
+            let base = match &target.commit {
+                Some(commit) => apply::entry_in(store, commit, &written.path).unwrap_or_default(),
+                None => None,
+            };
+            if now == written.before || (now == base && in_head == id(&base)) {
+                return Ok(Some(written));
+            }
         }
-        // A symlink or a directory in its place is no sweep.
-        let Ok(file) = tree.file(&written.path) else { continue };
-        let now = file.as_ref().map(|file| store.entry_of(file)).transpose()?;
-        if now == written.after {
-            continue;
-        }
-        if target.is_none() {
-            target = Some(own_target(store, view, proposal, decision)?);
-        }
-        let Some(Some(target)) = &target else { return Ok(None) };
-        let base = match &target.commit {
-            Some(commit) => apply::entry_in(store, commit, &written.path).unwrap_or_default(),
-            None => None,
-        };
-        if now == written.before || (now == base && store.id_in_head(&written.path) == id(&base)) {
-            return Ok(Some(written));
-        }
+        Ok(None)
     }
-    Ok(None)
+
+    /// The blob that HEAD has at `path`, by its hex id.
+    fn in_head(&self, path: &RepoPath) -> Option<String> {
+        let entry = commits::entry_at(self.store, self.head, path)?;
+        entry.mode.starts_with("100").then_some(entry.id)
+    }
 }
 
 /// Where the decision was to land; `None` if that is another branch, which another work tree may

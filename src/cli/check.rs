@@ -107,16 +107,20 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         let soon = parse_duration(&args.expiring_within).ok_or_else(|| duration(args))?;
         let (subjects, tampered) = subjects(context, &store, &view, &scope, &fail_on)?;
         let is_idle = scope.is_everything() && subjects.is_empty() && report.findings().is_empty();
-        if let Some(tips) = tips.filter(|_| is_idle) {
-            idle::stamp(context, &store, &view, &tips);
-        }
         for finding in lanes::findings(view.troubles(), &fail_on) {
             report.push(finding);
         }
         for finding in tampered {
             report.push(finding);
         }
-        for finding in missing::findings(&store, &view, context.now, &scope, &fail_on)? {
+        let mut sight = idle::sight(context, &store).filter(|_| is_idle);
+        let (now, seen) = (context.now, sight.as_mut());
+        let missing = missing::findings(&store, &view, now, &scope, &fail_on, seen)?;
+        if let Some(tips) = tips.filter(|_| is_idle) {
+            let sight = sight.as_ref().filter(|_| missing.is_empty());
+            idle::stamp(context, &store, &view, &tips, sight);
+        }
+        for finding in missing {
             report.push(finding);
         }
         let options = Options { max_pending: args.max_pending, soon, fail_on };
@@ -167,7 +171,7 @@ pub(super) fn staged(context: &mut Context) -> Result<Report> {
         if let Some(tips) = tips
             && view.contested(context.now)?.is_empty()
         {
-            idle::stamp(context, &store, &view, &tips);
+            idle::stamp(context, &store, &view, &tips, None);
         }
         return Ok(report);
     }

@@ -1,6 +1,7 @@
 //! What commands that hooks and scripts run all day ask first: is there anything to look at?
 
 use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 
 use chrono::Duration;
 
@@ -8,6 +9,7 @@ use super::Context;
 use crate::check::missing;
 use crate::memory::DIR;
 use crate::memory::settings::{Settings, manifest, schema};
+use crate::store::sight::Sight;
 use crate::store::{Store, View, idle, policy};
 
 /// How far a clock may be set back without a proposal that has run out being overlooked by who
@@ -22,7 +24,17 @@ pub(super) fn is_idle(context: &Context) -> bool {
 /// True if it also says that nothing was applied so lately that it may have been swept away, and the
 /// settings of the work tree can be read.
 pub(super) fn is_settled(context: &Context) -> bool {
-    look(context).is_some_and(|idle| idle.settled) && has_valid_policy(context)
+    let Some(idle) = look(context) else { return false };
+    let Some(top) = top(context) else { return false };
+    let is_there = || idle.sight.as_deref().is_some_and(|sight| is_in_sight(context, &top, sight));
+    (idle.settled || is_there()) && has_valid_policy(&top)
+}
+
+/// True if HEAD and the files are as a look has seen them that missed nothing.
+fn is_in_sight(context: &Context, top: &Path, sight: &str) -> bool {
+    let common = idle::common_dir(&context.directory, |name| context.var(name));
+    let git_dir = idle::git_dir_at(top);
+    git_dir.zip(common).is_some_and(|(git, common)| Sight::is_same(sight, &git, &common, top))
 }
 
 fn look(context: &Context) -> Option<idle::Idle> {
@@ -30,18 +42,20 @@ fn look(context: &Context) -> Option<idle::Idle> {
     idle::look(&dir, context.now)
 }
 
-/// True if the work tree's policy and memory settings can be read; opens no repository. HEAD's were
-/// looked at when the stamp was made, and whatever moves HEAD on writes the work tree's.
-fn has_valid_policy(context: &Context) -> bool {
+/// The top of the work tree, where it is to be found without the repository.
+fn top(context: &Context) -> Option<PathBuf> {
     if ["GIT_DIR", "GIT_WORK_TREE"].iter().any(|name| context.var(name).is_some()) {
-        return false;
+        return None;
     }
-    let here = std::path::absolute(&context.directory).ok();
-    let Some(top) = here.as_deref().and_then(|here| {
-        here.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok())
-    }) else {
-        return false;
-    };
+    let here = std::path::absolute(&context.directory).ok()?;
+    let top = here.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());
+    top.map(Path::to_owned)
+}
+
+/// True if the policy and the memory settings of the work tree at `top` can be read; opens no
+/// repository. HEAD's were looked at when the stamp was made, and whatever moves HEAD on writes the
+/// work tree's.
+fn has_valid_policy(top: &Path) -> bool {
     let read = |path: &str| match std::fs::read(top.join(path)) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -63,13 +77,27 @@ pub(super) fn tips(store: &Store) -> Option<idle::Tips> {
     idle::Tips::read(store.common_dir())
 }
 
-/// Notes that a full look at `view`, begun at `tips`, found nothing pending and nothing contested.
-/// Trouble in the lanes is to be reported every time, so then there is no stamp.
-pub(super) fn stamp(context: &Context, store: &Store, view: &View, tips: &idle::Tips) {
+/// Begins to note what is seen of the files; `None` where that cannot be told from their facts.
+pub(super) fn sight(context: &Context, store: &Store) -> Option<Sight> {
+    let top = std::path::absolute(store.work_dir()?).ok()?;
+    Sight::begin(store.repo().git_dir(), store.common_dir(), &top, context.now)
+}
+
+/// Notes that a full look at `view`, begun at `tips`, found nothing pending and nothing contested, nor
+/// missed any of the files in `sight`, if it looked for them. Trouble in the lanes is to be reported
+/// every time, so then there is no stamp.
+pub(super) fn stamp(
+    context: &Context,
+    store: &Store,
+    view: &View,
+    tips: &idle::Tips,
+    sight: Option<&Sight>,
+) {
     if !view.troubles().iter().all(|trouble| trouble.kind.is_notice()) {
         return;
     }
     let lasting = view.count_pending(context.now - MARGIN).is_ok_and(|count| count == 0);
     let settled = missing::is_settled(view, context.now).unwrap_or(false);
-    idle::stamp(store.common_dir(), context.now, tips, idle::Found { lasting, settled });
+    let sight = sight.filter(|_| !settled).and_then(Sight::text);
+    idle::stamp(store.common_dir(), context.now, tips, idle::Found { lasting, settled, sight });
 }

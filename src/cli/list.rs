@@ -153,7 +153,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         && summaries.is_empty()
         && view.contested(context.now)?.is_empty()
     {
-        idle::stamp(context, &store, &view, &tips);
+        idle::stamp(context, &store, &view, &tips, None);
     }
     print(context, args.status, &summaries, Some(&store))
 }

@@ -26,21 +26,28 @@ const VERSION: &str = "aye idle 3";
 pub(super) const NAME: &str = "idle";
 /// Behind the time of the look, where nothing was applied lately.
 const SETTLED: &str = " settled";
+/// Between the lane refs and what was seen of the files.
+const SEEN: &str = "\n\n";
 
 /// Nothing waits for anyone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Idle {
     /// Nor was anything applied so lately that it may be missing from the files.
     pub settled: bool,
+    /// What was seen of the files where something was, and all of it was there: the text of a
+    /// [`Sight`](super::sight::Sight).
+    pub sight: Option<String>,
 }
 
 /// What a full look found beside nothing that waits.
 #[derive(Clone, Copy, Debug)]
-pub struct Found {
+pub struct Found<'a> {
     /// Nor would anything have waited some time ago, by a clock that was set back.
     pub lasting: bool,
     /// As in [`Idle`].
     pub settled: bool,
+    /// As in [`Idle`].
+    pub sight: Option<&'a str>,
 }
 
 /// The lane refs of a repository, as their files say. Two equal values mean the same events.
@@ -121,8 +128,13 @@ pub fn look(common_dir: &Path, now: DateTime<Utc>) -> Option<Idle> {
         None => (looked, false),
     };
     let looked: i64 = looked.parse().ok()?;
-    let same = now.timestamp_millis() >= looked && Tips::read(common_dir)?.all == parts.next()?;
-    same.then_some(Idle { settled })
+    let rest = parts.next()?;
+    let (tips, sight) = match rest.split_once(SEEN) {
+        Some((tips, sight)) => (tips, Some(sight.to_owned())),
+        None => (rest, None),
+    };
+    let same = now.timestamp_millis() >= looked && Tips::read(common_dir)?.all == tips;
+    same.then_some(Idle { settled, sight })
 }
 
 /// Whether `folder` belongs to the user who runs this.
@@ -141,7 +153,7 @@ fn is_ours(folder: &Path) -> Option<bool> {
 
 /// Leaves a stamp after a full look at `now` that found nothing and began when the lanes stood at
 /// `before`. Says nothing if it cannot: the next look is a full one then.
-pub fn stamp(common_dir: &Path, now: DateTime<Utc>, before: &Tips, found: Found) {
+pub fn stamp(common_dir: &Path, now: DateTime<Utc>, before: &Tips, found: Found<'_>) {
     // A writer in between: what was seen is not what is there.
     if Tips::read(common_dir).as_ref() != Some(before) {
         return;
@@ -149,7 +161,11 @@ pub fn stamp(common_dir: &Path, now: DateTime<Utc>, before: &Tips, found: Found)
     let line = if found.lasting { &before.line } else { " for now" };
     let settled = if found.settled { SETTLED } else { "" };
     let looked = now.timestamp_millis();
-    let text = format!("{VERSION}{line}\nlooked {looked}{settled}\n{}", before.all);
+    let mut text = format!("{VERSION}{line}\nlooked {looked}{settled}\n{}", before.all);
+    if let Some(sight) = found.sight {
+        text += SEEN;
+        text += sight;
+    }
     let _ = Directory::make(&common_dir.join("aye"))
         .and_then(|private| private.replace(NAME, text.as_bytes(), false));
 }
@@ -180,7 +196,8 @@ pub fn common_dir(directory: &Path, var: impl Fn(&str) -> Option<OsString>) -> O
     }
 }
 
-fn git_dir_at(folder: &Path) -> Option<PathBuf> {
+/// The git directory of the work tree whose top is `folder`.
+pub fn git_dir_at(folder: &Path) -> Option<PathBuf> {
     let path = folder.join(".git");
     match std::fs::symlink_metadata(&path) {
         Ok(facts) if facts.is_file() => {
@@ -215,7 +232,12 @@ mod tests {
     }
 
     fn note(dir: &Path) {
-        stamp(dir, at(5), &Tips::read(dir).unwrap(), Found { lasting: true, settled: false });
+        stamp(
+            dir,
+            at(5),
+            &Tips::read(dir).unwrap(),
+            Found { lasting: true, settled: false, sight: None },
+        );
     }
 
     #[test]
@@ -256,7 +278,7 @@ mod tests {
         let folder = repository();
         let before = Tips::read(folder.path()).unwrap();
         fs::write(folder.path().join("refs/aye/log/lane"), "bbbb\n").unwrap();
-        stamp(folder.path(), at(5), &before, Found { lasting: true, settled: false });
+        stamp(folder.path(), at(5), &before, Found { lasting: true, settled: false, sight: None });
         assert!(!waits_for_none(folder.path(), at(5)));
     }
 

@@ -38,6 +38,7 @@ mod settings;
 mod settle;
 #[cfg(unix)]
 mod shared;
+pub mod sight;
 mod sparse;
 mod trees;
 pub mod trial;

@@ -407,6 +407,45 @@ fn an_applied_proposal_that_was_swept_away_is_reported() {
     repo.aye(&["check"]).ok();
 }
 
+/// A look that found everything there is not repeated while HEAD and the files are the same, and
+/// hides nothing once they are not.
+#[test]
+fn what_was_seen_of_the_files_never_hides_a_sweep() {
+    let repo = Repo::with(FILES);
+    let id = propose(&repo, "a.txt", "one", "eins");
+    apply(&repo, &id);
+    // A file that was written only now may be written again within the same tick of the clock.
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    repo.aye(&["check"]).ok();
+    assert!(repo.text(".git/aye/idle").contains(" a.txt\n"));
+    // Nothing is opened for it: what is removed is not made again.
+    repo.remove(".git/aye/cache.sqlite");
+    repo.aye(&["check"]).ok();
+    assert!(!repo.exists(".git/aye/cache.sqlite"));
+    // As large as before and as old: the time of the change itself tells.
+    let path = repo.path("a.txt");
+    let old = std::fs::metadata(&path).expect("there").modified().expect("known");
+    let was = repo.text("a.txt");
+    repo.write("a.txt", was.replace("eins", "one "));
+    repo.write("a.txt", "one\ntwo\n");
+    let file = std::fs::File::options().write(true).open(&path).expect("there");
+    file.set_modified(old).expect("ours");
+    repo.aye(&["check"]).exits(1).says("applied_missing");
+    repo.git(&["checkout", "--quiet", "-b", "other"]);
+    repo.aye(&["check"]).ok();
+    repo.git(&["checkout", "--quiet", "-"]);
+    repo.aye(&["check"]).exits(1).says("applied_missing");
+    // Another work tree has files of its own.
+    repo.write("a.txt", &was);
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    repo.aye(&["check"]).ok();
+    let linked = repo.outer().join("linked");
+    repo.git(&["worktree", "add", "-q", "../linked"]);
+    repo.cmd(&["check"]).dir(linked).run().ok();
+    repo.git(&["stash", "--quiet"]);
+    repo.aye(&["check"]).exits(1).says("applied_missing");
+}
+
 /// What another clone has applied in its own work tree is not missing here.
 #[test]
 fn what_another_clone_applied_is_not_missing_here() {

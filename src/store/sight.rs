@@ -1,0 +1,240 @@
+//! What a look saw of HEAD and of files, told by their facts: size, times, inode. While these are the
+//! same another look would see the same, as git believes of the files in its index.
+
+use std::path::Path;
+
+use chrono::{DateTime, Utc};
+
+use crate::changeset::RepoPath;
+
+/// More files than this are looked at again instead.
+const MOST: usize = 256;
+
+/// How long a file must have been as it is, in milliseconds: one that changes twice within one tick of
+/// its file system's clock shows the same time for both. A tick is 10 ms at most where times have
+/// fractions of a second, and 2 s where they have none.
+const TICKS: [i64; 2] = [100, 3_000];
+
+/// What was seen, file by file. Each is added before it is read: what is written to it later shows in
+/// its facts.
+#[derive(Debug)]
+pub struct Sight {
+    now: DateTime<Utc>,
+    top: String,
+    text: String,
+    files: usize,
+    /// All of it can be told by facts.
+    is_sound: bool,
+}
+
+impl Sight {
+    /// HEAD, as it is in the work tree at `top`. `None` where that cannot be told from a file.
+    pub fn begin(
+        git_dir: &Path,
+        common_dir: &Path,
+        top: &Path,
+        now: DateTime<Utc>,
+    ) -> Option<Self> {
+        let top = top.to_str().filter(|top| !top.contains('\n'))?.to_owned();
+        let text = format!("{top}\n{}\n", head(git_dir, common_dir)?);
+        Some(Self { now, top, text, files: 0, is_sound: true })
+    }
+
+    /// Adds the file at `path`, or that there is none.
+    pub fn add(&mut self, path: &RepoPath) {
+        self.files += 1;
+        let name = path.to_path().to_str().filter(|name| !name.contains('\n')).map(str::to_owned);
+        let found = name.as_ref().and_then(|name| facts(&Path::new(&self.top).join(name)));
+        let (Some(name), Some(Facts { text, changed })) = (name, found) else {
+            self.is_sound = false;
+            return;
+        };
+        let is_old = |(changed, tick)| self.now.timestamp_millis().saturating_sub(changed) >= tick;
+        self.is_sound &= changed.is_none_or(is_old) && self.files <= MOST;
+        self.text += &format!("{text} {name}\n");
+    }
+
+    /// The same as text; `None` where a file was written only now, or there are too many.
+    pub fn text(&self) -> Option<&str> {
+        self.is_sound.then_some(&self.text)
+    }
+
+    /// Whether what another one said as `text` is what there is now.
+    pub fn is_same(text: &str, git_dir: &Path, common_dir: &Path, top: &Path) -> bool {
+        let mut lines = text.lines();
+        let is_here = lines.next().is_some_and(|seen| Path::new(seen) == top)
+            && lines.next() == head(git_dir, common_dir).as_deref();
+        is_here
+            && lines.all(|line| {
+                line.split_once(' ').is_some_and(|(seen, name)| {
+                    facts(&top.join(name)).is_some_and(|now| now.text == seen)
+                })
+            })
+    }
+}
+
+/// The branch that is checked out with its commit, or the commit. `packed` stands for what
+/// `packed-refs` says, whose own facts are held against it elsewhere.
+fn head(git_dir: &Path, common_dir: &Path) -> Option<String> {
+    let is_id = |text: &str| {
+        matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+    };
+    let text = std::fs::read_to_string(git_dir.join("HEAD")).ok()?;
+    let text = text.trim_end();
+    let Some(branch) = text.strip_prefix("ref: ") else {
+        return is_id(text).then(|| text.to_owned());
+    };
+    if !branch.starts_with("refs/heads/") || branch.split('/').any(|part| part == "..") {
+        return None;
+    }
+    match std::fs::read_to_string(common_dir.join(branch)) {
+        Ok(id) => Some(id.trim_end()).filter(|id| is_id(id)).map(|id| format!("{branch} {id}")),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Some(format!("{branch} packed"))
+        }
+        Err(_) => None,
+    }
+}
+
+/// What tells one state of a file from another.
+struct Facts {
+    text: String,
+    /// When they changed last, and how long nothing may have changed since to say so, in milliseconds;
+    /// `None` where there is no file.
+    changed: Option<(i64, i64)>,
+}
+
+#[cfg(unix)]
+fn facts(path: &Path) -> Option<Facts> {
+    use std::os::unix::fs::MetadataExt as _;
+    match path.symlink_metadata() {
+        Ok(file) => {
+            let text = format!(
+                "{:o}:{}:{}:{}:{}.{:09}:{}.{:09}",
+                file.mode(),
+                file.dev(),
+                file.ino(),
+                file.size(),
+                file.mtime(),
+                file.mtime_nsec(),
+                file.ctime(),
+                file.ctime_nsec()
+            );
+            let millis = file.ctime_nsec() / 1_000_000;
+            let changed = file.ctime().saturating_mul(1_000).saturating_add(millis);
+            let tick = TICKS[usize::from(file.ctime_nsec() == 0)];
+            Some(Facts { text, changed: Some((changed, tick)) })
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Some(Facts { text: "none".to_owned(), changed: None })
+        }
+        Err(_) => None,
+    }
+}
+
+/// Not known well enough here.
+#[cfg(not(unix))]
+fn facts(_path: &Path) -> Option<Facts> {
+    None
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    struct Place {
+        folder: tempfile::TempDir,
+        now: DateTime<Utc>,
+    }
+
+    impl Place {
+        fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            fs::create_dir_all(folder.path().join(".git/refs/heads")).unwrap();
+            fs::write(folder.path().join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+            let place = Self { folder, now: DateTime::<Utc>::from(std::time::SystemTime::now()) };
+            place.write(".git/refs/heads/main", &"a".repeat(40));
+            place.write("a.txt", "one\n");
+            place
+        }
+
+        fn write(&self, path: &str, text: &str) {
+            fs::write(self.folder.path().join(path), text).unwrap();
+        }
+
+        /// A look at `a.txt` and `gone.txt`, so many milliseconds after they were written.
+        fn look(&self, later: i64) -> Option<String> {
+            let (top, git) = (self.folder.path(), self.folder.path().join(".git"));
+            let now = self.now + chrono::Duration::milliseconds(later);
+            let mut sight = Sight::begin(&git, &git, top, now)?;
+            for name in ["a.txt", "gone.txt"] {
+                sight.add(&RepoPath::new(name).unwrap());
+            }
+            sight.text().map(str::to_owned)
+        }
+
+        fn is_same(&self, text: &str) -> bool {
+            let (top, git) = (self.folder.path(), self.folder.path().join(".git"));
+            Sight::is_same(text, &git, &git, top)
+        }
+    }
+
+    #[test]
+    fn whatever_changes_is_another_sight() {
+        let changes: [fn(&Place); 8] = [
+            |place| place.write("a.txt", "two\n"),
+            |place| place.write("gone.txt", ""),
+            |place| fs::remove_file(place.folder.path().join("a.txt")).unwrap(),
+            |place| place.write(".git/refs/heads/main", &"b".repeat(40)),
+            |place| place.write(".git/HEAD", "ref: refs/heads/other\n"),
+            |place| place.write(".git/HEAD", &"a".repeat(40)),
+            |place| fs::remove_file(place.folder.path().join(".git/refs/heads/main")).unwrap(),
+            |place| {
+                let top = place.folder.path();
+                fs::copy(top.join("a.txt"), top.join("b.txt")).unwrap();
+                fs::rename(top.join("b.txt"), top.join("a.txt")).unwrap();
+            },
+        ];
+        for change in changes {
+            let place = Place::new();
+            let seen = place.look(10_000).unwrap();
+            assert!(place.is_same(&seen));
+            // The clock that files get their times from is slow.
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            change(&place);
+            assert!(!place.is_same(&seen), "{seen}");
+        }
+    }
+
+    #[test]
+    fn what_was_written_only_now_is_looked_at_again() {
+        let place = Place::new();
+        assert_eq!(place.look(0), None);
+        assert_eq!(place.look(-10_000), None);
+        assert!(place.look(10_000).is_some());
+    }
+
+    #[test]
+    fn a_head_that_leads_on_is_not_told_by_facts() {
+        let place = Place::new();
+        for head in ["", "ref: refs/heads/../x\n", "ref: refs/bisect/bad\n", "0123\n"] {
+            place.write(".git/HEAD", head);
+            assert_eq!(place.look(10_000), None, "{head}");
+        }
+        place.write(".git/HEAD", "ref: refs/heads/main\n");
+        place.write(".git/refs/heads/main", "ref: refs/heads/other\n");
+        assert_eq!(place.look(10_000), None);
+    }
+
+    #[test]
+    fn a_damaged_sight_is_none() {
+        let place = Place::new();
+        let seen = place.look(10_000).unwrap();
+        let elsewhere = seen.replace(" a.txt", " b.txt");
+        for broken in ["", "\n", "/\n", &seen[1..], &elsewhere, &format!("{seen}x\n")] {
+            assert!(!place.is_same(broken), "{broken:?}");
+        }
+    }
+}
