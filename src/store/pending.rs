@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use gix::ObjectId;
 use gix::objs::Tree;
 
-use super::objects::Batch;
+use super::objects::{Batch, Composed, Sink};
 use super::trees::{self, Leaf};
 use super::{Store, refs};
 use crate::error::{Error, Result};
@@ -46,11 +46,11 @@ pub(super) fn moved(store: &Store, proposal: &Proposal, found: ObjectId) -> Opti
         let heads = [above, above.and_then(|above| parent(above).flatten())];
         Some(heads.into_iter().any(|head| {
             // Not written: where they are as they should be, they are there.
-            let mut batch = Batch::new(&store.repo);
-            base(store, proposal, head, &mut batch)
+            let mut composed = Composed::new(&store.repo);
+            base(store, proposal, head, &mut composed)
                 .ok()
                 .filter(|base| base.0 == above)
-                .and_then(|base| on_base(store, proposal, base, &mut batch).ok())
+                .and_then(|base| on_base(store, proposal, base, &mut composed).ok())
                 .is_some_and(|commit| commit == found)
         }))
     };
@@ -66,7 +66,7 @@ fn base(
     store: &Store,
     proposal: &Proposal,
     head: Option<ObjectId>,
-    batch: &mut Batch<'_>,
+    sink: &mut impl Sink,
 ) -> Result<Base> {
     let repo = &store.repo;
     let head_tree = match head {
@@ -84,12 +84,12 @@ fn base(
     if different.is_empty() && head.is_some() {
         return Ok((head, head_tree));
     }
-    let id = trees::edit(repo, batch, tree(repo, head_tree)?, &different)?;
+    let id = trees::edit(repo, sink, tree(repo, head_tree)?, &different)?;
     let message = format!("The files as {} was made on them", proposal.id);
     let parents: Vec<ObjectId> = head.into_iter().collect();
     let revision = proposal.current();
     let seconds = revision.at.timestamp();
-    let commit = trees::commit(batch, id, &parents, &revision.actor, seconds, &message)?;
+    let commit = trees::commit(sink, id, &parents, &revision.actor, seconds, &message)?;
     Ok((Some(commit), Some(id)))
 }
 
@@ -98,15 +98,15 @@ fn on_base(
     store: &Store,
     proposal: &Proposal,
     (parent, parent_tree): Base,
-    batch: &mut Batch<'_>,
+    sink: &mut impl Sink,
 ) -> Result<ObjectId> {
     let revision = proposal.current();
     let leaves: Result<Vec<Leaf>> =
         revision.changes.iter().map(|change| leaf(&change.path, &change.after)).collect();
-    let id = trees::edit(&store.repo, batch, tree(&store.repo, parent_tree)?, &leaves?)?;
+    let id = trees::edit(&store.repo, sink, tree(&store.repo, parent_tree)?, &leaves?)?;
     let parents: Vec<ObjectId> = parent.into_iter().collect();
     let (seconds, message) = (revision.at.timestamp(), message(proposal));
-    trees::commit(batch, id, &parents, &revision.actor, seconds, &message)
+    trees::commit(sink, id, &parents, &revision.actor, seconds, &message)
 }
 
 fn tree(repo: &gix::Repository, id: Option<ObjectId>) -> Result<Tree> {
