@@ -20,7 +20,7 @@ use super::refs::{self, LaneRef};
 use super::{Store, View, codes, compose};
 use crate::error::{Error, Result};
 use crate::proposal::audit::Own;
-use crate::proposal::{Data, Event, Proposal, ProposalId, Stamped, forks};
+use crate::proposal::{Data, Proposal, ProposalId, forks};
 
 /// How many commits of this clone's own lane, and how many of all others, are walked for one
 /// decision. An event further back is believed to be in its lane if its commit holds it.
@@ -153,15 +153,22 @@ impl<'a> Verifier<'a> {
     pub fn proposal(&self, id: &ProposalId) -> Result<Proposal> {
         let own = Own(&self.own);
         let (mut commits, mut begins_in) = (HashSet::new(), HashSet::new());
-        self.view.sources(id, |source| {
-            let is_own = source.part.is_none() && own.has(&source.lane);
-            let (commit, begins) = self.check(id, &source).map_err(|why| tampered(id, &why))?;
-            if is_own && begins {
-                begins_in.insert(source.lane);
+        let mut wrong = None;
+        let folded = self.view.refolded(&self.store.repo, id, own, &mut |source| {
+            match self.check(id, &source) {
+                Ok((commit, begins)) => {
+                    if begins && source.part.is_none() && own.has(source.lane) {
+                        begins_in.insert(source.lane.to_owned());
+                    }
+                    commits.insert(commit);
+                }
+                Err(why) => wrong = Some(why),
             }
-            commits.insert(commit);
-            Ok(())
+            wrong.is_none()
         })?;
+        if let Some(why) = wrong {
+            return Err(tampered(id, &why));
+        }
         for (lane, _) in own.0 {
             for commit in self.named(lane, id, begins_in.contains(lane)) {
                 if !commits.contains(&commit) {
@@ -169,44 +176,39 @@ impl<'a> Verifier<'a> {
                 }
             }
         }
-        match self.view.refolded(&self.store.repo, id, own)? {
-            Some(proposal) => Ok(proposal),
-            None => Err(tampered(id, "its events lead to another state")),
-        }
+        folded.ok_or_else(|| tampered(id, "its events lead to another state"))
     }
 
     /// Whether an event is what the object database and its lane have; returns its commit, and
     /// whether the proposal begins with it.
-    fn check(&self, id: &ProposalId, source: &Source) -> Result<(ObjectId, bool), String> {
-        let event = &source.event;
+    fn check(&self, id: &ProposalId, source: &Source<'_>) -> Result<(ObjectId, bool), String> {
+        let Source { event, lane, body, .. } = *source;
         let hex = |text: &str| {
             ObjectId::from_hex(text.as_bytes()).map_err(|_| format!("'{text}' is not an object id"))
         };
-        let (blob, commit) = (hex(event)?, hex(&source.commit)?);
+        let (blob, commit) = (hex(event)?, hex(source.commit)?);
         let is_whole = self.inspected.is_some_and(|inspected| {
-            inspected.holds(&source.lane, &commit, &blob)
-                && hashed(self.store.repo.object_hash(), Kind::Blob, &source.body).ok()
-                    == Some(blob)
+            inspected.holds(lane, &commit, &blob)
+                && hashed(self.store.repo.object_hash(), Kind::Blob, body).ok() == Some(blob)
         });
         if !is_whole {
-            self.compare(blob, &source.body, commit)?;
+            self.compare(blob, body, commit)?;
         }
-        let parsed = Event::from_bytes(&source.body).map_err(|error| error.to_string())?;
-        let stamped = Stamped { id: event.clone(), event: parsed };
-        if stamped.event.lane != source.lane || stamped.proposal().as_ref() != Some(id) {
+        let says = source.says.map_err(ToString::to_string)?;
+        if says.lane != lane || says.about(event).as_ref() != Some(id) {
             return Err(format!("event {event} is about something else"));
         }
-        let begins = matches!(stamped.event.data, Data::Propose(_) | Data::Publish(_));
+        let begins = matches!(says.data, Data::Propose(_) | Data::Publish(_));
         if is_whole {
             return Ok((commit, begins));
         }
-        let chain = source.part.as_ref().unwrap_or(&source.lane);
+        let chain = source.part.unwrap_or(lane);
         let reached = self.reaches(chain, commit);
         if !self.holds(chain, commit, blob) {
             return Err(format!("commit {commit} does not hold event {event}"));
         }
         match reached {
-            Some(false) => Err(format!("commit {commit} is not in lane {}", source.lane)),
+            Some(false) => Err(format!("commit {commit} is not in lane {lane}")),
             _ => Ok((commit, begins)),
         }
     }
@@ -249,6 +251,11 @@ impl<'a> Verifier<'a> {
         }
         let walks = self.walks.borrow();
         let tree = walks.lanes.get(lane).and_then(|walk| *walk.seen.get(&commit)?);
+        if let Some(tree) = tree.filter(|_| self.is_own(lane))
+            && self.is_only_event(tree, event)
+        {
+            return true;
+        }
         let lane = LaneRef { name: lane.to_owned(), tip: commit };
         let events = Reader::held(&self.store.repo, &lane, commit, tree).unwrap_or_default();
         let is_held = events.contains(&event);
@@ -257,6 +264,13 @@ impl<'a> Verifier<'a> {
             held.events.insert(commit, events.into_iter().collect());
         }
         is_held
+    }
+
+    /// Whether `event` is what the tree of a commit of this clone's own lane has as its only one.
+    fn is_only_event(&self, tree: ObjectId, event: ObjectId) -> bool {
+        let found = self.store.repo.find_tree(tree).ok();
+        let found = found.as_ref().and_then(|tree| tree.find_entry("event.json"));
+        found.is_some_and(|entry| entry.object_id() == event)
     }
 
     /// Whether `commit` is in a lane, or in the part of one that is so called; `None` where it is too
@@ -320,13 +334,13 @@ impl<'a> Verifier<'a> {
         let Some(id) = walk.next.pop() else { return false };
         if let Entry::Vacant(seen) = walk.seen.entry(id) {
             let commit = self.store.repo.find_commit(id).ok();
-            let tree = commit.as_ref().and_then(|commit| commit.tree_id().ok());
-            seen.insert(tree.map(gix::Id::detach));
+            let commit = commit.as_ref().and_then(|commit| commit.decode().ok());
+            seen.insert(commit.as_ref().map(|commit| commit.tree()));
             if let Some(commit) = commit {
-                walk.next.extend(commit.parent_ids().next().map(gix::Id::detach));
-                if is_own && let Ok(message) = commit.message_raw() {
-                    for id in compose::proposals(message) {
-                        walk.named.entry(id.to_string()).or_default().push(commit.id);
+                walk.next.extend(commit.parents().next());
+                if is_own {
+                    for name in compose::proposals(commit.message) {
+                        walk.named.entry(name.to_string()).or_default().push(id);
                     }
                 }
             }

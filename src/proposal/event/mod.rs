@@ -83,9 +83,16 @@ pub struct Stamped {
 impl Stamped {
     /// The proposal this event is about: its own id if it is the first.
     pub fn proposal(&self) -> Option<ProposalId> {
-        match &self.event.data {
-            Data::Propose(_) => Some(ProposalId::from_event(&self.id)),
-            _ => self.event.proposal.clone(),
+        self.event.about(&self.id)
+    }
+}
+
+impl Event {
+    /// The proposal that this event, whose id is `id`, is about.
+    pub fn about(&self, id: &str) -> Option<ProposalId> {
+        match &self.data {
+            Data::Propose(_) => Some(ProposalId::from_event(id)),
+            _ => self.proposal.clone(),
         }
     }
 }

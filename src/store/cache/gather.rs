@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::Connection;
 
+use super::source::{Check, Source};
 use super::statements::{self, Flaw, Places};
 use super::{forks, publish};
 use crate::proposal::audit::{Own, Why};
@@ -133,12 +134,13 @@ pub(super) struct Gathered {
 }
 
 /// The events about the proposal `id`, with lanes and heads that name chains. `own` are this
-/// clone's own lanes.
+/// clone's own lanes. Each goes through `check`, where there is one, which may end the reading.
 pub(super) fn events(
     repo: &gix::Repository,
     connection: &Connection,
     id: &str,
     own: Own<'_>,
+    mut check: Option<Check<'_>>,
 ) -> rusqlite::Result<Gathered> {
     let forks = forks::load(connection)?;
     let mut found = Gathered::default();
@@ -156,6 +158,21 @@ pub(super) fn events(
         let is_own = part.is_none() && row.get_ref(2)?.as_str().is_ok_and(|lane| own.has(lane));
         let lane: String = part.clone().map_or_else(|| row.get(2), Ok)?;
         let body = row.get_ref(4)?.as_bytes().unwrap_or_default();
+        let mut read = None;
+        if let Some(check) = &mut check {
+            let event = read.insert(Event::from_bytes(body));
+            let source = Source {
+                event: &event_id,
+                lane: row.get_ref(2)?.as_str()?,
+                part: part.as_deref(),
+                commit: row.get_ref(1)?.as_str()?,
+                body,
+                says: event.as_ref(),
+            };
+            if !check(source) {
+                return Ok(found);
+            }
+        }
         if !is_own {
             if found.cut.contains_key(&lane) {
                 continue;
@@ -165,7 +182,7 @@ pub(super) fn events(
                 continue;
             }
         }
-        let Ok(mut event) = Event::from_bytes(body) else { continue };
+        let Ok(mut event) = read.unwrap_or_else(|| Event::from_bytes(body)) else { continue };
         if event.list().is_some() {
             // What it costs in memory is known once it is read, which takes at most 64 MiB.
             let read = lists::inflate(repo, &mut event);

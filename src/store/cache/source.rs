@@ -7,62 +7,37 @@ use crate::error::{Error, Result};
 use crate::proposal::audit::Own;
 use crate::proposal::event::BlobRef;
 use crate::proposal::snapshot::Figures;
-use crate::proposal::{Proposal, ProposalId, codes, event};
+use crate::proposal::{Event, Proposal, ProposalId, codes, event};
 use crate::store::Store;
 
-/// Where an event comes from, as the cache has it.
-pub(in crate::store) struct Source {
+/// An event, and where it comes from, as the cache has it.
+pub(in crate::store) struct Source<'r> {
     /// Its id, hex.
-    pub(in crate::store) event: String,
+    pub(in crate::store) event: &'r str,
     /// The name of its lane.
-    pub(in crate::store) lane: String,
+    pub(in crate::store) lane: &'r str,
     /// The part of a forked lane that it is in.
-    pub(in crate::store) part: Option<String>,
+    pub(in crate::store) part: Option<&'r str>,
     /// The lane commit that holds it, hex.
-    pub(in crate::store) commit: String,
+    pub(in crate::store) commit: &'r str,
     /// Its bytes.
-    pub(in crate::store) body: Vec<u8>,
+    pub(in crate::store) body: &'r [u8],
+    /// What they say.
+    pub(in crate::store) says: std::result::Result<&'r Event, &'r Error>,
 }
 
-impl View {
-    /// Where the events about `id` come from.
-    pub(in crate::store) fn sources(
-        &self,
-        id: &ProposalId,
-        mut each: impl FnMut(Source) -> Result<()>,
-    ) -> Result<()> {
-        let Some(connection) = &self.connection else { return Ok(()) };
-        let mut checked = Ok(());
-        // One at a time: other lanes may have brought any number of large ones.
-        let query = || -> rusqlite::Result<()> {
-            let mut statement = connection.prepare_cached(
-                "SELECT id, lane, part, commit_id, body FROM event WHERE proposal = ?1 ORDER BY seq, id",
-            )?;
-            let mut rows = statement.query([id.as_str()])?;
-            while let Some(row) = rows.next()?
-                && checked.is_ok()
-            {
-                checked = each(Source {
-                    event: row.get(0)?,
-                    lane: row.get(1)?,
-                    part: row.get(2)?,
-                    commit: row.get(3)?,
-                    body: row.get(4)?,
-                });
-            }
-            Ok(())
-        };
-        let mut query = query;
-        query().map_err(|error| failed(&error))?;
-        checked
-    }
+/// Holds an event of the cache against the object database; `false` ends the reading.
+pub(in crate::store) type Check<'c> = &'c mut dyn FnMut(Source<'_>) -> bool;
 
-    /// What the events about `id` lead to, if that is what is said of it.
+impl View {
+    /// What the events about `id` lead to, if that is what is said of it. Each goes through `check`
+    /// before it counts.
     pub(in crate::store) fn refolded(
         &self,
         repo: &gix::Repository,
         id: &ProposalId,
         own: Own<'_>,
+        check: Check<'_>,
     ) -> Result<Option<Proposal>> {
         let missing = || {
             Error::new(&codes::PROPOSAL_NOT_FOUND, format!("no proposal '{id}'"))
@@ -80,8 +55,8 @@ impl View {
                 .optional()
         };
         let said = read().map_err(|error| failed(&error))?.ok_or_else(missing)?;
-        let (fresh, _) =
-            update::folded(repo, connection, id.as_str(), own).map_err(|error| failed(&error))?;
+        let (fresh, _) = update::folded(repo, connection, id.as_str(), own, Some(check))
+            .map_err(|error| failed(&error))?;
         Ok(fresh.filter(|fresh| {
             let digest = event::digest(&fresh.current().changes);
             said == (update::body(fresh), update::word(&fresh.state).into(), digest)

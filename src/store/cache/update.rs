@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use gix::ObjectId;
 use rusqlite::{Connection, OptionalExtension as _, Transaction, params};
 
+use super::source::Check;
 use super::statements::Flaw;
 use super::{audience, gather, lanes};
 use crate::changeset::hunks;
@@ -73,7 +74,7 @@ pub(super) fn refold(
         }
     }
     for id in &ids {
-        let (proposal, troubles) = folded(repo, transaction, id, own)?;
+        let (proposal, troubles) = folded(repo, transaction, id, own, None)?;
         transaction.prepare_cached("DELETE FROM trouble WHERE proposal = ?1")?.execute([id])?;
         for Awaiting { trouble, seq, missing } in troubles {
             lanes::report(transaction, &trouble, missing, seq)?;
@@ -93,14 +94,16 @@ pub(super) struct Awaiting {
     missing: Option<ObjectId>,
 }
 
-/// The proposal `id`, folded from the events in the cache, and what is wrong with these.
+/// The proposal `id`, folded from the events in the cache, and what is wrong with these; each goes
+/// through `check` where there is one.
 pub(super) fn folded(
     repo: &gix::Repository,
     connection: &Connection,
     id: &str,
     own: Own<'_>,
+    check: Option<Check<'_>>,
 ) -> rusqlite::Result<(Option<Proposal>, Vec<Awaiting>)> {
-    let gathered = gather::events(repo, connection, id, own)?;
+    let gathered = gather::events(repo, connection, id, own, check)?;
     let (mut proposal, rejected) = audit::fold(&gathered.events, own);
     let rejected = rejected.into_iter().map(|rejection| Flaw { rejection, missing: None });
     let rejected = rejected.chain(gathered.flaws);
