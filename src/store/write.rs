@@ -110,7 +110,6 @@ impl Store {
         let lock = Lock::acquire(&self.make_private()?, "lock")?;
         let mut writer = Writer::new(self, actor, now, lock)?;
         writer.record_expiries()?;
-        writer.view.release();
         let result = work(&mut writer)?;
         writer.commit()?;
         Ok(result)
@@ -620,6 +619,7 @@ impl<'store> Writer<'store> {
     /// # Errors
     /// Those of the file system.
     pub fn flush_objects(&mut self) -> Result<()> {
+        self.view.release();
         write_out(self.store, &mut self.batch)
     }
 
@@ -629,6 +629,7 @@ impl<'store> Writer<'store> {
     /// # Errors
     /// `busy`, and those of the file system. After an error nothing is recorded.
     pub fn commit(&mut self) -> Result<()> {
+        self.view.release();
         for chain in self.chains.values_mut() {
             chain.seal(&self.store.repo, &mut self.batch)?;
         }
