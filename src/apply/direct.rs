@@ -72,7 +72,9 @@ pub(crate) fn write<T, D: Send, R>(
     };
     let compute = || compute(&changeset);
     processors::beside(size(&changeset) >= LARGE, &compute, |computed| {
-        journal.apply_while(&reader, &steps, None, start, |staging| {
+        // What records it afterwards wants the cache open.
+        let mut meanwhile = || drop(store.view());
+        journal.apply_while(&reader, &steps, None, &mut meanwhile, start, |staging| {
             let paths =
                 || changes.iter().map(|change| change.path.clone()).collect::<Vec<RepoPath>>();
             let staged =

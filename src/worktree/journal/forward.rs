@@ -35,6 +35,7 @@ pub fn apply<T, R>(
     reader: &Reader<'_>,
     steps: &[Step<'_>],
     subject: Option<&str>,
+    meanwhile: &mut dyn FnMut(),
     commit: impl FnOnce(&str) -> Result<T>,
     answer: impl FnOnce(T) -> R,
 ) -> Result<R> {
@@ -42,7 +43,7 @@ pub fn apply<T, R>(
     let Some((mut run, name)) = Run::begin(journal, reader, steps, subject, &transaction)? else {
         return commit(&transaction).map(answer);
     };
-    let done = run.write(journal).and_then(|()| {
+    let done = run.write(journal, meanwhile).and_then(|()| {
         crate::failpoint!("journal.commit");
         commit(&transaction)
     });
@@ -227,7 +228,7 @@ impl<'a> Run<'a> {
         parent(gives_way.as_ref().unwrap_or(path).as_bstr()).into()
     }
 
-    fn write(&mut self, journal: &Journal) -> Result<()> {
+    fn write(&mut self, journal: &Journal, meanwhile: &mut dyn FnMut()) -> Result<()> {
         let (root, count) = (&self.worktree.root, self.steps.len());
         let files = self.files();
         let batch = if self.record.flushed { OPEN } else { count };
@@ -235,9 +236,11 @@ impl<'a> Run<'a> {
             let range = start..(start + batch).min(count);
             let new = workers::each(root, range, |folders, at| files.prepare(folders, at))?;
             let unflushed: Vec<fs::File> = new.into_iter().flatten().collect();
-            self.method
-                .files(&unflushed)
-                .map_err(|error| Error::io("flush the new files", &error))?;
+            let flushed = match start {
+                0 => self.method.files_while(&unflushed, meanwhile),
+                _ => self.method.files(&unflushed),
+            };
+            flushed.map_err(|error| Error::io("flush the new files", &error))?;
         }
         if let Some(index) = &journal.index {
             let held = IndexLock::take(index, &self.record.transaction)?;

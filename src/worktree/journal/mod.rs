@@ -342,11 +342,12 @@ impl Journal {
         subject: Option<&str>,
         commit: impl FnOnce(&str) -> Result<T>,
     ) -> Result<T> {
-        self.apply_while(reader, steps, subject, commit, |value| value)
+        self.apply_while(reader, steps, subject, &mut || (), commit, |value| value)
     }
 
-    /// As [`Journal::apply`], and calls `answer` with what `commit` returned: all stands then, and
-    /// only the old files are still to be removed, which goes on meanwhile where they are many.
+    /// As [`Journal::apply`]. Calls `meanwhile` once, if anything is written, while the drive writes
+    /// the new content; and `answer` with what `commit` returned: all stands then, and only the old
+    /// files are still to be removed, which goes on meanwhile where they are many.
     ///
     /// # Errors
     /// As [`Journal::apply`]; `answer` is not called then.
@@ -355,10 +356,11 @@ impl Journal {
         reader: &Reader<'_>,
         steps: &[Step<'_>],
         subject: Option<&str>,
+        meanwhile: &mut dyn FnMut(),
         commit: impl FnOnce(&str) -> Result<T>,
         answer: impl FnOnce(T) -> R,
     ) -> Result<R> {
-        forward::apply(self, reader, steps, subject, commit, answer)
+        forward::apply(self, reader, steps, subject, meanwhile, commit, answer)
     }
 
     /// As the function [`recover`], with the lock already held.
