@@ -224,6 +224,10 @@ impl<'v> Explained<'v> {
         from: &Option<Entry>,
         to: &Option<Entry>,
     ) -> Result<bool> {
+        // Most files hold what nobody has approved, however often they were changed before.
+        if !self.view.has_step_to(path, to)? {
+            return Ok(false);
+        }
         let mut steps = self.view.approved_steps(path)?;
         steps.retain(|(id, _)| id != self.except);
         // In which order they were applied does not matter for telling whose changes these are.

@@ -13,7 +13,7 @@ use crate::proposal::audit::Own;
 use crate::proposal::document::Approval;
 use crate::proposal::event::Subject;
 use crate::proposal::steps::Step;
-use crate::proposal::{Event, Proposal, ProposalId, Stamped, Status, codes, fold, id};
+use crate::proposal::{Entry, Event, Proposal, ProposalId, Stamped, Status, codes, fold, id};
 use crate::store::{Audience, refs};
 
 /// Steps of one file that are looked at: more are no chain that somebody follows.
@@ -206,6 +206,19 @@ impl View {
             Ok(steps)
         };
         query().map_err(|error| failed(&error))
+    }
+
+    /// Whether a person's decision has made `after` of the file at `path`.
+    ///
+    /// # Errors
+    /// `internal_error` if the cache cannot be read.
+    pub fn has_step_to(&self, path: &RepoPath, after: &Option<Entry>) -> Result<bool> {
+        let Some(connection) = &self.connection else { return Ok(false) };
+        let values = params![path.display().to_string(), after.as_ref().map(update::side)];
+        connection
+            .prepare_cached("SELECT 1 FROM approved WHERE path = ?1 AND after IS ?2")
+            .and_then(|mut statement| statement.exists(values))
+            .map_err(|error| failed(&error))
     }
 
     /// Proposals that were decided differently in two clones, oldest first.

@@ -251,7 +251,7 @@ fn approve(transaction: &Transaction<'_>, proposal: &Proposal) -> rusqlite::Resu
 }
 
 /// Mode and id of one side of a step.
-fn side(entry: &Entry) -> String {
+pub(super) fn side(entry: &Entry) -> String {
     format!("{} {}", entry.mode, entry.id)
 }
 
