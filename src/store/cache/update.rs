@@ -149,6 +149,23 @@ pub(super) fn word(state: &State) -> &'static str {
     }
 }
 
+/// A row of `proposal`.
+const INSERT: &str = "INSERT OR REPLACE INTO proposal (id, prefix, subject, state, domain, task,
+    proposed_by, created, expires, expiry_recorded, digest, description, path, files,
+    added, removed, revisions, comments, changes_requested, contested, checked, marked,
+    recorded_by, author, revision, approvals, staging, decided, needs, owners)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19,
+    ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30)";
+
+/// The same of a row that is there, where what no event changes is as it was: SQLite writes the indices
+/// of the columns that are set, and no others.
+const UPDATE: &str = "UPDATE proposal SET state = ?4, domain = ?5, task = ?6, proposed_by = ?7,
+    expires = ?9, expiry_recorded = ?10, digest = ?11, description = ?12, path = ?13, files = ?14,
+    added = ?15, removed = ?16, revisions = ?17, comments = ?18, changes_requested = ?19,
+    contested = ?20, checked = ?21, marked = ?22, recorded_by = ?23, author = ?24, revision = ?25,
+    approvals = ?26, decided = ?28, needs = ?29, owners = ?30
+    WHERE id = ?1 AND prefix = ?2 AND subject = ?3 AND created = ?8 AND staging IS ?27";
+
 fn store(
     repo: &gix::Repository,
     transaction: &Transaction<'_>,
@@ -156,7 +173,14 @@ fn store(
 ) -> rusqlite::Result<()> {
     let changes = &proposal.current().changes;
     let state = word(&proposal.state);
-    let prefix = prefix(transaction, &proposal.id)?;
+    let known: Option<(i64, String)> = transaction
+        .prepare_cached("SELECT prefix, digest FROM proposal WHERE id = ?1")?
+        .query_row([proposal.id.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let prefix = match &known {
+        Some((prefix, _)) => *prefix,
+        None => prefix(transaction, &proposal.id)?,
+    };
     let digest = event::digest(changes);
     let (added, removed) = counted(repo, transaction, proposal, &digest)?;
     let approvals = (!proposal.approvals.is_empty()).then(|| {
@@ -165,64 +189,73 @@ fn store(
         serde_json::to_string(newest).unwrap_or_default()
     });
     let path = changes.first().map(|change| change.path.display().to_string());
-    transaction
-        .prepare_cached(
-            "INSERT OR REPLACE INTO proposal (id, prefix, subject, state, domain, task,
-             proposed_by, created, expires, expiry_recorded, digest, description, path, files,
-             added, removed, revisions, comments, changes_requested, contested, checked, marked,
-             recorded_by, author, revision, approvals, staging, decided,
-             needs, owners)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
-             ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30)",
-        )?
-        .execute(params![
-            proposal.id.as_str(),
-            prefix,
-            proposal.subject.as_str(),
-            state,
-            proposal.domain,
-            proposal.related_task_id,
-            proposal.proposed_by,
-            proposal.created_at.timestamp_millis(),
-            proposal.expires_at.timestamp_millis(),
-            proposal.expiry_recorded.map(|at| at.timestamp_millis()),
-            digest,
-            proposal.description.as_deref().map(|text| gather::capped(text, MOST_LISTED)),
-            path,
-            changes.len() as i64,
-            added as i64,
-            removed as i64,
-            proposal.revisions.len() as i64,
-            proposal.comments.len() as i64,
-            proposal.changes_requested.is_some(),
-            proposal.contested,
-            // A check that an agent ran says what the agent wants to have said.
-            proposal
-                .check()
-                .filter(|check| check.kind() != ActorKind::Agent)
-                .map(|check| i64::from(check.check.exit_code.unwrap_or(-1))),
-            proposal.mark().map(|mark| mark.verdict.as_str()),
-            proposal.actor.name,
-            proposal.current().actor.name,
-            proposal.current().event,
-            approvals,
-            proposal.staging_id().filter(|_| proposal.subject == Subject::Memory),
-            proposal.decision().map(|decision| decision.at.timestamp_millis()),
-            proposal.needs,
-            audience::owners(transaction, proposal)?,
-        ])?;
-    transaction
-        .prepare_cached("INSERT OR REPLACE INTO folded (id, body) VALUES (?1, ?2)")?
-        .execute(params![proposal.id.as_str(), body(proposal)])?;
-    transaction
-        .prepare_cached("DELETE FROM path WHERE proposal = ?1")?
-        .execute([proposal.id.as_str()])?;
-    let mut insert = transaction
-        .prepare_cached("INSERT OR IGNORE INTO path (path, proposal, open) VALUES (?1, ?2, ?3)")?;
+    let (id, stored) = (proposal.id.as_str(), body(proposal));
+    let owners = audience::owners(transaction, proposal)?;
+    let values = params![
+        id,
+        prefix,
+        proposal.subject.as_str(),
+        state,
+        proposal.domain,
+        proposal.related_task_id,
+        proposal.proposed_by,
+        proposal.created_at.timestamp_millis(),
+        proposal.expires_at.timestamp_millis(),
+        proposal.expiry_recorded.map(|at| at.timestamp_millis()),
+        digest,
+        proposal.description.as_deref().map(|text| gather::capped(text, MOST_LISTED)),
+        path,
+        changes.len() as i64,
+        added as i64,
+        removed as i64,
+        proposal.revisions.len() as i64,
+        proposal.comments.len() as i64,
+        proposal.changes_requested.is_some(),
+        proposal.contested,
+        // A check that an agent ran says what the agent wants to have said.
+        proposal
+            .check()
+            .filter(|check| check.kind() != ActorKind::Agent)
+            .map(|check| i64::from(check.check.exit_code.unwrap_or(-1))),
+        proposal.mark().map(|mark| mark.verdict.as_str()),
+        proposal.actor.name,
+        proposal.current().actor.name,
+        proposal.current().event,
+        approvals,
+        proposal.staging_id().filter(|_| proposal.subject == Subject::Memory),
+        proposal.decision().map(|decision| decision.at.timestamp_millis()),
+        proposal.needs,
+        owners,
+    ];
+    // What says the same in the indices stays where it is in them.
+    let is_updated = known.is_some() && transaction.prepare_cached(UPDATE)?.execute(values)? > 0;
+    if !is_updated {
+        transaction.prepare_cached(INSERT)?.execute(values)?;
+    }
+    let is_updated = known.is_some()
+        && transaction
+            .prepare_cached("UPDATE folded SET body = ?2 WHERE id = ?1")?
+            .execute(params![id, stored])?
+            > 0;
+    if !is_updated {
+        transaction
+            .prepare_cached("INSERT OR REPLACE INTO folded (id, body) VALUES (?1, ?2)")?
+            .execute(params![id, stored])?;
+    }
     // What has run out is pending again where the clock is set back, so that it is not left out.
     let open = proposal.state == State::Pending;
-    for change in changes {
-        insert.execute(params![change.path.display().to_string(), proposal.id.as_str(), open])?;
+    if known.is_some_and(|(_, known)| known == digest) {
+        transaction
+            .prepare_cached("UPDATE path SET open = ?2 WHERE proposal = ?1 AND open <> ?2")?
+            .execute(params![id, open])?;
+    } else {
+        transaction.prepare_cached("DELETE FROM path WHERE proposal = ?1")?.execute([id])?;
+        let mut insert = transaction.prepare_cached(
+            "INSERT OR IGNORE INTO path (path, proposal, open) VALUES (?1, ?2, ?3)",
+        )?;
+        for change in changes {
+            insert.execute(params![change.path.display().to_string(), id, open])?;
+        }
     }
     approve(transaction, proposal)
 }
@@ -261,16 +294,9 @@ pub(super) fn entry(side: &str) -> Option<Entry> {
     Some(Entry { id: id.to_owned(), mode: mode.to_owned() })
 }
 
-/// Length of the shortest prefix (behind `prop_`) that names only this proposal; lengthens those
+/// Length of the shortest prefix (behind `prop_`) that names only this new proposal; lengthens those
 /// of its two neighbours where they share more with it than with each other.
 fn prefix(transaction: &Transaction<'_>, id: &ProposalId) -> rusqlite::Result<i64> {
-    let known: Option<i64> = transaction
-        .prepare_cached("SELECT prefix FROM proposal WHERE id = ?1")?
-        .query_row([id.as_str()], |row| row.get(0))
-        .optional()?;
-    if let Some(length) = known {
-        return Ok(length);
-    }
     let mut longest = 1;
     for query in [
         "SELECT id, prefix FROM proposal WHERE id < ?1 ORDER BY id DESC LIMIT 1",
