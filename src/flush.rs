@@ -3,8 +3,9 @@
 //!
 //! A flush per file costs a wait for the drive each, and a small proposal has a dozen objects.
 //! ext4 and XFS commit changes of names and sizes in order: once the *content* of the new files is
-//! written out, flushing the ref that names them makes all of it durable at once, for what came
-//! before it in the journal is on the disk before it is. git relies on the same
+//! written out, and that of the ref that names them, flushing the directory in which the ref gets its
+//! name makes all of it durable at once, for what came before it in the journal is on the disk before
+//! it is. git relies on the same
 //! (`core.fsyncMethod=batch` in git-config(1)). Everywhere else each file is flushed, and each
 //! folder in which it got its name. (An ext4 made without its journal gets no more than with git:
 //! a power cut there can take what it likes.)
@@ -69,7 +70,15 @@ impl Method {
 
 /// Makes the names in `folder` durable where the system can (Windows cannot, nor needs to).
 pub(crate) fn flush_folder(folder: &Path) {
-    let _ = File::open(folder).and_then(|folder| folder.sync_all());
+    let _ = sync_folder(folder);
+}
+
+/// The same, and says where it fails.
+///
+/// # Errors
+/// The system's, of opening the directory and of writing to the disk.
+pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder).and_then(|folder| folder.sync_all())
 }
 
 /// Whether the file system of `folder` commits names and sizes in the order they were made.

@@ -15,7 +15,7 @@ use gix::ObjectId;
 
 use super::codes;
 use crate::error::{Error, Result};
-use crate::flush::flush_folder;
+use crate::flush::{Method, sync_folder};
 
 /// Where this clone's lanes are.
 pub(super) const LOG: &str = "refs/aye/log/";
@@ -396,12 +396,22 @@ pub(super) fn compare_and_swap(
         return Err(Error::new(&codes::STORE_BUSY, format!("{name} was moved by another program"))
             .hint("run the command again"));
     }
-    lock.write(new, durable)?;
+    let method = match path.parent() {
+        Some(folder) if durable => Method::durable(folder, folder),
+        _ => Method::No,
+    };
+    lock.write(new, method)?;
     crate::failpoint!("store.ref.rename");
     lock.commit(&path)?;
+    // The rename itself must outlive a power cut once success is reported.
     if durable && let Some(folder) = path.parent() {
-        // The rename itself must outlive a power cut once success is reported.
-        flush_folder(folder);
+        let flushed = sync_folder(folder);
+        // With it comes all that was written before, so that its failure is one of all.
+        if method == Method::Ordered
+            && let Err(error) = flushed.or_else(|_| std::fs::File::open(&path)?.sync_all())
+        {
+            return Err(Error::io(format_args!("flush {name}"), &error));
+        }
     }
     crate::failpoint!("store.ref.moved");
     Ok(())
@@ -414,7 +424,7 @@ pub(super) fn compare_and_swap(
 pub(super) fn set(common_dir: &Path, name: &str, new: ObjectId) -> Result<()> {
     let path = common_dir.join(name);
     let mut lock = RefLock::take(&path)?;
-    lock.write(new, false)?;
+    lock.write(new, Method::No)?;
     lock.commit(&path)
 }
 
@@ -549,15 +559,12 @@ impl RefLock {
         }
     }
 
-    fn write(&mut self, id: ObjectId, durable: bool) -> Result<()> {
+    fn write(&mut self, id: ObjectId, method: Method) -> Result<()> {
         let failed = |error: std::io::Error| Error::io("write a ref", &error);
         let Some(file) = &mut self.file else { return Ok(()) };
         crate::failpoint!("store.ref.write", io).map_err(failed)?;
         file.write_all(format!("{id}\n").as_bytes()).map_err(failed)?;
-        if durable {
-            file.sync_data().map_err(failed)?;
-        }
-        Ok(())
+        method.files(std::slice::from_ref(file)).map_err(failed)
     }
 
     fn commit(mut self, target: &Path) -> Result<()> {
