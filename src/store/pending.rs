@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use gix::ObjectId;
-use gix::objs::Tree;
+use gix::objs::{Exists as _, Tree};
 
 use super::objects::{Batch, Composed, Sink};
 use super::trees::{self, Leaf};
@@ -26,6 +26,14 @@ pub(super) fn make(store: &Store, proposal: &Proposal) -> Result<()> {
     let commit = on_base(store, proposal, base, &mut batch)?;
     batch.write(Method::No)?;
     refs::set(&store.common_dir, &name(&proposal.id), commit)
+}
+
+/// Whether the content of `proposal` is here, as git wants that of a ref to be.
+pub(super) fn has_content(store: &Store, proposal: &Proposal) -> bool {
+    let changes = proposal.current().changes.iter();
+    let entries = changes.flat_map(|change| change.before.iter().chain(&change.after));
+    let ids = entries.map(|entry| ObjectId::from_hex(entry.id.as_bytes()));
+    ids.into_iter().all(|id| id.is_ok_and(|id| store.repo.objects.exists(&id)))
 }
 
 /// Why the ref of `proposal`, which is at `found`, is not at a commit that [`make`] would have made;

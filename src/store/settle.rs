@@ -1,5 +1,6 @@
 //! Lanes that this clone has left, and that others go on with: their refs are brought into a form in
-//! which `git push R 'refs/aye/log/*'` takes them. No commit is written again.
+//! which `git push R 'refs/aye/log/*'`, or its like for another remote, takes them. No commit is written
+//! again.
 
 use gix::ObjectId;
 
@@ -18,14 +19,16 @@ enum Relation {
     Parted(ObjectId),
 }
 
-/// Sees to every lane directly below `refs/aye/log/` but `own`. The caller holds the store's lock.
+/// Sees to every lane for `audience` but `own`, which this clone writes for it, and to the earlier epochs
+/// of that one. The caller holds the store's lock.
 ///
 /// # Errors
 /// `busy`, and those of the file system.
-pub(super) fn left(store: &Store, view: &View, own: &str) -> Result<()> {
-    superseded(store, view, own)?;
+pub(super) fn left(store: &Store, view: &View, audience: &Audience, own: &str) -> Result<()> {
+    superseded(store, view, audience, own)?;
     let is_left = |name: &str| {
-        name.starts_with(refs::LOG) && refs::own_of(name).is_some_and(|lane| lane != own)
+        refs::own_of(name).is_some_and(|lane| lane != own)
+            && Audience::of(name).as_ref() == Some(audience)
     };
     if !view.lanes.iter().any(|found| is_left(&found.name)) {
         return Ok(());
@@ -48,7 +51,8 @@ pub(super) fn left(store: &Store, view: &View, own: &str) -> Result<()> {
                 }
                 Some(Relation::Parted(first)) => {
                     let part = forks::name(&lane, &first.to_string());
-                    refs::set(dir, &format!("{}{part}/{lane}", refs::LOG), left.tip)?;
+                    let name = format!("{}{part}/{lane}", audience.directory());
+                    refs::set(dir, &name, left.tip)?;
                     refs::remove(repo, dir, &left.name)?;
                 }
             }
@@ -60,14 +64,17 @@ pub(super) fn left(store: &Store, view: &View, own: &str) -> Result<()> {
 
 /// Removes the refs of earlier epochs of `own`, where the newest has all that they say: a writer was
 /// stopped before it did.
-fn superseded(store: &Store, view: &View, own: &str) -> Result<()> {
-    let of_own = |found: &&LaneRef| refs::own_of(&found.name) == Some(own);
+fn superseded(store: &Store, view: &View, audience: &Audience, own: &str) -> Result<()> {
+    let of_own = |found: &&LaneRef| {
+        refs::own_of(&found.name) == Some(own)
+            && Audience::of(&found.name).as_ref() == Some(audience)
+    };
     if view.lanes.iter().filter(of_own).count() < 2 {
         return Ok(());
     }
     let lanes = refs::local(&store.repo)?;
     let names = lanes.iter().map(|found| found.name.as_str());
-    let newest = refs::newest(names, &Audience::Default, own);
+    let newest = refs::newest(names, audience, own);
     let Some(newest) = lanes.iter().find(|found| Some(found.name.as_str()) == newest) else {
         return Ok(());
     };

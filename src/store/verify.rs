@@ -21,6 +21,7 @@ use super::{Store, View, codes, compose};
 use crate::error::{Error, Result};
 use crate::proposal::audit::Own;
 use crate::proposal::{Data, Proposal, ProposalId, forks};
+use crate::proposal::{Event, Stamped};
 
 /// How many commits of this clone's own lane, and how many of all others, are walked for one
 /// decision. An event further back is believed to be in its lane if its commit holds it.
@@ -154,12 +155,14 @@ impl<'a> Verifier<'a> {
         let own = Own(&self.own);
         let (mut commits, mut begins_in) = (HashSet::new(), HashSet::new());
         let mut wrong = None;
+        let mut events = HashSet::new();
         let folded = self.view.refolded(&self.store.repo, id, own, &mut |source| {
             match self.check(id, &source) {
                 Ok((commit, begins)) => {
                     if begins && source.part.is_none() && own.has(source.lane) {
                         begins_in.insert(source.lane.to_owned());
                     }
+                    events.insert(source.event.to_owned());
                     commits.insert(commit);
                 }
                 Err(why) => wrong = Some(why),
@@ -171,7 +174,7 @@ impl<'a> Verifier<'a> {
         }
         for (lane, _) in own.0 {
             for commit in self.named(lane, id, begins_in.contains(lane)) {
-                if !commits.contains(&commit) {
+                if !commits.contains(&commit) && !self.is_said(lane, commit, id, &events) {
                     return Err(tampered(id, &format!("it leaves out commit {commit}")));
                 }
             }
@@ -310,6 +313,27 @@ impl<'a> Verifier<'a> {
             {}
         }
         self.walk(&mut walks, own).named.get(id.as_str()).cloned().unwrap_or_default()
+    }
+
+    /// Whether all that `commit` of this clone's own `lane` holds about the proposal `id` is among
+    /// `events`: an epoch restates what the one before said, whose ref may be here still.
+    fn is_said(
+        &self,
+        own: &str,
+        commit: ObjectId,
+        id: &ProposalId,
+        events: &HashSet<String>,
+    ) -> bool {
+        let repo = &self.store.repo;
+        let lane = LaneRef { name: own.to_owned(), tip: commit };
+        let Ok(held) = Reader::held(repo, &lane, commit, None) else { return false };
+        held.iter().map(ToString::to_string).filter(|event| !events.contains(event)).all(|event| {
+            let blob = self.store.blob(&event).ok();
+            let event = blob.and_then(|bytes| Some((Event::from_bytes(&bytes).ok()?, event)));
+            event.is_some_and(|(event, name)| {
+                Stamped { id: name, event }.proposal().as_ref() != Some(id)
+            })
+        })
     }
 
     fn walk<'w>(&self, walks: &'w mut Walks, lane: &str) -> &'w mut Walk {

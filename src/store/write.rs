@@ -675,9 +675,9 @@ impl<'store> Writer<'store> {
             crate::failpoint!("store.cache.written");
         }
         result?;
-        if let Some(chain) = self.chains.get(&Audience::Default) {
+        for own in self.view.own_lanes(self.store) {
             // Another writer can do it as well.
-            let _ = settle::left(self.store, &self.view, chain.lane());
+            let _ = settle::left(self.store, &self.view, &own.audience, &own.lane);
         }
         Ok(())
     }
@@ -702,6 +702,17 @@ impl<'store> Writer<'store> {
         if pending && self.fetched.contains(id) && self.store.is_partial() {
             // Its content may have to come over the network, which a writer does not wait for.
             return Ok(true);
+        }
+        if pending
+            && !self.made.contains_key(id)
+            && !self.store.is_partial()
+            && !pending::has_content(self.store, &proposal)
+        {
+            // An epoch has left it in an archive that is not here, and git stops at a ref that leads
+            // to what is not there.
+            stage(false);
+            let _ = projection::remove(self.store, id);
+            return Ok(false);
         }
         stage(pending);
         if pending {

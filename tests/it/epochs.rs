@@ -350,6 +350,83 @@ fn agents_fold_nothing_and_nothing_is_folded_before_it_is_due() {
 }
 
 #[test]
+fn an_epoch_whose_ref_was_left_takes_nothing_away() {
+    for private in [false, true] {
+        let repo = scene();
+        let more: &[&str] = if private { &["--private"] } else { &[] };
+        let args = ["propose", "a", "--old", "a1", "--new", "A", "-q"];
+        let id = repo.aye(&[&args, more].concat()).ok().id();
+        let other = propose(&repo, "b");
+        repo.aye(&["reject", &id, "--yes"]).ok();
+        let directory = if private { "private" } else { "log" };
+        let below = format!("refs/aye/{directory}");
+        let old = repo.git(&["for-each-ref", "--format=%(refname) %(objectname)", &below]);
+        let (name, tip) = old.split_once(' ').expect("a ref");
+        repo.aye(&["gc", "--now", "--keep", "0"]).ok();
+        // As a writer leaves it that was stopped, or a backup that was restored over the files.
+        repo.git(&["update-ref", name, tip]);
+        repo.aye(&["doctor"]).ok().lacks("cache_tampered");
+        assert_eq!(status(&repo, &id), "rejected");
+        repo.aye(&["reopen", &id, "--yes"]).ok();
+        repo.aye(&["reject", &other, "--yes"]).ok();
+        assert_eq!(status(&repo, &id), "pending");
+        // The next writer removes it.
+        let left = repo.git(&["for-each-ref", "--format=%(refname)", name]);
+        assert!(left.is_empty(), "{left}");
+        repo.aye(&["doctor"]).ok();
+    }
+}
+
+#[test]
+fn an_epoch_of_a_forked_lane_says_what_the_lane_said() {
+    let (repo, server) = (scene(), Repo::bare());
+    join(&repo, &server);
+    repo.git(&["push", "-q", "origin", "main"]);
+    let id = propose(&repo, "a");
+    repo.aye(&["apply", &id, "--yes"]).ok();
+    // The same lane in two places, as after a backup was restored over the files.
+    let other = repo.copy();
+    repo.aye(&["undo", &id, "--yes"]).ok();
+    push(&repo);
+    let late = propose(&other, "b");
+    assert_eq!(gc(&other)["folded"], true);
+    fetch(&other);
+    other.aye(&["comment", &late, "-m", "in a lane of its own"]).ok();
+    push(&other);
+    let lane = lane(&repo);
+    let part = format!("refs/aye/log/{lane}.f*/*");
+    assert!(!other.git(&["for-each-ref", &part]).is_empty(), "the epoch is a part of it");
+    fetch(&repo);
+    for repo in [&repo, &other, &clone(&server)] {
+        assert_eq!(status(repo, &id), "pending");
+        repo.remove(".git/aye/cache.sqlite");
+        assert_eq!(status(repo, &id), "pending");
+    }
+}
+
+#[test]
+fn a_reopened_proposal_whose_archive_is_elsewhere_has_no_pending_ref() {
+    let Scene { repo, server, rejected, pending, .. } = history();
+    gc(&repo);
+    repo.git(&[
+        "push",
+        "-q",
+        "origin",
+        "refs/aye/log/*",
+        &format!(":refs/aye/log/{}", lane(&repo)),
+    ]);
+    repo.aye(&["reopen", &rejected, "--yes"]).ok();
+    push(&repo);
+    let fresh = clone(&server);
+    fresh.aye(&["comment", &pending, "-m", "hello"]).ok();
+    assert_eq!(status(&fresh, &rejected), "pending");
+    let refs = fresh.git(&["for-each-ref", "--format=%(refname)", "refs/aye/pending"]);
+    assert!(refs.contains(&pending) && !refs.contains(&rejected), "{refs}");
+    fresh.git(&["gc", "-q", "--prune=now"]);
+    repo.git(&["rev-parse", &format!("refs/aye/pending/{rejected}")]);
+}
+
+#[test]
 fn plans_and_patches_are_folded_and_stay_readable() {
     let repo = scene();
     for step in ["one", "two"] {

@@ -152,14 +152,33 @@ pub(super) fn divide(
             )?
             .execute(params![part.name, lane, onto, number(seq.unwrap_or_default())])?;
     }
-    for (id, _, commit) in found {
-        if let Some(part) = of_commit.get(&commit) {
+    let by_name: HashMap<&str, &Named> =
+        parts.values().map(|part| (part.name.as_str(), part)).collect();
+    for (id, seq, commit) in found {
+        let part = of_commit.get(&commit).and_then(|part| first_said(part, &by_name, seq));
+        if let Some(part) = part {
             connection
                 .prepare_cached("UPDATE event SET part = ?2 WHERE id = ?1")?
                 .execute(params![id, part.name])?;
         }
     }
     Ok(true)
+}
+
+/// The part in which the event at `seq` was said that a commit of `part` holds; `None`: in the chain
+/// that keeps the lane's name. An epoch restates what the chain that it goes on from has said, and
+/// which of the two a reader comes to first must not matter.
+fn first_said<'p>(
+    part: &'p Named,
+    by_name: &HashMap<&str, &'p Named>,
+    seq: u64,
+) -> Option<&'p Named> {
+    let mut part = part;
+    // A part lies before those that go on from it.
+    while let Some((chain, _)) = part.onto.as_ref().filter(|(_, last)| seq <= *last) {
+        part = by_name.get(chain.as_str())?;
+    }
+    Some(part)
 }
 
 /// The commits behind `tips`, back to the one that they all have in common.

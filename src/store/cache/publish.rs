@@ -5,7 +5,7 @@ use gix::ObjectId;
 use super::gather::{self, Budget};
 use super::statements::{self, Flaw};
 use crate::proposal::audit::{Own, Why};
-use crate::proposal::{ActorKind, Data, Stamped};
+use crate::proposal::{ActorKind, Data, Stamped, forks};
 use crate::store::lists;
 
 /// The first event that `stamped` carries, if it is a publication. What is carried is that event
@@ -54,18 +54,22 @@ pub(super) fn original(
 }
 
 /// Adds `originals` (with the commit that carries each) to what was `gathered` of their proposal,
-/// where it does not have them from their own lanes. This clone's own lanes are complete: what is not
-/// in one of them was never in it.
+/// where it does not have them from their own lanes. One of this clone's own lane that the lane lacks
+/// is another writer's: that of a copy, of what was here before a backup was restored, or of somebody
+/// who only says so.
 pub(super) fn add(
     gathered: &mut gather::Gathered,
     originals: Vec<(Stamped, String)>,
     own: Own<'_>,
 ) {
-    for (original, commit) in originals {
-        let is_there = gathered.events.iter().any(|stamped| stamped.id == original.id);
-        if !is_there && !own.has(&original.event.lane) {
-            gathered.commits.insert(original.id.clone(), commit);
-            gathered.events.push(original);
+    for (mut original, commit) in originals {
+        if gathered.events.iter().any(|stamped| stamped.id == original.id) {
+            continue;
         }
+        if own.has(&original.event.lane) {
+            original.event.lane = forks::name(&original.event.lane, &original.id);
+        }
+        gathered.commits.insert(original.id.clone(), commit);
+        gathered.events.push(original);
     }
 }
