@@ -427,6 +427,28 @@ fn a_reopened_proposal_whose_archive_is_elsewhere_has_no_pending_ref() {
 }
 
 #[test]
+fn new_epochs_of_many_lanes_come_with_one_fetch() {
+    let (repo, server) = (scene(), Repo::bare());
+    join(&repo, &server);
+    repo.git(&["push", "-q", "origin", "main"]);
+    let ci = |lane: &str, args: &[&str]| repo.cmd(args).in_ci(lane).run().ok();
+    for name in NAMES {
+        let old = format!("{name}1");
+        let id = ci(name, &["propose", name, "--old", &old, "--new", "A", "-q"]).id();
+        repo.aye(&["reject", &id, "--yes"]).ok();
+    }
+    push(&repo);
+    let warm = clone(&server);
+    let before = everything(&warm);
+    for name in NAMES {
+        ci(name, &["gc", "--now", "--keep", "0"]);
+    }
+    push(&repo);
+    fetch(&warm);
+    assert_eq!(everything(&warm), before);
+}
+
+#[test]
 fn plans_and_patches_are_folded_and_stay_readable() {
     let repo = scene();
     for step in ["one", "two"] {

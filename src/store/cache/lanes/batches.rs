@@ -1,7 +1,5 @@
 //! Reading what is new of one lane, in batches.
 
-use std::collections::BTreeSet;
-
 use gix::ObjectId;
 use rusqlite::{OptionalExtension as _, Transaction, params};
 
@@ -26,10 +24,7 @@ impl Pass<'_> {
             .into_iter()
             .partition(|moved| moved.as_str() == lane.lane());
         self.moved = again;
-        let complete: BTreeSet<String> = complete;
-        for lane in complete {
-            self.compare(&lane)?;
-        }
+        self.compare_all(complete)?;
         self.fold()?;
         // Whoever came in between would read the same commits again.
         self.transaction.execute_batch(&format!(

@@ -180,9 +180,8 @@ impl Pass<'_> {
             if let Some((_, Some(old))) = moves_on
                 && !self.is_ancestor(&old.to_string(), Some(&new))?
             {
-                // It has moved on to a new epoch. Begin again, with what a reader without a cache
-                // will find from now on.
-                return Err(rusqlite::Error::InvalidQuery);
+                // It has moved on to a new epoch.
+                self.begins_again = true;
             }
         }
         Ok(())

@@ -262,6 +262,7 @@ pub(super) fn catch_up(
         unsaved: 0,
         saved: false,
         left: Vec::new(),
+        begins_again: false,
     };
     if !is_made_for(&transaction, &pass.own, &pass.rows)? {
         // Begin again.
@@ -271,9 +272,8 @@ pub(super) fn catch_up(
         Reach::Own => pass.read_some(lanes)?,
         Reach::All => pass.read_all(lanes)?,
     }
-    for lane in std::mem::take(&mut pass.moved) {
-        pass.compare(&lane)?;
-    }
+    let moved = std::mem::take(&mut pass.moved);
+    pass.compare_all(moved)?;
     pass.require_held()?;
     pass.touched.extend(due);
     pass.fold()?;
@@ -346,9 +346,26 @@ struct Pass<'a> {
     saved: bool,
     /// Commits up to which refs were read before that lead elsewhere now, with their lanes.
     left: Vec<(String, String)>,
+    /// What is kept of a lane has moved on to a new epoch: what a reader without a cache will find
+    /// from now on is not what was read. All lanes of a fetch may do so, and are compared first.
+    begins_again: bool,
 }
 
 impl Pass<'_> {
+    /// Holds the histories of each of `lanes` against each other.
+    ///
+    /// # Errors
+    /// Those of SQLite; and where the cache has to begin again.
+    fn compare_all(&mut self, lanes: BTreeSet<String>) -> rusqlite::Result<()> {
+        for lane in lanes {
+            self.compare(&lane)?;
+        }
+        match self.begins_again {
+            true => Err(rusqlite::Error::InvalidQuery),
+            false => Ok(()),
+        }
+    }
+
     /// Folds the proposals of which there are new events.
     fn fold(&mut self) -> rusqlite::Result<()> {
         let mut touched = std::mem::take(&mut self.touched);
