@@ -20,8 +20,7 @@ use super::refs::{self, LaneRef};
 use super::{Store, View, codes, compose};
 use crate::error::{Error, Result};
 use crate::proposal::audit::Own;
-use crate::proposal::{Data, Proposal, ProposalId, forks};
-use crate::proposal::{Event, Stamped};
+use crate::proposal::{Data, Event, Proposal, ProposalId, Stamped, forks};
 
 /// How many commits of this clone's own lane, and how many of all others, are walked for one
 /// decision. An event further back is believed to be in its lane if its commit holds it.
