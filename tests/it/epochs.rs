@@ -199,6 +199,51 @@ fn a_lane_goes_on_in_its_epochs() {
 }
 
 #[test]
+fn a_reader_of_several_epochs_at_once_finds_one_history() {
+    let Scene { repo, server, pending, .. } = history();
+    let warm = clone(&server);
+    list(&warm);
+    for id in [pending, propose(&repo, "b"), propose(&repo, "d")] {
+        repo.aye(&["reject", &id, "--yes"]).ok();
+        gc(&repo);
+        push(&repo);
+        fetch(&warm);
+        list(&warm);
+    }
+    let lane = lane(&repo);
+    assert_eq!(refs(&warm, &lane, "refs/aye/remotes").len(), 4);
+    let all = everything(&repo);
+    assert_eq!(everything(&warm), all);
+    assert_eq!(everything(&clone(&server)), all);
+    // Some of them, and the newest.
+    for epoch in [2, 3] {
+        warm.git(&["update-ref", "-d", &format!("refs/aye/remotes/origin/{lane}.{epoch}/{lane}")]);
+        assert_eq!(everything(&warm), all);
+    }
+}
+
+#[test]
+fn several_lanes_begin_an_epoch_between_two_looks() {
+    let Scene { repo, server, pending, .. } = history();
+    let warm = clone(&server);
+    let clones: Vec<Repo> = (0..4).map(|_| clone(&server)).collect();
+    for (clone, path) in clones.iter().zip(["a", "b", "c", "d"]) {
+        let id = propose(clone, path);
+        clone.aye(&["reject", &id, "--yes"]).ok();
+        push(clone);
+    }
+    fetch(&warm);
+    list(&warm);
+    for clone in clones.iter().chain([&repo]) {
+        gc(clone);
+        push(clone);
+    }
+    fetch(&warm);
+    warm.aye(&["show", &pending]).ok();
+    everything(&warm);
+}
+
+#[test]
 fn a_decision_that_had_not_seen_the_epoch_counts_as_it_would_have() {
     for (word, expected) in [("undo", "pending"), ("reject", "rejected, contested")] {
         let Scene { repo, server, applied, rejected, .. } = history();

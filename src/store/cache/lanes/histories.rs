@@ -252,15 +252,16 @@ impl Pass<'_> {
     fn bind(&self, lane: &str) -> rusqlite::Result<()> {
         // Whoever may push chooses how many there are.
         let mut statement = self.transaction.prepare_cached(
-            "SELECT root, onto FROM epoch WHERE lane = ?1 ORDER BY seq DESC, root LIMIT 16",
+            "SELECT root, onto, seq FROM epoch WHERE lane = ?1 ORDER BY seq DESC, root LIMIT 16",
         )?;
         let roots = statement
             .query_map([lane], |row| {
-                Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, Option<Vec<u8>>>(1)?))
+                let seq: i64 = row.get(2)?;
+                Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, Option<Vec<u8>>>(1)?, seq as u64))
             })?
             .collect::<rusqlite::Result<Vec<_>>>()?;
         let oid = |bytes: &[u8]| ObjectId::try_from(bytes).ok();
-        for (root, onto) in roots {
+        for (root, onto, last) in roots {
             let (Some(root), mut onto) = (oid(&root), onto.as_deref().and_then(oid)) else {
                 continue;
             };
@@ -290,6 +291,10 @@ impl Pass<'_> {
             let said = self.said(lane, inside);
             for tip in outside {
                 let Some(covered) = self.covered(lane, tip, &said)? else { continue };
+                // Each of two epochs may have all that the other says: one goes on from the other.
+                if self.leads_to(covered, &root, last)? {
+                    continue;
+                }
                 let seq = |id: &ObjectId| self.step(id).map(|step| step.map(|(_, seq)| seq));
                 let is_further = match &onto {
                     None => true,
@@ -319,6 +324,23 @@ impl Pass<'_> {
             }
         }
         said
+    }
+
+    /// Whether the history of the commit `from` has the epoch that begins with `root`, behind the
+    /// position `last`.
+    fn leads_to(&self, from: ObjectId, root: &ObjectId, last: u64) -> rusqlite::Result<bool> {
+        let mut next = Some(from);
+        while let Some(at) = next {
+            if at == *root {
+                return Ok(true);
+            }
+            // Positions never fall along a lane.
+            if self.step(&at)?.is_none_or(|(_, seq)| seq <= last) {
+                return Ok(false);
+            }
+            next = forks::parent(&self.store.repo, self.transaction, &at)?;
+        }
+        Ok(false)
     }
 
     /// Of the history of `lane` up to `tip` the last commit up to which all events are in `said`.
