@@ -36,6 +36,7 @@ fn concern_of(kind: TroubleKind) -> Concern {
         TroubleKind::Forked => Concern::LaneForked,
         TroubleKind::DuplicateId => Concern::DuplicateId,
         TroubleKind::Rejected => Concern::EventRejected,
+        TroubleKind::Purged => Concern::PurgedContent,
     }
 }
 
@@ -52,6 +53,10 @@ pub fn hint(kind: TroubleKind) -> &'static str {
         }
         TroubleKind::Forked => {
             "nothing is to be done: a copied or restored repository has a lane of its own"
+        }
+        TroubleKind::Purged => {
+            "`aye purge ID --reason TEXT` removes what its owner's purge has superseded, and says what \
+             is left and where"
         }
         TroubleKind::DuplicateId | TroubleKind::Rejected => {
             "`aye log ID` shows the events; ask the owner of the lane"

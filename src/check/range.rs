@@ -98,6 +98,11 @@ impl Claims<'_> {
             Err(error) if error.code().exit != crate::error::Exit::Bug => {
                 let message = if error.is(&codes::AMBIGUOUS_ID) {
                     format!("commit {short} names '{name}', which several proposals begin with")
+                } else if error.is(&codes::PROPOSAL_PURGED) {
+                    format!(
+                        "commit {short} names a proposal of which nothing is left: {}",
+                        error.message()
+                    )
                 } else {
                     format!("commit {short} names the proposal '{name}', which is not known here")
                 };

@@ -53,11 +53,13 @@ pub enum Concern {
     CacheTampered,
     /// An applied proposal is in neither the work tree nor HEAD.
     AppliedMissing,
+    /// A proposal was purged by its owner, and what it said is still here.
+    PurgedContent,
 }
 
 impl Concern {
     /// All of them.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::Pending,
         Self::TooManyPending,
         Self::ChangesRequested,
@@ -82,6 +84,7 @@ impl Concern {
         Self::EventRejected,
         Self::CacheTampered,
         Self::AppliedMissing,
+        Self::PurgedContent,
     ];
 
     /// Its id in reports.
@@ -111,6 +114,7 @@ impl Concern {
             Self::EventRejected => "event_rejected",
             Self::CacheTampered => "cache_tampered",
             Self::AppliedMissing => "applied_missing",
+            Self::PurgedContent => "purged_content",
         }
     }
 
@@ -220,6 +224,10 @@ impl Concern {
             Self::AppliedMissing => (
                 "an applied proposal is in neither the work tree nor HEAD",
                 "look for it in `git stash list`, or undo it and apply it again: aye undo ID",
+            ),
+            Self::PurgedContent => (
+                "a proposal was purged by its owner, and what it said is still here",
+                "remove it here too: aye purge ID --reason TEXT",
             ),
         };
         Rule::new(self.id(), summary, help)

@@ -77,8 +77,8 @@ pub struct Problem {
     /// `changeset_invalid`, `journal_invalid`, `journal_foreign`, `private_dir_unsafe`,
     /// `pending_ref_moved`, `pending_ref_missing`, `pending_ref_unexpected`, `left_over`,
     /// `git_lock_stale`, `not_writable`, `private_lane_pushed`, `invalid_policy`, `memory_config_invalid`; of other clones
-    /// `lane_unreadable`, `lane_rewound`, `lane_equivocates`, `duplicate_id`, `event_rejected`;
-    /// `cache_tampered`.
+    /// `lane_unreadable`, `lane_rewound`, `lane_equivocates`, `duplicate_id`, `event_rejected`,
+    /// `purged_content`; `cache_tampered`.
     pub code: String,
     /// Where and what.
     pub message: String,
@@ -413,6 +413,12 @@ fn find(
         let hint = lanes::hint(trouble.kind).to_owned();
         problems.push(Problem { hint, ..Problem::new(trouble.kind.id(), message) });
     }
+    let archives = store.archives_of_purged(view)?.into_iter();
+    problems.extend(archives.map(|name| {
+        let message = format!("{name} holds what was purged by its owner");
+        let hint = lanes::hint(TroubleKind::Purged).to_owned();
+        Problem { hint, ..Problem::new(TroubleKind::Purged.id(), message) }
+    }));
     let reading = view.hold();
     let verifier = store.verifier(view, usize::MAX).after(found);
     // As long as lanes are damaged nothing can be held against them.

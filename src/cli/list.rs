@@ -12,7 +12,7 @@ use crate::proposal::event::Subject;
 use crate::render::style::{Palette, Role};
 use crate::render::table::{Align, Cell, Keep, Table};
 use crate::render::{age, escape};
-use crate::store::{Audience, Store, Summary};
+use crate::store::{Audience, PurgeRecord, Store, Summary};
 
 /// List proposals: the pending ones, newest first, unless asked for others.
 #[derive(Debug, clap::Args)]
@@ -40,6 +40,33 @@ pub struct List {
     pub proposals: Vec<Item>,
     /// How many they are.
     pub count: usize,
+    /// With `--status all` and no filter: proposals that were purged, of which nothing else is known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub purged: Vec<Gone>,
+}
+
+/// A proposal that was purged.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Gone {
+    /// The id.
+    pub proposal_id: String,
+    /// By whom.
+    pub purged_by: String,
+    /// When.
+    pub purged_at: String,
+    /// Why.
+    pub reason: String,
+}
+
+impl From<&PurgeRecord> for Gone {
+    fn from(record: &PurgeRecord) -> Self {
+        Self {
+            proposal_id: record.id.to_string(),
+            purged_by: record.by.name.clone(),
+            purged_at: timestamp(record.at),
+            reason: record.reason.clone(),
+        }
+    }
 }
 
 /// One proposal of a list.
@@ -142,9 +169,10 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     // What hooks and prompts ask all day; the usual answer needs no look at the repository.
     let usual = args.status == Which::Pending && args.filters.is_empty();
     if usual && idle::is_idle(context) {
-        return print(context, args.status, &[], None);
+        return print(context, args.status, &[], &[], None);
     }
     let store = context.store()?;
+    let is_all = args.status == Which::All && args.filters.is_empty();
     let filter = args.filters.filter(args.status.status());
     let tips = usual.then(|| idle::tips(&store)).flatten();
     let view = store.view()?;
@@ -155,24 +183,30 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     {
         idle::stamp(context, &store, &view, &tips, None);
     }
-    print(context, args.status, &summaries, Some(&store))
+    let purged = match is_all {
+        true => view.purged()?,
+        false => Vec::new(),
+    };
+    print(context, args.status, &summaries, &purged, Some(&store))
 }
 
-/// Prints `summaries`, found in `store` by a question for `status`.
+/// Prints `summaries` and what was `purged`, found in `store` by a question for `status`.
 fn print(
     context: &mut Context,
     status: Which,
     summaries: &[Summary],
+    purged: &[PurgeRecord],
     store: Option<&Store>,
 ) -> Result<Exit> {
     if context.format_or(Format::Text) != Format::Text {
         let proposals: Vec<Item> = summaries.iter().map(Item::from).collect();
         let count = proposals.len();
-        let list = List { schema: "aye/list@1", proposals, count };
+        let purged = purged.iter().map(Gone::from).collect();
+        let list = List { schema: "aye/list@1", proposals, count, purged };
         context.emit(Format::Text, &list, String::new)?;
         return Ok(Exit::Done);
     }
-    let Some(store) = store.filter(|_| !summaries.is_empty()) else {
+    let Some(store) = store.filter(|_| !(summaries.is_empty() && purged.is_empty())) else {
         let what = match status {
             Which::All => "no proposals",
             which => match which.status().map(Status::as_str) {
@@ -187,7 +221,15 @@ fn print(
     };
     let snapshot = store.repo().config_snapshot();
     let palette = pager::palette(context, Some(snapshot.plumbing()));
-    let text = table(summaries, &palette, context.now, pager::columns());
+    let mut text = match summaries {
+        [] => String::new(),
+        _ => table(summaries, &palette, context.now, pager::columns()),
+    };
+    for record in purged {
+        let (by, age) = (escape::name(&record.by.name), age::short(record.at, context.now));
+        let reason = escape::line(&record.reason);
+        text += &format!("{}  purged by {by} {age} ago: {reason}\n", record.id);
+    }
     pager::page(context, Some(snapshot.plumbing()), &text)?;
     Ok(Exit::Done)
 }

@@ -117,6 +117,10 @@ fn text(data: &Data) -> Option<String> {
             None => mark.verdict.as_str().to_owned(),
         }),
         Data::Reopen(reopen) => reopen.reason.clone(),
+        Data::Purge(purge) => Some(match purge.asked {
+            true => format!("asked: {}", purge.reason),
+            false => purge.reason.clone(),
+        }),
         Data::Approve(approve) => approve.reason.clone(),
         Data::Patch(patch) => {
             let first = patch.written.first()?.path.display().to_string();

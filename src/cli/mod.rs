@@ -34,6 +34,7 @@ pub mod plan;
 pub mod programs;
 pub mod propose;
 pub mod publish;
+pub mod purge;
 pub mod rebase;
 pub mod reject;
 pub mod reopen;
@@ -139,6 +140,8 @@ pub enum Command {
     Reopen(reopen::Args),
     /// Publish a private proposal: the next push takes it along.
     Publish(publish::Args),
+    /// Remove a proposal and all that was said of it, for good.
+    Purge(purge::Args),
     /// Take an applied proposal back.
     Undo(undo::Args),
     /// Give a pending proposal new content.
@@ -264,6 +267,7 @@ fn run(context: &mut Context, command: Command) -> Result<Exit> {
         Command::Withdraw(args) => withdraw::run(context, args),
         Command::Reopen(args) => reopen::run(context, args),
         Command::Publish(args) => publish::run(context, args),
+        Command::Purge(args) => purge::run(context, &args),
         Command::Revise(args) => revise::run(context, *args),
         Command::Rebase(args) => rebase::run(context, args),
         Command::Patch(args) => patch::run(context, args),

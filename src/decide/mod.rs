@@ -12,6 +12,7 @@ pub mod manifest;
 pub mod memory;
 pub mod patch;
 mod publish;
+pub mod purge;
 pub mod shown;
 pub mod steps;
 mod subject;

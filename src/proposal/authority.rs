@@ -202,13 +202,14 @@ mod tests {
         authorise(caller, &request, permits)
     }
 
-    const DECISIONS: [Verb; 8] = [
+    const DECISIONS: [Verb; 9] = [
         Verb::Apply,
         Verb::Approve,
         Verb::Reject,
         Verb::RequestChanges,
         Verb::Reopen,
         Verb::Publish,
+        Verb::Purge,
         Verb::Undo,
         Verb::Force,
     ];

@@ -117,7 +117,7 @@ impl<'a> Fold<'a> {
         let event = &stamped.event;
         let proposal = &mut self.proposal;
         match &event.data {
-            Data::Propose(_) | Data::Plan(_) | Data::Patch(_) | Data::Fold(_) => {}
+            Data::Propose(_) | Data::Plan(_) | Data::Patch(_) | Data::Fold(_) | Data::Purge(_) => {}
             Data::Unknown(..) => {
                 let known = proposal.needs.as_deref().and_then(release);
                 if event.needs.as_deref().and_then(release) > known {

@@ -55,6 +55,8 @@ pub enum Verb {
     Reopen,
     /// Let others see a private one.
     Publish,
+    /// Remove what was said of it, for good.
+    Purge,
     /// Take an apply back.
     Undo,
     /// Go on where a refusal protects other people's work (`--force`).
@@ -76,6 +78,7 @@ impl Verb {
             Self::RequestChanges => "request changes",
             Self::Reopen => "reopen",
             Self::Publish => "publish",
+            Self::Purge => "purge",
             Self::Undo => "undo",
             Self::Force => "force",
         }
@@ -130,6 +133,7 @@ pub const TABLE: &[(Verb, [Answer; 4])] = &[
     (Verb::RequestChanges, [Answer::No, Answer::No, Answer::Asked, Answer::CiIfPolicy]),
     (Verb::Reopen, [Answer::No, Answer::No, Answer::Asked, Answer::No]),
     (Verb::Publish, [Answer::No, Answer::No, Answer::Asked, Answer::No]),
+    (Verb::Purge, [Answer::No, Answer::No, Answer::Asked, Answer::No]),
     (Verb::Undo, [Answer::No, Answer::No, Answer::Asked, Answer::CiIfPolicy]),
     (Verb::Force, [Answer::No, Answer::No, Answer::Asked, Answer::No]),
 ];

@@ -7,15 +7,18 @@
 //! - an event, the very bytes that it was stored as, so that its id is still their hash. The statement
 //!   that it names follows it in its own bytes, and then `{"manifest":"…"}`, the one that the statement
 //!   names, as text.
-//! - `{"stub":{"id":…}}`: an event of which nothing else is kept.
+//! - `{"stub":{…}}` ([`Stub`]): an event of a proposal that was purged, of which nothing else is kept.
 //!
 //! A line that begins otherwise is of a later version, and is passed over. Nothing is believed: ids
 //! are computed, and an event has to be of the lane and at a position that the epoch before had.
 
+use std::collections::BTreeSet;
+
+use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::event::{BlobRef, Data, Event};
-use super::{ProposalId, canonical};
+use super::event::{BlobRef, Data, Event, Head};
+use super::{ProposalId, Stamped, canonical};
 
 /// Largest part of a snapshot, in bytes: other clones read no larger event either.
 pub const MAX_PART: usize = 1 << 20;
@@ -50,6 +53,13 @@ pub struct Figures {
     /// Lines that they remove.
     #[serde(default, skip_serializing_if = "is_none")]
     pub removed: u64,
+}
+
+impl Figures {
+    /// Of a proposal of whose content nothing is known.
+    pub fn none(id: ProposalId) -> Self {
+        Self { id, digest: None, added: 0, removed: 0 }
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
@@ -103,8 +113,52 @@ pub struct Subject {
     pub figures: Option<Figures>,
     /// Events.
     pub lines: Vec<Line>,
-    /// Ids (hex) of events of which nothing else is kept.
-    pub stubs: Vec<String>,
+    /// Events of which nothing else is kept.
+    pub stubs: Vec<Stub>,
+}
+
+/// What is kept of an event that was purged: its place, and nothing that it said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stub {
+    /// Its id, hex.
+    pub id: String,
+    /// Its position.
+    pub seq: u64,
+    /// What happened, as in the event.
+    pub kind: String,
+    /// When, by its writer's clock.
+    pub time: DateTime<Utc>,
+    /// What its writer had seen, as in the event.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub heads: Vec<String>,
+    /// Tips that it put on record, as in the event.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub witness: Vec<String>,
+    /// The lane that its own goes on from, as in the event.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked: Option<String>,
+}
+
+impl Stub {
+    /// Of an event.
+    pub fn of(stamped: &Stamped) -> Self {
+        let event = &stamped.event;
+        let texts = |heads: &[Head]| heads.iter().map(Head::to_text).collect();
+        Self {
+            id: stamped.id.clone(),
+            seq: event.seq,
+            kind: event.data.kind().to_owned(),
+            time: event.time,
+            heads: texts(&event.heads),
+            witness: texts(&event.witness),
+            forked: event.forked.as_ref().map(Head::to_text),
+        }
+    }
+}
+
+/// Whether an event stays where its proposal is purged: that it was, by whom and why.
+pub fn outlasts_purge(data: &Data) -> bool {
+    matches!(data, Data::Purge(_))
 }
 
 #[derive(Serialize, Deserialize)]
@@ -122,11 +176,6 @@ struct Stubbed {
     stub: Stub,
 }
 
-#[derive(Serialize, Deserialize)]
-struct Stub {
-    id: String,
-}
-
 /// The parts of the snapshot of `subjects`, each of at most [`MAX_PART`] bytes. A subject that takes
 /// more than one is headed in each. At least one part, though it may be empty.
 pub fn write(subjects: &[Subject]) -> Vec<Vec<u8>> {
@@ -135,7 +184,7 @@ pub fn write(subjects: &[Subject]) -> Vec<Vec<u8>> {
         let head =
             subject.figures.as_ref().map(|figures| json(&Headed { subject: figures.clone() }));
         let head = head.unwrap_or_default();
-        let stubs = subject.stubs.iter().map(|id| json(&Stubbed { stub: Stub { id: id.clone() } }));
+        let stubs = subject.stubs.iter().map(|stub| json(&Stubbed { stub: stub.clone() }));
         let lines = subject.lines.iter().map(Line::bytes);
         let mut is_headed = false;
         for bytes in lines.chain(stubs) {
@@ -167,8 +216,8 @@ pub enum Item<'a> {
     Figures(Figures),
     /// An event.
     Event(Box<Read<'a>>),
-    /// The id (hex) of an event of which nothing else is kept.
-    Stub(String),
+    /// An event of this proposal of which nothing else is kept.
+    Stub(ProposalId, Stub),
 }
 
 /// An event out of a snapshot.
@@ -207,7 +256,11 @@ pub fn read<'a>(
             items.push(Item::Figures(subject));
         } else if line.starts_with(STUB) {
             let Stubbed { stub } = exact(line)?;
-            items.push(Item::Stub(stub.id));
+            let is_id = stub.id.len() >= 40 && stub.id.bytes().all(|b| b.is_ascii_hexdigit());
+            let (Some(id), true) = (&about, is_id && stub.seq <= last) else {
+                return Err("its snapshot has a stub at a wrong place".into());
+            };
+            items.push(Item::Stub(id.clone(), stub));
         } else if line.starts_with(EVENT) {
             let event = Event::from_bytes(line).map_err(|error| error.to_string())?;
             let id = hash(line).ok_or("an event cannot be hashed")?;
@@ -264,20 +317,80 @@ pub fn manifest(statement: &[u8]) -> Option<BlobRef> {
     serde_json::from_slice::<Named>(statement).ok()?.manifest
 }
 
-/// The ids (hex) of the events in a part, without a look at what they say.
+/// The ids (hex) of the events in a part; where one is only a stub, with the proposal that it is about.
 ///
 /// # Errors
 /// As [`read`].
-pub fn ids(bytes: &[u8], hash: impl Fn(&[u8]) -> Option<String>) -> Result<Vec<String>, String> {
+pub fn ids(
+    bytes: &[u8],
+    hash: impl Fn(&[u8]) -> Option<String>,
+) -> Result<Vec<(String, Option<ProposalId>)>, String> {
     let mut found = Vec::new();
-    for line in split(bytes)? {
-        if line.starts_with(EVENT) {
-            found.extend(hash(line));
+    let mut about = None;
+    let mut lines = split(bytes)?.into_iter();
+    while let Some(line) = lines.next() {
+        if line.starts_with(SUBJECT) {
+            about = Some(exact::<Headed>(line)?.subject.id);
+        } else if line.starts_with(EVENT) {
+            found.extend(hash(line).map(|id| (id, None)));
+            // Its statement begins as an event does.
+            let event = Event::from_bytes(line).map_err(|error| error.to_string())?;
+            if event.data.statement().is_some() {
+                lines.next();
+            }
         } else if line.starts_with(STUB) {
-            found.push(exact::<Stubbed>(line)?.stub.id);
+            let id = exact::<Stubbed>(line)?.stub.id;
+            found.push((id, Some(about.clone().ok_or("its snapshot has a stub of nothing")?)));
         }
     }
     Ok(found)
+}
+
+/// The part `bytes` with stubs in place of what it says of `purged`, and each other line as it is.
+/// `hash` is as for [`read`].
+///
+/// # Errors
+/// What is wrong with the part, in words.
+pub fn without(
+    bytes: &[u8],
+    purged: &BTreeSet<ProposalId>,
+    hash: impl Fn(&[u8]) -> Option<String>,
+) -> Result<Vec<u8>, String> {
+    let mut lines = split(bytes)?.into_iter();
+    let mut is_purged = false;
+    let mut kept = Vec::with_capacity(bytes.len());
+    while let Some(line) = lines.next() {
+        if line.starts_with(SUBJECT) {
+            let id = exact::<Headed>(line)?.subject.id;
+            is_purged = purged.contains(&id);
+            match is_purged {
+                // How much it changed goes too.
+                true => kept.extend(json(&Headed { subject: Figures::none(id) })),
+                false => kept.extend_from_slice(line),
+            }
+        } else if is_purged && line.starts_with(EVENT) {
+            let event = Event::from_bytes(line).map_err(|error| error.to_string())?;
+            let id = hash(line).ok_or("an event cannot be hashed")?;
+            let beside = match event.data.statement() {
+                None => Vec::new(),
+                Some(_) => {
+                    let statement = lines.next().ok_or("its snapshot ends before a statement")?;
+                    let bound = manifest(statement).map(|_| lines.next());
+                    let bound = bound.map(|line| line.ok_or("its snapshot ends before a manifest"));
+                    [Some(statement), bound.transpose()?].into_iter().flatten().collect()
+                }
+            };
+            if outlasts_purge(&event.data) {
+                kept.extend_from_slice(line);
+                beside.into_iter().for_each(|line| kept.extend_from_slice(line));
+            } else {
+                kept.extend(json(&Stubbed { stub: Stub::of(&Stamped { id, event }) }));
+            }
+        } else if !is_purged || line.starts_with(STUB) {
+            kept.extend_from_slice(line);
+        }
+    }
+    Ok(kept)
 }
 
 fn split(bytes: &[u8]) -> Result<Vec<&[u8]>, String> {
@@ -309,7 +422,7 @@ mod tests {
     use chrono::DateTime;
     use proptest::prelude::*;
 
-    use super::super::event::{Comment, Evidence, Head, How, Mark, Marked, Propose, Reject};
+    use super::super::event::{Comment, Evidence, Head, How, Mark, Marked, Propose, Purge, Reject};
     use super::super::{Actor, ActorKind, Stamped, fold};
     use super::*;
 
@@ -351,6 +464,10 @@ mod tests {
         let id = ProposalId::from_event(&hash(&first.to_bytes().unwrap()).unwrap());
         let figures = Figures { id: id.clone(), digest: Some("d".into()), added: seq, removed: 0 };
         (Subject { figures: Some(figures), lines: vec![line(&first)], stubs: Vec::new() }, id)
+    }
+
+    fn stub(seq: u64) -> Stub {
+        Stub::of(&Stamped { id: "a".repeat(40), event: event("l", seq, None, comment("c")) })
     }
 
     fn items(part: &[u8], last: u64) -> Result<Vec<Item<'_>>, String> {
@@ -416,6 +533,21 @@ mod tests {
         let blank = format!("{{\"subject\": {{\"id\":\"{id}\"}}}}\n");
         assert!(items(blank.as_bytes(), 3).unwrap_err().contains("canonical"));
         assert!(items(b"{\"stub\":{\"id\":\"x\"}}", 3).unwrap_err().contains("line feed"));
+        let stubbed = |seq: u64, id: &str| {
+            let subject = Subject {
+                figures: Some(Figures::none(ProposalId::from_event(&"a".repeat(40)))),
+                lines: Vec::new(),
+                stubs: vec![Stub { id: id.into(), ..stub(seq) }],
+            };
+            write(&[subject]).remove(0)
+        };
+        assert_eq!(items(&stubbed(3, &"a".repeat(40)), 3).unwrap().len(), 2);
+        assert!(items(&stubbed(4, &"a".repeat(40)), 3).unwrap_err().contains("wrong place"));
+        assert!(items(&stubbed(3, "x"), 3).unwrap_err().contains("wrong place"));
+        let alone = stubbed(3, &"a".repeat(40));
+        let alone = alone.split_inclusive(|b| *b == b'\n').next_back().unwrap();
+        assert!(items(alone, 3).unwrap_err().contains("wrong place"));
+        assert!(ids(alone, hash).unwrap_err().contains("nothing"));
         assert!(items(&vec![b'\n'; MAX_LINES + 1], 3).unwrap_err().contains("lines"));
         assert!(items(&vec![b'\n'; MAX_PART + 1], 3).unwrap_err().contains("bytes"));
         // Of a later version.
@@ -438,7 +570,7 @@ mod tests {
                     let said = event("l", seq, Some(&id), comment(&"x".repeat(*size)));
                     subject.lines.push(line(&said));
                 }
-                subject.stubs = vec!["a".repeat(40); *count];
+                subject.stubs = vec![stub(seq); *count];
                 subject
             }).collect();
             let parts = write(&subjects);
@@ -451,7 +583,7 @@ mod tests {
                         Item::Event(read) => bodies.push((read.id, read.body.to_vec())),
                         Item::Figures(found) if figures.last() != Some(&found) => figures.push(found),
                         Item::Figures(_) => {}
-                        Item::Stub(_) => stubs += 1,
+                        Item::Stub(..) => stubs += 1,
                     }
                 }
             }
@@ -463,6 +595,77 @@ mod tests {
             prop_assert_eq!(bodies, expected);
             let named: Vec<Figures> = subjects.iter().filter_map(|s| s.figures.clone()).collect();
             prop_assert_eq!(figures, named);
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+        /// Nothing is left of what is purged but its places, and every other line is as it was.
+        #[test]
+        fn a_part_without_a_subject_has_every_other_line(
+            sizes in proptest::collection::vec((0..4_usize, any::<bool>()), 1..8),
+        ) {
+            let mut seq = 0;
+            let mut purged = BTreeSet::new();
+            let subjects: Vec<Subject> = sizes.iter().map(|(count, goes)| {
+                seq += 1;
+                let (mut subject, id) = subject(seq);
+                let word = if *goes { "secret" } else { "public" };
+                for _ in 0..*count {
+                    seq += 1;
+                    subject.lines.push(line(&event("l", seq, Some(&id), comment(word))));
+                }
+                seq += 1;
+                let manifest = format!("clean none - - 100644:\"{word}\n\0").into_bytes();
+                let statement = json(&serde_json::json!({
+                    "actor": word, "manifest": {"id": hash(&manifest), "sha256": blob(&manifest).sha256},
+                }));
+                let mark = Mark {
+                    verdict: Marked::Applied, revision: String::new(), digest: String::new(),
+                    reason: None, evidence: Evidence::Tool, statement: Some(blob(&statement)),
+                };
+                let mark = line(&event("l", seq, Some(&id), Data::Mark(mark)));
+                let (statement, manifest) = (Some(statement), Some(manifest));
+                subject.lines.push(Line { statement, manifest, ..mark });
+                seq += 1;
+                let purge = Purge {
+                    reason: "why".into(), blob: None, asked: true, evidence: Evidence::Flag,
+                };
+                subject.lines.push(line(&event("l", seq, Some(&id), Data::Purge(purge))));
+                purged.extend(goes.then_some(id));
+                subject
+            }).collect();
+            let part = write(&subjects).remove(0);
+            let kept = without(&part, &purged, hash).unwrap();
+            prop_assert!(!String::from_utf8_lossy(&kept).contains("secret"));
+            let all = |part: &[u8]| -> Vec<String> {
+                ids(part, hash).unwrap().into_iter().map(|(id, _)| id).collect()
+            };
+            prop_assert_eq!(all(&kept), all(&part));
+            for (id, of) in ids(&kept, hash).unwrap() {
+                prop_assert!(of.is_none_or(|of| purged.contains(&of)), "{}", id);
+            }
+            let events = |part: &[u8]| -> Vec<(String, Vec<u8>)> {
+                items(part, seq).unwrap().into_iter().filter_map(|item| match item {
+                    Item::Event(read) => Some((read.id, read.body.to_vec())),
+                    _ => None,
+                }).collect()
+            };
+            let stays = |event: &Event| match &event.data {
+                Data::Purge(_) => true,
+                Data::Propose(_) => false,
+                _ => event.proposal.as_ref().is_some_and(|id| !purged.contains(id)),
+            };
+            let expected: Vec<_> = events(&part).into_iter().filter(|(id, body)| {
+                let event = Event::from_bytes(body).unwrap();
+                let first = matches!(event.data, Data::Propose(_));
+                first && !purged.contains(&ProposalId::from_event(id)) || stays(&event)
+            }).collect();
+            prop_assert_eq!(events(&kept), expected);
+            prop_assert_eq!(&without(&kept, &purged, hash).unwrap(), &kept, "again");
+            if purged.is_empty() {
+                prop_assert_eq!(kept, part);
+            }
         }
     }
 

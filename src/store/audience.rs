@@ -180,6 +180,17 @@ impl Store {
         found
     }
 
+    /// The remotes that lanes for `audience` are sent to.
+    pub fn remotes_of(&self, audience: &Audience) -> Vec<String> {
+        match audience {
+            Audience::Private => Vec::new(),
+            Audience::Remote(remote) => vec![remote.clone()],
+            Audience::Default => default_remotes(&self.repo).unwrap_or_else(|| {
+                self.repo.remote_names().iter().map(ToString::to_string).collect()
+            }),
+        }
+    }
+
     /// Whom what is sent to the remote `name` is for.
     ///
     /// # Errors

@@ -9,7 +9,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use chrono::{DateTime, Duration, Utc};
 use gix::ObjectId;
-use gix::objs::Kind;
 
 use super::lane::{self, Beside, Limits, Progress, Reader, Row};
 use super::lock::Lock;
@@ -18,8 +17,8 @@ use super::refs::{self, Audience, LaneRef};
 use super::{Store, View, compose, place};
 use crate::error::{Error, Result};
 use crate::flush::Method;
-use crate::proposal::event::{BlobRef, Fold, Head};
-use crate::proposal::snapshot::{self, Figures, Line, MAX_SUBJECT, Subject};
+use crate::proposal::event::{BlobRef, Head};
+use crate::proposal::snapshot::{self, Figures, Line, MAX_SUBJECT, Stub, Subject};
 use crate::proposal::{Actor, Data, Event, ProposalId, Stamped, State};
 
 /// Lanes with more events than this that can be folded are due.
@@ -69,6 +68,9 @@ struct Step {
     commit: ObjectId,
     rows: Vec<Row>,
 }
+
+/// What is left of purged proposals.
+type Stubs = BTreeMap<ProposalId, Vec<Stub>>;
 
 /// What an epoch begins with.
 #[derive(Default)]
@@ -128,7 +130,7 @@ impl Store {
         };
         let Some(tip) = refs::target(&self.repo, &name)? else { return Ok(None) };
         let last = view.positions()?.get(&name).map_or(0, |position| position.seq);
-        let (lines, steps) = self.read_lane(&LaneRef { name: name.clone(), tip })?;
+        let (lines, stubs, steps) = self.read_lane(&LaneRef { name: name.clone(), tip })?;
         let plan = self.plan(&view, lines, &steps, folding.before)?;
         let epoch = refs::epoch_of(&name).unwrap_or(1);
         let count: usize = steps.iter().map(|step| step.rows.len()).sum();
@@ -154,7 +156,13 @@ impl Store {
         }
         let from = Head { lane: own.lane.clone(), seq: last, tip: tip.to_string() };
         let mut batch = Batch::new(&self.repo);
-        let subjects = self.subjects(&view, plan.subjects)?;
+        let mut subjects = self.subjects(&view, plan.subjects)?;
+        // What was purged stays so.
+        subjects.extend(stubs.into_iter().map(|(id, stubs)| Subject {
+            figures: Some(Figures::none(id)),
+            lines: Vec::new(),
+            stubs,
+        }));
         let parts = snapshot::write(&subjects);
         let new =
             self.epoch(&mut batch, &parts, (epoch + 1, &from), (actor, now), &steps, &plan.folded)?;
@@ -185,8 +193,9 @@ impl Store {
         Ok(Some(folded))
     }
 
-    /// The lines of the snapshot that the lane begins with, and its other commits, oldest first.
-    fn read_lane(&self, lane: &LaneRef) -> Result<(Vec<Row>, Vec<Step>)> {
+    /// The lines of the snapshot that the lane begins with, its stubs, and its other commits, oldest
+    /// first.
+    fn read_lane(&self, lane: &LaneRef) -> Result<(Vec<Row>, Stubs, Vec<Step>)> {
         let broken = |(commit, bad): (ObjectId, lane::Bad)| {
             let (name, commit) = (lane.name.clone(), commit.to_string());
             lane::Broken { name, commit, why: bad.why }.error()
@@ -194,18 +203,21 @@ impl Store {
         let mut reader = Reader::new(&self.repo, lane, Limits::OWN, Progress::default());
         let (mut links, mut next) = (Vec::new(), Some(lane.tip));
         reader.walk(&mut links, &mut next, usize::MAX, |_| false).map_err(broken)?;
-        let (mut lines, mut steps) = (Vec::new(), Vec::new());
+        let (mut lines, mut stubs, mut steps) = (Vec::new(), Stubs::new(), Vec::new());
         for link in links.iter().rev() {
             let said = reader.read(link, |_| None).map_err(|bad| broken((link.id, bad)))?;
             let (old, rows): (Vec<Row>, Vec<Row>) =
                 said.rows.into_iter().partition(|row| row.beside.is_some());
             lines.extend(old);
+            for (id, stub) in said.stubs {
+                stubs.entry(id).or_default().push(stub);
+            }
             let rows: Vec<Row> = rows.into_iter().filter(|row| row.kind != "fold").collect();
             if !rows.is_empty() {
                 steps.push(Step { commit: link.id, rows });
             }
         }
-        Ok((lines, steps))
+        Ok((lines, stubs, steps))
     }
 
     /// Decides what is folded: all that is said here of proposals that were decided, and that nothing
@@ -303,7 +315,7 @@ impl Store {
                         lines.first().and_then(|(_, line)| Event::from_bytes(&line.event).ok());
                     let begins = begins.is_some_and(|event| matches!(event.data, Data::Propose(_)));
                     let counted = if begins { view.figures(&id)? } else { None };
-                    Some(counted.unwrap_or(Figures { id, digest: None, added: 0, removed: 0 }))
+                    Some(counted.unwrap_or(Figures::none(id)))
                 }
             };
             let lines = lines.into_iter().map(|(_, line)| line).collect();
@@ -322,29 +334,11 @@ impl Store {
         steps: &[Step],
         folded: &BTreeSet<ObjectId>,
     ) -> Result<ObjectId> {
-        use chrono::SubsecRound as _;
         let mut tip = None;
+        let count = parts.len() as u64;
         for (part, bytes) in (1_u64..).zip(parts) {
-            let id = batch.add(Kind::Blob, bytes)?;
-            let snapshot = BlobRef { id: id.to_string(), sha256: crate::sha256::hex(bytes) };
-            let parts = parts.len() as u64;
-            let event = Event {
-                proposal: None,
-                first: None,
-                lane: from.lane.clone(),
-                seq: from.seq + part,
-                actor: actor.clone(),
-                time: now.trunc_subsecs(3),
-                heads: Vec::new(),
-                witness: Vec::new(),
-                forked: None,
-                needs: None,
-                data: Data::Fold(Fold { epoch, from: from.to_text(), part, parts, snapshot }),
-            };
-            let stamped =
-                Stamped { id: batch.add(Kind::Blob, &event.to_bytes()?)?.to_string(), event };
-            let attached = vec![compose::attachment("snapshot", 0, id)];
-            tip = Some(compose::commit(&self.repo, batch, &[stamped], attached, tip)?);
+            let fold = (epoch, from, part, count);
+            tip = Some(self.snapshot_part(batch, bytes, fold, (actor, now), tip)?);
         }
         for step in steps {
             let rows: Vec<&Row> =
@@ -361,7 +355,7 @@ impl Store {
     }
 
     /// A commit of these events out of one that had more.
-    fn without(
+    pub(super) fn without(
         &self,
         batch: &mut Batch<'_>,
         rows: &[&Row],

@@ -15,7 +15,7 @@ use super::refs::LaneRef;
 use crate::error::Error;
 use crate::plan::Record;
 use crate::proposal::event::{Fold, Head, MAX_BYTES};
-use crate::proposal::snapshot::{self, Figures, Item};
+use crate::proposal::snapshot::{self, Figures, Item, Stub};
 use crate::proposal::{Data, Event, ProposalId, Stamped};
 
 /// What is read of one lane at most.
@@ -139,6 +139,8 @@ pub(super) struct Said {
     pub(super) epoch: Option<Fold>,
     /// What lists show of the proposals in its snapshot.
     pub(super) figures: Vec<Figures>,
+    /// Events in it of which nothing else is kept, with the proposals that they were about.
+    pub(super) stubs: Vec<(ProposalId, Stub)>,
 }
 
 /// Where a walk has ended: at a known commit, or behind the root.
@@ -191,6 +193,9 @@ struct Held {
     events: Vec<ObjectId>,
     snapshot: Option<ObjectId>,
 }
+
+/// The id of an event, and where a lane has only a stub of it, the proposal that it was about.
+pub(super) type Named = (ObjectId, Option<ProposalId>);
 
 /// Reads one lane, within its limits.
 pub(super) struct Reader<'repo> {
@@ -361,7 +366,7 @@ impl<'repo> Reader<'repo> {
         for item in snapshot::read(&bytes, &self.lane, last, hash)? {
             match item {
                 Item::Figures(figures) => said.figures.push(figures),
-                Item::Stub(_) => {}
+                Item::Stub(id, stub) => said.stubs.push((id, stub)),
                 Item::Event(read) => {
                     let id = ObjectId::from_hex(read.id.as_bytes()).map_err(|e| text(&e))?;
                     let beside = Beside {
@@ -384,23 +389,25 @@ impl<'repo> Reader<'repo> {
     }
 
     /// The ids of the events that `commit` holds, those of its snapshot included and that of the
-    /// snapshot itself not; and its parent.
+    /// snapshot itself not, where one is only a stub with its proposal; and the commit's parent.
     ///
     /// # Errors
     /// [`Bad`].
-    pub(super) fn ids(
-        &mut self,
-        commit: ObjectId,
-    ) -> Result<(Vec<ObjectId>, Option<ObjectId>), Bad> {
+    pub(super) fn ids(&mut self, commit: ObjectId) -> Result<(Vec<Named>, Option<ObjectId>), Bad> {
         let (link, parent) = self.link(commit)?;
         let Held { events, snapshot } = self.contents(link.tree)?;
-        let Some(id) = snapshot else { return Ok((events, parent)) };
-        let bytes = self.snapshot(id)?;
+        let whole = || events.into_iter().map(|id| (id, None)).collect();
+        let Some(id) = snapshot else { return Ok((whole(), parent)) };
+        Ok((self.lines(id)?, parent))
+    }
+
+    /// The ids of the events in the part `snapshot`, where one is only a stub with its proposal.
+    fn lines(&mut self, snapshot: ObjectId) -> Result<Vec<Named>, Bad> {
+        let bytes = self.snapshot(snapshot)?;
         let kind = self.repo.object_hash();
         let hash = |bytes: &[u8]| Some(hashed(kind, Kind::Blob, bytes).ok()?.to_string());
-        let ids = snapshot::ids(&bytes, hash)?;
-        let ids = ids.iter().filter_map(|id| ObjectId::from_hex(id.as_bytes()).ok());
-        Ok((ids.collect(), parent))
+        let ids = snapshot::ids(&bytes, hash)?.into_iter();
+        Ok(ids.filter_map(|(id, of)| Some((ObjectId::from_hex(id.as_bytes()).ok()?, of))).collect())
     }
 
     /// The events that `commit` of `lane` holds, whose tree may be known already.
@@ -420,11 +427,8 @@ impl<'repo> Reader<'repo> {
         };
         let Held { mut events, snapshot } = reader.contents(tree)?;
         if let Some(id) = snapshot {
-            let bytes = reader.snapshot(id)?;
-            let kind = repo.object_hash();
-            let hash = |bytes: &[u8]| Some(hashed(kind, Kind::Blob, bytes).ok()?.to_string());
-            let ids = snapshot::ids(&bytes, hash)?;
-            events.extend(ids.iter().filter_map(|id| ObjectId::from_hex(id.as_bytes()).ok()));
+            let lines = reader.lines(id)?.into_iter();
+            events.extend(lines.filter(|(_, of)| of.is_none()).map(|(id, _)| id));
         }
         Ok(events)
     }

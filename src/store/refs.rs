@@ -30,6 +30,12 @@ pub(super) const FOR: &str = "refs/aye/for/";
 /// Where pending proposals are, as commits.
 pub(super) const PENDING: &str = "refs/aye/pending/";
 
+/// Where the archives of folded epochs are.
+pub(super) const ARCHIVES: [&str; 3] =
+    ["refs/aye/archive/", "refs/aye/archive-for/", "refs/aye/private/archive/"];
+/// Where a repair puts what it sets aside.
+pub(super) const BROKEN: &str = "refs/aye/broken/";
+
 /// Longest wait for a ref's own lock file, which git holds for moments only.
 const PATIENCE: Duration = Duration::from_secs(3);
 

@@ -117,6 +117,16 @@ pub(super) fn ahead(
     Ok(found)
 }
 
+/// Whether the commit `here` of a lane is `there`, or goes on from it, across epochs.
+pub(super) fn is_ahead(
+    view: &View,
+    repo: &gix::Repository,
+    here: ObjectId,
+    there: ObjectId,
+) -> bool {
+    matches!(relation(view, repo, here, there), Some(Relation::Ahead))
+}
+
 fn relation(
     view: &View,
     repo: &gix::Repository,

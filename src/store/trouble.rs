@@ -22,17 +22,20 @@ pub enum TroubleKind {
     DuplicateId,
     /// An event contradicts the others of its proposal, and is ignored.
     Rejected,
+    /// A proposal was purged by its owner, and what it said is still here.
+    Purged,
 }
 
 impl TroubleKind {
     /// All of them.
-    pub(super) const ALL: [Self; 6] = [
+    pub(super) const ALL: [Self; 7] = [
         Self::Unreadable,
         Self::Rewound,
         Self::Equivocates,
         Self::Forked,
         Self::DuplicateId,
         Self::Rejected,
+        Self::Purged,
     ];
 
     /// The stable code that reports use.
@@ -44,6 +47,7 @@ impl TroubleKind {
             Self::Forked => "lane_forked",
             Self::DuplicateId => "duplicate_id",
             Self::Rejected => "event_rejected",
+            Self::Purged => "purged_content",
         }
     }
 
@@ -84,6 +88,10 @@ impl Trouble {
             }
             TroubleKind::Forked => format!("{lane} {} ({short})", self.why),
             TroubleKind::Rewound | TroubleKind::Equivocates => format!("{lane} {}", self.why),
+            TroubleKind::Purged => {
+                let id = self.proposal.as_deref().unwrap_or_default();
+                format!("{id} was purged by its owner, and is still held by {}", self.why)
+            }
             TroubleKind::DuplicateId | TroubleKind::Rejected => {
                 let id = self.proposal.as_deref().unwrap_or("a plan");
                 format!("event {short} of {lane} on {id} is ignored: {}", self.why)

@@ -685,6 +685,9 @@ impl<'store> Writer<'store> {
     /// Makes the files and the ref of `id` follow. `false`: its ref, if there is one, is to go; those
     /// of one command go together.
     fn project(&self, id: &ProposalId) -> Result<bool> {
+        if self.view.purge_of(id)?.is_some() {
+            return projection::remove(self.store, id).map(|()| false);
+        }
         let proposal = self.view.proposal(id)?;
         let pending = proposal.status(self.now) == Status::Pending;
         let stage = |pending| {
@@ -751,6 +754,7 @@ impl<'store> Writer<'store> {
 fn permits(verb: Verb, decision: &Data) -> bool {
     match decision {
         Data::Publish(_) => verb == Verb::Publish,
+        Data::Purge(_) => verb == Verb::Purge,
         Data::Revise(_) => matches!(verb, Verb::Revise | Verb::Apply | Verb::Publish),
         Data::Apply(_) => verb == Verb::Apply,
         Data::Approve(_) => verb == Verb::Approve,

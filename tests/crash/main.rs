@@ -9,4 +9,5 @@ mod support;
 mod commit_whole;
 mod journal;
 mod memory;
+mod purge;
 mod store;

@@ -42,6 +42,39 @@ fn the_result_of_try_is_canonical() {
     }
 }
 
+#[test]
+fn the_lines_of_a_purged_proposal_are_read() {
+    use aye::proposal::snapshot::{self, Item};
+    let (_, section) = FORMAT.split_once("### Purge\n").expect("the section");
+    let example = section.split("```text\n").nth(1).and_then(|text| text.split_once("```"));
+    let (example, _) = example.expect("the example");
+    let items = snapshot::read(example.as_bytes(), "l", 3, |_| None).expect(example);
+    let mut subjects = Vec::new();
+    let mut keys = BTreeSet::new();
+    for item in items {
+        match item {
+            Item::Figures(figures) => {
+                let lines = Vec::new();
+                subjects.push(snapshot::Subject {
+                    figures: Some(figures),
+                    lines,
+                    stubs: Vec::new(),
+                });
+            }
+            Item::Stub(_, stub) => {
+                let value = serde_json::to_value(&stub).expect("JSON");
+                keys.extend(value.as_object().expect("an object").keys().cloned());
+                subjects.last_mut().expect("a subject").stubs.push(stub);
+            }
+            Item::Event(_) => panic!("an event"),
+        }
+    }
+    assert_eq!(String::from_utf8(snapshot::write(&subjects).concat()).expect("UTF-8"), example);
+    for key in keys {
+        assert!(FORMAT.contains(&format!("`{key}`")), "nothing is said of '{key}'");
+    }
+}
+
 /// The words of `source` that are declared as public fields of structs.
 fn fields(source: &'static str) -> impl Iterator<Item = &'static str> {
     source.lines().filter_map(|line| {

@@ -65,6 +65,7 @@ mod plan;
 mod policy;
 mod propose;
 mod propose_sources;
+mod purge;
 mod replay;
 mod review;
 mod review_day;

@@ -281,6 +281,43 @@ fn a_forked_lane_does_not_stop_version_0_1_0() {
 }
 
 #[test]
+fn a_purge_does_not_stop_version_0_1_0() {
+    let Some(old) = Other::find() else { return };
+    let (repo, expected) = of_this_version();
+    let (before, third) = (scene(), scene());
+    let from = repo.root().to_str().expect("UTF-8");
+    let lanes = "+refs/aye/log/*:refs/aye/remotes/origin/*";
+    before.git(&["fetch", "-q", from, lanes]);
+    answered(old.run(&before, &["list"])).ok();
+    let (purged, _) = &expected[0];
+    repo.aye(&["purge", purged, "--reason", "a key in it", "--yes"]).ok();
+    for other in [&before, &third] {
+        other.git(&["fetch", "-q", from, lanes]);
+    }
+    let others = || expected.iter().filter(|(id, _)| id != purged);
+    for other in [&before, &third, &repo] {
+        for cold in [false, true] {
+            if cold {
+                std::fs::remove_dir_all(other.path(".git/aye")).expect("removed");
+            }
+            let list = answered(old.run(other, &["list", "--status", "all", "--json"])).ok().json();
+            for (id, expected) in others() {
+                assert_eq!(status(&list, id), *expected, "{id} in {list:#}");
+                answered(old.run(other, &["show", id])).ok();
+            }
+            answered(old.run(other, &["log"])).ok();
+            answered(old.run(other, &["check"]));
+            answered(old.run(other, &["doctor"]));
+        }
+        old.agent(other, &["propose", "k", "--old", "k", "--new", "x", "-m", "from 0.1.0"]).ok();
+        other.aye(&["list"]).ok().says("from 0.1.0");
+        other.aye(&["show", purged]).fails("proposal_purged", 3);
+        let list = other.aye(&["list", "--status", "all", "--json"]).ok().json();
+        assert_eq!(list["count"], expected.len(), "{list:#}");
+    }
+}
+
+#[test]
 fn epochs_do_not_stop_version_0_1_0() {
     let Some(old) = Other::find() else { return };
     let (repo, expected) = of_this_version();

@@ -117,6 +117,9 @@ fn documents_keep_to_their_schemas() {
     let list = check.repo.aye(&["list", "--json"]).ok().json();
     let private = list["proposals"][0]["proposal_id"].as_str().expect("an id").to_owned();
     check.aye(&["publish", &private, "--yes"]);
+    check.aye(&["purge", &private, "--reason", "r", "--dry-run"]);
+    check.aye(&["purge", &private, "--reason", "r", "--yes"]);
+    check.aye(&["list", "--status", "all"]);
     check.aye(&["util", "rules"]);
     check.aye(&["list", "--status", "all"]);
     check.aye(&["log"]);

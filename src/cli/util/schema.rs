@@ -137,6 +137,7 @@ published! {
     "rules" @ 1 = super::rules::Rules, "`util rules`: who may do what";
     "withdraw" @ 1 = cli::withdraw::Answer, "`withdraw`: what was taken back";
     "revise" @ 1 = cli::revise::Revised, "`revise`: the new revision";
+    "purge" @ 1 = cli::purge::Answer, "`purge`: what is gone, what is left and where";
     "review" @ 1 = cli::review::Waiting, "`review` without a terminal: what is pending, and the commands";
     "schemas" @ 1 = Schemas, "`util schema`: the list of schemas";
     "undo" @ 1 = cli::apply::Answer, "`undo`: what was put back, per file";

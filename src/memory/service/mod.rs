@@ -26,7 +26,7 @@ pub use lint::RULES;
 pub use outside::outside_violations;
 pub use propose::{Mode, Ready, Routed};
 pub use read::Ask;
-pub use staging::Tampering;
+pub use staging::{Tampering, forget as forget_staging};
 pub use status::{Outcomes, Staged, Status};
 
 use super::DIR;

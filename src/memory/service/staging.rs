@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::memory::disk::store_path;
 use crate::memory::{DIR, markdown::slug};
 use crate::proposal::document::timestamp;
-use crate::proposal::{Proposal, Status};
+use crate::proposal::{Proposal, ProposalId, Status};
 use crate::store::{Store, View};
 use crate::worktree::Flush;
 
@@ -120,6 +120,31 @@ pub fn remove(store: &Store, proposal: &Proposal) -> Result<()> {
         Some(id) => store.worktree()?.remove_dir_all(&folder(id)?).map(|_| ()),
         None => Ok(()),
     }
+}
+
+/// Removes the staging directories in the present work tree that say that they are of `id`: what
+/// their proposal was is not known any more.
+///
+/// # Errors
+/// If one cannot be removed.
+pub fn forget(store: &Store, id: &ProposalId) -> Result<()> {
+    if store.work_dir().is_none() {
+        return Ok(());
+    }
+    let tree = store.worktree()?.without_conversion();
+    for name in tree.names(&RepoPath::new(format!("{DIR}/staging"))?).unwrap_or_default() {
+        let name = name.to_string();
+        if !is_plain(&name) {
+            continue;
+        }
+        let path = RepoPath::new(format!("{DIR}/staging/{name}/proposal.json"))?;
+        let Ok(Some(file)) = tree.file(&path) else { continue };
+        let said: Option<serde_json::Value> = serde_json::from_slice(&file.bytes).ok();
+        if said.is_some_and(|said| said["proposal_id"] == id.as_str()) {
+            tree.remove_dir_all(&folder(&name)?)?;
+        }
+    }
+    Ok(())
 }
 
 impl Service<'_> {

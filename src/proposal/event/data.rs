@@ -47,6 +47,9 @@ pub enum Data {
     Publish(Publish),
     /// A part of a snapshot, with which an epoch of a lane begins. Versions before it skip this kind.
     Fold(Fold),
+    /// The lane began an epoch without what it had said of the proposal. Versions before it skip this
+    /// kind.
+    Purge(Purge),
     /// Something a newer version wrote.
     #[serde(skip)]
     Unknown(String, Value),
@@ -472,6 +475,21 @@ impl Fold {
     }
 }
 
+/// Data of [`Data::Purge`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Purge {
+    /// Why.
+    pub reason: String,
+    /// Object id (hex) of the blob that was named, where one was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blob: Option<String>,
+    /// A wish alone: nothing is gone, and another person has to agree.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub asked: bool,
+    /// What shows that the actor did this.
+    pub evidence: Evidence,
+}
+
 /// Data of [`Data::Expire`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Expire {
@@ -585,6 +603,7 @@ impl Data {
             Self::Patch(_) => "patch",
             Self::Publish(_) => "publish",
             Self::Fold(_) => "fold",
+            Self::Purge(_) => "purge",
             Self::Unknown(kind, _) => kind,
         }
     }
@@ -602,6 +621,7 @@ impl Data {
             Self::Approve(approve) => Some(approve.evidence.clone()),
             Self::Reopen(reopen) => Some(reopen.evidence.clone()),
             Self::Patch(patch) => Some(patch.evidence.clone()),
+            Self::Purge(purge) => Some(purge.evidence.clone()),
             _ => None,
         }
     }
@@ -652,5 +672,6 @@ pub(super) fn is_known(kind: &str) -> bool {
             | "patch"
             | "publish"
             | "fold"
+            | "purge"
     )
 }

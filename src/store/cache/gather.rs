@@ -110,6 +110,7 @@ impl Budget {
             Data::Comment(comment) => comment.body.len(),
             Data::RequestChanges(request) => request.reason.as_ref().map_or(0, String::len),
             Data::Reject(reject) => reject.reason.as_ref().map_or(0, String::len),
+            Data::Purge(purge) => purge.reason.len(),
             Data::Expire(_)
             | Data::Committed(_)
             | Data::Fold(_)
@@ -303,6 +304,10 @@ pub(super) fn cut(event: &mut Event) {
             }
         }
         Data::Committed(committed) => name(&mut committed.commit),
+        Data::Purge(purge) => {
+            long(&mut purge.reason);
+            purge.blob.as_mut().map(name);
+        }
         // Nothing is read from what this version does not recognise.
         Data::Unknown(_, value) => *value = serde_json::Value::Null,
         Data::Apply(_)

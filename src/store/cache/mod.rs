@@ -11,6 +11,7 @@ mod lanes;
 #[cfg(test)]
 mod plans;
 mod publish;
+mod purge;
 mod query;
 mod schema;
 mod source;
@@ -18,6 +19,7 @@ mod statements;
 mod update;
 
 pub use filter::Filter;
+pub use purge::Record as PurgeRecord;
 pub use query::{LogEntry, LogPages, PAGE, Summary};
 pub(super) use source::Source;
 

@@ -301,7 +301,8 @@ impl View {
         if let Some(connection) = &self.connection {
             let query = || -> rusqlite::Result<Vec<String>> {
                 let mut statement = connection.prepare_cached(
-                    "SELECT id FROM proposal WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT 6",
+                    "SELECT id FROM proposal WHERE id >= ?1 AND id < ?2
+                     UNION SELECT id FROM purged WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT 6",
                 )?;
                 // '{' is the character behind 'z'.
                 let rows = statement
@@ -396,11 +397,14 @@ impl View {
                 .and_then(|mut body| body.query_row([id.as_str()], |row| row.get(0)).optional())
                 .map_err(|error| failed(&error))?,
         };
-        let body = body.ok_or_else(|| {
-            Error::new(&codes::PROPOSAL_NOT_FOUND, format!("no proposal '{id}'"))
-                .with("proposal_id", id.as_str())
-                .hint("`aye list --status all` shows all")
-        })?;
+        let Some(body) = body else {
+            return Err(match self.purge_of(id)? {
+                Some(record) => record.error(),
+                None => Error::new(&codes::PROPOSAL_NOT_FOUND, format!("no proposal '{id}'"))
+                    .with("proposal_id", id.as_str())
+                    .hint("`aye list --status all` shows all"),
+            });
+        };
         serde_json::from_slice(&body)
             .map_err(|error| Error::bug(format!("{id} cannot be read from the cache: {error}")))
     }
@@ -693,18 +697,16 @@ pub const PAGE: usize = 500;
 
 /// What selects a page of the log: of all proposals or of one, from the newest or behind a place.
 pub(super) fn page_sql(of_one: bool, behind: bool) -> String {
-    let mut terms = Vec::new();
+    let mut terms = vec![
+        "(kind = 'purge' OR NOT EXISTS (SELECT 1 FROM purged WHERE purged.id = event.proposal))",
+    ];
     if of_one {
         terms.push("proposal = ?");
     }
     if behind {
         terms.push("(time, seq, id) < (?, ?, ?)");
     }
-    let mut sql = String::new();
-    if !terms.is_empty() {
-        sql += &format!("WHERE {} ", terms.join(" AND "));
-    }
-    sql + "ORDER BY time DESC, seq DESC, id DESC LIMIT ?"
+    format!("WHERE {} ORDER BY time DESC, seq DESC, id DESC LIMIT ?", terms.join(" AND "))
 }
 
 /// The pages of [`View::log_pages`].

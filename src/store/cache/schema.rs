@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use crate::database;
 
 /// Raised with every change of the tables or of what is computed into them.
-const VERSION: i64 = 13;
+const VERSION: i64 = 14;
 
 /// `lane` has every ref with the tip it was read at and the last commit of it that could be read,
 /// `step` every lane commit that counts, and `amount` what was read of a lane in all.
@@ -25,6 +25,10 @@ const VERSION: i64 = 13;
 /// before it that is here, which is found from the tips in `bound`. An event that is a line of a
 /// snapshot has its `statement` and the `manifest` of that with it; `figures` has what lists show of
 /// the content that such a proposal names.
+///
+/// `purged` has the proposals that their owners have purged, with the event that says so; of these
+/// nothing is folded. `own_purge` has the events in this clone's own lanes that say so, as nothing else
+/// under the name of one may. `stub` has the proposals of which a lane keeps stubs.
 ///
 /// `approved` has the steps of files that people's decisions have made, each side as mode and id.
 /// `staging` is the staging id of a proposal about memory, `decided` when a decision was made, in
@@ -64,6 +68,7 @@ CREATE TABLE event (
 );
 CREATE INDEX event_proposal ON event (proposal);
 CREATE INDEX event_time ON event (time, seq, id);
+CREATE INDEX event_purge ON event (proposal) WHERE kind = 'purge';
 CREATE INDEX event_plan ON event (plan, lane, seq) WHERE plan IS NOT NULL;
 CREATE TABLE proposal (
     id TEXT PRIMARY KEY, prefix INTEGER NOT NULL, subject TEXT NOT NULL, state TEXT NOT NULL,
@@ -100,6 +105,11 @@ CREATE TABLE approved (path TEXT NOT NULL, proposal TEXT NOT NULL, before TEXT, 
 CREATE INDEX approved_path ON approved (path);
 CREATE INDEX approved_proposal ON approved (proposal);
 CREATE INDEX path_open ON path (path, proposal) WHERE open = 1;
+CREATE TABLE purged (id TEXT PRIMARY KEY, event TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE own_purge (event TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE stub (
+    proposal TEXT NOT NULL, lane TEXT NOT NULL, PRIMARY KEY (proposal, lane)
+) WITHOUT ROWID;
 CREATE TABLE fetched (proposal TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE own (lane TEXT NOT NULL);
 CREATE TABLE witness (tip TEXT PRIMARY KEY) WITHOUT ROWID;
@@ -117,7 +127,7 @@ CREATE TABLE figures (
     proposal TEXT NOT NULL, lane TEXT NOT NULL, digest TEXT NOT NULL, added INTEGER NOT NULL,
     removed INTEGER NOT NULL, PRIMARY KEY (proposal, lane, digest)
 ) WITHOUT ROWID;
-PRAGMA user_version = 13;
+PRAGMA user_version = 14;
 COMMIT;
 ";
 

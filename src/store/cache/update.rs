@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension as _, Transaction, params};
 
 use super::source::Check;
 use super::statements::Flaw;
-use super::{audience, gather, lanes};
+use super::{audience, gather, lanes, purge};
 use crate::changeset::hunks;
 use crate::proposal::audit::{self, Own, Why};
 use crate::proposal::event::Subject;
@@ -74,6 +74,10 @@ pub(super) fn refold(
         }
     }
     for id in &ids {
+        if purge::is_purged(transaction, id)? {
+            forget(transaction, id)?;
+            continue;
+        }
         let (proposal, troubles) = folded(repo, transaction, id, own, None)?;
         transaction.prepare_cached("DELETE FROM trouble WHERE proposal = ?1")?.execute([id])?;
         for Awaiting { trouble, seq, missing } in troubles {
@@ -81,6 +85,20 @@ pub(super) fn refold(
         }
         let Some(proposal) = proposal else { continue };
         store(repo, transaction, &proposal)?;
+    }
+    Ok(())
+}
+
+/// Forgets what a purged proposal was.
+fn forget(transaction: &Transaction<'_>, id: &str) -> rusqlite::Result<()> {
+    for sql in [
+        "DELETE FROM proposal WHERE id = ?1",
+        "DELETE FROM folded WHERE id = ?1",
+        "DELETE FROM path WHERE proposal = ?1",
+        "DELETE FROM approved WHERE proposal = ?1",
+        "DELETE FROM trouble WHERE proposal = ?1",
+    ] {
+        transaction.prepare_cached(sql)?.execute([id])?;
     }
     Ok(())
 }

@@ -15,6 +15,8 @@ pub struct Policy {
     pub agents_may_mark: MayMark,
     /// `ci_may_apply`: a build machine may apply proposals.
     pub ci_may_apply: bool,
+    /// `purge_persons`: how many persons have to ask for a purge, 1 or 2.
+    pub purge_persons: Persons,
     /// `[evidence]`: what a decision needs beside the word of whoever calls.
     pub evidence: Evidence,
     /// Blob id of the file in HEAD; `None` where HEAD has none.
@@ -30,6 +32,29 @@ pub enum MayMark {
     None,
     /// Those that it proposed itself.
     Own,
+}
+
+/// How many persons have to ask for something.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(try_from = "i64")]
+pub enum Persons {
+    /// Whoever does it.
+    #[default]
+    One,
+    /// Somebody else, too.
+    Two,
+}
+
+impl TryFrom<i64> for Persons {
+    type Error = &'static str;
+
+    fn try_from(count: i64) -> Result<Self, Self::Error> {
+        match count {
+            1 => Ok(Self::One),
+            2 => Ok(Self::Two),
+            _ => Err("purge_persons has to be 1 or 2"),
+        }
+    }
 }
 
 /// What a decision needs, by what it is about.
@@ -61,15 +86,17 @@ struct File {
     repository: Option<String>,
     agents_may_mark: MayMark,
     ci_may_apply: bool,
+    purge_persons: Persons,
     evidence: Evidence,
 }
 
 /// Every key, and the keys of those that are tables.
-const KEYS: [(&str, &[&str]); 5] = [
+const KEYS: [(&str, &[&str]); 6] = [
     ("gate", &[]),
     ("repository", &[]),
     ("agents_may_mark", &[]),
     ("ci_may_apply", &[]),
+    ("purge_persons", &[]),
     ("evidence", &["memory", "sensitive"]),
 ];
 
@@ -112,6 +139,7 @@ impl Policy {
             repository: file.repository,
             agents_may_mark: file.agents_may_mark,
             ci_may_apply: file.ci_may_apply,
+            purge_persons: file.purge_persons,
             evidence: file.evidence,
             blob: None,
         })
@@ -124,6 +152,7 @@ impl Policy {
             repository: self.repository.or(other.repository),
             agents_may_mark: self.agents_may_mark.min(other.agents_may_mark),
             ci_may_apply: self.ci_may_apply && other.ci_may_apply,
+            purge_persons: self.purge_persons.max(other.purge_persons),
             evidence: Evidence {
                 memory: self.evidence.memory.min(other.evidence.memory),
                 sensitive: self.evidence.sensitive.min(other.evidence.sensitive),
@@ -168,6 +197,9 @@ repository = "{repository}"
 # A build machine may apply proposals.
 # ci_may_apply = false
 
+# How many persons have to ask before `aye purge` removes something: 1 or 2.
+# purge_persons = 1
+
 # What a decision needs: "terminal" (a person answers there) or "flag" (--yes is enough).
 # [evidence]
 # memory = "terminal"
@@ -187,10 +219,11 @@ mod tests {
         assert_eq!(Policy::parse(""), Ok(Policy::default()));
         let text = format!(
             "gate = true\nrepository = \"{ID}\"\nagents_may_mark = \"own\"\nci_may_apply = true\n\
-             [evidence]\nmemory = \"flag\"\nsensitive = \"terminal\"\n"
+             purge_persons = 2\n[evidence]\nmemory = \"flag\"\nsensitive = \"terminal\"\n"
         );
         let policy = Policy::parse(&text).unwrap();
         assert!(policy.gate && policy.ci_may_apply);
+        assert_eq!(policy.purge_persons, Persons::Two);
         assert_eq!(policy.repository.as_deref(), Some(ID));
         assert_eq!(policy.agents_may_mark, MayMark::Own);
         assert_eq!(policy.evidence.memory, Confirmation::Flag);
@@ -228,6 +261,10 @@ mod tests {
             "[evidence]\nmemory = \"yes\"",
             "[gate]\nx = 1",
             "[gate]",
+            "purge_persons = 0",
+            "purge_persons = 3",
+            "purge_persons = \"2\"",
+            "purge_persons = true",
         ] {
             assert!(Policy::parse(text).is_err(), "{text}");
         }
@@ -243,6 +280,9 @@ mod tests {
         assert_eq!(open().tightened_by(open()), open());
         let gate = Policy::parse("gate = true").unwrap();
         assert!(Policy::default().tightened_by(gate).gate);
+        let two = || Policy::parse("purge_persons = 2").unwrap();
+        assert_eq!(two().tightened_by(Policy::default()), two());
+        assert_eq!(Policy::default().tightened_by(two()), two());
     }
 
     #[test]
@@ -254,7 +294,7 @@ mod tests {
         let keys = text.lines().map(|line| line.strip_prefix("# ").unwrap_or(line));
         let keys: Vec<&str> =
             keys.filter(|line| line.starts_with('[') || line.contains(" = ")).collect();
-        assert_eq!(keys.len(), 7, "{keys:?}");
+        assert_eq!(keys.len(), 8, "{keys:?}");
         assert_eq!(Policy::parse(&keys.join("\n")), Ok(policy));
     }
 }

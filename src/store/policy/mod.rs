@@ -9,7 +9,7 @@ mod keys;
 use bstr::ByteSlice as _;
 use gix::ObjectId;
 
-pub use keys::{Confirmation, Evidence, MayMark, Policy, template};
+pub use keys::{Confirmation, Evidence, MayMark, Persons, Policy, template};
 
 use super::head::Checkout;
 use super::{Store, codes};

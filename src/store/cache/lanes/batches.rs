@@ -4,6 +4,7 @@ use gix::ObjectId;
 use rusqlite::{OptionalExtension as _, Transaction, params};
 
 use super::{BATCH, PAGES, Pass, Walked, fresh, number};
+use crate::proposal::event::Head;
 use crate::store::lane::{Bad, Chain, Limits, Link, Progress, Reader, Row};
 use crate::store::refs::{self, LaneRef};
 
@@ -149,36 +150,58 @@ impl Pass<'_> {
                 ])?;
         }
         let is_own = self.own.contains(&lane.name);
-        let touched = if is_own { &mut self.touched } else { &mut self.fetched };
+        for (id, stub) in said.stubs {
+            self.transaction
+                .prepare_cached("INSERT OR IGNORE INTO stub (proposal, lane) VALUES (?1, ?2)")?
+                .execute([id.as_str(), lane.lane()])?;
+            let forked = stub.forked.as_deref().and_then(Head::parse);
+            let witness = stub.witness.iter().filter_map(|tip| Head::parse(tip)).collect();
+            self.remember(lane, is_own, forked, witness)?;
+        }
         let commit = link.id.to_string();
         seq = seq.max(said.last);
+        let mut said_about = Vec::new();
         for row in said.rows {
-            if !insert(self.transaction, lane.lane(), &commit, &row)? {
-                continue;
-            }
-            if let Some(from) = &row.forked
-                && refs::is_lane_name(&from.lane)
-            {
-                self.transaction
-                    .prepare_cached(
-                        "INSERT OR IGNORE INTO forked (lane, parent, seq, tip)
-                         VALUES (?1, ?2, ?3, ?4)",
-                    )?
-                    .execute(params![lane.lane(), from.lane, number(from.seq), from.tip])?;
-            }
-            if is_own {
-                for seen in &row.witness {
+            if insert(self.transaction, lane.lane(), &commit, &row)? {
+                if is_own && row.kind == "purge" {
                     self.transaction
-                        .prepare_cached("INSERT OR IGNORE INTO witness (tip) VALUES (?1)")?
-                        .execute([&seen.tip])?;
+                        .prepare_cached("INSERT OR IGNORE INTO own_purge (event) VALUES (?1)")?
+                        .execute([row.id.to_string()])?;
                 }
+                self.remember(lane, is_own, row.forked, row.witness)?;
+                said_about.extend(row.proposal.map(String::from));
             }
-            touched.extend(row.proposal.map(String::from));
         }
+        let touched = if is_own { &mut self.touched } else { &mut self.fetched };
+        touched.extend(said_about);
         self.transaction
             .prepare_cached("INSERT OR REPLACE INTO step (id, lane, seq) VALUES (?1, ?2, ?3)")?
             .execute(params![link.id.as_bytes(), lane.lane(), number(seq)])?;
         Ok(Ok(seq))
+    }
+
+    /// Notes what an event says of lanes, whether it is here or only a stub of it: which one its own goes
+    /// on from, and, where this clone has written it, the tips that it puts on record.
+    fn remember(
+        &self,
+        lane: &LaneRef,
+        is_own: bool,
+        forked: Option<Head>,
+        witness: Vec<Head>,
+    ) -> rusqlite::Result<()> {
+        if let Some(from) = forked.filter(|from| refs::is_lane_name(&from.lane)) {
+            self.transaction
+                .prepare_cached(
+                    "INSERT OR IGNORE INTO forked (lane, parent, seq, tip) VALUES (?1, ?2, ?3, ?4)",
+                )?
+                .execute(params![lane.lane(), from.lane, number(from.seq), from.tip])?;
+        }
+        for seen in witness.iter().filter(|_| is_own) {
+            self.transaction
+                .prepare_cached("INSERT OR IGNORE INTO witness (tip) VALUES (?1)")?
+                .execute([&seen.tip])?;
+        }
+        Ok(())
     }
 
     /// Lane and position of an event that is in the cache.

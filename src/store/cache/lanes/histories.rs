@@ -6,8 +6,9 @@ use std::collections::{BTreeSet, HashSet};
 use gix::ObjectId;
 use rusqlite::{OptionalExtension as _, params};
 
-use super::super::forks;
+use super::super::{forks, purge};
 use super::{Pass, id, report};
+use crate::proposal::ProposalId;
 use crate::store::lane::{Limits, Progress, Reader};
 use crate::store::refs::{self, LaneRef};
 use crate::store::trouble::{Trouble, TroubleKind};
@@ -288,7 +289,7 @@ impl Pass<'_> {
             if outside.is_empty() {
                 continue;
             }
-            let said = self.said(lane, inside);
+            let said = self.said(lane, inside)?;
             for tip in outside {
                 let Some(covered) = self.covered(lane, tip, &said)? else { continue };
                 // Each of two epochs may have all that the other says: one goes on from the other.
@@ -311,19 +312,22 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// The events of the histories of `lane` up to `tips`.
-    fn said(&self, lane: &str, tips: Vec<ObjectId>) -> HashSet<ObjectId> {
+    /// The events of the histories of `lane` up to `tips`. One that is only a stub counts where its
+    /// proposal was purged by its owner: anybody else's lane may leave nothing out.
+    fn said(&self, lane: &str, tips: Vec<ObjectId>) -> rusqlite::Result<HashSet<ObjectId>> {
+        let purged = purge::ids(self.transaction)?;
+        let counts = |of: Option<ProposalId>| of.is_none_or(|of| purged.contains(of.as_str()));
         let mut reader = self.any_reader(lane);
         let (mut said, mut walked) = (HashSet::new(), HashSet::new());
         for tip in tips {
             let mut next = Some(tip);
             while let Some(at) = next.filter(|at| walked.insert(*at)) {
                 let Ok((ids, parent)) = reader.ids(at) else { break };
-                said.extend(ids);
+                said.extend(ids.into_iter().filter_map(|(id, of)| counts(of).then_some(id)));
                 next = parent;
             }
         }
-        said
+        Ok(said)
     }
 
     /// Whether the history of the commit `from` has the epoch that begins with `root`, behind the
@@ -357,7 +361,7 @@ impl Pass<'_> {
                 break;
             }
             let Ok((ids, parent)) = reader.ids(at) else { break };
-            newest_first.push((at, ids.iter().all(|id| said.contains(id))));
+            newest_first.push((at, ids.iter().all(|(id, _)| said.contains(id))));
             next = parent;
         }
         let oldest_first = newest_first.iter().rev();

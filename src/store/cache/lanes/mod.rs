@@ -5,6 +5,7 @@
 
 mod batches;
 mod histories;
+mod purges;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -244,7 +245,8 @@ pub(super) fn catch_up(
     // What the cache has came from these refs, so read again under the cache's own lock they are the
     // same or newer.
     let rows = positions(&transaction)?;
-    if rows.is_empty() {
+    let was_empty = rows.is_empty();
+    if was_empty {
         transaction.execute_batch(&format!("PRAGMA cache_size = -{PAGES}"))?;
     }
     let mut pass = Pass {
@@ -272,11 +274,13 @@ pub(super) fn catch_up(
         Reach::Own => pass.read_some(lanes)?,
         Reach::All => pass.read_all(lanes)?,
     }
+    pass.follow_purges(was_empty)?;
     let moved = std::mem::take(&mut pass.moved);
     pass.compare_all(moved)?;
     pass.require_held()?;
     pass.touched.extend(due);
     pass.fold()?;
+    pass.report_purged()?;
     let Pass { broken, saved, .. } = pass;
     transaction.commit()?;
     if saved {

@@ -1,0 +1,370 @@
+//! `aye purge`: remove a proposal and all that was said of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::identity::Asking;
+use super::{Context, Format};
+use crate::error::{Error, Exit, Result};
+use crate::memory::service::forget_staging;
+use crate::proposal::rules::Verb;
+use crate::proposal::{Proposal, ProposalId};
+use crate::render::escape;
+use crate::store::policy::Persons;
+use crate::store::{Audience, Purged, Purging, Standing, Store, Subjects, View, Where};
+use crate::{apply, decide};
+
+/// Remove a proposal and all that was said of it, for good.
+///
+/// For what should never have been recorded: a key, a password, a customer's data. The lanes of this
+/// clone go on in an epoch without it: of its events only their ids and places stay, and that it was
+/// purged, by whom and why. Everything else here that holds it goes too: older epochs, archives, what
+/// was fetched of this lane, files and refs of a pending proposal, saved reviews, caches, and what a
+/// repair set aside. Git drops the objects with its next prune.
+///
+/// Other clones keep what they have fetched until the same command is run there; `aye check` and
+/// `aye doctor` report it (`purged_content`). What was applied and committed is in the project's own
+/// history, which aye does not rewrite. A key that was pushed is known: replace it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  aye purge m4k8 --reason 'a key in it' --dry-run
+  aye purge m4k8 --reason 'a key in it'
+  aye purge 3b18e512 --reason 'customer data' --yes    every proposal that names this blob
+
+With purge_persons = 2 in .agent-memory/policy.toml the first person's command only records the wish;
+it goes through when somebody else has asked as well.")]
+pub struct Args {
+    /// The proposal, by any unique beginning of its id; or a blob, by the beginning of its object id.
+    #[arg(value_name = "ID|BLOB")]
+    pub what: String,
+    /// Why; this stays on record.
+    #[arg(long, short = 'r', value_name = "TEXT")]
+    pub reason: String,
+    /// Do not ask.
+    #[arg(long, short = 'y')]
+    pub yes: bool,
+    /// Say what would be removed, and change nothing.
+    #[arg(long, short = 'n')]
+    pub dry_run: bool,
+}
+
+/// Answer of `aye purge`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Answer {
+    /// `aye/purge@1`
+    pub schema: &'static str,
+    /// Always true.
+    pub success: bool,
+    /// Nothing was changed because of `--dry-run`.
+    pub dry_run: bool,
+    /// Only the wish is recorded: the policy wants another person to ask as well.
+    pub asked: bool,
+    /// The proposals.
+    pub proposals: Vec<String>,
+    /// The blob that was named, by its whole object id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blob: Option<String>,
+    /// Why.
+    pub reason: String,
+    /// The lanes of this clone that go on without it.
+    pub lanes: Vec<Lane>,
+    /// Archives that were composed again without it.
+    pub archives: Vec<String>,
+    /// Refs that are gone here.
+    pub removed: Vec<String>,
+    /// Remotes that may still have it, and how to remove it there.
+    pub remotes: Vec<Remote>,
+    /// Refs of other people's lanes that hold something of it still.
+    pub left: Vec<Left>,
+    /// Other proposals that name the same content, and so keep it.
+    pub also_in: Vec<String>,
+    /// Where the content stands in the project itself.
+    pub standing: Vec<Stands>,
+    /// The command that drops the objects here at once.
+    pub prune: &'static str,
+}
+
+/// A lane that goes on in a new epoch.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Lane {
+    /// Its id.
+    pub lane: String,
+    /// Whom it is for: `default`, `private`, or the name of a remote.
+    pub audience: String,
+    /// The epoch.
+    pub epoch: u64,
+    /// Its ref.
+    #[serde(rename = "ref")]
+    pub name: String,
+    /// The ref of the epoch before.
+    pub superseded: String,
+}
+
+/// A remote that may have it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Remote {
+    /// Its name.
+    pub remote: String,
+    /// What to run, in this order.
+    pub commands: Vec<String>,
+}
+
+/// A lane of somebody else.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Left {
+    /// The ref.
+    #[serde(rename = "ref")]
+    pub name: String,
+    /// The lane.
+    pub lane: String,
+    /// Who wrote what it holds.
+    pub by: Vec<String>,
+}
+
+/// Content that stands in the project.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Stands {
+    /// The file.
+    pub path: String,
+    /// The blob.
+    pub blob: String,
+    /// `history` or `work_tree`.
+    #[serde(rename = "where")]
+    pub place: &'static str,
+}
+
+const PRUNE: &str = "git gc --prune=now";
+
+/// Runs the command.
+///
+/// # Errors
+/// `proposal_not_found`, `ambiguous_id`, `purge_not_own`, `invalid_argument`, the refusals of
+/// [`Context::authorise`]; those of the store and the file system.
+pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
+    let reason = args.reason.trim();
+    if reason.is_empty() {
+        return Err(Error::new(&crate::error::codes::INVALID_ARGUMENT, "--reason is empty")
+            .hint("say why; it stays on record: --reason 'a key in it'"));
+    }
+    let store = context.store()?;
+    let view = store.view()?;
+    let subjects = store.purge_subjects(&view, &args.what)?;
+    let asking = wish(context, &store, &view, &subjects)?;
+    let outlook = match asking {
+        Some(_) => Purged::default(),
+        None => store.purge_outlook(&view, &subjects)?,
+    };
+    let contents = store.purge_contents(&view, &subjects)?;
+    let standing = store.standing(&contents)?;
+    let also_in = store.naming_too(&view, &subjects, &contents)?;
+    let answer = |purged: &Purged| Answer {
+        schema: "aye/purge@1",
+        success: true,
+        dry_run: args.dry_run,
+        asked: asking.is_some(),
+        proposals: subjects.targets.iter().map(|target| target.id.to_string()).collect(),
+        blob: subjects.blob.clone(),
+        reason: reason.to_owned(),
+        lanes: lanes(purged),
+        archives: purged.archives.clone(),
+        removed: purged.removed.clone(),
+        remotes: remotes(&store, purged),
+        left: left(purged),
+        also_in: also_in.iter().map(ProposalId::to_string).collect(),
+        standing: standing.iter().map(stands).collect(),
+        prune: PRUNE,
+    };
+    if args.dry_run {
+        let answer = answer(&outlook);
+        context.emit(Format::Text, &answer, || text(&answer))?;
+        return Ok(Exit::Done);
+    }
+    let known: Vec<Proposal> =
+        subjects.targets.iter().filter_map(|target| view.proposal(&target.id).ok()).collect();
+    drop(view);
+    let question = question(&answer(&outlook));
+    let command = format!("aye purge {} --reason TEXT", args.what);
+    let asked = Asking {
+        verb: Verb::Purge,
+        proposals: &known,
+        yes: args.yes,
+        question: &question,
+        command: &command,
+    };
+    let Some(authority) = context.authorise(&store, &asked)? else {
+        context.note("nothing purged");
+        return Ok(Exit::Negative);
+    };
+    let purged = match &asking {
+        Some(ids) => {
+            let blob = subjects.blob.as_deref();
+            decide::purge::ask(&store, &authority, context.now, ids, reason, blob)?;
+            Purged::default()
+        }
+        None => {
+            store.make_private()?;
+            let journal = apply::lock(&store)?;
+            let purging = Purging { subjects: &subjects, reason };
+            let purged = store.purge(&authority, context.now, &purging)?;
+            for target in &subjects.targets {
+                forget_staging(&store, &target.id)?;
+            }
+            drop(journal);
+            purged
+        }
+    };
+    let answer = answer(&purged);
+    context.emit(Format::Text, &answer, || text(&answer))?;
+    Ok(Exit::Done)
+}
+
+/// The proposals that the caller can only ask for, if there are any: the policy wants two persons, and
+/// nobody else has asked, or another clone has to do it. Those that the caller has asked for before
+/// are not asked for again.
+fn wish<'s>(
+    context: &Context,
+    store: &Store,
+    view: &View,
+    subjects: &'s Subjects,
+) -> Result<Option<Vec<&'s ProposalId>>> {
+    if store.policy()?.purge_persons == Persons::One {
+        return Ok(None);
+    }
+    let me = context.actor(store).identity();
+    let (mut lacks, mut new) = (false, Vec::new());
+    for target in subjects.targets.iter().filter(|target| target.record.is_none()) {
+        let asked: BTreeSet<String> =
+            view.asked_to_purge(&target.id)?.iter().map(|actor| actor.identity()).collect();
+        let by_others = asked.iter().any(|identity| *identity != me);
+        if !by_others || !target.is_own {
+            lacks = true;
+            if !asked.contains(&me) {
+                new.push(&target.id);
+            }
+        }
+    }
+    Ok(lacks.then_some(new))
+}
+
+fn lanes(purged: &Purged) -> Vec<Lane> {
+    let lane = |begun: &crate::store::Begun| Lane {
+        lane: begun.lane.clone(),
+        audience: begun.audience.as_str().to_owned(),
+        epoch: begun.epoch,
+        name: begun.name.clone(),
+        superseded: begun.before.clone(),
+    };
+    purged.lanes.iter().map(lane).collect()
+}
+
+fn left(purged: &Purged) -> Vec<Left> {
+    let left = purged.left.iter().cloned();
+    left.map(|holder| Left { name: holder.name, lane: holder.lane, by: holder.by }).collect()
+}
+
+fn stands(standing: &Standing) -> Stands {
+    let place = match standing.place {
+        Where::History => "history",
+        Where::WorkTree => "work_tree",
+    };
+    Stands { path: standing.path.display().to_string(), blob: standing.blob.clone(), place }
+}
+
+/// What to run for each remote that may have it.
+fn remotes(store: &Store, purged: &Purged) -> Vec<Remote> {
+    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut add = |remote: &str, command: String| {
+        let commands = found.entry(remote.to_owned()).or_default();
+        if !commands.contains(&command) {
+            commands.push(command);
+        }
+    };
+    for begun in &purged.lanes {
+        for remote in store.remotes_of(&begun.audience) {
+            let (lanes, archives, there) = match &begun.audience {
+                Audience::Remote(name) => (
+                    format!("'refs/aye/for/{name}/*:refs/aye/log/*'"),
+                    format!("refs/aye/archive-for/{name}/"),
+                    begun.before.replacen(&format!("refs/aye/for/{name}/"), "refs/aye/log/", 1),
+                ),
+                _ => (
+                    "'refs/aye/log/*'".to_owned(),
+                    "refs/aye/archive/".to_owned(),
+                    begun.before.clone(),
+                ),
+            };
+            add(&remote, format!("git push {remote} {lanes}"));
+            add(&remote, format!("git push {remote} :{there}"));
+            let of_lane = format!("{archives}{}.", begun.lane);
+            let to = |name: &str| name.replacen(&archives, "refs/aye/archive/", 1);
+            for name in purged.archives.iter().filter(|name| name.starts_with(&of_lane)) {
+                add(&remote, format!("git push {remote} +{name}:{}", to(name)));
+            }
+            for name in purged.removed.iter().filter(|name| name.starts_with(&of_lane)) {
+                add(&remote, format!("git push {remote} :{}", to(name)));
+            }
+        }
+    }
+    for name in &purged.removed {
+        if let Some((remote, rest)) = store.fetched_from(name) {
+            add(&remote, format!("git push {remote} :refs/aye/log/{rest}"));
+        }
+    }
+    found.into_iter().map(|(remote, commands)| Remote { remote, commands }).collect()
+}
+
+/// What a person is asked.
+fn question(answer: &Answer) -> String {
+    match answer.asked {
+        true => format!(
+            "The policy wants two persons. Record that {} should be purged?",
+            answer.proposals.join(", ")
+        ),
+        false => format!("{}This cannot be undone. Go on?", escape::block(&text(answer))),
+    }
+}
+
+fn text(answer: &Answer) -> String {
+    let mut text = String::new();
+    let mut line = |words: String| text += &format!("{}\n", escape::line(&words));
+    let ids = answer.proposals.join(", ");
+    if answer.asked {
+        line(format!("{ids}  asked for; another person has to ask as well: aye purge"));
+        return text;
+    }
+    let is_done = !answer.dry_run;
+    line(format!("{ids}  {}", if is_done { "purged" } else { "would be purged" }));
+    for lane in &answer.lanes {
+        let verb = if is_done { "goes" } else { "would go" };
+        line(format!("  lane {} {verb} on in epoch {} without it", lane.lane, lane.epoch));
+    }
+    for name in &answer.archives {
+        line(format!("  archive without it: {name}"));
+    }
+    for name in &answer.removed {
+        line(format!("  removed: {name}"));
+    }
+    for stands in &answer.standing {
+        let what = match stands.place {
+            "history" => "is in the project's own history, which aye does not rewrite",
+            _ => "stands in the work tree",
+        };
+        line(format!("  {} {what} (blob {:.12})", stands.path, stands.blob));
+    }
+    if !answer.also_in.is_empty() {
+        line(format!("  the same content is named by {}", answer.also_in.join(", ")));
+    }
+    for left in &answer.left {
+        let by = left.by.join(", ");
+        line(format!("  lane {} of {by} still holds something of it: {}", left.lane, left.name));
+        line(format!("    fetch, then in the clone that writes it: aye purge {ids} --reason TEXT"));
+    }
+    for remote in &answer.remotes {
+        line(format!("  {} may still have it:", remote.remote));
+        remote.commands.iter().for_each(|command| line(format!("    {command}")));
+    }
+    line(format!("  the objects go with git's next prune; at once: {}", answer.prune));
+    text
+}

@@ -1,0 +1,35 @@
+//! Asking for a purge where the policy wants two persons.
+
+use chrono::{DateTime, Utc};
+
+use crate::error::Result;
+use crate::proposal::event::Purge;
+use crate::proposal::{Authority, Data, ProposalId};
+use crate::store::Store;
+
+/// Records that the authority's actor wants these proposals to be purged, and changes nothing else.
+///
+/// # Errors
+/// `proposal_not_found`, `proposal_purged`; those of the store.
+pub fn ask(
+    store: &Store,
+    authority: &Authority,
+    now: DateTime<Utc>,
+    ids: &[&ProposalId],
+    reason: &str,
+    blob: Option<&str>,
+) -> Result<()> {
+    store.write(authority.actor(), now, |writer| {
+        for id in ids {
+            writer.view.proposal(id)?;
+            let purge = Purge {
+                reason: reason.to_owned(),
+                blob: blob.map(str::to_owned),
+                asked: true,
+                evidence: authority.evidence().clone(),
+            };
+            writer.decide(authority, Some(id), Data::Purge(purge))?;
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,289 @@
+//! A lane and its archives without a proposal.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::{DateTime, SubsecRound as _, Utc};
+use gix::ObjectId;
+use gix::objs::Kind;
+
+use super::{Affected, Begun, Step};
+use crate::error::{Error, Result};
+use crate::proposal::event::{Fold, Head};
+use crate::proposal::snapshot::{self, Figures, Stub, Subject};
+use crate::proposal::{Actor, Data, Event, ProposalId, Stamped};
+use crate::store::cache::About;
+use crate::store::lane::{self, Limits, Link, Progress, Reader, Row};
+use crate::store::objects::{Batch, hashed};
+use crate::store::refs::{self, LaneRef};
+use crate::store::{Store, View, compose, place};
+
+/// Events of one commit at most: other clones read no more than ten times as many.
+const MOST_OF_A_COMMIT: usize = 100;
+
+/// An archive that has something of a proposal.
+pub(super) struct Held {
+    /// Its ref.
+    pub(super) name: String,
+    lane: LaneRef,
+    /// To its end.
+    pub(super) is_readable: bool,
+}
+
+/// The same: its ref, its tip, and the one without.
+type Archive = (String, ObjectId, Option<ObjectId>);
+
+impl Store {
+    /// Adds the epoch of `affected.lane` without what it says of `affected.ids` to `batch`: `data` is
+    /// what stays on record of each.
+    pub(super) fn begin(
+        &self,
+        batch: &mut Batch<'_>,
+        view: &View,
+        Affected { lane, ids }: Affected,
+        (actor, now): (&Actor, DateTime<Utc>),
+        data: &Data,
+    ) -> Result<Option<Step>> {
+        let own = match self.named_lane() {
+            Some(name) => place::Own::named(name),
+            None => {
+                let private = self.make_private()?;
+                place::own(&private, &lane.audience, |lane| view.is_shared(lane))?
+            }
+        };
+        if own.lane != lane.lane {
+            return Err(Error::new(
+                &crate::proposal::codes::PURGE_NOT_OWN,
+                format!("lane {} is written somewhere else, too", lane.lane),
+            )
+            .hint("the next event begins a new lane here; what the old one said stays"));
+        }
+        let Some(old) = refs::target(&self.repo, &lane.name)? else { return Ok(None) };
+        let from = LaneRef { name: lane.name.clone(), tip: old };
+        let last = view.own_seq(&lane.name);
+        let epoch = refs::epoch_of(&lane.name).unwrap_or(1) + 1;
+        let head = Head { lane: lane.lane.clone(), seq: last, tip: old.to_string() };
+        let (parts, mut seq) = (self.parts_without(&from, &ids)?, last);
+        let count = parts.len() as u64;
+        let mut tip = None;
+        for (part, bytes) in (1_u64..).zip(&parts) {
+            seq += 1;
+            let fold = (epoch, &head, part, count);
+            tip = Some(self.snapshot_part(batch, bytes, fold, (actor, now), tip)?);
+        }
+        tip = self.rest_without(batch, &from, &ids, tip)?;
+        let mut events = Vec::new();
+        for id in &ids {
+            seq += 1;
+            let about = view.lanes_about(About::Proposal(id.as_str()))?;
+            let mut heads = view.chains(&lane.audience)?;
+            heads.retain(|chain, head| *chain != lane.lane && about.contains(&head.lane));
+            let event = Event {
+                proposal: Some(id.clone()),
+                first: view.first_of(id)?,
+                lane: lane.lane.clone(),
+                seq,
+                actor: actor.clone(),
+                time: now.trunc_subsecs(3),
+                heads: heads.into_values().collect(),
+                witness: Vec::new(),
+                forked: None,
+                needs: None,
+                data: data.clone(),
+            };
+            let stamped =
+                Stamped { id: batch.add(Kind::Blob, &event.to_bytes()?)?.to_string(), event };
+            events.push(stamped);
+        }
+        for events in events.chunks(MOST_OF_A_COMMIT) {
+            tip = Some(compose::commit(&self.repo, batch, events, Vec::new(), tip)?);
+        }
+        let new = tip.ok_or_else(|| Error::bug("an epoch of nothing"))?;
+        let begun = Begun {
+            name: lane.audience.lane(&lane.lane, epoch),
+            before: lane.name,
+            lane: lane.lane,
+            audience: lane.audience,
+            epoch,
+        };
+        Ok(Some(Step { begun, own, old, new }))
+    }
+
+    /// The parts of the snapshot of `lane`, and one more where it needs one, with stubs in place of
+    /// what it says of `ids`.
+    fn parts_without(&self, lane: &LaneRef, ids: &BTreeSet<ProposalId>) -> Result<Vec<Vec<u8>>> {
+        let kind = self.repo.object_hash();
+        let hash = |bytes: &[u8]| Some(hashed(kind, Kind::Blob, bytes).ok()?.to_string());
+        let mut parts = Vec::new();
+        let mut stubs: BTreeMap<ProposalId, Vec<Stub>> = BTreeMap::new();
+        self.each_commit(lane, Limits::OWN, |_, rows| {
+            for row in rows {
+                if row.kind == "fold" {
+                    let Data::Fold(fold) = Event::from_bytes(&row.body)?.data else { continue };
+                    let bytes = self.blob(&fold.snapshot.id)?;
+                    let without = snapshot::without(&bytes, ids, hash);
+                    parts.push(without.map_err(Error::bug)?);
+                } else if let Some(id) = goes(&row, ids) {
+                    let event = Event::from_bytes(&row.body)?;
+                    let stub = Stub::of(&Stamped { id: row.id.to_string(), event });
+                    stubs.entry(id.clone()).or_default().push(stub);
+                }
+            }
+            Ok(())
+        })?;
+        if !stubs.is_empty() || parts.is_empty() {
+            let subjects: Vec<Subject> = stubs
+                .into_iter()
+                .map(|(id, stubs)| Subject {
+                    figures: Some(Figures::none(id)),
+                    lines: Vec::new(),
+                    stubs,
+                })
+                .collect();
+            parts.extend(snapshot::write(&subjects));
+        }
+        Ok(parts)
+    }
+
+    /// The commits of `lane` that are not of its snapshot, without what they say of `ids`, on `tip`.
+    fn rest_without(
+        &self,
+        batch: &mut Batch<'_>,
+        lane: &LaneRef,
+        ids: &BTreeSet<ProposalId>,
+        mut tip: Option<ObjectId>,
+    ) -> Result<Option<ObjectId>> {
+        let limits = match refs::is_local(&lane.name) {
+            true => Limits::OWN,
+            false => Limits::LOCAL,
+        };
+        self.each_commit(lane, limits, |commit, rows| {
+            let is_part = rows.iter().any(|row| row.kind == "fold");
+            let kept: Vec<&Row> = rows.iter().filter(|row| goes(row, ids).is_none()).collect();
+            if !is_part && !kept.is_empty() {
+                tip = Some(match kept.len() == rows.len() {
+                    true => compose::on(&self.repo, batch, commit, tip)?,
+                    false => self.without(batch, &kept, tip)?,
+                });
+            }
+            Ok(())
+        })?;
+        Ok(tip)
+    }
+
+    /// Hands the commits of `lane` with their own events to `each`, oldest first.
+    fn each_commit(
+        &self,
+        lane: &LaneRef,
+        limits: Limits,
+        mut each: impl FnMut(ObjectId, Vec<Row>) -> Result<()>,
+    ) -> Result<()> {
+        let broken = |(commit, bad): (ObjectId, lane::Bad)| {
+            let (name, commit) = (lane.name.clone(), commit.to_string());
+            lane::Broken { name, commit, why: bad.why }.error()
+        };
+        let mut reader = Reader::new(&self.repo, lane, limits, Progress::default());
+        let (mut links, mut next) = (Vec::new(), Some(lane.tip));
+        reader.walk(&mut links, &mut next, usize::MAX, |_| false).map_err(broken)?;
+        for link in links.iter().rev() {
+            let Link { id, .. } = *link;
+            let said = reader.read(link, |_| None).map_err(|bad| broken((id, bad)))?;
+            each(id, said.rows.into_iter().filter(|row| row.beside.is_none()).collect())?;
+        }
+        Ok(())
+    }
+
+    /// The archives that have something of `ids`, composed again without it in `batch`. Their snapshots
+    /// go: what is in them is in the lane's newest one, and an archive is there for contents alone.
+    pub(super) fn archives_without(
+        &self,
+        batch: &mut Batch<'_>,
+        ids: &BTreeSet<ProposalId>,
+    ) -> Result<Vec<Archive>> {
+        let mut found = Vec::new();
+        for Held { name, lane, is_readable } in self.archives_with(ids)? {
+            // What cannot be read cannot be composed, and may have it.
+            let new = match is_readable {
+                true => self.rest_without(batch, &lane, ids, None)?,
+                false => None,
+            };
+            found.push((name, lane.tip, new));
+        }
+        Ok(found)
+    }
+
+    /// The archives that have something of `ids`, or cannot be read.
+    pub(super) fn archives_with(&self, ids: &BTreeSet<ProposalId>) -> Result<Vec<Held>> {
+        let mut all = Vec::new();
+        for above in refs::ARCHIVES {
+            refs::each(&self.repo, above, |name, tip| all.push((name, tip)))?;
+        }
+        let mut found = Vec::new();
+        for (name, tip) in all {
+            // A ref has the lane and the number of the epoch; its commits have the lane's own name.
+            let last = name.rsplit('/').next().unwrap_or_default();
+            let lane = last.split('.').next().unwrap_or_default().to_owned();
+            let lane = LaneRef { name: lane, tip };
+            let mut has = false;
+            let is_readable = self.each_line(&lane, |id| has |= ids.contains(id)).is_ok();
+            if has || !is_readable {
+                found.push(Held { name, lane, is_readable });
+            }
+        }
+        Ok(found)
+    }
+
+    /// Hands the proposal of each event of `lane` that is more than a stub, or on record of a purge, to
+    /// `each`.
+    fn each_line(&self, lane: &LaneRef, mut each: impl FnMut(&ProposalId)) -> Result<()> {
+        let broken = |(commit, bad): (ObjectId, lane::Bad)| {
+            let (name, commit) = (lane.name.clone(), commit.to_string());
+            lane::Broken { name, commit, why: bad.why }.error()
+        };
+        let mut reader = Reader::new(&self.repo, lane, Limits::LOCAL, Progress::default());
+        let (mut links, mut next) = (Vec::new(), Some(lane.tip));
+        reader.walk(&mut links, &mut next, usize::MAX, |_| false).map_err(broken)?;
+        for link in &links {
+            let said = reader.read(link, |_| None).map_err(|bad| broken((link.id, bad)))?;
+            let rows = said.rows.iter().filter(|row| row.kind != "purge");
+            rows.filter_map(|row| row.proposal.as_ref()).for_each(&mut each);
+        }
+        Ok(())
+    }
+
+    /// A commit of one part of a snapshot on `parent`.
+    pub(in crate::store) fn snapshot_part(
+        &self,
+        batch: &mut Batch<'_>,
+        bytes: &[u8],
+        (epoch, from, part, parts): (u64, &Head, u64, u64),
+        (actor, now): (&Actor, DateTime<Utc>),
+        parent: Option<ObjectId>,
+    ) -> Result<ObjectId> {
+        let id = batch.add(Kind::Blob, bytes)?;
+        let snapshot = crate::proposal::event::BlobRef {
+            id: id.to_string(),
+            sha256: crate::sha256::hex(bytes),
+        };
+        let event = Event {
+            proposal: None,
+            first: None,
+            lane: from.lane.clone(),
+            seq: from.seq + part,
+            actor: actor.clone(),
+            time: now.trunc_subsecs(3),
+            heads: Vec::new(),
+            witness: Vec::new(),
+            forked: None,
+            needs: None,
+            data: Data::Fold(Fold { epoch, from: from.to_text(), part, parts, snapshot }),
+        };
+        let stamped = Stamped { id: batch.add(Kind::Blob, &event.to_bytes()?)?.to_string(), event };
+        let attached = vec![compose::attachment("snapshot", 0, id)];
+        compose::commit(&self.repo, batch, &[stamped], attached, parent)
+    }
+}
+
+/// The proposal of an event that goes with it.
+fn goes<'r>(row: &'r Row, ids: &BTreeSet<ProposalId>) -> Option<&'r ProposalId> {
+    row.proposal.as_ref().filter(|id| row.kind != "purge" && ids.contains(id))
+}

@@ -1,0 +1,290 @@
+//! Purging: a lane of this clone goes on in an epoch that has nothing of a proposal but that it was
+//! purged, and everything else here that holds it goes too.
+//!
+//! Each step leaves a state that readers understand: the epoch of each lane is there whole or not at
+//! all, and until nothing is left `purged_content` says so. The same command goes on then.
+
+mod compose;
+mod content;
+mod holders;
+mod subjects;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
+
+use chrono::{DateTime, Utc};
+use gix::ObjectId;
+
+pub use content::{Contents, Standing, Where};
+pub use holders::Holder;
+pub(super) use holders::has;
+pub use subjects::{Subjects, Target};
+
+use super::lock::Lock;
+use super::objects::Batch;
+use super::refs::{self, Audience};
+use super::{Store, View, codes, place, projection};
+use crate::error::{Error, Result};
+use crate::flush::Method;
+use crate::proposal::event::Purge;
+use crate::proposal::rules::Verb;
+use crate::proposal::{Authority, Data, ProposalId};
+
+/// What is to be purged, and why.
+#[derive(Clone, Copy, Debug)]
+pub struct Purging<'a> {
+    /// The proposals, and the blob that was named.
+    pub subjects: &'a Subjects,
+    /// Why.
+    pub reason: &'a str,
+}
+
+/// A lane of this clone that has begun an epoch.
+#[derive(Clone, Debug)]
+pub struct Begun {
+    /// The lane.
+    pub lane: String,
+    /// Whom it is for.
+    pub audience: Audience,
+    /// The epoch.
+    pub epoch: u64,
+    /// Its ref.
+    pub name: String,
+    /// The ref of the epoch before, which is gone here.
+    pub before: String,
+}
+
+/// What a purge has done, or would do.
+#[derive(Clone, Debug, Default)]
+pub struct Purged {
+    /// The lanes that have begun an epoch.
+    pub lanes: Vec<Begun>,
+    /// Refs that are gone.
+    pub removed: Vec<String>,
+    /// Archives that were composed again without it.
+    pub archives: Vec<String>,
+    /// What holds it still: lanes of other clones.
+    pub left: Vec<Holder>,
+}
+
+/// A lane, and what becomes of it.
+struct Step {
+    begun: Begun,
+    own: place::Own,
+    old: ObjectId,
+    new: ObjectId,
+}
+
+impl Store {
+    /// Purges proposals that begin in this clone's own lanes, or finishes a purge that their owner has
+    /// made. The caller holds the journal's lock.
+    ///
+    /// # Errors
+    /// `purge_not_own`, `busy`, `lane_broken`, `ci_has_no_lane`, and those of the file system. It can be
+    /// called again then.
+    pub fn purge(
+        &self,
+        authority: &Authority,
+        now: DateTime<Utc>,
+        purging: &Purging<'_>,
+    ) -> Result<Purged> {
+        if authority.verb() != Verb::Purge {
+            return Err(Error::bug("a purge by another authority"));
+        }
+        self.require_lane()?;
+        let private = self.make_private()?;
+        let _lock = Lock::acquire(&private, "lock")?;
+        let view = self.view()?;
+        let ids = purging.subjects.require_own()?;
+        for id in &ids {
+            // As long as it is known what it was about.
+            if let (Ok(proposal), Some(projector)) = (view.proposal(id), self.projector) {
+                projector(self, &proposal, false)?;
+            }
+        }
+        let mut purged = Purged::default();
+        let data = |blob: &Option<String>| {
+            Data::Purge(Purge {
+                reason: purging.reason.to_owned(),
+                blob: blob.clone(),
+                asked: false,
+                evidence: authority.evidence().clone(),
+            })
+        };
+        let mut batch = Batch::new(&self.repo);
+        let mut steps = Vec::new();
+        for lane in self.lanes_with(&view, &ids)? {
+            let data = data(&purging.subjects.blob);
+            steps.extend(self.begin(&mut batch, &view, lane, (authority.actor(), now), &data)?);
+        }
+        let archives = self.archives_without(&mut batch, &ids)?;
+        let durable = self.settings()?.durable;
+        batch.write(match durable {
+            true => Method::durable(batch.folder(), &self.common_dir),
+            false => Method::No,
+        })?;
+        crate::failpoint!("purge.objects");
+        let dir = &self.common_dir;
+        for step in steps {
+            let Step { begun, mut own, old, new } = step;
+            if self.named_lane().is_none() {
+                place::claim(&private, &mut own)?;
+                place::advance(&private, &own, begun.epoch)?;
+            }
+            crate::failpoint!("purge.noted");
+            if refs::target(&self.repo, &begun.before)? != Some(old) {
+                return Err(busy(&begun.before));
+            }
+            refs::compare_and_swap(&self.repo, dir, &begun.name, None, new, durable)?;
+            crate::failpoint!("purge.moved");
+            self.drop_ref(&begun.before)?;
+            crate::failpoint!("purge.removed");
+            purged.lanes.push(begun);
+        }
+        for (name, old, new) in archives {
+            match new {
+                Some(new) => {
+                    refs::compare_and_swap(&self.repo, dir, &name, Some(old), new, durable)?;
+                    self.drop_reflog(&name);
+                    purged.archives.push(name);
+                }
+                None => {
+                    self.drop_ref(&name)?;
+                    purged.removed.push(name);
+                }
+            }
+            crate::failpoint!("purge.archives");
+        }
+        drop(view);
+        // With what is in it.
+        self.forget_cache();
+        let view = self.view()?;
+        let (superseded, left) = self.holders(&view, &ids)?;
+        for name in superseded {
+            self.drop_ref(&name)?;
+            purged.removed.push(name);
+            crate::failpoint!("purge.refs");
+        }
+        purged.left = left;
+        for id in &ids {
+            projection::remove(self, id)?;
+            if let Some(review) = private.inside("review")? {
+                review.remove(&format!("{id}.json"));
+            }
+        }
+        crate::failpoint!("purge.files");
+        if let Some(broken) = private.inside("broken")? {
+            // Caches and objects that a repair has set aside: any of them may have it.
+            let path = broken.path();
+            std::fs::remove_dir_all(path).map_err(|error| Error::file("remove", path, &error))?;
+        }
+        drop(view);
+        self.forget_cache();
+        self.view()?;
+        Ok(purged)
+    }
+
+    /// What [`Store::purge`] would do, as far as can be told before.
+    ///
+    /// # Errors
+    /// `purge_not_own`; those of the store.
+    pub fn purge_outlook(&self, view: &View, subjects: &Subjects) -> Result<Purged> {
+        let ids = subjects.require_own()?;
+        let mut purged = Purged::default();
+        let mut own = BTreeSet::new();
+        for Affected { lane, .. } in self.lanes_with(view, &ids)? {
+            let epoch = refs::epoch_of(&lane.name).unwrap_or(1) + 1;
+            own.insert(lane.lane.clone());
+            purged.lanes.push(Begun {
+                name: lane.audience.lane(&lane.lane, epoch),
+                before: lane.name,
+                lane: lane.lane,
+                audience: lane.audience,
+                epoch,
+            });
+        }
+        let mut unwritten = Batch::new(&self.repo);
+        for (name, _, new) in self.archives_without(&mut unwritten, &ids)? {
+            match new {
+                Some(_) => purged.archives.push(name),
+                None => purged.removed.push(name),
+            }
+        }
+        let (superseded, left) = self.holders(view, &ids)?;
+        purged.removed.extend(superseded);
+        for holder in left {
+            // What is the same lane goes on in the new epoch, too.
+            match own.contains(&holder.lane) {
+                true => purged.removed.push(holder.name),
+                false => purged.left.push(holder),
+            }
+        }
+        purged.removed.retain(|name| purged.lanes.iter().all(|begun| begun.before != *name));
+        Ok(purged)
+    }
+
+    /// The remote that the ref `name` was fetched from, and what follows in it.
+    pub fn fetched_from(&self, name: &str) -> Option<(String, String)> {
+        let remote = refs::remote_of(name)?;
+        let rest = name.strip_prefix(refs::REMOTES)?.strip_prefix(remote)?.strip_prefix('/')?;
+        Some((remote.to_owned(), rest.to_owned()))
+    }
+
+    /// The archives that hold something of purged proposals. Those that cannot be read are no matter of
+    /// this.
+    ///
+    /// # Errors
+    /// If the refs or the cache cannot be read.
+    pub fn archives_of_purged(&self, view: &View) -> Result<Vec<String>> {
+        let ids: BTreeSet<ProposalId> =
+            view.purged()?.into_iter().map(|record| record.id).collect();
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let found = self.archives_with(&ids)?.into_iter();
+        Ok(found.filter(|held| held.is_readable).map(|held| held.name).collect())
+    }
+
+    /// This clone's own lanes whose history has something of `ids`.
+    fn lanes_with(&self, view: &View, ids: &BTreeSet<ProposalId>) -> Result<Vec<Affected>> {
+        let mut found = Vec::new();
+        let mut lanes: BTreeMap<String, BTreeSet<ProposalId>> = BTreeMap::new();
+        for id in ids {
+            for name in self.holding(view, id)? {
+                lanes.entry(name).or_default().insert(id.clone());
+            }
+        }
+        for lane in view.own_lanes(self) {
+            if let Some(ids) = lanes.remove(&lane.name) {
+                found.push(Affected { lane: lane.clone(), ids });
+            }
+        }
+        Ok(found)
+    }
+
+    /// Removes a ref, and what git remembers of where it was.
+    fn drop_ref(&self, name: &str) -> Result<()> {
+        refs::remove(&self.repo, &self.common_dir, name)?;
+        self.drop_reflog(name);
+        Ok(())
+    }
+
+    fn drop_reflog(&self, name: &str) {
+        let path = self.common_dir.join("logs").join(name);
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {}
+            _ => {}
+        }
+    }
+}
+
+/// A lane of this clone that has something of proposals.
+struct Affected {
+    lane: super::write::OwnLane,
+    ids: BTreeSet<ProposalId>,
+}
+
+fn busy(name: &str) -> Error {
+    Error::new(&codes::STORE_BUSY, format!("{name} was moved by another program"))
+        .hint("run the command again")
+}

@@ -1,0 +1,561 @@
+//! `aye purge`: what should never have been recorded is gone, here and wherever the same command is
+//! run, and nothing else is.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::support::Repo;
+use crate::support::hostile::{Hostile, fed};
+
+/// What must not be found anywhere afterwards.
+const SECRET: &str = "opensesame-4711";
+
+const NAMES: &[&str] = &["a", "b", "c", "d", "e", "f"];
+
+fn files() -> Vec<(String, String)> {
+    NAMES.iter().map(|name| ((*name).to_owned(), format!("{name}1\nkeep\n"))).collect()
+}
+
+fn propose(repo: &Repo, path: &str, new: &str) -> String {
+    let old = format!("{path}1");
+    repo.aye(&["propose", path, "--old", &old, "--new", new, "-m", new, "-q"]).ok().id()
+}
+
+/// A repository in which several proposals were decided, and a server that has its branch.
+fn scene() -> (Repo, Repo) {
+    let files = files();
+    let files: Vec<(&str, &str)> = files.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+    let (repo, server) = (Repo::with(&files), Repo::bare());
+    let applied = propose(&repo, "a", "new a");
+    repo.aye(&["apply", &applied, "--yes"]).ok();
+    let rejected = propose(&repo, "b", "new b");
+    repo.aye(&["comment", &rejected, "-m", "what for?"]).ok();
+    repo.aye(&["reject", &rejected, "--yes", "--reason", "no"]).ok();
+    propose(&repo, "c", "new c");
+    join(&repo, &server);
+    repo.git(&["push", "-q", "origin", "main"]);
+    (repo, server)
+}
+
+/// A proposal with the secret in its content, its description and a comment.
+fn leak(repo: &Repo) -> String {
+    let id = propose(repo, "d", SECRET);
+    repo.aye(&["comment", &id, "-m", &format!("is {SECRET} right?")]).ok();
+    id
+}
+
+fn join(repo: &Repo, server: &Repo) {
+    repo.git(&["remote", "add", "origin", &server.root().to_string_lossy()]);
+    let lanes = "+refs/aye/log/*:refs/aye/remotes/origin/*";
+    repo.git(&["config", "--add", "remote.origin.fetch", lanes]);
+}
+
+fn clone(server: &Repo) -> Repo {
+    let clone = Repo::new();
+    join(&clone, server);
+    fetch(&clone);
+    clone.git(&["reset", "-q", "--hard", "origin/main"]);
+    clone
+}
+
+fn push(repo: &Repo) {
+    repo.git(&["push", "-q", "origin", "refs/aye/log/*"]);
+}
+
+fn fetch(repo: &Repo) {
+    repo.git(&["fetch", "-q", "origin"]);
+}
+
+fn lane(repo: &Repo) -> String {
+    repo.text(".git/aye/lane").trim().split('.').next().expect("an id").to_owned()
+}
+
+#[track_caller]
+fn purge(repo: &Repo, what: &str) -> Value {
+    repo.aye(&["purge", what, "--reason", "a key in it", "--yes", "--json"]).ok().json()
+}
+
+fn texts(value: &Value) -> Vec<&str> {
+    value.as_array().expect("a list").iter().map(|text| text.as_str().expect("text")).collect()
+}
+
+/// All proposals, the same with the cache as it is and with none.
+#[track_caller]
+fn list(repo: &Repo) -> Value {
+    let list = || repo.aye(&["list", "--status", "all", "--json"]).ok().json();
+    let warm = list();
+    let _ = std::fs::remove_file(repo.path(".git/aye/cache.sqlite"));
+    assert_eq!(list(), warm, "cold and warm");
+    warm
+}
+
+fn others(list: &Value, id: &str) -> Vec<Value> {
+    let all = list["proposals"].as_array().expect("a list").iter();
+    all.filter(|item| item["proposal_id"] != id).cloned().collect()
+}
+
+/// The content of every object that a ref leads to.
+fn reachable(repo: &Repo) -> String {
+    let ids = repo.git(&["rev-list", "--objects", "--no-object-names", "--all", "--reflog"]);
+    fed(repo, &["cat-file", "--batch"], ids + "\n")
+}
+
+/// Whether `text` is in a file below `path`.
+fn is_in_files(path: &std::path::Path, text: &str) -> bool {
+    let Ok(entries) = std::fs::read_dir(path) else { return false };
+    entries.flatten().any(|entry| match entry.file_type().expect("a type").is_dir() {
+        true => is_in_files(&entry.path(), text),
+        false => {
+            let bytes = std::fs::read(entry.path()).expect("a file");
+            bytes.windows(text.len()).any(|window| window == text.as_bytes())
+        }
+    })
+}
+
+#[track_caller]
+fn is_gone(repo: &Repo, id: &str) {
+    let refs = || repo.git(&["for-each-ref"]);
+    assert!(!reachable(repo).contains(SECRET), "an object that a ref leads to has it: {}", refs());
+    assert!(!is_in_files(&repo.path(".git/aye"), SECRET), "a file of aye's own has it");
+    assert!(!is_in_files(&repo.path(".agent-memory"), SECRET), "a projection has it");
+    let run = repo.aye(&["show", id]).fails("proposal_purged", 3);
+    run.notes("Ada Reviewer").notes("a key in it");
+    repo.aye(&["diff", id]).fails("proposal_purged", 3);
+    repo.aye(&["apply", id, "--yes"]).fails("proposal_purged", 3);
+    let log = repo.aye(&["log", id, "--json"]).ok().json();
+    let kinds: BTreeSet<&str> = log["events"]
+        .as_array()
+        .expect("events")
+        .iter()
+        .map(|e| e["kind"].as_str().expect("text"))
+        .collect();
+    assert_eq!(kinds, BTreeSet::from(["purge"]));
+    repo.aye(&["list"]).ok().lacks(id);
+    repo.aye(&["list", "--status", "all"]).ok().says(&format!("{id}  purged by Ada Reviewer"));
+    let listed = list(repo);
+    let purged = listed["purged"].as_array().expect("a list");
+    assert!(purged.iter().any(|gone| gone["proposal_id"] == id), "{listed:#}");
+    let all = repo.aye(&["log", "--json"]).ok().out();
+    assert!(!all.contains(SECRET), "{all}");
+    repo.aye(&["doctor"]).ok();
+    repo.git(&["fsck", "--strict", "--no-dangling"]);
+}
+
+#[test]
+fn nothing_leads_to_a_purged_proposal_any_more() {
+    for state in ["pending", "rejected", "folded", "applied"] {
+        let (repo, server) = scene();
+        let id = leak(&repo);
+        match state {
+            "pending" => {}
+            "applied" => drop(repo.aye(&["apply", &id, "--yes"]).ok()),
+            _ => drop(repo.aye(&["reject", &id, "--yes", "--reason", SECRET]).ok()),
+        }
+        if state == "folded" {
+            repo.aye(&["gc", "--now", "--keep", "0"]).ok();
+            // In the snapshot, and in an archive.
+            let late = propose(&repo, "e", "new e");
+            repo.aye(&["reject", &late, "--yes"]).ok();
+            repo.aye(&["gc", "--now", "--keep", "0"]).ok();
+        }
+        push(&repo);
+        fetch(&repo);
+        let lane = lane(&repo);
+        let old = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"]);
+        repo.git(&["update-ref", &format!("refs/aye/broken/{lane}"), &old]);
+        repo.write(&format!(".git/aye/review/{id}.json"), format!("{{\"note\":\"{SECRET}\"}}"));
+        repo.write(".git/aye/broken/cache-20260101T000000Z.sqlite", SECRET);
+        assert!(reachable(&repo).contains(SECRET));
+        let blob = fed(&repo, &["hash-object", "--stdin"], format!("{SECRET}\nkeep\n"));
+        let before = others(&list(&repo), &id);
+        let answer = purge(&repo, &id);
+        if state == "applied" {
+            assert_eq!(
+                answer["standing"],
+                json!([{"path": "d", "blob": blob, "where": "work_tree"}]),
+                "{answer:#}"
+            );
+        }
+        assert_eq!(answer["proposals"], json!([id]));
+        assert_eq!(answer["lanes"][0]["lane"], lane.as_str());
+        let commands = texts(&answer["remotes"][0]["commands"]);
+        assert!(commands.contains(&format!("git push origin :{old}").as_str()), "{commands:?}");
+        let removed = texts(&answer["removed"]);
+        assert!(removed.contains(&format!("refs/aye/broken/{lane}").as_str()), "{removed:?}");
+        is_gone(&repo, &id);
+        assert_eq!(others(&list(&repo), &id), before, "{state}");
+        assert!(repo.git(&["fsck", "--unreachable"]).contains(&blob));
+        assert_eq!(answer["prune"], "git gc --prune=now");
+        repo.git(&["gc", "-q", "--prune=now"]);
+        repo.try_git(&["cat-file", "-e", &blob]).exits(1);
+        is_gone(&repo, &id);
+        // What was not purged is as it was, with its content.
+        for item in &before {
+            let other = item["proposal_id"].as_str().expect("an id");
+            repo.aye(&["diff", other]).ok();
+        }
+        // And a remote that does what the answer says has it no more.
+        for command in commands.iter().filter(|command| !command.contains("archive")) {
+            let words: Vec<String> =
+                command.split(' ').skip(1).map(|word| word.replace('\'', "")).collect();
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            repo.git(&words);
+        }
+        let fresh = clone(&server);
+        is_gone(&fresh, &id);
+        assert_eq!(others(&list(&fresh), &id), before, "{state}");
+        drop(server);
+    }
+}
+
+#[test]
+fn other_clones_are_told_and_the_same_command_removes_it_there() {
+    let (repo, server) = scene();
+    let id = leak(&repo);
+    push(&repo);
+    let warm = clone(&server);
+    warm.aye(&["show", &id]).ok();
+    let before = others(&list(&warm), &id);
+    // Its projection and its pending ref are there.
+    let other = before[0]["proposal_id"].as_str().expect("an id").to_owned();
+    warm.aye(&["comment", &other, "-m", "noted"]).ok();
+    assert!(is_in_files(&warm.path(".agent-memory"), SECRET));
+    purge(&repo, &id);
+    push(&repo);
+    fetch(&warm);
+    let lane = lane(&repo);
+    warm.aye(&["show", &id]).fails("proposal_purged", 3).notes("a key in it");
+    assert_eq!(others(&list(&warm), &id).len(), before.len());
+    warm.aye(&["log"]).ok().lacks(SECRET);
+    let name = format!("refs/aye/remotes/origin/{lane}");
+    warm.aye(&["check"]).exits(1).says("purged_content").says(&name);
+    warm.aye(&["doctor"]).exits(1).says("purged_content").says(&name);
+    // A writer takes away what stands in the work tree.
+    warm.aye(&["comment", &other, "-m", "and again"]).ok();
+    assert!(!is_in_files(&warm.path(".agent-memory"), SECRET));
+    let answer = purge(&warm, &id);
+    assert!(texts(&answer["removed"]).contains(&name.as_str()), "{answer:#}");
+    let commands = texts(&answer["remotes"][0]["commands"]);
+    assert_eq!(commands, [format!("git push origin :refs/aye/log/{lane}")]);
+    assert_eq!((&answer["lanes"], &answer["left"]), (&json!([]), &json!([])));
+    is_gone(&warm, &id);
+    // It comes back as long as the remote has it, and not after that.
+    fetch(&warm);
+    warm.aye(&["check"]).exits(1).says("purged_content");
+    warm.git(&["push", "-q", "origin", &format!(":refs/aye/log/{lane}")]);
+    warm.git(&["fetch", "-q", "--prune", "origin"]);
+    warm.aye(&["list"]).ok();
+    is_gone(&warm, &id);
+    purge(&warm, &id);
+    is_gone(&warm, &id);
+    is_gone(&clone(&server), &id);
+}
+
+#[test]
+fn what_others_said_goes_when_they_purge_it_too() {
+    let (repo, server) = scene();
+    let id = leak(&repo);
+    push(&repo);
+    let far = clone(&server);
+    far.git(&["config", "user.name", "Bob"]);
+    far.git(&["config", "user.email", "bob@example.com"]);
+    far.aye(&["comment", &id, "-m", &format!("no {SECRET} please")]).ok();
+    far.aye(&["apply", &id, "--yes"]).ok();
+    push(&far);
+    fetch(&repo);
+    let theirs = lane(&far);
+    // Not theirs to purge before its owner has.
+    let run = far.aye(&["purge", &id, "--reason", "r", "--yes"]).fails("purge_not_own", 4);
+    run.notes(&lane(&repo));
+    let answer = purge(&repo, &id);
+    let holder = json!([{
+        "ref": format!("refs/aye/remotes/origin/{theirs}"), "lane": theirs, "by": ["Bob"],
+    }]);
+    let kept = format!("refs/aye/kept/{theirs}");
+    let left: Vec<Value> = answer["left"].as_array().expect("a list").clone();
+    let left: Vec<&Value> = left.iter().filter(|left| left["ref"] != kept).collect();
+    assert_eq!(json!(left), holder, "{answer:#}");
+    repo.aye(&["check"]).exits(1).says("purged_content").says(&theirs);
+    repo.aye(&["log"]).ok().lacks(SECRET);
+    push(&repo);
+    fetch(&far);
+    let answer = purge(&far, &id);
+    assert_eq!(answer["lanes"][0]["lane"], theirs.as_str());
+    far.write("d", "d1\nkeep\n");
+    is_gone(&far, &id);
+    push(&far);
+    far.git(&["push", "-q", "origin", &format!(":refs/aye/log/{theirs}")]);
+    repo.git(&["push", "-q", "origin", &format!(":refs/aye/log/{}", lane(&repo))]);
+    for repo in [&repo, &far] {
+        repo.git(&["fetch", "-q", "--prune", "origin"]);
+    }
+    purge(&repo, &id);
+    is_gone(&repo, &id);
+    let fresh = clone(&server);
+    is_gone(&fresh, &id);
+    assert_eq!(list(&fresh)["proposals"], list(&repo)["proposals"]);
+}
+
+#[test]
+fn a_lane_purges_nothing_of_another() {
+    let (repo, server) = scene();
+    let id = leak(&repo);
+    push(&repo);
+    let reader = clone(&server);
+    let first = {
+        let shown = repo.aye(&["show", &id, "--json"]).ok().json();
+        let revision = shown["revision"].as_str().or(shown["revisions"][0]["event"].as_str());
+        revision.map(str::to_owned).unwrap_or_else(|| {
+            let log = repo.aye(&["log", &id, "--json"]).ok().json();
+            let events = log["events"].as_array().expect("events").clone();
+            let first = events.iter().find(|event| event["kind"] == "propose").expect("the first");
+            first["event"].as_str().expect("an id").to_owned()
+        })
+    };
+    let before = list(&reader);
+    let mut hostile = Hostile::new(&reader, "mallory000000000");
+    let said = hostile.comment(&id, "mine");
+    let root = hostile.step(&said, &[]);
+    let event = |hostile: &mut Hostile<'_>, lane: Option<&str>| {
+        let data = json!({"reason": "mine", "evidence": "flag"});
+        let text = hostile.event("purge", Some(&id), data);
+        let mut event: Value = serde_json::from_str(&text).expect("JSON");
+        event["first"] = first.as_str().into();
+        if let Some(lane) = lane {
+            event["lane"] = lane.into();
+            event["seq"] = 99.into();
+        }
+        format!("{event}\n")
+    };
+    let purge = event(&mut hostile, None);
+    hostile.push(&hostile.step(&purge, &[&root]));
+    let with_comment = list(&reader);
+    assert_eq!(others(&with_comment, &id), others(&before, &id));
+    assert_eq!(
+        with_comment["proposals"].as_array().map(Vec::len),
+        before["proposals"].as_array().map(Vec::len)
+    );
+    assert!(with_comment.get("purged").is_none(), "{with_comment:#}");
+    reader.aye(&["show", &id]).ok().says("mine");
+    // An epoch of that lane that leaves its own words out takes nothing away either.
+    let comment = fed(&reader, &["hash-object", "--stdin"], &said);
+    let stub = json!({"stub": {
+        "id": comment, "kind": "comment", "seq": 1, "time": "2026-02-01T00:00:01Z",
+    }});
+    let part = format!("{{\"subject\":{{\"id\":\"{id}\"}}}}\n{stub}\n");
+    let snapshot = hostile.blob(&part);
+    let sum = reader.program("sha256sum").stdin(part.as_str()).run().ok().out()[..64].to_owned();
+    let fold = json!({
+        "v": 1, "kind": "fold", "lane": "mallory000000000", "seq": 3, "heads": [],
+        "actor": {"name": "M", "email": "m@x", "kind": "human"},
+        "time": "2026-02-01T00:01:00.000Z",
+        "data": {"epoch": 2, "from": format!("mallory000000000 2 {root}"), "part": 1, "parts": 1,
+                 "snapshot": {"id": snapshot, "sha256": sum}},
+    });
+    let fold = hostile.blob(format!("{fold}\n"));
+    let tree = format!("100644 blob {fold}\tevent.json\n100644 blob {snapshot}\tsnapshot-0001\n");
+    let fold = hostile.commit(&hostile.tree(&tree), &[]);
+    let tip = hostile.step(&purge, &[&fold]);
+    let name = "refs/aye/remotes/origin/mallory000000000.2/mallory000000000";
+    reader.git(&["update-ref", name, &tip]);
+    assert_eq!(list(&reader), with_comment);
+    reader.aye(&["show", &id]).ok().says("mine");
+    reader.aye(&["doctor"]).says("two histories").lacks("purged_content");
+    // Nor what somebody puts behind the owner's own lane, in the owner's clone.
+    let own = lane(&repo);
+    let mut forged = Hostile::new(&repo, &own);
+    let purge = event(&mut forged, Some(&own));
+    let tip = repo.git(&["rev-parse", &format!("refs/aye/log/{own}")]);
+    forged.push(&forged.step(&purge, &[&tip]));
+    repo.aye(&["show", &id]).ok();
+    assert!(list(&repo).get("purged").is_none());
+}
+
+#[test]
+fn only_people_purge_and_nothing_happens_before_they_say_so() {
+    let (repo, _server) = scene();
+    let id = leak(&repo);
+    let args = ["purge", id.as_str(), "--reason", "r", "--yes"];
+    repo.agent("codex", &args).fails("human_approval_required", 4);
+    repo.cmd(&args).env("CI", "true").run().fails("human_approval_required", 4);
+    repo.aye(&args[..4]).fails("confirmation_required", 4);
+    repo.aye(&["purge", &id, "--reason", " ", "--yes"]).fails("invalid_argument", 6);
+    repo.aye(&["purge", &id]).exits(2);
+    let before = (repo.git(&["for-each-ref"]), list(&repo));
+    let dry = repo.aye(&["purge", &id, "--reason", "r", "--dry-run"]).ok();
+    dry.says("would be purged").says(&format!("refs/aye/pending/{id}")).says("epoch 2");
+    assert_eq!((repo.git(&["for-each-ref"]), list(&repo)), before);
+    repo.aye(&["purge", "zzzz", "--reason", "r", "--yes"]).fails("proposal_not_found", 3);
+}
+
+#[test]
+fn a_blob_is_purged_with_every_proposal_that_names_it() {
+    let (repo, _server) = scene();
+    let first = leak(&repo);
+    let second = propose(&repo, "e", "new e");
+    // In a later revision, and not in the present one.
+    repo.aye(&["revise", &second, "d", "--old", "d1", "--new", SECRET]).ok();
+    repo.aye(&["revise", &second, "e", "--old", "e1", "--new", "newer e"]).ok();
+    let blob = fed(&repo, &["hash-object", "--stdin"], format!("{SECRET}\nkeep\n"));
+    let before = list(&repo);
+    repo.aye(&["purge", &blob[..3], "--reason", "r", "--yes"]).exits(6);
+    let none = "f".repeat(40);
+    repo.aye(&["purge", &none, "--reason", "r", "--yes"]).fails("invalid_id", 6);
+    let answer = purge(&repo, &blob[..12]);
+    assert_eq!(answer["blob"], blob.as_str());
+    let purged: BTreeSet<&str> = texts(&answer["proposals"]).into_iter().collect();
+    assert_eq!(purged, BTreeSet::from([first.as_str(), second.as_str()]));
+    assert!(!reachable(&repo).contains(SECRET));
+    let left = |list: &Value| -> Vec<Value> {
+        others(list, &first)
+            .into_iter()
+            .filter(|item| item["proposal_id"] != second.as_str())
+            .collect()
+    };
+    let after = list(&repo);
+    assert_eq!(left(&after), left(&before));
+    assert_eq!(after["purged"].as_array().map(Vec::len), Some(2));
+    repo.aye(&["doctor"]).ok();
+}
+
+#[test]
+fn two_persons_have_to_ask_where_the_policy_says_so() {
+    let (repo, server) = scene();
+    repo.write(".agent-memory/policy.toml", "purge_persons = 2\n");
+    repo.git(&["add", "-f", ".agent-memory/policy.toml"]);
+    repo.git(&["commit", "-q", "-m", "Two persons"]);
+    repo.git(&["push", "-q", "origin", "main"]);
+    let id = leak(&repo);
+    let other = propose(&repo, "e", &format!("{SECRET} once more"));
+    for _ in 0..2 {
+        let answer = purge(&repo, &id);
+        assert_eq!((&answer["asked"], &answer["lanes"]), (&json!(true), &json!([])));
+    }
+    let log = repo.aye(&["log", &id, "--json"]).ok().json();
+    let asked = log["events"].as_array().expect("events").iter().filter(|e| e["kind"] == "purge");
+    assert_eq!(asked.count(), 1, "the same person asks once");
+    repo.aye(&["show", &id]).ok();
+    // Somebody else asks in another clone.
+    push(&repo);
+    let far = clone(&server);
+    far.git(&["config", "user.name", "Bob"]);
+    far.git(&["config", "user.email", "bob@example.com"]);
+    assert_eq!(purge(&far, &id)["asked"], true);
+    push(&far);
+    fetch(&repo);
+    let answer = purge(&repo, &id);
+    assert_eq!(answer["asked"], false);
+    repo.aye(&["show", &id]).fails("proposal_purged", 3);
+    // Or in this one.
+    purge(&repo, &other);
+    repo.git(&["config", "user.name", "Bob"]);
+    repo.git(&["config", "user.email", "bob@example.com"]);
+    assert_eq!(purge(&repo, &other)["asked"], false);
+    assert!(!reachable(&repo).contains(SECRET));
+    // A misspelt or impossible count closes the gate.
+    repo.write(".agent-memory/policy.toml", "purge_persons = 3\n");
+    repo.aye(&["purge", "zzzz", "--reason", "r", "--yes"]).exits(3);
+}
+
+#[test]
+fn a_lane_goes_on_and_is_folded_after_a_purge() {
+    let (repo, server) = scene();
+    let id = leak(&repo);
+    push(&repo);
+    let warm = clone(&server);
+    list(&warm);
+    purge(&repo, &id);
+    let late = propose(&repo, "e", "new e");
+    repo.aye(&["reject", &late, "--yes"]).ok();
+    repo.aye(&["gc", "--now", "--keep", "0"]).ok().says("epoch 3 begins");
+    is_gone(&repo, &id);
+    let next = propose(&repo, "f", "new f");
+    push(&repo);
+    fetch(&warm);
+    // The second epoch was never seen there.
+    assert_eq!(list(&warm), list(&repo));
+    warm.aye(&["show", &next]).ok();
+    warm.aye(&["doctor"]).exits(1).says("purged_content").lacks("two histories");
+    purge(&warm, &id);
+    is_gone(&warm, &id);
+    // Purged once more, with stubs of the first in place.
+    purge(&repo, &next);
+    is_gone(&repo, &id);
+    push(&repo);
+    fetch(&warm);
+    assert_eq!(list(&warm)["proposals"], list(&repo)["proposals"]);
+    assert_eq!(list(&warm)["purged"].as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn a_published_proposal_is_purged_in_both_lanes() {
+    let (repo, server) = scene();
+    let args = ["propose", "d", "--old", "d1", "--new", SECRET, "--private", "-q"];
+    let id = repo.aye(&args).ok().id();
+    repo.aye(&["comment", &id, "-m", SECRET]).ok();
+    repo.aye(&["publish", &id, "--yes"]).ok();
+    push(&repo);
+    let warm = clone(&server);
+    warm.aye(&["show", &id]).ok();
+    let answer = purge(&repo, &id);
+    let lanes = answer["lanes"].as_array().expect("lanes").iter();
+    let audiences: BTreeSet<&str> =
+        lanes.map(|lane| lane["audience"].as_str().expect("text")).collect();
+    assert_eq!(audiences, BTreeSet::from(["default", "private"]));
+    is_gone(&repo, &id);
+    push(&repo);
+    fetch(&warm);
+    warm.aye(&["show", &id]).fails("proposal_purged", 3);
+    purge(&warm, &id);
+    is_gone(&warm, &id);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 5, failure_persistence: None, ..ProptestConfig::default() })]
+    /// Whatever a reader has of both epochs of both lanes, and in whatever order it comes, every other
+    /// proposal is what it was, and the purged one never comes back once its owner's word is there.
+    #[test]
+    fn every_other_proposal_is_as_it_was_in_any_order_of_arrival(
+        order in Just((0..4_usize).collect::<Vec<_>>()).prop_shuffle(),
+        looks in 0..16_u8,
+    ) {
+        let (repo, server) = scene();
+        let id = leak(&repo);
+        push(&repo);
+        let far = clone(&server);
+        let other = propose(&far, "f", "new f");
+        far.aye(&["comment", &id, "-m", SECRET]).ok();
+        far.aye(&["reject", &id, "--yes"]).ok();
+        push(&far);
+        fetch(&repo);
+        let expected = others(&list(&repo), &id);
+        prop_assert!(expected.iter().any(|item| item["proposal_id"] == other.as_str()));
+        purge(&repo, &id);
+        push(&repo);
+        fetch(&far);
+        purge(&far, &id);
+        push(&far);
+        let (one, two) = (lane(&repo), lane(&far));
+        let names = [one.clone(), format!("{one}.2/{one}"), two.clone(), format!("{two}.2/{two}")];
+        let reader = Repo::new();
+        join(&reader, &server);
+        reader.git(&["fetch", "-q", "origin", "main"]);
+        reader.git(&["reset", "-q", "--hard", "FETCH_HEAD"]);
+        for (at, which) in order.iter().enumerate() {
+            let name = &names[*which];
+            let refspec = format!("+refs/aye/log/{name}:refs/aye/remotes/origin/{name}");
+            reader.git(&["-c", "remote.origin.fetch=", "fetch", "-q", "origin", &refspec]);
+            if looks & (1 << at) != 0 {
+                list(&reader);
+            }
+        }
+        let found = list(&reader);
+        prop_assert_eq!(others(&found, &id), expected);
+        prop_assert_eq!(&found["purged"][0]["proposal_id"], &json!(id));
+        reader.aye(&["doctor"]).lacks("two histories");
+        purge(&reader, &id);
+        prop_assert!(!reachable(&reader).contains(SECRET));
+    }
+}
