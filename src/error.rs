@@ -216,28 +216,3 @@ impl Error {
         self.0.code.id == code.id
     }
 }
-
-/// Every code of every room, for the table in the documentation.
-pub fn all_codes() -> Vec<&'static Code> {
-    let rooms: &[&[&'static Code]] = &[
-        codes::ALL,
-        crate::apply::codes::ALL,
-        crate::changeset::codes::ALL,
-        crate::memory::codes::ALL,
-        crate::changeset::patch::codes::ALL,
-        crate::private::codes::ALL,
-        crate::proposal::codes::ALL,
-        crate::store::codes::ALL,
-        crate::tools::codes::ALL,
-        crate::worktree::codes::ALL,
-        crate::git::codes::ALL,
-        crate::hooks::codes::ALL,
-        crate::plan::codes::ALL,
-        crate::scan::codes::ALL,
-        crate::secrets::codes::ALL,
-        crate::review::codes::ALL,
-        #[cfg(unix)]
-        crate::shell::codes::ALL,
-    ];
-    rooms.iter().flat_map(|room| room.iter().copied()).collect()
-}

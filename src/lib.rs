@@ -6,6 +6,7 @@
 
 pub mod actor;
 pub mod apply;
+pub mod beneath;
 pub mod changeset;
 pub mod check;
 pub mod cli;
@@ -22,6 +23,7 @@ mod private;
 pub mod prompt;
 pub mod proposal;
 pub mod render;
+pub mod report;
 pub mod review;
 pub mod scan;
 pub mod secrets;
@@ -33,5 +35,3 @@ pub mod store;
 pub mod text;
 pub mod tools;
 pub mod worktree;
-
-pub use error::{Error, Result};

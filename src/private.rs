@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
 
+use crate::beneath::{Access, Folder, Kind, open_last};
 use crate::error::{Error, Result};
-use crate::worktree::beneath::{Access, Folder, Kind, open_last};
 
 /// Error codes of aye's own directory.
 pub mod codes {
@@ -179,7 +179,7 @@ impl Directory {
         flush: bool,
         then: impl FnOnce(&fs::File) -> Result<()>,
     ) -> Result<()> {
-        let temporary = BString::from(format!(".{name}-{:016x}", crate::worktree::random()));
+        let temporary = BString::from(format!(".{name}-{:016x}", crate::beneath::random()));
         let refused = |error: io::Error| self.refused(name.into(), false, "write", &error);
         let write = || -> Result<()> {
             let file = self.folder.open(temporary.as_bstr(), Access::New);

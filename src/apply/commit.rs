@@ -11,8 +11,8 @@ use crate::changeset::{File, Mode, RepoPath, Snapshot as _};
 use crate::error::{Error, Result};
 use crate::git::{Git, Running};
 use crate::proposal::{Actor, Entry, Proposal, trailers};
-use crate::render::escape;
 use crate::store::Store;
+use crate::text::escape;
 use crate::worktree::journal::Journal;
 
 /// Git in this very repository, where a path is a path.

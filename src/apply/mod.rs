@@ -117,7 +117,7 @@ pub(crate) fn write(
         }
         crate::failpoint!("apply.event");
         let recorded = crate::failpoint!("apply.record", io)
-            .map_err(|error| crate::Error::io("record the decision", &error))
+            .map_err(|error| crate::error::Error::io("record the decision", &error))
             .and_then(|()| record(made.as_ref()));
         match (&made, recorded) {
             (Some(made), Err(error)) => unrecorded = Some(not_recorded(proposal, made, &error)),
@@ -147,14 +147,18 @@ pub(crate) fn write(
 }
 
 /// The commit stands, and `error` kept its decision from being recorded.
-fn not_recorded(proposal: &Proposal, made: &Committed, error: &crate::Error) -> crate::Error {
+fn not_recorded(
+    proposal: &Proposal,
+    made: &Committed,
+    error: &crate::error::Error,
+) -> crate::error::Error {
     let (id, short) = (&proposal.id, made.id.get(..12).unwrap_or(&made.id));
     let message = format!(
         "committed, not recorded: commit {short} has {id}, but its decision could not be \
          recorded: {}",
         error.message()
     );
-    crate::Error::new(&codes::COMMITTED_NOT_RECORDED, message)
+    crate::error::Error::new(&codes::COMMITTED_NOT_RECORDED, message)
         .with("proposal_id", id.as_str())
         .with("commit", made.id.clone())
         .with("cause", error.code().id)
@@ -219,8 +223,8 @@ pub(crate) fn lock_within(store: &Store, wait: Duration) -> Result<Journal> {
     recover::with(store, &journal)?;
     let mut index = store.repo().index_path().into_os_string();
     index.push(".lock");
-    let index =
-        std::path::absolute(index).map_err(|error| crate::Error::io("find the index", &error))?;
+    let index = std::path::absolute(index)
+        .map_err(|error| crate::error::Error::io("find the index", &error))?;
     Ok(journal.flushing(store.settings()?.durable).locking(index))
 }
 

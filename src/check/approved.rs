@@ -4,8 +4,9 @@ use chrono::{DateTime, Utc};
 
 use super::commits::{self, Commit};
 use crate::changeset::RepoPath;
-use crate::decide::steps::{self, Step};
+use crate::decide::steps;
 use crate::error::Result;
+use crate::proposal::steps::Step;
 use crate::proposal::{Entry, Proposal, Status};
 use crate::store::{Filter, Store, View};
 

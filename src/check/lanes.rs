@@ -1,7 +1,7 @@
 //! What is wrong with lanes of other clones.
 
 use super::{Concern, FailOn};
-use crate::render::report::Finding;
+use crate::report::Finding;
 use crate::store::{Trouble, TroubleKind};
 
 /// Most findings of one kind: whoever may push a lane chooses how many there are.

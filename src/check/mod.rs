@@ -1,6 +1,6 @@
 //! What wants attention: findings over pending proposals, what is staged, and commits.
 //!
-//! Read-only. Findings are reported through [`render::report`](crate::render::report).
+//! Read-only. Findings are reported through [`crate::report`].
 
 pub mod approved;
 pub mod commits;

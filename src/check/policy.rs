@@ -2,7 +2,7 @@
 
 use super::{Concern, FailOn};
 use crate::memory::service::settings_problems;
-use crate::render::report::Finding;
+use crate::report::Finding;
 use crate::store::Store;
 
 /// A finding for each policy or settings file that cannot be read or has an unknown key.

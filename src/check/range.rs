@@ -11,7 +11,7 @@ use super::{Concern, FailOn, Scope};
 use crate::changeset::RepoPath;
 use crate::error::Result;
 use crate::proposal::{Actor, Proposal, Status, codes, trailers};
-use crate::render::report::Finding;
+use crate::report::Finding;
 use crate::store::{Store, View};
 
 /// Findings over the commits that `arguments` of `git rev-list` select: those that touch files

@@ -1,6 +1,6 @@
 //! The rules of `aye check`, and which of them make it fail.
 
-use crate::render::report::{Finding, Level, Rule};
+use crate::report::{Finding, Level, Rule};
 
 /// A kind of finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, clap::ValueEnum)]

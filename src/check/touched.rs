@@ -8,7 +8,7 @@ use super::{Concern, FailOn, Scope};
 use crate::changeset::RepoPath;
 use crate::error::Result;
 use crate::proposal::ProposalId;
-use crate::render::report::Finding;
+use crate::report::Finding;
 use crate::store::View;
 
 /// The pending proposals of a scope, looked up by the files they change: however many there are,

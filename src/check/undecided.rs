@@ -4,7 +4,7 @@ use chrono::{DateTime, Duration, Utc};
 
 use super::{Concern, FailOn};
 use crate::proposal::{Proposal, Status};
-use crate::render::report::Finding;
+use crate::report::Finding;
 
 /// A proposal, and whether it would still apply.
 #[derive(Clone, Debug)]

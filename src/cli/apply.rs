@@ -15,8 +15,9 @@ use crate::proposal::document::file_path;
 use crate::proposal::event::{Effect, Evidence};
 use crate::proposal::rules::Verb;
 use crate::proposal::{Authority, Proposal, Status, codes};
-use crate::render::{diff, escape};
+use crate::render::diff;
 use crate::store::Store;
+use crate::text::escape;
 
 /// Apply pending proposals to the files.
 ///

@@ -14,8 +14,8 @@ use crate::proposal::document::{self, file_path};
 use crate::proposal::event::Evidence;
 use crate::proposal::rules::Verb;
 use crate::proposal::{Authority, Proposal, Status, codes};
-use crate::render::escape;
 use crate::store::Store;
+use crate::text::escape;
 
 /// Approve pending proposals, and write nothing.
 ///

@@ -16,7 +16,7 @@ use crate::error::{Error, Exit, Result, codes};
 use crate::git::COMMITTING;
 use crate::proposal::event::Subject as Kind;
 use crate::proposal::{ProposalId, Status};
-use crate::render::report::{Finding, Report};
+use crate::report::{Finding, Report};
 use crate::store::{Filter, Store, View, parse_duration};
 
 /// How many lane commits a check walks, in all, to verify what it looks at.

@@ -8,8 +8,8 @@ use clap_complete::env::CompleteEnv;
 use clap_complete::{ArgValueCandidates, CompletionCandidate};
 
 use crate::proposal::Status;
-use crate::render::escape;
 use crate::store::{Filter, Store};
+use crate::text::escape;
 
 /// The variable by which a completion script asks: set to the name of its shell.
 pub const VARIABLE: &str = "AYE_COMPLETE";

@@ -10,9 +10,9 @@ use chrono::{DateTime, Utc};
 use super::Global;
 use super::output::{self, Format};
 use crate::error::{Error, Exit, Result};
-use crate::render::escape;
-use crate::render::report::{Report, ReportFormat};
+use crate::report::{Report, ReportFormat};
 use crate::store::{Notices, Upkeep};
+use crate::text::escape;
 
 /// One run of one command, with everything it may know of the world outside.
 pub struct Context {

@@ -10,8 +10,8 @@ use super::{Context, Format, hooks};
 use crate::apply;
 use crate::error::{Exit, Result};
 use crate::proposal::rules::Verb;
-use crate::render::escape;
 use crate::store::{Held, Store, View};
+use crate::text::escape;
 use crate::tools::update_plan;
 
 /// Remove what aye keeps of this repository: lanes, refs, caches and hooks.

@@ -74,7 +74,7 @@ fn by(proposal: &Proposal) -> String {
         1 => proposal.proposed_by.as_str(),
         _ => author.name.as_str(),
     };
-    format!("by {} ({})", crate::render::escape::name(name), author.kind.as_str())
+    format!("by {} ({})", crate::text::escape::name(name), author.kind.as_str())
 }
 
 /// How a diff is shown.

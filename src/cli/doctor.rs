@@ -13,10 +13,10 @@ use crate::check::lanes;
 use crate::error::{Error, Exit, Result};
 use crate::memory::service::settings_problems;
 use crate::private::codes::PRIVATE_DIR_UNSAFE;
-use crate::render::escape;
 use crate::store::{
     Audience, Damage, Depth, Filter, Inspection, Leftover, Pushes, Store, TroubleKind, View,
 };
+use crate::text::escape;
 use crate::tools::update_plan;
 use crate::worktree::codes as apply;
 

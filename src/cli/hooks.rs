@@ -245,7 +245,7 @@ fn status(context: &mut Context) -> Result<Exit> {
     }
     let document = document(&place, manager, entries);
     context.emit(Format::Text, &document, || {
-        let mut text = format!("{}\n", crate::render::escape::line(&document.folder));
+        let mut text = format!("{}\n", crate::text::escape::line(&document.folder));
         for entry in &document.hooks {
             text += &format!("  {:<20}{}\n", entry.hook.name(), describe(entry, &place, manager));
         }
@@ -273,7 +273,7 @@ fn print(
     }
     let document = document(place, None, entries);
     context.emit(Format::Text, &document, || {
-        let mut text = format!("{}\n", crate::render::escape::line(&document.folder));
+        let mut text = format!("{}\n", crate::text::escape::line(&document.folder));
         for (hook, outcome) in done {
             let said = match outcome {
                 Outcome::Installed => "installed".to_owned(),

@@ -11,8 +11,8 @@ use crate::error::{Error, Exit, Result};
 use crate::proposal::event::Check;
 use crate::proposal::try_result::{self, TryResult};
 use crate::proposal::{Note, Proposal, ProposalId, codes};
-use crate::render::escape;
 use crate::store::{Store, View};
+use crate::text::escape;
 
 /// Record results of `aye try` that were written elsewhere, in CI for example.
 ///

@@ -7,9 +7,9 @@ use super::memory::init::{Args as MemoryArgs, Initialized, scaffold};
 use super::{Context, Format};
 use crate::changeset::{Mode, RepoPath, Snapshot as _};
 use crate::error::{Exit, Result};
-use crate::render::escape;
 use crate::store::{Store, policy};
-use crate::worktree::{self, Flush};
+use crate::text::escape;
+use crate::worktree::Flush;
 
 /// Make the repository ready: .agent-memory/ with its .gitignore, policy and memory scaffold.
 ///
@@ -75,7 +75,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 /// Writes the policy where there is none. One that is there stays; if it does not name the
 /// repository, the answer is the line to add.
 fn policy_file(store: &Store, files: &mut Initialized) -> Result<Option<String>> {
-    let id = format!("{:016x}{:016x}", worktree::random(), worktree::random());
+    let id = format!("{:016x}{:016x}", crate::beneath::random(), crate::beneath::random());
     let (tree, path) = (store.worktree()?, RepoPath::new(policy::PATH)?);
     let committed = || store.policy().is_ok_and(|policy| policy.blob.is_some());
     if tree.file(&path)?.is_none() && !committed() {

@@ -2,8 +2,8 @@
 
 use super::Context;
 use crate::error::Error;
-use crate::render::escape;
 use crate::store::{Store, trial};
+use crate::text::escape;
 use crate::worktree::journal;
 
 impl Context {

@@ -9,10 +9,11 @@ use crate::error::{Exit, Result};
 use crate::proposal::Status;
 use crate::proposal::document::{Approval, timestamp};
 use crate::proposal::event::Subject;
+use crate::render::age;
 use crate::render::style::{Palette, Role};
 use crate::render::table::{Align, Cell, Keep, Table};
-use crate::render::{age, escape};
 use crate::store::{Audience, PurgeRecord, Store, Summary};
+use crate::text::escape;
 
 /// List proposals: the pending ones, newest first, unless asked for others.
 #[derive(Debug, clap::Args)]

@@ -8,10 +8,11 @@ use crate::decide::patch;
 use crate::error::{Exit, Result};
 use crate::proposal::document::timestamp;
 use crate::proposal::{ActorKind, Data};
+use crate::render::age;
 use crate::render::style::Role;
 use crate::render::table::{Align, Cell, Keep, Table};
-use crate::render::{age, escape};
 use crate::store::LogEntry;
+use crate::text::escape;
 
 /// Show what happened, newest first: to one proposal or to all.
 #[derive(Debug, clap::Args)]

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use crate::error::{Error, Result, codes};
-use crate::render::report::ReportFormat;
-use crate::render::{escape, yaml};
+use crate::report::ReportFormat;
+use crate::text::{escape, yaml};
 
 /// How results are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use super::{Context, Format, output, paths};
 use crate::changeset::patch::{Action, Options, limits};
 use crate::error::{Exit, Result};
-use crate::render::escape;
+use crate::text::escape;
 use crate::tools::Session;
 use crate::tools::apply_patch::{self, Request, Response};
 

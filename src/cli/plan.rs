@@ -11,8 +11,8 @@ use crate::error::{Error, Exit, Result, codes};
 use crate::plan::{Change, History, Key, Plan, Progress, Request, Step, StepStatus, text};
 use crate::proposal::document::timestamp;
 use crate::proposal::{Proposal, Status};
-use crate::render::escape;
 use crate::store::{Filter, Store, Summary, View};
+use crate::text::escape;
 use crate::tools::json;
 use crate::tools::update_plan::{self, Updated};
 

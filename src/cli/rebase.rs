@@ -8,7 +8,7 @@ use crate::changeset::{Changeset, FileChange};
 use crate::decide;
 use crate::error::{Error, Exit, Result};
 use crate::proposal::Status;
-use crate::render::escape;
+use crate::text::escape;
 
 /// Put a pending proposal on the files as they are now, as a new revision.
 ///

@@ -12,7 +12,7 @@ use crate::error::{Exit, Result};
 use crate::proposal::Status;
 use crate::proposal::document::file_path;
 use crate::proposal::rules::Verb;
-use crate::render::escape;
+use crate::text::escape;
 
 /// Reject pending proposals, with a reason that the proposer can read back.
 #[derive(Debug, clap::Args)]

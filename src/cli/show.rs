@@ -10,10 +10,11 @@ use crate::proposal::conversation::Kind;
 use crate::proposal::document::Document;
 use crate::proposal::event::Subject;
 use crate::proposal::{ActorKind, ChangeRecord, Proposal, Status};
+use crate::render::age;
 use crate::render::style::{Palette, Role};
-use crate::render::{age, escape};
 use crate::scan::gate::{self, Warning};
 use crate::store::{Audience, Store};
+use crate::text::escape;
 
 /// Show a proposal: who, why, its state, its comments, its diff.
 #[derive(Debug, clap::Args)]

@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Context, Format};
+use crate::beneath::random;
 use crate::changeset::merge::Sides;
 use crate::changeset::{self, plan};
 use crate::error::{Error, Exit, Result, codes};
@@ -18,9 +19,9 @@ use crate::git;
 use crate::proposal::event::Check;
 use crate::proposal::try_result::{self, TryResult};
 use crate::proposal::{self, Note, Proposal};
-use crate::render::escape;
 use crate::store::{Store, codes as store_codes, trial::Trial};
-use crate::worktree::{Flush, TEMPORARY, Worktree, random};
+use crate::text::escape;
+use crate::worktree::{Flush, TEMPORARY, Worktree};
 
 /// Run a command (the tests) on a proposal, in a throw-away work tree.
 ///

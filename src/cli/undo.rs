@@ -9,8 +9,8 @@ use crate::error::{Exit, Result};
 use crate::proposal::document::file_path;
 use crate::proposal::rules::Verb;
 use crate::proposal::{Proposal, Status};
-use crate::render::escape;
 use crate::store::Store;
+use crate::text::escape;
 
 /// Take an applied proposal back: its files become what they were, and it is pending again.
 ///

@@ -9,7 +9,7 @@ use clap::error::ErrorKind;
 use super::Format;
 use super::output;
 use crate::error::{Error, Exit, codes};
-use crate::render::escape;
+use crate::text::escape;
 
 /// Prints help, a version or a usage error, and says how the process ends.
 pub fn report(args: &[OsString], error: &clap::Error) -> Exit {

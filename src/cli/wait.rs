@@ -9,8 +9,8 @@ use super::{Context, Format};
 use crate::error::{Error, Exit, Result, codes};
 use crate::proposal::document::{Document as Full, Remark, timestamp};
 use crate::proposal::{Proposal, ProposalId, State, Status};
-use crate::render::escape;
 use crate::store::{Store, idle::Tips, parse_duration};
+use crate::text::escape;
 
 /// Exit status when the time is over, as `timeout` has it.
 const TIMED_OUT: i32 = 124;

@@ -19,7 +19,7 @@ mod subject;
 pub mod undo;
 pub mod verdict;
 
-pub use crate::proposal::statement::{self, Statement, Target};
+use crate::proposal::statement::{self, Statement, Target};
 pub use ahead::Ahead;
 pub use apply::{Applied, Request, apply};
 pub use approve::approve;

@@ -9,8 +9,7 @@ use crate::error::{Error, Result};
 use crate::proposal::Statement;
 use crate::proposal::event::{BlobRef, Evidence};
 use crate::proposal::state::{Approval, Decision};
-pub use crate::proposal::steps::Step;
-use crate::proposal::steps::{of_events, of_revision};
+use crate::proposal::steps::{Step, of_events, of_revision};
 use crate::proposal::{Actor, Entry, Proposal, ProposalId, State, codes, trailers};
 use crate::store::{Store, View};
 

@@ -7,7 +7,6 @@
 pub mod install;
 pub mod managers;
 pub mod place;
-pub mod refused;
 pub mod script;
 
 use schemars::JsonSchema;

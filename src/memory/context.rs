@@ -172,7 +172,7 @@ fn suggestions(hits: &[Hit]) -> Vec<String> {
 }
 
 fn one_line(text: &str) -> String {
-    crate::render::escape::line(text).replace("-->", "--&gt;")
+    crate::text::escape::line(text).replace("-->", "--&gt;")
 }
 
 /// `text`, wrapped as evidence where it is not trusted, so that a reader can tell what speaks.
@@ -197,7 +197,7 @@ fn defuse(text: &str) -> String {
         if c == '<' {
             let rest: String = text[i + 1..]
                 .chars()
-                .filter(|c| !c.is_whitespace() && !crate::render::escape::is_unsafe(*c))
+                .filter(|c| !c.is_whitespace() && !crate::text::is_unsafe(*c))
                 .take(9)
                 .flat_map(char::to_lowercase)
                 .collect();

@@ -10,7 +10,7 @@ use crate::secrets::{AllowRegions, Category, Options, Scanner};
 use super::response::Response;
 use super::settings::Settings;
 
-pub use crate::secrets::codes;
+use crate::secrets::codes;
 
 /// One thing found in a text. Never holds the secret.
 #[derive(Clone, Debug, PartialEq)]

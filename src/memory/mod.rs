@@ -70,3 +70,20 @@ pub mod codes {
         UNRESOLVABLE_DRIFT = "unresolvable_drift", Conflict, "the target is gone, so the operation cannot be planned again";
     }
 }
+
+/// The error code that a response's reason is, where memory or a room below it has one of that name.
+pub fn code_of(reason: &str) -> Option<&'static crate::error::Code> {
+    let rooms: [&[&'static crate::error::Code]; 10] = [
+        codes::ALL,
+        crate::error::codes::ALL,
+        crate::secrets::codes::ALL,
+        crate::changeset::codes::ALL,
+        crate::proposal::codes::ALL,
+        crate::store::codes::ALL,
+        crate::worktree::codes::ALL,
+        crate::beneath::codes::ALL,
+        crate::private::codes::ALL,
+        crate::git::codes::ALL,
+    ];
+    rooms.into_iter().flatten().copied().find(|code| code.id == reason)
+}

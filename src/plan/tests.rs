@@ -10,7 +10,7 @@ fn plan(steps: &[(&str, StepStatus)]) -> Plan {
 
 use StepStatus::{Completed, InProgress, Pending};
 
-fn detail(error: &crate::Error, key: &str) -> Option<Value> {
+fn detail(error: &crate::error::Error, key: &str) -> Option<Value> {
     error.details().iter().find(|(name, _)| *name == key).map(|(_, value)| value.clone())
 }
 
@@ -215,7 +215,7 @@ proptest! {
     fn any_text_makes_a_safe_list(step in any::<String>()) {
         if let Ok(plan) = Plan::new(vec![Step { step, status: Pending }]) {
             for out in [text::checklist(&plan, false, |_| Vec::new()), text::markdown(&plan, None)] {
-                prop_assert!(!out.chars().any(|c| c != '\n' && crate::render::escape::is_unsafe(c)));
+                prop_assert!(!out.chars().any(|c| c != '\n' && crate::text::is_unsafe(c)));
             }
         }
     }

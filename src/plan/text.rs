@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{Change, Plan, Progress, StepStatus};
-use crate::render::escape;
+use crate::text::escape;
 
 /// The check-list: number, box, step; further lines of a step, and those that `below` gives for
 /// its number (safe ones), are indented below it. Untrusted text is made safe for a terminal.

@@ -132,7 +132,7 @@ impl Prompt {
     }
 
     fn take(&self, text: &mut String, c: char) -> io::Result<()> {
-        if crate::render::escape::is_unsafe(c) {
+        if crate::text::is_unsafe(c) {
             return Ok(());
         }
         text.push(c);

@@ -28,7 +28,7 @@ pub enum Keep {
 pub struct Cell(Vec<(Role, String)>);
 
 impl Cell {
-    /// Text in one colour. It must be safe for a terminal already ([`super::escape::line`]).
+    /// Text in one colour. It must be safe for a terminal already ([`crate::text::escape::line`]).
     pub fn new(role: Role, text: impl Into<String>) -> Self {
         Self(vec![(role, text.into())])
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{ALLOW_LIST, Text};
-use crate::render::report::{Finding, Level, Report, Rule};
+use crate::report::{Finding, Level, Report, Rule};
 use crate::secrets::unsafe_text::{Issue, Severity};
 use crate::secrets::{self, Category, Scan, rules::RULES};
 

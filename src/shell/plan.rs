@@ -43,7 +43,7 @@ impl Plan<'_> {
             .iter()
             .find(|decided| decided.pipeline == index && decided.folder == folder)
             .map(|decided| decided.steps.as_slice())
-            .ok_or_else(|| crate::Error::bug("a command was not decided for its folder"))
+            .ok_or_else(|| crate::error::Error::bug("a command was not decided for its folder"))
     }
 }
 

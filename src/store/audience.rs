@@ -171,7 +171,7 @@ impl Store {
             let key = format!("remote.{name}.push");
             for value in config.plumbing().strings(&*key).unwrap_or_default() {
                 let refspec = value.to_str_lossy();
-                if crate::hooks::refused::sends_others(&refspec, &name) {
+                if crate::store::refused::sends_others(&refspec, &name) {
                     let why = format!("{key} is {refspec}");
                     found.push(Pushes { remote: name.clone(), why });
                 }

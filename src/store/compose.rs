@@ -199,5 +199,5 @@ fn line(stamped: &Stamped) -> String {
         [one] => format!(": {}", one.path.display()),
         [first, rest @ ..] => format!(": {} and {} more", first.path.display(), rest.len()),
     };
-    crate::render::escape::line(&format!("{kind}{id}{what}")).into_owned()
+    crate::text::escape::line(&format!("{kind}{id}{what}")).into_owned()
 }

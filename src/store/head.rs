@@ -6,7 +6,6 @@ use gix::objs::tree::EntryKind;
 use super::Store;
 use crate::changeset::{self, File, Mode, RepoPath, Snapshot};
 use crate::error::{Error, Result, codes};
-use crate::worktree;
 
 /// The files as HEAD has them; none where HEAD is unborn.
 struct Head<'store> {
@@ -93,9 +92,11 @@ impl Snapshot for Head<'_> {
             EntryKind::Blob => Mode::Regular,
             EntryKind::BlobExecutable => Mode::Executable,
             EntryKind::Tree => return Err(refused(&changeset::codes::FOLDER, "is a folder")),
-            EntryKind::Link => return Err(refused(&worktree::codes::SYMLINK, "is a symlink")),
+            EntryKind::Link => {
+                return Err(refused(&crate::beneath::codes::SYMLINK, "is a symlink"));
+            }
             EntryKind::Commit => {
-                return Err(refused(&worktree::codes::SUBMODULE, "is a submodule"));
+                return Err(refused(&crate::beneath::codes::SUBMODULE, "is a submodule"));
             }
         };
         let size = repo.find_header(entry.object_id()).map(|header| header.size()).unwrap_or(0);

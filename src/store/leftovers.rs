@@ -8,9 +8,9 @@ use bstr::{BStr, ByteSlice as _};
 use chrono::{DateTime, Utc};
 
 use super::{Store, View, lock, trial};
+use crate::beneath::{Access, Kind};
 use crate::changeset::RepoPath;
 use crate::error::{Error, Result};
-use crate::worktree::beneath::{Access, Kind};
 use crate::worktree::{TEMPORARY, Worktree};
 
 /// A temporary file that is younger than this may belong to a process that is still writing.
@@ -126,14 +126,14 @@ impl Store {
     pub fn unwritable(&self) -> Vec<Error> {
         let mut found = Vec::new();
         let objects = self.repo.objects.store_ref().path();
-        let name = format!("tmp_obj_aye{:016x}", crate::worktree::random());
+        let name = format!("tmp_obj_aye{:016x}", crate::beneath::random());
         let probe = objects.join(name);
         match std::fs::OpenOptions::new().write(true).create_new(true).open(&probe) {
             Ok(_) => drop(std::fs::remove_file(&probe)),
             Err(error) => found.push(Error::file("write to", objects, &error)),
         }
         if let Ok(Some(private)) = self.private() {
-            let name = format!(".lane-{:016x}", crate::worktree::random());
+            let name = format!(".lane-{:016x}", crate::beneath::random());
             match private.folder().open(name.as_str().into(), Access::New) {
                 Ok(_) => drop(private.folder().unlink(name.as_str().into())),
                 Err(error) => found.push(Error::file("write to", private.path(), &error)),

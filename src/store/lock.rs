@@ -9,9 +9,9 @@ use std::io::{Read as _, Seek as _, Write as _};
 use std::time::{Duration, Instant};
 
 use super::codes;
+use crate::beneath::{Access, Kind};
 use crate::error::{Error, Result};
 use crate::private::Directory;
-use crate::worktree::beneath::{Access, Kind};
 
 /// Longest wait for one and the same writer. A write takes milliseconds, so this one hangs.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -54,7 +54,7 @@ impl Lock {
                         (turn, taken) = (Instant::now(), latest);
                     }
                     // Processes that started together must not come back together.
-                    let jitter = crate::worktree::random() % 1024;
+                    let jitter = crate::beneath::random() % 1024;
                     std::thread::sleep(pause + pause * (jitter as u32) / 1024);
                     pause = (pause * 2).min(Duration::from_millis(8));
                 }

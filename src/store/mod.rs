@@ -33,6 +33,7 @@ mod projection;
 mod purge;
 mod read;
 mod refs;
+pub mod refused;
 mod roots;
 mod salvage;
 mod settings;

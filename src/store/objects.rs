@@ -261,7 +261,7 @@ impl<'repo> Batch<'repo> {
         let failed =
             |error: &std::io::Error| Error::file("write a git object to", &self.folder, error);
         // `git gc` knows this prefix and removes what a crash leaves.
-        let name = format!("tmp_obj_aye{:016x}", crate::worktree::random());
+        let name = format!("tmp_obj_aye{:016x}", crate::beneath::random());
         let path = self.folder.join(name);
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);

@@ -173,8 +173,8 @@ fn message(proposal: &Proposal) -> String {
         Some(line) if !line.trim().is_empty() => line.trim().chars().take(200).collect(),
         _ => format!("Proposal for {}", first.unwrap_or_default()),
     };
-    let subject = crate::render::escape::line(&subject).into_owned();
-    let by = crate::render::escape::line(&proposal.proposed_by).into_owned();
+    let subject = crate::text::escape::line(&subject).into_owned();
+    let by = crate::text::escape::line(&proposal.proposed_by).into_owned();
     format!("{subject}\n\nProposal-Id: {}\nProposed-by: {by}\n", proposal.id)
 }
 

@@ -12,9 +12,9 @@ use std::time::UNIX_EPOCH;
 use bstr::BStr;
 
 use super::refs::{self, Audience};
+use crate::beneath::Access;
 use crate::error::{Error, Result};
 use crate::private::Directory;
-use crate::worktree::beneath::Access;
 
 /// The file that has the id of this clone's lane.
 const LANE: &str = "lane";
@@ -169,7 +169,7 @@ pub(super) fn own(
 ) -> Result<Own> {
     let audience = audience.clone();
     let begin = |from: Option<String>| {
-        let lane = format!("{:016x}", crate::worktree::random());
+        let lane = format!("{:016x}", crate::beneath::random());
         Own { audience: audience.clone(), lane, from, due: Due::Begin }
     };
     let Some(lane) = noted(folder, &audience)? else { return Ok(begin(None)) };

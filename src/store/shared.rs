@@ -11,7 +11,7 @@ use rustix::fs::Mode;
 use rustix::process::umask;
 
 use super::Store;
-use crate::worktree::beneath::Access;
+use crate::beneath::Access;
 
 impl Store {
     /// Lets group and others at what this process makes in the git directory, if the repository
@@ -23,7 +23,7 @@ impl Store {
         };
         let present = umask(Mode::empty());
         umask(present & !Mode::from_raw_mode(bits));
-        crate::worktree::keep_umask(present.as_raw_mode());
+        crate::beneath::keep_umask(present.as_raw_mode());
         // The database library asks for narrower permissions than the umask would allow. Only
         // the owner can widen them; for others the cache is not worth an error.
         if let Ok(Some(private)) = self.private()

@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
 
+use crate::beneath::{Access, Folder, Kind};
 use crate::error::{Error, Result};
 use crate::git::Git;
 use crate::private::Directory;
-use crate::worktree::beneath::{Access, Folder, Kind};
 
 /// A linked work tree that is gone when this is dropped.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl Trial {
     /// `private_dir_unsafe`, `git_failed`, `git_not_found`, or those of the file system.
     pub fn new(common_dir: &Path, commit: &str) -> Result<Self> {
         let home = Directory::make(&common_dir.join("aye"))?.make_inside("try")?;
-        let name = format!("{:012x}", crate::worktree::random() & 0xffff_ffff_ffff);
+        let name = format!("{:012x}", crate::beneath::random() & 0xffff_ffff_ffff);
         let lock = lock_name(name.as_str().into());
         let held = home.file(lock.as_bstr(), Access::New)?;
         held.lock().map_err(|e| Error::io(format_args!("lock {}", home.path().display()), &e))?;
@@ -166,7 +166,7 @@ fn empty(
     later: &mut Vec<BString>,
 ) -> io::Result<()> {
     if depth > DEEP {
-        let new = BString::from(format!("{:012x}", crate::worktree::random() & 0xffff_ffff_ffff));
+        let new = BString::from(format!("{:012x}", crate::beneath::random() & 0xffff_ffff_ffff));
         // Its own entry `..` changes.
         above.unlock(name)?;
         above.rename_new(name, home, new.as_bstr())?;

@@ -218,5 +218,5 @@ fn projection(view: &View, branch: &str) -> Result<Option<String>> {
         return Ok(None);
     }
     let projected = Projected { schema: "aye/plans@1", branch: branch.to_owned(), plans };
-    crate::render::yaml::document(&projected).map(Some)
+    crate::text::yaml::document(&projected).map(Some)
 }

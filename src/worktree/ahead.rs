@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
-use super::beneath::Root;
 use super::folders::Folders;
 use super::processors::{self, Apart};
 use super::{Found, read};
+use crate::beneath::Root;
 use crate::changeset::RepoPath;
 
 /// From this many files on, a thread is worth starting.

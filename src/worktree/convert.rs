@@ -6,9 +6,9 @@
 
 use bstr::{BStr, ByteSlice as _};
 
-use super::beneath::Stamp;
-use super::folders::Place;
 use super::{Worktree, cannot_read, in_submodule};
+use crate::beneath::Place;
+use crate::beneath::Stamp;
 use crate::changeset::hunks::{Diff, Text};
 use crate::changeset::{File, Mode, RepoPath};
 use crate::error::Result;

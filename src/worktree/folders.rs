@@ -4,20 +4,9 @@ use std::rc::Rc;
 
 use bstr::{BStr, BString, ByteSlice};
 
-use super::beneath::{Folder, Root};
+use crate::beneath::{Folder, Place, Root};
 use crate::changeset::RepoPath;
 use crate::error::Result;
-
-/// What the folder part of a path leads to.
-#[derive(Debug)]
-pub enum Place<F = Folder> {
-    /// The folder, open.
-    Folder(Rc<F>),
-    /// It does not exist; the part of it that does (empty: the root).
-    Missing(BString),
-    /// A file stands where a folder is needed; its path.
-    Blocked(BString),
-}
 
 /// How many stay open: paths come sorted, but a transaction goes over them several times.
 const OPEN: usize = 32;

@@ -9,7 +9,6 @@
 //! it. Several files that must change together go through [`journal`].
 
 mod ahead;
-pub(crate) mod beneath;
 mod convert;
 mod folders;
 pub(crate) mod index;
@@ -25,22 +24,18 @@ use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
 
+use crate::beneath::{self, Content, Kind, Place, Root, Stamp};
 use crate::changeset::{File, FileChange, Mode, RepoPath, Snapshot};
 use crate::error::{Error, Result, codes as common};
 use ahead::Ahead;
-#[cfg(unix)]
-pub use beneath::keep_umask;
-use beneath::{Content, Kind, Root, Stamp};
 pub use convert::Conversion;
-use folders::{Folders, Place};
+use folders::Folders;
 use journal::Sum;
-pub use write::{Flush, TEMPORARY, random};
+pub use write::{Flush, TEMPORARY};
 
 /// Error codes of the work tree.
 pub mod codes {
     crate::codes! {
-        SYMLINK = "symlink_in_way", Invalid, "the path is a symlink, or leads through one";
-        SUBMODULE = "in_submodule", Invalid, "the path is, or lies inside, a submodule or another repository";
         SPECIAL_FILE = "special_file", Invalid, "the path is a device, pipe or socket";
         HARD_LINK = "hard_link", Invalid, "the file has a second name (hard link) that would be cut off or changed";
         SETUID = "setuid_file", Invalid, "the file has the setuid, setgid or sticky bit, which a rewrite would drop";
@@ -264,7 +259,7 @@ fn mode(stamp: &Stamp) -> Mode {
 fn refuse_unless_file(root: &Root, path: &RepoPath, stamp: &Stamp) -> Result<()> {
     match stamp.kind {
         Kind::File => Ok(()),
-        Kind::Symlink => Err(at(&codes::SYMLINK, path, "is a symlink")
+        Kind::Symlink => Err(at(&beneath::codes::SYMLINK, path, "is a symlink")
             .hint("name the file it points to; aye writes regular files only")),
         Kind::Folder if root.is_repository(path.as_bstr()) => Err(in_submodule(path)),
         Kind::Folder => {
@@ -288,7 +283,7 @@ fn refuse_shared(path: &RepoPath, stamp: &Stamp) -> Result<()> {
 }
 
 fn in_submodule(path: &RepoPath) -> Error {
-    at(&codes::SUBMODULE, path, "is, or lies in, a submodule or another repository")
+    at(&beneath::codes::SUBMODULE, path, "is, or lies in, a submodule or another repository")
         .hint("run aye inside that repository")
 }
 

@@ -104,7 +104,7 @@ fn symlinks_are_neither_followed_nor_replaced() {
             scratch.worktree.remove_dir_all(&target).unwrap_err(),
         ];
         for error in refused {
-            assert!(error.is(&codes::SYMLINK), "{target:?}: {error}");
+            assert!(error.is(&crate::beneath::codes::SYMLINK), "{target:?}: {error}");
         }
     }
     assert_eq!(std::fs::read(secret.join("f")).unwrap(), b"secret");
@@ -135,10 +135,10 @@ fn what_is_no_ordinary_file_is_refused_by_name() {
     )
     .unwrap();
     for (target, code) in [
-        ("sub", &codes::SUBMODULE),
-        ("sub/f", &codes::SUBMODULE),
-        ("sub/deep/f", &codes::SUBMODULE),
-        ("linked/f", &codes::SUBMODULE),
+        ("sub", &crate::beneath::codes::SUBMODULE),
+        ("sub/f", &crate::beneath::codes::SUBMODULE),
+        ("sub/deep/f", &crate::beneath::codes::SUBMODULE),
+        ("linked/f", &crate::beneath::codes::SUBMODULE),
         ("folder", &crate::changeset::codes::FOLDER),
         ("fifo", &codes::SPECIAL_FILE),
         ("plain/f", &codes::NOT_A_FOLDER),
@@ -181,7 +181,13 @@ fn removing_a_folder_leaves_what_its_symlinks_point_to() {
     assert!(scratch.outside("kept/f").exists());
     assert!(!scratch.worktree.remove_dir_all(&path("a")).unwrap());
     std::fs::create_dir_all(scratch.at("a/nested/.git")).unwrap();
-    assert!(scratch.worktree.remove_dir_all(&path("a")).unwrap_err().is(&codes::SUBMODULE));
+    assert!(
+        scratch
+            .worktree
+            .remove_dir_all(&path("a"))
+            .unwrap_err()
+            .is(&crate::beneath::codes::SUBMODULE)
+    );
 }
 
 #[test]
@@ -250,7 +256,7 @@ fn a_submodule_that_is_not_checked_out_takes_no_files() {
             worktree.file(&target).unwrap_err(),
             worktree.write_file(&target, b"x", Mode::Regular, Flush::No).unwrap_err(),
         ] {
-            assert!(error.is(&codes::SUBMODULE), "{target:?}: {error}");
+            assert!(error.is(&crate::beneath::codes::SUBMODULE), "{target:?}: {error}");
         }
     }
     worktree.write_file(&path("absent/other"), b"x", Mode::Regular, Flush::No).unwrap();
@@ -259,7 +265,7 @@ fn a_submodule_that_is_not_checked_out_takes_no_files() {
 /// The way without folder descriptors refuses the same things.
 #[test]
 fn the_portable_way_refuses_the_same() {
-    use super::beneath::portable;
+    use crate::beneath::portable;
     let scratch = Scratch::new();
     std::fs::create_dir_all(scratch.at("real/deep")).unwrap();
     std::fs::create_dir_all(scratch.at("sub/.git")).unwrap();
@@ -267,13 +273,17 @@ fn the_portable_way_refuses_the_same() {
     symlink("real", scratch.at("link")).unwrap();
     let root = portable::Root::open(scratch.worktree.root()).unwrap();
     let folder = |path: &str| root.folder(path.into());
-    assert!(matches!(folder("real/deep").unwrap(), folders::Place::Folder(_)));
-    assert!(matches!(folder("real/none").unwrap(), folders::Place::Missing(p) if p == "real"));
-    assert!(matches!(folder("plain/x").unwrap(), folders::Place::Blocked(p) if p == "plain"));
-    assert!(folder("link/deep").unwrap_err().is(&codes::SYMLINK));
-    assert!(folder("sub/deep").unwrap_err().is(&codes::SUBMODULE));
-    let folders::Place::Folder(real) = folder("real").unwrap() else { panic!("a folder") };
-    let new = beneath::NewFile { permissions: None, executable: false };
+    assert!(matches!(folder("real/deep").unwrap(), crate::beneath::Place::Folder(_)));
+    assert!(
+        matches!(folder("real/none").unwrap(), crate::beneath::Place::Missing(p) if p == "real")
+    );
+    assert!(
+        matches!(folder("plain/x").unwrap(), crate::beneath::Place::Blocked(p) if p == "plain")
+    );
+    assert!(folder("link/deep").unwrap_err().is(&crate::beneath::codes::SYMLINK));
+    assert!(folder("sub/deep").unwrap_err().is(&crate::beneath::codes::SUBMODULE));
+    let crate::beneath::Place::Folder(real) = folder("real").unwrap() else { panic!("a folder") };
+    let new = crate::beneath::NewFile { permissions: None, executable: false };
     real.create("f".into(), b"one", new).unwrap();
     assert!(real.create("f".into(), b"two", new).is_err());
     assert!(real.rename_new("f".into(), &real, "deep".into()).is_err());

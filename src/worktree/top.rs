@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::Worktree;
-use super::beneath::Content;
-use super::folders::Place;
+use crate::beneath::Content;
+use crate::beneath::Place;
 
 /// Longest `.git` file that is read: a path and a few words.
 const LINK_LIMIT: u64 = 1 << 16;

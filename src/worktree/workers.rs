@@ -4,9 +4,9 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use super::beneath::Root;
 use super::folders::Folders;
 use super::processors::{self, Apart};
+use crate::beneath::Root;
 use crate::error::Result;
 
 /// From this many files on, threads are worth starting.

@@ -1,14 +1,13 @@
 //! Writing and removing one file, or one folder, at a time.
 
-use std::hash::{BuildHasher, Hasher};
 use std::io::{self, ErrorKind};
 use std::rc::Rc;
 
 use bstr::{BStr, BString, ByteSlice};
 
-use super::beneath::{Folder, Kind, NewFile, Stamp};
-use super::folders::{Folders, Place, parent};
-use super::{Worktree, cannot_write, changed, codes, not_a_folder};
+use super::folders::{Folders, parent};
+use super::{Worktree, cannot_write, changed, not_a_folder};
+use crate::beneath::{self, Folder, Kind, NewFile, Place, Stamp};
 use crate::changeset::{Mode, RepoPath};
 use crate::error::{Error, Result};
 
@@ -52,7 +51,7 @@ impl Worktree {
             super::refuse_shared(path, stamp)?;
         }
         let new = new_file(existing.as_ref(), mode);
-        let temporary = BString::from(format!("{TEMPORARY}{:016x}", random()));
+        let temporary = BString::from(format!("{TEMPORARY}{:016x}", beneath::random()));
         let done = crate::failpoint!("worktree.create", io)
             .and_then(|()| folder.create(temporary.as_bstr(), bytes, new))
             .and_then(|file| if flush == Flush::Yes { file.sync_data() } else { Ok(()) })
@@ -131,9 +130,12 @@ impl Worktree {
 fn empty(folder: &Folder, path: &BStr) -> Result<()> {
     let names = folder.names().map_err(|error| cannot_remove(path, &error))?;
     if names.iter().any(|name| name == ".git") {
-        return Err(Error::new(&codes::SUBMODULE, format!("{path} is another repository"))
-            .with("path", path.to_string())
-            .hint("aye does not remove repositories"));
+        return Err(Error::new(
+            &beneath::codes::SUBMODULE,
+            format!("{path} is another repository"),
+        )
+        .with("path", path.to_string())
+        .hint("aye does not remove repositories"));
     }
     for name in names {
         let mut inside = BString::from(path);
@@ -256,11 +258,6 @@ pub fn new_file(existing: Option<&Stamp>, mode: Mode) -> NewFile {
         (bits, false) => bits & !0o111,
     });
     NewFile { permissions, executable }
-}
-
-/// A number that no other process has just drawn. Not a secret.
-pub fn random() -> u64 {
-    std::hash::RandomState::new().build_hasher().finish()
 }
 
 pub fn cannot_remove(path: &BStr, error: &io::Error) -> Error {

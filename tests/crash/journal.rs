@@ -135,17 +135,17 @@ fn scratch(before: &Tree) -> tempfile::TempDir {
 struct Next<'a>(&'a Path);
 
 impl Judge for Next<'_> {
-    fn refusal(&self, claim: &Claim<'_>) -> aye::Result<Option<String>> {
+    fn refusal(&self, claim: &Claim<'_>) -> aye::error::Result<Option<String>> {
         Ok((!claim.root.is_at(&self.0.join("top"))).then(|| "elsewhere".into()))
     }
 
-    fn recorded(&self, claim: &Claim<'_>, subject: &str) -> aye::Result<Option<Named>> {
+    fn recorded(&self, claim: &Claim<'_>, subject: &str) -> aye::error::Result<Option<Named>> {
         assert_eq!(subject, "subject");
         let event = std::fs::read_to_string(self.0.join("event"));
         Ok(event.is_ok_and(|event| event == claim.transaction).then(Named::new))
     }
 
-    fn content(&self, _: &str) -> aye::Result<Option<Vec<u8>>> {
+    fn content(&self, _: &str) -> aye::error::Result<Option<Vec<u8>>> {
         Ok(None)
     }
 }

@@ -11,6 +11,7 @@ mod support;
 mod agent_session;
 mod apply;
 mod approve;
+mod arrows;
 mod audiences;
 mod bad_input;
 mod changes_tool;

@@ -219,7 +219,7 @@ fn shown(who: Who, args: &[&str]) -> String {
             text += arg;
         }
     }
-    crate::render::escape::line(&text).into_owned()
+    crate::text::escape::line(&text).into_owned()
 }
 
 #[cfg(test)]

@@ -15,8 +15,8 @@ use crate::error::{Error, Result};
 use crate::git::COMMITTING;
 use crate::git::Git;
 use crate::proposal::{Proposal, trailers};
-use crate::render::escape;
 use crate::store::Store;
+use crate::text::escape;
 
 /// Adds trailers for the proposals that are staged exactly as approved.
 ///

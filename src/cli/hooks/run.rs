@@ -17,10 +17,10 @@ use crate::cli::{Context, check};
 use crate::error::{Error, Exit, Result};
 use crate::git::COMMITTING;
 use crate::hooks::Hook;
-use crate::hooks::refused::{self, Sent};
 use crate::proposal::event::Committed;
 use crate::proposal::{Entry, Note, Proposal, Status};
-use crate::render::report::{Finding, Level, Report, Rule};
+use crate::report::{Finding, Level, Report, Rule};
+use crate::store::refused::{self, Sent};
 use crate::store::{Audience, Filter, Store, View};
 
 /// Runs `hook` with what git passed to it.

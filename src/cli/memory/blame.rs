@@ -6,7 +6,7 @@ use super::{Answer, open};
 use crate::cli::{Context, Format};
 use crate::error::{Exit, Result};
 use crate::memory::service::BlameLine;
-use crate::render::escape;
+use crate::text::escape;
 
 /// Show where each section of a file comes from: a proposal, or a commit by hand.
 #[derive(Debug, clap::Args)]

@@ -46,7 +46,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let pack = service.context(&ask)?;
     let answer = Answer { schema: "aye/memory-context@1", answer: pack };
     context.emit(Format::Text, &answer, || {
-        crate::render::escape::block(&answer.answer.context).into_owned()
+        crate::text::escape::block(&answer.answer.context).into_owned()
     })?;
     Ok(Exit::Done)
 }

@@ -9,8 +9,8 @@ use crate::error::{Exit, Result};
 use crate::memory::disk::repo_path;
 use crate::memory::settings::{Manifest, manifest};
 use crate::memory::{DIR, scaffold as files};
-use crate::render::escape;
 use crate::store::Store;
+use crate::text::escape;
 use crate::worktree::Flush;
 
 /// Start a memory store, or complete one: what is there stays as it is.

@@ -6,7 +6,7 @@ use super::{Answer, open};
 use crate::cli::{Context, Format};
 use crate::error::{Exit, Result};
 use crate::memory::service::Change;
-use crate::render::escape;
+use crate::text::escape;
 
 /// Show who changed memory, when, why and from which source.
 #[derive(Debug, clap::Args)]

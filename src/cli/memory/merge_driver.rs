@@ -91,8 +91,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         let shown = args.path.as_deref().unwrap_or_default();
         context.note(&format!(
             "conflict in {}#{}",
-            crate::render::escape::line(shown),
-            crate::render::escape::line(name)
+            crate::text::escape::line(shown),
+            crate::text::escape::line(name)
         ));
     }
     Ok(if merged.conflicts.is_empty() { Exit::Done } else { Exit::Negative })

@@ -23,8 +23,8 @@ use super::{Context, Format};
 use crate::error::{Exit, Result};
 use crate::memory::response::{Outcome, Response};
 use crate::memory::service::Service;
-use crate::render::escape;
 use crate::store::Store;
+use crate::text::escape;
 
 /// The project's memory: what its agents read and what people let in.
 #[derive(Debug, clap::Args)]
@@ -112,9 +112,6 @@ pub mod answers {
     pub use super::show::Shown;
     pub use super::sweep::Swept;
     pub use super::undo::Undone;
-    pub use crate::memory::Response;
-    pub use crate::memory::context::Pack;
-    pub use crate::memory::service::Status;
 }
 
 /// A published answer: its schema, and what it says.
@@ -149,10 +146,9 @@ fn respond_decided(
     response: Response,
 ) -> Result<Exit> {
     let refused = response.status == Outcome::Rejected;
-    let code =
-        response.reason.as_deref().filter(|_| refused).and_then(|reason| {
-            crate::error::all_codes().into_iter().find(|code| code.id == reason)
-        });
+    let code = response.reason.as_deref().filter(|_| refused).and_then(|reason| {
+        crate::cli::util::codes::all_codes().into_iter().find(|code| code.id == reason)
+    });
     let exit = respond(context, schema, response)?;
     Ok(code.map_or(exit, |code| code.exit))
 }

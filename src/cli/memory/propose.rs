@@ -11,7 +11,7 @@ use crate::memory::service::{Mode, Service, sections_between};
 use crate::memory::{MAX_REQUEST_BYTES, Response};
 use crate::proposal::rules::Verb;
 use crate::proposal::{ActorKind, Authority};
-use crate::render::escape;
+use crate::text::escape;
 use crate::tools::json;
 
 /// Propose a change of memory. One operation by flags, or a whole request as JSON.

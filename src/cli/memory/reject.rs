@@ -12,7 +12,7 @@ use crate::error::{Exit, Result};
 use crate::memory::service::locate::staging_id;
 use crate::proposal::Status;
 use crate::proposal::rules::Verb;
-use crate::render::escape;
+use crate::text::escape;
 
 /// Reject a staged proposal, with a reason that its proposer can read back.
 #[derive(Debug, clap::Args)]

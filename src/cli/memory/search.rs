@@ -7,7 +7,7 @@ use crate::cli::{Context, Format};
 use crate::error::{Exit, Result};
 use crate::memory::search::Hit;
 use crate::memory::service::Ask;
-use crate::render::escape;
+use crate::text::escape;
 
 /// Search memory: words, \"phrases\", beginnings (migr*), in any script.
 #[derive(Debug, clap::Args)]

@@ -12,7 +12,7 @@ use crate::memory::plan::Drift;
 use crate::memory::service::locate::note;
 use crate::memory::service::{Outcomes, SectionChange, Staged, Tampering};
 use crate::proposal::Status;
-use crate::render::escape;
+use crate::text::escape;
 
 /// Show a staged proposal section by section, with its sources, warnings and drift.
 #[derive(Debug, clap::Args)]

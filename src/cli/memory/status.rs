@@ -4,7 +4,7 @@ use super::{Answer, open};
 use crate::cli::{Context, Format};
 use crate::error::{Exit, Result};
 use crate::memory::service::Status;
-use crate::render::escape;
+use crate::text::escape;
 
 /// Show what there is, what is staged, and what became of proposals.
 #[derive(Debug, clap::Args)]

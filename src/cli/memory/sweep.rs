@@ -6,7 +6,7 @@ use super::{Answer, open};
 use crate::cli::{Context, Format};
 use crate::error::{Exit, Result};
 use crate::memory::service::Tampering;
-use crate::render::escape;
+use crate::text::escape;
 
 /// Bring the staging folders in step with the store: rewrite what was changed by hand, remove
 /// those of decided and expired proposals, record expiries.

@@ -10,7 +10,7 @@ use crate::decide;
 use crate::error::{Exit, Result};
 use crate::memory::disk::store_path;
 use crate::proposal::rules::Verb;
-use crate::render::escape;
+use crate::text::escape;
 
 /// Take an applied proposal back, section by section; later changes of others stay.
 #[derive(Debug, clap::Args)]

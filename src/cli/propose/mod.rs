@@ -17,9 +17,9 @@ use crate::changeset::{Changeset, snippet};
 use crate::error::{Error, Exit, Result, codes};
 use crate::proposal::event::Subject;
 use crate::proposal::{Proposal, ProposalId};
-use crate::render::escape;
 use crate::scan::gate::{self, Warning};
 use crate::store::{NewProposal, Store, parse_duration};
+use crate::text::escape;
 use crate::tools::changes;
 
 /// Propose a change: files stay as they are until a person applies it.

@@ -15,8 +15,8 @@ use crate::cli::{Context, paths};
 use crate::error::{Error, Result, codes};
 use crate::git::Git;
 use crate::proposal::ProposalId;
-use crate::render::escape;
 use crate::store::Store;
+use crate::text::escape;
 
 /// A patch, what is uncommitted, a commit or a range, instead of edits.
 #[derive(Debug, Default, clap::Args)]

@@ -16,10 +16,10 @@ use crate::error::{Error, Exit, Result};
 use crate::private::Directory;
 use crate::proposal::event::Subject;
 use crate::proposal::{Actor, ActorKind, Proposal, ProposalId, Status};
-use crate::render::escape;
 use crate::review::model::{Ticket, queue};
 use crate::review::terminal::{self, End};
 use crate::store::{NewProposal, Store, Summary, View};
+use crate::text::escape;
 
 /// Review pending proposals at the terminal: take, leave, split, edit, comment, hunk by hunk.
 ///

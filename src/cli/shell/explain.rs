@@ -5,10 +5,10 @@ use serde::Serialize;
 
 use crate::cli::{Context, Format};
 use crate::error::{Error, Exit, Result, codes};
-use crate::render::escape;
 use crate::shell::plan::{Action, Step};
 use crate::shell::policy::{self, Takes};
 use crate::shell::{World, plan};
+use crate::text::escape;
 use crate::tools::readonly_shell::{self, Response};
 
 /// The output of `aye shell --explain`.

@@ -12,8 +12,8 @@ pub(super) use surroundings::Surroundings;
 
 use super::{Context, Format};
 use crate::error::{Error, Exit, Result};
-use crate::render::escape;
 use crate::shell::{self, Request, plan};
+use crate::text::escape;
 use crate::tools::arguments::name_ignored;
 use crate::tools::{failure, readonly_shell};
 

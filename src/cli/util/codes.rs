@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cli::{Context, Format};
-use crate::error::{Exit, Result, all_codes};
+use crate::error::{Code, Exit, Result};
 
 /// The output of `aye util codes`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -35,6 +35,32 @@ pub struct CodeRow {
     pub exit: u8,
     /// What it means.
     pub meaning: &'static str,
+}
+
+/// Every code of every room. Rooms know their own; only the edge knows all rooms.
+pub fn all_codes() -> Vec<&'static Code> {
+    let rooms: &[&[&'static Code]] = &[
+        crate::error::codes::ALL,
+        crate::apply::codes::ALL,
+        crate::changeset::codes::ALL,
+        crate::memory::codes::ALL,
+        crate::changeset::patch::codes::ALL,
+        crate::private::codes::ALL,
+        crate::proposal::codes::ALL,
+        crate::store::codes::ALL,
+        crate::tools::codes::ALL,
+        crate::beneath::codes::ALL,
+        crate::worktree::codes::ALL,
+        crate::git::codes::ALL,
+        crate::hooks::codes::ALL,
+        crate::plan::codes::ALL,
+        crate::scan::codes::ALL,
+        crate::secrets::codes::ALL,
+        crate::review::codes::ALL,
+        #[cfg(unix)]
+        crate::shell::codes::ALL,
+    ];
+    rooms.iter().flat_map(|room| room.iter().copied()).collect()
 }
 
 /// Every exit status and error code of this program.

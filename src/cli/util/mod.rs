@@ -1,6 +1,6 @@
 //! `aye util …`: what is generated from the program itself: man pages, completions, schemas, codes.
 
-mod codes;
+pub(in crate::cli) mod codes;
 mod completion;
 mod man;
 pub mod rules;

@@ -6,8 +6,9 @@ use crate::memory::intent::{self, Intent};
 use crate::memory::problem::{Problem, brief};
 use crate::memory::request::{IfExists, Kind, Operation};
 use crate::memory::settings::schema::Files;
-use crate::memory::settings::{Approval, Category, did_you_mean};
+use crate::memory::settings::{Approval, Category};
 use crate::memory::{DIR, codes, markdown};
+use crate::spelling::did_you_mean;
 
 impl<'a> Planner<'a> {
     /// Path, category, intent and route of an operation; the path it really means.
@@ -169,9 +170,9 @@ pub(super) fn check_path(path: &str) -> Result<(), Problem> {
             "paths are relative to the store: leave that part out",
         );
     }
-    if path.chars().any(crate::render::escape::is_unsafe) {
+    if path.chars().any(crate::text::is_unsafe) {
         return wrong(
-            format!("'{}' has control or invisible characters", crate::render::escape::line(path)),
+            format!("'{}' has control or invisible characters", crate::text::escape::line(path)),
             "use plain characters",
         );
     }

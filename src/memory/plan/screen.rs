@@ -67,7 +67,7 @@ impl Planner<'_> {
         }
         if one_line && let Some(at) = text.find(['\n', '\r']) {
             let mut problem = Problem::new(
-                &guard::codes::UNSAFE_TEXT,
+                &crate::secrets::codes::UNSAFE_TEXT,
                 format!("{field} has a line break at byte {at}"),
             )
             .field(field)
@@ -107,7 +107,7 @@ impl Planner<'_> {
             let line = markdown::lines::number_of(text, at);
             self.problems.push(
                 Problem::new(
-                    &guard::codes::UNSAFE_TEXT,
+                    &crate::secrets::codes::UNSAFE_TEXT,
                     "a section marker stands where there is no heading",
                 )
                 .at(i)

@@ -5,11 +5,11 @@ use std::collections::HashSet;
 use super::Planner;
 use crate::error::codes::SIZE_LIMIT;
 use crate::memory::codes;
-use crate::memory::guard::codes as guard_codes;
 use crate::memory::markdown::{self, Document, fields, slug};
 use crate::memory::problem::Problem;
 use crate::memory::response::AffectedSection;
 use crate::memory::settings::Category;
+use crate::secrets::codes as guard_codes;
 
 impl Planner<'_> {
     /// Checks every changed file.

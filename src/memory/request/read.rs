@@ -9,7 +9,7 @@ use crate::memory::codes;
 use crate::memory::intent::Intent;
 use crate::memory::problem::{Problem, brief};
 use crate::memory::settings::schema::SOURCE_TYPES;
-use crate::memory::settings::{did_you_mean, one_of};
+use crate::spelling::{did_you_mean, one_of};
 
 /// The fields of a request.
 pub const FIELDS: [&str; 6] =

@@ -6,7 +6,7 @@ use super::operation::{IfExists, IfMissing, Kind, Operation};
 use super::reader::{Reader, is_empty, unknown_fields};
 use crate::memory::codes;
 use crate::memory::problem::{Problem, brief};
-use crate::memory::settings::{did_you_mean, one_of};
+use crate::spelling::{did_you_mean, one_of};
 
 const FIELDS: [&str; 15] = [
     "operation",

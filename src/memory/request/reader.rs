@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::memory::codes;
 use crate::memory::problem::{Problem, brief};
-use crate::memory::settings::{meant, nearest};
+use crate::spelling::{meant, nearest};
 
 /// Reports every field of `map` that is not `known`.
 pub(super) fn unknown_fields(

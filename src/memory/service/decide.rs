@@ -5,7 +5,7 @@ use super::apply::InGit;
 use super::{Service, staging};
 use crate::changeset::plan::Plan;
 use crate::changeset::{RepoPath, Snapshot};
-use crate::error::{Error, Result, all_codes};
+use crate::error::{Error, Result};
 use crate::memory::codes;
 use crate::memory::disk::{Disk, repo_path};
 use crate::memory::plan::{Files, index_page};
@@ -41,7 +41,7 @@ pub fn preview(store: &Store, proposal: &Proposal, snapshot: &dyn Snapshot) -> R
         Err(refused) => {
             let response = refused.response;
             let id = response.reason.unwrap_or_default();
-            let code = all_codes().into_iter().find(|code| code.id == id);
+            let code = crate::memory::code_of(&id);
             let message = response.message.unwrap_or_default();
             return Err(Error::new(code.unwrap_or(&codes::PLAN_FAILED), message)
                 .with("proposal_id", proposal.id.as_str())

@@ -39,7 +39,7 @@ pub fn new_id(now: chrono::DateTime<chrono::Utc>, intent: &str, rationale: Optio
         .collect();
     let slug = slug.trim_matches('-');
     let slug = if slug.is_empty() { "proposal" } else { slug };
-    let unique = crate::worktree::random() & 0xff_ffff;
+    let unique = crate::beneath::random() & 0xff_ffff;
     format!("{}-{slug}-{unique:06x}", now.format("%Y%m%dT%H%M%S"))
 }
 

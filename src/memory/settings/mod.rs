@@ -14,7 +14,6 @@ pub mod stores;
 use serde::de::DeserializeOwned;
 use serde_yaml::Value;
 
-pub use crate::spelling::{did_you_mean, meant, nearest, one_of};
 pub use manifest::Manifest;
 pub use schema::{Approval, Category, Schema};
 

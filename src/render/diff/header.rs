@@ -1,10 +1,10 @@
 //! What stands above a file's hunks.
 
-use super::super::escape;
 use super::super::style::{Palette, Role};
 use crate::changeset::File;
 use crate::changeset::entry::{Entry, Kind};
 use crate::changeset::path::RepoPath;
+use crate::text::escape;
 
 /// Git's header lines for one file, without line feeds: `diff --git`, modes, rename, `---` and
 /// `+++`, or what there is to say of a binary file.

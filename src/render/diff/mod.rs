@@ -123,7 +123,7 @@ impl Painter {
 fn frag(diff: &Diff<'_>, hunk: &Hunk, palette: &Palette) -> String {
     let mut line = palette.paint(Role::Frag, hunk);
     if let Some(heading) = diff.heading(hunk) {
-        let text = super::escape::bytes_line(&heading[..heading.len().min(80)]);
+        let text = crate::text::escape::bytes_line(&heading[..heading.len().min(80)]);
         line.push(' ');
         palette.write(&mut line, Role::Func, &text);
     }

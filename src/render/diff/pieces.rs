@@ -6,7 +6,8 @@ use std::ops::Range;
 use unicode_width::UnicodeWidthChar as _;
 
 use super::super::style::{Palette, Role};
-use super::super::{escape, lookalike, width};
+use super::super::width;
+use crate::text::{self, escape, lookalike};
 
 /// How a piece differs from the rest of its line. Later ones win over earlier ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +70,7 @@ pub(super) fn pieces(content: &[u8], layers: Layers<'_>) -> Vec<Piece> {
                 out.push(if c == ' ' { "·" } else { "→" }, Look::Blank);
             } else if c == '\t' {
                 out.push_at(here, "\t");
-            } else if escape::is_unsafe(c) {
+            } else if text::is_unsafe(c) {
                 out.push(&escape::line(c.encode_utf8(&mut [0; 4])), Look::Mark);
             } else if stacked > 4
                 || (stacked > 0 && here == 0)

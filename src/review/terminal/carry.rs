@@ -2,9 +2,9 @@
 
 use super::{End, Order, Outlook, Terminal};
 use crate::error::{Error, Result};
-use crate::render::escape;
 use crate::render::style::Role;
 use crate::review::model::{DraftComment, Review, Verdict, rest};
+use crate::text::escape;
 
 /// A decision of the session, and what carrying it out would write.
 pub(super) struct Decided {

@@ -9,9 +9,9 @@ use crate::error::Result;
 use crate::prompt::{self, Press};
 use crate::proposal::ProposalId;
 use crate::render::diff::{Layout, Options};
-use crate::render::escape;
 use crate::render::style::Role;
 use crate::review::model::{Action, Key, Outcome, Review, Verdict};
+use crate::text::escape;
 
 impl Terminal<'_> {
     pub(super) fn say_kept(&self) -> Result<()> {

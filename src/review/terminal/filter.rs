@@ -5,8 +5,8 @@
 use super::{Terminal, screen::Block};
 use crate::error::{Error, Result, codes};
 use crate::render::diff::{Layout, Options};
-use crate::render::escape;
 use crate::render::style::Role;
+use crate::text::escape;
 
 impl Terminal<'_> {
     fn filters(&self) -> bool {

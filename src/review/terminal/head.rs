@@ -7,7 +7,8 @@ use crate::changeset::entry::entries;
 use crate::changeset::hunks::Counts;
 use crate::render::diff::{self, Options};
 use crate::render::style::Role;
-use crate::render::{escape, width};
+use crate::render::width;
+use crate::text::escape;
 
 /// Most characters of a description or comment that the header shows at once.
 const LONGEST_TEXT: usize = 2000;

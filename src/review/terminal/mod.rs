@@ -23,8 +23,8 @@ use super::model::{
 use crate::error::{Error, Result};
 use crate::prompt::{Answer, Press, Prompt};
 use crate::render::diff::{self, Options, Painter};
-use crate::render::escape;
 use crate::render::style::Role;
+use crate::text::escape;
 
 /// How a session ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,9 +5,9 @@ use crate::changeset::entry::Entry;
 use crate::error::Result;
 use crate::prompt::Answer;
 use crate::render::diff::{self, Layout, Options, Painter};
-use crate::render::escape;
 use crate::render::style::Role;
 use crate::review::model::{Action, DraftComment, Refusal, interdiff};
+use crate::text::escape;
 
 impl Terminal<'_> {
     /// Does what `key` asks for; the key is among those that apply.

@@ -6,10 +6,11 @@ use crate::changeset::entry::{Entry, entries};
 use crate::changeset::hunks::{Counts, Diff};
 use crate::render::diff::{self, Options, Painter};
 use crate::render::style::{Palette, Role};
-use crate::render::{escape, width};
+use crate::render::width;
 use crate::review::model::{
     Decision, DraftComment, FileReview, Key, Outcome, Part, Review, Slot, Unit, Verdict, interdiff,
 };
+use crate::text::escape;
 
 /// Columns beside the margin.
 pub(super) fn inner(options: &Options) -> usize {

@@ -16,7 +16,6 @@ use super::{Store, codes};
 use crate::changeset::{RepoPath, Snapshot as _};
 use crate::error::{Error, Result};
 use crate::proposal::rules::Permits;
-use crate::worktree;
 
 /// Where it is, from the repository's top.
 pub const PATH: &str = ".agent-memory/policy.toml";
@@ -151,7 +150,7 @@ impl Store {
         let found = self.worktree()?.file(&RepoPath::new(PATH)?);
         let file = match found {
             // aye follows no symlink: the same as no file, which an agent could leave behind too.
-            Err(error) if error.is(&worktree::codes::SYMLINK) => None,
+            Err(error) if error.is(&crate::beneath::codes::SYMLINK) => None,
             found => found.map_err(|error| invalid(PLACE, &error.message()))?,
         };
         file.map(|file| read(PLACE, &file.bytes)).transpose()

@@ -23,10 +23,10 @@ use super::objects::Batch;
 use super::refs::{self, LaneRef};
 use super::trouble::Trouble;
 use super::{Store, View, compose, lock, pending};
+use crate::beneath::{Access, Kind as FileKind};
 use crate::error::{Error, Result};
 use crate::flush::Method;
 use crate::proposal::{Event, ProposalId};
-use crate::worktree::beneath::{Access, Kind as FileKind};
 
 impl Store {
     /// Copies the cache to `aye/broken/cache-<time>.sqlite` in the git directory, because a repair

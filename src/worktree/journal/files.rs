@@ -8,10 +8,11 @@ use bstr::ByteSlice;
 
 use super::record::Record;
 use super::{Step, settle};
+use crate::beneath::Place;
+use crate::beneath::{Folder, NewFile, Stamp};
 use crate::changeset::{File, RepoPath};
 use crate::error::Result;
-use crate::worktree::beneath::{Folder, NewFile, Stamp};
-use crate::worktree::folders::{Folders, Place, parent};
+use crate::worktree::folders::{Folders, parent};
 use crate::worktree::write::{cannot_remove, make_folder, new_file};
 use crate::worktree::{cannot_read, cannot_write, changed, unplanned};
 
@@ -176,7 +177,7 @@ impl Files<'_> {
     }
 }
 
-fn vanished(path: &RepoPath) -> crate::Error {
+fn vanished(path: &RepoPath) -> crate::error::Error {
     let folder = parent(path.as_bstr());
     changed(path, &format!("cannot be written: the folder '{folder}' vanished"))
 }

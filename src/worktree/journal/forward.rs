@@ -11,13 +11,15 @@ use super::files::Files;
 use super::record::{self, Blob, Entry, Record, Sum};
 use super::settle::Author;
 use super::{FLUSHED_FILES, Journal, Step, settle};
+use crate::beneath::Place;
+use crate::beneath::Stamp;
+use crate::beneath::random;
 use crate::changeset::{File, RepoPath};
 use crate::error::{Error, Result};
 use crate::flush::{Method, OPEN};
-use crate::worktree::beneath::Stamp;
-use crate::worktree::folders::{Folders, Place, parent};
+use crate::worktree::folders::{Folders, parent};
 use crate::worktree::index::IndexLock;
-use crate::worktree::write::{cannot_remove, random, remove_empty};
+use crate::worktree::write::{cannot_remove, remove_empty};
 use crate::worktree::{
     Reader, Seen, Worktree, codes, mode, not_a_folder, refuse_shared, unplanned, workers,
 };

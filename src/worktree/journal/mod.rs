@@ -53,9 +53,9 @@ use std::time::Duration;
 
 use bstr::{BStr, BString, ByteSlice};
 
-use super::beneath::Access;
 use super::index::IndexLock;
 use super::{Reader, Worktree, codes};
+use crate::beneath::Access;
 use crate::changeset::{File, RepoPath};
 use crate::error::{Error, Result};
 use crate::private::Directory;
@@ -456,8 +456,10 @@ impl Journal {
             let stem = name[..end].as_bstr();
             let folder = self.folder.folder();
             // One of that name may have been set aside before.
-            let aside =
-                [format!("{stem}.bad"), format!("{stem}-{:08x}.bad", super::random() as u32)];
+            let aside = [
+                format!("{stem}.bad"),
+                format!("{stem}-{:08x}.bad", crate::beneath::random() as u32),
+            ];
             let mut done = Err(std::io::ErrorKind::AlreadyExists.into());
             for aside in &aside {
                 done = folder.rename_new(name.as_bstr(), folder, aside.as_str().into());

@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 use bstr::{BStr, BString, ByteSlice, ByteVec};
 use serde::{Deserialize, Serialize};
 
+use crate::beneath::Access;
 use crate::changeset::{Mode, RepoPath, bytes};
 use crate::error::{Error, Result};
 use crate::flush::Method;
 use crate::private::{Directory, LIMIT};
-use crate::worktree::beneath::Access;
 use crate::worktree::codes;
 use crate::worktree::folders::parent;
 use crate::worktree::index::IndexLock;
@@ -218,7 +218,7 @@ impl Record {
         let file = match folder.folder().open(name, Access::Read) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => match folder.folder().stat(name) {
-                Ok(found) if found.kind == crate::worktree::beneath::Kind::File => {
+                Ok(found) if found.kind == crate::beneath::Kind::File => {
                     return Err(Error::io("read the journal", &error));
                 }
                 _ => return Err(foreign("it is not a regular file")),

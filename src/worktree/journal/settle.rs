@@ -22,10 +22,11 @@ use bstr::{BStr, ByteSlice};
 
 use super::record::{Blob, Entry, Record};
 use super::{Fetch, Left, Named};
+use crate::beneath::Place;
+use crate::beneath::{Content, Folder, Stamp};
 use crate::changeset::RepoPath;
 use crate::error::Result;
-use crate::worktree::beneath::{Content, Folder, Stamp};
-use crate::worktree::folders::{Folders, Place, parent};
+use crate::worktree::folders::{Folders, parent};
 use crate::worktree::write::{Flush, cannot_remove, make_folder, remove_empty};
 use crate::worktree::{Worktree, cannot_read, cannot_write, mode};
 

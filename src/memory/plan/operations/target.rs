@@ -4,7 +4,7 @@ use super::Here;
 use crate::memory::codes;
 use crate::memory::markdown::{self, Document};
 use crate::memory::problem::{Problem, brief};
-use crate::memory::settings::{meant, nearest};
+use crate::spelling::{meant, nearest};
 
 /// Why a target was not found.
 pub(super) enum Missed {

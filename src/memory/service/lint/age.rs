@@ -11,7 +11,7 @@ use crate::git::Git;
 use crate::memory::DIR;
 use crate::memory::markdown::{self, Document, lines};
 use crate::memory::service::Service;
-use crate::render::report::{Level, Report};
+use crate::report::{Level, Report};
 
 impl Service<'_> {
     /// Durable sections that are as they were `archive.stale_threshold_days` ago.

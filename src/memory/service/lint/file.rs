@@ -7,7 +7,7 @@ use crate::memory::plan::check_sections;
 use crate::memory::provenance::Sources as _;
 use crate::memory::service::Service;
 use crate::memory::service::locate::Repository;
-use crate::render::report::{Level, Report};
+use crate::report::{Level, Report};
 
 impl Service<'_> {
     pub(super) fn lint_file(&self, path: &str, text: &str, report: &mut Report) {

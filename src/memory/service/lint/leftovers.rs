@@ -4,7 +4,7 @@ use super::finding;
 use crate::memory::DIR;
 use crate::memory::plan::Files as _;
 use crate::memory::service::Service;
-use crate::render::report::{Level, Report};
+use crate::report::{Level, Report};
 
 impl Service<'_> {
     /// Markdown files that no category has.

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::memory::disk::Disk;
 use crate::memory::plan::Files as _;
 use crate::memory::{DIR, MAX_FILE_BYTES};
-use crate::render::report::{Finding, Level, Report, Rule};
+use crate::report::{Finding, Level, Report, Rule};
 
 /// What is looked for.
 pub const RULES: [Rule; 15] = [

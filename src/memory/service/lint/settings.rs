@@ -10,7 +10,7 @@ use crate::memory::plan::index_page;
 use crate::memory::service::Service;
 use crate::memory::service::staging::Tampering;
 use crate::memory::settings::{manifest, stores};
-use crate::render::report::{Level, Report};
+use crate::report::{Level, Report};
 
 impl Service<'_> {
     pub(super) fn lint_settings(&self, report: &mut Report) -> Result<()> {
@@ -86,7 +86,7 @@ impl Service<'_> {
     }
 }
 
-fn of_tampering(tampering: &Tampering) -> crate::render::report::Finding {
+fn of_tampering(tampering: &Tampering) -> crate::report::Finding {
     let Tampering { staging_id, file, what } = tampering;
     let level = match *what {
         "changed" | "added" => Level::Error,

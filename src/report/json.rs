@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::{Finding, Level, Report};
 use crate::changeset::bytes;
 use crate::error::{Error, Result};
-use crate::render::escape;
+use crate::text::escape;
 
 /// What a report prints as JSON or YAML. `schema` is `aye/<command>@1`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -97,5 +97,5 @@ pub(super) fn json(report: &Report) -> Result<String> {
 }
 
 pub(super) fn yaml(report: &Report) -> Result<String> {
-    crate::render::yaml::document(&document(report))
+    crate::text::yaml::document(&document(report))
 }

@@ -13,10 +13,8 @@ use bstr::{BStr, BString, ByteSlice};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::{Access, Content, Kind, NewFile, Stamp};
+use super::{Access, Content, Kind, NewFile, Place, Stamp, codes};
 use crate::error::{Error, Result};
-use crate::worktree::codes;
-use crate::worktree::folders::Place;
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);

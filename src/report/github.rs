@@ -8,7 +8,7 @@
 use std::fmt::Write as _;
 
 use super::{Finding, Level, Report};
-use crate::render::escape;
+use crate::text::escape;
 
 pub(super) fn render(report: &Report) -> String {
     report.findings.iter().map(|finding| one(finding, report.name)).collect()

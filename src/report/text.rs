@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{Finding, Level, Report};
-use crate::render::escape;
+use crate::text::escape;
 
 pub(super) fn render(report: &Report, color: bool) -> String {
     let mut out = String::new();

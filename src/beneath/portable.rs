@@ -9,10 +9,8 @@ use std::rc::Rc;
 
 use bstr::{BStr, BString, ByteSlice, ByteVec};
 
-use super::{Access, Content, Kind, NewFile, Stamp};
+use super::{Access, Content, Kind, NewFile, Place, Stamp, codes};
 use crate::error::{Error, Result};
-use crate::worktree::codes;
-use crate::worktree::folders::Place;
 
 /// The top folder.
 #[derive(Clone, Debug)]

@@ -112,7 +112,7 @@ fn json_and_yaml_are_the_same_document_and_fit_its_schema() {
 
 /// The published schema, see the comment inside it.
 static SARIF: LazyLock<jsonschema::Validator> = LazyLock::new(|| {
-    let text = include_str!("../../../tests/data/sarif-schema-2.1.0.json");
+    let text = include_str!("../../tests/data/sarif-schema-2.1.0.json");
     jsonschema::validator_for(&serde_json::from_str(text).unwrap()).unwrap()
 });
 
@@ -291,7 +291,7 @@ proptest! {
                 ReportFormat::Text => {}
             }
             if format != ReportFormat::Yaml {
-                prop_assert!(!text.chars().any(|c| c != '\n' && crate::render::escape::is_unsafe(c)));
+                prop_assert!(!text.chars().any(|c| c != '\n' && crate::text::is_unsafe(c)));
             }
         }
     }

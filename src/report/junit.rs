@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 
 use super::{Finding, Report};
-use crate::render::escape;
+use crate::text::escape;
 
 pub(super) fn render(report: &Report) -> String {
     let failures = report.findings.iter().filter(|finding| report.fails(finding)).count();

@@ -1,4 +1,9 @@
-//! The one table of characters that can mislead: what acts on a terminal, hides, or reorders.
+//! Text that nobody here wrote: the one table of characters that mislead (what acts on a terminal, hides
+//! or reorders), and ways to write such text so that it does neither, for people and in YAML.
+
+pub mod escape;
+pub mod lookalike;
+pub mod yaml;
 
 /// True for characters that act on a terminal or mislead a reader: C0 and C1 controls, DEL,
 /// bidi controls, zero-width and other invisible format characters, line separators.

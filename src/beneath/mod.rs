@@ -5,6 +5,11 @@
 //! folder is an open descriptor, so it stays the same folder whatever happens to its name. Where
 //! there are no such descriptors, `portable` checks each component before each step.
 
+use std::hash::{BuildHasher as _, Hasher as _};
+use std::rc::Rc;
+
+use bstr::BString;
+
 #[cfg(any(not(unix), test))]
 #[cfg_attr(unix, allow(dead_code))]
 pub mod portable;
@@ -15,6 +20,25 @@ mod unix;
 pub use portable::{Folder, Root, open_last};
 #[cfg(unix)]
 pub use unix::{Folder, Root, keep_umask, open_last};
+
+/// Error codes of paths that lead elsewhere.
+pub mod codes {
+    crate::codes! {
+        SYMLINK = "symlink_in_way", Invalid, "the path is a symlink, or leads through one";
+        SUBMODULE = "in_submodule", Invalid, "the path is, or lies inside, a submodule or another repository";
+    }
+}
+
+/// What the folder part of a path leads to.
+#[derive(Debug)]
+pub enum Place<F = Folder> {
+    /// The folder, open.
+    Folder(Rc<F>),
+    /// It does not exist; the part of it that does (empty: the root).
+    Missing(BString),
+    /// A file stands where a folder is needed; its path.
+    Blocked(BString),
+}
 
 /// What kind of thing has a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,4 +115,9 @@ pub enum Access {
     Lock,
     /// Writing; it must not exist.
     New,
+}
+
+/// A number that no other process has just drawn. Not a secret.
+pub fn random() -> u64 {
+    std::hash::RandomState::new().build_hasher().finish()
 }

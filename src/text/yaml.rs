@@ -9,7 +9,7 @@
 use serde::Serialize;
 use serde_yaml::Value;
 
-use super::escape::is_unsafe;
+use super::is_unsafe;
 use crate::error::{Error, Result};
 
 /// `value` as one YAML document with a final newline, every character that acts on a terminal or

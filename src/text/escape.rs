@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-pub use crate::text::is_unsafe;
+use super::is_unsafe;
 
 /// `text` as one line: every unsafe character, line breaks and tabs included, becomes visible
 /// (`\n`, `\t`, `\u{202e}`).

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{Finding, Level, Report, Rule};
 use crate::error::{Error, Result};
-use crate::render::escape;
+use crate::text::escape;
 
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
