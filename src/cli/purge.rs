@@ -11,9 +11,9 @@ use crate::error::{Error, Exit, Result};
 use crate::memory::service::forget_staging;
 use crate::proposal::rules::Verb;
 use crate::proposal::{Proposal, ProposalId};
-use crate::render::escape;
 use crate::store::policy::Persons;
 use crate::store::{Audience, Purged, Purging, Standing, Store, Subjects, View, Where};
+use crate::text::escape;
 use crate::{apply, decide};
 
 /// Remove a proposal and all that was said of it, for good.

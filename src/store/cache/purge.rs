@@ -230,15 +230,15 @@ impl View {
     /// `internal_error` if the cache cannot be read.
     pub fn asked_to_purge(&self, id: &ProposalId) -> Result<Vec<Actor>> {
         let mut found = Vec::new();
-        self.sources(id, |source| {
-            if let Ok(event) = Event::from_bytes(&source.body)
+        self.each_body(|proposal, _, body| {
+            if proposal == id.as_str()
+                && let Ok(event) = Event::from_bytes(body)
                 && let Data::Purge(purge) = &event.data
                 && purge.asked
                 && event.actor.kind == ActorKind::Human
             {
                 found.push(event.actor);
             }
-            Ok(())
         })?;
         Ok(found)
     }
@@ -267,14 +267,14 @@ impl View {
         lane: &str,
     ) -> Result<BTreeSet<String>> {
         let mut found = BTreeSet::new();
-        self.sources(id, |source| {
-            if source.lane == lane
-                && let Ok(mut event) = Event::from_bytes(&source.body)
+        self.each_body(|proposal, _, body| {
+            if proposal == id.as_str()
+                && let Ok(mut event) = Event::from_bytes(body)
+                && event.lane == lane
             {
                 gather::cut(&mut event);
                 found.insert(event.actor.name);
             }
-            Ok(())
         })?;
         Ok(found)
     }

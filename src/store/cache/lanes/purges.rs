@@ -29,7 +29,7 @@ impl Pass<'_> {
         let mut changed = new.symmetric_difference(&old).cloned().peekable();
         if changed.peek().is_some() && !was_empty && purge::has_stubs(self.transaction)? {
             // Lanes with stubs were compared by another answer before.
-            self.is_other = true;
+            self.begins_again = true;
         }
         self.fetched.extend(changed);
         self.forget_purged()?;
