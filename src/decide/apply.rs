@@ -70,7 +70,7 @@ pub struct Applied {
 ///
 /// # Errors
 /// `conflict`, `not_pending`, `revised_meanwhile`, `changed_since_shown`, `file_changed`,
-/// `uncommitted_changes`, and those of the store, the work tree and git. Nothing is changed then.
+/// `uncommitted_changes`, `private_path`, and those of the store, the work tree and git. Nothing is changed then.
 pub fn apply(
     store: &Store,
     authority: &Authority,
@@ -102,6 +102,7 @@ pub fn apply(
         let record = planned.manifest.record(path)?;
         Some([entry(&record.now), entry(&record.after)])
     })?;
+    super::require_apart(store, &proposal.id, false, &written)?;
     let mut kind = files::APPLY;
     if request.effect == Effect::Commit {
         kind = files::COMMIT;

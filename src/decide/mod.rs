@@ -30,13 +30,14 @@ pub use undo::{Undone, undo};
 
 use chrono::{DateTime, Utc};
 
+use crate::changeset::plan::Outcome;
 use crate::changeset::{Changeset, sensitive};
 use crate::error::{Error, Result};
 use crate::proposal::document::timestamp;
-use crate::proposal::event::{BlobRef, Evidence, Subject, digest};
+use crate::proposal::event::{BlobRef, Evidence, Subject, Written, digest};
 use crate::proposal::rules::Verb;
-use crate::proposal::{Authority, Caller, Proposal, Revision, authority, codes};
-use crate::store::{OwnTip, Store, View, Writer};
+use crate::proposal::{Authority, Caller, Proposal, ProposalId, Revision, authority, codes};
+use crate::store::{Audience, OwnTip, Store, View, Writer};
 
 /// Part of a proposal. It becomes a revision in the same step as it is applied, so that the
 /// decision names exactly what was taken, and a failure leaves the proposal as it was.
@@ -226,6 +227,41 @@ pub(crate) fn changed(proposal: &Proposal, what: &str) -> Error {
     )
     .with("proposal_id", proposal.id.as_str())
     .hint(format!("nothing was written; look again: aye diff {}", proposal.id))
+}
+
+/// Refuses to merge with content that is not for those whom an event about `id` is for, and that is
+/// not committed: its lane would keep the result, and what stands on that would seem to be for them.
+/// `takes_back`: the event takes the decision on it back.
+///
+/// # Errors
+/// `private_path`; those of the store.
+pub(crate) fn require_apart(
+    store: &Store,
+    id: &ProposalId,
+    takes_back: bool,
+    written: &[Written],
+) -> Result<()> {
+    let kept = [Outcome::Clean.as_str(), Outcome::Already.as_str()];
+    let mut merged =
+        written.iter().filter(|file| !kept.contains(&file.outcome.as_str())).peekable();
+    if merged.peek().is_none() {
+        return Ok(());
+    }
+    let view = store.view()?;
+    let audience = match takes_back {
+        true => view.audience_of_decision(id)?,
+        false => view.audience(id)?,
+    };
+    let files = merged.map(|file| (&file.path, file.before.as_ref()));
+    if audience == Audience::Private
+        || !store.stands_elsewhere(&view, &audience, Some(id), files)?
+    {
+        return Ok(());
+    }
+    let why = format!("a file holds uncommitted changes that are not for those whom {id} is for");
+    Err(Error::new(&crate::store::codes::PRIVATE_PATH, why).with("proposal_id", id.as_str()).hint(
+        "nothing was written; commit those changes or undo them first: aye list --status applied",
+    ))
 }
 
 /// The digest of a revision's changes.

@@ -60,6 +60,7 @@ pub fn undo(
         return Err(conflict(refusal, &seen.id));
     }
     let written = files::written(store, &[], &plan, |_| None)?;
+    super::require_apart(store, &seen.id, true, &written)?;
     let view = store.view()?;
     let planned = shown::of_plan(store, &view, seen, None, plan)?;
     drop(view);

@@ -354,6 +354,34 @@ fn a_published_proposal_keeps_its_id() {
 }
 
 #[test]
+fn nothing_is_merged_with_what_is_private() {
+    let Scene { here, origin, .. } = scene();
+    let lines = |third: &str, last: &str| format!("1\n2\n{third}\n4\n5\n6\n7\n8\n{last}\n");
+    here.write("b.txt", lines("3", "9"));
+    here.git(&["commit", "-qam", "Lines"]);
+    let hidden = propose(&here, "b.txt", &lines("hush", "9"), &["--private"]);
+    let public = propose(&here, "b.txt", &lines("3", "nine"), &[]);
+    here.aye(&["apply", &hidden, "--yes"]).ok();
+    here.aye(&["apply", &public, "--yes"]).fails("private_path", 4);
+    assert_eq!(here.text("b.txt"), lines("hush", "9"));
+    is(&here, &public, "pending", "default");
+    // Nor is it taken back that way.
+    here.aye(&["undo", &hidden, "--yes"]).ok();
+    here.aye(&["apply", &public, "--yes"]).ok();
+    let again = propose(&here, "b.txt", &lines("hush", "nine"), &["--private"]);
+    here.aye(&["apply", &again, "--yes"]).ok();
+    here.aye(&["undo", &public, "--yes"]).fails("private_path", 4);
+    // What is private may stand on anything.
+    here.aye(&["undo", &again, "--yes"]).ok();
+    here.aye(&["undo", &public, "--yes"]).ok();
+    assert_eq!(here.text("b.txt"), lines("3", "9"));
+    here.aye(&["apply", &public, "--yes"]).ok();
+    here.aye(&["apply", &hidden, "--yes"]).ok();
+    push(&here, "origin");
+    assert!(!objects(&origin).contains("hush"));
+}
+
+#[test]
 fn a_copy_sees_what_its_original_publishes() {
     let Scene { here, origin, .. } = scene();
     propose(&here, "b.txt", "hush\n", &["--private"]);
