@@ -257,8 +257,8 @@ impl Pass<'_> {
         )?;
         let roots = statement
             .query_map([lane], |row| {
-                let seq: i64 = row.get(2)?;
-                Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, Option<Vec<u8>>>(1)?, seq as u64))
+                let last = row.get::<_, i64>(2)? as u64;
+                Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, Option<Vec<u8>>>(1)?, last))
             })?
             .collect::<rusqlite::Result<Vec<_>>>()?;
         let oid = |bytes: &[u8]| ObjectId::try_from(bytes).ok();
@@ -291,11 +291,7 @@ impl Pass<'_> {
             }
             let said = self.said(lane, inside)?;
             for tip in outside {
-                let Some(covered) = self.covered(lane, tip, &said)? else { continue };
-                // Each of two epochs may have all that the other says: one goes on from the other.
-                if self.leads_to(covered, &root, last)? {
-                    continue;
-                }
+                let Some(covered) = self.covered(lane, tip, &said, last)? else { continue };
                 let seq = |id: &ObjectId| self.step(id).map(|step| step.map(|(_, seq)| seq));
                 let is_further = match &onto {
                     None => true,
@@ -330,38 +326,22 @@ impl Pass<'_> {
         Ok(said)
     }
 
-    /// Whether the history of the commit `from` has the epoch that begins with `root`, behind the
-    /// position `last`.
-    fn leads_to(&self, from: ObjectId, root: &ObjectId, last: u64) -> rusqlite::Result<bool> {
-        let mut next = Some(from);
-        while let Some(at) = next {
-            if at == *root {
-                return Ok(true);
-            }
-            // Positions never fall along a lane.
-            if self.step(&at)?.is_none_or(|(_, seq)| seq <= last) {
-                return Ok(false);
-            }
-            next = forks::parent(&self.store.repo, self.transaction, &at)?;
-        }
-        Ok(false)
-    }
-
-    /// Of the history of `lane` up to `tip` the last commit up to which all events are in `said`.
+    /// Of the history of `lane` up to `tip` the last commit up to which all events are in `said`, and
+    /// none is behind position `last`, where the epoch begins: what a later epoch restates of it comes
+    /// after it, and two that went on from each other would be a circle.
     fn covered(
         &self,
         lane: &str,
         tip: ObjectId,
         said: &HashSet<ObjectId>,
+        last: u64,
     ) -> rusqlite::Result<Option<ObjectId>> {
         let mut reader = self.any_reader(lane);
         let (mut newest_first, mut next) = (Vec::new(), Some(tip));
         while let Some(at) = next {
-            if self.step(&at)?.is_none() {
-                break;
-            }
+            let Some((_, seq)) = self.step(&at)? else { break };
             let Ok((ids, parent)) = reader.ids(at) else { break };
-            newest_first.push((at, ids.iter().all(|(id, _)| said.contains(id))));
+            newest_first.push((at, seq <= last && ids.iter().all(|(id, _)| said.contains(id))));
             next = parent;
         }
         let oldest_first = newest_first.iter().rev();
