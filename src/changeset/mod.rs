@@ -5,11 +5,14 @@
 
 pub mod binary;
 pub mod bytes;
+mod dialect;
 pub mod emit;
 pub mod entry;
 pub mod envelope;
 pub mod file;
+mod fit;
 pub mod hunks;
+pub mod limits;
 pub mod locate;
 pub mod merge;
 pub mod patch;

@@ -15,6 +15,7 @@ pub mod policy;
 mod repository;
 pub mod run;
 pub mod sandbox;
+pub mod steps;
 pub mod syntax;
 pub mod world;
 

@@ -6,7 +6,7 @@ pub mod delta;
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
-use super::patch::codes;
+use super::limits::codes;
 use crate::error::{Error, Result};
 
 /// Deflate cannot make more than this many bytes out of one (RFC 1951: 258 bytes for two bits,

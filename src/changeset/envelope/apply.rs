@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::{Change, Operation, parse, there, update};
+use crate::changeset::fit::{Action, Compiled, Dialect, FileReport, may_be_applied};
 use crate::changeset::hunks::Text;
-use crate::changeset::patch::limits::Budget;
-use crate::changeset::patch::{Action, Compiled, Dialect, FileReport, may_be_applied};
+use crate::changeset::limits::Budget;
 use crate::changeset::unified::Kind;
 use crate::changeset::{Changeset, File, FileChange, RepoPath, Snapshot, codes};
 use crate::error::{Error, Result};

@@ -12,7 +12,7 @@ mod there;
 mod update;
 
 pub use apply::compile;
-pub use parse::{is_envelope, is_header, parse};
+pub use parse::{is_envelope, parse};
 
 use super::locate::{Pass, key};
 use super::unified::{Kind, Line};

@@ -3,7 +3,8 @@
 use bstr::ByteSlice as _;
 
 use super::{Change, Chunk, Operation};
-use crate::changeset::patch::limits;
+use crate::changeset::dialect::{Header, header};
+use crate::changeset::limits;
 use crate::changeset::unified::{Kind, Line, Side, excerpt, invalid, names, starts_commit};
 use crate::error::{Error, Result, codes as general};
 
@@ -37,11 +38,6 @@ pub fn is_envelope(bytes: &[u8]) -> bool {
 /// Is `line`, with `next` below it, the first of a file in a unified diff?
 fn starts_unified(line: &[u8], next: &[u8]) -> bool {
     line.starts_with(b"diff --git ") || (line.starts_with(b"--- ") && next.starts_with(b"+++ "))
-}
-
-/// Is it the first line of a file in an envelope?
-pub fn is_header(line: &[u8]) -> bool {
-    line.starts_with(b"***") && header(line).is_some()
 }
 
 /// Reads an envelope. A here-document or code fence around it is let pass, as is prose before it.
@@ -123,22 +119,6 @@ fn indented_end(bytes: &[u8]) -> Option<usize> {
         }
     }
     found
-}
-
-enum Header<'a> {
-    Add(&'a [u8]),
-    Delete(&'a [u8]),
-    Update(&'a [u8]),
-}
-
-/// A file header, blanks around it ignored.
-fn header(line: &[u8]) -> Option<Header<'_>> {
-    let line = line.trim().strip_prefix(b"*** ")?;
-    let after = |word: &str| line.strip_prefix(word.as_bytes()).map(|rest| rest.trim());
-    after("Add File:")
-        .map(Header::Add)
-        .or_else(|| after("Delete File:").map(Header::Delete))
-        .or_else(|| after("Update File:").map(Header::Update))
 }
 
 struct Parser<'a> {

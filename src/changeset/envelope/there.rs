@@ -3,9 +3,9 @@
 use super::Chunk;
 use super::update::{Anchored, PASSES, Search, Spot};
 use crate::changeset::RepoPath;
+use crate::changeset::fit::evidence::{Place, is_likely, is_proof, is_telling};
 use crate::changeset::hunks::Text;
 use crate::changeset::locate::{Pass, key};
-use crate::changeset::patch::evidence::{Place, is_likely, is_proof, is_telling};
 use crate::changeset::unified::{Kind, Line};
 
 /// Is every chunk's result in the file, in order, each found as strictly as the chunk itself would

@@ -2,12 +2,12 @@
 
 use super::Chunk;
 use crate::changeset::RepoPath;
+use crate::changeset::fit::evidence::Budget;
+use crate::changeset::fit::place::{Mark, ambiguous, ending, failed};
 use crate::changeset::hunks::Text;
 use crate::changeset::locate::{Finder, Pass};
-use crate::changeset::patch::evidence::Budget;
-use crate::changeset::patch::place::{Mark, ambiguous, ending, failed};
-use crate::changeset::patch::{HunkReport, codes};
 use crate::changeset::unified::{Kind, excerpt};
+use crate::changeset::{fit::HunkReport, limits::codes};
 use crate::error::{Error, Result};
 
 /// From strict to lenient. The first is exact but for line endings, which an envelope cannot

@@ -1,52 +1,23 @@
 //! The front door for patches: tells the two dialects apart, judges them on the present files and
 //! compiles them to a [`Changeset`](super::Changeset).
 
-pub(super) mod evidence;
 mod ids;
-pub mod limits;
 mod modes;
-pub(super) mod place;
-mod report;
 mod series;
 mod strip;
 
+pub use super::fit::{Action, Compiled, Dialect, FileReport, HunkReport, Options};
+pub use super::limits::{self, codes};
 pub use modes::check as check_mode;
-pub use report::{Action, Compiled, Dialect, FileReport, HunkReport};
 
 use std::borrow::Cow;
 
 use bstr::ByteSlice as _;
-use place::Purpose;
 
+use super::fit::{may_be_applied, place::Purpose};
 use super::locate::BOM;
 use super::{Snapshot, envelope, unified};
 use crate::error::{Error, Result, codes as general};
-
-/// Error codes of patches.
-pub mod codes {
-    crate::codes! {
-        PATCH_INVALID = "patch_invalid", Invalid, "the input is no patch, or a malformed one";
-        HUNK_FAILED = "hunk_failed", Conflict, "a hunk's lines are not in the file";
-        HUNK_AMBIGUOUS = "hunk_ambiguous", Conflict, "a hunk's lines are in the file more than once and nothing says which is meant";
-        BINARY_MISMATCH = "binary_mismatch", Conflict, "a binary hunk was made for another content";
-        FILE_MODE_REFUSED = "file_mode_refused", Invalid, "the patch makes or changes something that is no regular file, or sets special mode bits";
-        ALREADY_APPLIED = "already_applied", Negative, "every change of the patch is there already";
-    }
-}
-
-/// How to read a patch.
-#[derive(Clone, Debug, Default)]
-pub struct Options {
-    /// Leading components to take off each name of a unified diff (`-p`). `None`: one, or none
-    /// where only that makes sense of the names.
-    pub strip: Option<usize>,
-    /// Apply it backwards. Unified diffs only.
-    pub reverse: bool,
-    /// Context lines at either end of a hunk that may differ, as in GNU patch. Unified diffs only.
-    pub fuzz: usize,
-    /// Hunks without context are meant, and go where their line numbers say.
-    pub unidiff_zero: bool,
-}
 
 /// Reads `bytes`, a patch in either dialect, against the present files.
 ///
@@ -131,14 +102,6 @@ fn notes_on(left_out: &[(usize, &[u8])]) -> impl Iterator<Item = String> {
     });
     let more = left_out.len().saturating_sub(SHOWN);
     each.chain((more > 0).then(|| format!("so are {more} more lines")))
-}
-
-/// Failures that a patch which has been applied before runs into.
-pub(super) fn may_be_applied(error: &Error) -> bool {
-    use super::codes::{FILE_EXISTS, FILE_NOT_FOUND, NO_CHANGE};
-    [&codes::HUNK_FAILED, &codes::BINARY_MISMATCH, &FILE_EXISTS, &FILE_NOT_FOUND, &NO_CHANGE]
-        .into_iter()
-        .any(|code| error.is(code))
 }
 
 /// Where the input ends within a line, nothing tells whether that line is whole but what the lines

@@ -8,12 +8,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::strip::Strip;
-use super::{
-    Action, Compiled, Dialect, FileReport, Options, codes, ids,
-    limits::Budget,
-    modes,
-    place::{self, Placed, Purpose},
-};
+use super::{Action, Compiled, Dialect, FileReport, Options, codes, ids, limits::Budget, modes};
+use crate::changeset::fit::place::{self, Placed, Purpose};
 use crate::changeset::unified::{FilePatch, Side, names};
 use crate::changeset::{Changeset, File, FileChange, Mode, RepoPath, Snapshot, codes as changes};
 use crate::error::{Error, Result};

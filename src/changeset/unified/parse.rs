@@ -5,8 +5,8 @@ use bstr::ByteSlice as _;
 
 use super::{FilePatch, header, hunk, mail};
 use crate::changeset::binary::{self, Block};
-use crate::changeset::envelope;
-use crate::changeset::patch::{codes, limits};
+use crate::changeset::dialect;
+use crate::changeset::limits::{self, codes};
 use crate::error::{Error, Result, codes as general};
 
 /// A place in the patch, by lines. Cheap to copy for looking ahead.
@@ -258,7 +258,7 @@ fn refuse_other_forms(line: &[u8], cursor: &Cursor<'_>) -> Result<()> {
         return Err(merge_diff(cursor.number()));
     }
     let next = cursor.below().peek().unwrap_or_default();
-    if envelope::is_header(line) && !is_above_file(cursor.below()) {
+    if dialect::is_header(line) && !is_above_file(cursor.below()) {
         let what = format!("'{}' is of an envelope, beside a unified diff", excerpt(line));
         return Err(invalid(cursor.number(), what)
             .hint("send the envelope and the unified diff one after the other"));

@@ -1,6 +1,6 @@
 //! Commands answered in this process, where that is exactly what the program would say.
 
-use super::super::plan::{Action, Step};
+use super::super::steps::{Action, Step};
 use super::super::world::World;
 use super::super::{access, policy};
 

@@ -16,8 +16,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::codes;
-use super::plan::{self, Action, Plan, Step, Stream};
 use super::sandbox::{self, Confinement, Layers};
+use super::steps::{self, Action, Plan, Step, Stream};
 use super::world::World;
 use crate::error::{Error, Result};
 use builtin::Answer;
@@ -88,7 +88,7 @@ pub fn run(plan: &Plan<'_>, request: &Request, world: &World) -> Result<Outcome>
     let mut cwd = world.cwd.clone();
     let mut status = 0;
     for (index, pipeline) in plan.script.pipelines.iter().enumerate() {
-        if !plan::runs(pipeline.link, status) {
+        if !steps::runs(pipeline.link, status) {
             continue;
         }
         let steps = plan.steps_of(index, &cwd)?;

@@ -12,7 +12,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
-use super::super::plan::{Step, Stream};
+use super::super::steps::{Step, Stream};
 use super::builtin::Answer;
 use super::capture::Capture;
 use super::watch::Watcher;

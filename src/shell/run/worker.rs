@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use super::super::plan::{Action, Step};
 use super::super::sandbox::{self, Confinement, Layers};
+use super::super::steps::{Action, Step};
 use super::super::world::World;
 use crate::error::{Error, Result};
 

@@ -118,17 +118,17 @@ impl HunkReport {
 impl Compiled {
     /// Backwards: does it show that the patch had been applied? Files that the patch created
     /// need not be there to be created again, so they alone show nothing.
-    pub(super) fn is_evidence(&self) -> bool {
+    pub(in crate::changeset) fn is_evidence(&self) -> bool {
         self.files.iter().any(|file| file.action != Action::Added)
     }
 
     /// Context lines that were let differ, in all.
-    pub(super) fn fuzz(&self) -> usize {
+    pub(in crate::changeset) fn fuzz(&self) -> usize {
         self.files.iter().flat_map(|file| &file.hunks).map(|hunk| hunk.fuzz).sum()
     }
 
     /// Turns a patch that fits backwards into the report of the forward one.
-    pub(super) fn into_already_applied(mut self) -> Self {
+    pub(in crate::changeset) fn into_already_applied(mut self) -> Self {
         for file in &mut self.files {
             file.action = match file.action {
                 Action::Added => Action::Deleted,

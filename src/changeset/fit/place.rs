@@ -7,9 +7,10 @@
 use std::collections::BTreeSet;
 
 use super::evidence::{Budget, Place, is_likely, is_proof};
-use super::{HunkReport, Options, codes};
+use super::{HunkReport, Options};
 use crate::changeset::RepoPath;
 use crate::changeset::hunks::Text;
+use crate::changeset::limits::codes;
 use crate::changeset::locate::{Finder, Pass, Token, closest, key};
 use crate::changeset::unified::{FilePatch, Hunk, Kind, Line};
 use crate::error::{Error, Result};
@@ -23,7 +24,7 @@ pub(in crate::changeset) use write::{Mark, ending};
 
 /// A file with its hunks put in.
 #[derive(Debug, Default)]
-pub(super) struct Placed {
+pub(in crate::changeset) struct Placed {
     /// The new content.
     pub bytes: Vec<u8>,
     /// Where each hunk went.
@@ -40,7 +41,7 @@ pub(super) struct Placed {
 
 /// What hunks are looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Purpose {
+pub(in crate::changeset) enum Purpose {
     /// To apply them.
     Apply,
     /// Turned backwards, to see whether they were applied: each must be tied to its place.
@@ -67,7 +68,7 @@ struct Spot {
 /// # Errors
 /// `hunk_failed` with what was expected and found and the closest candidate, `hunk_ambiguous`
 /// with the lines of the candidates.
-pub(super) fn apply(
+pub(in crate::changeset) fn apply(
     path: &RepoPath,
     content: &[u8],
     patch: &FilePatch<'_>,
