@@ -291,7 +291,12 @@ impl Pass<'_> {
             }
             let said = self.said(lane, inside)?;
             for tip in outside {
-                let Some(covered) = self.covered(lane, tip, &said, last)? else { continue };
+                let Some(mut covered) = self.covered(lane, tip, &said, u64::MAX)? else { continue };
+                if self.is_within(&root.to_string(), Some(&covered))? {
+                    // A later epoch, which says nothing else either, goes on from this one.
+                    let Some(before) = self.covered(lane, tip, &said, last)? else { continue };
+                    covered = before;
+                }
                 let seq = |id: &ObjectId| self.step(id).map(|step| step.map(|(_, seq)| seq));
                 let is_further = match &onto {
                     None => true,
@@ -327,8 +332,7 @@ impl Pass<'_> {
     }
 
     /// Of the history of `lane` up to `tip` the last commit up to which all events are in `said`, and
-    /// none is behind position `last`, where the epoch begins: what a later epoch restates of it comes
-    /// after it, and two that went on from each other would be a circle.
+    /// that is at position `last` at most.
     fn covered(
         &self,
         lane: &str,
