@@ -105,7 +105,7 @@ impl Code {
         self.other_names.extend(reader.other_names);
         for child in below {
             let name = child.ident.to_string();
-            let inner = [&module[..], &[name.clone()]].concat();
+            let inner = [&module[..], std::slice::from_ref(&name)].concat();
             match &child.content {
                 Some((_, items)) => self.items(path, &folder.join(&name), inner, items),
                 None => {
@@ -275,7 +275,7 @@ impl Reader {
         let Some(target) = self.absolute(&path) else { return };
         let alias = if alias == "self" { path.last().cloned().unwrap_or_default() } else { alias };
         if public && alias != "*" {
-            let here = [&self.module[..], &[alias.clone()]].concat();
+            let here = [&self.module[..], std::slice::from_ref(&alias)].concat();
             self.other_names.push((here, target.clone()));
         }
         self.aliases.insert(alias, target);
