@@ -138,7 +138,8 @@ fn facts(_path: &Path) -> Option<Facts> {
     None
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use std::fs;
 
