@@ -111,6 +111,17 @@ fn push(repo: &Repo, remote: &str) -> Run {
 }
 
 #[test]
+fn first_private_event_witnesses_no_public_lane() {
+    let repo = Repo::with(&[("a.txt", "one\n")]);
+    repo.aye(&["propose", "a.txt", "--old", "one", "--new", "two"]).ok();
+    let public = repo.git(&["for-each-ref", "--format=%(objectname)", "refs/aye/log"]);
+    repo.aye(&["propose", "a.txt", "--old", "one", "--new", "three", "--private"]).ok();
+    let private = repo.git(&["for-each-ref", "--format=%(objectname)", "refs/aye/private"]);
+    let event = repo.git(&["cat-file", "blob", &format!("{private}:event.json")]);
+    assert!(!event.contains(&public), "{event}");
+}
+
+#[test]
 fn a_private_proposal_stays_here() {
     let Scene { here, origin, .. } = scene();
     let id = propose(&here, "a.txt", "secret\n", &["--private", "-m", "hush"]);
