@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
 use super::folders::Folders;
-use super::processors::{self, Apart};
+use super::processors;
 use super::{Found, read};
 use crate::beneath::Root;
 use crate::changeset::RepoPath;
@@ -77,9 +77,7 @@ impl Ahead {
         });
         let (sender, more) = channel();
         let theirs = Arc::clone(&work);
-        let apart = Apart::from_here();
         let read_all = move || {
-            apart.go();
             let mut folders = Folders::new(&theirs.root);
             while let Some(batch) = theirs.read_next(&mut folders) {
                 if sender.send(batch).is_err() {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use super::folders::Folders;
-use super::processors::{self, Apart};
+use super::processors;
 use crate::beneath::Root;
 use crate::error::Result;
 
@@ -71,19 +71,12 @@ pub fn each_while<T: Send>(
             pieces.push((start, done));
         }
     };
-    let apart = Apart::from_here();
     let mut pieces = thread::scope(|scope| {
         // A thread that cannot be had is no loss: its pieces are for the others.
-        let help = move || {
-            apart.go();
-            work()
-        };
-        let start = |_| thread::Builder::new().spawn_scoped(scope, help).ok();
+        let start = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
         let others: Vec<_> = (1..threads).filter_map(start).collect();
         meanwhile();
-        let stay = apart.stay();
         let mut pieces = work();
-        drop(stay);
         for other in others {
             pieces.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         }
