@@ -210,15 +210,7 @@ fn edit(number: usize) -> (String, String, String) {
 fn propose(tool: &Tool, number: usize) -> Command {
     let (path, old, new) = edit(number);
     tool.command(&[
-        "propose",
-        &path,
-        "--old",
-        &old,
-        "--new",
-        &new,
-        "-m",
-        "change one line",
-        "--json",
+        "propose", &path, "--old", &old, "--new", &new, "-m", "change one line", "--json",
     ])
 }
 

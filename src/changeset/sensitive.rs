@@ -270,13 +270,8 @@ mod tests {
             assert!(reason(&RepoPath::new(path).unwrap()).is_some(), "{path}");
         }
         for path in [
-            "src/main.rs",
-            "docs/keys.md",
-            "github/workflows.md",
-            "src/config.ts",
-            "src/build.py",
-            "composer.yml",
-            "docs/agent-memory.md",
+            "src/main.rs", "docs/keys.md", "github/workflows.md", "src/config.ts", "src/build.py",
+            "composer.yml", "docs/agent-memory.md",
         ] {
             assert_eq!(reason(&RepoPath::new(path).unwrap()), None, "{path}");
         }

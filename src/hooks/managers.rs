@@ -21,14 +21,8 @@ pub enum Manager {
 }
 
 const LEFTHOOK_FILES: [&str; 8] = [
-    "lefthook.yml",
-    ".lefthook.yml",
-    "lefthook.yaml",
-    ".lefthook.yaml",
-    "lefthook.toml",
-    ".lefthook.toml",
-    "lefthook.json",
-    ".lefthook.json",
+    "lefthook.yml", ".lefthook.yml", "lefthook.yaml", ".lefthook.yaml", "lefthook.toml",
+    ".lefthook.toml", "lefthook.json", ".lefthook.json",
 ];
 
 impl Manager {

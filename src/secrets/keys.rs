@@ -113,17 +113,8 @@ pub(super) fn connection(text: &[u8], start: usize) -> Option<Span> {
 /// `postgres://postgres:postgres@…` and other examples everybody writes.
 fn is_stand_in(password: &[u8], user: &[u8]) -> bool {
     const KNOWN: [&[u8]; 11] = [
-        b"postgres",
-        b"mysql",
-        b"redis",
-        b"mongo",
-        b"rabbitmq",
-        b"password",
-        b"pass",
-        b"secret",
-        b"anonymous",
-        b"anoncvs",
-        b"pw",
+        b"postgres", b"mysql", b"redis", b"mongo", b"rabbitmq", b"password", b"pass", b"secret",
+        b"anonymous", b"anoncvs", b"pw",
     ];
     password == user || KNOWN.iter().any(|k| password.eq_ignore_ascii_case(k))
 }

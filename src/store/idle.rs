@@ -318,14 +318,7 @@ mod tests {
         git(
             &main,
             &[
-                "-c",
-                "user.name=n",
-                "-c",
-                "user.email=e",
-                "commit",
-                "-q",
-                "--allow-empty",
-                "-m",
+                "-c", "user.name=n", "-c", "user.email=e", "commit", "-q", "--allow-empty", "-m",
                 "x",
             ],
         );

@@ -173,12 +173,7 @@ fn not_trusted(repo: &gix::Repository) -> Error {
 /// Extensions of the repository format that change nothing for us, or that gix takes care of; the
 /// list is in git-config(1), <https://git-scm.com/docs/git-config>, under `extensions.*`.
 const EXTENSIONS: &[&str] = &[
-    "noop",
-    "noop-v1",
-    "objectformat",
-    "partialclone",
-    "preciousobjects",
-    "relativeworktrees",
+    "noop", "noop-v1", "objectformat", "partialclone", "preciousobjects", "relativeworktrees",
     "worktreeconfig",
 ];
 

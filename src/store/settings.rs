@@ -157,14 +157,8 @@ mod tests {
         };
         let all = ["*.key", "/top", "secrets/", "deep/ly/*.md", "a b"];
         for yes in [
-            "x.key",
-            "in/side/x.KEY",
-            "top",
-            "top/x",
-            "secrets/x/y",
-            "in/secrets/x",
-            "deep/ly/n.md",
-            "a b/c",
+            "x.key", "in/side/x.KEY", "top", "top/x", "secrets/x/y", "in/secrets/x",
+            "deep/ly/n.md", "a b/c",
         ] {
             assert!(matches(&all, yes), "{yes}");
         }

@@ -160,19 +160,9 @@ fn next_command(folder: &Path) -> Vec<aye::worktree::journal::Recovered> {
 fn every_step(event: bool, exchange: &str) {
     let (before, after) = trees();
     let points = [
-        "journal.write",
-        "journal.half",
-        "journal.written",
-        "worktree.create",
-        "worktree.remove",
-        "worktree.rmdir",
-        "worktree.mkdir",
-        "worktree.rename",
-        "worktree.replace",
-        "worktree.linked",
-        "journal.commit",
-        "journal.committed",
-        "worktree.clean",
+        "journal.write", "journal.half", "journal.written", "worktree.create", "worktree.remove",
+        "worktree.rmdir", "worktree.mkdir", "worktree.rename", "worktree.replace",
+        "worktree.linked", "journal.commit", "journal.committed", "worktree.clean",
         "journal.remove",
     ];
     for point in points {
@@ -300,14 +290,8 @@ fn recovery_may_itself_be_stopped_and_run_again() {
 fn a_failure_at_any_step_puts_everything_back_at_once() {
     let (before, _) = trees();
     for point in [
-        "journal.write",
-        "journal.half",
-        "journal.written",
-        "worktree.create",
-        "worktree.remove",
-        "worktree.rmdir",
-        "worktree.mkdir",
-        "worktree.rename",
+        "journal.write", "journal.half", "journal.written", "worktree.create", "worktree.remove",
+        "worktree.rmdir", "worktree.mkdir", "worktree.rename",
     ] {
         for hit in [0, 1, 9] {
             for (failure, code) in [("disk_full", "disk_full"), ("read_only", "read_only")] {

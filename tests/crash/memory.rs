@@ -8,15 +8,8 @@ use serde_json::{Value, json};
 
 /// Every step at which files are written.
 const FILES: &[&str] = &[
-    "journal.write",
-    "journal.half",
-    "journal.written",
-    "worktree.create",
-    "worktree.rename",
-    "journal.commit",
-    "journal.committed",
-    "worktree.clean",
-    "journal.remove",
+    "journal.write", "journal.half", "journal.written", "worktree.create", "worktree.rename",
+    "journal.commit", "journal.committed", "worktree.clean", "journal.remove",
 ];
 
 const FIELDS: &str = "Date: 2026-01-02\nStatus: active\nConfidence: confirmed\n";

@@ -8,12 +8,7 @@ const SECRET: &str = "opensesame-4711";
 
 /// Every further step at which it writes.
 const PURGE: &[&str] = &[
-    "purge.objects",
-    "purge.noted",
-    "purge.moved",
-    "purge.removed",
-    "purge.archives",
-    "purge.refs",
+    "purge.objects", "purge.noted", "purge.moved", "purge.removed", "purge.archives", "purge.refs",
     "purge.files",
 ];
 

@@ -8,18 +8,9 @@ use crate::support::{Repo, Run};
 
 /// Every further step at which `apply` writes.
 const FILES: &[&str] = &[
-    "journal.write",
-    "journal.half",
-    "journal.written",
-    "worktree.create",
-    "journal.index",
-    "worktree.remove",
-    "worktree.mkdir",
-    "worktree.rename",
-    "journal.commit",
-    "journal.committed",
-    "worktree.clean",
-    "journal.remove",
+    "journal.write", "journal.half", "journal.written", "worktree.create", "journal.index",
+    "worktree.remove", "worktree.mkdir", "worktree.rename", "journal.commit", "journal.committed",
+    "worktree.clean", "journal.remove",
 ];
 
 fn repo() -> Repo {
@@ -237,10 +228,7 @@ fn a_failing_step_is_taken_back_at_once() {
     let id = propose(&start);
     for point in FILES.iter().filter(|point| {
         ![
-            "journal.index",
-            "journal.commit",
-            "journal.committed",
-            "worktree.clean",
+            "journal.index", "journal.commit", "journal.committed", "worktree.clean",
             "journal.remove",
         ]
         .contains(point)

@@ -523,17 +523,8 @@ fn every_way_to_write_a_path_is_read() {
     assert_eq!(
         seen,
         [
-            "a::git::Git",
-            "changeset::File",
-            "error::codes",
-            "hooks::A",
-            "plan",
-            "scan::B",
-            "store::Store",
-            "store::write",
-            "store::write::now",
-            "text::escape",
-            "text::wire",
+            "a::git::Git", "changeset::File", "error::codes", "hooks::A", "plan", "scan::B",
+            "store::Store", "store::write", "store::write::now", "text::escape", "text::wire",
         ]
     );
 }

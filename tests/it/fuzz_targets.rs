@@ -49,19 +49,8 @@ const SNAPSHOTS: &[&str] = &[
 ];
 const IDS: &[&str] = &["prop_0123456789", "prop_O1Il", "PROP_ab", "m4k8n", "é", "prop_"];
 const PATHS: &[&str] = &[
-    "src/utils/format.ts",
-    "../x",
-    ".git/config",
-    "a/.GIT/x",
-    "a/git~1",
-    ".g\u{200c}it/x",
-    "C:\\x",
-    "/abs",
-    "a//b",
-    "a/./b",
-    "a/",
-    "con",
-    "a\\..\\b",
+    "src/utils/format.ts", "../x", ".git/config", "a/.GIT/x", "a/git~1", ".g\u{200c}it/x", "C:\\x",
+    "/abs", "a//b", "a/./b", "a/", "con", "a\\..\\b",
 ];
 const UNIFIED: &[&str] = &[
     "--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n",

@@ -119,38 +119,16 @@ fn what_policy_lets_in_is_applied_at_once() {
     let stage = repo.agent(
         "bot",
         &[
-            "memory",
-            "stage",
-            "--intent",
-            "add_pitfall",
-            "-o",
-            "append_to_section",
-            "--path",
-            "pitfalls.md",
-            "--section-id",
-            "build",
-            "--content",
-            "- c",
-            "--json",
+            "memory", "stage", "--intent", "add_pitfall", "-o", "append_to_section", "--path",
+            "pitfalls.md", "--section-id", "build", "--content", "- c", "--json",
         ],
     );
     assert_eq!(stage.ok().json()["status"], "staged");
     repo.agent(
         "bot",
         &[
-            "memory",
-            "propose",
-            "--apply",
-            "--yes",
-            "--intent",
-            "add_pitfall",
-            "-o",
-            "append_to_section",
-            "--path",
-            "pitfalls.md",
-            "--section-id",
-            "build",
-            "--content",
+            "memory", "propose", "--apply", "--yes", "--intent", "add_pitfall", "-o",
+            "append_to_section", "--path", "pitfalls.md", "--section-id", "build", "--content",
             "- d",
         ],
     )
@@ -180,10 +158,7 @@ fn all_problems_come_back_and_nothing_is_written() {
         .filter_map(|v| v["code"].as_str())
         .collect();
     for code in [
-        "provenance_violation",
-        "validation_failed",
-        "secret_detected",
-        "unsafe_text",
+        "provenance_violation", "validation_failed", "secret_detected", "unsafe_text",
         "invalid_path",
     ] {
         assert!(codes.contains(&code), "{code}: {answer:#}");

@@ -129,14 +129,8 @@ impl Tap for Value {}
 
 /// What [`rejected`] cannot show, because the world has to change for it; each has a test below.
 const ELSEWHERE: [&str; 8] = [
-    "lock_held",
-    "read_error",
-    "server_only_category",
-    "staging_not_found",
-    "target_drift",
-    "force_required",
-    "unresolvable_drift",
-    "expired",
+    "lock_held", "read_error", "server_only_category", "staging_not_found", "target_drift",
+    "force_required", "unresolvable_drift", "expired",
 ];
 
 #[test]

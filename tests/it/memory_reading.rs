@@ -88,29 +88,15 @@ fn a_cited_file_is_looked_up_at_its_revision_and_line() {
     repo.git(&["tag", "v1"]);
     repo.git(&["mv", "@scope/db.rs", "@scope/store.rs"]);
     for good in [
-        "@scope/store.rs",
-        "@scope/store.rs:2",
-        "@scope/store.rs:1-2",
-        "@scope/db.rs@v1",
-        "@scope/db.rs@v1:2",
-        "@scope/db.rs:1-2@v1",
-        "@scope/db.rs@main@{0}",
+        "@scope/store.rs", "@scope/store.rs:2", "@scope/store.rs:1-2", "@scope/db.rs@v1",
+        "@scope/db.rs@v1:2", "@scope/db.rs:1-2@v1", "@scope/db.rs@main@{0}",
     ] {
         assert_eq!(cite(good)["status"], "staged", "{good}: {:#}", cite(good));
     }
     for bad in [
-        "@scope/db.rs",
-        "@scope/store.rs:3",
-        "@scope/store.rs:0",
-        "@scope/store.rs:2-1",
-        "@scope/store.rs@v1",
-        "@scope/db.rs@v1:3",
-        "@scope/db.rs:3@v1",
-        "@scope/db.rs@v2",
-        "../db.rs",
-        "/etc/passwd",
-        ".git/config",
-        "../db.rs@v1",
+        "@scope/db.rs", "@scope/store.rs:3", "@scope/store.rs:0", "@scope/store.rs:2-1",
+        "@scope/store.rs@v1", "@scope/db.rs@v1:3", "@scope/db.rs:3@v1", "@scope/db.rs@v2",
+        "../db.rs", "/etc/passwd", ".git/config", "../db.rs@v1",
     ] {
         assert_eq!(cite(bad)["reason"], "provenance_violation", "{bad}");
     }

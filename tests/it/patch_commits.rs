@@ -76,11 +76,7 @@ fn each_commit_of_a_log_builds_on_the_one_before() {
     }
     let (tip, range) = (repo.snapshot(), format!("{start}.."));
     let options = [
-        "--abbrev-commit",
-        "--left-right",
-        "--pretty=raw",
-        "--oneline",
-        "--format=%H",
+        "--abbrev-commit", "--left-right", "--pretty=raw", "--oneline", "--format=%H",
         "--pretty=oneline",
     ];
     let patches =

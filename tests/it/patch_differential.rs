@@ -13,14 +13,7 @@ use proptest::sample::Index;
 type Tree = BTreeMap<RepoPath, File>;
 
 const NAMES: [&str; 9] = [
-    "plain.txt",
-    "dir/deep/file.rs",
-    "with space",
-    "tab\tand\"quote",
-    "ünï",
-    "-dash",
-    "b/a",
-    "a/b",
+    "plain.txt", "dir/deep/file.rs", "with space", "tab\tand\"quote", "ünï", "-dash", "b/a", "a/b",
     "dir/x",
 ];
 

@@ -37,26 +37,10 @@ impl Checker {
         self.aye(&["memory", "init"]);
         let content = "## Use tabs\n\nTabs, not blanks.\n";
         let propose = [
-            "memory",
-            "propose",
-            "--intent",
-            "update_conventions",
-            "--operation",
-            "append_section",
-            "--path",
-            "conventions.md",
-            "--heading",
-            "Use tabs",
-            "--heading-level",
-            "2",
-            "--content",
-            content,
-            "--source",
-            "user",
-            "-m",
-            "Agreed in the meeting",
-            "--confidence",
-            "confirmed",
+            "memory", "propose", "--intent", "update_conventions", "--operation", "append_section",
+            "--path", "conventions.md", "--heading", "Use tabs", "--heading-level", "2",
+            "--content", content, "--source", "user", "-m", "Agreed in the meeting",
+            "--confidence", "confirmed",
         ];
         let staged = self.aye(&propose)["proposal_id"].as_str().expect("an id").to_owned();
         self.aye(&["memory", "status"]);
@@ -157,19 +141,9 @@ fn documents_keep_to_their_schemas() {
 
 /// Not printed above: what the tests of those commands look at.
 const ELSEWHERE: &[&str] = &[
-    "aye/apply_patch@1",
-    "aye/check@1",
-    "aye/hooks@1",
-    "aye/plan@1",
-    "aye/plan_log@1",
-    "aye/readonly_shell@1",
-    "aye/rebase@1",
-    "aye/review@1",
-    "aye/shell_explain@1",
-    "aye/shell_programs@1",
-    "aye/try@1",
-    "aye/update_plan@1",
-    "aye/wait@1",
+    "aye/apply_patch@1", "aye/check@1", "aye/hooks@1", "aye/plan@1", "aye/plan_log@1",
+    "aye/readonly_shell@1", "aye/rebase@1", "aye/review@1", "aye/shell_explain@1",
+    "aye/shell_programs@1", "aye/try@1", "aye/update_plan@1", "aye/wait@1",
 ];
 
 /// A document that names a schema which nobody can ask for.

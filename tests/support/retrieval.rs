@@ -27,14 +27,8 @@ pub fn folder() -> PathBuf {
 }
 
 const FILES: [&str; 8] = [
-    "conventions.md",
-    "decisions.md",
-    "pitfalls.md",
-    "modules/auth.md",
-    "modules/billing.md",
-    "modules/frontend.md",
-    "modules/infra.md",
-    "modules/search.md",
+    "conventions.md", "decisions.md", "pitfalls.md", "modules/auth.md", "modules/billing.md",
+    "modules/frontend.md", "modules/infra.md", "modules/search.md",
 ];
 
 pub fn index() -> Index {

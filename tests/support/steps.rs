@@ -2,11 +2,6 @@
 
 /// Every step at which an event is written.
 pub const STORE: &[&str] = &[
-    "store.objects.write",
-    "store.objects.written",
-    "store.objects.rename",
-    "store.ref.write",
-    "store.ref.rename",
-    "store.ref.moved",
-    "store.cache.written",
+    "store.objects.write", "store.objects.written", "store.objects.rename", "store.ref.write",
+    "store.ref.rename", "store.ref.moved", "store.cache.written",
 ];

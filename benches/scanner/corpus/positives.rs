@@ -111,23 +111,8 @@ fn by_shape(r: &mut Random) -> Vec<(&'static str, String)> {
 /// A password as people choose them.
 fn human(r: &mut Random) -> String {
     let words = [
-        "Winter",
-        "summer",
-        "Dragon",
-        "monkey",
-        "Liverpool",
-        "sunshine",
-        "Shadow",
-        "master",
-        "Batman",
-        "hunter",
-        "Trustno",
-        "Charlie",
-        "coffee",
-        "Panda",
-        "Berlin",
-        "orange",
-        "Falcon",
+        "Winter", "summer", "Dragon", "monkey", "Liverpool", "sunshine", "Shadow", "master",
+        "Batman", "hunter", "Trustno", "Charlie", "coffee", "Panda", "Berlin", "orange", "Falcon",
     ];
     let word = r.pick(&words);
     let number = r.below(9000) + 10;

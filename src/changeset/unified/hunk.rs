@@ -246,16 +246,8 @@ fn goes_on(cursor: &Cursor<'_>) -> bool {
 /// Can `text` only be what follows a hunk?
 fn ends(cursor: &Cursor<'_>, text: &[u8]) -> bool {
     const STARTS: [&[u8]; 10] = [
-        b"@@",
-        b"diff ",
-        b"Index: ",
-        b"index ",
-        b"From ",
-        b"commit ",
-        b"```",
-        b"*** End Patch",
-        b"Binary files ",
-        b"Only in ",
+        b"@@", b"diff ", b"Index: ", b"index ", b"From ", b"commit ", b"```", b"*** End Patch",
+        b"Binary files ", b"Only in ",
     ];
     STARTS.iter().any(|start| text.starts_with(start))
         || (text.starts_with(b"--- ") && starts_file(cursor))

@@ -346,12 +346,7 @@ fn content_that_would_reach_beyond_its_section_is_refused() {
         )
     };
     for content in [
-        "## Other\n",
-        "# Other\n",
-        "```\nopen",
-        "<!-- open",
-        "x\n\nOther\n---\n",
-        "   \n",
+        "## Other\n", "# Other\n", "```\nopen", "<!-- open", "x\n\nOther\n---\n", "   \n",
         "<script>\n",
     ] {
         assert_eq!(reasons(&store(), &put(content)), ["invalid_markdown"], "{content}");
@@ -367,12 +362,7 @@ fn content_that_would_reach_beyond_its_section_is_refused() {
         )
     };
     for content in [
-        "N\n",
-        "### N\n",
-        "## Other\n",
-        "x\n## N\n",
-        "## N\n\n## M\n",
-        "## N\n\n# M\n",
+        "N\n", "### N\n", "## Other\n", "x\n## N\n", "## N\n\n## M\n", "## N\n\n# M\n",
         "---\na: b\n---\n## N\n",
     ] {
         assert_eq!(reasons(&store(), &section(content)), ["invalid_markdown"], "{content:?}");

@@ -9,21 +9,9 @@ use crate::memory::problem::{Problem, brief};
 use crate::spelling::{did_you_mean, one_of};
 
 const FIELDS: [&str; 15] = [
-    "operation",
-    "path",
-    "section_id",
-    "heading",
-    "heading_level",
-    "occurrence",
-    "parent_section_id",
-    "content",
-    "if_exists",
-    "if_missing",
-    "archive_path",
-    "replacement",
-    "reason",
-    "new_heading",
-    "new_heading_level",
+    "operation", "path", "section_id", "heading", "heading_level", "occurrence",
+    "parent_section_id", "content", "if_exists", "if_missing", "archive_path", "replacement",
+    "reason", "new_heading", "new_heading_level",
 ];
 
 /// Most operations in one request.

@@ -334,18 +334,8 @@ fn insert(connection: &Connection, store: &str, entry: &Entry) -> rusqlite::Resu
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
         )?
         .execute(params![
-            store,
-            entry.path,
-            entry.category,
-            entry.section_id,
-            entry.trail,
-            entry.heading,
-            entry.line as i64,
-            entry.body,
-            entry.confidence,
-            entry.status,
-            entry.untrusted,
-            head,
+            store, entry.path, entry.category, entry.section_id, entry.trail, entry.heading,
+            entry.line as i64, entry.body, entry.confidence, entry.status, entry.untrusted, head,
             body
         ])?;
     let id = connection.last_insert_rowid();

@@ -452,26 +452,10 @@ mod tests {
             decode::<Manifest>(PATH, value).ok().map(|manifest| format!("{manifest:?}"))
         };
         let lines = [
-            "name: shop",
-            "name: 'a: b' # c",
-            "name: yes",
-            "name: null",
-            "name:",
-            "name: 7",
-            "name: |",
-            "name: [a]",
-            "name: a: b",
-            "name: *x",
-            "name: &x y",
-            "name: --- a",
-            "name: %a",
-            "name: a\u{85}b",
-            "name: \"a",
-            "name: !!str 7",
-            "nane: x",
-            "name: x\n    name: y",
-            "name: x\n    root: ..",
-            "",
+            "name: shop", "name: 'a: b' # c", "name: yes", "name: null", "name:", "name: 7",
+            "name: |", "name: [a]", "name: a: b", "name: *x", "name: &x y", "name: --- a",
+            "name: %a", "name: a\u{85}b", "name: \"a", "name: !!str 7", "nane: x",
+            "name: x\n    name: y", "name: x\n    root: ..", "",
         ];
         for line in lines {
             for gap in ["    ", "", "  ", "\t", "     "] {

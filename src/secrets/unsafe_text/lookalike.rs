@@ -158,12 +158,7 @@ mod tests {
     #[test]
     fn words_of_one_script_do_not() {
         for text in [
-            "Привет мир",
-            "naïve Übergröße",
-            "μs Δx α",
-            "価格API",
-            "Ελληνικά",
-            "git-команда",
+            "Привет мир", "naïve Übergröße", "μs Δx α", "価格API", "Ελληνικά", "git-команда",
             "HTTP-сервер",
         ] {
             assert_eq!(check(text.as_bytes()), [], "{text}");

@@ -39,47 +39,16 @@ pub struct Content {
 
 /// Flags of git's diffs that print names and counts in place of the patch.
 const NAMES: &[&str] = &[
-    "--stat",
-    "--numstat",
-    "--shortstat",
-    "--dirstat",
-    "--summary",
-    "--compact-summary",
-    "--raw",
-    "--name-only",
-    "--name-status",
-    "-s",
-    "--quiet",
+    "--stat", "--numstat", "--shortstat", "--dirstat", "--summary", "--compact-summary", "--raw",
+    "--name-only", "--name-status", "-s", "--quiet",
 ];
 
 /// Flags of git's diffs that print nothing of their own. Any other may bring a patch with it.
 const NEUTRAL: &[&str] = &[
-    "--cached",
-    "--staged",
-    "--merge-base",
-    "--color",
-    "--no-color",
-    "--abbrev",
-    "--no-renames",
-    "--rename-empty",
-    "-M",
-    "-C",
-    "-B",
-    "--find-copies-harder",
-    "-D",
-    "-l",
-    "--diff-filter",
-    "-R",
-    "--relative",
-    "--no-relative",
-    "-z",
-    "--stat-width",
-    "--stat-count",
-    "--full-index",
-    "--ignore-submodules",
-    "--no-ext-diff",
-    "--no-textconv",
-    "--exit-code",
+    "--cached", "--staged", "--merge-base", "--color", "--no-color", "--abbrev", "--no-renames",
+    "--rename-empty", "-M", "-C", "-B", "--find-copies-harder", "-D", "-l", "--diff-filter", "-R",
+    "--relative", "--no-relative", "-z", "--stat-width", "--stat-count", "--full-index",
+    "--ignore-submodules", "--no-ext-diff", "--no-textconv", "--exit-code",
 ];
 
 /// Flags of `git log` itself that show diffs.
@@ -91,15 +60,8 @@ const EVERY: &[&str] =
 
 /// Flags before the verb that change nothing but how operands are read.
 const GLOBALS: &[&str] = &[
-    "--no-pager",
-    "-P",
-    "--no-optional-locks",
-    "--no-replace-objects",
-    "--literal-pathspecs",
-    "--glob-pathspecs",
-    "--noglob-pathspecs",
-    "--icase-pathspecs",
-    "--no-lazy-fetch",
+    "--no-pager", "-P", "--no-optional-locks", "--no-replace-objects", "--literal-pathspecs",
+    "--glob-pathspecs", "--noglob-pathspecs", "--icase-pathspecs", "--no-lazy-fetch",
 ];
 
 /// Decides about `git ARGS`.

@@ -62,37 +62,11 @@ fn is_word(value: &str) -> bool {
 /// Formats git knows by name. Any other name could be one that the repository's configuration
 /// defines, with a signature in it.
 const NAMED: &[&str] = &[
-    "",
-    "oneline",
-    "short",
-    "medium",
-    "full",
-    "fuller",
-    "reference",
-    "email",
-    "raw",
-    "mboxrd",
-    "refname",
-    "-refname",
-    "version:refname",
-    "-version:refname",
-    "v:refname",
-    "-v:refname",
-    "committerdate",
-    "-committerdate",
-    "authordate",
-    "-authordate",
-    "creatordate",
-    "-creatordate",
-    "taggerdate",
-    "-taggerdate",
-    "objectsize",
-    "-objectsize",
-    "author",
-    "committer",
-    "objecttype",
-    "objectname",
-    "subject",
+    "", "oneline", "short", "medium", "full", "fuller", "reference", "email", "raw", "mboxrd",
+    "refname", "-refname", "version:refname", "-version:refname", "v:refname", "-v:refname",
+    "committerdate", "-committerdate", "authordate", "-authordate", "creatordate", "-creatordate",
+    "taggerdate", "-taggerdate", "objectsize", "-objectsize", "author", "committer", "objecttype",
+    "objectname", "subject",
 ];
 
 fn asks_signature(format: &str) -> bool {
@@ -134,29 +108,14 @@ mod tests {
     #[test]
     fn formats_never_ask_for_signatures() {
         for format in [
-            "%h %s",
-            "oneline",
-            "format:%H%n%b",
-            "%(refname:short)",
-            "-committerdate",
-            "tformat:%an",
-            "%%G?",
-            "reference",
+            "%h %s", "oneline", "format:%H%n%b", "%(refname:short)", "-committerdate",
+            "tformat:%an", "%%G?", "reference",
         ] {
             assert!(Kind::Format.check(format, "--format").is_ok(), "{format}");
         }
         for format in [
-            "%G?",
-            "%GG",
-            "%+G?",
-            "%-GS",
-            "% GK",
-            "%%%G?",
-            "%(signature:grade)",
-            "my-alias",
-            "format:%h %GF",
-            "%(raw)",
-            "%(*raw:size)",
+            "%G?", "%GG", "%+G?", "%-GS", "% GK", "%%%G?", "%(signature:grade)", "my-alias",
+            "format:%h %GF", "%(raw)", "%(*raw:size)",
         ] {
             assert!(Kind::Format.check(format, "--format").is_err(), "{format}");
         }

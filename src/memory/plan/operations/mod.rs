@@ -139,11 +139,7 @@ impl Planner<'_> {
 
     fn check_provenance(&mut self, i: usize, category: &Category, adds_section: bool) {
         self.problems.extend(provenance::check_operation(
-            i,
-            self.request,
-            category,
-            adds_section,
-            self.world.settings,
+            i, self.request, category, adds_section, self.world.settings,
         ));
     }
 
