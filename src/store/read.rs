@@ -3,6 +3,7 @@
 use gix::ObjectId;
 use gix::objs::Exists as _;
 
+use super::audience::default_remotes;
 use super::{Store, codes, contradiction, objects, refs};
 use crate::changeset::{Changeset, File, FileChange, Snippet};
 use crate::error::{Error, Result};
@@ -59,9 +60,16 @@ impl Store {
         let name = lanes.iter().find(|found| found.lane() == lane && !refs::is_local(&found.name));
         let remote = name.and_then(|found| refs::remote_of(&found.name)).unwrap_or("origin");
         let archive = format!("refs/aye/archive/{lane}.*");
+        // Beside the own archives it would go to the default remote with the next push of those.
+        let is_home =
+            default_remotes(&self.repo).is_none_or(|home| home.iter().any(|known| known == remote));
+        let here = match is_home {
+            true => archive.clone(),
+            false => format!("refs/aye/archive-for/{remote}/{lane}.*"),
+        };
         let why = format!("the content of {proposal} is not here: its lane has folded it away");
         let error = Error::new(&codes::PROPOSAL_ARCHIVED, why).with("proposal_id", proposal);
-        Some(error.hint(format!("fetch the archive: git fetch {remote} '{archive}:{archive}'")))
+        Some(error.hint(format!("fetch the archive: git fetch {remote} '{archive}:{here}'")))
     }
 
     /// True in a partial clone: objects that are not here can be had from its promisor remote.

@@ -154,7 +154,15 @@ fn an_epoch_says_what_the_one_before_said_in_every_clone() {
     // What was said is here, and what it was about is fetched on demand.
     let shown = fresh.aye(&["show", &rejected]).fails("proposal_archived", 3);
     shown.says("what for?").says("no");
-    fresh.aye(&["diff", &rejected]).fails("proposal_archived", 3);
+    let hint = |remote: &str| {
+        fresh.git(&["config", "aye.remote", remote]);
+        let run = fresh.aye(&["diff", &rejected]).fails("proposal_archived", 3).err();
+        run.split("git fetch ").nth(1).expect("the command").trim().to_owned()
+    };
+    let there = format!("origin 'refs/aye/archive/{lane}.*:refs/aye/archive");
+    // The archive of another remote's lane stays apart from what is pushed to the default one.
+    assert_eq!(hint("elsewhere"), format!("{there}-for/origin/{lane}.*'"));
+    assert_eq!(hint("origin"), format!("{there}/{lane}.*'"));
     fresh.aye(&["diff", &pending]).ok();
     repo.git(&["push", "-q", "origin", "refs/aye/archive/*"]);
     let archive = format!("refs/aye/archive/{lane}.*");

@@ -433,7 +433,11 @@ impl World {
     fn fetch(&mut self, at: usize, remote: &str, archives: bool) {
         let lanes = format!("refs/aye/log/*:refs/aye/remotes/{remote}/*");
         let mut args = vec!["fetch", "-q", "--no-prune", remote, &lanes];
-        args.extend(archives.then_some("refs/aye/archive/*:refs/aye/archive/*"));
+        let folded = match remote {
+            "origin" => "refs/aye/archive/*:refs/aye/archive/*".to_owned(),
+            _ => format!("refs/aye/archive/*:refs/aye/archive-for/{remote}/*"),
+        };
+        args.extend(archives.then_some(folded.as_str()));
         let run = self.git(at, &args);
         assert!(run.status <= 1, "{run}");
         self.say(format!("clone {at}: fetch {remote} -> {}", run.status));
