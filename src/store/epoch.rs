@@ -7,17 +7,18 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use chrono::{DateTime, Duration, Utc};
+use chrono::{DateTime, Duration, SubsecRound as _, Utc};
 use gix::ObjectId;
+use gix::objs::Kind;
 
-use super::lane::{self, Beside, Limits, Progress, Reader, Row};
+use super::lane::{self, Beside, Limits, Row};
 use super::lock::Lock;
 use super::objects::Batch;
 use super::refs::{self, Audience, LaneRef};
 use super::{Store, View, compose, place};
 use crate::error::{Error, Result};
 use crate::flush::Method;
-use crate::proposal::event::{BlobRef, Head};
+use crate::proposal::event::{BlobRef, Fold, Head};
 use crate::proposal::snapshot::{self, Figures, Line, MAX_SUBJECT, Stub, Subject};
 use crate::proposal::{Actor, Data, Event, ProposalId, Stamped, State};
 
@@ -196,16 +197,8 @@ impl Store {
     /// The lines of the snapshot that the lane begins with, its stubs, and its other commits, oldest
     /// first.
     fn read_lane(&self, lane: &LaneRef) -> Result<(Vec<Row>, Stubs, Vec<Step>)> {
-        let broken = |(commit, bad): (ObjectId, lane::Bad)| {
-            let (name, commit) = (lane.name.clone(), commit.to_string());
-            lane::Broken { name, commit, why: bad.why }.error()
-        };
-        let mut reader = Reader::new(&self.repo, lane, Limits::OWN, Progress::default());
-        let (mut links, mut next) = (Vec::new(), Some(lane.tip));
-        reader.walk(&mut links, &mut next, usize::MAX, |_| false).map_err(broken)?;
         let (mut lines, mut stubs, mut steps) = (Vec::new(), Stubs::new(), Vec::new());
-        for link in links.iter().rev() {
-            let said = reader.read(link, |_| None).map_err(|bad| broken((link.id, bad)))?;
+        lane::each_commit(&self.repo, lane, Limits::OWN, |commit, said| {
             let (old, rows): (Vec<Row>, Vec<Row>) =
                 said.rows.into_iter().partition(|row| row.beside.is_some());
             lines.extend(old);
@@ -214,9 +207,10 @@ impl Store {
             }
             let rows: Vec<Row> = rows.into_iter().filter(|row| row.kind != "fold").collect();
             if !rows.is_empty() {
-                steps.push(Step { commit: link.id, rows });
+                steps.push(Step { commit, rows });
             }
-        }
+            Ok(())
+        })?;
         Ok((lines, stubs, steps))
     }
 
@@ -334,28 +328,68 @@ impl Store {
         steps: &[Step],
         folded: &BTreeSet<ObjectId>,
     ) -> Result<ObjectId> {
-        let mut tip = None;
-        let count = parts.len() as u64;
-        for (part, bytes) in (1_u64..).zip(parts) {
-            let fold = (epoch, from, part, count);
-            tip = Some(self.snapshot_part(batch, bytes, fold, (actor, now), tip)?);
-        }
+        let mut tip = self.snapshot_commits(batch, parts, (epoch, from), (actor, now))?;
         for step in steps {
             let rows: Vec<&Row> =
                 step.rows.iter().filter(|row| !folded.contains(&row.id)).collect();
-            if rows.is_empty() {
-                continue;
-            }
-            tip = Some(match rows.len() == step.rows.len() {
-                true => compose::on(&self.repo, batch, step.commit, tip)?,
-                false => self.without(batch, &rows, tip)?,
-            });
+            tip = self.restated(batch, (step.commit, step.rows.len()), &rows, tip)?;
         }
         tip.ok_or_else(|| Error::bug("an epoch of nothing"))
     }
 
+    /// The commits of the parts of the snapshot that `epoch` of a lane begins with, which goes on from
+    /// `from`. Returns the last; `None` where there are no parts.
+    pub(super) fn snapshot_commits(
+        &self,
+        batch: &mut Batch<'_>,
+        parts: &[Vec<u8>],
+        (epoch, from): (u64, &Head),
+        (actor, now): (&Actor, DateTime<Utc>),
+    ) -> Result<Option<ObjectId>> {
+        let (count, mut tip) = (parts.len() as u64, None);
+        for (part, bytes) in (1_u64..).zip(parts) {
+            let id = batch.add(Kind::Blob, bytes)?;
+            let snapshot = BlobRef { id: id.to_string(), sha256: crate::sha256::hex(bytes) };
+            let fold = Fold { epoch, from: from.to_text(), part, parts: count, snapshot };
+            let event = Event {
+                proposal: None,
+                first: None,
+                lane: from.lane.clone(),
+                seq: from.seq + part,
+                actor: actor.clone(),
+                time: now.trunc_subsecs(3),
+                heads: Vec::new(),
+                witness: Vec::new(),
+                forked: None,
+                needs: None,
+                data: Data::Fold(fold),
+            };
+            let id_of_event = batch.add(Kind::Blob, &event.to_bytes()?)?;
+            let stamped = Stamped { id: id_of_event.to_string(), event };
+            let attached = vec![compose::attachment("snapshot", 0, id)];
+            tip = Some(compose::commit(&self.repo, batch, &[stamped], attached, tip)?);
+        }
+        Ok(tip)
+    }
+
+    /// The commit of `rows`, those of the `all` events of `commit` that stay, on `parent`; `parent`
+    /// where none stays.
+    pub(super) fn restated(
+        &self,
+        batch: &mut Batch<'_>,
+        (commit, all): (ObjectId, usize),
+        rows: &[&Row],
+        parent: Option<ObjectId>,
+    ) -> Result<Option<ObjectId>> {
+        Ok(match rows.len() {
+            0 => parent,
+            count if count == all => Some(compose::on(&self.repo, batch, commit, parent)?),
+            _ => Some(self.without(batch, rows, parent)?),
+        })
+    }
+
     /// A commit of these events out of one that had more.
-    pub(super) fn without(
+    fn without(
         &self,
         batch: &mut Batch<'_>,
         rows: &[&Row],

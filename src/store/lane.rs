@@ -226,6 +226,29 @@ impl Progress {
     }
 }
 
+/// Hands each commit of `lane` with what it says to `each`, oldest first.
+///
+/// # Errors
+/// `lane_broken` where one cannot be read; those of `each`.
+pub(super) fn each_commit(
+    repo: &gix::Repository,
+    lane: &LaneRef,
+    limits: Limits,
+    mut each: impl FnMut(ObjectId, Said) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let broken = |(commit, bad): (ObjectId, Bad)| {
+        let (name, commit) = (lane.name.clone(), commit.to_string());
+        Broken { name, commit, why: bad.why }.error()
+    };
+    let mut reader = Reader::new(repo, lane, limits, Progress::default());
+    let (mut links, mut next) = (Vec::new(), Some(lane.tip));
+    reader.walk(&mut links, &mut next, usize::MAX, |_| false).map_err(broken)?;
+    for link in links.iter().rev() {
+        each(link.id, reader.read(link, |_| None).map_err(|bad| broken((link.id, bad)))?)?;
+    }
+    Ok(())
+}
+
 impl<'repo> Reader<'repo> {
     /// A reader of `lane` that has come to `progress` before.
     pub(super) fn new(

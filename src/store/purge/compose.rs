@@ -8,11 +8,11 @@ use gix::objs::Kind;
 
 use super::{Affected, Begun, Step};
 use crate::error::{Error, Result};
-use crate::proposal::event::{Fold, Head};
+use crate::proposal::event::Head;
 use crate::proposal::snapshot::{self, Figures, Stub, Subject};
 use crate::proposal::{Actor, Data, Event, ProposalId, Stamped};
 use crate::store::cache::About;
-use crate::store::lane::{self, Limits, Link, Progress, Reader, Row};
+use crate::store::lane::{self, Limits, Row};
 use crate::store::objects::{Batch, hashed};
 use crate::store::refs::{self, LaneRef};
 use crate::store::{Store, View, compose, place};
@@ -62,18 +62,12 @@ impl Store {
         let last = view.own_seq(&lane.name);
         let epoch = refs::epoch_of(&lane.name).unwrap_or(1) + 1;
         let head = Head { lane: lane.lane.clone(), seq: last, tip: old.to_string() };
-        let (parts, mut seq) = (self.parts_without(&from, &ids)?, last);
-        let count = parts.len() as u64;
-        let mut tip = None;
-        for (part, bytes) in (1_u64..).zip(&parts) {
-            seq += 1;
-            let fold = (epoch, &head, part, count);
-            tip = Some(self.snapshot_part(batch, bytes, fold, (actor, now), tip)?);
-        }
-        tip = self.rest_without(batch, &from, &ids, tip)?;
+        let parts = self.parts_without(&from, &ids)?;
+        let next = last + parts.len() as u64 + 1;
+        let tip = self.snapshot_commits(batch, &parts, (epoch, &head), (actor, now))?;
+        let mut tip = self.rest_without(batch, &from, &ids, tip)?;
         let mut events = Vec::new();
-        for id in &ids {
-            seq += 1;
+        for (seq, id) in (next..).zip(&ids) {
             let about = view.lanes_about(About::Proposal(id.as_str()))?;
             let mut heads = view.chains(&lane.audience)?;
             heads.retain(|chain, head| *chain != lane.lane && about.contains(&head.lane));
@@ -115,8 +109,8 @@ impl Store {
         let hash = |bytes: &[u8]| Some(hashed(kind, Kind::Blob, bytes).ok()?.to_string());
         let mut parts = Vec::new();
         let mut stubs: BTreeMap<ProposalId, Vec<Stub>> = BTreeMap::new();
-        self.each_commit(lane, Limits::OWN, |_, rows| {
-            for row in rows {
+        lane::each_commit(&self.repo, lane, Limits::OWN, |_, said| {
+            for row in own(said) {
                 if row.kind == "fold" {
                     let Data::Fold(fold) = Event::from_bytes(&row.body)?.data else { continue };
                     let bytes = self.blob(&fold.snapshot.id)?;
@@ -156,40 +150,16 @@ impl Store {
             true => Limits::OWN,
             false => Limits::LOCAL,
         };
-        self.each_commit(lane, limits, |commit, rows| {
+        lane::each_commit(&self.repo, lane, limits, |commit, said| {
+            let rows = own(said);
             let is_part = rows.iter().any(|row| row.kind == "fold");
-            let kept: Vec<&Row> = rows.iter().filter(|row| goes(row, ids).is_none()).collect();
-            if !is_part && !kept.is_empty() {
-                tip = Some(match kept.len() == rows.len() {
-                    true => compose::on(&self.repo, batch, commit, tip)?,
-                    false => self.without(batch, &kept, tip)?,
-                });
+            if !is_part {
+                let kept: Vec<&Row> = rows.iter().filter(|row| goes(row, ids).is_none()).collect();
+                tip = self.restated(batch, (commit, rows.len()), &kept, tip)?;
             }
             Ok(())
         })?;
         Ok(tip)
-    }
-
-    /// Hands the commits of `lane` with their own events to `each`, oldest first.
-    fn each_commit(
-        &self,
-        lane: &LaneRef,
-        limits: Limits,
-        mut each: impl FnMut(ObjectId, Vec<Row>) -> Result<()>,
-    ) -> Result<()> {
-        let broken = |(commit, bad): (ObjectId, lane::Bad)| {
-            let (name, commit) = (lane.name.clone(), commit.to_string());
-            lane::Broken { name, commit, why: bad.why }.error()
-        };
-        let mut reader = Reader::new(&self.repo, lane, limits, Progress::default());
-        let (mut links, mut next) = (Vec::new(), Some(lane.tip));
-        reader.walk(&mut links, &mut next, usize::MAX, |_| false).map_err(broken)?;
-        for link in links.iter().rev() {
-            let Link { id, .. } = *link;
-            let said = reader.read(link, |_| None).map_err(|bad| broken((id, bad)))?;
-            each(id, said.rows.into_iter().filter(|row| row.beside.is_none()).collect())?;
-        }
-        Ok(())
     }
 
     /// The archives that have something of `ids`, composed again without it in `batch`. Their snapshots
@@ -224,63 +194,22 @@ impl Store {
             let lane = last.split('.').next().unwrap_or_default().to_owned();
             let lane = LaneRef { name: lane, tip };
             let mut has = false;
-            let is_readable = self.each_line(&lane, |id| has |= ids.contains(id)).is_ok();
+            let read = lane::each_commit(&self.repo, &lane, Limits::LOCAL, |_, said| {
+                has |= said.rows.iter().any(|row| goes(row, ids).is_some());
+                Ok(())
+            });
+            let is_readable = read.is_ok();
             if has || !is_readable {
                 found.push(Held { name, lane, is_readable });
             }
         }
         Ok(found)
     }
+}
 
-    /// Hands the proposal of each event of `lane` that is more than a stub, or on record of a purge, to
-    /// `each`.
-    fn each_line(&self, lane: &LaneRef, mut each: impl FnMut(&ProposalId)) -> Result<()> {
-        let broken = |(commit, bad): (ObjectId, lane::Bad)| {
-            let (name, commit) = (lane.name.clone(), commit.to_string());
-            lane::Broken { name, commit, why: bad.why }.error()
-        };
-        let mut reader = Reader::new(&self.repo, lane, Limits::LOCAL, Progress::default());
-        let (mut links, mut next) = (Vec::new(), Some(lane.tip));
-        reader.walk(&mut links, &mut next, usize::MAX, |_| false).map_err(broken)?;
-        for link in &links {
-            let said = reader.read(link, |_| None).map_err(|bad| broken((link.id, bad)))?;
-            let rows = said.rows.iter().filter(|row| row.kind != "purge");
-            rows.filter_map(|row| row.proposal.as_ref()).for_each(&mut each);
-        }
-        Ok(())
-    }
-
-    /// A commit of one part of a snapshot on `parent`.
-    pub(in crate::store) fn snapshot_part(
-        &self,
-        batch: &mut Batch<'_>,
-        bytes: &[u8],
-        (epoch, from, part, parts): (u64, &Head, u64, u64),
-        (actor, now): (&Actor, DateTime<Utc>),
-        parent: Option<ObjectId>,
-    ) -> Result<ObjectId> {
-        let id = batch.add(Kind::Blob, bytes)?;
-        let snapshot = crate::proposal::event::BlobRef {
-            id: id.to_string(),
-            sha256: crate::sha256::hex(bytes),
-        };
-        let event = Event {
-            proposal: None,
-            first: None,
-            lane: from.lane.clone(),
-            seq: from.seq + part,
-            actor: actor.clone(),
-            time: now.trunc_subsecs(3),
-            heads: Vec::new(),
-            witness: Vec::new(),
-            forked: None,
-            needs: None,
-            data: Data::Fold(Fold { epoch, from: from.to_text(), part, parts, snapshot }),
-        };
-        let stamped = Stamped { id: batch.add(Kind::Blob, &event.to_bytes()?)?.to_string(), event };
-        let attached = vec![compose::attachment("snapshot", 0, id)];
-        compose::commit(&self.repo, batch, &[stamped], attached, parent)
-    }
+/// The events of a commit but those of its snapshot.
+fn own(said: lane::Said) -> Vec<Row> {
+    said.rows.into_iter().filter(|row| row.beside.is_none()).collect()
 }
 
 /// The proposal of an event that goes with it.
