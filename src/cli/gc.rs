@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{Context, Format};
 use crate::error::{Error, Exit, Result};
 use crate::proposal::{ActorKind, codes};
-use crate::store::{Folded, Folding};
+use crate::store::{Audience, Folded, Folding};
 
 /// Fold what was decided long ago, so that clones fetch and read less.
 ///
@@ -140,7 +140,7 @@ fn text(answer: &Answer) -> String {
         {
             text += &format!("  {} in commits\n", count(lane.whole, "event"));
             text += &format!("  archive: {archive}\n");
-            text += &sending(&lane.audience, id, archive, old);
+            text += &sending(&lane.audience, archive, old);
         }
     }
     if text.is_empty() {
@@ -150,17 +150,16 @@ fn text(answer: &Answer) -> String {
 }
 
 /// How a remote gets the new epoch, and loses the old one.
-fn sending(audience: &str, lane: &str, archive: &str, old: &str) -> String {
-    let (remote, lanes) = match audience {
+fn sending(audience: &str, archive: &str, old: &str) -> String {
+    let (remote, audience) = match audience {
         "private" => return String::new(),
-        "default" => ("origin", "'refs/aye/log/*'".to_owned()),
-        remote => (remote, format!("'refs/aye/for/{remote}/*:refs/aye/log/*'")),
+        "default" => ("origin", Audience::Default),
+        remote => (remote, Audience::Remote(remote.to_owned())),
     };
-    let number = archive.rsplit('.').next().unwrap_or_default();
-    let there = old.replacen(&format!("refs/aye/for/{remote}/"), "refs/aye/log/", 1);
-    let archive = format!("{archive}:refs/aye/archive/{lane}.{number}");
+    let (lanes, there) = (audience.refspec(), audience.name_there(old));
+    let archive = format!("{archive}:{}", audience.name_there(archive));
     format!(
-        "  send both, then remove the old epoch:\n    git push {remote} {lanes} {archive}\n    \
+        "  send both, then remove the old epoch:\n    git push {remote} '{lanes}' {archive}\n    \
          git push {remote} :{there}\n"
     )
 }

@@ -12,7 +12,7 @@ use crate::memory::service::forget_staging;
 use crate::proposal::rules::Verb;
 use crate::proposal::{Proposal, ProposalId};
 use crate::store::policy::Persons;
-use crate::store::{Audience, Purged, Purging, Standing, Store, Subjects, View, Where};
+use crate::store::{Purged, Purging, Standing, Store, Subjects, View, Where};
 use crate::text::escape;
 use crate::{apply, decide};
 
@@ -283,22 +283,11 @@ fn remotes(store: &Store, purged: &Purged) -> Vec<Remote> {
     };
     for begun in &purged.lanes {
         for remote in store.remotes_of(&begun.audience) {
-            let (lanes, archives, there) = match &begun.audience {
-                Audience::Remote(name) => (
-                    format!("'refs/aye/for/{name}/*:refs/aye/log/*'"),
-                    format!("refs/aye/archive-for/{name}/"),
-                    begun.before.replacen(&format!("refs/aye/for/{name}/"), "refs/aye/log/", 1),
-                ),
-                _ => (
-                    "'refs/aye/log/*'".to_owned(),
-                    "refs/aye/archive/".to_owned(),
-                    begun.before.clone(),
-                ),
-            };
-            add(&remote, format!("git push {remote} {lanes}"));
-            add(&remote, format!("git push {remote} :{there}"));
-            let of_lane = format!("{archives}{}.", begun.lane);
-            let to = |name: &str| name.replacen(&archives, "refs/aye/archive/", 1);
+            let audience = &begun.audience;
+            add(&remote, format!("git push {remote} '{}'", audience.refspec()));
+            add(&remote, format!("git push {remote} :{}", audience.name_there(&begun.before)));
+            let of_lane = format!("{}{}.", audience.archives(), begun.lane);
+            let to = |name: &str| audience.name_there(name);
             for name in purged.archives.iter().filter(|name| name.starts_with(&of_lane)) {
                 add(&remote, format!("git push {remote} +{name}:{}", to(name)));
             }

@@ -200,12 +200,17 @@ impl Store {
             return Err(Error::new(&codes::REMOTE_NOT_FOUND, format!("no remote '{name}'"))
                 .hint("`git remote` lists them"));
         }
-        Ok(match default_remotes(&self.repo) {
+        Ok(self.audience_at(name))
+    }
+
+    /// As [`Store::audience_of_remote`], whether there is such a remote or not.
+    pub(super) fn audience_at(&self, name: &str) -> Audience {
+        match default_remotes(&self.repo) {
             Some(default) if !default.iter().any(|home| home == name) => {
                 Audience::Remote(name.to_owned())
             }
             _ => Audience::Default,
-        })
+        }
     }
 }
 

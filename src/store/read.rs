@@ -3,8 +3,7 @@
 use gix::ObjectId;
 use gix::objs::Exists as _;
 
-use super::audience::default_remotes;
-use super::{Store, codes, contradiction, objects, refs};
+use super::{Audience, Store, codes, contradiction, objects, refs};
 use crate::changeset::{Changeset, File, FileChange, Snippet};
 use crate::error::{Error, Result};
 use crate::proposal::{ChangeRecord, Entry};
@@ -59,17 +58,12 @@ impl Store {
         let lanes = refs::lanes(&self.repo).unwrap_or_default();
         let name = lanes.iter().find(|found| found.lane() == lane && !refs::is_local(&found.name));
         let remote = name.and_then(|found| refs::remote_of(&found.name)).unwrap_or("origin");
-        let archive = format!("refs/aye/archive/{lane}.*");
+        let there = format!("{}{lane}.*", Audience::Default.archives());
         // Beside the own archives it would go to the default remote with the next push of those.
-        let is_home =
-            default_remotes(&self.repo).is_none_or(|home| home.iter().any(|known| known == remote));
-        let here = match is_home {
-            true => archive.clone(),
-            false => format!("refs/aye/archive-for/{remote}/{lane}.*"),
-        };
+        let here = format!("{}{lane}.*", self.audience_at(remote).archives());
         let why = format!("the content of {proposal} is not here: its lane has folded it away");
         let error = Error::new(&codes::PROPOSAL_ARCHIVED, why).with("proposal_id", proposal);
-        Some(error.hint(format!("fetch the archive: git fetch {remote} '{archive}:{here}'")))
+        Some(error.hint(format!("fetch the archive: git fetch {remote} '{there}:{here}'")))
     }
 
     /// True in a partial clone: objects that are not here can be had from its promisor remote.

@@ -105,12 +105,37 @@ impl Audience {
     /// fetched on demand, nor below [`FOR`], so that what sends those lanes does not take it along; that
     /// of a private lane is below [`PRIVATE`], so that nobody pushes it.
     pub(super) fn archive(&self, lane: &str, epoch: u64) -> String {
-        let above = match self {
+        format!("{}{lane}.{epoch}", self.archives())
+    }
+
+    /// The directory of the archives of its lanes, with a slash at its end.
+    pub fn archives(&self) -> String {
+        match self {
             Self::Default => "refs/aye/archive/".to_owned(),
             Self::Private => format!("{PRIVATE}{ARCHIVE}/"),
             Self::Remote(remote) => format!("refs/aye/archive-for/{remote}/"),
-        };
-        format!("{above}{lane}.{epoch}")
+        }
+    }
+
+    /// The refspec by which `git push` sends its lanes to the remote that they are for.
+    pub fn refspec(&self) -> String {
+        match self {
+            Self::Default | Self::Private => format!("{LOG}*"),
+            Self::Remote(_) => format!("{}*:{LOG}*", self.directory()),
+        }
+    }
+
+    /// What the ref `name` of one of its lanes or archives is called at the remote.
+    pub fn name_there(&self, name: &str) -> String {
+        let home = Self::Default;
+        for (here, there) in
+            [(self.directory(), home.directory()), (self.archives(), home.archives())]
+        {
+            if let Some(rest) = name.strip_prefix(&here) {
+                return there + rest;
+            }
+        }
+        name.to_owned()
     }
 }
 
