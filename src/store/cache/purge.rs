@@ -224,15 +224,14 @@ impl View {
 }
 
 impl View {
-    /// Who has asked for `id` to be purged, oldest first.
+    /// Who has asked for `id` to be purged.
     ///
     /// # Errors
     /// `internal_error` if the cache cannot be read.
     pub fn asked_to_purge(&self, id: &ProposalId) -> Result<Vec<Actor>> {
         let mut found = Vec::new();
-        self.each_body(|proposal, _, body| {
-            if proposal == id.as_str()
-                && let Ok(event) = Event::from_bytes(body)
+        self.each_body_of(id, |body| {
+            if let Ok(event) = Event::from_bytes(body)
                 && let Data::Purge(purge) = &event.data
                 && purge.asked
                 && event.actor.kind == ActorKind::Human
@@ -267,9 +266,8 @@ impl View {
         lane: &str,
     ) -> Result<BTreeSet<String>> {
         let mut found = BTreeSet::new();
-        self.each_body(|proposal, _, body| {
-            if proposal == id.as_str()
-                && let Ok(mut event) = Event::from_bytes(body)
+        self.each_body_of(id, |body| {
+            if let Ok(mut event) = Event::from_bytes(body)
                 && event.lane == lane
             {
                 gather::cut(&mut event);
@@ -285,14 +283,38 @@ impl View {
         &self,
         mut each: impl FnMut(&str, &str, &[u8]),
     ) -> Result<()> {
+        let sql = "SELECT body, proposal, id FROM event WHERE proposal IS NOT NULL";
+        self.bodies(sql, [], |row, body| {
+            each(row.get_ref(1)?.as_str()?, row.get_ref(2)?.as_str()?, body);
+            Ok(())
+        })
+    }
+
+    /// Hands the bytes of each event about `id` to `each`.
+    pub(in crate::store) fn each_body_of(
+        &self,
+        id: &ProposalId,
+        mut each: impl FnMut(&[u8]),
+    ) -> Result<()> {
+        let sql = "SELECT body FROM event WHERE proposal = ?1";
+        self.bodies(sql, [id.as_str()], |_, body| {
+            each(body);
+            Ok(())
+        })
+    }
+
+    fn bodies(
+        &self,
+        sql: &str,
+        of: impl rusqlite::Params,
+        mut each: impl FnMut(&rusqlite::Row<'_>, &[u8]) -> rusqlite::Result<()>,
+    ) -> Result<()> {
         let Some(connection) = &self.connection else { return Ok(()) };
-        let mut query = || -> rusqlite::Result<()> {
-            let mut statement = connection
-                .prepare("SELECT proposal, id, body FROM event WHERE proposal IS NOT NULL")?;
-            let mut rows = statement.query([])?;
+        let query = || -> rusqlite::Result<()> {
+            let mut statement = connection.prepare(sql)?;
+            let mut rows = statement.query(of)?;
             while let Some(row) = rows.next()? {
-                let body = row.get_ref(2)?.as_bytes().unwrap_or_default();
-                each(row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str()?, body);
+                each(row, row.get_ref(0)?.as_bytes().unwrap_or_default())?;
             }
             Ok(())
         };

@@ -41,11 +41,7 @@ impl Store {
     /// `internal_error` if the cache cannot be read.
     pub fn purge_contents(&self, view: &View, subjects: &Subjects) -> Result<Contents> {
         let mut found: BTreeMap<RepoPath, BTreeSet<String>> = BTreeMap::new();
-        let ids: BTreeSet<&str> = subjects.targets.iter().map(|t| t.id.as_str()).collect();
-        view.each_body(|proposal, _, body| {
-            if !ids.contains(proposal) {
-                return;
-            }
+        let mut gather = |body: &[u8]| {
             let Some(event) = self.inflated(body) else { return };
             let mut add = |path: &RepoPath, before: Option<&Entry>, after: Option<&Entry>| {
                 let is_new = after.filter(|after| before.is_none_or(|b| b.id != after.id));
@@ -62,7 +58,10 @@ impl Store {
                     add(&file.path, file.before.as_ref(), file.after.as_ref());
                 }
             }
-        })?;
+        };
+        for target in &subjects.targets {
+            view.each_body_of(&target.id, &mut gather)?;
+        }
         found.retain(|_, blobs| !blobs.is_empty());
         Ok(Contents(found))
     }

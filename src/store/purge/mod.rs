@@ -103,18 +103,15 @@ impl Store {
             }
         }
         let mut purged = Purged::default();
-        let data = |blob: &Option<String>| {
-            Data::Purge(Purge {
-                reason: purging.reason.to_owned(),
-                blob: blob.clone(),
-                asked: false,
-                evidence: authority.evidence().clone(),
-            })
-        };
+        let data = Data::Purge(Purge {
+            reason: purging.reason.to_owned(),
+            blob: purging.subjects.blob.clone(),
+            asked: false,
+            evidence: authority.evidence().clone(),
+        });
         let mut batch = Batch::new(&self.repo);
         let mut steps = Vec::new();
         for lane in self.lanes_with(&view, &ids)? {
-            let data = data(&purging.subjects.blob);
             steps.extend(self.begin(&mut batch, &view, lane, (authority.actor(), now), &data)?);
         }
         let archives = self.archives_without(&mut batch, &ids)?;
@@ -145,7 +142,7 @@ impl Store {
             match new {
                 Some(new) => {
                     refs::compare_and_swap(&self.repo, dir, &name, Some(old), new, durable)?;
-                    self.drop_reflog(&name);
+                    self.drop_reflog(&name)?;
                     purged.archives.push(name);
                 }
                 None => {
@@ -265,15 +262,17 @@ impl Store {
     /// Removes a ref, and what git remembers of where it was.
     fn drop_ref(&self, name: &str) -> Result<()> {
         refs::remove(&self.repo, &self.common_dir, name)?;
-        self.drop_reflog(name);
-        Ok(())
+        self.drop_reflog(name)
     }
 
-    fn drop_reflog(&self, name: &str) {
+    /// Removes what git remembers of where a ref was, which would keep what it led to.
+    fn drop_reflog(&self, name: &str) -> Result<()> {
         let path = self.common_dir.join("logs").join(name);
         match std::fs::remove_file(&path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {}
-            _ => {}
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(Error::file("remove", &path, &error))
+            }
+            _ => Ok(()),
         }
     }
 }
