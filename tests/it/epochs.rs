@@ -2,6 +2,7 @@
 //! two a clone has.
 
 use crate::support::Repo;
+use crate::support::clones::{clone, fetch, join, lane, push};
 use crate::support::hostile::{Hostile, fed};
 use serde_json::{Value, json};
 
@@ -48,32 +49,6 @@ fn history() -> Scene {
     Scene { repo, server, applied, rejected, undone, pending }
 }
 
-fn join(repo: &Repo, server: &Repo) {
-    repo.git(&["remote", "add", "origin", &server.root().to_string_lossy()]);
-    repo.git(&[
-        "config",
-        "--add",
-        "remote.origin.fetch",
-        "+refs/aye/log/*:refs/aye/remotes/origin/*",
-    ]);
-}
-
-fn clone(server: &Repo) -> Repo {
-    let clone = Repo::new();
-    join(&clone, server);
-    fetch(&clone);
-    clone.git(&["reset", "-q", "--hard", "origin/main"]);
-    clone
-}
-
-fn push(repo: &Repo) {
-    repo.git(&["push", "-q", "origin", "refs/aye/log/*"]);
-}
-
-fn fetch(repo: &Repo) {
-    repo.git(&["fetch", "-q", "origin"]);
-}
-
 fn gc(repo: &Repo) -> Value {
     repo.aye(&["gc", "--now", "--keep", "0", "--json"]).ok().json()["lanes"][0].clone()
 }
@@ -82,10 +57,6 @@ fn gc(repo: &Repo) -> Value {
 fn refs(repo: &Repo, lane: &str, below: &str) -> Vec<String> {
     let refs = repo.git(&["for-each-ref", "--format=%(refname)", below]);
     refs.lines().map(|name| name.replace(lane, "L")).collect()
-}
-
-fn lane(repo: &Repo) -> String {
-    repo.text(".git/aye/lane").trim().split('.').next().expect("an id").to_owned()
 }
 
 fn list(repo: &Repo) -> Value {

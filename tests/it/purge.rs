@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::support::Repo;
+use crate::support::clones::{clone, fetch, join, lane, push};
 use crate::support::hostile::{Hostile, fed};
 
 /// What must not be found anywhere afterwards.
@@ -44,32 +45,6 @@ fn leak(repo: &Repo) -> String {
     let id = propose(repo, "d", SECRET);
     repo.aye(&["comment", &id, "-m", &format!("is {SECRET} right?")]).ok();
     id
-}
-
-fn join(repo: &Repo, server: &Repo) {
-    repo.git(&["remote", "add", "origin", &server.root().to_string_lossy()]);
-    let lanes = "+refs/aye/log/*:refs/aye/remotes/origin/*";
-    repo.git(&["config", "--add", "remote.origin.fetch", lanes]);
-}
-
-fn clone(server: &Repo) -> Repo {
-    let clone = Repo::new();
-    join(&clone, server);
-    fetch(&clone);
-    clone.git(&["reset", "-q", "--hard", "origin/main"]);
-    clone
-}
-
-fn push(repo: &Repo) {
-    repo.git(&["push", "-q", "origin", "refs/aye/log/*"]);
-}
-
-fn fetch(repo: &Repo) {
-    repo.git(&["fetch", "-q", "origin"]);
-}
-
-fn lane(repo: &Repo) -> String {
-    repo.text(".git/aye/lane").trim().split('.').next().expect("an id").to_owned()
 }
 
 #[track_caller]
