@@ -146,28 +146,29 @@ mod tests {
     use super::*;
 
     struct Place {
-        folder: tempfile::TempDir,
+        directory: tempfile::TempDir,
         now: DateTime<Utc>,
     }
 
     impl Place {
         fn new() -> Self {
-            let folder = tempfile::tempdir().unwrap();
-            fs::create_dir_all(folder.path().join(".git/refs/heads")).unwrap();
-            fs::write(folder.path().join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
-            let place = Self { folder, now: DateTime::<Utc>::from(std::time::SystemTime::now()) };
+            let directory = tempfile::tempdir().unwrap();
+            fs::create_dir_all(directory.path().join(".git/refs/heads")).unwrap();
+            fs::write(directory.path().join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+            let place =
+                Self { directory, now: DateTime::<Utc>::from(std::time::SystemTime::now()) };
             place.write(".git/refs/heads/main", &"a".repeat(40));
             place.write("a.txt", "one\n");
             place
         }
 
         fn write(&self, path: &str, text: &str) {
-            fs::write(self.folder.path().join(path), text).unwrap();
+            fs::write(self.directory.path().join(path), text).unwrap();
         }
 
         /// A look at `a.txt` and `gone.txt`, so many milliseconds after they were written.
         fn look(&self, later: i64) -> Option<String> {
-            let (top, git) = (self.folder.path(), self.folder.path().join(".git"));
+            let (top, git) = (self.directory.path(), self.directory.path().join(".git"));
             let now = self.now + chrono::Duration::milliseconds(later);
             let mut sight = Sight::begin(&git, &git, top, now)?;
             for name in ["a.txt", "gone.txt"] {
@@ -177,7 +178,7 @@ mod tests {
         }
 
         fn is_same(&self, text: &str) -> bool {
-            let (top, git) = (self.folder.path(), self.folder.path().join(".git"));
+            let (top, git) = (self.directory.path(), self.directory.path().join(".git"));
             Sight::is_same(text, &git, &git, top)
         }
     }
@@ -187,13 +188,13 @@ mod tests {
         let changes: [fn(&Place); 8] = [
             |place| place.write("a.txt", "two\n"),
             |place| place.write("gone.txt", ""),
-            |place| fs::remove_file(place.folder.path().join("a.txt")).unwrap(),
+            |place| fs::remove_file(place.directory.path().join("a.txt")).unwrap(),
             |place| place.write(".git/refs/heads/main", &"b".repeat(40)),
             |place| place.write(".git/HEAD", "ref: refs/heads/other\n"),
             |place| place.write(".git/HEAD", &"a".repeat(40)),
-            |place| fs::remove_file(place.folder.path().join(".git/refs/heads/main")).unwrap(),
+            |place| fs::remove_file(place.directory.path().join(".git/refs/heads/main")).unwrap(),
             |place| {
-                let top = place.folder.path();
+                let top = place.directory.path();
                 fs::copy(top.join("a.txt"), top.join("b.txt")).unwrap();
                 fs::rename(top.join("b.txt"), top.join("a.txt")).unwrap();
             },

@@ -7,8 +7,7 @@
 use bstr::{BStr, ByteSlice as _};
 
 use super::{Worktree, cannot_read, in_submodule};
-use crate::beneath::Place;
-use crate::beneath::Stamp;
+use crate::beneath::{Place, Stamp};
 use crate::changeset::hunks::{Diff, Text};
 use crate::changeset::{File, Mode, RepoPath};
 use crate::error::Result;

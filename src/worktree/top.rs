@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use super::Worktree;
-use crate::beneath::Content;
-use crate::beneath::Place;
+use crate::beneath::{Content, Place};
 
 /// Longest `.git` file that is read: a path and a few words.
 const LINK_LIMIT: u64 = 1 << 16;

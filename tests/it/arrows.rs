@@ -56,16 +56,16 @@ impl Code {
         code
     }
 
-    /// Reads the file of `module`, whose children lie in `folder`.
-    fn file(&mut self, path: &Path, folder: &Path, module: Names) {
+    /// Reads the file of `module`, whose children lie in `directory`.
+    fn file(&mut self, path: &Path, directory: &Path, module: Names) {
         let text = std::fs::read_to_string(path)
             .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let parsed =
             syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        self.items(path, folder, module, &parsed.items);
+        self.items(path, directory, module, &parsed.items);
     }
 
-    fn items(&mut self, path: &Path, folder: &Path, module: Names, items: &[syn::Item]) {
+    fn items(&mut self, path: &Path, directory: &Path, module: Names, items: &[syn::Item]) {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let children = items.iter().filter_map(|item| match item {
             syn::Item::Mod(child) => Some(child.ident.to_string()),
@@ -107,10 +107,10 @@ impl Code {
             let name = child.ident.to_string();
             let inner = [&module[..], std::slice::from_ref(&name)].concat();
             match &child.content {
-                Some((_, items)) => self.items(path, &folder.join(&name), inner, items),
+                Some((_, items)) => self.items(path, &directory.join(&name), inner, items),
                 None => {
-                    let file = file_of(child, path, folder);
-                    self.file(&file, &folder.join(&name), inner);
+                    let file = file_of(child, path, directory);
+                    self.file(&file, &directory.join(&name), inner);
                 }
             }
         }
@@ -161,7 +161,7 @@ fn resolve(other_names: &HashMap<Names, Names>, path: &mut Names) {
     }
 }
 
-fn file_of(child: &syn::ItemMod, declared_in: &Path, folder: &Path) -> PathBuf {
+fn file_of(child: &syn::ItemMod, declared_in: &Path, directory: &Path) -> PathBuf {
     for attribute in &child.attrs {
         if let syn::Meta::NameValue(value) = &attribute.meta
             && value.path.is_ident("path")
@@ -171,8 +171,8 @@ fn file_of(child: &syn::ItemMod, declared_in: &Path, folder: &Path) -> PathBuf {
         }
     }
     let name = child.ident.to_string();
-    let file = folder.join(format!("{name}.rs"));
-    if file.exists() { file } else { folder.join(name).join("mod.rs") }
+    let file = directory.join(format!("{name}.rs"));
+    if file.exists() { file } else { directory.join(name).join("mod.rs") }
 }
 
 fn attributes(item: &syn::Item) -> &[syn::Attribute] {

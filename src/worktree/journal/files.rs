@@ -8,8 +8,7 @@ use bstr::ByteSlice;
 
 use super::record::Record;
 use super::{Step, settle};
-use crate::beneath::Place;
-use crate::beneath::{Folder, NewFile, Stamp};
+use crate::beneath::{Folder, NewFile, Place, Stamp};
 use crate::changeset::{File, RepoPath};
 use crate::error::Result;
 use crate::worktree::folders::{Folders, parent};

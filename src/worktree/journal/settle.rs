@@ -22,8 +22,7 @@ use bstr::{BStr, ByteSlice};
 
 use super::record::{Blob, Entry, Record};
 use super::{Fetch, Left, Named};
-use crate::beneath::Place;
-use crate::beneath::{Content, Folder, Stamp};
+use crate::beneath::{Content, Folder, Place, Stamp};
 use crate::changeset::RepoPath;
 use crate::error::Result;
 use crate::worktree::folders::{Folders, parent};
