@@ -307,6 +307,9 @@ impl World {
         }
         runs.push(running.wait());
         runs.extend(other.map(support::Running::wait));
+        if kill {
+            self.unlock(at);
+        }
         for run in &runs {
             // Lines of the file may be other ones by now.
             let status = run.status;
@@ -396,15 +399,25 @@ impl World {
         }
     }
 
+    /// What whoever reads git's message does after a kill: like git, a command that is killed leaves
+    /// its lock of `packed-refs` behind.
+    fn unlock(&self, at: usize) {
+        let _ = std::fs::remove_file(self.clones[at].join(".git/packed-refs.lock"));
+    }
+
     /// Folds the lanes of `at`, and is now and then killed over it.
     fn fold(&mut self, at: usize) {
         let mut running =
             self.scene.cmd(&["gc", "--now", "--keep", "0"]).dir(&self.clones[at]).spawn();
-        if self.random.below(4) == 0 {
+        let kill = self.random.below(4) == 0;
+        if kill {
             std::thread::sleep(Duration::from_millis(self.random.below(60) as u64));
             let _ = running.child.kill();
         }
         let run = running.wait();
+        if kill {
+            self.unlock(at);
+        }
         assert!(is_sound(&run), "{run}");
         self.epochs += run.out().matches("begins").count();
         self.say(format!("clone {at}: aye gc -> {}", run.status));
