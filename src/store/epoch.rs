@@ -11,7 +11,7 @@ use chrono::{DateTime, Duration, SubsecRound as _, Utc};
 use gix::ObjectId;
 use gix::objs::Kind;
 
-use super::lane::{self, Beside, Limits, Row};
+use super::lane::{self, Limits, Row};
 use super::lock::Lock;
 use super::objects::Batch;
 use super::refs::{self, Audience, LaneRef};
@@ -65,21 +65,24 @@ pub struct Folded {
 }
 
 /// A commit of the epoch before that is not of its snapshot.
-struct Step {
+pub(super) struct Step {
     commit: ObjectId,
-    rows: Vec<Row>,
+    pub(super) rows: Vec<Row>,
 }
 
 /// What is left of purged proposals.
-type Stubs = BTreeMap<ProposalId, Vec<Stub>>;
+pub(super) type Stubs = BTreeMap<ProposalId, Vec<Stub>>;
+
+/// Events with their positions, by proposal; those about none in front.
+pub(super) type Lines = BTreeMap<Option<String>, Vec<(u64, Line)>>;
 
 /// What an epoch begins with.
 #[derive(Default)]
 struct Plan {
     /// In no commit any more.
     folded: BTreeSet<ObjectId>,
-    /// By proposal; those about none in front.
-    subjects: BTreeMap<Option<String>, Vec<(u64, Line)>>,
+    /// What the snapshot says.
+    subjects: Lines,
     /// Proposals that are new in it.
     proposals: BTreeSet<String>,
     /// The time of the oldest event that is new in it, in milliseconds.
@@ -157,14 +160,7 @@ impl Store {
         }
         let from = Head { lane: own.lane.clone(), seq: last, tip: tip.to_string() };
         let mut batch = Batch::new(&self.repo);
-        let mut subjects = self.subjects(&view, plan.subjects)?;
-        // What was purged stays so.
-        subjects.extend(stubs.into_iter().map(|(id, stubs)| Subject {
-            figures: Some(Figures::none(id)),
-            lines: Vec::new(),
-            stubs,
-        }));
-        let parts = snapshot::write(&subjects);
+        let parts = snapshot::write(&self.subjects(&view, plan.subjects, stubs)?);
         let new =
             self.epoch(&mut batch, &parts, (epoch + 1, &from), (actor, now), &steps, &plan.folded)?;
         let durable = self.settings()?.durable;
@@ -196,7 +192,7 @@ impl Store {
 
     /// The lines of the snapshot that the lane begins with, its stubs, and its other commits, oldest
     /// first.
-    fn read_lane(&self, lane: &LaneRef) -> Result<(Vec<Row>, Stubs, Vec<Step>)> {
+    pub(super) fn read_lane(&self, lane: &LaneRef) -> Result<(Vec<Row>, Stubs, Vec<Step>)> {
         let (mut lines, mut stubs, mut steps) = (Vec::new(), Stubs::new(), Vec::new());
         lane::each_commit(&self.repo, lane, Limits::OWN, |commit, said| {
             let (old, rows): (Vec<Row>, Vec<Row>) =
@@ -226,10 +222,8 @@ impl Store {
         let before = before.timestamp_millis();
         let mut plan = Plan::default();
         for row in lines {
-            let Row { proposal, seq, body, beside, .. } = row;
-            let Beside { statement, manifest } = beside.unwrap_or_default();
-            let line = Line { event: body, statement, manifest };
-            plan.subjects.entry(proposal.map(String::from)).or_default().push((seq, line));
+            let (seq, about) = (row.seq, row.about());
+            plan.subjects.entry(about).or_default().push((seq, row.into_line()));
         }
         let troubled: BTreeSet<&str> =
             view.troubles().iter().filter_map(|trouble| trouble.proposal.as_deref()).collect();
@@ -271,7 +265,7 @@ impl Store {
 
     /// The line of an event; `None` where it has to stay whole, because something that it names is a
     /// long list, the first event of a private proposal, or cannot be read.
-    fn line(&self, row: &Row) -> Option<Line> {
+    pub(super) fn line(&self, row: &Row) -> Option<Line> {
         let event = Event::from_bytes(&row.body).ok()?;
         if event.list().is_some() || matches!(event.data, Data::Publish(_)) {
             return None;
@@ -292,12 +286,9 @@ impl Store {
         line.is_plain().then_some(line)
     }
 
-    /// The subjects of a snapshot, each with its events by position.
-    fn subjects(
-        &self,
-        view: &View,
-        lines: BTreeMap<Option<String>, Vec<(u64, Line)>>,
-    ) -> Result<Vec<Subject>> {
+    /// The subjects of a snapshot, each with its events by position; then what is left of those that
+    /// were purged, which stay so.
+    pub(super) fn subjects(&self, view: &View, lines: Lines, stubs: Stubs) -> Result<Vec<Subject>> {
         let mut subjects = Vec::with_capacity(lines.len());
         for (id, mut lines) in lines {
             lines.sort_by_key(|(seq, _)| *seq);
@@ -315,6 +306,11 @@ impl Store {
             let lines = lines.into_iter().map(|(_, line)| line).collect();
             subjects.push(Subject { figures, lines, stubs: Vec::new() });
         }
+        subjects.extend(stubs.into_iter().map(|(id, stubs)| Subject {
+            figures: Some(Figures::none(id)),
+            lines: Vec::new(),
+            stubs,
+        }));
         Ok(subjects)
     }
 
@@ -410,8 +406,7 @@ impl Plan {
     fn add(&mut self, row: &Row, line: Line) {
         self.folded.insert(row.id);
         self.oldest = Some(self.oldest.map_or(row.time, |oldest| oldest.min(row.time)));
-        let about = row.proposal.as_ref().map(ToString::to_string);
-        self.subjects.entry(about).or_default().push((row.seq, line));
+        self.subjects.entry(row.about()).or_default().push((row.seq, line));
     }
 }
 

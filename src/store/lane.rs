@@ -15,7 +15,7 @@ use super::refs::LaneRef;
 use crate::error::Error;
 use crate::plan::Record;
 use crate::proposal::event::{Fold, Head, MAX_BYTES};
-use crate::proposal::snapshot::{self, Figures, Item, Stub};
+use crate::proposal::snapshot::{self, Figures, Item, Line, Stub};
 use crate::proposal::{Data, Event, ProposalId, Stamped};
 
 /// What is read of one lane at most.
@@ -177,6 +177,19 @@ pub(super) struct Row {
     pub(super) body: Vec<u8>,
     /// Where it comes from a snapshot, the bytes of its statement and of the manifest of that.
     pub(super) beside: Option<Beside>,
+}
+
+impl Row {
+    /// The proposal it is about, as text.
+    pub(super) fn about(&self) -> Option<String> {
+        self.proposal.as_ref().map(ToString::to_string)
+    }
+
+    /// The line of a snapshot that it came from.
+    pub(super) fn into_line(self) -> Line {
+        let Beside { statement, manifest } = self.beside.unwrap_or_default();
+        Line { event: self.body, statement, manifest }
+    }
 }
 
 /// What stands beside an event in a snapshot.

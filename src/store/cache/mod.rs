@@ -209,7 +209,8 @@ impl Store {
         self.view_on(schema::open(path)?, lanes, self.kept.clone())
     }
 
-    fn view_in_memory(&self, lanes: &[LaneRef]) -> rusqlite::Result<View> {
+    /// What `lanes` say, and these alone; nothing of it is kept.
+    pub(super) fn view_in_memory(&self, lanes: &[LaneRef]) -> rusqlite::Result<View> {
         self.view_on(schema::open(Path::new(":memory:"))?, lanes, Kept::default())
     }
 

@@ -9,6 +9,7 @@
 mod content;
 mod known;
 mod restore;
+mod snapshot;
 
 pub use restore::Restored;
 

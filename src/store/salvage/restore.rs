@@ -146,7 +146,9 @@ impl Store {
             }
             _ => {
                 let event = known.events.get(&damage.object).map(|known| known.body.clone());
-                let bytes = event.or_else(|| contents.find(damage, known));
+                let bytes = event
+                    .or_else(|| self.part_again(damage))
+                    .or_else(|| contents.find(damage, known));
                 ready.extend(bytes.map(|bytes| (damage.object, (Kind::Blob, bytes))));
             }
         }

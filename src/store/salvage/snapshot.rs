@@ -1,0 +1,80 @@
+//! Parts of the snapshot that an epoch of a lane begins with, composed again from the history that it
+//! went on from.
+
+use std::collections::BTreeSet;
+
+use gix::ObjectId;
+use gix::objs::Kind;
+
+use crate::proposal::event::Head;
+use crate::proposal::snapshot;
+use crate::proposal::{Data, Event};
+use crate::store::Store;
+use crate::store::epoch::Lines;
+use crate::store::inspect::Damage;
+use crate::store::lane::Reader;
+use crate::store::objects::hashed;
+use crate::store::refs::{self, LaneRef};
+
+impl Store {
+    /// The bytes of the part of a snapshot that `damage` is about, where the history that its epoch
+    /// went on from is here, as the archive that `aye gc` keeps is.
+    ///
+    /// What is folded is what the epoch does not restate, and a snapshot is a function of that; so
+    /// all of it is composed, and counts only where it hashes to the id that is wanted.
+    pub(super) fn part_again(&self, damage: &Damage) -> Option<Vec<u8>> {
+        if !damage.path.starts_with(b"snapshot-") {
+            return None;
+        }
+        let from = self.goes_on_from(damage.commit)?;
+        let before = LaneRef {
+            name: damage.name.clone(),
+            tip: ObjectId::from_hex(from.tip.as_bytes()).ok()?,
+        };
+        let restated = self.restated_in(damage)?;
+        let (lines, stubs, steps) = self.read_lane(&before).ok()?;
+        let mut subjects = Lines::new();
+        for row in lines {
+            subjects.entry(row.about()).or_default().push((row.seq, row.into_line()));
+        }
+        let rows = steps.iter().flat_map(|step| &step.rows);
+        for row in rows.filter(|row| !restated.contains(&row.id)) {
+            subjects.entry(row.about()).or_default().push((row.seq, self.line(row)?));
+        }
+        // As the lanes stood but for this one.
+        let mut lanes = refs::lanes(&self.repo).ok()?;
+        lanes.retain(|lane| lane.lane() != before.lane());
+        lanes.push(before);
+        let view = self.view_in_memory(&lanes).ok()?;
+        let parts = snapshot::write(&self.subjects(&view, subjects, stubs).ok()?);
+        let kind = self.repo.object_hash();
+        parts.into_iter().find(|part| hashed(kind, Kind::Blob, part).ok() == Some(damage.object))
+    }
+
+    /// Where the epoch goes on from that begins with `commit`.
+    fn goes_on_from(&self, commit: ObjectId) -> Option<Head> {
+        let tree = self.repo.find_commit(commit).ok()?.tree().ok()?;
+        let entry = tree.find_entry("event.json")?.object_id();
+        let event = Event::from_bytes(&self.repo.find_blob(entry).ok()?.data).ok()?;
+        match event.data {
+            Data::Fold(fold) => Head::parse(&fold.from),
+            _ => None,
+        }
+    }
+
+    /// The events in the commits that follow the snapshot.
+    fn restated_in(&self, damage: &Damage) -> Option<BTreeSet<ObjectId>> {
+        let tip = refs::target(&self.repo, &damage.name).ok()??;
+        let lane = LaneRef { name: damage.name.clone(), tip };
+        let (mut found, mut next) = (BTreeSet::new(), Some(tip));
+        while let Some(commit) = next {
+            if Reader::has_snapshot(&self.repo, commit) {
+                break;
+            }
+            found.extend(Reader::held(&self.repo, &lane, commit, None).ok()?);
+            let commit = self.repo.find_commit(commit).ok()?;
+            next = commit.parent_ids().next().map(gix::Id::detach);
+        }
+        Some(found)
+    }
+}
