@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{Context, Format};
 use crate::error::{Error, Exit, Result};
 use crate::proposal::{ActorKind, codes};
-use crate::store::{Audience, Folded, Folding};
+use crate::store::{Audience, Folded, Folding, Store};
 
 /// Fold what was decided long ago, so that clones fetch and read less.
 ///
@@ -97,7 +97,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         dry_run: args.dry_run,
         lanes: folded.into_iter().map(lane).collect(),
     };
-    context.emit(Format::Text, &answer, || text(&answer))?;
+    context.emit(Format::Text, &answer, || text(&store, &answer))?;
     Ok(Exit::Done)
 }
 
@@ -118,7 +118,7 @@ fn lane(folded: Folded) -> Lane {
     }
 }
 
-fn text(answer: &Answer) -> String {
+fn text(store: &Store, answer: &Answer) -> String {
     let count = |count: usize, one: &str| match count {
         1 => format!("1 {one}"),
         count => format!("{count} {one}s"),
@@ -140,7 +140,7 @@ fn text(answer: &Answer) -> String {
         {
             text += &format!("  {} in commits\n", count(lane.whole, "event"));
             text += &format!("  archive: {archive}\n");
-            text += &sending(&lane.audience, archive, old);
+            text += &sending(store, &lane.audience, archive, old);
         }
     }
     if text.is_empty() {
@@ -149,17 +149,20 @@ fn text(answer: &Answer) -> String {
     text
 }
 
-/// How a remote gets the new epoch, and loses the old one.
-fn sending(audience: &str, archive: &str, old: &str) -> String {
-    let (remote, audience) = match audience {
+/// How each remote that the lane is for gets the new epoch, and loses the old one.
+fn sending(store: &Store, audience: &str, archive: &str, old: &str) -> String {
+    let audience = match audience {
         "private" => return String::new(),
-        "default" => ("origin", Audience::Default),
-        remote => (remote, Audience::Remote(remote.to_owned())),
+        "default" => Audience::Default,
+        remote => Audience::Remote(remote.to_owned()),
     };
     let (lanes, there) = (audience.refspec(), audience.name_there(old));
     let archive = format!("{archive}:{}", audience.name_there(archive));
-    format!(
-        "  send both, then remove the old epoch:\n    git push {remote} '{lanes}' {archive}\n    \
-         git push {remote} :{there}\n"
-    )
+    let commands = |remote: String| {
+        format!(
+            "  send both, then remove the old epoch:\n    git push {remote} '{lanes}' {archive}\n    \
+             git push {remote} :{there}\n"
+        )
+    };
+    store.remotes_of(&audience).into_iter().map(commands).collect()
 }

@@ -178,7 +178,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     };
     if args.dry_run {
         let answer = answer(&outlook);
-        context.emit(Format::Text, &answer, || text(&answer))?;
+        context.emit(Format::Text, &answer, || text(&answer, false))?;
         return Ok(Exit::Done);
     }
     let known: Vec<Proposal> =
@@ -216,7 +216,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         }
     };
     let answer = answer(&purged);
-    context.emit(Format::Text, &answer, || text(&answer))?;
+    context.emit(Format::Text, &answer, || text(&answer, true))?;
     Ok(Exit::Done)
 }
 
@@ -311,11 +311,12 @@ fn question(answer: &Answer) -> String {
             "The policy wants two persons. Record that {} should be purged?",
             answer.proposals.join(", ")
         ),
-        false => format!("{}This cannot be undone. Go on?", escape::block(&text(answer))),
+        false => format!("{}This cannot be undone. Go on?", escape::block(&text(answer, false))),
     }
 }
 
-fn text(answer: &Answer) -> String {
+/// What was done, or would be.
+fn text(answer: &Answer, is_done: bool) -> String {
     let mut text = String::new();
     let mut line = |words: String| text += &format!("{}\n", escape::line(&words));
     let ids = answer.proposals.join(", ");
@@ -323,17 +324,19 @@ fn text(answer: &Answer) -> String {
         line(format!("{ids}  asked for; another person has to ask as well: aye purge"));
         return text;
     }
-    let is_done = !answer.dry_run;
     line(format!("{ids}  {}", if is_done { "purged" } else { "would be purged" }));
     for lane in &answer.lanes {
         let verb = if is_done { "goes" } else { "would go" };
         line(format!("  lane {} {verb} on in epoch {} without it", lane.lane, lane.epoch));
     }
     for name in &answer.archives {
-        line(format!("  archive without it: {name}"));
+        line(match is_done {
+            true => format!("  archive without it: {name}"),
+            false => format!("  archive to be composed again: {name}"),
+        });
     }
     for name in &answer.removed {
-        line(format!("  removed: {name}"));
+        line(format!("  {}: {name}", if is_done { "removed" } else { "to be removed" }));
     }
     for stands in &answer.standing {
         let what = match stands.place {
@@ -354,6 +357,7 @@ fn text(answer: &Answer) -> String {
         line(format!("  {} may still have it:", remote.remote));
         remote.commands.iter().for_each(|command| line(format!("    {command}")));
     }
-    line(format!("  the objects go with git's next prune; at once: {}", answer.prune));
+    let when = if is_done { "" } else { "then " };
+    line(format!("  {when}the objects go with git's next prune; at once: {}", answer.prune));
     text
 }

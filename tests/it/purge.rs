@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::support::Repo;
 use crate::support::clones::{clone, fetch, join, lane, push};
 use crate::support::hostile::{Hostile, fed};
+use crate::support::terminal::Terminal;
 
 /// What must not be found anywhere afterwards.
 const SECRET: &str = "opensesame-4711";
@@ -377,7 +378,7 @@ fn a_blob_is_purged_with_every_proposal_that_names_it() {
     let before = list(&repo);
     repo.aye(&["purge", &blob[..3], "--reason", "r", "--yes"]).exits(6);
     let none = "f".repeat(40);
-    repo.aye(&["purge", &none, "--reason", "r", "--yes"]).fails("invalid_id", 6);
+    repo.aye(&["purge", &none, "--reason", "r", "--yes"]).fails("proposal_not_found", 3);
     let answer = purge(&repo, &blob[..12]);
     assert_eq!(answer["blob"], blob.as_str());
     let purged: BTreeSet<&str> = texts(&answer["proposals"]).into_iter().collect();
@@ -533,4 +534,31 @@ proptest! {
         purge(&reader, &id);
         prop_assert!(!reachable(&reader).contains(SECRET));
     }
+}
+
+#[test]
+fn at_a_terminal_what_goes_is_said_before_the_question() {
+    let (repo, _server) = scene();
+    let id = leak(&repo);
+    for (answer, status) in [("n\n", 1), ("y\n", 0)] {
+        let cmd = repo.cmd(&["purge", &id, "--reason", "a key in it"]).env("TERM", "dumb");
+        let mut t = Terminal::start(cmd, 30, 100);
+        t.sees("would be purged").sees("This cannot be undone. Go on? [y/n]").types(answer);
+        assert_eq!(t.ends(), status, "{}", t.text());
+        assert!(!t.text().contains(SECRET), "{}", t.text());
+        assert_eq!(reachable(&repo).contains(SECRET), status == 1);
+    }
+    is_gone(&repo, &id);
+}
+
+#[test]
+fn a_blob_that_nothing_names_is_told() {
+    let repo = Repo::with(&[("a", "a1\n")]);
+    let patch = "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-a1\n+opensesame\n";
+    repo.aye_stdin(&["patch", "-q"], patch).ok();
+    let blob = repo.git(&["hash-object", "a"]);
+    repo.aye(&["purge", blob.trim(), "--reason", "key", "--yes"])
+        .fails("proposal_not_found", 3)
+        .notes("direct patches and plans keep no content");
+    assert!(!reachable(&repo).contains("opensesame"));
 }

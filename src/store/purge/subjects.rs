@@ -90,6 +90,13 @@ impl Store {
         let names: BTreeSet<&String> = blobs.iter().map(|(blob, _)| blob).collect();
         match (by_id, names.len()) {
             (Ok(id), 0) => Ok(Subjects { targets: vec![self.target(view, id)?], blob: None }),
+            (Err(_), 0) if text.len() == self.repo.object_hash().len_in_hex() && is_blob => {
+                Err(Error::new(
+                    &codes::PROPOSAL_NOT_FOUND,
+                    format!("no proposal here names the blob {text}"),
+                )
+                .hint("direct patches and plans keep no content; branches: git log --all --find-object"))
+            }
             (Err(error), 0) => Err(error),
             (Err(_), 1) => {
                 let blob = names.first().map(|blob| (*blob).clone());
