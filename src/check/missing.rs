@@ -5,10 +5,10 @@ use chrono::{DateTime, Duration, Utc};
 use super::{Concern, FailOn, Scope, commits};
 use crate::apply;
 use crate::changeset::{RepoPath, Snapshot as _};
+use crate::decide;
 use crate::error::Result;
 use crate::proposal::event::Written;
 use crate::proposal::state::Decision;
-use crate::proposal::statement::{Statement, Target};
 use crate::proposal::{Entry, Proposal, Status};
 use crate::report::Finding;
 use crate::store::sight::Sight;
@@ -112,7 +112,7 @@ impl Look<'_> {
                 continue;
             }
             if target.is_none() {
-                target = Some(own_target(store, self.view, proposal, decision)?);
+                target = Some(decide::target_here(store, self.view, proposal, decision)?);
             }
             let Some(Some(target)) = &target else { return Ok(None) };
             let base = match &target.commit {
@@ -131,22 +131,4 @@ impl Look<'_> {
         let entry = commits::entry_at(self.store, self.head, path)?;
         entry.mode.starts_with("100").then_some(entry.id)
     }
-}
-
-/// Where the decision was to land; `None` if that is another branch, which another work tree may
-/// have, or another clone's work tree.
-fn own_target(
-    store: &Store,
-    view: &View,
-    proposal: &Proposal,
-    decision: &Decision,
-) -> Result<Option<Target>> {
-    let lanes = store.own_lanes();
-    let entries = view.log(Some(&proposal.id), None)?;
-    let mut events = entries.iter().filter(|entry| entry.stamped.id == decision.event);
-    let own = events.any(|entry| lanes.contains(&entry.stamped.event.lane));
-    let bytes = decision.statement.as_ref().filter(|_| own).and_then(|s| store.blob(&s.id).ok());
-    let statement = bytes.and_then(|bytes| Statement::from_bytes(&bytes).ok());
-    let head = store.repo().head_name().ok().flatten().map(|name| name.to_string());
-    Ok(statement.map(|statement| statement.target).filter(|target| target.name == head))
 }

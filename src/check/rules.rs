@@ -246,6 +246,14 @@ impl Default for FailOn {
 }
 
 impl FailOn {
+    /// What stops git where nothing else is configured: not that somebody has proposed something for
+    /// the same file, by which any agent could keep people from committing.
+    pub fn of_hooks() -> Self {
+        let Self(mut concerns) = Self::default();
+        concerns.retain(|concern| *concern != Concern::TouchesPending);
+        Self(concerns)
+    }
+
     /// Only these.
     pub fn only(concerns: impl IntoIterator<Item = Concern>) -> Self {
         Self(concerns.into_iter().collect())

@@ -35,8 +35,9 @@ impl<'v> Pending<'v> {
         self.view.has_pending(self.now)
     }
 
-    /// A finding per proposal that changes one of `paths`, at the first such path. `who` says
-    /// what touches it: `the staged changes`, `commit 1234567`.
+    /// A finding per proposal that changes one of `paths`, at the first such path; none for those
+    /// that were sent back, which will be other ones. `who` says what touches it: `the staged
+    /// changes`, `commit 1234567`.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -56,6 +57,7 @@ impl<'v> Pending<'v> {
             for summary in self.view.touching(&path, self.now)? {
                 let id = &summary.id;
                 if self.scope.kind.is_some_and(|kind| summary.subject != kind)
+                    || summary.changes_requested
                     || self.except.iter().any(|known| known == id.as_str())
                     || !seen.insert(id.clone())
                 {

@@ -85,7 +85,7 @@ enum KindArg {
 /// `not_a_repository` and its kin, `invalid_range`, `usage`.
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     let plain = !args.staged && args.range.is_none();
-    let fail_on = fail_on(&args.fail_on)?;
+    let fail_on = fail_on("--fail-on", &args.fail_on)?;
     let idle = if plain { idle::is_settled } else { idle::is_idle };
     if args.range.is_none() && idle(context) {
         // Nothing is pending or contested, so nothing can be touched either.
@@ -175,7 +175,7 @@ pub(super) fn staged(context: &mut Context) -> Result<Report> {
         }
         return Ok(report);
     }
-    for finding in touched_by_staged(&store, &view, &pending, &FailOn::default())? {
+    for finding in touched_by_staged(&store, &view, &pending, &hook_fail_on(&store)?)? {
         report.push(finding);
     }
     Ok(report)
@@ -227,7 +227,18 @@ pub(super) fn committing(context: &Context) -> Vec<String> {
     ids.to_string_lossy().split(',').map(str::to_owned).collect()
 }
 
-fn fail_on(words: &[String]) -> Result<FailOn> {
+/// What stops git in its hooks: `aye.hookFailOn`, words as of `--fail-on`.
+///
+/// # Errors
+/// `usage` where it has another word.
+pub(super) fn hook_fail_on(store: &Store) -> Result<FailOn> {
+    let Some(text) = store.config("aye.hookFailOn") else { return Ok(FailOn::of_hooks()) };
+    let words = text.split([',', ' ', '\t']).filter(|word| !word.is_empty());
+    let words: Vec<String> = words.map(str::to_owned).collect();
+    fail_on("aye.hookFailOn", &words)
+}
+
+fn fail_on(from: &str, words: &[String]) -> Result<FailOn> {
     use clap::ValueEnum as _;
     if words.is_empty() || words.iter().any(|word| word == "any") {
         return Ok(FailOn::default());
@@ -237,7 +248,7 @@ fn fail_on(words: &[String]) -> Result<FailOn> {
         let name = word.replace('_', "-");
         concerns.push(Concern::from_str(&name, true).map_err(|_| {
             let all: Vec<&str> = Concern::ALL.iter().map(|concern| concern.id()).collect();
-            Error::new(&codes::USAGE, format!("--fail-on: '{word}' is nothing check looks for"))
+            Error::new(&codes::USAGE, format!("{from}: '{word}' is nothing check looks for"))
                 .hint(format!("use any, none, or some of {}", all.join(", ")))
         })?);
     }

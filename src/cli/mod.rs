@@ -38,6 +38,7 @@ pub mod purge;
 pub mod rebase;
 pub mod reject;
 pub mod reopen;
+pub mod restore;
 pub mod review;
 pub mod revise;
 pub mod scan;
@@ -138,6 +139,8 @@ pub enum Command {
     Withdraw(withdraw::Args),
     /// Make a rejected proposal pending again.
     Reopen(reopen::Args),
+    /// Bring the text of a decided proposal back into the work tree, without deciding anything.
+    Restore(restore::Args),
     /// Publish a private proposal: the next push takes it along.
     Publish(publish::Args),
     /// Remove a proposal and all that was said of it, for good.
@@ -266,6 +269,7 @@ fn run(context: &mut Context, command: Command) -> Result<Exit> {
         Command::Reject(args) => reject::run(context, args),
         Command::Withdraw(args) => withdraw::run(context, args),
         Command::Reopen(args) => reopen::run(context, args),
+        Command::Restore(args) => restore::run(context, args),
         Command::Publish(args) => publish::run(context, args),
         Command::Purge(args) => purge::run(context, &args),
         Command::Revise(args) => revise::run(context, *args),

@@ -6,8 +6,8 @@ use serde::Serialize;
 use super::identity::Asking;
 use super::which::Several;
 use super::{Context, Format};
-use crate::decide::Seen;
 use crate::decide::verdict::{self, Word};
+use crate::decide::{self, Seen};
 use crate::error::{Exit, Result};
 use crate::proposal::Status;
 use crate::proposal::document::file_path;
@@ -100,5 +100,12 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         };
         answer.proposals.iter().map(line).collect()
     })?;
+    let view = store.view()?;
+    for proposal in &proposals {
+        if context.format.is_none() && decide::restore::is_from_work_tree(&view, proposal)? {
+            let id = &proposal.id;
+            context.note(&format!("the text is kept: aye restore {id} brings it back"));
+        }
+    }
     Ok(Exit::Done)
 }

@@ -785,7 +785,8 @@ fn the_statement_says_exactly_what_was_decided() {
     repo.write("a.txt", "x\n");
     repo.write("new.txt", "new\n");
     repo.remove("gone.txt");
-    let run = repo.agent("codex", &["propose", "--worktree", "-m", "Three files", "--json"]).ok();
+    let run =
+        repo.agent("codex", &["propose", "--worktree", ".", "-m", "Three files", "--json"]).ok();
     let id = run.json()["proposal_id"].as_str().expect("an id").to_owned();
     repo.git(&["checkout", "-q", "."]);
     if repo.exists("new.txt") {

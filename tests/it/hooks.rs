@@ -23,7 +23,7 @@ fn commit(repo: &Repo, message: &str) -> Run {
 }
 
 #[test]
-fn a_commit_that_meets_a_pending_proposal_is_stopped() {
+fn a_commit_that_meets_a_pending_proposal_is_told_and_stopped_on_request() {
     let repo = Repo::with(FILES);
     repo.aye(&["hooks", "install"]).ok().says("pre-commit").says("installed");
     repo.aye(&["hooks", "install"]).ok().says("installed already");
@@ -31,11 +31,36 @@ fn a_commit_that_meets_a_pending_proposal_is_stopped() {
     repo.write("b.txt", "drei\n");
     commit(&repo, "Elsewhere").ok();
     repo.write("a.txt", "uno\ntwo\n");
-    let run = commit(&repo, "Same file").exits(1);
+    let run = commit(&repo, "Same file").ok();
+    let said = run.out() + &run.err();
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.starts_with("note: ") && said.contains(&id) && said.contains("aye review"));
+    // Several are one line, too.
+    propose(&repo, "a.txt", "two", "zwei");
+    repo.write("a.txt", "un\ntwo\n");
+    let run = commit(&repo, "Once more").ok();
+    assert!((run.out() + &run.err()).contains("and 1 more like it (aye check)"), "{run}");
+    repo.git(&["config", "aye.hookFailOn", "any"]);
+    repo.write("a.txt", "ein\ntwo\n");
+    let run = commit(&repo, "Stopped").exits(1);
     let said = run.out() + &run.err();
     assert!(said.contains(&id) && said.contains("touches_pending"), "{said}");
-    assert_eq!(repo.git(&["log", "-1", "--format=%s"]), "Elsewhere");
+    assert_eq!(repo.git(&["log", "-1", "--format=%s"]), "Once more");
     repo.git(&["commit", "-q", "--no-verify", "-m", "Anyway"]);
+    repo.git(&["config", "aye.hookFailOn", "nonsense"]);
+    repo.write("a.txt", "eine\ntwo\n");
+    let run = commit(&repo, "Not known").ok();
+    assert!(run.err().contains("aye.hookFailOn: 'nonsense'"), "{run}");
+    repo.git(&["config", "aye.hookFailOn", "touches-pending"]);
+    // What was sent back will be another change.
+    let all = repo.aye(&["list", "--json"]).ok().json();
+    for item in all["proposals"].as_array().expect("a list") {
+        let id = item["proposal_id"].as_str().expect("an id");
+        repo.aye(&["comment", id, "--request-changes", "-m", "say why"]).ok();
+    }
+    repo.write("a.txt", "uns\ntwo\n");
+    let run = commit(&repo, "Sent back").ok();
+    assert_eq!(run.out() + &run.err(), "");
 }
 
 #[test]
@@ -183,7 +208,8 @@ fn an_apply_that_commits_is_not_stopped_by_its_own_proposal() {
     repo.aye(&["hooks", "install"]).ok();
     let id = propose(&repo, "a.txt", "one", "eins");
     let other = propose(&repo, "a.txt", "two", "zwei");
-    // Another proposal for the same file still has its say, and nothing is left half done.
+    // Where another proposal for the same file has a say, nothing is left half done.
+    repo.git(&["config", "aye.hookFailOn", "any"]);
     repo.aye(&["apply", &id, "--yes", "--commit"]).exits(4);
     assert_eq!(repo.git(&["status", "--porcelain"]), "");
     support::record::reject(&repo, &other, "no");
@@ -403,6 +429,7 @@ fn an_earlier_push_hook_still_reads_what_is_pushed() {
 fn core_hooks_path_is_where_git_looks() {
     let repo = Repo::with(FILES);
     repo.git(&["config", "core.hooksPath", ".githooks"]);
+    repo.git(&["config", "aye.hookFailOn", "any"]);
     repo.cmd(&["hooks", "install"]).run().ok().notes("inside the work tree");
     assert!(repo.exists(".githooks/pre-commit"));
     assert!(!repo.exists(".git/hooks/pre-commit"));
@@ -472,6 +499,7 @@ fn linked_work_trees_share_the_hooks() {
     let repo = Repo::with(FILES);
     repo.git(&["worktree", "add", "-q", "../linked"]);
     let linked = repo.outer().join("linked");
+    repo.git(&["config", "aye.hookFailOn", "any"]);
     repo.cmd(&["hooks", "install"]).dir(&linked).run().ok();
     assert!(repo.exists(".git/hooks/pre-commit"));
     propose(&repo, "a.txt", "one", "eins");

@@ -83,6 +83,75 @@ fn what_is_uncommitted_is_proposed_and_taken_back() {
     assert_eq!(without(repo.snapshot()), without(changed));
 }
 
+/// What was applied is the person's by now; what another agent adds is all that it proposes.
+#[test]
+fn what_was_applied_and_is_not_committed_stays() {
+    let repo = Repo::with(&[("a", "1\n2\n3\n4\n5\n6\n7\n8\n9\n"), ("b", "b\n")]);
+    for (old, new) in [("3\n", "three\n"), ("5\n", "five\n")] {
+        let first = id(&repo.agent("one", &["propose", "a", "--old", old, "--new", new]));
+        repo.aye(&["apply", "--yes", &first]).ok();
+    }
+    let created = id(&repo.agent("one", &["propose", "new", "--old", "", "--new", "n\n"]));
+    repo.aye(&["apply", "--yes", &created]).ok();
+    let deleted = id(&repo.agent("one", &["propose", "b", "--delete"]));
+    repo.aye(&["apply", "--yes", &deleted]).ok();
+    let applied = repo.text("a");
+    repo.agent("two", &["propose", "--worktree", "."]).fails("no_change", 6);
+    repo.write("a", applied.replace("9\n", "nine\n"));
+    repo.write("new", "n\nmore\n");
+    repo.write("b", "back\n");
+    let run = repo.agent("two", &["propose", "--worktree", "a", "new", "b", "--json"]).ok();
+    let answer = run.json();
+    assert_eq!(answer["put_back"], serde_json::json!(["a", "b", "new"]));
+    assert_eq!(repo.text("a"), applied);
+    assert_eq!(repo.text("new"), "n\n");
+    assert!(!repo.exists("b"));
+    repo.aye(&["check"]).exits(1).lacks("applied_missing");
+    let second = answer["proposal_id"].as_str().expect("an id").to_owned();
+    let diff = repo.aye(&["diff", &second, "--patch"]).ok().out();
+    assert!(diff.contains("+nine") && !diff.contains("three") && !diff.contains("+n\n"), "{diff}");
+    // Once it is committed HEAD is the base again.
+    repo.commit("All of it");
+    repo.write("a", applied.replace("three\n", "3\n"));
+    let third = id(&repo.agent("two", &["propose", "--worktree", "a"]));
+    assert_eq!(repo.text("a"), applied);
+    repo.aye(&["apply", "--yes", &third]).ok();
+    assert_eq!(repo.text("a"), applied.replace("three\n", "3\n"));
+}
+
+#[test]
+fn what_was_put_back_is_named_and_can_be_brought_back() {
+    let repo = Repo::with(&[("a", "1\n2\n3\n"), ("b", "b\n")]);
+    repo.write("a", "1\n2\n3\nagent\n");
+    repo.write("b", "b\nMY OWN WORK\n");
+    repo.agent("codex", &["propose", "--worktree"]).fails("pathspec_required", 2);
+    repo.agent("codex", &["propose", "--worktree", "--keep"]).fails("pathspec_required", 2);
+    let run = repo.agent("codex", &["propose", "--worktree", "a", "b"]).ok();
+    assert!(run.out().contains("  put back  a\n  put back  b\n"), "{run}");
+    run.clone().notes("aye diff prop_");
+    let id = id(&run);
+    repo.aye(&["restore", &id]).fails("invalid_argument", 6).notes("apply it");
+    let run = repo.aye(&["reject", &id, "--yes", "--reason", "no"]).ok();
+    run.notes(&format!("aye restore {id}"));
+    repo.agent("codex", &["restore", &id]).fails("human_approval_required", 4);
+    repo.write("a", "zero\n1\n2\n3\n");
+    let answer = repo.aye(&["restore", &id, "--json"]).ok().json();
+    assert_eq!(repo.text("a"), "zero\n1\n2\n3\nagent\n");
+    assert_eq!(repo.text("b"), "b\nMY OWN WORK\n");
+    let patch = answer["patch_id"].as_str().expect("an id");
+    assert_eq!(repo.aye(&["show", &id, "--json"]).ok().json()["status"], "rejected");
+    let again = repo.aye(&["restore", &id, "--json"]).ok().json();
+    assert_eq!(again["patch_id"], serde_json::Value::Null);
+    repo.aye(&["undo", patch, "--yes"]).ok();
+    assert_eq!(repo.text("b"), "b\n");
+    // Nothing is written over what somebody else has changed meanwhile.
+    repo.write("b", "other\n");
+    repo.aye(&["restore", &id]).fails("conflict", 5);
+    assert_eq!((repo.text("a"), repo.text("b")), ("zero\n1\n2\n3\n".into(), "other\n".into()));
+    repo.git(&["config", "aye.gate", "true"]);
+    repo.aye(&["restore", &id]).fails("invalid_argument", 6).notes("aye reopen");
+}
+
 #[test]
 fn another_version_that_was_staged_is_named() {
     let repo = Repo::with(&[("a", "1\n"), ("b", "1\n"), ("c", "1\n")]);

@@ -95,6 +95,7 @@ fn documents_keep_to_their_schemas() {
     check.aye(&["undo", &first, "--yes"]);
     check.aye(&["reject", &second, "--yes", "--reason", "no"]);
     check.aye(&["show", &second]);
+    check.aye(&["restore", &second]);
     check.aye(&["reopen", &second, "--yes"]);
     check.aye(&["withdraw", &second]);
     check.aye(&["propose", "a.txt", "--old", "three", "--new", "3", "--private"]);

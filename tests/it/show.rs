@@ -32,7 +32,8 @@ fn what_can_be_read_is_shown_where_a_blob_is_missing() {
     let repo = Repo::with(&[("a.txt", "one\n"), ("b.txt", "two\n")]);
     repo.write("a.txt", "eins\n");
     repo.write("b.txt", "zwei\n");
-    let id = repo.agent("codex", &["propose", "--worktree", "-m", "In German", "--json"]).ok().id();
+    let id =
+        repo.agent("codex", &["propose", "--worktree", ".", "-m", "In German", "--json"]).ok().id();
     repo.aye(&["comment", &id, "-m", "why?"]).ok();
     let json = repo.aye(&["show", &id, "--json"]).ok().json();
     let blob = json["changes"][0]["after"]["id"].as_str().unwrap().to_owned();

@@ -11,7 +11,7 @@ use super::message;
 use crate::changeset::RepoPath;
 use crate::check::approved::{self, Cover};
 use crate::check::commits::{self, Commit};
-use crate::check::{FailOn, Scope, range, touched::Pending};
+use crate::check::{Scope, range, touched::Pending};
 use crate::cli::output::failure_text;
 use crate::cli::{Context, check};
 use crate::error::{Error, Exit, Result};
@@ -22,6 +22,7 @@ use crate::proposal::{Entry, Note, Proposal, Status};
 use crate::report::{Finding, Level, Report, Rule};
 use crate::store::refused::{self, Sent};
 use crate::store::{Audience, Filter, Store, View};
+use crate::text::escape;
 
 /// Runs `hook` with what git passed to it.
 ///
@@ -44,9 +45,26 @@ pub(super) fn run(context: &mut Context, hook: Hook, args: &[OsString]) -> Resul
     })
 }
 
-/// Prints a report that has something to say.
+/// Prints a report that has something to say: in one line, where nothing in it stops git.
 fn say(context: &mut Context, report: &Report) -> Result<Exit> {
-    if report.findings().is_empty() {
+    let findings = report.findings();
+    if findings.iter().all(|finding| finding.level == Level::Note) {
+        match findings {
+            [] => {}
+            [one] => {
+                let hint = one.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+                context.note(&format!(
+                    "note: {}{}",
+                    escape::line(&one.message),
+                    escape::line(&hint)
+                ));
+            }
+            [first, rest @ ..] => context.note(&format!(
+                "note: {}, and {} more like it (aye check)",
+                escape::line(&first.message),
+                rest.len()
+            )),
+        }
         return Ok(Exit::Done);
     }
     let exit = context.emit_report(report)?;
@@ -110,7 +128,7 @@ fn pre_push(context: &mut Context, args: &[OsString]) -> Result<Report> {
     };
     // Lanes are pushed as they are.
     let pushed = pushed.into_iter().filter(|push| !push.names.as_ref().is_some_and(is_ours));
-    let scope = Scope::default();
+    let (scope, fail_on) = (Scope::default(), check::hook_fail_on(store)?);
     let pending = Pending::new(&view, context.now, &scope, &[]);
     let mut seen = BTreeSet::new();
     // Nothing is known of a URL, nor of a remote that was never fetched: there, what no remote has.
@@ -134,7 +152,6 @@ fn pre_push(context: &mut Context, args: &[OsString]) -> Result<Report> {
         } else {
             vec![push.local.as_str(), "--not", fresh.as_str()]
         };
-        let fail_on = FailOn::default();
         let now = context.now;
         let found =
             range::findings(store, &view, &pending, &scope, &arguments, now, &fail_on, false)?;

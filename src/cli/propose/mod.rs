@@ -98,6 +98,9 @@ pub struct Proposed {
     pub proposed: changes::Proposed,
     /// All changed files.
     pub files: Vec<String>,
+    /// Those that were taken back in the work tree, because their changes came from there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub put_back: Vec<String>,
 }
 
 impl Proposed {
@@ -108,6 +111,7 @@ impl Proposed {
             schema: "aye/propose@1",
             proposed: changes::Proposed::new(proposal, duplicate, warnings),
             files: changes.iter().map(|change| change.path.display().to_string()).collect(),
+            put_back: Vec::new(),
         }
     }
 }
@@ -127,9 +131,10 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     meta.message = meta.message.or(sourced.message);
     store.accept(&sourced.changeset)?;
     let back = sourced.take_back.then(|| TakeBack::new(&store, &sourced.changeset)).transpose()?;
-    let (answer, proposal) = propose(context, &store, sourced.changeset, meta, sourced.form)?;
+    let (mut answer, proposal) = propose(context, &store, sourced.changeset, meta, sourced.form)?;
     if let Some(back) = back {
-        back.run(context, &store, &proposal.id)?;
+        let paths = back.run(context, &store, &proposal.id)?;
+        answer.put_back = paths.iter().map(|path| path.display().to_string()).collect();
     }
     emit(context, &answer, &proposal.id)
 }
@@ -196,9 +201,14 @@ fn emit(context: &mut Context, answer: &Proposed, id: &ProposalId) -> Result<Exi
             several => format!("{} files", several.len()),
         };
         let word = if duplicate { "already pending" } else { "proposed" };
-        format!("{id}  {word}: {files}\n")
+        let line = |path: &String| format!("  put back  {}\n", escape::name(path));
+        let put_back: String = answer.put_back.iter().map(line).collect();
+        format!("{id}  {word}: {files}\n{put_back}")
     })?;
     warn(context, &answer.proposed.warnings);
+    if context.format.is_none() && !answer.put_back.is_empty() {
+        context.note(&format!("what they held is in {id}: aye diff {id}"));
+    }
     if context.format.is_none() && !duplicate {
         context.note(&format!("look: aye diff {id}    decide: aye review {id}"));
     }

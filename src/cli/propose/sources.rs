@@ -12,9 +12,10 @@ use crate::changeset::patch::{self, limits};
 use crate::changeset::{Changeset, File, FileChange, Mode, RepoPath, Snapshot as _};
 use crate::cli::patch::ReadArgs;
 use crate::cli::{Context, paths};
+use crate::decide;
 use crate::error::{Error, Result, codes};
 use crate::git::Git;
-use crate::proposal::ProposalId;
+use crate::proposal::{ActorKind, Entry, ProposalId};
 use crate::store::Store;
 use crate::text::escape;
 
@@ -25,8 +26,9 @@ pub struct SourceArgs {
     /// A patch: a unified diff or an envelope (*** Begin Patch); - reads standard input.
     #[arg(long, value_name = "FILE", group = "source", conflicts_with_all = ["path", "edit", "from_json"])]
     pub patch: Option<OsString>,
-    /// What is not committed, staged or not, new files included; the files then go back to HEAD.
-    /// With PATHSPEC, only what it matches, as for git add.
+    /// What is not committed, staged or not, new files included; the files then go back to HEAD, or
+    /// to what proposals have been applied to them since.
+    /// With PATHSPEC, only what it matches, as for git add. Agents have to give one.
     #[arg(long, value_name = "PATHSPEC", num_args = 0.., group = "source", conflicts_with_all = ["path", "edit", "from_json"])]
     pub worktree: Option<Vec<OsString>>,
     /// Leave the files as they are.
@@ -99,6 +101,14 @@ impl SourceArgs {
             return Ok(Some(sourced(compiled.changeset, "patch")));
         }
         if let Some(specs) = &self.worktree {
+            let caller = context.caller(store);
+            if specs.is_empty() && caller.actor.kind == ActorKind::Agent {
+                return Err(Error::new(
+                    &apply::codes::PATHSPEC_REQUIRED,
+                    "an agent has to say which files it changed: others may be somebody else's work",
+                )
+                .hint("name them as to git add: aye propose --worktree PATH… -m WHY"));
+            }
             let changeset = uncommitted(context, store, specs, !self.keep)?;
             return Ok(Some(Sourced { take_back: !self.keep, ..sourced(changeset, "worktree") }));
         }
@@ -163,13 +173,13 @@ impl TakeBack {
         Ok(Self { changeset: Changeset::new(changes.collect())?, staged })
     }
 
-    /// Goes it, now that proposal `id` has the changes. What somebody saved in between is not
+    /// Goes it, now that proposal `id` has the changes, and returns the files. What somebody saved in between is not
     /// lost: then nothing is taken back. Of what was staged besides, it is said where it is.
     ///
     /// # Errors
     /// `file_changed`, `index_locked`, and those of the work tree and git. They name the proposal,
     /// which stands.
-    pub fn run(self, context: &Context, store: &Store, id: &ProposalId) -> Result<()> {
+    pub fn run(self, context: &Context, store: &Store, id: &ProposalId) -> Result<Vec<RepoPath>> {
         let paths: Vec<RepoPath> =
             self.changeset.changes().iter().map(|c| c.path.clone()).collect();
         let stands = |error: Error, which: &str| {
@@ -188,7 +198,7 @@ impl TakeBack {
                 escape::name(&path.display().to_string())
             ));
         }
-        Ok(())
+        Ok(paths)
     }
 }
 
@@ -339,12 +349,23 @@ fn uncommitted(
         }
     }
     let reader = worktree.reader();
+    let view = store.view()?;
+    let may_stand = !files.is_empty() && view.last_applied(1)?.is_some();
     let mut changes = Vec::with_capacity(files.len());
     for (name, file) in files {
         let path = RepoPath::from_tree(name)?;
-        let before = match file.head {
-            Some((mode, id)) => Some(File { mode: mode_of(mode, &path)?, bytes: store.blob(id)? }),
-            None => None,
+        let head = file.head.map(|(mode, id)| Entry { mode: mode.to_owned(), id: id.to_owned() });
+        // What was applied and is not committed yet is nobody's change, and stays.
+        let standing = match may_stand {
+            true => decide::written_here(store, &view, context.now, &path, head.as_ref())?,
+            false => None,
+        };
+        let before = match (&standing, file.head) {
+            (Some(applied), _) => applied.as_ref().map(|entry| store.file(entry)).transpose()?,
+            (None, Some((mode, id))) => {
+                Some(File { mode: mode_of(mode, &path)?, bytes: store.blob(id)? })
+            }
+            (None, None) => None,
         };
         // Where nothing is, a folder may be by now, with files of its own.
         let after = if file.exists { reader.file(&path)? } else { None };
@@ -356,7 +377,8 @@ fn uncommitted(
             ));
             continue;
         }
-        if before.is_some() || after.is_some() {
+        let is_as_applied = standing.is_some() && before == after;
+        if (before.is_some() || after.is_some()) && !is_as_applied {
             changes.push(FileChange { path, before, after, origin: None, snippets: Vec::new() });
         }
     }

@@ -133,6 +133,7 @@ published! {
     "rebase" @ 1 = cli::rebase::Rebased, "`rebase`: what the proposal is now";
     "reject" @ 1 = cli::reject::Rejected, "`reject`: what was rejected";
     "publish" @ 1 = cli::publish::Answer, "`publish`: whom a proposal is for now";
+    "restore" @ 1 = cli::restore::Restored, "`restore`: what was brought back";
     "reopen" @ 1 = cli::withdraw::Answer, "`reopen`: what is pending again";
     "rules" @ 1 = super::rules::Rules, "`util rules`: who may do what";
     "withdraw" @ 1 = cli::withdraw::Answer, "`withdraw`: what was taken back";

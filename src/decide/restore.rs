@@ -1,0 +1,106 @@
+//! Text of a proposal, brought back into the work tree without a decision on it.
+
+use chrono::{DateTime, Utc};
+
+use super::{patch, subject, verified};
+use crate::apply::write_direct;
+use crate::changeset::plan::Planned;
+use crate::changeset::{Changeset, FileChange};
+use crate::error::{Error, Result};
+use crate::proposal::rules::Verb;
+use crate::proposal::{ActorKind, Caller, Data, Proposal, Status, codes};
+use crate::store::{Store, View};
+
+/// What was brought back.
+#[derive(Clone, Debug)]
+pub struct Restored {
+    /// What became of each file.
+    pub files: Vec<Planned>,
+    /// The direct patch that it is recorded as; `None` where all files have it already.
+    pub patch: Option<String>,
+}
+
+/// Whether the text of `proposal` was taken from the work tree, where it may be missed.
+///
+/// # Errors
+/// If the store cannot be read.
+pub fn is_from_work_tree(view: &View, proposal: &Proposal) -> Result<bool> {
+    let log = view.log(Some(&proposal.id), None)?;
+    Ok(log.iter().any(|entry| match &entry.stamped.event.data {
+        Data::Propose(propose) => propose.form == "worktree",
+        _ => false,
+    }))
+}
+
+/// Writes what `proposal` would change to the work tree, merged with what the files hold now, all
+/// files or none. It is recorded as a direct patch of the caller's and decides nothing. Not for
+/// agents, nor for what is pending, which is applied; nor where direct patches are gated.
+///
+/// # Errors
+/// `human_approval_required`, `invalid_argument`, `conflict`, those of the work tree and the store.
+pub fn restore(
+    store: &Store,
+    caller: &Caller,
+    now: DateTime<Utc>,
+    proposal: &Proposal,
+) -> Result<Restored> {
+    let id = &proposal.id;
+    let command = format!("aye restore {id}");
+    if caller.actor.kind == ActorKind::Agent {
+        return Err(Error::new(
+            &codes::HUMAN_APPROVAL_REQUIRED,
+            format!("'{}' is an agent, and only a person brings text back", caller.actor.name),
+        )
+        .with("command", command.clone())
+        .hint(format!("ask your user to run: {command}")));
+    }
+    let refused = |message: String, hint: String| {
+        Err(Error::new(&crate::error::codes::INVALID_ARGUMENT, message).hint(hint))
+    };
+    if proposal.status(now) == Status::Pending {
+        return refused(format!("{id} is pending"), format!("apply it: aye apply {id}"));
+    }
+    if let Some(gate) = store.gate()? {
+        return refused(
+            format!("direct writes are gated here ({})", gate.as_str()),
+            format!("have it decided again: aye reopen {id}, then aye apply {id}"),
+        );
+    }
+    let proposal = &verified(store, proposal)?;
+    let make = |files: &crate::worktree::Reader<'_>| {
+        let plan = subject::forward(store, proposal, None, files)?;
+        if let Some(refusal) = plan.refusal() {
+            return Err(refusal.with("proposal_id", id.as_str()).hint(format!(
+                "nothing was written; `aye diff {id} --patch` prints it, to be taken by hand"
+            )));
+        }
+        let changed = plan.files.iter().filter(|file| file.now != file.after);
+        let changes: Vec<FileChange> = changed
+            .map(|file| FileChange {
+                path: file.path.clone(),
+                before: file.now.clone(),
+                after: file.after.clone(),
+                origin: None,
+                snippets: Vec::new(),
+            })
+            .collect();
+        if changes.is_empty() {
+            return Ok((Changeset::default(), plan.files));
+        }
+        let changeset = Changeset::new(changes)?;
+        store.accept(&changeset)?;
+        Ok((changeset, plan.files))
+    };
+    let hash = store.repo().object_hash();
+    let ids = |changeset: &_| patch::ids(hash, changeset);
+    write_direct(store, false, make, ids, |files, written| {
+        let record = |changeset, ids: Result<_>| {
+            let evidence = patch::evidence(caller.tool);
+            let authority =
+                super::authorise(store, caller, Verb::Propose, &[], &evidence, &command)?;
+            patch::record(store, &authority, now, changeset, ids?)
+        };
+        let patch = written.map(|written| record(written.changeset, written.computed)).transpose();
+        Ok(Restored { files, patch: patch? })
+    })?
+}

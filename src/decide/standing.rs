@@ -1,0 +1,74 @@
+//! What applied proposals have written that is not committed yet.
+
+use chrono::{DateTime, Utc};
+
+use crate::apply;
+use crate::changeset::RepoPath;
+use crate::error::Result;
+use crate::proposal::state::Decision;
+use crate::proposal::statement::{Statement, Target};
+use crate::proposal::{Entry, Proposal, Status};
+use crate::store::{Filter, Store, View};
+
+/// How many of the proposals that wrote a file, the newest, are looked at.
+const MOST: usize = 50;
+
+/// Where `decision` on `proposal` was to land; `None` if that is another branch than the one that is
+/// checked out, which another work tree may have, or another clone's work tree.
+///
+/// # Errors
+/// If the store cannot be read.
+pub fn target_here(
+    store: &Store,
+    view: &View,
+    proposal: &Proposal,
+    decision: &Decision,
+) -> Result<Option<Target>> {
+    let lanes = store.own_lanes();
+    let entries = view.log(Some(&proposal.id), None)?;
+    let mut events = entries.iter().filter(|entry| entry.stamped.id == decision.event);
+    let own = events.any(|entry| lanes.contains(&entry.stamped.event.lane));
+    let bytes = decision.statement.as_ref().filter(|_| own).and_then(|s| store.blob(&s.id).ok());
+    let statement = bytes.and_then(|bytes| Statement::from_bytes(&bytes).ok());
+    let head = store.repo().head_name().ok().flatten().map(|name| name.to_string());
+    Ok(statement.map(|statement| statement.target).filter(|target| target.name == head))
+}
+
+/// What the last proposal that was applied here wrote to `path`, which HEAD has as `head`: the
+/// proposal, and the file (`None` where it was deleted). `None` where no proposal did, or where `path`
+/// has been committed since.
+///
+/// # Errors
+/// If the store cannot be read.
+pub fn written_here(
+    store: &Store,
+    view: &View,
+    now: DateTime<Utc>,
+    path: &RepoPath,
+    head: Option<&Entry>,
+) -> Result<Option<Option<Entry>>> {
+    let filter = Filter {
+        status: Some(Status::Applied),
+        path: Some(path.display().to_string()),
+        limit: Some(MOST),
+        newest_first: true,
+        ..Filter::default()
+    };
+    let mut last = None;
+    for id in view.ids_of(&filter, now)? {
+        let proposal = view.proposal(&id)?;
+        let Some(decision) = proposal.decision() else { continue };
+        let mut written = decision.written.iter();
+        let Some(written) = written.find(|written| written.path == *path) else { continue };
+        let Some(target) = target_here(store, view, &proposal, decision)? else { continue };
+        let base = match &target.commit {
+            Some(commit) => apply::entry_in(store, commit, path).unwrap_or_default(),
+            None => None,
+        };
+        let is_committed = base.as_ref() != head;
+        if !is_committed && last.as_ref().is_none_or(|(at, _)| *at < decision.at) {
+            last = Some((decision.at, written.after.clone()));
+        }
+    }
+    Ok(last.map(|(_, after)| after))
+}
