@@ -45,6 +45,7 @@ pub mod scan;
 #[cfg(unix)]
 pub mod shell;
 pub mod show;
+pub mod status;
 pub mod try_;
 pub mod undo;
 mod usage;
@@ -62,6 +63,7 @@ pub use context::Context;
 pub use output::Format;
 
 use crate::error::{Exit, Result};
+use crate::store::Store;
 
 /// The write gate between coding agents and a git repository.
 ///
@@ -120,6 +122,8 @@ pub struct Global {
 pub enum Command {
     /// Propose a change for a person to review.
     Propose(Box<propose::Args>),
+    /// Say how many proposals wait.
+    Status(status::Args),
     /// List proposals.
     #[command(visible_alias = "ls")]
     List(list::Args),
@@ -197,7 +201,14 @@ pub enum Command {
 ///
 /// Prints the error, if there is one, in the chosen format.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let args: Vec<OsString> = args.into_iter().collect();
+    let mut args: Vec<OsString> = args.into_iter().collect();
+    if args.len() == 1 {
+        // What somebody wants to know who types nothing else.
+        args.extend(["status", "--long"].map(OsString::from));
+        if Store::discover(std::path::Path::new(".")).is_err() {
+            return ExitCode::from(usage::short() as u8);
+        }
+    }
     if complete::answer(&args) {
         return ExitCode::SUCCESS;
     }
@@ -261,6 +272,7 @@ fn run(context: &mut Context, command: Command) -> Result<Exit> {
         Command::Init(args) => init::run(context, args),
         Command::Scan(args) => scan::run(context, args),
         Command::Propose(args) => propose::run(context, *args),
+        Command::Status(args) => status::run(context, &args),
         Command::List(args) => list::run(context, args),
         Command::Show(args) => show::run(context, args),
         Command::Diff(args) => diff::run(context, args),

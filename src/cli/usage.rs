@@ -11,6 +11,25 @@ use super::output;
 use crate::error::{Error, Exit, codes};
 use crate::text::escape;
 
+/// What is printed outside a repository for `aye` alone.
+const SHORT: &str = "\
+aye: the write gate between coding agents and a git repository.
+
+  aye demo      all of it in a scratch repository
+  aye init      make a repository ready
+  aye review    decide on what agents have proposed
+  aye status    how many proposals wait
+  aye --help    all commands
+";
+
+/// Prints what to begin with.
+pub fn short() -> Exit {
+    match output::printed(io::stdout().write_all(SHORT.as_bytes())) {
+        Ok(()) => Exit::Done,
+        Err(error) => error.code().exit,
+    }
+}
+
 /// Prints help, a version or a usage error, and says how the process ends.
 pub fn report(args: &[OsString], error: &clap::Error) -> Exit {
     if !error.use_stderr() {

@@ -81,6 +81,7 @@ mod shell;
 mod shell_corpus;
 mod show;
 mod statements;
+mod status;
 mod store;
 mod support_itself;
 mod tools;

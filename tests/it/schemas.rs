@@ -72,6 +72,7 @@ fn documents_keep_to_their_schemas() {
     let first = check.id(&["propose", "a.txt", "--old", "two", "--new", "2", "-m", "count"]);
     let second = check.id(&["propose", "b.txt", "--old", "bee", "--new", "B", "--domain", "x"]);
     check.aye(&["list"]);
+    check.aye(&["status", "--long"]);
     check.aye(&["review"]);
     check.aye(&["show", &first]);
     check.aye(&["comment", &first, "-m", "why?"]);

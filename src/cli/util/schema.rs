@@ -140,6 +140,7 @@ published! {
     "revise" @ 1 = cli::revise::Revised, "`revise`: the new revision";
     "purge" @ 1 = cli::purge::Answer, "`purge`: what is gone, what is left and where";
     "review" @ 1 = cli::review::Waiting, "`review` without a terminal: what is pending, and the commands";
+    "status" @ 1 = cli::status::Document, "`status`: how many proposals wait";
     "schemas" @ 1 = Schemas, "`util schema`: the list of schemas";
     "undo" @ 1 = cli::apply::Answer, "`undo`: what was put back, per file";
     #[cfg(unix)]

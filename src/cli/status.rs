@@ -1,0 +1,179 @@
+//! `aye status`: what waits, in a line.
+
+use chrono::Duration;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::list::{self, Item};
+use super::{Context, Format, idle, pager};
+use crate::check::fit::Fit;
+use crate::error::{Exit, Result};
+use crate::proposal::event::Subject;
+use crate::store::{Filter, Store, Summary, View};
+
+/// What runs out within this time is counted as expiring.
+const SOON: Duration = Duration::days(1);
+
+/// Say how many proposals wait, for whom.
+///
+/// A proposal that was sent back waits for its agent, and is counted apart. A conflict is one that does
+/// not fit the files as they are.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  aye status
+  aye status --long         and which they are; `aye` alone is the same
+  aye status --porcelain    a number and a word on each line, for scripts
+
+For prompts and status lines, where it prints `aye 3` or nothing:
+  bash      PS1='\\w $(aye status --prompt)\\$ '
+  zsh       setopt PROMPT_SUBST; PROMPT='%~ $(aye status --prompt)%# '
+  fish      function fish_right_prompt; aye status --prompt; end
+  starship  [custom.aye]
+            command = 'aye status --prompt'
+            when = true
+  tmux      set -g status-right '#(aye -C \"#{pane_current_path}\" status --prompt)'")]
+pub struct Args {
+    /// Also which they are.
+    #[arg(long, conflicts_with_all = ["porcelain", "prompt"])]
+    pub long: bool,
+    /// A number and a word on each line, which later versions only add to.
+    #[arg(long, conflicts_with = "prompt")]
+    pub porcelain: bool,
+    /// For a shell prompt: `aye 3` where 3 wait for a person, and nothing otherwise, nor where
+    /// anything goes wrong. No file is compared.
+    #[arg(long)]
+    pub prompt: bool,
+}
+
+/// Answer of `aye status`.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub struct Document {
+    /// `aye/status@1`
+    pub schema: &'static str,
+    /// How many wait for a person.
+    pub pending: usize,
+    /// How many of them do not fit the files as they are.
+    pub conflicts: usize,
+    /// How many of them run out within a day.
+    pub expiring: usize,
+    /// How many were sent back and wait for their agent.
+    pub sent_back: usize,
+    /// How many were decided differently in two clones.
+    pub contested: usize,
+    /// With `--long`: those that wait for a person, then those that were sent back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proposals: Option<Vec<Item>>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Those of the store; none with `--prompt`.
+pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
+    if args.prompt {
+        if let Some(count) = waiting(context).filter(|count| *count > 0) {
+            context.print(format!("aye {count}\n").as_bytes())?;
+        }
+        return Ok(Exit::Done);
+    }
+    let mut document = Document { schema: "aye/status@1", ..Document::default() };
+    let mut summaries = Vec::new();
+    let store = match idle::is_idle(context) {
+        true => None,
+        false => Some(context.store()?),
+    };
+    if let Some(store) = &store {
+        let view = store.view()?;
+        summaries = pending(&view, context)?;
+        count(&mut document, context, store, &view, &summaries)?;
+    }
+    if args.porcelain {
+        let Document { pending, conflicts, expiring, sent_back, contested, .. } = document;
+        let lines = format!(
+            "{pending} pending\n{conflicts} conflict\n{expiring} expiring\n{sent_back} sent_back\n\
+             {contested} contested\n"
+        );
+        context.print(lines.as_bytes())?;
+        return Ok(Exit::Done);
+    }
+    if args.long {
+        document.proposals = Some(summaries.iter().map(Item::from).collect());
+    }
+    let table = match &store {
+        Some(store) if args.long && !summaries.is_empty() => {
+            let snapshot = store.repo().config_snapshot();
+            let palette = pager::palette(context, Some(snapshot.plumbing()));
+            list::table(&summaries, &palette, context.now, pager::columns())
+        }
+        _ => String::new(),
+    };
+    context.emit(Format::Text, &document, || format!("{}\n{table}", line(&document)))?;
+    if args.long && context.format.is_none() && document.pending > 0 {
+        context.note("decide: aye review");
+    }
+    Ok(Exit::Done)
+}
+
+/// How many wait for a person; `None` where that cannot be found out.
+fn waiting(context: &Context) -> Option<usize> {
+    if idle::is_idle(context) {
+        return Some(0);
+    }
+    let store = Store::discover(&context.directory).ok()?;
+    let summaries = pending(&store.view().ok()?, context).ok()?;
+    Some(summaries.iter().filter(|summary| !summary.changes_requested).count())
+}
+
+/// What is pending: what waits for a person first, by agent and task, oldest first.
+fn pending(view: &View, context: &Context) -> Result<Vec<Summary>> {
+    let mut summaries = view.proposals(&Filter::pending(), context.now)?;
+    summaries.sort_by(|a, b| {
+        let key = |summary: &Summary| {
+            let Summary { changes_requested, proposed_by, task, created_at, .. } = summary;
+            (*changes_requested, proposed_by.clone(), task.clone(), *created_at)
+        };
+        key(a).cmp(&key(b))
+    });
+    Ok(summaries)
+}
+
+fn count(
+    document: &mut Document,
+    context: &Context,
+    store: &Store,
+    view: &View,
+    summaries: &[Summary],
+) -> Result<()> {
+    let tree = store.work_dir().is_some().then(|| store.worktree()).transpose()?;
+    let fit = Fit::new(store, tree.as_ref());
+    for summary in summaries {
+        if summary.changes_requested {
+            document.sent_back += 1;
+            continue;
+        }
+        document.pending += 1;
+        document.expiring += usize::from(summary.expires_at - context.now <= SOON);
+        if summary.subject == Subject::Code && fit.conflict(&view.proposal(&summary.id)?)?.is_some()
+        {
+            document.conflicts += 1;
+        }
+    }
+    document.contested = view.contested(context.now)?.len();
+    Ok(())
+}
+
+/// `3 pending (1 conflict, 1 expiring), 1 sent back`.
+fn line(document: &Document) -> String {
+    let some = |count: usize, word: &str| (count > 0).then(|| format!("{count} {word}"));
+    let conflicts = if document.conflicts == 1 { "conflict" } else { "conflicts" };
+    let of_pending = [some(document.conflicts, conflicts), some(document.expiring, "expiring")];
+    let of_pending: Vec<String> = of_pending.into_iter().flatten().collect();
+    let pending = match (document.pending, of_pending.is_empty()) {
+        (0, _) => "nothing pending".to_owned(),
+        (count, true) => format!("{count} pending"),
+        (count, false) => format!("{count} pending ({})", of_pending.join(", ")),
+    };
+    let rest = [some(document.sent_back, "sent back"), some(document.contested, "contested")];
+    let all: Vec<String> = std::iter::once(pending).chain(rest.into_iter().flatten()).collect();
+    all.join(", ")
+}

@@ -1,0 +1,59 @@
+//! `aye status`, `aye` alone, and what a shell prompt shows.
+
+use crate::support::Repo;
+
+fn propose(repo: &Repo, agent: &str, old: &str, new: &str) -> String {
+    repo.agent(agent, &["propose", "a", "--old", old, "--new", new, "-q"]).ok().id()
+}
+
+fn scene() -> Repo {
+    Repo::with(&[("a", "1\n2\n3\n4\n5\n6\n7\n8\n9\n")])
+}
+
+#[test]
+fn what_waits_is_counted_for_whom_it_waits() {
+    let repo = scene();
+    repo.aye(&["status"]).ok().says("nothing pending\n");
+    repo.aye(&["status", "--prompt"]).ok().says("");
+    let first = propose(&repo, "codex", "2\n", "two\n");
+    propose(&repo, "codex", "4\n", "four\n");
+    let third = propose(&repo, "claude", "6\n", "six\n");
+    let soon = ["propose", "a", "--old", "8\n", "--new", "8!\n", "--expires-in", "2h", "-q"];
+    repo.agent("claude", &soon).ok();
+    assert_eq!(repo.aye(&["status"]).ok().out(), "4 pending (1 expiring)\n");
+    repo.aye(&["comment", &first, "--request-changes", "-m", "why?"]).ok();
+    repo.write("a", "1\n2\n3\n4\n5\nSIX\n7\n8\n9\n");
+    let line = "3 pending (1 conflict, 1 expiring), 1 sent back\n";
+    assert_eq!(repo.aye(&["status"]).ok().out(), line);
+    assert_eq!(repo.aye(&["status", "--prompt"]).ok().out(), "aye 3\n");
+    let porcelain = "3 pending\n1 conflict\n1 expiring\n1 sent_back\n0 contested\n";
+    assert_eq!(repo.aye(&["status", "--porcelain"]).ok().out(), porcelain);
+    let json = repo.aye(&["status", "--json"]).ok().json();
+    assert_eq!((&json["pending"], &json["sent_back"]), (&3.into(), &1.into()));
+    assert!(json.get("proposals").is_none());
+    // The agents one after the other; last, what waits for nobody here.
+    let long = repo.aye(&["status", "--long"]).ok().notes("aye review").out();
+    assert!(long.starts_with(line), "{long}");
+    let at = |id: &str| long.find(id).unwrap_or_else(|| panic!("{id}: {long}"));
+    assert!(at(&third) < at(&first), "{long}");
+    assert_eq!(repo.aye::<&str>(&[]).ok().out(), long);
+    assert_eq!(
+        repo.aye(&["status", "--long", "--json"]).ok().json()["proposals"][3]["proposal_id"],
+        first.as_str()
+    );
+}
+
+#[test]
+fn a_prompt_never_complains() {
+    let outside = Repo::outside();
+    let run = outside.aye(&["status", "--prompt"]).ok();
+    assert_eq!((run.out(), run.err()), (String::new(), String::new()));
+    outside.aye(&["status"]).fails("not_a_repository", 3);
+    let short = outside.aye::<&str>(&[]).ok().out();
+    assert!(short.contains("aye demo") && short.lines().count() < 12, "{short}");
+    let repo = scene();
+    propose(&repo, "codex", "2\n", "two\n");
+    std::fs::write(repo.path(".git/config"), "[core\n").expect("written");
+    let run = repo.aye(&["status", "--prompt"]).ok();
+    assert_eq!((run.out(), run.err()), (String::new(), String::new()));
+}
