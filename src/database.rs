@@ -36,6 +36,7 @@ pub(crate) fn open(path: &Path, version: i64, tables: &str) -> rusqlite::Result<
     };
     let found = present(&connection)?;
     connection.execute_batch(UNFLUSHED)?;
+    debug_assert!(tables.contains(&format!("user_version = {version};")), "another version");
     if found == 0 && connection.execute_batch(tables).is_err() {
         let _ = connection.execute_batch("ROLLBACK");
         // Unless another process made them in this moment.

@@ -82,10 +82,8 @@ impl<'a> Entry<'a> {
         if self.is_binary() {
             return hunks::Counts::default();
         }
-        hunks::count(
-            self.before.map(|file| file.bytes.as_slice()),
-            self.after.map(|file| file.bytes.as_slice()),
-        )
+        let bytes = [self.before, self.after].map(|file| file.map(|file| file.bytes.as_slice()));
+        hunks::measure(bytes[0], bytes[1]).0
     }
 }
 

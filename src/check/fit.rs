@@ -49,6 +49,12 @@ impl<'a> Fit<'a> {
         Ok(unfit.map(|error| error.message().to_owned()))
     }
 
+    /// What git would store of `path` as it is; `None` where that cannot be told, or nothing is checked
+    /// out.
+    pub fn holds(&self, path: &RepoPath) -> Option<Option<Entry>> {
+        self.now(self.tree?, path)
+    }
+
     /// True where each file is what the change starts from or leads to, by the ids of their content
     /// alone: neither side of the change has to be read then. Those objects have to be there.
     fn is_unchanged(&self, tree: &Worktree, proposal: &Proposal) -> bool {

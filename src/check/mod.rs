@@ -9,6 +9,7 @@ pub mod lanes;
 pub mod missing;
 pub mod policy;
 pub mod range;
+pub mod relations;
 pub mod rules;
 mod scope;
 pub mod touched;

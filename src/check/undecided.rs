@@ -15,6 +15,8 @@ pub struct Subject {
     pub short: String,
     /// Why it does not fit the present files, if it does not.
     pub conflict: Option<String>,
+    /// `stands on prop_x`, where it starts from what another pending proposal makes.
+    pub standing: Option<String>,
 }
 
 /// What is looked for.
@@ -68,7 +70,7 @@ fn finding(
         let message =
             format!("{id} is marked {word} by '{}', and nobody approved it", mark.by.name);
         (Concern::MarkedWithoutApproval, message, format!("aye review {short}"))
-    } else if let Some(why) = &subject.conflict {
+    } else if let Some(why) = subject.conflict.as_ref().filter(|_| subject.standing.is_none()) {
         let message = format!("{id} does not fit the present files: {why}");
         (Concern::Conflict, message, format!("aye rebase {short}"))
     } else if let Some(request) = &proposal.changes_requested {
@@ -80,9 +82,10 @@ fn finding(
         (Concern::Expiring, message, format!("aye review {short}"))
     } else if waiting {
         let message = format!(
-            "{id} by {} has waited for {}{}",
+            "{id} by {} has waited for {}{}{}",
             proposal.proposed_by,
             span(now - proposal.created_at),
+            subject.standing.as_ref().map(|on| format!(", {on}")).unwrap_or_default(),
             what(proposal)
         );
         (Concern::Pending, message, format!("aye review {short}"))

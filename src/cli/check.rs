@@ -9,7 +9,7 @@ use super::{Context, idle};
 use crate::changeset::RepoPath;
 use crate::check::undecided::{self, Options, Subject};
 use crate::check::{
-    Concern, FailOn, Scope, approved, commits, fit::Fit, lanes, missing, policy, range,
+    Concern, FailOn, Scope, approved, commits, fit::Fit, lanes, missing, policy, range, relations,
     touched::Pending,
 };
 use crate::error::{Error, Exit, Result, codes};
@@ -303,7 +303,7 @@ fn subjects(
     let verifier = store.verifier(view, MOST_WALKED).by_id();
     let (mut subjects, mut tampered) = (Vec::new(), Vec::new());
     let mut known = BTreeSet::new();
-    let mut held = None;
+    let (mut held, mut related) = (None, None);
     for (number, summary) in summaries.into_iter().enumerate() {
         if number % HELD == 0 {
             // The one before goes first, and lets writers in.
@@ -331,7 +331,17 @@ fn subjects(
             Status::Pending => fit.conflict(&proposal)?,
             _ => None,
         };
-        subjects.push(Subject { short: short.collect(), conflict, proposal });
+        let standing = match &conflict {
+            None => None,
+            Some(_) => {
+                if related.is_none() {
+                    related = Some(relations::relations(store, view, context.now)?);
+                }
+                let found = related.as_ref().and_then(|related| related.get(&proposal.id));
+                found.and_then(|found| relations::stands_on(&found.stands_on))
+            }
+        };
+        subjects.push(Subject { short: short.collect(), conflict, standing, proposal });
     }
     Ok((subjects, tampered))
 }

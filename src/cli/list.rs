@@ -1,14 +1,18 @@
 //! `aye list`: proposals as a table.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::filters::{FilterArgs, Which};
 use super::{Context, Format, idle, pager};
+use crate::check::relations;
 use crate::error::{Exit, Result};
-use crate::proposal::Status;
 use crate::proposal::document::{Approval, timestamp};
 use crate::proposal::event::Subject;
+use crate::proposal::relations::Relations;
+use crate::proposal::{ProposalId, Status};
 use crate::render::age;
 use crate::render::style::{Palette, Role};
 use crate::render::table::{Align, Cell, Keep, Table};
@@ -127,11 +131,28 @@ pub struct Item {
     /// Whom it is for: `default` (the default remote), `private` (nobody else), or the name of another
     /// remote.
     pub audience: String,
+    /// Pending proposals that make what this one starts from, where nothing else has it: it is applied
+    /// after one of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stands_on: Vec<String>,
+    /// Pending proposals that change the same lines otherwise, the oldest three: only one of them can be
+    /// applied as it is.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub same_lines: Vec<String>,
 }
 
-impl From<&Summary> for Item {
-    fn from(summary: &Summary) -> Self {
+/// `summaries` as items, with what they have to do with each other.
+pub fn items(summaries: &[Summary], related: &BTreeMap<ProposalId, Relations>) -> Vec<Item> {
+    summaries.iter().map(|summary| Item::new(summary, related.get(&summary.id))).collect()
+}
+
+impl Item {
+    fn new(summary: &Summary, related: Option<&Relations>) -> Self {
+        let ids = |ids: &[ProposalId]| ids.iter().map(ProposalId::to_string).collect();
+        let lower = related.into_iter().flat_map(|related| &related.stands_on);
         Self {
+            stands_on: lower.map(|lower| lower.id.to_string()).collect(),
+            same_lines: related.map_or_else(Vec::new, |related| ids(&related.same_lines.named)),
             proposal_id: summary.id.to_string(),
             short_id: summary.id.as_str()["prop_".len()..].chars().take(summary.prefix).collect(),
             status: summary.status,
@@ -170,7 +191,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     // What hooks and prompts ask all day; the usual answer needs no look at the repository.
     let usual = args.status == Which::Pending && args.filters.is_empty();
     if usual && idle::is_idle(context) {
-        return print(context, args.status, &[], &[], None);
+        return print(context, args.status, (&[], &BTreeMap::new()), &[], None);
     }
     let store = context.store()?;
     let is_all = args.status == Which::All && args.filters.is_empty();
@@ -188,19 +209,23 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         true => view.purged()?,
         false => Vec::new(),
     };
-    print(context, args.status, &summaries, &purged, Some(&store))
+    let related = match summaries.iter().any(|summary| summary.status == Status::Pending) {
+        true => relations::relations(&store, &view, context.now)?,
+        false => BTreeMap::new(),
+    };
+    print(context, args.status, (&summaries, &related), &purged, Some(&store))
 }
 
-/// Prints `summaries` and what was `purged`, found in `store` by a question for `status`.
+/// Prints `summaries`, with what they have to do with each other, and what was `purged`, found in `store` by a question for `status`.
 fn print(
     context: &mut Context,
     status: Which,
-    summaries: &[Summary],
+    (summaries, related): (&[Summary], &BTreeMap<ProposalId, Relations>),
     purged: &[PurgeRecord],
     store: Option<&Store>,
 ) -> Result<Exit> {
     if context.format_or(Format::Text) != Format::Text {
-        let proposals: Vec<Item> = summaries.iter().map(Item::from).collect();
+        let proposals = items(summaries, related);
         let count = proposals.len();
         let purged = purged.iter().map(Gone::from).collect();
         let list = List { schema: "aye/list@1", proposals, count, purged };
@@ -224,7 +249,7 @@ fn print(
     let palette = pager::palette(context, Some(snapshot.plumbing()));
     let mut text = match summaries {
         [] => String::new(),
-        _ => table(summaries, &palette, context.now, pager::columns()),
+        _ => table(summaries, related, &palette, context.now, pager::columns()),
     };
     for record in purged {
         let (by, age) = (escape::name(&record.by.name), age::short(record.at, context.now));
@@ -238,6 +263,7 @@ fn print(
 /// The table that people see.
 pub fn table(
     summaries: &[Summary],
+    related: &BTreeMap<ProposalId, Relations>,
     palette: &Palette,
     now: chrono::DateTime<chrono::Utc>,
     columns: Option<usize>,
@@ -271,7 +297,7 @@ pub fn table(
         table.row(
             short.into_iter().chain([
                 id_cell(summary),
-                status_cell(summary),
+                status_cell(summary, related.get(&summary.id)),
                 Cell::new(Role::Dim, age::short(summary.created_at, now)),
                 match summary.status {
                     Status::Pending => Cell::new(Role::Dim, age::left(summary.expires_at, now)),
@@ -316,7 +342,7 @@ fn split(summary: &Summary) -> (&str, &str) {
     code.split_at(summary.prefix.min(code.len()))
 }
 
-fn status_cell(summary: &Summary) -> Cell {
+fn status_cell(summary: &Summary, related: Option<&Relations>) -> Cell {
     let mut cell = match summary.status {
         Status::Pending if summary.marked.is_some() => {
             let word = summary.marked.as_deref().unwrap_or_default();
@@ -345,9 +371,28 @@ fn status_cell(summary: &Summary) -> Cell {
     if let Some(version) = &summary.needs {
         cell = cell.and(Role::Warn, format!(" needs aye >= {version}"));
     }
+    if let Some(related) = related {
+        cell = relation_marks(cell, related);
+    }
     match summary.checked {
         Some(0) => cell.and(Role::Good, " ✓"),
         Some(code) => cell.and(Role::Bad, format!(" ✗{code}")),
         None => cell,
     }
+}
+
+/// `↳ b9a` where it stands on another one, `⇄ b9a` where both touch the same lines.
+fn relation_marks(mut cell: Cell, related: &Relations) -> Cell {
+    let short =
+        |id: &ProposalId| -> String { id.as_str()["prop_".len()..].chars().take(4).collect() };
+    let more = |count: usize| if count > 1 { format!("+{}", count - 1) } else { String::new() };
+    if let Some(lower) = related.stands_on.first() {
+        let more = more(related.stands_on.len());
+        cell = cell.and(Role::Dim, format!(" ↳ {}{more}", short(&lower.id)));
+    }
+    if let Some(other) = related.same_lines.named.first() {
+        let more = more(related.same_lines.count);
+        cell = cell.and(Role::Warn, format!(" ⇄ {}{more}", short(other)));
+    }
+    cell
 }

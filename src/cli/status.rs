@@ -1,5 +1,7 @@
 //! `aye status`: what waits, in a line.
 
+use std::collections::BTreeMap;
+
 use chrono::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,8 +9,11 @@ use serde::Serialize;
 use super::list::{self, Item};
 use super::{Context, Format, idle, pager};
 use crate::check::fit::Fit;
+use crate::check::relations;
 use crate::error::{Exit, Result};
+use crate::proposal::ProposalId;
 use crate::proposal::event::Subject;
+use crate::proposal::relations::Relations;
 use crate::store::{Filter, Store, Summary, View};
 
 /// What runs out within this time is counted as expiring.
@@ -17,7 +22,7 @@ const SOON: Duration = Duration::days(1);
 /// Say how many proposals wait, for whom.
 ///
 /// A proposal that was sent back waits for its agent, and is counted apart. A conflict is one that does
-/// not fit the files as they are.
+/// not fit the files as they are, and does not stand on another one either.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye status
@@ -77,7 +82,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     let mut document = Document { schema: "aye/status@1", ..Document::default() };
-    let mut summaries = Vec::new();
+    let (mut summaries, mut related) = (Vec::new(), BTreeMap::new());
     let store = match idle::is_idle(context) {
         true => None,
         false => Some(context.store()?),
@@ -85,7 +90,8 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     if let Some(store) = &store {
         let view = store.view()?;
         summaries = pending(&view, context)?;
-        count(&mut document, context, store, &view, &summaries)?;
+        related = relations::relations(store, &view, context.now)?;
+        count(&mut document, context, store, &view, (&summaries, &related))?;
     }
     if args.porcelain {
         let Document { pending, conflicts, expiring, sent_back, contested, .. } = document;
@@ -97,13 +103,13 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     if args.long {
-        document.proposals = Some(summaries.iter().map(Item::from).collect());
+        document.proposals = Some(list::items(&summaries, &related));
     }
     let table = match &store {
         Some(store) if args.long && !summaries.is_empty() => {
             let snapshot = store.repo().config_snapshot();
             let palette = pager::palette(context, Some(snapshot.plumbing()));
-            list::table(&summaries, &palette, context.now, pager::columns())
+            list::table(&summaries, &related, &palette, context.now, pager::columns())
         }
         _ => String::new(),
     };
@@ -142,8 +148,11 @@ fn count(
     context: &Context,
     store: &Store,
     view: &View,
-    summaries: &[Summary],
+    (summaries, related): (&[Summary], &BTreeMap<ProposalId, Relations>),
 ) -> Result<()> {
+    let stands = |summary: &Summary| {
+        related.get(&summary.id).is_some_and(|found| !found.stands_on.is_empty())
+    };
     let tree = store.work_dir().is_some().then(|| store.worktree()).transpose()?;
     let fit = Fit::new(store, tree.as_ref());
     for summary in summaries {
@@ -153,7 +162,9 @@ fn count(
         }
         document.pending += 1;
         document.expiring += usize::from(summary.expires_at - context.now <= SOON);
-        if summary.subject == Subject::Code && fit.conflict(&view.proposal(&summary.id)?)?.is_some()
+        if summary.subject == Subject::Code
+            && !stands(summary)
+            && fit.conflict(&view.proposal(&summary.id)?)?.is_some()
         {
             document.conflicts += 1;
         }

@@ -160,7 +160,7 @@ impl Store {
         }
         let from = Head { lane: own.lane.clone(), seq: last, tip: tip.to_string() };
         let mut batch = Batch::new(&self.repo);
-        let parts = snapshot::write(&self.subjects(&view, plan.subjects, stubs)?);
+        let parts = snapshot::write(&subjects(plan.subjects, stubs, |id| view.figures(id))?);
         let new =
             self.epoch(&mut batch, &parts, (epoch + 1, &from), (actor, now), &steps, &plan.folded)?;
         let durable = self.settings()?.durable;
@@ -222,8 +222,7 @@ impl Store {
         let before = before.timestamp_millis();
         let mut plan = Plan::default();
         for row in lines {
-            let (seq, about) = (row.seq, row.about());
-            plan.subjects.entry(about).or_default().push((seq, row.into_line()));
+            plan.subjects.entry(row.about()).or_default().push((row.seq, row.as_line()));
         }
         let troubled: BTreeSet<&str> =
             view.troubles().iter().filter_map(|trouble| trouble.proposal.as_deref()).collect();
@@ -266,6 +265,9 @@ impl Store {
     /// The line of an event; `None` where it has to stay whole, because something that it names is a
     /// long list, the first event of a private proposal, or cannot be read.
     pub(super) fn line(&self, row: &Row) -> Option<Line> {
+        if row.beside.is_some() {
+            return Some(row.as_line());
+        }
         let event = Event::from_bytes(&row.body).ok()?;
         if event.list().is_some() || matches!(event.data, Data::Publish(_)) {
             return None;
@@ -284,34 +286,6 @@ impl Store {
         };
         let line = Line { event: row.body.clone(), statement, manifest };
         line.is_plain().then_some(line)
-    }
-
-    /// The subjects of a snapshot, each with its events by position; then what is left of those that
-    /// were purged, which stay so.
-    pub(super) fn subjects(&self, view: &View, lines: Lines, stubs: Stubs) -> Result<Vec<Subject>> {
-        let mut subjects = Vec::with_capacity(lines.len());
-        for (id, mut lines) in lines {
-            lines.sort_by_key(|(seq, _)| *seq);
-            let figures = match id {
-                None => None,
-                Some(id) => {
-                    let id = ProposalId::parse(&id)?;
-                    let begins =
-                        lines.first().and_then(|(_, line)| Event::from_bytes(&line.event).ok());
-                    let begins = begins.is_some_and(|event| matches!(event.data, Data::Propose(_)));
-                    let counted = if begins { view.figures(&id)? } else { None };
-                    Some(counted.unwrap_or(Figures::none(id)))
-                }
-            };
-            let lines = lines.into_iter().map(|(_, line)| line).collect();
-            subjects.push(Subject { figures, lines, stubs: Vec::new() });
-        }
-        subjects.extend(stubs.into_iter().map(|(id, stubs)| Subject {
-            figures: Some(Figures::none(id)),
-            lines: Vec::new(),
-            stubs,
-        }));
-        Ok(subjects)
     }
 
     /// The commits of the epoch: the parts of its snapshot, then what stays whole. Returns the last.
@@ -400,6 +374,41 @@ impl Store {
         }
         compose::commit(&self.repo, batch, &events, attached, parent)
     }
+}
+
+/// The subjects of a snapshot, each with its events by position; then what is left of those that were
+/// purged, which stay so. `figures` are those of a proposal, `None` where it is not known.
+///
+/// # Errors
+/// Those of `figures`.
+pub(super) fn subjects(
+    lines: Lines,
+    stubs: Stubs,
+    figures: impl Fn(&ProposalId) -> Result<Option<Figures>>,
+) -> Result<Vec<Subject>> {
+    let mut subjects = Vec::with_capacity(lines.len());
+    for (id, mut lines) in lines {
+        lines.sort_by_key(|(seq, _)| *seq);
+        let figures = match id {
+            None => None,
+            Some(id) => {
+                let id = ProposalId::parse(&id)?;
+                let begins =
+                    lines.first().and_then(|(_, line)| Event::from_bytes(&line.event).ok());
+                let begins = begins.is_some_and(|event| matches!(event.data, Data::Propose(_)));
+                let counted = if begins { figures(&id)? } else { None };
+                Some(counted.unwrap_or(Figures::none(id)))
+            }
+        };
+        let lines = lines.into_iter().map(|(_, line)| line).collect();
+        subjects.push(Subject { figures, lines, stubs: Vec::new() });
+    }
+    subjects.extend(stubs.into_iter().map(|(id, stubs)| Subject {
+        figures: Some(Figures::none(id)),
+        lines: Vec::new(),
+        stubs,
+    }));
+    Ok(subjects)
 }
 
 impl Plan {

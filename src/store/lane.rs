@@ -186,9 +186,9 @@ impl Row {
     }
 
     /// The line of a snapshot that it came from.
-    pub(super) fn into_line(self) -> Line {
-        let Beside { statement, manifest } = self.beside.unwrap_or_default();
-        Line { event: self.body, statement, manifest }
+    pub(super) fn as_line(&self) -> Line {
+        let Beside { statement, manifest } = self.beside.clone().unwrap_or_default();
+        Line { event: self.body.clone(), statement, manifest }
     }
 }
 

@@ -456,6 +456,7 @@ fn a_damaged_publication_is_written_again() {
 #[test]
 fn the_hook_without_aye_asks_for_more_than_the_default_lanes() {
     let Scene { here, .. } = scene();
+    here.git(&["config", "aye.hookFailOn", "any"]);
     here.aye(&["hooks", "install"]).ok();
     let public = propose(&here, "b.txt", "B\n", &[]);
     here.aye(&["reject", &public, "--yes"]).ok();

@@ -177,6 +177,30 @@ fn a_lane_goes_on_in_its_epochs() {
     assert_eq!(everything(&repo), everything(&warm));
 }
 
+/// A clone that nobody looked into for long fetches one epoch after the other.
+#[test]
+fn a_reader_that_comes_late_follows_many_epochs() {
+    let Scene { repo, server, pending, .. } = history();
+    let warm = clone(&server);
+    list(&warm);
+    let mut waiting = pending;
+    for round in 0..9 {
+        repo.aye(&["reject", &waiting, "--yes"]).ok();
+        gc(&repo);
+        waiting = propose(&repo, ["b", "d", "e"][round % 3]);
+        push(&repo);
+        fetch(&warm);
+    }
+    let all = everything(&repo);
+    assert_eq!(everything(&warm), all);
+    let lane = lane(&repo);
+    let kept = warm.git(&["rev-parse", &format!("refs/aye/kept/{lane}")]);
+    assert_eq!(
+        kept,
+        warm.git(&["rev-parse", &format!("refs/aye/remotes/origin/{lane}.10/{lane}")])
+    );
+}
+
 #[test]
 fn a_reader_of_several_epochs_at_once_finds_one_history() {
     let Scene { repo, server, pending, .. } = history();
@@ -532,8 +556,10 @@ fn damaged_snapshots_are_written_again_from_the_archive() {
         let name = format!("refs/aye/log/{lane}.{epoch}/{lane}");
         let first = repo.git(&["rev-list", "--max-parents=0", &name]);
         let part = repo.git(&["rev-parse", &format!("{}:snapshot-0001", first.trim())]);
-        let path = format!(".git/objects/{}/{}", &part[..2], part[2..].trim());
-        std::fs::remove_file(repo.path(&path)).expect("a loose object");
+        let path = repo.path(&format!(".git/objects/{}/{}", &part[..2], part[2..].trim()));
+        let bytes = std::fs::read(&path).expect("a loose object");
+        std::fs::remove_file(&path).expect("removed");
+        std::fs::write(&path, &bytes[..bytes.len() / 2]).expect("written");
         if !has_cache {
             std::fs::remove_file(repo.path(".git/aye/cache.sqlite")).expect("a cache");
         }

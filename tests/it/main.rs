@@ -67,6 +67,7 @@ mod policy;
 mod propose;
 mod propose_sources;
 mod purge;
+mod relations;
 mod replay;
 mod review;
 mod review_day;

@@ -279,22 +279,25 @@ impl<'a> Diff<'a> {
     }
 }
 
-/// How many lines turning `before` into `after` adds and removes; `None` is a file that is not
-/// there. Cheaper than [`Diff::new`] where nothing else is wanted of the difference.
-pub fn count(before: Option<&[u8]>, after: Option<&[u8]>) -> Counts {
+/// How many lines turning `before` into `after` adds and removes, and the lines of `before` that it
+/// touches, from 0; `None` is a file that is not there. Cheaper than [`Diff::new`] where nothing else is
+/// wanted of the difference.
+pub fn measure(before: Option<&[u8]>, after: Option<&[u8]>) -> (Counts, Vec<Range<u32>>) {
     let lines = |bytes: Option<&[u8]>| bytes.map_or(0, count_lines);
     match (before.unwrap_or_default(), after.unwrap_or_default()) {
-        (a, b) if a == b => Counts::default(),
+        (a, b) if a == b => (Counts::default(), Vec::new()),
         (a, b) if a.is_empty() || b.is_empty() => {
-            Counts { added: lines(after), removed: lines(before) }
+            let counts = Counts { added: lines(after), removed: lines(before) };
+            (counts, vec![0..u32::try_from(counts.removed).unwrap_or(u32::MAX)])
         }
         (a, b) => {
             let input = InternedInput::new(a, b);
             let diff = gix::diff::blob::Diff::compute(Algorithm::Histogram, &input);
-            Counts {
+            let counts = Counts {
                 added: diff.count_additions() as usize,
                 removed: diff.count_removals() as usize,
-            }
+            };
+            (counts, diff.hunks().map(|hunk| hunk.before).collect())
         }
     }
 }

@@ -118,7 +118,7 @@ proptest! {
             prop_assert_eq!(old, diff.before().lines(hunk.before.clone()));
             prop_assert_eq!(new, diff.after().lines(hunk.after.clone()));
         }
-        prop_assert_eq!(count(Some(&before), Some(&after)), diff.counts());
+        prop_assert_eq!(measure(Some(&before), Some(&after)).0, diff.counts());
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod plans;
 mod publish;
 mod purge;
 mod query;
+mod relations;
 mod schema;
 mod source;
 mod statements;
@@ -42,6 +43,7 @@ use crate::error::{Error, Result};
 use crate::proposal::ProposalId;
 use crate::proposal::event::Head;
 use lanes::Reach;
+pub(super) use update::figures;
 
 /// The store as it was when this was made: every query is answered from one state.
 pub struct View {
@@ -187,13 +189,15 @@ impl Store {
                 }
                 // Another process may have it open still; it keeps the removed file, and finds
                 // out by the tips that it must read again.
-                database::remove(&path);
-                if let Ok(view) = self.view_at(&path, &lanes) {
+                if let Ok(view) = begun_again(|| {
+                    database::remove(&path);
+                    self.view_at(&path, &lanes)
+                }) {
                     return Ok(view);
                 }
             }
         }
-        self.view_in_memory(&lanes).map_err(|error| {
+        begun_again(|| self.view_in_memory(&lanes)).map_err(|error| {
             Error::bug(format!("the cache cannot be built even in memory: {error}"))
         })
     }
@@ -209,8 +213,7 @@ impl Store {
         self.view_on(schema::open(path)?, lanes, self.kept.clone())
     }
 
-    /// What `lanes` say, and these alone; nothing of it is kept.
-    pub(super) fn view_in_memory(&self, lanes: &[LaneRef]) -> rusqlite::Result<View> {
+    fn view_in_memory(&self, lanes: &[LaneRef]) -> rusqlite::Result<View> {
         self.view_on(schema::open(Path::new(":memory:"))?, lanes, Kept::default())
     }
 
@@ -495,6 +498,23 @@ impl Drop for View {
             self.home.set(Some(connection));
         }
     }
+}
+
+/// How often a cache is begun again. Each time something that is kept of a lane has moved on to a new
+/// epoch, which leaves fewer of them to move on to.
+const MOST_BEGINNINGS: usize = 100;
+
+/// What `build` makes of an empty cache, which has to be begun again where that itself has moved on what
+/// is kept.
+fn begun_again(build: impl Fn() -> rusqlite::Result<View>) -> rusqlite::Result<View> {
+    let mut built = build();
+    for _ in 0..MOST_BEGINNINGS {
+        if !matches!(built, Err(rusqlite::Error::InvalidQuery)) {
+            break;
+        }
+        built = build();
+    }
+    built
 }
 
 /// True for what says nothing about the file's content: someone else has it locked, the folder

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use crate::database;
 
 /// Raised with every change of the tables or of what is computed into them.
-const VERSION: i64 = 14;
+const VERSION: i64 = 15;
 
 /// `lane` has every ref with the tip it was read at and the last commit of it that could be read,
 /// `step` every lane commit that counts, and `amount` what was read of a lane in all.
@@ -16,6 +16,9 @@ const VERSION: i64 = 14;
 ///
 /// `part` has the parts of lanes that are forked, and what they go on from; a step or an event that
 /// names none is in the chain that keeps the lane's name.
+///
+/// `path` has the files of each proposal with both sides and the lines of the first that the current
+/// revision touches ([`super::relations`]), where these could be told.
 ///
 /// `own` are this clone's lanes as they were when the rest was made, `witness` has the tips of other lanes
 /// that it has put on record, and `forked` has the lanes that say
@@ -97,8 +100,8 @@ CREATE INDEX proposal_expiring ON proposal (expires) WHERE state = 'pending'
 CREATE INDEX proposal_digest ON proposal (digest) WHERE state = 'pending';
 CREATE INDEX proposal_contested ON proposal (created) WHERE contested = 1;
 CREATE TABLE path (
-    path TEXT NOT NULL, proposal TEXT NOT NULL, open INTEGER NOT NULL,
-    PRIMARY KEY (path, proposal)
+    path TEXT NOT NULL, proposal TEXT NOT NULL, open INTEGER NOT NULL, before TEXT, after TEXT,
+    lines TEXT, PRIMARY KEY (path, proposal)
 ) WITHOUT ROWID;
 CREATE INDEX path_proposal ON path (proposal);
 CREATE TABLE approved (path TEXT NOT NULL, proposal TEXT NOT NULL, before TEXT, after TEXT);
@@ -127,7 +130,7 @@ CREATE TABLE figures (
     proposal TEXT NOT NULL, lane TEXT NOT NULL, digest TEXT NOT NULL, added INTEGER NOT NULL,
     removed INTEGER NOT NULL, PRIMARY KEY (proposal, lane, digest)
 ) WITHOUT ROWID;
-PRAGMA user_version = 14;
+PRAGMA user_version = 15;
 COMMIT;
 ";
 

@@ -1,16 +1,18 @@
 //! Folding proposals into the cache.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use gix::ObjectId;
 use rusqlite::{Connection, OptionalExtension as _, Transaction, params};
 
 use super::source::Check;
 use super::statements::Flaw;
-use super::{audience, gather, lanes, purge};
+use super::{audience, gather, lanes, purge, relations};
 use crate::changeset::hunks;
 use crate::proposal::audit::{self, Own, Why};
 use crate::proposal::event::Subject;
+use crate::proposal::snapshot::Figures;
 use crate::proposal::{
     ActorKind, ChangeRecord, Entry, Proposal, ProposalId, State, document, event, steps,
 };
@@ -200,7 +202,7 @@ fn store(
         None => prefix(transaction, &proposal.id)?,
     };
     let digest = event::digest(changes);
-    let (added, removed) = counted(repo, transaction, proposal, &digest)?;
+    let Counted { added, removed, lines } = counted(repo, transaction, proposal, &digest)?;
     let approvals = (!proposal.approvals.is_empty()).then(|| {
         let all = document::approvals(proposal);
         let newest = &all[all.len().saturating_sub(MOST_APPROVALS)..];
@@ -269,10 +271,18 @@ fn store(
     } else {
         transaction.prepare_cached("DELETE FROM path WHERE proposal = ?1")?.execute([id])?;
         let mut insert = transaction.prepare_cached(
-            "INSERT OR IGNORE INTO path (path, proposal, open) VALUES (?1, ?2, ?3)",
+            "INSERT OR IGNORE INTO path (path, proposal, open, before, after, lines)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         )?;
-        for change in changes {
-            insert.execute(params![change.path.display().to_string(), id, open])?;
+        for (at, change) in changes.iter().enumerate() {
+            insert.execute(params![
+                change.path.display().to_string(),
+                id,
+                open,
+                change.before.as_ref().map(side),
+                change.after.as_ref().map(side),
+                lines.get(at).and_then(|lines| lines.as_deref().and_then(relations::ranges)),
+            ])?;
         }
     }
     approve(transaction, proposal)
@@ -337,6 +347,18 @@ fn prefix(transaction: &Transaction<'_>, id: &ProposalId) -> rusqlite::Result<i6
     Ok(longest)
 }
 
+/// What lists show of `proposal`, counted from its content.
+pub(in crate::store) fn figures(repo: &gix::Repository, proposal: &Proposal) -> Figures {
+    let changes = &proposal.current().changes;
+    let Counted { added, removed, .. } = count(repo, changes);
+    Figures {
+        id: proposal.id.clone(),
+        digest: Some(event::digest(changes)),
+        added: added as u64,
+        removed: removed as u64,
+    }
+}
+
 /// As [`count`], of a proposal whose changes have this `digest`; it reads files only where the
 /// cache does not have the same changes already, nor a snapshot of the lane that the proposal begins
 /// in, whose writer has counted them.
@@ -345,7 +367,7 @@ fn counted(
     transaction: &Transaction<'_>,
     proposal: &Proposal,
     digest: &str,
-) -> rusqlite::Result<(usize, usize)> {
+) -> rusqlite::Result<Counted> {
     let known: Option<(i64, i64)> = transaction
         .prepare_cached("SELECT added, removed FROM proposal WHERE id = ?1 AND digest = ?2")?
         .query_row(params![proposal.id.as_str(), digest], |row| Ok((row.get(0)?, row.get(1)?)))
@@ -358,19 +380,31 @@ fn counted(
             Ok((row.get(0)?, row.get(1)?))
         })
         .optional()?;
-    match said.or(known) {
-        Some((added, removed)) if said.is_some() => Ok((added as usize, removed as usize)),
+    let known = match said.or(known) {
+        Some(counts) if said.is_some() => Some(counts),
         // Nothing is what is counted of content that is not there yet.
-        Some((added, removed)) if (added, removed) != (0, 0) => {
-            Ok((added as usize, removed as usize))
+        counts => counts.filter(|counts| *counts != (0, 0)),
+    };
+    Ok(match known {
+        Some((added, removed)) => {
+            Counted { added: added as usize, removed: removed as usize, lines: Vec::new() }
         }
-        _ => Ok(count(repo, &proposal.current().changes)),
-    }
+        None => count(repo, &proposal.current().changes),
+    })
+}
+
+/// What changes come to.
+#[derive(Default)]
+struct Counted {
+    added: usize,
+    removed: usize,
+    /// For each change the lines that it touches, where that could be told.
+    lines: Vec<Option<Vec<Range<u32>>>>,
 }
 
 /// Lines added and removed by `changes`; files that are binary or very large count nothing, and
 /// so do those that come after very many others.
-fn count(repo: &gix::Repository, changes: &[ChangeRecord]) -> (usize, usize) {
+fn count(repo: &gix::Repository, changes: &[ChangeRecord]) -> Counted {
     let mut left = MOST_COUNTED_IN_ALL;
     let mut bytes = |entry: &Option<crate::proposal::Entry>| -> Result<Option<Vec<u8>>, ()> {
         let Some(entry) = entry else { return Ok(None) };
@@ -383,8 +417,9 @@ fn count(repo: &gix::Repository, changes: &[ChangeRecord]) -> (usize, usize) {
         }
         Ok(repo.find_blob(id).ok().map(|mut blob| std::mem::take(&mut blob.data)))
     };
-    let mut total = (0, 0);
+    let mut total = Counted::default();
     for change in changes {
+        total.lines.push(None);
         let (Ok(before), Ok(after)) = (bytes(&change.before), bytes(&change.after)) else {
             continue;
         };
@@ -394,9 +429,13 @@ fn count(repo: &gix::Repository, changes: &[ChangeRecord]) -> (usize, usize) {
         if is_binary(&before) || is_binary(&after) {
             continue;
         }
-        let counts = hunks::count(before.as_deref(), after.as_deref());
-        total.0 += counts.added;
-        total.1 += counts.removed;
+        let (counts, lines) = hunks::measure(before.as_deref(), after.as_deref());
+        total.added += counts.added;
+        total.removed += counts.removed;
+        // Content that is not here counts as none, and says nothing of lines.
+        let is_whole = before.is_some() == change.before.is_some()
+            && after.is_some() == change.after.is_some();
+        *total.lines.last_mut().expect("just pushed") = Some(lines).filter(|_| is_whole);
     }
     total
 }

@@ -1,27 +1,27 @@
 //! Parts of the snapshot that an epoch of a lane begins with, composed again from the history that it
 //! went on from.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gix::ObjectId;
 use gix::objs::Kind;
 
 use crate::proposal::event::Head;
-use crate::proposal::snapshot;
-use crate::proposal::{Data, Event};
-use crate::store::Store;
-use crate::store::epoch::Lines;
+use crate::proposal::{Data, Event, ProposalId, Stamped, fold, snapshot};
+use crate::store::epoch::{self, Lines};
 use crate::store::inspect::Damage;
 use crate::store::lane::Reader;
 use crate::store::objects::hashed;
 use crate::store::refs::{self, LaneRef};
+use crate::store::{Store, cache};
 
 impl Store {
     /// The bytes of the part of a snapshot that `damage` is about, where the history that its epoch
     /// went on from is here, as the archive that `aye gc` keeps is.
     ///
     /// What is folded is what the epoch does not restate, and a snapshot is a function of that; so
-    /// all of it is composed, and counts only where it hashes to the id that is wanted.
+    /// all of it is composed, and counts only where it hashes to the id that is wanted. It does not where
+    /// another clone's lane has a revision of a proposal, which is counted in what lists show.
     pub(super) fn part_again(&self, damage: &Damage) -> Option<Vec<u8>> {
         if !damage.path.starts_with(b"snapshot-") {
             return None;
@@ -33,20 +33,25 @@ impl Store {
         };
         let restated = self.restated_in(damage)?;
         let (lines, stubs, steps) = self.read_lane(&before).ok()?;
-        let mut subjects = Lines::new();
-        for row in lines {
-            subjects.entry(row.about()).or_default().push((row.seq, row.into_line()));
+        let rows = || lines.iter().chain(steps.iter().flat_map(|step| &step.rows));
+        let mut proposals: BTreeMap<String, Vec<Stamped>> = BTreeMap::new();
+        for row in rows() {
+            let Some(id) = row.about() else { continue };
+            let event = Event::from_bytes(&row.body).ok()?;
+            proposals.entry(id).or_default().push(Stamped { id: row.id.to_string(), event });
         }
-        let rows = steps.iter().flat_map(|step| &step.rows);
-        for row in rows.filter(|row| !restated.contains(&row.id)) {
+        let mut subjects = Lines::new();
+        for row in rows().filter(|row| !restated.contains(&row.id)) {
             subjects.entry(row.about()).or_default().push((row.seq, self.line(row)?));
         }
-        // As the lanes stood but for this one.
-        let mut lanes = refs::lanes(&self.repo).ok()?;
-        lanes.retain(|lane| lane.lane() != before.lane());
-        lanes.push(before);
-        let view = self.view_in_memory(&lanes).ok()?;
-        let parts = snapshot::write(&self.subjects(&view, subjects, stubs).ok()?);
+        // What lists show of a proposal is counted again.
+        let counted = |id: &ProposalId| {
+            Ok(proposals.get(id.as_str()).and_then(|events| {
+                let proposal = fold::fold(events)?;
+                Some(cache::figures(&self.repo, &proposal))
+            }))
+        };
+        let parts = snapshot::write(&epoch::subjects(subjects, stubs, counted).ok()?);
         let kind = self.repo.object_hash();
         parts.into_iter().find(|part| hashed(kind, Kind::Blob, part).ok() == Some(damage.object))
     }

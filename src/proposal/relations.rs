@@ -1,0 +1,279 @@
+//! How pending proposals stand to each other: one on top of another, or two on the same lines.
+//!
+//! From ids of content and the lines that each touches, as the cache has them. Nothing is merged.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use super::{Entry, ProposalId};
+
+/// How many others are named of each relation; the rest is counted.
+pub const MOST_NAMED: usize = 3;
+
+/// What a proposal does to a file.
+#[derive(Clone, Debug)]
+pub struct Touch {
+    /// The file, as `RepoPath::display` has it.
+    pub path: String,
+    /// What it starts from; `None` is no file.
+    pub before: Option<Entry>,
+    /// What it makes of it.
+    pub after: Option<Entry>,
+    /// The lines of `before` that it touches, from 0, in order; an empty range is a place between two
+    /// lines. `None` where that is not known.
+    pub lines: Option<Vec<Range<u32>>>,
+}
+
+/// A pending proposal.
+#[derive(Clone, Debug)]
+pub struct Open {
+    /// Its id.
+    pub id: ProposalId,
+    /// What its current revision does, in path order.
+    pub touches: Vec<Touch>,
+    /// What earlier revisions of it made of files.
+    pub earlier: Vec<(String, Entry)>,
+}
+
+/// A proposal that another one stands on.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Lower {
+    /// Its id.
+    pub id: ProposalId,
+    /// The other was made on an earlier revision of it.
+    pub is_revised: bool,
+}
+
+/// Others of one relation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Others {
+    /// The first of them, oldest first: at most [`MOST_NAMED`].
+    pub named: Vec<ProposalId>,
+    /// How many there are.
+    pub count: usize,
+}
+
+impl Others {
+    fn add(&mut self, id: &ProposalId) {
+        if self.named.len() < MOST_NAMED {
+            self.named.push(id.clone());
+        }
+        self.count += 1;
+    }
+}
+
+/// What a proposal has to do with the others.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Relations {
+    /// What it starts from is what these make, and stands nowhere else; where several make the same,
+    /// any of them will do.
+    pub stands_on: Vec<Lower>,
+    /// These change the same lines of the same content otherwise: not all of them can be applied.
+    pub same_lines: Others,
+    /// These change the same files, elsewhere or of other content.
+    pub same_file: Others,
+}
+
+/// The relations of `open`, which come in the order in which they were made; those with none are left
+/// out. `is_present` tells whether HEAD or the work tree has that content of that file.
+pub fn relations(
+    open: &[Open],
+    mut is_present: impl FnMut(&str, &Entry) -> bool,
+) -> BTreeMap<ProposalId, Relations> {
+    let mut by_path: BTreeMap<&str, Vec<(usize, &Touch)>> = BTreeMap::new();
+    let mut earlier: BTreeMap<&str, Vec<(usize, &Entry)>> = BTreeMap::new();
+    for (at, proposal) in open.iter().enumerate() {
+        for touch in &proposal.touches {
+            by_path.entry(&touch.path).or_default().push((at, touch));
+        }
+        for (path, entry) in &proposal.earlier {
+            earlier.entry(path).or_default().push((at, entry));
+        }
+    }
+    let mut found = vec![Relations::default(); open.len()];
+    let mut lower = vec![BTreeSet::new(); open.len()];
+    // Pairs; one comes up once for each file that both change.
+    let (mut same_lines, mut same_file) = (Vec::new(), Vec::new());
+    for (path, touches) in &by_path {
+        let older = earlier.get(path).map(Vec::as_slice).unwrap_or_default();
+        for (place, (at, touch)) in touches.iter().enumerate() {
+            let before = touches.iter().take(place);
+            if let Some(base) = &touch.before {
+                let makes = |makes: &Touch| {
+                    makes.after.as_ref() == Some(base) && makes.before.as_ref() != Some(base)
+                };
+                let mut on: Vec<(usize, bool)> = before
+                    .clone()
+                    .filter(|(_, other)| makes(other))
+                    .map(|(other, _)| (*other, false))
+                    .collect();
+                let made = older.iter().filter(|(other, entry)| *other < *at && *entry == base);
+                for (other, _) in made {
+                    if on.iter().all(|(known, _)| known != other) {
+                        on.push((*other, true));
+                    }
+                }
+                if !on.is_empty() && !is_present(path, base) {
+                    lower[*at].extend(on);
+                }
+            }
+            for (other, those) in before {
+                if other == at {
+                    continue;
+                }
+                let pair = (*other, *at);
+                same_file.push(pair);
+                if overlap(those, touch) {
+                    same_lines.push(pair);
+                }
+            }
+        }
+    }
+    for (at, lower) in lower.iter().enumerate() {
+        for (other, is_revised) in lower {
+            let (id, is_revised) = (open[*other].id.clone(), *is_revised);
+            found[at].stands_on.push(Lower { id, is_revised });
+        }
+    }
+    for pairs in [&mut same_lines, &mut same_file] {
+        pairs.sort_unstable();
+        pairs.dedup();
+    }
+    for pair @ (one, other) in &same_file {
+        if lower[*other].iter().any(|(below, _)| below == one) {
+            continue;
+        }
+        let is_same = same_lines.binary_search(pair).is_ok();
+        for (at, of) in [(*one, *other), (*other, *one)] {
+            let others = match is_same {
+                true => &mut found[at].same_lines,
+                false => &mut found[at].same_file,
+            };
+            others.add(&open[of].id);
+        }
+    }
+    let found = open.iter().zip(found).filter(|(_, found)| *found != Relations::default());
+    found.map(|(proposal, found)| (proposal.id.clone(), found)).collect()
+}
+
+/// Whether both cannot be done to the same content: they touch the same lines otherwise, or one of them
+/// creates or removes the file.
+fn overlap(one: &Touch, other: &Touch) -> bool {
+    if one.before != other.before || one.after == other.after {
+        return false;
+    }
+    if one.before.is_none() || one.after.is_none() || other.after.is_none() {
+        return true;
+    }
+    let (Some(one), Some(other)) = (&one.lines, &other.lines) else { return false };
+    let (mut one, mut other) = (one.iter().peekable(), other.iter().peekable());
+    while let (Some(a), Some(b)) = (one.peek(), other.peek()) {
+        if meet(a, b) {
+            return true;
+        }
+        if a.end <= b.start {
+            one.next()
+        } else {
+            other.next()
+        };
+    }
+    false
+}
+
+/// Whether two edits of one content meet, as the three-way merge sees it.
+fn meet(a: &Range<u32>, b: &Range<u32>) -> bool {
+    match (a.is_empty(), b.is_empty()) {
+        // Two insertions at one place.
+        (true, true) => a.start == b.start,
+        (true, false) => b.start <= a.start && a.start <= b.end,
+        (false, true) => a.start <= b.start && b.start <= a.end,
+        (false, false) => a.start < b.end && b.start < a.end,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::changeset::hunks;
+    use crate::changeset::merge::{Merged, Sides, merge};
+
+    fn entry(id: &str) -> Entry {
+        Entry { id: id.to_owned(), mode: "100644".to_owned() }
+    }
+
+    fn id(n: usize) -> ProposalId {
+        ProposalId::parse(&format!("prop_{n:010}")).unwrap()
+    }
+
+    fn open(n: usize, before: &str, after: &str) -> Open {
+        let (before, after) = (Some(entry(before)), Some(entry(after)));
+        let touch = Touch { path: "a".into(), before, after, lines: None };
+        Open { id: id(n), touches: vec![touch], earlier: Vec::new() }
+    }
+
+    #[test]
+    fn what_one_makes_another_stands_on() {
+        let all = [open(0, "a", "b"), open(1, "b", "c"), open(2, "c", "d"), open(3, "b", "e")];
+        let found = relations(&all, |_, entry| entry.id == "a");
+        let on = |n: usize| -> Vec<ProposalId> {
+            found[&id(n)].stands_on.iter().map(|lower| lower.id.clone()).collect()
+        };
+        assert_eq!((on(0), on(1), on(2), on(3)), (vec![], vec![id(0)], vec![id(1)], vec![id(0)]));
+    }
+
+    #[test]
+    fn a_revert_and_what_is_present_stand_on_nothing() {
+        let all = [open(0, "b", "a"), open(1, "a", "b"), open(2, "b", "c")];
+        let found = relations(&all, |_, _| true);
+        assert!(found.values().all(|found| found.stands_on.is_empty()), "{found:?}");
+    }
+
+    #[test]
+    fn an_earlier_revision_is_said_to_be_one() {
+        let mut lower = open(0, "a", "b2");
+        lower.earlier.push(("a".into(), entry("b1")));
+        let found = relations(&[lower, open(1, "b1", "c")], |_, _| false);
+        assert_eq!(found[&id(1)].stands_on, [Lower { id: id(0), is_revised: true }]);
+    }
+
+    #[test]
+    fn very_many_on_one_line_are_counted() {
+        let all: Vec<Open> = (0..1_000)
+            .map(|n| {
+                let mut one = open(n, "a", &format!("b{n}"));
+                one.touches[0].lines = Some(vec![5..6]);
+                one
+            })
+            .collect();
+        let found = relations(&all, |_, _| true);
+        assert_eq!(found[&id(7)].same_lines.count, 999);
+        assert_eq!(found[&id(7)].same_lines.named, [id(0), id(1), id(2)]);
+    }
+
+    fn text() -> impl Strategy<Value = Vec<u8>> {
+        proptest::collection::vec(0..6_u8, 0..10)
+            .prop_map(|lines| lines.iter().flat_map(|n| vec![b'a' + n, b'\n']).collect())
+    }
+
+    proptest! {
+        #[test]
+        fn lines_that_do_not_meet_merge(base in text(), ours in text(), theirs in text()) {
+            prop_assume!(!base.is_empty() && !ours.is_empty() && !theirs.is_empty());
+            prop_assume!(ours != base && theirs != base && ours != theirs);
+            let touch = |after: &[u8], name: &str| Touch {
+                path: "a".into(),
+                before: Some(entry("base")),
+                after: Some(entry(name)),
+                lines: Some(hunks::measure(Some(&base), Some(after)).1),
+            };
+            let sides = Sides { ours: "ours", theirs: "theirs" };
+            let merged = merge(&base, &ours, &theirs, sides);
+            let meets = overlap(&touch(&ours, "ours"), &touch(&theirs, "theirs"));
+            if !meets {
+                prop_assert!(matches!(merged, Merged::Clean(_)), "{merged:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! What pending proposals have to do with each other, from the cache.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use chrono::{DateTime, Utc};
+
+use super::update::entry;
+use super::{View, failed};
+use crate::error::Result;
+use crate::proposal::relations::{Open, Relations, Touch, relations};
+use crate::proposal::{Entry, ProposalId, State};
+
+/// More ranges than this are not kept: of such a change it is not known which lines it touches.
+const MOST_RANGES: usize = 256;
+
+/// The files that several pending proposals change, and what each makes of them; oldest first.
+const SHARED: &str = "SELECT proposal.id, path.path, before, after, lines, revisions
+    FROM path INDEXED BY path_open JOIN proposal ON proposal.id = path.proposal
+    WHERE open = 1 AND path.path IN
+        (SELECT path FROM path INDEXED BY path_open WHERE open = 1 GROUP BY path
+         HAVING count(*) > 1)
+    AND state = 'pending' AND expires > ?1
+    ORDER BY created, proposal.id, path.path";
+
+/// `3-5,9-9`: from 0, the end not included. `None` where there are too many to keep.
+pub(super) fn ranges(lines: &[Range<u32>]) -> Option<String> {
+    if lines.len() > MOST_RANGES {
+        return None;
+    }
+    let one = |range: &Range<u32>| format!("{}-{}", range.start, range.end);
+    Some(lines.iter().map(one).collect::<Vec<_>>().join(","))
+}
+
+/// As [`ranges`] wrote it.
+fn lines(text: &str) -> Option<Vec<Range<u32>>> {
+    let one = |range: &str| {
+        let (start, end) = range.split_once('-')?;
+        Some(start.parse().ok()?..end.parse().ok()?)
+    };
+    text.split(',').filter(|range| !range.is_empty()).map(one).collect()
+}
+
+impl View {
+    /// What the proposals that are pending at `now` have to do with each other; those with no relation
+    /// are left out. `is_present` tells whether HEAD or the work tree has that content of a file, which
+    /// is named as `RepoPath::display` has it; it is asked only where another proposal makes the same.
+    ///
+    /// # Errors
+    /// `internal_error` if the cache cannot be read.
+    pub fn relations(
+        &self,
+        now: DateTime<Utc>,
+        is_present: impl FnMut(&str, &Entry) -> bool,
+    ) -> Result<BTreeMap<ProposalId, Relations>> {
+        let Some(connection) = &self.connection else { return Ok(BTreeMap::new()) };
+        let mut open: Vec<Open> = Vec::new();
+        let mut revised = Vec::new();
+        let mut read = || -> rusqlite::Result<()> {
+            let mut statement = connection.prepare_cached(SHARED)?;
+            let mut rows = statement.query([now.timestamp_millis()])?;
+            while let Some(row) = rows.next()? {
+                let side = |at: usize| -> rusqlite::Result<Option<Entry>> {
+                    Ok(row.get_ref(at)?.as_str_or_null()?.and_then(entry))
+                };
+                let touch = Touch {
+                    path: row.get(1)?,
+                    before: side(2)?,
+                    after: side(3)?,
+                    lines: row.get_ref(4)?.as_str_or_null()?.and_then(lines),
+                };
+                let Ok(id) = ProposalId::parse(row.get_ref(0)?.as_str()?) else { continue };
+                match open.last_mut().filter(|open| open.id == id) {
+                    Some(open) => open.touches.push(touch),
+                    None => {
+                        if row.get::<_, i64>(5)? > 1 {
+                            revised.push(open.len());
+                        }
+                        open.push(Open { id, touches: vec![touch], earlier: Vec::new() });
+                    }
+                }
+            }
+            Ok(())
+        };
+        read().map_err(|error| failed(&error))?;
+        for at in revised {
+            let proposal = self.proposal(&open[at].id)?;
+            if !matches!(proposal.state, State::Pending) {
+                continue;
+            }
+            let current = proposal.revisions.len().saturating_sub(1);
+            let earlier = proposal.revisions.iter().take(current).flat_map(|r| &r.changes);
+            open[at].earlier = earlier
+                .filter_map(|change| {
+                    Some((change.path.display().to_string(), change.after.clone()?))
+                })
+                .collect();
+        }
+        Ok(relations(&open, is_present))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_read_as_written() {
+        for given in [vec![], vec![0..0], vec![3..5, 9..9, 12..40]] {
+            assert_eq!(lines(&ranges(&given).unwrap()), Some(given));
+        }
+        assert_eq!(ranges(&vec![1..2; MOST_RANGES + 1]), None);
+        assert_eq!((lines("x"), lines("1-")), (None, None));
+    }
+}
