@@ -5,12 +5,13 @@ use std::io::IsTerminal as _;
 use serde_json::Value;
 
 use super::{Context, Format, output, paths};
+use crate::app::Session;
 use crate::error::{Error, Exit, Result, codes};
 use crate::proposal::{ActorKind, Caller};
 use crate::store::Store;
 use crate::tools::{
-    self, Session, apply_patch, changes, json, memory_fetch_context, memory_propose_update,
-    memory_status, update_plan,
+    self, apply_patch, changes, json, memory_fetch_context, memory_propose_update, memory_status,
+    update_plan,
 };
 
 /// Largest request, in bytes.
@@ -83,7 +84,7 @@ static TOOLS: &[Entry] = &[
         bare: false,
         call: |context, _, arguments| {
             let store = context.store()?;
-            memory_propose_update::call(session(context, &store), arguments)
+            memory_propose_update::call(&session(context, &store), arguments)
         },
         failure: None,
     },
@@ -93,7 +94,7 @@ static TOOLS: &[Entry] = &[
         bare: true,
         call: |context, _, arguments| {
             let store = context.store()?;
-            memory_fetch_context::call(session(context, &store), arguments)
+            memory_fetch_context::call(&session(context, &store), arguments)
         },
         failure: None,
     },
@@ -103,7 +104,7 @@ static TOOLS: &[Entry] = &[
         bare: true,
         call: |context, _, arguments| {
             let store = context.store()?;
-            memory_status::call(session(context, &store), arguments)
+            memory_status::call(&session(context, &store), arguments)
         },
         failure: None,
     },
@@ -132,11 +133,10 @@ static TOOLS: &[Entry] = &[
 /// person whose git identity happens to be configured.
 fn session<'a>(context: &Context, store: &'a Store) -> Session<'a> {
     let mut caller = Caller { tool: true, ..context.caller(store) };
-    let agent = caller.marker.is_some().then(|| caller.actor.name.clone());
-    if agent.is_none() {
+    if caller.marker.is_none() {
         (caller.actor.name, caller.actor.kind) = ("agent".to_owned(), ActorKind::Agent);
     }
-    Session { actor: caller.actor.clone(), caller, agent, now: context.now, store }
+    Session { store, caller, now: context.now }
 }
 
 fn find(name: &str) -> Result<&'static Entry> {

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::app::Session;
 use crate::changeset::{Mode, RepoPath, Snapshot as _};
 use crate::error::{Error, Result};
 use crate::plan::{Key, Plan, Progress, Record, Request, Version, request};
@@ -13,7 +14,6 @@ use crate::proposal::{Actor, Note};
 use crate::store::{Store, View};
 use crate::worktree::Flush;
 
-use super::Session;
 use super::arguments::name_ignored;
 
 /// The tool's name.
@@ -70,7 +70,7 @@ pub struct Updated {
 pub fn call(session: &Session<'_>, arguments: &Value) -> Result<Value> {
     let request = Request::from_json(arguments)?;
     let key = Key::new(session.store.branch(), request.name.as_deref())?;
-    let updated = update(session.store, &session.actor, session.now, &key, |_| {
+    let updated = update(session.store, &session.caller.actor, session.now, &key, |_| {
         Ok((request.plan, request.explanation))
     })?;
     let answer = serde_json::to_value(response(&updated));
