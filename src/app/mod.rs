@@ -4,7 +4,9 @@
 //! [`Session`] of that, and renders what it gets.
 
 pub mod capture;
+pub mod plan;
 pub mod propose;
+pub mod trial;
 
 mod draft;
 
