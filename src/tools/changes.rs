@@ -155,6 +155,20 @@ pub struct Rejected {
     pub message: &'static str,
 }
 
+/// What the tool answers.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Response {
+    /// To `propose`.
+    Proposed(Proposed),
+    /// To `list`.
+    Listed(Listed),
+    /// To `apply`.
+    Applied(Applied),
+    /// To `reject`.
+    Rejected(Rejected),
+}
+
 /// Arguments of `propose`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Propose {
@@ -259,10 +273,16 @@ pub fn call(session: &Session<'_>, name: &str, mut arguments: Value) -> Result<V
         }
     };
     match action.as_str() {
-        "propose" => answer(arguments, |known, ignored| propose(session, known, ignored)),
-        "list" => answer(arguments, |known, _| list(session, known)),
-        "apply" => answer(arguments, |known, ignored| apply(session, known, ignored)),
-        "reject" => answer(arguments, |known, ignored| reject(session, known, ignored)),
+        "propose" => answer(arguments, |known, ignored| {
+            propose(session, known, ignored).map(Response::Proposed)
+        }),
+        "list" => answer(arguments, |known, _| list(session, known).map(Response::Listed)),
+        "apply" => answer(arguments, |known, ignored| {
+            apply(session, known, ignored).map(Response::Applied)
+        }),
+        "reject" => answer(arguments, |known, ignored| {
+            reject(session, known, ignored).map(Response::Rejected)
+        }),
         _ => {
             let shown = shorten(&action);
             Err(Error::new(&codes::UNKNOWN_ACTION, format!("the tool has no action '{shown}'"))
@@ -319,9 +339,9 @@ fn reviewed(arguments: &mut Value) -> Result<String> {
 }
 
 /// What `act` makes of `arguments`, with the names of those that it does not know.
-fn answer<T: serde::de::DeserializeOwned, A: Serialize>(
+fn answer<T: serde::de::DeserializeOwned>(
     arguments: Value,
-    act: impl FnOnce(T, &[String]) -> Result<A>,
+    act: impl FnOnce(T, &[String]) -> Result<Response>,
 ) -> Result<Value> {
     let Arguments { known, ignored } = Arguments::read(arguments, EXAMPLE)?;
     let answer = act(known, &ignored)?;

@@ -12,6 +12,7 @@ pub mod memory_propose_update;
 pub mod memory_status;
 #[cfg(unix)]
 pub mod readonly_shell;
+pub mod registry;
 pub mod update_plan;
 
 pub use arguments::Arguments;
