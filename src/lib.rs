@@ -5,6 +5,7 @@
 //! the terminal and the process are read in [`cli`] alone and passed in.
 
 pub mod actor;
+pub mod app;
 pub mod apply;
 pub mod beneath;
 pub mod changeset;

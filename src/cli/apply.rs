@@ -305,7 +305,7 @@ fn carry_out(
         item.amended = amended.map(|id| id.to_string());
         if args.part.split_rest && !chosen.rest.is_empty() {
             let actor = authority.actor();
-            let made = super::review::propose_rest(store, actor, now, proposal, &chosen.rest)?;
+            let made = crate::app::propose::rest(store, actor, now, proposal, &chosen.rest)?;
             item.rest = Some(made.to_string());
         }
         items.push(item);

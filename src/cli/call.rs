@@ -5,36 +5,29 @@ use std::io::IsTerminal as _;
 use serde_json::Value;
 
 use super::{Context, Format, output, paths};
+use crate::app::Session;
 use crate::error::{Error, Exit, Result, codes};
 use crate::proposal::{ActorKind, Caller};
 use crate::store::Store;
-use crate::tools::{
-    self, Session, apply_patch, changes, json, memory_fetch_context, memory_propose_update,
-    memory_status, update_plan,
-};
+use crate::tools::registry::{Answer, Form, Run, TOOLS, Tool};
+use crate::tools::{self, json};
 
 /// Largest request, in bytes.
 const MOST: u64 = 64 << 20;
+
+const EXAMPLES: &str = "
+Examples:
+  aye call changes '{\"action\": \"list\", \"status\": \"pending\"}'
+  aye call changes '{\"action\": \"apply\", \"proposal_id\": \"prop_m4k8n2c7qx\"}'    a mark
+  aye call changes - < request.json
+  echo '{\"name\": \"changes\", \"arguments\": {\"action\": \"list\"}}' | aye call changes";
 
 /// Call a tool by name: JSON in, the contract's response out.
 ///
 /// A tool call decides nothing: apply and reject of the changes tool are recorded as marks, and a
 /// person still decides. An agent's reject of its own proposal withdraws it.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Tools:
-  apply_patch                                             YAML
-  changes (aliases propose_change, review_changes)        JSON
-  memory.propose_update (alias memory_propose_update)     JSON
-  memory.fetch_context (alias memory_fetch_context)       JSON
-  memory.status (alias memory_status)                     JSON
-  readonly_shell                                          YAML
-  update_plan                                             YAML
-
-Examples:
-  aye call changes '{\"action\": \"list\", \"status\": \"pending\"}'
-  aye call changes '{\"action\": \"apply\", \"proposal_id\": \"prop_m4k8n2c7qx\"}'    a mark
-  aye call changes - < request.json
-  echo '{\"name\": \"changes\", \"arguments\": {\"action\": \"list\"}}' | aye call changes")]
+#[command(after_help = help())]
 pub struct Args {
     /// The tool.
     #[arg(value_name = "TOOL")]
@@ -45,107 +38,15 @@ pub struct Args {
     pub request: Option<String>,
 }
 
-/// A tool, as `call` knows it.
-struct Entry {
-    names: &'static [&'static str],
-    format: Format,
-    call: fn(&mut Context, &str, Value) -> Result<Value>,
-    /// No argument is required, so that nothing at all is as good as `{}`.
-    bare: bool,
-    /// The tool's own shape of an error; `None`: the one of JSON output.
-    failure: Option<fn(&Error) -> Value>,
-}
-
-static TOOLS: &[Entry] = &[
-    Entry {
-        names: &["apply_patch"],
-        format: Format::Yaml,
-        bare: false,
-        call: |context, _, arguments| {
-            let store = context.store()?;
-            apply_patch::call(&session(context, &store), arguments)
-        },
-        failure: Some(apply_patch::failure),
-    },
-    Entry {
-        names: &["changes", "propose_change", "review_changes"],
-        format: Format::Json,
-        bare: false,
-        call: |context, name, arguments| {
-            let store = context.store()?;
-            changes::call(&session(context, &store), name, arguments)
-        },
-        failure: None,
-    },
-    Entry {
-        names: &memory_propose_update::NAMES,
-        format: Format::Json,
-        bare: false,
-        call: |context, _, arguments| {
-            let store = context.store()?;
-            memory_propose_update::call(session(context, &store), arguments)
-        },
-        failure: None,
-    },
-    Entry {
-        names: &memory_fetch_context::NAMES,
-        format: Format::Json,
-        bare: true,
-        call: |context, _, arguments| {
-            let store = context.store()?;
-            memory_fetch_context::call(session(context, &store), arguments)
-        },
-        failure: None,
-    },
-    Entry {
-        names: &memory_status::NAMES,
-        format: Format::Json,
-        bare: true,
-        call: |context, _, arguments| {
-            let store = context.store()?;
-            memory_status::call(session(context, &store), arguments)
-        },
-        failure: None,
-    },
-    Entry {
-        names: &[update_plan::NAME],
-        format: Format::Yaml,
-        bare: false,
-        call: |context, _, arguments| {
-            let store = context.store()?;
-            update_plan::call(&session(context, &store), &arguments)
-        },
-        failure: Some(tools::failure::plain),
-    },
-    #[cfg(unix)]
-    Entry {
-        names: &[crate::tools::readonly_shell::NAME],
-        format: Format::Yaml,
-        bare: false,
-        call: super::shell::call,
-        failure: Some(tools::failure::plain),
-    },
-];
-
 /// The caller of a tool. This is the agents' way in: without a sign of which agent it is, the
 /// caller is an agent called `agent`, as the contract's `proposed_by` has it, and never the
 /// person whose git identity happens to be configured.
 fn session<'a>(context: &Context, store: &'a Store) -> Session<'a> {
     let mut caller = Caller { tool: true, ..context.caller(store) };
-    let agent = caller.marker.is_some().then(|| caller.actor.name.clone());
-    if agent.is_none() {
+    if caller.marker.is_none() {
         (caller.actor.name, caller.actor.kind) = ("agent".to_owned(), ActorKind::Agent);
     }
-    Session { actor: caller.actor.clone(), caller, agent, now: context.now, store }
-}
-
-fn find(name: &str) -> Result<&'static Entry> {
-    TOOLS.iter().find(|entry| entry.names.contains(&name)).ok_or_else(|| {
-        let known: Vec<&str> = TOOLS.iter().flat_map(|entry| entry.names).copied().collect();
-        let shown: String = name.chars().take(60).collect();
-        Error::new(&tools::codes::UNKNOWN_TOOL, format!("there is no tool '{shown}'"))
-            .hint(format!("tools: {}", known.join(", ")))
-    })
+    Session { store, caller, now: context.now }
 }
 
 /// Runs the command. Errors are printed in the tool's format too.
@@ -153,24 +54,35 @@ fn find(name: &str) -> Result<&'static Entry> {
 /// # Errors
 /// `unknown_tool`, `invalid_json`, and the tool's own.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
-    let entry = find(&args.tool).inspect_err(|_| {
+    let tool = Tool::find(&args.tool).inspect_err(|_| {
         context.format.get_or_insert(Format::Json);
     })?;
-    let format = *context.format.get_or_insert(entry.format);
-    match (answer(context, entry, format, args), entry.failure) {
-        (Err(error), Some(failure)) if format != Format::Text => {
-            let text = output::structured(format, &failure(&error))?;
-            context.print(text.as_bytes())?;
+    let format = *context.format.get_or_insert(own_format(tool));
+    match answer(context, tool, args) {
+        Ok(answer) => {
+            let format = if format == Format::Text { own_format(tool) } else { format };
+            context.print(output::structured(format, &answer.value)?.as_bytes())?;
+            Ok(answer.exit)
+        }
+        Err(error) if format != Format::Text => {
+            context.print(output::structured(format, &(tool.failure)(&error))?.as_bytes())?;
             Ok(error.code().exit)
         }
-        (other, _) => other,
+        Err(error) => Err(error),
     }
 }
 
-fn answer(context: &mut Context, entry: &Entry, format: Format, args: Args) -> Result<Exit> {
+fn own_format(tool: &Tool) -> Format {
+    match tool.form {
+        Form::Json => Format::Json,
+        Form::Yaml => Format::Yaml,
+    }
+}
+
+fn answer(context: &Context, tool: &Tool, args: Args) -> Result<Answer> {
     let bytes = match args.request {
         Some(text) if text != "-" => text.into_bytes(),
-        None if entry.bare && std::io::stdin().is_terminal() => Vec::new(),
+        None if tool.bare && std::io::stdin().is_terminal() => Vec::new(),
         None if std::io::stdin().is_terminal() => {
             return Err(Error::new(&codes::USAGE, "no arguments given")
                 .hint(format!("aye call {} '{{…}}', or pipe the JSON in", args.tool)));
@@ -178,14 +90,14 @@ fn answer(context: &mut Context, entry: &Entry, format: Format, args: Args) -> R
         _ => paths::content(context, "-".as_ref(), MOST)?,
     };
     let hint = "give one JSON object; quote it for the shell, or pipe it in";
-    let request = match entry.bare && bytes.trim_ascii().is_empty() {
+    let request = match tool.bare && bytes.trim_ascii().is_empty() {
         true => Value::Object(serde_json::Map::new()),
         false => json::read(&bytes, "the request", hint)?,
     };
     let (named, arguments) = tools::open_envelope(request)?;
     let name = named.unwrap_or_else(|| args.tool.clone());
-    if !entry.names.contains(&name.as_str()) {
-        let hint = match find(&name) {
+    if !tool.names.contains(&name.as_str()) {
+        let hint = match Tool::find(&name) {
             Ok(_) => format!("aye call {name} …"),
             Err(unknown) => unknown.hint_text().unwrap_or_default().to_owned(),
         };
@@ -195,11 +107,27 @@ fn answer(context: &mut Context, entry: &Entry, format: Format, args: Args) -> R
         )
         .hint(hint));
     }
-    let response = (entry.call)(context, &name, arguments)?;
-    let text = match format {
-        Format::Text => output::structured(entry.format, &response)?,
-        format => output::structured(format, &response)?,
-    };
-    context.print(text.as_bytes())?;
-    Ok(Exit::Done)
+    match tool.run {
+        Run::Repository(run) => {
+            let store = context.store()?;
+            run(&session(context, &store), &name, arguments).map(Answer::from)
+        }
+        #[cfg(unix)]
+        Run::Command(run) => run(&|| super::shell::lend(context), context.now, arguments),
+    }
+}
+
+/// The tools for `--help`.
+fn help() -> String {
+    let mut help = "Tools:\n".to_owned();
+    for tool in TOOLS {
+        let also = match &tool.names[1..] {
+            [] => String::new(),
+            [one] => format!(" (alias {one})"),
+            several => format!(" (aliases {})", several.join(", ")),
+        };
+        let name = tool.name().to_owned() + &also;
+        help += &format!("  {name:<56}{}\n", format!("{:?}", tool.form).to_uppercase());
+    }
+    help + EXAMPLES
 }

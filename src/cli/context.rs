@@ -189,7 +189,7 @@ impl Context {
     pub fn report(&mut self, error: &Error) {
         let printed = match self.format {
             Some(format @ (Format::Json | Format::Yaml)) => {
-                output::structured(format, &output::failure(error))
+                output::structured(format, &crate::tools::failure::common(error))
                     .and_then(|text| self.print(text.as_bytes()))
                     .is_ok()
             }

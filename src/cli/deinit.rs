@@ -7,12 +7,12 @@ use serde::Serialize;
 
 use super::identity::Asking;
 use super::{Context, Format, hooks};
+use crate::app::plan as task_plan;
 use crate::apply;
 use crate::error::{Exit, Result};
 use crate::proposal::rules::Verb;
 use crate::store::{Held, Store, View};
 use crate::text::escape;
-use crate::tools::update_plan;
 
 /// Remove what aye keeps of this repository: lanes, refs, caches and hooks.
 ///
@@ -112,7 +112,7 @@ fn remove(store: &Store, held: &Held, view: &View, installed: &hooks::Installed)
         let journal = apply::lock(store)?;
         store.remove_held(held, view)?;
         if store.work_dir().is_some() {
-            update_plan::project(store, &store.readable_view()?, &store.branch())?;
+            task_plan::project(store, &store.readable_view()?, &store.branch())?;
         }
         installed.remove()?;
         store.remove_private()?;

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::{Context, Format};
 use crate::actor::startup;
+use crate::app::plan as task_plan;
 use crate::check::lanes;
 use crate::error::{Error, Exit, Result};
 use crate::memory::service::settings_problems;
@@ -17,7 +18,6 @@ use crate::store::{
     Audience, Damage, Depth, Filter, Inspection, Leftover, Pushes, Store, TroubleKind, View,
 };
 use crate::text::escape;
-use crate::tools::update_plan;
 use crate::worktree::codes as apply;
 
 /// Check the store, and repair what can be rebuilt.
@@ -173,7 +173,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         view = store.readable_view()?;
         let pending = store.rebuild_projections(&view, context.now)?;
         // Whatever stands there is nobody's; what cannot be written is found once more below.
-        let _ = update_plan::project(&store, &view, &store.branch());
+        let _ = task_plan::project(&store, &view, &store.branch());
         repaired.push(format!("cache, pending refs and projections rebuilt ({pending} pending)"));
         let lost = lost(&store, &view, &broken, &own, saved.as_deref());
         found = store.inspect(Some(&view), depth)?;
@@ -465,9 +465,9 @@ fn find(
         })),
         Err(error) => problems.push(Problem::new(error.code().id, error.message())),
     }
-    match update_plan::tampering(store, view, &store.branch()) {
+    match task_plan::tampering(store, view, &store.branch()) {
         Ok(what) => problems.extend(what.map(|what| {
-            let message = format!("{}; nothing is read from it", update_plan::PROJECTION);
+            let message = format!("{}; nothing is read from it", task_plan::PROJECTION);
             Problem::new(format!("projection_{what}"), message)
         })),
         Err(error) => problems.push(Problem::new(error.code().id, error.message())),

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::Context;
+use crate::app::Session;
 use crate::error::{Error, Result};
 use crate::prompt::{self, Answer, Prompt};
 use crate::proposal::event::Evidence;
@@ -43,6 +44,11 @@ impl Context {
         store.share();
         self.settle(&store);
         Ok(store)
+    }
+
+    /// Who is running the command, in `store` at the time of this run.
+    pub fn session<'a>(&self, store: &'a Store) -> Session<'a> {
+        Session { store, caller: self.caller(store), now: self.now }
     }
 
     /// Who is running the command; see [`Context::caller`].
@@ -89,15 +95,6 @@ impl Context {
         }
         let marker = actor::agent_marker(|name| self.var(name))?;
         Some((marker.agent.to_owned(), marker.variable))
-    }
-
-    /// The name that stands as `proposed_by`: the caller's own (`--by`, `AYE_AGENT`), else
-    /// `otherwise`.
-    pub fn proposed_by(&self, by: Option<&str>, otherwise: &str) -> String {
-        let named = by.map(str::to_owned).filter(|name| !name.trim().is_empty());
-        named
-            .or_else(|| self.var("AYE_AGENT").map(|value| value.to_string_lossy().into_owned()))
-            .unwrap_or_else(|| otherwise.to_owned())
     }
 
     /// The authority to do what `asking` says: by the rules, and where a person is at a terminal

@@ -88,18 +88,6 @@ pub fn printed(written: std::io::Result<()>) -> Result<()> {
     }
 }
 
-/// The error shape of JSON and YAML output: `{"success": false, "error": {…}}`.
-pub fn failure(error: &Error) -> serde_json::Value {
-    let mut object = serde_json::Map::new();
-    object.insert("code".into(), error.code().id.into());
-    object.insert("message".into(), error.message().into());
-    object.insert("hint".into(), error.hint_text().into());
-    for (key, value) in error.details() {
-        object.insert((*key).into(), value.clone());
-    }
-    serde_json::json!({ "success": false, "error": object })
-}
-
 /// `error [code]: message` and `hint: …` lines, safe for a terminal.
 pub fn failure_text(error: &Error) -> String {
     let mut text = format!("error[{}]: {}\n", error.code().id, escape::line(error.message()));

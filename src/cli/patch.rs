@@ -6,7 +6,6 @@ use super::{Context, Format, output, paths};
 use crate::changeset::patch::{Action, Options, limits};
 use crate::error::{Exit, Result};
 use crate::text::escape;
-use crate::tools::Session;
 use crate::tools::apply_patch::{self, Request, Response};
 
 /// Apply a patch now: a unified diff, or an envelope (*** Begin Patch). All of it or nothing.
@@ -101,10 +100,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 fn attempt(context: &mut Context, args: Args) -> Result<Result<String>> {
     let store = context.store()?;
     let file = args.file.unwrap_or_else(|| "-".into());
-    let agent = context.var("AYE_AGENT").map(|name| name.to_string_lossy().into_owned());
-    let caller = context.caller(&store);
-    let actor = caller.actor.clone();
-    let session = Session { actor, caller, agent, now: context.now, store: &store };
+    let session = context.session(&store);
     let request = Request {
         patch: paths::content(context, &file, limits::PATCH as u64 + 1)?,
         options: args.read.options(),

@@ -7,14 +7,14 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Context, Format, output, paths};
+use crate::app::plan::{self as service, Updated};
 use crate::error::{Error, Exit, Result, codes};
 use crate::plan::{Change, History, Key, Plan, Progress, Request, Step, StepStatus, text};
 use crate::proposal::document::timestamp;
 use crate::proposal::{Proposal, Status};
-use crate::store::{Filter, Store, Summary, View};
+use crate::store::{Store, Summary};
 use crate::text::escape;
 use crate::tools::json;
-use crate::tools::update_plan::{self, Updated};
 
 /// Largest plan read, in bytes: far more than 200 steps of 2,000 characters.
 const MOST: u64 = 8 << 20;
@@ -261,8 +261,7 @@ fn change(
     key: &Key,
     change: impl FnOnce(&Plan) -> Result<(Plan, Option<String>)>,
 ) -> Result<Exit> {
-    let actor = context.actor(store);
-    let updated = update_plan::update(store, &actor, context.now, key, change)?;
+    let updated = service::update(&context.session(store), key, change)?;
     if !updated.changed {
         context.note("note: the plan was that already");
     }
@@ -270,7 +269,7 @@ fn change(
 }
 
 fn show(context: &mut Context, store: &Store, key: &Key) -> Result<Exit> {
-    let updated = update_plan::current(&store.view()?, key)?.map(|version| Updated {
+    let updated = service::current(&store.view()?, key)?.map(|version| Updated {
         plan: version.plan,
         at: version.at,
         explanation: version.explanation,
@@ -294,7 +293,7 @@ fn print(
     let at = updated.as_ref().map(|updated| timestamp(updated.at));
     let (plan, explanation) = updated.map(|u| (u.plan, u.explanation)).unwrap_or_default();
     let mut lines = Vec::new();
-    let attached = attached(context, &view, key, &plan)?;
+    let attached = service::attached(&view, context.now, key, &plan)?;
     for ((index, step), proposals) in plan.steps().iter().enumerate().zip(attached) {
         let task_id = key.task_id(index + 1);
         let proposals = proposals.into_iter().map(Attached::new);
@@ -329,30 +328,6 @@ impl Attached {
             description: summary.description,
         }
     }
-}
-
-/// The proposals of each step of `plan`, which is the present one of `key`. A proposal belongs to
-/// the step that had the number it names when it was made, wherever that stands now.
-fn attached(context: &Context, view: &View, key: &Key, plan: &Plan) -> Result<Vec<Vec<Summary>>> {
-    let mut steps: Vec<Vec<Summary>> = plan.steps().iter().map(|_| Vec::new()).collect();
-    let all = view.proposals(&Filter { of_plans: true, ..Filter::default() }, context.now)?;
-    let number = |summary: &Summary| key.step_of(summary.task.as_deref()?);
-    let named: Vec<_> = all.into_iter().filter_map(|one| Some((number(&one)?, one))).collect();
-    if named.is_empty() {
-        return Ok(steps);
-    }
-    let history = History::new(&view.plan_events(key, None)?);
-    for (number, summary) in named {
-        let branch = view.proposal(&summary.id)?.branch;
-        if branch.as_ref().is_some_and(|branch| *branch != key.branch) {
-            continue;
-        }
-        let place = history.follow(number, summary.created_at, branch.is_some());
-        if let Some(step) = place.and_then(|place| steps.get_mut(place)) {
-            step.push(summary);
-        }
-    }
-    Ok(steps)
 }
 
 fn heading(branch: &str, name: &str) -> String {
@@ -433,22 +408,11 @@ fn log(context: &mut Context, store: &Store, key: &Key, limit: Option<usize>) ->
 /// What to type when `proposal`, just applied, was the last open one of a step that is not
 /// completed yet.
 pub fn suggestion(context: &Context, store: &Store, proposal: &Proposal) -> Option<String> {
-    let task = proposal.related_task_id.as_deref().filter(|task| task.starts_with("plan:"))?;
-    let name = task.split(':').nth(1).filter(|_| task.matches(':').count() == 2);
-    let key = Key::new(store.branch(), name).ok()?;
-    key.step_of(task)?;
-    let view = store.view().ok()?;
-    let plan = update_plan::current(&view, &key).ok()??.plan;
-    let attached = attached(context, &view, &key, &plan).ok()?;
-    let place = attached.iter().position(|step| step.iter().any(|s| s.id == proposal.id))?;
-    let (number, step) = (place + 1, &plan.steps()[place]);
-    let pending = |s: &Summary| s.status == Status::Pending && s.id != proposal.id;
-    let last = !attached[place].iter().any(pending);
-    (last && step.status != StepStatus::Completed).then(|| {
-        let named = name.map(|name| format!(" --name {name}")).unwrap_or_default();
-        format!(
-            "hint: that was the last open proposal of step {number} ({}): aye plan set {number} completed{named}",
-            escape::line(step.step.lines().next().unwrap_or_default())
-        )
-    })
+    let done = service::finished(&store.view().ok()?, context.now, &store.branch(), proposal)?;
+    let number = done.number;
+    let named = done.name.map(|name| format!(" --name {name}")).unwrap_or_default();
+    Some(format!(
+        "hint: that was the last open proposal of step {number} ({}): aye plan set {number} completed{named}",
+        escape::line(done.step.step.lines().next().unwrap_or_default())
+    ))
 }

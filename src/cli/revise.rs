@@ -3,13 +3,14 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::propose::{self, EditArgs, Request, SourceArgs, TakeBack};
+use super::propose::{self, EditArgs, Request, SourceArgs};
 use super::{Context, Format, paths};
-use crate::changeset::snippet;
+use crate::app::propose::Revision;
+use crate::app::{self, Draft, capture};
 use crate::error::{Error, Exit, Result, codes};
 use crate::proposal::Status;
 use crate::proposal::document::{file_path, timestamp};
-use crate::scan::gate::{self, Warning};
+use crate::scan::gate::Warning;
 
 /// Replace the changes of a pending proposal by new ones; the id stays.
 ///
@@ -73,47 +74,40 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let proposal = store.view()?.find(&args.id)?;
     proposal.require_pending(context.now)?;
     let authority = context.own(&store, &proposal, &format!("aye revise {} …", proposal.id))?;
-    let limit = store.settings()?.max_file_size;
+    let session = context.session(&store);
     let mut message = args.message;
-    let sourced = args.source.read(context, &store)?;
-    let edits = match args.from_json {
-        _ if sourced.is_some() => Vec::new(),
-        Some(file) => {
-            let request = Request::read(&paths::content(context, &file, limit * 4)?)?;
-            let mut meta = propose::Meta { message: message.take(), ..Default::default() };
-            request.fill(&mut meta)?;
-            message = meta.message;
-            request.edits()?
+    let draft = match args.source.read(context, &session)? {
+        Some(draft) => draft,
+        None => {
+            let limit = store.settings()?.max_file_size;
+            let edits = match args.from_json {
+                Some(file) => {
+                    let request = Request::read(&paths::content(context, &file, limit * 4)?)?;
+                    let mut meta = propose::Meta { message: message.take(), ..Default::default() };
+                    request.fill(&mut meta)?;
+                    message = meta.message;
+                    request.edits()?
+                }
+                None => args.edits.read(context, &store, limit)?,
+            };
+            if !edits.is_empty() {
+                capture::edits(&store, edits, "snippet")?
+            } else if message.is_some() || args.expires_in.is_some() {
+                let present = store.changeset(&proposal.current().changes)?;
+                Draft::new(&store, present, "snippet")?
+            } else {
+                return Err(Error::new(
+                    &codes::USAGE,
+                    "nothing to revise: no edit, message or expiry given",
+                )
+                .hint(format!("aye revise {} PATH --old TEXT --new TEXT", proposal.id)));
+            }
         }
-        None => args.edits.read(context, &store, limit)?,
     };
-    let mut take_back = false;
-    let changeset = if let Some(sourced) = sourced {
-        take_back = sourced.take_back;
-        sourced.changeset
-    } else if !edits.is_empty() {
-        snippet::compile(edits, &*store.files()?).map_err(|error| store.name_sparse(error))?
-    } else if message.is_some() || args.expires_in.is_some() {
-        store.changeset(&proposal.current().changes)?
-    } else {
-        return Err(Error::new(
-            &codes::USAGE,
-            "nothing to revise: no edit, message or expiry given",
-        )
-        .hint(format!("aye revise {} PATH --old TEXT --new TEXT", proposal.id)));
-    };
-    store.accept(&changeset)?;
-    let back = take_back.then(|| TakeBack::new(&store, &changeset)).transpose()?;
-    let warnings = gate::proposal(&store, &changeset)?;
-    let revised = store.write(authority.actor(), context.now, |writer| {
-        let (id, expires_in) = (&proposal.id, args.expires_in);
-        writer.revise(&authority, id, &changeset, "answer", message, expires_in, None)?;
-        writer.commit()?;
-        writer.view.proposal(&proposal.id)
-    })?;
-    if let Some(back) = back {
-        back.run(context, &store, &revised.id)?;
-    }
+    let revision = Revision { draft, description: message, expires_in: args.expires_in };
+    let recorded = app::propose::revise(&session, &authority, &proposal, revision)?;
+    propose::note_staged(context, &recorded.taken_back);
+    let (revised, warnings) = (recorded.proposal, recorded.warnings);
     let answer = Revised {
         schema: "aye/revise@1",
         success: true,

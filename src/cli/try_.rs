@@ -6,22 +6,19 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use chrono::SubsecRound as _;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Context, Format};
+use crate::app::trial::{self, Run};
 use crate::beneath::random;
-use crate::changeset::merge::Sides;
-use crate::changeset::{self, plan};
+use crate::changeset;
 use crate::error::{Error, Exit, Result, codes};
 use crate::git;
-use crate::proposal::event::Check;
-use crate::proposal::try_result::{self, TryResult};
-use crate::proposal::{self, Note, Proposal};
-use crate::store::{Store, codes as store_codes, trial::Trial};
+use crate::proposal::try_result::TryResult;
+use crate::store::{codes as store_codes, trial::Trial};
 use crate::text::escape;
-use crate::worktree::{Flush, TEMPORARY, Worktree};
+use crate::worktree::TEMPORARY;
 
 /// Run a command (the tests) on a proposal, in a throw-away work tree.
 ///
@@ -81,10 +78,10 @@ pub struct Document {
 
 /// How a command ended.
 struct Ended {
-    exit_code: Option<i32>,
+    run: Run,
+    /// The status that aye ends with.
     status: i32,
-    duration_ms: u64,
-    /// The signal that told aye itself to stop meanwhile.
+    /// A signal told aye itself to stop meanwhile.
     interrupted: bool,
 }
 
@@ -97,26 +94,15 @@ struct Ended {
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let proposal = store.view()?.find(&args.id)?;
-    let words = words(&store, args.command)?;
+    let words = trial::command(&store, args.command)?;
     let target = args.result.as_deref().map(|path| Target::open(context, path)).transpose()?;
-    let trial = prepare(&store, &proposal, args.as_proposed)?;
+    let trial = trial::open(&store, &proposal, args.as_proposed)?;
     let structured = context.format_or(Format::Text) != Format::Text;
     let ended = execute(&words, &trial, proposal.id.as_str(), structured);
     drop(trial);
     let ended = ended?;
-    let command: Vec<String> = words.iter().map(|w| w.to_string_lossy().into_owned()).collect();
-    let revision = proposal.current().event.clone();
-    let result = TryResult {
-        actor: context.actor(&store).into(),
-        command: command.clone(),
-        duration_ms: ended.duration_ms,
-        exit_code: ended.exit_code,
-        format: try_result::FORMAT.to_owned(),
-        proposal: proposal.first_event.clone(),
-        repository: store.policy().ok().and_then(|policy| policy.repository),
-        revision: revision.clone(),
-        time: context.clock().trunc_subsecs(3),
-    };
+    let session = context.session(&store);
+    let result = trial::result(&session, &proposal, &words, &ended.run, context.clock());
     let wants_file = target.is_some();
     let mut written = None;
     if let Some(target) = target.filter(|_| !ended.interrupted) {
@@ -130,7 +116,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     // The file is what stands for the record where there is no lane.
     let has_place = !wants_file || store.require_lane().is_ok();
     if !args.no_record && !ended.interrupted && has_place {
-        match record(context, &store, &proposal, &result) {
+        match trial::record(&session, &proposal, &result) {
             Ok(()) => recorded = true,
             // The answer that was asked for is the command's; it must not get lost.
             Err(error) => {
@@ -144,110 +130,28 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let document = Document {
         schema: "aye/try@1",
         proposal_id: proposal.id.to_string(),
-        revision,
-        command,
-        exit_code: ended.exit_code,
-        duration_ms: ended.duration_ms,
+        revision: result.revision,
+        command: result.command,
+        exit_code: result.exit_code,
+        duration_ms: result.duration_ms,
         recorded,
         result: written,
     };
     if structured {
         context.emit(Format::Text, &document, String::new)?;
     } else {
-        let how = match ended.exit_code {
+        let how = match ended.run.exit_code {
             Some(0) => "passed".to_owned(),
             Some(code) => format!("failed with exit status {code}"),
             None => format!("ended by signal {}", ended.status - 128),
         };
-        let seconds = ended.duration_ms as f64 / 1000.0;
+        let seconds = ended.run.duration_ms as f64 / 1000.0;
         let kept = if recorded { "recorded" } else { "not recorded" };
         let file = document.result.map(|path| format!(", result in {}", escape::line(&path)));
         let file = file.unwrap_or_default();
         context.note(&format!("{}: {how} after {seconds:.1} s, {kept}{file}", proposal.id));
     }
     Ok(context.ends_with(ended.status))
-}
-
-/// What to run: the words given, or the configured command through the shell.
-fn words(store: &Store, given: Vec<OsString>) -> Result<Vec<OsString>> {
-    if !given.is_empty() {
-        return Ok(given);
-    }
-    if let Some(line) = store.trusted_config("aye.tryCommand") {
-        return Ok(vec!["sh".into(), "-c".into(), line.into()]);
-    }
-    let why = match store.config("aye.tryCommand") {
-        Some(_) => "no command to run: the repository's own configuration names none that aye runs",
-        None => "no command to run",
-    };
-    Err(Error::new(&codes::USAGE, why)
-        .hint("name one: aye try ID -- CMD…\nor set one: git config --global aye.tryCommand 'CMD'"))
-}
-
-/// The work tree with the proposal in it.
-fn prepare(store: &Store, proposal: &Proposal, as_proposed: bool) -> Result<Trial> {
-    let head = store.repo().head_id().ok();
-    match head.filter(|_| !as_proposed) {
-        Some(head) => {
-            let trial = Trial::new(store.common_dir(), &head.to_string())?;
-            overlay(store, proposal, &trial)?;
-            Ok(trial)
-        }
-        None => Trial::new(store.common_dir(), &as_commit(store, proposal)?),
-    }
-}
-
-/// The commit that is the proposal on the files it was made on.
-fn as_commit(store: &Store, proposal: &Proposal) -> Result<String> {
-    let name = format!("refs/aye/pending/{}", proposal.id);
-    let found = store.repo().try_find_reference(&name).ok().flatten();
-    found.and_then(|reference| reference.target().try_id().map(|id| id.to_string())).ok_or_else(
-        || {
-            Error::new(
-                &proposal::codes::NOT_PENDING,
-                format!("{} is not pending any more", proposal.id),
-            )
-            .hint("only a pending proposal has its own commit; try it without --as-proposed")
-        },
-    )
-}
-
-/// Writes the proposal's files into the work tree of HEAD, as an apply would.
-fn overlay(store: &Store, proposal: &Proposal, trial: &Trial) -> Result<()> {
-    let tree = Worktree::open(trial.folder())?.with_size_limit(store.settings()?.max_file_size);
-    let changeset = store.changeset(&proposal.current().changes)?;
-    let plan =
-        plan::plan(changeset.changes(), &tree, Sides { ours: "present", theirs: "proposed" })?;
-    if let Some(refusal) = plan.refusal() {
-        return Err(refusal.hint(format!(
-            "aye rebase {0} moves it to the present files; aye try --as-proposed {0} runs it on its own",
-            proposal.id
-        )));
-    }
-    // Deletions first: a file may become a folder.
-    for file in plan.writes().filter(|file| file.after.is_none()) {
-        tree.remove_file(&file.path)?;
-    }
-    for file in plan.writes() {
-        if let Some(after) = &file.after {
-            tree.write_file(&file.path, &after.bytes, after.mode, Flush::No)?;
-        }
-    }
-    Ok(())
-}
-
-/// Records what `result` says as a run of the caller's own.
-fn record(context: &Context, store: &Store, proposal: &Proposal, result: &TryResult) -> Result<()> {
-    let actor = context.actor(store);
-    let check = Check {
-        command: result.command.clone(),
-        exit_code: result.exit_code,
-        duration_ms: result.duration_ms,
-        revision: result.revision.clone(),
-        imported: None,
-    };
-    let note = Note::Check(check);
-    store.write(&actor, result.time, |writer| writer.note(Some(&proposal.id), note).map(drop))
 }
 
 /// The file of `--result`, until it has its name.
@@ -329,10 +233,10 @@ fn execute(words: &[OsString], trial: &Trial, id: &str, quiet: bool) -> Result<E
         std::thread::sleep(pause);
         pause = (pause * 2).min(Duration::from_millis(25));
     };
+    let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     Ok(Ended {
-        exit_code: status.code(),
+        run: Run { exit_code: status.code(), duration_ms },
         status: git::status_code(status),
-        duration_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
         interrupted: stop.was_told(),
     })
 }

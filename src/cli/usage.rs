@@ -61,7 +61,7 @@ pub fn report(args: &[OsString], error: &clap::Error) -> Exit {
         }
         structured => {
             let failure = as_error(code, &rendered);
-            let printed = output::structured(structured, &output::failure(&failure))
+            let printed = output::structured(structured, &crate::tools::failure::common(&failure))
                 .and_then(|text| output::printed(io::stdout().write_all(text.as_bytes())));
             if printed.is_err() {
                 let _ = io::stderr().write_all(output::failure_text(&failure).as_bytes());

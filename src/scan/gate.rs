@@ -52,7 +52,14 @@ pub fn proposal(store: &Store, changeset: &Changeset) -> Result<Vec<Warning>> {
 }
 
 /// What a code proposal would leave of memory files that does not hold; see
-/// [`crate::memory::outside`]. Added to `warnings`, but for what they say already.
+/// [`crate::memory::outside`].
+pub fn memory(store: &Store, changeset: &Changeset) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    add_memory(store, changeset, &mut warnings);
+    warnings
+}
+
+/// As [`memory`]. Added to `warnings`, but for what they say already.
 pub fn add_memory(store: &Store, changeset: &Changeset, warnings: &mut Vec<Warning>) {
     for violation in outside_violations(store, changeset) {
         let file_path = violation.path.display().to_string();

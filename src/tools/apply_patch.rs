@@ -2,7 +2,6 @@
 //! repository gates direct writes.
 
 use std::cell::Cell;
-use std::path::Path;
 
 use chrono::SecondsFormat;
 use schemars::JsonSchema;
@@ -10,18 +9,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::arguments::{required, whole};
-use super::{Arguments, Session, failure};
+use super::{Arguments, failure};
+use crate::app::{self, Draft, Session, capture, propose::Details};
 use crate::apply;
-use crate::changeset::patch::{self, Action, Compiled, Dialect, FileReport, HunkReport, Options};
-use crate::changeset::{Changeset, Snapshot};
+use crate::changeset::Changeset;
+use crate::changeset::patch::{Action, Compiled, Dialect, FileReport, HunkReport, Options};
 use crate::decide::{self, patch::Ids};
 use crate::error::{Error, Result};
 use crate::memory::outside;
 use crate::proposal::ActorKind;
-use crate::proposal::event::Subject;
 use crate::proposal::rules::Verb;
-use crate::scan::gate;
-use crate::store::{Gate, NewProposal, Store};
+use crate::scan::gate::{self, Warning};
+use crate::store::Gate;
 use crate::worktree::Reader;
 
 /// What to do with a patch.
@@ -203,7 +202,7 @@ pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
 /// it gets when all is done but for cleaning up.
 ///
 /// # Errors
-/// Those of [`patch::read`], of the work tree, and of the store. Nothing is changed then.
+/// Those of [`patch::read`](crate::changeset::patch::read), of the work tree, and of the store. Nothing is changed then.
 pub fn run<R>(
     session: &Session<'_>,
     request: &Request,
@@ -218,11 +217,12 @@ pub fn run<R>(
         return Ok(answer(held_back(session, request, gate)?));
     }
     // Whatever the settings say, an agent writes no memory without a person.
-    let agent = session.actor.kind == ActorKind::Agent;
+    let agent = session.caller.actor.kind == ActorKind::Agent;
     let gated = Cell::new(false);
     let answer = Cell::new(Some(answer));
     let make = |worktree: &Reader<'_>| {
-        let mut compiled = compile(store, request, worktree)?;
+        let mut compiled = capture::patch(store, &request.patch, worktree, &request.options)?;
+        store.accept(&compiled.changeset)?;
         if agent && compiled.changeset.changes().iter().any(outside::touches) {
             gated.set(true);
             return Err(Error::bug("a patch of memory was not gated"));
@@ -260,44 +260,43 @@ fn record(session: &Session<'_>, changeset: &Changeset, ids: Result<Vec<Ids>>) -
     decide::patch::record(store, &authority, session.now, changeset, ids?)
 }
 
-fn compile(store: &Store, request: &Request, files: &dyn Snapshot) -> Result<Compiled> {
-    let compiled = patch::read(&request.patch, files, &request.options)
-        .map_err(|error| name_relative(error, store))?;
-    store.accept(&compiled.changeset)?;
-    Ok(compiled)
-}
-
 /// Tries the patch out, or proposes it.
 fn held_back(session: &Session<'_>, request: &Request, gate: Option<Gate>) -> Result<Response> {
     let store = session.store;
     let limit = store.settings()?.max_file_size;
-    let compiled = compile(store, request, &store.worktree()?.with_size_limit(limit))?;
+    let files = store.worktree()?.with_size_limit(limit);
+    let mut compiled = capture::patch(store, &request.patch, &files, &request.options)?;
+    let draft = Draft::new(store, std::mem::take(&mut compiled.changeset), "patch")?;
     if request.dry_run && request.index {
-        apply::refuse_unstaged(store, &compiled.changeset)?;
+        apply::refuse_unstaged(store, draft.changeset())?;
     }
-    let proposed = match request.dry_run || compiled.already_applied {
-        true => None,
-        false => Some(propose(session, request, &compiled)?),
-    };
-    let message = match (&proposed, gate) {
-        _ if compiled.already_applied => "The patch is applied already.".to_owned(),
-        (None, _) => "The patch fits; nothing was changed.".to_owned(),
-        (Some((id, _)), Some(gate)) => format!(
-            "Direct writes are gated here ({}): the patch waits for a person as proposal \
-             {id}, and no file was changed.",
-            gate.as_str()
-        ),
-        (Some((id, _)), None) => format!("The patch waits for a person as proposal {id}."),
-    };
-    let mut warnings = Vec::new();
-    gate::add_memory(store, &compiled.changeset, &mut warnings);
-    let mut response = response(compiled, message);
-    response.notes.extend(warnings.iter().map(gate::Warning::line));
+    let already = compiled.already_applied;
+    let mut response = response(compiled, String::new());
+    let warnings;
+    if request.dry_run || already {
+        warnings = gate::memory(store, draft.changeset());
+        response.message = match already {
+            true => "The patch is applied already.".to_owned(),
+            false => "The patch fits; nothing was changed.".to_owned(),
+        };
+    } else {
+        let details = Details { description: request.message.clone(), ..Details::default() };
+        let recorded = app::propose::propose(session, draft, details)?;
+        let id = recorded.proposal.id.to_string();
+        response.message = match gate {
+            Some(gate) => format!(
+                "Direct writes are gated here ({}): the patch waits for a person as proposal \
+                 {id}, and no file was changed.",
+                gate.as_str()
+            ),
+            None => format!("The patch waits for a person as proposal {id}."),
+        };
+        (response.proposal_id, response.duplicate) = (Some(id), recorded.duplicate);
+        warnings = recorded.warnings;
+    }
+    response.notes.extend(warnings.iter().map(Warning::line));
     response.dry_run = request.dry_run;
     response.gated = gate.is_some();
-    if let Some((id, duplicate)) = proposed {
-        (response.proposal_id, response.duplicate) = (Some(id), duplicate);
-    }
     Ok(response)
 }
 
@@ -312,23 +311,6 @@ fn applied(session: &Session<'_>, compiled: Compiled, warnings: Vec<String>) -> 
         response.applied_at = Some(session.now.to_rfc3339_opts(SecondsFormat::Millis, true));
     }
     response
-}
-
-/// Says what an absolute path inside the repository is called there, and that a sparse checkout
-/// leaves a missing file out.
-pub fn name_relative(error: Error, store: &Store) -> Error {
-    if !error.is(&crate::changeset::codes::PATH_INVALID) {
-        return store.name_sparse(error);
-    }
-    let given = error.details().iter().find(|(key, _)| *key == "path");
-    let relative = given.and_then(|(_, path)| {
-        let relative = Path::new(path.as_str()?).strip_prefix(store.work_dir()?).ok()?;
-        Some(relative.display().to_string())
-    });
-    match relative {
-        Some(relative) => error.hint(format!("inside the repository it is '{relative}'")),
-        None => error,
-    }
 }
 
 fn response(compiled: Compiled, message: String) -> Response {
@@ -349,29 +331,6 @@ fn response(compiled: Compiled, message: String) -> Response {
         notes: compiled.notes,
         ignored_parameters: Vec::new(),
     }
-}
-
-/// Records the patch as a proposal; its id, and whether it was pending before.
-fn propose(
-    session: &Session<'_>,
-    request: &Request,
-    compiled: &Compiled,
-) -> Result<(String, bool)> {
-    let new = NewProposal {
-        changeset: compiled.changeset.clone(),
-        description: request.message.clone(),
-        domain: None,
-        related_task_id: None,
-        proposed_by: session.agent.clone().unwrap_or_else(|| session.actor.name.clone()),
-        expires_in: session.store.settings()?.expires_in,
-        subject: Subject::Code,
-        form: "patch".to_owned(),
-        instead_of: None,
-        memory: None,
-        private: false,
-    };
-    let outcome = session.store.write(&session.actor, session.now, |writer| writer.propose(new))?;
-    Ok((outcome.id.to_string(), outcome.duplicate))
 }
 
 /// [`Failure`] as a JSON value.

@@ -8,8 +8,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::arguments::{name_ignored, required, shorten, whole};
-use super::{Arguments, Session, codes};
-use crate::changeset::snippet::{self, Action, Edit};
+use super::{Arguments, codes};
+use crate::app::propose::{Details, Recorded};
+use crate::app::{self, Session, capture};
+use crate::changeset::snippet::{Action, Edit};
 use crate::changeset::{Occurrence, RepoPath, Snippet};
 use crate::decide;
 use crate::decide::verdict::{self, Word};
@@ -19,7 +21,7 @@ use crate::proposal::event::{Evidence, Marked, Subject};
 use crate::proposal::rules::{Class, Verb};
 use crate::proposal::{Proposal, Revision, Status, codes as proposal_codes};
 use crate::scan::gate;
-use crate::store::{Filter, NewProposal, Store};
+use crate::store::{Filter, Store};
 
 /// Response of `propose`, and what the command of that name answers too.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -50,8 +52,9 @@ pub struct Proposed {
 }
 
 impl Proposed {
-    /// The answer for `proposal`, which is the one that was pending already if `duplicate`.
-    pub fn new(proposal: &Proposal, duplicate: bool, warnings: Vec<gate::Warning>) -> Self {
+    /// The answer for a proposal.
+    pub fn new(recorded: &Recorded) -> Self {
+        let (proposal, duplicate) = (&recorded.proposal, recorded.duplicate);
         Self {
             success: true,
             proposal_id: proposal.id.to_string(),
@@ -66,7 +69,7 @@ impl Proposed {
                 true => "The same change is already pending.".into(),
                 false => "Change proposal created.".into(),
             },
-            warnings,
+            warnings: recorded.warnings.clone(),
         }
     }
 }
@@ -150,6 +153,20 @@ pub struct Rejected {
     pub rejection_reason: Option<String>,
     /// In words.
     pub message: &'static str,
+}
+
+/// What the tool answers.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Response {
+    /// To `propose`.
+    Proposed(Proposed),
+    /// To `list`.
+    Listed(Listed),
+    /// To `apply`.
+    Applied(Applied),
+    /// To `reject`.
+    Rejected(Rejected),
 }
 
 /// Arguments of `propose`.
@@ -256,10 +273,16 @@ pub fn call(session: &Session<'_>, name: &str, mut arguments: Value) -> Result<V
         }
     };
     match action.as_str() {
-        "propose" => answer(arguments, |known, ignored| propose(session, known, ignored)),
-        "list" => answer(arguments, |known, _| list(session, known)),
-        "apply" => answer(arguments, |known, ignored| apply(session, known, ignored)),
-        "reject" => answer(arguments, |known, ignored| reject(session, known, ignored)),
+        "propose" => answer(arguments, |known, ignored| {
+            propose(session, known, ignored).map(Response::Proposed)
+        }),
+        "list" => answer(arguments, |known, _| list(session, known).map(Response::Listed)),
+        "apply" => answer(arguments, |known, ignored| {
+            apply(session, known, ignored).map(Response::Applied)
+        }),
+        "reject" => answer(arguments, |known, ignored| {
+            reject(session, known, ignored).map(Response::Rejected)
+        }),
         _ => {
             let shown = shorten(&action);
             Err(Error::new(&codes::UNKNOWN_ACTION, format!("the tool has no action '{shown}'"))
@@ -316,9 +339,9 @@ fn reviewed(arguments: &mut Value) -> Result<String> {
 }
 
 /// What `act` makes of `arguments`, with the names of those that it does not know.
-fn answer<T: serde::de::DeserializeOwned, A: Serialize>(
+fn answer<T: serde::de::DeserializeOwned>(
     arguments: Value,
-    act: impl FnOnce(T, &[String]) -> Result<A>,
+    act: impl FnOnce(T, &[String]) -> Result<Response>,
 ) -> Result<Value> {
     let Arguments { known, ignored } = Arguments::read(arguments, EXAMPLE)?;
     let answer = act(known, &ignored)?;
@@ -335,28 +358,16 @@ fn propose(session: &Session<'_>, arguments: Propose, ignored: &[String]) -> Res
         Some(Which::Nth(number)) => Occurrence::Nth(number),
         Some(Which::Word(All::All)) => Occurrence::All,
     };
-    let settings = session.store.settings()?;
     let snippet = Snippet { old: old.into(), new: new.into(), occurrence };
     let edit = Edit { path: RepoPath::new(&path)?, action: Action::Replace(snippet) };
-    let changeset = snippet::compile(vec![edit], &*session.store.files()?)
-        .map_err(|error| session.store.name_sparse(error))?;
-    session.store.accept(&changeset)?;
-    let warnings = gate::proposal(session.store, &changeset)?;
-    let new = NewProposal {
-        changeset,
+    let draft = capture::edits(session.store, vec![edit], "tool")?;
+    let details = Details {
         description: arguments.description,
         domain: arguments.domain,
         related_task_id: arguments.related_task_id,
-        proposed_by: session.agent.clone().unwrap_or_else(|| "agent".into()),
-        expires_in: settings.expires_in,
-        subject: Subject::Code,
-        form: "tool".into(),
-        instead_of: None,
-        memory: None,
-        private: false,
+        ..Details::default()
     };
-    let (proposal, duplicate) = session.store.propose(&session.actor, session.now, new)?;
-    Ok(Proposed::new(&proposal, duplicate, warnings))
+    app::propose::propose(session, draft, details).map(|recorded| Proposed::new(&recorded))
 }
 
 fn list(session: &Session<'_>, arguments: List) -> Result<Listed> {

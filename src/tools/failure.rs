@@ -1,4 +1,4 @@
-//! An error as the tools that answer in YAML give it.
+//! An error as tools give it.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -47,6 +47,18 @@ struct Plain {
 pub fn plain(error: &Error) -> Value {
     let plain = Plain { status: "error", failure: Failure::new(error) };
     serde_json::to_value(plain).unwrap_or_else(|_| serde_json::json!({ "status": "error" }))
+}
+
+/// `error` as tools that answer in JSON give it, and all commands: `{"success": false, "error": {…}}`.
+pub fn common(error: &Error) -> Value {
+    let mut object = Map::new();
+    object.insert("code".into(), error.code().id.into());
+    object.insert("message".into(), error.message().into());
+    object.insert("hint".into(), error.hint_text().into());
+    for (key, value) in error.details() {
+        object.insert((*key).into(), value.clone());
+    }
+    serde_json::json!({ "success": false, "error": object })
 }
 
 /// How the contract spells a code: it prints three of them, in capitals. The third one,

@@ -4,8 +4,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::Arguments;
 use super::arguments::{name_ignored, whole};
-use super::{Arguments, Session};
+use crate::app::Session;
 use crate::error::{Error, Result};
 use crate::memory::service::{Ask, Service};
 
@@ -61,7 +62,7 @@ impl From<Words> for Vec<String> {
 ///
 /// # Errors
 /// `invalid_parameter`, `memory_not_initialized` and those of the machine.
-pub fn call(session: Session<'_>, arguments: Value) -> Result<Value> {
+pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
     let Arguments { known, ignored } =
         Arguments::<Parameters>::read(arguments, "{\"query\": \"how are dates formatted\"}")?;
     let ask = Ask {
@@ -71,7 +72,7 @@ pub fn call(session: Session<'_>, arguments: Value) -> Result<Value> {
         exclude_archive: known.exclude_archive,
         budget: known.budget.filter(|budget| *budget > 0),
     };
-    let service = Service::open(session.store, session.actor, session.agent, session.now)?;
+    let service = Service::open(session.store, session.caller.actor.clone(), session.now)?;
     let pack = serde_json::to_value(service.context(&ask)?);
     Ok(name_ignored(pack.map_err(|error| Error::bug(error.to_string()))?, ignored))
 }

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::Session;
 use super::arguments::name_ignored;
+use crate::app::Session;
 use crate::decide;
 use crate::error::{Error, Result};
 use crate::memory::request::FIELDS;
@@ -17,7 +17,7 @@ pub const NAMES: [&str; 2] = ["memory.propose_update", "memory_propose_update"];
 ///
 /// # Errors
 /// `memory_not_initialized` and those of the machine.
-pub fn call(session: Session<'_>, mut arguments: Value) -> Result<Value> {
+pub fn call(session: &Session<'_>, mut arguments: Value) -> Result<Value> {
     let mut ignored = Vec::new();
     if let Some(map) = arguments.as_object_mut() {
         map.retain(|name, _| {
@@ -28,7 +28,7 @@ pub fn call(session: Session<'_>, mut arguments: Value) -> Result<Value> {
             known
         });
     }
-    let service = Service::open(session.store, session.actor, session.agent, session.now)?;
+    let service = Service::open(session.store, session.caller.actor.clone(), session.now)?;
     let response = decide::memory::propose(&service, &arguments, Mode::Routed, None)?;
     let response = serde_json::to_value(response).map_err(|error| Error::bug(error.to_string()))?;
     Ok(name_ignored(response, ignored))

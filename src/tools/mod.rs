@@ -1,6 +1,6 @@
 //! The public tool contracts: arguments in, the contract's response out.
 //!
-//! A tool never prints and never asks; [`Session`] is what it knows of its caller.
+//! A tool never prints and never asks; [`Session`](crate::app::Session) is what it knows of its caller.
 
 pub mod apply_patch;
 pub mod arguments;
@@ -12,16 +12,14 @@ pub mod memory_propose_update;
 pub mod memory_status;
 #[cfg(unix)]
 pub mod readonly_shell;
+pub mod registry;
 pub mod update_plan;
 
 pub use arguments::Arguments;
 
-use chrono::{DateTime, Utc};
 use serde_json::Value;
 
 use crate::error::Result;
-use crate::proposal::{Actor, Caller};
-use crate::store::Store;
 
 /// Error codes of the tools.
 pub mod codes {
@@ -31,20 +29,6 @@ pub mod codes {
         MISSING_PARAMETER = "missing_parameter", Invalid, "a required parameter is missing";
         INVALID_PARAMETER = "invalid_parameter", Invalid, "a parameter is of the wrong type or out of range";
     }
-}
-
-/// Who calls a tool, where and when.
-pub struct Session<'a> {
-    /// The repository.
-    pub store: &'a Store,
-    /// The caller.
-    pub actor: Actor,
-    /// The caller, with what gave an agent away.
-    pub caller: Caller,
-    /// The name the caller gave itself (`AYE_AGENT`), if it did.
-    pub agent: Option<String>,
-    /// The time of the call.
-    pub now: DateTime<Utc>,
 }
 
 /// Splits what a caller sent into the tool's name, if it names one, and the arguments:

@@ -4,13 +4,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use chrono::{DateTime, SecondsFormat, Utc};
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{required, whole};
-use super::{Arguments, codes as tool_codes};
-use crate::error::{Error, Result};
+use super::arguments::{name_ignored, required, whole};
+use super::registry::{self, Answer};
+use super::{Arguments, codes as tool_codes, failure};
+use crate::error::{Error, Exit, Result};
 use crate::shell::run::Outcome;
 use crate::shell::{Refusal, Request, World, codes, plan, run};
 
@@ -87,6 +88,59 @@ impl Asked {
             false => Err(wrong("which is not a directory inside the repository")),
         }
     }
+}
+
+/// Reads what a command may depend on, and the limits of the front end. Asked for once the arguments
+/// are known to be good.
+pub type Surroundings<'a> = &'a dyn Fn() -> Result<(World, Request)>;
+
+/// Answers a call. Every answer, an error too, has the contract's shape.
+///
+/// # Errors
+/// None but a bug: errors are answers.
+pub fn answer(
+    surroundings: Surroundings<'_>,
+    now: DateTime<Utc>,
+    arguments: Value,
+) -> Result<Answer> {
+    let called = Asked::new(arguments).and_then(|asked| {
+        let (world, request) = surroundings()?;
+        let request = Request { timeout: asked.timeout.unwrap_or(request.timeout), ..request };
+        let world = asked.place(world)?;
+        Ok((call(&asked.command, &request, &world, now)?, asked.ignored))
+    });
+    let (response, ignored) = match called {
+        Ok(called) => called,
+        Err(error) => {
+            return Ok(Answer { value: failure::plain(&error), exit: error.code().exit });
+        }
+    };
+    let exit = match &response {
+        Response::Ran(_) => Exit::Done,
+        Response::Refused(_) => codes::COMMAND_NOT_ALLOWED.exit,
+    };
+    let value = serde_json::to_value(&response);
+    let mut value = value.map_err(|error| Error::bug(error.to_string()))?;
+    if let Some(answer) = value.as_object_mut() {
+        // No tool's answer has one; `aye shell --json` does.
+        answer.shift_remove("schema");
+    }
+    Ok(Answer { value: name_ignored(value, ignored), exit })
+}
+
+/// The schema of what [`answer`] answers.
+pub fn schema() -> Schema {
+    let mut schema = registry::prints::<Response>();
+    for variant in schema.get_mut("$defs").and_then(Value::as_object_mut).into_iter().flatten() {
+        let (_, variant) = variant;
+        if let Some(properties) = variant.get_mut("properties").and_then(Value::as_object_mut) {
+            properties.shift_remove("schema");
+        }
+        if let Some(required) = variant.get_mut("required").and_then(Value::as_array_mut) {
+            required.retain(|name| name != "schema");
+        }
+    }
+    schema
 }
 
 /// What the tool answers.

@@ -107,3 +107,23 @@ fn revisions_and_the_tool_are_scanned_too() {
     let refused = repo.aye_stdin(&["call", "changes", "-"], call).lacks(&token()).json();
     assert_eq!(refused["error"]["code"], "secret_detected", "{refused}");
 }
+
+#[test]
+fn patches_that_become_proposals_are_scanned_too() {
+    let repo = Repo::with(&[("a.txt", "one\ntwo\n")]);
+    let patch =
+        |new: &str| format!("--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+{new}\n");
+    let propose = |new: &str| {
+        let call = serde_json::json!({ "patch": patch(new), "propose": true });
+        repo.aye_stdin(&["call", "apply_patch", "--json", "-"], call.to_string()).lacks(&token())
+    };
+    let answer = propose(&format!("x={}", token())).ok().json();
+    assert_eq!(answer["notes"][0], "a.txt:2:3: GitHub token (40 bytes)");
+    repo.git(&["config", "aye.scan", "block"]);
+    let refused = propose(&format!("y={}", token())).exits(4).json();
+    assert_eq!(refused["code"], "secret_detected", "{refused}");
+    repo.git(&["config", "aye.gate", "true"]);
+    let secret = patch(&format!("z={}", token()));
+    repo.aye_stdin(&["patch", "-", "--format", "text"], secret).fails("secret_detected", 4);
+    assert_eq!(repo.aye(&["list", "--json"]).ok().json()["proposals"].as_array().unwrap().len(), 1);
+}

@@ -1,5 +1,7 @@
 //! One convention for all tools: codes, errors, unknown arguments, and the order of keys.
 
+use aye::tools::registry::TOOLS;
+
 use crate::support::{Repo, Run};
 use serde_json::{Value, json};
 
@@ -25,9 +27,9 @@ fn keys(answer: &Value) -> Vec<&str> {
     answer.as_object().expect("an object").keys().map(String::as_str).collect()
 }
 
-#[test]
-fn an_argument_that_nobody_knows_is_named_and_nothing_else() {
-    let calls = [
+/// A call of each tool that is answered.
+fn calls() -> Vec<(&'static str, Value)> {
+    vec![
         ("apply_patch", json!({"patch": "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n-one\n+eins\n two\n"})),
         ("changes", json!({"action": "list"})),
         (
@@ -39,8 +41,12 @@ fn an_argument_that_nobody_knows_is_named_and_nothing_else() {
         ("memory.propose_update", json!({"intent": "update_current", "operations": []})),
         ("readonly_shell", json!({"command": "ls"})),
         ("update_plan", json!({"plan": [{"step": "a", "status": "pending"}]})),
-    ];
-    for (tool, mut arguments) in calls {
+    ]
+}
+
+#[test]
+fn an_argument_that_nobody_knows_is_named_and_nothing_else() {
+    for (tool, mut arguments) in calls() {
         let repo = repo();
         arguments["justification"] = json!("because");
         let answer = answer(&call(&repo, tool, &arguments).ok());
@@ -221,8 +227,60 @@ fn the_schemas_of_the_arguments_say_what_is_required() {
         ),
         ("memory.fetch_context", json!({"scope": ["src"]}), json!({"scope": 5})),
         ("memory.status", json!({}), json!([])),
+        (
+            "memory.propose_update",
+            json!({
+                "intent": "record_decision",
+                "operations": [{
+                    "operation": "append_section", "path": "decisions.md", "heading": "Tabs",
+                    "heading_level": 2, "content": "## Tabs\n"
+                }],
+                "sources": [{"type": "user"}],
+                "confidence": "confirmed",
+                "owner": "me",
+                "priority": "high",
+            }),
+            json!({
+                "intent": "update_current",
+                "operations": [{"operation": "create_file", "path": "x.md", "contents": "x"}],
+            }),
+        ),
+        (
+            "memory.propose_update",
+            json!({"intent": "update_current", "operations": [{"operation": "create_file", "path": "x.md"}]}),
+            json!({"intent": "update_all", "operations": [{"operation": "create_file", "path": "x.md"}]}),
+        ),
     ] {
         assert!(valid(tool, &good), "{tool}: {good}");
         assert!(!valid(tool, &bad), "{tool}: {bad}");
+    }
+}
+
+#[test]
+fn the_registry_has_a_schema_for_every_answer() {
+    for tool in TOOLS {
+        let validator = jsonschema::validator_for(&(tool.output)().to_value()).expect("a schema");
+        let calls: Vec<_> = calls().into_iter().filter(|(name, _)| *name == tool.name()).collect();
+        assert!(!calls.is_empty(), "{} is not called here", tool.name());
+        for (_, arguments) in calls {
+            let repo = repo();
+            for name in tool.names {
+                let answer = answer(&call(&repo, name, &arguments).ok());
+                let errors: Vec<String> =
+                    validator.iter_errors(&answer).map(|e| e.to_string()).collect();
+                assert!(errors.is_empty(), "{name}: {errors:#?}\n{answer}");
+            }
+        }
+        assert!(!validator.is_valid(&json!({})), "{}: anything would do", tool.name());
+    }
+}
+
+#[test]
+fn every_tool_stands_in_the_help_of_call() {
+    let help = Repo::outside().aye(&["call", "--help"]).ok().out();
+    for tool in TOOLS {
+        let line = help.lines().find(|line| line.trim_start().starts_with(tool.name()));
+        let line = line.unwrap_or_else(|| panic!("{} is missing:\n{help}", tool.name()));
+        assert!(tool.names.iter().all(|name| line.contains(name)), "{line}");
     }
 }

@@ -126,8 +126,7 @@ pub struct Answer<T> {
 
 /// The memory of the repository the command runs in.
 fn open<'a>(context: &Context, store: &'a Store) -> Result<Service<'a>> {
-    let agent = context.var("AYE_AGENT").map(|name| name.to_string_lossy().into_owned());
-    Service::open(store, context.actor(store), agent, context.now)
+    Service::open(store, context.actor(store), context.now)
 }
 
 /// Prints a response; its exit status is a negative answer where it was rejected.

@@ -2,7 +2,9 @@
 
 mod edits;
 mod json;
-pub mod sources;
+mod source;
+
+use std::ffi::OsString;
 
 use chrono::Duration;
 use schemars::JsonSchema;
@@ -10,15 +12,16 @@ use serde::Serialize;
 
 pub use edits::EditArgs;
 pub use json::Request;
-pub use sources::{SourceArgs, Sourced, TakeBack};
+pub use source::{SourceArgs, note_staged};
 
 use super::{Context, Format, paths};
-use crate::changeset::{Changeset, snippet};
+use crate::app::propose::{Details, Recorded};
+use crate::app::{self, Draft, capture};
+use crate::changeset::RepoPath;
 use crate::error::{Error, Exit, Result, codes};
-use crate::proposal::event::Subject;
-use crate::proposal::{Proposal, ProposalId};
-use crate::scan::gate::{self, Warning};
-use crate::store::{NewProposal, Store, parse_duration};
+use crate::proposal::ProposalId;
+use crate::scan::gate::Warning;
+use crate::store::{Store, parse_duration};
 use crate::text::escape;
 use crate::tools::changes;
 
@@ -42,7 +45,7 @@ pub struct Args {
     /// One edit has file_path, old_content and new_content (or content, or delete); several
     /// stand in the list "edits".
     #[arg(long, value_name = "FILE", conflicts_with_all = ["path", "edit"])]
-    pub from_json: Option<std::ffi::OsString>,
+    pub from_json: Option<OsString>,
     /// Something else than edits.
     #[command(flatten)]
     pub source: SourceArgs,
@@ -104,14 +107,16 @@ pub struct Proposed {
 }
 
 impl Proposed {
-    /// The answer for `proposal`.
-    pub fn new(proposal: &Proposal, duplicate: bool, warnings: Vec<Warning>) -> Self {
-        let changes = &proposal.current().changes;
+    fn new(recorded: &Recorded) -> Self {
+        let paths = |paths: &mut dyn Iterator<Item = &RepoPath>| {
+            paths.map(|path| path.display().to_string()).collect()
+        };
+        let changes = &recorded.proposal.current().changes;
         Self {
             schema: "aye/propose@1",
-            proposed: changes::Proposed::new(proposal, duplicate, warnings),
-            files: changes.iter().map(|change| change.path.display().to_string()).collect(),
-            put_back: Vec::new(),
+            proposed: changes::Proposed::new(recorded),
+            files: paths(&mut changes.iter().map(|change| &change.path)),
+            put_back: paths(&mut recorded.taken_back.files.iter()),
         }
     }
 }
@@ -122,33 +127,41 @@ impl Proposed {
 /// Those of matching and of the store.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
-    let Some(sourced) = args.source.read(context, &store)? else {
-        let (changeset, meta) = compile(context, &store, args)?;
-        let (answer, proposal) = propose(context, &store, changeset, meta, "snippet")?;
-        return emit(context, &answer, &proposal.id);
-    };
+    let session = context.session(&store);
     let mut meta = args.meta;
-    meta.message = meta.message.or(sourced.message);
-    store.accept(&sourced.changeset)?;
-    let back = sourced.take_back.then(|| TakeBack::new(&store, &sourced.changeset)).transpose()?;
-    let (mut answer, proposal) = propose(context, &store, sourced.changeset, meta, sourced.form)?;
-    if let Some(back) = back {
-        let paths = back.run(context, &store, &proposal.id)?;
-        answer.put_back = paths.iter().map(|path| path.display().to_string()).collect();
-    }
-    emit(context, &answer, &proposal.id)
+    let draft = match args.source.read(context, &session)? {
+        Some(draft) => draft,
+        None => compile(context, &store, args.edits, args.from_json, &mut meta)?,
+    };
+    let details = Details {
+        description: meta.message,
+        domain: meta.domain,
+        related_task_id: meta.task,
+        proposed_by: meta.by,
+        expires_in: meta.expires_in,
+        instead_of: meta.instead_of,
+        private: meta.private,
+    };
+    let recorded = app::propose::propose(&session, draft, details)?;
+    note_staged(context, &recorded.taken_back);
+    emit(context, &Proposed::new(&recorded), &recorded.proposal.id)
 }
 
-fn compile(context: &Context, store: &Store, args: Args) -> Result<(Changeset, Meta)> {
+fn compile(
+    context: &Context,
+    store: &Store,
+    edits: EditArgs,
+    from_json: Option<OsString>,
+    meta: &mut Meta,
+) -> Result<Draft> {
     let limit = store.settings()?.max_file_size;
-    let mut meta = args.meta;
-    let edits = match args.from_json {
+    let edits = match from_json {
         Some(file) => {
             let request = Request::read(&paths::content(context, &file, limit * 4)?)?;
-            request.fill(&mut meta)?;
+            request.fill(meta)?;
             request.edits()?
         }
-        None => args.edits.read(context, store, limit)?,
+        None => edits.read(context, store, limit)?,
     };
     if edits.is_empty() {
         return Err(Error::new(&codes::USAGE, "nothing to propose: no file and no edit given")
@@ -156,38 +169,7 @@ fn compile(context: &Context, store: &Store, args: Args) -> Result<(Changeset, M
                 "aye propose PATH --old TEXT --new TEXT; `aye propose --help` has more examples",
             ));
     }
-    let changeset =
-        snippet::compile(edits, &*store.files()?).map_err(|error| store.name_sparse(error))?;
-    store.accept(&changeset)?;
-    Ok((changeset, meta))
-}
-
-/// Records a proposal of `changeset`.
-fn propose(
-    context: &Context,
-    store: &Store,
-    changeset: Changeset,
-    meta: Meta,
-    form: &str,
-) -> Result<(Proposed, Proposal)> {
-    let warnings = gate::proposal(store, &changeset)?;
-    let actor = context.actor(store);
-    let proposed_by = context.proposed_by(meta.by.as_deref(), &actor.name);
-    let new = NewProposal {
-        changeset,
-        description: meta.message,
-        domain: meta.domain,
-        related_task_id: meta.task,
-        proposed_by,
-        expires_in: meta.expires_in.unwrap_or(store.settings()?.expires_in),
-        subject: Subject::Code,
-        form: form.to_owned(),
-        instead_of: meta.instead_of.map(|id| store.view()?.resolve(&id)).transpose()?,
-        memory: None,
-        private: meta.private,
-    };
-    let (proposal, duplicate) = store.propose(&actor, context.now, new)?;
-    Ok((Proposed::new(&proposal, duplicate, warnings), proposal))
+    capture::edits(store, edits, "snippet")
 }
 
 fn emit(context: &mut Context, answer: &Proposed, id: &ProposalId) -> Result<Exit> {

@@ -4,21 +4,19 @@ mod authors;
 mod host;
 mod plans;
 
-use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::filters::FilterArgs;
 use super::{Context, Format, pager};
 use crate::changeset::sensitive;
-use crate::changeset::{Changeset, FileChange};
 use crate::error::{Error, Exit, Result};
 use crate::private::Directory;
 use crate::proposal::event::Subject;
-use crate::proposal::{Actor, ActorKind, Proposal, ProposalId, Status};
+use crate::proposal::{ActorKind, Proposal, ProposalId, Status};
 use crate::review::model::{Ticket, queue};
 use crate::review::terminal::{self, End};
-use crate::store::{NewProposal, Store, Summary, View};
+use crate::store::{Store, Summary, View};
 use crate::text::escape;
 
 /// Review pending proposals at the terminal: take, leave, split, edit, comment, hunk by hunk.
@@ -283,32 +281,4 @@ fn staged_dir(store: &Store) -> Result<Option<Directory>> {
 /// The file of one proposal in [`staged_dir`].
 fn staged_name(id: &ProposalId) -> String {
     format!("{id}.json")
-}
-
-/// Makes what was left out of `proposal` a pending proposal of its own.
-///
-/// # Errors
-/// Those of the store.
-pub fn propose_rest(
-    store: &Store,
-    actor: &Actor,
-    now: DateTime<Utc>,
-    proposal: &Proposal,
-    rest: &[FileChange],
-) -> Result<ProposalId> {
-    let why = proposal.description.as_deref().unwrap_or_default();
-    let new = NewProposal {
-        changeset: Changeset::new(rest.to_vec())?,
-        description: Some(format!("Left out of {}: {why}", proposal.id)),
-        domain: proposal.domain.clone(),
-        related_task_id: proposal.related_task_id.clone(),
-        proposed_by: proposal.proposed_by.clone(),
-        expires_in: store.settings()?.expires_in,
-        subject: proposal.subject,
-        form: "split".to_owned(),
-        instead_of: None,
-        memory: None,
-        private: false,
-    };
-    store.write(actor, now, |writer| Ok(writer.propose(new)?.id))
 }

@@ -12,10 +12,9 @@ pub(super) use surroundings::Surroundings;
 
 use super::{Context, Format};
 use crate::error::{Error, Exit, Result};
-use crate::shell::{self, Request, plan};
+use crate::shell::{self, Request, World, plan};
 use crate::text::escape;
-use crate::tools::arguments::name_ignored;
-use crate::tools::{failure, readonly_shell};
+use crate::tools::readonly_shell;
 
 /// Run a command that can only read.
 ///
@@ -127,45 +126,8 @@ fn interrupt() -> Option<Arc<std::os::fd::OwnedFd>> {
     Some(Arc::new(read.into()))
 }
 
-/// Runs the tool for `aye call readonly_shell`. Every answer, an error too, has the contract's
-/// shape; the exit status is 0 unless the command was refused or the arguments are wrong.
-///
-/// # Errors
-/// None but a bug: errors are answers.
-pub(super) fn call(
-    context: &mut Context,
-    _name: &str,
-    arguments: serde_json::Value,
-) -> Result<serde_json::Value> {
-    let answer = readonly_shell::Asked::new(arguments).and_then(|asked| {
-        let surroundings = Surroundings::read(context)?;
-        let defaults = Request::default();
-        let request = Request {
-            timeout: asked.timeout.unwrap_or(defaults.timeout),
-            require_sandbox: surroundings.require_sandbox,
-            interrupt: interrupt(),
-            ..defaults
-        };
-        let world = asked.place(surroundings.world)?;
-        let response = readonly_shell::call(&asked.command, &request, &world, context.now)?;
-        Ok((response, asked.ignored))
-    });
-    match answer {
-        Ok((response, ignored)) => {
-            if let readonly_shell::Response::Refused(_) = &response {
-                context.ends_with(response.exit_code());
-            }
-            let answer = serde_json::to_value(&response);
-            let mut answer = answer.map_err(|error| Error::bug(error.to_string()))?;
-            if let Some(answer) = answer.as_object_mut() {
-                // No tool's answer has one; `aye shell --json` does.
-                answer.shift_remove("schema");
-            }
-            Ok(name_ignored(answer, ignored))
-        }
-        Err(error) => {
-            context.ends_with(error.code().exit as i32);
-            Ok(failure::plain(&error))
-        }
-    }
+/// What a command of `aye call readonly_shell` may depend on, and its limits.
+pub(super) fn lend(context: &Context) -> Result<(World, Request)> {
+    let Surroundings { world, require_sandbox } = Surroundings::read(context)?;
+    Ok((world, Request { require_sandbox, interrupt: interrupt(), ..Request::default() }))
 }

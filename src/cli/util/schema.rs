@@ -1,8 +1,9 @@
 //! `aye util schema`: the JSON Schemas of what `--json` and `--yaml` print, and of what the tools take.
 //!
 //! A schema is derived from the very type that is printed or read. Who adds an output adds a line to
-//! [`PUBLISHED`], who adds a tool one to [`INPUTS`].
+//! [`PUBLISHED`]; tools come from their registry.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use schemars::generate::SchemaSettings;
@@ -12,7 +13,7 @@ use super::{codes, man};
 use crate::cli::memory::{Answer as Memory, answers as memory};
 use crate::cli::{self, Context, Format};
 use crate::error::{Error, Exit, Result, codes as error_codes};
-use crate::tools;
+use crate::tools::registry::TOOLS;
 
 /// Which schema.
 #[derive(Debug, clap::Args)]
@@ -25,13 +26,14 @@ pub struct Args {
 }
 
 /// One published schema.
+#[derive(Clone)]
 pub struct Published {
     /// Its name without the prefix, for example `list` of `aye/list@1`.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// Its version: raised only by a change that is not additive.
     pub version: u32,
     /// What prints it.
-    pub about: &'static str,
+    pub about: Cow<'static, str>,
     generate: fn() -> schemars::Schema,
 }
 
@@ -58,14 +60,19 @@ fn of<T: schemars::JsonSchema>() -> schemars::Schema {
     SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>()
 }
 
-/// What is read, so what is deserialised.
-fn input<T: schemars::JsonSchema>() -> schemars::Schema {
-    SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>()
+/// What the tools take, as `aye call` and other front ends give it to them.
+fn inputs() -> impl Iterator<Item = Published> {
+    TOOLS.iter().map(|tool| Published {
+        name: format!("{}-input", tool.name()).into(),
+        version: 1,
+        about: format!("arguments of `{}`", tool.name()).into(),
+        generate: tool.input,
+    })
 }
 
 /// Every output and every input with a published schema.
-fn all() -> impl Iterator<Item = &'static Published> {
-    PUBLISHED.iter().chain(INPUTS)
+fn all() -> impl Iterator<Item = Published> {
+    PUBLISHED.iter().cloned().chain(inputs())
 }
 
 macro_rules! published {
@@ -74,21 +81,9 @@ macro_rules! published {
         $(#[$doc])*
         pub static $all: &[Published] = &[$(
             $(#[$meta])*
-            Published { name: $name, version: $version, about: $about, generate: $generate::<$type> },
+            Published { name: Cow::Borrowed($name), version: $version, about: Cow::Borrowed($about), generate: $generate::<$type> },
         )*];
     };
-}
-
-published! {
-    /// What the tools take, as `aye call` and other front ends give it to them.
-    INPUTS by input:
-    "apply_patch-input" @ 1 = tools::apply_patch::Parameters, "arguments of `apply_patch`";
-    "changes-input" @ 1 = tools::changes::Request, "arguments of `changes`";
-    "memory.fetch_context-input" @ 1 = tools::memory_fetch_context::Parameters, "arguments of `memory.fetch_context`";
-    "memory.status-input" @ 1 = tools::memory_status::Parameters, "arguments of `memory.status`";
-    "update_plan-input" @ 1 = tools::update_plan::Parameters, "arguments of `update_plan`";
-    #[cfg(unix)]
-    "readonly_shell-input" @ 1 = tools::readonly_shell::Parameters, "arguments of `readonly_shell`";
 }
 
 published! {
@@ -166,7 +161,7 @@ pub struct Row {
     /// The value of the `schema` field, for example `aye/list@1`.
     pub id: String,
     /// What prints it.
-    pub about: &'static str,
+    pub about: Cow<'static, str>,
 }
 
 /// Prints one schema, or their names, or writes them all.
@@ -213,7 +208,7 @@ mod tests {
     fn every_schema_describes_an_object_that_names_its_schema() {
         for published in PUBLISHED {
             // The answers of tools are the contracts' own, which have no such field.
-            if ["apply_patch", "readonly_shell", "update_plan"].contains(&published.name) {
+            if ["apply_patch", "readonly_shell", "update_plan"].contains(&&*published.name) {
                 continue;
             }
             let document = published.document();

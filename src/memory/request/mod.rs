@@ -13,27 +13,43 @@ pub use read::{FIELDS, Reading};
 use super::intent::Intent;
 use super::words::words;
 
-/// A request that has the right form.
-#[derive(Clone, Debug, PartialEq)]
+// The input schema of `memory.propose_update` is derived from this type and shows its comments to
+// models. `Request::read` reads it by hand, to report every problem at once.
+/// Structured edits of the project's memory.
+#[derive(Clone, Debug, PartialEq, schemars::JsonSchema)]
 pub struct Request {
-    /// What it is for.
+    /// What it is for; says which files it may change.
     pub intent: Intent,
     /// Why, in the proposer's words.
     pub rationale: Option<String>,
     /// The edits, in order.
+    #[schemars(length(min = 1, max = 1000))]
     pub operations: Vec<Operation>,
-    /// Where the knowledge comes from.
+    /// Where the knowledge comes from; some categories (decisions) need one.
+    #[schemars(default)]
     pub sources: Vec<Source>,
     /// How sure the proposer is.
     pub confidence: Option<Confidence>,
     /// Who proposes.
+    #[schemars(with = "Option<NameOrOwner>")]
     pub owner: Option<Owner>,
+}
+
+/// An owner as it may be written.
+#[derive(schemars::JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "only its schema is used")]
+enum NameOrOwner {
+    /// A name.
+    Name(String),
+    /// A name and more.
+    Owner(Owner),
 }
 
 /// Where knowledge comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Source {
-    /// One of [`SOURCE_TYPES`](super::settings::schema::SOURCE_TYPES).
+    /// `file`, `test`, `user`, `session`, `inference` or `external`.
     #[serde(rename = "type")]
     pub kind: String,
     /// What exactly: a path (`src/a.rs`, `src/a.rs:12`, `src/a.rs@v1.2`), a test's name, a URL.
@@ -101,6 +117,28 @@ mod tests {
         has("operation 2, content: remove_section takes no content");
         has("operation 2, section_id: remove_section needs a target");
         assert!(problems.iter().all(|p| p.fix.is_some()), "{problems:#?}");
+    }
+
+    #[test]
+    fn the_schema_has_the_fields_that_are_read() {
+        let schema = schemars::schema_for!(Request).to_value();
+        let named = |schema: &Value| -> Vec<String> {
+            schema["properties"].as_object().unwrap().keys().cloned().collect()
+        };
+        let sorted = |fields: &[&str]| {
+            let mut fields: Vec<String> = fields.iter().map(|&field| field.to_owned()).collect();
+            fields.sort();
+            fields
+        };
+        let mut request = named(&schema);
+        request.sort();
+        assert_eq!(request, sorted(&FIELDS));
+        let operation = &schema["$defs"]["Operation"];
+        let mut fields = named(operation);
+        fields.sort();
+        assert_eq!(fields, sorted(&read_operation::FIELDS));
+        assert_eq!(operation["required"], json!(["operation", "path"]));
+        assert_eq!(operation["additionalProperties"], json!(false));
     }
 
     #[test]

@@ -84,23 +84,47 @@ impl Kind {
     }
 }
 
-/// One edit. Which fields count depends on [`Operation::kind`].
-#[derive(Clone, Debug, PartialEq)]
-#[allow(missing_docs)]
+/// One edit. Which fields it takes depends on the operation; an unknown one is an error.
+#[derive(Clone, Debug, PartialEq, schemars::JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct Operation {
+    /// What to do.
+    #[schemars(rename = "operation")]
     pub kind: Kind,
+    /// The file, relative to `.agent-memory/`.
     pub path: String,
+    /// The section, by its id.
     pub section_id: Option<String>,
+    /// The section by its heading, without the `#`; for `append_section`, the new one's.
     pub heading: Option<String>,
+    /// Level of that heading, from 1 to 6.
+    #[schemars(range(min = 0, max = 6))]
     pub heading_level: Option<u8>,
+    /// Which of several sections with that heading, from 1.
     pub occurrence: Option<u32>,
+    /// `append_section`: the section that the new one belongs to.
     pub parent_section_id: Option<String>,
+    /// The new text, as Markdown.
+    #[schemars(default)]
     pub content: String,
+    /// `create_file`: what to do where the file exists.
+    #[schemars(default)]
     pub if_exists: IfExists,
+    /// `replace_section`: what to do where there is no such section.
+    #[schemars(default)]
     pub if_missing: IfMissing,
+    /// `archive_section`, `remove_section`: the file that the section goes to.
+    #[schemars(default)]
     pub archive_path: String,
+    /// `archive_section`: the text that takes the section's place.
+    #[schemars(default)]
     pub replacement: String,
+    /// `remove_section`: why.
     pub reason: Option<String>,
+    /// `rename_heading`: the new heading.
+    #[schemars(default)]
     pub new_heading: String,
+    /// `rename_heading`: its level; 0 keeps the present one.
+    #[schemars(default, range(min = 0, max = 6))]
     pub new_heading_level: u8,
 }

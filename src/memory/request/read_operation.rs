@@ -8,7 +8,8 @@ use crate::memory::codes;
 use crate::memory::problem::{Problem, brief};
 use crate::spelling::{did_you_mean, one_of};
 
-const FIELDS: [&str; 15] = [
+/// The fields of an operation.
+pub(super) const FIELDS: [&str; 15] = [
     "operation", "path", "section_id", "heading", "heading_level", "occurrence",
     "parent_section_id", "content", "if_exists", "if_missing", "archive_path", "replacement",
     "reason", "new_heading", "new_heading_level",

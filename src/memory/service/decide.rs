@@ -34,7 +34,7 @@ impl Files for Seen<'_> {
 /// # Errors
 /// The reason why it cannot be applied: `target_drift`, `secret_detected` and all the others.
 pub fn preview(store: &Store, proposal: &Proposal, snapshot: &dyn Snapshot) -> Result<Plan> {
-    let service = Service::open(store, proposal.actor.clone(), None, proposal.current().at)?;
+    let service = Service::open(store, proposal.actor.clone(), proposal.current().at)?;
     let files = Seen { snapshot, disk: service.disk() };
     let (plan, drift) = match service.replan_on(proposal, &files)? {
         Ok((_, plan, drift)) => (plan, drift),
@@ -75,7 +75,7 @@ pub fn whole(proposal: &Proposal) -> Error {
 /// # Errors
 /// `memory_not_initialized` and its kin.
 pub fn in_git(store: &Store, proposal: &Proposal) -> Result<Option<InGit>> {
-    let service = Service::open(store, proposal.actor.clone(), None, proposal.current().at)?;
+    let service = Service::open(store, proposal.actor.clone(), proposal.current().at)?;
     let page = repo_path(index_page::PATH)?;
     let changed = proposal.current().changes.iter().map(|change| &change.path);
     let paths: Vec<&RepoPath> = changed.chain([&page]).collect();
@@ -88,7 +88,7 @@ pub fn in_git(store: &Store, proposal: &Proposal) -> Result<Option<InGit>> {
 /// # Errors
 /// `memory_not_initialized` and its kin, `object_missing`.
 pub fn notices(store: &Store, proposal: &Proposal) -> Result<Vec<String>> {
-    let service = Service::open(store, proposal.actor.clone(), None, proposal.current().at)?;
+    let service = Service::open(store, proposal.actor.clone(), proposal.current().at)?;
     let found = service.tampering_of(proposal)?;
     Ok(found
         .into_iter()
@@ -107,7 +107,7 @@ pub fn notices(store: &Store, proposal: &Proposal) -> Result<Vec<String>> {
 /// # Errors
 /// `memory_not_initialized` and its kin.
 pub fn patience(store: &Store, proposal: &Proposal) -> Result<std::time::Duration> {
-    let service = Service::open(store, proposal.actor.clone(), None, proposal.current().at)?;
+    let service = Service::open(store, proposal.actor.clone(), proposal.current().at)?;
     let seconds = service.settings.manifest.concurrency.wait_timeout_seconds;
     Ok(std::time::Duration::from_secs(seconds))
 }
@@ -118,7 +118,7 @@ pub fn patience(store: &Store, proposal: &Proposal) -> Result<std::time::Duratio
 /// # Errors
 /// `not_applied`, `conflict`, and those of the store and the work tree.
 pub fn preview_undo(store: &Store, proposal: &Proposal) -> Result<Plan> {
-    let service = Service::open(store, proposal.actor.clone(), None, proposal.current().at)?;
+    let service = Service::open(store, proposal.actor.clone(), proposal.current().at)?;
     let mut plan = service.plan_undo(proposal)?;
     let page = service.page_after(&plan.files, &service.worktree, &service.disk())?;
     plan.files.extend(page);

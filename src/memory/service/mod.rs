@@ -46,8 +46,6 @@ pub struct Service<'a> {
     pub store: &'a Store,
     /// Who runs the command.
     pub actor: Actor,
-    /// The name the caller gave itself, if it did.
-    pub agent: Option<String>,
     /// The time of the command.
     pub now: DateTime<Utc>,
     /// The work tree.
@@ -68,19 +66,13 @@ impl<'a> Service<'a> {
     /// # Errors
     /// `memory_not_initialized`, `memory_config_invalid`, `unsupported_store_format`,
     /// `bare_repository`.
-    pub fn open(
-        store: &'a Store,
-        actor: Actor,
-        agent: Option<String>,
-        now: DateTime<Utc>,
-    ) -> Result<Self> {
+    pub fn open(store: &'a Store, actor: Actor, now: DateTime<Utc>) -> Result<Self> {
         let worktree = store.worktree()?;
         let in_force = agreed::read(store, &Disk(&worktree))?;
         let branch = branch(store);
         Ok(Self {
             store,
             actor,
-            agent,
             now,
             worktree,
             settings: in_force.settings,

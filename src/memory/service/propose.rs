@@ -209,9 +209,7 @@ impl Service<'_> {
             ),
             domain: Some("memory".to_owned()),
             related_task_id: None,
-            proposed_by: owner
-                .or_else(|| self.agent.clone())
-                .unwrap_or_else(|| self.actor.name.clone()),
+            proposed_by: owner.unwrap_or_else(|| self.actor.name.clone()),
             expires_in: Duration::seconds(
                 i64::try_from(self.settings.manifest.staging.ttl_seconds)
                     .unwrap_or(i64::MAX / 4000),

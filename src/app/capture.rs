@@ -1,145 +1,185 @@
-//! Other ways to say what is proposed: a patch, what is uncommitted, a commit or a range.
+//! Changes read from where they are: edits, a patch, the work tree, a commit, a range of commits.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 
 use bstr::ByteSlice as _;
 use gix::ObjectId;
 
+use super::{Draft, Session};
 use crate::apply;
 use crate::changeset::codes as changeset_codes;
-use crate::changeset::patch::{self, limits};
-use crate::changeset::{Changeset, File, FileChange, Mode, RepoPath, Snapshot as _};
-use crate::cli::patch::ReadArgs;
-use crate::cli::{Context, paths};
+use crate::changeset::patch::{self, Compiled, Options};
+use crate::changeset::snippet::{self, Edit};
+use crate::changeset::{Changeset, File, FileChange, Mode, RepoPath, Snapshot};
 use crate::decide;
 use crate::error::{Error, Result, codes};
 use crate::git::Git;
 use crate::proposal::{ActorKind, Entry, ProposalId};
 use crate::store::Store;
-use crate::text::escape;
 
-/// A patch, what is uncommitted, a commit or a range, instead of edits.
-#[derive(Debug, Default, clap::Args)]
-#[command(next_help_heading = "Other sources")]
-pub struct SourceArgs {
-    /// A patch: a unified diff or an envelope (*** Begin Patch); - reads standard input.
-    #[arg(long, value_name = "FILE", group = "source", conflicts_with_all = ["path", "edit", "from_json"])]
-    pub patch: Option<OsString>,
-    /// What is not committed, staged or not, new files included; the files then go back to HEAD, or
-    /// to what proposals have been applied to them since.
-    /// With PATHSPEC, only what it matches, as for git add. Agents have to give one.
-    #[arg(long, value_name = "PATHSPEC", num_args = 0.., group = "source", conflicts_with_all = ["path", "edit", "from_json"])]
-    pub worktree: Option<Vec<OsString>>,
-    /// Leave the files as they are.
-    #[arg(long, requires = "worktree")]
-    pub keep: bool,
+/// Where the changes of a draft are read from.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// A unified diff or an envelope.
+    Patch {
+        /// The patch, as it came.
+        bytes: Vec<u8>,
+        /// How it is read.
+        options: Options,
+    },
+    /// What is not committed, staged or not, untracked files included.
+    Worktree {
+        /// Pathspecs, as for `git add`; none for everything. An agent has to give one.
+        specs: Vec<OsString>,
+        /// The directory that the pathspecs are relative to.
+        base: PathBuf,
+        /// Whether the files are to go back once their changes are proposed.
+        take_back: bool,
+    },
     /// What a commit changed against its first parent.
-    #[arg(long, value_name = "REV", group = "source", conflicts_with_all = ["path", "edit", "from_json"])]
-    pub commit: Option<OsString>,
-    /// What changed from A to B, as one change: A..B, or A...B from their merge base.
-    #[arg(long, value_name = "A..B", group = "source", conflicts_with_all = ["path", "edit", "from_json"])]
-    pub range: Option<OsString>,
-    /// How a patch is read.
-    #[command(flatten)]
-    pub read: ReadArgs,
+    Commit {
+        /// Any name that git has for it.
+        rev: OsString,
+        /// What reverts it instead.
+        reverse: bool,
+    },
+    /// What changed between two commits, as one change.
+    Range {
+        /// `A..B`, or `A...B` from their merge base.
+        range: OsString,
+        /// From B to A instead.
+        reverse: bool,
+    },
 }
 
-/// What a source came to.
-pub struct Sourced {
-    /// The changes.
-    pub changeset: Changeset,
-    /// The form that the proposal records.
-    pub form: &'static str,
-    /// Its own message, if there is one (a commit's).
-    pub message: Option<String>,
-    /// Take the changed files back once they are proposed.
-    pub take_back: bool,
+/// Something that was not as its reader may expect. Paths in it are untrusted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Remark {
+    /// How a patch was read, in words.
+    Patch(String),
+    /// A directory that is another repository; nothing in it is proposed.
+    OtherRepository(String),
+    /// A staged file that a sparse checkout excludes; it is not proposed.
+    Excluded(RepoPath),
 }
 
-impl SourceArgs {
-    /// Refuses what says how a patch is read where none is. (A commit can be taken back.)
-    fn refuse_unused(&self) -> Result<()> {
-        let read = &self.read;
-        let a_patch = self.patch.is_some();
-        let unused = [
-            ("-R", read.reverse && !a_patch && self.commit.is_none() && self.range.is_none()),
-            ("-p", read.strip.is_some() && !a_patch),
-            ("--fuzz", read.fuzz > 0 && !a_patch),
-            ("--unidiff-zero", read.unidiff_zero && !a_patch),
-        ];
-        let Some((flag, _)) = unused.iter().find(|(_, unused)| *unused) else { return Ok(()) };
-        let message = match *flag {
-            "-R" => "-R goes with --patch, --commit or --range".to_owned(),
-            flag => format!("{flag} says how a patch is read, and goes with --patch"),
-        };
-        Err(Error::new(&codes::USAGE, message).hint("leave it out, or name a patch with --patch"))
-    }
-
-    /// Reads the source that was given, if one was.
-    ///
-    /// # Errors
-    /// Those of the reader of that form.
-    pub fn read(&self, context: &Context, store: &Store) -> Result<Option<Sourced>> {
-        self.refuse_unused()?;
-        let sourced =
-            |changeset, form| Sourced { changeset, form, message: None, take_back: false };
-        if let Some(file) = &self.patch {
-            let bytes = paths::content(context, file, limits::PATCH as u64 + 1)?;
-            let compiled = patch::read(&bytes, &*store.files()?, &self.read.options())
-                .map_err(|error| crate::tools::apply_patch::name_relative(error, store))?;
-            if compiled.already_applied {
-                return Err(Error::new(
-                    &patch::codes::ALREADY_APPLIED,
-                    "every change of the patch is in the files already",
-                )
-                .hint("there is nothing to propose"));
-            }
-            for note in &compiled.notes {
-                context.note(&format!("note: {}", escape::line(note)));
-            }
-            return Ok(Some(sourced(compiled.changeset, "patch")));
-        }
-        if let Some(specs) = &self.worktree {
-            let caller = context.caller(store);
-            if specs.is_empty() && caller.actor.kind == ActorKind::Agent {
+/// Reads `source`. What there is to say about it is added to `remarks`, also where that fails.
+///
+/// # Errors
+/// Those of the reader of that source; `pathspec_required`; those of [`Draft::new`].
+pub fn capture(session: &Session<'_>, source: &Source, remarks: &mut Vec<Remark>) -> Result<Draft> {
+    let store = session.store;
+    let (changeset, form) = match source {
+        Source::Patch { bytes, options } => (whole_patch(store, bytes, options, remarks)?, "patch"),
+        Source::Worktree { specs, base, take_back } => {
+            if specs.is_empty() && session.caller.actor.kind == ActorKind::Agent {
                 return Err(Error::new(
                     &apply::codes::PATHSPEC_REQUIRED,
                     "an agent has to say which files it changed: others may be somebody else's work",
                 )
                 .hint("name them as to git add: aye propose --worktree PATH… -m WHY"));
             }
-            let changeset = uncommitted(context, store, specs, !self.keep)?;
-            return Ok(Some(Sourced { take_back: !self.keep, ..sourced(changeset, "worktree") }));
+            let specs = Specs { base, specs };
+            (uncommitted(session, &specs, *take_back, remarks)?, "worktree")
         }
-        if let Some(rev) = &self.commit {
+        Source::Commit { rev, reverse } => {
             let id = resolve(store, rev, "^{commit}")?;
             let parent = resolve(store, format!("{id}^1").as_ref(), "");
             let nothing = || ObjectId::empty_tree(store.repo().object_hash()).to_string();
             let parent = parent.unwrap_or_else(|_| nothing());
-            let changeset = self.between(store, &parent, &id)?;
-            let message = store.git()?.args(["log", "-1", "--format=%B", &id]).text()?;
-            let message = Some(message.trim().to_owned()).filter(|message| !message.is_empty());
-            let message = match self.read.reverse {
-                // In the words of git revert.
-                true => message.map(|message| {
-                    let subject = message.lines().next().unwrap_or_default();
-                    format!("Revert \"{subject}\"\n\nThis reverts commit {id}.")
-                }),
-                false => message,
-            };
-            return Ok(Some(Sourced { message, ..sourced(changeset, "commit") }));
+            let (from, to) = if *reverse { (&id, &parent) } else { (&parent, &id) };
+            let changeset = between(store, from, to)?;
+            let message = message(store, &id, *reverse)?;
+            return Ok(Draft { message, ..Draft::new(store, changeset, "commit")? });
         }
-        if let Some(range) = &self.range {
+        Source::Range { range, reverse } => {
             let (from, to) = ends(store, range)?;
-            return Ok(Some(sourced(self.between(store, &from, &to)?, "commit")));
+            let (from, to) = if *reverse { (to, from) } else { (from, to) };
+            (between(store, &from, &to)?, "commit")
         }
-        Ok(None)
-    }
+    };
+    let take_back = matches!(source, Source::Worktree { take_back: true, .. });
+    Ok(Draft { take_back, ..Draft::new(store, changeset, form)? })
+}
 
-    fn between(&self, store: &Store, from: &str, to: &str) -> Result<Changeset> {
-        if self.read.reverse { between(store, to, from) } else { between(store, from, to) }
+/// Carries `edits` out on the files as they are now. `form` is what the proposal records.
+///
+/// # Errors
+/// Those of matching, and of [`Draft::new`].
+pub fn edits(store: &Store, edits: Vec<Edit>, form: &'static str) -> Result<Draft> {
+    let changeset =
+        snippet::compile(edits, &*store.files()?).map_err(|error| store.name_sparse(error))?;
+    Draft::new(store, changeset, form)
+}
+
+/// Reads a patch against `files`.
+///
+/// # Errors
+/// Those of [`patch::read`], in the words of this repository.
+pub fn patch(
+    store: &Store,
+    bytes: &[u8],
+    files: &dyn Snapshot,
+    options: &Options,
+) -> Result<Compiled> {
+    patch::read(bytes, files, options).map_err(|error| name_relative(error, store))
+}
+
+/// A patch that is to be proposed: some of it has to be missing from the files.
+fn whole_patch(
+    store: &Store,
+    bytes: &[u8],
+    options: &Options,
+    remarks: &mut Vec<Remark>,
+) -> Result<Changeset> {
+    let compiled = self::patch(store, bytes, &*store.files()?, options)?;
+    if compiled.already_applied {
+        return Err(Error::new(
+            &patch::codes::ALREADY_APPLIED,
+            "every change of the patch is in the files already",
+        )
+        .hint("there is nothing to propose"));
     }
+    remarks.extend(compiled.notes.into_iter().map(Remark::Patch));
+    Ok(compiled.changeset)
+}
+
+/// The message of the commit `id`; of what reverts it, in the words of git revert.
+fn message(store: &Store, id: &str, reverse: bool) -> Result<Option<String>> {
+    let message = store.git()?.args(["log", "-1", "--format=%B", id]).text()?;
+    let message = Some(message.trim()).filter(|message| !message.is_empty());
+    Ok(message.map(|message| match reverse {
+        true => {
+            let subject = message.lines().next().unwrap_or_default();
+            format!("Revert \"{subject}\"\n\nThis reverts commit {id}.")
+        }
+        false => message.to_owned(),
+    }))
+}
+
+/// `error` with the name that an absolute path inside the repository has there, and a remark if a
+/// sparse checkout excludes a missing file.
+fn name_relative(error: Error, store: &Store) -> Error {
+    if !error.is(&changeset_codes::PATH_INVALID) {
+        return store.name_sparse(error);
+    }
+    let given = error.details().iter().find(|(key, _)| *key == "path");
+    let relative = given.and_then(|(_, path)| {
+        let relative = Path::new(path.as_str()?).strip_prefix(store.work_dir()?).ok()?;
+        Some(relative.display().to_string())
+    });
+    match relative {
+        Some(relative) => error.hint(format!("inside the repository it is '{relative}'")),
+        None => error,
+    }
+}
+
+/// Pathspecs, and the directory that they are relative to.
+struct Specs<'a> {
+    base: &'a Path,
+    specs: &'a [OsString],
 }
 
 /// The way back to what the files of a changeset were before it, in the work tree and in the
@@ -151,11 +191,16 @@ pub struct TakeBack {
 }
 
 impl TakeBack {
-    /// The way back from `changeset`. What would be in it can be known before anything is done.
+    /// The way back from the changes of `draft`, if they are to be taken back. What would be in it can
+    /// be known before anything is done.
     ///
     /// # Errors
     /// `index_locked`, `hard_link` and whatever else keeps a file from being written.
-    pub fn new(store: &Store, changeset: &Changeset) -> Result<Self> {
+    pub fn of(store: &Store, draft: &Draft) -> Result<Option<Self>> {
+        if !draft.take_back {
+            return Ok(None);
+        }
+        let changeset = &draft.changeset;
         apply::refuse_locked_index(store)?;
         let worktree = store.worktree()?;
         let changes = changeset.changes();
@@ -170,17 +215,17 @@ impl TakeBack {
             snippets: Vec::new(),
         });
         let staged = apply::staged_otherwise(store, changeset);
-        Ok(Self { changeset: Changeset::new(changes.collect())?, staged })
+        Ok(Some(Self { changeset: Changeset::new(changes.collect())?, staged }))
     }
 
-    /// Goes it, now that proposal `id` has the changes, and returns the files. What somebody saved in between is not
-    /// lost: then nothing is taken back. Of what was staged besides, it is said where it is.
+    /// Reverts the files now that proposal `id` records them. If one was edited meanwhile, nothing is
+    /// reverted.
     ///
     /// # Errors
     /// `file_changed`, `index_locked`, and those of the work tree and git. They name the proposal,
     /// which stands.
-    pub fn run(self, context: &Context, store: &Store, id: &ProposalId) -> Result<Vec<RepoPath>> {
-        let paths: Vec<RepoPath> =
+    pub fn run(self, store: &Store, id: &ProposalId) -> Result<TakenBack> {
+        let files: Vec<RepoPath> =
             self.changeset.changes().iter().map(|c| c.path.clone()).collect();
         let stands = |error: Error, which: &str| {
             let error = error.after(format_args!("proposal {id} is made, but {which}"));
@@ -188,21 +233,23 @@ impl TakeBack {
         };
         apply::write_direct(store, false, |_| Ok((self.changeset, ())), |_| (), |(), _| ())
             .map_err(|error| stands(error, "the files stay as they are"))?;
-        apply::unstage(store, &paths)
-            .and_then(|()| apply::note_sizes(store, &paths))
+        apply::unstage(store, &files)
+            .and_then(|()| apply::note_sizes(store, &files))
             .map_err(|error| stands(error, "the index stays as it is"))?;
-        for (path, blob) in &self.staged {
-            context.note(&format!(
-                "note: another version of {} was staged, and is not in the proposal: \
-                 `git cat-file -p {blob}` prints it",
-                escape::name(&path.display().to_string())
-            ));
-        }
-        Ok(paths)
+        Ok(TakenBack { files, staged: self.staged })
     }
 }
 
-fn resolve(store: &Store, rev: &std::ffi::OsStr, kind: &str) -> Result<String> {
+/// The files that were reverted.
+#[derive(Clone, Debug, Default)]
+pub struct TakenBack {
+    /// All of them.
+    pub files: Vec<RepoPath>,
+    /// Other versions that were staged and are not in the proposal: the path and the blob's id.
+    pub staged: Vec<(RepoPath, String)>,
+}
+
+fn resolve(store: &Store, rev: &OsStr, kind: &str) -> Result<String> {
     let mut spec = rev.to_owned();
     spec.push(kind);
     let found = store
@@ -217,7 +264,7 @@ fn resolve(store: &Store, rev: &std::ffi::OsStr, kind: &str) -> Result<String> {
 }
 
 /// The two ends of `A..B` or `A...B`; a missing one is HEAD.
-fn ends(store: &Store, range: &std::ffi::OsStr) -> Result<(String, String)> {
+fn ends(store: &Store, range: &OsStr) -> Result<(String, String)> {
     let text = range.to_string_lossy().into_owned();
     let (from, to, symmetric) = if let Some((from, to)) = text.split_once("...") {
         (from, to, true)
@@ -291,22 +338,23 @@ fn mode_of(mode: &str, path: &RepoPath) -> Result<Mode> {
 /// submodules and other repositories is theirs; what a merge has brought is the merge's, and not
 /// to be taken back from it.
 fn uncommitted(
-    context: &Context,
-    store: &Store,
-    specs: &[OsString],
+    session: &Session<'_>,
+    specs: &Specs<'_>,
     take_back: bool,
+    remarks: &mut Vec<Remark>,
 ) -> Result<Changeset> {
+    let store = session.store;
     let worktree = store.worktree()?;
     let merging = take_back && store.repo().git_dir().join("MERGE_HEAD").exists();
-    if !specs.is_empty() {
-        refuse_unmatched(context, store, specs)?;
+    if !specs.specs.is_empty() {
+        refuse_unmatched(store, specs)?;
     }
     let status = ["status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=all"];
-    let raw = here(context, store)?
+    let raw = here(store, specs.base)?
         .env("GIT_OPTIONAL_LOCKS", "0")
         .args(status)
         .args(["--ignore-submodules=dirty", "--"])
-        .args(specs)
+        .args(specs.specs)
         .run()?;
     let mut files: BTreeMap<&[u8], Uncommitted<'_>> = BTreeMap::new();
     for entry in raw.split(|byte| *byte == 0).filter(|entry| !entry.is_empty()) {
@@ -338,10 +386,7 @@ fn uncommitted(
                 // Another repository, as git stash leaves it alone.
                 name if name.ends_with(b"/") => {
                     let name = name.as_bstr().to_string();
-                    context.note(&format!(
-                        "note: {} is another repository and stays as it is",
-                        escape::line(name.trim_end_matches('/'))
-                    ));
+                    remarks.push(Remark::OtherRepository(name.trim_end_matches('/').to_owned()));
                 }
                 name => files.entry(name).or_default().exists = true,
             },
@@ -357,7 +402,7 @@ fn uncommitted(
         let head = file.head.map(|(mode, id)| Entry { mode: mode.to_owned(), id: id.to_owned() });
         // What was applied and is not committed yet is nobody's change, and stays.
         let standing = match may_stand {
-            true => decide::written_here(store, &view, context.now, &path, head.as_ref())?,
+            true => decide::written_here(store, &view, session.now, &path, head.as_ref())?,
             false => None,
         };
         let before = match (&standing, file.head) {
@@ -371,10 +416,7 @@ fn uncommitted(
         let after = if file.exists { reader.file(&path)? } else { None };
         // What a sparse checkout leaves out is not deleted, and could not be taken back.
         if file.exists && file.as_staged && after.is_none() {
-            context.note(&format!(
-                "note: {} is staged but left out of the work tree, and stays as it is",
-                escape::name(&path.display().to_string())
-            ));
+            remarks.push(Remark::Excluded(path));
             continue;
         }
         let is_as_applied = standing.is_some() && before == after;
@@ -398,18 +440,18 @@ struct Uncommitted<'a> {
     as_staged: bool,
 }
 
-/// Git, where the words of the command line are relative to.
-fn here(context: &Context, store: &Store) -> Result<Git> {
-    let base = context.path_base(store);
+/// Git, in the directory that pathspecs are relative to.
+fn here(store: &Store, base: &Path) -> Result<Git> {
     let git = store.git()?;
-    Ok(if store.prefix(&base).is_some() { git.directory(base) } else { git })
+    Ok(if store.prefix(base).is_some() { git.directory(base) } else { git })
 }
 
 /// Refuses the pathspecs that match nothing that git knows or would add, as `git add` does.
-fn refuse_unmatched(context: &Context, store: &Store, specs: &[OsString]) -> Result<()> {
+fn refuse_unmatched(store: &Store, specs: &Specs<'_>) -> Result<()> {
     let born = store.repo().head_id().is_ok();
+    let Specs { base, specs } = *specs;
     let look = |specs: &[OsString]| {
-        here(context, store)?
+        here(store, base)?
             .args(["ls-files", "-z", "--error-unmatch", "--cached", "--others"])
             .arg("--exclude-standard")
             // What is removed from the index still is something to propose.

@@ -1,0 +1,33 @@
+//! Changes that are about to be proposed.
+
+use crate::changeset::Changeset;
+use crate::error::Result;
+use crate::store::Store;
+
+/// Changes that the repository accepts, and that are not proposed yet.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    pub(super) changeset: Changeset,
+    /// What the proposal records of the way it came: `snippet`, `patch`, `worktree`, `commit`, `tool`.
+    pub(super) form: &'static str,
+    /// Its own message, if it has one (a commit's).
+    pub message: Option<String>,
+    /// The changed files are to go back in the work tree once they are proposed.
+    pub(super) take_back: bool,
+}
+
+impl Draft {
+    /// A draft of `changeset`.
+    ///
+    /// # Errors
+    /// `file_too_large`, `path_invalid`: what could not be applied, see [`Store::accept`].
+    pub fn new(store: &Store, changeset: Changeset, form: &'static str) -> Result<Self> {
+        store.accept(&changeset)?;
+        Ok(Self { changeset, form, message: None, take_back: false })
+    }
+
+    /// The changes.
+    pub fn changeset(&self) -> &Changeset {
+        &self.changeset
+    }
+}

@@ -1,0 +1,28 @@
+//! Use cases that all front ends share: the command line, and whoever calls the tools.
+//!
+//! They take values and return values. A front end reads clock, environment and terminal, makes a
+//! [`Session`] of that, and renders what it gets.
+
+pub mod capture;
+pub mod plan;
+pub mod propose;
+pub mod trial;
+
+mod draft;
+
+pub use draft::Draft;
+
+use chrono::{DateTime, Utc};
+
+use crate::proposal::Caller;
+use crate::store::Store;
+
+/// Who asks for something, where and when.
+pub struct Session<'a> {
+    /// The repository.
+    pub store: &'a Store,
+    /// Who asks, with what showed an agent.
+    pub caller: Caller,
+    /// The time of the call, which events bear.
+    pub now: DateTime<Utc>,
+}

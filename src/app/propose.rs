@@ -1,0 +1,135 @@
+//! A draft becomes a proposal, or the next revision of one.
+
+use chrono::{DateTime, Duration, Utc};
+
+use super::capture::{TakeBack, TakenBack};
+use super::{Draft, Session};
+use crate::changeset::{Changeset, FileChange};
+use crate::error::Result;
+use crate::proposal::event::Subject;
+use crate::proposal::{Actor, Authority, Proposal, ProposalId};
+use crate::scan::gate::{self, Warning};
+use crate::store::{NewProposal, Store};
+
+/// What a proposal says beside its changes.
+#[derive(Clone, Debug, Default)]
+pub struct Details {
+    /// Why, for the reviewer; the draft's own message otherwise.
+    pub description: Option<String>,
+    /// Topic.
+    pub domain: Option<String>,
+    /// The task it belongs to.
+    pub related_task_id: Option<String>,
+    /// The name of the proposer; the caller's own otherwise.
+    pub proposed_by: Option<String>,
+    /// How long it waits for a decision; as `aye.expiresIn` says otherwise.
+    pub expires_in: Option<Duration>,
+    /// The proposal of somebody else that it is to take the place of: an id or the beginning of one.
+    pub instead_of: Option<String>,
+    /// It is pushed nowhere until a person publishes it.
+    pub private: bool,
+}
+
+/// A proposal that was recorded.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// The proposal, with this revision.
+    pub proposal: Proposal,
+    /// The same changes were pending already, as this proposal.
+    pub duplicate: bool,
+    /// What its added lines hold that a reviewer should see.
+    pub warnings: Vec<Warning>,
+    /// The files that were reverted in the work tree.
+    pub taken_back: TakenBack,
+}
+
+/// Records `draft` as a proposal, unless the same one is pending, and reverts the files where the
+/// draft says so.
+///
+/// # Errors
+/// `secret_detected` and `pii_detected` where `aye.scan` is `block`, those of the store, and those of
+/// [`TakeBack`]. The ones of [`TakeBack::run`] name the proposal, which stands.
+pub fn propose(session: &Session<'_>, draft: Draft, details: Details) -> Result<Recorded> {
+    let Session { store, caller, now } = session;
+    let back = TakeBack::of(store, &draft)?;
+    let warnings = gate::proposal(store, &draft.changeset)?;
+    let named = details.proposed_by.filter(|name| !name.trim().is_empty());
+    let new = NewProposal {
+        changeset: draft.changeset,
+        description: details.description.or(draft.message),
+        domain: details.domain,
+        related_task_id: details.related_task_id,
+        proposed_by: named.unwrap_or_else(|| caller.actor.name.clone()),
+        expires_in: details.expires_in.unwrap_or(store.settings()?.expires_in),
+        subject: Subject::Code,
+        form: draft.form.to_owned(),
+        instead_of: details.instead_of.map(|id| store.view()?.resolve(&id)).transpose()?,
+        memory: None,
+        private: details.private,
+    };
+    let (proposal, duplicate) = store.propose(&caller.actor, *now, new)?;
+    let taken_back = back.map(|back| back.run(store, &proposal.id)).transpose()?;
+    Ok(Recorded { proposal, duplicate, warnings, taken_back: taken_back.unwrap_or_default() })
+}
+
+/// What a new revision is to say.
+#[derive(Clone, Debug)]
+pub struct Revision {
+    /// The changes.
+    pub draft: Draft,
+    /// A new description; the present one otherwise. A draft's own message does not count.
+    pub description: Option<String>,
+    /// A new time to wait for a decision, from now.
+    pub expires_in: Option<Duration>,
+}
+
+/// Gives `proposal` a new revision.
+///
+/// # Errors
+/// As [`propose`]; `not_pending` if it was decided meanwhile.
+pub fn revise(
+    session: &Session<'_>,
+    authority: &Authority,
+    proposal: &Proposal,
+    revision: Revision,
+) -> Result<Recorded> {
+    let Revision { draft, description, expires_in } = revision;
+    let (store, id) = (session.store, &proposal.id);
+    let back = TakeBack::of(store, &draft)?;
+    let warnings = gate::proposal(store, &draft.changeset)?;
+    let proposal = store.write(authority.actor(), session.now, |writer| {
+        writer.revise(authority, id, &draft.changeset, "answer", description, expires_in, None)?;
+        writer.commit()?;
+        writer.view.proposal(id)
+    })?;
+    let taken_back = back.map(|back| back.run(store, id)).transpose()?.unwrap_or_default();
+    Ok(Recorded { proposal, duplicate: false, warnings, taken_back })
+}
+
+/// Makes `rest`, the changes of `proposal` that a decision excluded, a pending proposal of its own.
+///
+/// # Errors
+/// Those of the store.
+pub fn rest(
+    store: &Store,
+    actor: &Actor,
+    now: DateTime<Utc>,
+    proposal: &Proposal,
+    rest: &[FileChange],
+) -> Result<ProposalId> {
+    let why = proposal.description.as_deref().unwrap_or_default();
+    let new = NewProposal {
+        changeset: Changeset::new(rest.to_vec())?,
+        description: Some(format!("Left out of {}: {why}", proposal.id)),
+        domain: proposal.domain.clone(),
+        related_task_id: proposal.related_task_id.clone(),
+        proposed_by: proposal.proposed_by.clone(),
+        expires_in: store.settings()?.expires_in,
+        subject: proposal.subject,
+        form: "split".to_owned(),
+        instead_of: None,
+        memory: None,
+        private: false,
+    };
+    store.write(actor, now, |writer| Ok(writer.propose(new)?.id))
+}

@@ -1,0 +1,138 @@
+//! A proposal in a work tree of its own, where a command can be tried on it. The front end runs that
+//! command.
+
+use std::ffi::OsString;
+
+use chrono::{DateTime, SubsecRound as _, Utc};
+
+use super::Session;
+use crate::changeset::merge::Sides;
+use crate::changeset::plan;
+use crate::error::{Error, Result, codes};
+use crate::proposal::event::Check;
+use crate::proposal::try_result::{self, TryResult};
+use crate::proposal::{self, Note, Proposal};
+use crate::store::{Store, trial::Trial};
+use crate::worktree::{Flush, Worktree};
+
+/// A command that ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Run {
+    /// Its exit status; `None` if a signal ended it.
+    pub exit_code: Option<i32>,
+    /// How long it ran, in milliseconds.
+    pub duration_ms: u64,
+}
+
+/// The command to run: `given`, or `aye.tryCommand` of the user's own configuration through the shell.
+///
+/// # Errors
+/// `usage` without either.
+pub fn command(store: &Store, given: Vec<OsString>) -> Result<Vec<OsString>> {
+    if !given.is_empty() {
+        return Ok(given);
+    }
+    if let Some(line) = store.trusted_config("aye.tryCommand") {
+        return Ok(vec!["sh".into(), "-c".into(), line.into()]);
+    }
+    let why = match store.config("aye.tryCommand") {
+        Some(_) => "no command to run: the repository's own configuration names none that aye runs",
+        None => "no command to run",
+    };
+    Err(Error::new(&codes::USAGE, why)
+        .hint("name one: aye try ID -- CMD…\nor set one: git config --global aye.tryCommand 'CMD'"))
+}
+
+/// A linked work tree that holds `proposal` on top of HEAD, or, `as_proposed`, on the files that it was
+/// made on. It is removed when the value is dropped.
+///
+/// # Errors
+/// `conflict` where the proposal does not fit HEAD; `not_pending`; those of git and of the files.
+pub fn open(store: &Store, proposal: &Proposal, as_proposed: bool) -> Result<Trial> {
+    let head = store.repo().head_id().ok();
+    match head.filter(|_| !as_proposed) {
+        Some(head) => {
+            let trial = Trial::new(store.common_dir(), &head.to_string())?;
+            overlay(store, proposal, &trial)?;
+            Ok(trial)
+        }
+        None => Trial::new(store.common_dir(), &as_commit(store, proposal)?),
+    }
+}
+
+/// The commit that is the proposal on the files it was made on.
+fn as_commit(store: &Store, proposal: &Proposal) -> Result<String> {
+    let name = format!("refs/aye/pending/{}", proposal.id);
+    let found = store.repo().try_find_reference(&name).ok().flatten();
+    found.and_then(|reference| reference.target().try_id().map(|id| id.to_string())).ok_or_else(
+        || {
+            Error::new(
+                &proposal::codes::NOT_PENDING,
+                format!("{} is not pending any more", proposal.id),
+            )
+            .hint("only a pending proposal has its own commit; try it without --as-proposed")
+        },
+    )
+}
+
+/// Writes the proposal's files into the work tree of HEAD, as an apply would.
+fn overlay(store: &Store, proposal: &Proposal, trial: &Trial) -> Result<()> {
+    let tree = Worktree::open(trial.folder())?.with_size_limit(store.settings()?.max_file_size);
+    let changeset = store.changeset(&proposal.current().changes)?;
+    let plan =
+        plan::plan(changeset.changes(), &tree, Sides { ours: "present", theirs: "proposed" })?;
+    if let Some(refusal) = plan.refusal() {
+        return Err(refusal.hint(format!(
+            "aye rebase {0} moves it to the present files; aye try --as-proposed {0} runs it on its own",
+            proposal.id
+        )));
+    }
+    // Deletions first: a file may become a folder.
+    for file in plan.writes().filter(|file| file.after.is_none()) {
+        tree.remove_file(&file.path)?;
+    }
+    for file in plan.writes() {
+        if let Some(after) = &file.after {
+            tree.write_file(&file.path, &after.bytes, after.mode, Flush::No)?;
+        }
+    }
+    Ok(())
+}
+
+/// The result of running `words` on the current revision of `proposal`, which ended at time `at`.
+pub fn result(
+    session: &Session<'_>,
+    proposal: &Proposal,
+    words: &[OsString],
+    run: &Run,
+    at: DateTime<Utc>,
+) -> TryResult {
+    TryResult {
+        actor: session.caller.actor.clone().into(),
+        command: words.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+        duration_ms: run.duration_ms,
+        exit_code: run.exit_code,
+        format: try_result::FORMAT.to_owned(),
+        proposal: proposal.first_event.clone(),
+        repository: session.store.policy().ok().and_then(|policy| policy.repository),
+        revision: proposal.current().event.clone(),
+        time: at.trunc_subsecs(3),
+    }
+}
+
+/// Records `result` on `proposal` as a run of the caller's own.
+///
+/// # Errors
+/// Those of the store.
+pub fn record(session: &Session<'_>, proposal: &Proposal, result: &TryResult) -> Result<()> {
+    let check = Check {
+        command: result.command.clone(),
+        exit_code: result.exit_code,
+        duration_ms: result.duration_ms,
+        revision: result.revision.clone(),
+        imported: None,
+    };
+    let note = Note::Check(check);
+    let (store, actor) = (session.store, &session.caller.actor);
+    store.write(actor, result.time, |writer| writer.note(Some(&proposal.id), note).map(drop))
+}
