@@ -72,7 +72,7 @@ pub(super) fn explain(context: &mut Context, command: &str, world: &World) -> Re
         refusal: None,
     };
     match plan(command, world) {
-        Ok(plan) => explanation.steps = plan.steps().map(ExplainedStep::new).collect(),
+        Ok(plan) => explanation.steps = plan.steps().into_iter().map(ExplainedStep::new).collect(),
         // In text the refusal is the usual error.
         Err(refusal) if context.format_or(Format::Text) == Format::Text => {
             return Err(refusal.into());

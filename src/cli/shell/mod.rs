@@ -47,6 +47,7 @@ Examples:
   aye shell 'git log --oneline -5'
   aye shell 'grep -rn TODO src | head -20'
   aye shell 'cd docs && find . -name \"*.md\" | wc -l'
+  aye shell 'for f in src/*.rs; do grep -c fn \"$f\"; done'
   aye shell --explain 'sed -n 1,20p README.md'
   aye shell --programs 'git log'
 
