@@ -6,7 +6,7 @@ use super::expand::{self, Scope};
 use super::policy::{self, Verdict};
 use super::steps::{Compound, Decided, List, Part, Pipeline};
 use super::syntax::{self, Command, Link, Redirect, Script};
-use super::{Refusal, Result, World, access, history, repository};
+use super::{Refusal, Result, World, access, history, programs, redact, repository};
 
 pub use super::steps::{Action, Plan, Step, Stream, Streams};
 
@@ -226,6 +226,7 @@ fn step(command: &Command<'_>, segment: &str, scope: &Scope<'_>) -> Result<Step>
         rule: verdict.rule,
         helpers: verdict.helpers.iter().filter_map(|name| world.find(name)).collect(),
         streams: streams(&command.redirects, scope)?,
+        redaction: None,
         denied: Vec::new(),
         argv,
     };
@@ -256,6 +257,7 @@ fn program(verdict: Verdict, step: &mut Step, world: &World) -> Result<()> {
             args.extend(["-C".to_owned(), folder.clone()]);
         }
         args.extend(repository::overrides(used, &step.cwd, world)?);
+        step.redaction = Some(redact::Redaction::of(&used.verb, &verdict.args)?);
         if !world.kernel && used.verb == "describe" {
             let refreshes =
                 |arg: &String| arg.starts_with("--dirty") || arg.starts_with("--broken");
@@ -285,6 +287,7 @@ fn program(verdict: Verdict, step: &mut Step, world: &World) -> Result<()> {
             if step.rule.starts_with("git") {
                 step.helpers.extend(git_core(&path));
             }
+            step.helpers.extend(programs::toolchains(&path, world.home.as_deref()));
             Action::Run(path)
         }
         None => Action::Missing,
@@ -423,11 +426,21 @@ fn leave_out(rule: &str, denied: &[PathBuf], args: &mut Vec<String>) {
         }
         Some(pattern)
     };
-    let mut names: Vec<String> = denied.iter().filter_map(pattern).collect();
+    let (configuration, denied): (Vec<&PathBuf>, Vec<&PathBuf>) =
+        denied.iter().partition(|path| access::is_git_configuration(path));
+    let mut names: Vec<String> = denied.into_iter().filter_map(pattern).collect();
     names.sort_unstable();
     names.dedup();
     let at = args.iter().position(|arg| arg == "--").unwrap_or(args.len());
     let mut extra = Vec::new();
+    if !configuration.is_empty() {
+        // Its name is that of many other files: all of the git directory is left out.
+        extra.push(match rule {
+            "rg" => "--iglob=!**/.git/**".to_owned(),
+            "diff" => "--exclude=.git".to_owned(),
+            _ => "--exclude-dir=.git".to_owned(),
+        });
+    }
     for name in names {
         match rule {
             // The last one decides, and all of these come after --glob.

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::redact::Redaction;
 use super::syntax::Link;
 use crate::error::{Error, Result};
 
@@ -128,6 +129,8 @@ pub struct Step {
     pub helpers: Vec<PathBuf>,
     /// Where it reads and writes.
     pub streams: Streams,
+    /// What of its output is replaced.
+    pub redaction: Option<Redaction>,
     /// Denied files below what it reads as a whole.
     pub denied: Vec<PathBuf>,
 }

@@ -86,6 +86,8 @@ fn world(repo: &Repo) -> World {
         home: Some(home),
         environment: Vec::new(),
         kernel: sandbox::offered(),
+        search: aye::shell::programs::Search::default(),
+        asks: true,
     }
 }
 

@@ -77,7 +77,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let command = args.command.unwrap_or_default();
     let surroundings = Surroundings::read(context)?;
     if args.explain {
-        return explain::explain(context, &command, &surroundings.world);
+        return explain::explain(context, &command, surroundings.world);
     }
     let text = context.format_or(Format::Text) == Format::Text;
     let request = Request {

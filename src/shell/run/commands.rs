@@ -18,6 +18,7 @@ use super::super::steps::{Action, Compound, List, Part, Stream};
 use super::super::syntax::Link;
 use super::super::world::World;
 use super::builtin::{self, Answer};
+use super::filter::Filter;
 use super::process::Connector;
 use super::watch::Watcher;
 use super::worker::{Ends, Spec, Worker};
@@ -162,6 +163,7 @@ impl Commands<'_> {
             _ => {}
         }
         std::thread::scope(|scope| {
+            let no_pipe = |error| Error::io("make a pipe", &error);
             let no_thread = |error| Error::io("start a thread", &error);
             let mut specs = Vec::new();
             let mut messages = Vec::new();
@@ -169,7 +171,7 @@ impl Commands<'_> {
             let mut connector = connector;
             let last = parts.len() - 1;
             for (index, part) in parts.iter().enumerate() {
-                let own = connector.ends(part, index == last)?;
+                let mut own = connector.ends(part, index == last)?;
                 let builder = std::thread::Builder::new();
                 threads.push(
                     match part {
@@ -181,6 +183,14 @@ impl Commands<'_> {
                             }
                             None => {
                                 messages.push((step, index == last));
+                                if let Some(redaction) = step.redaction {
+                                    let inserted = Filter::insert(&mut own, redaction);
+                                    for filter in inserted.map_err(no_pipe)? {
+                                        let builder = std::thread::Builder::new();
+                                        let thread = builder.spawn_scoped(scope, || filter.run());
+                                        thread.map_err(no_thread)?;
+                                    }
+                                }
                                 let seconds = self.time.as_secs();
                                 specs.push(Spec::new(step, own, self.world, self.mark, seconds));
                                 continue;

@@ -3,6 +3,7 @@
 mod builtin;
 mod capture;
 mod commands;
+mod filter;
 mod process;
 #[cfg(target_os = "linux")]
 mod watch;
@@ -18,6 +19,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use super::access;
 use super::sandbox::{Confinement, Layers};
 use super::steps::{Action, Decided, List, Part, Pipeline, Plan, Step, Streams};
 use super::syntax::Link;
@@ -150,12 +152,16 @@ fn execute(
 fn confinement(plan: &Plan, world: &World) -> Confinement {
     let mut programs = BTreeSet::new();
     let mut denied = BTreeSet::new();
-    for step in plan.steps() {
+    let steps = plan.steps();
+    // Git reads its configuration in the same confinement.
+    let git = steps.iter().any(|step| step.redaction.is_some());
+    for step in steps {
         if let Action::Run(path) = &step.action {
             programs.insert(path.clone());
         }
         programs.extend(step.helpers.iter().cloned());
-        denied.extend(step.denied.iter().cloned());
+        let kept = step.denied.iter().filter(|path| !(git && access::is_git_configuration(path)));
+        denied.extend(kept.cloned());
     }
     if !programs.is_empty() {
         denied.extend(world.access.existing_trees());
@@ -215,6 +221,7 @@ fn single(
         rule: "unchecked",
         helpers: Vec::new(),
         streams: Streams::default(),
+        redaction: None,
         denied: Vec::new(),
     };
     let decided = vec![Decided { folder: cwd.to_owned(), parts: vec![Part::Step(step)] }];
