@@ -1,18 +1,21 @@
 //! `aye list`: proposals as a table.
 
+use std::collections::HashSet;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::filters::{FilterArgs, Which};
 use super::{Context, Format, idle, pager};
+use crate::changeset::sensitive;
 use crate::error::{Exit, Result};
-use crate::proposal::Status;
 use crate::proposal::document::{Approval, timestamp};
 use crate::proposal::event::Subject;
+use crate::proposal::{ProposalId, Status};
 use crate::render::age;
 use crate::render::style::{Palette, Role};
 use crate::render::table::{Align, Cell, Keep, Table};
-use crate::store::{Audience, PurgeRecord, Store, Summary};
+use crate::store::{Audience, PurgeRecord, Store, Summary, View};
 use crate::text::escape;
 
 /// List proposals: the pending ones, newest first, unless asked for others.
@@ -22,7 +25,8 @@ use crate::text::escape;
   aye list --status all --path src --limit 20
   aye list --json | jq -r '.proposals[].proposal_id'
 
-The highlighted beginning of an id is enough to name the proposal.")]
+The highlighted beginning of an id is enough to name the proposal. A `!` behind the status marks a
+proposal that changes sensitive paths, which `aye show` names.")]
 pub struct Args {
     /// Which proposals.
     #[arg(long, value_enum, default_value = "pending", value_name = "STATUS")]
@@ -127,10 +131,12 @@ pub struct Item {
     /// Whom it is for: `default` (the default remote), `private` (nobody else), or the name of another
     /// remote.
     pub audience: String,
+    /// It is pending and changes a path that deserves a second look (`aye show` says why).
+    pub sensitive: bool,
 }
 
-impl From<&Summary> for Item {
-    fn from(summary: &Summary) -> Self {
+impl Item {
+    fn new(summary: &Summary, sensitive: &Sensitive) -> Self {
         Self {
             proposal_id: summary.id.to_string(),
             short_id: summary.id.as_str()["prop_".len()..].chars().take(summary.prefix).collect(),
@@ -158,8 +164,25 @@ impl From<&Summary> for Item {
             marked: summary.marked.clone(),
             approvals: summary.approvals.clone(),
             audience: summary.audience.as_str().to_owned(),
+            sensitive: sensitive.contains(&summary.id),
         }
     }
+}
+
+/// The pending proposals that change sensitive paths.
+type Sensitive = HashSet<ProposalId>;
+
+/// Those among `summaries`. Memory's own operations are checked and shown as such.
+fn sensitive(view: &View, summaries: &[Summary]) -> Result<Sensitive> {
+    let mut found = Sensitive::new();
+    let pending = summaries.iter().filter(|summary| summary.status == Status::Pending);
+    for summary in pending.filter(|summary| summary.subject == Subject::Code) {
+        let proposal = view.proposal(&summary.id)?;
+        if !sensitive::of(&proposal.current().changes).is_empty() {
+            found.insert(summary.id.clone());
+        }
+    }
+    Ok(found)
 }
 
 /// Runs the command.
@@ -170,7 +193,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     // What hooks and prompts ask all day; the usual answer needs no look at the repository.
     let usual = args.status == Which::Pending && args.filters.is_empty();
     if usual && idle::is_idle(context) {
-        return print(context, args.status, &[], &[], None);
+        return print(context, args.status, &[], &Sensitive::new(), &[], None);
     }
     let store = context.store()?;
     let is_all = args.status == Which::All && args.filters.is_empty();
@@ -188,7 +211,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         true => view.purged()?,
         false => Vec::new(),
     };
-    print(context, args.status, &summaries, &purged, Some(&store))
+    let sensitive = sensitive(&view, &summaries)?;
+    print(context, args.status, &summaries, &sensitive, &purged, Some(&store))
 }
 
 /// Prints `summaries` and what was `purged`, found in `store` by a question for `status`.
@@ -196,11 +220,13 @@ fn print(
     context: &mut Context,
     status: Which,
     summaries: &[Summary],
+    sensitive: &Sensitive,
     purged: &[PurgeRecord],
     store: Option<&Store>,
 ) -> Result<Exit> {
     if context.format_or(Format::Text) != Format::Text {
-        let proposals: Vec<Item> = summaries.iter().map(Item::from).collect();
+        let proposals: Vec<Item> =
+            summaries.iter().map(|summary| Item::new(summary, sensitive)).collect();
         let count = proposals.len();
         let purged = purged.iter().map(Gone::from).collect();
         let list = List { schema: "aye/list@1", proposals, count, purged };
@@ -224,7 +250,7 @@ fn print(
     let palette = pager::palette(context, Some(snapshot.plumbing()));
     let mut text = match summaries {
         [] => String::new(),
-        _ => table(summaries, &palette, context.now, pager::columns()),
+        _ => table(summaries, sensitive, &palette, context.now, pager::columns()),
     };
     for record in purged {
         let (by, age) = (escape::name(&record.by.name), age::short(record.at, context.now));
@@ -236,8 +262,9 @@ fn print(
 }
 
 /// The table that people see.
-pub fn table(
+fn table(
     summaries: &[Summary],
+    sensitive: &Sensitive,
     palette: &Palette,
     now: chrono::DateTime<chrono::Utc>,
     columns: Option<usize>,
@@ -271,7 +298,7 @@ pub fn table(
         table.row(
             short.into_iter().chain([
                 id_cell(summary),
-                status_cell(summary),
+                status_cell(summary, sensitive.contains(&summary.id)),
                 Cell::new(Role::Dim, age::short(summary.created_at, now)),
                 match summary.status {
                     Status::Pending => Cell::new(Role::Dim, age::left(summary.expires_at, now)),
@@ -316,7 +343,7 @@ fn split(summary: &Summary) -> (&str, &str) {
     code.split_at(summary.prefix.min(code.len()))
 }
 
-fn status_cell(summary: &Summary) -> Cell {
+fn status_cell(summary: &Summary, sensitive: bool) -> Cell {
     let mut cell = match summary.status {
         Status::Pending if summary.marked.is_some() => {
             let word = summary.marked.as_deref().unwrap_or_default();
@@ -332,6 +359,9 @@ fn status_cell(summary: &Summary) -> Cell {
         Status::Rejected => Cell::new(Role::Bad, "rejected"),
         Status::Expired => Cell::new(Role::Dim, "expired"),
     };
+    if sensitive {
+        cell = cell.and(Role::Warn, " !");
+    }
     if summary.contested {
         cell = cell.and(Role::Warn, " contested");
     }
