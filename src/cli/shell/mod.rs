@@ -51,6 +51,10 @@ Examples:
   aye shell --explain 'sed -n 1,20p README.md'
   aye shell --programs 'git log'
 
+Programs come from the system's directories, and then from those of PATH that are outside the
+repository and that nobody but root and you can write. In what git prints, credentials are
+replaced by `***`.
+
 Configuration (git config, the user's own; a repository may only tighten it):
   aye.shellDenyRead  a path (~/x, /x) or file name that is never read; may be given several times
                      and replaces the built-in list (~/.ssh, ~/.aws, .env, private keys, ...);
