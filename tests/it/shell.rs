@@ -1013,7 +1013,7 @@ fn a_required_sandbox_is_in_force() {
     let repo = repo();
     repo.git(&["config", "aye.shellSandbox", "require"]);
     let run = repo.aye(&["--json", "shell", "cat a.txt"]);
-    if aye::shell::sandbox::offered() {
+    if crate::support::has_sandbox() {
         let name = run.exits(0).json()["sandbox"].as_str().unwrap().to_owned();
         assert!(name.contains("landlock"), "{name}");
     } else {

@@ -172,7 +172,8 @@ fn confinement(plan: &Plan, world: &World) -> Confinement {
     }
 }
 
-/// Runs a text by a real shell inside the sandbox, with no policy at all.
+/// Runs a text by a real shell inside the sandbox, with no policy at all but for the files that
+/// stay unread below the folder it runs in.
 ///
 /// Only for the tests that show that the sandbox alone holds; no command reaches it.
 ///
@@ -180,7 +181,11 @@ fn confinement(plan: &Plan, world: &World) -> Confinement {
 /// As [`run`].
 #[doc(hidden)]
 pub fn run_unchecked(argv: &[String], request: &Request, world: &World) -> Result<Outcome> {
-    single(PathBuf::from(&argv[0]), argv.to_vec(), &world.cwd, request, None, world)
+    let mut denied = world.access.existing_trees();
+    let below = world.access.denied_below(".", &world.cwd, true).map_err(Error::from)?;
+    denied.extend(below);
+    let confinement = Confinement { programs: None, denied };
+    single(PathBuf::from(&argv[0]), argv.to_vec(), &world.cwd, request, confinement, world)
 }
 
 /// What `program` prints when it is run in `cwd` to find out what may be allowed, in the sandbox;
@@ -196,23 +201,23 @@ pub(super) fn ask(
 ) -> Result<Option<Vec<u8>>> {
     let request = Request { output_limit: 16 << 20, apart: true, ..Request::default() };
     let programs = Some(vec![program.clone()]);
-    let outcome = single(program, argv, cwd, &request, programs, world)?;
+    let confinement = Confinement { programs, denied: world.access.existing_trees() };
+    let outcome = single(program, argv, cwd, &request, confinement, world)?;
     if outcome.timed_out || outcome.truncated || outcome.interrupted {
         return Err(Error::new(&crate::error::codes::IO, "git did not answer in time"));
     }
     Ok((outcome.exit_code == 0).then_some(outcome.output))
 }
 
-/// Runs one program; it may start `programs`, or any.
+/// Runs one program.
 fn single(
     program: PathBuf,
     argv: Vec<String>,
     cwd: &Path,
     request: &Request,
-    programs: Option<Vec<PathBuf>>,
+    confinement: Confinement,
     world: &World,
 ) -> Result<Outcome> {
-    let confinement = Confinement { programs, denied: world.access.existing_trees() };
     let step = Step {
         segment: argv.join(" "),
         cwd: cwd.to_owned(),
