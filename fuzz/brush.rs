@@ -1,7 +1,7 @@
 //! `brush-parser` as a second opinion: whatever our parser accepts, it must read as the same
 //! argument lists, connected in the same way.
 
-use aye::shell::syntax::{self, Link, Piece, Redirect, Variable};
+use aye::shell::syntax::{self, Link, Piece, Redirect};
 use brush_parser::ast;
 use brush_parser::word::{self, Parameter, ParameterExpr, WordPiece};
 use brush_parser::{ParserImpl, ParserOptions};
@@ -13,12 +13,20 @@ enum Unit {
     Variable(String, bool),
 }
 
-/// One pipeline: how it hangs on the one before, `!`, and each command's words and redirections.
+/// One pipeline: how it hangs on the one before, `!`, and what it connects.
 #[derive(Debug, PartialEq)]
 struct Pipeline {
     link: Link,
     negated: bool,
-    commands: Vec<(Vec<Vec<Unit>>, Vec<String>)>,
+    parts: Vec<Part>,
+}
+
+/// A command with its words, or a compound command with its variable, the words that it stands
+/// for, and its body; and redirections.
+#[derive(Debug, PartialEq)]
+enum Part {
+    Command(Vec<Vec<Unit>>, Vec<String>),
+    Compound(Option<(String, Vec<Vec<Unit>>)>, Vec<Pipeline>, Vec<String>),
 }
 
 /// Panics if `text` is accepted and means something else to `brush-parser`.
@@ -51,18 +59,32 @@ fn parse(text: &str) -> Result<ast::Program, String> {
 }
 
 fn own(pipeline: &syntax::Pipeline<'_>) -> Pipeline {
-    let commands = pipeline.commands.iter().map(|command| {
-        let redirects = command.redirects.iter().map(|redirect| match redirect {
-            Redirect::OutNull => ">/dev/null".to_owned(),
-            Redirect::ErrNull => "2>/dev/null".to_owned(),
-            Redirect::BothNull => "&>/dev/null".to_owned(),
-            Redirect::ErrToOut => "2>&1".to_owned(),
-            Redirect::OutToErr => ">&2".to_owned(),
-            Redirect::Input(word) => format!("<{:?}", units(word)),
-        });
-        (command.words.iter().map(units).collect(), redirects.collect())
+    let parts = pipeline.parts.iter().map(|part| match part {
+        syntax::Part::Command(command) => Part::Command(
+            command.words.iter().map(units).collect(),
+            command.redirects.iter().map(redirect).collect(),
+        ),
+        syntax::Part::Compound(compound) => Part::Compound(
+            compound
+                .each
+                .as_ref()
+                .map(|each| (each.name.to_owned(), each.words.iter().map(units).collect())),
+            compound.body.pipelines.iter().map(own).collect(),
+            compound.redirects.iter().map(redirect).collect(),
+        ),
     });
-    Pipeline { link: pipeline.link, negated: pipeline.negated, commands: commands.collect() }
+    Pipeline { link: pipeline.link, negated: pipeline.negated, parts: parts.collect() }
+}
+
+fn redirect(redirect: &Redirect<'_>) -> String {
+    match redirect {
+        Redirect::OutNull => ">/dev/null".to_owned(),
+        Redirect::ErrNull => "2>/dev/null".to_owned(),
+        Redirect::BothNull => "&>/dev/null".to_owned(),
+        Redirect::ErrToOut => "2>&1".to_owned(),
+        Redirect::OutToErr => ">&2".to_owned(),
+        Redirect::Input(word) => format!("<{:?}", units(word)),
+    }
 }
 
 fn units(word: &syntax::Word<'_>) -> Vec<Unit> {
@@ -72,8 +94,7 @@ fn units(word: &syntax::Word<'_>) -> Vec<Unit> {
             Piece::Plain(text) => units.extend(text.chars().map(|c| Unit::Char(c, false))),
             Piece::Quoted(text) => units.extend(text.chars().map(|c| Unit::Char(c, true))),
             Piece::Variable { name, quoted } => {
-                let name = if *name == Variable::Home { "HOME" } else { "PWD" };
-                units.push(Unit::Variable(name.into(), *quoted));
+                units.push(Unit::Variable(name.name().into(), *quoted));
             }
         }
     }
@@ -87,20 +108,22 @@ fn units(word: &syntax::Word<'_>) -> Vec<Unit> {
 }
 
 fn other(program: &ast::Program) -> Vec<Pipeline> {
+    program.complete_commands.iter().flat_map(their_list).collect()
+}
+
+fn their_list(ast::CompoundList(items): &ast::CompoundList) -> Vec<Pipeline> {
     let mut pipelines = Vec::new();
-    for ast::CompoundList(items) in &program.complete_commands {
-        for ast::CompoundListItem(list, separator) in items {
-            assert!(
-                matches!(separator, ast::SeparatorOperator::Sequence),
-                "a command in the background"
-            );
-            pipelines.push(their_pipeline(Link::Always, &list.first));
-            for next in &list.additional {
-                pipelines.push(match next {
-                    ast::AndOr::And(pipeline) => their_pipeline(Link::IfOk, pipeline),
-                    ast::AndOr::Or(pipeline) => their_pipeline(Link::IfFailed, pipeline),
-                });
-            }
+    for ast::CompoundListItem(list, separator) in items {
+        assert!(
+            matches!(separator, ast::SeparatorOperator::Sequence),
+            "a command in the background"
+        );
+        pipelines.push(their_pipeline(Link::Always, &list.first));
+        for next in &list.additional {
+            pipelines.push(match next {
+                ast::AndOr::And(pipeline) => their_pipeline(Link::IfOk, pipeline),
+                ast::AndOr::Or(pipeline) => their_pipeline(Link::IfFailed, pipeline),
+            });
         }
     }
     pipelines
@@ -108,36 +131,54 @@ fn other(program: &ast::Program) -> Vec<Pipeline> {
 
 fn their_pipeline(link: Link, pipeline: &ast::Pipeline) -> Pipeline {
     assert!(pipeline.timed.is_none(), "timed");
-    let commands = pipeline.seq.iter().map(|command| {
-        let ast::Command::Simple(simple) = command else { panic!("not a simple command") };
-        let mut words = Vec::new();
-        let mut redirects = Vec::new();
-        for item in simple.prefix.iter().flat_map(|prefix| &prefix.0) {
-            match item {
-                ast::CommandPrefixOrSuffixItem::IoRedirect(redirect) => {
-                    redirects.push(their_redirect(redirect));
+    let parts = pipeline.seq.iter().map(|command| match command {
+        ast::Command::Simple(simple) => their_command(simple),
+        ast::Command::Compound(compound, redirects) => {
+            let (each, body) = match compound {
+                ast::CompoundCommand::Subshell(subshell) => (None, &subshell.list),
+                ast::CompoundCommand::ForClause(each) => {
+                    // `in` without words; a loop without `in` is refused.
+                    let words = each.values.iter().flatten();
+                    let words = words.map(|word| their_units(&word.value)).collect();
+                    (Some((each.variable_name.clone(), words)), &each.body.list)
                 }
-                other => panic!("before the command: {other}"),
-            }
+                other => panic!("neither a subshell nor a loop: {other:?}"),
+            };
+            let redirects = redirects.iter().flat_map(|redirects| &redirects.0);
+            Part::Compound(each, their_list(body), redirects.map(their_redirect).collect())
         }
-        words.extend(simple.word_or_name.iter().map(|word| their_units(&word.value)));
-        for item in simple.suffix.iter().flat_map(|suffix| &suffix.0) {
-            match item {
-                ast::CommandPrefixOrSuffixItem::IoRedirect(redirect) => {
-                    redirects.push(their_redirect(redirect));
-                }
-                ast::CommandPrefixOrSuffixItem::Word(word)
-                | ast::CommandPrefixOrSuffixItem::AssignmentWord(_, word) => {
-                    words.push(their_units(&word.value));
-                }
-                ast::CommandPrefixOrSuffixItem::ProcessSubstitution(..) => {
-                    panic!("process substitution");
-                }
-            }
-        }
-        (words, redirects)
+        _ => panic!("not a simple command"),
     });
-    Pipeline { link, negated: pipeline.bang, commands: commands.collect() }
+    Pipeline { link, negated: pipeline.bang, parts: parts.collect() }
+}
+
+fn their_command(simple: &ast::SimpleCommand) -> Part {
+    let mut words = Vec::new();
+    let mut redirects = Vec::new();
+    for item in simple.prefix.iter().flat_map(|prefix| &prefix.0) {
+        match item {
+            ast::CommandPrefixOrSuffixItem::IoRedirect(redirect) => {
+                redirects.push(their_redirect(redirect));
+            }
+            other => panic!("before the command: {other}"),
+        }
+    }
+    words.extend(simple.word_or_name.iter().map(|word| their_units(&word.value)));
+    for item in simple.suffix.iter().flat_map(|suffix| &suffix.0) {
+        match item {
+            ast::CommandPrefixOrSuffixItem::IoRedirect(redirect) => {
+                redirects.push(their_redirect(redirect));
+            }
+            ast::CommandPrefixOrSuffixItem::Word(word)
+            | ast::CommandPrefixOrSuffixItem::AssignmentWord(_, word) => {
+                words.push(their_units(&word.value));
+            }
+            ast::CommandPrefixOrSuffixItem::ProcessSubstitution(..) => {
+                panic!("process substitution");
+            }
+        }
+    }
+    Part::Command(words, redirects)
 }
 
 fn their_redirect(redirect: &ast::IoRedirect) -> String {

@@ -131,7 +131,9 @@ pub fn tampering(store: &Store, view: &View, branch: &str) -> Result<Option<&'st
     struct Said {
         branch: String,
     }
-    let said = serde_yaml::from_slice::<Said>(&bytes).ok().filter(|said| said.branch != branch);
+    let shallow = Some(&bytes).filter(|bytes| !crate::text::yaml::is_too_deep(bytes));
+    let said = shallow.and_then(|bytes| serde_yaml::from_slice::<Said>(bytes).ok());
+    let said = said.filter(|said| said.branch != branch);
     let other = said.map(|said| projection(view, &said.branch)).transpose()?.flatten();
     Ok((other.is_none_or(|text| text.as_bytes() != bytes)).then_some("changed"))
 }

@@ -28,6 +28,8 @@ pub use path::RepoPath;
 
 use std::collections::BTreeMap;
 
+use bstr::ByteSlice as _;
+
 use crate::error::{Error, Result};
 
 /// Error codes of the changeset engine.
@@ -136,6 +138,30 @@ impl Changeset {
     /// The changes, in path order.
     pub fn changes(&self) -> &[FileChange] {
         &self.changes
+    }
+
+    /// Refuses new files whose names have control characters: a line break in a name is one in every
+    /// list of names, and no program that people or agents write with makes such names. Files that
+    /// are there already may have them.
+    ///
+    /// # Errors
+    /// `path_invalid`.
+    pub fn refuse_control_names(&self) -> Result<()> {
+        for change in self.changes().iter().filter(|change| change.before.is_none()) {
+            let name = change.path.as_bstr();
+            if name.iter().any(u8::is_ascii_control) {
+                return Err(Error::new(
+                    &codes::PATH_INVALID,
+                    format!(
+                        "the new file '{}' has a control character in its name",
+                        name.to_str_lossy().escape_debug()
+                    ),
+                )
+                .with("path", change.path.display().to_string())
+                .hint("give it a name of printable characters"));
+            }
+        }
+        Ok(())
     }
 
     /// Refuses results over the size limit.

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::identity::Asking;
 use super::part::{Chosen, PartArgs};
 use super::which::Several;
-use super::{Context, Format, pager};
+use super::{Context, Format, pager, show};
 use crate::changeset::FileChange;
 use crate::changeset::plan::{How, Outcome, Planned};
 use crate::decide::{self, Ahead, Applied, Part, Request, Residue, Shown};
@@ -352,6 +352,9 @@ pub fn present(
     let mut text = String::new();
     for shown in shown {
         text += &format!("{}\n", summary(&shown.proposal, &shown.plan.files));
+        for notice in show::noticed(&shown.proposal, &shown.proposal.current().changes) {
+            text += &format!("! {}\n", escape::line(&notice));
+        }
         text += &diff::changeset(&shown.changes(), &options);
         let already = shown.already(store, part)?;
         if !already.is_empty() {

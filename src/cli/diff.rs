@@ -1,7 +1,7 @@
 //! `aye diff`: the changes of a proposal.
 
 use super::which::One;
-use super::{Context, pager};
+use super::{Context, pager, show};
 use crate::changeset::Changeset;
 use crate::decide;
 use crate::error::{Error, Exit, Result, codes};
@@ -132,6 +132,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             changeset = Changeset::new(visible.changes)?;
         }
     }
+    show::notice(context, &proposal, changeset.changes());
     if args.diff.patch {
         context.print(&patch(&store, &changeset))?;
         return Ok(Exit::Done);

@@ -1,12 +1,13 @@
 //! `aye list`: proposals as a table.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::filters::{FilterArgs, Which};
 use super::{Context, Format, idle, pager};
+use crate::changeset::sensitive;
 use crate::check::relations;
 use crate::error::{Exit, Result};
 use crate::proposal::document::{Approval, timestamp};
@@ -16,7 +17,7 @@ use crate::proposal::{ProposalId, Status};
 use crate::render::age;
 use crate::render::style::{Palette, Role};
 use crate::render::table::{Align, Cell, Keep, Table};
-use crate::store::{Audience, PurgeRecord, Store, Summary};
+use crate::store::{Audience, PurgeRecord, Store, Summary, View};
 use crate::text::escape;
 
 /// List proposals: the pending ones, newest first, unless asked for others.
@@ -26,7 +27,8 @@ use crate::text::escape;
   aye list --status all --path src --limit 20
   aye list --json | jq -r '.proposals[].proposal_id'
 
-The highlighted beginning of an id is enough to name the proposal.")]
+The highlighted beginning of an id is enough to name the proposal. A `!` behind the status marks a
+proposal that changes sensitive paths, which `aye show` names.")]
 pub struct Args {
     /// Which proposals.
     #[arg(long, value_enum, default_value = "pending", value_name = "STATUS")]
@@ -139,15 +141,18 @@ pub struct Item {
     /// applied as it is.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub same_lines: Vec<String>,
+    /// It is pending and changes a path that deserves a second look (`aye show` says why).
+    pub sensitive: bool,
 }
 
-/// `summaries` as items, with what they have to do with each other.
-pub fn items(summaries: &[Summary], related: &BTreeMap<ProposalId, Relations>) -> Vec<Item> {
-    summaries.iter().map(|summary| Item::new(summary, related.get(&summary.id))).collect()
+/// `summaries` as items.
+pub fn items(summaries: &[Summary], marks: &Marks) -> Vec<Item> {
+    summaries.iter().map(|summary| Item::new(summary, marks)).collect()
 }
 
 impl Item {
-    fn new(summary: &Summary, related: Option<&Relations>) -> Self {
+    fn new(summary: &Summary, marks: &Marks) -> Self {
+        let related = marks.related.get(&summary.id);
         let ids = |ids: &[ProposalId]| ids.iter().map(ProposalId::to_string).collect();
         let lower = related.into_iter().flat_map(|related| &related.stands_on);
         Self {
@@ -179,7 +184,48 @@ impl Item {
             marked: summary.marked.clone(),
             approvals: summary.approvals.clone(),
             audience: summary.audience.as_str().to_owned(),
+            sensitive: marks.sensitive.contains(&summary.id),
         }
+    }
+}
+
+/// What pending proposals are marked with, beside what a row says.
+#[derive(Debug, Default)]
+pub struct Marks {
+    related: BTreeMap<ProposalId, Relations>,
+    /// Those that change sensitive paths.
+    sensitive: HashSet<ProposalId>,
+}
+
+impl Marks {
+    /// Those of the pending ones among `summaries`.
+    ///
+    /// # Errors
+    /// If the store or the work tree cannot be read.
+    pub fn of(
+        store: &Store,
+        view: &View,
+        now: chrono::DateTime<chrono::Utc>,
+        summaries: &[Summary],
+    ) -> Result<Self> {
+        let pending = || summaries.iter().filter(|summary| summary.status == Status::Pending);
+        if pending().next().is_none() {
+            return Ok(Self::default());
+        }
+        let mut sensitive = HashSet::new();
+        // Memory's own operations are checked and shown as such.
+        for summary in pending().filter(|summary| summary.subject == Subject::Code) {
+            let proposal = view.proposal(&summary.id)?;
+            if !sensitive::of(&proposal.current().changes).is_empty() {
+                sensitive.insert(summary.id.clone());
+            }
+        }
+        Ok(Self { related: relations::relations(store, view, now)?, sensitive })
+    }
+
+    /// Whether the proposal starts from what another one makes.
+    pub fn stands_on_another(&self, id: &ProposalId) -> bool {
+        self.related.get(id).is_some_and(|related| !related.stands_on.is_empty())
     }
 }
 
@@ -191,7 +237,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     // What hooks and prompts ask all day; the usual answer needs no look at the repository.
     let usual = args.status == Which::Pending && args.filters.is_empty();
     if usual && idle::is_idle(context) {
-        return print(context, args.status, (&[], &BTreeMap::new()), &[], None);
+        return print(context, args.status, (&[], &Marks::default()), &[], None);
     }
     let store = context.store()?;
     let is_all = args.status == Which::All && args.filters.is_empty();
@@ -209,23 +255,20 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         true => view.purged()?,
         false => Vec::new(),
     };
-    let related = match summaries.iter().any(|summary| summary.status == Status::Pending) {
-        true => relations::relations(&store, &view, context.now)?,
-        false => BTreeMap::new(),
-    };
-    print(context, args.status, (&summaries, &related), &purged, Some(&store))
+    let marks = Marks::of(&store, &view, context.now, &summaries)?;
+    print(context, args.status, (&summaries, &marks), &purged, Some(&store))
 }
 
 /// Prints `summaries`, with what they have to do with each other, and what was `purged`, found in `store` by a question for `status`.
 fn print(
     context: &mut Context,
     status: Which,
-    (summaries, related): (&[Summary], &BTreeMap<ProposalId, Relations>),
+    (summaries, marks): (&[Summary], &Marks),
     purged: &[PurgeRecord],
     store: Option<&Store>,
 ) -> Result<Exit> {
     if context.format_or(Format::Text) != Format::Text {
-        let proposals = items(summaries, related);
+        let proposals = items(summaries, marks);
         let count = proposals.len();
         let purged = purged.iter().map(Gone::from).collect();
         let list = List { schema: "aye/list@1", proposals, count, purged };
@@ -249,7 +292,7 @@ fn print(
     let palette = pager::palette(context, Some(snapshot.plumbing()));
     let mut text = match summaries {
         [] => String::new(),
-        _ => table(summaries, related, &palette, context.now, pager::columns()),
+        _ => table(summaries, marks, &palette, context.now, pager::columns()),
     };
     for record in purged {
         let (by, age) = (escape::name(&record.by.name), age::short(record.at, context.now));
@@ -263,7 +306,7 @@ fn print(
 /// The table that people see.
 pub fn table(
     summaries: &[Summary],
-    related: &BTreeMap<ProposalId, Relations>,
+    marks: &Marks,
     palette: &Palette,
     now: chrono::DateTime<chrono::Utc>,
     columns: Option<usize>,
@@ -297,7 +340,7 @@ pub fn table(
         table.row(
             short.into_iter().chain([
                 id_cell(summary),
-                status_cell(summary, related.get(&summary.id)),
+                status_cell(summary, marks),
                 Cell::new(Role::Dim, age::short(summary.created_at, now)),
                 match summary.status {
                     Status::Pending => Cell::new(Role::Dim, age::left(summary.expires_at, now)),
@@ -342,7 +385,7 @@ fn split(summary: &Summary) -> (&str, &str) {
     code.split_at(summary.prefix.min(code.len()))
 }
 
-fn status_cell(summary: &Summary, related: Option<&Relations>) -> Cell {
+fn status_cell(summary: &Summary, marks: &Marks) -> Cell {
     let mut cell = match summary.status {
         Status::Pending if summary.marked.is_some() => {
             let word = summary.marked.as_deref().unwrap_or_default();
@@ -358,6 +401,9 @@ fn status_cell(summary: &Summary, related: Option<&Relations>) -> Cell {
         Status::Rejected => Cell::new(Role::Bad, "rejected"),
         Status::Expired => Cell::new(Role::Dim, "expired"),
     };
+    if marks.sensitive.contains(&summary.id) {
+        cell = cell.and(Role::Warn, " !");
+    }
     if summary.contested {
         cell = cell.and(Role::Warn, " contested");
     }
@@ -371,7 +417,7 @@ fn status_cell(summary: &Summary, related: Option<&Relations>) -> Cell {
     if let Some(version) = &summary.needs {
         cell = cell.and(Role::Warn, format!(" needs aye >= {version}"));
     }
-    if let Some(related) = related {
+    if let Some(related) = marks.related.get(&summary.id) {
         cell = relation_marks(cell, related);
     }
     match summary.checked {

@@ -62,7 +62,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         if proposal.subject == Subject::Code {
             gate::add_memory(&store, &readable.changeset, &mut warnings);
         }
-        text += &warned(&noticed(&proposal, &readable.changeset), &warnings, &palette);
+        text += &warned(&noticed(&proposal, readable.changeset.changes()), &warnings, &palette);
     }
     text += &said(&proposal, &palette, context.now);
     let mut text = text.into_bytes();
@@ -228,18 +228,26 @@ pub fn header(
 
 /// The paths of a code proposal that deserve a second look, with the reason. Memory's own
 /// operations are checked and shown as such.
-fn noticed(proposal: &Proposal, changeset: &Changeset) -> Vec<String> {
+pub(super) fn noticed<C: sensitive::Touched>(proposal: &Proposal, changes: &[C]) -> Vec<String> {
     if proposal.subject != Subject::Code {
         return Vec::new();
     }
-    let found = sensitive::of(changeset.changes());
+    let found = sensitive::of(changes);
     found.into_iter().map(|(path, why)| format!("{} {why}", path.display())).collect()
 }
 
+/// The same as notes beside what is printed.
+pub(super) fn notice<C: sensitive::Touched>(context: &Context, proposal: &Proposal, changes: &[C]) {
+    for notice in noticed(proposal, changes).iter().take(SHOWN) {
+        context.note(&format!("! {}", escape::line(notice)));
+    }
+}
+
+/// A hostile proposal may hold thousands; the count says so.
+const SHOWN: usize = 20;
+
 /// Sensitive paths; then secrets, personal data and text that misleads, in what the proposal adds.
 fn warned(notices: &[String], warnings: &[Warning], palette: &Palette) -> String {
-    /// A hostile proposal may hold thousands; the count says so.
-    const SHOWN: usize = 20;
     if notices.is_empty() && warnings.is_empty() {
         return String::new();
     }

@@ -1,19 +1,14 @@
 //! `aye status`: what waits, in a line.
 
-use std::collections::BTreeMap;
-
 use chrono::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::list::{self, Item};
+use super::list::{self, Item, Marks};
 use super::{Context, Format, idle, pager};
 use crate::check::fit::Fit;
-use crate::check::relations;
 use crate::error::{Exit, Result};
-use crate::proposal::ProposalId;
 use crate::proposal::event::Subject;
-use crate::proposal::relations::Relations;
 use crate::store::{Filter, Store, Summary, View};
 
 /// What runs out within this time is counted as expiring.
@@ -82,7 +77,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     let mut document = Document { schema: "aye/status@1", ..Document::default() };
-    let (mut summaries, mut related) = (Vec::new(), BTreeMap::new());
+    let (mut summaries, mut marks) = (Vec::new(), Marks::default());
     let store = match idle::is_idle(context) {
         true => None,
         false => Some(context.store()?),
@@ -90,8 +85,8 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     if let Some(store) = &store {
         let view = store.view()?;
         summaries = pending(&view, context)?;
-        related = relations::relations(store, &view, context.now)?;
-        count(&mut document, context, store, &view, (&summaries, &related))?;
+        marks = Marks::of(store, &view, context.now, &summaries)?;
+        count(&mut document, context, store, &view, (&summaries, &marks))?;
     }
     if args.porcelain {
         let Document { pending, conflicts, expiring, sent_back, contested, .. } = document;
@@ -103,13 +98,13 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     if args.long {
-        document.proposals = Some(list::items(&summaries, &related));
+        document.proposals = Some(list::items(&summaries, &marks));
     }
     let table = match &store {
         Some(store) if args.long && !summaries.is_empty() => {
             let snapshot = store.repo().config_snapshot();
             let palette = pager::palette(context, Some(snapshot.plumbing()));
-            list::table(&summaries, &related, &palette, context.now, pager::columns())
+            list::table(&summaries, &marks, &palette, context.now, pager::columns())
         }
         _ => String::new(),
     };
@@ -148,11 +143,8 @@ fn count(
     context: &Context,
     store: &Store,
     view: &View,
-    (summaries, related): (&[Summary], &BTreeMap<ProposalId, Relations>),
+    (summaries, marks): (&[Summary], &Marks),
 ) -> Result<()> {
-    let stands = |summary: &Summary| {
-        related.get(&summary.id).is_some_and(|found| !found.stands_on.is_empty())
-    };
     let tree = store.work_dir().is_some().then(|| store.worktree()).transpose()?;
     let fit = Fit::new(store, tree.as_ref());
     for summary in summaries {
@@ -163,7 +155,7 @@ fn count(
         document.pending += 1;
         document.expiring += usize::from(summary.expires_at - context.now <= SOON);
         if summary.subject == Subject::Code
-            && !stands(summary)
+            && !marks.stands_on_another(&summary.id)
             && fit.conflict(&view.proposal(&summary.id)?)?.is_some()
         {
             document.conflicts += 1;

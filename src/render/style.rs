@@ -4,6 +4,9 @@
 
 use std::fmt::{self, Write as _};
 
+use gix::config as git;
+use gix::config::color::{Attribute, Name};
+
 /// A terminal colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Color {
@@ -49,34 +52,16 @@ impl Style {
     /// `normal`, `default`), and attributes (`bold`, `dim`, `italic`, `ul`, `blink`, `reverse`,
     /// `strike`, each also with `no` or `no-`). `None` where git would complain.
     pub fn parse(words: &str) -> Option<Self> {
-        let mut style = Self::default();
-        let mut colors = 0;
-        for word in words.split_ascii_whitespace() {
-            let word = word.to_ascii_lowercase();
-            if word == "reset" {
-                continue;
-            }
-            if let Some(color) = parse_color(&word) {
-                match colors {
-                    0 => style.fg = color,
-                    1 => style.bg = color,
-                    _ => return None,
-                }
-                colors += 1;
-                continue;
-            }
-            let (name, on) = match word.strip_prefix("no") {
-                Some(name) => (name.trim_start_matches('-'), false),
-                None => (word.as_str(), true),
-            };
-            let bit = 1 << attribute(name)?;
-            if on {
-                style.attributes |= bit;
-            } else {
-                style.attributes &= !bit;
-            }
-        }
-        Some(style)
+        let read = git::Color::try_from(words).ok()?;
+        let attributes = ATTRIBUTES
+            .iter()
+            .filter(|(_, on, off)| read.attributes.contains(*on) && !read.attributes.contains(*off))
+            .fold(0, |bits, (number, ..)| bits | 1 << number);
+        Some(Self {
+            fg: read.foreground.and_then(color),
+            bg: read.background.and_then(color),
+            attributes,
+        })
     }
 
     /// Writes `text` to `out` in this style.
@@ -108,45 +93,41 @@ impl Style {
     }
 }
 
-fn attribute(name: &str) -> Option<u8> {
-    Some(match name {
-        "bold" => 1,
-        "dim" => 2,
-        "italic" => 3,
-        "ul" => 4,
-        "blink" => 5,
-        "reverse" => 7,
-        "strike" => 9,
-        _ => return None,
-    })
-}
+/// The SGR numbers of attributes, with git's words that turn them on and off.
+const ATTRIBUTES: [(u8, Attribute, Attribute); 7] = [
+    (1, Attribute::BOLD, Attribute::NO_BOLD),
+    (2, Attribute::DIM, Attribute::NO_DIM),
+    (3, Attribute::ITALIC, Attribute::NO_ITALIC),
+    (4, Attribute::UL, Attribute::NO_UL),
+    (5, Attribute::BLINK, Attribute::NO_BLINK),
+    (7, Attribute::REVERSE, Attribute::NO_REVERSE),
+    (9, Attribute::STRIKE, Attribute::NO_STRIKE),
+];
 
-/// Outer `None`: no colour word. Inner `None`: `normal`, which changes nothing.
-fn parse_color(word: &str) -> Option<Option<Color>> {
-    const NAMES: [&str; 8] =
-        ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
-    let named = |name: &str| NAMES.iter().position(|n| *n == name).map(|n| n as u8);
-    if word == "normal" || word == "-1" {
-        return Some(None);
-    }
-    if word == "default" {
-        return Some(Some(Color::Default));
-    }
-    if let Some(n) = named(word) {
-        return Some(Some(Color::Indexed(n)));
-    }
-    if let Some(n) = word.strip_prefix("bright").and_then(named) {
-        return Some(Some(Color::Indexed(n + 8)));
-    }
-    if let Some(hex) = word.strip_prefix('#') {
-        let digit = |range: std::ops::Range<usize>| u8::from_str_radix(hex.get(range)?, 16).ok();
-        return match hex.len() {
-            6 => Some(Some(Color::Rgb(digit(0..2)?, digit(2..4)?, digit(4..6)?))),
-            3 => Some(Some(Color::Rgb(digit(0..1)? * 17, digit(1..2)? * 17, digit(2..3)? * 17))),
-            _ => None,
-        };
-    }
-    word.parse().ok().map(|n| Some(Color::Indexed(n)))
+/// `None` for `normal`, which changes nothing.
+fn color(name: Name) -> Option<Color> {
+    Some(Color::Indexed(match name {
+        Name::Normal => return None,
+        Name::Default => return Some(Color::Default),
+        Name::Rgb(r, g, b) => return Some(Color::Rgb(r, g, b)),
+        Name::Ansi(index) => index,
+        Name::Black => 0,
+        Name::Red => 1,
+        Name::Green => 2,
+        Name::Yellow => 3,
+        Name::Blue => 4,
+        Name::Magenta => 5,
+        Name::Cyan => 6,
+        Name::White => 7,
+        Name::BrightBlack => 8,
+        Name::BrightRed => 9,
+        Name::BrightGreen => 10,
+        Name::BrightYellow => 11,
+        Name::BrightBlue => 12,
+        Name::BrightMagenta => 13,
+        Name::BrightCyan => 14,
+        Name::BrightWhite => 15,
+    }))
 }
 
 /// What a piece of text is, which decides its colour.
@@ -298,6 +279,13 @@ mod tests {
         assert_eq!(painted("normal 208 ul"), "\x1b[4;48;5;208mx\x1b[m");
         assert_eq!(painted("normal"), "x");
         assert_eq!(painted("bold nobold blue"), "\x1b[34mx\x1b[m");
+        assert_eq!(painted("Red no-bold reset"), "\x1b[31mx\x1b[m");
+        assert_eq!(painted("#f80 default"), "\x1b[38;2;255;136;0;49mx\x1b[m");
+        assert_eq!(
+            painted("bold dim italic ul blink reverse strike"),
+            "\x1b[1;2;3;4;5;7;9mx\x1b[m"
+        );
+        assert_eq!(painted("3 brightcyan"), "\x1b[33;106mx\x1b[m");
         assert_eq!(Style::parse("mauve"), None);
         assert_eq!(Style::parse("red green blue"), None);
     }

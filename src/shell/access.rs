@@ -190,6 +190,15 @@ impl Access {
             return Err(secret(operand));
         }
         outside_files(&resolved, operand)?;
+        if is_git_configuration(&resolved) {
+            return Err(Refusal::new(
+                format!(
+                    "`{operand}` is the configuration of a repository, which may hold credentials"
+                ),
+                "write `git config -l`, which shows it without them",
+            )
+            .by("access"));
+        }
         let Ok(meta) = resolved.metadata() else { return Ok(()) };
         if !meta.is_file() && !meta.is_dir() && resolved != Path::new("/dev/null") {
             return Err(Refusal::new(
@@ -351,7 +360,12 @@ impl Walk<'_> {
             let target =
                 entry.path_is_symlink().then(|| entry.path().canonicalize().ok()).flatten();
             let linked = target.as_deref().is_some_and(|target| self.access.denies(target));
-            if self.access.is_named(&entry) || linked || self.access.holds_key(entry.path()) {
+            let configuration = is_git_configuration(target.as_deref().unwrap_or(entry.path()));
+            if self.access.is_named(&entry)
+                || linked
+                || configuration
+                || self.access.holds_key(entry.path())
+            {
                 if entry.path_is_symlink() {
                     self.denied.push(entry.path().to_owned());
                 }
@@ -434,6 +448,18 @@ pub(super) fn is_key_name(path: &Path) -> bool {
 /// True for the content of a file of such a name that holds a private key.
 pub(super) fn is_key(content: &[u8]) -> bool {
     content.windows(11).any(|bytes| bytes == b"PRIVATE KEY")
+}
+
+/// True for a file of git's configuration in a git directory.
+pub(super) fn is_git_configuration(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    if !["config", "config.worktree"].contains(&name.to_lowercase().as_str()) {
+        return false;
+    }
+    let Some(folder) = path.parent() else { return false };
+    let repository = || folder.join("HEAD").is_file() && folder.join("objects").is_dir();
+    let below = |top: &Path| top.file_name().is_some_and(|name| name.eq_ignore_ascii_case(".git"));
+    folder.ancestors().any(below) || repository()
 }
 
 pub(super) fn secret(operand: &str) -> Refusal {

@@ -1,4 +1,4 @@
-//! Words to arguments: `$HOME`, `$PWD` and file-name patterns, nothing else.
+//! Words to arguments: variables and file-name patterns, nothing else.
 
 use std::path::Path;
 
@@ -11,16 +11,32 @@ const MAX_FILES: usize = 4_096;
 /// Most bytes of arguments one command may have after expansion.
 pub(super) const MAX_ARGUMENT_BYTES: usize = 128 * 1024;
 
-/// Expands the words of one command in the folder `cwd`.
+/// What words are expanded by.
+#[derive(Clone, Copy)]
+pub(super) struct Scope<'a> {
+    /// The folder that patterns and `$PWD` are about.
+    pub(super) cwd: &'a Path,
+    /// The variables of loops, with what they stand for.
+    pub(super) values: &'a [(&'a str, String)],
+    pub(super) world: &'a World,
+}
+
+/// Expands words: those of one command, with its program, or those of a loop.
 ///
 /// # Errors
 /// A refusal where a shell's reading would depend on its kind, or over a limit.
-pub(super) fn arguments(words: &[Word<'_>], cwd: &Path, world: &World) -> Result<Vec<String>> {
-    let mut arguments = Vec::with_capacity(words.len());
+pub(super) fn arguments<'t>(
+    words: &[Word<'t>],
+    program: Option<&Word<'t>>,
+    scope: &Scope<'_>,
+) -> Result<Vec<String>> {
+    let mut arguments = Vec::with_capacity(words.len() + 1);
     let mut bytes = 0;
-    for (index, word) in words.iter().enumerate() {
+    for (word, program) in
+        program.map(|word| (word, true)).into_iter().chain(words.iter().map(|word| (word, false)))
+    {
         let before = arguments.len();
-        expand(word, index == 0, cwd, world, &mut arguments)?;
+        expand(word, program, scope, &mut arguments)?;
         bytes += arguments[before..].iter().map(|argument| argument.len() + 1).sum::<usize>();
         if bytes > MAX_ARGUMENT_BYTES {
             return Err(Refusal::new(
@@ -37,10 +53,10 @@ pub(super) fn arguments(words: &[Word<'_>], cwd: &Path, world: &World) -> Result
 fn expand(
     word: &Word<'_>,
     program: bool,
-    cwd: &Path,
-    world: &World,
+    scope: &Scope<'_>,
     arguments: &mut Vec<String>,
 ) -> Result<()> {
+    let Scope { cwd, .. } = *scope;
     // The common word is one piece without anything active in it.
     if let [Piece::Plain(text) | Piece::Quoted(text)] = word.pieces.as_slice()
         && (matches!(word.pieces[0], Piece::Quoted(_)) || !text.contains(['*', '?', '[']))
@@ -48,7 +64,7 @@ fn expand(
         arguments.push(text.clone().into_owned());
         return Ok(());
     }
-    let marked = mark(word, cwd, world)?;
+    let marked = mark(word, scope)?;
     let literal = || marked.iter().map(|(c, _)| *c).collect::<String>();
     let refuse = |message: String, hint: &str| {
         Err(Refusal::new(message, hint).by("glob").at(word.span.start).in_segment(literal()))
@@ -92,7 +108,7 @@ fn expand(
 }
 
 /// The word's characters, each with whether it is active in a pattern.
-fn mark(word: &Word<'_>, cwd: &Path, world: &World) -> Result<Vec<(char, bool)>> {
+fn mark(word: &Word<'_>, scope: &Scope<'_>) -> Result<Vec<(char, bool)>> {
     let mut marked = Vec::new();
     for piece in &word.pieces {
         match piece {
@@ -100,18 +116,22 @@ fn mark(word: &Word<'_>, cwd: &Path, world: &World) -> Result<Vec<(char, bool)>>
             Piece::Quoted(text) => marked.extend(text.chars().map(|c| (c, false))),
             Piece::Variable { name, quoted } => {
                 let value = match name {
-                    Variable::Home => world.home.as_deref().and_then(Path::to_str),
-                    Variable::Pwd => cwd.to_str(),
+                    Variable::Home => scope.world.home.as_deref().and_then(Path::to_str),
+                    Variable::Pwd => scope.cwd.to_str(),
+                    Variable::Loop(name) => {
+                        let value = scope.values.iter().find(|(known, _)| known == name);
+                        value.map(|(_, value)| value.as_str())
+                    }
                 };
-                let name = if *name == Variable::Home { "HOME" } else { "PWD" };
+                let name = name.name();
                 let Some(value) = value else {
                     let message = format!("${name} is not set, or not valid UTF-8");
                     return Err(Refusal::new(message, "write the path out").at(word.span.start));
                 };
                 let plain = |c: char| c.is_alphanumeric() || "/-_.,+@%:=".contains(c);
-                if !quoted && !value.chars().all(plain) {
+                if !quoted && (value.is_empty() || !value.chars().all(plain)) {
                     return Err(Refusal::new(
-                        format!("the value of ${name} would be split or expanded again"),
+                        format!("the value of ${name} would be split, expanded again or dropped"),
                         format!("write \"${name}\", in double quotes"),
                     )
                     .at(word.span.start));

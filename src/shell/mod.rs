@@ -12,7 +12,9 @@ mod history;
 mod objects;
 pub mod plan;
 pub mod policy;
-mod repository;
+pub mod programs;
+mod redact;
+pub mod repository;
 pub mod run;
 pub mod sandbox;
 pub mod steps;
@@ -21,6 +23,7 @@ pub mod world;
 
 use crate::error::Error;
 
+pub use objects::NOT_ASKED;
 pub use plan::{Plan, plan};
 pub use run::{Outcome, Request, run};
 pub use world::World;

@@ -9,6 +9,9 @@ use std::path::Path;
 use super::policy::git::Use;
 use super::{Refusal, Result, World, access, repository, run};
 
+/// The rule of a refusal for what only git can answer, where it may not be asked.
+pub const NOT_ASKED: &str = "git is not asked";
+
 /// What a revision names; a tag names what it is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -145,6 +148,14 @@ impl<'a> Objects<'a> {
     /// # Errors
     /// A refusal if it cannot be asked.
     pub(super) fn ask(&self, args: &[&str]) -> Result<Option<Vec<u8>>> {
+        if !self.world.asks {
+            let what = args.last().copied().unwrap_or_default();
+            return Err(Refusal::new(
+                format!("git is asked what `{what}` names when the command runs"),
+                "run the command, or name a commit by its id or a branch",
+            )
+            .by(NOT_ASKED));
+        }
         let Some(program) = self.world.find("git") else { return Ok(None) };
         let used =
             Use { globals: self.used.globals.clone(), verb: args[0].to_owned(), ..Use::default() };

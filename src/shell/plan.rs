@@ -2,15 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
+use super::expand::{self, Scope};
 use super::policy::{self, Verdict};
-use super::steps::Decided;
-use super::syntax::{self, Command, Link, Pipeline, Redirect};
-use super::{Refusal, Result, World, access, expand, history, repository};
+use super::steps::{Compound, Decided, List, Part, Pipeline};
+use super::syntax::{self, Command, Link, Redirect, Script};
+use super::{Refusal, Result, World, access, history, programs, redact, repository};
 
-pub use super::steps::{Action, Plan, Step, Stream};
+pub use super::steps::{Action, Plan, Step, Stream, Streams};
 
 /// Most combinations of folder and status that a command text may lead to.
 const MAX_STATES: usize = 24;
+/// Most commands that a command text may lead to, each round of a loop and each folder counted.
+const MAX_STEPS: usize = 1_000;
 
 /// Flags that the policy inserts and that small versions of the programs do not have.
 const INSERTED: &[&str] = &["--sandbox", "--buffer-size=1G", "--batch-size=256"];
@@ -23,112 +26,197 @@ struct State {
     status: Option<bool>,
 }
 
-impl State {
-    /// The state after `pipeline`, whose steps in this state's folder are `steps`, ran.
-    fn after(&self, pipeline: &Pipeline<'_>, steps: &[Step]) -> Self {
-        let mut next = Self { folder: self.folder.clone(), status: None };
-        if let [step] = steps {
-            match &step.action {
-                Action::Move(target) => {
-                    next = Self { folder: target.clone(), status: Some(true) };
-                }
-                Action::NoFolder | Action::Missing => next.status = Some(false),
-                Action::Builtin if step.argv[0] == "true" => next.status = Some(true),
-                Action::Builtin if step.argv[0] == "false" => next.status = Some(false),
-                _ => {}
-            }
-        }
-        next.status = next.status.map(|ok| ok != pipeline.negated);
-        next
-    }
-}
-
 /// Parses `text` and decides about every command in it. Nothing of it is run; what a revision names
 /// may be asked of git.
 ///
 /// # Errors
 /// The first refusal.
-pub fn plan<'t>(text: &'t str, world: &World) -> Result<Plan<'t>> {
+pub fn plan(text: &str, world: &World) -> Result<Plan> {
     let script = syntax::parse(text)?;
-    let mut states = vec![State { folder: world.cwd.clone(), status: Some(true) }];
-    let mut decided: Vec<Decided> = Vec::new();
-    for (index, pipeline) in script.pipelines.iter().enumerate() {
-        let mut next: Vec<State> = Vec::new();
-        let mut reach = |state: State| {
-            if !next.contains(&state) {
-                next.push(state);
-            }
-        };
-        for state in states {
-            let wanted = match pipeline.link {
-                Link::Always => None,
-                Link::IfOk => Some(true),
-                Link::IfFailed => Some(false),
-            };
-            if wanted.is_some() && state.status != wanted {
-                reach(State { folder: state.folder.clone(), status: wanted.map(|ok| !ok) });
-                if state.status.is_some() {
-                    continue;
+    let mut planner = Planner { text, world, values: Vec::new(), left: MAX_STEPS };
+    let start = State { folder: world.cwd.clone(), status: Some(true) };
+    let (list, _) = planner.list(&script, vec![start])?;
+    Ok(Plan { list })
+}
+
+struct Planner<'a> {
+    text: &'a str,
+    world: &'a World,
+    /// The variables of the loops around, with what they stand for in this round.
+    values: Vec<(&'a str, String)>,
+    /// How many more commands there may be.
+    left: usize,
+}
+
+/// A set of states, in the order reached.
+#[derive(Default)]
+struct States(Vec<State>);
+
+impl States {
+    fn reach(&mut self, state: State) {
+        if !self.0.contains(&state) {
+            self.0.push(state);
+        }
+    }
+}
+
+impl<'a> Planner<'a> {
+    /// Decides about a list that begins in one of `states`; returns those it may end in.
+    fn list(&mut self, script: &Script<'a>, mut states: Vec<State>) -> Result<(List, Vec<State>)> {
+        let mut list = List::default();
+        for pipeline in &script.pipelines {
+            let mut next = States::default();
+            let mut decided: Vec<Decided> = Vec::new();
+            let mut ends: Vec<Vec<State>> = Vec::new();
+            for state in states {
+                let wanted = match pipeline.link {
+                    Link::Always => None,
+                    Link::IfOk => Some(true),
+                    Link::IfFailed => Some(false),
+                };
+                if wanted.is_some() && state.status != wanted {
+                    let status = wanted.map(|ok| !ok);
+                    next.reach(State { folder: state.folder.clone(), status });
+                    if state.status.is_some() {
+                        continue;
+                    }
+                }
+                let known = decided.iter().position(|known| known.folder == state.folder);
+                let at = match known {
+                    Some(at) => at,
+                    None => {
+                        let (parts, after) = self.pipeline(pipeline, &state.folder)?;
+                        decided.push(Decided { folder: state.folder, parts });
+                        ends.push(after);
+                        ends.len() - 1
+                    }
+                };
+                for end in &ends[at] {
+                    let status = end.status.map(|ok| ok != pipeline.negated);
+                    next.reach(State { folder: end.folder.clone(), status });
                 }
             }
-            let known = decided.iter().find(|d| d.pipeline == index && d.folder == state.folder);
-            if let Some(known) = known {
-                reach(state.after(pipeline, &known.steps));
-                continue;
+            if next.0.len() > MAX_STATES {
+                let message = "too many folders this could work in".to_owned();
+                return Err(Refusal::new(message, "use one `cd` per call").by("limit"));
             }
-            let steps = pipeline_steps(pipeline, text, &state.folder, world)?;
-            reach(state.after(pipeline, &steps));
-            decided.push(Decided { pipeline: index, folder: state.folder, steps });
+            states = next.0;
+            let (link, negated) = (pipeline.link, pipeline.negated);
+            list.pipelines.push(Pipeline { link, negated, decided });
         }
-        if next.len() > MAX_STATES {
-            let message = "too many folders this could work in".to_owned();
-            return Err(Refusal::new(message, "use one `cd` per call").by("limit"));
-        }
-        states = next;
+        Ok((list, states))
     }
-    Ok(Plan { script, decided })
+
+    /// The parts of one pipeline if it ran in `cwd`, and where it may end.
+    fn pipeline(
+        &mut self,
+        pipeline: &syntax::Pipeline<'a>,
+        cwd: &Path,
+    ) -> Result<(Vec<Part>, Vec<State>)> {
+        let in_pipe = pipeline.parts.len() > 1;
+        let mut parts = Vec::with_capacity(pipeline.parts.len());
+        let mut after = vec![State { folder: cwd.to_owned(), status: None }];
+        for (index, part) in pipeline.parts.iter().enumerate() {
+            let (span, part, ends) = match part {
+                syntax::Part::Command(command) => {
+                    let step = self.command(command, cwd)?;
+                    if in_pipe && matches!(step.action, Action::Move(_) | Action::NoFolder) {
+                        return Err(Refusal::new(
+                            "`cd` in a pipeline changes nothing",
+                            "write it before: `cd DIR && …`",
+                        )
+                        .by("cd")
+                        .at(command.span.start)
+                        .in_segment(step.segment));
+                    }
+                    let ends = vec![after_step(&step, cwd)];
+                    (&command.span, Part::Step(step), ends)
+                }
+                syntax::Part::Compound(compound) => {
+                    let (part, ends) = self.compound(compound, cwd)?;
+                    (&compound.span, Part::Compound(part), ends)
+                }
+            };
+            if index > 0 && part.streams().input.is_some() {
+                return Err(Refusal::new(
+                    "`<` on a command that already reads from a pipe",
+                    "leave one of the two away",
+                )
+                .at(span.start)
+                .in_segment(&self.text[span.clone()]));
+            }
+            if !in_pipe {
+                after = ends;
+            }
+            parts.push(part);
+        }
+        Ok((parts, after))
+    }
+
+    fn command(&mut self, command: &Command<'a>, cwd: &Path) -> Result<Step> {
+        let segment = self.text.get(command.span.clone()).unwrap_or_default();
+        let refused = |refusal: Refusal| refusal.at(command.span.start).in_segment(segment);
+        let Some(left) = self.left.checked_sub(1) else {
+            let message = format!("the loops lead to more than {MAX_STEPS} commands");
+            let hint = "give several files to one command, or split it into several calls";
+            return Err(refused(Refusal::new(message, hint).by("limit")));
+        };
+        self.left = left;
+        let scope = Scope { cwd, values: &self.values, world: self.world };
+        step(command, segment, &scope).map_err(refused)
+    }
+
+    fn compound(
+        &mut self,
+        compound: &syntax::Compound<'a>,
+        cwd: &Path,
+    ) -> Result<(Compound, Vec<State>)> {
+        let scope = Scope { cwd, values: &self.values, world: self.world };
+        let streams = streams(&compound.redirects, &scope).map_err(|refusal| {
+            refusal.at(compound.span.start).in_segment(&self.text[compound.span.clone()])
+        })?;
+        let mut states = vec![State { folder: cwd.to_owned(), status: Some(true) }];
+        let mut rounds = Vec::new();
+        match &compound.each {
+            None => {
+                let (list, ends) = self.list(&compound.body, states)?;
+                rounds.push(list);
+                let mut outside = States::default();
+                for end in ends {
+                    outside.reach(State { folder: cwd.to_owned(), ..end });
+                }
+                states = outside.0;
+            }
+            Some(each) => {
+                for value in expand::arguments(&each.words, None, &scope)? {
+                    self.values.push((each.name, value));
+                    let (list, ends) = self.list(&compound.body, states)?;
+                    self.values.pop();
+                    rounds.push(list);
+                    states = ends;
+                }
+            }
+        }
+        let subshell = compound.each.is_none();
+        Ok((Compound { rounds, subshell, cwd: cwd.to_owned(), streams }, states))
+    }
 }
 
-/// The steps of one pipeline if it ran in `cwd`.
-///
-/// # Errors
-/// The first refusal.
-fn pipeline_steps(
-    pipeline: &Pipeline<'_>,
-    text: &str,
-    cwd: &Path,
-    world: &World,
-) -> Result<Vec<Step>> {
-    let mut steps = Vec::with_capacity(pipeline.commands.len());
-    for (index, command) in pipeline.commands.iter().enumerate() {
-        let segment = text.get(command.span.clone()).unwrap_or_default();
-        let step = step(command, segment, cwd, world)
-            .map_err(|refusal| refusal.at(command.span.start).in_segment(segment))?;
-        let in_pipe = pipeline.commands.len() > 1;
-        if in_pipe && matches!(step.action, Action::Move(_) | Action::NoFolder) {
-            return Err(Refusal::new(
-                "`cd` in a pipeline changes nothing",
-                "write it before: `cd DIR && …`",
-            )
-            .by("cd")
-            .at(command.span.start)
-            .in_segment(segment));
-        }
-        if index > 0 && step.input.is_some() {
-            return Err(Refusal::new(
-                "`<` on a command that already reads from a pipe",
-                "leave one of the two away",
-            )
-            .at(command.span.start)
-            .in_segment(segment));
-        }
-        steps.push(step);
-    }
-    Ok(steps)
+/// Where `step` leads to from `cwd`, alone in its pipeline.
+fn after_step(step: &Step, cwd: &Path) -> State {
+    let status = match &step.action {
+        Action::Move(target) => return State { folder: target.clone(), status: Some(true) },
+        Action::NoFolder | Action::Missing => Some(false),
+        Action::Builtin if step.argv[0] == "true" => Some(true),
+        Action::Builtin if step.argv[0] == "false" => Some(false),
+        _ => None,
+    };
+    State { folder: cwd.to_owned(), status }
 }
 
-fn step(command: &Command<'_>, segment: &str, cwd: &Path, world: &World) -> Result<Step> {
-    let argv = expand::arguments(&command.words, cwd, world)?;
+fn step(command: &Command<'_>, segment: &str, scope: &Scope<'_>) -> Result<Step> {
+    let (cwd, world) = (scope.cwd, scope.world);
+    let argv = expand::arguments(&command.words[1..], Some(&command.words[0]), scope)?;
     let words: Vec<&str> = argv.iter().map(String::as_str).collect();
     let mut verdict = policy::decide(&words)?;
     let mut step = Step {
@@ -137,13 +225,11 @@ fn step(command: &Command<'_>, segment: &str, cwd: &Path, world: &World) -> Resu
         action: Action::Builtin,
         rule: verdict.rule,
         helpers: verdict.helpers.iter().filter_map(|name| world.find(name)).collect(),
-        stdout: Stream::Out,
-        stderr: Stream::Err,
-        input: None,
+        streams: streams(&command.redirects, scope)?,
+        redaction: None,
         denied: Vec::new(),
         argv,
     };
-    redirect(command, &mut step, world)?;
     let here = git_folder(&verdict, cwd, world)?;
     for path in verdict.paths.iter().chain(&verdict.paths_in_trees) {
         world.access.check(path, &here)?;
@@ -171,6 +257,7 @@ fn program(verdict: Verdict, step: &mut Step, world: &World) -> Result<()> {
             args.extend(["-C".to_owned(), folder.clone()]);
         }
         args.extend(repository::overrides(used, &step.cwd, world)?);
+        step.redaction = Some(redact::Redaction::of(&used.verb, &verdict.args)?);
         if !world.kernel && used.verb == "describe" {
             let refreshes =
                 |arg: &String| arg.starts_with("--dirty") || arg.starts_with("--broken");
@@ -200,6 +287,7 @@ fn program(verdict: Verdict, step: &mut Step, world: &World) -> Result<()> {
             if step.rule.starts_with("git") {
                 step.helpers.extend(git_core(&path));
             }
+            step.helpers.extend(programs::toolchains(&path, world.home.as_deref()));
             Action::Run(path)
         }
         None => Action::Missing,
@@ -247,20 +335,23 @@ fn inside(path: &Path, root: &Path) -> bool {
     }
 }
 
-fn redirect(command: &Command<'_>, step: &mut Step, world: &World) -> Result<()> {
-    for redirect in &command.redirects {
+/// Where a command with these redirections reads and writes.
+fn streams(redirects: &[Redirect<'_>], scope: &Scope<'_>) -> Result<Streams> {
+    let (cwd, world) = (scope.cwd, scope.world);
+    let mut streams = Streams::default();
+    for redirect in redirects {
         match redirect {
-            Redirect::OutNull => step.stdout = Stream::Null,
-            Redirect::ErrNull => step.stderr = Stream::Null,
-            Redirect::BothNull => (step.stdout, step.stderr) = (Stream::Null, Stream::Null),
-            Redirect::ErrToOut => step.stderr = step.stdout,
-            Redirect::OutToErr => step.stdout = step.stderr,
+            Redirect::OutNull => streams.stdout = Stream::Null,
+            Redirect::ErrNull => streams.stderr = Stream::Null,
+            Redirect::BothNull => (streams.stdout, streams.stderr) = (Stream::Null, Stream::Null),
+            Redirect::ErrToOut => streams.stderr = streams.stdout,
+            Redirect::OutToErr => streams.stdout = streams.stderr,
             Redirect::Input(word) => {
-                let words = expand::arguments(std::slice::from_ref(word), &step.cwd, world)?;
+                let words = expand::arguments(std::slice::from_ref(word), None, scope)?;
                 let [file] = words.as_slice() else {
                     return Err(Refusal::new("`<` with more than one file", "use `cat`"));
                 };
-                let path = step.cwd.join(file);
+                let path = cwd.join(file);
                 if !inside(&path, &world.root) {
                     return Err(Refusal::new(
                         format!("`< {file}` is outside the repository"),
@@ -268,7 +359,7 @@ fn redirect(command: &Command<'_>, step: &mut Step, world: &World) -> Result<()>
                     )
                     .by("redirection"));
                 }
-                world.access.check(file, &step.cwd)?;
+                world.access.check(file, cwd)?;
                 let wrong = match path.metadata() {
                     Ok(facts) if facts.is_file() => None,
                     Ok(facts) if facts.is_dir() => Some("is a folder"),
@@ -282,11 +373,11 @@ fn redirect(command: &Command<'_>, step: &mut Step, world: &World) -> Result<()>
                     )
                     .by("redirection"));
                 }
-                step.input = Some(path);
+                streams.input = Some(path);
             }
         }
     }
-    Ok(())
+    Ok(streams)
 }
 
 fn change_folder(args: &[String], cwd: &Path, world: &World) -> Result<Action> {
@@ -335,11 +426,21 @@ fn leave_out(rule: &str, denied: &[PathBuf], args: &mut Vec<String>) {
         }
         Some(pattern)
     };
-    let mut names: Vec<String> = denied.iter().filter_map(pattern).collect();
+    let (configuration, denied): (Vec<&PathBuf>, Vec<&PathBuf>) =
+        denied.iter().partition(|path| access::is_git_configuration(path));
+    let mut names: Vec<String> = denied.into_iter().filter_map(pattern).collect();
     names.sort_unstable();
     names.dedup();
     let at = args.iter().position(|arg| arg == "--").unwrap_or(args.len());
     let mut extra = Vec::new();
+    if !configuration.is_empty() {
+        // Its name is that of many other files: all of the git directory is left out.
+        extra.push(match rule {
+            "rg" => "--iglob=!**/.git/**".to_owned(),
+            "diff" => "--exclude=.git".to_owned(),
+            _ => "--exclude-dir=.git".to_owned(),
+        });
+    }
     for name in names {
         match rule {
             // The last one decides, and all of these come after --glob.

@@ -122,6 +122,24 @@ pub(super) fn tops(folder: &Path) -> Vec<PathBuf> {
     tops
 }
 
+/// Every directory of the repository at `root`, symlinks resolved: its git directory and all of
+/// its work trees.
+pub fn places(root: &Path) -> Vec<PathBuf> {
+    let mut places = vec![root.to_owned()];
+    for found in discover(root) {
+        let common = found.common();
+        let linked = common.join("worktrees").read_dir().into_iter().flatten().flatten();
+        let linked = linked.filter_map(|entry| {
+            let dot_git = std::fs::read_to_string(entry.path().join("gitdir")).ok()?;
+            Some(entry.path().join(dot_git.trim()).parent()?.to_owned())
+        });
+        places.extend(linked);
+        places.extend([found.git_dir, common].into_iter().chain(found.top));
+    }
+    places.extend(tops(root));
+    places.into_iter().map(|place| place.canonicalize().unwrap_or(place)).collect()
+}
+
 /// A repository that git may find from a folder.
 struct Found {
     /// Its git directory.

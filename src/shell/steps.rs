@@ -3,41 +3,112 @@
 
 use std::path::{Path, PathBuf};
 
-use super::syntax::{Link, Script};
+use super::redact::Redaction;
+use super::syntax::Link;
+use crate::error::{Error, Result};
 
 /// A command text that may run.
 #[derive(Debug)]
-pub struct Plan<'t> {
-    /// What was parsed.
-    pub script: Script<'t>,
-    /// Each pipeline, decided for every folder it may run in.
+pub struct Plan {
+    pub(super) list: List,
+}
+
+impl Plan {
+    /// Every command, in the order written; one in a loop once for each round.
+    pub fn steps(&self) -> Vec<&Step> {
+        self.list.steps()
+    }
+}
+
+/// Pipelines in order, each decided for every folder it may run in.
+#[derive(Debug, Default)]
+pub(super) struct List {
+    pub(super) pipelines: Vec<Pipeline>,
+}
+
+/// One pipeline.
+#[derive(Debug)]
+pub(super) struct Pipeline {
+    pub(super) link: Link,
+    pub(super) negated: bool,
     pub(super) decided: Vec<Decided>,
 }
 
-/// One pipeline, decided for one folder.
+/// A pipeline as it runs in one folder.
 #[derive(Debug)]
 pub(super) struct Decided {
-    pub(super) pipeline: usize,
     pub(super) folder: PathBuf,
-    pub(super) steps: Vec<Step>,
+    pub(super) parts: Vec<Part>,
 }
 
-impl Plan<'_> {
-    /// Every step, in the order written.
-    pub fn steps(&self) -> impl Iterator<Item = &Step> {
-        self.decided.iter().flat_map(|decided| &decided.steps)
-    }
+/// What a pipeline connects.
+#[derive(Debug)]
+pub(super) enum Part {
+    Step(Step),
+    Compound(Compound),
+}
 
-    /// The steps of pipeline `index` in `folder`.
+/// A subshell, or a loop with its rounds.
+#[derive(Debug)]
+pub(super) struct Compound {
+    /// What is run, one after the other.
+    pub(super) rounds: Vec<List>,
+    /// The folder it ends in is not that of what follows.
+    pub(super) subshell: bool,
+    /// The folder it begins in.
+    pub(super) cwd: PathBuf,
+    pub(super) streams: Streams,
+}
+
+/// Where a command reads and writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Streams {
+    /// Where standard output goes.
+    pub stdout: Stream,
+    /// Where standard error goes.
+    pub stderr: Stream,
+    /// Standard input from a file.
+    pub input: Option<PathBuf>,
+}
+
+impl Default for Streams {
+    fn default() -> Self {
+        Self { stdout: Stream::Out, stderr: Stream::Err, input: None }
+    }
+}
+
+impl List {
+    pub(super) fn steps(&self) -> Vec<&Step> {
+        let decided = self.pipelines.iter().flat_map(|pipeline| &pipeline.decided);
+        let parts = decided.flat_map(|decided| &decided.parts);
+        parts
+            .flat_map(|part| match part {
+                Part::Step(step) => vec![step],
+                Part::Compound(compound) => compound.rounds.iter().flat_map(Self::steps).collect(),
+            })
+            .collect()
+    }
+}
+
+impl Pipeline {
+    /// What it is in `folder`.
     ///
     /// # Errors
     /// `internal_error` if that was never decided.
-    pub(super) fn steps_of(&self, index: usize, folder: &Path) -> crate::error::Result<&[Step]> {
-        self.decided
-            .iter()
-            .find(|decided| decided.pipeline == index && decided.folder == folder)
-            .map(|decided| decided.steps.as_slice())
-            .ok_or_else(|| crate::error::Error::bug("a command was not decided for its folder"))
+    pub(super) fn parts(&self, folder: &Path) -> Result<&[Part]> {
+        let decided = self.decided.iter().find(|decided| decided.folder == folder);
+        decided
+            .map(|decided| decided.parts.as_slice())
+            .ok_or_else(|| Error::bug("a command was not decided for its folder"))
+    }
+}
+
+impl Part {
+    pub(super) fn streams(&self) -> &Streams {
+        match self {
+            Self::Step(step) => &step.streams,
+            Self::Compound(compound) => &compound.streams,
+        }
     }
 }
 
@@ -56,12 +127,10 @@ pub struct Step {
     pub rule: &'static str,
     /// Other programs it may start.
     pub helpers: Vec<PathBuf>,
-    /// Where standard output goes.
-    pub stdout: Stream,
-    /// Where standard error goes.
-    pub stderr: Stream,
-    /// Standard input from a file.
-    pub input: Option<PathBuf>,
+    /// Where it reads and writes.
+    pub streams: Streams,
+    /// What of its output is replaced.
+    pub redaction: Option<Redaction>,
     /// Denied files below what it reads as a whole.
     pub denied: Vec<PathBuf>,
 }
@@ -90,13 +159,4 @@ pub enum Stream {
     Err,
     /// Nowhere.
     Null,
-}
-
-/// True when the pipeline runs, given the status of what ran last.
-pub(super) fn runs(link: Link, status: i32) -> bool {
-    match link {
-        Link::Always => true,
-        Link::IfOk => status == 0,
-        Link::IfFailed => status != 0,
-    }
 }

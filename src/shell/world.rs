@@ -4,8 +4,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::access::Access;
+use super::programs::{self, Search};
 
-/// The folders programs come from, in order. Never the repository, never `PATH`.
+/// The directories programs come from first, in order. Never the repository.
 pub const SEARCH: &[&str] = &[
     "/usr/local/bin",
     "/usr/bin",
@@ -30,6 +31,10 @@ pub struct World {
     pub access: Access,
     /// The kernel can hold the line.
     pub kernel: bool,
+    /// Where programs come from that are in no directory of [`SEARCH`].
+    pub search: Search,
+    /// What a revision names may be asked of git.
+    pub asks: bool,
 }
 
 impl World {
@@ -56,29 +61,18 @@ impl World {
         if name.is_empty() || name.contains('/') {
             return None;
         }
-        SEARCH
-            .iter()
-            .map(Path::new)
-            .filter(|folder| self.root == Path::new("/") || !folder.starts_with(&self.root))
-            .map(|folder| folder.join(name))
-            .find(|path| is_program(path))
+        let fixed = SEARCH.iter().map(Path::new);
+        let mut fixed =
+            fixed.filter(|folder| self.root == Path::new("/") || !folder.starts_with(&self.root));
+        fixed
+            .find_map(|folder| Some(folder.join(name)).filter(|path| programs::is_program(path)))
+            .or_else(|| self.search.find(name))
     }
 
     /// The value of `PATH` for programs.
     pub fn path(&self) -> String {
         SEARCH[..3].join(":")
     }
-}
-
-#[cfg(unix)]
-fn is_program(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
-}
-
-#[cfg(not(unix))]
-fn is_program(path: &Path) -> bool {
-    path.is_file()
 }
 
 #[cfg(test)]

@@ -189,11 +189,13 @@ impl Store {
     }
 
     /// Refuses a changeset that could never be applied here: a file over the size limit, one
-    /// beneath what is a file itself, or one among the projections.
+    /// beneath what is a file itself, or one among the projections; and new names with control
+    /// characters.
     ///
     /// # Errors
     /// `size_limit_exceeded`, `path_invalid`, `not_a_folder`.
     pub fn accept(&self, changeset: &Changeset) -> Result<()> {
+        changeset.refuse_control_names()?;
         changeset.limit_sizes(self.settings()?.max_file_size)?;
         for change in changeset.changes() {
             if KEPT.iter().any(|folder| change.path.as_bstr().starts_with_str(folder)) {

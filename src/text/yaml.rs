@@ -12,6 +12,23 @@ use serde_yaml::Value;
 use super::is_unsafe;
 use crate::error::{Error, Result};
 
+/// Most collections in brackets inside each other that are read.
+const MAX_NESTING: usize = 64;
+
+/// True for a text with more brackets inside each other than a document has that somebody wrote.
+/// Asked before it is parsed: the parser looks at every open bracket for each token.
+pub fn is_too_deep(text: &[u8]) -> bool {
+    let mut depth = 0_usize;
+    text.iter().any(|byte| {
+        match byte {
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth > MAX_NESTING
+    })
+}
+
 /// `value` as one YAML document with a final newline, every character that acts on a terminal or
 /// misleads written as an escape.
 ///

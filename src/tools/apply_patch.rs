@@ -142,6 +142,16 @@ impl Failure {
     }
 }
 
+/// Either of the two, as the published schema has them.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Answer {
+    /// The patch was applied, was there already, or became a proposal.
+    Done(Box<Response>),
+    /// Nothing was changed.
+    Failed(Box<Failure>),
+}
+
 /// Arguments of the tool.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Parameters {

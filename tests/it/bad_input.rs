@@ -222,7 +222,11 @@ fn a_proposals_text_never_reaches_the_terminal_raw() {
     let call = ["call", "changes", "{\"action\":\"list\"}", "--yaml"];
     repo.aye(&call).ok().plain().says("\\u202e").lacks("\u{202e}");
     let path = "x\u{1b}[2J\u{202e}y";
-    repo.aye(&["propose", path, "--old", "", "--new", "n\n"]).ok().plain();
+    repo.aye(&["propose", path, "--old", "", "--new", "n\n"]).fails("path_invalid", 6).plain();
+    // Git may have it already.
+    repo.write(path, "o\n");
+    repo.commit("Add a name that drives terminals");
+    repo.aye(&["propose", path, "--old", "o", "--new", "n"]).ok().plain();
     repo.aye(&["list"]).ok().plain();
     repo.aye(&["propose", path, "--old", "zz", "--new", "n\n"]).plain();
 }
@@ -249,4 +253,33 @@ fn a_folder_that_cannot_be_written_is_named() {
     assert!(run.status != 0 && run.err().contains("error["), "{run}");
     assert!(!run.err().contains("panicked"), "{run}");
     assert_eq!(repo.git(&["for-each-ref", "refs/aye"]), "");
+}
+
+/// Whoever lists names line by line would read two.
+#[test]
+fn a_new_name_with_a_control_character_is_refused() {
+    let repo = Repo::with(&[("a.txt", "a\n"), ("odd\tname", "one\n")]);
+    let new = "--- /dev/null\n+++ \"b/x\\ny\"\n@@ -0,0 +1 @@\n+z\n";
+    repo.aye_stdin(&["patch"], new).fails("path_invalid", 6).notes("control character");
+    repo.aye_stdin(&["propose", "--patch", "-"], new).fails("path_invalid", 6);
+    let moved = "diff --git a/a.txt \"b/a\\033[2J\"\nsimilarity index 100%\nrename from a.txt\nrename to \"a\\033[2J\"\n";
+    repo.aye_stdin(&["patch"], moved).fails("path_invalid", 6);
+    repo.aye(&["propose", "x\ty", "--old", "", "--new", "z"]).fails("path_invalid", 6);
+    assert!(repo.exists("a.txt"));
+    // One that is there already can be changed.
+    let change = "--- \"a/odd\\tname\"\n+++ \"b/odd\\tname\"\n@@ -1 +1 @@\n-one\n+two\n";
+    repo.aye_stdin(&["patch"], change).ok();
+    assert_eq!(repo.text("odd\tname"), "two\n");
+}
+
+/// The parser would look at every open bracket for each token.
+#[test]
+fn deep_yaml_is_refused_before_it_is_parsed() {
+    let repo = Repo::with(&[("a.txt", "a\n")]);
+    repo.aye(&["memory", "init"]).ok();
+    for text in ["[".repeat(100_000), format!("x: {}", "{a: [".repeat(20_000))] {
+        repo.write(".agent-memory/meta/manifest.yaml", text);
+        let run = repo.aye(&["memory", "status"]);
+        assert!(run.err().contains("brackets inside each other"), "{run}");
+    }
 }

@@ -2,7 +2,6 @@
 //! the others can read.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use crate::support::Repo;
 
@@ -109,33 +108,35 @@ fn proposals_for_one_file_applied_at_once_are_all_in_it() {
     assert!(pending(&repo).is_empty());
 }
 
-/// How long to aim at where the first took `measured`: a disk that was busy just then must not
-/// make every round wait.
+/// Every stop of a process at one of `steps`, the first time it comes there and later.
 #[cfg(unix)]
-fn aim(measured: Duration) -> Duration {
-    measured.clamp(Duration::from_millis(4), Duration::from_millis(300))
+fn stops(steps: &'static [&str], later: &'static [u32]) -> impl Iterator<Item = String> {
+    steps.iter().flat_map(move |step| {
+        let first = std::iter::once(format!("{step}=return"));
+        first.chain(later.iter().map(move |times| format!("{step}={times}*off->return")))
+    })
 }
 
-/// Writers are killed at random moments, again and again. Whatever had been acknowledged is
-/// there, and the next command works.
+/// Writers are stopped at one step after the other. Whatever had been acknowledged is there, and
+/// the next command works.
 #[cfg(unix)]
 #[test]
 fn killed_writers_lose_nothing_acknowledged() {
+    const STEPS: &[&str] = &[
+        "store.objects.write", "store.objects.written", "store.objects.rename", "store.ref.write",
+        "store.ref.rename", "store.ref.moved", "store.cache.written", "store.pending.made",
+    ];
     let repo = Repo::with(&[("a.txt", "a\n")]);
     let mut acknowledged = BTreeSet::new();
-    // How long one takes here, to aim at its whole length.
-    let started = std::time::Instant::now();
-    repo.aye(&["propose", "new/0.txt", "--content-file", "-"]).ok();
-    let length = aim(started.elapsed()) * 3;
-    for round in 1..60_u32 {
+    let mut stopped = 0;
+    for (round, stop) in stops(STEPS, &[1, 2, 3, 5]).enumerate() {
         let path = format!("new/{round}.txt");
-        let mut running = repo
+        let run = repo
             .cmd(&["propose", path.as_str(), "--content-file", "-", "--json"])
+            .env("FAILPOINTS", &stop)
             .stdin(format!("{round}\n"))
-            .spawn();
-        std::thread::sleep(length * round / 60);
-        let _ = running.child.kill();
-        let run = running.wait();
+            .run();
+        stopped += usize::from(run.status == 128 + 6);
         if run.status == 0 {
             let json = run.json();
             acknowledged.insert(json["proposal_id"].as_str().expect("an id").to_owned());
@@ -144,6 +145,8 @@ fn killed_writers_lose_nothing_acknowledged() {
             repo.aye(&["list"]).ok();
         }
     }
+    assert!(stopped > STEPS.len(), "only {stopped} were stopped");
+    assert!(acknowledged.len() > STEPS.len(), "only {} were not", acknowledged.len());
     let found: BTreeSet<String> = pending(&repo)
         .iter()
         .filter_map(|p| p["id"].as_str().or(p["proposal_id"].as_str()))
@@ -154,10 +157,15 @@ fn killed_writers_lose_nothing_acknowledged() {
     repo.aye(&["doctor", "--repair"]).ok();
 }
 
-/// Applies of many files are killed at random moments; the next command finds all or none.
+/// Applies of many files are stopped at one step after the other; the next command finds all or none.
 #[cfg(unix)]
 #[test]
 fn a_killed_apply_is_all_or_nothing() {
+    const STEPS: &[&str] = &[
+        "journal.write", "journal.half", "journal.written", "worktree.create", "worktree.rename",
+        "worktree.replace", "journal.commit", "journal.committed", "journal.remove", "apply.event",
+        "store.objects.rename", "store.ref.rename", "store.ref.moved",
+    ];
     let names: Vec<String> = (0..40).map(|n| format!("d{}/f{n}.txt", n % 5)).collect();
     let old: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "old\n")).collect();
     let repo = Repo::with(&old);
@@ -168,23 +176,19 @@ fn a_killed_apply_is_all_or_nothing() {
     let edits = serde_json::json!({ "edits": edits }).to_string();
     let json = repo.aye_stdin(&["propose", "--from-json", "-", "--json"], edits).ok().json();
     let id = json["proposal_id"].as_str().expect("an id").to_owned();
-    let started = std::time::Instant::now();
-    repo.aye(&["apply", &id, "--yes"]).ok();
-    let length = aim(started.elapsed());
-    repo.aye(&["undo", &id, "--yes"]).ok();
-    for round in 1..40_u32 {
-        let mut running = repo.cmd(&["apply", &id, "--yes"]).spawn();
-        std::thread::sleep(length * round / 40);
-        let _ = running.child.kill();
-        running.wait();
+    let mut stopped = 0;
+    for stop in stops(STEPS, &[1, 20, 39]) {
+        let run = repo.cmd(&["apply", &id, "--yes"]).env("FAILPOINTS", &stop).run();
+        stopped += usize::from(run.status == 128 + 6);
         let json = repo.aye(&["list", "--status", "applied", "--json"]).ok().json();
         let applied = json["proposals"].as_array().expect("a list").len() == 1;
         let new = names.iter().filter(|name| repo.text(name) == "new\n").count();
-        assert_eq!(new, if applied { names.len() } else { 0 }, "round {round}");
+        assert_eq!(new, if applied { names.len() } else { 0 }, "{stop}");
         if applied {
             repo.aye(&["undo", &id, "--yes"]).ok();
         }
     }
+    assert!(stopped > STEPS.len(), "only {stopped} were stopped");
     let files = repo.snapshot();
     assert!(
         !files.iter().any(|(name, _)| name.contains(".aye-") && !name.starts_with(".agent-memory"))

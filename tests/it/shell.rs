@@ -103,6 +103,215 @@ fn time_runs_out_for_the_whole_pipeline() {
 }
 
 #[test]
+fn limits_hold_for_all_rounds_of_a_loop_together() {
+    let repo = repo();
+    let json = repo
+        .aye(&["--json", "shell", "--timeout", "0.5", "for n in 1 2 3; do yes | tail -1; done"])
+        .exits(124)
+        .json();
+    assert_eq!(json["timed_out"], true);
+    let command = "for n in 1 2 3; do seq 1000; done; (seq 1000)";
+    let json = repo.aye(&["--json", "shell", "--output-limit", "1", command]).exits(0).json();
+    assert_eq!(json["truncated"], true);
+    assert!(json["output"].as_str().unwrap().len() < 1_200);
+    let words = "a ".repeat(11);
+    let nested = format!(
+        "for x in {words}; do for y in {words}; do for z in {words}; do echo; done; done; done"
+    );
+    repo.aye(&["shell", &nested]).fails("COMMAND_NOT_ALLOWED", 4).notes("more than 1000");
+}
+
+#[test]
+fn an_endless_producer_ends_with_its_reader() {
+    let repo = repo();
+    for command in [
+        "yes | head -1",
+        "yes y | true",
+        "(yes; echo no) | head -1",
+        "for n in y y; do yes $n; done | head -1",
+        "yes | (head -1)",
+        "yes | for n in 1; do head -1; done",
+        "git log --format=%H | head -1",
+    ] {
+        let json = repo.aye(&["--json", "shell", "--timeout", "60", command]).exits(0).json();
+        assert_eq!(json["timed_out"], false, "{command}");
+    }
+}
+
+/// Tools of rustup, nvm and the like: from the caller's own directories and from nobody else's.
+#[test]
+fn programs_come_from_path_where_nobody_else_can_write() {
+    let repo = repo();
+    repo.git(&["worktree", "add", "-q", "../linked", "-b", "other"]);
+    let tool = |folder: &str| {
+        let folder = repo.outer().join(folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("zig"), "#!/bin/sh\necho ran zig\n").unwrap();
+        repo.chmod(folder.join("zig").to_str().unwrap(), 0o755);
+        for above in folder.ancestors().take_while(|above| *above != repo.outer()) {
+            repo.chmod(above.to_str().unwrap(), 0o755);
+        }
+        folder
+    };
+    let root = repo.root().file_name().unwrap().to_str().unwrap().to_owned();
+    let run = |path: &std::path::Path| {
+        repo.cmd(&["shell", "zig version"]).env("PATH", path.to_str().unwrap()).run()
+    };
+    let good = tool("home/.cargo/bin");
+    run(&good).exits(0).says("ran zig");
+    repo.cmd(&["shell", "command -v zig"]).env("PATH", good.to_str().unwrap()).run().says("zig");
+    for place in [&root, &format!("{root}/bin"), "linked/bin", &format!("{root}/.git/bin")] {
+        run(&tool(place)).exits(127).notes("not found");
+    }
+    // Others may write the directory, the one above it, or the program.
+    let open = tool("open");
+    repo.chmod(open.to_str().unwrap(), 0o775);
+    run(&open).exits(127);
+    let below = tool("shared/bin");
+    repo.chmod(repo.outer().join("shared").to_str().unwrap(), 0o777);
+    run(&below).exits(127);
+    let writable = tool("writable");
+    repo.chmod(writable.join("zig").to_str().unwrap(), 0o777);
+    run(&writable).exits(127);
+    // A name that leads back into the repository.
+    let link = repo.outer().join("link");
+    std::fs::create_dir(&link).unwrap();
+    repo.chmod(link.to_str().unwrap(), 0o755);
+    std::os::unix::fs::symlink(repo.path("bin/zig"), link.join("zig")).unwrap();
+    run(&link).exits(127);
+    run(std::path::Path::new("bin")).exits(127);
+    // Never from the repository's configuration.
+    repo.git(&["config", "aye.path", good.to_str().unwrap()]);
+    run(std::path::Path::new("/usr/bin")).exits(127);
+}
+
+/// rustup starts the program of a toolchain in its place.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_proxy_of_rustup_starts_its_toolchain() {
+    let repo = repo();
+    let home = repo.outer().join("home");
+    let (bin, real) = (home.join(".cargo/bin"), home.join(".rustup/toolchains/stable/bin"));
+    for folder in [&bin, &real] {
+        std::fs::create_dir_all(folder).unwrap();
+    }
+    let proxy = format!("#!/bin/sh\nexec {}/zig\n", real.display());
+    for (path, text) in
+        [(bin.join("rustup"), proxy.as_str()), (real.join("zig"), "#!/bin/sh\necho real\n")]
+    {
+        std::fs::write(&path, text).unwrap();
+        repo.chmod(path.to_str().unwrap(), 0o755);
+    }
+    std::os::unix::fs::symlink("rustup", bin.join("zig")).unwrap();
+    for folder in
+        [".cargo", ".cargo/bin", ".rustup", ".rustup/toolchains", ".rustup/toolchains/stable"]
+    {
+        repo.chmod(home.join(folder).to_str().unwrap(), 0o755);
+    }
+    repo.chmod(real.to_str().unwrap(), 0o755);
+    let run = repo.cmd(&["shell", "zig version"]).env("PATH", bin.to_str().unwrap()).run();
+    run.exits(0).says("real");
+}
+
+#[test]
+fn git_prints_no_credentials() {
+    let repo = repo();
+    repo.git(&["remote", "add", "origin", "https://me:hunter2@host.invalid/x.git"]);
+    repo.git(&["remote", "add", "plain", "ssh://git@host.invalid/x.git"]);
+    repo.git(&["config", "http.extraHeader", "X-Key: hunter2"]);
+    repo.git(&[
+        "config",
+        "http.https://hunter2@host.invalid/.extraHeader",
+        "Authorization: basic hunter2hunter2",
+    ]);
+    repo.git(&["config", "github.token", "hunter2"]);
+    repo.write("a.txt", "one\ncurl https://me:hunter2@host.invalid\n");
+    repo.git(&["add", "-A"]);
+    repo.git(&["commit", "-qm", "Fetch from https://hunter2@host.invalid"]);
+    for command in [
+        "git remote -v",
+        "git remote get-url origin",
+        "git remote -v | cut -c1-200",
+        "git remote -v | tr -d '@' | rev",
+        "(git remote -v) 2>&1 | base64 -w0 | base64 -d",
+        "git config -l",
+        "git config -l -z",
+        "git config -l --show-origin",
+        "git config --list --local | sort",
+        "git config --get remote.origin.url",
+        "git config remote.origin.url",
+        "git config --get http.extraheader",
+        "git config --get-all http.extraHeader",
+        "git config --get-urlmatch http.extraHeader https://x.invalid",
+        "git config --get-regexp 'header|token|url'",
+        "git config --get-regexp -z 'header|token|url'",
+        "git config get http.extraHeader",
+        "git config get github.token",
+        "git config get --all --regexp --show-names '.'",
+        "git config get --all --regexp .",
+        "git config list",
+        "git log",
+        "git log -p",
+        "git show HEAD:a.txt",
+        "git grep host",
+        "git log 'https://me:hunter2@host.invalid'",
+        "for v in -v --verbose; do git remote $v; done",
+        "git var -l",
+        "cat .git/config",
+        "cat .git/config | head -3",
+        "cat < .git/config",
+        "cd .git && cat config",
+        "cat .git/*",
+        "cat .GIT/config",
+        "head -50 .git/../.git/config",
+        "grep -r hunter2 .git",
+        "grep -rn hunter2 . --include=config",
+        "rg -uu hunter2 .git",
+        "rg -uu -g config hunter2",
+        "grep hunter2 .git/config",
+        "grep -r hunter2 .git; git status",
+        "diff -r .git src",
+        "diff .git/config a.txt",
+    ] {
+        let run = repo.aye(&["shell", command]);
+        let all = format!("{}{}", run.out(), run.err()).replace(command, "");
+        // Quoted in a message about the argument itself.
+        assert!(!all.contains("hunter2"), "{command}: {all}");
+        assert!(!run.out().contains("2retnuh"), "{command}: {all}");
+    }
+    repo.aye(&["shell", "git remote -v"])
+        .exits(0)
+        .says("https://***@host.invalid/x.git (fetch)")
+        .says("ssh://git@host.invalid/x.git");
+    repo.aye(&["shell", "git config -l"])
+        .exits(0)
+        .says("http.extraheader=***\n")
+        .says("core.bare=false");
+    repo.aye(&["shell", "git log -1 --format=%s"]).says("Fetch from https://***@host.invalid\n");
+    repo.aye(&["shell", "cat .git/config"]).fails("COMMAND_NOT_ALLOWED", 4).notes("git config -l");
+    repo.write("config", "plain\n");
+    repo.aye(&["shell", "cat config; grep -rh plain ."]).exits(0).says("plain\nplain\n");
+    repo.aye(&["shell", "git diff --stat; grep -rl plain ."]).exits(0).says("config");
+    let bytes: Vec<u8> = (0..=255).cycle().take(300_000).collect();
+    repo.write("bytes", &bytes);
+    repo.git(&["add", "bytes"]);
+    let sum = repo.aye(&["shell", "cksum < bytes"]).exits(0).out();
+    repo.aye(&["shell", "git show :bytes | cksum"]).exits(0).says(&sum);
+}
+
+#[test]
+fn explain_asks_git_nothing() {
+    let repo = repo();
+    let json = repo.aye(&["--json", "shell", "--explain", "git show x-1-gabcdef0"]).exits(0).json();
+    assert_eq!(json["decision"], "undecided");
+    assert_eq!(json["steps"].as_array().map(Vec::len), Some(0));
+    repo.aye(&["shell", "--explain", "git show x-1-gabcdef0"])
+        .exits(0)
+        .says("undecided: git is asked");
+    repo.aye(&["shell", "--explain", "git show HEAD:a.txt"]).exits(0).says("git show");
+}
+
+#[test]
 fn explain_runs_nothing_and_names_the_rule() {
     let repo = repo();
     repo.aye(&["shell", "--explain", "git log -1 | head -2"]).exits(0).says("git log").says("head");
@@ -638,6 +847,8 @@ fn without_sandbox_denying(repo: &Repo, command: &str, denied: &[&str]) -> Optio
         environment: Vec::new(),
         access: Access::new(denied, None, repo.root()),
         kernel: false,
+        search: aye::shell::programs::Search::default(),
+        asks: true,
     };
     let plan = aye::shell::plan(command, &world).ok()?;
     let mut output = String::new();
@@ -802,7 +1013,7 @@ fn a_required_sandbox_is_in_force() {
     let repo = repo();
     repo.git(&["config", "aye.shellSandbox", "require"]);
     let run = repo.aye(&["--json", "shell", "cat a.txt"]);
-    if aye::shell::sandbox::offered() {
+    if crate::support::has_sandbox() {
         let name = run.exits(0).json()["sandbox"].as_str().unwrap().to_owned();
         assert!(name.contains("landlock"), "{name}");
     } else {

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::fuzz_targets::bodies::brush;
-use crate::support::Repo;
+use crate::support::{Repo, has_sandbox};
 use aye::shell::access::{Access, DEFAULT};
 use aye::shell::{Request, World, plan, run, sandbox};
 
@@ -86,6 +86,8 @@ fn world(repo: &Repo) -> World {
         home: Some(home),
         environment: Vec::new(),
         kernel: sandbox::offered(),
+        search: aye::shell::programs::Search::default(),
+        asks: true,
     }
 }
 
@@ -177,9 +179,7 @@ fn every_hostile_command_is_refused_with_a_reason_and_a_hint() {
 #[test]
 #[cfg(target_os = "linux")]
 fn the_sandbox_alone_changes_nothing() {
-    let layers = run::layers();
-    if !(layers.landlock && layers.seccomp) {
-        eprintln!("skipped: this kernel offers {}", layers.name());
+    if !has_sandbox() {
         return;
     }
     let repo = fixture();
@@ -196,14 +196,23 @@ fn the_sandbox_alone_changes_nothing() {
         let outcome = run::run_unchecked(&argv, &request, &world).unwrap();
         assert_eq!(outcome.sandbox, "landlock+seccomp");
         let text = String::from_utf8_lossy(&outcome.output);
-        assert!(!text.contains("hunter2") || reads_named_secret(command), "{command:?}: {text}");
+        assert!(!text.contains("hunter2"), "{command:?}: {text}");
         wrote += usize::from(text.contains("ermi") || text.contains("ermitted"));
         if index % 40 == 0 {
             assert_unchanged(&before, repo.outer(), &format!("something up to {command:?}"));
         }
     }
     assert_unchanged(&before, repo.outer(), "the hostile corpus");
-    // The commands did try.
+    // The commands did try, and without the sandbox they would have found something.
+    let aims = "grep -rs hunter2 .env key.pem id_rsa $HOME/.ssh $HOME/.aws $HOME/.netrc";
+    let mut found = Command::new(shell);
+    let found = found
+        .args(["-c", aims])
+        .current_dir(&world.cwd)
+        .env("HOME", repo.outer().join("home"))
+        .output()
+        .expect("the fixture");
+    assert_eq!(String::from_utf8_lossy(&found.stdout).matches("hunter2").count(), 6);
     assert!(wrote > 150, "only {wrote} commands were stopped by the kernel");
 }
 
@@ -211,7 +220,7 @@ fn the_sandbox_alone_changes_nothing() {
 #[test]
 #[cfg(target_os = "linux")]
 fn the_sandbox_reaches_nobody_and_leaves_nobody_behind() {
-    if !run::layers().landlock {
+    if !has_sandbox() {
         return;
     }
     let repo = fixture();
@@ -262,13 +271,6 @@ fn programs_are_bounded_before_they_begin() {
     assert_eq!(run("sh -c 'ulimit -f; ulimit -t'"), "0\n8\n");
     let loosened = run("ulimit -t 100; ulimit -f 100; ulimit -H -t unlimited; ulimit -t");
     assert!(loosened.ends_with("8\n"), "{loosened}");
-}
-
-/// Without the policy a secret that only its name gives away is readable: Landlock knows folders.
-#[cfg(target_os = "linux")]
-fn reads_named_secret(command: &str) -> bool {
-    let secrets = [".e", "key.pem", "id_rsa", "grep", "rg", "find", "cat", "*"];
-    secrets.iter().any(|secret| command.contains(secret)) && !command.contains("$HOME")
 }
 
 #[test]

@@ -57,3 +57,37 @@ fn a_comment_is_about_a_place_that_the_proposal_has() {
     say(&["--path", "b.txt"]).fails("invalid_argument", 6).notes("does not change");
     assert_eq!(repo.aye(&["show", &id, "--json"]).json()["comments"].as_array().unwrap().len(), 1);
 }
+
+/// Whatever shows or decides a proposal says which paths deserve a second look.
+#[test]
+fn sensitive_paths_are_pointed_out_everywhere() {
+    let repo = Repo::with(&[("Makefile", "all:\n\ttrue\n"), ("a.txt", "one\n"), ("run.py", "x\n")]);
+    let id = |run: crate::support::Run| {
+        run.ok().json()["proposal_id"].as_str().expect("an id").to_owned()
+    };
+    let plain = id(repo.aye(&["propose", "a.txt", "--old", "one", "--new", "1", "--json"]));
+    let build = id(repo.aye(&["propose", "Makefile", "--old", "true", "--new", "false", "--json"]));
+    let patch = "diff --git a/run.py b/run.py\nold mode 100644\nnew mode 100755\n";
+    let mode = id(repo.aye_stdin(&["propose", "--patch", "-", "--json"], patch));
+    for (id, line) in [(&build, "! Makefile "), (&mode, "! run.py becomes executable")] {
+        repo.aye(&["show", id]).ok().says(line);
+        repo.aye(&["diff", id]).ok().notes(line);
+        repo.aye(&["diff", id, "--patch"]).ok().notes(line).lacks("! ");
+        #[cfg(unix)]
+        {
+            let mut shown =
+                crate::support::terminal::Terminal::start(repo.cmd(&["apply", id]), 40, 100);
+            shown.sees(line).sees("[y/n]").types("n\r");
+            shown.ends();
+        }
+    }
+    repo.aye(&["diff", &plain]).ok();
+    let run = repo.aye(&["diff", &plain]);
+    assert!(!run.err().contains("! "), "{run}");
+    let list = repo.aye(&["list", "--json"]).ok().json();
+    for item in list["proposals"].as_array().expect("a list") {
+        assert_eq!(item["sensitive"], item["proposal_id"] != plain.as_str(), "{item}");
+    }
+    let table = repo.aye(&["list"]).ok().out();
+    assert_eq!(table.matches("pending !").count(), 2, "{table}");
+}

@@ -560,3 +560,18 @@ impl std::fmt::Display for Run {
         )
     }
 }
+
+/// True where the kernel has the sandbox of the read-only shell. A test that needs it is skipped
+/// otherwise, but not where it is required: `.ci/run` sets `AYE_REQUIRE_SANDBOX`.
+#[cfg(unix)]
+pub fn has_sandbox() -> bool {
+    let layers = aye::shell::run::layers();
+    let has = layers.landlock && layers.seccomp;
+    let required = std::env::var_os("AYE_REQUIRE_SANDBOX").is_some_and(|value| value == "1");
+    assert!(
+        has || !required,
+        "AYE_REQUIRE_SANDBOX is set, and this kernel offers {}",
+        layers.name()
+    );
+    has
+}

@@ -7,7 +7,7 @@ use crate::cli::{Context, Format};
 use crate::error::{Error, Exit, Result, codes};
 use crate::shell::plan::{Action, Step};
 use crate::shell::policy::{self, Takes};
-use crate::shell::{World, plan};
+use crate::shell::{NOT_ASKED, World, plan};
 use crate::text::escape;
 use crate::tools::readonly_shell::{self, Response};
 
@@ -16,13 +16,13 @@ use crate::tools::readonly_shell::{self, Response};
 pub struct Explanation {
     /// `aye/shell_explain@1`.
     schema: &'static str,
-    /// `allowed` or `refused`.
+    /// `allowed`, `refused`, or `undecided` where it depends on what only git can answer.
     decision: &'static str,
     /// The command, as given.
     command: String,
     /// Each command, in order; a command that may run in several folders once for each.
     steps: Vec<ExplainedStep>,
-    /// Why it is refused.
+    /// Why it is refused, or undecided.
     #[serde(skip_serializing_if = "Option::is_none")]
     refusal: Option<Response>,
 }
@@ -63,7 +63,8 @@ impl ExplainedStep {
 }
 
 /// Runs `aye shell --explain`.
-pub(super) fn explain(context: &mut Context, command: &str, world: &World) -> Result<Exit> {
+pub(super) fn explain(context: &mut Context, command: &str, world: World) -> Result<Exit> {
+    let world = World { asks: false, ..world };
     let mut explanation = Explanation {
         schema: "aye/shell_explain@1",
         decision: "allowed",
@@ -71,8 +72,12 @@ pub(super) fn explain(context: &mut Context, command: &str, world: &World) -> Re
         steps: Vec::new(),
         refusal: None,
     };
-    match plan(command, world) {
-        Ok(plan) => explanation.steps = plan.steps().map(ExplainedStep::new).collect(),
+    match plan(command, &world) {
+        Ok(plan) => explanation.steps = plan.steps().into_iter().map(ExplainedStep::new).collect(),
+        Err(refusal) if refusal.rule() == NOT_ASKED => {
+            explanation.decision = "undecided";
+            explanation.refusal = Some(readonly_shell::refused(command, &refusal));
+        }
         // In text the refusal is the usual error.
         Err(refusal) if context.format_or(Format::Text) == Format::Text => {
             return Err(refusal.into());
@@ -84,6 +89,9 @@ pub(super) fn explain(context: &mut Context, command: &str, world: &World) -> Re
     }
     context.emit(Format::Text, &explanation, || {
         let mut text = String::new();
+        if let Some(Response::Refused(refused)) = &explanation.refusal {
+            text += &format!("undecided: {}\n", escape::line(&refused.message));
+        }
         for step in &explanation.steps {
             text += &format!("{}\n", escape::line(&step.segment));
             text += &format!("  rule       {}\n", step.rule);
@@ -98,7 +106,7 @@ pub(super) fn explain(context: &mut Context, command: &str, world: &World) -> Re
         }
         text
     })?;
-    Ok(if explanation.refusal.is_some() { Exit::Refused } else { Exit::Done })
+    Ok(if explanation.decision == "refused" { Exit::Refused } else { Exit::Done })
 }
 
 /// The output of `aye shell --programs`.

@@ -46,8 +46,13 @@ Examples:
   aye shell 'git log --oneline -5'
   aye shell 'grep -rn TODO src | head -20'
   aye shell 'cd docs && find . -name \"*.md\" | wc -l'
+  aye shell 'for f in src/*.rs; do grep -c fn \"$f\"; done'
   aye shell --explain 'sed -n 1,20p README.md'
   aye shell --programs 'git log'
+
+Programs come from the system's directories, and then from those of PATH that are outside the
+repository and that nobody but root and you can write. In what git prints, credentials are
+replaced by `***`.
 
 Configuration (git config, the user's own; a repository may only tighten it):
   aye.shellDenyRead  a path (~/x, /x) or file name that is never read; may be given several times
@@ -75,7 +80,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let command = args.command.unwrap_or_default();
     let surroundings = Surroundings::read(context)?;
     if args.explain {
-        return explain::explain(context, &command, &surroundings.world);
+        return explain::explain(context, &command, surroundings.world);
     }
     let text = context.format_or(Format::Text) == Format::Text;
     let request = Request {

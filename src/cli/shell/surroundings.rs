@@ -6,7 +6,8 @@ use crate::cli::Context;
 use crate::error::{Error, Result, codes};
 use crate::git::Git;
 use crate::shell::access::{self, Access};
-use crate::shell::{World, sandbox};
+use crate::shell::programs::Search;
+use crate::shell::{World, repository, sandbox};
 
 /// What a command may depend on, and the settings that apply.
 pub(in crate::cli) struct Surroundings {
@@ -29,7 +30,9 @@ impl Surroundings {
             .collect();
         let access = Access::new(&settings.deny_read, home.as_deref(), &root);
         let kernel = sandbox::offered();
-        let world = World { root, cwd, home, environment, access, kernel };
+        let path = context.var("PATH").unwrap_or_default();
+        let search = Search { path, repository: repository::places(&root) };
+        let world = World { root, cwd, home, environment, access, kernel, search, asks: true };
         Ok(Self { world, require_sandbox: settings.require_sandbox })
     }
 }

@@ -91,8 +91,10 @@ published! {
     PUBLISHED by of:
     "apply" @ 1 = cli::apply::Answer, "`apply`: what was written, per proposal and file";
     "approve" @ 1 = cli::approve::Answer, "`approve`: what was approved, and what would be written";
-    "apply_patch" @ 1 = crate::tools::apply_patch::Response, "`patch` and the apply_patch tool: what was applied, per file and hunk";
-    "check" @ 1 = crate::report::Document<'static>, "`check`, `scan`, `memory lint`: findings";
+    "apply_patch" @ 1 = crate::tools::apply_patch::Answer, "`patch` and the apply_patch tool: what was applied, per file and hunk, or why nothing was";
+    "check" @ 1 = crate::report::Document<'static>, "`check`: findings";
+    "memory-lint" @ 1 = crate::report::Document<'static>, "`memory lint`: findings";
+    "scan" @ 1 = crate::report::Document<'static>, "`scan`: findings";
     "hooks" @ 1 = cli::hooks::Document, "`hooks`: what is installed, and what was done";
     "plan" @ 1 = cli::plan::Document, "`plan`: the steps, their state and their proposals";
     "plan_log" @ 1 = cli::plan::LogDocument, "`plan log`: every version and what it changed";

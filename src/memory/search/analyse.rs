@@ -280,12 +280,14 @@ mod tests {
             &["retry", "retries", "retried"],
             &["index", "indexes"],
             &["миграция", "миграции", "миграцию", "миграций"],
-            &["ошибка", "ошибки", "ошибок"],
+            &["ошибка", "ошибки", "ошибку", "ошибкой"],
         ] {
             let stems: std::collections::BTreeSet<String> =
                 group.iter().map(|w| tokens(w)[0].clone()).collect();
-            assert!(stems.len() <= 1 || group[0].starts_with("ошиб"), "{stems:?}");
+            assert_eq!(stems.len(), 1, "{stems:?}");
         }
+        // A vowel that only some cases have (`ошибка`, `ошибок`) is no ending: a known limit.
+        assert_ne!(stem("ошибок"), stem("ошибка"));
         assert_ne!(stem("class"), stem("clas"));
         assert_eq!(stem("status"), "status");
     }

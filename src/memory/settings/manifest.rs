@@ -405,8 +405,9 @@ fn name_in_default(bytes: &[u8]) -> Option<String> {
     let (before, after) = DEFAULT_MANIFEST.split_once(NAME_LINE)?;
     let line = bytes.strip_prefix(before.as_bytes())?.strip_suffix(after.as_bytes())?;
     let line = std::str::from_utf8(line).ok()?.strip_suffix('\n')?.strip_prefix("    ")?;
-    let one_line =
-        line.starts_with("name:") && !line.contains(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']);
+    let one_line = line.starts_with("name:")
+        && !crate::text::yaml::is_too_deep(line.as_bytes())
+        && !line.contains(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']);
     let value: Value = one_line.then(|| serde_yaml::from_str(line).ok())??;
     value.get("name")?.as_str().map(str::to_owned)
 }

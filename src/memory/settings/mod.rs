@@ -71,6 +71,10 @@ fn parse_yaml(file: &str, bytes: &[u8]) -> Result<Value> {
     if bytes.len() > MAX_BYTES {
         return Err(invalid(file, format!("larger than {MAX_BYTES} bytes")));
     }
+    if crate::text::yaml::is_too_deep(bytes) {
+        return Err(invalid(file, "has too many brackets inside each other")
+            .hint("write it as the default is: `aye memory init` in an empty repository"));
+    }
     let text = std::str::from_utf8(bytes).map_err(|e| invalid(file, e))?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#')) {

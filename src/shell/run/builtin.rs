@@ -25,7 +25,10 @@ pub(super) fn answer(step: &Step, world: &World) -> Option<Answer> {
         }
         Action::Missing => failure(
             127,
-            format!("{name}: not found in {}\n", super::super::world::SEARCH[..3].join(", ")),
+            format!(
+                "{name}: not found in {}, nor in a directory of PATH that only you can write\n",
+                super::super::world::SEARCH[..3].join(", ")
+            ),
         ),
         Action::Builtin => match name {
             "true" => Answer::default(),

@@ -2,6 +2,8 @@
 
 mod builtin;
 mod capture;
+mod commands;
+mod filter;
 mod process;
 #[cfg(target_os = "linux")]
 mod watch;
@@ -11,20 +13,22 @@ mod watch;
 mod worker;
 
 use std::collections::BTreeSet;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::codes;
-use super::sandbox::{self, Confinement, Layers};
-use super::steps::{self, Action, Plan, Step, Stream};
+use super::access;
+use super::sandbox::{Confinement, Layers};
+use super::steps::{Action, Decided, List, Part, Pipeline, Plan, Step, Streams};
+use super::syntax::Link;
 use super::world::World;
 use crate::error::{Error, Result};
-use builtin::Answer;
 use capture::Capture;
+use commands::{Commands, Starter};
 use process::{Ending, Pipes};
-use watch::Watcher;
-use worker::{Spec, Worker};
+use worker::Worker;
 
 /// Exit status of a command that ran out of time, as `timeout` has it.
 pub const STATUS_TIMEOUT: i32 = 124;
@@ -83,40 +87,81 @@ pub struct Outcome {
 /// # Errors
 /// `sandbox_required` when it is required and the kernel has none; `io_error` when the system
 /// gives no pipe or thread. A command that fails is an outcome, not an error.
-pub fn run(plan: &Plan<'_>, request: &Request, world: &World) -> Result<Outcome> {
-    let mut session = Session::new(request, world, confinement(plan, world));
-    let mut cwd = world.cwd.clone();
-    let mut status = 0;
-    for (index, pipeline) in plan.script.pipelines.iter().enumerate() {
-        if !steps::runs(pipeline.link, status) {
-            continue;
+pub fn run(plan: &Plan, request: &Request, world: &World) -> Result<Outcome> {
+    execute(&plan.list, confinement(plan, world), &world.cwd, request, world)
+}
+
+/// Runs a list, which begins in `cwd`. All of it writes into the same pipes, and has one limit of
+/// time and of output.
+fn execute(
+    list: &List,
+    confinement: Confinement,
+    cwd: &Path,
+    request: &Request,
+    world: &World,
+) -> Result<Outcome> {
+    let started = Instant::now();
+    let mut output = Capture::new(request.output_limit);
+    let mut errors = Capture::new(request.output_limit);
+    let Pipes { ends, sources } = Pipes::new(request.apart)?;
+    let no_pipe = |error| Error::io("make a pipe", &error);
+    let (finished, finishing) = io::pipe().map_err(no_pipe)?;
+    let mark = mark();
+    let starter = Mutex::new(Starter::new(confinement, request.require_sandbox));
+    let commands = Commands { starter: &starter, world, mark: &mark, time: request.timeout };
+    let (ending, status) = std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().spawn_scoped(scope, || {
+            let status = commands.list(list, &mut cwd.to_owned(), &ends);
+            drop(ends);
+            drop(finishing);
+            status
+        });
+        let thread = thread.map_err(|error| Error::io("start a thread", &error))?;
+        let deadline = started + request.timeout;
+        let interrupt = request.interrupt.as_deref();
+        let ending = process::follow(
+            sources,
+            &finished.into(),
+            (&mut output, &mut errors),
+            deadline,
+            interrupt,
+        );
+        commands.stop();
+        if ending != Ending::Done {
+            process::kill_marked(&mark);
         }
-        let steps = plan.steps_of(index, &cwd)?;
-        status = session.pipeline(steps)?;
-        if session.ending != Ending::Done {
-            break;
-        }
-        if let (Action::Move(folder), 0) = (&steps[0].action, status) {
-            cwd.clone_from(folder);
-        }
-        if pipeline.negated {
-            status = i32::from(status == 0);
-        }
-    }
-    Ok(session.outcome(status))
+        let status = thread.join().map_err(|_| Error::bug("the thread of a command is gone"))?;
+        Ok::<_, Error>((ending, status?))
+    })?;
+    let timed_out = ending == Ending::TimedOut;
+    let layers = commands.layers();
+    Ok(Outcome {
+        exit_code: if timed_out { STATUS_TIMEOUT } else { status },
+        truncated: output.truncated() || errors.truncated(),
+        timed_out,
+        interrupted: ending == Ending::Interrupted,
+        sandbox: layers.map_or("no program", Layers::name),
+        output: output.into_bytes(),
+        errors: errors.into_bytes(),
+        duration: started.elapsed(),
+    })
 }
 
 /// What the programs of a plan may do: start themselves and their helpers, read what is not
 /// denied.
-fn confinement(plan: &Plan<'_>, world: &World) -> Confinement {
+fn confinement(plan: &Plan, world: &World) -> Confinement {
     let mut programs = BTreeSet::new();
     let mut denied = BTreeSet::new();
-    for step in plan.steps() {
+    let steps = plan.steps();
+    // Git reads its configuration in the same confinement.
+    let git = steps.iter().any(|step| step.redaction.is_some());
+    for step in steps {
         if let Action::Run(path) = &step.action {
             programs.insert(path.clone());
         }
         programs.extend(step.helpers.iter().cloned());
-        denied.extend(step.denied.iter().cloned());
+        let kept = step.denied.iter().filter(|path| !(git && access::is_git_configuration(path)));
+        denied.extend(kept.cloned());
     }
     if !programs.is_empty() {
         denied.extend(world.access.existing_trees());
@@ -127,7 +172,8 @@ fn confinement(plan: &Plan<'_>, world: &World) -> Confinement {
     }
 }
 
-/// Runs a text by a real shell inside the sandbox, with no policy at all.
+/// Runs a text by a real shell inside the sandbox, with no policy at all but for the files that
+/// stay unread below the folder it runs in.
 ///
 /// Only for the tests that show that the sandbox alone holds; no command reaches it.
 ///
@@ -135,7 +181,11 @@ fn confinement(plan: &Plan<'_>, world: &World) -> Confinement {
 /// As [`run`].
 #[doc(hidden)]
 pub fn run_unchecked(argv: &[String], request: &Request, world: &World) -> Result<Outcome> {
-    single(PathBuf::from(&argv[0]), argv.to_vec(), &world.cwd, request, None, world)
+    let mut denied = world.access.existing_trees();
+    let below = world.access.denied_below(".", &world.cwd, true).map_err(Error::from)?;
+    denied.extend(below);
+    let confinement = Confinement { programs: None, denied };
+    single(PathBuf::from(&argv[0]), argv.to_vec(), &world.cwd, request, confinement, world)
 }
 
 /// What `program` prints when it is run in `cwd` to find out what may be allowed, in the sandbox;
@@ -151,24 +201,23 @@ pub(super) fn ask(
 ) -> Result<Option<Vec<u8>>> {
     let request = Request { output_limit: 16 << 20, apart: true, ..Request::default() };
     let programs = Some(vec![program.clone()]);
-    let outcome = single(program, argv, cwd, &request, programs, world)?;
+    let confinement = Confinement { programs, denied: world.access.existing_trees() };
+    let outcome = single(program, argv, cwd, &request, confinement, world)?;
     if outcome.timed_out || outcome.truncated || outcome.interrupted {
         return Err(Error::new(&crate::error::codes::IO, "git did not answer in time"));
     }
     Ok((outcome.exit_code == 0).then_some(outcome.output))
 }
 
-/// Runs one program; it may start `programs`, or any.
+/// Runs one program.
 fn single(
     program: PathBuf,
     argv: Vec<String>,
     cwd: &Path,
     request: &Request,
-    programs: Option<Vec<PathBuf>>,
+    confinement: Confinement,
     world: &World,
 ) -> Result<Outcome> {
-    let confinement = Confinement { programs, denied: world.access.existing_trees() };
-    let mut session = Session::new(request, world, confinement);
     let step = Step {
         segment: argv.join(" "),
         cwd: cwd.to_owned(),
@@ -176,155 +225,19 @@ fn single(
         action: Action::Run(program),
         rule: "unchecked",
         helpers: Vec::new(),
-        stdout: Stream::Out,
-        stderr: Stream::Err,
-        input: None,
+        streams: Streams::default(),
+        redaction: None,
         denied: Vec::new(),
     };
-    let status = session.pipeline(&[step])?;
-    Ok(session.outcome(status))
-}
-
-struct Session<'a> {
-    request: &'a Request,
-    world: &'a World,
-    started: Instant,
-    output: Capture,
-    errors: Capture,
-    /// The confined thread, once a program had to be started.
-    worker: Option<Worker>,
-    confinement: Confinement,
-    ending: Ending,
-    /// Unique to this run; in the environment of every program it starts.
-    mark: String,
+    let decided = vec![Decided { folder: cwd.to_owned(), parts: vec![Part::Step(step)] }];
+    let pipeline = Pipeline { link: Link::Always, negated: false, decided };
+    execute(&List { pipelines: vec![pipeline] }, confinement, cwd, request, world)
 }
 
 /// A mark for a run: this process and a number.
 fn mark() -> String {
     static RUNS: AtomicU64 = AtomicU64::new(0);
     format!("{}-{}", std::process::id(), RUNS.fetch_add(1, Ordering::Relaxed))
-}
-
-impl<'a> Session<'a> {
-    fn new(request: &'a Request, world: &'a World, confinement: Confinement) -> Self {
-        Self {
-            request,
-            world,
-            started: Instant::now(),
-            output: Capture::new(request.output_limit),
-            errors: Capture::new(request.output_limit),
-            worker: None,
-            confinement,
-            ending: Ending::Done,
-            mark: mark(),
-        }
-    }
-
-    fn outcome(self, status: i32) -> Outcome {
-        let timed_out = self.ending == Ending::TimedOut;
-        Outcome {
-            exit_code: if timed_out { STATUS_TIMEOUT } else { status },
-            truncated: self.output.truncated() || self.errors.truncated(),
-            timed_out,
-            interrupted: self.ending == Ending::Interrupted,
-            sandbox: self.worker.as_ref().map_or("no program", |worker| worker.layers().name()),
-            output: self.output.into_bytes(),
-            errors: self.errors.into_bytes(),
-            duration: self.started.elapsed(),
-        }
-    }
-
-    fn pipeline(&mut self, steps: &[Step]) -> Result<i32> {
-        let answers: Vec<Option<Answer>> =
-            steps.iter().map(|step| builtin::answer(step, self.world)).collect();
-        match (steps, answers.as_slice()) {
-            ([step], [Some(answer)]) => {
-                self.say(step.stdout, &answer.out);
-                self.say(step.stderr, &answer.err);
-                Ok(answer.status)
-            }
-            _ => self.programs(steps, answers),
-        }
-    }
-
-    fn say(&mut self, stream: Stream, bytes: &[u8]) {
-        match stream {
-            Stream::Err if self.request.apart => self.errors.push(bytes),
-            Stream::Out | Stream::Err => self.output.push(bytes),
-            Stream::Null => {}
-        }
-    }
-
-    fn programs(&mut self, steps: &[Step], answers: Vec<Option<Answer>>) -> Result<i32> {
-        let starts = answers.iter().any(Option::is_none);
-        if starts && self.worker.is_none() {
-            sandbox::close_inherited();
-            self.worker = Some(Worker::new(self.confinement.clone())?);
-        }
-        let mut pipes = Pipes::new(self.request.apart)?;
-        let mut specs = Vec::new();
-        let mut writers = Vec::new();
-        let last = steps.len() - 1;
-        let mut status = 0;
-        for (index, (step, answer)) in steps.iter().zip(answers).enumerate() {
-            let streams = pipes.streams(step, index == last)?;
-            match answer {
-                None => {
-                    let seconds = self.request.timeout.as_secs();
-                    specs.push(Spec::new(step, streams, self.world, &self.mark, seconds));
-                }
-                Some(answer) => {
-                    if index == last {
-                        status = answer.status;
-                    }
-                    let writer = process::write(streams, answer);
-                    writers.push(writer.map_err(|error| Error::io("start a thread", &error))?);
-                }
-            }
-        }
-        let last_is_program = matches!(steps[last].action, Action::Run(_));
-        // Without one the programs still end with aye, only what they started may not.
-        let watcher = if starts { Watcher::start().ok() } else { None };
-        let children = match &self.worker {
-            Some(worker) if starts => {
-                self.require(worker.layers())?;
-                worker.start(specs, watcher.as_ref().map_or(0, |w| w.group().as_raw_pid()))?
-            }
-            _ => Vec::new(),
-        };
-        for (child, step) in
-            children.iter().zip(steps.iter().filter(|s| matches!(s.action, Action::Run(_))))
-        {
-            if let Err(error) = child {
-                let message = format!("{}: cannot be started: {error}\n", step.argv[0]);
-                self.say(step.stderr, message.as_bytes());
-            }
-        }
-        let mut group = process::Group::new(children, watcher, &self.mark);
-        self.ending = group.follow(
-            pipes,
-            &mut self.output,
-            &mut self.errors,
-            self.started + self.request.timeout,
-            self.request.interrupt.as_deref(),
-        );
-        for writer in writers {
-            let _ = writer.join();
-        }
-        let last_status = group.finish();
-        Ok(if last_is_program { last_status } else { status })
-    }
-
-    fn require(&self, layers: Layers) -> Result<()> {
-        if self.request.require_sandbox && !(layers.landlock || layers.seccomp) {
-            return Err(Error::new(
-                &codes::SANDBOX_REQUIRED,
-                "aye.shellSandbox is `require`, and this kernel offers neither Landlock nor seccomp",
-            )
-            .hint("set it to `auto` to rely on the policy alone"));
-        }
-        Ok(())
-    }
 }
 
 /// The variables every program gets, whatever the user's own are.

@@ -40,9 +40,9 @@ pub(super) const FIXED: &[(&str, &str)] = &[
 /// The variable that marks every program of a run.
 pub(super) const MARK: &str = "AYE_SHELL";
 
-/// The three streams of a program.
+/// The three streams of a command.
 #[derive(Debug)]
-pub(super) struct Streams {
+pub(super) struct Ends {
     pub(super) stdin: OwnedFd,
     pub(super) stdout: OwnedFd,
     pub(super) stderr: OwnedFd,
@@ -54,19 +54,13 @@ pub(super) struct Spec {
     argv: Vec<String>,
     cwd: PathBuf,
     environment: Vec<(String, OsString)>,
-    streams: Streams,
+    streams: Ends,
     /// Processor time it may take.
     seconds: u64,
 }
 
 impl Spec {
-    pub(super) fn new(
-        step: &Step,
-        streams: Streams,
-        world: &World,
-        mark: &str,
-        seconds: u64,
-    ) -> Self {
+    pub(super) fn new(step: &Step, streams: Ends, world: &World, mark: &str, seconds: u64) -> Self {
         let program = match &step.action {
             Action::Run(path) => path.clone(),
             _ => PathBuf::new(),

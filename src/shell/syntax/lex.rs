@@ -34,6 +34,10 @@ pub(super) enum Kind<'t> {
     Duplicate(u8),
     /// `&>`
     BothOutput,
+    /// `(`
+    Open,
+    /// `)`
+    Close,
 }
 
 /// Refuses characters that hide what a command does from the person who reads it.
@@ -71,6 +75,8 @@ fn characters(text: &str) -> Result<()> {
 pub(super) struct Lexer<'a> {
     pub(super) text: &'a str,
     pub(super) at: usize,
+    /// Variables of the loops around the next token.
+    pub(super) loops: Vec<&'a str>,
 }
 
 impl<'a> Lexer<'a> {
@@ -87,7 +93,7 @@ impl<'a> Lexer<'a> {
             .by("limit"));
         }
         characters(text)?;
-        Ok(Self { text, at: 0 })
+        Ok(Self { text, at: 0, loops: Vec::new() })
     }
 
     /// The next token; `None` at the end.
@@ -115,13 +121,8 @@ impl<'a> Lexer<'a> {
                 '&' => self.ampersand()?,
                 '<' => self.input(0)?,
                 '>' => self.output(1, 0)?,
-                '(' | ')' => {
-                    return self.refuse(
-                        1,
-                        "parentheses (subshells, functions) are outside this shell",
-                        "write the commands one after the other, or quote the parenthesis: '('",
-                    );
-                }
+                '(' => self.token(Kind::Open, 1),
+                ')' => self.token(Kind::Close, 1),
                 _ => self.word_or_number()?,
             };
             return Ok(Some(token));

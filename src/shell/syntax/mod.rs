@@ -1,8 +1,9 @@
 //! The small, explicit subset of POSIX shell that the read-only shell understands.
 //!
 //! Simple commands, POSIX quoting, pipelines, `&&`, `||`, `;`, `!`, comments and newlines, a few
-//! redirections, `$HOME` and `$PWD`. Whatever is outside is refused with its position and with
-//! what to write instead; nothing is ever guessed.
+//! redirections, subshells, `for` over a list of words, `$HOME`, `$PWD` and the variables of such
+//! loops. Whatever is outside is refused with its position and with what to write instead;
+//! nothing is ever guessed.
 
 mod lex;
 mod parse;
@@ -24,6 +25,8 @@ pub const MAX_COMMANDS: usize = 64;
 pub const MAX_PIPELINE: usize = 16;
 /// Most words in one command text.
 pub const MAX_WORDS: usize = 2_000;
+/// Most subshells and loops inside each other.
+pub const MAX_DEPTH: usize = 8;
 
 /// A whole command text: pipelines in order, each linked to the one before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +54,38 @@ pub struct Pipeline<'t> {
     /// `!` before it: the status is inverted.
     pub negated: bool,
     /// At least one command.
-    pub commands: Vec<Command<'t>>,
+    pub parts: Vec<Part<'t>>,
+}
+
+/// What a pipeline connects.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part<'t> {
+    /// A simple command.
+    Command(Command<'t>),
+    /// A compound command.
+    Compound(Compound<'t>),
+}
+
+/// A subshell or a loop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compound<'t> {
+    /// The loop; none for a subshell.
+    pub each: Option<Loop<'t>>,
+    /// The commands inside.
+    pub body: Script<'t>,
+    /// Redirections of all of them together, in the order written.
+    pub redirects: Vec<Redirect<'t>>,
+    /// Where it stands in the text, in bytes.
+    pub span: Range<usize>,
+}
+
+/// `for NAME in WORDS`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loop<'t> {
+    /// The variable, lower-case.
+    pub name: &'t str,
+    /// What it stands for, in turn, once expanded.
+    pub words: Vec<Word<'t>>,
 }
 
 /// One simple command.
@@ -81,10 +115,10 @@ pub enum Piece<'t> {
     Plain(Cow<'t, str>),
     /// Quoted or escaped text: means itself.
     Quoted(Cow<'t, str>),
-    /// `$HOME` or `$PWD`.
+    /// A variable.
     Variable {
-        /// Which of the two.
-        name: Variable,
+        /// Which one.
+        name: Variable<'t>,
         /// Inside double quotes.
         quoted: bool,
     },
@@ -92,11 +126,24 @@ pub enum Piece<'t> {
 
 /// The variables that are expanded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Variable {
+pub enum Variable<'t> {
     /// `$HOME`.
     Home,
     /// `$PWD`.
     Pwd,
+    /// That of a loop around it.
+    Loop(&'t str),
+}
+
+impl<'t> Variable<'t> {
+    /// The name, without the dollar sign.
+    pub fn name(self) -> &'t str {
+        match self {
+            Self::Home => "HOME",
+            Self::Pwd => "PWD",
+            Self::Loop(name) => name,
+        }
+    }
 }
 
 /// The redirections that change nothing on disk.

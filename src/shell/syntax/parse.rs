@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::lex::{Kind, Lexer, Token};
 use super::{
-    Command, Link, MAX_COMMANDS, MAX_PIPELINE, MAX_WORDS, Piece, Pipeline, Redirect, Script, Word,
-    refuse_at,
+    Command, Compound, Link, Loop, MAX_COMMANDS, MAX_DEPTH, MAX_PIPELINE, MAX_WORDS, Part, Piece,
+    Pipeline, Redirect, Script, Word, refuse_at,
 };
 use crate::shell::{Refusal, Result};
 
@@ -16,27 +16,54 @@ use crate::shell::{Refusal, Result};
 pub fn parse(text: &str) -> Result<Script<'_>> {
     let mut lexer = Lexer::new(text)?;
     let token = lexer.next()?;
-    let mut parser = Parser { text, lexer, token };
-    let script = parser.script()?;
-    limits(&script)?;
+    let mut parser = Parser { text, lexer, token, depth: 0 };
+    let script = parser.list(Until::End)?;
+    let mut size = Size::default();
+    size.add(&script);
+    size.check()?;
     Ok(script)
 }
 
-fn limits(script: &Script<'_>) -> Result<()> {
-    let commands = script.pipelines.iter().flat_map(|pipeline| &pipeline.commands);
-    let words: usize = commands.clone().map(|command| command.words.len()).sum();
-    let longest = script.pipelines.iter().map(|p| p.commands.len()).max().unwrap_or(0);
-    for (what, count, limit) in [
-        ("commands", commands.count(), MAX_COMMANDS),
-        ("commands in one pipeline", longest, MAX_PIPELINE),
-        ("words", words, MAX_WORDS),
-    ] {
-        if count > limit {
-            let message = format!("{count} {what}, the limit is {limit}");
-            return Err(Refusal::new(message, "split it into several calls").by("limit"));
+/// How large a command text is, whatever stands inside of what.
+#[derive(Default)]
+struct Size {
+    commands: usize,
+    longest: usize,
+    words: usize,
+}
+
+impl Size {
+    fn add(&mut self, script: &Script<'_>) {
+        for pipeline in &script.pipelines {
+            self.longest = self.longest.max(pipeline.parts.len());
+            for part in &pipeline.parts {
+                match part {
+                    Part::Command(command) => {
+                        self.commands += 1;
+                        self.words += command.words.len();
+                    }
+                    Part::Compound(compound) => {
+                        self.words += compound.each.as_ref().map_or(0, |each| each.words.len());
+                        self.add(&compound.body);
+                    }
+                }
+            }
         }
     }
-    Ok(())
+
+    fn check(&self) -> Result<()> {
+        for (what, count, limit) in [
+            ("commands", self.commands, MAX_COMMANDS),
+            ("commands in one pipeline", self.longest, MAX_PIPELINE),
+            ("words", self.words, MAX_WORDS),
+        ] {
+            if count > limit {
+                let message = format!("{count} {what}, the limit is {limit}");
+                return Err(Refusal::new(message, "split it into several calls").by("limit"));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Words that mean control flow when a command starts with them unquoted.
@@ -50,6 +77,19 @@ struct Parser<'a> {
     lexer: Lexer<'a>,
     /// The token that is next.
     token: Option<Token<'a>>,
+    /// Subshells and loops around it.
+    depth: usize,
+}
+
+/// What ends a list of pipelines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Until {
+    /// The end of the text.
+    End,
+    /// `)`
+    Close,
+    /// `done`
+    Done,
 }
 
 impl<'a> Parser<'a> {
@@ -79,14 +119,31 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    fn script(&mut self) -> Result<Script<'a>> {
+    /// True at `word`, unquoted.
+    fn at(&self, word: &str) -> bool {
+        matches!(self.peek(), Some(Kind::Word(next)) if next.plain() == Some(word))
+    }
+
+    /// True at what ends a list; what ends another is out of place.
+    fn ends(&self, until: Until) -> bool {
+        match until {
+            Until::End => self.token.is_none(),
+            Until::Close => self.peek() == Some(&Kind::Close),
+            Until::Done => self.at("done"),
+        }
+    }
+
+    fn list(&mut self, until: Until) -> Result<Script<'a>> {
         let mut pipelines = Vec::new();
         self.skip_newlines()?;
         let mut link = Link::Always;
-        while self.peek().is_some() {
+        while !self.ends(until) {
             pipelines.push(self.pipeline(link)?);
             link = match self.peek() {
-                None => break,
+                None | Some(Kind::Close) if self.ends(until) => break,
+                None => {
+                    return self.refuse("the command ends inside a subshell or loop", "close it");
+                }
                 Some(Kind::And) => Link::IfOk,
                 Some(Kind::Or) => Link::IfFailed,
                 Some(Kind::End { .. }) => Link::Always,
@@ -94,7 +151,7 @@ impl<'a> Parser<'a> {
             };
             self.take()?;
             self.skip_newlines()?;
-            if link != Link::Always && self.peek().is_none() {
+            if link != Link::Always && (self.peek().is_none() || self.ends(until)) {
                 return self.refuse("the command ends after `&&` or `||`", "complete it");
             }
         }
@@ -112,13 +169,95 @@ impl<'a> Parser<'a> {
         if negated {
             self.take()?;
         }
-        let mut commands = vec![self.command()?];
+        let mut parts = vec![self.part()?];
         while let Some(Kind::Pipe) = self.peek() {
             self.take()?;
             self.skip_newlines()?;
-            commands.push(self.command()?);
+            parts.push(self.part()?);
         }
-        Ok(Pipeline { link, negated, commands })
+        Ok(Pipeline { link, negated, parts })
+    }
+
+    fn part(&mut self) -> Result<Part<'a>> {
+        let subshell = self.peek() == Some(&Kind::Open);
+        if !subshell && !self.at("for") {
+            return Ok(Part::Command(self.command()?));
+        }
+        if self.depth == MAX_DEPTH {
+            let message = format!("more than {MAX_DEPTH} subshells and loops inside each other");
+            return self.refuse(&message, "split it into several calls");
+        }
+        self.depth += 1;
+        let first = self.take()?.map_or(0, |token| token.span.start);
+        // Two parentheses in a row are arithmetic to some shells.
+        if subshell && self.peek() == Some(&Kind::Open) {
+            return self.refuse("a subshell right in a subshell", "leave one of the two away");
+        }
+        let (each, body) = if subshell {
+            (None, self.list(Until::Close)?)
+        } else {
+            let each = self.loop_head()?;
+            self.lexer.loops.push(each.name);
+            self.expect("do")?;
+            let body = self.list(Until::Done)?;
+            self.lexer.loops.pop();
+            (Some(each), body)
+        };
+        self.depth -= 1;
+        let mut end = self.take()?.map_or(first, |token| token.span.end);
+        let mut redirects = Vec::new();
+        while matches!(
+            self.peek(),
+            Some(Kind::Input | Kind::Output(_) | Kind::Duplicate(_) | Kind::BothOutput)
+        ) {
+            let Some(token) = self.take()? else { break };
+            let (redirect, after) = self.redirect(&token.kind, token.span)?;
+            redirects.push(redirect);
+            end = after;
+        }
+        Ok(Part::Compound(Compound { each, body, redirects, span: first..end }))
+    }
+
+    /// `NAME in WORDS;`, up to the `do`.
+    fn loop_head(&mut self) -> Result<Loop<'a>> {
+        let text = self.text;
+        let name = match self.peek() {
+            Some(Kind::Word(word)) if word.plain().is_some_and(is_loop_name) => {
+                &text[word.span.clone()]
+            }
+            _ => {
+                return self.refuse(
+                    "the variable of a loop was expected",
+                    "write `for f in …; do …; done`, the name in lower case",
+                );
+            }
+        };
+        if !is_loop_name(name) || self.lexer.loops.contains(&name) {
+            return self.refuse("the variable of a loop around this one", "use another name");
+        }
+        self.take()?;
+        self.expect("in")?;
+        let mut words = Vec::new();
+        while let Some(Kind::Word(word)) = self.peek() {
+            words.push(word.clone());
+            self.take()?;
+        }
+        let Some(Kind::End { .. }) = self.peek() else {
+            return self.refuse("a loop without `; do`", "write `for f in …; do …; done`");
+        };
+        self.take()?;
+        self.skip_newlines()?;
+        Ok(Loop { name, words })
+    }
+
+    /// Takes `word`.
+    fn expect(&mut self, word: &str) -> Result<()> {
+        if !self.at(word) {
+            let message = format!("`{word}` was expected");
+            return self.refuse(&message, "write `for f in …; do …; done`");
+        }
+        self.take()?;
+        Ok(())
     }
 
     fn command(&mut self) -> Result<Command<'a>> {
@@ -214,6 +353,12 @@ impl<'a> Parser<'a> {
 
 fn is_bang(word: &Word<'_>) -> bool {
     word.plain() == Some("!")
+}
+
+/// True for a name that is nothing to the programs or to any shell: those are upper-case.
+fn is_loop_name(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_lowercase())
+        && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
 }
 
 fn is_name(text: &str) -> bool {

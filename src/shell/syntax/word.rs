@@ -1,4 +1,4 @@
-//! Words: quoting, `$HOME` and `$PWD`, and what a shell would expand that is refused here.
+//! Words: quoting, the variables that are expanded, and what a shell would expand that is refused here.
 
 use std::borrow::Cow;
 
@@ -23,8 +23,8 @@ impl<'a> Lexer<'a> {
                         "write the command on one line",
                     );
                 }
-                ' ' | '\t' | '\n' | ';' | '|' | '&' | '<' | '>' => break,
-                '(' | ')' => {
+                ' ' | '\t' | '\n' | ';' | '|' | '&' | '<' | '>' | ')' => break,
+                '(' => {
                     return self.refuse(
                         1,
                         "an unquoted parenthesis",
@@ -111,7 +111,9 @@ impl<'a> Lexer<'a> {
     /// `$…`, at the dollar sign.
     fn dollar(&mut self, quoted: bool) -> Result<Piece<'a>> {
         let rest = &self.rest()[1..];
-        for (name, variable) in [("HOME", Variable::Home), ("PWD", Variable::Pwd)] {
+        let loops = self.loops.iter().map(|name| Variable::Loop(name));
+        for variable in [Variable::Home, Variable::Pwd].into_iter().chain(loops) {
+            let name = variable.name();
             let braced = rest.strip_prefix('{').and_then(|r| r.strip_prefix(name));
             if braced.is_some_and(|r| r.starts_with('}')) {
                 self.at += name.len() + 3;
@@ -130,7 +132,7 @@ impl<'a> Lexer<'a> {
         match rest.chars().next() {
             Some('(') => self.substitution(2),
             // A dollar sign that starts nothing is a dollar sign: the end of a pattern.
-            None | Some(' ' | '\t' | '\n' | ';' | '|' | '&') if !quoted => {
+            None | Some(' ' | '\t' | '\n' | ';' | '|' | '&' | ')') if !quoted => {
                 self.at += 1;
                 Ok(Piece::Quoted("$".into()))
             }
@@ -148,7 +150,7 @@ impl<'a> Lexer<'a> {
                     .count();
                 self.refuse(
                     length,
-                    "an expansion other than $HOME and $PWD",
+                    "an expansion other than $HOME, $PWD and the variable of a loop around it",
                     "write the value itself, or use single quotes if the dollar sign is meant",
                 )
             }

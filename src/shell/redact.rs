@@ -1,0 +1,153 @@
+//! Credentials in what git prints: in URLs, in headers that it sends, in its configuration.
+//!
+//! Git needs its configuration, so the kernel cannot keep it from being read; what git prints goes
+//! through here instead.
+
+use std::sync::LazyLock;
+
+use regex::bytes::{Captures, Regex, Replacer};
+
+use super::{Refusal, Result};
+
+/// What stands for a credential.
+const STARS: &[u8] = b"***";
+
+/// Credentials, each with what stands before it and stays. Over HTTP a name alone may be a token;
+/// elsewhere (`ssh://git@…`) it is not.
+static CREDENTIALS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+    let patterns = [
+        r#"(?i-u)(https?://)[^\s/?\#"'<>]+@"#,
+        r#"(?i-u)([a-z][a-z0-9+.-]*://)[^\s/?\#"'<>]*:[^\s/?\#"'<>]*@"#,
+        r#"(?i-u)(authorization:[ \t]*(?:[a-z]+[ \t]+)?)[a-z0-9._~+/=-]{8,}"#,
+    ];
+    patterns.iter().filter_map(|pattern| Regex::new(pattern).ok()).collect()
+});
+
+/// Variables of git's configuration whose values are credentials, and the value.
+static VARIABLES: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let names = "extraheader|[a-z0-9-]*(?:token|password|passwd|secret|apikey)|smtppass|pass";
+    Regex::new(&format!(r"(?is-u)((?:^|\.)(?:{names})(?:[= \n]|$)).*")).ok()
+});
+
+/// What of the output of one git command is replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Redaction {
+    /// What ends an entry of the output.
+    end: u8,
+    /// The entries are variables of the configuration with their values.
+    variables: bool,
+    /// They are values of a variable that holds a credential.
+    values: bool,
+}
+
+impl Redaction {
+    /// What is to be replaced in the output of `git VERB`, whose arguments are `args`.
+    ///
+    /// # Errors
+    /// A refusal where values of the configuration would be printed without their names.
+    pub(super) fn of(verb: &str, args: &[String]) -> Result<Self> {
+        let has = |flag: &str| args.iter().any(|arg| arg == flag);
+        let end = if has("-z") || has("--null") { 0 } else { b'\n' };
+        let configuration = verb.split(' ').next() == Some("config");
+        if verb == "config get" && has("--regexp") && !has("--show-names") {
+            return Err(Refusal::new(
+                "without their names it cannot be seen which values are credentials",
+                "add --show-names",
+            )
+            .by("git config"));
+        }
+        let named =
+            |arg: &String| VARIABLES.as_ref().is_some_and(|names| names.is_match(arg.as_bytes()));
+        let shows_names = ["-l", "--list", "--get-regexp", "--show-names", "--name-only"]
+            .iter()
+            .any(|flag| has(flag));
+        Ok(Self {
+            end,
+            variables: configuration || verb == "var",
+            values: configuration && !shows_names && args.iter().any(named),
+        })
+    }
+
+    /// What ends an entry of the output: a newline, or NUL.
+    pub(super) fn end(self) -> u8 {
+        self.end
+    }
+
+    /// `entry`, which has no end, without credentials.
+    pub(super) fn entry(self, entry: &[u8]) -> Vec<u8> {
+        if self.values {
+            return STARS.to_vec();
+        }
+        let mut entry = entry.to_vec();
+        for pattern in CREDENTIALS.iter() {
+            entry =
+                pattern.replace_all(&entry, Stars(pattern.as_str().ends_with('@'))).into_owned();
+        }
+        match &*VARIABLES {
+            Some(pattern) if self.variables && entry.contains(&b'.') => {
+                pattern.replace(&entry, Stars(false)).into_owned()
+            }
+            _ => entry,
+        }
+    }
+}
+
+/// Keeps what stands before a credential; and the `@` after it.
+struct Stars(bool);
+
+impl Replacer for Stars {
+    fn replace_append(&mut self, found: &Captures<'_>, to: &mut Vec<u8>) {
+        to.extend_from_slice(found.get(1).map_or(b"", |before| before.as_bytes()));
+        to.extend_from_slice(STARS);
+        if self.0 {
+            to.push(b'@');
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn redacted(verb: &str, args: &[&str], entry: &str) -> String {
+        let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
+        let redaction = Redaction::of(verb, &args).expect("it is allowed");
+        String::from_utf8(redaction.entry(entry.as_bytes())).expect("text")
+    }
+
+    #[test]
+    fn credentials_are_replaced_and_nothing_else() {
+        for (entry, shown) in [
+            ("origin\thttps://me:tok@host/x.git (fetch)", "origin\thttps://***@host/x.git (fetch)"),
+            ("https://tok@host:8080/x", "https://***@host:8080/x"),
+            ("a https://u:p@ss@h b http://t@h", "a https://***@h b http://***@h"),
+            ("ssh://me:pw@host/x", "ssh://***@host/x"),
+            ("ssh://git@host/x git@host:x", "ssh://git@host/x git@host:x"),
+            ("https://host/a@b", "https://host/a@b"),
+            ("see https://host, or me@host", "see https://host, or me@host"),
+            ("+ Authorization: Bearer abcdefgh12", "+ Authorization: Bearer ***"),
+            ("AUTHORIZATION: basic QWxhZGRpbjpv", "AUTHORIZATION: basic ***"),
+            ("authorization: `Bearer ${t}`", "authorization: `Bearer ${t}`"),
+        ] {
+            assert_eq!(redacted("log", &[], entry), shown);
+        }
+        for (entry, shown) in [
+            ("http.extraheader=X-Key: abc", "http.extraheader=***"),
+            ("http.https://h/.extraheader X-Key: abc", "http.https://h/.extraheader ***"),
+            ("local\tgithub.token=abc", "local\tgithub.token=***"),
+            ("sendemail.smtppass=a b", "sendemail.smtppass=***"),
+            ("user.name=token", "user.name=token"),
+            ("core.bare=false", "core.bare=false"),
+        ] {
+            assert_eq!(redacted("config", &["config", "-l"], entry), shown);
+        }
+        let nul = ["config", "-l", "-z"];
+        assert_eq!(redacted("config", &nul, "http.extraheader\na\nb"), "http.extraheader\n***");
+        for args in [["config", "--get", "http.extraHeader"], ["config", "get", "github.token"]] {
+            assert_eq!(redacted("config", &args, "abc"), "***");
+        }
+        assert_eq!(redacted("config", &["config", "--get", "user.name"], "abc"), "abc");
+        let names = ["config".to_owned(), "get".to_owned(), "--regexp".to_owned()];
+        assert!(Redaction::of("config get", &names).is_err());
+    }
+}
