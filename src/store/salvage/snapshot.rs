@@ -10,7 +10,7 @@ use crate::proposal::event::Head;
 use crate::proposal::snapshot;
 use crate::proposal::{Data, Event};
 use crate::store::Store;
-use crate::store::epoch::Lines;
+use crate::store::contents::{Contents, Lines, Place};
 use crate::store::inspect::Damage;
 use crate::store::lane::Reader;
 use crate::store::objects::hashed;
@@ -32,23 +32,25 @@ impl Store {
             tip: ObjectId::from_hex(from.tip.as_bytes()).ok()?,
         };
         let restated = self.restated_in(damage)?;
-        let (lines, stubs, steps) = self.read_lane(&before).ok()?;
-        let mut subjects = Lines::new();
-        for row in lines {
-            subjects.entry(row.about()).or_default().push((row.seq, row.into_line()));
-        }
-        let rows = steps.iter().flat_map(|step| &step.rows);
-        for row in rows.filter(|row| !restated.contains(&row.id)) {
-            subjects.entry(row.about()).or_default().push((row.seq, self.line(row)?));
+        let Contents { lines: mut places, stubs, rows, .. } = self.contents(&before).ok()?;
+        for row in rows.into_iter().filter(|row| !restated.contains(&row.id)) {
+            places.entry(row.proposal).or_default().push((row.seq, Place::Object(row.id)));
         }
         // As the lanes stood but for this one.
         let mut lanes = refs::lanes(&self.repo).ok()?;
         lanes.retain(|lane| lane.lane() != before.lane());
-        lanes.push(before);
+        lanes.push(before.clone());
         let view = self.view_in_memory(&lanes).ok()?;
-        let parts = snapshot::write(&self.subjects(&view, subjects, stubs).ok()?);
         let kind = self.repo.object_hash();
-        parts.into_iter().find(|part| hashed(kind, Kind::Blob, part).ok() == Some(damage.object))
+        let is_it = |part: &Vec<u8>| hashed(kind, Kind::Blob, part).ok() == Some(damage.object);
+        let (mut writer, mut lines) =
+            (snapshot::Writer::default(), Lines::new(self, before.lane()));
+        for subject in lines.subjects(&view, places, stubs) {
+            if let Some(part) = writer.add(&subject.ok()?).into_iter().find(is_it) {
+                return Some(part);
+            }
+        }
+        Some(writer.into_last()).filter(is_it)
     }
 
     /// Where the epoch goes on from that begins with `commit`.
