@@ -58,6 +58,18 @@ pub(super) fn position(connection: &Connection, name: &str) -> rusqlite::Result<
     statement.query_row([name], row).optional()
 }
 
+/// This clone's own lanes, each with its last position, as they were when the rest was made.
+pub(super) fn own(connection: &Connection) -> rusqlite::Result<Vec<(String, u64)>> {
+    let last = |lane: &str| -> rusqlite::Result<u64> {
+        let rows = positions(connection)?;
+        let of_lane = rows.iter().filter(|(name, _)| refs::own_of(name) == Some(lane));
+        Ok(of_lane.map(|(_, position)| position.seq).max().unwrap_or(0))
+    };
+    let mut statement = connection.prepare_cached("SELECT lane FROM own")?;
+    let lanes = statement.query_map([], |row| row.get::<_, String>(0))?;
+    lanes.map(|lane| lane.and_then(|lane| last(&lane).map(|seq| (lane, seq)))).collect()
+}
+
 /// What is wrong with the lanes and their events.
 pub(super) fn troubles(connection: &Connection) -> rusqlite::Result<Vec<Trouble>> {
     let mut statement = connection.prepare_cached(
