@@ -179,30 +179,46 @@ struct Stubbed {
 /// The parts of the snapshot of `subjects`, each of at most [`MAX_PART`] bytes. A subject that takes
 /// more than one is headed in each. At least one part, though it may be empty.
 pub fn write(subjects: &[Subject]) -> Vec<Vec<u8>> {
-    let mut parts = vec![Vec::new()];
-    for subject in subjects {
+    let mut writer = Writer::default();
+    let mut parts: Vec<Vec<u8>> = subjects.iter().flat_map(|subject| writer.add(subject)).collect();
+    parts.push(writer.into_last());
+    parts
+}
+
+/// Writes a snapshot of which only one part is in memory.
+#[derive(Debug, Default)]
+pub struct Writer {
+    part: Vec<u8>,
+}
+
+impl Writer {
+    /// Adds a subject. Returns the parts that are complete with it, none mostly.
+    pub fn add(&mut self, subject: &Subject) -> Vec<Vec<u8>> {
         let head =
             subject.figures.as_ref().map(|figures| json(&Headed { subject: figures.clone() }));
         let head = head.unwrap_or_default();
         let stubs = subject.stubs.iter().map(|stub| json(&Stubbed { stub: stub.clone() }));
         let lines = subject.lines.iter().map(Line::bytes);
-        let mut is_headed = false;
+        let (mut complete, mut is_headed) = (Vec::new(), false);
         for bytes in lines.chain(stubs) {
-            let part = parts.last().map_or(0, Vec::len);
+            let part = self.part.len();
             if part > 0 && part + head.len() + bytes.len() > MAX_PART {
-                parts.push(Vec::new());
+                complete.push(std::mem::take(&mut self.part));
                 is_headed = false;
             }
-            if let Some(part) = parts.last_mut() {
-                if !is_headed {
-                    part.extend_from_slice(&head);
-                    is_headed = true;
-                }
-                part.extend_from_slice(&bytes);
+            if !is_headed {
+                self.part.extend_from_slice(&head);
+                is_headed = true;
             }
+            self.part.extend_from_slice(&bytes);
         }
+        complete
     }
-    parts
+
+    /// The last part, which may be empty where there is no other.
+    pub fn into_last(self) -> Vec<u8> {
+        self.part
+    }
 }
 
 fn json(value: &impl Serialize) -> Vec<u8> {

@@ -11,7 +11,7 @@ use chrono::{DateTime, Duration, SubsecRound as _, Utc};
 use gix::ObjectId;
 use gix::objs::Kind;
 
-use super::lane::{self, Limits, Row};
+use super::contents::{Brief, Contents, Lines, Place, Places};
 use super::lock::Lock;
 use super::objects::Batch;
 use super::refs::{self, Audience, LaneRef};
@@ -19,7 +19,7 @@ use super::{Store, View, compose, place};
 use crate::error::{Error, Result};
 use crate::flush::Method;
 use crate::proposal::event::{BlobRef, Fold, Head};
-use crate::proposal::snapshot::{self, Figures, Line, MAX_SUBJECT, Stub, Subject};
+use crate::proposal::snapshot::{self, MAX_SUBJECT};
 use crate::proposal::{Actor, Data, Event, ProposalId, Stamped, State};
 
 /// Lanes with more events than this that can be folded are due.
@@ -27,6 +27,9 @@ const MOST_EVENTS: usize = 10_000;
 
 /// How old the oldest event that can be folded may become before its lane is due.
 const OLDEST: Duration = Duration::days(180);
+
+/// Parts of a snapshot that wait in memory to be written.
+const MOST_WAITING: usize = 8;
 
 /// What is to be folded.
 #[derive(Clone, Copy, Debug)]
@@ -64,29 +67,19 @@ pub struct Folded {
     pub archive: String,
 }
 
-/// A commit of the epoch before that is not of its snapshot.
-pub(super) struct Step {
-    commit: ObjectId,
-    pub(super) rows: Vec<Row>,
-}
-
-/// What is left of purged proposals.
-pub(super) type Stubs = BTreeMap<ProposalId, Vec<Stub>>;
-
-/// Events with their positions, by proposal; those about none in front.
-pub(super) type Lines = BTreeMap<Option<String>, Vec<(u64, Line)>>;
-
 /// What an epoch begins with.
 #[derive(Default)]
 struct Plan {
     /// In no commit any more.
     folded: BTreeSet<ObjectId>,
     /// What the snapshot says.
-    subjects: Lines,
-    /// Proposals that are new in it.
-    proposals: BTreeSet<String>,
+    places: Places,
+    /// How many proposals are new in it.
+    proposals: usize,
     /// The time of the oldest event that is new in it, in milliseconds.
     oldest: Option<i64>,
+    /// What the epoch before says, but for its snapshot.
+    contents: Contents,
 }
 
 impl Store {
@@ -134,10 +127,9 @@ impl Store {
         };
         let Some(tip) = refs::target(&self.repo, &name)? else { return Ok(None) };
         let last = view.positions()?.get(&name).map_or(0, |position| position.seq);
-        let (lines, stubs, steps) = self.read_lane(&LaneRef { name: name.clone(), tip })?;
-        let plan = self.plan(&view, lines, &steps, folding.before)?;
+        let plan = self.plan(&view, &LaneRef { name: name.clone(), tip }, folding.before)?;
         let epoch = refs::epoch_of(&name).unwrap_or(1);
-        let count: usize = steps.iter().map(|step| step.rows.len()).sum();
+        let count = plan.contents.rows.len();
         let events = plan.folded.len();
         let due = folding.all
             || events > MOST_EVENTS
@@ -148,7 +140,7 @@ impl Store {
             audience: audience.clone(),
             is_new,
             epoch: epoch + u64::from(is_new),
-            proposals: plan.proposals.len(),
+            proposals: plan.proposals,
             events,
             whole: count - events,
             name: audience.lane(&own.lane, epoch + u64::from(is_new)),
@@ -159,16 +151,8 @@ impl Store {
             return Ok(Some(folded));
         }
         let from = Head { lane: own.lane.clone(), seq: last, tip: tip.to_string() };
-        let mut batch = Batch::new(&self.repo);
-        let parts = snapshot::write(&subjects(plan.subjects, stubs, |id| view.figures(id))?);
-        let new =
-            self.epoch(&mut batch, &parts, (epoch + 1, &from), (actor, now), &steps, &plan.folded)?;
         let durable = self.settings()?.durable;
-        let method = match durable {
-            true => Method::durable(batch.folder(), &self.common_dir),
-            false => Method::No,
-        };
-        batch.write(method)?;
+        let new = self.epoch(&view, plan, (epoch + 1, &from), (actor, now), durable)?;
         crate::failpoint!("epoch.objects");
         let dir = &self.common_dir;
         let archived = refs::target(&self.repo, &folded.archive)?;
@@ -190,120 +174,84 @@ impl Store {
         Ok(Some(folded))
     }
 
-    /// The lines of the snapshot that the lane begins with, its stubs, and its other commits, oldest
-    /// first.
-    pub(super) fn read_lane(&self, lane: &LaneRef) -> Result<(Vec<Row>, Stubs, Vec<Step>)> {
-        let (mut lines, mut stubs, mut steps) = (Vec::new(), Stubs::new(), Vec::new());
-        lane::each_commit(&self.repo, lane, Limits::OWN, |commit, said| {
-            let (old, rows): (Vec<Row>, Vec<Row>) =
-                said.rows.into_iter().partition(|row| row.beside.is_some());
-            lines.extend(old);
-            for (id, stub) in said.stubs {
-                stubs.entry(id).or_default().push(stub);
-            }
-            let rows: Vec<Row> = rows.into_iter().filter(|row| row.kind != "fold").collect();
-            if !rows.is_empty() {
-                steps.push(Step { commit, rows });
-            }
-            Ok(())
-        })?;
-        Ok((lines, stubs, steps))
-    }
-
     /// Decides what is folded: all that is said here of proposals that were decided, and that nothing
     /// has happened to since `before`; plans but for their last version, and direct patches.
-    fn plan(
-        &self,
-        view: &View,
-        lines: Vec<Row>,
-        steps: &[Step],
-        before: DateTime<Utc>,
-    ) -> Result<Plan> {
+    fn plan(&self, view: &View, lane: &LaneRef, before: DateTime<Utc>) -> Result<Plan> {
         let before = before.timestamp_millis();
-        let mut plan = Plan::default();
-        for row in lines {
-            plan.subjects.entry(row.about()).or_default().push((row.seq, row.as_line()));
-        }
+        let mut contents = self.contents(lane)?;
+        let mut plan = Plan { places: std::mem::take(&mut contents.lines), ..Plan::default() };
         let troubled: BTreeSet<&str> =
             view.troubles().iter().filter_map(|trouble| trouble.proposal.as_deref()).collect();
-        let rows = || steps.iter().flat_map(|step| &step.rows);
+        let rows = &contents.rows;
         let newest: HashMap<&str, u64> =
-            rows().filter_map(|row| Some((row.plan.as_deref()?, row.seq))).collect();
-        let mut about: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
-        for row in rows() {
+            rows.iter().filter_map(|row| Some((row.plan.as_deref()?, row.seq))).collect();
+        let mut lines = Lines::new(self, lane.lane());
+        let mut about: BTreeMap<&ProposalId, Vec<&Brief>> = BTreeMap::new();
+        for row in rows {
             if let Some(id) = &row.proposal {
-                about.entry(id.as_str()).or_default().push(row);
+                about.entry(id).or_default().push(row);
                 continue;
             }
             let is_last = row.plan.as_deref().is_some_and(|key| newest.get(key) == Some(&row.seq));
             let is_old = row.time < before && !is_last;
             if is_old
-                && ["plan", "patch", "undo"].contains(&row.kind.as_str())
-                && let Some(line) = self.line(row).filter(|line| line.size() <= MAX_SUBJECT)
+                && row.is_loose
+                && lines.of(row.id).is_some_and(|line| line.size() <= MAX_SUBJECT)
             {
-                plan.add(row, line);
+                plan.add(row);
             }
         }
         for (id, rows) in about {
-            let parsed = ProposalId::parse(id)?;
-            if troubled.contains(id) || !view.is_settled(&parsed, before)? {
+            if troubled.contains(id.as_str()) || !view.is_settled(id, before)? {
                 continue;
             }
-            let lines: Option<Vec<Line>> = rows.iter().map(|row| self.line(row)).collect();
-            let Some(lines) = lines else { continue };
-            if lines.iter().map(Line::size).sum::<usize>() > MAX_SUBJECT {
+            let sizes: Option<Vec<usize>> =
+                rows.iter().map(|row| lines.of(row.id).map(|line| line.size())).collect();
+            if sizes.is_none_or(|sizes| sizes.iter().sum::<usize>() > MAX_SUBJECT) {
                 continue;
             }
-            plan.proposals.insert(id.to_owned());
-            for (row, line) in rows.into_iter().zip(lines) {
-                plan.add(row, line);
-            }
+            plan.proposals += 1;
+            rows.into_iter().for_each(|row| plan.add(row));
         }
+        plan.contents = contents;
         Ok(plan)
     }
 
-    /// The line of an event; `None` where it has to stay whole, because something that it names is a
-    /// long list, the first event of a private proposal, or cannot be read.
-    pub(super) fn line(&self, row: &Row) -> Option<Line> {
-        if row.beside.is_some() {
-            return Some(row.as_line());
-        }
-        let event = Event::from_bytes(&row.body).ok()?;
-        if event.list().is_some() || matches!(event.data, Data::Publish(_)) {
-            return None;
-        }
-        let read = |named: &BlobRef| -> Option<Vec<u8>> {
-            let bytes = self.blob(&named.id).ok()?;
-            (crate::sha256::hex(&bytes) == named.sha256).then_some(bytes)
-        };
-        let statement = match event.data.statement() {
-            None => None,
-            Some(named) => Some(read(named)?),
-        };
-        let manifest = match statement.as_deref().and_then(snapshot::manifest) {
-            None => None,
-            Some(named) => Some(read(&named)?),
-        };
-        let line = Line { event: row.body.clone(), statement, manifest };
-        line.is_plain().then_some(line)
-    }
-
-    /// The commits of the epoch: the parts of its snapshot, then what stays whole. Returns the last.
+    /// The commits of the epoch: the parts of its snapshot, then what stays whole. Returns the last. What
+    /// is done is written meanwhile.
     fn epoch(
         &self,
-        batch: &mut Batch<'_>,
-        parts: &[Vec<u8>],
+        view: &View,
+        plan: Plan,
         (epoch, from): (u64, &Head),
         (actor, now): (&Actor, DateTime<Utc>),
-        steps: &[Step],
-        folded: &BTreeSet<ObjectId>,
+        durable: bool,
     ) -> Result<ObjectId> {
-        let mut tip = self.snapshot_commits(batch, parts, (epoch, from), (actor, now))?;
-        for step in steps {
-            let rows: Vec<&Row> =
-                step.rows.iter().filter(|row| !folded.contains(&row.id)).collect();
-            tip = self.restated(batch, (step.commit, step.rows.len()), &rows, tip)?;
+        let mut batch = Batch::new(&self.repo);
+        let method = match durable {
+            true => Method::durable(batch.folder(), &self.common_dir),
+            false => Method::No,
+        };
+        let Plan { folded, places, contents, .. } = plan;
+        let (mut parts, mut writer) = (Vec::new(), snapshot::Writer::default());
+        let mut lines = Lines::new(self, &from.lane);
+        for subject in lines.subjects(|id, _| view.figures(id), places, contents.stubs) {
+            for part in writer.add(&subject?) {
+                parts.push(named(&mut batch, &part)?);
+                if parts.len().is_multiple_of(MOST_WAITING) {
+                    batch.write(method)?;
+                }
+            }
         }
+        parts.push(named(&mut batch, &writer.into_last())?);
+        let mut tip = self.snapshot_commits(&mut batch, parts, (epoch, from), (actor, now))?;
+        for step in &contents.steps {
+            let rows = step.of(&contents.rows);
+            let ids: Vec<ObjectId> =
+                rows.iter().map(|row| row.id).filter(|id| !folded.contains(id)).collect();
+            tip = self.restated(&mut batch, (step.commit, rows.len()), &ids, tip)?;
+        }
+        batch.write(method)?;
         tip.ok_or_else(|| Error::bug("an epoch of nothing"))
     }
 
@@ -312,14 +260,13 @@ impl Store {
     pub(super) fn snapshot_commits(
         &self,
         batch: &mut Batch<'_>,
-        parts: &[Vec<u8>],
+        parts: Vec<(ObjectId, String)>,
         (epoch, from): (u64, &Head),
         (actor, now): (&Actor, DateTime<Utc>),
     ) -> Result<Option<ObjectId>> {
         let (count, mut tip) = (parts.len() as u64, None);
-        for (part, bytes) in (1_u64..).zip(parts) {
-            let id = batch.add(Kind::Blob, bytes)?;
-            let snapshot = BlobRef { id: id.to_string(), sha256: crate::sha256::hex(bytes) };
+        for (part, (id, sha256)) in (1_u64..).zip(parts) {
+            let snapshot = BlobRef { id: id.to_string(), sha256 };
             let fold = Fold { epoch, from: from.to_text(), part, parts: count, snapshot };
             let event = Event {
                 proposal: None,
@@ -342,19 +289,19 @@ impl Store {
         Ok(tip)
     }
 
-    /// The commit of `rows`, those of the `all` events of `commit` that stay, on `parent`; `parent`
+    /// The commit of `events`, those of the `all` events of `commit` that stay, on `parent`; `parent`
     /// where none stays.
     pub(super) fn restated(
         &self,
         batch: &mut Batch<'_>,
         (commit, all): (ObjectId, usize),
-        rows: &[&Row],
+        events: &[ObjectId],
         parent: Option<ObjectId>,
     ) -> Result<Option<ObjectId>> {
-        Ok(match rows.len() {
+        Ok(match events.len() {
             0 => parent,
             count if count == all => Some(compose::on(&self.repo, batch, commit, parent)?),
-            _ => Some(self.without(batch, rows, parent)?),
+            _ => Some(self.without(batch, events, parent)?),
         })
     }
 
@@ -362,61 +309,33 @@ impl Store {
     fn without(
         &self,
         batch: &mut Batch<'_>,
-        rows: &[&Row],
+        events: &[ObjectId],
         parent: Option<ObjectId>,
     ) -> Result<ObjectId> {
-        let (mut events, mut attached) = (Vec::new(), Vec::new());
-        for (index, row) in rows.iter().enumerate() {
-            let event = Event::from_bytes(&row.body)?;
-            let mut stamped = Stamped { id: row.id.to_string(), event };
+        let (mut stay, mut attached) = (Vec::new(), Vec::new());
+        for (index, id) in events.iter().enumerate() {
+            let id = id.to_string();
+            let event = Event::from_bytes(&self.blob(&id)?)?;
+            let mut stamped = Stamped { id, event };
             attached.extend(compose::attachments(&self.repo, &mut stamped, index)?);
-            events.push(stamped);
+            stay.push(stamped);
         }
-        compose::commit(&self.repo, batch, &events, attached, parent)
+        compose::commit(&self.repo, batch, &stay, attached, parent)
     }
-}
-
-/// The subjects of a snapshot, each with its events by position; then what is left of those that were
-/// purged, which stay so. `figures` are those of a proposal, `None` where it is not known.
-///
-/// # Errors
-/// Those of `figures`.
-pub(super) fn subjects(
-    lines: Lines,
-    stubs: Stubs,
-    figures: impl Fn(&ProposalId) -> Result<Option<Figures>>,
-) -> Result<Vec<Subject>> {
-    let mut subjects = Vec::with_capacity(lines.len());
-    for (id, mut lines) in lines {
-        lines.sort_by_key(|(seq, _)| *seq);
-        let figures = match id {
-            None => None,
-            Some(id) => {
-                let id = ProposalId::parse(&id)?;
-                let begins =
-                    lines.first().and_then(|(_, line)| Event::from_bytes(&line.event).ok());
-                let begins = begins.is_some_and(|event| matches!(event.data, Data::Propose(_)));
-                let counted = if begins { figures(&id)? } else { None };
-                Some(counted.unwrap_or(Figures::none(id)))
-            }
-        };
-        let lines = lines.into_iter().map(|(_, line)| line).collect();
-        subjects.push(Subject { figures, lines, stubs: Vec::new() });
-    }
-    subjects.extend(stubs.into_iter().map(|(id, stubs)| Subject {
-        figures: Some(Figures::none(id)),
-        lines: Vec::new(),
-        stubs,
-    }));
-    Ok(subjects)
 }
 
 impl Plan {
-    fn add(&mut self, row: &Row, line: Line) {
+    fn add(&mut self, row: &Brief) {
         self.folded.insert(row.id);
         self.oldest = Some(self.oldest.map_or(row.time, |oldest| oldest.min(row.time)));
-        self.subjects.entry(row.about()).or_default().push((row.seq, line));
+        let place = (row.seq, Place::Object(row.id));
+        self.places.entry(row.proposal.clone()).or_default().push(place);
     }
+}
+
+/// Adds a part of a snapshot to `batch`. Returns its id, and its SHA-256 as hex.
+pub(super) fn named(batch: &mut Batch<'_>, part: &[u8]) -> Result<(ObjectId, String)> {
+    Ok((batch.add(Kind::Blob, part)?, crate::sha256::hex(part)))
 }
 
 impl View {

@@ -10,12 +10,12 @@ use gix::ObjectId;
 use gix::objs::Kind;
 
 use super::codes;
-use super::objects::{hashed, header};
+use super::objects::{hashed, header, remapped};
 use super::refs::LaneRef;
 use crate::error::Error;
 use crate::plan::Record;
 use crate::proposal::event::{Fold, Head, MAX_BYTES};
-use crate::proposal::snapshot::{self, Figures, Item, Line, Stub};
+use crate::proposal::snapshot::{self, Figures, Item, Stub};
 use crate::proposal::{Data, Event, ProposalId, Stamped};
 
 /// What is read of one lane at most.
@@ -179,19 +179,6 @@ pub(super) struct Row {
     pub(super) beside: Option<Beside>,
 }
 
-impl Row {
-    /// The proposal it is about, as text.
-    pub(super) fn about(&self) -> Option<String> {
-        self.proposal.as_ref().map(ToString::to_string)
-    }
-
-    /// The line of a snapshot that it came from.
-    pub(super) fn as_line(&self) -> Line {
-        let Beside { statement, manifest } = self.beside.clone().unwrap_or_default();
-        Line { event: self.body.clone(), statement, manifest }
-    }
-}
-
 /// What stands beside an event in a snapshot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Beside {
@@ -206,6 +193,9 @@ struct Held {
     events: Vec<ObjectId>,
     snapshot: Option<ObjectId>,
 }
+
+/// How many commits are read before the packs are mapped anew.
+pub(super) const BATCH: usize = 1_000;
 
 /// The id of an event, and where a lane has only a stub of it, the proposal that it was about.
 pub(super) type Named = (ObjectId, Option<ProposalId>);
@@ -253,11 +243,27 @@ pub(super) fn each_commit(
         let (name, commit) = (lane.name.clone(), commit.to_string());
         Broken { name, commit, why: bad.why }.error()
     };
-    let mut reader = Reader::new(repo, lane, limits, Progress::default());
     let (mut links, mut next) = (Vec::new(), Some(lane.tip));
-    reader.walk(&mut links, &mut next, usize::MAX, |_| false).map_err(broken)?;
-    for link in links.iter().rev() {
-        each(link.id, reader.read(link, |_| None).map_err(|bad| broken((link.id, bad)))?)?;
+    let mut progress = Progress::default();
+    // In batches, each with the packs mapped anew, so that memory does not grow with them.
+    let mut objects = repo.clone();
+    loop {
+        let mut reader = Reader::new(&objects, lane, limits, progress);
+        let end = reader.walk(&mut links, &mut next, BATCH, |_| false).map_err(broken)?;
+        progress = reader.into_progress();
+        if end.is_some() {
+            break;
+        }
+        objects = remapped(repo);
+    }
+    links.reverse();
+    for links in links.chunks(BATCH) {
+        let mut reader = Reader::new(&objects, lane, limits, progress);
+        for link in links {
+            each(link.id, reader.read(link, |_| None).map_err(|bad| broken((link.id, bad)))?)?;
+        }
+        progress = reader.into_progress();
+        objects = remapped(repo);
     }
     Ok(())
 }

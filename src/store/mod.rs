@@ -8,6 +8,7 @@ mod audience;
 mod cache;
 mod chain;
 mod compose;
+mod contents;
 mod contradiction;
 mod deinit;
 mod discover;

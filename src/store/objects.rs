@@ -396,6 +396,19 @@ impl Drop for Temporaries {
     }
 }
 
+/// `repo` with its packs mapped into memory again: once the one before is gone, so is what it has read
+/// of them, which is as large as the history is long.
+pub(super) fn remapped(repo: &gix::Repository) -> gix::Repository {
+    let mut fresh = repo.clone();
+    let store = repo.objects.store_ref();
+    let options = gix::odb::store::init::Options::default();
+    let replaced = store.replacements();
+    if let Ok(objects) = gix::odb::at_opts(store.path(), repo.object_hash(), replaced, options) {
+        fresh.objects = gix::odb::memory::Proxy::from(objects);
+    }
+    fresh
+}
+
 #[cfg(test)]
 mod tests {
     use std::io::Read as _;

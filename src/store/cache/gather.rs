@@ -12,6 +12,7 @@ use super::source::{Check, Source};
 use super::statements::{self, Flaw, Places};
 use super::{forks, publish};
 use crate::proposal::audit::{Own, Why};
+use crate::proposal::forks::Forks;
 use crate::proposal::{Data, Event, Stamped};
 use crate::store::lists;
 
@@ -130,23 +131,25 @@ pub(super) struct Gathered {
     pub(super) commits: BTreeMap<String, String>,
     /// Lanes whose events were too many, with the first event that does not count.
     pub(super) cut: BTreeMap<String, String>,
+    /// All of them are lines of snapshots.
+    pub(super) is_archived: bool,
     /// Events that do not count because of their statements.
     pub(super) flaws: Vec<Flaw>,
 }
 
-/// The events about the proposal `id`, with lanes and heads that name chains. `own` are this
-/// clone's own lanes. Each goes through `check`, where there is one, which may end the reading.
+/// The events about the proposal `id`, with lanes and heads that name chains. `forks` are those of the
+/// cache, `own` this clone's own lanes. Each goes through `check`, where there is one, which may end the reading.
 pub(super) fn events(
     repo: &gix::Repository,
     connection: &Connection,
+    forks: &Forks,
     id: &str,
     own: Own<'_>,
     mut check: Option<Check<'_>>,
 ) -> rusqlite::Result<Gathered> {
-    let forks = forks::load(connection)?;
-    let mut found = Gathered::default();
+    let mut found = Gathered { is_archived: true, ..Gathered::default() };
     let mut select = connection.prepare_cached(
-        "SELECT id, commit_id, lane, part, body, statement FROM event
+        "SELECT id, commit_id, lane, part, body, statement, is_line FROM event
          WHERE proposal = ?1 ORDER BY seq, id",
     )?;
     let mut rows = select.query([id])?;
@@ -159,6 +162,7 @@ pub(super) fn events(
         let is_own = part.is_none() && row.get_ref(2)?.as_str().is_ok_and(|lane| own.has(lane));
         let lane: String = part.clone().map_or_else(|| row.get(2), Ok)?;
         let body = row.get_ref(4)?.as_bytes().unwrap_or_default();
+        found.is_archived &= row.get::<_, bool>(6)?;
         let mut read = None;
         if let Some(check) = &mut check {
             let event = read.insert(Event::from_bytes(body));
@@ -200,7 +204,7 @@ pub(super) fn events(
         if !is_own {
             cut(&mut event);
         }
-        forks::untangle(connection, &forks, &mut event, part.as_deref(), own);
+        forks::untangle(connection, forks, &mut event, part.as_deref(), own);
         places.add(&event, &commit);
         let stamped = Stamped { id: event_id, event };
         match publish::original(repo, &stamped, (!is_own).then_some(&mut budget)) {
@@ -225,7 +229,7 @@ pub(super) fn events(
     for (at, seen) in stated {
         let stamped = &found.events[at];
         let commit = found.commits.get(&stamped.id).map(String::as_str).unwrap_or_default();
-        if !places.fits(connection, &forks, stamped, commit, seen.as_deref(), own)? {
+        if !places.fits(connection, forks, stamped, commit, seen.as_deref(), own)? {
             found.flaws.push(statements::flaw(stamped, Why::Seen, None));
             elsewhere.insert(stamped.id.clone());
         }

@@ -67,6 +67,8 @@ pub struct View {
     audiences: OnceCell<Audiences>,
     /// Where the connection goes afterwards, unless it is one in memory.
     home: Kept,
+    /// Where objects are.
+    repo: gix::Repository,
 }
 
 /// The connection to the cache between two views: a command that decides looks at the store
@@ -169,6 +171,7 @@ impl Store {
                 is_plain: OnceCell::new(),
                 audiences: OnceCell::new(),
                 home: self.kept.clone(),
+                repo: self.repo.clone(),
             });
         }
         if let Some(connection) = self.kept.take()
@@ -246,6 +249,7 @@ impl Store {
             is_plain: OnceCell::new(),
             audiences: OnceCell::new(),
             home,
+            repo: self.repo.clone(),
         })
     }
 }

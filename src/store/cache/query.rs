@@ -5,7 +5,7 @@ use rusqlite::types::Value;
 use rusqlite::{OptionalExtension as _, Row, params, params_from_iter};
 
 use super::gather::Budget;
-use super::{Filter, View, failed, forks, update};
+use super::{Filter, View, failed, forks, lanes, update};
 use crate::changeset::RepoPath;
 use crate::error::{Error, Result};
 use crate::plan::Key;
@@ -398,6 +398,9 @@ impl View {
                 .map_err(|error| failed(&error))?,
         };
         let Some(body) = body else {
+            if let Some(proposal) = self.folded_away(id).map_err(|error| failed(&error))? {
+                return Ok(proposal);
+            }
             return Err(match self.purge_of(id)? {
                 Some(record) => record.error(),
                 None => Error::new(&codes::PROPOSAL_NOT_FOUND, format!("no proposal '{id}'"))
@@ -407,6 +410,20 @@ impl View {
         };
         serde_json::from_slice(&body)
             .map_err(|error| Error::bug(format!("{id} cannot be read from the cache: {error}")))
+    }
+
+    /// The proposal `id` where only snapshots have it: folded from its events.
+    fn folded_away(&self, id: &ProposalId) -> rusqlite::Result<Option<Proposal>> {
+        let Some(connection) = &self.connection else { return Ok(None) };
+        let is_there = connection
+            .prepare_cached("SELECT 1 FROM proposal WHERE id = ?1")?
+            .exists([id.as_str()])?;
+        if !is_there {
+            return Ok(None);
+        }
+        let (forks, own) = (forks::load(connection)?, lanes::own(connection)?);
+        let folded = update::folded(&self.repo, connection, &forks, id.as_str(), Own(&own), None)?;
+        Ok(folded.proposal)
     }
 
     /// [`View::resolve`] and [`View::proposal`] in one. `ID@REV` also holds the current revision to

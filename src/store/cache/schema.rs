@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use crate::database;
 
 /// Raised with every change of the tables or of what is computed into them.
-const VERSION: i64 = 15;
+const VERSION: i64 = 16;
 
 /// `lane` has every ref with the tip it was read at and the last commit of it that could be read,
 /// `step` every lane commit that counts, and `amount` what was read of a lane in all.
@@ -42,7 +42,8 @@ const VERSION: i64 = 15;
 /// same however much has been decided; `plans` in the tests holds the questions to that.
 ///
 /// A list reads many rows of `proposal`, so the proposals themselves, which are large and read one
-/// at a time, have a table of their own.
+/// at a time, have a table of their own. Those that only snapshots have are not in it: they are folded
+/// from their events when somebody asks.
 const TABLES: &str = "
 BEGIN IMMEDIATE;
 CREATE TABLE lane (
@@ -130,7 +131,7 @@ CREATE TABLE figures (
     proposal TEXT NOT NULL, lane TEXT NOT NULL, digest TEXT NOT NULL, added INTEGER NOT NULL,
     removed INTEGER NOT NULL, PRIMARY KEY (proposal, lane, digest)
 ) WITHOUT ROWID;
-PRAGMA user_version = 15;
+PRAGMA user_version = 16;
 COMMIT;
 ";
 

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::{View, failed, lanes, schema, update};
+use super::{View, failed, forks, lanes, schema, update};
 use crate::error::{Error, Result};
 use crate::proposal::audit::Own;
 use crate::proposal::event::BlobRef;
@@ -45,21 +45,27 @@ impl View {
                 .hint("`aye list --status all` shows all")
         };
         let Some(connection) = &self.connection else { return Err(missing()) };
-        let read = || -> rusqlite::Result<Option<(Vec<u8>, String, String)>> {
+        type Said = (Option<Vec<u8>>, String, String);
+        let read = || -> rusqlite::Result<Option<Said>> {
             connection
                 .prepare_cached(
-                    "SELECT folded.body, proposal.state, proposal.digest FROM folded
-                     JOIN proposal USING (id) WHERE id = ?1",
+                    "SELECT folded.body, proposal.state, proposal.digest FROM proposal
+                     LEFT JOIN folded USING (id) WHERE id = ?1",
                 )?
                 .query_row(params![id.as_str()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
                 .optional()
         };
-        let said = read().map_err(|error| failed(&error))?.ok_or_else(missing)?;
-        let (fresh, _) = update::folded(repo, connection, id.as_str(), own, Some(check))
-            .map_err(|error| failed(&error))?;
+        let (body, state, digest) = read().map_err(|error| failed(&error))?.ok_or_else(missing)?;
+        let mut fold = || {
+            let forks = forks::load(connection)?;
+            update::folded(repo, connection, &forks, id.as_str(), own, Some(check))
+        };
+        let fresh = fold().map_err(|error| failed(&error))?.proposal;
         Ok(fresh.filter(|fresh| {
-            let digest = event::digest(&fresh.current().changes);
-            said == (update::body(fresh), update::word(&fresh.state).into(), digest)
+            // Of what only snapshots have, nothing else is kept than these events.
+            body.is_none_or(|body| body == update::body(fresh))
+                && state == update::word(&fresh.state)
+                && digest == event::digest(&fresh.current().changes)
         }))
     }
 

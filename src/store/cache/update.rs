@@ -8,10 +8,11 @@ use rusqlite::{Connection, OptionalExtension as _, Transaction, params};
 
 use super::source::Check;
 use super::statements::Flaw;
-use super::{audience, gather, lanes, purge, relations};
+use super::{audience, forks, gather, lanes, purge, relations};
 use crate::changeset::hunks;
 use crate::proposal::audit::{self, Own, Why};
 use crate::proposal::event::Subject;
+use crate::proposal::forks::Forks;
 use crate::proposal::snapshot::Figures;
 use crate::proposal::{
     ActorKind, ChangeRecord, Entry, Proposal, ProposalId, State, document, event, steps,
@@ -75,18 +76,27 @@ pub(super) fn refold(
             ids.insert(id?);
         }
     }
+    // Asked once, and not for each of a hundred thousand.
+    let forks = forks::load(transaction)?;
+    let has = |table: &str| {
+        transaction.prepare_cached(&format!("SELECT 1 FROM {table} LIMIT 1"))?.exists([])
+    };
+    let (has_purged, has_troubles) = (has("purged")?, has("trouble")?);
     for id in &ids {
-        if purge::is_purged(transaction, id)? {
+        if has_purged && purge::is_purged(transaction, id)? {
             forget(transaction, id)?;
             continue;
         }
-        let (proposal, troubles) = folded(repo, transaction, id, own, None)?;
-        transaction.prepare_cached("DELETE FROM trouble WHERE proposal = ?1")?.execute([id])?;
+        let Folded { proposal, troubles, is_archived } =
+            folded(repo, transaction, &forks, id, own, None)?;
+        if has_troubles {
+            transaction.prepare_cached("DELETE FROM trouble WHERE proposal = ?1")?.execute([id])?;
+        }
         for Awaiting { trouble, seq, missing } in troubles {
             lanes::report(transaction, &trouble, missing, seq)?;
         }
         let Some(proposal) = proposal else { continue };
-        store(repo, transaction, &proposal)?;
+        store(repo, transaction, &proposal, is_archived)?;
     }
     Ok(())
 }
@@ -114,16 +124,28 @@ pub(super) struct Awaiting {
     missing: Option<ObjectId>,
 }
 
-/// The proposal `id`, folded from the events in the cache, and what is wrong with these; each goes
-/// through `check` where there is one.
+/// A proposal, folded from the events in the cache.
+pub(super) struct Folded {
+    /// What they lead to, if they begin one.
+    pub(super) proposal: Option<Proposal>,
+    /// What is wrong with them.
+    troubles: Vec<Awaiting>,
+    /// All of them are lines of snapshots.
+    is_archived: bool,
+}
+
+/// The proposal `id`, folded from the events in the cache; each goes through `check` where there is
+/// one. `forks` are those of the cache.
 pub(super) fn folded(
     repo: &gix::Repository,
     connection: &Connection,
+    forks: &Forks,
     id: &str,
     own: Own<'_>,
     check: Option<Check<'_>>,
-) -> rusqlite::Result<(Option<Proposal>, Vec<Awaiting>)> {
-    let gathered = gather::events(repo, connection, id, own, check)?;
+) -> rusqlite::Result<Folded> {
+    let gathered = gather::events(repo, connection, forks, id, own, check)?;
+    let is_archived = gathered.is_archived;
     let (mut proposal, rejected) = audit::fold(&gathered.events, own);
     let rejected = rejected.into_iter().map(|rejection| Flaw { rejection, missing: None });
     let rejected = rejected.chain(gathered.flaws);
@@ -152,7 +174,7 @@ pub(super) fn folded(
         let trouble = trouble(TroubleKind::Rejected, lane, event, why);
         Awaiting { trouble, seq: None, missing: None }
     }));
-    Ok((proposal, troubles))
+    Ok(Folded { proposal, troubles, is_archived })
 }
 
 /// As it is in the cache.
@@ -186,30 +208,45 @@ const UPDATE: &str = "UPDATE proposal SET state = ?4, domain = ?5, task = ?6, pr
     approvals = ?26, decided = ?28, needs = ?29, owners = ?30
     WHERE id = ?1 AND prefix = ?2 AND subject = ?3 AND created = ?8 AND staging IS ?27";
 
+/// A row of `proposal` as it was.
+struct Stored {
+    prefix: i64,
+    digest: String,
+    added: i64,
+    removed: i64,
+}
+
+/// What only snapshots have (`is_archived`) is decided, and nobody asks much of it: that is folded
+/// whenever somebody does, instead of being kept in full.
 fn store(
     repo: &gix::Repository,
     transaction: &Transaction<'_>,
     proposal: &Proposal,
+    is_archived: bool,
 ) -> rusqlite::Result<()> {
     let changes = &proposal.current().changes;
     let state = word(&proposal.state);
-    let known: Option<(i64, String)> = transaction
-        .prepare_cached("SELECT prefix, digest FROM proposal WHERE id = ?1")?
-        .query_row([proposal.id.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
+    let known: Option<Stored> = transaction
+        .prepare_cached("SELECT prefix, digest, added, removed FROM proposal WHERE id = ?1")?
+        .query_row([proposal.id.as_str()], |row| {
+            let (prefix, digest) = (row.get(0)?, row.get(1)?);
+            Ok(Stored { prefix, digest, added: row.get(2)?, removed: row.get(3)? })
+        })
         .optional()?;
     let prefix = match &known {
-        Some((prefix, _)) => *prefix,
+        Some(known) => known.prefix,
         None => prefix(transaction, &proposal.id)?,
     };
     let digest = event::digest(changes);
-    let Counted { added, removed, lines } = counted(repo, transaction, proposal, &digest)?;
+    let Counted { added, removed, lines } =
+        counted(repo, transaction, proposal, &digest, known.as_ref())?;
     let approvals = (!proposal.approvals.is_empty()).then(|| {
         let all = document::approvals(proposal);
         let newest = &all[all.len().saturating_sub(MOST_APPROVALS)..];
         serde_json::to_string(newest).unwrap_or_default()
     });
     let path = changes.first().map(|change| change.path.display().to_string());
-    let (id, stored) = (proposal.id.as_str(), body(proposal));
+    let id = proposal.id.as_str();
     let owners = audience::owners(transaction, proposal)?;
     let values = params![
         id,
@@ -252,24 +289,18 @@ fn store(
     if !is_updated {
         transaction.prepare_cached(INSERT)?.execute(values)?;
     }
-    let is_updated = known.is_some()
-        && transaction
-            .prepare_cached("UPDATE folded SET body = ?2 WHERE id = ?1")?
-            .execute(params![id, stored])?
-            > 0;
-    if !is_updated {
-        transaction
-            .prepare_cached("INSERT OR REPLACE INTO folded (id, body) VALUES (?1, ?2)")?
-            .execute(params![id, stored])?;
-    }
+    keep(transaction, proposal, known.is_some(), is_archived)?;
     // What has run out is pending again where the clock is set back, so that it is not left out.
     let open = proposal.state == State::Pending;
-    if known.is_some_and(|(_, known)| known == digest) {
+    let is_known = known.is_some();
+    if known.is_some_and(|known| known.digest == digest) {
         transaction
             .prepare_cached("UPDATE path SET open = ?2 WHERE proposal = ?1 AND open <> ?2")?
             .execute(params![id, open])?;
     } else {
-        transaction.prepare_cached("DELETE FROM path WHERE proposal = ?1")?.execute([id])?;
+        if is_known {
+            transaction.prepare_cached("DELETE FROM path WHERE proposal = ?1")?.execute([id])?;
+        }
         let mut insert = transaction.prepare_cached(
             "INSERT OR IGNORE INTO path (path, proposal, open, before, after, lines)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
@@ -285,14 +316,44 @@ fn store(
             ])?;
         }
     }
-    approve(transaction, proposal)
+    approve(transaction, proposal, is_known)
+}
+
+/// Keeps the whole of `proposal`, unless it `is_archived`.
+fn keep(
+    transaction: &Transaction<'_>,
+    proposal: &Proposal,
+    is_known: bool,
+    is_archived: bool,
+) -> rusqlite::Result<()> {
+    let id = proposal.id.as_str();
+    if is_archived {
+        if is_known {
+            transaction.prepare_cached("DELETE FROM folded WHERE id = ?1")?.execute([id])?;
+        }
+        return Ok(());
+    }
+    let body = body(proposal);
+    let mut update = transaction.prepare_cached("UPDATE folded SET body = ?2 WHERE id = ?1")?;
+    if !is_known || update.execute(params![id, body])? == 0 {
+        transaction
+            .prepare_cached("INSERT OR REPLACE INTO folded (id, body) VALUES (?1, ?2)")?
+            .execute(params![id, body])?;
+    }
+    Ok(())
 }
 
 /// Notes which steps of files a person's decision on `proposal` has made.
-fn approve(transaction: &Transaction<'_>, proposal: &Proposal) -> rusqlite::Result<()> {
-    transaction
-        .prepare_cached("DELETE FROM approved WHERE proposal = ?1")?
-        .execute([proposal.id.as_str()])?;
+fn approve(
+    transaction: &Transaction<'_>,
+    proposal: &Proposal,
+    is_known: bool,
+) -> rusqlite::Result<()> {
+    if is_known {
+        transaction
+            .prepare_cached("DELETE FROM approved WHERE proposal = ?1")?
+            .execute([proposal.id.as_str()])?;
+    }
     let State::Applied(decision) = &proposal.state else { return Ok(()) };
     if !decision.is_by_a_person() {
         return Ok(());
@@ -367,11 +428,10 @@ fn counted(
     transaction: &Transaction<'_>,
     proposal: &Proposal,
     digest: &str,
+    known: Option<&Stored>,
 ) -> rusqlite::Result<Counted> {
-    let known: Option<(i64, i64)> = transaction
-        .prepare_cached("SELECT added, removed FROM proposal WHERE id = ?1 AND digest = ?2")?
-        .query_row(params![proposal.id.as_str(), digest], |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()?;
+    let known = known.filter(|known| known.digest == digest);
+    let known = known.map(|known| (known.added, known.removed));
     let said: Option<(i64, i64)> = transaction
         .prepare_cached(
             "SELECT added, removed FROM figures WHERE proposal = ?1 AND lane = ?2 AND digest = ?3",

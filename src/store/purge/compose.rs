@@ -15,7 +15,7 @@ use crate::store::cache::About;
 use crate::store::lane::{self, Limits, Row};
 use crate::store::objects::{Batch, hashed};
 use crate::store::refs::{self, LaneRef};
-use crate::store::{Store, View, compose, place};
+use crate::store::{Store, View, compose, epoch as epochs, place};
 
 /// Events of one commit at most: other clones read no more than ten times as many.
 const MOST_OF_A_COMMIT: usize = 100;
@@ -63,8 +63,10 @@ impl Store {
         let epoch = refs::epoch_of(&lane.name).unwrap_or(1) + 1;
         let head = Head { lane: lane.lane.clone(), seq: last, tip: old.to_string() };
         let parts = self.parts_without(&from, &ids)?;
+        let parts: Result<Vec<_>> = parts.iter().map(|part| epochs::named(batch, part)).collect();
+        let parts = parts?;
         let next = last + parts.len() as u64 + 1;
-        let tip = self.snapshot_commits(batch, &parts, (epoch, &head), (actor, now))?;
+        let tip = self.snapshot_commits(batch, parts, (epoch, &head), (actor, now))?;
         let mut tip = self.rest_without(batch, &from, &ids, tip)?;
         let mut events = Vec::new();
         for (seq, id) in (next..).zip(&ids) {
@@ -154,7 +156,8 @@ impl Store {
             let rows = own(said);
             let is_part = rows.iter().any(|row| row.kind == "fold");
             if !is_part {
-                let kept: Vec<&Row> = rows.iter().filter(|row| goes(row, ids).is_none()).collect();
+                let kept = rows.iter().filter(|row| goes(row, ids).is_none());
+                let kept: Vec<ObjectId> = kept.map(|row| row.id).collect();
                 tip = self.restated(batch, (commit, rows.len()), &kept, tip)?;
             }
             Ok(())

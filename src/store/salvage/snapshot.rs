@@ -1,14 +1,15 @@
 //! Parts of the snapshot that an epoch of a lane begins with, composed again from the history that it
 //! went on from.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use gix::ObjectId;
 use gix::objs::Kind;
 
 use crate::proposal::event::Head;
-use crate::proposal::{Data, Event, ProposalId, Stamped, fold, snapshot};
-use crate::store::epoch::{self, Lines};
+use crate::proposal::snapshot::{self, Line};
+use crate::proposal::{Data, Event, ProposalId, Stamped, fold};
+use crate::store::contents::{Contents, Lines, Place};
 use crate::store::inspect::Damage;
 use crate::store::lane::Reader;
 use crate::store::objects::hashed;
@@ -32,28 +33,29 @@ impl Store {
             tip: ObjectId::from_hex(from.tip.as_bytes()).ok()?,
         };
         let restated = self.restated_in(damage)?;
-        let (lines, stubs, steps) = self.read_lane(&before).ok()?;
-        let rows = || lines.iter().chain(steps.iter().flat_map(|step| &step.rows));
-        let mut proposals: BTreeMap<String, Vec<Stamped>> = BTreeMap::new();
-        for row in rows() {
-            let Some(id) = row.about() else { continue };
-            let event = Event::from_bytes(&row.body).ok()?;
-            proposals.entry(id).or_default().push(Stamped { id: row.id.to_string(), event });
+        let Contents { lines: mut places, stubs, rows, .. } = self.contents(&before).ok()?;
+        for row in rows.into_iter().filter(|row| !restated.contains(&row.id)) {
+            places.entry(row.proposal).or_default().push((row.seq, Place::Object(row.id)));
         }
-        let mut subjects = Lines::new();
-        for row in rows().filter(|row| !restated.contains(&row.id)) {
-            subjects.entry(row.about()).or_default().push((row.seq, self.line(row)?));
-        }
-        // What lists show of a proposal is counted again.
-        let counted = |id: &ProposalId| {
-            Ok(proposals.get(id.as_str()).and_then(|events| {
-                let proposal = fold::fold(events)?;
-                Some(cache::figures(&self.repo, &proposal))
-            }))
-        };
-        let parts = snapshot::write(&epoch::subjects(subjects, stubs, counted).ok()?);
         let kind = self.repo.object_hash();
-        parts.into_iter().find(|part| hashed(kind, Kind::Blob, part).ok() == Some(damage.object))
+        // What lists show of a proposal is counted again.
+        let counted = |_: &ProposalId, lines: &[Line]| {
+            let mut events = Vec::with_capacity(lines.len());
+            for line in lines {
+                let id = hashed(kind, Kind::Blob, &line.event)?.to_string();
+                events.push(Stamped { id, event: Event::from_bytes(&line.event)? });
+            }
+            Ok(fold::fold(&events).map(|proposal| cache::figures(&self.repo, &proposal)))
+        };
+        let is_it = |part: &Vec<u8>| hashed(kind, Kind::Blob, part).ok() == Some(damage.object);
+        let (mut writer, mut lines) =
+            (snapshot::Writer::default(), Lines::new(self, before.lane()));
+        for subject in lines.subjects(counted, places, stubs) {
+            if let Some(part) = writer.add(&subject.ok()?).into_iter().find(is_it) {
+                return Some(part);
+            }
+        }
+        Some(writer.into_last()).filter(is_it)
     }
 
     /// Where the epoch goes on from that begins with `commit`.

@@ -3,9 +3,10 @@
 use gix::ObjectId;
 use rusqlite::{OptionalExtension as _, Transaction, params};
 
-use super::{BATCH, PAGES, Pass, Walked, fresh, number};
+use super::{PAGES, Pass, Walked, number};
 use crate::proposal::event::Head;
-use crate::store::lane::{Bad, Chain, Limits, Link, Progress, Reader, Row};
+use crate::store::lane::{BATCH, Bad, Chain, Limits, Link, Progress, Reader, Row};
+use crate::store::objects::remapped;
 use crate::store::refs::{self, LaneRef};
 
 impl Pass<'_> {
@@ -34,7 +35,7 @@ impl Pass<'_> {
         self.saved = true;
         crate::failpoint!("store.cache.batch");
         self.transaction.execute_batch("BEGIN IMMEDIATE")?;
-        self.objects = fresh(&self.store.repo);
+        self.objects = remapped(&self.store.repo);
         Ok(())
     }
 
@@ -63,7 +64,7 @@ impl Pass<'_> {
                     links.reverse();
                     return Ok(Ok(Chain { links, onto }));
                 }
-                (None, Ok(None)) => (self.objects, most) = (fresh(&self.store.repo), BATCH),
+                (None, Ok(None)) => (self.objects, most) = (remapped(&self.store.repo), BATCH),
             }
         }
     }

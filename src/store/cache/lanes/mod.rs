@@ -58,6 +58,18 @@ pub(super) fn position(connection: &Connection, name: &str) -> rusqlite::Result<
     statement.query_row([name], row).optional()
 }
 
+/// This clone's own lanes, each with its last position, as they were when the rest was made.
+pub(super) fn own(connection: &Connection) -> rusqlite::Result<Vec<(String, u64)>> {
+    let last = |lane: &str| -> rusqlite::Result<u64> {
+        let rows = positions(connection)?;
+        let of_lane = rows.iter().filter(|(name, _)| refs::own_of(name) == Some(lane));
+        Ok(of_lane.map(|(_, position)| position.seq).max().unwrap_or(0))
+    };
+    let mut statement = connection.prepare_cached("SELECT lane FROM own")?;
+    let lanes = statement.query_map([], |row| row.get::<_, String>(0))?;
+    lanes.map(|lane| lane.and_then(|lane| last(&lane).map(|seq| (lane, seq)))).collect()
+}
+
 /// What is wrong with the lanes and their events.
 pub(super) fn troubles(connection: &Connection) -> rusqlite::Result<Vec<Trouble>> {
     let mut statement = connection.prepare_cached(
@@ -290,26 +302,9 @@ pub(super) fn catch_up(
     Ok(broken)
 }
 
-/// How many commits are read in one transaction. A reader that is stopped leaves what it has read
-/// until then, as the state of lanes that had not come further.
-const BATCH: usize = 1_000;
-
 /// Memory for pages while a long history is read, in KiB: SQLite's own 2 MB are written and read
 /// again too often.
 const PAGES: i64 = 24 << 10;
-
-/// `repo` with its packs mapped into memory again: once the one before is gone, so is what it has read
-/// of them, which is as large as the history is long.
-fn fresh(repo: &gix::Repository) -> gix::Repository {
-    let mut fresh = repo.clone();
-    let store = repo.objects.store_ref();
-    let options = gix::odb::store::init::Options::default();
-    let replaced = store.replacements();
-    if let Ok(objects) = gix::odb::at_opts(store.path(), repo.object_hash(), replaced, options) {
-        fresh.objects = gix::odb::memory::Proxy::from(objects);
-    }
-    fresh
-}
 
 /// What came of reading a lane of somebody else.
 struct Outcome {
@@ -342,7 +337,7 @@ struct Pass<'a> {
     touched: BTreeSet<String>,
     /// Proposals that other lanes have new events of.
     fetched: BTreeSet<String>,
-    /// Where objects are read: another one in each batch, see [`fresh`].
+    /// Where objects are read: another one in each batch, see [`remapped`](crate::store::objects::remapped).
     objects: gix::Repository,
     /// Commits read in this transaction.
     unsaved: usize,
