@@ -5,19 +5,20 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use bstr::ByteSlice as _;
+use chrono::{DateTime, Utc};
 use gix::ObjectId;
 
 use super::{Draft, Session};
 use crate::apply;
 use crate::changeset::codes as changeset_codes;
 use crate::changeset::patch::{self, Compiled, Options};
-use crate::changeset::snippet::{self, Edit};
+use crate::changeset::snippet::{self, Action, Edit};
 use crate::changeset::{Changeset, File, FileChange, Mode, RepoPath, Snapshot};
 use crate::decide;
 use crate::error::{Error, Result, codes};
 use crate::git::Git;
 use crate::proposal::{ActorKind, Entry, ProposalId};
-use crate::store::Store;
+use crate::store::{Store, Summary};
 
 /// Where the changes of a draft are read from.
 #[derive(Clone, Debug)]
@@ -108,10 +109,58 @@ pub fn capture(session: &Session<'_>, source: &Source, remarks: &mut Vec<Remark>
 ///
 /// # Errors
 /// Those of matching, and of [`Draft::new`].
-pub fn edits(store: &Store, edits: Vec<Edit>, form: &'static str) -> Result<Draft> {
-    let changeset =
-        snippet::compile(edits, &*store.files()?).map_err(|error| store.name_sparse(error))?;
+pub fn edits(
+    store: &Store,
+    now: DateTime<Utc>,
+    edits: Vec<Edit>,
+    form: &'static str,
+) -> Result<Draft> {
+    let old = |edit: &Edit| match &edit.action {
+        Action::Replace(snippet) => Some((edit.path.clone(), snippet.old.clone())),
+        Action::Write { .. } | Action::Delete => None,
+    };
+    let sought: Vec<(RepoPath, Vec<u8>)> = edits.iter().filter_map(old).collect();
+    let changeset = snippet::compile(edits, &*store.files()?)
+        .map_err(|error| name_pending(store, now, store.name_sparse(error), &sought))?;
     Draft::new(store, changeset, form)
+}
+
+/// Says of text, or of a file, that is not there that a pending proposal would write it.
+fn name_pending(
+    store: &Store,
+    now: DateTime<Utc>,
+    error: Error,
+    sought: &[(RepoPath, Vec<u8>)],
+) -> Error {
+    let is_missing = error.is(&changeset_codes::OLD_CONTENT_NOT_FOUND)
+        || error.is(&changeset_codes::FILE_NOT_FOUND);
+    let given = error.details().iter().find(|(key, _)| *key == "path");
+    let Some(path) = given.and_then(|(_, path)| path.as_str()).filter(|_| is_missing) else {
+        return error;
+    };
+    let writer = || -> Option<Summary> {
+        let (path, old) = sought.iter().find(|(sought, _)| sought.display().to_string() == path)?;
+        let view = store.view().ok()?;
+        let mut pending = view.touching(path, now).ok()?.into_iter().rev();
+        pending.find(|summary| {
+            let proposal = view.proposal(&summary.id).ok();
+            let changes = proposal.iter().flat_map(|proposal| &proposal.current().changes);
+            let after =
+                changes.filter(|change| change.path == *path).find_map(|c| c.after.as_ref());
+            let file = after.and_then(|entry| store.file(entry).ok());
+            file.is_some_and(|file| old.is_empty() || file.bytes.find(old).is_some())
+        })
+    };
+    match writer() {
+        Some(found) => {
+            let (id, by) = (found.id.to_string(), found.proposed_by);
+            error.with("pending", id.clone()).hint(format!(
+                "{id} (pending, by {by}) writes this; wait for its decision, or give it a new \
+                 revision: aye revise {id}"
+            ))
+        }
+        None => error,
+    }
 }
 
 /// Reads a patch against `files`.

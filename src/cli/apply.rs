@@ -1,5 +1,7 @@
 //! `aye apply`: say aye.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -9,12 +11,14 @@ use super::which::Several;
 use super::{Context, Format, pager, show};
 use crate::changeset::FileChange;
 use crate::changeset::plan::{How, Outcome, Planned};
+use crate::check::relations;
 use crate::decide::{self, Ahead, Applied, Part, Request, Residue, Shown};
 use crate::error::{Error, Exit, Result};
 use crate::proposal::document::file_path;
 use crate::proposal::event::{Effect, Evidence};
+use crate::proposal::relations::Relations;
 use crate::proposal::rules::Verb;
-use crate::proposal::{Authority, Proposal, Status, codes};
+use crate::proposal::{Authority, Proposal, ProposalId, Status, codes};
 use crate::render::diff;
 use crate::store::Store;
 use crate::text::escape;
@@ -106,6 +110,9 @@ pub struct Item {
     /// The proposal that asks about what a commit hook changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub amended: Option<String>,
+    /// With `--dry-run`: the proposal before it in the same command on top of which it does not fit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub collides_with: Option<String>,
 }
 
 /// One file of an item.
@@ -212,7 +219,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         let markers =
             args.conflict_markers && shown.iter().any(|shown| shown.plan.refusal().is_some());
         if !markers {
-            refuse_conflicts(&store, &proposals, &shown)?;
+            refuse_conflicts(context, &store, &proposals, &shown)?;
         }
         let mut take_residue = args.take_residue;
         let mut unshown = 0;
@@ -428,13 +435,62 @@ pub fn shown(
 ///
 /// # Errors
 /// `conflict`.
-pub fn refuse_conflicts(store: &Store, proposals: &[Proposal], shown: &[Shown]) -> Result<()> {
-    for (proposal, shown) in proposals.iter().zip(shown) {
-        if let Some(refusal) = shown.plan.refusal() {
-            return Err(store.name_sparse(decide::apply::conflict(refusal, &proposal.id)));
-        }
+pub fn refuse_conflicts(
+    context: &Context,
+    store: &Store,
+    proposals: &[Proposal],
+    shown: &[Shown],
+) -> Result<()> {
+    let related = related(context, store, shown)?;
+    for (at, proposal) in proposals.iter().enumerate() {
+        let Some(refusal) = shown.get(at).and_then(|shown| shown.plan.refusal()) else { continue };
+        let error = decide::apply::conflict(refusal, &proposal.id);
+        let Some(other) = collides_with(shown, at, &related) else {
+            return Err(store.name_sparse(error));
+        };
+        let (id, other) = (&proposal.id, other.to_string());
+        let message = format!("{id} does not fit on top of {other}, which is to be applied first");
+        return Err(Error::new(&crate::changeset::codes::CONFLICT, message)
+            .with("proposal_id", id.as_str())
+            .with("collides_with", other.clone())
+            .hint(format!(
+                "nothing was written; apply one of them alone: aye apply {other}, or aye apply {id}"
+            )));
     }
     Ok(())
+}
+
+/// The proposal before the one `at` that is in its way: one that writes a file in which that one has a
+/// conflict. Of several, one that changes the same lines, or else the last.
+fn collides_with<'s>(
+    shown: &'s [Shown],
+    at: usize,
+    related: &BTreeMap<ProposalId, Relations>,
+) -> Option<&'s ProposalId> {
+    let this = shown.get(at)?;
+    let conflicts = |file: &&Planned| matches!(file.outcome, Outcome::Conflict(_));
+    let files: Vec<_> = this.plan.files.iter().filter(conflicts).collect();
+    let writes = |before: &&Shown| {
+        before.plan.refusal().is_none()
+            && before.plan.writes().any(|written| files.iter().any(|f| f.path == written.path))
+    };
+    let ids: Vec<&ProposalId> =
+        shown.iter().take(at).filter(writes).map(|before| &before.proposal.id).collect();
+    let same_lines = related.get(&this.proposal.id).map(|found| &found.same_lines.named);
+    let is_same = |id: &&&ProposalId| same_lines.is_some_and(|named| named.contains(id));
+    ids.iter().rev().find(is_same).or(ids.last()).copied()
+}
+
+/// What the pending proposals have to do with each other, asked where one does not fit.
+fn related(
+    context: &Context,
+    store: &Store,
+    shown: &[Shown],
+) -> Result<BTreeMap<ProposalId, Relations>> {
+    match shown.len() > 1 && shown.iter().any(|shown| shown.plan.refusal().is_some()) {
+        true => relations::relations(store, &store.view()?, context.now),
+        false => Ok(BTreeMap::new()),
+    }
 }
 
 fn dry_run(
@@ -444,6 +500,7 @@ fn dry_run(
     shown: &[Shown],
     effect: Effect,
 ) -> Result<Exit> {
+    let related = related(context, store, shown)?;
     let fits = shown.iter().all(|shown| shown.plan.refusal().is_none());
     let items = proposals.iter().enumerate().map(|(index, proposal)| Item {
         proposal_id: proposal.id.to_string(),
@@ -454,14 +511,20 @@ fn dry_run(
         files: shown.get(index).map(file_items).unwrap_or_default(),
         rest: None,
         amended: None,
+        collides_with: collides_with(shown, index, &related).map(ProposalId::to_string),
     });
     let answer =
         Answer { schema: "aye/apply@1", success: fits, dry_run: true, proposals: items.collect() };
-    let heading = if fits { "would be applied" } else { "does not fit as it is" };
+    let heading = |at: usize| match (shown.get(at), collides_with(shown, at, &related)) {
+        (_, Some(other)) => format!("does not fit on top of {other}"),
+        (Some(shown), None) if shown.plan.refusal().is_some() => "does not fit as it is".into(),
+        _ if fits => "would be applied".to_owned(),
+        _ => "would fit".to_owned(),
+    };
     let snapshot = store.repo().config_snapshot();
     let options = pager::options(context, Some(snapshot.plumbing()));
     context.emit(Format::Text, &answer, || {
-        let mut out = text(&answer, heading);
+        let mut out = text_with(&answer, heading);
         for shown in shown {
             // What was proposed is in `aye diff`; here is what would be written otherwise.
             if !shown.is_as_proposed() && shown.plan.refusal().is_none() {
@@ -506,6 +569,7 @@ fn write_markers(context: &mut Context, store: &Store, proposals: &[Proposal]) -
             files: plan.files.iter().map(FileItem::new).collect(),
             rest: None,
             amended: None,
+            collides_with: None,
         }],
     };
     context.emit(Format::Text, &answer, || text(&answer, "written with conflict markers"))?;
@@ -534,6 +598,7 @@ fn item(proposal: &Proposal, applied: Applied, effect: Effect) -> Item {
             .collect(),
         rest: None,
         amended: None,
+        collides_with: None,
     }
 }
 
@@ -557,8 +622,14 @@ fn summary(proposal: &Proposal, files: &[Planned]) -> String {
 
 /// The answer for people.
 pub fn text(answer: &Answer, heading: &str) -> String {
+    text_with(answer, |_| heading.to_owned())
+}
+
+/// As [`text`], with a heading for each proposal by its place.
+fn text_with(answer: &Answer, heading: impl Fn(usize) -> String) -> String {
     let mut out = String::new();
-    for item in &answer.proposals {
+    for (at, item) in answer.proposals.iter().enumerate() {
+        let heading = heading(at);
         let only_marked = item.effect == Some(Effect::MarkOnly) && !answer.dry_run;
         let note = if only_marked { " (marked only, no file was written)" } else { "" };
         out += &format!("{}  {heading}{note}\n", item.proposal_id);

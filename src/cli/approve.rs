@@ -96,7 +96,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let asks = by_flag.is_none();
     loop {
         let shown = shown(&store, &proposals)?;
-        refuse_conflicts(&store, &proposals, &shown)?;
+        refuse_conflicts(context, &store, &proposals, &shown)?;
         let mut unshown_lines = 0;
         if asks {
             unshown_lines = present(context, &store, &shown, None)?;

@@ -91,7 +91,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
                 None => args.edits.read(context, &store, limit)?,
             };
             if !edits.is_empty() {
-                capture::edits(&store, edits, "snippet")?
+                capture::edits(&store, context.now, edits, "snippet")?
             } else if message.is_some() || args.expires_in.is_some() {
                 let present = store.changeset(&proposal.current().changes)?;
                 Draft::new(&store, present, "snippet")?

@@ -95,6 +95,7 @@ fn undo_patch(context: &mut Context, store: &Store, args: &Args) -> Result<Exit>
             files: files.iter().map(FileItem::new).collect(),
             rest: None,
             amended: None,
+            collides_with: None,
         }],
     };
     if args.dry_run {
@@ -150,6 +151,7 @@ fn answer(
             files: files.iter().map(FileItem::new).collect(),
             rest: None,
             amended: None,
+            collides_with: None,
         }],
     }
 }

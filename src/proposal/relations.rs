@@ -180,15 +180,10 @@ fn overlap(one: &Touch, other: &Touch) -> bool {
     false
 }
 
-/// Whether two edits of one content meet, as the three-way merge sees it.
+/// Whether two edits of one content meet, as the three-way merge sees it: with no line between them
+/// that both leave alone, they do.
 fn meet(a: &Range<u32>, b: &Range<u32>) -> bool {
-    match (a.is_empty(), b.is_empty()) {
-        // Two insertions at one place.
-        (true, true) => a.start == b.start,
-        (true, false) => b.start <= a.start && a.start <= b.end,
-        (false, true) => a.start <= b.start && b.start <= a.end,
-        (false, false) => a.start < b.end && b.start < a.end,
-    }
+    a.start <= b.end && b.start <= a.end
 }
 
 #[cfg(test)]

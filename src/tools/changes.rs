@@ -360,7 +360,7 @@ fn propose(session: &Session<'_>, arguments: Propose, ignored: &[String]) -> Res
     };
     let snippet = Snippet { old: old.into(), new: new.into(), occurrence };
     let edit = Edit { path: RepoPath::new(&path)?, action: Action::Replace(snippet) };
-    let draft = capture::edits(session.store, vec![edit], "tool")?;
+    let draft = capture::edits(session.store, session.now, vec![edit], "tool")?;
     let details = Details {
         description: arguments.description,
         domain: arguments.domain,

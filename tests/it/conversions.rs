@@ -187,9 +187,10 @@ fn filter_programs_are_not_run_and_their_files_are_taken_as_they_lie() {
     repo.aye(&["apply", "--yes", &id]).ok();
     assert_eq!(repo.text("big.dat"), "one\nTWO\nthree\n");
     assert!(!repo.outer().join("ran").exists(), "a program of the repository's was run");
+    repo.write("big.dat", "one\nTWO\nTHREE\n");
     let run = repo.aye(&["propose", "--worktree"]).fails("filtered_file", 6);
     assert!(run.err().contains("'caesar'"), "{run}");
-    assert_eq!(repo.text("big.dat"), "one\nTWO\nthree\n");
+    assert_eq!(repo.text("big.dat"), "one\nTWO\nTHREE\n");
     repo.commit("Change it");
     repo.aye(&["propose", "--commit", "HEAD"]).fails("filtered_file", 6);
     repo.write("x.u16", b"\xff\xfea\0\n\0");

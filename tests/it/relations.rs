@@ -90,3 +90,60 @@ fn those_for_the_same_lines_are_named_on_both() {
     repo.aye(&["reject", &two, "--yes"]).ok();
     assert!(item(&repo, &one).get("same_lines").is_none());
 }
+
+#[test]
+fn a_dry_run_names_the_one_that_is_in_the_way() {
+    let repo = scene();
+    let one = propose(&repo, "line 5\n", "one\n");
+    let two = propose(&repo, "line 5\n", "two\n");
+    let far = propose(&repo, "line 8\n", "eight\n");
+    let run = repo.aye(&["apply", &one, &far, &two, "--dry-run"]).exits(5);
+    run.clone().says(&format!("{one}  would fit")).says(&format!("{far}  would fit"));
+    run.says(&format!("{two}  does not fit on top of {one}"));
+    let json = repo.aye(&["apply", &one, &two, "--dry-run", "--json"]).exits(5).json();
+    assert_eq!(json["proposals"][1]["collides_with"], one.as_str());
+    assert!(json["proposals"][0].get("collides_with").is_none());
+    let refused = repo.aye(&["apply", &one, &two, "--yes"]).fails("conflict", 5);
+    refused.notes(&format!("{two} does not fit on top of {one}"));
+    assert!(repo.text("f").contains("line 5"));
+    // By itself each of them fits, and what the file holds is told as before.
+    repo.aye(&["apply", &two, "--dry-run"]).ok().says("would be applied");
+    repo.write("f", repo.text("f").replace("line 5", "mine"));
+    repo.aye(&["apply", &two, "--yes"]).fails("conflict", 5).notes("f has other changes");
+}
+
+#[test]
+fn what_a_pending_proposal_writes_is_named_where_it_is_missing() {
+    let repo = scene();
+    let id = propose(&repo, "line 5\n", "LINE 5\n");
+    let again = ["propose", "f", "--old", "LINE 5\n", "--new", "five\n"];
+    let run = repo.agent("codex", &again).fails("old_content_not_found", 6);
+    run.notes(&format!("{id} (pending, by codex) writes this")).notes("aye revise");
+    let new = repo.agent("codex", &["propose", "new", "--old", "", "--new", "n\n", "-q"]).ok().id();
+    let run = repo.agent("codex", &["propose", "new", "--old", "n", "--new", "m"]);
+    run.fails("file_not_found", 3).notes(&format!("{new} (pending, by codex) writes this"));
+    // Nothing of the kind is said of what nobody writes.
+    let other = ["propose", "f", "--old", "nothing like it", "--new", "x"];
+    assert!(
+        !repo.agent("codex", &other).fails("old_content_not_found", 6).err().contains("pending")
+    );
+}
+
+#[test]
+fn what_was_sent_back_is_not_in_the_queue_until_it_is_revised() {
+    let repo = scene();
+    let one = propose(&repo, "line 5\n", "one\n");
+    let two = propose(&repo, "line 8\n", "two\n");
+    repo.aye(&["comment", &one, "--request-changes", "-m", "add a test"]).ok();
+    let queue = |repo: &Repo| -> Vec<String> {
+        let json = repo.aye(&["review", "--json"]).exits(4).json();
+        let all = json["proposals"].as_array().expect("a list").iter();
+        all.map(|item| item["proposal_id"].as_str().expect("an id").to_owned()).collect()
+    };
+    assert_eq!(queue(&repo), [two.as_str()]);
+    repo.aye(&["review"]).notes("1 proposal was sent back and not revised");
+    // Whoever names it sees it.
+    repo.aye(&["review", &one]).says(&one);
+    repo.agent("codex", &["revise", &one, "f", "--old", "line 5", "--new", "ONE"]).ok();
+    assert_eq!(queue(&repo).len(), 2);
+}

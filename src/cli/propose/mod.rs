@@ -169,7 +169,7 @@ fn compile(
                 "aye propose PATH --old TEXT --new TEXT; `aye propose --help` has more examples",
             ));
     }
-    capture::edits(store, edits, "snippet")
+    capture::edits(store, context.now, edits, "snippet")
 }
 
 fn emit(context: &mut Context, answer: &Proposed, id: &ProposalId) -> Result<Exit> {

@@ -162,11 +162,22 @@ fn tickets(context: &Context, view: &View, args: &Args) -> Result<Vec<(Ticket, S
     }
     let mut filter = args.filters.clone().filter(Some(Status::Pending));
     filter.newest_first = false;
-    let mut found = Vec::new();
+    let (mut found, mut sent_back) = (Vec::new(), 0);
     for summary in view.proposals(&filter, context.now)? {
-        if wanted.is_empty() || wanted.contains(&summary.id) {
+        // What was sent back waits for its agent; its next revision is in the queue again.
+        let is_asked_for = match wanted.is_empty() {
+            true => !summary.changes_requested,
+            false => wanted.contains(&summary.id),
+        };
+        if is_asked_for {
             found.push((ticket(view, &summary)?, summary));
+        } else if wanted.is_empty() {
+            sent_back += 1;
         }
+    }
+    if sent_back > 0 {
+        let were = if sent_back == 1 { "proposal was" } else { "proposals were" };
+        context.note(&format!("{sent_back} {were} sent back and not revised (aye status --long)"));
     }
     Ok(found)
 }
