@@ -238,7 +238,7 @@ mod tests {
         let all: Vec<Open> = (0..1_000)
             .map(|n| {
                 let mut one = open(n, "a", &format!("b{n}"));
-                one.touches[0].lines = Some(vec![5..6]);
+                one.touches[0].lines = Some(std::iter::once(5..6).collect());
                 one
             })
             .collect();

@@ -288,7 +288,8 @@ pub fn measure(before: Option<&[u8]>, after: Option<&[u8]>) -> (Counts, Vec<Rang
         (a, b) if a == b => (Counts::default(), Vec::new()),
         (a, b) if a.is_empty() || b.is_empty() => {
             let counts = Counts { added: lines(after), removed: lines(before) };
-            (counts, vec![0..u32::try_from(counts.removed).unwrap_or(u32::MAX)])
+            let all = 0..u32::try_from(counts.removed).unwrap_or(u32::MAX);
+            (counts, std::iter::once(all).collect())
         }
         (a, b) => {
             let input = InternedInput::new(a, b);

@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn ranges_are_read_as_written() {
-        for given in [vec![], vec![0..0], vec![3..5, 9..9, 12..40]] {
+        for given in [vec![], vec![0..0, 2..2], vec![3..5, 9..9, 12..40]] {
             assert_eq!(lines(&ranges(&given).unwrap()), Some(given));
         }
         assert_eq!(ranges(&vec![1..2; MOST_RANGES + 1]), None);
