@@ -586,7 +586,9 @@ impl World {
             let mut item = item.clone();
             let shown = item.as_object_mut().expect("an object");
             // Copies may have published one for different remotes; the shortest id depends on all.
-            shown.retain(|key, _| !["audience", "short_id"].contains(&key.as_str()));
+            // These depend on what else a clone has: private proposals, and its work tree.
+            let own = ["audience", "short_id", "stands_on", "same_lines"];
+            shown.retain(|key, _| !own.contains(&key.as_str()));
             if self.published.contains(id.trim_matches('"')) {
                 shown.retain(|key, _| ["status", "revision"].contains(&key.as_str()));
             }
