@@ -23,7 +23,11 @@ fn replace(repo: &Repo, path: &str, old: &str, new: &str) -> String {
 }
 
 fn review(repo: &Repo) -> Terminal {
-    let cmd = repo.cmd(&["review"]).env("TERM", "dumb").env("PAGER", "cat");
+    review_of(repo, &["review"])
+}
+
+fn review_of(repo: &Repo, args: &[&str]) -> Terminal {
+    let cmd = repo.cmd(args).env("TERM", "dumb").env("PAGER", "cat");
     Terminal::start(cmd, 30, 100)
 }
 
@@ -181,7 +185,11 @@ fn an_answer_to_another_revision_or_one_sent_back_is_asked_again() {
     t.sees("(1/1)").types("y").sees("Write").types("<").sees("[taken]").sees("]?").types("x");
     t.sees("What should change").types("add a test\r").sees("Write").types("y").sees("sent back");
     assert_eq!(t.ends(), 0);
+    // It waits for its agent now, and is shown again to whoever names it.
     let mut t = review(&repo);
+    t.sees("1 proposal was sent back and not revised").sees("nothing is pending");
+    assert_eq!(t.ends(), 0);
+    let mut t = review_of(&repo, &["review", &id]);
     t.sees("1 answered earlier").sees("[taken earlier]").sees("(1/1) Take this hunk").types("q");
     t.ends();
     assert_eq!(status(&repo, &id), "pending");
