@@ -3,7 +3,6 @@
 use chrono::{DateTime, Duration, Utc};
 
 use super::{Concern, FailOn, Scope, commits};
-use crate::apply;
 use crate::changeset::{RepoPath, Snapshot as _};
 use crate::decide;
 use crate::error::Result;
@@ -115,10 +114,7 @@ impl Look<'_> {
                 target = Some(decide::target_here(store, self.view, proposal, decision)?);
             }
             let Some(Some(target)) = &target else { return Ok(None) };
-            let base = match &target.commit {
-                Some(commit) => apply::entry_in(store, commit, &written.path).unwrap_or_default(),
-                None => None,
-            };
+            let base = decide::base_at(store, target, &written.path);
             if now == written.before || (now == base && in_head == id(&base)) {
                 return Ok(Some(written));
             }

@@ -208,19 +208,33 @@ impl Marks {
         now: chrono::DateTime<chrono::Utc>,
         summaries: &[Summary],
     ) -> Result<Self> {
-        let pending = || summaries.iter().filter(|summary| summary.status == Status::Pending);
-        if pending().next().is_none() {
-            return Ok(Self::default());
-        }
-        let mut sensitive = HashSet::new();
+        let mut marks = Self::related(store, view, now, summaries)?;
+        let pending = summaries.iter().filter(|summary| summary.status == Status::Pending);
         // Memory's own operations are checked and shown as such.
-        for summary in pending().filter(|summary| summary.subject == Subject::Code) {
+        for summary in pending.filter(|summary| summary.subject == Subject::Code) {
             let proposal = view.proposal(&summary.id)?;
             if !sensitive::of(&proposal.current().changes).is_empty() {
-                sensitive.insert(summary.id.clone());
+                marks.sensitive.insert(summary.id.clone());
             }
         }
-        Ok(Self { related: relations::relations(store, view, now)?, sensitive })
+        Ok(marks)
+    }
+
+    /// As [`Marks::of`], without a look into each proposal: only what they have to do with each other.
+    ///
+    /// # Errors
+    /// As [`Marks::of`].
+    pub fn related(
+        store: &Store,
+        view: &View,
+        now: chrono::DateTime<chrono::Utc>,
+        summaries: &[Summary],
+    ) -> Result<Self> {
+        let related = match summaries.iter().any(|summary| summary.status == Status::Pending) {
+            true => relations::relations(store, view, now)?,
+            false => BTreeMap::new(),
+        };
+        Ok(Self { related, sensitive: HashSet::new() })
     }
 
     /// Whether the proposal starts from what another one makes.

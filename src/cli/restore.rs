@@ -4,7 +4,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::apply::FileItem;
-use super::which::One;
 use super::{Context, Format};
 use crate::decide;
 use crate::error::{Exit, Result};
@@ -46,8 +45,7 @@ pub struct Restored {
 /// `proposal_not_found`, and those of [`decide::restore()`].
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
-    let one = One { id: Some(args.id), latest: false };
-    let proposal = one.find(&store.view()?, context.now)?;
+    let proposal = store.view()?.find(&args.id)?;
     let caller = context.caller(&store);
     let restored = decide::restore(&store, &caller, context.now, &proposal)?;
     let answer = Restored {

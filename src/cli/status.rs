@@ -85,7 +85,11 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     if let Some(store) = &store {
         let view = store.view()?;
         summaries = pending(&view, context)?;
-        marks = Marks::of(store, &view, context.now, &summaries)?;
+        // Without a list of them nobody sees what each of them touches.
+        marks = match args.long {
+            true => Marks::of(store, &view, context.now, &summaries)?,
+            false => Marks::related(store, &view, context.now, &summaries)?,
+        };
         count(&mut document, context, store, &view, (&summaries, &marks))?;
     }
     if args.porcelain {
@@ -128,12 +132,9 @@ fn waiting(context: &Context) -> Option<usize> {
 /// What is pending: what waits for a person first, by agent and task, oldest first.
 fn pending(view: &View, context: &Context) -> Result<Vec<Summary>> {
     let mut summaries = view.proposals(&Filter::pending(), context.now)?;
-    summaries.sort_by(|a, b| {
-        let key = |summary: &Summary| {
-            let Summary { changes_requested, proposed_by, task, created_at, .. } = summary;
-            (*changes_requested, proposed_by.clone(), task.clone(), *created_at)
-        };
-        key(a).cmp(&key(b))
+    summaries.sort_by_cached_key(|summary| {
+        let Summary { changes_requested, proposed_by, task, created_at, .. } = summary;
+        (*changes_requested, proposed_by.clone(), task.clone(), *created_at)
     });
     Ok(summaries)
 }

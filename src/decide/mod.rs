@@ -29,7 +29,7 @@ pub use manifest::Manifest;
 pub use publish::publish;
 pub use restore::{Restored, restore};
 pub use shown::{Residue, Shown, Visible, show, visible};
-pub use standing::{target_here, written_here};
+pub use standing::{base_at, target_here, written_here};
 pub use undo::{Undone, undo};
 
 use chrono::{DateTime, Utc};

@@ -34,9 +34,15 @@ pub fn target_here(
     Ok(statement.map(|statement| statement.target).filter(|target| target.name == head))
 }
 
-/// What the last proposal that was applied here wrote to `path`, which HEAD has as `head`: the
-/// proposal, and the file (`None` where it was deleted). `None` where no proposal did, or where `path`
-/// has been committed since.
+/// What `target` has at `path`; `None` where it has no such file, or cannot be read.
+pub fn base_at(store: &Store, target: &Target, path: &RepoPath) -> Option<Entry> {
+    let commit = target.commit.as_ref()?;
+    apply::entry_in(store, commit, path).unwrap_or_default()
+}
+
+/// What the last proposal that was applied here wrote to `path`, which HEAD has as `head`; the inner
+/// `None` where it deleted the file. `None` where no proposal did, or where `path` has been committed
+/// since.
 ///
 /// # Errors
 /// If the store cannot be read.
@@ -61,11 +67,7 @@ pub fn written_here(
         let mut written = decision.written.iter();
         let Some(written) = written.find(|written| written.path == *path) else { continue };
         let Some(target) = target_here(store, view, &proposal, decision)? else { continue };
-        let base = match &target.commit {
-            Some(commit) => apply::entry_in(store, commit, path).unwrap_or_default(),
-            None => None,
-        };
-        let is_committed = base.as_ref() != head;
+        let is_committed = base_at(store, &target, path).as_ref() != head;
         if !is_committed && last.as_ref().is_none_or(|(at, _)| *at < decision.at) {
             last = Some((decision.at, written.after.clone()));
         }
