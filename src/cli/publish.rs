@@ -12,9 +12,9 @@ use crate::store::Audience;
 
 /// Publish a private proposal: the next push takes it along.
 ///
-/// It keeps its id. Its present content and everything that is said about it from now on are for the
-/// default remote, or for the one that --to names; earlier content, and what was said before, stay
-/// private.
+/// It keeps its id. Its first and its present content and everything that is said about it from now
+/// on are for the default remote, or for the one that --to names; the revisions between, and what was
+/// said before, stay private.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye publish m4k8

@@ -441,27 +441,24 @@ impl<'store> Writer<'store> {
                 .hint("only what is private can be published; `aye show` says whom it is for"));
         }
         let current = proposal.current();
-        let before = current.changes.iter().map(|change| (&change.path, change.before.as_ref()));
-        if self.store.stands_elsewhere(&self.view, to, Some(id), before)? {
-            let why = format!("{id} stands on something else that is private");
-            return Err(Error::new(&super::codes::PRIVATE_PATH, why)
-                .with("proposal_id", id.as_str())
-                .hint("publish that before, or commit it"));
-        }
         let bytes = self.store.blob(&proposal.first_event)?;
         let mut first = Event::from_bytes(&bytes)?;
+        let list = first.list().map(|list| self.store.blob(&list.id)).transpose()?;
+        if list.is_some() {
+            super::lists::inflate(&self.store.repo, &mut first)?;
+        }
+        self.require_free(id, to, &current.changes, "it", "publish that before, or commit it")?;
+        // Its id is that of its first event, so the content of that one goes along.
+        let hint = "propose it anew: a published proposal takes its first content along";
+        self.require_free(id, to, first.data.changes(), "its first revision", hint)?;
         // What a reader of both lanes takes last has to be what is published.
         let said = self.view.log(Some(id), None)?;
         let times = said.iter().map(|entry| entry.stamped.event.time);
         let last = times.max().map(|last| last + Duration::milliseconds(1));
         self.now = last.map_or(self.now, |last| last.max(self.now));
         let original = self.attach("original", &bytes)?;
-        if first.list().is_some() {
-            let list = first.list().map(|list| self.store.blob(&list.id)).transpose()?;
-            super::lists::inflate(&self.store.repo, &mut first)?;
-            if let Some(list) = list {
-                self.attach("list", &list)?;
-            }
+        if let Some(list) = list {
+            self.attach("list", &list)?;
         }
         let changes = first.data.changes().to_vec();
         self.made.insert(id.clone(), (to.clone(), proposal.first_event.clone()));
@@ -479,6 +476,25 @@ impl<'store> Writer<'store> {
             self.decide(authority, Some(id), Data::Revise(revise))?;
         }
         Ok(())
+    }
+
+    /// Refuses to send `changes` of the proposal `id` to `to` where they stand on what is not for `to`.
+    fn require_free(
+        &self,
+        id: &ProposalId,
+        to: &Audience,
+        changes: &[ChangeRecord],
+        what: &str,
+        hint: &str,
+    ) -> Result<()> {
+        let before = changes.iter().map(|change| (&change.path, change.before.as_ref()));
+        if !self.store.stands_elsewhere(&self.view, to, Some(id), before)? {
+            return Ok(());
+        }
+        let why = format!("{id} is not published: {what} stands on something else that is private");
+        Err(Error::new(&super::codes::PRIVATE_PATH, why)
+            .with("proposal_id", id.as_str())
+            .hint(hint))
     }
 
     /// Adds an event that decides nothing. Whether it is allowed in the proposal's state is the

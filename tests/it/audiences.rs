@@ -228,6 +228,23 @@ fn what_stands_on_something_private_is_private() {
 }
 
 #[test]
+fn a_first_revision_that_stands_on_something_private_stays_here() {
+    let Scene { here, origin, .. } = scene();
+    let first = propose(&here, "a.txt", "hush\n", &["--private"]);
+    here.aye(&["apply", &first, "--yes"]).ok();
+    let next = propose(&here, "a.txt", "hush\nmore\n", &[]);
+    is(&here, &next, "pending", "private");
+    // What it says now stands on the commit alone.
+    here.aye(&["undo", &first, "--yes"]).ok();
+    let args = ["revise", &next, "--edit", "a.txt", "--content-file", "-"];
+    here.cmd(&args).stdin("open\n").run().ok();
+    here.aye(&["publish", &next, "--yes"]).fails("private_path", 4).notes("first revision");
+    is(&here, &next, "pending", "private");
+    push(&here, "origin");
+    assert!(!objects(&origin).contains("hush"));
+}
+
+#[test]
 fn a_decision_goes_back_to_where_the_proposal_came_from() {
     let Scene { here, origin, up } = scene();
     let theirs = clone(&up);
