@@ -245,6 +245,20 @@ fn a_first_revision_that_stands_on_something_private_stays_here() {
 }
 
 #[test]
+fn what_stands_on_what_is_for_the_default_remote_goes_to_no_other() {
+    let Scene { here, up, .. } = scene();
+    let first = propose(&here, "a.txt", "hush\n", &[]);
+    here.aye(&["apply", &first, "--yes"]).ok();
+    let next = propose(&here, "a.txt", "hush\nmore\n", &["--private"]);
+    here.aye(&["publish", &next, "--to", "up", "--yes"]).fails("private_path", 4);
+    push(&here, "up");
+    assert!(!objects(&up).contains("hush"));
+    here.git(&["commit", "-qam", "x"]);
+    here.aye(&["publish", &next, "--to", "up", "--yes"]).ok();
+    is(&here, &next, "pending", "up");
+}
+
+#[test]
 fn a_decision_goes_back_to_where_the_proposal_came_from() {
     let Scene { here, origin, up } = scene();
     let theirs = clone(&up);

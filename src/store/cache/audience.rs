@@ -145,7 +145,7 @@ impl View {
         for id in query().map_err(|error| failed(&error))? {
             let id = ProposalId::parse(&id)?;
             let of = self.audience(&id)?;
-            if of != *audience && of != Audience::Default {
+            if of != *audience {
                 found.push(self.proposal(&id)?);
             }
             if found.len() >= MOST_COMPARED {
@@ -158,8 +158,8 @@ impl View {
 
 impl Store {
     /// Whether one of `files` (path, and what stood there) has content that comes from a proposal or
-    /// a direct patch for somebody else than `audience` and than the default remote, and that is not
-    /// in HEAD: whoever got it would get what is not for them. `but` is not looked at.
+    /// a direct patch for somebody else than `audience`, and that is not in HEAD: whoever got it would
+    /// get what is not for them. `but` is not looked at.
     ///
     /// # Errors
     /// Those of the store.
@@ -194,7 +194,7 @@ impl Store {
         Ok(false)
     }
 
-    /// What direct patches for others than `audience` and than the default remote have written.
+    /// What direct patches for others than `audience` have written.
     fn patched_elsewhere(
         &self,
         view: &View,
@@ -203,7 +203,7 @@ impl Store {
         let mut found = BTreeSet::new();
         for entry in view.patches()? {
             let of = view.audiences().of_lane(&entry.stamped.event.lane);
-            if of.is_none_or(|of| of == Audience::Default || of == *audience) {
+            if of.is_none_or(|of| of == *audience) {
                 continue;
             }
             let mut event: Event = entry.stamped.event;
