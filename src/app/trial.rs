@@ -83,7 +83,7 @@ fn overlay(store: &Store, proposal: &Proposal, trial: &Trial) -> Result<()> {
         plan::plan(changeset.changes(), &tree, Sides { ours: "present", theirs: "proposed" })?;
     if let Some(refusal) = plan.refusal() {
         return Err(refusal.hint(format!(
-            "aye rebase {0} moves it to the present files; aye try --as-proposed {0} runs it on its own",
+            "aye review {0} settles it; aye try --as-proposed {0} runs it on its own",
             proposal.id
         )));
     }

@@ -4,6 +4,7 @@
 //! writes it, and as a list.
 
 use std::num::NonZeroU8;
+use std::ops::Range;
 
 use bstr::{BStr, ByteSlice};
 use gix::diff::blob::{Algorithm, InternedInput};
@@ -59,22 +60,77 @@ pub fn merge(base: &[u8], ours: &[u8], theirs: &[u8], sides: Sides<'_>) -> Merge
     if [base, ours, theirs].into_iter().any(is_binary) {
         return Merged::Binary;
     }
+    match run(base, ours, theirs, sides, None) {
+        Ok(bytes) => Merged::Clean(bytes),
+        Err((marked, size)) => {
+            let hunks = hunks(&marked, size);
+            Merged::Conflict { marked, hunks }
+        }
+    }
+}
+
+/// A conflict as text for a person to settle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unsettled {
+    /// The merged text; where it does not fit, the lines of all three sides between markers, as
+    /// git's `merge.conflictStyle=diff3` writes them.
+    pub marked: Vec<u8>,
+    /// The lines of `marked`, from 0, that each conflict takes, markers included.
+    pub regions: Vec<Range<usize>>,
+}
+
+/// As [`merge`], with what the change started from between markers, too, named `ancestor`. `None`
+/// where it fits, or a side is binary.
+pub fn unsettled(
+    base: &[u8],
+    ours: &[u8],
+    theirs: &[u8],
+    sides: Sides<'_>,
+    ancestor: &str,
+) -> Option<Unsettled> {
+    if [base, ours, theirs].into_iter().any(is_binary) {
+        return None;
+    }
+    let (marked, size) = run(base, ours, theirs, sides, Some(ancestor)).err()?;
+    let mut regions = Vec::new();
+    let mut open = None;
+    for (at, line) in marked.lines_with_terminator().enumerate() {
+        match (is_marker(line.as_bstr(), size), open) {
+            (Some(b'<'), None) => open = Some(at),
+            (Some(b'>'), Some(start)) => {
+                regions.push(start..at + 1);
+                open = None;
+            }
+            _ => {}
+        }
+    }
+    (!regions.is_empty()).then_some(Unsettled { marked, regions })
+}
+
+/// The merged text, or else the marked one and the length of its markers.
+fn run(
+    base: &[u8],
+    ours: &[u8],
+    theirs: &[u8],
+    sides: Sides<'_>,
+    ancestor: Option<&str>,
+) -> Result<Vec<u8>, (Vec<u8>, usize)> {
     let mut input = InternedInput::default();
     let prepared = Merge::new(&mut input, ours, base, theirs, Algorithm::Histogram);
     let marker_size = marker_size(&[base, ours, theirs]);
     let labels = Labels {
-        ancestor: None,
+        ancestor: ancestor.map(Into::into),
         current: Some(sides.ours.into()),
         other: Some(sides.theirs.into()),
     };
     let mut out = Vec::with_capacity(ours.len() + 64);
-    let style = Style::Keep { style: ConflictStyle::Merge, marker_size };
-    match prepared.run(&mut out, labels, style) {
-        Resolution::Complete | Resolution::CompleteWithAutoResolvedConflict => Merged::Clean(out),
-        Resolution::Conflict => {
-            let hunks = hunks(&out, usize::from(marker_size.get()));
-            Merged::Conflict { marked: out, hunks }
-        }
+    let style = match ancestor {
+        Some(_) => ConflictStyle::ZealousDiff3,
+        None => ConflictStyle::Merge,
+    };
+    match prepared.run(&mut out, labels, Style::Keep { style, marker_size }) {
+        Resolution::Complete | Resolution::CompleteWithAutoResolvedConflict => Ok(out),
+        Resolution::Conflict => Err((out, usize::from(marker_size.get()))),
     }
 }
 

@@ -19,6 +19,7 @@ pub mod patch;
 pub mod path;
 pub mod plan;
 pub mod sensitive;
+pub mod settle;
 pub mod snippet;
 pub mod twins;
 pub mod unified;

@@ -145,7 +145,7 @@ impl Concern {
             }
             Self::Conflict => (
                 "a pending proposal does not fit the present files",
-                "move it to the present files: aye rebase ID",
+                "settle it: aye review ID; or give it again on the present files: aye revise ID",
             ),
             Self::Contested => {
                 ("two clones decided differently", "look and settle it: aye show ID, aye undo ID")

@@ -72,7 +72,7 @@ fn finding(
         (Concern::MarkedWithoutApproval, message, format!("aye review {short}"))
     } else if let Some(why) = subject.conflict.as_ref().filter(|_| subject.standing.is_none()) {
         let message = format!("{id} does not fit the present files: {why}");
-        (Concern::Conflict, message, format!("aye rebase {short}"))
+        (Concern::Conflict, message, format!("settle it: aye review {short}"))
     } else if let Some(request) = &proposal.changes_requested {
         let reason = request.reason.as_deref().map(|r| format!(": {r}")).unwrap_or_default();
         let message = format!("{} wants changes to {id}{reason}", request.by.name);

@@ -8,7 +8,11 @@ use serde::Serialize;
 use super::{Context, Format};
 use crate::error::{Error, Exit, Result, codes};
 use crate::proposal::document::{Document as Full, Remark, timestamp};
+use crate::proposal::state::Revision;
 use crate::proposal::{Proposal, ProposalId, State, Status};
+use crate::render::diff::{self, Options};
+use crate::render::style::Palette;
+use crate::review::model::interdiff;
 use crate::store::{Store, idle::Tips, parse_duration};
 use crate::text::escape;
 
@@ -56,8 +60,22 @@ pub struct Document {
     pub at: Option<String>,
     /// The commit made with the decision.
     pub commit: Option<String>,
+    /// What was made of it, where the revision that stands is not the proposer's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revised: Option<Revised>,
     /// All comments, oldest first.
     pub comments: Vec<Remark>,
+}
+
+/// A revision by somebody else than the proposer.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Revised {
+    /// Who made it.
+    pub by: String,
+    /// `partial` (some hunks were taken), `edited`, `rebase` or `answer`.
+    pub reason: String,
+    /// Unified diff from the proposer's last content to it; null where that is not here any more.
+    pub diff: Option<String>,
 }
 
 /// Runs the command.
@@ -78,7 +96,8 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         let decided = status != Status::Pending || proposal.changes_requested.is_some();
         let over = limit.is_some_and(|limit| started.elapsed() >= limit);
         if decided || over {
-            return answer(context, &proposal, status, !decided);
+            let revised = revised(&store, &proposal);
+            return answer(context, &proposal, status, !decided, revised);
         }
         let mut rest = pause;
         if let Some(limit) = limit {
@@ -101,6 +120,26 @@ fn look(store: &Store, id: &ProposalId) -> Result<Proposal> {
     store.view()?.proposal(id)
 }
 
+/// What somebody else has made of `proposal`.
+fn revised(store: &Store, proposal: &Proposal) -> Option<Revised> {
+    let is_own = |revision: &&Revision| {
+        (&revision.actor.name, revision.actor.kind) == (&proposal.actor.name, proposal.actor.kind)
+    };
+    let current = proposal.current();
+    if is_own(&current) {
+        return None;
+    }
+    let own = proposal.revisions.iter().rfind(is_own)?;
+    let changes = |revision: &Revision| {
+        store.changeset(&revision.changes).map(crate::changeset::Changeset::into_changes).ok()
+    };
+    let diff = changes(own).zip(changes(current)).map(|(own, current)| {
+        let options = Options { palette: Palette::plain(), ..Options::default() };
+        diff::changeset(&interdiff(&own, &current), &options)
+    });
+    Some(Revised { by: current.actor.name.clone(), reason: current.reason.clone(), diff })
+}
+
 fn span(text: &str) -> Result<Duration> {
     if text == "0" {
         return Ok(Duration::ZERO);
@@ -116,6 +155,7 @@ fn answer(
     proposal: &Proposal,
     status: Status,
     timed_out: bool,
+    revised: Option<Revised>,
 ) -> Result<Exit> {
     let request = proposal.changes_requested.as_ref().filter(|_| status == Status::Pending);
     let decision = proposal.decision();
@@ -132,6 +172,7 @@ fn answer(
         by: decision.map(|d| d.by.name.clone()).or_else(|| request.map(|r| r.by.name.clone())),
         at: decision.map(|d| timestamp(d.at)).or_else(|| request.map(|r| timestamp(r.at))),
         commit: decision.and_then(|decision| decision.commit.clone()),
+        revised,
         comments: full.comments,
     };
     context.emit(Format::Text, &document, || text(&document))?;
@@ -155,6 +196,19 @@ fn text(document: &Document) -> String {
     }
     for line in document.reason.iter().flat_map(|reason| reason.lines()) {
         text += &format!("  {}\n", escape::line(line));
+    }
+    if let Some(Revised { by, reason, diff }) = &document.revised {
+        let what = match reason.as_str() {
+            "partial" => "taken in part",
+            "rebase" => "rebased",
+            "edited" => "edited",
+            _ => "revised",
+        };
+        text += &format!("{what} by {}; what was proposed against that:\n", escape::line(by));
+        match diff {
+            Some(diff) => text += diff,
+            None => text += "  (its content is not in this clone)\n",
+        }
     }
     for comment in &document.comments {
         let place = match (&comment.path, comment.line) {

@@ -443,8 +443,8 @@ pub fn write_markers(store: &Store, proposal: &Proposal) -> Result<Plan> {
 /// A plan's refusal, with what to do about it.
 pub fn conflict(refusal: Error, id: &ProposalId) -> Error {
     refusal.with("proposal_id", id.as_str()).hint(format!(
-        "nothing was written; `aye apply {id} --conflict-markers` writes both versions for you to \
-         settle, `aye revise {id}` gives it again on the present files"
+        "nothing was written; `aye review {id}` settles it, `aye apply {id} --conflict-markers` \
+         writes both versions, `aye revise {id}` gives it again on the present files"
     ))
 }
 

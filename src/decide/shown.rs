@@ -297,6 +297,8 @@ pub struct Visible {
     pub shown: Option<Shown>,
     /// Why it does not fit, where it does not.
     pub refusal: Option<Error>,
+    /// The plan, where something in it conflicts.
+    pub conflict: Option<Plan>,
 }
 
 /// What a person looks at: files now against files afterwards, wherever that differs from what was
@@ -306,15 +308,17 @@ pub struct Visible {
 /// `object_missing`, and those of the store.
 pub fn visible(store: &Store, view: &View, proposal: &Proposal) -> Result<Visible> {
     let own = store.changeset(&proposal.current().changes)?.into_changes();
-    let as_proposed =
-        |refusal, shown| Ok(Visible { changes: own.clone(), planned: false, shown, refusal });
+    let as_proposed = |refusal, shown| {
+        Ok(Visible { changes: own.clone(), planned: false, shown, refusal, conflict: None })
+    };
     let Ok(worktree) = store.worktree() else { return as_proposed(None, None) };
     let shown = match show(store, view, proposal, None, &worktree) {
         Ok(shown) => shown,
         Err(error) => return as_proposed(Some(error), None),
     };
     if let Some(refusal) = shown.plan.refusal() {
-        return as_proposed(Some(refusal), None);
+        let visible = as_proposed(Some(refusal), None)?;
+        return Ok(Visible { conflict: Some(shown.plan), ..visible });
     }
     let merged = |file: &Planned| matches!(file.outcome, plan::Outcome::Merged(_));
     if !shown.plan.files.iter().any(merged) {
@@ -325,5 +329,6 @@ pub fn visible(store: &Store, view: &View, proposal: &Proposal) -> Result<Visibl
         changes.extend(own.iter().find(|own| own.path == file.path).cloned());
     }
     changes.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(Visible { changes, planned: true, shown: Some(shown), refusal: None })
+    let shown = Some(shown);
+    Ok(Visible { changes, planned: true, shown, refusal: None, conflict: None })
 }

@@ -70,6 +70,7 @@ mod purge;
 mod relations;
 mod replay;
 mod review;
+mod review_conflict;
 mod review_day;
 mod review_memory;
 mod review_shown;

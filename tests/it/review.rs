@@ -249,10 +249,8 @@ fn a_comment_is_written_once_though_the_decision_fails() {
     t.types("y").sees("not written").sees("hint:");
     assert_eq!(t.ends(), 5);
     let mut t = review(&repo, &[]);
-    t.sees("decided in an earlier session: apply").sees("Decided:");
-    t.sees("comment saved from an earlier session on a.txt:6: look here");
-    t.sees("will not be written").sees("]?");
-    t.types("u").sees("]?").types("<").sees("(1/3)").sees("]?").types("R").sees("because");
+    // What was to be applied does not fit any more, so that it is asked about again.
+    t.sees("conflict: a.txt has other changes").sees("(1/3) Settle").types("R").sees("because");
     t.types("late\r").sees("reject: late").sees("]?").types("y").sees("rejected");
     assert_eq!(t.ends(), 0);
     assert_eq!(show(&repo, &id)["comments"].as_array().unwrap().len(), 1);

@@ -8,7 +8,7 @@ use chrono::Utc;
 use super::plans::{self, Planned, Plans};
 use super::{Args, authors, staged_dir, staged_name};
 use crate::changeset::plan::Outcome;
-use crate::changeset::{Changeset, FileChange, RepoPath, sensitive};
+use crate::changeset::{Changeset, FileChange, RepoPath, sensitive, settle};
 use crate::cli::identity::Asking;
 use crate::cli::memory::notes::notes;
 use crate::cli::programs;
@@ -192,7 +192,12 @@ impl Host for CliHost<'_> {
         }
         let warnings = warnings.iter().map(gate::Warning::line).collect();
         let changes = changeset.into_changes();
-        let proposed = match visible.planned {
+        let opened = visible.conflict.filter(|_| proposal.subject == Subject::Code);
+        let opened = opened.map(|plan| settle::open(&plan, &changes));
+        let is_conflict = opened.is_some();
+        let (changes, unfit) =
+            opened.map_or((changes, Vec::new()), |open| (open.changes, open.unfit));
+        let proposed = match visible.planned || is_conflict {
             true => Some(self.store.changeset(&current.changes)?.into_changes()),
             false => None,
         };
@@ -212,6 +217,7 @@ impl Host for CliHost<'_> {
             revision: current.event.clone(),
             changes,
             proposed,
+            unfit,
             sent_back: proposal.changes_requested.is_some(),
             header,
             staged,

@@ -103,6 +103,8 @@ pub fn rest(review: &Review) -> Vec<FileChange> {
     let taken = review.state(|unit| unit.decision.clone().unwrap_or(Decision::Leave));
     let everything = review.state(|unit| match &unit.decision {
         Some(Decision::Edit { bytes }) => Decision::Edit { bytes: bytes.clone() },
+        // It would be conflict markers.
+        _ if unit.unfit.is_some() => Decision::Leave,
         _ => Decision::Take,
     });
     review.difference(&taken, &everything, |placed| !placed)

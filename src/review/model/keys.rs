@@ -40,12 +40,17 @@ impl Session {
             let text =
                 matches!(unit.part, Part::Hunk(_)) || !review.file_of(at).entry().is_binary();
             let parts = !review.is_whole();
-            add(parts, 'y', "take this hunk");
+            let fits = unit.unfit.is_none();
+            add(parts && fits, 'y', "take this hunk");
             add(parts, 'n', "leave it out");
-            add(parts && in_file, 'a', "take this and the rest of the file");
+            add(parts && in_file && fits, 'a', "take this and the rest of the file");
             add(parts && in_file, 'd', "leave this and the rest of the file out");
             add(parts && review.parts(at).is_some(), 's', "split it into smaller hunks");
-            add(parts && review.editable(at).is_some(), 'e', "edit the result, then take it");
+            let edit = match fits {
+                true => "edit the result, then take it",
+                false => "settle it: edit both versions into one, then take that",
+            };
+            add(parts && review.editable(at).is_some(), 'e', edit);
             let saved = parts && review.saved_edit(at).is_some();
             add(saved, 'E', "take the edit that was saved from an earlier session");
             add(true, 'c', "comment on it");
@@ -60,7 +65,7 @@ impl Session {
             add(true, 'p', "the whole proposal in the pager");
             add(facilities.differs, 'O', "its own diff, as it was proposed");
             add(facilities.can_try, 't', "try it: run the tests on it");
-            add(true, 'A', "apply all of this proposal");
+            add(!review.is_unfit(), 'A', "apply all of this proposal");
             add(true, 'R', "reject it, with a reason");
             add(true, 'x', "request changes; it stays pending");
         } else {

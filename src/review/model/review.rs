@@ -10,6 +10,8 @@ use super::sections::Sections;
 use super::staged::fingerprint;
 use crate::changeset::entry::{Entry, Kind, entries};
 use crate::changeset::hunks::{Diff, Hunk};
+use crate::changeset::plan::Reason;
+use crate::changeset::settle::Unfit;
 use crate::changeset::{File, FileChange, RepoPath};
 
 /// What a unit is.
@@ -53,11 +55,13 @@ pub struct Unit {
     pub earlier: Option<Decision>,
     /// The sections of a memory file that it changes.
     pub section: Option<String>,
+    /// Why it does not fit the present file: it cannot be taken as it is.
+    pub unfit: Option<Reason>,
 }
 
 impl Unit {
     fn new(file: usize, part: Part) -> Self {
-        Self { file, part, decision: None, saved: false, earlier: None, section: None }
+        Self { file, part, decision: None, saved: false, earlier: None, section: None, unfit: None }
     }
 }
 
@@ -82,6 +86,8 @@ pub struct FileReview {
     base: OnceCell<String>,
     /// The changes it stands for: two for a rename, else one.
     pub(super) originals: Vec<FileChange>,
+    /// What of it does not fit the present file.
+    unfit: Option<Unfit>,
 }
 
 impl FileReview {
@@ -93,6 +99,51 @@ impl FileReview {
     /// Where the lines of that content stand.
     pub(super) fn lines(&self) -> &Lines {
         self.lines.get_or_init(|| Lines::of(self.diff.before()))
+    }
+
+    /// Its hunks, in order; each conflict, from its first marker to its last, is in one of them.
+    fn hunks(&self, context: usize) -> Vec<Hunk> {
+        let mut hunks: Vec<Hunk> = Vec::new();
+        for hunk in self.diff.hunks(context) {
+            match hunks.last_mut() {
+                Some(last) if self.is_one_conflict(last, &hunk) => {
+                    last.before.end = hunk.before.end;
+                    last.after.end = hunk.after.end;
+                    last.edits.end = hunk.edits.end;
+                }
+                _ => hunks.push(hunk),
+            }
+        }
+        hunks
+    }
+
+    /// The lines of the new content that hunk `hunk` changes.
+    fn changed(&self, hunk: &Hunk) -> Range<usize> {
+        let edits = &self.diff.edits()[hunk.edits.clone()];
+        match (edits.first(), edits.last()) {
+            (Some(first), Some(last)) => first.after.start..last.after.end,
+            _ => hunk.after.clone(),
+        }
+    }
+
+    fn is_one_conflict(&self, above: &Hunk, below: &Hunk) -> bool {
+        let (above, below) = (self.changed(above), self.changed(below));
+        let regions = self.unfit.iter().flat_map(|unfit| &unfit.regions);
+        regions.into_iter().any(|region| region.start < above.end && below.start < region.end)
+    }
+
+    /// Why `part` of it does not fit.
+    fn unfit(&self, part: &Part) -> Option<Reason> {
+        let unfit = self.unfit.as_ref()?;
+        let is_it = match part {
+            Part::Hunk(hunk) if !unfit.regions.is_empty() => {
+                let lines = self.changed(hunk);
+                unfit.regions.iter().any(|at| at.start < lines.end && lines.start < at.end)
+            }
+            Part::Place => unfit.regions.is_empty(),
+            _ => true,
+        };
+        is_it.then_some(unfit.reason)
     }
 
     /// As the changeset engine shows it.
@@ -119,8 +170,16 @@ pub struct Review {
 impl Review {
     /// Takes `changes` apart, with `context` lines around hunks.
     pub fn new(changes: &[FileChange], context: usize) -> Self {
-        let files = entries(changes).iter().map(|entry| file_review(changes, entry)).collect();
-        Self::of_files(files, context)
+        Self::unsettled(changes, &[], context)
+    }
+
+    /// As [`Review::new`], where `unfit` of the changes cannot be taken as they are.
+    pub fn unsettled(changes: &[FileChange], unfit: &[Unfit], context: usize) -> Self {
+        let file = |entry: &Entry<'_>| {
+            let is_it = |unfit: &&Unfit| [entry.path, entry.old_path].contains(&&unfit.path);
+            FileReview { unfit: unfit.iter().find(is_it).cloned(), ..file_review(changes, entry) }
+        };
+        Self::of_files(entries(changes).iter().map(file).collect(), context)
     }
 
     /// The same changes, with nothing decided and `context` lines around hunks.
@@ -142,8 +201,12 @@ impl Review {
                 if entry.kind == Kind::Renamed || modes.0 != modes.1 {
                     units.push(unit(Part::Place));
                 }
-                units.extend(file.diff.hunks(context).into_iter().map(|h| unit(Part::Hunk(h))));
+                let hunks = file.hunks(context).into_iter();
+                units.extend(hunks.map(|hunk| unit(Part::Hunk(hunk))));
             }
+        }
+        for unit in &mut units {
+            unit.unfit = files[unit.file].unfit(&unit.part);
         }
         Self { files, units, context, whole: false }
     }
@@ -209,9 +272,17 @@ impl Review {
         self.units.iter().any(|unit| matches!(unit.decision, Some(Decision::Edit { .. })))
     }
 
-    /// Sets a decision; returns the one before.
+    /// True where something does not fit the present files, so that it cannot be applied as a whole.
+    pub fn is_unfit(&self) -> bool {
+        self.units.iter().any(|unit| unit.unfit.is_some())
+    }
+
+    /// Sets a decision; returns the one before. What does not fit is not taken as it is: nothing is
+    /// decided then.
     pub fn decide(&mut self, unit: usize, decision: Option<Decision>) -> Option<Decision> {
         self.units[unit].saved = false;
+        let is_unfit = self.units[unit].unfit.is_some();
+        let decision = decision.filter(|said| !(is_unfit && *said == Decision::Take));
         std::mem::replace(&mut self.units[unit].decision, decision)
     }
 
@@ -260,7 +331,9 @@ impl Review {
     /// The parts that unit `unit` splits into; `None` if it cannot be split.
     pub fn parts(&self, unit: usize) -> Option<Vec<Hunk>> {
         let Part::Hunk(hunk) = &self.units[unit].part else { return None };
-        (hunk.edits.len() > 1).then(|| self.file_of(unit).diff.split(hunk, self.context))
+        // Conflict markers belong together.
+        (hunk.edits.len() > 1 && self.units[unit].unfit.is_none())
+            .then(|| self.file_of(unit).diff.split(hunk, self.context))
     }
 
     /// Puts the parts of unit `unit` in its place, undecided. Returns how many they are, or
@@ -283,6 +356,11 @@ impl Review {
     /// that belongs to no other unit. `None` where there is no text to edit.
     pub fn editable(&self, unit: usize) -> Option<Vec<u8>> {
         let file = self.file_of(unit);
+        if self.units[unit].unfit.is_some()
+            && file.unfit.as_ref().is_some_and(|unfit| !unfit.is_editable)
+        {
+            return None;
+        }
         if let Some(Decision::Edit { bytes }) = &self.units[unit].decision {
             return Some(bytes.clone());
         }
@@ -347,5 +425,6 @@ fn file_review(changes: &[FileChange], entry: &Entry<'_>) -> FileReview {
         lines: OnceCell::new(),
         base: OnceCell::new(),
         originals,
+        unfit: None,
     }
 }

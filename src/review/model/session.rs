@@ -205,6 +205,8 @@ pub enum Refusal {
     NothingToUndo,
     /// A memory proposal.
     DecidedAsWhole,
+    /// It conflicts with the present file.
+    DoesNotFit,
 }
 
 impl Refusal {
@@ -221,6 +223,10 @@ impl Refusal {
             Self::NothingToUndo => "nothing to undo",
             Self::DecidedAsWhole => {
                 "a memory proposal is decided as a whole: A applies it, R rejects it, x sends it back"
+            }
+            Self::DoesNotFit => {
+                "it does not fit the present file and cannot be taken as it is; e settles it where \
+                 both versions are shown, n leaves it out"
             }
         }
     }
@@ -353,6 +359,9 @@ impl Session {
                 self.visit(self.at.checked_sub(1).ok_or(Refusal::NoPrevious)?);
                 return Ok(());
             }
+            Action::ApplyAll if self.review().is_some_and(Review::is_unfit) => {
+                return Err(Refusal::DoesNotFit);
+            }
             Action::ApplyAll => return self.settle(Outcome::Apply),
             Action::Reject(reason) => return self.settle(Outcome::Reject { reason }),
             Action::RequestChanges(reason) => {
@@ -444,6 +453,11 @@ impl Session {
     fn decide(&mut self, range: Range<usize>, decision: &Decision) -> Result<(), Refusal> {
         let first = range.start;
         let review = self.slots[self.at].review.as_mut().ok_or(Refusal::AtEnd)?;
+        let is_asked = |at: usize| at == first || review.units()[at].decision.is_none();
+        let is_unfit = |at: usize| is_asked(at) && review.units()[at].unfit.is_some();
+        if *decision == Decision::Take && range.clone().any(is_unfit) {
+            return Err(Refusal::DoesNotFit);
+        }
         let mut before = Vec::new();
         for at in range {
             if at == first || review.units()[at].decision.is_none() {
@@ -532,6 +546,10 @@ impl Session {
     pub fn comment_line(&self) -> Option<u32> {
         let review = self.review()?;
         let Part::Hunk(hunk) = &self.unit()?.part else { return None };
+        // A line among conflict markers is a line of no file.
+        if self.unit()?.unfit.is_some() {
+            return None;
+        }
         let edit = review.file_of(self.unit).diff.edits().get(hunk.edits.start)?;
         u32::try_from(edit.after.start + 1).ok()
     }

@@ -171,6 +171,7 @@ impl Staged {
         let outcome = match &self.outcome {
             _ if self.revision != revision => None,
             None => None,
+            Some(StagedOutcome::Apply) if review.is_unfit() => None,
             Some(StagedOutcome::Apply) => Some(Outcome::Apply),
             Some(StagedOutcome::Reject(reason)) => Some(Outcome::Reject { reason: reason.clone() }),
             Some(StagedOutcome::RequestChanges(reason)) => {
@@ -242,6 +243,7 @@ fn restore_units(review: &mut Review, units: &[StagedUnit]) -> usize {
         let unit = &review.units()[at];
         let Some(staged) = find(&staged, review, unit.file, &unit.part) else { continue };
         let decision = match &staged.decision {
+            StagedDecision::Take if unit.unfit.is_some() => continue,
             StagedDecision::Take => Decision::Take,
             StagedDecision::Leave => Decision::Leave,
             StagedDecision::Edit(_) if review.editable(at).is_none() => continue,

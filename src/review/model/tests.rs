@@ -461,6 +461,47 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
+    fn whatever_is_pressed_no_conflict_marker_is_taken(
+        base in prop::collection::vec(0_u8..4, 0..24),
+        now in prop::collection::vec(0_u8..4, 0..24),
+        theirs in prop::collection::vec(0_u8..4, 0..24),
+        context in 0_usize..4,
+        actions in prop::collection::vec(action(), 0..20),
+    ) {
+        let text = |lines: &[u8]| lines.iter().map(|n| format!("{n}\n")).collect::<String>();
+        let file = |lines: &[u8]| Some(text(lines));
+        let (base, now, theirs) = (file(&base), file(&now), file(&theirs));
+        prop_assume!(base != theirs);
+        let changes = [change("f.txt", base.as_deref(), theirs.as_deref())];
+        let mut files = std::collections::BTreeMap::new();
+        files.insert(path("f.txt"), File::regular(now.clone().unwrap()));
+        let sides = crate::changeset::merge::Sides { ours: "now", theirs: "proposed" };
+        let plan = crate::changeset::plan::plan(&changes, &files, sides).unwrap();
+        let open = crate::changeset::settle::open(&plan, &changes);
+        let mut s = session(&[]);
+        prop_assert_eq!(open.unfit.is_empty(), plan.refusal().is_none());
+        if !open.unfit.is_empty() {
+            s = Session::new(vec![ticket("a")]);
+            s.open(Review::unsettled(&open.changes, &open.unfit, context), None, Vec::new());
+            let review = s.review().unwrap();
+            // Each conflict is asked about once.
+            let asked = review.units().iter().filter(|unit| unit.unfit.is_some()).count();
+            prop_assert!((1..=open.unfit[0].regions.len()).contains(&asked));
+        }
+        for action in actions {
+            let _ = s.act(action);
+            for slot in s.slots() {
+                prop_assert!(slot.verdict() != Verdict::Apply);
+                let review = slot.review.as_ref().unwrap();
+                for change in review.changes().into_iter().chain(rest(review)) {
+                    let after = change.after.unwrap();
+                    prop_assert!(!String::from_utf8_lossy(&after.bytes).contains("<<<<<<<"));
+                }
+            }
+        }
+    }
+
+    #[test]
     fn whatever_is_pressed_the_result_is_what_was_taken(
         proposals in prop::collection::vec(proposal(), 1..3),
         actions in prop::collection::vec(action(), 0..40),

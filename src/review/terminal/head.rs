@@ -38,7 +38,7 @@ pub(super) fn header(
     }
     out.push('\n');
     let mut counts = Counts::default();
-    let files = entries(&content.changes);
+    let files = entries(content.counted());
     for entry in &files {
         counts += entry.counts();
     }

@@ -1,6 +1,7 @@
 //! What a session needs of the world: proposals, an editor, a pager, and someone to write down
 //! what was decided.
 
+use crate::changeset::settle::Unfit;
 use crate::changeset::{FileChange, RepoPath};
 use crate::error::Result;
 use crate::proposal::ProposalId;
@@ -25,6 +26,8 @@ pub struct Content {
     pub changes: Vec<FileChange>,
     /// What it changes as it was proposed, where `changes` is something else.
     pub proposed: Option<Vec<FileChange>>,
+    /// What of `changes` does not fit the present files.
+    pub unfit: Vec<Unfit>,
     /// A reviewer has asked for changes to this revision: what was decided before is asked again.
     pub sent_back: bool,
     /// What there is to say of it.
@@ -35,6 +38,16 @@ pub struct Content {
     pub seen: Option<Vec<FileChange>>,
     /// It is about memory: shown by section and decided as a whole.
     pub memory: bool,
+}
+
+impl Content {
+    /// What the proposal's lines are counted by: not by conflict markers.
+    pub(super) fn counted(&self) -> &[FileChange] {
+        match &self.proposed {
+            Some(proposed) if !self.unfit.is_empty() => proposed,
+            _ => &self.changes,
+        }
+    }
 }
 
 /// What there is to say of a proposal, as it came: nothing here is safe for a terminal.

@@ -187,6 +187,10 @@ impl Terminal<'_> {
                     self.dim(Refusal::DecidedAsWhole.message())?;
                     continue;
                 }
+                if "yaA".contains(key) && self.session.review().is_some_and(Review::is_unfit) {
+                    self.dim(Refusal::DoesNotFit.message())?;
+                    continue;
+                }
                 if key == 'v' && self.options.columns < diff::NARROWEST {
                     self.dim(format_args!("side by side takes {} columns", diff::NARROWEST))?;
                     continue;
@@ -221,6 +225,9 @@ impl Terminal<'_> {
     fn question(&self) -> &'static str {
         if self.decides_as_a_whole() {
             return "Decide on all of this";
+        }
+        if self.session.unit().is_some_and(|unit| unit.unfit.is_some()) {
+            return "Settle this conflict";
         }
         match self.session.unit().map(|unit| &unit.part) {
             Some(Part::Hunk(_)) => "Take this hunk",
@@ -276,7 +283,7 @@ impl Terminal<'_> {
             let context = self.options.context;
             let mut review = match content.memory {
                 true => Review::of_memory(&content.changes, context),
-                false => Review::new(&content.changes, context),
+                false => Review::unsettled(&content.changes, &content.unfit, context),
             };
             let staged = content.staged.take();
             let kept = staged.as_ref().map(|staged| staged.restore(&mut review, &content.revision));

@@ -181,7 +181,7 @@ impl Terminal<'_> {
             text += &diff::changeset(&between, &self.options);
             text += "\nThe proposal as it is now:\n";
         }
-        text += &diff::stat(&content.changes, &self.options.palette, self.options.columns);
+        text += &diff::stat(content.counted(), &self.options.palette, self.options.columns);
         text.push('\n');
         text += &diff::changeset(&content.changes, &self.options);
         if let Some(edits) = self.session.review().and_then(|r| screen::edits(r, &self.options)) {
@@ -221,7 +221,14 @@ impl Terminal<'_> {
         let Some(review) = self.session.review() else { return Ok(None) };
         let Some(text) = review.editable(at) else { return Ok(None) };
         let path = review.file_of(at).path.clone();
+        let is_unfit = review.units()[at].unfit.is_some();
         match self.host.edit(&path, &text) {
+            Ok(Some(edited)) if is_unfit && has_markers(&edited) => {
+                self.dim(
+                    "conflict markers are left in it, so nothing is decided; e edits it again",
+                )?;
+                Ok(None)
+            }
             Ok(Some(edited)) if edited == text => {
                 self.dim("unchanged; y takes it as it is")?;
                 Ok(None)
@@ -249,13 +256,17 @@ impl Terminal<'_> {
     }
 }
 
+/// Whether conflict markers stand in `text`.
+fn has_markers(text: &[u8]) -> bool {
+    let marker = |marker: &[u8]| text.split(|byte| *byte == b'\n').any(|l| l.starts_with(marker));
+    marker(b"<<<<<<<") && marker(b">>>>>>>")
+}
+
 /// What an edited text should hardly hold.
 fn oddities(text: &[u8]) -> impl Iterator<Item = &'static str> {
-    let marker = |marker: &[u8]| text.split(|byte| *byte == b'\n').any(|l| l.starts_with(marker));
-    let conflict = marker(b"<<<<<<< ") && marker(b">>>>>>> ");
     let binary = text.contains(&0);
     [
-        (conflict, "! conflict markers are left in what you edited"),
+        (has_markers(text), "! conflict markers are left in what you edited"),
         (binary, "! what you edited holds NUL bytes: git will take the file for binary"),
     ]
     .into_iter()

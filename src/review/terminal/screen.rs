@@ -4,6 +4,7 @@ use super::host::Content;
 use crate::changeset::FileChange;
 use crate::changeset::entry::{Entry, entries};
 use crate::changeset::hunks::{Counts, Diff};
+use crate::changeset::plan::Reason;
 use crate::render::diff::{self, Options, Painter};
 use crate::render::style::{Palette, Role};
 use crate::render::width;
@@ -100,6 +101,18 @@ pub(super) fn unit(
     }
     title.push('\n');
     let mut page = Page { blocks: vec![Block::Text(title)], options, limit };
+    if let Some(reason) = unit.unfit.filter(|_| unit.decision.is_none()) {
+        let way = match (reason, review.editable(at)) {
+            (_, None) => "n leaves it out, x sends the proposal back",
+            (Reason::Missing, _) => "e makes a new file of it, n leaves it out",
+            _ => "e edits both versions into one, n keeps what is there",
+        };
+        let path = diff::shown(&file.path);
+        let mut lines = String::new();
+        let text = format!("! conflict: {path} {}; {way}", reason.meaning());
+        push_wrapped(&mut lines, options, Role::Warn, &text);
+        page.blocks.push(Block::Text(lines));
+    }
     match &unit.part {
         Part::Place => {
             for line in place(&file.entry()) {

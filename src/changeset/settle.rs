@@ -1,0 +1,152 @@
+//! A change that does not fit, as something a person can settle: the present files against texts that
+//! hold both sides. Pure.
+
+use std::ops::Range;
+
+use super::merge::{Sides, unsettled};
+use super::plan::{Conflict, Outcome, Plan, Planned, Reason};
+use super::{File, FileChange, RepoPath};
+
+/// Names of the sides between conflict markers: the present file, what the change was made on, and
+/// the change.
+const SIDES: Sides<'static> = Sides { ours: "now", theirs: "proposed" };
+const ANCESTOR: &str = "base: what the proposal was made on";
+
+/// A file that cannot be taken as it was proposed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unfit {
+    /// Which.
+    pub path: RepoPath,
+    /// Why.
+    pub reason: Reason,
+    /// The lines from 0 of the text in [`Open::changes`] that hold conflict markers and what stands
+    /// between them. Empty where lines cannot show the conflict: all of the file does not fit.
+    pub regions: Vec<Range<usize>>,
+    /// A person can write what there is to be instead.
+    pub is_editable: bool,
+}
+
+/// A plan with conflicts, to be settled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Open {
+    /// The present files against what fits, with conflict markers where something does not.
+    pub changes: Vec<FileChange>,
+    /// What does not fit.
+    pub unfit: Vec<Unfit>,
+}
+
+/// Opens the conflicts of `plan`, which is that of `changes`. A file in conflict that neither lines
+/// nor a new file can show stands as it was proposed.
+pub fn open(plan: &Plan, changes: &[FileChange]) -> Open {
+    let mut opened = Open { changes: Vec::with_capacity(changes.len()), unfit: Vec::new() };
+    for file in &plan.files {
+        let Some(own) = changes.iter().find(|change| change.path == file.path) else { continue };
+        let shown = match &file.outcome {
+            Outcome::Clean | Outcome::Already | Outcome::Derived(_) => own.clone(),
+            Outcome::Merged(_) => {
+                let origin = own.origin.clone().filter(|_| file.now.is_none());
+                FileChange { origin, ..towards(file, file.after.clone()) }
+            }
+            Outcome::Conflict(conflict) => {
+                let (change, unfit) = conflicting(file, own, conflict);
+                opened.unfit.push(unfit);
+                change
+            }
+        };
+        opened.changes.push(shown);
+    }
+    opened
+}
+
+/// The present file against `after`.
+fn towards(file: &Planned, after: Option<File>) -> FileChange {
+    FileChange {
+        path: file.path.clone(),
+        before: file.now.clone(),
+        after,
+        origin: None,
+        snippets: Vec::new(),
+    }
+}
+
+fn conflicting(file: &Planned, own: &FileChange, conflict: &Conflict) -> (FileChange, Unfit) {
+    let unfit = |regions, is_editable| Unfit {
+        path: file.path.clone(),
+        reason: conflict.reason,
+        regions,
+        is_editable,
+    };
+    let base = own.before.as_ref().map_or(&b""[..], |file| &file.bytes);
+    match (&file.now, &own.after, &conflict.marked) {
+        (Some(now), Some(theirs), Some(marked)) => {
+            match unsettled(base, &now.bytes, &theirs.bytes, SIDES, ANCESTOR) {
+                Some(text) => {
+                    let after = File { bytes: text.marked, mode: marked.mode };
+                    (towards(file, Some(after)), unfit(text.regions, true))
+                }
+                None => (own.clone(), unfit(Vec::new(), false)),
+            }
+        }
+        // Whoever wants it all the same makes a new file of it.
+        (None, Some(theirs), _) if !theirs.is_binary() => {
+            (towards(file, Some(theirs.clone())), unfit(Vec::new(), true))
+        }
+        _ => (own.clone(), unfit(Vec::new(), false)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(text: &str) -> File {
+        File::regular(text)
+    }
+
+    fn change(before: Option<&str>, after: Option<&str>) -> FileChange {
+        FileChange {
+            path: RepoPath::new("f.txt").unwrap(),
+            before: before.map(file),
+            after: after.map(file),
+            origin: None,
+            snippets: Vec::new(),
+        }
+    }
+
+    fn opened(now: Option<&str>, change: FileChange) -> Open {
+        let mut files = std::collections::BTreeMap::new();
+        if let Some(now) = now {
+            files.insert(change.path.clone(), file(now));
+        }
+        let changes = [change];
+        let plan = super::super::plan::plan(&changes, &files, SIDES).unwrap();
+        open(&plan, &changes)
+    }
+
+    #[test]
+    fn the_three_sides_of_a_conflict_stand_between_markers() {
+        let change = change(Some("a\nb\nc\nd\ne\n"), Some("A\nb\nX\nd\ne\n"));
+        let open = opened(Some("a\nb\nY\nd\nE\n"), change);
+        let text = String::from_utf8(open.changes[0].after.clone().unwrap().bytes).unwrap();
+        let expected = "A\nb\n<<<<<<< now\nY\n||||||| base: what the proposal was made on\nc\n\
+                        =======\nX\n>>>>>>> proposed\nd\nE\n";
+        assert_eq!(text, expected);
+        assert_eq!(open.unfit[0].regions.first(), Some(&(2..9)));
+        assert_eq!(open.changes[0].before, Some(file("a\nb\nY\nd\nE\n")));
+    }
+
+    #[test]
+    fn a_file_that_is_gone_can_be_made_anew() {
+        let open = opened(None, change(Some("a\n"), Some("b\n")));
+        assert_eq!((&open.changes[0].before, &open.changes[0].after), (&None, &Some(file("b\n"))));
+        assert!(open.unfit[0].is_editable && open.unfit[0].reason == Reason::Missing);
+    }
+
+    #[test]
+    fn a_deletion_of_what_has_changed_stands_as_proposed() {
+        let own = change(Some("a\n"), None);
+        let open = opened(Some("b\n"), own.clone());
+        assert_eq!(open.changes, [own]);
+        assert!(!open.unfit[0].is_editable);
+    }
+}
