@@ -59,7 +59,7 @@ fn model() {
     let started = Instant::now();
     let review = Review::new(&[change], 3);
     println!("take apart: {:.2} ms", ms(started.elapsed()));
-    let ticket = Ticket::new(ProposalId::from_event(&"ab".repeat(20)), Default::default(), []);
+    let ticket = Ticket::new(ProposalId::from_event(&"ab".repeat(20)), Default::default());
     let mut session = Session::new(vec![ticket]);
     session.open(review, None, Vec::new());
     let options = Options {

@@ -10,6 +10,7 @@ pub mod missing;
 pub mod policy;
 pub mod range;
 pub mod relations;
+pub mod risk;
 pub mod rules;
 mod scope;
 pub mod touched;

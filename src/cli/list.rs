@@ -1,14 +1,14 @@
 //! `aye list`: proposals as a table.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::filters::{FilterArgs, Which};
 use super::{Context, Format, idle, pager};
-use crate::changeset::sensitive;
 use crate::check::relations;
+use crate::check::risk::{self, Risk};
 use crate::error::{Exit, Result};
 use crate::proposal::document::{Approval, timestamp};
 use crate::proposal::event::Subject;
@@ -28,7 +28,8 @@ use crate::text::escape;
   aye list --json | jq -r '.proposals[].proposal_id'
 
 The highlighted beginning of an id is enough to name the proposal. A `!` behind the status marks a
-proposal that changes sensitive paths, which `aye show` names.")]
+proposal that changes sensitive paths, removes files, or adds what
+looks like a secret or misleads; `aye show` says which.")]
 pub struct Args {
     /// Which proposals.
     #[arg(long, value_enum, default_value = "pending", value_name = "STATUS")]
@@ -143,6 +144,9 @@ pub struct Item {
     pub same_lines: Vec<String>,
     /// It is pending and changes a path that deserves a second look (`aye show` says why).
     pub sensitive: bool,
+    /// Why a pending proposal deserves a second look: `sensitive` (a path), `deletes` (it removes a file),
+    /// `warned` (what it adds looks like a secret or personal data, or misleads). Often empty.
+    pub risks: Vec<&'static str>,
 }
 
 /// `summaries` as items.
@@ -184,7 +188,8 @@ impl Item {
             marked: summary.marked.clone(),
             approvals: summary.approvals.clone(),
             audience: summary.audience.as_str().to_owned(),
-            sensitive: marks.sensitive.contains(&summary.id),
+            sensitive: marks.risk(&summary.id).is_sensitive,
+            risks: marks.risk(&summary.id).names(),
         }
     }
 }
@@ -193,8 +198,7 @@ impl Item {
 #[derive(Debug, Default)]
 pub struct Marks {
     related: BTreeMap<ProposalId, Relations>,
-    /// Those that change sensitive paths.
-    sensitive: HashSet<ProposalId>,
+    risks: HashMap<ProposalId, Risk>,
 }
 
 impl Marks {
@@ -208,16 +212,8 @@ impl Marks {
         now: chrono::DateTime<chrono::Utc>,
         summaries: &[Summary],
     ) -> Result<Self> {
-        let mut marks = Self::related(store, view, now, summaries)?;
-        let pending = summaries.iter().filter(|summary| summary.status == Status::Pending);
-        // Memory's own operations are checked and shown as such.
-        for summary in pending.filter(|summary| summary.subject == Subject::Code) {
-            let proposal = view.proposal(&summary.id)?;
-            if !sensitive::of(&proposal.current().changes).is_empty() {
-                marks.sensitive.insert(summary.id.clone());
-            }
-        }
-        Ok(marks)
+        let risks = risk::risks(store, view, summaries)?;
+        Ok(Self { risks, ..Self::related(store, view, now, summaries)? })
     }
 
     /// As [`Marks::of`], without a look into each proposal: only what they have to do with each other.
@@ -234,7 +230,11 @@ impl Marks {
             true => relations::relations(store, view, now)?,
             false => BTreeMap::new(),
         };
-        Ok(Self { related, sensitive: HashSet::new() })
+        Ok(Self { related, risks: HashMap::new() })
+    }
+
+    fn risk(&self, id: &ProposalId) -> Risk {
+        self.risks.get(id).copied().unwrap_or_default()
     }
 
     /// Whether the proposal starts from what another one makes.
@@ -415,7 +415,7 @@ fn status_cell(summary: &Summary, marks: &Marks) -> Cell {
         Status::Rejected => Cell::new(Role::Bad, "rejected"),
         Status::Expired => Cell::new(Role::Dim, "expired"),
     };
-    if marks.sensitive.contains(&summary.id) {
+    if marks.risk(&summary.id).is_any() {
         cell = cell.and(Role::Warn, " !");
     }
     if summary.contested {

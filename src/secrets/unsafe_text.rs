@@ -1,6 +1,7 @@
 //! Text that misleads: characters that hide, reorder or control, letters that look like others,
 //! and phrases aimed at an agent rather than a reader.
 
+use crate::text::lookalike::Twins;
 use serde::Serialize;
 
 use super::added::Added;
@@ -49,12 +50,12 @@ struct Place {
 /// Tabs, line feeds, CR LF and a byte order mark at the very start are plain text; so are joiners
 /// inside emoji and between letters of scripts that need them.
 pub fn check(text: &[u8]) -> Vec<Issue> {
-    describe(text, &places(text))
+    describe(text, &places(text, &Twins::of([text])))
 }
 
 /// The issues of `after` that touch a line added or changed since `before`.
 pub fn check_added(before: &[u8], after: &[u8]) -> Vec<Issue> {
-    let mut found = places(after);
+    let mut found = places(after, &Twins::of([before, after]));
     if found.is_empty() {
         return Vec::new();
     }
@@ -80,10 +81,10 @@ fn describe(text: &[u8], places: &[Place]) -> Vec<Issue> {
         .collect()
 }
 
-fn places(text: &[u8]) -> Vec<Place> {
+fn places(text: &[u8], twins: &Twins) -> Vec<Place> {
     let mut found = Vec::new();
     characters(text, &mut found);
-    lookalike::scan(text, &mut found);
+    lookalike::scan(text, twins, &mut found);
     phrases::scan(text, &mut found);
     found.sort_by_key(|place| (place.start, place.end));
     found

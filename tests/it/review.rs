@@ -577,6 +577,53 @@ fn sensitive_paths_come_first_and_say_why() {
 }
 
 #[test]
+fn what_adds_a_secret_or_misleads_comes_first_and_is_marked() {
+    let repo = Repo::with(&[("a.txt", "a\n"), ("old", "x\n")]);
+    let plain = propose(&repo, "a.txt", "b\n", "Ordinary");
+    let gone = repo.agent("bot", &["propose", "--delete", "old", "-m", "Away", "--json"]).ok().id();
+    let hidden = propose(&repo, "b.txt", "a\u{202e}b\n", "Hidden");
+    // In two parts, so that this file is no finding.
+    let token = format!("token = \"ghp_{}\"\n", "x7Kq2mPv9RtL4wZs8YbN1cJd6FgH3aEu5TiO");
+    let secret = propose(&repo, "c.txt", &token, "Secret");
+    for _ in 0..2 {
+        let list = repo.aye(&["list", "--json"]).ok().json();
+        let risks = |id: &str| {
+            let all = list["proposals"].as_array().expect("a list");
+            all.iter().find(|item| item["proposal_id"] == id).expect("it")["risks"].clone()
+        };
+        assert_eq!(risks(&plain), serde_json::json!([]));
+        assert_eq!(risks(&gone), serde_json::json!(["deletes"]));
+        assert_eq!(risks(&hidden), serde_json::json!(["warned"]));
+        assert_eq!(risks(&secret), serde_json::json!(["warned"]));
+        assert_eq!(repo.aye(&["list"]).ok().out().matches("pending !").count(), 3);
+    }
+    let run = repo.aye(&["review", "--json"]).exits(4).json();
+    let order: Vec<_> = run["proposals"].as_array().expect("a list").iter().collect();
+    let order: Vec<_> = order.iter().map(|item| item["proposal_id"].as_str().unwrap()).collect();
+    assert_eq!(order, [&hidden, &secret, &gone, &plain]);
+    // A known false alarm in HEAD is none any more.
+    let scan = repo.aye_stdin(&["scan", "-", "--json"], &token).json();
+    let fingerprint = scan["findings"][0]["fingerprint"].as_str().expect("a fingerprint");
+    repo.write(".agent-memory/scan-allow", format!("{fingerprint} an example\n"));
+    repo.git(&["add", "-A"]);
+    repo.git(&["commit", "-qm", "known"]);
+    assert_eq!(repo.aye(&["list"]).ok().out().matches("pending !").count(), 2);
+}
+
+#[test]
+fn a_word_that_reads_as_another_is_written_out_where_it_changes() {
+    let repo = Repo::with(&[("a.js", "if (isAdmin(user)) ok();\n// это ок\n")]);
+    let args = ["propose", "a.js", "--old", " ok()", "--new", " \u{43e}\u{43a}()", "--json"];
+    let id = repo.agent("bot", &args).ok().id();
+    let shown = repo.aye(&["diff", &id]).ok().says("+if (isAdmin(user)) \\u{43e}\\u{43a}();");
+    shown.says(" // это ок");
+    let mut t = review(&repo, &[]);
+    t.sees("! a.js:1:20: letters of another script that read as “ok”").sees("Take");
+    t.types("q");
+    assert_eq!(t.ends(), 0);
+}
+
+#[test]
 fn a_thousand_hunks_are_walked_and_taken_at_once() {
     let text = |edited: bool| -> String {
         let line = |n: usize| if edited && n % 10 == 5 { "x" } else { "line" };

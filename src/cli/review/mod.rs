@@ -10,10 +10,10 @@ use serde::Serialize;
 use super::filters::FilterArgs;
 use super::{Context, Format, pager};
 use crate::changeset::sensitive;
+use crate::check::risk::{self, Risk};
 use crate::error::{Error, Exit, Result};
 use crate::private::Directory;
-use crate::proposal::event::Subject;
-use crate::proposal::{ActorKind, Proposal, ProposalId, Status};
+use crate::proposal::{ActorKind, ProposalId, Status};
 use crate::review::model::{Ticket, queue};
 use crate::review::terminal::{self, End};
 use crate::store::{Store, Summary, View};
@@ -21,7 +21,7 @@ use crate::text::escape;
 
 /// Review pending proposals at the terminal: take, leave, split, edit, comment, hunk by hunk.
 ///
-/// Those that touch sensitive paths or remove files come first. The last screen shows what will be
+/// Those that touch sensitive paths, add what looks like a secret or misleads, or remove files come first. The last screen shows what will be
 /// written, files now against files afterwards, and nothing is written before it is confirmed.
 /// Quitting saves what was decided, and the next review goes on from it; an edit is shown again and
 /// taken with a key of its own. Taking some hunks makes a new revision with exactly those and
@@ -123,7 +123,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let actor = context.actor(&store);
     let view = store.view()?;
-    let found = tickets(context, &view, &args)?;
+    let found = tickets(context, &store, &view, &args)?;
     let (tickets, summaries): (Vec<Ticket>, Vec<Summary>) = found.into_iter().unzip();
     let tickets = queue(tickets);
     let asked = context.format.is_none_or(|format| format == Format::Text);
@@ -153,7 +153,12 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     })
 }
 
-fn tickets(context: &Context, view: &View, args: &Args) -> Result<Vec<(Ticket, Summary)>> {
+fn tickets(
+    context: &Context,
+    store: &Store,
+    view: &View,
+    args: &Args,
+) -> Result<Vec<(Ticket, Summary)>> {
     let mut wanted = Vec::new();
     for text in &args.ids {
         let id = view.resolve(text)?;
@@ -163,14 +168,17 @@ fn tickets(context: &Context, view: &View, args: &Args) -> Result<Vec<(Ticket, S
     let mut filter = args.filters.clone().filter(Some(Status::Pending));
     filter.newest_first = false;
     let (mut found, mut sent_back) = (Vec::new(), 0);
-    for summary in view.proposals(&filter, context.now)? {
+    let summaries = view.proposals(&filter, context.now)?;
+    let risks = risk::risks(store, view, &summaries)?;
+    for summary in summaries {
         // What was sent back waits for its agent; its next revision is in the queue again.
         let is_asked_for = match wanted.is_empty() {
             true => !summary.changes_requested,
             false => wanted.contains(&summary.id),
         };
         if is_asked_for {
-            found.push((ticket(view, &summary)?, summary));
+            let risk = risks.get(&summary.id).copied().unwrap_or_default();
+            found.push((ticket(view, &summary, risk)?, summary));
         } else if wanted.is_empty() {
             sent_back += 1;
         }
@@ -182,30 +190,15 @@ fn tickets(context: &Context, view: &View, args: &Args) -> Result<Vec<(Ticket, S
     Ok(found)
 }
 
-/// Reads a whole proposal only where its summary does not say enough: a thousand of them would
-/// otherwise be read before the first is shown.
-fn ticket(view: &View, summary: &Summary) -> Result<Ticket> {
-    let one = match crate::changeset::RepoPath::from_tree(&summary.path) {
-        // What only adds lines removes no file.
-        Ok(path) if summary.files == 1 && summary.added > 0 => Some(path),
-        _ => None,
-    };
-    let of = |paths: &[(&crate::changeset::RepoPath, bool)]| {
-        let mut ticket = Ticket::new(summary.id.clone(), summary.created_at, paths.iter().copied());
-        // Memory's own operations are checked and shown as such.
-        ticket.sensitive = ticket.sensitive.filter(|_| summary.subject == Subject::Code);
-        ticket
-    };
-    if let Some(path) = &one {
-        return Ok(of(&[(path, false)]));
-    }
-    let proposal: Proposal = view.proposal(&summary.id)?;
-    let changes = &proposal.current().changes;
-    let paths: Vec<_> = changes.iter().map(|c| (&c.path, c.after.is_none())).collect();
-    let mut ticket = of(&paths);
-    if ticket.sensitive.is_none() && summary.subject == Subject::Code {
-        ticket.sensitive =
-            sensitive::of(changes).first().map(|(path, why)| ((*path).clone(), *why));
+/// Reads a whole proposal only where there is more to say of it than its summary does: a thousand of
+/// them would otherwise be read before the first is shown.
+fn ticket(view: &View, summary: &Summary, risk: Risk) -> Result<Ticket> {
+    let mut ticket = Ticket::new(summary.id.clone(), summary.created_at);
+    (ticket.deletes, ticket.is_warned) = (risk.deletes, risk.is_warned);
+    if risk.is_sensitive {
+        let proposal = view.proposal(&summary.id)?;
+        let found = sensitive::of(&proposal.current().changes);
+        ticket.sensitive = found.first().map(|(path, why)| ((*path).clone(), *why));
     }
     Ok(ticket)
 }

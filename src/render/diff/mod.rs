@@ -18,6 +18,7 @@ use crate::changeset::FileChange;
 use crate::changeset::entry::{Entry, entries};
 use crate::changeset::hunks::{CONTEXT, Diff, Hunk};
 use crate::changeset::path::RepoPath;
+use crate::text::lookalike::Twins;
 
 /// How hunks are laid out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,6 +77,8 @@ pub struct Painter {
     crlf: bool,
     /// Bytes of a line that are shown.
     longest: usize,
+    /// Words that a changed line may pass others off for.
+    twins: Twins,
 }
 
 /// Bytes of a line that are shown where there is a limit to what is shown at all.
@@ -92,7 +95,13 @@ impl Painter {
             bytes.split_inclusive(|b| *b == b'\n').all(|line| line.ends_with(b"\r\n"))
         };
         let both_crlf = crlf(diff.before().bytes()) && crlf(diff.after().bytes());
-        Self { before: syntax(), after: syntax(), crlf: both_crlf, longest: usize::MAX }
+        Self {
+            before: syntax(),
+            after: syntax(),
+            crlf: both_crlf,
+            longest: usize::MAX,
+            twins: Twins::of([diff.before().bytes(), diff.after().bytes()]),
+        }
     }
 
     /// Renders one hunk of the same `diff` in the layout of `options`, at most `limit` of its

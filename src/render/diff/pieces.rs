@@ -7,7 +7,8 @@ use unicode_width::UnicodeWidthChar as _;
 
 use super::super::style::{Palette, Role};
 use super::super::width;
-use crate::text::{self, escape, lookalike};
+use crate::text::lookalike::{self, Twins};
+use crate::text::{self, escape};
 
 /// How a piece differs from the rest of its line. Later ones win over earlier ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +36,8 @@ pub(super) struct Layers<'a> {
     pub(super) mark_blanks: bool,
     /// Do not show the CR of a CR LF.
     pub(super) hide_cr: bool,
+    /// Words that others of the file may pass for.
+    pub(super) twins: Option<&'a Twins>,
 }
 
 /// Cuts `content`, a line without its LF.
@@ -58,7 +61,11 @@ pub(super) fn pieces(content: &[u8], layers: Layers<'_>) -> Vec<Piece> {
     let mut stacked = 1;
     for chunk in content.utf8_chunks() {
         let text = chunk.valid();
-        let marks = lookalike::find(text);
+        let mut marks = lookalike::find(text);
+        if let Some(twins) = layers.twins {
+            marks.extend(twins.find(text));
+            marks.sort_unstable();
+        }
         for (offset, c) in text.char_indices() {
             let here = at + offset;
             // A mark above or below with nothing, or with a tower of others, under it.

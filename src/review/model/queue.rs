@@ -16,23 +16,14 @@ pub struct Ticket {
     pub sensitive: Option<(RepoPath, &'static str)>,
     /// Whether it removes a file.
     pub deletes: bool,
+    /// Whether what it adds looks like a secret, or misleads.
+    pub is_warned: bool,
 }
 
 impl Ticket {
-    /// Of a proposal that touches `paths`, each with whether it is removed.
-    pub fn new<'p>(
-        id: ProposalId,
-        created_at: DateTime<Utc>,
-        paths: impl IntoIterator<Item = (&'p RepoPath, bool)>,
-    ) -> Self {
-        let mut ticket = Self { id, created_at, sensitive: None, deletes: false };
-        for (path, removed) in paths {
-            ticket.deletes |= removed;
-            if ticket.sensitive.is_none() {
-                ticket.sensitive = sensitive::reason(path).map(|why| (path.clone(), why));
-            }
-        }
-        ticket
+    /// Of a proposal of which nothing else is known.
+    pub fn new(id: ProposalId, created_at: DateTime<Utc>) -> Self {
+        Self { id, created_at, sensitive: None, deletes: false, is_warned: false }
     }
 }
 
@@ -51,14 +42,14 @@ impl sensitive::Touched for ChangeRecord {
     }
 }
 
-/// Sorts: what touches sensitive paths, then what removes files, then the rest; the oldest first
-/// within each.
+/// Sorts: what touches sensitive paths or adds what looks like a secret or misleads, then what removes
+/// files, then the rest; the oldest first within each.
 pub fn queue(mut tickets: Vec<Ticket>) -> Vec<Ticket> {
     tickets.sort_by_key(|ticket| {
-        let class = match (&ticket.sensitive, ticket.deletes) {
-            (Some(_), _) => 0,
-            (None, true) => 1,
-            (None, false) => 2,
+        let class = match (ticket.sensitive.is_some() || ticket.is_warned, ticket.deletes) {
+            (true, _) => 0,
+            (false, true) => 1,
+            (false, false) => 2,
         };
         (class, ticket.created_at, ticket.id.to_string())
     });

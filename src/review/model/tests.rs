@@ -21,7 +21,7 @@ fn change(name: &str, before: Option<&str>, after: Option<&str>) -> FileChange {
 
 fn ticket(name: &str) -> Ticket {
     let id = ProposalId::from_event(&format!("{:0>40}", name));
-    Ticket::new(id, chrono::DateTime::from_timestamp(0, 0).unwrap(), [])
+    Ticket::new(id, chrono::DateTime::from_timestamp(0, 0).unwrap())
 }
 
 fn session(proposals: &[Vec<FileChange>]) -> Session {
@@ -338,15 +338,16 @@ fn interdiff_is_what_changed_for_someone_who_saw_the_first() {
 }
 
 #[test]
-fn sensitive_paths_and_removals_come_first() {
+fn what_deserves_a_second_look_comes_first() {
     let at = |n: i64| chrono::DateTime::from_timestamp(n, 0).unwrap();
     let id = |n: u8| ProposalId::from_event(&format!("{n:02x}").repeat(20));
-    let (plain, ci, lock) = (path("src/a.rs"), path(".github/workflows/ci.yml"), path("x.lock"));
+    let ticket = |n: u8, second| Ticket::new(id(n), at(second));
+    let sensitive = Some((path("x.lock"), "is a lock file"));
     let tickets = vec![
-        Ticket::new(id(1), at(1), [(&plain, false)]),
-        Ticket::new(id(2), at(2), [(&plain, true)]),
-        Ticket::new(id(3), at(4), [(&ci, false)]),
-        Ticket::new(id(4), at(3), [(&plain, false), (&lock, false)]),
+        ticket(1, 1),
+        Ticket { deletes: true, ..ticket(2, 2) },
+        Ticket { is_warned: true, ..ticket(3, 4) },
+        Ticket { sensitive, ..ticket(4, 3) },
     ];
     let order: Vec<_> = queue(tickets).into_iter().map(|t| t.id).collect();
     assert_eq!(order, [id(4), id(3), id(2), id(1)]);

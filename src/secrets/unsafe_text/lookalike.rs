@@ -3,89 +3,22 @@
 use bstr::ByteSlice as _;
 
 use super::{Place, Severity};
+use crate::text::lookalike::{self, Twins};
 
-/// Cyrillic, Greek and Armenian letters that many fonts draw as a Latin one (the part of
-/// Unicode's confusables table, UTS #39, that fits inside words), and the Latin one.
-const LOOKALIKES: &[(char, char)] = &[
-    ('а', 'a'),
-    ('е', 'e'),
-    ('о', 'o'),
-    ('р', 'p'),
-    ('с', 'c'),
-    ('у', 'y'),
-    ('х', 'x'),
-    ('і', 'i'),
-    ('ј', 'j'),
-    ('ѕ', 's'),
-    ('ԁ', 'd'),
-    ('һ', 'h'),
-    ('ո', 'n'),
-    ('ս', 'u'),
-    ('ց', 'g'),
-    ('օ', 'o'),
-    ('ԛ', 'q'),
-    ('ԝ', 'w'),
-    ('ѵ', 'v'),
-    ('к', 'k'),
-    ('А', 'A'),
-    ('В', 'B'),
-    ('Е', 'E'),
-    ('З', '3'),
-    ('К', 'K'),
-    ('М', 'M'),
-    ('Н', 'H'),
-    ('О', 'O'),
-    ('Р', 'P'),
-    ('С', 'C'),
-    ('Т', 'T'),
-    ('Х', 'X'),
-    ('У', 'Y'),
-    ('І', 'I'),
-    ('Ј', 'J'),
-    ('Ѕ', 'S'),
-    ('α', 'a'),
-    ('ο', 'o'),
-    ('ν', 'v'),
-    ('ι', 'i'),
-    ('κ', 'k'),
-    ('ρ', 'p'),
-    ('υ', 'u'),
-    ('ϲ', 'c'),
-    ('ϳ', 'j'),
-    ('Α', 'A'),
-    ('Β', 'B'),
-    ('Ε', 'E'),
-    ('Ζ', 'Z'),
-    ('Η', 'H'),
-    ('Ι', 'I'),
-    ('Κ', 'K'),
-    ('Μ', 'M'),
-    ('Ν', 'N'),
-    ('Ο', 'O'),
-    ('Ρ', 'P'),
-    ('Τ', 'T'),
-    ('Υ', 'Y'),
-    ('Χ', 'X'),
-    ('ɡ', 'g'),
-    ('ı', 'i'),
-    ('ǀ', 'l'),
-    ('ⅼ', 'l'),
-    ('ⅰ', 'i'),
-];
-
-/// Adds a warning for each word of `bytes` with a Latin letter and a look-alike of another.
-pub(super) fn scan(bytes: &[u8], found: &mut Vec<Place>) {
+/// Adds a warning for each word of `bytes` with a Latin letter and a look-alike of another, and for each
+/// that reads as another word of the text.
+pub(super) fn scan(bytes: &[u8], twins: &Twins, found: &mut Vec<Place>) {
     if bytes.is_ascii() {
         return;
     }
     let mut offset = 0;
     for chunk in bytes.utf8_chunks() {
-        words(chunk.valid(), offset, found);
+        words(chunk.valid(), offset, twins, found);
         offset += chunk.valid().len() + chunk.invalid().len();
     }
 }
 
-fn words(text: &str, offset: usize, found: &mut Vec<Place>) {
+fn words(text: &str, offset: usize, twins: &Twins, found: &mut Vec<Place>) {
     let mut start = 0;
     let is_end = |c: char| !(c.is_alphanumeric() || c == '_');
     // Only words with a letter beyond ASCII can be mixed.
@@ -97,7 +30,8 @@ fn words(text: &str, offset: usize, found: &mut Vec<Place>) {
             continue;
         }
         let word = &text[at..end];
-        if let Some((place, what)) = mixed(word).or_else(|| styled(word)) {
+        let twin = || twins.twin(word).map(|twin| (0, reads_as(twin)));
+        if let Some((place, what)) = mixed(word).or_else(|| styled(word)).or_else(twin) {
             found.push(Place {
                 kind: "lookalike",
                 severity: Severity::Warning,
@@ -115,14 +49,17 @@ fn mixed(word: &str) -> Option<(usize, String)> {
     if !word.contains(|c: char| c.is_ascii_alphabetic()) {
         return None;
     }
-    let (at, c, twin) = word.char_indices().find_map(|(at, c)| {
-        LOOKALIKES.iter().find(|(other, _)| *other == c).map(|(_, twin)| (at, c, *twin))
-    })?;
+    let (at, c, twin) =
+        word.char_indices().find_map(|(at, c)| Some((at, c, lookalike::twin(c)?)))?;
     // Formulas such as `μs`, `Δx` and `kα` pair one foreign letter with one of ours.
     let is_formula = word.chars().count() <= 2;
     (!is_formula).then(|| {
         (at, format!("U+{:04X}, which looks like “{twin}”, in a word of Latin letters", c as u32))
     })
+}
+
+fn reads_as(twin: &str) -> String {
+    format!("letters of another script that read as “{twin}”, which stands in the same text")
 }
 
 /// Letters from the mathematical and full-width alphabets, which filters read as something else.
@@ -136,6 +73,14 @@ fn styled(word: &str) -> Option<(usize, String)> {
 #[cfg(test)]
 mod tests {
     use super::super::check;
+
+    #[test]
+    fn a_word_that_reads_as_another_of_the_text_warns() {
+        let found = |text: &str| check(text.as_bytes()).len();
+        assert_eq!(found("if admin ok();\nif admin ок();\n"), 1);
+        assert_eq!(found("если ок\n"), 0);
+        assert_eq!(found("a = 1 # а не b\n"), 0);
+    }
 
     #[test]
     fn mixed_words_warn() {

@@ -14,6 +14,7 @@ mod publish;
 mod purge;
 mod query;
 mod relations;
+mod risk;
 mod schema;
 mod source;
 mod statements;

@@ -1,0 +1,119 @@
+//! Which pending proposals deserve a second look: reviewed first, and marked in lists.
+
+use std::collections::HashMap;
+
+use crate::changeset::sensitive;
+use crate::error::Result;
+use crate::proposal::event::Subject;
+use crate::proposal::{ProposalId, Status};
+use crate::scan::{ALLOW_LIST, file_at, gate};
+use crate::store::{Store, Summary, View};
+
+/// Why a proposal deserves a second look, if it does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Risk {
+    /// It changes a path that decides more than it seems; see [`crate::changeset::sensitive`].
+    pub is_sensitive: bool,
+    /// It removes a file.
+    pub deletes: bool,
+    /// What it adds looks like a secret or personal data, or misleads whoever reads it.
+    pub is_warned: bool,
+}
+
+impl Risk {
+    /// Whether there is any.
+    pub fn is_any(self) -> bool {
+        self != Self::default()
+    }
+
+    /// The names in JSON: `sensitive`, `deletes`, `warned`.
+    pub fn names(self) -> Vec<&'static str> {
+        let all = [
+            (self.is_sensitive, "sensitive"),
+            (self.deletes, "deletes"),
+            (self.is_warned, "warned"),
+        ];
+        all.into_iter().filter(|(is_it, _)| *is_it).map(|(_, name)| name).collect()
+    }
+
+    fn bits(self) -> u8 {
+        u8::from(self.is_sensitive) | u8::from(self.deletes) << 1 | u8::from(self.is_warned) << 2
+    }
+
+    fn of_bits(bits: u8) -> Self {
+        Self { is_sensitive: bits & 1 > 0, deletes: bits & 2 > 0, is_warned: bits & 4 > 0 }
+    }
+}
+
+/// The pending ones among `summaries` with a risk. Content is read once for each revision: what was
+/// found is in the cache then. Content that is not in this clone is not judged.
+///
+/// # Errors
+/// Those of the store; `allowlist_parse_error`.
+pub fn risks(
+    store: &Store,
+    view: &View,
+    summaries: &[Summary],
+) -> Result<HashMap<ProposalId, Risk>> {
+    // Memory's own operations are checked and shown as such.
+    let is_it =
+        |summary: &&Summary| summary.status == Status::Pending && summary.subject == Subject::Code;
+    let mut pending = summaries.iter().filter(is_it).peekable();
+    let mut found = HashMap::new();
+    if pending.peek().is_none() {
+        return Ok(found);
+    }
+    let basis = basis(store);
+    let known = view.marks(&basis)?;
+    let mut new = Vec::new();
+    for summary in pending {
+        let risk = match known.get(&summary.revision) {
+            Some(bits) => Risk::of_bits(*bits),
+            None => {
+                let (risk, is_whole) = judge(store, view, summary)?;
+                if is_whole {
+                    new.push((summary.revision.as_str(), risk.bits()));
+                }
+                risk
+            }
+        };
+        if risk.is_any() {
+            found.insert(summary.id.clone(), risk);
+        }
+    }
+    if !new.is_empty() {
+        view.keep_marks(&basis, new.into_iter());
+    }
+    Ok(found)
+}
+
+/// What the judgement depends on beside the revision: this program, and the known false alarms.
+fn basis(store: &Store) -> String {
+    let repo = store.repo();
+    let head = repo.head_id().ok().map(gix::Id::detach);
+    let allowed = head.and_then(|head| file_at(repo, head, ALLOW_LIST)).unwrap_or_default();
+    let (kind, hash) = (gix::objs::Kind::Blob, gix::hash::Kind::Sha1);
+    let id = gix::objs::compute_hash(hash, kind, &allowed).map(|id| id.to_string());
+    format!("{} {}", env!("CARGO_PKG_VERSION"), id.unwrap_or_default())
+}
+
+/// The risk of one, and whether all of its content was there to be judged.
+fn judge(store: &Store, view: &View, summary: &Summary) -> Result<(Risk, bool)> {
+    let proposal = view.proposal(&summary.id)?;
+    let changes = &proposal.current().changes;
+    // What a partial clone has not fetched is not fetched for a mark.
+    let sides = changes.iter().flat_map(|change| [&change.before, &change.after]);
+    let is_here = sides.flatten().all(|entry| store.has(&entry.id));
+    let changeset = is_here.then(|| store.changeset(changes).ok()).flatten();
+    let is_warned = match &changeset {
+        Some(changeset) => !gate::review(store, changeset)?.is_empty(),
+        None => false,
+    };
+    let moved = |path| changes.iter().any(|change| change.origin.as_ref() == Some(path));
+    let risk = Risk {
+        is_sensitive: !sensitive::of(changes).is_empty(),
+        deletes: changes.iter().any(|change| change.after.is_none() && !moved(&change.path)),
+        is_warned,
+    };
+    Ok((risk, changeset.is_some()))
+}
