@@ -136,6 +136,20 @@ fn what_policy_lets_in_is_applied_at_once() {
 }
 
 #[test]
+fn what_is_wrong_behind_what_is_missing_comes_back_at_once() {
+    let repo = Repo::with(&[("a.txt", "a\n")]);
+    repo.aye(&["init", "-q"]).ok();
+    let args = ["memory", "propose", "--intent", "record_decision", "-o", "append_section"];
+    let args =
+        [&args[..], &["--path", "decisions.md", "--heading", "H", "--content", "T"]].concat();
+    let answer = repo.agent("bot", &args).exits(1).out();
+    for problem in ["needs heading_level", "needs a source", "no heading", "no field Date"] {
+        assert!(answer.contains(problem), "{problem}: {answer}");
+    }
+    assert_eq!(answer.matches("no field Date").count(), 1, "{answer}");
+}
+
+#[test]
 fn all_problems_come_back_and_nothing_is_written() {
     let repo = store();
     let before = repo.snapshot();

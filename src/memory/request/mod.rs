@@ -1,5 +1,6 @@
 //! The request of `memory.propose_update`: read strictly, with every problem reported at once.
 
+mod mend;
 mod operation;
 mod read;
 mod read_operation;
@@ -7,6 +8,7 @@ mod reader;
 
 use serde::{Deserialize, Serialize};
 
+pub use mend::mended;
 pub use operation::{IfExists, IfMissing, Kind, Operation};
 pub use read::{FIELDS, Reading};
 

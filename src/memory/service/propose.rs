@@ -12,11 +12,15 @@ use crate::error::Result;
 use crate::memory::disk::repo_path;
 use crate::memory::plan::{self, Plan};
 use crate::memory::problem::Problem;
+use crate::memory::request;
 use crate::memory::response::{Outcome, Response};
 use crate::memory::settings::Approval;
 use crate::memory::{MAX_REQUEST_BYTES, Request};
 use crate::proposal::event::Subject;
 use crate::store::NewProposal;
+
+/// How often a request is judged again with stand-ins for what it lacks.
+const MOST_ROUNDS: usize = 3;
 
 /// What to do with what a request's routing says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,11 +83,11 @@ impl Service<'_> {
         }
         let request = match self.read(value) {
             Ok(request) => request,
-            Err(problems) => return rejected(&problems),
+            Err(problems) => return rejected(&self.all_problems(value, problems)),
         };
         let plan = match self.plan(&request) {
             Ok(planned) => planned,
-            Err(problems) => return rejected(&problems),
+            Err(problems) => return rejected(&self.all_problems(value, problems)),
         };
         if at_once || plan.routing.mode == Approval::Apply && mode == Mode::Routed {
             let value = value.clone();
@@ -145,6 +149,32 @@ impl Service<'_> {
         let further = plan::survey(&reading, &world);
         reading.problems.extend(further);
         Err(reading.problems)
+    }
+
+    /// `problems` of the request `value`, and those that are found only once they are mended: an agent
+    /// shall hear of all in one answer.
+    fn all_problems(&self, value: &Value, mut problems: Vec<Problem>) -> Vec<Problem> {
+        let mut mended = request::mended(value, &problems);
+        for _ in 0..MOST_ROUNDS {
+            let Some(value) = mended else { break };
+            let found = match self.read(&value) {
+                Ok(request) => self.plan(&request).err().unwrap_or_default(),
+                Err(found) => found,
+            };
+            mended = request::mended(&value, &found);
+            for mut problem in found {
+                let is_it = |known: &Problem| {
+                    (known.operation, &known.field, &known.message)
+                        == (problem.operation, &problem.field, &problem.message)
+                };
+                if !problems.iter().any(is_it) {
+                    // A line of the stand-in is none of the request's.
+                    problem.line = None;
+                    problems.push(problem);
+                }
+            }
+        }
+        problems
     }
 
     /// Plans `request` on the files as they are.
