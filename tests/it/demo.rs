@@ -27,7 +27,60 @@ fn outside_of_a_repository_it_generates_one() {
         .map(|p| p["status"].as_str().unwrap().to_owned())
         .collect();
     statuses.sort();
-    assert_eq!(statuses, ["applied", "pending", "rejected"]);
+    assert_eq!(statuses, ["applied", "pending", "pending", "pending", "pending", "rejected"]);
+}
+
+/// What is left over can be applied, and every command that is named exists.
+#[test]
+fn what_is_left_waits_for_a_review() {
+    for repo in
+        [Repo::outside(), Repo::with(&[("a.md", "# Title of it\n"), ("b.md", "Some words\n")])]
+    {
+        let run = demo(&repo, &["--json"]).ok().json();
+        let play = repo.outer().join("play");
+        for id in run["waiting"].as_array().expect("a list") {
+            let id = id.as_str().expect("an id");
+            repo.cmd(&["apply", id, "--yes", "--dry-run"]).dir(&play).run().ok();
+        }
+        let hunks = run["waiting"][0].as_str().expect("an id");
+        let diff = repo.cmd(&["diff", hunks]).dir(&play).run().ok().out();
+        assert!(diff.contains("@@"), "{diff}");
+        let last = run["waiting"][2].as_str().expect("an id");
+        let list = repo.cmd(&["list", "--json"]).dir(&play).run().ok().json();
+        let items = list["proposals"].as_array().expect("a list");
+        let risky = items.iter().find(|item| item["proposal_id"] == last).expect("it");
+        assert_eq!(risky["risks"], serde_json::json!(["sensitive"]));
+    }
+    // Not on PATH, so its path is what there is to type.
+    let repo = Repo::outside();
+    let path = std::env::var_os("PATH").expect("a PATH");
+    let others = std::env::split_paths(&path).filter(|folder| !folder.join("aye").exists());
+    let path = std::env::join_paths(others).expect("a PATH");
+    let play = repo.outer().join("play");
+    let run = repo.cmd(&["demo", "--dir"]).args(&[play]).env("PATH", path).run().ok();
+    run.says("/aye review ").lacks("  aye review ");
+}
+
+#[cfg(unix)]
+#[test]
+fn at_a_terminal_the_review_begins_at_once() {
+    let repo = Repo::outside();
+    let play = repo.outer().join("play");
+    let start = || {
+        let cmd = repo.cmd(&["demo", "--dir"]).args(&[play.clone()]).env("TERM", "dumb");
+        support::terminal::Terminal::start(cmd, 50, 100)
+    };
+    let mut t = start();
+    t.sees("Enter: review them now")
+        .types("\r")
+        .sees("(1/4)")
+        .sees("! .github/workflows/agents.yml");
+    t.types("y").sees("(2/4)").types("q").sees("kept").sees("Go on there");
+    assert_eq!(t.ends(), 0);
+    std::fs::remove_dir_all(&play).expect("removed");
+    let mut t = start();
+    t.sees("Enter: review them now").types("\x1b").sees("Go on there");
+    assert_eq!(t.ends(), 0);
 }
 
 #[test]

@@ -3,23 +3,25 @@
 mod scene;
 mod scratch;
 
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use self::scene::Edit;
+use self::scene::{Content, Edit};
 use self::scratch::Scratch;
 use super::{Context, Format};
 use crate::error::{Error, Exit, Result};
+use crate::prompt::{Answer, Hold, Prompt};
 
 /// Show the whole main job in a scratch repository.
 ///
 /// Makes a clone of the repository you are in (outside of one, a small generated repository),
 /// lets an agent propose three changes in it, looks at them, applies one, rejects one with a
-/// reason, meets one that has gone stale, and prints the audit log. Your own repository is only
-/// read. The scratch repository stays where it is for you to go on in.
+/// reason, meets one that has gone stale, and prints the audit log. Three more proposals wait for you
+/// to review; at a terminal it asks whether to begin at once. Your own repository is only read. The
+/// scratch repository stays where it is for you to go on in.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  aye demo\n  aye demo --dir /tmp/play\n  cd \"$(aye demo --json | jq -r .path)\""
@@ -48,6 +50,8 @@ pub struct Demo {
     pub rejected: String,
     /// The proposal that has gone stale and is still pending.
     pub stale: String,
+    /// The proposals that wait for a review and fit.
+    pub waiting: Vec<String>,
 }
 
 /// Runs the command.
@@ -63,23 +67,43 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let quiet = context.format_or(Format::Text) != Format::Text;
     let mut show = Show { context, scratch: &scratch, program, quiet };
     let done = show.perform()?;
+    let aye = name(show.context, &show.program);
+    let asks = !quiet && show.context.interactive();
+    if asks {
+        show.offer_review()?;
+    }
     scratch.keep();
-    context.emit(Format::Text, &done, || closing(&done))?;
+    context.emit(Format::Text, &done, || closing(&done, &aye))?;
     Ok(Exit::Done)
 }
 
-fn closing(demo: &Demo) -> String {
+/// What to type for this program: `aye` where that is found, else its path.
+fn name(context: &Context, program: &Path) -> String {
+    let path = context.var("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).map(|folder| folder.join("aye"));
+    let same = |file: &PathBuf| match (file.canonicalize(), program.canonicalize()) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => false,
+    };
+    match found.into_iter().find(|file| file.is_file()).is_some_and(|file| same(&file)) {
+        true => "aye".to_owned(),
+        false => crate::text::escape::line(&quoted(&program.display().to_string())).into_owned(),
+    }
+}
+
+fn closing(demo: &Demo, aye: &str) -> String {
     let Demo { path, stale, .. } = demo;
+    let path = quoted(path);
     format!(
         "\n# The scratch repository is yours. Go on there:\n\n  \
          cd {path}\n  \
-         aye list --status all        # everything, decided or not\n  \
-         aye review                   # decide the rest at the terminal, hunk by hunk\n  \
-         aye show {stale}\n  \
+         {aye} review                   # decide the rest at the terminal, hunk by hunk\n  \
+         {aye} list --status all        # everything, decided or not\n  \
+         {aye} show {stale}\n  \
          git show refs/aye/pending/{stale}\n  \
          git log --oneline --all      # it is all in git\n  \
          rm -rf {path}    # when you have seen enough\n\n\
-         # In a repository of your own: aye init\n"
+         # In a repository of your own: {aye} init\n"
     )
 }
 
@@ -134,8 +158,31 @@ impl Show<'_> {
 
         self.say("\n# Who did what, and why.")?;
         self.step(Who::Person, &["log"], &[Exit::Done])?;
+
+        self.say("\n# The agent goes on. These wait for you.")?;
+        let waiting = scene
+            .waiting
+            .iter()
+            .map(|content| self.propose_content(content))
+            .collect::<Result<_>>()?;
         let origin = self.scratch.origin.clone();
-        Ok(Demo { schema: "aye/demo@1", path, origin, applied, rejected, stale })
+        Ok(Demo { schema: "aye/demo@1", path, origin, applied, rejected, stale, waiting })
+    }
+
+    /// Asks whether to begin the review at once, and begins it.
+    fn offer_review(&mut self) -> Result<()> {
+        let prompt = Prompt::new(console::Term::stdout(), self.context.marks_pastes());
+        let answer = prompt
+            .line("\nEnter: review them now (Esc: not now) ")
+            .map_err(|error| Error::io("read from the terminal", &error))?;
+        if !matches!(answer, Answer::Line(_)) {
+            return Ok(());
+        }
+        let _hold = Hold::interrupts();
+        let mut review = self.command(Who::Person, &["review"]);
+        let streams = review.stdin(Stdio::inherit()).stdout(Stdio::inherit());
+        streams.status().map_err(|e| Error::io("start this program again", &e))?;
+        Ok(())
     }
 
     fn say(&mut self, text: &str) -> Result<()> {
@@ -163,12 +210,38 @@ impl Show<'_> {
             .command(Who::Agent, &[&args[..], &["--json"]].concat())
             .output()
             .map_err(|e| Error::io("start this program again", &e))?;
-        self.check(&args, output.status.code(), &[Exit::Done])?;
+        self.proposed(&args, &output)
+    }
+
+    /// The id in the answer of `propose`.
+    fn proposed(&mut self, args: &[&str], output: &Output) -> Result<String> {
+        self.check(args, output.status.code(), &[Exit::Done])?;
         let answer: serde_json::Value = serde_json::from_slice(&output.stdout)
             .map_err(|e| Error::bug(format!("the answer of propose is not JSON: {e}")))?;
         let id = answer["proposal_id"].as_str().unwrap_or_default().to_owned();
         self.say(&format!("proposed {id}"))?;
         Ok(id)
+    }
+
+    fn propose_content(&mut self, content: &Content) -> Result<String> {
+        let Content { path, reason, .. } = content;
+        let now = match std::fs::read_to_string(self.scratch.root.join(path)) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(Error::io(format!("read {path}"), &error)),
+        };
+        let args = ["propose", path, "--content-file", "-", "-m", reason];
+        self.say(&format!("\n$ {} < …", shown(Who::Agent, &args)))?;
+        let mut command = self.command(Who::Agent, &[&args[..], &["--json"]].concat());
+        let failed = |error: &std::io::Error| Error::io("start this program again", error);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(|error| failed(&error))?;
+        if let Some(mut stdin) = child.stdin.take() {
+            std::io::Write::write_all(&mut stdin, content.of(&now).as_bytes())
+                .map_err(|error| failed(&error))?;
+        }
+        let output = child.wait_with_output().map_err(|error| failed(&error))?;
+        self.proposed(&args, &output)
     }
 
     fn check(&self, args: &[&str], status: Option<i32>, expected: &[Exit]) -> Result<()> {
@@ -199,6 +272,15 @@ impl Show<'_> {
     }
 }
 
+/// `text` as one word of a shell.
+fn quoted(text: &str) -> String {
+    let is_odd = |c: char| !(c.is_alphanumeric() || "-_./=".contains(c));
+    match text.is_empty() || text.contains(is_odd) {
+        true => format!("'{}'", text.replace('\'', "'\\''")),
+        false => text.to_owned(),
+    }
+}
+
 /// A command as somebody would type it, long texts shortened.
 fn shown(who: Who, args: &[&str]) -> String {
     let mut text = match who {
@@ -211,12 +293,8 @@ fn shown(who: Who, args: &[&str]) -> String {
         if arg.contains('\n') || arg.chars().count() > 72 {
             let start: String = first.chars().take(48).collect();
             text += &format!("'{}…'", start.replace('\'', "'\\''"));
-        } else if arg.is_empty()
-            || arg.contains(|c: char| !(c.is_alphanumeric() || "-_./=".contains(c)))
-        {
-            text += &format!("'{}'", arg.replace('\'', "'\\''"));
         } else {
-            text += arg;
+            text += &quoted(arg);
         }
     }
     crate::text::escape::line(&text).into_owned()

@@ -31,6 +31,46 @@ pub struct Scene {
     pub stale: Edit,
     /// What somebody else makes of that line meanwhile.
     pub meanwhile: String,
+    /// Left for the reader to review: two hunks of one file, a new file, and one of a path that decides
+    /// more than it seems.
+    pub waiting: [Content; 3],
+}
+
+/// The whole new content of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Content {
+    /// The file, relative to the root.
+    pub path: String,
+    /// Texts that stand in the file, each with what it becomes; of a new file, its content alone.
+    pub edits: Vec<(String, String)>,
+    /// Why, in the agent's words.
+    pub reason: &'static str,
+}
+
+impl Content {
+    /// What becomes of the file whose text is `now`.
+    pub fn of(&self, now: &str) -> String {
+        let edit = |text: String, (old, new): &(String, String)| match old.is_empty() {
+            true => text + new,
+            false => text.replacen(old.as_str(), new, 1),
+        };
+        self.edits.iter().fold(now.to_owned(), edit)
+    }
+
+    fn file(path: &str, content: &str, reason: &'static str) -> Self {
+        let edits = vec![(String::new(), content.to_owned())];
+        Self { path: path.to_owned(), edits, reason }
+    }
+}
+
+/// A change of what a build machine runs.
+fn workflow() -> Content {
+    Content::file(
+        ".github/workflows/agents.yml",
+        "on: pull_request\njobs:\n  check:\n    runs-on: ubuntu-latest\n    steps:\n      \
+         - uses: actions/checkout@v4\n      - run: make check\n",
+        "Check every pull request",
+    )
 }
 
 /// The files of the generated repository, in two commits.
@@ -44,7 +84,8 @@ pub const FILES: [(&str, &str, &str); 4] = [
     (
         "Start the web shop",
         "README.md",
-        "# Shop\n\nA small web shop.\n\n## Use\n\n    npm install\n    npm start\n",
+        "# Shop\n\nA small web shop.\n\n## Use\n\n    npm install\n    npm start\n\n\
+         ## Tests\n\n    npm test\n\n## Licence\n\nMIT\n",
     ),
     (
         "Keep the cart in one place",
@@ -91,6 +132,23 @@ pub fn curated() -> Scene {
             reason: "Let people buy more",
         },
         meanwhile: "const LIMIT = Number(process.env.CART_LIMIT ?? 10);".into(),
+        waiting: [
+            Content {
+                path: "README.md".into(),
+                edits: vec![
+                    ("A small web shop.".into(), "A small web shop that sells tea.".into()),
+                    ("    npm test\n".into(), "    npm test\n    npm run lint\n".into()),
+                ],
+                reason: "Say what it sells and how it is checked",
+            },
+            Content::file(
+                "test/format.test.ts",
+                "import { formatPrice } from '../src/utils/format';\n\n\
+                 test('prices', () => expect(formatPrice(250)).toBe('2.5 EUR'));\n",
+                "Test what prices look like",
+            ),
+            workflow(),
+        ],
     }
 }
 
@@ -137,6 +195,22 @@ pub fn found(root: &Path) -> Result<Option<Scene>> {
         },
         // Without the old line in it, or the proposal would still fit.
         meanwhile: "Somebody else has written another line here.".into(),
+        waiting: [
+            Content {
+                path: first.clone(),
+                edits: vec![
+                    ("are proposed and reviewed".into(), "are proposed, and reviewed".into()),
+                    (String::new(), "\nWhat an agent may not do is decided by a person.\n".into()),
+                ],
+                reason: "Say who decides",
+            },
+            Content::file(
+                "docs/agents/first-steps.md",
+                "# First steps\n\nPropose a change, wait for the answer, and revise it.\n",
+                "Tell agents where to begin",
+            ),
+            workflow(),
+        ],
     }))
 }
 
