@@ -67,7 +67,8 @@ fn at_a_terminal_the_review_begins_at_once() {
     let repo = Repo::outside();
     let play = repo.outer().join("play");
     let start = || {
-        let cmd = repo.cmd(&["demo", "--dir"]).args(&[play.clone()]).env("TERM", "dumb");
+        let cmd =
+            repo.cmd(&["demo", "--dir"]).args(std::slice::from_ref(&play)).env("TERM", "dumb");
         support::terminal::Terminal::start(cmd, 50, 100)
     };
     let mut t = start();

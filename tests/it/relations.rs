@@ -147,3 +147,25 @@ fn what_was_sent_back_is_not_in_the_queue_until_it_is_revised() {
     repo.agent("codex", &["revise", &one, "f", "--old", "line 5", "--new", "ONE"]).ok();
     assert_eq!(queue(&repo).len(), 2);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_review_says_what_two_proposals_have_to_do_with_each_other() {
+    use crate::support::terminal::Terminal;
+    let lines: String = (1..=9).map(|n| format!("line {n}\n")).collect();
+    let repo = Repo::with(&[("f.txt", lines.as_str())]);
+    let propose = |new: &str| {
+        let args = ["propose", "f.txt", "--old", "line 5", "--new", new, "-m", new, "--json"];
+        repo.agent("codex", &args).ok().id()
+    };
+    let (one, two) = (propose("A"), propose("B"));
+    let review = || {
+        let cmd = repo.cmd(&["review"]).env("TERM", "dumb").env("PAGER", "cat");
+        Terminal::start(cmd, 40, 100)
+    };
+    let mut t = review();
+    t.sees(&format!("same lines as {two} by codex: one of them only")).sees("(1/1)").types("y");
+    t.sees(&format!("you took {one} by codex, which changes the same lines: one of them only"));
+    t.sees("(1/1)").types("y").sees(&format!("{two} will not be written")).sees("?").types("q");
+    assert_eq!(t.ends(), 0);
+}

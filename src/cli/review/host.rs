@@ -9,6 +9,7 @@ use super::plans::{self, Planned, Plans};
 use super::{Args, authors, staged_dir, staged_name};
 use crate::changeset::plan::Outcome;
 use crate::changeset::{Changeset, FileChange, RepoPath, sensitive, settle};
+use crate::check::relations;
 use crate::cli::identity::Asking;
 use crate::cli::memory::notes::notes;
 use crate::cli::programs;
@@ -19,13 +20,14 @@ use crate::error::{Error, Result};
 use crate::prompt::Hold;
 use crate::proposal::conversation::Kind;
 use crate::proposal::event::{Comment, Effect, Evidence, Subject};
+use crate::proposal::relations::MOST_NAMED;
 use crate::proposal::rules::Verb;
 use crate::proposal::{Actor, Authority, Note, Proposal, ProposalId, Status, codes};
 use crate::render::age;
 use crate::review::model::{DraftComment, Staged, Verdict};
-use crate::review::terminal::{Content, Header, Host, Loaded, Order, Outlook};
+use crate::review::terminal::{Content, Header, Host, How, Loaded, Order, Outlook, Related};
 use crate::scan::gate;
-use crate::store::Store;
+use crate::store::{Store, View};
 
 /// The command line's side of a session.
 pub(super) struct CliHost<'c> {
@@ -134,8 +136,31 @@ impl<'c> CliHost<'c> {
             changes_requested: proposal.changes_requested.as_ref().map(|request| {
                 request.reason.clone().unwrap_or_else(|| "see the comments".to_owned())
             }),
+            related: Vec::new(),
         }
     }
+}
+
+/// The pending proposals that the one called `id` has to do with.
+fn related(
+    store: &Store,
+    view: &View,
+    id: &ProposalId,
+    now: chrono::DateTime<Utc>,
+) -> Result<Vec<Related>> {
+    let Some(found) = relations::relations(store, view, now)?.remove(id) else {
+        return Ok(Vec::new());
+    };
+    let below = found.stands_on.into_iter().take(MOST_NAMED).map(|lower| {
+        let how = if lower.is_revised { How::BelowRevised } else { How::Below };
+        (lower.id, how)
+    });
+    let same = found.same_lines.named.into_iter().map(|id| (id, How::SameLines));
+    let one = |(id, how): (ProposalId, How)| {
+        let proposed_by = view.proposal(&id)?.proposed_by;
+        Ok(Related { id, proposed_by, how })
+    };
+    below.chain(same).map(one).collect()
 }
 
 /// How a proposal fits the present files, in a few words.
@@ -212,7 +237,8 @@ impl Host for CliHost<'_> {
         };
         let said = Self::conversation(&proposal);
         self.heard.insert(id.clone(), sayings(&proposal));
-        let header = self.header(&proposal, view.prefix(id)?, base, warnings, said);
+        let mut header = self.header(&proposal, view.prefix(id)?, base, warnings, said);
+        header.related = related(self.store, &view, id, self.now())?;
         Ok(Loaded::Ready(Box::new(Content {
             revision: current.event.clone(),
             changes,

@@ -1,10 +1,13 @@
 //! The lines above a proposal's first hunk, as text. Pure; everything from a proposal is escaped
 //! here.
 
-use super::host::{Content, Header};
+use std::collections::BTreeSet;
+
+use super::host::{Content, Header, How, Related};
 use super::screen::{inner, push_wrapped};
 use crate::changeset::entry::entries;
 use crate::changeset::hunks::Counts;
+use crate::proposal::ProposalId;
 use crate::render::diff::{self, Options};
 use crate::render::style::Role;
 use crate::render::width;
@@ -21,6 +24,7 @@ pub(super) fn header(
     content: &Content,
     position: usize,
     count: usize,
+    taken: &BTreeSet<ProposalId>,
     options: &Options,
 ) -> String {
     let Header { id, prefix, .. } = &content.header;
@@ -65,6 +69,10 @@ pub(super) fn header(
         let text = format!("! {} {why}", diff::shown(path));
         push_wrapped(&mut out, options, Role::Warn, &text);
     }
+    for related in &head.related {
+        let (role, text) = relation(related, taken);
+        push_wrapped(&mut out, options, role, &text);
+    }
     for warning in head.warnings.iter().take(MOST_WARNINGS) {
         push_wrapped(&mut out, options, Role::Warn, &format!("! {}", escape::line(warning)));
     }
@@ -89,6 +97,28 @@ pub(super) fn header(
         push_wrapped(&mut out, options, Role::Comment, &text);
     }
     out
+}
+
+/// What another pending proposal has to do with the one on the screen; `taken` are those of which something
+/// is to be applied.
+fn relation(related: &Related, taken: &BTreeSet<ProposalId>) -> (Role, String) {
+    let Related { id, proposed_by, how } = related;
+    let other = format!("{id} by {}", escape::name(proposed_by));
+    match (how, taken.contains(id)) {
+        (How::Below, true) => (Role::Plain, format!("↳ stands on {other}, which you took")),
+        (How::Below, false) => (Role::Warn, format!("↳ stands on {other}: that one first")),
+        (How::BelowRevised, _) => {
+            (Role::Warn, format!("↳ stands on an earlier revision of {other}"))
+        }
+        (How::SameLines, true) => {
+            let text =
+                format!("⇄ you took {other}, which changes the same lines: one of them only");
+            (Role::Warn, text)
+        }
+        (How::SameLines, false) => {
+            (Role::Warn, format!("⇄ same lines as {other}: one of them only"))
+        }
+    }
 }
 
 /// Text of a proposal, escaped; where it is long, what is missing is counted.

@@ -91,6 +91,30 @@ pub struct Header {
     pub check: Option<String>,
     /// What a reviewer has asked for.
     pub changes_requested: Option<String>,
+    /// Other pending proposals that it has to do with.
+    pub related: Vec<Related>,
+}
+
+/// Another pending proposal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Related {
+    /// Its id.
+    pub id: ProposalId,
+    /// Who proposes it.
+    pub proposed_by: String,
+    /// What it has to do with the one on the screen.
+    pub how: How,
+}
+
+/// What another proposal has to do with one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// The one starts from what the other makes.
+    Below,
+    /// As [`How::Below`], with what an earlier revision of the other made.
+    BelowRevised,
+    /// Both change the same lines: one of them only can be applied as it is.
+    SameLines,
 }
 
 /// A decision to be written.

@@ -11,8 +11,10 @@ mod last;
 mod press;
 mod screen;
 
-pub use host::{Content, Header, Host, Loaded, Order, Outlook};
+pub use host::{Content, Header, Host, How, Loaded, Order, Outlook, Related};
 pub use screen::{by_section, numbered};
+
+use std::collections::BTreeSet;
 
 use console::Term;
 
@@ -22,6 +24,7 @@ use super::model::{
 };
 use crate::error::{Error, Result};
 use crate::prompt::{Answer, Press, Prompt};
+use crate::proposal::ProposalId;
 use crate::render::diff::{self, Options, Painter};
 use crate::render::style::Role;
 use crate::text::escape;
@@ -267,7 +270,7 @@ impl Terminal<'_> {
             }
         };
         let count = self.session.slots().len();
-        self.write(&head::header(&content, at, count, &self.options))?;
+        self.write(&head::header(&content, at, count, &self.taken(), &self.options))?;
         // Looked at before in this session, and revised since: decisions carry over as they do
         // between sessions.
         let revised = match (&self.revisions[at], self.session.slot()) {
@@ -341,6 +344,15 @@ impl Terminal<'_> {
             return Ok(false);
         }
         Ok(true)
+    }
+
+    /// The proposals of which something is to be applied.
+    fn taken(&self) -> BTreeSet<ProposalId> {
+        let slots = self.session.slots().iter();
+        let taken = slots.filter(|slot| {
+            slot.is_settled() && matches!(slot.verdict(), Verdict::Apply | Verdict::Part(_))
+        });
+        taken.map(|slot| slot.ticket.id.clone()).collect()
     }
 
     /// Opens the proposals ahead about which an earlier session has kept decisions, so that the

@@ -157,7 +157,7 @@ impl Terminal<'_> {
     fn page_proposal(&mut self) -> Result<Option<Stop>> {
         let Some((at, content)) = &self.content else { return Ok(None) };
         let count = self.session.slots().len();
-        let mut text = head::header(content, *at, count, &self.options);
+        let mut text = head::header(content, *at, count, &self.taken(), &self.options);
         if let Some(description) = &content.header.description {
             text += "\n";
             text += &escape::block(description);
