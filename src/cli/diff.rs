@@ -1,8 +1,8 @@
 //! `aye diff`: the changes of a proposal.
 
 use super::which::One;
-use super::{Context, pager, show};
-use crate::changeset::Changeset;
+use super::{Context, pager, paths, show};
+use crate::changeset::{Changeset, RepoPath};
 use crate::decide;
 use crate::error::{Error, Exit, Result, codes};
 use crate::proposal::event::Subject;
@@ -20,6 +20,7 @@ use crate::store::Store;
   aye diff m4k8
   aye diff m4k8 --proposed     as it was proposed
   aye diff m4k8 --stat
+  aye diff m4k8 -- src/a.rs docs/
   aye diff m4k8 --patch | git apply --check")]
 pub struct Args {
     /// The proposal.
@@ -34,6 +35,9 @@ pub struct Args {
     /// How it is shown.
     #[command(flatten)]
     pub diff: DiffArgs,
+    /// Only these files, and those below these folders.
+    #[arg(last = true, value_name = "PATH", conflicts_with = "hunks")]
+    pub paths: Vec<std::ffi::OsString>,
 }
 
 /// Says that a diff is of the present files.
@@ -132,6 +136,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             changeset = Changeset::new(visible.changes)?;
         }
     }
+    if !args.paths.is_empty() {
+        changeset = within(context, &store, &proposal, changeset, &args.paths)?;
+    }
     show::notice(context, &proposal, changeset.changes());
     if args.diff.patch {
         context.print(&patch(&store, &changeset))?;
@@ -141,6 +148,42 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let snapshot = store.repo().config_snapshot();
     pager::page(context, Some(snapshot.plumbing()), &text)?;
     Ok(Exit::Done)
+}
+
+/// The changes of `changeset` at or below `typed`; both sides of a rename where one of them is.
+fn within(
+    context: &Context,
+    store: &Store,
+    proposal: &Proposal,
+    changeset: Changeset,
+    typed: &[std::ffi::OsString],
+) -> Result<Changeset> {
+    let mut changes = changeset.into_changes();
+    let mut wanted = Vec::with_capacity(typed.len());
+    for text in typed {
+        let is_top =
+            text == "." && store.prefix(&context.path_base(store)).is_none_or(|at| at.is_empty());
+        let path = match is_top {
+            true => return Changeset::new(changes),
+            false => paths::typed(context, store, text)?,
+        };
+        let below = |one: &RepoPath| *one == path || one.parents().any(|parent| parent == path);
+        let found: Vec<RepoPath> = changes
+            .iter()
+            .filter(|change| below(&change.path) || change.origin.as_ref().is_some_and(below))
+            .flat_map(|change| [Some(change.path.clone()), change.origin.clone()])
+            .flatten()
+            .collect();
+        if found.is_empty() {
+            let message = format!("{} changes nothing at '{}'", proposal.id, path.display());
+            return Err(Error::new(&codes::INVALID_ARGUMENT, message)
+                .with("path", path.display().to_string())
+                .hint(format!("its files: aye diff {} --name-only", proposal.id)));
+        }
+        wanted.extend(found);
+    }
+    changes.retain(|change| wanted.contains(&change.path));
+    Changeset::new(changes)
 }
 
 /// The changes of a revision of `proposal` as asked for: a patch byte for byte, anything else as

@@ -624,6 +624,40 @@ fn a_word_that_reads_as_another_is_written_out_where_it_changes() {
 }
 
 #[test]
+fn the_files_of_a_large_proposal_are_listed_and_gone_to() {
+    let text = |n: usize| (0..n * 10).map(|at| format!("{at}\n")).collect::<String>();
+    let repo = Repo::with(&[("a/1.txt", text(9)), ("a/2.txt", text(1)), ("b.txt", text(1))]);
+    let edit = |path: &str, lines: &[&str]| {
+        let mut now = repo.text(path);
+        lines.iter().for_each(|line| now = now.replace(&format!("\n{line}\n"), "\nx\n"));
+        repo.write(path, now);
+    };
+    edit("a/1.txt", &["20", "40", "60"]);
+    edit("a/2.txt", &["5"]);
+    edit("b.txt", &["5"]);
+    let id = repo.agent("bot", &["propose", "--worktree", ".", "-m", "large", "--json"]).ok().id();
+    repo.aye(&["diff", &id, "--", "a/2.txt"]).ok().says("a/2.txt").lacks("b.txt").lacks("a/1.txt");
+    repo.aye(&["diff", &id, "--stat", "--", "a"])
+        .ok()
+        .says("a/1.txt")
+        .says("2 files")
+        .lacks("b.txt");
+    repo.aye(&["diff", &id, "--", "."]).ok().says("b.txt").says("a/1.txt");
+    repo.aye(&["diff", &id, "--", "c.txt"]).fails("invalid_argument", 6);
+    repo.aye(&["diff", &id, "--", "../c.txt"]).fails("path_invalid", 6);
+    let mut t = review(&repo, &[]);
+    t.sees("1  a/1.txt  3 hunks, +3 −3").sees("2  a/2.txt  1 hunk, +1 −1").sees("3  b.txt");
+    t.sees("(1/5)").types("J").sees("a/2.txt").sees("(4/5)").types("J").sees("(5/5)");
+    t.types("J").sees("this is the last file").sees("(5/5)").types("K").sees("(4/5)");
+    t.types("g").sees("> 4  a/2.txt  @@").sees("Go to hunk number").types("2\r").sees("(2/5)");
+    t.types("y").sees("(3/5)").types("f").sees("1  a/1.txt  3 hunks, +3 −3  [2 to decide]");
+    t.sees("Go to file").types("b.t\r").sees("b.txt").sees("(5/5)");
+    t.types("f").sees("Go to file").types("a/\r").sees("or several").sees("(5/5)");
+    t.types("f").sees("Go to file").types("1\r").sees("(1/5)").types("q");
+    assert_eq!(t.ends(), 0);
+}
+
+#[test]
 fn a_thousand_hunks_are_walked_and_taken_at_once() {
     let text = |edited: bool| -> String {
         let line = |n: usize| if edited && n % 10 == 5 { "x" } else { "line" };

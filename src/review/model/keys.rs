@@ -56,7 +56,11 @@ impl Session {
             add(true, 'c', "comment on it");
             add(at + 1 < count, 'j', "next hunk, undecided");
             add(at > 0, 'k', "previous hunk, undecided");
-            add(count > 1, 'g', "go to a hunk by number");
+            let files = review.files().len();
+            add(files > 1, 'J', "next file, undecided");
+            add(files > 1, 'K', "previous file, undecided");
+            add(files > 1, 'f', "list the files and go to one");
+            add(count > 1, 'g', "list the hunks and go to one");
             add(count > 1, '/', "search in this proposal");
             add(self.can_undo(), 'u', "undo the last decision");
             add(text, 'w', "word by word");

@@ -156,6 +156,12 @@ pub enum Action {
     Previous,
     /// To unit n of this proposal, from 0.
     Goto(usize),
+    /// To the first unit of the next file, without deciding.
+    NextFile,
+    /// To the first unit of the file before, without deciding.
+    PreviousFile,
+    /// To file n of this proposal, from 0: to its first undecided unit, or its first.
+    GotoFile(usize),
     /// To the next unit that holds this text.
     Search(String),
     /// Say something.
@@ -199,6 +205,12 @@ pub enum Refusal {
     NoNext,
     /// No such unit.
     NoSuchUnit,
+    /// The last file.
+    NoNextFile,
+    /// The first file.
+    NoPreviousFile,
+    /// No such file.
+    NoSuchFile,
     /// The text is nowhere in the proposal.
     NotFound,
     /// There is nothing to undo.
@@ -219,6 +231,9 @@ impl Refusal {
             Self::NoPrevious => "this is the first hunk",
             Self::NoNext => "this is the last hunk; > goes on to the next proposal",
             Self::NoSuchUnit => "there is no hunk of that number",
+            Self::NoNextFile => "this is the last file; > goes on to the next proposal",
+            Self::NoPreviousFile => "this is the first file",
+            Self::NoSuchFile => "there is no such file in this proposal",
             Self::NotFound => "not found in this proposal",
             Self::NothingToUndo => "nothing to undo",
             Self::DecidedAsWhole => {
@@ -398,6 +413,11 @@ impl Session {
             Action::Previous => Err(Refusal::NoPrevious),
             Action::Goto(to) if to < count => self.go(to),
             Action::Goto(_) => Err(Refusal::NoSuchUnit),
+            Action::NextFile => self.go_to_file(|file| file.checked_add(1), Refusal::NoNextFile),
+            Action::PreviousFile => {
+                self.go_to_file(|file| file.checked_sub(1), Refusal::NoPreviousFile)
+            }
+            Action::GotoFile(to) => self.go_to_file(|_| Some(to), Refusal::NoSuchFile),
             Action::Search(text) => {
                 let review = self.review().ok_or(Refusal::AtEnd)?;
                 let found = review.search(unit, &text).ok_or(Refusal::NotFound)?;
@@ -437,6 +457,23 @@ impl Session {
     fn go(&mut self, unit: usize) -> Result<(), Refusal> {
         self.unit = unit;
         Ok(())
+    }
+
+    /// Goes to the file that `which` makes of the present one.
+    fn go_to_file(
+        &mut self,
+        which: impl FnOnce(usize) -> Option<usize>,
+        refusal: Refusal,
+    ) -> Result<(), Refusal> {
+        let here = self.unit().ok_or(Refusal::AtEnd)?.file;
+        let review = self.review().ok_or(Refusal::AtEnd)?;
+        let to = which(here).filter(|to| *to < review.files().len()).ok_or(refusal)?;
+        let mut units = review.units_of(to);
+        let first = units.start;
+        let open = units.find(|at| review.units()[*at].decision.is_none());
+        // A file may have no unit at all: nothing of it is asked.
+        let unit = open.unwrap_or(first).min(review.units().len().saturating_sub(1));
+        self.go(unit)
     }
 
     fn remember(&mut self, change: Change) {

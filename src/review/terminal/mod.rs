@@ -8,6 +8,7 @@ mod filter;
 mod head;
 mod host;
 mod last;
+mod overview;
 mod press;
 mod screen;
 
@@ -300,6 +301,9 @@ impl Terminal<'_> {
             let edits = edits.count();
             let earlier =
                 review.units().iter().filter(|unit| unit.earlier.is_some()).count() - edits;
+            if review.files().len() > 1 {
+                self.write(&overview::files(&review, overview::MOST_FILES, &self.options))?;
+            }
             self.session.open(review, outcome, comments);
             if let Some(seen) = &content.seen {
                 self.write(&screen::since_last_time(seen, &content, &self.options))?;

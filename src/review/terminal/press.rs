@@ -1,6 +1,6 @@
 //! What each key of the walk does.
 
-use super::{Stop, Terminal, head, screen};
+use super::{Stop, Terminal, head, overview, screen};
 use crate::changeset::entry::Entry;
 use crate::error::Result;
 use crate::prompt::Answer;
@@ -20,6 +20,13 @@ impl Terminal<'_> {
             's' => Action::Split,
             'j' => Action::Next,
             'k' => Action::Previous,
+            'J' => Action::NextFile,
+            'K' => Action::PreviousFile,
+            'f' => match self.choose_file()? {
+                Ok(Some(file)) => Action::GotoFile(file),
+                Ok(None) => return Ok(None),
+                Err(stop) => return Ok(Some(stop)),
+            },
             'u' => Action::Undo,
             'A' => Action::ApplyAll,
             '>' => Action::Skip,
@@ -47,7 +54,7 @@ impl Terminal<'_> {
                     None => return Ok(None),
                 }
             }
-            'g' => match self.ask("Go to hunk number (Esc: stay): ")? {
+            'g' => match self.ask_hunk()? {
                 Answer::Line(text) => match text.parse::<usize>() {
                     Ok(number) if number > 0 => Action::Goto(number - 1),
                     _ => {
@@ -121,6 +128,38 @@ impl Terminal<'_> {
             Err(refusal) => self.dim(refusal.message())?,
         }
         Ok(None)
+    }
+
+    /// Lists the hunks and asks for one.
+    fn ask_hunk(&mut self) -> Result<Answer> {
+        if let Some(review) = self.session.review() {
+            let list = overview::hunks(review, self.session.unit_index(), &self.options);
+            self.write(&list)?;
+        }
+        self.ask("Go to hunk number (Esc: stay): ")
+    }
+
+    /// Lists the files and asks for one: by number, or by a part of its path that only one has.
+    fn choose_file(&mut self) -> Result<std::result::Result<Option<usize>, Stop>> {
+        let Some(review) = self.session.review() else { return Ok(Ok(None)) };
+        let list = overview::files(review, usize::MAX, &self.options);
+        self.write(&list)?;
+        let text = match self.ask("Go to file, by number or part of its path (Esc: stay): ")? {
+            Answer::Line(text) => text,
+            other => return Ok(stop(&other).map_or(Ok(None), Err)),
+        };
+        if text.is_empty() {
+            return Ok(Ok(None));
+        }
+        let Some(review) = self.session.review() else { return Ok(Ok(None)) };
+        let found = overview::file(review, &text);
+        if found.is_none() {
+            self.dim(format_args!(
+                "'{}' is no file of this proposal, or several",
+                escape::line(&text)
+            ))?;
+        }
+        Ok(Ok(found))
     }
 
     /// What an edited unit has become: the bytes that will be applied.
