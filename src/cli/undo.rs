@@ -1,33 +1,39 @@
-//! `aye undo`: take an apply back.
+//! `aye undo`: take a decision back.
 
 use super::apply::{Answer, FileItem, Item, text};
 use super::identity::Asking;
 use super::{Context, Format};
 use crate::changeset::plan::{Plan, Planned};
 use crate::decide;
-use crate::error::{Exit, Result};
+use crate::decide::verdict::{self, Word};
+use crate::error::{Error, Exit, Result, codes};
+use crate::proposal::codes::NOT_APPLIED;
 use crate::proposal::document::file_path;
 use crate::proposal::rules::Verb;
-use crate::proposal::{Proposal, Status};
+use crate::proposal::{Proposal, State, Status};
 use crate::store::Store;
 use crate::text::escape;
 
-/// Take an applied proposal back: its files become what they were, and it is pending again.
+/// Take a decision back: the proposal is pending again, and files that it wrote become what they were.
 ///
-/// Later changes elsewhere in the same files stay. Where the same lines have changed since,
+/// Without an id, at a terminal: the last decision of this clone that stands, after it was shown which
+/// that is. A rejected or withdrawn proposal is pending again, as by `aye reopen`.
+///
+/// Of an applied one, later changes elsewhere in the same files stay. Where the same lines have changed since,
 /// nothing is written and the exit status is 5. A commit stays; git revert undoes that.
 ///
 /// A patch that was written without a proposal is undone by its patch_… id, as long as the files
 /// hold exactly what it wrote.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
+  aye undo                     the last decision, at a terminal
   aye undo m4k8
   aye undo m4k8 --dry-run
   aye undo patch_0vqq4zhh0g    a patch that was written directly; aye log shows its id")]
 pub struct Args {
     /// The proposal, or a direct patch (`patch_…`, see `aye log`); any unique beginning of its id.
     #[arg(value_name = "ID")]
-    pub id: String,
+    pub id: Option<String>,
     /// Do not ask.
     #[arg(long, short = 'y')]
     pub yes: bool,
@@ -39,14 +45,18 @@ pub struct Args {
 /// Runs the command.
 ///
 /// # Errors
-/// `proposal_not_found`, `not_applied`, `conflict`, the refusals of [`Context::authorise`], and
+/// `usage` without an id and a terminal, `proposal_not_found`, `not_applied`, `conflict`, the refusals of [`Context::authorise`], and
 /// those of [`decide::undo()`].
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
-    if decide::patch::is_id(&args.id) {
-        return undo_patch(context, &store, &args);
+    let proposal = match args.id.as_deref() {
+        Some(id) if decide::patch::is_id(id) => return undo_patch(context, &store, id, &args),
+        Some(id) => store.view()?.find(id)?,
+        None => last(context, &store)?,
+    };
+    if matches!(proposal.state, State::Rejected(_)) {
+        return reopen(context, &store, &proposal, &args);
     }
-    let proposal = store.view()?.find(&args.id)?;
     let plan = decide::undo::preview(&store, &proposal)?;
     if args.dry_run {
         return dry_run(context, &proposal, &plan);
@@ -58,7 +68,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         verb: Verb::Undo,
         proposals: std::slice::from_ref(&proposal),
         yes: args.yes,
-        question: &format!("Take {} back?", proposal.id),
+        question: &question(&proposal, &args),
         command: &format!("aye undo {}", proposal.id),
     };
     let Some(authority) = context.authorise(&store, &asking)? else {
@@ -75,9 +85,71 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// The last decision of this clone that stands; only where a person is shown which it is.
+fn last(context: &Context, store: &Store) -> Result<Proposal> {
+    if !context.interactive() {
+        return Err(Error::new(&codes::USAGE, "an id is needed where nobody can be asked")
+            .hint("name what to take back: aye undo ID; `aye log` shows what was decided"));
+    }
+    decide::undo::last(store, &store.view()?)?.ok_or_else(|| {
+        Error::new(&NOT_APPLIED, "no decision of this clone stands that could be taken back")
+            .hint("`aye log` shows what was decided")
+    })
+}
+
+/// What is asked, and what exactly it is where no id was given.
+fn question(proposal: &Proposal, args: &Args) -> String {
+    let id = &proposal.id;
+    let Some(decision) = proposal.decision().filter(|_| args.id.is_none()) else {
+        return format!("Take {id} back?");
+    };
+    let what = match &proposal.state {
+        State::Applied(_) => "applied",
+        _ if decision.withdrawn => "withdrawn",
+        _ => "rejected",
+    };
+    let about = proposal.description.as_deref().and_then(|text| text.lines().next());
+    let about = about.map(|text| format!(", \u{201c}{}\u{201d}", escape::line(text)));
+    let path = file_path(proposal.current());
+    format!(
+        "Take back {id} ({}{}), {what} by {}?",
+        escape::name(&path),
+        about.unwrap_or_default(),
+        escape::name(&decision.by.name),
+    )
+}
+
+/// Makes a rejected proposal pending again.
+fn reopen(context: &mut Context, store: &Store, proposal: &Proposal, args: &Args) -> Result<Exit> {
+    let seen = decide::Seen::now(store, &store.view()?)?;
+    let proposals = std::slice::from_ref(proposal);
+    if !args.dry_run {
+        let asking = Asking {
+            verb: Verb::Reopen,
+            proposals,
+            yes: args.yes,
+            question: &question(proposal, args),
+            command: &format!("aye undo {}", proposal.id),
+        };
+        let Some(authority) = context.authorise(store, &asking)? else {
+            context.note("nothing undone");
+            return Ok(Exit::Negative);
+        };
+        let now = context.now;
+        verdict::say(store, &authority, now, proposals, &Word::Reopen, None, &[], Some(&seen))?;
+    }
+    let mut answer = answer(proposal, &[], None, args.dry_run, true);
+    if let (true, [item]) = (args.dry_run, &mut answer.proposals[..]) {
+        item.status = Status::Rejected;
+    }
+    let heading = if args.dry_run { "would be pending again" } else { "pending again" };
+    context.emit(Format::Text, &answer, || text(&answer, heading))?;
+    Ok(Exit::Done)
+}
+
 /// Takes a patch back that was written without a proposal.
-fn undo_patch(context: &mut Context, store: &Store, args: &Args) -> Result<Exit> {
-    let (stamped, patch) = decide::patch::find(store, &store.view()?, &args.id)?;
+fn undo_patch(context: &mut Context, store: &Store, id: &str, args: &Args) -> Result<Exit> {
+    let (stamped, patch) = decide::patch::find(store, &store.view()?, id)?;
     let id = decide::patch::id(&stamped.id);
     let answer = |files: &[Planned], dry_run, success| Answer {
         schema: "aye/undo@1",

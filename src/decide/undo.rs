@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::proposal::event::{Effect, Patch, Undo, Written};
 use crate::proposal::state::Decision;
 use crate::proposal::{Authority, Data, Proposal, ProposalId, Stamped, State, codes};
-use crate::store::Store;
+use crate::store::{Store, View};
 
 /// What an undo came to.
 #[derive(Clone, Debug)]
@@ -206,4 +206,28 @@ pub fn undo_patch(
         })
     })?;
     Ok(plan.files)
+}
+
+/// The proposal whose decision is the last one that this clone has made and that stands; `None` without
+/// one.
+///
+/// # Errors
+/// Those of the store.
+pub fn last(store: &Store, view: &View) -> Result<Option<Proposal>> {
+    let own = store.own_lanes();
+    for page in view.log_pages(None, None) {
+        for entry in page? {
+            let event = &entry.stamped.event;
+            let decides = matches!(event.data, Data::Apply(_) | Data::Reject(_));
+            let Some(id) = event.proposal.as_ref().filter(|_| decides && own.contains(&event.lane))
+            else {
+                continue;
+            };
+            let proposal = view.proposal(id)?;
+            if proposal.decision().is_some_and(|decision| decision.event == entry.stamped.id) {
+                return Ok(Some(proposal));
+            }
+        }
+    }
+    Ok(None)
 }

@@ -847,3 +847,49 @@ fn a_statement_that_was_exchanged_approves_nothing() {
     repo.remove(&file);
     repo.aye(&LAST).exits(1).says("error[content_differs]");
 }
+
+#[cfg(unix)]
+#[test]
+fn the_last_decision_is_taken_back_without_an_id() {
+    use crate::support::terminal::Terminal;
+    let repo = Repo::with(&[("a.txt", "a\n"), ("b.txt", "b\n")]);
+    let propose = |file: &str, why: &str| {
+        let args = ["propose", file, "--content-file", "-", "-m", why, "--json"];
+        repo.cmd(&args).env("AYE_AGENT", "bot").stdin("x\n").run().ok().id()
+    };
+    let (one, two) = (propose("a.txt", "one"), propose("b.txt", "two"));
+    let status = |id: &str| {
+        let shown = repo.aye(&["show", id, "--json"]).ok().json();
+        shown["status"].as_str().expect("a status").to_owned()
+    };
+    repo.aye(&["undo"]).fails("usage", 2);
+    repo.aye(&["undo", "--yes"]).fails("usage", 2);
+    let undo = || Terminal::start(repo.cmd(&["undo"]).env("TERM", "dumb"), 30, 120);
+    let mut t = undo();
+    t.sees("no decision of this clone stands");
+    t.ends();
+    repo.aye(&["apply", &one, "--yes"]).ok();
+    repo.aye(&["reject", &two, "--yes", "--reason", "no"]).ok();
+    let mut t = undo();
+    t.sees(&format!("Take back {two} (b.txt, “two”), rejected by")).sees("[y/n]").types("n\r");
+    t.sees("nothing undone");
+    t.ends();
+    assert_eq!(status(&two), "rejected");
+    let mut t = undo();
+    t.sees("[y/n]").types("y\r").sees("pending again");
+    assert_eq!(t.ends(), 0);
+    assert_eq!((status(&one).as_str(), status(&two).as_str()), ("applied", "pending"));
+    let mut t = undo();
+    t.sees(&format!("Take back {one} (a.txt, “one”), applied by")).sees("[y/n]").types("y\r");
+    t.sees("taken back");
+    assert_eq!(t.ends(), 0);
+    assert_eq!(status(&one), "pending");
+    assert_eq!(repo.text("a.txt"), "a\n");
+    // By id, as `reopen` does; an agent may do neither.
+    repo.aye(&["reject", &two, "--yes", "--reason", "no"]).ok();
+    repo.agent("bot", &["undo", &two, "--yes"]).fails("human_approval_required", 4);
+    repo.aye(&["undo", &two, "--dry-run"]).ok().says("would be pending again");
+    assert_eq!(status(&two), "rejected");
+    repo.aye(&["undo", &two, "--yes", "--json"]).ok();
+    assert_eq!(status(&two), "pending");
+}
