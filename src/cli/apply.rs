@@ -359,6 +359,7 @@ pub fn present(
     let mut text = String::new();
     for shown in shown {
         text += &format!("{}\n", summary(&shown.proposal, &shown.plan.files));
+        text += &show::who_and_why(&shown.proposal, context.now);
         for notice in show::noticed(&shown.proposal, &shown.proposal.current().changes) {
             text += &format!("! {}\n", escape::line(&notice));
         }

@@ -187,6 +187,25 @@ impl Context {
         self.choose(question, &["y", "n"]).is_some_and(|key| key == "y")
     }
 
+    /// Asks for a reason at the terminal; `None` for Esc, the end of input and Ctrl-C, after which the exit
+    /// status says so.
+    pub fn reason(&mut self, question: &str) -> Option<String> {
+        let prompt = Prompt::new(console::Term::stderr(), self.marks_pastes());
+        loop {
+            match prompt.line(question) {
+                Ok(Answer::Line(text)) if text.trim().is_empty() => {
+                    self.note("a reason, please: the proposer gets it back");
+                }
+                Ok(Answer::Line(text)) => return Some(text.trim().to_owned()),
+                Ok(Answer::Escaped | Answer::End) => return None,
+                Ok(Answer::Interrupt) | Err(_) => {
+                    let _ = self.ends_with(130);
+                    return None;
+                }
+            }
+        }
+    }
+
     /// Asks for a line of text at the terminal; `None` if nothing was typed.
     ///
     /// # Errors

@@ -5,13 +5,15 @@ use serde::Serialize;
 
 use super::identity::Asking;
 use super::which::Several;
-use super::{Context, Format};
+use super::{Context, Format, pager, show};
 use crate::decide::verdict::{self, Word};
 use crate::decide::{self, Seen};
 use crate::error::{Exit, Result};
-use crate::proposal::Status;
 use crate::proposal::document::file_path;
 use crate::proposal::rules::Verb;
+use crate::proposal::{Proposal, Status};
+use crate::render::diff;
+use crate::store::Store;
 use crate::text::escape;
 
 /// Reject pending proposals, with a reason that the proposer can read back.
@@ -71,13 +73,24 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         question: &format!("Reject {}?", ids.join(", ")),
         command: &format!("aye reject {}", ids.join(" ")),
     };
-    let Some(authority) = context.authorise(&store, &asking)? else {
-        context.note("nothing rejected");
-        return Ok(Exit::Negative);
+    let by_flag = context.by_flag(&store, &asking)?;
+    let asks = by_flag.is_none();
+    if asks {
+        present(context, &store, &proposals)?;
+    }
+    let authority = match by_flag {
+        Some(authority) => Some(authority),
+        None => context.authorise(&store, &asking)?,
     };
     let reason = match args.reason {
-        None if context.interactive() && !args.yes => context.ask("Reason (for the proposer)")?,
-        reason => reason,
+        None if asks && authority.is_some() => {
+            context.reason("Reject it because (Esc: do not): ").map(Some)
+        }
+        reason => Some(reason),
+    };
+    let (Some(authority), Some(reason)) = (authority, reason) else {
+        context.note("nothing rejected");
+        return Ok(Exit::Negative);
     };
     let (now, word) = (context.now, &Word::Reject);
     verdict::say(&store, &authority, now, &proposals, word, reason.as_deref(), &[], Some(&seen))?;
@@ -108,4 +121,27 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         }
     }
     Ok(Exit::Done)
+}
+
+/// Most lines of a diff that stand before the question.
+const SHORT: usize = 40;
+
+/// Who proposes what and why; and the diff where it is short.
+fn present(context: &mut Context, store: &Store, proposals: &[Proposal]) -> Result<()> {
+    let snapshot = store.repo().config_snapshot();
+    let options = pager::options(context, Some(snapshot.plumbing()));
+    for proposal in proposals {
+        let mut text = format!("{}\n{}", proposal.id, show::who_and_why(proposal, context.now));
+        if let Ok(changeset) = store.changeset(&proposal.current().changes) {
+            let changes = diff::changeset(changeset.changes(), &options);
+            if changes.lines().count() <= SHORT {
+                text += &changes;
+            } else {
+                text += &diff::stat(changeset.changes(), &options.palette, options.columns);
+                text += &format!("  all of it: aye diff {}\n", proposal.id);
+            }
+        }
+        context.note(text.trim_end());
+    }
+    Ok(())
 }

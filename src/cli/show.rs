@@ -86,6 +86,22 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     }
 }
 
+/// Who proposes and why, before a question about it.
+pub(super) fn who_and_why(proposal: &Proposal, now: chrono::DateTime<chrono::Utc>) -> String {
+    let mut out = format!(
+        "  by {}, {}\n",
+        escape::name(&proposal.proposed_by),
+        age::ago(proposal.created_at, now)
+    );
+    for line in proposal.description.iter().flat_map(|text| text.lines()).take(MOST_REASONS) {
+        out += &format!("  {}\n", escape::line(line));
+    }
+    out
+}
+
+/// Lines of a description that stand before a question.
+const MOST_REASONS: usize = 10;
+
 /// What stands above the diff.
 pub fn header(
     proposal: &Proposal,

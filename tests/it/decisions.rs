@@ -893,3 +893,32 @@ fn the_last_decision_is_taken_back_without_an_id() {
     repo.aye(&["undo", &two, "--yes", "--json"]).ok();
     assert_eq!(status(&two), "pending");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_question_says_what_it_is_about_and_a_no_has_a_reason() {
+    use crate::support::terminal::Terminal;
+    let repo = Repo::with(&[("a.txt", "a\n")]);
+    let propose = |content: &str| {
+        let args = ["propose", "a.txt", "--content-file", "-", "-m", "Because so", "--json"];
+        repo.cmd(&args).env("AYE_AGENT", "bot").stdin(content).run().ok().id()
+    };
+    let (one, many) = (propose("x\n"), propose(&"line\n".repeat(60)));
+    let start = |args: &[&str]| Terminal::start(repo.cmd(args).env("TERM", "dumb"), 40, 120);
+    let mut t = start(&["apply", &one]);
+    t.sees("by bot, ").sees("Because so").sees("+x").sees("Apply").types("n\r");
+    t.ends();
+    let mut t = start(&["reject", &one]);
+    t.sees("by bot, ").sees("Because so").sees("+x").sees("Reject").types("y\r");
+    t.sees("Reject it because").types("\x1b").sees("nothing rejected");
+    t.ends();
+    let mut t = start(&["reject", &one]);
+    t.sees("Reject").types("y\r").sees("Reject it because").types("\r").sees("a reason, please");
+    t.sees("Reject it because").types("not so\r").sees("rejected: a.txt");
+    assert_eq!(t.ends(), 0);
+    let shown = repo.aye(&["show", &one, "--json"]).ok().json();
+    assert_eq!(shown["rejection_reason"], "not so");
+    let mut t = start(&["reject", &many]);
+    t.sees("all of it: aye diff").sees("[y/n]").types("n\r").sees("nothing rejected");
+    t.ends();
+}
