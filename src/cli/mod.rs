@@ -134,14 +134,17 @@ pub enum Command {
     /// Review pending proposals at the terminal, hunk by hunk.
     Review(review::Args),
     /// Apply pending proposals to the files.
+    #[command(aliases = ["accept", "ok"])]
     Apply(apply::Args),
     /// Approve pending proposals, and write nothing.
     Approve(approve::Args),
     /// Reject pending proposals.
+    #[command(aliases = ["deny", "nay", "disapprove"])]
     Reject(reject::Args),
     /// Take your own pending proposals back.
     Withdraw(withdraw::Args),
     /// Make a rejected proposal pending again.
+    #[command(aliases = ["unreject"])]
     Reopen(reopen::Args),
     /// Bring the text of a decided proposal back into the work tree, without deciding anything.
     Restore(restore::Args),
@@ -149,7 +152,8 @@ pub enum Command {
     Publish(publish::Args),
     /// Remove a proposal and all that was said of it, for good.
     Purge(purge::Args),
-    /// Take an applied proposal back.
+    /// Take a decision back.
+    #[command(aliases = ["unapply", "revert"])]
     Undo(undo::Args),
     /// Give a pending proposal new content.
     Revise(Box<revise::Args>),

@@ -81,3 +81,23 @@ fn git_finds_it_as_a_subcommand() {
     alone(&path).ok().says("aye ");
     alone("/nowhere").exits(127).notes("cannot start aye").notes("hint:");
 }
+
+/// What people type for a verb is that verb, and nothing suggests the opposite.
+#[test]
+fn other_words_for_a_verb_are_understood() {
+    let repo = Repo::with(&[("a.txt", "a\n")]);
+    let propose = |content: &str| {
+        let args = ["propose", "a.txt", "--content-file", "-", "--json"];
+        repo.cmd(&args).env("AYE_AGENT", "bot").stdin(content).run().ok().id()
+    };
+    for (accept, undo) in [("accept", "unapply"), ("ok", "revert")] {
+        let id = propose(accept);
+        repo.aye(&[accept, &id, "--yes"]).ok().says("applied");
+        repo.aye(&[undo, &id, "--yes"]).ok().says("taken back");
+    }
+    for word in ["deny", "nay", "disapprove"] {
+        let id = propose(word);
+        repo.aye(&[word, &id, "--yes", "--reason", "no"]).ok().says("rejected");
+        repo.aye(&["unreject", &id, "--yes"]).ok().says("pending again");
+    }
+}
