@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::identity::Asking;
 use super::part::{Chosen, PartArgs};
-use super::which::Several;
+use super::which::Batch;
 use super::{Context, Format, pager, show};
 use crate::changeset::FileChange;
 use crate::changeset::plan::{How, Outcome, Planned};
@@ -41,13 +41,14 @@ use crate::text::escape;
   aye apply m4k8 --yes --take-residue    and other changes in its files
   aye apply --latest
   aye apply m4k8 7qx2 --dry-run
+  aye apply --by claude --task T-2       all of them that fit, at a terminal
   aye diff m4k8 --hunks
   aye apply m4k8 --hunks 1,3-5 --split-rest
   aye apply m4k8 --conflict-markers")]
 pub struct Args {
     /// The proposals.
     #[command(flatten)]
-    pub which: Several,
+    pub which: Batch,
     /// Do not ask.
     #[arg(long, short = 'y')]
     pub yes: bool,
@@ -171,16 +172,21 @@ impl FileItem {
 /// those before it, none is applied.
 ///
 /// # Errors
-/// `proposal_not_found`, `not_pending`, `conflict`, the refusals of [`Context::authorise`], and
-/// those of [`decide::apply()`].
+/// `proposal_not_found`, `not_pending`, `revision_required`, `conflict`, the refusals of
+/// [`Context::authorise`], and those of [`decide::apply()`].
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let view = store.look()?;
-    let proposals = args.which.pending(&view, context.now)?;
+    let mut proposals = args.which.pending(&view, context.now)?;
     if args.yes && !args.dry_run {
-        args.which.require_named_revisions(&view, &proposals)?;
+        args.which.refuse_unseen("aye apply", &proposals)?;
+        args.which.several().require_named_revisions(&view, &proposals)?;
     }
     drop(view);
+    if args.which.is_filter() && !args.dry_run {
+        proposals = fitting(context, &store, proposals)?;
+    }
+    let subject = args.which.subject(&proposals);
     let ids: Vec<&str> = proposals.iter().map(|proposal| proposal.id.as_str()).collect();
     let effect = match () {
         () if args.mark_only => Effect::MarkOnly,
@@ -190,9 +196,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     };
     let command = format!("aye apply {}{}", ids.join(" "), flags(&args));
     let question = match effect {
-        Effect::MarkOnly => format!("Approve {} and leave the files to you?", ids.join(", ")),
-        Effect::Commit => format!("Apply and commit {}?", ids.join(", ")),
-        Effect::Files | Effect::Index => format!("Apply {}?", ids.join(", ")),
+        Effect::MarkOnly => format!("Approve {subject} and leave the files to you?"),
+        Effect::Commit => format!("Apply and commit {subject}?"),
+        Effect::Files | Effect::Index => format!("Apply {subject}?"),
     };
     let asking = Asking {
         verb: Verb::Apply,
@@ -257,6 +263,30 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             }
             other => return other,
         }
+    }
+}
+
+/// Those of `proposals`, which a filter names, that fit one on top of the other; says which do not.
+///
+/// # Errors
+/// `conflict` where none does.
+fn fitting(context: &Context, store: &Store, proposals: Vec<Proposal>) -> Result<Vec<Proposal>> {
+    let shown = shown(store, &proposals, None, Effect::Files)?;
+    let mut fit = Vec::with_capacity(proposals.len());
+    let mut first = None;
+    for (proposal, shown) in proposals.into_iter().zip(shown) {
+        match shown.plan.refusal() {
+            None => fit.push(proposal),
+            Some(refusal) => {
+                let why = escape::line(refusal.message()).into_owned();
+                context.note(&format!("{} stays pending: {why}", proposal.id));
+                first.get_or_insert(decide::apply::conflict(refusal, &proposal.id));
+            }
+        }
+    }
+    match first {
+        Some(error) if fit.is_empty() => Err(error),
+        _ => Ok(fit),
     }
 }
 

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::identity::Asking;
-use super::which::Several;
+use super::which::Batch;
 use super::{Context, Format, pager, show};
 use crate::decide::verdict::{self, Word};
 use crate::decide::{self, Seen};
@@ -20,11 +20,12 @@ use crate::text::escape;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye reject m4k8 --reason 'Use Intl.DateTimeFormat instead'
-  aye reject m4k8 7qx2 --yes --reason 'Superseded'")]
+  aye reject m4k8 7qx2 --yes --reason 'Superseded'
+  aye reject --by codex --task T-2        all of them, at a terminal")]
 pub struct Args {
     /// The proposals.
     #[command(flatten)]
-    pub which: Several,
+    pub which: Batch,
     /// Why; the proposer gets it back.
     #[arg(long, short = 'r', value_name = "TEXT")]
     pub reason: Option<String>,
@@ -60,17 +61,20 @@ pub struct RejectedItem {
 /// Runs the command: all proposals or none.
 ///
 /// # Errors
-/// `proposal_not_found`, `not_pending`, the refusals of [`Context::authorise`].
+/// `proposal_not_found`, `not_pending`, `revision_required`, the refusals of [`Context::authorise`].
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let proposals = args.which.pending(&store.view()?, context.now)?;
     let seen = Seen::now(&store, &store.view()?)?;
+    if args.yes {
+        args.which.refuse_unseen("aye reject", &proposals)?;
+    }
     let ids: Vec<&str> = proposals.iter().map(|proposal| proposal.id.as_str()).collect();
     let asking = Asking {
         verb: Verb::Reject,
         proposals: &proposals,
         yes: args.yes,
-        question: &format!("Reject {}?", ids.join(", ")),
+        question: &format!("Reject {}?", args.which.subject(&proposals)),
         command: &format!("aye reject {}", ids.join(" ")),
     };
     let by_flag = context.by_flag(&store, &asking)?;

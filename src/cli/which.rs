@@ -2,9 +2,11 @@
 
 use chrono::{DateTime, Utc};
 
+use super::filters::FilterArgs;
 use crate::error::{Error, Result};
 use crate::proposal::{Proposal, Status, codes};
 use crate::store::{Filter, View};
+use crate::text::escape;
 
 /// One proposal.
 #[derive(Clone, Debug, clap::Args)]
@@ -26,6 +28,115 @@ pub struct Several {
     /// The newest one that is pending.
     #[arg(long, conflicts_with = "ids")]
     pub latest: bool,
+}
+
+/// Proposals by id, or all pending ones of an agent, a task, a topic or a place.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Batch {
+    /// Proposal ids or staging ids, or any unique beginnings of them; ID@REV only at that revision.
+    #[arg(
+        value_name = "ID",
+        required_unless_present_any = ["latest", "by", "task", "domain", "path"],
+        conflicts_with_all = ["by", "task", "domain", "path"]
+    )]
+    pub ids: Vec<String>,
+    /// The newest one that is pending.
+    #[arg(long, conflicts_with_all = ["ids", "by", "task", "domain", "path"])]
+    pub latest: bool,
+    /// All pending ones of this proposer that were not sent back; at a terminal.
+    #[arg(long, value_name = "NAME", help_heading = "Filters")]
+    pub by: Option<String>,
+    /// All of this task.
+    #[arg(long, value_name = "TASK", help_heading = "Filters")]
+    pub task: Option<String>,
+    /// All of this domain.
+    #[arg(long, value_name = "NAME", help_heading = "Filters")]
+    pub domain: Option<String>,
+    /// All that change this file, or one below this folder (from the repository's top).
+    #[arg(long, value_name = "PATH", help_heading = "Filters")]
+    pub path: Option<String>,
+}
+
+impl Batch {
+    /// Whether they are named by what they have in common.
+    pub fn is_filter(&self) -> bool {
+        [&self.by, &self.task, &self.domain, &self.path].into_iter().any(Option::is_some)
+    }
+
+    /// The ids and `--latest` alone.
+    pub fn several(&self) -> Several {
+        Several { ids: self.ids.clone(), latest: self.latest }
+    }
+
+    /// The proposals that are meant, each once; all of them pending. Of those named by a filter the
+    /// oldest first, and none that was sent back.
+    ///
+    /// # Errors
+    /// As [`Several::pending`].
+    pub fn pending(&self, view: &View, now: DateTime<Utc>) -> Result<Vec<Proposal>> {
+        if !self.is_filter() {
+            return self.several().pending(view, now);
+        }
+        let filters = FilterArgs {
+            by: self.by.clone(),
+            task: self.task.clone(),
+            domain: self.domain.clone(),
+            path: self.path.clone(),
+            ..FilterArgs::default()
+        };
+        let filter = Filter { newest_first: false, ..filters.filter(Some(Status::Pending)) };
+        let summaries = view.proposals(&filter, now)?.into_iter();
+        let wanted = summaries.filter(|summary| !summary.changes_requested);
+        let found: Result<Vec<Proposal>> =
+            wanted.map(|summary| view.proposal(&summary.id)).collect();
+        match found? {
+            none if none.is_empty() => {
+                Err(Error::new(&codes::PROPOSAL_NOT_FOUND, "no pending proposal is meant by that")
+                    .hint("`aye list` shows all, with the same filters"))
+            }
+            found => Ok(found),
+        }
+    }
+
+    /// Refuses `--yes` for what is named by a filter: who decides has to have seen what it comes to.
+    ///
+    /// # Errors
+    /// `revision_required`.
+    pub fn refuse_unseen(&self, command: &str, proposals: &[Proposal]) -> Result<()> {
+        if !self.is_filter() {
+            return Ok(());
+        }
+        let ids: Vec<String> = proposals.iter().map(Proposal::at_revision).collect();
+        Err(Error::new(
+            &codes::REVISION_REQUIRED,
+            format!("--yes has to name what was looked at; these are {}", ids.len()),
+        )
+        .with("proposals", ids.clone())
+        .hint(format!("look at them, then: {command} {} --yes", ids.join(" "))))
+    }
+
+    /// `12 proposals by claude`: what a question about `count` of them is about; the ids where they were
+    /// named.
+    pub fn subject(&self, proposals: &[Proposal]) -> String {
+        if !self.is_filter() {
+            let ids: Vec<&str> = proposals.iter().map(|proposal| proposal.id.as_str()).collect();
+            return ids.join(", ");
+        }
+        let plural = if proposals.len() == 1 { "" } else { "s" };
+        let mut text = format!("{} proposal{plural}", proposals.len());
+        let parts = [
+            ("by", &self.by),
+            ("of task", &self.task),
+            ("of domain", &self.domain),
+            ("in", &self.path),
+        ];
+        for (word, value) in parts {
+            if let Some(value) = value {
+                text += &format!(" {word} {}", escape::name(value));
+            }
+        }
+        text
+    }
 }
 
 impl One {

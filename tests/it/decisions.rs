@@ -922,3 +922,44 @@ fn a_question_says_what_it_is_about_and_a_no_has_a_reason() {
     t.sees("all of it: aye diff").sees("[y/n]").types("n\r").sees("nothing rejected");
     t.ends();
 }
+
+#[cfg(unix)]
+#[test]
+fn all_of_an_agent_are_decided_by_one_question() {
+    use crate::support::terminal::Terminal;
+    let repo = Repo::with(&[("a.txt", "a\n"), ("b.txt", "b\n"), ("c.txt", "c\n")]);
+    let propose = |who: &str, file: &str, content: &str| {
+        let args = ["propose", file, "--content-file", "-", "--json"];
+        repo.cmd(&args).env("AYE_AGENT", who).stdin(content).run().ok().id()
+    };
+    let (one, two) = (propose("bot", "a.txt", "x\n"), propose("bot", "b.txt", "y\n"));
+    let (clash, other) = (propose("bot", "a.txt", "z\n"), propose("cat", "c.txt", "x\n"));
+    let back = propose("bot", "c.txt", "sent back\n");
+    repo.aye(&["comment", &back, "--request-changes", "-m", "no"]).ok();
+    let run = repo.aye(&["apply", "--by", "bot", "--yes"]).fails("revision_required", 4);
+    assert!(run.err().contains(&format!("aye apply {one}@")), "{run}");
+    repo.aye(&["reject", "--by", "bot", "--yes", "--reason", "no"]).fails("revision_required", 4);
+    repo.aye(&["apply", "--by", "nobody", "--yes"]).fails("proposal_not_found", 3);
+    repo.aye(&["apply", &one, "--by", "bot"]).fails("usage", 2);
+    repo.aye(&["apply", "--by", "bot", "--dry-run"]).exits(5).says(&two);
+    let start = |args: &[&str]| Terminal::start(repo.cmd(args).env("TERM", "dumb"), 60, 120);
+    let mut t = start(&["apply", "--by", "bot"]);
+    t.sees(&format!("{clash} stays pending: a.txt has other changes")).sees("+x").sees("+y");
+    t.sees("Apply 2 proposals by bot? [y/n]").types("y\r").sees("applied");
+    assert_eq!(t.ends(), 0);
+    let statuses = || {
+        let list = repo.aye(&["list", "--status", "all", "--json"]).ok().json();
+        let all = list["proposals"].as_array().expect("a list").clone();
+        let status = |id: &str| {
+            let item = all.iter().find(|item| item["proposal_id"] == id).expect("it");
+            item["status"].as_str().expect("a status").to_owned()
+        };
+        [&one, &two, &clash, &other, &back].map(|id| status(id))
+    };
+    assert_eq!(statuses(), ["applied", "applied", "pending", "pending", "pending"]);
+    let mut t = start(&["reject", "--path", "c.txt"]);
+    t.sees("Reject 1 proposal in c.txt? [y/n]").types("y\r").sees("because").types("no\r");
+    t.sees("rejected: c.txt");
+    assert_eq!(t.ends(), 0);
+    assert_eq!(statuses(), ["applied", "applied", "pending", "rejected", "pending"]);
+}
