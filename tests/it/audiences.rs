@@ -259,6 +259,29 @@ fn what_stands_on_what_is_for_the_default_remote_goes_to_no_other() {
 }
 
 #[test]
+fn an_edit_above_something_private_carries_it() {
+    let Scene { here, origin, .. } = scene();
+    let lines: String = (0..20).map(|n| format!("{n}\n")).collect();
+    here.write("a.txt", &lines);
+    here.git(&["commit", "-qam", "lines"]);
+    let hushed = lines.replace("\n3\n", "\nhush\n");
+    let first = propose(&here, "a.txt", &hushed, &["--private"]);
+    here.aye(&["apply", &first, "--yes"]).ok();
+    // No revision and no decision names what is there now.
+    let edited = hushed.replace("\n15\n", "\nmine\n");
+    here.write("a.txt", &edited);
+    let next = propose(&here, "a.txt", &edited.replace("\n9\n", "\nnine\n"), &[]);
+    is(&here, &next, "pending", "private");
+    here.aye(&["publish", &next, "--yes"]).fails("private_path", 4);
+    push(&here, "origin");
+    assert!(!objects(&origin).contains("hush"));
+    // Without its lines there is nothing private in the same file.
+    here.write("a.txt", lines.replace("\n15\n", "\nmine\n"));
+    let free = propose(&here, "a.txt", &lines.replace("\n9\n", "\nnine\n"), &[]);
+    is(&here, &free, "pending", "default");
+}
+
+#[test]
 fn a_decision_goes_back_to_where_the_proposal_came_from() {
     let Scene { here, origin, up } = scene();
     let theirs = clone(&up);

@@ -1,11 +1,13 @@
 //! Whom a subject is for, asked of the cache.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
+
+use bstr::ByteSlice as _;
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::{About, View, failed};
-use crate::changeset::RepoPath;
+use crate::changeset::{RepoPath, Snapshot as _};
 use crate::error::Result;
 use crate::proposal::state::Decision;
 use crate::proposal::{Data, Entry, Event, Proposal, ProposalId, State};
@@ -179,8 +181,11 @@ impl Store {
             if self.id_in_head(path).is_some_and(|id| id == before.id) {
                 continue;
             }
-            let mut others = view.of_others(audience, path)?.into_iter();
-            if others.any(|other| Some(&other.id) != but && leads_to(&other, path, before)) {
+            let mut others = view.of_others(audience, path)?;
+            others.retain(|other| Some(&other.id) != but);
+            if others.iter().any(|other| leads_to(other, path, before))
+                || self.carries(&others, path, before)
+            {
                 return Ok(true);
             }
             let patched = match &patched {
@@ -192,6 +197,46 @@ impl Store {
             }
         }
         Ok(false)
+    }
+
+    /// Whether the content `before` of `path` has a line that one of `others` brings and that HEAD has not:
+    /// somebody has edited a file with it since. What cannot be read here is not compared.
+    fn carries(&self, others: &[Proposal], path: &RepoPath, before: &Entry) -> bool {
+        let changes = others.iter().flat_map(|other| &other.revisions);
+        let changes = changes.flat_map(|revision| &revision.changes);
+        let mut changes = changes.filter(|change| change.path == *path).peekable();
+        if changes.peek().is_none() {
+            return false;
+        }
+        // What a partial clone has not fetched is not fetched for this.
+        let text = |id: Option<&str>| {
+            let id = id.filter(|id| self.has(id));
+            id.and_then(|id| self.blob(id).ok()).unwrap_or_default()
+        };
+        let head = text(self.id_in_head(path).as_deref());
+        let known: HashSet<&[u8]> = head.lines().map(<[u8]>::trim).collect();
+        let here = match self.has(&before.id) {
+            true => text(Some(&before.id)),
+            // Of a proposal that is being made, the present file is not an object yet.
+            false => self.present(path, before).unwrap_or_default(),
+        };
+        let here: HashSet<&[u8]> = here
+            .lines()
+            .map(<[u8]>::trim)
+            .filter(|line| !line.is_empty() && !known.contains(line))
+            .collect();
+        changes.any(|change| {
+            let side = |entry: &Option<Entry>| text(entry.as_ref().map(|entry| entry.id.as_str()));
+            let (old, new) = (side(&change.before), side(&change.after));
+            let old: HashSet<&[u8]> = old.lines().map(<[u8]>::trim).collect();
+            new.lines().map(<[u8]>::trim).any(|line| here.contains(line) && !old.contains(line))
+        })
+    }
+
+    /// The file at `path` in the work tree, if that is what `entry` names.
+    fn present(&self, path: &RepoPath, entry: &Entry) -> Option<Vec<u8>> {
+        let file = self.worktree().ok()?.file(path).ok()??;
+        (self.entry_of(&file).ok()?.id == entry.id).then(|| file.bytes.to_vec())
     }
 
     /// What direct patches for others than `audience` have written.
