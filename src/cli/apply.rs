@@ -186,7 +186,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if args.which.is_filter() && !args.dry_run {
         proposals = fitting(context, &store, proposals)?;
     }
-    let subject = args.which.subject(&proposals);
+    let subject = args.which.subject(&store, &proposals);
     let ids: Vec<&str> = proposals.iter().map(|proposal| proposal.id.as_str()).collect();
     let effect = match () {
         () if args.mark_only => Effect::MarkOnly,

@@ -74,7 +74,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         verb: Verb::Reject,
         proposals: &proposals,
         yes: args.yes,
-        question: &format!("Reject {}?", args.which.subject(&proposals)),
+        question: &format!("Reject {}?", args.which.subject(&store, &proposals)),
         command: &format!("aye reject {}", ids.join(" ")),
     };
     let by_flag = context.by_flag(&store, &asking)?;

@@ -1,11 +1,15 @@
 //! Which proposals a command is about.
 
+use std::collections::BTreeSet;
+
 use chrono::{DateTime, Utc};
 
 use super::filters::FilterArgs;
+use crate::changeset::entry::entries;
+use crate::changeset::hunks::Counts;
 use crate::error::{Error, Result};
 use crate::proposal::{Proposal, Status, codes};
-use crate::store::{Filter, View};
+use crate::store::{Filter, Store, View};
 use crate::text::escape;
 
 /// One proposal.
@@ -115,9 +119,9 @@ impl Batch {
         .hint(format!("look at them, then: {command} {} --yes", ids.join(" "))))
     }
 
-    /// `12 proposals by claude`: what a question about `count` of them is about; the ids where they were
-    /// named.
-    pub fn subject(&self, proposals: &[Proposal]) -> String {
+    /// `12 proposals by claude, +84 −31 in 9 files`: what a question about them is about; the ids where
+    /// they were named.
+    pub fn subject(&self, store: &Store, proposals: &[Proposal]) -> String {
         if !self.is_filter() {
             let ids: Vec<&str> = proposals.iter().map(|proposal| proposal.id.as_str()).collect();
             return ids.join(", ");
@@ -135,7 +139,17 @@ impl Batch {
                 text += &format!(" {word} {}", escape::name(value));
             }
         }
-        text
+        let (mut counts, mut files) = (Counts::default(), BTreeSet::new());
+        for proposal in proposals {
+            // What cannot be read is refused when it is decided.
+            let Ok(changeset) = store.changeset(&proposal.current().changes) else { continue };
+            for entry in entries(changeset.changes()) {
+                counts += entry.counts();
+                files.insert(entry.path.clone());
+            }
+        }
+        let plural = if files.len() == 1 { "" } else { "s" };
+        text + &format!(", {counts} in {} file{plural}", files.len())
     }
 }
 

@@ -945,7 +945,7 @@ fn all_of_an_agent_are_decided_by_one_question() {
     let start = |args: &[&str]| Terminal::start(repo.cmd(args).env("TERM", "dumb"), 60, 120);
     let mut t = start(&["apply", "--by", "bot"]);
     t.sees(&format!("{clash} stays pending: a.txt has other changes")).sees("+x").sees("+y");
-    t.sees("Apply 2 proposals by bot? [y/n]").types("y\r").sees("applied");
+    t.sees("Apply 2 proposals by bot, +2 −2 in 2 files? [y/n]").types("y\r").sees("applied");
     assert_eq!(t.ends(), 0);
     let statuses = || {
         let list = repo.aye(&["list", "--status", "all", "--json"]).ok().json();
@@ -958,7 +958,10 @@ fn all_of_an_agent_are_decided_by_one_question() {
     };
     assert_eq!(statuses(), ["applied", "applied", "pending", "pending", "pending"]);
     let mut t = start(&["reject", "--path", "c.txt"]);
-    t.sees("Reject 1 proposal in c.txt? [y/n]").types("y\r").sees("because").types("no\r");
+    t.sees("Reject 1 proposal in c.txt, +1 −1 in 1 file? [y/n]")
+        .types("y\r")
+        .sees("because")
+        .types("no\r");
     t.sees("rejected: c.txt");
     assert_eq!(t.ends(), 0);
     assert_eq!(statuses(), ["applied", "applied", "pending", "rejected", "pending"]);
