@@ -403,13 +403,15 @@ impl World {
     /// its lock of `packed-refs` behind.
     fn unlock(&self, at: usize) {
         let _ = std::fs::remove_file(self.clones[at].join(".git/packed-refs.lock"));
-        // The git that it had started notes sizes in the index, and outlives it by a moment.
         let lock = self.clones[at].join(".git/index.lock");
         for _ in 0..500 {
-            if !lock.exists() {
-                return;
+            match lock.symlink_metadata() {
+                Err(_) => return,
+                // Files were being exchanged: the next command of aye settles them.
+                Ok(found) if found.is_symlink() => drop(self.aye(at, &["status"]).ok()),
+                // The git that it had started notes sizes in the index, and outlives it by a moment.
+                Ok(_) => std::thread::sleep(Duration::from_millis(10)),
             }
-            std::thread::sleep(Duration::from_millis(10));
         }
         panic!("{} is left", lock.display());
     }
