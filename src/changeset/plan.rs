@@ -113,6 +113,19 @@ pub struct Planned {
     pub outcome: Outcome,
 }
 
+impl Planned {
+    /// The present file against what shall be there. `origin` is the path that it is moved or copied from.
+    pub fn change(&self, origin: Option<RepoPath>) -> FileChange {
+        FileChange {
+            path: self.path.clone(),
+            before: self.now.clone(),
+            after: self.after.clone(),
+            origin,
+            snippets: Vec::new(),
+        }
+    }
+}
+
 /// What applying comes to, in path order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {

@@ -43,10 +43,7 @@ pub fn open(plan: &Plan, changes: &[FileChange]) -> Open {
         let Some(own) = changes.iter().find(|change| change.path == file.path) else { continue };
         let shown = match &file.outcome {
             Outcome::Clean | Outcome::Already | Outcome::Derived(_) => own.clone(),
-            Outcome::Merged(_) => {
-                let origin = own.origin.clone().filter(|_| file.now.is_none());
-                FileChange { origin, ..towards(file, file.after.clone()) }
-            }
+            Outcome::Merged(_) => file.change(own.origin.clone().filter(|_| file.now.is_none())),
             Outcome::Conflict(conflict) => {
                 let (change, unfit) = conflicting(file, own, conflict);
                 opened.unfit.push(unfit);
@@ -58,17 +55,6 @@ pub fn open(plan: &Plan, changes: &[FileChange]) -> Open {
     opened
 }
 
-/// The present file against `after`.
-fn towards(file: &Planned, after: Option<File>) -> FileChange {
-    FileChange {
-        path: file.path.clone(),
-        before: file.now.clone(),
-        after,
-        origin: None,
-        snippets: Vec::new(),
-    }
-}
-
 fn conflicting(file: &Planned, own: &FileChange, conflict: &Conflict) -> (FileChange, Unfit) {
     let unfit = |regions, is_editable| Unfit {
         path: file.path.clone(),
@@ -76,20 +62,21 @@ fn conflicting(file: &Planned, own: &FileChange, conflict: &Conflict) -> (FileCh
         regions,
         is_editable,
     };
+    let towards = |after: File| FileChange { after: Some(after), ..file.change(None) };
     let base = own.before.as_ref().map_or(&b""[..], |file| &file.bytes);
     match (&file.now, &own.after, &conflict.marked) {
         (Some(now), Some(theirs), Some(marked)) => {
             match unsettled(base, &now.bytes, &theirs.bytes, SIDES, ANCESTOR) {
                 Some(text) => {
                     let after = File { bytes: text.marked, mode: marked.mode };
-                    (towards(file, Some(after)), unfit(text.regions, true))
+                    (towards(after), unfit(text.regions, true))
                 }
                 None => (own.clone(), unfit(Vec::new(), false)),
             }
         }
         // Whoever wants it all the same makes a new file of it.
         (None, Some(theirs), _) if !theirs.is_binary() => {
-            (towards(file, Some(theirs.clone())), unfit(Vec::new(), true))
+            (towards(theirs.clone()), unfit(Vec::new(), true))
         }
         _ => (own.clone(), unfit(Vec::new(), false)),
     }
@@ -136,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_gone_can_be_made_anew() {
+    fn a_file_that_is_gone_can_be_created_again() {
         let open = opened(None, change(Some("a\n"), Some("b\n")));
         assert_eq!((&open.changes[0].before, &open.changes[0].after), (&None, &Some(file("b\n"))));
         assert!(open.unfit[0].is_editable && open.unfit[0].reason == Reason::Missing);

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use crate::changeset::sensitive;
+use crate::changeset::{RepoPath, sensitive};
 use crate::error::Result;
 use crate::proposal::event::Subject;
 use crate::proposal::{ProposalId, Status};
-use crate::scan::{ALLOW_LIST, file_at, gate};
+use crate::scan::{ALLOW_LIST, gate};
 use crate::store::{Store, Summary, View};
 
 /// Why a proposal deserves a second look, if it does.
@@ -64,7 +64,7 @@ pub fn risks(
         return Ok(found);
     }
     let basis = basis(store);
-    let known = view.marks(&basis)?;
+    let known = view.known_risks(&basis)?;
     let mut new = Vec::new();
     for summary in pending {
         let risk = match known.get(&summary.revision) {
@@ -82,19 +82,16 @@ pub fn risks(
         }
     }
     if !new.is_empty() {
-        view.keep_marks(&basis, new.into_iter());
+        view.keep_risks(&basis, new.into_iter());
     }
     Ok(found)
 }
 
 /// What the judgement depends on beside the revision: this program, and the known false alarms.
 fn basis(store: &Store) -> String {
-    let repo = store.repo();
-    let head = repo.head_id().ok().map(gix::Id::detach);
-    let allowed = head.and_then(|head| file_at(repo, head, ALLOW_LIST)).unwrap_or_default();
-    let (kind, hash) = (gix::objs::Kind::Blob, gix::hash::Kind::Sha1);
-    let id = gix::objs::compute_hash(hash, kind, &allowed).map(|id| id.to_string());
-    format!("{} {}", env!("CARGO_PKG_VERSION"), id.unwrap_or_default())
+    let path = RepoPath::new(ALLOW_LIST).ok();
+    let allowed = path.and_then(|path| store.id_in_head(&path)).unwrap_or_default();
+    format!("{} {allowed}", env!("CARGO_PKG_VERSION"))
 }
 
 /// The risk of one, and whether all of its content was there to be judged.

@@ -183,17 +183,22 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         args.which.several().require_named_revisions(&view, &proposals)?;
     }
     drop(view);
-    if args.which.is_filter() && !args.dry_run {
-        proposals = fitting(context, &store, proposals)?;
-    }
-    let subject = args.which.subject(&store, &proposals);
-    let ids: Vec<&str> = proposals.iter().map(|proposal| proposal.id.as_str()).collect();
     let effect = match () {
         () if args.mark_only => Effect::MarkOnly,
         () if args.index => Effect::Index,
         () if args.commit => Effect::Commit,
         () => Effect::Files,
     };
+    if args.dry_run {
+        let chosen = args.part.choose(&store, &proposals)?;
+        let shown = shown(&store, &proposals, chosen.part.as_ref(), effect)?;
+        return dry_run(context, &store, &proposals, &shown, effect);
+    }
+    if args.which.is_filter() {
+        proposals = fitting(context, &store, proposals)?;
+    }
+    let subject = args.which.subject(&store, &proposals);
+    let ids: Vec<&str> = proposals.iter().map(|proposal| proposal.id.as_str()).collect();
     let command = format!("aye apply {}{}", ids.join(" "), flags(&args));
     let question = match effect {
         Effect::MarkOnly => format!("Approve {subject} and leave the files to you?"),
@@ -207,11 +212,6 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         question: &question,
         command: &command,
     };
-    if args.dry_run {
-        let chosen = args.part.choose(&store, &proposals)?;
-        let shown = shown(&store, &proposals, chosen.part.as_ref(), effect)?;
-        return dry_run(context, &store, &proposals, &shown, effect);
-    }
     let by_flag = context.by_flag(&store, &asking)?;
     let asks = by_flag.is_none();
     loop {

@@ -35,7 +35,7 @@ pub struct Args {
     /// How it is shown.
     #[command(flatten)]
     pub diff: DiffArgs,
-    /// Only these files, and those below these folders.
+    /// Only these files, and those below these directories.
     #[arg(last = true, value_name = "PATH", conflicts_with = "hunks")]
     pub paths: Vec<std::ffi::OsString>,
 }

@@ -43,7 +43,7 @@ pub struct FilterArgs {
     /// Only this proposer.
     #[arg(long, value_name = "NAME")]
     pub by: Option<String>,
-    /// Only those that change this file, or one below this folder (from the repository's top).
+    /// Only those that change this file, or one below this directory (from the repository's top).
     #[arg(long, value_name = "PATH")]
     pub path: Option<String>,
     /// Only code or memory proposals.

@@ -106,10 +106,18 @@ impl Context {
         if let Some(authority) = self.by_flag(store, asking)? {
             return Ok(Some(authority));
         }
-        if !self.confirm(asking.question) {
-            return Ok(None);
+        self.asked(store, asking)
+    }
+
+    /// The authority of a person who answers the question at the terminal with yes; `None` after a no.
+    ///
+    /// # Errors
+    /// As [`Context::grant`].
+    pub fn asked(&mut self, store: &Store, asking: &Asking<'_>) -> Result<Option<Authority>> {
+        match self.confirm(asking.question) {
+            true => self.grant(store, asking, &Evidence::Terminal).map(Some),
+            false => Ok(None),
         }
-        self.grant(store, asking, &Evidence::Terminal).map(Some)
     }
 
     /// The authority of `--yes`; `None` where a person is to be asked at the terminal, after which
@@ -193,10 +201,8 @@ impl Context {
         let prompt = Prompt::new(console::Term::stderr(), self.marks_pastes());
         loop {
             match prompt.line(question) {
-                Ok(Answer::Line(text)) if text.trim().is_empty() => {
-                    self.note("a reason, please: the proposer gets it back");
-                }
-                Ok(Answer::Line(text)) => return Some(text.trim().to_owned()),
+                Ok(Answer::Line(text)) if text.is_empty() => self.note(prompt::REASON_WANTED),
+                Ok(Answer::Line(text)) => return Some(text),
                 Ok(Answer::Escaped | Answer::End) => return None,
                 Ok(Answer::Interrupt) | Err(_) => {
                     let _ = self.ends_with(130);

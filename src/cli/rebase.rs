@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Context, Format};
+use crate::changeset::plan::Planned;
 use crate::changeset::{Changeset, FileChange};
 use crate::decide;
 use crate::error::{Error, Exit, Result};
@@ -66,14 +67,10 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         return Err(store.name_sparse(decide::apply::conflict(refusal, &proposal.id)));
     }
     let old = store.changeset(&proposal.current().changes)?;
-    let changes = plan.files.iter().map(|file| FileChange {
-        path: file.path.clone(),
-        before: file.now.clone(),
-        after: file.after.clone(),
-        origin: old.changes().iter().find(|c| c.path == file.path).and_then(|c| c.origin.clone()),
-        snippets: Vec::new(),
-    });
-    let changes: Vec<FileChange> = changes.filter(|change| change.before != change.after).collect();
+    let origin = |file: &Planned| {
+        old.changes().iter().find(|change| change.path == file.path)?.origin.clone()
+    };
+    let changes: Vec<FileChange> = plan.writes().map(|file| file.change(origin(file))).collect();
     if changes.is_empty() {
         return Err(Error::new(
             &crate::changeset::patch::codes::ALREADY_APPLIED,

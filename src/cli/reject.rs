@@ -79,12 +79,12 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     };
     let by_flag = context.by_flag(&store, &asking)?;
     let asks = by_flag.is_none();
-    if asks {
-        present(context, &store, &proposals)?;
-    }
     let authority = match by_flag {
-        Some(authority) => Some(authority),
-        None => context.authorise(&store, &asking)?,
+        None => {
+            present(context, &store, &proposals)?;
+            context.asked(&store, &asking)?
+        }
+        granted => granted,
     };
     let reason = match args.reason {
         None if asks && authority.is_some() => {

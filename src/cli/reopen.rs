@@ -8,6 +8,7 @@ use crate::decide::verdict::{self, Word};
 use crate::error::{Exit, Result};
 use crate::proposal::Status;
 use crate::proposal::rules::Verb;
+use crate::store::Store;
 
 /// Make a rejected or withdrawn proposal pending again.
 #[derive(Debug, clap::Args)]
@@ -34,7 +35,6 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let proposal = store.view()?.find(&args.id)?;
     let proposals = std::slice::from_ref(&proposal);
-    let seen = Seen::now(&store, &store.view()?)?;
     let asking = Asking {
         verb: Verb::Reopen,
         proposals,
@@ -42,12 +42,28 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         question: &format!("Make {} pending again?", proposal.id),
         command: &format!("aye reopen {}", proposal.id),
     };
-    let Some(authority) = context.authorise(&store, &asking)? else {
+    if !say(context, &store, &asking, args.reason.as_deref())? {
         context.note("nothing reopened");
         return Ok(Exit::Negative);
-    };
-    let (now, reason) = (context.now, args.reason.as_deref());
-    verdict::say(&store, &authority, now, proposals, &Word::Reopen, reason, &[], Some(&seen))?;
+    }
     let ids = [proposal.id.as_str()];
     print(context, "aye/reopen@1", &ids, Status::Pending, "pending again")
+}
+
+/// Makes the rejected proposals of `asking` pending again, after its question where one is needed;
+/// `false` where the answer was no.
+///
+/// # Errors
+/// `not_rejected`, the refusals of [`Context::authorise`].
+pub(super) fn say(
+    context: &mut Context,
+    store: &Store,
+    asking: &Asking<'_>,
+    reason: Option<&str>,
+) -> Result<bool> {
+    let seen = Seen::now(store, &store.view()?)?;
+    let Some(authority) = context.authorise(store, asking)? else { return Ok(false) };
+    let (now, proposals) = (context.now, asking.proposals);
+    verdict::say(store, &authority, now, proposals, &Word::Reopen, reason, &[], Some(&seen))?;
+    Ok(true)
 }

@@ -2,10 +2,9 @@
 
 use super::apply::{Answer, FileItem, Item, text};
 use super::identity::Asking;
-use super::{Context, Format};
+use super::{Context, Format, reopen};
 use crate::changeset::plan::{Plan, Planned};
 use crate::decide;
-use crate::decide::verdict::{self, Word};
 use crate::error::{Error, Exit, Result, codes};
 use crate::proposal::codes::NOT_APPLIED;
 use crate::proposal::document::file_path;
@@ -55,7 +54,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         None => last(context, &store)?,
     };
     if matches!(proposal.state, State::Rejected(_)) {
-        return reopen(context, &store, &proposal, &args);
+        return reopened(context, &store, &proposal, &args);
     }
     let plan = decide::undo::preview(&store, &proposal)?;
     if args.dry_run {
@@ -120,23 +119,24 @@ fn question(proposal: &Proposal, args: &Args) -> String {
 }
 
 /// Makes a rejected proposal pending again.
-fn reopen(context: &mut Context, store: &Store, proposal: &Proposal, args: &Args) -> Result<Exit> {
-    let seen = decide::Seen::now(store, &store.view()?)?;
-    let proposals = std::slice::from_ref(proposal);
+fn reopened(
+    context: &mut Context,
+    store: &Store,
+    proposal: &Proposal,
+    args: &Args,
+) -> Result<Exit> {
     if !args.dry_run {
         let asking = Asking {
             verb: Verb::Reopen,
-            proposals,
+            proposals: std::slice::from_ref(proposal),
             yes: args.yes,
             question: &question(proposal, args),
             command: &format!("aye undo {}", proposal.id),
         };
-        let Some(authority) = context.authorise(store, &asking)? else {
+        if !reopen::say(context, store, &asking, None)? {
             context.note("nothing undone");
             return Ok(Exit::Negative);
-        };
-        let now = context.now;
-        verdict::say(store, &authority, now, proposals, &Word::Reopen, None, &[], Some(&seen))?;
+        }
     }
     let mut answer = answer(proposal, &[], None, args.dry_run, true);
     if let (true, [item]) = (args.dry_run, &mut answer.proposals[..]) {

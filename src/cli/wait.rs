@@ -11,7 +11,6 @@ use crate::proposal::document::{Document as Full, Remark, timestamp};
 use crate::proposal::state::Revision;
 use crate::proposal::{Proposal, ProposalId, State, Status};
 use crate::render::diff::{self, Options};
-use crate::render::style::Palette;
 use crate::review::model::interdiff;
 use crate::store::{Store, idle::Tips, parse_duration};
 use crate::text::escape;
@@ -122,21 +121,17 @@ fn look(store: &Store, id: &ProposalId) -> Result<Proposal> {
 
 /// What somebody else has made of `proposal`.
 fn revised(store: &Store, proposal: &Proposal) -> Option<Revised> {
-    let is_own = |revision: &&Revision| {
-        (&revision.actor.name, revision.actor.kind) == (&proposal.actor.name, proposal.actor.kind)
-    };
     let current = proposal.current();
-    if is_own(&current) {
+    if proposal.is_own(current) {
         return None;
     }
-    let own = proposal.revisions.iter().rfind(is_own)?;
+    let own = proposal.revisions.iter().rfind(|revision| proposal.is_own(revision))?;
     let changes = |revision: &Revision| {
         store.changeset(&revision.changes).map(crate::changeset::Changeset::into_changes).ok()
     };
-    let diff = changes(own).zip(changes(current)).map(|(own, current)| {
-        let options = Options { palette: Palette::plain(), ..Options::default() };
-        diff::changeset(&interdiff(&own, &current), &options)
-    });
+    let diff = changes(own)
+        .zip(changes(current))
+        .map(|(own, current)| diff::changeset(&interdiff(&own, &current), &Options::default()));
     Some(Revised { by: current.actor.name.clone(), reason: current.reason.clone(), diff })
 }
 

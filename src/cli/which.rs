@@ -56,7 +56,7 @@ pub struct Batch {
     /// All of this domain.
     #[arg(long, value_name = "NAME", help_heading = "Filters")]
     pub domain: Option<String>,
-    /// All that change this file, or one below this folder (from the repository's top).
+    /// All that change this file, or one below this directory (from the repository's top).
     #[arg(long, value_name = "PATH", help_heading = "Filters")]
     pub path: Option<String>,
 }

@@ -74,16 +74,7 @@ pub fn restore(
                 "nothing was written; `aye diff {id} --patch` prints it, to be taken by hand"
             )));
         }
-        let changed = plan.files.iter().filter(|file| file.now != file.after);
-        let changes: Vec<FileChange> = changed
-            .map(|file| FileChange {
-                path: file.path.clone(),
-                before: file.now.clone(),
-                after: file.after.clone(),
-                origin: None,
-                snippets: Vec::new(),
-            })
-            .collect();
+        let changes: Vec<FileChange> = plan.writes().map(|file| file.change(None)).collect();
         if changes.is_empty() {
             return Ok((Changeset::default(), plan.files));
         }

@@ -59,13 +59,8 @@ impl Shown {
             let changes = &self.proposal.current().changes;
             changes.iter().find(|change| change.path == *path)?.origin.clone()
         };
-        let change = |file: &Planned| FileChange {
-            path: file.path.clone(),
-            before: file.now.clone(),
-            after: file.after.clone(),
-            origin: origin(&file.path).filter(|_| file.now.is_none()),
-            snippets: Vec::new(),
-        };
+        let change =
+            |file: &Planned| file.change(origin(&file.path).filter(|_| file.now.is_none()));
         self.plan.writes().map(change).collect()
     }
 

@@ -12,6 +12,7 @@
 //! such a hook in silence; a copy would grow old; a program of two lines cannot be read.
 
 use super::Hook;
+use crate::text::shell::quote;
 
 const MARK: &str = "# aye-hook 1 ";
 
@@ -176,8 +177,3 @@ if ! claims "$1"; then
     exit 0
 fi
 "#;
-
-/// `text` as one word of a POSIX shell.
-fn quote(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "'\\''"))
-}

@@ -18,6 +18,9 @@ use console::Term;
 use self::keys::{Raw, Typed};
 pub use self::signals::Hold;
 
+/// Said to a reviewer who gives no reason for a no.
+pub const REASON_WANTED: &str = "a reason, please: the proposer gets it back";
+
 /// A terminal that is asked at.
 #[derive(Clone, Debug)]
 pub struct Prompt {

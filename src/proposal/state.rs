@@ -304,6 +304,11 @@ impl Proposal {
             && lane.is_some_and(|lane| self.is_of_lane(lane))
     }
 
+    /// Whether `revision` is by the proposer: same name and kind, in whichever lane.
+    pub fn is_own(&self, revision: &Revision) -> bool {
+        (&revision.actor.name, revision.actor.kind) == (&self.actor.name, self.actor.kind)
+    }
+
     /// Whether it was made in `lane`, or published there.
     pub fn is_of_lane(&self, lane: &str) -> bool {
         let lane = forks::lane_of(lane);

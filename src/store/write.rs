@@ -448,9 +448,12 @@ impl<'store> Writer<'store> {
             super::lists::inflate(&self.store.repo, &mut first)?;
         }
         self.require_free(id, to, &current.changes, "it", "publish that before, or commit it")?;
-        // Its id is that of its first event, so the content of that one goes along.
-        let hint = "propose it anew: a published proposal takes its first content along";
-        self.require_free(id, to, first.data.changes(), "its first revision", hint)?;
+        let is_revised = current.event != proposal.first_event;
+        if is_revised {
+            // Its id is that of its first event, so the content of that one goes along.
+            let hint = "propose it again: a published proposal takes its first content along";
+            self.require_free(id, to, first.data.changes(), "its first revision", hint)?;
+        }
         // What a reader of both lanes takes last has to be what is published.
         let said = self.view.log(Some(id), None)?;
         let times = said.iter().map(|entry| entry.stamped.event.time);
@@ -463,7 +466,7 @@ impl<'store> Writer<'store> {
         let changes = first.data.changes().to_vec();
         self.made.insert(id.clone(), (to.clone(), proposal.first_event.clone()));
         self.decide(authority, Some(id), Data::Publish(Publish { original, changes }))?;
-        if current.event != proposal.first_event {
+        if is_revised {
             let revise = Revise {
                 description: proposal.description.clone(),
                 expires_at: Some(proposal.expires_at),

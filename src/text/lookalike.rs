@@ -183,16 +183,10 @@ pub fn find(text: &str) -> Vec<usize> {
     if text.is_ascii() {
         return found;
     }
-    let mut start = None;
-    for (at, c) in text.char_indices().chain([(text.len(), ' ')]) {
-        if c.is_alphanumeric() || c == '_' {
-            start.get_or_insert(at);
-        } else if let Some(start) = start.take() {
-            let word = &text[start..at];
-            if word.bytes().any(|b| b.is_ascii_alphabetic()) {
-                let here = word.char_indices().filter(|(_, c)| is_lookalike(*c));
-                found.extend(here.map(|(offset, _)| start + offset));
-            }
+    for (start, word) in words(text) {
+        if word.bytes().any(|b| b.is_ascii_alphabetic()) {
+            let here = word.char_indices().filter(|(_, c)| is_lookalike(*c));
+            found.extend(here.map(|(offset, _)| start + offset));
         }
     }
     found

@@ -3,6 +3,7 @@
 
 pub mod escape;
 pub mod lookalike;
+pub mod shell;
 pub mod yaml;
 
 /// True for characters that act on a terminal or mislead a reader: C0 and C1 controls, DEL,

@@ -54,7 +54,7 @@ fn what_is_left_waits_for_a_review() {
     // Not on PATH, so its path is what there is to type.
     let repo = Repo::outside();
     let path = std::env::var_os("PATH").expect("a PATH");
-    let others = std::env::split_paths(&path).filter(|folder| !folder.join("aye").exists());
+    let others = std::env::split_paths(&path).filter(|directory| !directory.join("aye").exists());
     let path = std::env::join_paths(others).expect("a PATH");
     let play = repo.outer().join("play");
     let run = repo.cmd(&["demo", "--dir"]).args(&[play]).env("PATH", path).run().ok();

@@ -14,6 +14,7 @@ use self::scratch::Scratch;
 use super::{Context, Format};
 use crate::error::{Error, Exit, Result};
 use crate::prompt::{Answer, Hold, Prompt};
+use crate::text::shell;
 
 /// Show the whole main job in a scratch repository.
 ///
@@ -80,7 +81,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 /// What to type for this program: `aye` where that is found, else its path.
 fn name(context: &Context, program: &Path) -> String {
     let path = context.var("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path).map(|folder| folder.join("aye"));
+    let found = std::env::split_paths(&path).map(|directory| directory.join("aye"));
     let same = |file: &PathBuf| match (file.canonicalize(), program.canonicalize()) {
         (Ok(one), Ok(other)) => one == other,
         _ => false,
@@ -276,7 +277,7 @@ impl Show<'_> {
 fn quoted(text: &str) -> String {
     let is_odd = |c: char| !(c.is_alphanumeric() || "-_./=".contains(c));
     match text.is_empty() || text.contains(is_odd) {
-        true => format!("'{}'", text.replace('\'', "'\\''")),
+        true => shell::quote(text),
         false => text.to_owned(),
     }
 }

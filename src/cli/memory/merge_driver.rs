@@ -11,6 +11,7 @@ use crate::memory::merge::{Labels, merge};
 use crate::memory::plan::index_page;
 use crate::memory::scaffold::GITATTRIBUTES;
 use crate::store::Store;
+use crate::text::shell;
 use crate::worktree::Flush;
 
 /// Merge memory files by section. Git calls it with three files and a path; --install tells it to.
@@ -105,8 +106,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 pub fn install(store: &Store) -> Result<()> {
     let program = std::env::current_exe()
         .map_err(|error| Error::io("find this program's own path", &error))?;
-    let quoted = program.display().to_string().replace('\'', "'\\''");
-    let driver = format!("'{quoted}' memory merge-driver --marker-size %L %O %A %B %P");
+    let program = shell::quote(&program.display().to_string());
+    let driver = format!("{program} memory merge-driver --marker-size %L %O %A %B %P");
     let top = store.work_dir().unwrap_or_else(|| store.common_dir().to_owned());
     let set = |key: &str, value: &str| {
         Git::new(&top).args(["config", "--local", key, value]).run().map(|_| ())

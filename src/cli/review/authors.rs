@@ -14,9 +14,8 @@ pub(super) fn recorded_by(proposal: &Proposal) -> Option<String> {
 
 /// Who wrote the newest revision, where that is not the proposer.
 pub(super) fn revised_by(proposal: &Proposal) -> Option<String> {
-    let (author, proposer) = (&proposal.current().actor, &proposal.actor);
-    let other = author.name != proposer.name || author.kind != proposer.kind;
-    other.then(|| author.name.clone())
+    let current = proposal.current();
+    (!proposal.is_own(current)).then(|| current.actor.name.clone())
 }
 
 /// What a tool has marked it as.

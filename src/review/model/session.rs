@@ -393,6 +393,7 @@ impl Session {
         let unit = self.unit;
         let review = self.review().ok_or(Refusal::AtEnd)?;
         let count = review.units().len();
+        let file = review.units().get(unit).map_or(0, |unit| unit.file);
         if review.is_whole() && action.takes_part() {
             return Err(Refusal::DecidedAsWhole);
         }
@@ -413,11 +414,9 @@ impl Session {
             Action::Previous => Err(Refusal::NoPrevious),
             Action::Goto(to) if to < count => self.go(to),
             Action::Goto(_) => Err(Refusal::NoSuchUnit),
-            Action::NextFile => self.go_to_file(|file| file.checked_add(1), Refusal::NoNextFile),
-            Action::PreviousFile => {
-                self.go_to_file(|file| file.checked_sub(1), Refusal::NoPreviousFile)
-            }
-            Action::GotoFile(to) => self.go_to_file(|_| Some(to), Refusal::NoSuchFile),
+            Action::NextFile => self.go_to_file(file.checked_add(1), Refusal::NoNextFile),
+            Action::PreviousFile => self.go_to_file(file.checked_sub(1), Refusal::NoPreviousFile),
+            Action::GotoFile(to) => self.go_to_file(Some(to), Refusal::NoSuchFile),
             Action::Search(text) => {
                 let review = self.review().ok_or(Refusal::AtEnd)?;
                 let found = review.search(unit, &text).ok_or(Refusal::NotFound)?;
@@ -459,15 +458,10 @@ impl Session {
         Ok(())
     }
 
-    /// Goes to the file that `which` makes of the present one.
-    fn go_to_file(
-        &mut self,
-        which: impl FnOnce(usize) -> Option<usize>,
-        refusal: Refusal,
-    ) -> Result<(), Refusal> {
-        let here = self.unit().ok_or(Refusal::AtEnd)?.file;
+    /// Goes to file `to`; where there is none, that is `refusal`.
+    fn go_to_file(&mut self, to: Option<usize>, refusal: Refusal) -> Result<(), Refusal> {
         let review = self.review().ok_or(Refusal::AtEnd)?;
-        let to = which(here).filter(|to| *to < review.files().len()).ok_or(refusal)?;
+        let to = to.filter(|to| *to < review.files().len()).ok_or(refusal)?;
         let mut units = review.units_of(to);
         let first = units.start;
         let open = units.find(|at| review.units()[*at].decision.is_none());

@@ -24,7 +24,7 @@ use super::model::{
     Action, Facilities, Key, Part, Refusal, Review, Session, Slot, Staged, Ticket, Verdict,
 };
 use crate::error::{Error, Result};
-use crate::prompt::{Answer, Press, Prompt};
+use crate::prompt::{self, Answer, Press, Prompt};
 use crate::proposal::ProposalId;
 use crate::render::diff::{self, Options, Painter};
 use crate::render::style::Role;
@@ -439,7 +439,7 @@ impl Terminal<'_> {
         loop {
             match self.ask(prompt)? {
                 Answer::Line(text) if text.is_empty() && !may_be_empty => {
-                    self.dim("a reason, please: the proposer gets it back")?;
+                    self.dim(prompt::REASON_WANTED)?;
                 }
                 answer => return Ok(answer),
             }

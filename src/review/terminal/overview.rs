@@ -2,12 +2,12 @@
 
 use bstr::ByteSlice as _;
 
-use super::screen::{decision, inner, push_wrapped};
-use crate::changeset::hunks::Counts;
+use super::screen::{decision, push_wrapped};
+use crate::changeset::hunks::{Hunk, Line, Side};
 use crate::render::diff::{self, Options};
 use crate::render::style::Role;
 use crate::render::width;
-use crate::review::model::{Decision, Part, Review};
+use crate::review::model::{Part, Review};
 use crate::text::escape;
 
 /// Most files that are listed under a header.
@@ -26,13 +26,13 @@ pub(super) fn files(review: &Review, limit: usize, options: &Options) -> String 
     for (at, file) in files.iter().enumerate().take(limit) {
         let units = &review.units()[review.units_of(at)];
         let entry = file.entry();
-        let counts: Counts = entry.counts();
         let plural = if units.len() == 1 { "" } else { "s" };
         let mut text = format!(
-            "{:>digits$}  {}  {} hunk{plural}, {counts}",
+            "{:>digits$}  {}  {} hunk{plural}, {}",
             at + 1,
             diff::summary_line(&entry),
-            units.len()
+            units.len(),
+            entry.counts()
         );
         let open = units.iter().filter(|unit| unit.decision.is_none()).count();
         if open < units.len() {
@@ -70,12 +70,8 @@ pub(super) fn hunks(review: &Review, here: usize, options: &Options) -> String {
         };
         let said = decision(unit).map(|said| format!("  [{said}]")).unwrap_or_default();
         let text = format!("{mark}{:>digits$}  {}{said}  {what}", at + 1, diff::shown(&file.path));
-        let role = match unit.decision {
-            None => Role::Plain,
-            Some(Decision::Leave | Decision::Take | Decision::Edit { .. }) => Role::Dim,
-        };
-        let columns = inner(options);
-        let line = width::wrap(&text, columns).first().map(ToString::to_string).unwrap_or_default();
+        let role = if unit.decision.is_some() { Role::Dim } else { Role::Plain };
+        let line = width::fit(&text, options.columns);
         out += &format!("{}\n", options.palette.paint(role, line));
     }
     if end - start < count {
@@ -86,11 +82,7 @@ pub(super) fn hunks(review: &Review, here: usize, options: &Options) -> String {
 }
 
 /// `@@ -1 +1 @@ -the first line that changes`, safe for a terminal.
-fn first_changed<'l>(
-    lines: impl Iterator<Item = crate::changeset::hunks::Line<'l>>,
-    hunk: &crate::changeset::hunks::Hunk,
-) -> String {
-    use crate::changeset::hunks::Side;
+fn first_changed<'l>(lines: impl Iterator<Item = Line<'l>>, hunk: &Hunk) -> String {
     let mut changed = lines.filter(|line| line.side != Side::Context);
     let text = changed.next().map(|line| {
         let content = line.content();

@@ -155,7 +155,7 @@ impl Terminal<'_> {
         let found = overview::file(review, &text);
         if found.is_none() {
             self.dim(format_args!(
-                "'{}' is no file of this proposal, or several",
+                "'{}' is not one file of this proposal: it names none, or several",
                 escape::line(&text)
             ))?;
         }

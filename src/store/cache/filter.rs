@@ -19,7 +19,7 @@ pub struct Filter {
     pub of_plans: bool,
     /// Only this proposer.
     pub by: Option<String>,
-    /// Only those that change this file, or one below this folder.
+    /// Only those that change this file, or one below this directory.
     pub path: Option<String>,
     /// A tool's mark counts as the status it says, as the `changes` contract has it.
     pub by_contract: bool,

@@ -8,11 +8,11 @@ use super::{View, failed};
 use crate::error::Result;
 
 impl View {
-    /// What [`View::keep_marks`] has kept for `basis`, by the event id of the revision.
+    /// What [`View::keep_risks`] has kept for `basis`, by the event id of the revision.
     ///
     /// # Errors
     /// `internal_error` if the cache cannot be read.
-    pub fn marks(&self, basis: &str) -> Result<HashMap<String, u8>> {
+    pub fn known_risks(&self, basis: &str) -> Result<HashMap<String, u8>> {
         let Some(connection) = &self.connection else { return Ok(HashMap::new()) };
         let query = || -> rusqlite::Result<HashMap<String, u8>> {
             let sql = "SELECT revision, marks FROM risk WHERE basis = ?1";
@@ -23,9 +23,9 @@ impl View {
         query().map_err(|error| failed(&error))
     }
 
-    /// Keeps marks of pending revisions, which stand for as long as `basis` is the same, and forgets
+    /// Keeps the risks of pending revisions, as bits, which stand for as long as `basis` is the same, and forgets
     /// those of proposals that are decided. Where the cache cannot be written, nothing is kept.
-    pub fn keep_marks<'m>(&self, basis: &str, marks: impl Iterator<Item = (&'m str, u8)>) {
+    pub fn keep_risks<'m>(&self, basis: &str, risks: impl Iterator<Item = (&'m str, u8)>) {
         let Some(connection) = &self.connection else { return };
         let write = || -> rusqlite::Result<()> {
             connection.execute(
@@ -35,8 +35,8 @@ impl View {
             )?;
             let sql = "INSERT OR REPLACE INTO risk (revision, basis, marks) VALUES (?1, ?2, ?3)";
             let mut statement = connection.prepare_cached(sql)?;
-            for (revision, marks) in marks {
-                statement.execute(params![revision, basis, marks])?;
+            for (revision, risk) in risks {
+                statement.execute(params![revision, basis, risk])?;
             }
             Ok(())
         };
