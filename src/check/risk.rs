@@ -49,7 +49,7 @@ impl Risk {
 /// found is in the cache then. Content that is not in this clone is not judged.
 ///
 /// # Errors
-/// Those of the store; `allowlist_parse_error`.
+/// Those of the store.
 pub fn risks(
     store: &Store,
     view: &View,
@@ -94,7 +94,7 @@ fn basis(store: &Store) -> String {
     format!("{} {allowed}", env!("CARGO_PKG_VERSION"))
 }
 
-/// The risk of one, and whether all of its content was there to be judged.
+/// The risk of one, and whether all of it could be judged.
 fn judge(store: &Store, view: &View, summary: &Summary) -> Result<(Risk, bool)> {
     let proposal = view.proposal(&summary.id)?;
     let changes = &proposal.current().changes;
@@ -102,15 +102,15 @@ fn judge(store: &Store, view: &View, summary: &Summary) -> Result<(Risk, bool)> 
     let sides = changes.iter().flat_map(|change| [&change.before, &change.after]);
     let is_here = sides.flatten().all(|entry| store.has(&entry.id));
     let changeset = is_here.then(|| store.changeset(changes).ok()).flatten();
-    let is_warned = match &changeset {
-        Some(changeset) => !gate::review(store, changeset)?.is_empty(),
-        None => false,
-    };
+    let findings = changeset.as_ref().map(|changeset| gate::review(store, changeset));
+    let is_judged = matches!(findings, Some(Ok(_)));
+    // What cannot be judged, as with a broken list of exceptions, deserves the look.
+    let is_warned = findings.is_some_and(|found| !found.is_ok_and(|found| found.is_empty()));
     let moved = |path| changes.iter().any(|change| change.origin.as_ref() == Some(path));
     let risk = Risk {
         is_sensitive: !sensitive::of(changes).is_empty(),
         deletes: changes.iter().any(|change| change.after.is_none() && !moved(&change.path)),
         is_warned,
     };
-    Ok((risk, changeset.is_some()))
+    Ok((risk, is_judged))
 }

@@ -608,6 +608,10 @@ fn what_adds_a_secret_or_misleads_comes_first_and_is_marked() {
     repo.git(&["add", "-A"]);
     repo.git(&["commit", "-qm", "known"]);
     assert_eq!(repo.aye(&["list"]).ok().out().matches("pending !").count(), 2);
+    // A list that cannot be read exempts nothing, and hides no proposal.
+    repo.write(".agent-memory/scan-allow", "not a line of it\n");
+    repo.git(&["commit", "-qam", "broken"]);
+    assert_eq!(repo.aye(&["list"]).ok().out().matches("pending !").count(), 3);
 }
 
 #[test]
