@@ -75,6 +75,25 @@ fn what_the_markers_still_stand_in_is_not_taken() {
     assert!(repo.text("f.txt").contains("changed"));
 }
 
+/// Lines that look like markers and stand in the file anyway are no markers of this conflict.
+#[test]
+fn a_text_about_conflicts_is_settled_too() {
+    let repo = Repo::with(&[("f.txt", "<<<<<<< one\nline\n>>>>>>> two\n")]);
+    propose(&repo, "f.txt", "<<<<<<< one\nA\n>>>>>>> two\n");
+    repo.write("f.txt", "<<<<<<< one\nchanged\n>>>>>>> two\n");
+    repo.git(&["commit", "-qam", "change"]);
+    let half = "sed -i -e '/^>>>>>>>> proposed/d' \"$1\"\n";
+    let mut t = review(&repo, half);
+    t.sees("+<<<<<<<< now").sees("Settle").types("e").sees("conflict markers are left in it");
+    t.sees("Settle").types("q");
+    assert_eq!(t.ends(), 0);
+    let mut t = review(&repo, "sed -i -e '/^<<<<<<<< now/,/^>>>>>>>> proposed/c\\merged' \"$1\"\n");
+    t.sees("Settle").types("e").sees("+merged").sees("Write these decisions").types("y");
+    t.sees("applied as you edited it");
+    assert_eq!(t.ends(), 0);
+    assert_eq!(repo.text("f.txt"), "<<<<<<< one\nmerged\n>>>>>>> two\n");
+}
+
 #[test]
 fn what_fits_is_taken_beside_a_conflict_that_is_left_out() {
     let lines: String = (1..=40).map(|n| format!("line {n}\n")).collect();
@@ -127,6 +146,9 @@ fn a_file_that_is_gone_is_made_anew_by_an_edit_alone() {
     let (repo, _) = conflict();
     repo.git(&["rm", "-q", "f.txt"]);
     repo.git(&["commit", "-qm", "gone"]);
+    let mut t = review(&repo, "true\n");
+    t.sees("Settle").types("e").sees("unchanged, so nothing is decided").sees("Settle").types("q");
+    assert_eq!(t.ends(), 0);
     let mut t = review(&repo, "echo more >>\"$1\"\n");
     t.sees("! conflict: f.txt is gone, and the change edits it; e makes a new file of it");
     t.sees("Settle").types("y").sees("does not fit").types("e").sees("+more");

@@ -132,6 +132,24 @@ impl FileReview {
         regions.into_iter().any(|region| region.start < above.end && below.start < region.end)
     }
 
+    /// The lines that begin and end what does not fit, and those that name the common base.
+    fn markers(&self) -> Vec<&[u8]> {
+        let Some(unfit) = &self.unfit else { return Vec::new() };
+        let mut markers = Vec::new();
+        for region in &unfit.regions {
+            let lines: Vec<&[u8]> = self.diff.after().lines(region.clone()).lines().collect();
+            let Some(first) = lines.first() else { continue };
+            let size = first.iter().take_while(|byte| **byte == b'<').count();
+            let is_base =
+                |line: &&&[u8]| line.iter().take_while(|byte| **byte == b'|').count() == size;
+            markers.extend(lines.first().into_iter().chain(lines.last()).copied());
+            markers.extend(lines.iter().filter(is_base).copied());
+        }
+        markers.sort_unstable();
+        markers.dedup();
+        markers
+    }
+
     /// Why `part` of it does not fit.
     fn unfit(&self, part: &Part) -> Option<Reason> {
         let unfit = self.unfit.as_ref()?;
@@ -372,6 +390,14 @@ impl Review {
             Part::Whole if !file.entry().is_binary() => Some(file.after.as_ref()?.bytes.clone()),
             _ => None,
         }
+    }
+
+    /// Whether `text` has a conflict marker of the file of unit `unit`: a line that is, to the byte,
+    /// one of those that [`crate::changeset::settle`] wrote into it. Lines of the file's own that
+    /// look like markers are shorter than those.
+    pub fn has_markers(&self, unit: usize, text: &[u8]) -> bool {
+        let markers = self.file_of(unit).markers();
+        !markers.is_empty() && text.lines().any(|line| markers.contains(&line))
     }
 
     /// The next undecided unit after `from`, then from the start. `None` if all are decided.

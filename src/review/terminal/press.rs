@@ -262,14 +262,17 @@ impl Terminal<'_> {
         let path = review.file_of(at).path.clone();
         let is_unfit = review.units()[at].unfit.is_some();
         match self.host.edit(&path, &text) {
-            Ok(Some(edited)) if is_unfit && has_markers(&edited) => {
+            Ok(Some(edited)) if review.has_markers(at, &edited) => {
                 self.dim(
                     "conflict markers are left in it, so nothing is decided; e edits it again",
                 )?;
                 Ok(None)
             }
             Ok(Some(edited)) if edited == text => {
-                self.dim("unchanged; y takes it as it is")?;
+                self.dim(match is_unfit {
+                    true => "unchanged, so nothing is decided",
+                    false => "unchanged; y takes it as it is",
+                })?;
                 Ok(None)
             }
             // As with a commit message: who empties the file wants out.
@@ -295,17 +298,13 @@ impl Terminal<'_> {
     }
 }
 
-/// Whether conflict markers stand in `text`.
-fn has_markers(text: &[u8]) -> bool {
-    let marker = |marker: &[u8]| text.split(|byte| *byte == b'\n').any(|l| l.starts_with(marker));
-    marker(b"<<<<<<<") && marker(b">>>>>>>")
-}
-
 /// What an edited text should hardly hold.
 fn oddities(text: &[u8]) -> impl Iterator<Item = &'static str> {
+    let marker = |marker: &[u8]| text.split(|byte| *byte == b'\n').any(|l| l.starts_with(marker));
+    let conflict = marker(b"<<<<<<< ") && marker(b">>>>>>> ");
     let binary = text.contains(&0);
     [
-        (has_markers(text), "! conflict markers are left in what you edited"),
+        (conflict, "! conflict markers are left in what you edited"),
         (binary, "! what you edited holds NUL bytes: git will take the file for binary"),
     ]
     .into_iter()
