@@ -82,8 +82,17 @@ fn found(directory: &Path) -> Result<gix::Repository> {
                  main one",
             ));
         }
-        return gix::discover_with_environment_overrides(absolute(directory)?)
-            .map_err(|error| not_found(directory, &error));
+        // As for git, ceilings that are not above the directory do not matter.
+        let options = gix::discover::upwards::Options {
+            match_ceiling_dir_or_error: false,
+            ..Default::default()
+        };
+        let found = gix::ThreadSafeRepository::discover_with_environment_overrides_opts(
+            absolute(directory)?,
+            options,
+            Default::default(),
+        );
+        return found.map(Into::into).map_err(|error| not_found(directory, &error));
     };
     let named = Path::new(&git_dir);
     let path = if git_dir.is_empty() { named.to_owned() } else { absolute(named)? };

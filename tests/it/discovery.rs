@@ -101,3 +101,19 @@ fn from_a_folder_that_was_removed_another_can_be_named() {
     list("list").fails("not_a_repository", 3).notes("current folder");
     list(&format!("-C '{}' list", repo.root().display())).ok();
 }
+
+/// A ceiling above other directories changes nothing for git, and one above this one ends the search.
+#[test]
+fn ceilings_of_the_search_are_those_of_git() {
+    let repo = Repo::with(&[("sub/deep/f", "one\n")]);
+    let inside = repo.path("sub/deep");
+    let elsewhere = repo.path("other").display().to_string();
+    let here = repo.path("sub").display().to_string();
+    for (ceiling, found) in [(elsewhere.as_str(), true), ("/usr", true), (here.as_str(), false)] {
+        let name = "GIT_CEILING_DIRECTORIES";
+        let git = repo.program("git").args(&["rev-parse"]).dir(&inside).env(name, ceiling).run();
+        assert_eq!(git.status == 0, found, "{ceiling}");
+        let aye = repo.cmd(&["log"]).dir(&inside).env(name, ceiling).run();
+        assert_eq!(aye.status == 0, found, "{ceiling}\n{aye}");
+    }
+}
