@@ -18,6 +18,7 @@ pub mod failpoint;
 mod flush;
 pub mod git;
 pub mod hooks;
+pub mod mcp;
 pub mod memory;
 pub mod plan;
 mod private;

@@ -4,9 +4,12 @@
 //! [`Session`] of that, and renders what it gets.
 
 pub mod capture;
+pub mod comment;
+pub mod listing;
 pub mod plan;
 pub mod propose;
 pub mod trial;
+pub mod wait;
 
 mod draft;
 

@@ -12,6 +12,7 @@ pub mod envelope;
 pub mod file;
 mod fit;
 pub mod hunks;
+pub mod interdiff;
 pub mod limits;
 pub mod locate;
 pub mod merge;

@@ -4,12 +4,9 @@ use std::io::IsTerminal as _;
 
 use serde_json::Value;
 
-use super::{Context, Format, output, paths};
-use crate::app::Session;
+use super::{Context, Format, output, paths, tool};
 use crate::error::{Error, Exit, Result, codes};
-use crate::proposal::{ActorKind, Caller};
-use crate::store::Store;
-use crate::tools::registry::{Answer, Form, Run, TOOLS, Tool};
+use crate::tools::registry::{Answer, Form, TOOLS, Tool};
 use crate::tools::{self, json};
 
 /// Largest request, in bytes.
@@ -36,17 +33,6 @@ pub struct Args {
     /// standard input.
     #[arg(value_name = "JSON")]
     pub request: Option<String>,
-}
-
-/// The caller of a tool. This is the agents' way in: without a sign of which agent it is, the
-/// caller is an agent called `agent`, as the contract's `proposed_by` has it, and never the
-/// person whose git identity happens to be configured.
-fn session<'a>(context: &Context, store: &'a Store) -> Session<'a> {
-    let mut caller = Caller { tool: true, ..context.caller(store) };
-    if caller.marker.is_none() {
-        (caller.actor.name, caller.actor.kind) = ("agent".to_owned(), ActorKind::Agent);
-    }
-    Session { store, caller, now: context.now }
 }
 
 /// Runs the command. Errors are printed in the tool's format too.
@@ -107,14 +93,7 @@ fn answer(context: &Context, tool: &Tool, args: Args) -> Result<Answer> {
         )
         .hint(hint));
     }
-    match tool.run {
-        Run::Repository(run) => {
-            let store = context.store()?;
-            run(&session(context, &store), &name, arguments).map(Answer::from)
-        }
-        #[cfg(unix)]
-        Run::Command(run) => run(&|| super::shell::lend(context), context.now, arguments),
-    }
+    tool::run(context, tool, &name, arguments, None)
 }
 
 /// The tools for `--help`.

@@ -24,6 +24,7 @@ pub mod init;
 mod leftovers;
 pub mod list;
 pub mod log;
+pub mod mcp;
 pub mod memory;
 pub mod output;
 pub mod pager;
@@ -46,6 +47,7 @@ pub mod scan;
 pub mod shell;
 pub mod show;
 pub mod status;
+mod tool;
 pub mod try_;
 pub mod undo;
 mod usage;
@@ -187,6 +189,8 @@ pub enum Command {
     Scan(scan::Args),
     /// Call a tool by name: JSON in, the contract's response out.
     Call(call::Args),
+    /// Serve the tools to a coding agent, over the Model Context Protocol.
+    Mcp(mcp::Args),
     /// Make the repository ready: .agent-memory/ and the memory scaffold.
     Init(init::Args),
     /// Show the whole main job in a scratch repository.
@@ -295,6 +299,7 @@ fn run(context: &mut Context, command: Command) -> Result<Exit> {
         Command::Log(args) => log::run(context, args),
         Command::Memory(args) => memory::run(context, args),
         Command::Call(args) => call::run(context, args),
+        Command::Mcp(args) => mcp::run(context, args),
         Command::Demo(args) => demo::run(context, args),
         Command::Doctor(args) => doctor::run(context, args),
         Command::Gc(args) => gc::run(context, &args),

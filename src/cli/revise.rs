@@ -1,16 +1,11 @@
 //! `aye revise`: give a pending proposal new content.
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
 use super::propose::{self, EditArgs, Request, SourceArgs};
 use super::{Context, Format, paths};
 use crate::app::propose::Revision;
 use crate::app::{self, Draft, capture};
 use crate::error::{Error, Exit, Result, codes};
-use crate::proposal::Status;
-use crate::proposal::document::{file_path, timestamp};
-use crate::scan::gate::Warning;
+use crate::tools::revise::Revised;
 
 /// Replace the changes of a pending proposal by new ones; the id stays.
 ///
@@ -41,28 +36,6 @@ pub struct Args {
     /// A new time to wait for a decision, from now.
     #[arg(long, value_name = "TIME", value_parser = propose::duration)]
     pub expires_in: Option<chrono::Duration>,
-}
-
-/// Answer of `aye revise`.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Revised {
-    /// `aye/revise@1`
-    pub schema: &'static str,
-    /// Always true.
-    pub success: bool,
-    /// The id.
-    pub proposal_id: String,
-    /// The first changed file.
-    pub file_path: String,
-    /// Number of the new revision.
-    pub revisions: usize,
-    /// Always `pending`.
-    pub status: Status,
-    /// When it expires unless decided.
-    pub expires_at: String,
-    /// Secrets and personal data in added or changed lines (see `aye.scan`).
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub warnings: Vec<Warning>,
 }
 
 /// Runs the command.
@@ -107,17 +80,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let revision = Revision { draft, description: message, expires_in: args.expires_in };
     let recorded = app::propose::revise(&session, &authority, &proposal, revision)?;
     propose::note_staged(context, &recorded.taken_back);
-    let (revised, warnings) = (recorded.proposal, recorded.warnings);
-    let answer = Revised {
-        schema: "aye/revise@1",
-        success: true,
-        proposal_id: revised.id.to_string(),
-        file_path: file_path(revised.current()),
-        revisions: revised.revisions.len(),
-        status: Status::Pending,
-        expires_at: timestamp(revised.expires_at),
-        warnings,
-    };
+    let revised = &recorded.proposal;
+    let answer = Revised::new(&recorded);
     context.emit(Format::Text, &answer, || {
         let named = revised.at_revision();
         format!("{}  revision {}  {named}\n", revised.id, revised.revisions.len())

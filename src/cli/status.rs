@@ -4,8 +4,9 @@ use chrono::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::list::{self, Item, Marks};
+use super::list;
 use super::{Context, Format, idle, pager};
+use crate::app::listing::{Item, Marks, items};
 use crate::check::fit::Fit;
 use crate::error::{Exit, Result};
 use crate::proposal::event::Subject;
@@ -102,7 +103,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     if args.long {
-        document.proposals = Some(list::items(&summaries, &marks));
+        document.proposals = Some(items(&summaries, &marks));
     }
     let table = match &store {
         Some(store) if args.long && !summaries.is_empty() => {

@@ -1,8 +1,5 @@
 //! `aye withdraw`: take one's own proposal back.
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
 use super::identity::Asking;
 use super::which::Several;
 use super::{Context, Format};
@@ -11,6 +8,7 @@ use crate::error::{Exit, Result};
 use crate::proposal::Status;
 use crate::proposal::event::Evidence;
 use crate::proposal::rules::Verb;
+use crate::tools::withdraw::{Answer, Item};
 
 /// Take your own pending proposals back.
 ///
@@ -26,26 +24,6 @@ pub struct Args {
     /// Why.
     #[arg(long, short = 'r', value_name = "TEXT")]
     pub reason: Option<String>,
-}
-
-/// Answer of `aye withdraw` and `aye reopen`.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Answer {
-    /// `aye/withdraw@1` or `aye/reopen@1`
-    pub schema: &'static str,
-    /// Always true.
-    pub success: bool,
-    /// The proposals, in the order given.
-    pub proposals: Vec<Item>,
-}
-
-/// One proposal of the answer.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Item {
-    /// The id.
-    pub proposal_id: String,
-    /// `rejected` once it is withdrawn, `pending` once it is open again.
-    pub status: Status,
 }
 
 /// Runs the command: all proposals or none.
@@ -80,8 +58,7 @@ pub fn print(
     status: Status,
     word: &str,
 ) -> Result<Exit> {
-    let item = |id: &&str| Item { proposal_id: (*id).to_owned(), status };
-    let answer = Answer { schema, success: true, proposals: ids.iter().map(item).collect() };
+    let answer = Answer::new(schema, ids, status);
     context.emit(Format::Text, &answer, || {
         let line = |item: &Item| format!("{}  {word}\n", item.proposal_id);
         answer.proposals.iter().map(line).collect()

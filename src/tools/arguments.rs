@@ -3,8 +3,8 @@
 //! One rule for all tools: an argument that nobody asked for is named in the answer's
 //! `ignored_parameters`, never fatal and never silent; one of the wrong type is refused.
 
-use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, Error as _};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::codes;
@@ -82,6 +82,15 @@ pub fn name_ignored(mut answer: Value, ignored: Vec<String>) -> Value {
         answer.insert("ignored_parameters".to_owned(), ignored.into());
     }
     answer
+}
+
+/// `answer` as JSON, with the names of the arguments that nobody asked for.
+///
+/// # Errors
+/// None that a caller can bring about.
+pub fn answered(answer: &impl Serialize, ignored: Vec<String>) -> Result<Value> {
+    let answer = serde_json::to_value(answer).map_err(|error| Error::bug(error.to_string()))?;
+    Ok(name_ignored(answer, ignored))
 }
 
 /// A whole number from 0. JSON has one kind of number: 10 and 10.0 are the same.

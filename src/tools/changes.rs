@@ -7,7 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{name_ignored, required, shorten, whole};
+use super::arguments::{answered, required, shorten, whole};
+use super::edits::Which;
 use super::{Arguments, codes};
 use crate::app::propose::{Details, Recorded};
 use crate::app::{self, Session, capture};
@@ -191,24 +192,6 @@ pub struct Propose {
     related_task_id: Option<String>,
 }
 
-/// Which of several equal contents is meant.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(untagged, expecting = "expected a number from 1, or \"all\"")]
-pub enum Which {
-    /// The nth, counted from 1.
-    Nth(u32),
-    /// Every one.
-    Word(All),
-}
-
-/// The word for every one.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum All {
-    /// Every one.
-    All,
-}
-
 /// Arguments of `list`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct List {
@@ -345,19 +328,14 @@ fn answer<T: serde::de::DeserializeOwned>(
 ) -> Result<Value> {
     let Arguments { known, ignored } = Arguments::read(arguments, EXAMPLE)?;
     let answer = act(known, &ignored)?;
-    let answer = serde_json::to_value(answer).map_err(|error| Error::bug(error.to_string()))?;
-    Ok(name_ignored(answer, ignored))
+    answered(&answer, ignored)
 }
 
 fn propose(session: &Session<'_>, arguments: Propose, ignored: &[String]) -> Result<Proposed> {
     let path = required("file_path", arguments.file_path, ignored)?;
     let old = required("old_content", arguments.old_content, ignored)?;
     let new = required("new_content", arguments.new_content, ignored)?;
-    let occurrence = match arguments.occurrence {
-        None => Occurrence::Unique,
-        Some(Which::Nth(number)) => Occurrence::Nth(number),
-        Some(Which::Word(All::All)) => Occurrence::All,
-    };
+    let occurrence = arguments.occurrence.map(Occurrence::from).unwrap_or_default();
     let snippet = Snippet { old: old.into(), new: new.into(), occurrence };
     let edit = Edit { path: RepoPath::new(&path)?, action: Action::Replace(snippet) };
     let draft = capture::edits(session.store, session.now, vec![edit], "tool")?;
@@ -370,22 +348,23 @@ fn propose(session: &Session<'_>, arguments: Propose, ignored: &[String]) -> Res
     app::propose::propose(session, draft, details).map(|recorded| Proposed::new(&recorded))
 }
 
-fn list(session: &Session<'_>, arguments: List) -> Result<Listed> {
-    let status = match arguments.status.as_deref() {
-        None => None,
-        Some("pending") => Some(Status::Pending),
-        Some("applied") => Some(Status::Applied),
-        Some("rejected") => Some(Status::Rejected),
-        Some("expired") => Some(Status::Expired),
-        Some(other) => {
-            return Err(Error::new(
-                &codes::INVALID_PARAMETER,
-                format!("the parameter 'status' is '{}', which is not a status", shorten(other)),
-            )
+/// The status of that name.
+///
+/// # Errors
+/// `invalid_parameter`.
+pub(super) fn status(word: &str) -> Result<Status> {
+    let all = [Status::Pending, Status::Applied, Status::Rejected, Status::Expired];
+    all.into_iter().find(|status| status.as_str() == word).ok_or_else(|| {
+        let shown = shorten(word);
+        let message = format!("the parameter 'status' is '{shown}', which is not a status");
+        Error::new(&codes::INVALID_PARAMETER, message)
             .with("parameter", "status")
-            .hint("statuses: pending, applied, rejected, expired"));
-        }
-    };
+            .hint("statuses: pending, applied, rejected, expired")
+    })
+}
+
+fn list(session: &Session<'_>, arguments: List) -> Result<Listed> {
+    let status = arguments.status.as_deref().map(status).transpose()?;
     let filter = Filter {
         status,
         domain: arguments.domain,

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::memory::service::{Ask, Service};
 
 /// Its names; some clients refuse the dot.
-pub const NAMES: [&str; 2] = ["memory.fetch_context", "memory_fetch_context"];
+pub const NAMES: [&str; 3] = ["memory.fetch_context", "memory_fetch_context", "memory_context"];
 
 /// Arguments of the tool.
 #[derive(Debug, Deserialize, JsonSchema)]

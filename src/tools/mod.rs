@@ -5,15 +5,24 @@
 pub mod apply_patch;
 pub mod arguments;
 pub mod changes;
+pub mod comment;
+pub mod edits;
 pub mod failure;
 pub mod json;
+pub mod list;
 pub mod memory_fetch_context;
 pub mod memory_propose_update;
+pub mod memory_search;
 pub mod memory_status;
+pub mod propose;
 #[cfg(unix)]
 pub mod readonly_shell;
 pub mod registry;
+pub mod revise;
+pub mod show;
 pub mod update_plan;
+pub mod wait;
+pub mod withdraw;
 
 pub use arguments::Arguments;
 

@@ -6,8 +6,9 @@ use schemars::{JsonSchema, Schema};
 use serde_json::Value;
 
 use super::{
-    apply_patch, changes, codes, failure, memory_fetch_context, memory_propose_update,
-    memory_status, update_plan,
+    apply_patch, changes, codes, comment, failure, list, memory_fetch_context,
+    memory_propose_update, memory_search, memory_status, propose, revise, show, update_plan, wait,
+    withdraw,
 };
 use crate::app::Session;
 use crate::error::{Error, Exit, Result};
@@ -130,6 +131,17 @@ pub static TOOLS: &[Tool] = &[
         failure: failure::common,
         run: Run::Repository(|session, _, arguments| memory_status::call(session, arguments)),
     },
+    Tool {
+        names: &memory_search::NAMES,
+        description: "Search the project's memory: the sections that answer a question.",
+        form: Form::Json,
+        reads_only: true,
+        bare: false,
+        input: reads::<memory_search::Parameters>,
+        output: prints::<memory_search::Found>,
+        failure: failure::common,
+        run: Run::Repository(|session, _, arguments| memory_search::call(session, arguments)),
+    },
     #[cfg(unix)]
     Tool {
         names: &[super::readonly_shell::NAME],
@@ -154,6 +166,99 @@ pub static TOOLS: &[Tool] = &[
         output: prints::<update_plan::Response>,
         failure: failure::plain,
         run: Run::Repository(|session, _, arguments| update_plan::call(session, &arguments)),
+    },
+    Tool {
+        names: &[propose::NAMES[0]],
+        description: "Propose edits of one or several files as one change for a person to review. Files stay as \
+                      they are until it is applied; use this instead of writing them.",
+        form: Form::Json,
+        reads_only: false,
+        bare: false,
+        input: reads::<propose::Parameters>,
+        output: prints::<propose::Proposed>,
+        failure: failure::common,
+        run: Run::Repository(|session, _, arguments| propose::call(session, arguments)),
+    },
+    Tool {
+        names: &[propose::NAMES[1]],
+        description: "Propose a patch for a person to review: a unified diff or a *** Begin Patch envelope.",
+        form: Form::Json,
+        reads_only: false,
+        bare: false,
+        input: reads::<propose::PatchParameters>,
+        output: prints::<propose::Proposed>,
+        failure: failure::common,
+        run: Run::Repository(|session, _, arguments| propose::call_patch(session, arguments)),
+    },
+    Tool {
+        names: &[revise::NAME],
+        description: "Give a pending proposal of your own new content, when a reviewer asked for changes or you \
+                      found something better. The edits are made on the files as they are now.",
+        form: Form::Json,
+        reads_only: false,
+        bare: false,
+        input: reads::<revise::Parameters>,
+        output: prints::<revise::Revised>,
+        failure: failure::common,
+        run: Run::Repository(|session, _, arguments| revise::call(session, arguments)),
+    },
+    Tool {
+        names: &[withdraw::NAME],
+        description: "Take a pending proposal of your own back.",
+        form: Form::Json,
+        reads_only: false,
+        bare: false,
+        input: reads::<withdraw::Parameters>,
+        output: prints::<withdraw::Answer>,
+        failure: failure::common,
+        run: Run::Repository(|session, _, arguments| withdraw::call(session, arguments)),
+    },
+    Tool {
+        names: &[comment::NAME],
+        description: "Say something about a pending proposal, as a whole or at a line; for example in answer to a \
+                      reviewer.",
+        form: Form::Json,
+        reads_only: false,
+        bare: false,
+        input: reads::<comment::Parameters>,
+        output: prints::<crate::app::comment::Commented>,
+        failure: failure::common,
+        run: Run::Repository(|session, _, arguments| comment::call(session, arguments)),
+    },
+    Tool {
+        names: &[list::NAME],
+        description: "List proposals, the newest first, without their content: what is pending, what was applied \
+                      or rejected.",
+        form: Form::Json,
+        reads_only: true,
+        bare: true,
+        input: reads::<list::Parameters>,
+        output: prints::<crate::app::listing::List>,
+        failure: failure::common,
+        run: Run::Repository(|session, _, arguments| list::call(session, arguments)),
+    },
+    Tool {
+        names: &[show::NAME],
+        description: "Show a proposal: its diff, its state, the decision with the reason, and all comments.",
+        form: Form::Json,
+        reads_only: true,
+        bare: false,
+        input: reads::<show::Parameters>,
+        output: prints::<show::Shown>,
+        failure: failure::common,
+        run: Run::Repository(|session, _, arguments| show::call(session, arguments)),
+    },
+    Tool {
+        names: &[wait::NAME],
+        description: "Wait until a proposal is decided: applied, rejected with a reason, or sent back for changes. \
+                      Says what the reviewer made of it.",
+        form: Form::Json,
+        reads_only: true,
+        bare: false,
+        input: reads::<wait::Parameters>,
+        output: prints::<crate::app::wait::Document>,
+        failure: failure::common,
+        run: Run::Repository(|session, _, arguments| wait::call(session, arguments)),
     },
 ];
 

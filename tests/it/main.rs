@@ -43,6 +43,7 @@ mod init;
 mod lanes;
 mod list;
 mod log;
+mod mcp;
 mod memory;
 mod memory_codes;
 mod memory_concurrency;

@@ -108,7 +108,6 @@ pub mod answers {
     pub use super::init::Initialized;
     pub use super::log::Log;
     pub use super::reject::Rejected;
-    pub use super::search::Found;
     pub use super::show::Shown;
     pub use super::sweep::Swept;
     pub use super::undo::Undone;

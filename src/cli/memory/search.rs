@@ -1,13 +1,11 @@
 //! `aye memory search`.
 
-use serde::Serialize;
-
 use super::{Answer, open};
 use crate::cli::{Context, Format};
 use crate::error::{Exit, Result};
-use crate::memory::search::Hit;
 use crate::memory::service::Ask;
 use crate::text::escape;
+use crate::tools::memory_search::Found;
 
 /// Search memory: words, \"phrases\", beginnings (migr*), in any script.
 #[derive(Debug, clap::Args)]
@@ -32,17 +30,6 @@ pub struct Args {
     /// Leave the archive out.
     #[arg(long)]
     pub exclude_archive: bool,
-}
-
-/// Answer of `aye memory search`.
-#[derive(Debug, Serialize, schemars::JsonSchema)]
-pub struct Found {
-    /// What was looked for.
-    pub query: String,
-    /// How many sections are listed.
-    pub count: usize,
-    /// The sections, best first.
-    pub results: Vec<Hit>,
 }
 
 /// Runs the command.

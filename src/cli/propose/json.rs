@@ -1,17 +1,17 @@
 //! Edits as JSON: `--from-json`.
 
 use serde::Deserialize;
+use serde::de::Error as _;
 
 use super::Meta;
-use crate::changeset::snippet::{Action, Edit};
-use crate::changeset::{Mode, Occurrence, RepoPath, Snippet};
+use crate::changeset::snippet::Edit;
 use crate::error::{Error, Result, codes};
 use crate::store::parse_duration;
+use crate::tools::edits::{Bytes, JsonEdit, Which, compile, invalid};
 use crate::tools::json::without_mark;
 
 /// One proposal: several edits, or one written directly.
 #[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Request {
     #[serde(default)]
     edits: Vec<JsonEdit>,
@@ -21,37 +21,12 @@ pub struct Request {
     content: Option<Bytes>,
     #[serde(default)]
     delete: bool,
-    occurrence: Option<JsonOccurrence>,
+    occurrence: Option<Which>,
     description: Option<String>,
     domain: Option<String>,
     related_task_id: Option<String>,
     proposed_by: Option<String>,
     expires_in: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct JsonEdit {
-    file_path: String,
-    old_content: Option<Bytes>,
-    new_content: Option<Bytes>,
-    content: Option<Bytes>,
-    #[serde(default)]
-    delete: bool,
-    #[serde(default)]
-    executable: bool,
-    occurrence: Option<JsonOccurrence>,
-}
-
-/// A string, or `{"base64": "…"}` for bytes that are not UTF-8.
-#[derive(Debug, Deserialize)]
-struct Bytes(#[serde(with = "crate::changeset::bytes")] Vec<u8>);
-
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum JsonOccurrence {
-    Number(u32),
-    Word(String),
 }
 
 impl Request {
@@ -67,13 +42,22 @@ impl Request {
                 .hint("{\"description\": \"…\", \"edits\": [{\"file_path\": \"…\", \"old_content\": \"…\", \"new_content\": \"…\"}]}")
         };
         let bytes = without_mark(bytes);
-        match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
-            Some(b'[') => {
-                let edits = serde_json::from_slice(bytes).map_err(failed)?;
-                Ok(Self { edits, ..Self::default() })
+        let mut unknown = Vec::new();
+        let mut reader = serde_json::Deserializer::from_slice(bytes);
+        let name = |path: serde_ignored::Path<'_>| unknown.push(path.to_string());
+        let request = match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
+            Some(b'[') => serde_ignored::deserialize(&mut reader, name)
+                .map(|edits| Self { edits, ..Self::default() }),
+            _ => serde_ignored::deserialize(&mut reader, name),
+        };
+        let request = request.and_then(|request| reader.end().map(|()| request));
+        match (request, unknown.first()) {
+            (Ok(_), Some(name)) => {
+                Err(serde_json::Error::custom(format!("the field '{name}' is not known")))
             }
-            _ => serde_json::from_slice(bytes).map_err(failed),
+            (request, _) => request,
         }
+        .map_err(failed)
     }
 
     /// Puts what it says about the proposal into `meta`; the command line wins.
@@ -126,41 +110,7 @@ impl Request {
         {
             return Err(invalid(0, "has no file_path"));
         }
-        edits.into_iter().enumerate().map(|(index, edit)| edit.read(index)).collect()
-    }
-}
-
-fn invalid(index: usize, why: &str) -> Error {
-    Error::new(&codes::INVALID_ARGUMENT, format!("edit {index} {why}"))
-        .with("edit", index)
-        .hint("each edit has file_path and one of: old_content with new_content, content, delete")
-}
-
-impl JsonEdit {
-    fn read(self, index: usize) -> Result<Edit> {
-        let path = RepoPath::new(self.file_path)?;
-        let occurrence = match self.occurrence {
-            None => Occurrence::Unique,
-            Some(JsonOccurrence::Number(n)) if n > 0 => Occurrence::Nth(n),
-            Some(JsonOccurrence::Word(word)) if word == "all" => Occurrence::All,
-            Some(_) => {
-                return Err(invalid(
-                    index,
-                    "has an occurrence that is neither a number from 1 nor \"all\"",
-                ));
-            }
-        };
-        let action = match (self.delete, self.content, self.old_content, self.new_content) {
-            (true, None, None, None) => Action::Delete,
-            (false, Some(Bytes(content)), None, None) => {
-                Action::Write { content, mode: self.executable.then_some(Mode::Executable) }
-            }
-            (false, None, Some(Bytes(old)), Some(Bytes(new))) => {
-                Action::Replace(Snippet { old, new, occurrence })
-            }
-            _ => return Err(invalid(index, "does not say what to do, or says two things")),
-        };
-        Ok(Edit { path, action })
+        compile(edits)
     }
 }
 
@@ -169,6 +119,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::changeset::snippet::Action;
 
     #[test]
     fn one_edit_or_several() {

@@ -7,23 +7,19 @@ mod source;
 use std::ffi::OsString;
 
 use chrono::Duration;
-use schemars::JsonSchema;
-use serde::Serialize;
-
 pub use edits::EditArgs;
 pub use json::Request;
 pub use source::{SourceArgs, note_staged};
 
 use super::{Context, Format, paths};
-use crate::app::propose::{Details, Recorded};
+use crate::app::propose::Details;
 use crate::app::{self, Draft, capture};
-use crate::changeset::RepoPath;
 use crate::error::{Error, Exit, Result, codes};
 use crate::proposal::ProposalId;
 use crate::scan::gate::Warning;
 use crate::store::{Store, parse_duration};
 use crate::text::escape;
-use crate::tools::changes;
+use crate::tools::propose::Proposed;
 
 /// Propose a change: files stay as they are until a person applies it.
 #[derive(Debug, clap::Args)]
@@ -89,36 +85,6 @@ pub struct Meta {
 /// A sentence for clap.
 pub fn duration(text: &str) -> Result<Duration, String> {
     parse_duration(text).ok_or_else(|| "give a number and one of s, m, h, d, w, such as 7d".into())
-}
-
-/// Answer of `aye propose`: the tool's own, and all files.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Proposed {
-    /// `aye/propose@1`
-    pub schema: &'static str,
-    /// What the `changes` tool answers too.
-    #[serde(flatten)]
-    pub proposed: changes::Proposed,
-    /// All changed files.
-    pub files: Vec<String>,
-    /// Those that were taken back in the work tree, because their changes came from there.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub put_back: Vec<String>,
-}
-
-impl Proposed {
-    fn new(recorded: &Recorded) -> Self {
-        let paths = |paths: &mut dyn Iterator<Item = &RepoPath>| {
-            paths.map(|path| path.display().to_string()).collect()
-        };
-        let changes = &recorded.proposal.current().changes;
-        Self {
-            schema: "aye/propose@1",
-            proposed: changes::Proposed::new(recorded),
-            files: paths(&mut changes.iter().map(|change| &change.path)),
-            put_back: paths(&mut recorded.taken_back.files.iter()),
-        }
-    }
 }
 
 /// Runs the command.

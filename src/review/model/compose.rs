@@ -164,31 +164,3 @@ impl FileReview {
         state.insert(path.clone(), Some(File { bytes, mode }));
     }
 }
-
-/// From what one revision leads to, to what another leads to: what changed between them for
-/// someone who has seen the first. Paths that only one of them touches count as unchanged by the
-/// other.
-pub fn interdiff(seen: &[FileChange], now: &[FileChange]) -> Vec<FileChange> {
-    let paths: std::collections::BTreeSet<&RepoPath> =
-        seen.iter().chain(now).map(|change| &change.path).collect();
-    let mut changes = Vec::new();
-    for path in paths {
-        let find = |list: &[FileChange]| list.iter().find(|c| c.path == *path).cloned();
-        let (before, after) = match (find(seen), find(now)) {
-            (Some(old), Some(new)) => (old.after, new.after),
-            (Some(old), None) => (old.after, old.before),
-            (None, Some(new)) => (new.before, new.after),
-            (None, None) => continue,
-        };
-        if before != after {
-            changes.push(FileChange {
-                path: path.clone(),
-                before,
-                after,
-                origin: None,
-                snippets: Vec::new(),
-            });
-        }
-    }
-    changes
-}

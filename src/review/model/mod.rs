@@ -15,7 +15,7 @@ mod sections;
 mod session;
 mod staged;
 
-pub use compose::{interdiff, rest};
+pub use compose::rest;
 pub use keys::{Facilities, Key};
 pub use numbers::parse_numbers;
 pub use queue::{Ticket, queue};

@@ -323,21 +323,6 @@ fn split_hunks_are_split_again_when_resumed() {
 }
 
 #[test]
-fn interdiff_is_what_changed_for_someone_who_saw_the_first() {
-    let seen = [change("a", Some("1\n"), Some("2\n")), change("b", None, Some("x\n"))];
-    let now = [change("a", Some("1\n"), Some("3\n")), change("c", None, Some("y\n"))];
-    assert_eq!(
-        interdiff(&seen, &now),
-        [
-            change("a", Some("2\n"), Some("3\n")),
-            change("b", Some("x\n"), None),
-            change("c", None, Some("y\n")),
-        ]
-    );
-    assert_eq!(interdiff(&seen, &seen), []);
-}
-
-#[test]
 fn what_deserves_a_second_look_comes_first() {
     let at = |n: i64| chrono::DateTime::from_timestamp(n, 0).unwrap();
     let id = |n: u8| ProposalId::from_event(&format!("{n:02x}").repeat(20));

@@ -2,11 +2,12 @@
 
 use super::{Stop, Terminal, head, overview, screen};
 use crate::changeset::entry::Entry;
+use crate::changeset::interdiff::interdiff;
 use crate::error::Result;
 use crate::prompt::Answer;
 use crate::render::diff::{self, Layout, Options, Painter};
 use crate::render::style::Role;
-use crate::review::model::{Action, DraftComment, Refusal, interdiff};
+use crate::review::model::{Action, DraftComment, Refusal};
 use crate::text::escape;
 
 impl Terminal<'_> {

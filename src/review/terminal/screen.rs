@@ -4,12 +4,13 @@ use super::host::Content;
 use crate::changeset::FileChange;
 use crate::changeset::entry::{Entry, entries};
 use crate::changeset::hunks::{Counts, Diff};
+use crate::changeset::interdiff::interdiff;
 use crate::changeset::plan::Reason;
 use crate::render::diff::{self, Options, Painter};
 use crate::render::style::{Palette, Role};
 use crate::render::width;
 use crate::review::model::{
-    Decision, DraftComment, FileReview, Key, Outcome, Part, Review, Slot, Unit, Verdict, interdiff,
+    Decision, DraftComment, FileReview, Key, Outcome, Part, Review, Slot, Unit, Verdict,
 };
 use crate::text::escape;
 

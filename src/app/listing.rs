@@ -1,0 +1,226 @@
+//! Proposals as lists show them.
+
+use std::collections::{BTreeMap, HashMap};
+
+use chrono::{DateTime, Utc};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::check::relations;
+use crate::check::risk::{self, Risk};
+use crate::error::Result;
+use crate::proposal::document::{Approval, timestamp};
+use crate::proposal::event::Subject;
+use crate::proposal::relations::Relations;
+use crate::proposal::{ProposalId, Status};
+use crate::store::{PurgeRecord, Store, Summary, View};
+
+/// Answer of `aye list`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct List {
+    /// `aye/list@1`
+    pub schema: &'static str,
+    /// The proposals.
+    pub proposals: Vec<Item>,
+    /// How many they are.
+    pub count: usize,
+    /// With `--status all` and no filter: proposals that were purged, of which nothing else is known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub purged: Vec<Gone>,
+}
+
+/// A proposal that was purged.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Gone {
+    /// The id.
+    pub proposal_id: String,
+    /// By whom.
+    pub purged_by: String,
+    /// When.
+    pub purged_at: String,
+    /// Why.
+    pub reason: String,
+}
+
+impl From<&PurgeRecord> for Gone {
+    fn from(record: &PurgeRecord) -> Self {
+        Self {
+            proposal_id: record.id.to_string(),
+            purged_by: record.by.name.clone(),
+            purged_at: timestamp(record.at),
+            reason: record.reason.clone(),
+        }
+    }
+}
+
+/// One proposal of a list.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Item {
+    /// The id.
+    pub proposal_id: String,
+    /// The shortest beginning of the id that names only this proposal.
+    pub short_id: String,
+    /// `pending`, `applied`, `rejected` or `expired`.
+    pub status: Status,
+    /// `code` or `memory`.
+    pub kind: Subject,
+    /// The first changed file.
+    pub file_path: String,
+    /// How many files change.
+    pub files: usize,
+    /// Lines added.
+    pub added: usize,
+    /// Lines removed.
+    pub removed: usize,
+    /// Why, in the proposer's words.
+    pub description: Option<String>,
+    /// Topic.
+    pub domain: Option<String>,
+    /// The task it belongs to.
+    pub related_task_id: Option<String>,
+    /// The proposer's name.
+    pub proposed_by: String,
+    /// When it was made.
+    pub created_at: String,
+    /// When it expires unless decided.
+    pub expires_at: String,
+    /// How many revisions there are.
+    pub revisions: usize,
+    /// How many comments there are.
+    pub comments: usize,
+    /// A reviewer wants changes.
+    pub changes_requested: bool,
+    /// Decided differently in two clones.
+    pub contested: bool,
+    /// The version of aye that can read what may be a decision here; until then nothing is decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub needs: Option<String>,
+    /// Exit status of the last command that a person or a build machine ran on it.
+    pub last_check: Option<i32>,
+    /// Event id of the current revision: `ID@REV` names it to `aye apply --yes`.
+    pub revision: String,
+    /// Who recorded the proposal; not always the name that it gives as its proposer.
+    pub recorded_by: String,
+    /// Who wrote the current revision.
+    pub revision_by: String,
+    /// What a tool says became of it, without a decision: `applied` or `rejected`.
+    pub marked: Option<String>,
+    /// Approvals by people that wrote nothing, oldest first; those that no longer count, too.
+    pub approvals: Vec<Approval>,
+    /// Whom it is for: `default` (the default remote), `private` (nobody else), or the name of another
+    /// remote.
+    pub audience: String,
+    /// Pending proposals that make what this one starts from, where nothing else has it: it is applied
+    /// after one of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stands_on: Vec<String>,
+    /// Pending proposals that change the same lines otherwise, the oldest three: only one of them can be
+    /// applied as it is.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub same_lines: Vec<String>,
+    /// It is pending and changes a path that deserves a second look (`aye show` says why).
+    pub sensitive: bool,
+    /// Why a pending proposal deserves a second look: `sensitive` (a path), `deletes` (it removes a file),
+    /// `warned` (what it adds looks like a secret or personal data, or misleads). Often empty.
+    pub risks: Vec<&'static str>,
+}
+
+/// `summaries` as items.
+pub fn items(summaries: &[Summary], marks: &Marks) -> Vec<Item> {
+    summaries.iter().map(|summary| Item::new(summary, marks)).collect()
+}
+
+impl Item {
+    fn new(summary: &Summary, marks: &Marks) -> Self {
+        let related = marks.related.get(&summary.id);
+        let ids = |ids: &[ProposalId]| ids.iter().map(ProposalId::to_string).collect();
+        let lower = related.into_iter().flat_map(|related| &related.stands_on);
+        Self {
+            stands_on: lower.map(|lower| lower.id.to_string()).collect(),
+            same_lines: related.map_or_else(Vec::new, |related| ids(&related.same_lines.named)),
+            proposal_id: summary.id.to_string(),
+            short_id: summary.id.as_str()["prop_".len()..].chars().take(summary.prefix).collect(),
+            status: summary.status,
+            kind: summary.subject,
+            file_path: summary.path.clone(),
+            files: summary.files,
+            added: summary.added,
+            removed: summary.removed,
+            description: summary.description.clone(),
+            domain: summary.domain.clone(),
+            related_task_id: summary.task.clone(),
+            proposed_by: summary.proposed_by.clone(),
+            created_at: timestamp(summary.created_at),
+            expires_at: timestamp(summary.expires_at),
+            revisions: summary.revisions,
+            comments: summary.comments,
+            changes_requested: summary.changes_requested,
+            contested: summary.contested,
+            needs: summary.needs.clone(),
+            last_check: summary.checked,
+            revision: summary.revision.clone(),
+            recorded_by: summary.recorded_by.clone(),
+            revision_by: summary.author.clone(),
+            marked: summary.marked.clone(),
+            approvals: summary.approvals.clone(),
+            audience: summary.audience.as_str().to_owned(),
+            sensitive: marks.risk(&summary.id).is_sensitive,
+            risks: marks.risk(&summary.id).names(),
+        }
+    }
+}
+
+/// What pending proposals are marked with, beside what a row says.
+#[derive(Debug, Default)]
+pub struct Marks {
+    related: BTreeMap<ProposalId, Relations>,
+    risks: HashMap<ProposalId, Risk>,
+}
+
+impl Marks {
+    /// Those of the pending ones among `summaries`.
+    ///
+    /// # Errors
+    /// If the store or the work tree cannot be read.
+    pub fn of(
+        store: &Store,
+        view: &View,
+        now: DateTime<Utc>,
+        summaries: &[Summary],
+    ) -> Result<Self> {
+        let risks = risk::risks(store, view, summaries)?;
+        Ok(Self { risks, ..Self::related(store, view, now, summaries)? })
+    }
+
+    /// As [`Marks::of`], without a look into each proposal: only what they have to do with each other.
+    ///
+    /// # Errors
+    /// As [`Marks::of`].
+    pub fn related(
+        store: &Store,
+        view: &View,
+        now: DateTime<Utc>,
+        summaries: &[Summary],
+    ) -> Result<Self> {
+        let related = match summaries.iter().any(|summary| summary.status == Status::Pending) {
+            true => relations::relations(store, view, now)?,
+            false => BTreeMap::new(),
+        };
+        Ok(Self { related, risks: HashMap::new() })
+    }
+
+    /// Why a proposal deserves a second look, if it does.
+    pub fn risk(&self, id: &ProposalId) -> Risk {
+        self.risks.get(id).copied().unwrap_or_default()
+    }
+
+    /// What a proposal has to do with other pending ones, if it has.
+    pub fn relations(&self, id: &ProposalId) -> Option<&Relations> {
+        self.related.get(id)
+    }
+
+    /// Whether the proposal starts from what another one makes.
+    pub fn stands_on_another(&self, id: &ProposalId) -> bool {
+        self.related.get(id).is_some_and(|related| !related.stands_on.is_empty())
+    }
+}

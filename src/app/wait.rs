@@ -1,0 +1,138 @@
+//! Waiting for a decision.
+
+use std::time::{Duration, Instant};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::changeset::Changeset;
+use crate::changeset::interdiff::interdiff;
+use crate::error::Result;
+use crate::proposal::document::{Document as Full, Remark, timestamp};
+use crate::proposal::state::Revision;
+use crate::proposal::{Proposal, ProposalId, Status};
+use crate::render::diff::{self, Options};
+use crate::store::{Store, idle::Tips};
+
+/// Shortest and longest pause between two looks at the lane tips (a handful of small files).
+const PAUSES: (Duration, Duration) = (Duration::from_millis(25), Duration::from_millis(500));
+
+/// The document of `aye wait`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Document {
+    /// `aye/wait@1`.
+    pub schema: &'static str,
+    /// The proposal.
+    pub proposal_id: String,
+    /// `pending`, `applied`, `rejected` or `expired`.
+    pub status: Status,
+    /// A reviewer asked for changes.
+    pub changes_requested: bool,
+    /// The time was over before anything was decided.
+    pub timed_out: bool,
+    /// Why it was rejected, or what should change.
+    pub reason: Option<String>,
+    /// Who decided or asked.
+    pub by: Option<String>,
+    /// When.
+    pub at: Option<String>,
+    /// The commit made with the decision.
+    pub commit: Option<String>,
+    /// What was made of it, where the revision that stands is not the proposer's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revised: Option<Revised>,
+    /// All comments, oldest first.
+    pub comments: Vec<Remark>,
+}
+
+/// A revision by somebody else than the proposer.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Revised {
+    /// Who made it.
+    pub by: String,
+    /// `partial` (some hunks were taken), `edited`, `rebase` or `answer`.
+    pub reason: String,
+    /// Unified diff from the proposer's last content to it; null where that is not here any more.
+    pub diff: Option<String>,
+}
+
+/// Waits until the proposal of id `id` is decided, expires, or is to be changed; at most for `limit`.
+/// `clock` tells the time.
+///
+/// # Errors
+/// Those of the store.
+pub fn until(
+    store: &Store,
+    id: &ProposalId,
+    limit: Option<Duration>,
+    clock: impl Fn() -> DateTime<Utc>,
+) -> Result<Document> {
+    let started = Instant::now();
+    let mut tips = Tips::read(store.common_dir());
+    let mut proposal = look(store, id)?;
+    let mut pause = PAUSES.0;
+    loop {
+        let now = clock();
+        let status = proposal.status(now);
+        let decided = status != Status::Pending || proposal.changes_requested.is_some();
+        let over = limit.is_some_and(|limit| started.elapsed() >= limit);
+        if decided || over {
+            return Ok(document(store, &proposal, status, !decided));
+        }
+        let mut rest = pause;
+        if let Some(limit) = limit {
+            rest = rest.min(limit.saturating_sub(started.elapsed()));
+        }
+        let left = (proposal.expires_at - now).max(TimeDelta::zero()).to_std().unwrap_or_default();
+        std::thread::sleep(rest.min(left).max(Duration::from_millis(1)));
+        pause = pause.mul_f32(1.3).min(PAUSES.1);
+        let current = Tips::read(store.common_dir());
+        // Where the tips cannot be read from files, look properly each time.
+        if current.is_none() || current != tips {
+            tips = current;
+            proposal = look(store, id)?;
+            pause = PAUSES.0;
+        }
+    }
+}
+
+fn look(store: &Store, id: &ProposalId) -> Result<Proposal> {
+    store.view()?.proposal(id)
+}
+
+/// What somebody else has made of `proposal`.
+fn revised(store: &Store, proposal: &Proposal) -> Option<Revised> {
+    let current = proposal.current();
+    if proposal.is_own(current) {
+        return None;
+    }
+    let own = proposal.revisions.iter().rfind(|revision| proposal.is_own(revision))?;
+    let changes =
+        |revision: &Revision| store.changeset(&revision.changes).map(Changeset::into_changes).ok();
+    let diff = changes(own)
+        .zip(changes(current))
+        .map(|(own, current)| diff::changeset(&interdiff(&own, &current), &Options::default()));
+    Some(Revised { by: current.actor.name.clone(), reason: current.reason.clone(), diff })
+}
+
+/// What there is to say about `proposal`.
+fn document(store: &Store, proposal: &Proposal, status: Status, timed_out: bool) -> Document {
+    let request = proposal.changes_requested.as_ref().filter(|_| status == Status::Pending);
+    let decision = proposal.decision();
+    Document {
+        schema: "aye/wait@1",
+        proposal_id: proposal.id.to_string(),
+        status,
+        changes_requested: request.is_some(),
+        timed_out,
+        reason: decision
+            .and_then(|decision| decision.reason.clone())
+            .or_else(|| request.and_then(|request| request.reason.clone())),
+        by: decision.map(|d| d.by.name.clone()).or_else(|| request.map(|r| r.by.name.clone())),
+        at: decision.map(|d| timestamp(d.at)).or_else(|| request.map(|r| timestamp(r.at))),
+        commit: decision.and_then(|decision| decision.commit.clone()),
+        revised: revised(store, proposal),
+        comments: Full::new(proposal, status).comments,
+    }
+}

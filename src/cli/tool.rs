@@ -1,0 +1,73 @@
+//! Calling a tool for an agent: `aye call` and `aye mcp`.
+
+use serde_json::Value;
+
+use super::Context;
+use crate::actor::AYE_AGENT;
+use crate::app::Session;
+use crate::error::Result;
+use crate::mcp::client;
+use crate::proposal::{ActorKind, Caller};
+use crate::store::Store;
+use crate::tools::registry::{Answer, Run, Tool};
+
+/// A client of the tool server, which serves agents alone.
+#[derive(Clone, Copy, Debug)]
+pub struct Client<'a> {
+    /// The name that it gives itself, if it does.
+    pub name: Option<&'a str>,
+}
+
+/// Calls `tool` under the name `name`, in the repository that the command works in; for `client`, where
+/// one is served.
+///
+/// # Errors
+/// The tool's own, and those of finding the repository.
+pub fn run(
+    context: &Context,
+    tool: &Tool,
+    name: &str,
+    arguments: Value,
+    client: Option<Client<'_>>,
+) -> Result<Answer> {
+    match tool.run {
+        Run::Repository(run) => {
+            let store = context.store()?;
+            let session = Session {
+                store: &store,
+                caller: caller(context, &store, client),
+                now: context.now,
+            };
+            run(&session, name, arguments).map(Answer::from)
+        }
+        #[cfg(unix)]
+        Run::Command(run) => run(&|| super::shell::lend(context), context.now, arguments),
+    }
+}
+
+/// The caller of a tool. This is the agents' way in: without a sign of which agent it is, the caller is an
+/// agent called `agent`, as the contract's `proposed_by` has it, and never the person whose git identity
+/// happens to be configured.
+fn caller(context: &Context, store: &Store, client: Option<Client<'_>>) -> Caller {
+    let mut caller = Caller { tool: true, ..context.caller(store) };
+    if caller.marker.as_deref() == Some(AYE_AGENT) {
+        return caller;
+    }
+    let Some(Client { name }) = client else {
+        if caller.marker.is_none() {
+            (caller.actor.name, caller.actor.kind) = ("agent".to_owned(), ActorKind::Agent);
+        }
+        return caller;
+    };
+    // A client may be started by an agent of another kind: its own word counts before what stands in
+    // the environment.
+    match name.and_then(client::agent) {
+        Some(agent) => (caller.actor.name, caller.marker) = (agent, Some("clientInfo".to_owned())),
+        None if caller.marker.is_none() => {
+            (caller.actor.name, caller.marker) = ("agent".to_owned(), Some("aye mcp".to_owned()));
+        }
+        None => {}
+    }
+    caller.actor.kind = ActorKind::Agent;
+    caller
+}

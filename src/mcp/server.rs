@@ -1,0 +1,344 @@
+//! What is answered to each request.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use serde_json::{Map, Value, json};
+
+use super::message::{self, Failure, Request, codes};
+use super::schema;
+use crate::error::{Error, Exit, Result};
+use crate::tools::registry::{Answer, TOOLS, Tool};
+
+/// Revisions that begin with `initialize`, the newest first.
+const HANDSHAKE: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+/// Revisions in which each request says what it speaks, the newest first.
+const STATELESS: [&str; 1] = ["2026-07-28"];
+
+const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+const CLIENT: &str = "io.modelcontextprotocol/clientInfo";
+const SERVER: &str = "io.modelcontextprotocol/serverInfo";
+
+/// How long clients may keep what does not change while the program runs, in milliseconds.
+const FRESH: u64 = 3_600_000;
+
+/// All that some clients show a model unasked.
+const INSTRUCTIONS: &str = "Changes of this repository go through review: call `propose` (or \
+                            `propose_patch`) instead of writing files, tell the person the id, and \
+                            call `wait` to hear whether it was applied, rejected or sent back, and \
+                            why; only a person decides.";
+
+/// What is offered, by names that every client takes: letters, digits and `_`.
+const OFFERED: [&str; 15] = [
+    "propose", "propose_patch", "revise", "withdraw", "comment", "list", "show", "wait",
+    "readonly_shell", "update_plan", "memory_propose_update", "memory_search", "memory_context",
+    "changes", "apply_patch",
+];
+
+/// Whoever runs the tools.
+pub trait Host {
+    /// Calls `tool` under the name `name` for the client that calls itself `client`.
+    ///
+    /// # Errors
+    /// Those of the tool, and of what it needs.
+    fn call(
+        &mut self,
+        tool: &'static Tool,
+        name: &str,
+        arguments: Value,
+        client: Option<&str>,
+    ) -> Result<Answer>;
+}
+
+/// A session with a client.
+#[derive(Debug, Default)]
+pub struct Server {
+    /// The name that the client gave itself in its `initialize`.
+    client: Option<String>,
+}
+
+impl Server {
+    /// What is answered to the message `line`; `None` if it wants no answer.
+    pub fn answer(&mut self, line: &[u8], host: &mut dyn Host) -> Option<Value> {
+        let request = match message::read(line) {
+            Ok(request) => request?,
+            Err(answer) => return Some(answer),
+        };
+        Some(match self.result(&request, host) {
+            Ok(result) => message::done(&request.id, result),
+            Err(failure) => message::failed(&request.id, failure),
+        })
+    }
+
+    fn result(&mut self, request: &Request, host: &mut dyn Host) -> Result<Value, Failure> {
+        let params = &request.params;
+        let is_stateless = is_stateless(params)?;
+        let result = match request.method.as_str() {
+            "initialize" => self.initialize(params),
+            "server/discover" => cacheable(json!({
+                "supportedVersions": supported(),
+                "capabilities": capabilities(),
+                "serverInfo": server_info(),
+                "instructions": INSTRUCTIONS,
+            })),
+            "ping" => json!({}),
+            "tools/list" => cacheable(json!({ "tools": tools() })),
+            "tools/call" => {
+                let client = params
+                    .get("_meta")
+                    .and_then(|meta| meta.get(CLIENT)?.get("name")?.as_str())
+                    .or(self.client.as_deref());
+                call(params, client, host)?
+            }
+            other => {
+                let shown: String = other.chars().take(60).collect();
+                let message = format!("there is no method '{shown}'");
+                return Err(Failure::new(codes::METHOD_NOT_FOUND, message));
+            }
+        };
+        Ok(if is_stateless { complete(result) } else { result })
+    }
+
+    fn initialize(&mut self, params: &Map<String, Value>) -> Value {
+        let client = params.get("clientInfo").and_then(|info| info.get("name")?.as_str());
+        self.client = client.map(str::to_owned);
+        let wanted = params.get("protocolVersion").and_then(Value::as_str);
+        let spoken = HANDSHAKE.iter().find(|version| wanted == Some(version));
+        json!({
+            "protocolVersion": spoken.unwrap_or(&HANDSHAKE[0]),
+            "capabilities": capabilities(),
+            "serverInfo": server_info(),
+            "instructions": INSTRUCTIONS,
+        })
+    }
+}
+
+/// Whether a request says for itself what it speaks.
+///
+/// # Errors
+/// If that is a revision that is not known here, or not all is said that such a request has to say.
+fn is_stateless(params: &Map<String, Value>) -> Result<bool, Failure> {
+    let Some(meta) = params.get("_meta") else { return Ok(false) };
+    let Some(version) = meta.get(VERSION) else { return Ok(false) };
+    if !version.as_str().is_some_and(|version| STATELESS.contains(&version)) {
+        return Err(Failure {
+            data: Some(json!({ "supported": supported(), "requested": version })),
+            ..Failure::new(codes::UNSUPPORTED_VERSION, "Unsupported protocol version")
+        });
+    }
+    if !meta.get(CAPABILITIES).is_some_and(Value::is_object) {
+        let message = format!("_meta has no '{CAPABILITIES}'");
+        return Err(Failure::new(codes::INVALID_PARAMS, message));
+    }
+    Ok(true)
+}
+
+/// Every revision that is spoken, the newest first.
+fn supported() -> Vec<&'static str> {
+    STATELESS.into_iter().chain(HANDSHAKE).collect()
+}
+
+fn capabilities() -> Value {
+    json!({ "tools": {} })
+}
+
+fn server_info() -> Value {
+    json!({ "name": "aye", "title": "aye", "version": env!("CARGO_PKG_VERSION") })
+}
+
+/// `result`, which clients may keep for a while. Older ones pass the fields over.
+fn cacheable(mut result: Value) -> Value {
+    result["ttlMs"] = FRESH.into();
+    result["cacheScope"] = "public".into();
+    result
+}
+
+/// `result` as a stateless revision has it.
+fn complete(mut result: Value) -> Value {
+    result["resultType"] = "complete".into();
+    result["_meta"] = json!({ SERVER: server_info() });
+    result
+}
+
+/// The tools that are offered.
+fn tools() -> Vec<Value> {
+    let offered = OFFERED.iter().filter_map(|name| {
+        let tool = Tool::find(name).ok()?;
+        Some(json!({
+            "name": name,
+            "description": tool.description,
+            "inputSchema": schema::input((tool.input)().to_value()),
+            "outputSchema": schema::output((tool.output)().to_value()),
+            "annotations": {
+                "readOnlyHint": tool.reads_only,
+                // A proposal changes nothing that was there.
+                "destructiveHint": false,
+                "idempotentHint": tool.reads_only,
+                "openWorldHint": false,
+            },
+        }))
+    });
+    offered.collect()
+}
+
+/// Calls a tool. What the tool itself has to say of a failure is an answer, which the model reads.
+fn call(
+    params: &Map<String, Value>,
+    client: Option<&str>,
+    host: &mut dyn Host,
+) -> Result<Value, Failure> {
+    let name = params.get("name").and_then(Value::as_str).unwrap_or_default();
+    let found = TOOLS.iter().find(|tool| tool.names.contains(&name));
+    let Some(tool) = found else {
+        let shown: String = name.chars().take(60).collect();
+        let message = format!("there is no tool '{shown}'; tools: {}", OFFERED.join(", "));
+        return Err(Failure::new(codes::INVALID_PARAMS, message));
+    };
+    let arguments = match params.get("arguments") {
+        None | Some(Value::Null) => Value::Object(Map::new()),
+        Some(arguments @ Value::Object(_)) => arguments.clone(),
+        Some(_) => {
+            return Err(Failure::new(codes::INVALID_PARAMS, "the arguments are not an object"));
+        }
+    };
+    let called = catch_unwind(AssertUnwindSafe(|| host.call(tool, name, arguments, client)));
+    let called = called.unwrap_or_else(|_| Err(Error::bug("the tool panicked")));
+    Ok(match called {
+        Ok(Answer { value, exit: Exit::Done }) => json!({
+            "content": [text(&value)],
+            "structuredContent": value,
+            "isError": false,
+        }),
+        Ok(Answer { value, .. }) => json!({
+            "content": [text(&value)],
+            "structuredContent": value,
+            "isError": true,
+        }),
+        // Its shape is not that of an answer, so it is text alone.
+        Err(error) => json!({ "content": [text(&(tool.failure)(&error))], "isError": true }),
+    })
+}
+
+fn text(value: &Value) -> Value {
+    json!({ "type": "text", "text": value.to_string() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Echo;
+
+    impl Host for Echo {
+        fn call(
+            &mut self,
+            tool: &'static Tool,
+            name: &str,
+            arguments: Value,
+            client: Option<&str>,
+        ) -> Result<Answer> {
+            if arguments["panic"] == true {
+                panic!("as asked");
+            }
+            let tool = tool.name();
+            Ok(json!({ "tool": tool, "name": name, "client": client }).into())
+        }
+    }
+
+    fn ask(server: &mut Server, message: Value) -> Value {
+        server.answer(message.to_string().as_bytes(), &mut Echo).unwrap()
+    }
+
+    fn request(method: &str, params: Value) -> Value {
+        json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params })
+    }
+
+    fn stateless(version: &str) -> Value {
+        json!({ VERSION: version, CAPABILITIES: {}, CLIENT: { "name": "new", "version": "1" } })
+    }
+
+    #[test]
+    fn a_revision_that_is_known_is_spoken_and_the_newest_offered_otherwise() {
+        for (wanted, spoken) in [
+            (json!("2025-06-18"), "2025-06-18"),
+            (json!("2025-11-25"), "2025-11-25"),
+            (json!("2026-07-28"), "2025-11-25"),
+            (json!(null), "2025-11-25"),
+        ] {
+            let mut server = Server::default();
+            let hello = request("initialize", json!({ "protocolVersion": wanted }));
+            let result = &ask(&mut server, hello)["result"];
+            assert_eq!(result["protocolVersion"], spoken, "{wanted}");
+            assert_eq!(result["serverInfo"]["name"], "aye");
+            assert!(result.get("resultType").is_none());
+        }
+    }
+
+    #[test]
+    fn a_request_may_say_for_itself_what_it_speaks() {
+        let mut server = Server::default();
+        let discover = request("server/discover", json!({ "_meta": stateless("2026-07-28") }));
+        let result = ask(&mut server, discover)["result"].take();
+        assert_eq!(result["resultType"], "complete");
+        assert_eq!(result["supportedVersions"][0], "2026-07-28");
+        let old = request("tools/list", json!({ "_meta": stateless("1900-01-01") }));
+        let error = &ask(&mut server, old)["error"];
+        assert_eq!(error["code"], -32022);
+        assert_eq!(error["data"]["requested"], "1900-01-01");
+        assert_eq!(error["data"]["supported"], result["supportedVersions"]);
+        let bare = request("tools/list", json!({ "_meta": { VERSION: "2026-07-28" } }));
+        assert_eq!(ask(&mut server, bare)["error"]["code"], -32602);
+    }
+
+    #[test]
+    fn the_client_is_who_says_so_in_the_request_or_in_the_handshake() {
+        let mut server = Server::default();
+        let info = json!({ "clientInfo": { "name": "codex-mcp-client", "version": "1" } });
+        ask(&mut server, request("initialize", info));
+        let called = |server: &mut Server, params| {
+            ask(server, request("tools/call", params))["result"]["structuredContent"].clone()
+        };
+        let plain = called(&mut server, json!({ "name": "memory_context" }));
+        assert_eq!(plain["client"], "codex-mcp-client");
+        assert_eq!(plain["tool"], "memory.fetch_context");
+        let params = json!({ "name": "list", "_meta": stateless("2026-07-28") });
+        assert_eq!(called(&mut server, params)["client"], "new");
+    }
+
+    #[test]
+    fn a_tool_that_panics_is_an_answer() {
+        let params = json!({ "name": "list", "arguments": { "panic": true } });
+        let answer = ask(&mut Server::default(), request("tools/call", params));
+        assert_eq!(answer["result"]["isError"], true);
+    }
+
+    #[test]
+    fn all_that_is_offered_is_there_and_no_decision() {
+        let tools = tools();
+        assert_eq!(tools.len(), OFFERED.len());
+        for tool in &tools {
+            let name = tool["name"].as_str().unwrap();
+            assert!(name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'), "{name}");
+            assert!(name.len() <= 40, "{name}");
+            for schema in ["inputSchema", "outputSchema"] {
+                assert_eq!(tool[schema]["type"], "object", "{name}");
+            }
+            for choice in ["oneOf", "anyOf", "allOf"] {
+                assert!(tool["inputSchema"].get(choice).is_none(), "{name}");
+            }
+        }
+        for decision in ["apply", "approve", "reject", "undo", "reopen"] {
+            assert!(Tool::find(decision).is_err(), "{decision}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_there_is_said() {
+        let mut server = Server::default();
+        assert_eq!(ask(&mut server, request("resources/list", json!({})))["error"]["code"], -32601);
+        let params = json!({ "name": "apply" });
+        assert_eq!(ask(&mut server, request("tools/call", params))["error"]["code"], -32602);
+        let params = json!({ "name": "list", "arguments": [] });
+        assert_eq!(ask(&mut server, request("tools/call", params))["error"]["code"], -32602);
+    }
+}

@@ -1,0 +1,122 @@
+//! Edits as JSON: what the tools take, and `--from-json`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::changeset::snippet::{Action, Edit};
+use crate::changeset::{Mode, Occurrence, RepoPath, Snippet};
+use crate::error::{Error, Result, codes};
+
+/// One edit: `old_content` with `new_content`, or `content`, or `delete`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+pub struct JsonEdit {
+    /// The file, as a path from the top of the repository.
+    pub file_path: String,
+    /// The content to be replaced, exactly; empty for a new file.
+    pub old_content: Option<Bytes>,
+    /// The content to put there.
+    pub new_content: Option<Bytes>,
+    /// The whole new content of the file.
+    pub content: Option<Bytes>,
+    /// Delete the file.
+    #[serde(default)]
+    pub delete: bool,
+    /// With `content`: make the file executable.
+    #[serde(default)]
+    pub executable: bool,
+    /// Which one is meant where the old content is in the file more than once.
+    pub occurrence: Option<Which>,
+}
+
+/// A string, or `{"base64": "…"}` for bytes that are not UTF-8.
+#[derive(Debug, Deserialize)]
+pub struct Bytes(#[serde(with = "crate::changeset::bytes")] pub Vec<u8>);
+
+/// Which of several equal contents is meant.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "expected a number from 1, or \"all\"")]
+pub enum Which {
+    /// The nth, counted from 1.
+    Nth(u32),
+    /// Every one.
+    Word(All),
+}
+
+/// The word for every one.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum All {
+    /// Every one.
+    All,
+}
+
+impl JsonSchema for Bytes {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Bytes".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "Text, or bytes that are not UTF-8 in base64.",
+            "anyOf": [
+                { "type": "string" },
+                {
+                    "type": "object",
+                    "properties": { "base64": { "type": "string" } },
+                    "required": ["base64"]
+                }
+            ]
+        })
+    }
+}
+
+impl From<Which> for Occurrence {
+    fn from(which: Which) -> Self {
+        match which {
+            Which::Nth(number) => Self::Nth(number),
+            Which::Word(All::All) => Self::All,
+        }
+    }
+}
+
+/// `edits` in the engine's words; paths are relative to the repository's top.
+///
+/// # Errors
+/// `invalid_argument` with the edit's index; `path_invalid`.
+pub fn compile(edits: Vec<JsonEdit>) -> Result<Vec<Edit>> {
+    edits.into_iter().enumerate().map(|(index, edit)| edit.read(index)).collect()
+}
+
+/// What is wrong with edit `index`.
+pub fn invalid(index: usize, why: &str) -> Error {
+    Error::new(&codes::INVALID_ARGUMENT, format!("edit {index} {why}"))
+        .with("edit", index)
+        .hint("each edit has file_path and one of: old_content with new_content, content, delete")
+}
+
+impl JsonEdit {
+    fn read(self, index: usize) -> Result<Edit> {
+        let path = RepoPath::new(self.file_path)?;
+        let occurrence = match self.occurrence {
+            None => Occurrence::Unique,
+            Some(Which::Nth(0)) => {
+                return Err(invalid(
+                    index,
+                    "has an occurrence that is neither a number from 1 nor \"all\"",
+                ));
+            }
+            Some(which) => which.into(),
+        };
+        let action = match (self.delete, self.content, self.old_content, self.new_content) {
+            (true, None, None, None) => Action::Delete,
+            (false, Some(Bytes(content)), None, None) => {
+                Action::Write { content, mode: self.executable.then_some(Mode::Executable) }
+            }
+            (false, None, Some(Bytes(old)), Some(Bytes(new))) => {
+                Action::Replace(Snippet { old, new, occurrence })
+            }
+            _ => return Err(invalid(index, "does not say what to do, or says two things")),
+        };
+        Ok(Edit { path, action })
+    }
+}

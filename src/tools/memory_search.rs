@@ -1,0 +1,67 @@
+//! `memory_search`: sections of the project's memory that answer a question.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::Arguments;
+use super::arguments::{answered, required, whole};
+use super::memory_fetch_context::Words;
+use crate::app::Session;
+use crate::error::Result;
+use crate::memory::search::Hit;
+use crate::memory::service::{Ask, Service};
+
+/// Its names; the other memory tools have a dot in theirs.
+pub const NAMES: [&str; 2] = ["memory.search", "memory_search"];
+
+/// Answer.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Found {
+    /// What was looked for.
+    pub query: String,
+    /// How many sections are listed.
+    pub count: usize,
+    /// The sections, best first.
+    pub results: Vec<Hit>,
+}
+
+/// Arguments of the tool.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Parameters {
+    /// What to look for: words, "phrases", beginnings (migr*).
+    #[schemars(required)]
+    query: Option<String>,
+    /// Paths or module names to prefer.
+    #[serde(default)]
+    scope: Words,
+    /// Categories to look in; none for all.
+    #[serde(default)]
+    include: Words,
+    /// At most so many sections; 10 where it is left out.
+    #[serde(default, deserialize_with = "whole")]
+    limit: Option<usize>,
+    /// Leave the archive out.
+    #[serde(default)]
+    exclude_archive: bool,
+}
+
+/// Searches the memory.
+///
+/// # Errors
+/// `invalid_parameter`, `memory_not_initialized` and those of the machine.
+pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
+    let Arguments { known, ignored } =
+        Arguments::<Parameters>::read(arguments, "{\"query\": \"connection pool\"}")?;
+    let query = required("query", known.query, &ignored)?;
+    let ask = Ask {
+        query: query.clone(),
+        scope: known.scope.into(),
+        include: known.include.into(),
+        exclude_archive: known.exclude_archive,
+        budget: None,
+    };
+    let service = Service::open(session.store, session.caller.actor.clone(), session.now)?;
+    let results = service.search(&ask, known.limit.unwrap_or(10))?;
+    answered(&Found { query, count: results.len(), results }, ignored)
+}

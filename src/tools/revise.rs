@@ -1,0 +1,114 @@
+//! `revise`: a pending proposal of one's own gets new content.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::arguments::{answered, required};
+use super::edits::JsonEdit;
+use super::{Arguments, codes, propose};
+use crate::app::propose::{Recorded, Revision};
+use crate::app::{self, Draft, Session};
+use crate::decide;
+use crate::error::{Error, Result};
+use crate::proposal::Status;
+use crate::proposal::document::{file_path, timestamp};
+use crate::proposal::event::Evidence;
+use crate::proposal::rules::Verb;
+use crate::scan::gate::Warning;
+
+/// Its name.
+pub const NAME: &str = "revise";
+
+/// Answer.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Revised {
+    /// `aye/revise@1`
+    pub schema: &'static str,
+    /// Always true.
+    pub success: bool,
+    /// The id.
+    pub proposal_id: String,
+    /// The first changed file.
+    pub file_path: String,
+    /// Number of the new revision.
+    pub revisions: usize,
+    /// Always `pending`.
+    pub status: Status,
+    /// When it expires unless decided.
+    pub expires_at: String,
+    /// Secrets and personal data in added or changed lines (see `aye.scan`).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
+}
+
+impl Revised {
+    /// The answer for a revision that was recorded.
+    pub fn new(recorded: &Recorded) -> Self {
+        let revised = &recorded.proposal;
+        Self {
+            schema: "aye/revise@1",
+            success: true,
+            proposal_id: revised.id.to_string(),
+            file_path: file_path(revised.current()),
+            revisions: revised.revisions.len(),
+            status: Status::Pending,
+            expires_at: timestamp(revised.expires_at),
+            warnings: recorded.warnings.clone(),
+        }
+    }
+}
+
+/// Arguments of the tool: `edits` or `patch` replace everything the proposal held; without either only
+/// the description or the time changes.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Parameters {
+    /// The proposal.
+    #[schemars(required)]
+    proposal_id: Option<String>,
+    /// The edits, made on the files as they are now.
+    edits: Option<Vec<JsonEdit>>,
+    /// A patch instead of edits.
+    patch: Option<String>,
+    /// A new description.
+    description: Option<String>,
+    /// A new time to wait for a decision, from now: `12h`, `7d`.
+    expires_in: Option<String>,
+}
+
+/// Gives a proposal a new revision.
+///
+/// # Errors
+/// `proposal_not_found` and its kin, `not_pending`, `human_approval_required` for another's proposal;
+/// those of matching and of the store.
+pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
+    let Arguments { known, ignored } =
+        Arguments::<Parameters>::read(arguments, "{\"proposal_id\": …, \"edits\": […]}")?;
+    let id = required("proposal_id", known.proposal_id, &ignored)?;
+    let Session { store, caller, now } = session;
+    let proposal = store.view()?.find(&id)?;
+    proposal.require_pending(*now)?;
+    let expires_in = propose::span(known.expires_in)?;
+    let draft = match (known.edits, known.patch) {
+        (Some(edits), None) => propose::draft(session, edits)?,
+        (None, Some(patch)) => propose::patched(session, patch, None)?,
+        (None, None) if known.description.is_some() || expires_in.is_some() => {
+            Draft::new(store, store.changeset(&proposal.current().changes)?, "tool")?
+        }
+        (edits, _) => {
+            let what = if edits.is_some() { "both edits and a patch" } else { "nothing new" };
+            return Err(Error::new(
+                &codes::INVALID_PARAMETER,
+                format!("the arguments give {what}"),
+            )
+            .hint("give \"edits\" or \"patch\", or a new \"description\""));
+        }
+    };
+    let proposals = std::slice::from_ref(&proposal);
+    let command = format!("aye revise {} …", proposal.id);
+    let authority =
+        decide::authorise(store, caller, Verb::Revise, proposals, &Evidence::Tool, &command)?;
+    let revision = Revision { draft, description: known.description, expires_in };
+    let recorded = app::propose::revise(session, &authority, &proposal, revision)?;
+    answered(&Revised::new(&recorded), ignored)
+}

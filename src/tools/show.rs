@@ -1,0 +1,63 @@
+//! `show`: everything about a proposal, and its diff.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::Arguments;
+use super::arguments::{answered, required};
+use crate::app::Session;
+use crate::error::Result;
+use crate::proposal::document::Document;
+use crate::render::diff::{self, Options};
+
+/// Its name.
+pub const NAME: &str = "show";
+
+/// Most bytes of a diff in an answer; more would fill the context of a model.
+const MOST: usize = 64 << 10;
+
+/// Arguments of the tool.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Parameters {
+    /// The proposal.
+    #[schemars(required)]
+    proposal_id: Option<String>,
+}
+
+/// Answer: the document of `aye show`, and the diff.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Shown {
+    /// The proposal.
+    #[serde(flatten)]
+    pub proposal: Document,
+    /// Unified diff of the current revision, at most 64 KiB; null where its content is not in this
+    /// clone.
+    pub diff: Option<String>,
+    /// The diff is longer than that: `aye diff` prints all of it.
+    pub diff_truncated: bool,
+}
+
+/// Shows a proposal.
+///
+/// # Errors
+/// `proposal_not_found` and its kin; those of the store.
+pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
+    let Arguments { known, ignored } =
+        Arguments::<Parameters>::read(arguments, "{\"proposal_id\": …}")?;
+    let id = required("proposal_id", known.proposal_id, &ignored)?;
+    let store = session.store;
+    let view = store.view()?;
+    let proposal = view.find(&id)?;
+    let mut document = Document::new(&proposal, proposal.status(session.now));
+    document.audience = Some(view.audience(&proposal.id)?.as_str().to_owned());
+    drop(view);
+    let changeset = store.changeset(&proposal.current().changes).ok();
+    let mut diff =
+        changeset.map(|changeset| diff::changeset(changeset.changes(), &Options::default()));
+    let diff_truncated = diff.as_ref().is_some_and(|diff| diff.len() > MOST);
+    if let Some(diff) = &mut diff {
+        diff.truncate(diff.floor_char_boundary(MOST));
+    }
+    answered(&Shown { proposal: document, diff, diff_truncated }, ignored)
+}

@@ -1,0 +1,48 @@
+//! `wait`: what became of a proposal, as soon as something does.
+
+use std::time::{Duration, Instant};
+
+use chrono::TimeDelta;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::Arguments;
+use super::arguments::{answered, required, whole};
+use crate::app::{Session, wait};
+use crate::error::Result;
+
+/// Its name.
+pub const NAME: &str = "wait";
+
+/// Longest wait, in seconds. Clients give a call up after 60.
+const MOST: usize = 50;
+
+/// Arguments of the tool.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Parameters {
+    /// The proposal.
+    #[schemars(required)]
+    proposal_id: Option<String>,
+    /// How many seconds to wait at most: 50 at most, and where it is left out. 0 only looks. The answer
+    /// says `timed_out` where nothing was decided meanwhile: call again.
+    #[serde(default, deserialize_with = "whole")]
+    timeout_s: Option<usize>,
+}
+
+/// Waits for the decision on a proposal.
+///
+/// # Errors
+/// `proposal_not_found` and its kin; those of the store.
+pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
+    let Arguments { known, ignored } =
+        Arguments::<Parameters>::read(arguments, "{\"proposal_id\": …}")?;
+    let id = required("proposal_id", known.proposal_id, &ignored)?;
+    let id = session.store.view()?.resolve(&id)?;
+    let limit = Duration::from_secs(known.timeout_s.unwrap_or(MOST).min(MOST) as u64);
+    let started = Instant::now();
+    let clock = || {
+        session.now + TimeDelta::from_std(started.elapsed()).unwrap_or_else(|_| TimeDelta::zero())
+    };
+    answered(&wait::until(session.store, &id, Some(limit), clock)?, ignored)
+}

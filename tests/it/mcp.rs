@@ -1,0 +1,317 @@
+//! `aye mcp`: the tools over the Model Context Protocol.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::support::record::{apply, comment, reject, request_changes};
+use crate::support::{Cmd, Repo};
+
+const FILES: &[(&str, &str)] = &[("a.txt", "one\ntwo\n"), ("b.txt", "bee\n")];
+
+/// A client that has started the server.
+struct Client {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+    asked: u64,
+}
+
+impl Client {
+    fn start(command: Cmd) -> Self {
+        let mut command = command.into_inner();
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("start aye mcp");
+        let output = BufReader::new(child.stdout.take().expect("its output"));
+        Self { input: child.stdin.take(), output, child, asked: 0 }
+    }
+
+    /// One that calls itself `name`, as clients before 2026 do.
+    fn named(repo: &Repo, name: &str) -> Self {
+        let mut client = Self::start(repo.cmd(&["mcp"]));
+        let hello = json!({
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": { "name": name, "version": "1" },
+        });
+        assert_eq!(client.ask("initialize", hello)["result"]["protocolVersion"], "2025-11-25");
+        client.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        client
+    }
+
+    fn send(&mut self, line: &str) {
+        let input = self.input.as_mut().expect("still open");
+        writeln!(input, "{line}").and_then(|()| input.flush()).expect("write");
+    }
+
+    fn receive(&mut self) -> Value {
+        let mut line = String::new();
+        self.output.read_line(&mut line).expect("read");
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"))
+    }
+
+    fn ask(&mut self, method: &str, params: Value) -> Value {
+        self.asked += 1;
+        let request =
+            json!({ "jsonrpc": "2.0", "id": self.asked, "method": method, "params": params });
+        self.send(&request.to_string());
+        let answer = self.receive();
+        assert_eq!((&answer["id"], &answer["jsonrpc"]), (&json!(self.asked), &json!("2.0")));
+        answer
+    }
+
+    /// What the tool answers; its text says the same.
+    #[track_caller]
+    fn call(&mut self, tool: &str, arguments: Value) -> Value {
+        let answer = self.ask("tools/call", json!({ "name": tool, "arguments": arguments }));
+        let result = &answer["result"];
+        assert_eq!(result["isError"], false, "{tool}: {answer:#}");
+        let text = result["content"][0]["text"].as_str().expect("a text");
+        assert_eq!(serde_json::from_str::<Value>(text).expect("JSON"), result["structuredContent"]);
+        result["structuredContent"].clone()
+    }
+
+    /// How the tool fails: the error that the model reads.
+    #[track_caller]
+    fn fails(&mut self, tool: &str, arguments: Value) -> Value {
+        let answer = self.ask("tools/call", json!({ "name": tool, "arguments": arguments }));
+        let result = &answer["result"];
+        assert_eq!(result["isError"], true, "{tool}: {answer:#}");
+        let text = result["content"][0]["text"].as_str().expect("a text");
+        let failure: Value = serde_json::from_str(text).expect("JSON");
+        failure.get("error").cloned().unwrap_or(failure)
+    }
+
+    #[track_caller]
+    fn proposes(&mut self, path: &str, old: &str, new: &str) -> String {
+        let edit = json!({ "file_path": path, "old_content": old, "new_content": new });
+        let answer = self.call("propose", json!({ "edits": [edit], "description": "Because" }));
+        answer["proposal_id"].as_str().expect("an id").to_owned()
+    }
+
+    fn ends(mut self) {
+        drop(self.input.take());
+        let mut line = String::new();
+        assert_eq!(self.output.read_line(&mut line).expect("read"), 0, "{line}");
+        assert!(self.child.wait().expect("wait").success());
+    }
+}
+
+#[test]
+fn an_agent_proposes_waits_and_hears_the_decision() {
+    let repo = Repo::with(FILES);
+    let mut client = Client::named(&repo, "codex-mcp-client");
+    let id = client.proposes("a.txt", "one", "eins");
+    assert_eq!(repo.text("a.txt"), "one\ntwo\n");
+    let waiting = client.call("wait", json!({ "proposal_id": id, "timeout_s": 0 }));
+    assert_eq!((&waiting["status"], &waiting["timed_out"]), (&json!("pending"), &json!(true)));
+    let listed = client.call("list", json!({}));
+    assert_eq!(listed["proposals"][0]["proposal_id"], id.as_str());
+    assert_eq!(listed["proposals"][0]["proposed_by"], "codex");
+    request_changes(&repo, &id, "In French, please");
+    let sent_back = client.call("wait", json!({ "proposal_id": id, "timeout_s": 50 }));
+    assert_eq!(sent_back["changes_requested"], true);
+    assert_eq!(sent_back["reason"], "In French, please");
+    let edit = json!({ "file_path": "a.txt", "old_content": "one", "new_content": "un" });
+    let revised = client.call("revise", json!({ "proposal_id": id, "edits": [edit] }));
+    assert_eq!(revised["revisions"], 2);
+    client
+        .call("comment", json!({ "proposal_id": id, "body": "Done", "path": "a.txt", "line": 1 }));
+    let shown = client.call("show", json!({ "proposal_id": id }));
+    assert!(shown["diff"].as_str().expect("a diff").contains("+un\n"), "{shown:#}");
+    assert_eq!(shown["comments"][0]["body"], "Done");
+    apply(&repo, &id);
+    let applied = client.call("wait", json!({ "proposal_id": id }));
+    assert_eq!((&applied["status"], &applied["by"]), (&json!("applied"), &json!("Ada Reviewer")));
+    assert_eq!(repo.text("a.txt"), "un\ntwo\n");
+    let patch = "--- a/b.txt\n+++ b/b.txt\n@@ -1 +1 @@\n-bee\n+wasp\n";
+    let answer = client.call("propose_patch", json!({ "patch": patch, "description": "Wasps" }));
+    let id = answer["proposal_id"].as_str().expect("an id");
+    reject(&repo, id, "Bees are kinder");
+    let rejected = client.call("wait", json!({ "proposal_id": id }));
+    assert_eq!(rejected["reason"], "Bees are kinder");
+    client.ends();
+}
+
+#[test]
+fn no_tool_decides_for_a_person() {
+    let repo = Repo::with(FILES);
+    let theirs =
+        repo.agent("claude-code", &["propose", "b.txt", "--old", "bee", "--new", "B"]).id();
+    let mut client = Client::named(&repo, "codex-mcp-client");
+    let own = client.proposes("a.txt", "one", "eins");
+    for id in [&own, &theirs] {
+        let error = client.fails("changes", json!({ "action": "apply", "proposal_id": id }));
+        assert_eq!(error["code"], "human_approval_required");
+    }
+    let reject = json!({ "action": "reject", "proposal_id": theirs });
+    assert_eq!(client.fails("changes", reject)["code"], "human_approval_required");
+    let edit = json!({ "file_path": "b.txt", "old_content": "bee", "new_content": "mine" });
+    for (tool, arguments) in [
+        ("revise", json!({ "proposal_id": theirs, "edits": [edit] })),
+        ("withdraw", json!({ "proposal_id": theirs })),
+    ] {
+        assert_eq!(client.fails(tool, arguments)["code"], "human_approval_required", "{tool}");
+    }
+    let taken_back = client.call("withdraw", json!({ "proposal_id": own, "reason": "Not needed" }));
+    assert_eq!(taken_back["proposals"][0]["status"], "rejected");
+    client.ends();
+    assert!(repo.aye(&["show", &own]).ok().out().contains("withdrawn"));
+    assert_eq!(repo.text("a.txt"), "one\ntwo\n");
+}
+
+#[test]
+fn each_request_may_say_for_itself_who_asks() {
+    let repo = Repo::with(FILES);
+    let mut client = Client::start(repo.cmd(&["mcp"]));
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": { "name": "claude-code", "version": "2" },
+    });
+    let found = client.ask("server/discover", json!({ "_meta": meta }));
+    assert_eq!(found["result"]["resultType"], "complete");
+    assert_eq!(found["result"]["capabilities"], json!({ "tools": {} }));
+    let edit = json!({ "file_path": "a.txt", "old_content": "one", "new_content": "1" });
+    let params = json!({ "_meta": meta, "name": "propose", "arguments": { "edits": [edit] } });
+    let answer = client.ask("tools/call", params);
+    assert_eq!(answer["result"]["structuredContent"]["proposed_by"], "claude-code");
+    client.ends();
+    repo.aye(&["list"]).ok().says("claude-code");
+}
+
+#[test]
+fn what_is_named_by_the_environment_counts_before_the_client() {
+    let repo = Repo::with(FILES);
+    for (variable, value, client, expected) in [
+        ("AYE_AGENT", "mine", "codex-mcp-client", "mine"),
+        ("CLAUDECODE", "1", "codex-mcp-client", "codex"),
+        ("CLAUDECODE", "1", "", "claude-code"),
+        ("X", "1", "", "agent"),
+        ("X", "1", "Some Agent", "some-agent"),
+    ] {
+        let mut client = {
+            let mut server = Client::start(repo.cmd(&["mcp"]).env(variable, value));
+            server.ask("initialize", json!({ "clientInfo": { "name": client } }));
+            server
+        };
+        let old = repo.text("a.txt");
+        let edit = json!({ "file_path": "a.txt", "content": format!("{old}{expected}\n") });
+        let answer = client.call("propose", json!({ "edits": [edit] }));
+        assert_eq!(answer["proposed_by"], expected, "{variable}={value}");
+        client.ends();
+        repo.aye(&["list", "--status", "all"]).ok().lacks("Ada");
+    }
+}
+
+#[test]
+fn answers_are_what_their_schemas_say() {
+    let repo = Repo::with(FILES);
+    repo.aye(&["memory", "init"]).ok();
+    let mut client = Client::named(&repo, "gemini-cli-mcp-client");
+    let id = client.proposes("a.txt", "one", "eins");
+    comment(&repo, &id, "looking");
+    let edit = json!({ "file_path": "b.txt", "delete": true });
+    let patch = "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+zwei\n";
+    let section = json!({
+        "operation": "append_section", "path": "conventions.md", "heading": "Use tabs",
+        "heading_level": 2, "content": "## Use tabs\n\nTabs, not blanks.\n",
+    });
+    let memory = json!({
+        "intent": "update_conventions", "operations": [section],
+        "sources": [{ "type": "user" }], "confidence": "confirmed",
+    });
+    let calls = [
+        ("propose", json!({ "edits": [edit] })),
+        ("propose_patch", json!({ "patch": patch })),
+        ("revise", json!({ "proposal_id": id, "description": "Better" })),
+        ("comment", json!({ "proposal_id": id, "body": "Thanks" })),
+        ("list", json!({ "status": "all", "limit": 1 })),
+        ("show", json!({ "proposal_id": id })),
+        ("wait", json!({ "proposal_id": id, "timeout_s": 0 })),
+        ("readonly_shell", json!({ "command": "cat a.txt" })),
+        ("update_plan", json!({ "plan": [{ "step": "a", "status": "pending" }] })),
+        ("memory_propose_update", memory),
+        ("memory_search", json!({ "query": "tabs" })),
+        ("memory_context", json!({})),
+        ("changes", json!({ "action": "list" })),
+        ("apply_patch", json!({ "patch": patch, "propose": true })),
+        ("withdraw", json!({ "proposal_id": id })),
+    ];
+    let listed = client.ask("tools/list", json!({}));
+    let tools = listed["result"]["tools"].as_array().expect("tools");
+    assert_eq!(tools.len(), calls.len());
+    for (name, arguments) in calls {
+        let tool = tools.iter().find(|tool| tool["name"] == name).expect("offered");
+        let input = jsonschema::validator_for(&tool["inputSchema"]).expect("a schema");
+        assert!(input.is_valid(&arguments), "{name}: {arguments}");
+        let answer = client.call(name, arguments);
+        let output = jsonschema::validator_for(&tool["outputSchema"]).expect("a schema");
+        let errors: Vec<String> = output.iter_errors(&answer).map(|e| e.to_string()).collect();
+        assert!(errors.is_empty(), "{name}: {errors:#?}\n{answer:#}");
+    }
+    client.ends();
+}
+
+#[test]
+fn a_command_that_is_refused_is_an_answer_that_the_model_reads() {
+    let repo = Repo::with(FILES);
+    let mut client = Client::named(&repo, "x");
+    let refused = client.fails("readonly_shell", json!({ "command": "rm a.txt" }));
+    assert_eq!(refused["code"], "COMMAND_NOT_ALLOWED", "{refused:#}");
+    let edit = json!({ "file_path": "a.txt", "old_content": "three", "new_content": "x" });
+    assert_eq!(
+        client.fails("propose", json!({ "edits": [edit] }))["code"],
+        "old_content_not_found"
+    );
+    assert_eq!(client.fails("propose", json!({}))["code"], "missing_parameter");
+    assert_eq!(client.fails("propose", json!({ "edits": [] }))["code"], "invalid_parameter");
+    assert_eq!(
+        client.fails("show", json!({ "proposal_id": "zzzz" }))["code"],
+        "proposal_not_found"
+    );
+    client.ends();
+}
+
+#[test]
+fn rubbish_is_answered_and_the_next_message_too() {
+    let repo = Repo::with(FILES);
+    let mut client = Client::start(repo.cmd(&["mcp"]));
+    for (line, code) in [
+        ("{", -32700),
+        ("\u{1b}[2J", -32700),
+        ("[]", -32600),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"resources/list"}"#, -32601),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"rm"}}"#, -32602),
+    ] {
+        client.send(line);
+        assert_eq!(client.receive()["error"]["code"], code, "{line}");
+    }
+    client.send("");
+    client.send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":9}}"#);
+    assert_eq!(client.ask("ping", json!({}))["result"], json!({}));
+    // Without a newline at the end of input.
+    let input = client.input.as_mut().expect("open");
+    input.write_all(br#"{"jsonrpc":"2.0","id":"last","method":"ping"}"#).expect("write");
+    drop(client.input.take());
+    assert_eq!(client.receive()["id"], "last");
+    client.ends();
+}
+
+#[test]
+fn the_repository_may_be_another_one_or_none() {
+    let (repo, other) = (Repo::with(FILES), Repo::with(&[("c.txt", "sea\n")]));
+    let mut client =
+        Client::start(repo.cmd(&["mcp", "--repo", other.root().to_str().expect("UTF-8")]));
+    let edit = json!({ "file_path": "c.txt", "old_content": "sea", "new_content": "C" });
+    client.call("propose", json!({ "edits": [edit] }));
+    client.ends();
+    other.aye(&["list"]).ok().says("c.txt");
+    repo.aye(&["list"]).ok().lacks("c.txt");
+    repo.aye(&["mcp", "--repo", "nowhere"]).fails("invalid_argument", 6);
+
+    let mut client = Client::start(repo.cmd(&["mcp"]).dir(repo.outer()));
+    assert_eq!(client.fails("list", json!({}))["code"], "not_a_repository");
+    client.ends();
+}
