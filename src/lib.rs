@@ -29,6 +29,7 @@ pub mod report;
 pub mod review;
 pub mod scan;
 pub mod secrets;
+pub mod session;
 mod sha256;
 #[cfg(unix)]
 pub mod shell;

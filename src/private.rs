@@ -41,6 +41,7 @@ const KNOWN: &[(&str, bool)] = &[
     ("place", false),
     ("place.private", false),
     ("review", true),
+    ("sessions", true),
     ("try", true),
 ];
 

@@ -8,6 +8,7 @@ pub mod comment;
 pub mod listing;
 pub mod plan;
 pub mod propose;
+pub mod session;
 pub mod trial;
 pub mod wait;
 

@@ -10,6 +10,7 @@ use std::rc::Rc;
 
 use bstr::BString;
 
+pub mod clear;
 #[cfg(any(not(unix), test))]
 #[cfg_attr(unix, allow(dead_code))]
 pub mod portable;

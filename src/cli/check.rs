@@ -91,7 +91,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         // Nothing is pending or contested, so nothing can be touched either.
         return context.emit_report(&report());
     }
-    let store = context.store()?;
+    let store = context.store_here()?;
     let tips = idle::tips(&store);
     let view = store.view()?;
     let mut report = report();
@@ -161,7 +161,7 @@ pub(super) fn staged(context: &mut Context) -> Result<Report> {
     if idle::is_idle(context) {
         return Ok(report);
     }
-    let store = context.store()?;
+    let store = context.store_here()?;
     let tips = idle::tips(&store);
     let view = store.view()?;
     let (scope, except) = (Scope::default(), committing(context));

@@ -27,13 +27,28 @@ pub struct Asking<'a> {
 }
 
 impl Context {
-    /// The repository the command works in. What an interrupted apply left in it is settled
+    /// The repository the command works in: in the tree of a session, the one that the session is of.
+    ///
+    /// # Errors
+    /// As [`Context::store_here`].
+    pub fn store(&self) -> Result<Store> {
+        self.prepared(true)
+    }
+
+    /// The repository around the present directory. What an interrupted apply left in it is settled
     /// first; a failure to do so is said and stops only what writes files.
     ///
     /// # Errors
     /// `not_a_repository` and its kin.
-    pub fn store(&self) -> Result<Store> {
+    pub fn store_here(&self) -> Result<Store> {
+        self.prepared(false)
+    }
+
+    fn prepared(&self, leaves_session: bool) -> Result<Store> {
         let mut store = Store::discover(&self.directory)?;
+        if leaves_session && let Some((repository, _)) = self.session_around(&store) {
+            store = repository;
+        }
         store.notify(&self.notices);
         store.keep_up(&self.upkeep);
         store.project_with(crate::memory::service::decide::project);

@@ -7,6 +7,7 @@ pub mod apply;
 pub mod approve;
 pub mod call;
 pub mod check;
+mod child;
 pub mod comment;
 pub mod complete;
 pub mod context;
@@ -42,7 +43,10 @@ pub mod reopen;
 pub mod restore;
 pub mod review;
 pub mod revise;
+pub mod run;
 pub mod scan;
+pub mod session;
+mod sessions;
 #[cfg(unix)]
 pub mod shell;
 pub mod show;
@@ -189,6 +193,10 @@ pub enum Command {
     Scan(scan::Args),
     /// Call a tool by name: JSON in, the contract's response out.
     Call(call::Args),
+    /// Run a coding agent in a work tree of its own.
+    Run(run::Args),
+    /// List, submit and end the work trees that agents run in.
+    Session(session::Args),
     /// Serve the tools to a coding agent, over the Model Context Protocol.
     Mcp(mcp::Args),
     /// Make the repository ready: .agent-memory/ and the memory scaffold.
@@ -300,6 +308,8 @@ fn run(context: &mut Context, command: Command) -> Result<Exit> {
         Command::Memory(args) => memory::run(context, args),
         Command::Call(args) => call::run(context, args),
         Command::Mcp(args) => mcp::run(context, args),
+        Command::Run(args) => run::run(context, args),
+        Command::Session(args) => session::run(context, args),
         Command::Demo(args) => demo::run(context, args),
         Command::Doctor(args) => doctor::run(context, args),
         Command::Gc(args) => gc::run(context, &args),

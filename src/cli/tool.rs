@@ -32,7 +32,15 @@ pub fn run(
 ) -> Result<Answer> {
     match tool.run {
         Run::Repository(run) => {
-            let store = context.store()?;
+            let store = match name {
+                "apply_patch" => context.store_here()?,
+                _ => context.store()?,
+            };
+            let proposes = ["propose", "propose_patch", "revise", "propose_change"].contains(&name)
+                || arguments.get("action").is_some_and(|action| action == "propose");
+            if proposes {
+                context.refuse_in_session()?;
+            }
             let session = Session {
                 store: &store,
                 caller: caller(context, &store, client),

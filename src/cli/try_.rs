@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::child::Stop;
 use super::{Context, Format};
 use crate::app::trial::{self, Run};
 use crate::beneath::random;
@@ -202,7 +203,7 @@ fn cannot_write(shown: &str, error: &std::io::Error) -> Error {
 /// Runs `words` in the trial. Signals to stop are passed on, so that the work tree goes in the
 /// end whoever is told to stop.
 fn execute(words: &[OsString], trial: &Trial, id: &str, quiet: bool) -> Result<Ended> {
-    let stop = Stop::listen()?;
+    let stop = Stop::listen(&Stop::ALL)?;
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]).current_dir(trial.folder()).env("AYE_TRY", id);
     command.env("PWD", trial.folder());
@@ -239,58 +240,4 @@ fn execute(words: &[OsString], trial: &Trial, id: &str, quiet: bool) -> Result<E
         status: git::status_code(status),
         interrupted: stop.was_told(),
     })
-}
-
-/// Signals that ask aye to stop while a command runs.
-struct Stop {
-    #[cfg(unix)]
-    told: Vec<(i32, std::sync::Arc<std::sync::atomic::AtomicBool>, std::cell::Cell<bool>)>,
-}
-
-#[cfg(unix)]
-impl Stop {
-    fn listen() -> Result<Self> {
-        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-        let mut told = Vec::new();
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
-            let flag = std::sync::Arc::default();
-            signal_hook::flag::register(signal, std::sync::Arc::clone(&flag))
-                .map_err(|e| Error::io("listen for signals", &e))?;
-            told.push((signal, flag, std::cell::Cell::new(false)));
-        }
-        Ok(Self { told })
-    }
-
-    /// Passes each signal on once. At a terminal the command gets Ctrl-C by itself; a second one
-    /// does it no harm.
-    fn pass_on(&self, child: &std::process::Child) {
-        use std::sync::atomic::Ordering::Relaxed;
-        for (signal, flag, passed) in &self.told {
-            if flag.load(Relaxed)
-                && !passed.replace(true)
-                && let Some(signal) = rustix::process::Signal::from_named_raw(*signal)
-                && let Some(pid) =
-                    i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw)
-            {
-                let _ = rustix::process::kill_process(pid, signal);
-            }
-        }
-    }
-
-    fn was_told(&self) -> bool {
-        self.told.iter().any(|(_, flag, _)| flag.load(std::sync::atomic::Ordering::Relaxed))
-    }
-}
-
-#[cfg(not(unix))]
-impl Stop {
-    fn listen() -> Result<Self> {
-        Ok(Self {})
-    }
-
-    fn pass_on(&self, _child: &std::process::Child) {}
-
-    fn was_told(&self) -> bool {
-        false
-    }
 }

@@ -66,6 +66,31 @@ impl Store {
         })
     }
 
+    /// The same repository with its work tree at `top`: files there are read by its rules, and by no git
+    /// directory that may lie there.
+    ///
+    /// # Errors
+    /// `io_error` if there is no such directory.
+    pub fn at(&self, top: &Path) -> Result<Self> {
+        let mut repo = self.repo.clone();
+        let top = std::path::absolute(top)
+            .map_err(|error| Error::io(format_args!("open {}", top.display()), &error))?;
+        repo.set_workdir(Some(top.clone())).map_err(|error| {
+            let error = std::io::Error::other(error.to_string());
+            Error::io(format_args!("open {}", top.display()), &error)
+        })?;
+        Ok(Self {
+            repo,
+            common_dir: self.common_dir.clone(),
+            settings: OnceCell::new(),
+            kept: Kept::default(),
+            notices: Notices::default(),
+            upkeep: Upkeep::default(),
+            projector: None,
+            named: None,
+        })
+    }
+
     /// Registers what memory proposals are projected to, of which the store knows nothing.
     pub fn project_with(&mut self, projector: Projector) {
         self.projector = Some(projector);

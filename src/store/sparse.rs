@@ -42,7 +42,8 @@ impl Store {
         Ok(())
     }
 
-    fn is_left_out(&self, path: &str) -> bool {
+    /// Whether the sparse checkout leaves the file `path` out of the work tree.
+    pub fn is_left_out(&self, path: &str) -> bool {
         if self.repo.config_snapshot().boolean("core.sparseCheckout") != Some(true) {
             return false;
         }

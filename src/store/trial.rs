@@ -8,12 +8,11 @@
 //! symlink is followed, and only directories of our names are removed.
 
 use std::fs::File;
-use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
 
-use crate::beneath::{Access, Folder, Kind};
+use crate::beneath::{Access, Kind, clear};
 use crate::error::{Error, Result};
 use crate::git::Git;
 use crate::private::Directory;
@@ -131,12 +130,7 @@ fn is_named_by_us(name: &BStr) -> bool {
 /// that has taken its place the name goes, and of a file nothing.
 fn remove(common_dir: &Path, home: &Directory, name: &BStr) {
     match home.folder().stat(name).map(|stamp| stamp.kind) {
-        Ok(Kind::Folder) => {
-            let mut left = vec![name.to_owned()];
-            while let Some(name) = left.pop() {
-                let _ = empty(home.folder(), home.folder(), name.as_bstr(), 0, &mut left);
-            }
-        }
+        Ok(Kind::Folder) => clear::remove_all(home.folder(), name),
         Ok(Kind::Symlink) => drop(home.folder().unlink(name)),
         Ok(_) => return,
         Err(_) => {}
@@ -151,51 +145,4 @@ fn remove(common_dir: &Path, home: &Directory, name: &BStr) {
         .args(["worktree", "remove", "--force", "--force"])
         .arg(home.path().join(name.to_path_lossy()))
         .answer();
-}
-
-/// How deep directories are emptied in place, each with an open descriptor.
-const DEEP: usize = 64;
-
-/// Removes the directory `name` in `above` and all in it; symlinks are removed, not followed. What
-/// lies too deep is moved to the top, `home`, and its name there added to `later`.
-fn empty(
-    home: &Folder,
-    above: &Folder,
-    name: &BStr,
-    depth: usize,
-    later: &mut Vec<BString>,
-) -> io::Result<()> {
-    if depth > DEEP {
-        let new = BString::from(format!("{:012x}", crate::beneath::random() & 0xffff_ffff_ffff));
-        // Its own entry `..` changes.
-        above.unlock(name)?;
-        above.rename_new(name, home, new.as_bstr())?;
-        later.push(new);
-        return Ok(());
-    }
-    let folder = above.enter(name)?;
-    let names = match folder.names() {
-        // Folders that a tool made read-only (a module cache) keep their files.
-        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-            above.unlock(name)?;
-            folder.names()?
-        }
-        other => other?,
-    };
-    let mut unlocked = false;
-    for inside in names {
-        let mut remove = || match folder.stat(inside.as_bstr())?.kind {
-            Kind::Folder => empty(home, &folder, inside.as_bstr(), depth + 1, later),
-            _ => folder.unlink(inside.as_bstr()),
-        };
-        match remove() {
-            Err(error) if error.kind() == ErrorKind::PermissionDenied && !unlocked => {
-                unlocked = true;
-                above.unlock(name)?;
-                remove()?;
-            }
-            other => other?,
-        }
-    }
-    above.rmdir(name)
 }

@@ -76,6 +76,7 @@ mod review_day;
 mod review_memory;
 mod review_shown;
 mod rules;
+mod run;
 mod scan;
 mod scan_proposals;
 mod scanner_evaluation;

@@ -109,6 +109,11 @@ fn documents_keep_to_their_schemas() {
     check.aye(&["review"]);
     check.aye(&["show", &first]);
     check.aye(&["comment", &first, "-m", "why?"]);
+    check.repo.aye(&["run", "--keep", "--name", "s", "--", "sh", "-c", "echo x >x.txt"]).ok();
+    check.aye(&["session", "list"]);
+    check.aye(&["session", "show", "s"]);
+    check.aye(&["session", "submit", "s"]);
+    check.aye(&["session", "end", "s"]);
     check.aye(&["revise", &first, "a.txt", "--old", "two", "--new", "II"]);
     #[cfg(unix)]
     {
@@ -207,7 +212,7 @@ fn every_document_has_a_published_schema() {
 }
 
 /// Written and read by the program alone.
-const INTERNAL: &[&str] = &["aye/plans@1", "aye/review-staged@1"];
+const INTERNAL: &[&str] = &["aye/plans@1", "aye/review-staged@1", "aye/session-record@1"];
 
 #[test]
 fn an_unknown_schema_is_told() {

@@ -33,7 +33,7 @@ pub(super) fn prepare(context: &mut Context, args: &[OsString]) -> Result<()> {
     if source == "merge" || source == "squash" || context.var(COMMITTING).is_some() {
         return Ok(());
     }
-    let store = context.store()?;
+    let store = context.store_here()?;
     let view = store.view()?;
     if !view.has_events() {
         return Ok(());

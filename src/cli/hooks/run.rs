@@ -95,7 +95,7 @@ fn pre_push(context: &mut Context, args: &[OsString]) -> Result<Report> {
         return Ok(report);
     }
     // Before anything else can go wrong: what goes to the wrong remote cannot be taken back.
-    let opened = context.store();
+    let opened = context.store_here();
     let found = opened.as_ref().ok();
     let is_for =
         |name: &str| name == remote || found.is_some_and(|store| store.remote_has_url(name, &url));
@@ -212,7 +212,7 @@ fn post_commit(context: &mut Context) -> Result<()> {
         // The apply that commits records it itself, and holds the store's lock.
         return Ok(());
     }
-    let store = context.store()?;
+    let store = context.store_here()?;
     let view = store.view()?;
     if !view.has_events() || store.require_lane().is_err() {
         return Ok(());

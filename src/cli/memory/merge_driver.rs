@@ -51,7 +51,7 @@ pub struct Args {
 /// Those of the files; git then reports a conflict.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if args.install || args.uninstall {
-        let store = context.store()?;
+        let store = context.store_here()?;
         if args.install {
             install(&store)?;
             context.note("installed: git merges .agent-memory/**/*.md by section in this clone");

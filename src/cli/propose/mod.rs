@@ -92,6 +92,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 /// # Errors
 /// Those of matching and of the store.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+    context.refuse_in_session()?;
     let store = context.store()?;
     let session = context.session(&store);
     let mut meta = args.meta;

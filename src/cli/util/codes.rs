@@ -57,6 +57,7 @@ pub fn all_codes() -> Vec<&'static Code> {
         crate::scan::codes::ALL,
         crate::secrets::codes::ALL,
         crate::review::codes::ALL,
+        crate::session::codes::ALL,
         #[cfg(unix)]
         crate::shell::codes::ALL,
     ];

@@ -130,6 +130,10 @@ published! {
     "rebase" @ 1 = cli::rebase::Rebased, "`rebase`: what the proposal is now";
     "reject" @ 1 = cli::reject::Rejected, "`reject`: what was rejected";
     "publish" @ 1 = cli::publish::Answer, "`publish`: whom a proposal is for now";
+    "session" @ 1 = cli::session::Shown, "`session show`: a session and what is in its tree";
+    "session-end" @ 1 = cli::session::Done, "`session end`: what was removed";
+    "session-submit" @ 1 = cli::session::Done, "`session submit`: what was proposed";
+    "sessions" @ 1 = cli::session::List, "`session list`: the sessions";
     "restore" @ 1 = cli::restore::Restored, "`restore`: what was brought back";
     "reopen" @ 1 = crate::tools::withdraw::Answer, "`reopen`: what is pending again";
     "rules" @ 1 = super::rules::Rules, "`util rules`: who may do what";

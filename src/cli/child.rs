@@ -1,0 +1,76 @@
+//! Commands that aye starts for somebody, and the signals that are meant for them.
+
+use crate::error::{Error, Result};
+
+/// Signals that ask aye to stop while a command runs.
+pub struct Stop {
+    #[cfg(unix)]
+    told: Vec<(i32, std::sync::Arc<std::sync::atomic::AtomicBool>, std::cell::Cell<bool>)>,
+}
+
+#[cfg(unix)]
+impl Stop {
+    /// Ctrl-C, and what ends a process.
+    pub const ALL: [i32; 3] = {
+        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+        [SIGINT, SIGTERM, SIGHUP]
+    };
+
+    /// Listens for `signals`, which do nothing else from now on.
+    ///
+    /// # Errors
+    /// `io_error`.
+    pub fn listen(signals: &[i32]) -> Result<Self> {
+        let mut told = Vec::new();
+        for signal in signals {
+            let flag = std::sync::Arc::default();
+            signal_hook::flag::register(*signal, std::sync::Arc::clone(&flag))
+                .map_err(|e| Error::io("listen for signals", &e))?;
+            told.push((*signal, flag, std::cell::Cell::new(false)));
+        }
+        Ok(Self { told })
+    }
+
+    /// Passes each signal on once. At a terminal the command gets Ctrl-C by itself; a second one
+    /// does it no harm.
+    pub fn pass_on(&self, child: &std::process::Child) {
+        use std::sync::atomic::Ordering::Relaxed;
+        for (signal, flag, passed) in &self.told {
+            if flag.load(Relaxed)
+                && !passed.replace(true)
+                && let Some(signal) = rustix::process::Signal::from_named_raw(*signal)
+                && let Some(pid) =
+                    i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw)
+            {
+                let _ = rustix::process::kill_process(pid, signal);
+            }
+        }
+    }
+
+    /// Whether a signal came.
+    pub fn was_told(&self) -> bool {
+        self.told.iter().any(|(_, flag, _)| flag.load(std::sync::atomic::Ordering::Relaxed))
+    }
+}
+
+#[cfg(not(unix))]
+impl Stop {
+    /// As on Unix, where there are signals.
+    pub const ALL: [i32; 3] = [0; 3];
+
+    /// Listens for nothing.
+    ///
+    /// # Errors
+    /// None.
+    pub fn listen(_signals: &[i32]) -> Result<Self> {
+        Ok(Self {})
+    }
+
+    /// Nothing.
+    pub fn pass_on(&self, _child: &std::process::Child) {}
+
+    /// Never.
+    pub fn was_told(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,402 @@
+//! `aye session`: the work trees that agents run in.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Context, Format};
+use crate::app;
+use crate::app::session::{Outcome, Submitted};
+use crate::error::{Error, Exit, Result};
+use crate::proposal::{Actor, ActorKind, Caller};
+use crate::render::table::{Align, Cell, Table};
+use crate::session::home::{Held, State, not_found};
+use crate::session::{Home, codes, read, tree};
+use crate::store::Store;
+use crate::text::escape;
+
+/// List, submit and end the work trees that agents run in.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  aye session list
+  aye session submit dark -m 'Dark mode'
+  cd \"$(aye session path dark)\"
+  aye session end dark")]
+pub struct Args {
+    /// What to do; the list where it is left out.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// What to do with sessions.
+#[derive(Debug, clap::Subcommand)]
+pub enum Command {
+    /// List the sessions of this repository.
+    #[command(after_help = "Examples:
+  aye session list")]
+    List,
+    /// Show a session: its tree, and what is in it that no proposal has.
+    #[command(after_help = "Examples:
+  aye session show dark")]
+    Show {
+        /// The session.
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+    /// Print where the tree of a session lies.
+    #[command(after_help = "Examples:
+  aye session path dark")]
+    Path {
+        /// The session.
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+    /// Propose what the tree of a session holds now, or revise the session's proposal.
+    #[command(after_help = "Examples:
+  aye session submit dark -m 'Dark mode'")]
+    Submit {
+        /// The session.
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// Why, for the reviewer.
+        #[arg(short = 'm', long = "message", value_name = "TEXT")]
+        message: Option<String>,
+    },
+    /// Remove a session and its tree.
+    #[command(after_help = "Examples:
+  aye session end dark --discard")]
+    End {
+        /// The session.
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// Also where it holds work that no proposal has.
+        #[arg(long)]
+        discard: bool,
+    },
+}
+
+/// Answer of `aye session list`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct List {
+    /// `aye/sessions@1`
+    pub schema: &'static str,
+    /// The sessions, by name.
+    pub sessions: Vec<Item>,
+}
+
+/// One session of a list.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Item {
+    /// Its name.
+    pub name: String,
+    /// `live` while its command runs, `left` if nobody has it, `gone` if its tree is.
+    pub state: &'static str,
+    /// Name of the agent; null where the record cannot be read.
+    pub agent: Option<String>,
+    /// When it began.
+    pub started_at: Option<String>,
+    /// Where its tree lies.
+    pub tree: String,
+    /// What was proposed last.
+    pub proposal_id: Option<String>,
+}
+
+/// Answer of `aye session show`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Shown {
+    /// `aye/session@1`
+    pub schema: &'static str,
+    /// The session.
+    #[serde(flatten)]
+    pub session: Item,
+    /// The commit that its files are compared with.
+    pub base: String,
+    /// Files that differ from it.
+    pub changed: Vec<String>,
+    /// What is not proposed, and why.
+    pub passed_over: Vec<PassedOver>,
+}
+
+/// A path that is not proposed.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PassedOver {
+    /// Where, from the top of the tree.
+    pub path: String,
+    /// Why.
+    pub why: String,
+}
+
+/// Answer of `aye session submit` and `aye session end`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Done {
+    /// `aye/session-submit@1` or `aye/session-end@1`
+    pub schema: &'static str,
+    /// Always true.
+    pub success: bool,
+    /// The session.
+    pub name: String,
+    /// The proposal; null where nothing differs from the base, and after the end.
+    pub proposal_id: Option<String>,
+    /// `proposed`, `revised`, `unchanged`, `nothing` or `ended`.
+    pub outcome: &'static str,
+    /// What is not proposed, and why.
+    pub passed_over: Vec<PassedOver>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// `session_not_found`, `session_live`, `session_unsubmitted`; those of proposing.
+pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+    let store = context.store()?;
+    let home = Home::open(store.common_dir(), &context.state_directory()?)?;
+    let command = args.command.unwrap_or(Command::List);
+    let name = match &command {
+        Command::List => return list(context, home.as_ref()),
+        Command::Show { name } | Command::Path { name } => name.clone(),
+        Command::Submit { name, .. } | Command::End { name, .. } => name.clone(),
+    };
+    let home = home.ok_or_else(|| not_found(&name))?;
+    match command {
+        Command::List => list(context, Some(&home)),
+        Command::Show { name } => show(context, &store, &home, &name),
+        Command::Path { name } => {
+            home.record(&name)?;
+            let mut path = home.tree(&name).into_os_string().into_encoded_bytes();
+            path.push(b'\n');
+            context.print(&path)?;
+            Ok(Exit::Done)
+        }
+        Command::Submit { name, message } => {
+            let agent = home.record(&name)?.agent;
+            let done = submit(context, &store, &home, &name, &agent, message)?;
+            if context.format_or(Format::Text) == Format::Text {
+                say(context, &done);
+                return Ok(Exit::Done);
+            }
+            let proposal = done.outcome.as_ref().map(|outcome| outcome.proposal().id.to_string());
+            answer(context, "aye/session-submit@1", &name, proposal, word(&done), done.passed_over)
+        }
+        Command::End { name, discard } => {
+            if home.record(&name).is_err_and(|error| error.is(&codes::SESSION_NOT_FOUND)) {
+                return Err(not_found(&name));
+            }
+            let held = home.hold(&name)?;
+            if !discard {
+                refuse_unsubmitted(&store, &home, &name)?;
+            }
+            end(&store, &home, held)?;
+            answer(context, "aye/session-end@1", &name, None, "ended", Vec::new())
+        }
+    }
+}
+
+fn answer(
+    context: &mut Context,
+    schema: &'static str,
+    name: &str,
+    proposal_id: Option<String>,
+    outcome: &'static str,
+    passed_over: Vec<(String, String)>,
+) -> Result<Exit> {
+    let name = name.to_owned();
+    let passed_over = reasons(passed_over);
+    let done = Done { schema, success: true, name, proposal_id, outcome, passed_over };
+    context.emit(Format::Text, &done, || format!("{} {}\n", done.name, done.outcome))?;
+    Ok(Exit::Done)
+}
+
+fn reasons(passed_over: Vec<(String, String)>) -> Vec<PassedOver> {
+    passed_over.into_iter().map(|(path, why)| PassedOver { path, why }).collect()
+}
+
+fn item(home: &Home, name: String) -> Item {
+    let record = home.record(&name).ok();
+    Item {
+        state: match home.state(&name) {
+            State::Live => "live",
+            State::Left => "left",
+            State::Gone => "gone",
+        },
+        agent: record.as_ref().map(|record| record.agent.clone()),
+        started_at: record.as_ref().map(|record| record.started_at.clone()),
+        tree: home.tree(&name).to_string_lossy().into_owned(),
+        proposal_id: record.and_then(|record| record.proposal),
+        name,
+    }
+}
+
+fn list(context: &mut Context, home: Option<&Home>) -> Result<Exit> {
+    let items = |home: &Home| home.names().into_iter().map(|name| item(home, name)).collect();
+    let list = List { schema: "aye/sessions@1", sessions: home.map(items).unwrap_or_default() };
+    if list.sessions.is_empty() && context.format_or(Format::Text) == Format::Text {
+        context.note("no sessions");
+        return Ok(Exit::Done);
+    }
+    context.emit(Format::Text, &list, || {
+        let titles = ["NAME", "STATE", "AGENT", "PROPOSAL", "TREE"].map(|name| (name, Align::Left));
+        let mut table = Table::new(&titles);
+        for item in &list.sessions {
+            let cell = |text: &str| Cell::from(escape::line(text).into_owned());
+            table.row([
+                cell(&item.name),
+                cell(item.state),
+                cell(item.agent.as_deref().unwrap_or("?")),
+                cell(item.proposal_id.as_deref().unwrap_or("-")),
+                cell(&item.tree),
+            ]);
+        }
+        table.render(&crate::render::style::Palette::plain(), None)
+    })?;
+    Ok(Exit::Done)
+}
+
+fn show(context: &mut Context, store: &Store, home: &Home, name: &str) -> Result<Exit> {
+    let record = home.record(name)?;
+    let left = read::left(store, &home.tree(name), &record.base)?;
+    let changed = left.changes.iter().map(|change| change.path.display().to_string()).collect();
+    let shown = Shown {
+        schema: "aye/session@1",
+        session: item(home, name.to_owned()),
+        base: record.base,
+        changed,
+        passed_over: reasons(left.passed_over),
+    };
+    context.emit(Format::Text, &shown, || {
+        let Item { name, state, tree, .. } = &shown.session;
+        let agent = shown.session.agent.as_deref().unwrap_or("?");
+        let mut text = format!("session {name}  {state}\n");
+        text += &format!("agent    {}\n", escape::line(agent));
+        text += &format!("tree     {}\n", escape::line(tree));
+        let proposal = shown.session.proposal_id.as_deref().unwrap_or("none");
+        text += &format!("proposal {}\n", escape::line(proposal));
+        for path in &shown.changed {
+            text += &format!("  {}\n", escape::name(path));
+        }
+        text
+    })?;
+    Ok(Exit::Done)
+}
+
+/// Proposes what the tree holds, as the agent's work.
+///
+/// # Errors
+/// Those of [`app::session::submit`].
+pub(super) fn submit(
+    context: &Context,
+    store: &Store,
+    home: &Home,
+    name: &str,
+    agent: &str,
+    message: Option<String>,
+) -> Result<Submitted> {
+    let changing = home.change(name)?;
+    let actor =
+        Actor { name: agent.to_owned(), kind: ActorKind::Agent, ..context.caller(store).actor };
+    let caller = Caller { actor, marker: Some("aye run".to_owned()), tool: false };
+    let session = app::Session { store, caller, now: context.clock() };
+    app::session::submit(&session, home, &changing, name, message)
+}
+
+fn word(done: &Submitted) -> &'static str {
+    match &done.outcome {
+        None => "nothing",
+        Some(Outcome::Proposed(_)) => "proposed",
+        Some(Outcome::Revised(_)) => "revised",
+        Some(Outcome::Unchanged(_)) => "unchanged",
+    }
+}
+
+/// Says what was proposed, and what was not.
+pub(super) fn say(context: &Context, done: &Submitted) {
+    for (path, why) in done.passed_over.iter().take(MOST) {
+        let (path, why) = (escape::name(path), escape::line(why));
+        context.note(&format!("aye: not proposed: {path} {why}"));
+    }
+    if done.passed_over.len() > MOST {
+        context.note(&format!("aye: not proposed: and {} more", done.passed_over.len() - MOST));
+    }
+    let Some(outcome) = &done.outcome else {
+        context.note("aye: nothing changed");
+        return;
+    };
+    let proposal = outcome.proposal();
+    let revision = proposal.current();
+    let files = match revision.changes.len() {
+        1 => "1 file".to_owned(),
+        count => format!("{count} files"),
+    };
+    let (added, removed) = done.lines;
+    let word = match outcome {
+        Outcome::Proposed(_) => "",
+        Outcome::Revised(_) => " revised:",
+        Outcome::Unchanged(_) => " as before:",
+    };
+    context.note(&format!(
+        "aye: {id}{word} {files} +{added} −{removed}   decide: aye review {id}",
+        id = proposal.id
+    ));
+}
+
+/// Paths that are named one by one.
+const MOST: usize = 20;
+
+fn refuse_unsubmitted(store: &Store, home: &Home, name: &str) -> Result<()> {
+    if home.state(name) == State::Gone {
+        return Ok(());
+    }
+    let record = home.record(name)?;
+    let base = record.submitted.as_ref().unwrap_or(&record.base);
+    let left = read::left(store, &home.tree(name), base)?;
+    let paths: Vec<String> = left
+        .changes
+        .iter()
+        .map(|change| change.path.display().to_string())
+        .chain(left.passed_over.into_iter().map(|(path, _)| path))
+        .collect();
+    let Some(first) = paths.first() else { return Ok(()) };
+    let more =
+        if paths.len() > 1 { format!(" and {} more", paths.len() - 1) } else { String::new() };
+    Err(Error::new(
+        &codes::SESSION_UNSUBMITTED,
+        format!("session '{name}' holds work that no proposal has: {first}{more}"),
+    )
+    .with("paths", paths.clone())
+    .hint(format!(
+        "aye session submit {name} proposes it; aye session end {name} --discard removes it"
+    )))
+}
+
+/// Removes a session, its tree and what kept its commits.
+///
+/// # Errors
+/// As [`Home::remove`].
+pub(super) fn end(store: &Store, home: &Home, held: Held) -> Result<()> {
+    let name = held.name.clone();
+    home.remove(held)?;
+    unpin(store, &name);
+    Ok(())
+}
+
+/// Forgets a session that was not completed.
+pub(super) fn forget(store: &Store, home: &Home, name: &str) -> Result<()> {
+    unpin(store, name);
+    drop(home.change(name)?);
+    Ok(())
+}
+
+fn unpin(store: &Store, name: &str) {
+    let deleted =
+        store.git().and_then(|git| git.args(["update-ref", "-d", &tree::pin(name)]).run());
+    drop(deleted);
+}
+
+/// Says which sessions were left with their trees: by an agent or a machine that was stopped.
+pub(super) fn note_left(context: &Context, home: &Home) {
+    for name in home.names() {
+        if home.state(&name) == State::Left {
+            context.note(&format!(
+                "aye: session {name} was left: aye session submit {name}, or aye session end {name}"
+            ));
+        }
+    }
+}

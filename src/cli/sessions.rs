@@ -1,0 +1,55 @@
+//! Sessions as commands see them: where their trees lie, and what is in one.
+
+use std::path::PathBuf;
+
+use super::Context;
+use crate::error::{Error, Result};
+use crate::session::{Home, codes, tree};
+use crate::store::Store;
+
+impl Context {
+    /// The directory of the user's state, as the XDG specification has it.
+    ///
+    /// Source: <https://specifications.freedesktop.org/basedir-spec/latest/>.
+    ///
+    /// # Errors
+    /// `no_state_directory`.
+    pub fn state_directory(&self) -> Result<PathBuf> {
+        let absolute = |path: &PathBuf| path.is_absolute();
+        let named = self.var("XDG_STATE_HOME").map(PathBuf::from).filter(absolute);
+        let home = || self.var("HOME").map(PathBuf::from).filter(absolute);
+        named.or_else(|| Some(home()?.join(".local/state"))).ok_or_else(|| {
+            Error::new(
+                &codes::NO_STATE_DIRECTORY,
+                "there is no place for the trees of sessions: HOME is not set",
+            )
+            .hint("set XDG_STATE_HOME to a directory of your own, outside the repository")
+        })
+    }
+
+    /// The repository of the session whose tree the command runs in, and the session's name; `None`
+    /// outside of one. The tree's own configuration names them, and the repository has to know of it.
+    pub(super) fn session_around(&self, found: &Store) -> Option<(Store, String)> {
+        let name = found.config(tree::SESSION)?;
+        let repository = found.config(tree::REPOSITORY)?;
+        let store = Store::discover(repository.as_ref()).ok()?;
+        let home = Home::open(store.common_dir(), &self.state_directory().ok()?).ok()??;
+        let around = home.around(&found.work_dir()?)?;
+        (around == name).then_some((store, name))
+    }
+
+    /// Refuses to propose single edits in the tree of a session: its files are the proposal.
+    ///
+    /// # Errors
+    /// `in_session`.
+    pub(super) fn refuse_in_session(&self) -> Result<()> {
+        let Ok(found) = Store::discover(&self.directory) else { return Ok(()) };
+        let Some((_, name)) = self.session_around(&found) else { return Ok(()) };
+        Err(Error::new(&codes::IN_SESSION, format!("this is the tree of session '{name}'"))
+            .with("session", name.clone())
+            .hint(format!(
+                "edit the files here; what is left is proposed when the run ends, or now: \
+                 aye session submit {name}"
+            )))
+    }
+}

@@ -1,0 +1,293 @@
+//! Where sessions are kept: records and locks in `.git/aye/sessions/`, trees in the state directory.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use bstr::{BStr, ByteSlice as _};
+
+use super::codes;
+use super::record::Record;
+use crate::beneath::{Access, Kind, clear, open_last};
+use crate::error::{Error, Result, codes as common};
+use crate::private::Directory;
+use crate::sha256;
+
+/// Longest name of a session.
+const MOST: usize = 32;
+
+/// The sessions of one repository.
+#[derive(Debug)]
+pub struct Home {
+    records: Directory,
+    trees: PathBuf,
+}
+
+/// A session that this process has to itself until it drops this.
+#[derive(Debug)]
+pub struct Held {
+    /// Its name.
+    pub name: String,
+    // Held, not read.
+    _lock: File,
+}
+
+/// The record of a session, for this process alone until it drops this. Short: while it is read and
+/// written.
+#[derive(Debug)]
+pub struct Changing {
+    name: String,
+    // Held, not read.
+    _lock: File,
+}
+
+/// What a session is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Its command runs.
+    Live,
+    /// Nobody has it; its tree is there.
+    Left,
+    /// Its tree is gone.
+    Gone,
+}
+
+impl Home {
+    /// The sessions of the repository whose common git directory is `common_dir`, with trees in the user's
+    /// `state` directory. `None` if there never was one.
+    ///
+    /// # Errors
+    /// `private_dir_unsafe`, and the system's refusal.
+    pub fn open(common_dir: &Path, state: &Path) -> Result<Option<Self>> {
+        let Some(private) = Directory::open(&common_dir.join("aye"))? else { return Ok(None) };
+        let Some(records) = private.inside("sessions")? else { return Ok(None) };
+        Ok(Some(Self { records, trees: trees(common_dir, state) }))
+    }
+
+    /// As [`Home::open`], made if need be.
+    ///
+    /// # Errors
+    /// As [`Home::open`].
+    pub fn make(common_dir: &Path, state: &Path) -> Result<Self> {
+        let records = Directory::make(&common_dir.join("aye"))?.make_inside("sessions")?;
+        let trees = trees(common_dir, state);
+        std::fs::create_dir_all(&trees).map_err(|error| {
+            Error::io(format_args!("make the directory {}", trees.display()), &error)
+        })?;
+        Ok(Self { records, trees })
+    }
+
+    /// Where the tree of session `name` lies.
+    pub fn tree(&self, name: &str) -> PathBuf {
+        self.trees.join(name)
+    }
+
+    /// The session whose tree `directory` is in, if it is in one.
+    pub fn around(&self, directory: &Path) -> Option<String> {
+        let directory = std::fs::canonicalize(directory).ok()?;
+        let trees = std::fs::canonicalize(&self.trees).ok()?;
+        let name = directory.strip_prefix(trees).ok()?.components().next()?;
+        let name = name.as_os_str().to_str()?.to_owned();
+        self.record(&name).ok().map(|_| name)
+    }
+
+    /// Names of all sessions, in order.
+    pub fn names(&self) -> Vec<String> {
+        let found = self.records.folder().names().unwrap_or_default();
+        let name = |file: &bstr::BString| {
+            let name = file.strip_suffix(b".json")?.to_str().ok()?;
+            is_name(name).then(|| name.to_owned())
+        };
+        let mut names: Vec<String> = found.iter().filter_map(name).collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// The record of session `name`.
+    ///
+    /// # Errors
+    /// `session_not_found`, `session_record_invalid`.
+    pub fn record(&self, name: &str) -> Result<Record> {
+        let missing = || not_found(name);
+        if !is_name(name) {
+            return Err(missing());
+        }
+        let bytes = self.records.read(&format!("{name}.json"))?.ok_or_else(missing)?;
+        Record::read(name, &bytes)
+    }
+
+    /// Takes the record of session `name`, after whoever has it.
+    ///
+    /// # Errors
+    /// `session_not_found` for what is no name; the system's refusal.
+    pub fn change(&self, name: &str) -> Result<Changing> {
+        if !is_name(name) {
+            return Err(not_found(name));
+        }
+        let file = format!("{name}.change");
+        let lock = self.records.file(file.as_bytes().as_bstr(), Access::Lock)?;
+        lock.lock().map_err(|error| {
+            Error::io(format_args!("lock {}", self.records.path().join(&file).display()), &error)
+        })?;
+        Ok(Changing { name: name.to_owned(), _lock: lock })
+    }
+
+    /// Writes a record.
+    ///
+    /// # Errors
+    /// The system's refusal.
+    pub fn write(&self, changing: &Changing, record: &Record) -> Result<()> {
+        self.records.replace(&format!("{}.json", changing.name), &record.to_bytes()?, true)
+    }
+
+    /// What session `name` is doing.
+    pub fn state(&self, name: &str) -> State {
+        if self.tree(name).symlink_metadata().is_err() {
+            return State::Gone;
+        }
+        let lock = self.records.file(lock_name(name).as_bytes().as_bstr(), Access::Read);
+        match lock.map(|file| file.try_lock().is_ok()) {
+            Ok(false) => State::Live,
+            _ => State::Left,
+        }
+    }
+
+    /// Takes session `name` for this process.
+    ///
+    /// # Errors
+    /// `invalid_argument` for what is no name, `session_live` if another process has it.
+    pub fn hold(&self, name: &str) -> Result<Held> {
+        if !is_name(name) {
+            return Err(Error::new(
+                &common::INVALID_ARGUMENT,
+                format!("'{name}' is not a name for a session"),
+            )
+            .hint(format!(
+                "use up to {MOST} small letters, digits and -, beginning with a letter"
+            )));
+        }
+        let lock = self.records.file(lock_name(name).as_bytes().as_bstr(), Access::Lock)?;
+        if lock.try_lock().is_err() {
+            return Err(Error::new(
+                &codes::SESSION_LIVE,
+                format!("the command of session '{name}' still runs"),
+            )
+            .hint("wait for its end, or give another name"));
+        }
+        Ok(Held { name: name.to_owned(), _lock: lock })
+    }
+
+    /// A new session with a name of its own.
+    ///
+    /// # Errors
+    /// The system's refusal.
+    pub fn hold_new(&self) -> Result<Held> {
+        loop {
+            let random = crate::beneath::random();
+            let letter =
+                |at: u32| b"bcdfghjkmnpqrstvwxz23456789"[(random >> (6 * at)) as usize % 27];
+            // A letter first, as in every name.
+            let first = b"bcdfghjkmnpqrstvwxz"[(random >> 50) as usize % 19];
+            let name: String =
+                [first].into_iter().chain((0..4).map(letter)).map(char::from).collect();
+            let is_taken =
+                self.record(&name).is_ok() || self.tree(&name).symlink_metadata().is_ok();
+            if !is_taken && let Ok(held) = self.hold(&name) {
+                return Ok(held);
+            }
+        }
+    }
+
+    /// Removes the tree, the record and the lock of a session, whatever lies in its tree. Symlinks are
+    /// not followed.
+    ///
+    /// # Errors
+    /// `io_error` if something of the tree is left.
+    pub fn remove(&self, held: Held) -> Result<()> {
+        let name = BStr::new(held.name.as_str());
+        if let Ok(home) = open_last(&self.trees) {
+            match home.stat(name).map(|stamp| stamp.kind) {
+                Ok(Kind::Folder) => clear::remove_all(&home, name),
+                Ok(_) => drop(home.unlink(name)),
+                Err(_) => {}
+            }
+            if home.stat(name).is_ok() {
+                let tree = self.tree(&held.name);
+                let error = std::io::Error::from(std::io::ErrorKind::PermissionDenied);
+                return Err(Error::io(format_args!("remove {}", tree.display()), &error));
+            }
+        }
+        self.records.remove(&format!("{name}.json"));
+        self.records.remove(&format!("{name}.change"));
+        self.records.remove(&lock_name(&held.name));
+        Ok(())
+    }
+}
+
+/// There is no session of that name.
+pub fn not_found(name: &str) -> Error {
+    let shown: String = name.chars().take(60).collect();
+    Error::new(&codes::SESSION_NOT_FOUND, format!("there is no session '{shown}'"))
+        .hint("`aye session list` names them")
+}
+
+/// Directory of the trees of one repository: its name for people, and a hash of where it is.
+fn trees(common_dir: &Path, state: &Path) -> PathBuf {
+    let place = std::fs::canonicalize(common_dir).unwrap_or_else(|_| common_dir.to_owned());
+    let top = match place.file_name().is_some_and(|name| name == ".git") {
+        true => place.parent().and_then(Path::file_name),
+        false => place.file_name(),
+    };
+    let name: String = top
+        .unwrap_or_default()
+        .to_string_lossy()
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' })
+        .take(40)
+        .collect();
+    let hash = sha256::hex(place.as_os_str().as_encoded_bytes());
+    state.join("aye").join("trees").join(format!("{name}-{}", &hash[..8]))
+}
+
+fn lock_name(name: &str) -> String {
+    format!("{name}.lock")
+}
+
+fn is_name(name: &str) -> bool {
+    let letters = name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+    name.len() <= MOST && letters && name.starts_with(|c: char| c.is_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_words_that_lead_nowhere() {
+        for good in ["a", "fix-12", "bcd23"] {
+            assert!(is_name(good), "{good}");
+        }
+        for bad in ["", "..", "a/b", "A", "-x", "1a", "a.b", "a\nb", &"a".repeat(33)] {
+            assert!(!is_name(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_session_is_held_by_one_and_removed_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let (git, state) = (folder.path().join("work/.git"), folder.path().join("state"));
+        std::fs::create_dir_all(&git).unwrap();
+        assert!(Home::open(&git, &state).unwrap().is_none());
+        let home = Home::make(&git, &state).unwrap();
+        let held = home.hold("one").unwrap();
+        assert!(home.hold("one").unwrap_err().is(&codes::SESSION_LIVE));
+        assert!(home.record("one").unwrap_err().is(&codes::SESSION_NOT_FOUND));
+        let tree = home.tree("one");
+        assert!(tree.parent().unwrap().file_name().unwrap().to_str().unwrap().starts_with("work-"));
+        std::fs::create_dir_all(tree.join("deep/er")).unwrap();
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(folder.path(), tree.join("deep/out")).unwrap();
+        home.remove(held).unwrap();
+        assert!(!tree.exists() && git.exists());
+        assert_eq!(home.state("one"), State::Gone);
+    }
+}

@@ -1,0 +1,31 @@
+//! Sessions: a work tree of its own for an agent, outside the checkout.
+//!
+//! The tree is a clone that shares the objects of the repository, so that all of git works in it; it lies
+//! in the user's state directory, where no test runner or `git clean` of the checkout finds it. Beside it
+//! there is a record in `.git/aye/sessions/`, which says what the tree was made of, and a lock file that is
+//! held as long as the run lives.
+//!
+//! **A tree belongs to the agent.** No command of aye ever runs git with the tree's own git directory or
+//! configuration once the agent has been in it: its files are read by [`read`], through the repository's
+//! own. Where the tree is follows from the name of the session, and from nothing that is written down.
+
+pub mod home;
+pub mod read;
+pub mod record;
+pub mod tree;
+
+pub use home::Home;
+pub use record::Record;
+
+/// Error codes of sessions.
+pub mod codes {
+    crate::codes! {
+        SESSION_NOT_FOUND = "session_not_found", NotFound, "there is no session of that name";
+        SESSION_LIVE = "session_live", Busy, "the session's command still runs";
+        SESSION_UNSUBMITTED = "session_unsubmitted", Refused, "the session's tree holds work that no proposal has";
+        SESSION_RECORD_INVALID = "session_record_invalid", Conflict, "the record of a session cannot be read";
+        IN_SESSION = "in_session", Refused, "the tree of a session is edited in place; what it holds is proposed whole";
+        NO_COMMIT = "no_commit", Refused, "the repository has no commit yet, so that nothing can be based on it";
+        NO_STATE_DIRECTORY = "no_state_directory", Refused, "neither XDG_STATE_HOME nor HOME says where a session's tree may lie";
+    }
+}

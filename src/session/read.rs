@@ -1,0 +1,286 @@
+//! What an agent has left in the tree of a session. Everything there is hostile: nothing is run, no
+//! symlink is followed, and only regular files become changes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use bstr::{BStr, BString, ByteSlice as _};
+use gix::bstr::BStr as GixStr;
+use gix::index::entry::Mode as IndexMode;
+use gix::worktree::stack::state::ignore::Source;
+
+use crate::beneath::{Folder, Kind, open_last};
+use crate::changeset::{FileChange, RepoPath, Snapshot as _};
+use crate::error::{Error, Result};
+use crate::proposal::Entry;
+use crate::store::Store;
+use crate::worktree::{Reader, codes as worktree_codes};
+
+/// What is in a tree and not in its base.
+#[derive(Debug, Default)]
+pub struct Left {
+    /// The changes, in path order.
+    pub changes: Vec<FileChange>,
+    /// What is not proposed: the path, and why, in words. Untrusted.
+    pub passed_over: Vec<(String, String)>,
+}
+
+/// Deepest directory that is looked into.
+const DEEP: usize = 128;
+
+/// Reads `tree` against the commit `base` of `store`'s repository, by the repository's own rules: ignored
+/// files are left out, ends of lines are those that git would store.
+///
+/// # Errors
+/// `object_missing` without the base, `special_file` where a pipe stands for a file of rules; those of the
+/// file system.
+pub fn left(store: &Store, tree: &Path, base: &str) -> Result<Left> {
+    let inside = store.at(tree)?;
+    let repo = inside.repo();
+    let missing = |error: &dyn std::fmt::Display| {
+        Error::new(
+            &crate::store::codes::OBJECT_MISSING,
+            format!("the base of the session cannot be read: {error}"),
+        )
+        .hint("`aye doctor` looks for what is missing; the files of the session are still there")
+    };
+    let id = gix::ObjectId::from_hex(base.as_bytes()).map_err(|error| missing(&error))?;
+    let commit = repo.find_commit(id).map_err(|error| missing(&error))?;
+    let tree_id = commit.tree_id().map_err(|error| missing(&error))?;
+    let index = repo.index_from_tree(&tree_id).map_err(|error| missing(&error))?;
+    let mut known = BTreeMap::new();
+    for entry in index.entries() {
+        known.insert(entry.path(&index).to_owned(), (entry.mode, entry.id));
+    }
+    let excludes = repo
+        .excludes(&index, None, Source::WorktreeThenIdMappingIfNotSkipped)
+        .map_err(|error| missing(&error))?;
+    let top = open_last(tree)
+        .map_err(|error| Error::io(format_args!("open the tree {}", tree.display()), &error))?;
+    let worktree = inside.worktree()?;
+    let mut walk = Walk {
+        store,
+        known: &known,
+        excludes,
+        reader: worktree.reader(),
+        tree,
+        left: Left::default(),
+        seen: BTreeSet::new(),
+    };
+    walk.directory(&top, BStr::new(""), 0)?;
+    walk.deletions()?;
+    let mut left = walk.left;
+    left.changes.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(left)
+}
+
+struct Walk<'a> {
+    store: &'a Store,
+    known: &'a BTreeMap<BString, (IndexMode, gix::ObjectId)>,
+    excludes: gix::AttributeStack<'a>,
+    reader: Reader<'a>,
+    tree: &'a Path,
+    left: Left,
+    /// Paths of the base that are there, or that are passed over.
+    seen: BTreeSet<BString>,
+}
+
+impl Walk<'_> {
+    fn directory(&mut self, folder: &Folder, prefix: &BStr, depth: usize) -> Result<()> {
+        let failed = |error| Error::io(format_args!("read the directory {prefix:?}"), &error);
+        let mut entries = folder.kinds().map_err(failed)?;
+        entries.sort_by(|a, b| a.0.cmp(&b.0));
+        // Whoever reads rules opens them, and a pipe never answers.
+        for (name, kind) in &entries {
+            let is_rules =
+                [".gitignore", ".gitattributes", ".gitmodules"].iter().any(|f| name == f);
+            if is_rules && *kind == Kind::Special {
+                let path = format!("{prefix}{name}");
+                return Err(Error::new(
+                    &worktree_codes::SPECIAL_FILE,
+                    format!("{path:?} in the session's tree is a device, pipe or socket"),
+                )
+                .with("path", path)
+                .hint("remove it, then submit the session again"));
+            }
+        }
+        for (name, kind) in entries {
+            if name == ".git" {
+                continue;
+            }
+            let path = BString::from([prefix.as_bytes(), name.as_bytes()].concat());
+            match kind {
+                Kind::Folder => self.below(folder, &name, &path, depth)?,
+                Kind::File => self.file(path)?,
+                Kind::Symlink => self.symlink(path)?,
+                Kind::Special => self.pass_over(&path, "is a device, pipe or socket"),
+            }
+        }
+        Ok(())
+    }
+
+    fn below(
+        &mut self,
+        above: &Folder,
+        name: &BString,
+        path: &BString,
+        depth: usize,
+    ) -> Result<()> {
+        if self.known.get(path).is_some_and(|(mode, _)| *mode == IndexMode::COMMIT) {
+            // A submodule is its own repository's matter.
+            self.seen.insert(path.clone());
+            return Ok(());
+        }
+        let prefix = BString::from([path.as_bytes(), b"/"].concat());
+        let has_known = self
+            .known
+            .range(prefix.clone()..)
+            .next()
+            .is_some_and(|(at, _)| at.starts_with(&prefix));
+        if !has_known && self.is_excluded(path, true)? {
+            return Ok(());
+        }
+        let folder = match above.enter(name.as_bstr()) {
+            Ok(folder) => folder,
+            Err(error) => {
+                self.keep_below(&prefix);
+                self.pass_over(path, &format!("cannot be read: {error}"));
+                return Ok(());
+            }
+        };
+        if folder.stat(".git".into()).is_ok() {
+            self.keep_below(&prefix);
+            self.pass_over(path, "is another repository");
+            return Ok(());
+        }
+        if depth >= DEEP {
+            self.keep_below(&prefix);
+            self.pass_over(path, "lies too deep");
+            return Ok(());
+        }
+        self.directory(&folder, prefix.as_bstr(), depth + 1)
+    }
+
+    fn file(&mut self, path: BString) -> Result<()> {
+        let known = self.known.get(&path).copied();
+        if known.is_none() && self.is_excluded(&path, false)? {
+            return Ok(());
+        }
+        self.seen.insert(path.clone());
+        let read = || -> Result<Option<FileChange>> {
+            let path = RepoPath::from_tree(&path)?;
+            let Some(after) = self.reader.file(&path)? else { return Ok(None) };
+            let kind = self.store.repo().object_hash();
+            let id = gix::objs::compute_hash(kind, gix::objs::Kind::Blob, &after.bytes)
+                .map_err(|error| Error::bug(error.to_string()))?;
+            let before = match known {
+                Some((mode, old)) => {
+                    let mode = mode_of(mode);
+                    if old == id && mode == Some(after.mode.as_str()) {
+                        return Ok(None);
+                    }
+                    let entry = |mode: &str| Entry { mode: mode.to_owned(), id: old.to_string() };
+                    mode.map(|mode| self.store.file(&entry(mode))).transpose()?
+                }
+                None => None,
+            };
+            Ok(Some(FileChange {
+                path,
+                before,
+                after: Some(after),
+                origin: None,
+                snippets: vec![],
+            }))
+        };
+        if known.is_some_and(|(mode, _)| mode_of(mode).is_none()) {
+            self.pass_over(&path, "was a symlink or a submodule");
+            return Ok(());
+        }
+        match read() {
+            Ok(change) => self.left.changes.extend(change),
+            Err(error) => self.pass_over(&path, error.message()),
+        }
+        Ok(())
+    }
+
+    fn symlink(&mut self, path: BString) -> Result<()> {
+        let known = self.known.get(&path).copied();
+        if known.is_none() && self.is_excluded(&path, false)? {
+            return Ok(());
+        }
+        self.seen.insert(path.clone());
+        if let Some((IndexMode::SYMLINK, id)) = known
+            && let Ok(relative) = path.to_path()
+            && let Ok(target) = std::fs::read_link(self.tree.join(relative))
+        {
+            let bytes = target.as_os_str().as_encoded_bytes();
+            let kind = self.store.repo().object_hash();
+            let now = gix::objs::compute_hash(kind, gix::objs::Kind::Blob, bytes);
+            if now.is_ok_and(|now| now == id) {
+                return Ok(());
+            }
+        }
+        self.pass_over(&path, "is a symlink");
+        Ok(())
+    }
+
+    /// The files of the base that are gone.
+    fn deletions(&mut self) -> Result<()> {
+        for (path, (mode, id)) in self.known {
+            if self.seen.contains(path) {
+                continue;
+            }
+            let Some(mode) = mode_of(*mode) else {
+                if *mode == IndexMode::SYMLINK {
+                    self.pass_over(path, "is a symlink that is gone");
+                }
+                continue;
+            };
+            let path = RepoPath::from_tree(path)?;
+            if self.store.is_left_out(&path.display().to_string()) {
+                continue;
+            }
+            let before = self.store.file(&Entry { mode: mode.to_owned(), id: id.to_string() })?;
+            self.left.changes.push(FileChange {
+                path,
+                before: Some(before),
+                after: None,
+                origin: None,
+                snippets: Vec::new(),
+            });
+        }
+        Ok(())
+    }
+
+    /// Takes what the base has below `prefix` for unchanged.
+    fn keep_below(&mut self, prefix: &BString) {
+        let below = self.known.range(prefix.clone()..);
+        let below = below.take_while(|(path, _)| path.starts_with(prefix));
+        self.seen.extend(below.map(|(path, _)| path.clone()));
+    }
+
+    fn is_excluded(&mut self, path: &BString, is_directory: bool) -> Result<bool> {
+        let mode = if is_directory { IndexMode::DIR } else { IndexMode::FILE };
+        let path = GixStr::new(path.as_slice());
+        match self.excludes.at_entry(path, Some(mode)) {
+            Ok(at) => Ok(at.is_excluded()),
+            Err(error) => {
+                let error = std::io::Error::other(error.to_string());
+                Err(Error::io("read the rules of ignored files", &error))
+            }
+        }
+    }
+
+    fn pass_over(&mut self, path: &BString, why: &str) {
+        self.left.passed_over.push((path.to_string(), why.to_owned()));
+    }
+}
+
+/// The mode of a regular file, in git's spelling.
+fn mode_of(mode: IndexMode) -> Option<&'static str> {
+    match mode {
+        IndexMode::FILE => Some("100644"),
+        IndexMode::FILE_EXECUTABLE => Some("100755"),
+        _ => None,
+    }
+}

@@ -1,0 +1,105 @@
+//! What is known of a session beside its files.
+
+use serde::{Deserialize, Serialize};
+
+use super::codes;
+use crate::error::{Error, Result};
+
+/// The format of records.
+pub const FORMAT: &str = "aye/session-record@1";
+
+/// The record of a session. It lies where an agent may write, so nothing in it decides what is read or
+/// removed; commits are looked up before they are used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Record {
+    /// [`FORMAT`].
+    pub format: String,
+    /// Name of the agent.
+    pub agent: String,
+    /// The command's first word, or empty.
+    pub command: String,
+    /// When it began, in RFC 3339.
+    pub started_at: String,
+    /// The commit that the tree is compared with.
+    pub base: String,
+    /// What was proposed last: the whole id of the proposal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposal: Option<String>,
+    /// A commit with the files as they were proposed last: the base once that is decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub submitted: Option<String>,
+}
+
+impl Record {
+    /// Reads a record.
+    ///
+    /// # Errors
+    /// `session_record_invalid`.
+    pub fn read(name: &str, bytes: &[u8]) -> Result<Self> {
+        let invalid = |why: String| {
+            Error::new(
+                &codes::SESSION_RECORD_INVALID,
+                format!("the record of session '{name}' cannot be read: {why}"),
+            )
+            .hint(format!(
+                "look at the files of `aye session path {name}`, then remove it: aye session end \
+                 {name} --discard"
+            ))
+        };
+        let record: Self =
+            serde_json::from_slice(bytes).map_err(|error| invalid(error.to_string()))?;
+        let is_id = |id: &String| {
+            [40, 64].contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_hexdigit())
+        };
+        if record.format != FORMAT {
+            return Err(invalid(format!("its format is not {FORMAT}")));
+        }
+        if !is_id(&record.base) || !record.submitted.iter().all(is_id) {
+            return Err(invalid("a commit in it is no object id".to_owned()));
+        }
+        Ok(record)
+    }
+
+    /// Its bytes.
+    ///
+    /// # Errors
+    /// None that a caller can bring about.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        serde_json::to_vec(self).map_err(|error| Error::bug(error.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_record_is_read_as_it_was_written() {
+        let record = Record {
+            format: FORMAT.to_owned(),
+            agent: "codex".to_owned(),
+            command: "codex".to_owned(),
+            started_at: "2026-01-01T00:00:00Z".to_owned(),
+            base: "a".repeat(40),
+            proposal: None,
+            submitted: Some("b".repeat(64)),
+        };
+        assert_eq!(Record::read("x", &record.to_bytes().unwrap()).unwrap(), record);
+        for (field, bad) in [("base", "HEAD"), ("base", "--output=x"), ("format", "2")] {
+            let mut value = serde_json::to_value(&record).unwrap();
+            value[field] = bad.into();
+            let bytes = serde_json::to_vec(&value).unwrap();
+            assert!(Record::read("x", &bytes).unwrap_err().is(&codes::SESSION_RECORD_INVALID));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read(bytes in proptest::collection::vec(any::<u8>(), 0..120)) {
+            let _ = Record::read("x", &bytes);
+        }
+    }
+}

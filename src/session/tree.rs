@@ -1,0 +1,184 @@
+//! Making the tree of a session. Git runs in it only here, before anybody else has been in it.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use bstr::ByteSlice as _;
+
+use super::codes;
+use crate::error::{Error, Result};
+use crate::git::Git;
+use crate::store::Store;
+
+/// Ref that keeps the commits of a session, for as long as there is one: the tree has none of its own.
+pub fn pin(name: &str) -> String {
+    format!("refs/aye/session/{name}")
+}
+
+/// Names in the tree's own configuration that lead back to the repository and the session.
+pub const REPOSITORY: &str = "aye.repository";
+/// See [`REPOSITORY`].
+pub const SESSION: &str = "aye.session";
+
+/// Settings that decide what files look like, and who commits, which the tree takes over.
+const TAKEN_OVER: [&str; 10] = [
+    "core.autocrlf",
+    "core.eol",
+    "core.safecrlf",
+    "core.ignorecase",
+    "core.filemode",
+    "core.symlinks",
+    "core.sparseCheckout",
+    "core.sparseCheckoutCone",
+    "user.name",
+    "user.email",
+];
+
+/// What a tree starts from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Base {
+    /// The tracked files of the work tree as they are, uncommitted changes included.
+    #[default]
+    Worktree,
+    /// HEAD.
+    Head,
+}
+
+/// The commit that a tree starts from: HEAD, or one above it with what is not committed. Untracked files
+/// are not in it.
+///
+/// # Errors
+/// `no_commit`; `git_failed`, as where a merge is not settled.
+pub fn base(store: &Store, base: Base) -> Result<String> {
+    let head = store.repo().head_id().map_err(|_| {
+        Error::new(&codes::NO_COMMIT, "the repository has no commit yet")
+            .hint("commit something first: git commit --allow-empty -m first")
+    })?;
+    let head = head.to_string();
+    if base == Base::Head || store.work_dir().is_none() {
+        return Ok(head);
+    }
+    let stashed = store.git()?.args(["stash", "create"]).text()?;
+    let stashed = stashed.trim();
+    if stashed.is_empty() {
+        return Ok(head);
+    }
+    let message = "What the checkout held and had not committed";
+    let tree = format!("{stashed}^{{tree}}");
+    commit(store, &tree, &head, message)
+}
+
+/// A commit of `tree` above `parent`, by nobody in particular.
+///
+/// # Errors
+/// `git_failed`.
+pub fn commit(store: &Store, tree: &str, parent: &str, message: &str) -> Result<String> {
+    let git =
+        store.git()?.args(["commit-tree", "--no-gpg-sign", tree, "-p", parent, "-m", message]);
+    let git = ["AUTHOR", "COMMITTER"].into_iter().fold(git, |git, who| {
+        git.env(format!("GIT_{who}_NAME"), "aye").env(format!("GIT_{who}_EMAIL"), "aye@localhost")
+    });
+    Ok(git.text()?.trim().to_owned())
+}
+
+/// Makes the tree of session `name` at `tree`, which does not exist, with the files of commit `base`.
+///
+/// # Errors
+/// `git_failed`, `git_not_found`, those of the file system.
+pub fn make(store: &Store, name: &str, tree: &Path, base: &str) -> Result<()> {
+    let update = ["update-ref", "--no-deref", &pin(name), base];
+    store.git()?.without_hooks().args(update).run()?;
+    let head = store.repo().head_name().ok().flatten();
+    let branch = head.as_ref().map(|name| name.shorten().to_string());
+    let format = match store.repo().object_hash() {
+        gix::hash::Kind::Sha1 => "sha1",
+        _ => "sha256",
+    };
+    Git::new(store.common_dir())
+        .fresh()
+        .args(["init", "--quiet", "--template="])
+        .arg(format!("--object-format={format}"))
+        .arg(format!("--initial-branch={}", branch.as_deref().unwrap_or("aye-session")))
+        .arg(tree)
+        .run()?;
+    share(store, tree)?;
+    let inside = || Git::new(tree).fresh().without_hooks().env("GIT_LFS_SKIP_SMUDGE", "1");
+    let refs = ["for-each-ref", "--format=create %(refname) %(objectname)"];
+    let refs = store.git()?.args(refs).args(["refs/heads", "refs/tags"]).run()?;
+    inside().args(["update-ref", "--stdin"]).stdin(refs).run()?;
+    match &head {
+        Some(name) => inside().args(["update-ref", &name.as_bstr().to_string(), base]).run()?,
+        None => inside().args(["update-ref", "--no-deref", "HEAD", base]).run()?,
+    };
+    inside().args(["read-tree", "-mu", "HEAD"]).run()?;
+    include(store, tree)
+}
+
+/// Lets the tree use the repository's objects, and take over what decides about its files.
+fn share(store: &Store, tree: &Path) -> Result<()> {
+    let failed = |error: std::io::Error| {
+        Error::io(format_args!("make the session's tree {}", tree.display()), &error)
+    };
+    let info = tree.join(".git/info");
+    std::fs::create_dir_all(&info).map_err(failed)?;
+    let objects = std::path::absolute(store.repo().objects.store_ref().path()).map_err(failed)?;
+    let mut line = objects.as_os_str().as_encoded_bytes().to_vec();
+    if line.contains(&b'\n') {
+        let shown = objects.display().to_string();
+        return Err(Error::new(&codes::NO_STATE_DIRECTORY, format!("{shown:?} has a line break"))
+            .hint("git cannot share the objects of a repository with such a path"));
+    }
+    line.push(b'\n');
+    std::fs::write(tree.join(".git/objects/info/alternates"), line).map_err(failed)?;
+    for name in ["exclude", "attributes", "sparse-checkout"] {
+        // A linked work tree has its own sparse-checkout file.
+        let own = store.repo().git_dir().join("info").join(name);
+        let common = store.common_dir().join("info").join(name);
+        let found = std::fs::read(own).or_else(|_| std::fs::read(common));
+        if let Ok(bytes) = found {
+            std::fs::write(info.join(name), bytes).map_err(failed)?;
+        }
+    }
+    let set = |key: &str, value: &OsStr| {
+        let git = Git::new(tree).fresh().args(["config", "--local", key]).arg(value);
+        git.run().map(drop)
+    };
+    for key in TAKEN_OVER {
+        if let Some(value) = store.config(key) {
+            set(key, value.as_ref())?;
+        }
+    }
+    let top = store.work_dir().unwrap_or_else(|| store.common_dir().to_owned());
+    set(REPOSITORY, top.as_os_str())?;
+    set("gc.auto", "0".as_ref())?;
+    set(SESSION, tree.file_name().unwrap_or_default())
+}
+
+/// Copies the ignored files that `.worktreeinclude` names (a file with the patterns of `.gitignore`) from
+/// the checkout: settings and keys that tests need. They stay ignored, and are never proposed.
+fn include(store: &Store, tree: &Path) -> Result<()> {
+    let Some(top) = store.work_dir() else { return Ok(()) };
+    if !top.join(".worktreeinclude").is_file() {
+        return Ok(());
+    }
+    let list = |exclude: &str| {
+        let args = ["ls-files", "-z", "--others", "--ignored", exclude];
+        store.git().and_then(|git| git.args(args).run())
+    };
+    let wanted = list("--exclude-from=.worktreeinclude")?;
+    let ignored = list("--exclude-standard")?;
+    let ignored: std::collections::HashSet<&[u8]> = ignored.split(|byte| *byte == 0).collect();
+    for name in wanted.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+        let Ok(path) = name.to_path() else { continue };
+        let (from, to) = (top.join(path), tree.join(path));
+        let is_file = from.symlink_metadata().is_ok_and(|facts| facts.is_file());
+        if !ignored.contains(name) || !is_file {
+            continue;
+        }
+        let copied = to.parent().map_or(Ok(()), std::fs::create_dir_all);
+        copied.and_then(|()| std::fs::copy(&from, &to)).map_err(|error| {
+            Error::io(format_args!("copy {} into the session's tree", from.display()), &error)
+        })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,351 @@
+//! `aye run` and `aye session`: agents in work trees of their own.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use crate::support::record::{apply, reject};
+use crate::support::terminal::Terminal;
+use crate::support::{Cmd, Repo, Run};
+
+const FILES: &[(&str, &str)] =
+    &[("src/a.txt", "one\ntwo\n"), ("b.txt", "bee\n"), (".gitignore", "*.log\n")];
+
+/// A run of a shell script as an agent.
+fn script(repo: &Repo, options: &[&str], script: &str) -> Cmd {
+    let all = [&["run"], options, &["--", "sh", "-c", script]].concat();
+    repo.cmd(&all).env("AYE_AGENT", "robo")
+}
+
+fn run(repo: &Repo, text: &str) -> Run {
+    script(repo, &[], text).run()
+}
+
+/// The only pending proposal.
+fn pending(repo: &Repo) -> String {
+    let list = repo.aye(&["list", "--json"]).ok().json();
+    let proposals = list["proposals"].as_array().expect("a list");
+    assert_eq!(proposals.len(), 1, "{list:#}");
+    proposals[0]["proposal_id"].as_str().expect("an id").to_owned()
+}
+
+fn nothing_pending(repo: &Repo) {
+    assert_eq!(repo.aye(&["list", "--json"]).ok().json()["count"], 0);
+}
+
+fn diff(repo: &Repo, id: &str) -> String {
+    repo.aye(&["diff", id, "--no-pager"]).ok().out()
+}
+
+/// Where the tree of a session lies.
+fn tree(repo: &Repo, name: &str) -> PathBuf {
+    repo.aye(&["session", "path", name]).ok().out().trim_end().into()
+}
+
+fn no_session_is_left(repo: &Repo) {
+    repo.aye(&["session"]).ok().notes("no sessions");
+    assert_eq!(repo.git(&["for-each-ref", "refs/aye/session"]), "");
+}
+
+#[test]
+fn what_is_left_in_the_tree_is_one_proposal_and_the_checkout_stays() {
+    let repo = Repo::with(FILES);
+    repo.write("b.txt", "bee\nmine\n");
+    repo.write("untracked.txt", "mine\n");
+    let files = || {
+        let all = repo.snapshot().into_iter();
+        all.filter(|(path, _)| !path.starts_with(".agent-memory")).collect::<Vec<_>>()
+    };
+    let before = files();
+    let ended = run(
+        &repo,
+        "test ! -e untracked.txt && grep -q mine b.txt && git diff --quiet HEAD || exit 9
+         sed -i s/two/TWO/ src/a.txt; echo theirs >>b.txt; echo new >n.txt; chmod +x n.txt
+         mkdir d; echo deep >d/e.txt; echo noise >d/x.log; git add -A; git commit -qm work
+         sed -i s/TWO/2/ src/a.txt; exit 3",
+    );
+    let ended = ended.exits(3).notes("4 files +4 −1").notes("decide: aye review prop_");
+    assert_eq!(ended.out(), "");
+    assert_eq!(files(), before);
+    no_session_is_left(&repo);
+    let id = pending(&repo);
+    let shown = repo.aye(&["show", &id, "--json"]).ok().json();
+    assert_eq!(shown["proposed_by"], "robo");
+    let text = diff(&repo, &id);
+    assert!(
+        text.contains("+2\n") && text.contains("+theirs\n") && !text.contains("noise"),
+        "{text}"
+    );
+    apply(&repo, &id);
+    assert_eq!(repo.text("src/a.txt"), "one\n2\n");
+    assert_eq!(repo.text("b.txt"), "bee\nmine\ntheirs\n");
+    assert_eq!(repo.mode("n.txt") & 0o111, 0o111);
+    assert_eq!(repo.text("untracked.txt"), "mine\n");
+}
+
+#[test]
+fn a_run_that_changes_nothing_leaves_nothing() {
+    let repo = Repo::with(FILES);
+    run(&repo, "cat b.txt").ok().says("bee").notes("nothing changed");
+    nothing_pending(&repo);
+    no_session_is_left(&repo);
+    repo.aye(&["run", "no-such-program"]).fails("invalid_argument", 6);
+    no_session_is_left(&repo);
+    run(&repo, "kill -TERM $$").exits(143);
+}
+
+#[test]
+fn a_session_that_is_kept_goes_on_and_its_proposal_with_it() {
+    let repo = Repo::with(FILES);
+    let keep = ["--keep", "--name", "dark"];
+    script(&repo, &keep, "echo first >>b.txt").run().ok().notes("aye: session dark in");
+    let id = pending(&repo);
+    script(&repo, &keep, "echo second >>b.txt").run().ok().notes("goes on").notes("revised");
+    assert_eq!(pending(&repo), id);
+    assert!(diff(&repo, &id).contains("+first\n+second\n"));
+    script(&repo, &keep, "true").run().ok().notes("as before");
+    apply(&repo, &id);
+    script(&repo, &keep, "echo third >>b.txt").run().ok();
+    let next = pending(&repo);
+    assert_ne!(next, id);
+    let text = diff(&repo, &next);
+    assert!(text.contains("+third\n") && !text.contains("+first\n"), "{text}");
+    reject(&repo, &next, "no");
+    // What was rejected is not proposed again.
+    script(&repo, &keep, "true").run().ok().notes("nothing changed");
+    nothing_pending(&repo);
+    repo.aye(&["session", "end", "dark"]).ok();
+    no_session_is_left(&repo);
+}
+
+#[test]
+fn work_that_no_proposal_has_is_not_removed() {
+    let repo = Repo::with(FILES);
+    script(&repo, &["--keep", "--name", "x"], "true").run().ok();
+    let top = tree(&repo, "x");
+    std::fs::write(top.join("late.txt"), "late\n").expect("write");
+    repo.aye(&["session", "end", "x"]).fails("session_unsubmitted", 4).notes("late.txt");
+    let shown = repo.aye(&["session", "show", "x", "--json"]).ok().json();
+    assert_eq!(shown["changed"][0], "late.txt");
+    repo.aye(&["session", "submit", "x", "-m", "Late"]).ok().notes("1 file +1 −0");
+    repo.aye(&["session", "end", "x"]).ok();
+    assert!(!top.exists());
+    assert!(diff(&repo, &pending(&repo)).contains("+late\n"));
+    repo.aye(&["session", "end", "x"]).fails("session_not_found", 3);
+    repo.aye(&["session", "path", "../x"]).fails("session_not_found", 3);
+    repo.aye(&["run", "--name", "../x", "true"]).fails("invalid_argument", 6);
+}
+
+#[test]
+fn a_run_that_is_killed_leaves_its_session_to_the_next_command() {
+    let repo = Repo::with(FILES);
+    let text = "echo work >w.txt; echo ready; exec sleep 60";
+    let mut child = script(&repo, &["--name", "lost"], text).into_inner();
+    child.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::null());
+    let mut child = child.spawn().expect("start");
+    let mut ready = [0; 6];
+    std::io::Read::read_exact(child.stdout.as_mut().expect("a pipe"), &mut ready).expect("read");
+    assert_eq!(
+        repo.aye(&["session", "list", "--json"]).ok().json()["sessions"][0]["state"],
+        "live"
+    );
+    repo.aye(&["session", "end", "lost"]).fails("session_live", 7);
+    repo.aye(&["run", "--name", "lost", "true"]).fails("session_live", 7);
+    child.kill().expect("kill");
+    child.wait().expect("wait");
+    let next = run(&repo, "true").ok().notes("aye: session lost was left");
+    assert!(next.err().contains("aye session submit lost"));
+    repo.aye(&["session", "submit", "lost"]).ok();
+    assert!(diff(&repo, &pending(&repo)).contains("+work\n"));
+    repo.aye(&["session", "end", "lost"]).ok();
+}
+
+#[test]
+fn what_the_command_leaves_running_is_waited_for() {
+    let repo = Repo::with(FILES);
+    run(&repo, "(sleep 1; echo late >l.txt) >/dev/null 2>&1 & exit 5").exits(5);
+    assert!(diff(&repo, &pending(&repo)).contains("+late\n"));
+    no_session_is_left(&repo);
+}
+
+#[test]
+fn a_signal_is_passed_on_and_what_was_done_is_proposed() {
+    let repo = Repo::with(FILES);
+    let text = "trap 'echo told >t.txt; exit 7' TERM; echo ready; sleep 60 >/dev/null 2>&1 & wait";
+    let running = script(&repo, &[], text).spawn();
+    std::thread::sleep(Duration::from_millis(700));
+    let pid = i32::try_from(running.child.id()).ok().and_then(rustix::process::Pid::from_raw);
+    rustix::process::kill_process(pid.expect("a process"), Signal::TERM).expect("kill");
+    running.wait().exits(7).notes("processes of the run still live");
+    assert!(diff(&repo, &pending(&repo)).contains("+told\n"));
+}
+
+#[test]
+fn the_terminal_is_the_commands() {
+    let repo = Repo::with(FILES);
+    let text = "stty size; read -r line; echo \"got $line\"; trap 'echo interrupted; exit 4' INT
+                echo waiting; while :; do sleep 0.1; done";
+    let mut t = Terminal::start(script(&repo, &[], text), 24, 90);
+    t.sees("24 90").types("hello\r").sees("got hello").sees("waiting").types("\u{3}");
+    t.sees("interrupted").sees("nothing changed");
+    assert_eq!(t.ends(), 4);
+}
+
+#[test]
+fn inside_of_a_session_the_repository_is_the_real_one() {
+    let repo = Repo::with(FILES);
+    let theirs = repo.agent("other", &["propose", "b.txt", "--old", "bee", "--new", "B"]).id();
+    let aye = env!("CARGO_BIN_EXE_aye");
+    let text = format!(
+        "{aye} list --json | grep -q {theirs} || exit 11
+         {aye} propose b.txt --old bee --new C; test $? = 4 || exit 12
+         {aye} call propose '{{\"edits\":[]}}' >/dev/null; test $? = 4 || exit 13
+         echo x >>src/a.txt; {aye} session submit $AYE_SESSION -m 'Half of it' || exit 14
+         cd src; echo y >>a.txt; {aye} run true; test $? = 4 || exit 15
+         printf '*** Begin Patch\\n*** Update File: b.txt\\n@@\\n-bee\\n+wasp\\n*** End Patch\\n' |
+             {aye} patch >/dev/null || exit 16"
+    );
+    let ended = run(&repo, &text).ok();
+    assert!(ended.err().contains("in_session"), "{ended}");
+    assert_eq!(repo.text("b.txt"), "bee\n");
+    let list = repo.aye(&["list", "--by", "robo", "--json"]).ok().json();
+    assert_eq!(list["count"], 1, "{list:#}");
+    let id = list["proposals"][0]["proposal_id"].as_str().expect("an id").to_owned();
+    let text = diff(&repo, &id);
+    assert!(text.contains("+x\n+y\n") && text.contains("+wasp\n"), "{text}");
+    repo.aye(&["show", &id]).ok().says("Half of it");
+}
+
+#[test]
+fn a_hostile_tree_runs_nothing_and_leads_nowhere() {
+    let repo = Repo::with(FILES);
+    let secret = repo.outer().join("secret.txt");
+    std::fs::write(&secret, "secret\n").expect("write");
+    let mark = repo.outer().join("ran");
+    let text = format!(
+        "rm -rf .git; git init -q .; git config core.fsmonitor 'touch {mark}'
+         git config filter.x.clean 'touch {mark}; cat'; git config core.hooksPath hooks
+         git config core.worktree /; echo '* filter=x diff=x' >.gitattributes
+         mkdir hooks; printf '#!/bin/sh\\ntouch {mark}\\n' >hooks/post-index-change; chmod +x hooks/*
+         echo {outer} >.git/objects/info/alternates
+         ln -s {secret} leak.txt; ln -sf {secret} b.txt; ln -s {outer} way
+         mkfifo pipe; mkdir nested; git init -q nested; echo n >nested/n.txt
+         git -C nested config core.fsmonitor 'touch {mark}'
+         rm -r src; ln -s {outer} src; echo good >good.txt; chmod 4755 good.txt",
+        mark = mark.display(),
+        outer = repo.outer().display(),
+        secret = secret.display(),
+    );
+    let ended =
+        run(&repo, &text).ok().notes("not proposed: b.txt is a symlink").notes("pipe is a device");
+    assert!(ended.err().contains("nested is another repository"), "{ended}");
+    assert!(ended.err().contains("the tree is kept"), "{ended}");
+    assert!(!mark.exists());
+    let text = diff(&repo, &pending(&repo));
+    assert!(text.contains("+good\n") && !text.contains("secret"), "{text}");
+    assert!(!text.contains("b/b.txt"), "{text}");
+    // A directory in the place of which a symlink stands is gone.
+    assert!(text.contains("deleted file mode 100644\n--- a/src/a.txt"), "{text}");
+    let name = repo.aye(&["session", "list", "--json"]).ok().json()["sessions"][0]["name"].clone();
+    let name = name.as_str().expect("a name");
+    repo.aye(&["session", "end", name, "--discard"]).ok();
+    assert!(secret.exists() && !mark.exists());
+    assert!(repo.aye(&["doctor"]).ok().out().contains("sound"));
+}
+
+#[test]
+fn a_pipe_for_a_file_of_rules_is_refused_and_nothing_lost() {
+    let repo = Repo::with(FILES);
+    let ended = script(&repo, &["--name", "p"], "echo w >w.txt; rm .gitignore; mkfifo .gitignore");
+    let ended = ended.run().ok().notes("special_file").notes("aye session submit p");
+    assert!(ended.err().contains("not proposed"), "{ended}");
+    let top = tree(&repo, "p");
+    std::fs::remove_file(top.join(".gitignore")).expect("remove");
+    repo.aye(&["session", "submit", "p"]).ok();
+    assert!(diff(&repo, &pending(&repo)).contains("+w\n"));
+}
+
+#[test]
+fn a_planted_record_removes_nothing_else() {
+    let repo = Repo::with(FILES);
+    script(&repo, &["--keep", "--name", "x"], "true").run().ok();
+    let record = repo.path(".git/aye/sessions/x.json");
+    for bad in ["{}", "not json", "[]"] {
+        std::fs::write(&record, bad).expect("write");
+        repo.aye(&["session", "submit", "x"]).fails("session_record_invalid", 5);
+        repo.aye(&["session", "list"]).ok();
+    }
+    let (outer, top) = (repo.outer().join("precious"), tree_of(&repo));
+    std::fs::create_dir_all(outer.join("in")).expect("make");
+    std::fs::remove_dir_all(&top).expect("remove");
+    std::os::unix::fs::symlink(&outer, &top).expect("link");
+    repo.aye(&["session", "end", "x", "--discard"]).ok();
+    assert!(outer.join("in").exists() && top.symlink_metadata().is_err());
+}
+
+/// The tree of the only session, as the list has it.
+fn tree_of(repo: &Repo) -> PathBuf {
+    let list = repo.aye(&["session", "list", "--json"]).ok().json();
+    list["sessions"][0]["tree"].as_str().expect("a path").into()
+}
+
+#[test]
+fn a_run_needs_a_commit_and_a_place() {
+    let repo = Repo::new();
+    run(&repo, "true").fails("no_commit", 4);
+    let repo = Repo::with(FILES);
+    let homeless = script(&repo, &[], "true").env("HOME", "").env("XDG_STATE_HOME", "relative");
+    homeless.run().fails("no_state_directory", 4);
+    no_session_is_left(&repo);
+}
+
+#[test]
+fn sparse_linked_detached_and_odd_places_are_as_in_the_checkout() {
+    let repo = Repo::with(&[("in/a.txt", "a\n"), ("out/b.txt", "b\n"), ("top.txt", "t\n")]);
+    repo.git(&["sparse-checkout", "set", "in"]);
+    run(&repo, "test ! -e out && echo more >>in/a.txt").ok().notes("1 file +1 −0");
+    let id = pending(&repo);
+    reject(&repo, &id, "no");
+
+    repo.git(&["sparse-checkout", "disable"]);
+    repo.git(&["checkout", "-q", "--detach"]);
+    let odd = repo.outer().join("ein Ort é");
+    repo.git(&["worktree", "add", "-q", "--detach", odd.to_str().expect("UTF-8")]);
+    let ended = repo.cmd(&["run", "--", "sh", "-c", "pwd; echo more >>a.txt"]);
+    let ended = ended.env("AYE_AGENT", "robo").dir(odd.join("in")).run().ok();
+    assert!(ended.out().trim_end().ends_with("/in"), "{ended}");
+    assert!(diff(&repo, &pending(&repo)).contains("in/a.txt"));
+    assert_eq!(std::fs::read_to_string(odd.join("in/a.txt")).expect("read"), "a\n");
+}
+
+#[test]
+fn settings_that_tests_need_are_copied_and_never_proposed() {
+    let repo = Repo::with(&[("a.txt", "a\n"), (".gitignore", ".env\nbuild/\n")]);
+    repo.write(".worktreeinclude", ".env\nu.txt\n");
+    repo.write(".env", "KEY=1\n");
+    repo.write("u.txt", "untracked\n");
+    run(&repo, "grep -q KEY .env && test ! -e u.txt && echo KEY=2 >.env")
+        .ok()
+        .notes("nothing changed");
+    assert_eq!(repo.text(".env"), "KEY=1\n");
+}
+
+#[test]
+fn line_endings_are_those_that_git_would_store() {
+    let repo = Repo::with(&[("a.txt", "one\ntwo\n")]);
+    repo.git(&["config", "core.autocrlf", "true"]);
+    run(&repo, "grep -q $(printf '\\r') a.txt && printf 'three\\r\\n' >>a.txt").ok().notes("+1 −0");
+    assert!(diff(&repo, &pending(&repo)).contains("+three\n"));
+}
+
+#[test]
+fn objects_that_only_a_session_needs_survive_a_gc() {
+    let repo = Repo::with(FILES);
+    repo.write("b.txt", "only in the work tree\n");
+    script(&repo, &["--keep", "--name", "x"], "true").run().ok();
+    repo.git(&["checkout", "-q", "--", "b.txt"]);
+    repo.git(&["gc", "-q", "--prune=now"]);
+    let text = "git fsck --connectivity-only && echo more >>b.txt";
+    script(&repo, &["--name", "x"], text).run().ok().notes("1 file +1 −0");
+}
