@@ -98,6 +98,7 @@ pub mod codes {
         INTERNAL = "internal_error", Bug, "a bug in aye, or a failure of the machine underneath it";
         IO = "io_error", Bug, "the operating system refused a read or a write";
         DISK_FULL = "disk_full", Bug, "no space left on the device, nothing was changed";
+        GIT_DIRECTORY_READ_ONLY = "git_directory_read_only", Refused, "this process cannot write the git directory, as in an agent's sandbox";
         READ_ONLY = "read_only", Bug, "the file system or folder cannot be written";
         INVALID_UTF8 = "invalid_utf8", Invalid, "text was expected and the bytes are not UTF-8";
         INVALID_JSON = "invalid_json", Invalid, "the JSON cannot be read, or has the wrong shape";

@@ -44,6 +44,7 @@ pub mod restore;
 pub mod review;
 pub mod revise;
 pub mod run;
+mod sandbox;
 pub mod scan;
 pub mod session;
 mod sessions;
@@ -240,7 +241,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         context.report(&output::unsupported(format));
         return ExitCode::from(Exit::Usage as u8);
     }
-    let done = run(&mut context, cli.command);
+    let done = run(&mut context, cli.command).map_err(|error| context.name_sandbox(error));
     context.warn_of_lanes();
     context.upkeep.start(context.clock());
     let exit = match done {

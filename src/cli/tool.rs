@@ -32,6 +32,7 @@ pub fn run(
 ) -> Result<Answer> {
     match tool.run {
         Run::Repository(run) => {
+            let named = |error| context.name_sandbox(error);
             let store = match name {
                 "apply_patch" => context.store_here()?,
                 _ => context.store()?,
@@ -46,7 +47,7 @@ pub fn run(
                 caller: caller(context, &store, client),
                 now: context.now,
             };
-            run(&session, name, arguments).map(Answer::from)
+            run(&session, name, arguments).map(Answer::from).map_err(named)
         }
         #[cfg(unix)]
         Run::Command(run) => run(&|| super::shell::lend(context), context.now, arguments),

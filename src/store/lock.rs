@@ -59,15 +59,16 @@ impl Lock {
                     pause = (pause * 2).min(Duration::from_millis(8));
                 }
                 Err(TryLockError::WouldBlock) => {
+                    let holder = holder(&file).unwrap_or_else(|| "another process".to_owned());
                     return Err(Error::new(
                         &codes::STORE_BUSY,
                         format!(
-                            "another process holds {} since {} s",
+                            "{holder} holds {} since {} s",
                             path().display(),
                             turn.elapsed().as_secs()
                         ),
                     )
-                    .hint("try again; if it persists, look for an aye process that hangs"));
+                    .hint("try again; if it persists, end that process"));
                 }
                 Err(TryLockError::Error(error)) => {
                     return Err(Error::io(format_args!("lock {}", path().display()), &error));
@@ -96,6 +97,28 @@ impl Lock {
     }
 }
 
+/// Who holds the lock on `file`, by name and number, as far as the system tells.
+///
+/// Source: proc_locks(5).
+#[cfg(target_os = "linux")]
+fn holder(file: &File) -> Option<String> {
+    use std::os::unix::fs::MetadataExt as _;
+    let inode = format!(":{}", file.metadata().ok()?.ino());
+    let locks = std::fs::read_to_string("/proc/locks").ok()?;
+    let pid = locks.lines().find_map(|line| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let is_it = fields.get(1) == Some(&"FLOCK") && fields.get(5)?.ends_with(&inode);
+        is_it.then(|| fields[4].to_owned())
+    })?;
+    let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    Some(format!("process {pid} ({})", name.trim()))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn holder(_file: &File) -> Option<String> {
+    None
+}
+
 /// Lets those who wait see that the lock has changed hands.
 fn mark_turn(file: &File) {
     #[cfg(unix)]
@@ -115,4 +138,21 @@ pub(super) fn is_noted(folder: &Directory) -> bool {
         .folder()
         .stat("lock".into())
         .is_ok_and(|stamp| stamp.kind == Kind::File && stamp.size > 0)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_holder_of_a_lock_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        let file = File::create(&path).unwrap();
+        assert_eq!(holder(&file), None);
+        file.lock().unwrap();
+        let other = File::open(&path).unwrap();
+        let expected = format!("process {} (", std::process::id());
+        assert!(holder(&other).unwrap().starts_with(&expected));
+    }
 }

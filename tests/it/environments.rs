@@ -368,3 +368,31 @@ fn a_case_insensitive_directory_takes_one_of_two_files_or_none() {
     assert_ne!(run.status, 0, "{}", run.out());
     assert!(!top.join("d/Read.me").exists());
 }
+
+/// As in the shell that Codex gives its agent.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_git_directory_that_a_sandbox_keeps_is_named_with_a_way_out() {
+    let repo = Repo::with(&[("f", "a\n")]);
+    let inside = |command: &str| {
+        let script = format!(
+            "mount --bind .git .git && mount -o remount,ro,bind .git && exec {} {command}",
+            env!("CARGO_BIN_EXE_aye")
+        );
+        repo.program("unshare").args(&["-rm", "sh", "-c", &script]).run()
+    };
+    if inside("--version").status != 0 {
+        assert!(std::env::var_os("AYE_REQUIRE_SANDBOX").is_none(), "namespaces are needed");
+        return;
+    }
+    for command in [
+        "propose f --old a --new b",
+        "call changes '{\"action\":\"propose\",\"file_path\":\"f\",\"old_content\":\"a\",\"new_content\":\"b\"}'",
+    ] {
+        let ended = inside(command).exits(4);
+        let said = ended.out() + &ended.err();
+        assert!(said.contains("git_directory_read_only") && said.contains("aye mcp"), "{ended}");
+    }
+    inside("list").ok();
+    assert_eq!(repo.text("f"), "a\n");
+}
