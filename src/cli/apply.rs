@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::identity::Asking;
+use super::lower::LowerArgs;
 use super::part::{Chosen, PartArgs};
 use super::which::Batch;
 use super::{Context, Format, pager, show};
@@ -41,6 +42,7 @@ use crate::text::escape;
   aye apply m4k8 --yes --take-residue    and other changes in its files
   aye apply --latest
   aye apply m4k8 7qx2 --dry-run
+  aye apply 7qx2 --with-lower            and the pending proposals that it stands on, first
   aye apply --by claude --task T-2       all of them that fit, at a terminal
   aye diff m4k8 --hunks
   aye apply m4k8 --hunks 1,3-5 --split-rest
@@ -73,6 +75,9 @@ pub struct Args {
     /// Approve other changes that the same files hold, too: they were looked at.
     #[arg(long, conflicts_with_all = ["mark_only", "conflict_markers"])]
     pub take_residue: bool,
+    /// What they stand on.
+    #[command(flatten)]
+    pub lower: LowerArgs,
     /// Which part.
     #[command(flatten)]
     pub part: PartArgs,
@@ -178,6 +183,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let view = store.look()?;
     let mut proposals = args.which.pending(&view, context.now)?;
+    let asks = args.dry_run || (!args.yes && context.interactive());
+    proposals = args.lower.settle(context, &store, &view, proposals, asks)?;
     if args.yes && !args.dry_run {
         args.which.refuse_unseen("aye apply", &proposals)?;
         args.which.several().require_named_revisions(&view, &proposals)?;
@@ -641,6 +648,7 @@ fn flags(args: &Args) -> String {
         (args.commit, " --commit"),
         (args.conflict_markers, " --conflict-markers"),
         (args.take_residue, " --take-residue"),
+        (args.lower.alone, " --alone"),
     ];
     set.iter().filter(|(set, _)| *set).map(|(_, flag)| *flag).collect::<String>()
         + &args.part.flags()

@@ -25,6 +25,7 @@ pub mod init;
 mod leftovers;
 pub mod list;
 pub mod log;
+mod lower;
 pub mod mcp;
 pub mod memory;
 pub mod output;

@@ -41,6 +41,7 @@ pub mod codes {
         NEWER_VERSION = "newer_version_required", Conflict, "a newer version of aye may have decided the proposal";
         REVISED = "revised_meanwhile", Conflict, "the proposal got a new revision between the look and the decision";
         TERMINAL_REQUIRED = "terminal_required", Refused, "that takes a person at a terminal";
+        STANDS_ON = "stands_on", Conflict, "the proposal stands on another pending one, which was not named";
         REVISION_REQUIRED = "revision_required", Refused, "the proposal has several revisions, and --yes must name the one that was looked at";
         CHANGED_SINCE_SHOWN = "changed_since_shown", Conflict, "files, HEAD or the proposal changed between the look and the decision";
         WRONG_TOOL = "wrong_tool", Refused, "that proposal is decided by another command";

@@ -169,3 +169,64 @@ fn a_review_says_what_two_proposals_have_to_do_with_each_other() {
     t.sees("(1/1)").types("y").sees(&format!("{two} will not be written")).sees("?").types("q");
     assert_eq!(t.ends(), 0);
 }
+
+/// A third one on top of the stack, in another place of the file.
+fn tower(repo: &Repo) -> [String; 3] {
+    repo.git(&["switch", "-q", "-c", "tower"]);
+    for (old, new) in [("line 2", "LINE 2"), ("line 5", "LINE 5"), ("line 8", "LINE 8")] {
+        let text = repo.text("f").replace(old, new);
+        repo.write("f", text);
+        repo.commit(new);
+    }
+    repo.git(&["switch", "-q", "main"]);
+    ["tower~2", "tower~1", "tower"]
+        .map(|rev| repo.agent("codex", &["propose", "--commit", rev, "-q"]).ok().id())
+}
+
+#[test]
+fn what_stands_on_another_is_not_applied_without_it_unseen() {
+    let repo = scene();
+    let [first, second, third] = tower(&repo);
+    let refused = repo.aye(&["apply", &third, "--yes"]).fails("stands_on", 5);
+    refused.notes(&format!("stands on {second}")).notes("--with-lower");
+    let json = repo.aye(&["apply", &second, "--yes", "--json"]).exits(5).json();
+    assert_eq!(json["error"]["lower"], first.as_str(), "{json:#}");
+    repo.aye(&["apply", &third, "--dry-run"]).ok().notes(&format!("stands on {second}"));
+    assert!(!repo.text("f").contains("LINE"));
+    // Alone it is its own change, merged into the files.
+    repo.aye(&["apply", &third, "--yes", "--alone"]).ok();
+    let text = repo.text("f");
+    assert!(text.contains("LINE 8") && !text.contains("LINE 5") && !text.contains("LINE 2"));
+}
+
+#[test]
+fn a_stack_is_applied_from_below_whatever_order_it_is_named_in() {
+    let repo = scene();
+    let [first, second, third] = tower(&repo);
+    let answer = repo.aye(&["apply", &third, "--yes", "--with-lower", "--json"]).ok().json();
+    let ids: Vec<&str> = answer["proposals"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|item| item["proposal_id"].as_str().expect("an id"))
+        .collect();
+    assert_eq!(ids, [&first, &second, &third]);
+    let repo = scene();
+    let [first, second, third] = tower(&repo);
+    repo.aye(&["apply", &third, &first, &second, "--yes"]).ok();
+    let text = repo.text("f");
+    assert!(["LINE 2", "LINE 5", "LINE 8"].iter().all(|line| text.contains(line)), "{text}");
+}
+
+#[test]
+fn what_was_made_on_an_earlier_revision_is_never_taken_along() {
+    let repo = scene();
+    let [lower, upper] = stack(&repo);
+    let args = ["revise", &lower, "f", "--old", "line 5", "--new", "fünf"];
+    repo.agent("codex", &args).ok();
+    for flags in [&["--yes"][..], &["--yes", "--with-lower"]] {
+        let refused = repo.aye(&[&["apply", &upper][..], flags].concat()).fails("stands_on", 5);
+        refused.notes("an earlier revision");
+    }
+    assert!(repo.text("f").contains("line 5"));
+}

@@ -1,0 +1,136 @@
+//! What a proposal stands on, when it is to be applied.
+
+use std::collections::BTreeMap;
+
+use super::Context;
+use crate::check::relations;
+use crate::error::{Error, Result};
+use crate::proposal::relations::Relations;
+use crate::proposal::{Proposal, ProposalId, codes};
+use crate::store::{Store, View};
+
+/// What becomes of the pending proposals that the named ones stand on.
+#[derive(Debug, Default, clap::Args)]
+pub struct LowerArgs {
+    /// Also apply the pending proposals that these stand on, before them.
+    #[arg(long, conflicts_with = "alone")]
+    pub with_lower: bool,
+    /// Apply these without what they stand on: their own changes only, merged into the files.
+    #[arg(long)]
+    pub alone: bool,
+}
+
+/// A stack is no higher than this.
+const MOST: usize = 20;
+
+impl LowerArgs {
+    /// `proposals` in an order in which each comes after those of them that it stands on; with
+    /// `--with-lower` together with those that were not named. Where others are left out, that is said to
+    /// a person who is asked (`asks`), and an error otherwise, unless `--alone` was given.
+    ///
+    /// # Errors
+    /// `stands_on`; those of the store.
+    pub fn settle(
+        &self,
+        context: &Context,
+        store: &Store,
+        view: &View,
+        proposals: Vec<Proposal>,
+        asks: bool,
+    ) -> Result<Vec<Proposal>> {
+        if !self.has_others(context, view, &proposals)? {
+            return Ok(proposals);
+        }
+        let related = relations::relations(store, view, context.now)?;
+        let mut stack = Stack { related: &related, view, args: self, order: Vec::new() };
+        let mut left_out = Vec::new();
+        for proposal in &proposals {
+            stack.place(proposal, &proposals, 0, &mut left_out)?;
+        }
+        let order = stack.order;
+        for (upper, lower, is_revised) in left_out {
+            let of = if is_revised { "an earlier revision of " } else { "" };
+            if !asks {
+                return Err(stands_on(&upper, &lower, of));
+            }
+            context.note(&format!(
+                "{upper} stands on {of}{lower}, which is pending and is not applied with it"
+            ));
+        }
+        Ok(order)
+    }
+
+    /// Whether any of `proposals` shares a file with another pending one.
+    fn has_others(&self, context: &Context, view: &View, proposals: &[Proposal]) -> Result<bool> {
+        for proposal in proposals {
+            for change in &proposal.current().changes {
+                if view.touching(&change.path, context.now)?.len() > 1 {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+}
+
+fn stands_on(upper: &ProposalId, lower: &ProposalId, of: &str) -> Error {
+    let error =
+        Error::new(&codes::STANDS_ON, format!("{upper} stands on {of}{lower}, which is pending"))
+            .with("proposal_id", upper.as_str())
+            .with("lower", lower.as_str());
+    error.hint(match of {
+        "" => format!("apply both with --with-lower, or {upper} on its own with --alone"),
+        _ => format!(
+            "apply it on its own with --alone, or wait for its next revision; it was made \
+                      before {lower} was revised"
+        ),
+    })
+}
+
+/// Proposals put in order.
+struct Stack<'a> {
+    related: &'a BTreeMap<ProposalId, Relations>,
+    view: &'a View,
+    args: &'a LowerArgs,
+    order: Vec<Proposal>,
+}
+
+impl Stack<'_> {
+    fn place(
+        &mut self,
+        proposal: &Proposal,
+        named: &[Proposal],
+        depth: usize,
+        left_out: &mut Vec<(ProposalId, ProposalId, bool)>,
+    ) -> Result<()> {
+        if self.has(&proposal.id) {
+            return Ok(());
+        }
+        let lower = self.related.get(&proposal.id).map_or(&[][..], |found| &found.stands_on);
+        let is_settled = lower.iter().any(|lower| self.has(&lower.id));
+        if let (false, Some(first)) = (is_settled, lower.first()) {
+            let among = named.iter().find(|other| lower.iter().any(|lower| lower.id == other.id));
+            let usable = lower.iter().find(|lower| !lower.is_revised);
+            match (among, usable) {
+                (Some(other), _) if depth < MOST => {
+                    self.place(other, named, depth + 1, left_out)?
+                }
+                (None, Some(usable)) if self.args.with_lower && depth < MOST => {
+                    let other = self.view.proposal(&usable.id)?;
+                    self.place(&other, named, depth + 1, left_out)?;
+                }
+                _ if self.args.alone => {}
+                (_, usable) => {
+                    let lower = usable.unwrap_or(first);
+                    left_out.push((proposal.id.clone(), lower.id.clone(), lower.is_revised));
+                }
+            }
+        }
+        self.order.push(proposal.clone());
+        Ok(())
+    }
+
+    fn has(&self, id: &ProposalId) -> bool {
+        self.order.iter().any(|placed| placed.id == *id)
+    }
+}
