@@ -17,6 +17,7 @@ pub mod error;
 pub mod failpoint;
 mod flush;
 pub mod git;
+pub mod harness;
 pub mod hooks;
 pub mod mcp;
 pub mod memory;

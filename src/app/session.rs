@@ -1,5 +1,7 @@
 //! What an agent has left in the tree of its session becomes a proposal, or the next revision of one.
 
+use chrono::{DateTime, SecondsFormat, Utc};
+
 use crate::changeset::Changeset;
 use crate::changeset::entry::entries;
 use crate::decide;
@@ -7,12 +9,13 @@ use crate::error::Result;
 use crate::proposal::event::Evidence;
 use crate::proposal::rules::Verb;
 use crate::proposal::{Proposal, Status};
-use crate::session::home::{Changing, Home};
-use crate::session::{Record, read, tree};
+use crate::session::home::{Changing, Held, Home};
+use crate::session::tree::Base;
+use crate::session::{Record, read, record, tree};
 use crate::store::Store;
 
 use super::propose::{self, Details, Recorded, Revision};
-use super::{Draft, Session};
+use super::{Draft, Session, wait};
 
 /// What became of the files of a session.
 #[derive(Debug)]
@@ -44,6 +47,48 @@ impl Outcome {
             Self::Unchanged(proposal) => proposal,
         }
     }
+}
+
+/// Makes the tree and the record of a session that is held. `command` is what is to run in it.
+///
+/// # Errors
+/// `no_commit`; those of git and of the file system, after which nothing is left of it.
+pub fn begin(
+    store: &Store,
+    home: &Home,
+    held: &Held,
+    base: Base,
+    agent: &str,
+    command: &str,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let base = tree::base(store, base)?;
+    let make = || {
+        tree::make(store, &held.name, &home.tree(&held.name), &base)?;
+        let changing = home.change(&held.name)?;
+        let record = Record {
+            format: record::FORMAT.to_owned(),
+            agent: agent.to_owned(),
+            command: command.to_owned(),
+            started_at: now.to_rfc3339_opts(SecondsFormat::Secs, true),
+            base: base.clone(),
+            proposal: None,
+            submitted: None,
+            told: None,
+        };
+        home.write(&changing, &record)
+    };
+    make().inspect_err(|_| {
+        home.clear(held);
+        unpin(store, &held.name);
+    })
+}
+
+/// Lets go of the commits of session `name`.
+pub fn unpin(store: &Store, name: &str) {
+    let deleted =
+        store.git().and_then(|git| git.args(["update-ref", "-d", &tree::pin(name)]).run());
+    drop(deleted);
 }
 
 /// Proposes what the tree of session `name` holds beside its base, and notes that in its record. While the
@@ -103,6 +148,32 @@ pub fn submit(
     store.git()?.args(["update-ref", &tree::pin(name), pinned]).run()?;
     home.write(changing, &record)?;
     Ok(Submitted { outcome: Some(outcome), lines, passed_over })
+}
+
+/// What became of the session's last proposal, where its agent has not been told yet; from then on it has.
+///
+/// # Errors
+/// Those of the store and of the record.
+pub fn news(
+    session: &Session<'_>,
+    home: &Home,
+    changing: &Changing,
+    name: &str,
+) -> Result<Option<wait::Document>> {
+    let mut record = home.record(name)?;
+    let Some(id) = &record.proposal else { return Ok(None) };
+    let (store, now) = (session.store, session.now);
+    let Ok(proposal) = store.view()?.find(id) else { return Ok(None) };
+    let decided = proposal.decision().map(|decision| decision.at);
+    let asked = proposal.changes_requested.as_ref().map(|request| request.at);
+    let Some(at) = decided.or(asked) else { return Ok(None) };
+    let at = at.to_rfc3339();
+    if record.told.as_ref() == Some(&at) {
+        return Ok(None);
+    }
+    record.told = Some(at);
+    home.write(changing, &record)?;
+    wait::until(store, &proposal.id, Some(std::time::Duration::ZERO), || now).map(Some)
 }
 
 fn is_same(store: &Store, proposal: &Proposal, changeset: &Changeset) -> bool {

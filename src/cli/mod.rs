@@ -3,6 +3,7 @@
 //! The only room that reads the clock, the environment and the terminal. Each command is one
 //! file with `Args` (its doc comments are its help) and `run(&mut Context, Args) -> Result<Exit>`.
 
+pub mod agents;
 pub mod apply;
 pub mod approve;
 pub mod call;
@@ -199,6 +200,8 @@ pub enum Command {
     Run(run::Args),
     /// List, submit and end the work trees that agents run in.
     Session(session::Args),
+    /// Hook coding agents up, so that their edits go through review.
+    Agents(agents::Args),
     /// Serve the tools to a coding agent, over the Model Context Protocol.
     Mcp(mcp::Args),
     /// Make the repository ready: .agent-memory/ and the memory scaffold.
@@ -309,6 +312,7 @@ fn run(context: &mut Context, command: Command) -> Result<Exit> {
         Command::Log(args) => log::run(context, args),
         Command::Memory(args) => memory::run(context, args),
         Command::Call(args) => call::run(context, args),
+        Command::Agents(args) => agents::run(context, args),
         Command::Mcp(args) => mcp::run(context, args),
         Command::Run(args) => run::run(context, args),
         Command::Session(args) => session::run(context, args),

@@ -5,16 +5,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use chrono::SecondsFormat;
-
 use super::child::Stop;
 use super::{Context, session};
 use crate::actor::AYE_AGENT;
+use crate::app;
 use crate::error::{Error, Exit, Result, codes};
 use crate::git;
 use crate::mcp::client;
-use crate::session::home::{Held, State};
-use crate::session::{Home, Record, record, tree};
+use crate::session::home::State;
+use crate::session::{Home, tree};
 use crate::store::Store;
 use crate::text::escape;
 
@@ -90,9 +89,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let agent = agent(context, &args.command[0]);
     let goes_on = home.state(&name) != State::Gone && home.record(&name).is_ok();
     if !goes_on {
-        begin(context, &store, &home, &held, &agent, &args).inspect_err(|_| {
-            let _ = session::forget(&store, &home, &name);
-        })?;
+        let command = args.command[0].to_string_lossy();
+        app::session::begin(&store, &home, &held, args.base.into(), &agent, &command, context.now)?;
     }
     let top = home.tree(&name);
     let word = if goes_on { " goes on" } else { "" };
@@ -149,29 +147,6 @@ fn agent(context: &Context, program: &OsString) -> String {
         "qwen" => "qwen-code".to_owned(),
         other => client::agent(other).unwrap_or_else(|| "agent".to_owned()),
     }
-}
-
-fn begin(
-    context: &Context,
-    store: &Store,
-    home: &Home,
-    held: &Held,
-    agent: &str,
-    args: &Args,
-) -> Result<()> {
-    let base = tree::base(store, args.base.into())?;
-    tree::make(store, &held.name, &home.tree(&held.name), &base)?;
-    let changing = home.change(&held.name)?;
-    let record = Record {
-        format: record::FORMAT.to_owned(),
-        agent: agent.to_owned(),
-        command: args.command[0].to_string_lossy().into_owned(),
-        started_at: context.now.to_rfc3339_opts(SecondsFormat::Secs, true),
-        base,
-        proposal: None,
-        submitted: None,
-    };
-    home.write(&changing, &record)
 }
 
 /// How the command ended.

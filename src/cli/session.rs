@@ -10,7 +10,7 @@ use crate::error::{Error, Exit, Result};
 use crate::proposal::{Actor, ActorKind, Caller};
 use crate::render::table::{Align, Cell, Table};
 use crate::session::home::{Held, State, not_found};
-use crate::session::{Home, codes, read, tree};
+use crate::session::{Home, codes, read};
 use crate::store::Store;
 use crate::text::escape;
 
@@ -308,20 +308,28 @@ fn word(done: &Submitted) -> &'static str {
 
 /// Says what was proposed, and what was not.
 pub(super) fn say(context: &Context, done: &Submitted) {
+    let lines = summary(done);
+    if lines.is_empty() {
+        context.note("aye: nothing changed");
+    }
+    for line in lines {
+        context.note(&line);
+    }
+}
+
+/// What was proposed, and what was not, in lines; none where nothing changed.
+pub(super) fn summary(done: &Submitted) -> Vec<String> {
+    let mut lines = Vec::new();
     for (path, why) in done.passed_over.iter().take(MOST) {
         let (path, why) = (escape::name(path), escape::line(why));
-        context.note(&format!("aye: not proposed: {path} {why}"));
+        lines.push(format!("aye: not proposed: {path} {why}"));
     }
     if done.passed_over.len() > MOST {
-        context.note(&format!("aye: not proposed: and {} more", done.passed_over.len() - MOST));
+        lines.push(format!("aye: not proposed: and {} more", done.passed_over.len() - MOST));
     }
-    let Some(outcome) = &done.outcome else {
-        context.note("aye: nothing changed");
-        return;
-    };
+    let Some(outcome) = &done.outcome else { return lines };
     let proposal = outcome.proposal();
-    let revision = proposal.current();
-    let files = match revision.changes.len() {
+    let files = match proposal.current().changes.len() {
         1 => "1 file".to_owned(),
         count => format!("{count} files"),
     };
@@ -331,10 +339,11 @@ pub(super) fn say(context: &Context, done: &Submitted) {
         Outcome::Revised(_) => " revised:",
         Outcome::Unchanged(_) => " as before:",
     };
-    context.note(&format!(
+    lines.push(format!(
         "aye: {id}{word} {files} +{added} −{removed}   decide: aye review {id}",
         id = proposal.id
     ));
+    lines
 }
 
 /// Paths that are named one by one.
@@ -373,21 +382,8 @@ fn refuse_unsubmitted(store: &Store, home: &Home, name: &str) -> Result<()> {
 pub(super) fn end(store: &Store, home: &Home, held: Held) -> Result<()> {
     let name = held.name.clone();
     home.remove(held)?;
-    unpin(store, &name);
+    app::session::unpin(store, &name);
     Ok(())
-}
-
-/// Forgets a session that was not completed.
-pub(super) fn forget(store: &Store, home: &Home, name: &str) -> Result<()> {
-    unpin(store, name);
-    drop(home.change(name)?);
-    Ok(())
-}
-
-fn unpin(store: &Store, name: &str) {
-    let deleted =
-        store.git().and_then(|git| git.args(["update-ref", "-d", &tree::pin(name)]).run());
-    drop(deleted);
 }
 
 /// Says which sessions were left with their trees: by an agent or a machine that was stopped.

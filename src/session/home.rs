@@ -203,6 +203,19 @@ impl Home {
     /// # Errors
     /// `io_error` if something of the tree is left.
     pub fn remove(&self, held: Held) -> Result<()> {
+        self.clear(&held);
+        let tree = self.tree(&held.name);
+        match tree.symlink_metadata() {
+            Err(_) => Ok(()),
+            Ok(_) => {
+                let error = std::io::Error::from(std::io::ErrorKind::PermissionDenied);
+                Err(Error::io(format_args!("remove {}", tree.display()), &error))
+            }
+        }
+    }
+
+    /// As [`Home::remove`], as far as that is possible. The record stays where something of the tree does.
+    pub fn clear(&self, held: &Held) {
         let name = BStr::new(held.name.as_str());
         if let Ok(home) = open_last(&self.trees) {
             match home.stat(name).map(|stamp| stamp.kind) {
@@ -211,15 +224,12 @@ impl Home {
                 Err(_) => {}
             }
             if home.stat(name).is_ok() {
-                let tree = self.tree(&held.name);
-                let error = std::io::Error::from(std::io::ErrorKind::PermissionDenied);
-                return Err(Error::io(format_args!("remove {}", tree.display()), &error));
+                return;
             }
         }
         self.records.remove(&format!("{name}.json"));
         self.records.remove(&format!("{name}.change"));
         self.records.remove(&lock_name(&held.name));
-        Ok(())
     }
 }
 

@@ -29,6 +29,9 @@ pub struct Record {
     /// A commit with the files as they were proposed last: the base once that is decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub submitted: Option<String>,
+    /// When that was decided which the agent was told of last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told: Option<String>,
 }
 
 impl Record {
@@ -86,6 +89,7 @@ mod tests {
             base: "a".repeat(40),
             proposal: None,
             submitted: Some("b".repeat(64)),
+            told: None,
         };
         assert_eq!(Record::read("x", &record.to_bytes().unwrap()).unwrap(), record);
         for (field, bad) in [("base", "HEAD"), ("base", "--output=x"), ("format", "2")] {

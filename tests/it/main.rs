@@ -9,6 +9,7 @@
 mod support;
 
 mod agent_session;
+mod agents;
 mod apply;
 mod approve;
 mod arrows;

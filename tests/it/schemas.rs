@@ -110,6 +110,7 @@ fn documents_keep_to_their_schemas() {
     check.aye(&["show", &first]);
     check.aye(&["comment", &first, "-m", "why?"]);
     check.repo.aye(&["run", "--keep", "--name", "s", "--", "sh", "-c", "echo x >x.txt"]).ok();
+    check.aye(&["agents", "show"]);
     check.aye(&["session", "list"]);
     check.aye(&["session", "show", "s"]);
     check.aye(&["session", "submit", "s"]);

@@ -90,6 +90,7 @@ published! {
     /// Every output with a published schema, by name.
     PUBLISHED by of:
     "apply" @ 1 = cli::apply::Answer, "`apply`: what was written, per proposal and file";
+    "agents" @ 1 = cli::agents::Answer, "`agents install`, `remove`, `show`: where aye's hooks are";
     "approve" @ 1 = cli::approve::Answer, "`approve`: what was approved, and what would be written";
     "apply_patch" @ 1 = crate::tools::apply_patch::Answer, "`patch` and the apply_patch tool: what was applied, per file and hunk, or why nothing was";
     "check" @ 1 = crate::report::Document<'static>, "`check`: findings";

@@ -1,0 +1,315 @@
+//! `aye agents hook`: what a coding agent's client asks before, after and between its steps.
+//!
+//! Whatever goes wrong here closes the gate for an edit, and never keeps an agent from ending.
+
+use std::io::Read as _;
+use std::path::{Component, Path, PathBuf};
+
+use super::Harness;
+use crate::app::{self, session as sessions};
+use crate::cli::Context;
+use crate::cli::session::summary;
+use crate::error::{Error, Exit, Result};
+use crate::harness::{Answer, Call, Event, claude};
+use crate::proposal::{Actor, ActorKind, Caller, Status};
+use crate::session::{Home, home::State};
+use crate::sha256;
+use crate::store::Store;
+use crate::text::{escape, shell};
+
+/// Largest call that is read, in bytes: it holds whole files.
+const MOST: u64 = 64 << 20;
+
+/// Arguments of `aye agents hook`.
+#[derive(Debug, clap::Args)]
+pub struct HookArgs {
+    /// The coding agent.
+    #[arg(value_enum, value_name = "HARNESS")]
+    pub harness: Harness,
+    /// The event, as the agent's client names it.
+    #[arg(value_name = "EVENT")]
+    pub event: String,
+}
+
+/// Answers one call.
+pub fn run(context: &mut Context, args: &HookArgs) -> Exit {
+    let Harness::ClaudeCode = args.harness;
+    let is_edit = args.event == "PreToolUse";
+    if is_edit {
+        // A release build aborts at a panic, which clients take for a yes. The hook comes first.
+        std::panic::set_hook(Box::new(|_| std::process::exit(CLOSED)));
+    }
+    let answer = read(&args.event)
+        .and_then(|call| answer(context, &call).map_err(|error| explain(&error)))
+        .unwrap_or_else(|why| match args.event.as_str() {
+            "PreToolUse" => Answer::Refuse(format!(
+                "Not done: the gate of this repository (aye) could not judge it: {why}"
+            )),
+            "WorktreeCreate" => {
+                context.note(&format!("aye: no work tree: {}", escape::line(&why)));
+                let _ = context.ends_with(1);
+                Answer::Nothing
+            }
+            _ => Answer::Say(format!("aye: {why}")),
+        });
+    let bytes = claude::write(&args.event, &answer);
+    match context.print(&bytes) {
+        Ok(()) => Exit::Done,
+        Err(_) if is_edit => context.ends_with(CLOSED),
+        Err(_) => Exit::Done,
+    }
+}
+
+/// The status that every client takes for a no.
+const CLOSED: i32 = 2;
+
+fn read(event: &str) -> Result<Call, String> {
+    let mut bytes = Vec::new();
+    let read = std::io::stdin().lock().take(MOST + 1).read_to_end(&mut bytes);
+    read.map_err(|error| format!("its input cannot be read: {error}"))?;
+    if bytes.len() as u64 > MOST {
+        return Err(format!("its input is over {MOST} bytes"));
+    }
+    claude::read(event, &bytes).map_err(|why| format!("its input is not understood: {why}"))
+}
+
+fn explain(error: &Error) -> String {
+    let hint = error.hint_text().map(|hint| format!("; {hint}")).unwrap_or_default();
+    format!("{} [{}]{hint}", error.message(), error.code().id)
+}
+
+/// One session of a client, and the repository that it works in.
+struct Place {
+    store: Store,
+    home: Home,
+    /// Name of the session.
+    name: String,
+}
+
+impl Place {
+    /// `None` where the client does not work in a repository.
+    fn of(context: &Context, call: &Call) -> Result<Option<Self>> {
+        let Ok(found) = Store::discover(&call.directory) else { return Ok(None) };
+        let state = context.state_directory()?;
+        let (store, around) = match context.session_around(&found) {
+            Some((store, around)) => (store, Some(around)),
+            None => (found, None),
+        };
+        let home = Home::make(store.common_dir(), &state)?;
+        // Started by `aye run`, the client is in its tree already.
+        let run = context.var("AYE_SESSION").map(|name| name.to_string_lossy().into_owned());
+        let name = around.filter(|around| run.as_ref() == Some(around));
+        let name = name.unwrap_or_else(|| name_of(&call.session, ""));
+        Ok(Some(Self { home, name, store }))
+    }
+
+    fn tree(&self) -> PathBuf {
+        self.home.tree(&self.name)
+    }
+}
+
+/// Name of the session that belongs to the client's own, and to a work tree that it asks for by name.
+fn name_of(session: &str, tree: &str) -> String {
+    let hash = sha256::hex(format!("{session}\0{tree}").as_bytes());
+    format!("c{}", &hash[..8])
+}
+
+fn answer(context: &Context, call: &Call) -> Result<Answer> {
+    if call.event == Event::Other {
+        return Ok(Answer::Nothing);
+    }
+    let Some(place) = Place::of(context, call)? else { return Ok(Answer::Nothing) };
+    match &call.event {
+        Event::Other => Ok(Answer::Nothing),
+        Event::Edit(path) => Ok(edit(&place, &call.directory, path)),
+        Event::Shell { command, input } => shell_command(context, &place, call, command, input),
+        Event::Begin => Ok(Answer::Inform(match told(context, &place)? {
+            Some(news) => format!("{}\n{news}", enter(&place)),
+            None => enter(&place),
+        })),
+        Event::Prompt => Ok(told(context, &place)?.map_or(Answer::Nothing, Answer::Inform)),
+        Event::Stop { is_busy: true } => Ok(Answer::Nothing),
+        Event::Stop { is_busy: false } => stop(context, &place),
+        Event::Tree(wanted) => {
+            // One that the person, or the client for a part of the agent, asks for is another one.
+            let is_ours = *wanted == place.name || wanted.starts_with("aye");
+            let name = if is_ours { place.name.clone() } else { name_of(&call.session, wanted) };
+            begin(context, &place, &name)?;
+            Ok(Answer::Tree(place.home.tree(&name)))
+        }
+    }
+}
+
+/// What the model has to do to edit.
+fn enter(place: &Place) -> String {
+    format!(
+        "Edits of this repository go through review. Before you edit, call the EnterWorktree tool \
+         (ToolSearch select:EnterWorktree) with name {}, and redo the edit there; work and test there \
+         as usual. What you leave there is offered for review when you stop.",
+        place.name
+    )
+}
+
+/// Judges an edit of `path` by where it lies.
+fn edit(place: &Place, directory: &Path, path: &Path) -> Answer {
+    let path = resolve(&directory.join(path));
+    let tree = resolve(&place.tree());
+    if let Ok(inside) = path.strip_prefix(&tree) {
+        return match is_git(inside) {
+            true => Answer::Refuse("The git directory of the session is git's own.".to_owned()),
+            false => Answer::Nothing,
+        };
+    }
+    let trees = tree.parent().unwrap_or(&tree);
+    if path.starts_with(trees) {
+        return Answer::Refuse("That is the work tree of another session.".to_owned());
+    }
+    let top = place.store.work_dir().map(|top| resolve(&top));
+    let inside = top.as_ref().and_then(|top| path.strip_prefix(top).ok());
+    if inside.is_some_and(is_git) || path.starts_with(resolve(place.store.common_dir())) {
+        return Answer::Refuse("The git directory is not edited by an agent.".to_owned());
+    }
+    match inside {
+        Some(_) => Answer::Refuse(format!("Not applied, and not an error: {}", enter(place))),
+        None => Answer::Nothing,
+    }
+}
+
+fn is_git(inside: &Path) -> bool {
+    let first = inside.components().next();
+    matches!(first, Some(Component::Normal(name)) if name.eq_ignore_ascii_case(".git"))
+}
+
+/// `path` without symlinks as far as it exists, and without steps back where it does not.
+fn resolve(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                // What leads on from a symlink is not what stands before it.
+                plain = std::fs::canonicalize(&plain).unwrap_or(plain);
+                plain.pop();
+            }
+            part => plain.push(part),
+        }
+    }
+    for above in plain.ancestors() {
+        if let Ok(found) = std::fs::canonicalize(above) {
+            let rest = plain.strip_prefix(above).unwrap_or(Path::new(""));
+            return found.join(rest).components().collect();
+        }
+    }
+    plain
+}
+
+/// Lets a command that is started in the checkout run in the session's tree.
+fn shell_command(
+    context: &Context,
+    place: &Place,
+    call: &Call,
+    command: &str,
+    input: &serde_json::Value,
+) -> Result<Answer> {
+    let here = resolve(&call.directory);
+    if here.starts_with(resolve(&place.tree())) {
+        return Ok(Answer::Nothing);
+    }
+    let Some(top) = place.store.work_dir().map(|top| resolve(&top)) else {
+        return Ok(Answer::Nothing);
+    };
+    let Ok(inside) = here.strip_prefix(&top) else { return Ok(Answer::Nothing) };
+    begin(context, place, &place.name)?;
+    let directory: PathBuf = place.tree().join(inside).components().collect();
+    let directory = if directory.is_dir() { directory } else { place.tree() };
+    let mut input = input.clone();
+    let quoted = shell::quote(&directory.to_string_lossy());
+    input["command"] = format!("cd {quoted} || exit\n{command}").into();
+    Ok(Answer::Rewrite(input))
+}
+
+/// Makes the tree of session `name`, where there is none yet.
+fn begin(context: &Context, place: &Place, name: &str) -> Result<()> {
+    let Place { store, home, .. } = place;
+    if home.state(name) != State::Gone && home.record(name).is_ok() {
+        return Ok(());
+    }
+    store.require_lane()?;
+    let held = home.hold(name)?;
+    // Another hook of the session may have been faster.
+    if home.state(name) != State::Gone && home.record(name).is_ok() {
+        return Ok(());
+    }
+    let base = crate::session::tree::Base::Worktree;
+    sessions::begin(store, home, &held, base, claude::NAME, "claude", context.now)
+}
+
+fn session<'a>(context: &Context, place: &'a Place) -> app::Session<'a> {
+    let actor = Actor {
+        name: claude::NAME.to_owned(),
+        kind: ActorKind::Agent,
+        ..context.caller(&place.store).actor
+    };
+    let caller = Caller { actor, marker: Some("aye agents hook".to_owned()), tool: false };
+    app::Session { store: &place.store, caller, now: context.now }
+}
+
+/// Proposes what is in the tree, and says so to the person.
+fn stop(context: &Context, place: &Place) -> Result<Answer> {
+    let Place { home, name, .. } = place;
+    if home.state(name) == State::Gone || home.record(name).is_err() {
+        return Ok(Answer::Nothing);
+    }
+    let changing = home.change(name)?;
+    let done = sessions::submit(&session(context, place), home, &changing, name, None)?;
+    Ok(match summary(&done) {
+        lines if lines.is_empty() => Answer::Nothing,
+        lines => Answer::Say(lines.join("\n")),
+    })
+}
+
+/// What became of the session's proposal, once.
+fn told(context: &Context, place: &Place) -> Result<Option<String>> {
+    let Place { home, name, .. } = place;
+    if home.record(name).is_err() {
+        return Ok(None);
+    }
+    let changing = home.change(name)?;
+    let Some(news) = sessions::news(&session(context, place), home, &changing, name)? else {
+        return Ok(None);
+    };
+    let by = news.by.as_deref().unwrap_or("a reviewer");
+    let id = &news.proposal_id;
+    let mut text = match (news.status, news.changes_requested) {
+        (Status::Applied, _) if news.revised.is_some() => {
+            format!("Your proposal {id} was applied by {by}, not as you made it.")
+        }
+        (Status::Applied, _) => format!("Your proposal {id} was applied by {by} as it is."),
+        (Status::Pending, true) => format!(
+            "{by} asks for changes of your proposal {id}: make them in the work tree, they become its \
+             next revision."
+        ),
+        (Status::Expired, _) => format!("Your proposal {id} expired; nobody decided on it."),
+        _ => {
+            format!("Your proposal {id} was rejected by {by}; its edits are not in the repository.")
+        }
+    };
+    if let Some(reason) = &news.reason {
+        text += &format!("\nReason: {reason}");
+    }
+    for comment in &news.comments {
+        let place = match (&comment.path, comment.line) {
+            (Some(path), Some(line)) => format!(" on {path}:{line}"),
+            (Some(path), None) => format!(" on {path}"),
+            _ => String::new(),
+        };
+        text += &format!("\n{}{place}: {}", comment.by, comment.body);
+    }
+    if let Some(diff) = news.revised.as_ref().and_then(|revised| revised.diff.as_ref()) {
+        let cut = diff.floor_char_boundary(MOST_DIFF);
+        text += &format!("\nYours against what it is now:\n{}", &diff[..cut]);
+    }
+    Ok(Some(text))
+}
+
+/// Most bytes of a diff that a model is told.
+const MOST_DIFF: usize = 8 << 10;

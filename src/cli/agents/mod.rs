@@ -1,0 +1,70 @@
+//! `aye agents`: coding agents hooked up to the gate.
+
+mod hook;
+mod install;
+
+use crate::cli::Context;
+use crate::error::{Exit, Result};
+
+pub use install::{Answer, Item};
+
+/// Hook coding agents up, so that their edits go through review without being told.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  aye agents install claude-code
+  aye agents show
+  aye agents remove claude-code")]
+pub struct Args {
+    /// What to do; show where it is left out.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// What to do with coding agents.
+#[derive(Debug, clap::Subcommand)]
+pub enum Command {
+    /// Put aye's hooks into the settings of a coding agent; all else in them keeps its bytes.
+    #[command(after_help = "Examples:
+  aye agents install claude-code              for this project, with everybody who works in it
+  aye agents install claude-code --local      for this project, for you alone
+  aye agents install claude-code --user       wherever you work
+  aye agents install claude-code --dry-run")]
+    Install(install::InstallArgs),
+    /// Take aye's hooks out of the settings again.
+    #[command(after_help = "Examples:
+  aye agents remove claude-code
+  aye agents remove claude-code --user")]
+    Remove(install::RemoveArgs),
+    /// Show where aye's hooks are.
+    #[command(after_help = "Examples:
+  aye agents show
+  aye agents show --json")]
+    Show,
+    /// Answer a coding agent's hook: its JSON on standard input.
+    #[command(
+        hide = true,
+        after_help = "Examples:
+  aye agents hook claude-code PreToolUse < call.json"
+    )]
+    Hook(hook::HookArgs),
+}
+
+/// A coding agent that can be hooked up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Harness {
+    /// Claude Code.
+    ClaudeCode,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Those of `install`; a hook has none, it answers in the agent's own form.
+pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+    match args.command.unwrap_or(Command::Show) {
+        Command::Install(args) => install::install(context, &args),
+        Command::Remove(args) => install::remove(context, &args),
+        Command::Show => install::show(context),
+        Command::Hook(args) => Ok(hook::run(context, &args)),
+    }
+}

@@ -1,0 +1,246 @@
+//! `aye agents`: the hooks of coding agents, and where they are installed.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::support::record::{apply, comment, reject, request_changes};
+use crate::support::{Repo, Run};
+
+const FILES: &[(&str, &str)] = &[("src/a.txt", "one\ntwo\n"), ("b.txt", "bee\n")];
+
+fn call(repo: &Repo, session: &str, event: &str, more: Value) -> Run {
+    let mut value = json!({
+        "session_id": session, "cwd": repo.root(), "hook_event_name": event,
+        "transcript_path": "/t", "permission_mode": "acceptEdits",
+    });
+    value.as_object_mut().expect("object").extend(more.as_object().cloned().unwrap_or_default());
+    hook(repo, event, value.to_string().as_bytes())
+}
+
+fn hook(repo: &Repo, event: &str, bytes: &[u8]) -> Run {
+    repo.cmd(&["agents", "hook", "claude-code", event]).env("CLAUDECODE", "1").stdin(bytes).run()
+}
+
+fn edit(repo: &Repo, path: &str) -> Run {
+    let input = json!({ "file_path": path, "old_string": "two", "new_string": "TWO" });
+    call(repo, "s", "PreToolUse", json!({ "tool_name": "Edit", "tool_input": input }))
+}
+
+#[track_caller]
+fn refused(run: Run) -> String {
+    let output = run.ok().json()["hookSpecificOutput"].clone();
+    assert_eq!(output["permissionDecision"], "deny");
+    output["permissionDecisionReason"].as_str().expect("a reason").to_owned()
+}
+
+/// Enters the tree of session `s`, as the client does when the model calls `EnterWorktree`.
+fn enter(repo: &Repo) -> PathBuf {
+    let name = refused(edit(repo, repo.path("b.txt").to_str().expect("UTF-8")));
+    let name = name.split("with name ").nth(1).expect("a name").split(',').next().expect("a word");
+    let made = call(repo, "s", "WorktreeCreate", json!({ "name": name })).ok();
+    PathBuf::from(made.out())
+}
+
+fn stop(repo: &Repo) -> Run {
+    call(repo, "s", "Stop", json!({ "stop_hook_active": false, "background_tasks": [] })).ok()
+}
+
+fn pending(repo: &Repo) -> String {
+    let list = repo.aye(&["list", "--json"]).ok().json();
+    list["proposals"][0]["proposal_id"].as_str().expect("one is pending").to_owned()
+}
+
+#[test]
+fn an_agent_is_sent_into_a_tree_and_what_it_leaves_is_proposed() {
+    let repo = Repo::with(FILES);
+    let begun = call(&repo, "s", "SessionStart", json!({ "source": "startup" })).ok().json();
+    let text =
+        begun["hookSpecificOutput"]["additionalContext"].as_str().expect("a text").to_owned();
+    assert!(text.contains("EnterWorktree"), "{text}");
+    let tree = enter(&repo);
+    assert!(!tree.starts_with(repo.root()));
+    // There the client is left alone.
+    assert_eq!(edit(&repo, tree.join("src/a.txt").to_str().expect("UTF-8")).ok().out(), "");
+    std::fs::write(tree.join("src/a.txt"), "one\nTWO\n").expect("write");
+    assert_eq!(call(&repo, "s", "Stop", json!({ "stop_hook_active": true })).ok().out(), "");
+    let busy = json!({ "background_tasks": [{ "id": "1" }] });
+    assert_eq!(call(&repo, "s", "Stop", busy).ok().out(), "");
+    let said = stop(&repo).json()["systemMessage"].as_str().expect("a line").to_owned();
+    assert!(said.contains("1 file +1 −1   decide: aye review prop_"), "{said}");
+    let id = pending(&repo);
+    assert_eq!(repo.aye(&["show", &id, "--json"]).ok().json()["proposed_by"], "claude-code");
+    assert_eq!(repo.text("src/a.txt"), "one\ntwo\n");
+    // A second turn revises it.
+    std::fs::write(tree.join("b.txt"), "wasp\n").expect("write");
+    stop(&repo).says("revised: 2 files");
+    assert_eq!(pending(&repo), id);
+    apply(&repo, &id);
+    assert_eq!(repo.text("b.txt"), "wasp\n");
+    stop(&repo).plain();
+    assert_eq!(repo.aye(&["list", "--json"]).ok().json()["count"], 0);
+}
+
+#[test]
+fn edits_are_judged_by_where_they_lie() {
+    let repo = Repo::with(FILES);
+    repo.symlink("src", "way");
+    let outside = repo.outer().join("x.txt");
+    let tree = enter(&repo);
+    let other = call(&repo, "other", "WorktreeCreate", json!({ "name": "aye" })).ok().out();
+    let at = |path: PathBuf| path.to_str().expect("UTF-8").to_owned();
+    for (path, expected) in [
+        (at(repo.path("src/a.txt")), "EnterWorktree"),
+        (at(repo.path("new/deep.txt")), "EnterWorktree"),
+        ("src/a.txt".to_owned(), "EnterWorktree"),
+        (at(repo.path("way/a.txt")), "EnterWorktree"),
+        (at(repo.path("src/../b.txt")), "EnterWorktree"),
+        (at(repo.path(".git/config")), "git directory"),
+        (at(repo.path("src/../.git/hooks/x")), "git directory"),
+        (at(tree.join(".git/config")), "git directory"),
+        (format!("{other}/b.txt"), "another session"),
+        (at(tree.join("../x/b.txt")), "another session"),
+    ] {
+        let reason = refused(edit(&repo, &path));
+        assert!(reason.contains(expected), "{path}: {reason}");
+    }
+    for path in [at(outside), at(tree.join("n.txt")), at(tree.join("src/new/x.txt"))] {
+        assert_eq!(edit(&repo, &path).ok().out(), "", "{path}");
+    }
+}
+
+#[test]
+fn commands_of_the_checkout_run_in_the_tree() {
+    let repo = Repo::with(FILES);
+    let input = json!({ "command": "sed -i s/bee/wasp/ b.txt", "description": "Edit" });
+    let bash = |directory: PathBuf| {
+        let more = json!({ "tool_name": "Bash", "tool_input": input, "cwd": directory });
+        call(&repo, "s", "PreToolUse", more).ok()
+    };
+    let updated = bash(repo.path("src")).json()["hookSpecificOutput"]["updatedInput"].clone();
+    assert_eq!(updated["description"], "Edit");
+    let command = updated["command"].as_str().expect("a command").to_owned();
+    assert!(command.contains("/src' || exit\nsed"), "{command}");
+    let tree = enter(&repo);
+    assert_eq!(bash(tree.join("src")).out(), "");
+    repo.program("sh").args(&["-c", &command.replace("b.txt", "../b.txt")]).run().ok();
+    stop(&repo).says("1 file +1 −1");
+    assert_eq!(repo.text("b.txt"), "bee\n");
+}
+
+#[test]
+fn a_verdict_is_told_once_and_with_its_reason() {
+    let repo = Repo::with(FILES);
+    let prompt = || {
+        let run = call(&repo, "s", "UserPromptSubmit", json!({ "prompt": "go on" })).ok();
+        match run.out().is_empty() {
+            true => String::new(),
+            false => run.json()["hookSpecificOutput"]["additionalContext"].to_string(),
+        }
+    };
+    assert_eq!(prompt(), "");
+    let tree = enter(&repo);
+    std::fs::write(tree.join("b.txt"), "wasp\n").expect("write");
+    stop(&repo);
+    let id = pending(&repo);
+    assert_eq!(prompt(), "");
+    comment(&repo, &id, "bees are kinder");
+    request_changes(&repo, &id, "Keep the bee");
+    let told = prompt();
+    assert!(told.contains("asks for changes") && told.contains("Keep the bee"), "{told}");
+    assert!(told.contains("bees are kinder"), "{told}");
+    assert_eq!(prompt(), "");
+    reject(&repo, &id, "No wasps");
+    let told = prompt();
+    assert!(told.contains("was rejected by Ada Reviewer") && told.contains("No wasps"), "{told}");
+    assert_eq!(prompt(), "");
+    std::fs::write(tree.join("n.txt"), "new\n").expect("write");
+    stop(&repo).says("1 file +1 −0");
+    apply(&repo, &pending(&repo));
+    assert!(prompt().contains("was applied by Ada Reviewer as it is"));
+}
+
+#[test]
+fn what_is_not_understood_closes_the_gate_for_edits_alone() {
+    let repo = Repo::with(FILES);
+    for bytes in [&b""[..], b"{", b"[]", b"\xff\xfe", br#"{"session_id":"s"}"#] {
+        let reason = refused(hook(&repo, "PreToolUse", bytes));
+        assert!(reason.contains("could not judge"), "{reason}");
+        let stopped = hook(&repo, "Stop", bytes).ok();
+        assert!(stopped.json()["systemMessage"].is_string());
+        hook(&repo, "WorktreeCreate", bytes).exits(1);
+    }
+    // Where nothing can be recorded, nothing is edited either.
+    let empty = Repo::new();
+    let bash = json!({ "tool_name": "Bash", "tool_input": { "command": "ls" } });
+    assert!(refused(call(&empty, "s", "PreToolUse", bash)).contains("no_commit"));
+    // Outside of a repository there is no gate.
+    let input = json!({ "file_path": repo.outer().join("x"), "content": "x" });
+    let outside = json!({ "tool_name": "Write", "tool_input": input, "cwd": repo.outer() });
+    assert_eq!(call(&repo, "s", "PreToolUse", outside).ok().out(), "");
+}
+
+#[test]
+fn settings_are_merged_and_put_back_to_the_byte() {
+    let repo = Repo::with(FILES);
+    let path = repo.path(".claude/settings.json");
+    let install = ["agents", "install", "claude-code"];
+    let remove = ["agents", "remove", "claude-code"];
+    repo.aye(&["agents", "show"]).exits(1);
+    for before in [
+        None,
+        Some("{}"),
+        Some("{\"model\":\"x\"}"),
+        Some(
+            "\u{feff}{\r\n\t// mine\r\n\t\"hooks\": {\r\n\t\t\"Stop\": [ {\"hooks\": []} , ],\r\n\t},\r\n}",
+        ),
+        Some(
+            "{\"hooks\":{\"PreToolUse\":[{\"matcher\":\"Bash\",\"hooks\":[{\"type\":\"command\",\"command\":\"x\"}]}]}}\n\n",
+        ),
+    ] {
+        if let Some(text) = before {
+            repo.write(".claude/settings.json", text);
+        }
+        repo.aye(&[&install[..], &["--dry-run"]].concat()).ok().says("would write");
+        assert_eq!(std::fs::read_to_string(&path).ok().as_deref(), before);
+        repo.aye(&install).ok().says("written").says("(5 hooks)");
+        repo.aye(&["agents", "show"]).ok().says("installed");
+        repo.aye(&install).ok().says("unchanged");
+        repo.aye(&remove).ok().says("removed");
+        assert_eq!(std::fs::read_to_string(&path).ok().as_deref(), before);
+        let _ = std::fs::remove_file(&path);
+    }
+    // Edited since: the rest stays.
+    repo.aye(&install).ok();
+    let text = repo.text(".claude/settings.json").replacen('{', "{\"model\": \"x\",", 1);
+    repo.write(".claude/settings.json", text);
+    repo.aye(&remove).ok().says("removed");
+    assert!(repo.text(".claude/settings.json").contains("\"model\": \"x\""));
+    assert!(!repo.text(".claude/settings.json").contains("agents"));
+    for bad in ["{", "[]", "{\"hooks\": 5}", "{\"hooks\": {\"Stop\": {}}}"] {
+        repo.write(".claude/settings.json", bad);
+        repo.aye(&install).fails("invalid_json", 6);
+        assert_eq!(repo.text(".claude/settings.json"), bad);
+    }
+    repo.aye(&[&install[..], &["--user"]].concat()).ok();
+    assert!(repo.outer().join("home/.claude/settings.json").exists());
+    repo.aye(&[&remove[..], &["--user"]].concat()).ok();
+    assert!(!repo.outer().join("home/.claude").exists());
+}
+
+#[test]
+fn a_client_that_aye_has_started_is_in_its_tree_already() {
+    let repo = Repo::with(FILES);
+    let aye = env!("CARGO_BIN_EXE_aye");
+    let script = format!(
+        "echo wasp >b.txt
+         for path in $PWD/b.txt $PWD/../other/b.txt {top}/b.txt; do
+             printf '{{\"session_id\":\"s\",\"cwd\":\"%s\",\"hook_event_name\":\"PreToolUse\",\"tool_name\":\"Edit\",\"tool_input\":{{\"file_path\":\"%s\"}}}}' $PWD $path |
+                 {aye} agents hook claude-code PreToolUse | grep -c deny
+         done",
+        top = repo.root().display(),
+    );
+    let ended = repo.cmd(&["run", "--", "sh", "-c", &script]).run();
+    assert_eq!(ended.out(), "0\n1\n1\n", "{ended}");
+    assert_eq!(repo.aye(&["session", "list", "--json"]).ok().json()["sessions"], json!([]));
+}
