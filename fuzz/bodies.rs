@@ -28,6 +28,39 @@ pub fn try_result(bytes: &[u8]) {
     assert_eq!(check.imported.map(|imported| imported.result.len()), Some(64));
 }
 
+/// What a client sends to its hook: judged or refused, and every answer is JSON or a path.
+pub fn claude_hook(bytes: &[u8]) {
+    use aye::harness::{Answer, claude};
+    for (event, _) in claude::HOOKS {
+        if let Ok(call) = claude::read(event, bytes) {
+            assert!(call.directory.is_absolute() && !call.session.is_empty());
+        }
+        let answer = Answer::Refuse(String::from_utf8_lossy(bytes).into_owned());
+        let printed = claude::write(event, &answer);
+        let value: serde_json::Value = serde_json::from_slice(&printed).expect("JSON");
+        assert_eq!(value["hookSpecificOutput"]["permissionDecision"], "deny");
+    }
+}
+
+/// A line of a tool client: a request, nothing, or an error on one line.
+pub fn mcp_message(bytes: &[u8]) {
+    if let Err(answer) = aye::mcp::message::read(bytes) {
+        assert!(answer["error"]["code"].is_i64() && !answer.to_string().contains('\n'));
+    }
+}
+
+/// Settings: hooks are put in and taken out again, and nothing else changes its meaning.
+pub fn settings(bytes: &[u8]) {
+    use aye::harness::settings::{find, put, remove};
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let entry = serde_json::json!({ "aye": true });
+    let is_ours = |value: &serde_json::Value| value["aye"] == true;
+    let Ok(with) = put(text, &[("Stop", entry)], is_ours) else { return };
+    assert_eq!(find(&with, is_ours).expect("readable"), ["Stop"]);
+    let without = remove(&with, is_ours).expect("readable");
+    assert!(find(&without, is_ours).expect("readable").is_empty());
+}
+
 /// A part of a snapshot: read or refused, with the same events either way of looking at it.
 pub fn snapshot(bytes: &[u8]) {
     use aye::proposal::snapshot::{Item, ids, read};

@@ -43,6 +43,21 @@ const TRY_RESULTS: &[&str] = &[
     r#"{"actor":{"email":"ci@example.com","kind":"ci","name":"build"},"command":["cargo","test"],"duration_ms":1200,"exit_code":0,"format":"aye-try-result@1","proposal":"8ae2d0b82c1422f9fe442c71c1663449a59e206f","repository":null,"revision":"8ae2d0b82c1422f9fe442c71c1663449a59e206f","time":"2026-11-24T09:00:09.125Z"}"#,
     r#"{"time":"2026-11-24T09:00:60+01:00","revision":"8ae2d0b82c1422f9fe442c71c1663449a59e206f","repository":"00112233445566778899aabbccddeeff","proposal":"8ae2d0b82c1422f9fe442c71c1663449a59e206f","format":"aye-try-result@1","exit_code":null,"duration_ms":18446744073709551615,"command":["\u001b"],"actor":{"name":"","kind":"agent","email":""}}"#,
 ];
+const HOOKS: &[&str] = &[
+    r#"{"session_id":"s","cwd":"/r","hook_event_name":"PreToolUse","tool_name":"Edit","tool_input":{"file_path":"/r/a","old_string":"x","new_string":"y"}}"#,
+    r#"{"session_id":"s","cwd":"/r","hook_event_name":"Stop","stop_hook_active":false,"background_tasks":[{"id":"1"}]}"#,
+    r#"{"session_id":"s","cwd":"/r","hook_event_name":"WorktreeCreate","name":"aye"}"#,
+];
+const MESSAGES: &[&str] = &[
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list","arguments":{}}}"#,
+    r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+    r#"{"jsonrpc":"2.0","id":"a","error":{"code":-1,"message":"x"}}"#,
+];
+const SETTINGS: &[&str] = &[
+    "{\n  // mine\n  \"hooks\": {\n    \"Stop\": [ {\"hooks\": []}, ],\n  }\n}\n",
+    "\u{feff}{\"a\":1,\"hooks\":{\"C\":[{\"x\":[1,2]}]}}",
+    "{\"hooks\":{\"Stop\":[{\"aye\":true}]}}\r\n",
+];
 const SNAPSHOTS: &[&str] = &[
     "{\"actor\":{\"email\":\"\",\"kind\":\"human\",\"name\":\"x\"},\"data\":{},\"heads\":[],\"kind\":\"plan\",\"lane\":\"lane\",\"seq\":2,\"time\":\"2026-03-14T10:30:00.000Z\",\"v\":1}\n{\"subject\":{\"id\":\"prop_0123456789\"}}\n",
     "{\"subject\":{\"added\":2,\"digest\":\"ab\",\"id\":\"prop_0123456789\",\"removed\":1}}\n{\"stub\":{\"id\":\"ab\"}}\n{\"later\":1}\n",
@@ -114,6 +129,15 @@ proptest! {
 
     #[test]
     fn try_result(bytes in input(TRY_RESULTS)) { bodies::try_result(&bytes) }
+
+    #[test]
+    fn claude_hook(bytes in input(HOOKS)) { bodies::claude_hook(&bytes) }
+
+    #[test]
+    fn mcp_message(bytes in input(MESSAGES)) { bodies::mcp_message(&bytes) }
+
+    #[test]
+    fn settings(bytes in input(SETTINGS)) { bodies::settings(&bytes) }
 
     #[test]
     fn snapshot(bytes in input(SNAPSHOTS)) { bodies::snapshot(&bytes) }
