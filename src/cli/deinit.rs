@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::identity::Asking;
-use super::{Context, Format, hooks};
+use super::{Context, Format, agents, hooks, session};
 use crate::app::plan as task_plan;
 use crate::apply;
 use crate::error::{Exit, Result};
@@ -14,7 +14,7 @@ use crate::proposal::rules::Verb;
 use crate::store::{Held, Store, View};
 use crate::text::escape;
 
-/// Remove what aye keeps of this repository: lanes, refs, caches and hooks.
+/// Remove what aye keeps of this repository: lanes, refs, caches, hooks and sessions.
 ///
 /// Pending proposals and the record of every decision go with the lanes, and cannot be brought back
 /// except by fetching them from where they were pushed to. Files that git tracks stay, .agent-memory/
@@ -58,6 +58,12 @@ pub struct Answer {
     pub only_here: bool,
     /// The hooks that are removed, by their names.
     pub hooks: Vec<&'static str>,
+    /// Sessions of agents that end, by name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sessions: Vec<String>,
+    /// Settings of coding agents that aye's hooks are taken out of.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<String>,
 }
 
 /// Runs the command.
@@ -81,7 +87,11 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         decided: held.decided,
         only_here: held.only_here,
         hooks: installed.names(),
+        sessions: session::names(context, &store)?,
+        settings: agents::installed(context)?,
     };
+    // What no proposal has is nowhere else.
+    let sessions = session::hold_all(context, &store)?;
     let lost = text(&answer);
     if args.dry_run {
         context.emit(Format::Text, &answer, || format!("would remove {lost}"))?;
@@ -99,6 +109,9 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         context.note("nothing removed");
         return Ok(Exit::Negative);
     }
+    session::end_all(context, &store, sessions)?;
+    agents::take_out(context)?;
+    let held = store.held(&view, context.now)?;
     remove(&store, &held, &view, &installed)?;
     context.emit(Format::Text, &answer, || format!("removed {lost}"))?;
     Ok(Exit::Done)
@@ -137,6 +150,12 @@ fn text(answer: &Answer) -> String {
     );
     if !answer.hooks.is_empty() {
         text += &format!("  and the hooks {}\n", answer.hooks.join(", "));
+    }
+    if !answer.sessions.is_empty() {
+        text += &format!("  and the sessions {}\n", answer.sessions.join(", "));
+    }
+    for settings in &answer.settings {
+        text += &format!("  and aye's hooks in {}\n", escape::name(settings));
     }
     if let Some(private) = answer.audiences.get("private") {
         text += &format!("  {} private: nobody else has what is in it\n", count(*private, "lane"));

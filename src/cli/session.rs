@@ -386,6 +386,50 @@ pub(super) fn end(store: &Store, home: &Home, held: Held) -> Result<()> {
     Ok(())
 }
 
+/// Names of all sessions of the repository.
+///
+/// # Errors
+/// `private_dir_unsafe`.
+pub(super) fn names(context: &Context, store: &Store) -> Result<Vec<String>> {
+    Ok(home(context, store)?.map(|home| home.names()).unwrap_or_default())
+}
+
+/// Where sessions are kept; `None` where there is no place, or never was a session.
+fn home(context: &Context, store: &Store) -> Result<Option<Home>> {
+    let Ok(state) = context.state_directory() else { return Ok(None) };
+    Home::open(store.common_dir(), &state)
+}
+
+/// Takes every session, to end them all.
+///
+/// # Errors
+/// `session_live`, `session_unsubmitted`.
+pub(super) fn hold_all(context: &Context, store: &Store) -> Result<Vec<Held>> {
+    let Some(home) = home(context, store)? else { return Ok(Vec::new()) };
+    let hold = |name: String| {
+        let held = home.hold(&name)?;
+        refuse_unsubmitted(store, &home, &name)?;
+        Ok(held)
+    };
+    home.names().into_iter().map(hold).collect()
+}
+
+/// Ends what was taken.
+///
+/// # Errors
+/// As [`end`].
+pub(super) fn end_all(context: &Context, store: &Store, held: Vec<Held>) -> Result<()> {
+    let Some(home) = home(context, store)? else { return Ok(()) };
+    held.into_iter().try_for_each(|held| end(store, &home, held))
+}
+
+/// Says of a repository which of its sessions were left; nothing where that cannot be seen.
+pub(super) fn note_left_of(context: &Context, store: &Store) {
+    if let Ok(Some(home)) = home(context, store) {
+        note_left(context, &home);
+    }
+}
+
 /// Says which sessions were left with their trees: by an agent or a machine that was stopped.
 pub(super) fn note_left(context: &Context, home: &Home) {
     for name in home.names() {

@@ -4,8 +4,8 @@ use chrono::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::list;
 use super::{Context, Format, idle, pager};
+use super::{list, session};
 use crate::app::listing::{Item, Marks, items};
 use crate::check::fit::Fit;
 use crate::error::{Exit, Result};
@@ -116,6 +116,15 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     context.emit(Format::Text, &document, || format!("{}\n{table}", line(&document)))?;
     if args.long && context.format.is_none() && document.pending > 0 {
         context.note("decide: aye review");
+    }
+    if args.long && context.format.is_none() {
+        match store {
+            Some(store) => session::note_left_of(context, &store),
+            None => {
+                let found = Store::discover(&context.directory);
+                drop(found.map(|store| session::note_left_of(context, &store)));
+            }
+        }
     }
     Ok(Exit::Done)
 }

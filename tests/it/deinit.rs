@@ -109,3 +109,23 @@ fn a_link_in_place_of_its_directory_is_not_followed() {
     repo.aye(&["deinit", "--yes"]).fails("private_dir_unsafe", 4);
     assert!(Path::new(&victim).join("lane").exists());
 }
+
+#[test]
+fn sessions_end_and_settings_of_agents_are_as_before() {
+    let repo = Repo::with(&[("f", "a\n")]);
+    repo.write(".claude/settings.json", "{\"model\": \"x\"}\n");
+    repo.aye(&["agents", "install", "claude-code"]).ok();
+    repo.aye(&["run", "--keep", "--name", "work", "--", "sh", "-c", "echo b >>f"]).ok();
+    let tree = repo.aye(&["session", "path", "work"]).ok().out();
+    let tree = std::path::Path::new(tree.trim_end());
+    std::fs::write(tree.join("late"), "late\n").expect("write");
+    repo.aye(&["deinit", "--yes"]).fails("session_unsubmitted", 4);
+    repo.aye(&["status", "--long"]).ok().notes("session work was left");
+    repo.aye(&["session", "submit", "work"]).ok();
+    let planned = repo.aye(&["deinit", "--dry-run"]).ok();
+    planned.says("the sessions work").says(".claude/settings.json");
+    repo.aye(&["deinit", "--yes"]).ok();
+    assert!(!tree.exists());
+    assert_eq!(repo.text(".claude/settings.json"), "{\"model\": \"x\"}\n");
+    assert_eq!(repo.git(&["for-each-ref", "refs/aye"]), "");
+}

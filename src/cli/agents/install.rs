@@ -230,10 +230,14 @@ fn receipt(target: &Target) -> Option<Receipt> {
 /// As [`install`].
 pub fn remove(context: &mut Context, args: &RemoveArgs) -> Result<Exit> {
     let target = chosen(context, args.place)?;
-    let Some(text) = read(&target.path)? else {
-        return answer(context, vec![item(&target, "unchanged", Vec::new())]);
-    };
-    let kept = receipt(&target).filter(|kept| kept.written == sha256::hex(text.as_bytes()));
+    let state = if put_back(&target)? { "removed" } else { "unchanged" };
+    answer(context, vec![item(&target, state, Vec::new())])
+}
+
+/// Takes the hooks out of one file; false where there are none.
+fn put_back(target: &Target) -> Result<bool> {
+    let Some(text) = read(&target.path)? else { return Ok(false) };
+    let kept = receipt(target).filter(|kept| kept.written == sha256::hex(text.as_bytes()));
     match kept {
         Some(Receipt { before: Some(before), .. }) => write(&target.path, &before)?,
         Some(Receipt { before: None, .. }) => {
@@ -246,13 +250,50 @@ pub fn remove(context: &mut Context, args: &RemoveArgs) -> Result<Exit> {
             let after =
                 settings::remove(&text, is_ours).map_err(|why| unreadable(&target.path, &why))?;
             if after == text {
-                return answer(context, vec![item(&target, "unchanged", Vec::new())]);
+                return Ok(false);
             }
             write(&target.path, &after)?;
         }
     }
     let _ = std::fs::remove_file(&target.receipt);
-    answer(context, vec![item(&target, "removed", Vec::new())])
+    Ok(true)
+}
+
+/// The settings of this project, not the user's own, that hold aye's hooks.
+///
+/// # Errors
+/// Those of the file system.
+pub fn installed(context: &Context) -> Result<Vec<String>> {
+    let mut found = Vec::new();
+    for target in of_project(context) {
+        let text = read(&target.path)?.unwrap_or_default();
+        // What is not JSON has no hooks of aye's.
+        if !text.trim().is_empty()
+            && settings::find(&text, is_ours).is_ok_and(|hooks| !hooks.is_empty())
+        {
+            found.push(target.path.display().to_string());
+        }
+    }
+    Ok(found)
+}
+
+/// Takes the hooks out of those.
+///
+/// # Errors
+/// As [`install`].
+pub fn take_out(context: &Context) -> Result<()> {
+    for target in of_project(context) {
+        let text = read(&target.path)?.unwrap_or_default();
+        if settings::find(&text, is_ours).is_ok_and(|hooks| !hooks.is_empty()) {
+            put_back(&target)?;
+        }
+    }
+    Ok(())
+}
+
+fn of_project(context: &Context) -> Vec<Target> {
+    let all = targets(context).unwrap_or_default();
+    all.into_iter().filter(|target| target.scope != "user").collect()
 }
 
 /// Shows where hooks are. Status 1 where they are nowhere.

@@ -6,7 +6,7 @@ mod install;
 use crate::cli::Context;
 use crate::error::{Exit, Result};
 
-pub use install::{Answer, Item};
+pub use install::{Answer, Item, installed, take_out};
 
 /// Hook coding agents up, so that their edits go through review without being told.
 #[derive(Debug, clap::Args)]
