@@ -18,6 +18,7 @@ pub mod diff;
 pub mod doctor;
 pub mod filters;
 pub mod gc;
+mod groups;
 pub mod hooks;
 pub mod identity;
 mod idle;
@@ -235,7 +236,19 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
     let cli = match named(&args).map_or_else(|| Cli::try_parse_from(&args), Ok) {
         Ok(cli) => cli,
-        Err(error) => return ExitCode::from(usage::report(&args, &error) as u8),
+        Err(error) => {
+            let error = match error.kind() {
+                // The same again, its commands in groups.
+                clap::error::ErrorKind::DisplayHelp => {
+                    groups::grouped(<Cli as clap::CommandFactory>::command())
+                        .try_get_matches_from(&args)
+                        .err()
+                        .unwrap_or(error)
+                }
+                _ => error,
+            };
+            return ExitCode::from(usage::report(&args, &error) as u8);
+        }
     };
     let mut context = Context::from_process(&cli.global);
     if let Some(format) = context.format

@@ -46,8 +46,15 @@ fn every_command_has_examples() {
         let help = repo.aye(&args).ok().out();
         assert!(help.contains("\nExamples:\n  aye "), "{words:?}:\n{help}");
         seen += 1;
-        let listed = help.split("\nCommands:\n").nth(1).unwrap_or_default();
-        for line in listed.lines().take_while(|line| !line.is_empty()) {
+        // The program's own are in groups.
+        let listed = match words.is_empty() {
+            true => help
+                .split("\nDeciding:\n")
+                .nth(1)
+                .and_then(|rest| rest.split("\nOptions:\n").next()),
+            false => help.split("\nCommands:\n").nth(1).and_then(|rest| rest.split("\n\n").next()),
+        };
+        for line in listed.unwrap_or_default().lines() {
             let Some(name) = line.strip_prefix("  ").filter(|rest| !rest.starts_with(' ')) else {
                 continue;
             };
