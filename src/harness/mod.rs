@@ -5,6 +5,7 @@
 //! clients themselves, by version; their documentation differs in places.
 
 pub mod claude;
+pub mod guide;
 pub mod settings;
 
 use std::path::PathBuf;

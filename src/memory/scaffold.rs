@@ -65,12 +65,13 @@ pub fn files(project: &str, git: Option<&Git>) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// `text` (of an `AGENTS.md`) with the managed block put in or brought up to date; everything
-/// outside it stays.
-pub fn with_block(text: &str) -> String {
+/// `text` (of an `AGENTS.md`) with the managed block put in or brought up to date, in which `guide` stands
+/// first; everything outside it stays.
+pub fn with_block(text: &str, guide: &str) -> String {
     let eol = super::markdown::lines::dominant_ending(text);
     let (begin, end) = BLOCK;
-    let block = super::markdown::lines::with_ending(&format!("{begin}\n{AGENTS}{end}\n"), eol);
+    let block =
+        super::markdown::lines::with_ending(&format!("{begin}\n{guide}\n{AGENTS}{end}\n"), eol);
     if let Some(from) = text.find(begin)
         && let Some(to) = text[from..].find(end)
     {
@@ -106,12 +107,12 @@ mod tests {
     #[test]
     fn the_block_is_put_in_once_and_the_rest_stays() {
         for text in ["", "# Mine\n", "# Mine\n\nno newline", "# Mine\r\n"] {
-            let once = with_block(text);
+            let once = with_block(text, "Guide\n");
             assert!(once.starts_with(text));
-            assert_eq!(with_block(&once), once);
+            assert_eq!(with_block(&once, "Guide\n"), once);
         }
         let text = format!("a\n{}\nold\n{}\nb\n", BLOCK.0, BLOCK.1);
-        let new = with_block(&text);
+        let new = with_block(&text, "Guide\n");
         assert!(new.starts_with("a\n") && new.ends_with("\nb\n") && !new.contains("old"));
     }
 }

@@ -244,3 +244,37 @@ fn a_client_that_aye_has_started_is_in_its_tree_already() {
     assert_eq!(ended.out(), "0\n1\n1\n", "{ended}");
     assert_eq!(repo.aye(&["session", "list", "--json"]).ok().json()["sessions"], json!([]));
 }
+
+#[test]
+fn the_guide_stands_between_markers_in_what_agents_read() {
+    let repo = Repo::with(&[("CLAUDE.md", "# Mine\n\nText.\n"), ("f", "a\n")]);
+    let guide = repo.aye(&["agents", "guide"]).ok().out();
+    assert!(guide.lines().count() <= 20, "{guide}");
+    repo.aye(&["init", "--agents"]).ok();
+    for name in ["AGENTS.md", "CLAUDE.md"] {
+        assert!(repo.text(name).contains(&guide), "{name}");
+    }
+    assert!(repo.text("CLAUDE.md").starts_with("# Mine\n\nText.\n"));
+    let once = repo.text("CLAUDE.md");
+    repo.write("CLAUDE.md", format!("{once}\nMore.\n").replace("Changes go through review", "Old"));
+    repo.aye(&["init", "--agents"]).ok();
+    assert_eq!(repo.text("CLAUDE.md"), format!("{once}\nMore.\n"));
+    // One that only leads to the other file is left alone.
+    repo.write("CLAUDE.md", "@AGENTS.md\n");
+    repo.aye(&["init", "--agents"]).ok();
+    assert_eq!(repo.text("CLAUDE.md"), "@AGENTS.md\n");
+}
+
+/// The commands that the guide teaches are commands.
+#[test]
+fn the_guide_teaches_what_there_is() {
+    let repo = Repo::with(&[("f", "a\n")]);
+    let guide = repo.aye(&["agents", "guide"]).ok().out();
+    let words = regex::Regex::new("`aye ([a-z]+)").expect("a pattern");
+    let mut seen = 0;
+    for found in words.captures_iter(&guide) {
+        repo.aye(&[&found[1], "--help"]).ok();
+        seen += 1;
+    }
+    assert!(seen > 5);
+}

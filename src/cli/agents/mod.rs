@@ -5,6 +5,7 @@ mod install;
 
 use crate::cli::Context;
 use crate::error::{Exit, Result};
+use crate::harness::guide;
 
 pub use install::{Answer, Item, installed, take_out};
 
@@ -40,6 +41,11 @@ pub enum Command {
   aye agents show
   aye agents show --json")]
     Show,
+    /// Print what an agent without hooks has to know; `aye init --agents` keeps it in AGENTS.md.
+    #[command(after_help = "Examples:
+  aye agents guide
+  aye agents guide >>INSTRUCTIONS.md")]
+    Guide,
     /// Answer a coding agent's hook: its JSON on standard input.
     #[command(
         hide = true,
@@ -65,6 +71,10 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         Command::Install(args) => install::install(context, &args),
         Command::Remove(args) => install::remove(context, &args),
         Command::Show => install::show(context),
+        Command::Guide => {
+            context.print(guide::TEXT.as_bytes())?;
+            Ok(Exit::Done)
+        }
         Command::Hook(args) => Ok(hook::run(context, &args)),
     }
 }

@@ -6,6 +6,7 @@ use super::{Answer, open};
 use crate::changeset::{Mode, RepoPath, Snapshot as _};
 use crate::cli::{Context, Format};
 use crate::error::{Exit, Result};
+use crate::harness::guide;
 use crate::memory::disk::repo_path;
 use crate::memory::settings::{Manifest, manifest};
 use crate::memory::{DIR, scaffold as files};
@@ -23,7 +24,8 @@ pub struct Args {
     /// Name of the project; the folder's otherwise.
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
-    /// Keep a block in AGENTS.md that tells agents how to use memory.
+    /// Keep a block in AGENTS.md, and in CLAUDE.md where there is one, that tells agents how to propose
+    /// and how to use memory.
     #[arg(long)]
     pub agents: bool,
     /// Install the merge driver in this clone.
@@ -97,16 +99,23 @@ pub fn scaffold(context: &Context, store: &Store, args: Args) -> Result<Initiali
         }
     }
     if args.agents {
-        let path = RepoPath::new("AGENTS.md")?;
-        let old = tree.file(&path)?;
-        let text = old.as_ref().map(|file| String::from_utf8_lossy(&file.bytes).into_owned());
-        let new = files::with_block(text.as_deref().unwrap_or_default());
-        if text.as_deref() == Some(&new) {
-            done.kept.push("AGENTS.md".into());
-        } else {
-            let mode = old.map(|file| file.mode).unwrap_or_default();
-            tree.write_file(&path, new.as_bytes(), mode, Flush::Yes)?;
-            done.created.push("AGENTS.md".into());
+        for name in ["AGENTS.md", "CLAUDE.md"] {
+            let path = RepoPath::new(name)?;
+            let old = tree.file(&path)?;
+            let text = old.as_ref().map(|file| String::from_utf8_lossy(&file.bytes).into_owned());
+            // Claude reads a file of its own, which may only lead to the other one.
+            let is_own = |text: &String| !text.contains("@AGENTS.md");
+            if name == "CLAUDE.md" && !text.as_ref().is_some_and(is_own) {
+                continue;
+            }
+            let new = files::with_block(text.as_deref().unwrap_or_default(), guide::TEXT);
+            if text.as_deref() == Some(&new) {
+                done.kept.push(name.into());
+            } else {
+                let mode = old.map(|file| file.mode).unwrap_or_default();
+                tree.write_file(&path, new.as_bytes(), mode, Flush::Yes)?;
+                done.created.push(name.into());
+            }
         }
     }
     if args.merge_driver {
