@@ -86,8 +86,8 @@ pub fn begin(
 
 /// Lets go of the commits of session `name`.
 pub fn unpin(store: &Store, name: &str) {
-    let deleted =
-        store.git().and_then(|git| git.args(["update-ref", "-d", &tree::pin(name)]).run());
+    let delete = ["update-ref", "-d", &tree::pin(name)];
+    let deleted = tree::git(store).and_then(|git| git.args(delete).run());
     drop(deleted);
 }
 
@@ -145,7 +145,7 @@ pub fn submit(
     record.submitted = Some(snapshot(store, &record, proposal)?);
     record.proposal = Some(proposal.id.to_string());
     let pinned = record.submitted.as_deref().unwrap_or(&record.base);
-    store.git()?.args(["update-ref", &tree::pin(name), pinned]).run()?;
+    tree::git(store)?.args(["update-ref", &tree::pin(name), pinned]).run()?;
     home.write(changing, &record)?;
     Ok(Submitted { outcome: Some(outcome), lines, passed_over })
 }
@@ -193,7 +193,7 @@ fn snapshot(store: &Store, record: &Record, proposal: &Proposal) -> Result<Strin
         .map_err(|error| crate::error::Error::io("make a temporary directory", &error))?;
     let git = || {
         Ok::<_, crate::error::Error>(
-            store.git()?.env("GIT_INDEX_FILE", scratch.path().join("index")),
+            tree::git(store)?.env("GIT_INDEX_FILE", scratch.path().join("index")),
         )
     };
     git()?.args(["read-tree", &record.base]).run()?;

@@ -58,7 +58,9 @@ pub fn base(store: &Store, base: Base) -> Result<String> {
     if base == Base::Head || store.work_dir().is_none() {
         return Ok(head);
     }
-    let stashed = store.git()?.args(["stash", "create"]).text()?;
+    let stashed = git(store)?.args(["stash", "create"]).text().map_err(|error| {
+        error.hint("settle what is unmerged first, or start from the commit: aye run --base head")
+    })?;
     let stashed = stashed.trim();
     if stashed.is_empty() {
         return Ok(head);
@@ -68,13 +70,20 @@ pub fn base(store: &Store, base: Base) -> Result<String> {
     commit(store, &tree, &head, message)
 }
 
+/// Git in the repository itself, without the programs that its configuration names: monitor and hooks.
+///
+/// # Errors
+/// As [`Store::git`].
+pub fn git(store: &Store) -> Result<Git> {
+    Ok(store.git()?.without_hooks().config("core.fsmonitor", "false"))
+}
+
 /// A commit of `tree` above `parent`, by nobody in particular.
 ///
 /// # Errors
 /// `git_failed`.
 pub fn commit(store: &Store, tree: &str, parent: &str, message: &str) -> Result<String> {
-    let git =
-        store.git()?.args(["commit-tree", "--no-gpg-sign", tree, "-p", parent, "-m", message]);
+    let git = git(store)?.args(["commit-tree", "--no-gpg-sign", tree, "-p", parent, "-m", message]);
     let git = ["AUTHOR", "COMMITTER"].into_iter().fold(git, |git, who| {
         git.env(format!("GIT_{who}_NAME"), "aye").env(format!("GIT_{who}_EMAIL"), "aye@localhost")
     });
@@ -87,7 +96,7 @@ pub fn commit(store: &Store, tree: &str, parent: &str, message: &str) -> Result<
 /// `git_failed`, `git_not_found`, those of the file system.
 pub fn make(store: &Store, name: &str, tree: &Path, base: &str) -> Result<()> {
     let update = ["update-ref", "--no-deref", &pin(name), base];
-    store.git()?.without_hooks().args(update).run()?;
+    git(store)?.args(update).run()?;
     let head = store.repo().head_name().ok().flatten();
     let branch = head.as_ref().map(|name| name.shorten().to_string());
     let format = match store.repo().object_hash() {
@@ -104,7 +113,7 @@ pub fn make(store: &Store, name: &str, tree: &Path, base: &str) -> Result<()> {
     share(store, tree)?;
     let inside = || Git::new(tree).fresh().without_hooks().env("GIT_LFS_SKIP_SMUDGE", "1");
     let refs = ["for-each-ref", "--format=create %(refname) %(objectname)"];
-    let refs = store.git()?.args(refs).args(["refs/heads", "refs/tags"]).run()?;
+    let refs = git(store)?.args(refs).args(["refs/heads", "refs/tags"]).run()?;
     inside().args(["update-ref", "--stdin"]).stdin(refs).run()?;
     match &head {
         Some(name) => inside().args(["update-ref", &name.as_bstr().to_string(), base]).run()?,
@@ -163,7 +172,7 @@ fn include(store: &Store, tree: &Path) -> Result<()> {
     }
     let list = |exclude: &str| {
         let args = ["ls-files", "-z", "--others", "--ignored", exclude];
-        store.git().and_then(|git| git.args(args).run())
+        git(store).and_then(|git| git.args(args).run())
     };
     let wanted = list("--exclude-from=.worktreeinclude")?;
     let ignored = list("--exclude-standard")?;

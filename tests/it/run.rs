@@ -298,6 +298,34 @@ fn a_run_needs_a_commit_and_a_place() {
     let homeless = script(&repo, &[], "true").env("HOME", "").env("XDG_STATE_HOME", "relative");
     homeless.run().fails("no_state_directory", 4);
     no_session_is_left(&repo);
+    // A merge that is not settled is no base, and the commit below it is.
+    repo.git(&["switch", "-q", "-c", "other"]);
+    repo.write("b.txt", "other\n");
+    repo.git(&["commit", "-qam", "other"]);
+    repo.git(&["switch", "-q", "main"]);
+    repo.write("b.txt", "main\n");
+    repo.git(&["commit", "-qam", "main"]);
+    assert_ne!(repo.try_git(&["merge", "other"]).status, 0);
+    run(&repo, "true").fails("git_failed", 4).notes("--base head");
+    script(&repo, &["--base", "head"], "grep -q main b.txt").run().ok();
+}
+
+/// What the repository's configuration names is run neither for the base nor in the tree.
+#[test]
+fn a_monitor_and_hooks_of_the_repository_are_not_run() {
+    let repo = Repo::with(FILES);
+    let mark = repo.outer().join("ran");
+    let touch = format!("touch {}", mark.display());
+    repo.git(&["config", "core.fsmonitor", &touch]);
+    for hook in ["post-checkout", "post-index-change", "reference-transaction"] {
+        repo.write(&format!(".git/hooks/{hook}"), format!("#!/bin/sh\n{touch}\n"));
+        repo.chmod(&format!(".git/hooks/{hook}"), 0o755);
+    }
+    repo.write("b.txt", "mine\n");
+    let _ = std::fs::remove_file(&mark);
+    let ended = run(&repo, "grep -q mine b.txt && echo more >>b.txt");
+    assert_eq!(ended.status, 0, "{ended}");
+    assert!(!mark.exists());
 }
 
 #[test]
