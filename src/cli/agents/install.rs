@@ -280,7 +280,7 @@ pub fn installed(context: &Context) -> Result<Vec<String>> {
 /// Takes the hooks out of those.
 ///
 /// # Errors
-/// As [`install`].
+/// As `install`.
 pub fn take_out(context: &Context) -> Result<()> {
     for target in of_project(context) {
         let text = read(&target.path)?.unwrap_or_default();
