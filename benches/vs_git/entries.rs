@@ -304,6 +304,8 @@ fn apply_vs_commit(world: &World) -> (Side, Side) {
 
     let git = Tool::git(world, &world.copy());
     git.run(&["config", "core.fsync", "all"]);
+    // A copy's index knows other files.
+    git.run(&["update-index", "-q", "--refresh"]);
     let patch = git.folder.join(".git/change.patch");
     let name = patch.to_str().expect("UTF-8").to_owned();
     let other = Side::new(move |_| {
