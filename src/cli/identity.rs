@@ -32,7 +32,20 @@ impl Context {
     /// # Errors
     /// As [`Context::store_here`].
     pub fn store(&self) -> Result<Store> {
-        self.prepared(true)
+        let found = Store::discover(&self.directory)?;
+        let around = self.session_around(&found);
+        self.prepared(around.map_or(found, |(repository, _)| repository))
+    }
+
+    /// The repository around the present directory, for what proposes single edits: in the tree of a
+    /// session the files are the proposal.
+    ///
+    /// # Errors
+    /// `in_session`; those of [`Context::store_here`].
+    pub fn store_to_edit(&self) -> Result<Store> {
+        let found = Store::discover(&self.directory)?;
+        self.refuse_session(&found)?;
+        self.prepared(found)
     }
 
     /// The repository around the present directory. What an interrupted apply left in it is settled
@@ -41,14 +54,10 @@ impl Context {
     /// # Errors
     /// `not_a_repository` and its kin.
     pub fn store_here(&self) -> Result<Store> {
-        self.prepared(false)
+        self.prepared(Store::discover(&self.directory)?)
     }
 
-    fn prepared(&self, leaves_session: bool) -> Result<Store> {
-        let mut store = Store::discover(&self.directory)?;
-        if leaves_session && let Some((repository, _)) = self.session_around(&store) {
-            store = repository;
-        }
+    fn prepared(&self, mut store: Store) -> Result<Store> {
         store.notify(&self.notices);
         store.keep_up(&self.upkeep);
         store.project_with(crate::memory::service::decide::project);

@@ -43,8 +43,7 @@ pub struct Args {
 /// # Errors
 /// `proposal_not_found`, `not_pending`, those of matching.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
-    context.refuse_in_session()?;
-    let store = context.store()?;
+    let store = context.store_to_edit()?;
     let proposal = store.view()?.find(&args.id)?;
     proposal.require_pending(context.now)?;
     let authority = context.own(&store, &proposal, &format!("aye revise {} …", proposal.id))?;

@@ -76,8 +76,7 @@ impl From<Base> for tree::Base {
 /// cannot be started; those of git and of the file system. What comes after the command is reported and does
 /// not change its status.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
-    context.refuse_in_session()?;
-    let store = context.store()?;
+    let store = context.store_to_edit()?;
     store.require_lane()?;
     let home = Home::make(store.common_dir(), &context.state_directory()?)?;
     session::note_left(context, &home);

@@ -38,13 +38,12 @@ impl Context {
         (around == name).then_some((store, name))
     }
 
-    /// Refuses to propose single edits in the tree of a session: its files are the proposal.
+    /// Refuses the tree of a session, which is edited in place: its files are the proposal.
     ///
     /// # Errors
     /// `in_session`.
-    pub(super) fn refuse_in_session(&self) -> Result<()> {
-        let Ok(found) = Store::discover(&self.directory) else { return Ok(()) };
-        let Some((_, name)) = self.session_around(&found) else { return Ok(()) };
+    pub(super) fn refuse_session(&self, found: &Store) -> Result<()> {
+        let Some((_, name)) = self.session_around(found) else { return Ok(()) };
         Err(Error::new(&codes::IN_SESSION, format!("this is the tree of session '{name}'"))
             .with("session", name.clone())
             .hint(format!(

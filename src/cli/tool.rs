@@ -33,15 +33,13 @@ pub fn run(
     match tool.run {
         Run::Repository(run) => {
             let named = |error| context.name_sandbox(error);
-            let store = match name {
-                "apply_patch" => context.store_here()?,
-                _ => context.store()?,
-            };
             let proposes = ["propose", "propose_patch", "revise", "propose_change"].contains(&name)
                 || arguments.get("action").is_some_and(|action| action == "propose");
-            if proposes {
-                context.refuse_in_session()?;
-            }
+            let store = match name {
+                "apply_patch" => context.store_here()?,
+                _ if proposes => context.store_to_edit()?,
+                _ => context.store()?,
+            };
             let session = Session {
                 store: &store,
                 caller: caller(context, &store, client),

@@ -92,8 +92,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 /// # Errors
 /// Those of matching and of the store.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
-    context.refuse_in_session()?;
-    let store = context.store()?;
+    let store = context.store_to_edit()?;
     let session = context.session(&store);
     let mut meta = args.meta;
     let draft = match args.source.read(context, &session)? {
