@@ -173,7 +173,7 @@ pub fn news(
     }
     record.told = Some(at);
     home.write(changing, &record)?;
-    wait::until(store, &proposal.id, Some(std::time::Duration::ZERO), || now).map(Some)
+    Ok(Some(wait::document(store, &proposal, proposal.status(now), false)))
 }
 
 fn is_same(store: &Store, proposal: &Proposal, changeset: &Changeset) -> bool {

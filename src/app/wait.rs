@@ -116,8 +116,8 @@ fn revised(store: &Store, proposal: &Proposal) -> Option<Revised> {
     Some(Revised { by: current.actor.name.clone(), reason: current.reason.clone(), diff })
 }
 
-/// What there is to say about `proposal`.
-fn document(store: &Store, proposal: &Proposal, status: Status, timed_out: bool) -> Document {
+/// What there is to say about `proposal`, whose status is `status`.
+pub fn document(store: &Store, proposal: &Proposal, status: Status, timed_out: bool) -> Document {
     let request = proposal.changes_requested.as_ref().filter(|_| status == Status::Pending);
     let decision = proposal.decision();
     Document {

@@ -1,5 +1,8 @@
 //! Commands that aye starts for somebody, and the signals that are meant for them.
 
+use std::process::{Child, ExitStatus};
+use std::time::Duration;
+
 use crate::error::{Error, Result};
 
 /// Signals that ask aye to stop while a command runs.
@@ -33,7 +36,7 @@ impl Stop {
 
     /// Passes each signal on once. At a terminal the command gets Ctrl-C by itself; a second one
     /// does it no harm.
-    pub fn pass_on(&self, child: &std::process::Child) {
+    fn pass_on(&self, child: &std::process::Child) {
         use std::sync::atomic::Ordering::Relaxed;
         for (signal, flag, passed) in &self.told {
             if flag.load(Relaxed)
@@ -67,10 +70,29 @@ impl Stop {
     }
 
     /// Nothing.
-    pub fn pass_on(&self, _child: &std::process::Child) {}
+    fn pass_on(&self, _child: &std::process::Child) {}
 
     /// Never.
     pub fn was_told(&self) -> bool {
         false
+    }
+}
+
+impl Stop {
+    /// Waits for the end of `child`, to which each signal is passed on.
+    ///
+    /// # Errors
+    /// `io_error`.
+    pub fn wait(&self, child: &mut Child) -> Result<ExitStatus> {
+        let mut pause = Duration::from_millis(1);
+        loop {
+            let waited = child.try_wait().map_err(|e| Error::io("wait for the command", &e))?;
+            if let Some(status) = waited {
+                return Ok(status);
+            }
+            self.pass_on(child);
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(25));
+        }
     }
 }

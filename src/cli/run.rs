@@ -12,7 +12,6 @@ use crate::app;
 use crate::error::{Error, Exit, Result, codes};
 use crate::git;
 use crate::mcp::client;
-use crate::session::home::State;
 use crate::session::{Home, tree};
 use crate::store::Store;
 use crate::text::escape;
@@ -86,7 +85,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     };
     let name = held.name.clone();
     let agent = agent(context, &args.command[0]);
-    let goes_on = home.state(&name) != State::Gone && home.record(&name).is_ok();
+    let goes_on = home.has(&name);
     if !goes_on {
         let command = args.command[0].to_string_lossy();
         app::session::begin(&store, &home, &held, args.base.into(), &agent, &command, context.now)?;
@@ -181,16 +180,7 @@ fn execute(
         Error::new(&codes::INVALID_ARGUMENT, format!("cannot run '{shown}': {error}"))
             .hint("the command runs in the session's tree; check its name and PATH")
     })?;
-    let mut pause = Duration::from_millis(1);
-    let status = loop {
-        let waited = child.try_wait().map_err(|e| Error::io("wait for the command", &e))?;
-        if let Some(status) = waited {
-            break status;
-        }
-        stop.pass_on(&child);
-        std::thread::sleep(pause);
-        pause = (pause * 2).min(Duration::from_millis(25));
-    };
+    let status = stop.wait(&mut child)?;
     let outlived = outlive(context, &stop)?;
     Ok(Status { code: git::status_code(status), outlived })
 }

@@ -7,7 +7,6 @@ use super::{Context, Format};
 use crate::app;
 use crate::app::session::{Outcome, Submitted};
 use crate::error::{Error, Exit, Result};
-use crate::proposal::{Actor, ActorKind, Caller};
 use crate::render::table::{Align, Cell, Table};
 use crate::session::home::{Held, State, not_found};
 use crate::session::{Home, codes, read};
@@ -290,10 +289,7 @@ pub(super) fn submit(
     message: Option<String>,
 ) -> Result<Submitted> {
     let changing = home.change(name)?;
-    let actor =
-        Actor { name: agent.to_owned(), kind: ActorKind::Agent, ..context.caller(store).actor };
-    let caller = Caller { actor, marker: Some("aye run".to_owned()), tool: false };
-    let session = app::Session { store, caller, now: context.clock() };
+    let session = context.session_of_agent(store, agent, "aye run");
     app::session::submit(&session, home, &changing, name, message)
 }
 

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use super::Context;
+use crate::app;
 use crate::error::{Error, Result};
+use crate::proposal::{Actor, ActorKind, Caller};
 use crate::session::{Home, codes, tree};
 use crate::store::Store;
 
@@ -36,6 +38,19 @@ impl Context {
         let home = Home::open(store.common_dir(), &self.state_directory().ok()?).ok()??;
         let around = home.around(&found.work_dir()?)?;
         (around == name).then_some((store, name))
+    }
+
+    /// What is done for the agent `name`, by its run or its hook, which `marker` names.
+    pub(super) fn session_of_agent<'a>(
+        &self,
+        store: &'a Store,
+        name: &str,
+        marker: &str,
+    ) -> app::Session<'a> {
+        let own = self.caller(store).actor;
+        let actor = Actor { name: name.to_owned(), kind: ActorKind::Agent, ..own };
+        let caller = Caller { actor, marker: Some(marker.to_owned()), tool: false };
+        app::Session { store, caller, now: self.clock() }
     }
 
     /// Refuses the tree of a session, which is edited in place: its files are the proposal.

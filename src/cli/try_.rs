@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -224,16 +224,7 @@ fn execute(words: &[OsString], trial: &Trial, id: &str, quiet: bool) -> Result<E
         Error::new(code, format!("cannot run '{name}': {error}"))
             .hint("the command runs in the top folder of the work tree; check its name and PATH")
     })?;
-    let mut pause = Duration::from_millis(1);
-    let status = loop {
-        let waited = child.try_wait().map_err(|e| Error::io("wait for the command", &e))?;
-        if let Some(status) = waited {
-            break status;
-        }
-        stop.pass_on(&child);
-        std::thread::sleep(pause);
-        pause = (pause * 2).min(Duration::from_millis(25));
-    };
+    let status = stop.wait(&mut child)?;
     let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     Ok(Ended {
         run: Run { exit_code: status.code(), duration_ms },

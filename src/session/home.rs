@@ -139,6 +139,11 @@ impl Home {
         self.records.replace(&format!("{}.json", changing.name), &record.to_bytes()?, true)
     }
 
+    /// Whether session `name` is there, with its tree and a record that can be read.
+    pub fn has(&self, name: &str) -> bool {
+        self.state(name) != State::Gone && self.record(name).is_ok()
+    }
+
     /// What session `name` is doing.
     pub fn state(&self, name: &str) -> State {
         if self.tree(name).symlink_metadata().is_err() {

@@ -54,7 +54,12 @@ impl Store {
                 if climbs { std::fs::canonicalize(path) } else { Ok(path) }
             })
             .map_err(|error| Error::io("find the git directory", &error))?;
-        Ok(Self {
+        Ok(Self::of(repo, common_dir))
+    }
+
+    /// The store of `repo`, of which nothing is read yet.
+    fn of(repo: gix::Repository, common_dir: PathBuf) -> Self {
+        Self {
             repo,
             common_dir,
             settings: OnceCell::new(),
@@ -63,7 +68,7 @@ impl Store {
             upkeep: Upkeep::default(),
             projector: None,
             named: None,
-        })
+        }
     }
 
     /// The same repository with its work tree at `top`: files there are read by its rules, and by no git
@@ -79,16 +84,7 @@ impl Store {
             let error = std::io::Error::other(error.to_string());
             Error::io(format_args!("open {}", top.display()), &error)
         })?;
-        Ok(Self {
-            repo,
-            common_dir: self.common_dir.clone(),
-            settings: OnceCell::new(),
-            kept: Kept::default(),
-            notices: Notices::default(),
-            upkeep: Upkeep::default(),
-            projector: None,
-            named: None,
-        })
+        Ok(Self::of(repo, self.common_dir.clone()))
     }
 
     /// Registers what memory proposals are projected to, of which the store knows nothing.

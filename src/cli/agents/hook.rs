@@ -11,8 +11,8 @@ use crate::cli::Context;
 use crate::cli::session::summary;
 use crate::error::{Error, Exit, Result};
 use crate::harness::{Answer, Call, Event, claude};
-use crate::proposal::{Actor, ActorKind, Caller, Status};
-use crate::session::{Home, home::State};
+use crate::proposal::Status;
+use crate::session::Home;
 use crate::sha256;
 use crate::store::Store;
 use crate::text::{escape, shell};
@@ -230,13 +230,13 @@ fn shell_command(
 /// Makes the tree of session `name`, where there is none yet.
 fn begin(context: &Context, place: &Place, name: &str) -> Result<()> {
     let Place { store, home, .. } = place;
-    if home.state(name) != State::Gone && home.record(name).is_ok() {
+    if home.has(name) {
         return Ok(());
     }
     store.require_lane()?;
     let held = home.hold(name)?;
     // Another hook of the session may have been faster.
-    if home.state(name) != State::Gone && home.record(name).is_ok() {
+    if home.has(name) {
         return Ok(());
     }
     let base = crate::session::tree::Base::Worktree;
@@ -244,19 +244,13 @@ fn begin(context: &Context, place: &Place, name: &str) -> Result<()> {
 }
 
 fn session<'a>(context: &Context, place: &'a Place) -> app::Session<'a> {
-    let actor = Actor {
-        name: claude::NAME.to_owned(),
-        kind: ActorKind::Agent,
-        ..context.caller(&place.store).actor
-    };
-    let caller = Caller { actor, marker: Some("aye agents hook".to_owned()), tool: false };
-    app::Session { store: &place.store, caller, now: context.now }
+    context.session_of_agent(&place.store, claude::NAME, "aye agents hook")
 }
 
 /// Proposes what is in the tree, and says so to the person.
 fn stop(context: &Context, place: &Place) -> Result<Answer> {
     let Place { home, name, .. } = place;
-    if home.state(name) == State::Gone || home.record(name).is_err() {
+    if !home.has(name) {
         return Ok(Answer::Nothing);
     }
     let changing = home.change(name)?;
