@@ -3,7 +3,7 @@
 //! The scanner itself is the room [`crate::secrets`]; this is how the memory room asks it.
 
 use crate::error::Code;
-use crate::secrets::allow::{self, Limits};
+use crate::secrets::allow::{self, Limits, Region};
 use crate::secrets::unsafe_text::{self, Severity};
 use crate::secrets::{AllowRegions, Category, Options, Scanner};
 
@@ -34,17 +34,21 @@ pub struct Found {
 pub struct Screened {
     /// Has to go.
     pub blocking: Vec<Found>,
+    /// Would have to go, but for the regions that the text brings.
+    pub excused: Vec<Found>,
     /// To be shown to the reviewer.
     pub warnings: Vec<Found>,
-    /// Number of regions that the text itself takes out of the scan; they need a person.
-    pub allowed_regions: usize,
+    /// The reasons of the regions that the text itself takes out of the scan, and no commit has as
+    /// they are; they need a person.
+    pub allowed_regions: Vec<String>,
 }
 
 /// Looks texts over.
 pub trait Guard {
     /// What is wrong with the lines of `after` that `before` does not have; what is wrong with
-    /// the others is a warning.
-    fn screen(&self, before: &str, after: &str) -> Screened;
+    /// the others is a warning. `committed` is the file as HEAD has it, empty where it has none:
+    /// what stands there as it is has been agreed on.
+    fn screen(&self, committed: &str, before: &str, after: &str) -> Screened;
 }
 
 /// Lets everything pass; for tests of the planner.
@@ -52,7 +56,7 @@ pub trait Guard {
 pub struct Open;
 
 impl Guard for Open {
-    fn screen(&self, _before: &str, _after: &str) -> Screened {
+    fn screen(&self, _committed: &str, _before: &str, _after: &str) -> Screened {
         Screened::default()
     }
 }
@@ -79,9 +83,8 @@ impl Scan {
             pii: security.pii_scan,
             email: security.pii_scan_email,
             allow_fingerprints: allowed,
-            // Nobody brings an allow-list along with the secret: what was staged would be in git
-            // before anybody looked.
-            regions: AllowRegions::Reviewed(limits),
+            // Regions are told apart here, by what HEAD has of them.
+            regions: AllowRegions::Ignored,
         };
         let on = security.secret_scan || security.pii_scan || security.pii_scan_email;
         Self { scanner: Scanner::new(&options), limits, on }
@@ -121,10 +124,25 @@ pub fn parts(path: &str) -> String {
 }
 
 impl Guard for Scan {
-    fn screen(&self, before: &str, after: &str) -> Screened {
+    fn screen(&self, committed: &str, before: &str, after: &str) -> Screened {
         let mut screened = Screened::default();
+        let regions = self.regions(before, after, &mut screened);
+        let (agreed, brought): (Vec<_>, Vec<_>) = regions
+            .into_iter()
+            .partition(|region| committed.contains(&after[region.whole.clone()]));
         if self.on {
-            let scan = self.scanner.scan_added(before.as_bytes(), after.as_bytes());
+            let bytes = |regions: &[Region]| -> Vec<_> {
+                regions.iter().map(|region| region.bytes.clone()).collect()
+            };
+            let mut allowed = bytes(&agreed);
+            let mut excused = Vec::new();
+            let mut scan = self.scanner.scan_added_outside(before, after, &allowed);
+            if !brought.is_empty() && !scan.blocking.is_empty() {
+                allowed.extend(bytes(&brought));
+                let outside = self.scanner.scan_added_outside(before, after, &allowed);
+                let is_outside = |finding: &_| outside.blocking.contains(finding);
+                (scan.blocking, excused) = scan.blocking.into_iter().partition(is_outside);
+            }
             let found = |finding: &crate::secrets::Finding| {
                 let code = match finding.category {
                     Category::Secret => &codes::SECRET_DETECTED,
@@ -146,9 +164,12 @@ impl Guard for Scan {
                 }
             };
             screened.blocking.extend(scan.blocking.iter().map(found));
+            screened.excused.extend(excused.iter().map(found));
             screened.warnings.extend(scan.warnings.iter().map(found));
         }
-        self.regions(before, after, &mut screened);
+        let is_new = |region: &Region| !before.contains(&after[region.whole.clone()]);
+        screened.allowed_regions =
+            brought.into_iter().filter(is_new).map(|region| region.reason).collect();
         for issue in unsafe_text::check_added(before.as_bytes(), after.as_bytes()) {
             let found = Found {
                 code: &codes::UNSAFE_TEXT,
@@ -168,15 +189,13 @@ impl Guard for Scan {
 }
 
 impl Scan {
-    /// Allow markers that the text brings: well formed and within the limits, or refused.
-    fn regions(&self, before: &str, after: &str, screened: &mut Screened) {
+    /// The allowed regions of `after`. Markers that it brings are well formed and within the limits,
+    /// or refused.
+    fn regions(&self, before: &str, after: &str, screened: &mut Screened) -> Vec<Region> {
         let markers = |text: &str| allow::markers(text.as_bytes()).len();
-        let (old, new) = (markers(before), markers(after));
-        if new <= old {
-            return;
-        }
         match allow::regions(after.as_bytes(), &self.limits) {
-            Ok(regions) => screened.allowed_regions = regions.len().saturating_sub(old / 2).max(1),
+            Ok(regions) => return regions,
+            Err(_) if markers(after) <= markers(before) => {}
             Err(error) => {
                 let line = error
                     .details()
@@ -194,5 +213,6 @@ impl Scan {
                 });
             }
         }
+        Vec::new()
     }
 }

@@ -13,6 +13,13 @@ pub trait Sources {
     /// # Errors
     /// One sentence.
     fn check_file(&self, reference: &str) -> Result<(), String>;
+
+    /// The text of `path`, relative to the store of memory, as HEAD has it; `None` where it has
+    /// no such text.
+    fn committed(&self, path: &str) -> Option<String> {
+        let _ = path;
+        None
+    }
 }
 
 /// Believes every reference; for tests, and where there is no repository to look in.

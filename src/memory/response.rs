@@ -124,8 +124,11 @@ pub struct Violation {
 pub struct AffectedSection {
     /// File, relative to `.agent-memory/`.
     pub file: String,
-    /// Section id; the heading where it has none.
+    /// Section id, as operations take it: of its marker, or the one that its heading gives it.
     pub section_id: String,
+    /// Its heading.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heading: Option<String>,
 }
 
 impl Response {

@@ -30,6 +30,8 @@ impl Default for Limits {
 pub struct Region {
     /// Byte offsets between the end of the opening and the start of the closing marker.
     pub bytes: Range<usize>,
+    /// Byte offsets from the start of the opening to the end of the closing marker.
+    pub whole: Range<usize>,
     /// Line of the opening marker, from 1.
     pub line: usize,
     /// The reason given.
@@ -153,6 +155,7 @@ fn pair(markers: Vec<Marker>) -> Result<Vec<Region>> {
             }
             (MarkerKind::End, Some((begin, reason))) => regions.push(Region {
                 bytes: begin.bytes.end..marker.bytes.start,
+                whole: begin.bytes.start..marker.bytes.end,
                 line: begin.line,
                 reason,
             }),

@@ -98,14 +98,35 @@ impl Scanner {
         if spans.is_empty() {
             return Scan::default();
         }
-        let added = Added::between(&readable(before), after);
-        let spans = self.allowed(after, spans, Some(&added));
+        let before = &readable(before);
+        let spans = self.allowed(after, spans, Some(&Added::between(before, after)));
+        self.by_novelty(before, after, spans)
+    }
+
+    fn by_novelty(&self, before: &[u8], after: &[u8], spans: Vec<Span>) -> Scan {
+        if spans.is_empty() {
+            return Scan::default();
+        }
+        let added = Added::between(before, after);
         let (new, old): (Vec<Span>, Vec<Span>) =
             spans.into_iter().partition(|span| added.touches(span.start, span.end));
         Scan {
             blocking: self.known(finding::describe(after, &new)),
             warnings: self.known(finding::describe(after, &old)),
         }
+    }
+
+    /// As [`Scanner::scan_added`] with the regions that the caller vouches for, given as
+    /// [`allow::Region::bytes`] of `after`, in the place of those that the options would allow.
+    pub fn scan_added_outside(
+        &self,
+        before: &str,
+        after: &str,
+        regions: &[std::ops::Range<usize>],
+    ) -> Scan {
+        let mut spans = self.spans(after.as_bytes());
+        spans.retain(|span| !is_within(span, regions));
+        self.by_novelty(before.as_bytes(), after.as_bytes(), spans)
     }
 
     /// `text` with the name of what was found in the place of everything found; for messages, which
@@ -164,9 +185,8 @@ impl Scanner {
                 added.is_some_and(|a| !a.touches(start - 1, start) && !a.touches(end, end + 1))
             });
         }
-        spans.retain(|span| {
-            !regions.iter().any(|r| r.bytes.start <= span.start && span.end <= r.bytes.end)
-        });
+        let regions: Vec<_> = regions.into_iter().map(|region| region.bytes).collect();
+        spans.retain(|span| !is_within(span, &regions));
         spans
     }
 
@@ -174,6 +194,11 @@ impl Scanner {
         findings.retain(|f| !self.options.allow_fingerprints.contains(&f.fingerprint));
         findings
     }
+}
+
+/// True where `span` lies wholly in one of `regions`.
+fn is_within(span: &Span, regions: &[std::ops::Range<usize>]) -> bool {
+    regions.iter().any(|region| region.start <= span.start && span.end <= region.end)
 }
 
 /// UTF-16 with a byte order mark as UTF-8, anything else as it is.

@@ -46,6 +46,7 @@ mod list;
 mod log;
 mod mcp;
 mod memory;
+mod memory_bytes;
 mod memory_codes;
 mod memory_concurrency;
 mod memory_day;

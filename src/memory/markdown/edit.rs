@@ -28,7 +28,7 @@ fn block(document: &Document<'_>, content: &str) -> String {
 fn leading_blank_lines(text: &str) -> usize {
     let mut at = 0;
     for line in lines::iter(text) {
-        if !line.trim().is_empty() {
+        if !lines::is_blank(line) {
             break;
         }
         at += line.len();
@@ -67,7 +67,7 @@ fn ends_with_blank_line(text: &str) -> bool {
         None => false,
         Some(rest) => {
             let last = &rest[rest.rfind(['\n', '\r']).map_or(0, |i| i + 1)..];
-            last.trim().is_empty() && !rest.is_empty()
+            lines::is_blank(last) && !rest.is_empty()
         }
     }
 }
@@ -86,7 +86,7 @@ pub fn append_to_section(document: &Document<'_>, i: usize, content: &str) -> St
     let gap = if tight { eol.to_owned() } else { format!("{eol}{eol}") };
     // The blank lines that follow stay; a heading right behind the section gets its blank line.
     let rest = &source[end..];
-    let tail = if rest.is_empty() || rest.trim().is_empty() || ends_with_blank_first(rest) {
+    let tail = if lines::iter(rest).all(lines::is_blank) || ends_with_blank_first(rest) {
         ""
     } else {
         eol
@@ -98,7 +98,7 @@ pub fn append_to_section(document: &Document<'_>, i: usize, content: &str) -> St
 fn ends_with_blank_first(rest: &str) -> bool {
     let mut lines = lines::iter(rest);
     lines.next();
-    lines.next().is_none_or(|line| line.trim().is_empty())
+    lines.next().is_none_or(lines::is_blank)
 }
 
 fn is_list_item(text: &str) -> bool {

@@ -72,10 +72,22 @@ pub fn ends_line(source: &str) -> bool {
     source.is_empty() || source == "\u{feff}" || source.ends_with(['\n', '\r'])
 }
 
+/// True for a line of nothing but spaces and tabs, as CommonMark has blank lines.
+pub fn is_blank(line: &str) -> bool {
+    line.bytes().all(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r'))
+}
+
 /// `range` of `source` without the blank lines at its end and without the last line's ending:
-/// the end offset.
+/// the end offset. Blanks at the end of a line with text are text: two spaces break the line.
 pub fn trimmed_end(source: &str, range: std::ops::Range<usize>) -> usize {
-    range.start + source[range].trim_end().len()
+    let (mut at, mut end) = (range.start, range.start);
+    for line in iter(&source[range]) {
+        if !is_blank(line) {
+            end = at + line.trim_end_matches(['\n', '\r']).len();
+        }
+        at += line.len();
+    }
+    end
 }
 
 /// The line number of byte `at`, from 1.

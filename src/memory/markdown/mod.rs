@@ -168,9 +168,17 @@ impl Found {
     fn collect(&mut self, source: &str, start: usize) {
         let mut depth = 0usize;
         let mut heading: Option<Heading> = None;
+        let mut is_opened = false;
         for (event, range) in Parser::new_ext(&source[start..], Options::empty()).into_offset_iter()
         {
             let range = range.start + start..range.end + start;
+            // The parser counts the link definitions above an underlined heading as part of it.
+            if let Some(heading) = heading.as_mut().filter(|heading| heading.setext && is_opened)
+                && !matches!(event, Event::End(TagEnd::Heading(_)))
+            {
+                heading.line.start = lines::start_of(source, range.start);
+            }
+            is_opened = false;
             match event {
                 Event::Start(Tag::Heading { level, .. }) if depth == 0 => {
                     depth += 1;
@@ -180,6 +188,7 @@ impl Found {
                         || source[line.clone()].trim_end().lines().count() > 1;
                     let text = String::new();
                     heading = Some(Heading { level: level as u8, text, line, setext });
+                    is_opened = true;
                 }
                 Event::Start(tag) => {
                     depth += 1;
@@ -265,6 +274,21 @@ impl Document<'_> {
             .filter(|(_, section)| section.id.as_deref() == Some(id))
             .map(|(i, _)| i)
             .collect()
+    }
+
+    /// The id of each section: of its marker, else one made of its heading that no other section
+    /// has. Operations take both.
+    pub fn ids(&self) -> Vec<String> {
+        let mut taken: std::collections::HashSet<String> =
+            self.sections.iter().filter_map(|section| section.id.clone()).collect();
+        let mut id = |section: &Section| {
+            section.id.clone().unwrap_or_else(|| {
+                let id = slug::unique(&section.heading, |id| taken.contains(id));
+                taken.insert(id.clone());
+                id
+            })
+        };
+        self.sections.iter().map(&mut id).collect()
     }
 
     /// The whole text of section `i`, children included.

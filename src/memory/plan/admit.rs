@@ -20,7 +20,8 @@ impl<'a> Planner<'a> {
         let settings = self.world.settings;
         let intent = self.request.intent;
         let path = if intent == Intent::SessionLog
-            && (operation.path.is_empty() || operation.path.starts_with("sessions/"))
+            && (matches!(operation.path.as_str(), "" | "_")
+                || operation.path.starts_with("sessions/"))
         {
             self.session_path()
         } else {

@@ -34,7 +34,7 @@ impl Planner<'_> {
         }
         for (field, text) in texts {
             let one_line = field != "rationale";
-            self.screen(None, &field, text, one_line);
+            self.screen(None, "", &field, text, one_line);
         }
     }
 
@@ -50,18 +50,35 @@ impl Planner<'_> {
         ];
         for (field, text) in lines {
             if let Some(text) = text {
-                self.screen(Some(i), field, text, true);
+                self.screen(Some(i), "", field, text, true);
             }
         }
         for (field, text) in
             [("content", &operation.content), ("replacement", &operation.replacement)]
         {
-            self.screen(Some(i), field, text, false);
+            let committed = self.committed(&operation.path, text);
+            self.screen(Some(i), &committed, field, text, false);
             self.refuse_forged_markers(i, field, text);
         }
     }
 
-    fn screen(&mut self, operation: Option<usize>, field: &str, text: &str, one_line: bool) {
+    /// The file at `path` as HEAD has it, where that matters for `text`: for regions that are left
+    /// out of the secret scan.
+    pub(super) fn committed(&self, path: &str, text: &str) -> String {
+        if !text.contains("@secret-scan") {
+            return String::new();
+        }
+        self.world.sources.committed(path).unwrap_or_default()
+    }
+
+    fn screen(
+        &mut self,
+        operation: Option<usize>,
+        committed: &str,
+        field: &str,
+        text: &str,
+        one_line: bool,
+    ) {
         if text.is_empty() {
             return;
         }
@@ -76,24 +93,24 @@ impl Planner<'_> {
             problem.operation = operation;
             self.problems.push(problem);
         }
-        let Screened { mut blocking, warnings, allowed_regions } =
-            self.world.guard.screen("", text);
+        let Screened { mut blocking, excused, warnings, allowed_regions } =
+            self.world.guard.screen(committed, "", text);
         if one_line && text.contains('/') {
-            let within = self.world.guard.screen("", &guard::parts(text)).blocking;
+            let within = self.world.guard.screen("", "", &guard::parts(text)).blocking;
             blocking.extend(within);
             blocking.dedup();
         }
         for found in blocking {
             self.problems.push(problem_of(found, operation, field));
         }
-        for found in warnings {
+        for found in excused.into_iter().chain(warnings) {
             let place = operation.map_or(String::new(), |i| format!("operation {i}, "));
             self.warn(format!("{place}{field}, line {}: {}", found.line, found.message));
         }
-        if allowed_regions > 0 {
+        for reason in allowed_regions {
             self.router.say(Approval::Stage, "content that is to be left out of the secret scan");
             self.warn(format!(
-                "{field} has {allowed_regions} region(s) that the secret scan is told to leave out: look at them"
+                "{field} has a region that the secret scan is told to leave out, because: {reason}"
             ));
         }
     }

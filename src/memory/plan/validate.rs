@@ -7,6 +7,7 @@ use crate::error::codes::SIZE_LIMIT;
 use crate::memory::codes;
 use crate::memory::markdown::{self, Document, fields, slug};
 use crate::memory::problem::Problem;
+use crate::memory::request::Kind;
 use crate::memory::response::AffectedSection;
 use crate::memory::settings::Category;
 use crate::secrets::codes as guard_codes;
@@ -72,6 +73,11 @@ impl Planner<'_> {
         let operation = self.last_change.get(&key).copied().or_else(|| self.last_change_of(path));
         let Some(i) = operation else { return problem };
         problem.operation = Some(i);
+        if self.request.operations[i].kind == Kind::ArchiveSection
+            && let Some(fix) = &mut problem.fix
+        {
+            *fix = format!("the replacement is a section of {path} too: {fix}");
+        }
         let content = &self.request.operations[i].content;
         let document = markdown::parse(content);
         // A section of the content, by its id or by the id that its heading gives it; else the
@@ -96,7 +102,8 @@ impl Planner<'_> {
 
     /// Scans whole files, where a text may become a secret by what it is put next to.
     fn screen_file(&mut self, path: &str, before: &str, after: &str) {
-        let screened = self.world.guard.screen(before, after);
+        let committed = self.committed(path, after);
+        let screened = self.world.guard.screen(&committed, before, after);
         let reported = |planner: &Self, kind: &str| {
             planner.problems.iter().any(|p| p.finding.as_deref() == Some(kind))
         };
@@ -258,9 +265,22 @@ fn check_fields(
 
 /// Sections that one text has and the other does not have as they are, by name.
 pub fn touched(path: &str, before: &str, after: &str) -> Vec<AffectedSection> {
-    touched_names(&markdown::parse(before), &markdown::parse(after))
-        .into_iter()
-        .map(|name| AffectedSection { file: path.to_owned(), section_id: name.to_owned() })
+    let (old, new) = (markdown::parse(before), markdown::parse(after));
+    let (old_ids, new_ids) = (old.ids(), new.ids());
+    let of = |document: &Document<'_>, ids: &[String], name: &str| {
+        let is_named = |i: &usize| super::precondition::name(document, *i) == name;
+        let i = (0..document.sections.len()).find(is_named)?;
+        Some((ids[i].clone(), document.sections[i].heading.clone()))
+    };
+    let names = touched_names(&old, &new).into_iter();
+    let found =
+        names.filter_map(|name| of(&new, &new_ids, name).or_else(|| of(&old, &old_ids, name)));
+    found
+        .map(|(section_id, heading)| AffectedSection {
+            file: path.to_owned(),
+            section_id,
+            heading: Some(heading),
+        })
         .collect()
 }
 

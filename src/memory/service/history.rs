@@ -108,10 +108,7 @@ pub fn sections_between(file: &str, before: &str, after: &str) -> Vec<SectionCha
 /// The text of `section` in `text`, children left out.
 fn section_text(text: &str, section: &str) -> Option<String> {
     let document = markdown::parse(text);
-    let i = (0..document.sections.len()).find(|&i| {
-        let s = &document.sections[i];
-        s.id.as_deref().unwrap_or(&s.heading) == section
-    })?;
+    let i = document.ids().iter().position(|id| id == section)?;
     Some(document.own_text(i).trim_end().to_owned())
 }
 
@@ -228,9 +225,8 @@ impl Service<'_> {
         let versions = self.versions(Some(&names), Some(Status::Applied))?;
         let hand = self.commits(&repo_path(path)?, &document);
         let mut lines = Vec::new();
-        for i in 0..document.sections.len() {
+        for (i, name) in document.ids().into_iter().enumerate() {
             let section = &document.sections[i];
-            let name = section.id.clone().unwrap_or_else(|| section.heading.clone());
             let own = document.own_text(i).trim_end();
             let change = versions
                 .iter()

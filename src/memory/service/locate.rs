@@ -37,6 +37,11 @@ impl Sources for Repository<'_> {
         };
         check_lines(path, &text, from, to)
     }
+
+    fn committed(&self, path: &str) -> Option<String> {
+        let blob = super::blob_in(&super::head_folder(self.0)?, path)?.object().ok()?;
+        String::from_utf8(blob.detach().data).ok()
+    }
 }
 
 impl Repository<'_> {

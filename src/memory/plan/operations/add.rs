@@ -35,7 +35,15 @@ impl Planner<'_> {
                     .fix("edit its sections, or set if_exists to append or replace")
                     .into())
             }
-            (true, IfExists::Append) => self.insert_at_end(here, content, None),
+            (true, IfExists::Append) => match here.document.sections.len().checked_sub(1) {
+                // Text that opens no section of its own belongs to the last one.
+                Some(last) if markdown::parse(content).sections.is_empty() => {
+                    open_end(&here.document, path)?;
+                    let text = edit::append_to_section(&here.document, last, content);
+                    Ok(Edited { text, adds_section: false, touched: Some(last..last + 1) })
+                }
+                _ => self.insert_at_end(here, content, None),
+            },
             _ => {
                 let known = super::edit::ids(&here.document, 0..here.document.sections.len());
                 let text = if here.category.section_id_required {

@@ -80,9 +80,11 @@ pub(super) fn by_id(
 ) -> Result<usize, Missed> {
     match document.by_id(id).as_slice() {
         [one] => Ok(*one),
-        [] => Err(Missed::Absent(
-            not_found(document, path, id, field, |s| s.id.clone()).section(brief(id)),
-        )),
+        [] => document.ids().iter().position(|other| other == id).ok_or_else(|| {
+            Missed::Absent(
+                not_found(document, path, id, field, |s| s.id.clone()).section(brief(id)),
+            )
+        }),
         many => {
             let message = format!("'{id}' is the id of {} sections in {path}", many.len());
             Err(Missed::Unclear(

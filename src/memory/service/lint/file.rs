@@ -83,7 +83,7 @@ impl Service<'_> {
             }
             report.push(found);
         }
-        let screened = self.guard().screen("", text);
+        let screened = self.guard().screen(text, "", text);
         for found in screened.blocking {
             let rule =
                 if found.code.id == "unsafe_text" { "memory_unsafe_text" } else { "memory_secret" };

@@ -1,0 +1,197 @@
+//! What a memory operation leaves alone, and requests that stores made by others are used with.
+
+use crate::support::Repo;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+const NOTES: &str = ".agent-memory/pitfalls.md";
+
+fn store(pitfalls: &str) -> Repo {
+    let repo = Repo::new();
+    repo.aye(&["memory", "init", "--name", "shop"]).ok();
+    repo.let_flags_decide();
+    repo.write(NOTES, pitfalls);
+    repo.commit("memory");
+    repo
+}
+
+fn call(repo: &Repo, intent: &str, operation: &Value) -> Value {
+    let request = json!({"intent": intent, "operations": [operation]});
+    repo.agent("bot", &["call", "memory.propose_update", &request.to_string()]).ok().json()
+}
+
+/// Appends to the section `a` of the notes.
+fn append(repo: &Repo, content: &str) -> Value {
+    let operation = json!({"operation": "append_to_section", "path": "pitfalls.md",
+        "section_id": "a", "content": content});
+    call(repo, "add_pitfall", &operation)
+}
+
+fn token() -> String {
+    format!("AKIA{}", "QYLPMN5HHHFPZAM2")
+}
+
+fn region(inner: &str) -> String {
+    format!(
+        "<!-- @secret-scan: allow reason=\"the documented form\" -->\n{inner}\n<!-- @secret-scan: end -->"
+    )
+}
+
+#[test]
+fn blanks_at_the_end_of_a_line_stay_with_their_line() {
+    for blanks in ["  ", "\t", "\u{a0}", "\u{3000}", "   \u{a0}"] {
+        let head = format!("# P\n\n## A\n<!-- @id: a -->\n\nfirst{blanks}\nlast{blanks}");
+        let rest = format!("\n\n## B\n<!-- @id: b -->\n\nother{blanks}\n");
+        let repo = store(&format!("{head}{rest}"));
+        assert_eq!(append(&repo, "More.")["status"], "applied");
+        assert_eq!(repo.text(NOTES), format!("{head}\n\nMore.{rest}"), "{blanks:?}");
+    }
+}
+
+#[test]
+fn a_definition_above_an_underlined_heading_is_no_part_of_it() {
+    let text = "# P\n\n[x]: https://example.com\nA\n---\n<!-- @id: a -->\n\n- a\n";
+    let repo = store(text);
+    assert_eq!(append(&repo, "- b")["status"], "applied");
+    assert_eq!(repo.text(NOTES), format!("{text}- b\n"));
+    let rename = json!({"operation": "rename_heading", "path": "pitfalls.md", "section_id": "a",
+        "new_heading": "Other"});
+    let answer = call(&repo, "add_pitfall", &rename);
+    assert_ne!(answer["status"], "rejected", "{answer:#}");
+    if let Some(id) = answer["staging_id"].as_str() {
+        repo.aye(&["memory", "apply", id, "--yes"]).ok();
+    }
+    assert_eq!(repo.text(NOTES), format!("{}- b\n", text.replace("\nA\n", "\nOther\n")));
+}
+
+#[test]
+fn text_without_a_heading_is_appended_to_a_file_that_has_some() {
+    let repo = store("# P\n");
+    let log = |content: &str| {
+        let operation = json!({"operation": "create_file", "path": "sessions/x.md",
+            "if_exists": "append", "content": content});
+        call(&repo, "session_log", &operation)
+    };
+    for content in ["## S1\n\n- a\n", "- b\n", "Text.\n", "## S2\n\n- c\n", "- d\n"] {
+        let answer = log(content);
+        assert_eq!(answer["status"], "applied", "{content:?}: {answer:#}");
+    }
+    let path = log("- e\n")["files"][0].as_str().expect("a file").to_owned();
+    let text = repo.text(&format!(".agent-memory/{path}"));
+    assert_eq!(text, "## S1\n\n- a\n- b\n\nText.\n\n## S2\n\n- c\n- d\n- e\n");
+}
+
+#[test]
+fn a_session_log_may_leave_its_path_open() {
+    let repo = store("# P\n");
+    for path in ["_", "", "sessions/any.md"] {
+        let operation = json!({"operation": "create_file", "path": path, "if_exists": "append",
+            "content": "- done\n"});
+        let answer = call(&repo, "session_log", &operation);
+        let file = answer["files"][0].as_str().unwrap_or_default();
+        assert!(file.starts_with("sessions/"), "{path}: {answer:#}");
+    }
+}
+
+#[test]
+fn affected_sections_name_ids_that_operations_take() {
+    let repo = store("# P\n\n## Same thing\n\n- a\n\n## Same thing\n\n- b\n");
+    let operation = json!({"operation": "append_to_section", "path": "pitfalls.md",
+        "heading": "Same thing", "occurrence": 2, "content": "- c"});
+    let answer = call(&repo, "add_pitfall", &operation);
+    assert_eq!(answer["status"], "applied", "{answer:#}");
+    for section in answer["affected_sections"].as_array().expect("sections") {
+        assert_eq!(section["heading"], "Same thing");
+        let operation = json!({"operation": "append_to_section", "path": section["file"],
+            "section_id": section["section_id"], "content": "- d"});
+        let answer = call(&repo, "add_pitfall", &operation);
+        assert_eq!(answer["status"], "applied", "{answer:#}");
+    }
+}
+
+#[test]
+fn a_region_that_a_proposal_brings_is_for_a_person_to_see() {
+    let repo = store("# P\n<!-- @id: p -->\n\n## A\n<!-- @id: a -->\n\n- a\n");
+    let answer = append(&repo, &region(&token()));
+    assert_eq!(answer["status"], "staged", "{answer:#}");
+    assert!(answer["warnings"].to_string().contains("the documented form"), "{answer:#}");
+    let id = answer["staging_id"].as_str().expect("an id").to_owned();
+    // What stands beside the region is refused as ever.
+    let beside = format!("{}\n{}", region("x"), token());
+    assert_eq!(append(&repo, &beside)["reason"], "secret_detected");
+    repo.aye(&["memory", "apply", &id, "--yes"]).ok();
+    repo.commit("an example");
+    repo.aye(&["memory", "lint"]).ok();
+    // The section as it was committed, and a line: the region is agreed on.
+    let content = format!("- a\n\n{}\n\n- more", region(&token()));
+    let replace = |content: &str| {
+        let operation = json!({"operation": "replace_section_content", "path": "pitfalls.md",
+            "section_id": "a", "content": content});
+        call(&repo, "add_pitfall", &operation)
+    };
+    let answer = replace(&content);
+    assert_ne!(answer["status"], "rejected", "{answer:#}");
+    assert!(!answer["warnings"].to_string().contains("documented form"), "{answer:#}");
+    // Another secret in it is not, nor is a region that no commit has.
+    let other = format!("AKIA{}", "ZZLPMN5HHHFPZAM2");
+    let answer = replace(&content.replace(&token(), &other));
+    assert_eq!(answer["status"], "staged", "{answer:#}");
+    assert!(answer["routing"]["reason"].to_string().contains("secret scan"), "{answer:#}");
+}
+
+#[test]
+fn an_uncommitted_region_in_the_file_excuses_nothing() {
+    let repo = store("# P\n<!-- @id: p -->\n\n## A\n<!-- @id: a -->\n\n- a\n");
+    // An agent with a shell writes the markers, then proposes what stands between them.
+    let planted = format!("# P\n\n## A\n<!-- @id: a -->\n\n{}\n", region("x"));
+    repo.write(NOTES, &planted);
+    let operation = json!({"operation": "replace_section_content", "path": "pitfalls.md",
+        "section_id": "a", "content": region(&token())});
+    let answer = call(&repo, "add_pitfall", &operation);
+    assert_eq!(answer["status"], "staged", "{answer:#}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    /// Every byte outside the edit, and the blank lines around it, is what it was.
+    #[test]
+    fn an_edit_changes_nothing_outside_itself(
+        before in body(), mine in body(), after in body(), verb in 0..2usize
+    ) {
+        let head = format!("# P\n\n## Z\n<!-- @id: z -->\n\n{before}\n\n");
+        let tail = format!("## B\n<!-- @id: b -->\n\n{after}\n");
+        let section = format!("## A\n<!-- @id: a -->\n\n{mine}\n\n");
+        let repo = store(&format!("{head}{section}{tail}"));
+        let operation = ["append_to_section", "replace_section_content"][verb];
+        let operation = json!({"operation": operation, "path": "pitfalls.md",
+            "section_id": "a", "content": "New text."});
+        let answer = call(&repo, "add_pitfall", &operation);
+        if let Some(id) = answer["staging_id"].as_str() {
+            repo.aye(&["memory", "apply", id, "--yes"]).ok();
+        } else {
+            prop_assert_eq!(answer["status"].as_str(), Some("applied"));
+        }
+        let kept = if verb == 0 { format!("{mine}\n\n") } else { String::new() };
+        prop_assert_eq!(
+            repo.text(NOTES),
+            format!("{head}## A\n<!-- @id: a -->\n\n{kept}New text.\n\n{tail}")
+        );
+    }
+}
+
+/// Section texts, as CommonMark's examples have them, whose lines end in blanks of all kinds.
+fn body() -> impl Strategy<Value = String> {
+    let line = proptest::sample::select(vec![
+        "plain", "hard break", "> quote", "1) one", "    code", "`code span`", "a  \\",
+        "| a | b |", "[link](/u)", "*emphasis*",
+    ]);
+    let blanks =
+        proptest::sample::select(vec!["", " ", "  ", "\t", "\u{a0}", "\u{3000}", " \u{a0} "]);
+    proptest::collection::vec((line, blanks), 1..4).prop_map(|lines| {
+        let mut lines: Vec<String> =
+            lines.iter().map(|(line, end)| format!("{line}{end}")).collect();
+        lines.insert(0, "Text.".to_owned());
+        lines.join("\n")
+    })
+}
