@@ -80,6 +80,8 @@ const PUBLIC_PARTS: [&str; 17] = [
     "sha1", "index_key",
 ];
 
+mod ways;
+
 const LONGEST_NAME: usize = 64;
 const LONGEST_VALUE: usize = 512;
 
@@ -92,11 +94,15 @@ pub(super) fn read(text: &[u8], start: usize, end: usize, class: Class) -> Optio
     }
     let name = Name::around(text, start, end);
     // `Bearer abc…`: the value follows, there is no operator.
-    let at = if bearer { end } else { operator(text, name.end, &name, class)? };
-    let value = Value::at(text, at)?;
-    if !value.plausible(text) {
-        return None;
-    }
+    let at = if bearer {
+        end
+    } else {
+        operator(text, name.end, &name, class).or_else(|| ways::after_name(text, &name))?
+    };
+    let value = Value::at(text, at)
+        .and_then(|value| ways::whole_line(text, &name, &value).or(Some(value)))
+        .filter(|value| value.plausible(text))
+        .or_else(|| ways::fallback(text, at))?;
     let mut class = class;
     if !bearer && !name.is_telling(text, end, &mut class) {
         return None;
@@ -127,7 +133,7 @@ pub(super) fn read(text: &[u8], start: usize, end: usize, class: Class) -> Optio
 
 /// What may stand between a name and its value.
 fn is_operator(byte: &u8) -> bool {
-    matches!(byte, b'=' | b':' | b',' | b'>' | b'!' | b' ')
+    matches!(byte, b'=' | b':' | b',' | b'>' | b'!' | b' ' | b'<' | b'\t')
 }
 
 /// The identifier a keyword stands in.
@@ -199,9 +205,12 @@ fn operator(text: &[u8], mut at: usize, name: &Name, class: Class) -> Option<usi
     let spaces = skip_spaces(text, at);
     let (next, spaced) = (text.get(spaces)?, spaces > at);
     let after = match next {
+        b'?' | b'.' | b'+' | b'|' | b'&' if ways::compound(&text[spaces..]).is_some() => {
+            spaces + ways::compound(&text[spaces..])?
+        }
         b'=' | b':' => {
             let mut end = spaces + 1;
-            while end < spaces + 3 && matches!(text.get(end), Some(b'=' | b'>' | b':' | b'~')) {
+            while end < spaces + 4 && matches!(text.get(end), Some(b'=' | b'>' | b':' | b'~')) {
                 end += 1;
             }
             // `password: String = "…"`, `password: &'static str = "…"`
@@ -210,6 +219,10 @@ fn operator(text: &[u8], mut at: usize, name: &Name, class: Class) -> Option<usi
         b'!' if text.get(spaces + 1) == Some(&b'=') => spaces + 2,
         // `setenv("PASSWORD", "…")`, but not `f("password"), "…"`.
         b',' if name.quoted && at == name.end + 1 => spaces + 1,
+        // Elixir: `config :shop, :password, "…"`.
+        b',' if name.start > 0 && text[name.start - 1] == b':' => spaces + 1,
+        // SQL: `CREATE ROLE app PASSWORD '…'`.
+        b'\'' if class == Class::Password && spaced && !name.quoted && name.env_style => spaces,
         b'>' if !spaced => spaces + 1,
         _ if name.option && spaced => spaces,
         b'i' if class == Class::Password && spaced && text[spaces..].starts_with(b"is ") => {
@@ -246,6 +259,8 @@ struct Value {
     start: usize,
     end: usize,
     quoted: bool,
+    /// All that follows the `=` on a line of a `.env` file: no code, whatever signs it has.
+    whole: bool,
 }
 
 impl Value {
@@ -278,6 +293,10 @@ impl Value {
             let close = text[at..ceiling].iter().position(stop).unwrap_or(ceiling - at);
             (at, at + close, false)
         };
+        // `Buffer.from("…", "hex")`, `String::from("…")`
+        if !quoted && let Some(inner) = ways::wrapped(&text[at..ceiling]) {
+            return Self::at(text, at + inner);
+        }
         // `Authorization: Bearer …`
         for scheme in [&b"bearer "[..], b"basic ", b"token "] {
             let head = text.get(start..start + scheme.len());
@@ -300,7 +319,7 @@ impl Value {
             return None;
         }
         let start = start + (trimmed.as_ptr() as usize - value.as_ptr() as usize);
-        Some(Self { start, end: start + cut, quoted })
+        Some(Self { start, end: start + cut, quoted, whole: false })
     }
 
     /// False for code: calls, member paths, variables, types.
@@ -312,7 +331,7 @@ impl Value {
         {
             return false;
         }
-        if self.quoted {
+        if self.quoted || self.whole {
             return true;
         }
         let code = |b: &u8| matches!(b, b'(' | b'[' | b'{' | b'$' | b'\\' | b'*');
