@@ -74,10 +74,10 @@ const PLAIN_SUFFIXES: [&str; 26] = [
 ];
 
 /// Parts of a name that make its value public.
-const PUBLIC_PARTS: [&str; 17] = [
-    "public", "pubkey", "hash", "digest", "checksum", "foreign_key", "primary_key", "sort_key",
-    "cache_key", "partition_key", "integrity", "fingerprint", "site_key", "sitekey", "sha256",
-    "sha1", "index_key",
+const PUBLIC_PARTS: [&str; 20] = [
+    "publishable", "client_id", "clientid", "public", "pubkey", "hash", "digest", "checksum",
+    "foreign_key", "primary_key", "sort_key", "cache_key", "partition_key", "integrity",
+    "fingerprint", "site_key", "sitekey", "sha256", "sha1", "index_key",
 ];
 
 mod ways;

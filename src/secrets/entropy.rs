@@ -93,6 +93,8 @@ fn examine(text: &[u8], start: usize, end: usize) -> Option<(usize, usize)> {
         .any(|head| token.starts_with(head));
     if !random
         || symbol
+        // What is in it was looked at.
+        || super::decoded::is_text(token)
         || value::is_digest(token)
         || value::is_path(token)
         || value::is_filler(token)
@@ -116,11 +118,12 @@ impl TrimEnd for [u8] {
 }
 
 /// What the text before a random string says when the string is no secret.
-const INNOCENT: [&str; 35] = [
-    "integrity", "checksum", "sha1", "sha2", "sha3", "sha5", "digest", "hash", "resolved", "ssh-",
-    "nonce", "etag", "base64,", "fingerprint", "certificate", "public", "pubkey", "commit",
-    "revision", "mappings", "data:", "h1:", "narhash", "signature", "-----begin", "cdn", "http",
-    "md5", "blob", "ecdsa-", "challenge", "font", "svg", "image", "verification",
+const INNOCENT: [&str; 36] = [
+    "scram-sha", "integrity", "checksum", "sha1", "sha2", "sha3", "sha5", "digest", "hash",
+    "resolved", "ssh-", "nonce", "etag", "base64,", "fingerprint", "certificate", "public",
+    "pubkey", "commit", "revision", "mappings", "data:", "h1:", "narhash", "signature",
+    "-----begin", "cdn", "http", "md5", "blob", "ecdsa-", "challenge", "font", "svg", "image",
+    "verification",
 ];
 
 fn known_context(text: &[u8], start: usize, end: usize) -> bool {

@@ -13,6 +13,7 @@ pub mod unsafe_text;
 mod added;
 mod assign;
 mod bigrams;
+mod decoded;
 mod entropy;
 mod finding;
 mod keys;

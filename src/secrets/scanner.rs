@@ -10,7 +10,8 @@ use super::allow::{self, Limits};
 use super::finding::{self, Finding, Span};
 use super::prefilter::{self, Target};
 use super::rules::{self, RULES};
-use super::{assign, entropy, keys, pii};
+use super::value;
+use super::{assign, decoded, entropy, keys, pii};
 
 /// What to look for and what to let pass.
 #[derive(Clone, Debug)]
@@ -150,8 +151,10 @@ impl Scanner {
         let mut spans = Vec::new();
         if self.options.secrets {
             secrets(text, &mut spans);
+            decoded::scan(text, secrets, &mut spans);
         }
         self.without_keywords(text, &mut spans);
+        spans.retain(|span| !value::is_documented(&text[span.start..span.end]));
         finding::settle(spans)
     }
 
@@ -275,8 +278,10 @@ impl Scanner {
             prefilter::scan_slowly(text, |target, start, end| {
                 spans.extend(read(text, target, start, end));
             });
+            decoded::scan(text, secrets, &mut spans);
         }
         self.without_keywords(text, &mut spans);
+        spans.retain(|span| !value::is_documented(&text[span.start..span.end]));
         let spans = self.allowed(text, finding::settle(spans), None);
         self.known(finding::describe(text, &spans))
     }

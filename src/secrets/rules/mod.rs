@@ -71,7 +71,8 @@ pub(super) fn matches(index: usize, text: &[u8], start: usize, end: usize, spans
         at = if found.end() > found.start() { found.end() } else { found.end() + 1 };
         let (from, to) = locations.get(1).unwrap_or((found.start(), found.end()));
         let secret = &text[from..to];
-        if value::is_filler(secret) || value::entropy(secret) < rule.min_entropy {
+        let is_stand_in = rule.guessable && value::is_placeholder(secret);
+        if is_stand_in || value::is_filler(secret) || value::entropy(secret) < rule.min_entropy {
             continue;
         }
         spans.push(Span {
