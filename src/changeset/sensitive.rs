@@ -48,6 +48,46 @@ fn why<C: Touched>(change: &C) -> Option<&'static str> {
     reason(change.path()).or(becomes_executable.then_some("becomes executable"))
 }
 
+/// The reason that instruction files are shown with.
+const INSTRUCTS: &str = "instructs agents";
+
+/// Directories whose files tell coding agents what to do or what to run, in lower case: rules,
+/// skills, commands, hooks and settings, as the clients' own documentation names them.
+const INSTRUCTION_DIRECTORIES: [&str; 19] = [
+    ".claude/", ".codex/", ".gemini/", ".cursor/", ".clinerules/", ".cline/", ".windsurf/",
+    ".qwen/", ".opencode/", ".kiro/", ".roo/", ".junie/", ".continue/", ".copilot/", ".agents/",
+    ".github/instructions/", ".github/prompts/", ".github/agents/", ".github/hooks/",
+];
+
+/// Files that do, wherever they lie.
+const INSTRUCTION_FILES: [&str; 19] = [
+    "agents.md",
+    "agents.override.md",
+    "claude.md",
+    "claude.local.md",
+    "gemini.md",
+    "qwen.md",
+    "warp.md",
+    ".cursorrules",
+    ".windsurfrules",
+    ".clinerules",
+    ".roorules",
+    ".goosehints",
+    "copilot-instructions.md",
+    ".aider.conf.yml",
+    ".mcp.json",
+    "mcp.json",
+    "opencode.json",
+    "opencode.jsonc",
+    ".rules",
+];
+
+/// True where the file at `path` instructs coding agents, in words or by what it lets them run: an
+/// agent does not write one without a person.
+pub fn instructs(path: &RepoPath) -> bool {
+    reason(path) == Some(INSTRUCTS)
+}
+
 /// Why a change at `path` deserves a second look; `None` for ordinary paths. Case does not
 /// matter, since on some systems it does not matter to the programs that read these files.
 pub fn reason(path: &RepoPath) -> Option<&'static str> {
@@ -68,6 +108,12 @@ pub fn reason(path: &RepoPath) -> Option<&'static str> {
             true => "decides what passes the gate",
             false => "is a memory path, which agents read",
         });
+    }
+    // First: what lies below an instruction directory instructs, whatever else it does.
+    if INSTRUCTION_DIRECTORIES.iter().any(|directory| within(directory))
+        || INSTRUCTION_FILES.contains(&name)
+    {
+        return Some(INSTRUCTS);
     }
     if name == "allowed_signers" {
         return Some("says whose signatures count");
@@ -143,25 +189,6 @@ pub fn reason(path: &RepoPath) -> Option<&'static str> {
         )
     {
         return Some("runs on developers' machines");
-    }
-    if within(".claude/")
-        || within(".codex/")
-        || within(".gemini/")
-        || within(".cursor/")
-        || matches!(
-            name,
-            "agents.md"
-                | "claude.md"
-                | "gemini.md"
-                | ".cursorrules"
-                | ".windsurfrules"
-                | "copilot-instructions.md"
-                | ".aider.conf.yml"
-                | ".mcp.json"
-                | "mcp.json"
-        )
-    {
-        return Some("instructs agents");
     }
     if matches!(
         name,

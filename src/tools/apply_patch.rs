@@ -12,8 +12,8 @@ use super::arguments::{required, whole};
 use super::{Arguments, failure};
 use crate::app::{self, Draft, Session, capture, propose::Details};
 use crate::apply;
-use crate::changeset::Changeset;
 use crate::changeset::patch::{Action, Compiled, Dialect, FileReport, HunkReport, Options};
+use crate::changeset::{Changeset, sensitive};
 use crate::decide::{self, patch::Ids};
 use crate::error::{Error, Result};
 use crate::memory::outside;
@@ -226,16 +226,22 @@ pub fn run<R>(
     if request.dry_run || request.propose || gate.is_some() {
         return Ok(answer(held_back(session, request, gate)?));
     }
-    // Whatever the settings say, an agent writes no memory without a person.
+    // Whatever the settings say, an agent writes neither memory nor what instructs agents without
+    // a person.
     let agent = session.caller.actor.kind == ActorKind::Agent;
-    let gated = Cell::new(false);
+    let gated = Cell::new(None);
     let answer = Cell::new(Some(answer));
     let make = |worktree: &Reader<'_>| {
         let mut compiled = capture::patch(store, &request.patch, worktree, &request.options)?;
         store.accept(&compiled.changeset)?;
-        if agent && compiled.changeset.changes().iter().any(outside::touches) {
-            gated.set(true);
-            return Err(Error::bug("a patch of memory was not gated"));
+        let changes = compiled.changeset.changes();
+        if agent && changes.iter().any(outside::touches) {
+            gated.set(Some(Gate::Memory));
+        } else if agent && changes.iter().any(|change| sensitive::instructs(&change.path)) {
+            gated.set(Some(Gate::Instructions));
+        }
+        if gated.get().is_some() {
+            return Err(Error::bug("what waits for a person was written"));
         }
         Ok((std::mem::take(&mut compiled.changeset), compiled))
     };
@@ -253,8 +259,8 @@ pub fn run<R>(
         answer.take().map(|answer| answer(applied(session, compiled, warnings)))
     });
     match written {
-        Err(_) if gated.get() => {
-            let response = held_back(session, request, Some(Gate::Memory))?;
+        Err(_) if gated.get().is_some() => {
+            let response = held_back(session, request, gated.get())?;
             answer.take().map(|answer| answer(response))
         }
         written => written?,

@@ -353,3 +353,49 @@ fn what_decides_about_the_gate_is_pointed_out() {
     repo.aye(&["show", &id]).ok().says("! run.sh becomes executable");
     repo.aye(&["review"]).exits(4).says("! run.sh becomes executable");
 }
+
+#[test]
+fn what_instructs_agents_is_gated_from_agents_everywhere() {
+    let files = [
+        "CLAUDE.md",
+        "sub/AGENTS.md",
+        "CLAUDE.local.md",
+        "GEMINI.md",
+        ".cursor/rules/a.mdc",
+        ".github/copilot-instructions.md",
+        ".claude/settings.json",
+        ".claude/hooks/Makefile",
+        ".claude/skills/a/SKILL.md",
+        ".mcp.json",
+        ".codex/config.toml",
+        ".clinerules/a.md",
+        ".windsurf/rules/a.md",
+        ".gemini/settings.json",
+    ];
+    let written: Vec<(&str, &str)> = files.iter().map(|file| (*file, "one\n")).collect();
+    let repo = Repo::with(&written);
+    let patch = |file: &str| {
+        let patch = format!(
+            "*** Begin Patch\n*** Update File: src/x\n@@\n-one\n+two\n*** Update File: {file}\n@@\n one\n+obey\n*** End Patch\n"
+        );
+        json!({"patch": patch}).to_string()
+    };
+    repo.write("src/x", "one\n");
+    for file in files {
+        let answer = repo.agent("bot", &["call", "apply_patch", &patch(file)]).ok().out();
+        assert!(answer.contains("patch_applied: false"), "{file}: {answer}");
+        assert!(answer.contains("prop_"), "{file}: {answer}");
+        assert_eq!(repo.text(file), "one\n");
+        assert_eq!(repo.text("src/x"), "one\n", "nothing of the patch is written");
+    }
+    // A caller that no marker names is an agent too; a person at the keyboard is not.
+    repo.aye(&["call", "apply_patch", &patch("CLAUDE.md")]).ok();
+    assert_eq!(repo.text("CLAUDE.md"), "one\n");
+    // A new one, and a deletion.
+    for patch in ["*** Add File: WARP.md\n+obey\n", "*** Delete File: GEMINI.md\n"] {
+        let patch = json!({"patch": format!("*** Begin Patch\n{patch}*** End Patch\n")});
+        repo.agent("bot", &["call", "apply_patch", &patch.to_string()]).ok();
+    }
+    assert_eq!(repo.text("GEMINI.md"), "one\n");
+    assert!(!repo.path("WARP.md").exists());
+}

@@ -29,6 +29,8 @@ pub enum Gate {
     Policy,
     /// The change is an agent's, and of project memory.
     Memory,
+    /// The change is an agent's, and of a file that instructs agents.
+    Instructions,
 }
 
 impl Gate {
@@ -38,6 +40,7 @@ impl Gate {
             Self::Setting => "aye.gate",
             Self::Policy => PATH,
             Self::Memory => "an agent changes .agent-memory/",
+            Self::Instructions => "an agent changes what instructs agents",
         }
     }
 }
