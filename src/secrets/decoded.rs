@@ -18,10 +18,29 @@ const DEEPEST: usize = 2;
 /// Bytes of a run that tell whether text comes of it: of most runs none does.
 const TASTE: usize = 16;
 
+/// Where in a block of `SHORTEST` bytes its probe is.
+const PROBE: usize = SHORTEST / 2 - 1;
+
 /// How `base64` reads: padding or none, and whatever the last bits are.
 const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
     .with_decode_padding_mode(DecodePaddingMode::Indifferent)
     .with_decode_allow_trailing_bits(true);
+
+static PLAIN: GeneralPurpose = GeneralPurpose::new(&STANDARD, LENIENT);
+static URL: GeneralPurpose = GeneralPurpose::new(&URL_SAFE, LENIENT);
+
+/// Whether a byte may be part of a run, as a table: this is the inner loop.
+static PART: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let b = byte as u8;
+        table[byte] =
+            b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'_' | b'-' | b'=' | b'%');
+        byte += 1;
+    }
+    table
+};
 
 /// Adds to `spans` each encoded run of `text` in whose decoded text `look` finds something: the
 /// run, under the name of what is in it.
@@ -34,7 +53,7 @@ fn within(text: &[u8], look: &impl Fn(&[u8], &mut Vec<Span>), depth: usize, span
         return;
     }
     let mut done = 0;
-    for probe in probes::<SHORTEST>(text, SHORTEST / 2, |block| is_part(block[SHORTEST / 2])) {
+    for probe in probes(text, PROBE, may_be_long) {
         if probe < done || !is_part(text[probe]) {
             continue;
         }
@@ -54,6 +73,15 @@ fn within(text: &[u8], look: &impl Fn(&[u8], &mut Vec<Span>), depth: usize, span
             spans.push(Span { start, end, ..found });
         }
     }
+}
+
+/// False where the run around the probe is surely too short, as far as some of its places tell: it
+/// has to reach the block's end on one side.
+fn may_be_long(block: &[u8; SHORTEST]) -> bool {
+    const LEFT: [usize; 4] = [0, 2, 5, 8];
+    const RIGHT: [usize; 4] = [10, 13, 16, 19];
+    let all = |places: [usize; 4]| places.iter().fold(true, |all, at| all & is_part(block[*at]));
+    is_part(block[PROBE]) & (all(LEFT) | all(RIGHT))
 }
 
 /// True where `run` is text in another form.
@@ -83,7 +111,7 @@ fn hexadecimal(run: &[u8]) -> Option<Vec<u8>> {
 
 fn base_64(run: &[u8]) -> Option<Vec<u8>> {
     let is_url = run.iter().any(|byte| matches!(byte, b'-' | b'_'));
-    let engine = GeneralPurpose::new(if is_url { &URL_SAFE } else { &STANDARD }, LENIENT);
+    let engine = if is_url { &URL } else { &PLAIN };
     let taste = engine.decode(&run[..TASTE]).ok()?;
     is_readable(&taste).then(|| engine.decode(run).ok()).flatten()
 }
@@ -93,7 +121,7 @@ fn is_readable(text: &[u8]) -> bool {
 }
 
 fn is_part(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'_' | b'-' | b'=' | b'%')
+    PART[usize::from(byte)]
 }
 
 #[cfg(test)]

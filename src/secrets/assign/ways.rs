@@ -47,6 +47,10 @@ pub(super) fn wrapped(text: &[u8]) -> Option<usize> {
 pub(super) fn fallback(text: &[u8], at: usize) -> Option<Value> {
     const WORDS: [&[u8]; 6] = [b"|| ", b"?? ", b"?: ", b" or ", b"||", b"??"];
     let rest = line(text, at);
+    // Cheapest first: most lines of code have none of these.
+    if !rest.iter().any(|byte| matches!(byte, b'|' | b'?')) && find(rest, b" or ").is_none() {
+        return None;
+    }
     let after = WORDS.iter().find_map(|word| find(rest, word).map(|found| found + word.len()))?;
     let start = skip_spaces(text, at + after);
     let is_string = matches!(text.get(start), Some(b'"' | b'\'' | b'`'));
@@ -69,7 +73,10 @@ pub(super) fn after_name(text: &[u8], name: &Name) -> Option<usize> {
 
 /// `var password string = "…"`, `string Password { get; set; } = "…"`.
 fn typed(text: &[u8], name: &Name) -> Option<usize> {
-    let rest = line(text, name.end).strip_prefix(b" ")?;
+    if text.get(name.end) != Some(&b' ') {
+        return None;
+    }
+    let rest = line(text, name.end + 1);
     let equals = find(rest, b"= \"")?;
     let between = rest[..equals].trim_ascii();
     let is_type = !between.is_empty() && between.iter().all(u8::is_ascii_alphanumeric);
@@ -79,11 +86,14 @@ fn typed(text: &[u8], name: &Name) -> Option<usize> {
 
 /// `ENV NAME value` and `ARG` of a Dockerfile.
 fn instruction(text: &[u8], name: &Name) -> Option<usize> {
+    if text.get(name.end) != Some(&b' ') {
+        return None;
+    }
     let before = &text[name.start.saturating_sub(REACH)..name.start];
     let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     let word = before[start..].trim_ascii();
     let is_one = word == b"ENV" || word == b"LABEL" || word == b"ARG";
-    (is_one && text.get(name.end) == Some(&b' ')).then(|| skip_spaces(text, name.end))
+    is_one.then(|| skip_spaces(text, name.end))
 }
 
 /// `<key>password</key>` with `<string>…` or `<value>…` on the next line.
