@@ -695,7 +695,9 @@ fn forty_columns_hold_what_aye_says() {
     t.sees("]?").types("q");
     assert_eq!(t.ends(), 0);
     let wide = t.text();
-    let wide: Vec<&str> = wide.lines().filter(|line| line.chars().count() > 40).collect();
+    // The key that was typed is not what aye says: a busy machine shows it before the prompt reads.
+    let said = wide.lines().map(|line| line.trim_end_matches('q').trim_end());
+    let wide: Vec<&str> = said.filter(|line| line.chars().count() > 40).collect();
     assert_eq!(wide, [""; 0]);
 }
 
