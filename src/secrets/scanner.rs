@@ -10,8 +10,7 @@ use super::allow::{self, Limits};
 use super::finding::{self, Finding, Span};
 use super::prefilter::{self, Target};
 use super::rules::{self, RULES};
-use super::value;
-use super::{assign, decoded, entropy, keys, pii};
+use super::{assign, decoded, entropy, keys, pii, value};
 
 /// What to look for and what to let pass.
 #[derive(Clone, Debug)]
@@ -99,16 +98,12 @@ impl Scanner {
         if spans.is_empty() {
             return Scan::default();
         }
-        let before = &readable(before);
-        let spans = self.allowed(after, spans, Some(&Added::between(before, after)));
-        self.by_novelty(before, after, spans)
+        let added = Added::between(&readable(before), after);
+        let spans = self.allowed(after, spans, Some(&added));
+        self.by_novelty(after, spans, &added)
     }
 
-    fn by_novelty(&self, before: &[u8], after: &[u8], spans: Vec<Span>) -> Scan {
-        if spans.is_empty() {
-            return Scan::default();
-        }
-        let added = Added::between(before, after);
+    fn by_novelty(&self, after: &[u8], spans: Vec<Span>, added: &Added) -> Scan {
         let (new, old): (Vec<Span>, Vec<Span>) =
             spans.into_iter().partition(|span| added.touches(span.start, span.end));
         Scan {
@@ -127,7 +122,11 @@ impl Scanner {
     ) -> Scan {
         let mut spans = self.spans(after.as_bytes());
         spans.retain(|span| !is_within(span, regions));
-        self.by_novelty(before.as_bytes(), after.as_bytes(), spans)
+        if spans.is_empty() {
+            return Scan::default();
+        }
+        let added = Added::between(before.as_bytes(), after.as_bytes());
+        self.by_novelty(after.as_bytes(), spans, &added)
     }
 
     /// `text` with the name of what was found in the place of everything found; for messages, which
@@ -154,8 +153,7 @@ impl Scanner {
             decoded::scan(text, secrets, &mut spans);
         }
         self.without_keywords(text, &mut spans);
-        spans.retain(|span| !value::is_documented(&text[span.start..span.end]));
-        finding::settle(spans)
+        settled(text, spans)
     }
 
     fn without_keywords(&self, text: &[u8], spans: &mut Vec<Span>) {
@@ -197,6 +195,12 @@ impl Scanner {
         findings.retain(|f| !self.options.allow_fingerprints.contains(&f.fingerprint));
         findings
     }
+}
+
+/// `spans` of `text` in order, without overlaps and what is known to be no secret.
+fn settled(text: &[u8], mut spans: Vec<Span>) -> Vec<Span> {
+    spans.retain(|span| !value::is_documented(&text[span.start..span.end]));
+    finding::settle(spans)
 }
 
 /// True where `span` lies wholly in one of `regions`.
@@ -281,8 +285,7 @@ impl Scanner {
             decoded::scan(text, secrets, &mut spans);
         }
         self.without_keywords(text, &mut spans);
-        spans.retain(|span| !value::is_documented(&text[span.start..span.end]));
-        let spans = self.allowed(text, finding::settle(spans), None);
+        let spans = self.allowed(text, settled(text, spans), None);
         self.known(finding::describe(text, &spans))
     }
 }

@@ -78,7 +78,7 @@ pub fn is_blank(line: &str) -> bool {
 }
 
 /// `range` of `source` without the blank lines at its end and without the last line's ending:
-/// the end offset. Blanks at the end of a line with text are text: two spaces break the line.
+/// the end offset. Whitespace at the end of a line with text is text: two spaces break the line.
 pub fn trimmed_end(source: &str, range: std::ops::Range<usize>) -> usize {
     let (mut at, mut end) = (range.start, range.start);
     for line in iter(&source[range]) {
