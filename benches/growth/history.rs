@@ -293,6 +293,7 @@ impl Planned {
             lane: lane.to_owned(),
             seq,
             actor: Actor { name: name.into(), email: "bench@example.com".into(), kind },
+            agent: None,
             time,
             heads: Vec::new(),
             forked: None,

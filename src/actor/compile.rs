@@ -16,6 +16,8 @@ struct Entry {
     agent: String,
     variable: String,
     value: Option<String>,
+    #[serde(default)]
+    session: bool,
     // For the reader and a test; not compiled in.
     source: String,
 }
@@ -34,13 +36,13 @@ pub fn write() {
     let mut code = String::from(
         "/// The entries of `markers.toml`, in its order.\npub static MARKERS: &[Marker] = &[\n",
     );
-    for Entry { agent, variable, value, source } in &file.marker {
+    for Entry { agent, variable, value, session, source } in &file.marker {
         let complete = [agent, variable, source].iter().all(|text| !text.trim().is_empty());
         assert!(complete, "{SOURCE}: {variable} lacks an agent or a source");
         assert!(seen.insert((variable, value)), "{SOURCE}: {variable} is listed twice");
         let _ = writeln!(
             code,
-            "Marker {{ agent: {agent:?}, variable: {variable:?}, value: {value:?} }},"
+            "Marker {{ agent: {agent:?}, variable: {variable:?}, value: {value:?}, is_session: {session} }},"
         );
     }
     code += "];\n";

@@ -10,6 +10,12 @@ use std::ffi::OsString;
 /// The variable by which an agent names itself.
 pub const AYE_AGENT: &str = "AYE_AGENT";
 
+/// The variable that names the session: that of `aye run`, or whatever an agent's harness sets.
+pub const AYE_SESSION: &str = "AYE_SESSION";
+
+/// The variable by which an agent names its model.
+pub const AYE_MODEL: &str = "AYE_MODEL";
+
 /// An environment variable that a coding agent sets for the commands it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Marker {
@@ -19,6 +25,8 @@ pub struct Marker {
     pub variable: &'static str,
     /// The only value that counts; `None`: any but the empty one.
     pub value: Option<&'static str>,
+    /// Its value is the agent's own name of the session.
+    pub is_session: bool,
 }
 
 include!(concat!(env!("OUT_DIR"), "/markers.rs"));
@@ -36,6 +44,16 @@ pub fn agent_marker(lookup: impl Fn(&str) -> Option<OsString>) -> Option<Marker>
         .iter()
         .find(|marker| lookup(marker.variable).is_some_and(|value| marker.matches(&value)))
         .copied()
+}
+
+/// The name of the session: `AYE_SESSION`, or else what the recognised agent sets.
+pub fn session(lookup: impl Fn(&str) -> Option<OsString>) -> Option<OsString> {
+    let set = |name: &str| lookup(name).filter(|value| !value.is_empty());
+    set(AYE_SESSION).or_else(|| {
+        let agent = agent_marker(&lookup)?.agent;
+        let of_agent = |marker: &&Marker| marker.is_session && marker.agent == agent;
+        MARKERS.iter().filter(of_agent).find_map(|marker| set(marker.variable))
+    })
 }
 
 #[cfg(test)]
@@ -70,6 +88,22 @@ mod tests {
             _ => None,
         };
         assert_eq!(agent_marker(both).map(|marker| marker.variable), Some("CRUSH"));
+    }
+
+    #[test]
+    fn a_session_is_named_by_aye_or_by_the_agent_itself() {
+        let name = |set: &[(&str, &str)]| {
+            let find = |name: &str| {
+                set.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).into())
+            };
+            session(find).map(|name| name.into_string().unwrap())
+        };
+        let claude = [("CLAUDECODE", "1"), ("CLAUDE_CODE_SESSION_ID", "c1")];
+        assert_eq!(name(&claude).as_deref(), Some("c1"));
+        assert_eq!(name(&[claude[0], claude[1], ("AYE_SESSION", "dark")]).as_deref(), Some("dark"));
+        // Another agent's, around it, is not this one's.
+        assert_eq!(name(&[claude[0], ("QWEN_CODE_SESSION_ID", "q1")]), None);
+        assert_eq!(name(&[("AYE_SESSION", "")]), None);
     }
 
     #[test]

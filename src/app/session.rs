@@ -74,6 +74,7 @@ pub fn begin(
             base: base.clone(),
             proposal: None,
             submitted: None,
+            run: store.run().cloned(),
             told: None,
         };
         home.write(&changing, &record)

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::prompt::{self, Answer, Prompt};
 use crate::proposal::event::Evidence;
 use crate::proposal::rules::Verb;
-use crate::proposal::{Actor, ActorKind, Authority, Caller, Proposal, codes};
+use crate::proposal::{Actor, ActorKind, AgentRun, Authority, Caller, Proposal, codes};
 use crate::store::Store;
 use crate::{actor, decide};
 
@@ -60,6 +60,7 @@ impl Context {
     fn prepared(&self, mut store: Store) -> Result<Store> {
         store.notify(&self.notices);
         store.keep_up(&self.upkeep);
+        store.run_by(self.agent_run());
         store.project_with(crate::memory::service::decide::project);
         if self.caller(&store).actor.kind == ActorKind::Ci {
             store.write_only_to(store.trusted_config("aye.lane"))?;
@@ -109,6 +110,19 @@ impl Context {
             .or_else(|| text("LOGNAME"))
             .unwrap_or_else(|| "unknown".into());
         Caller { actor: Actor { name, email, kind }, marker: None, tool: false }
+    }
+
+    /// What the environment says of an agent's run: session and model.
+    fn agent_run(&self) -> Option<AgentRun> {
+        let session = actor::session(|name| self.var(name)).unwrap_or_default();
+        self.run_of(&session.to_string_lossy(), None)
+    }
+
+    /// The run of the agent in `session`, with the `model` that its harness names, unless `AYE_MODEL` names
+    /// one.
+    pub(super) fn run_of(&self, session: &str, model: Option<&str>) -> Option<AgentRun> {
+        let own = self.var(actor::AYE_MODEL).and_then(|value| value.into_string().ok());
+        AgentRun::new(Some(session), own.as_deref().or(model))
     }
 
     /// The agent that runs the command, if one does: its name, and the variable that shows it.

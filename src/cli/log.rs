@@ -55,6 +55,12 @@ pub struct LogItem {
     pub email: String,
     /// Who: person, agent or build machine.
     pub actor_kind: ActorKind,
+    /// The session that the agent's harness names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// The model that the agent's harness names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     /// The lane it was written to.
     pub lane: String,
     /// The commit that holds it.
@@ -83,6 +89,8 @@ impl From<&LogEntry> for LogItem {
             by: event.actor.name.clone(),
             email: event.actor.email.clone(),
             actor_kind: event.actor.kind,
+            session: event.agent.as_ref().and_then(|run| run.session.clone()),
+            model: event.agent.as_ref().and_then(|run| run.model.clone()),
             lane: event.lane.clone(),
             commit: entry.commit.clone(),
             text: text(&event.data),

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::child::Stop;
 use super::{Context, session};
-use crate::actor::AYE_AGENT;
+use crate::actor::{AYE_AGENT, AYE_SESSION};
 use crate::app;
 use crate::error::{Error, Exit, Result, codes};
 use crate::git;
@@ -75,7 +75,7 @@ impl From<Base> for tree::Base {
 /// cannot be started; those of git and of the file system. What comes after the command is reported and does
 /// not change its status.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
-    let store = context.store_to_edit()?;
+    let mut store = context.store_to_edit()?;
     store.require_lane()?;
     let home = Home::make(store.common_dir(), &context.state_directory()?)?;
     session::note_left(context, &home);
@@ -85,6 +85,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     };
     let name = held.name.clone();
     let agent = agent(context, &args.command[0]);
+    store.run_by(context.run_of(&name, None));
     let goes_on = home.has(&name);
     if !goes_on {
         let command = args.command[0].to_string_lossy();
@@ -173,7 +174,7 @@ fn execute(
     adopt();
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]).current_dir(&directory).env("PWD", &directory);
-    command.env("AYE_SESSION", name).env(AYE_AGENT, agent);
+    command.env(AYE_SESSION, name).env(AYE_AGENT, agent);
     git::scrub(&mut command);
     let mut child = command.spawn().map_err(|error| {
         let shown = words[0].to_string_lossy();

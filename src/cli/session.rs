@@ -9,7 +9,7 @@ use crate::app::session::{Outcome, Submitted};
 use crate::error::{Error, Exit, Result};
 use crate::render::table::{Align, Cell, Table};
 use crate::session::home::{Held, State, not_found};
-use crate::session::{Home, codes, read};
+use crate::session::{Home, Record, codes, read};
 use crate::store::Store;
 use crate::text::escape;
 
@@ -146,7 +146,7 @@ pub struct Done {
 /// # Errors
 /// `session_not_found`, `session_live`, `session_unsubmitted`; those of proposing.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
-    let store = context.store()?;
+    let mut store = context.store()?;
     let home = Home::open(store.common_dir(), &context.state_directory()?)?;
     let command = args.command.unwrap_or(Command::List);
     let name = match &command {
@@ -166,7 +166,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             Ok(Exit::Done)
         }
         Command::Submit { name, message } => {
-            let agent = home.record(&name)?.agent;
+            let Record { agent, run, .. } = home.record(&name)?;
+            store.run_by(run);
             let done = submit(context, &store, &home, &name, &agent, message)?;
             if context.format_or(Format::Text) == Format::Text {
                 say(context, &done);

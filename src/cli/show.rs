@@ -133,6 +133,13 @@ pub fn header(
     let actor = escape::name(&proposal.actor.to_string());
     let kind = proposal.actor.kind.as_str();
     field("by", format!("{by}  (recorded by {actor}, {kind})"));
+    if let Some(run) = &proposal.current().agent {
+        let said = [("session", &run.session), ("model", &run.model)];
+        let said = said.iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
+        let said: Vec<String> =
+            said.map(|(name, value)| format!("{name} {}", escape::line(value))).collect();
+        field("agent", said.join(", "));
+    }
     match audience {
         Audience::Default => {}
         Audience::Private => {

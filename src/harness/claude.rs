@@ -40,6 +40,8 @@ struct Sent {
     background_tasks: Vec<Value>,
     #[serde(default)]
     name: Option<String>,
+    #[serde(default)]
+    model: Option<String>,
 }
 
 /// Reads what the client sends to the hook of `event`.
@@ -77,7 +79,7 @@ pub fn read(event: &str, bytes: &[u8]) -> Result<Call, String> {
         "WorktreeCreate" => Event::Tree(sent.name.ok_or("it names no work tree")?),
         _ => Event::Other,
     };
-    Ok(Call { session: sent.session_id, directory: sent.cwd, event })
+    Ok(Call { session: sent.session_id, model: sent.model, directory: sent.cwd, event })
 }
 
 /// The bytes that the hook of `event` prints for `answer`.

@@ -15,6 +15,8 @@ use std::path::PathBuf;
 pub struct Call {
     /// The client's own id of the session.
     pub session: String,
+    /// The model, where the client names it.
+    pub model: Option<String>,
     /// The directory that the agent works in.
     pub directory: PathBuf,
     /// What is happening.

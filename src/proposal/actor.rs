@@ -25,6 +25,42 @@ impl Actor {
     }
 }
 
+/// What the harness of an agent says of the run that recorded an event: a claim, by which nothing is
+/// decided. Never a transcript.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentRun {
+    /// The session, by the name that its harness or `AYE_SESSION` gives it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// The model, as `AYE_MODEL` or the harness names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+impl AgentRun {
+    /// Longest name of a session or a model that is recorded, in bytes.
+    const MOST: usize = 200;
+
+    /// Of what a harness says: a text that is empty, too long, or not of one printable line is ignored.
+    /// `None` where nothing is left.
+    pub fn new(session: Option<&str>, model: Option<&str>) -> Option<Self> {
+        let fits = |text: &&str| {
+            !text.is_empty() && text.len() <= Self::MOST && !text.chars().any(char::is_control)
+        };
+        let name = |text: Option<&str>| text.map(str::trim).filter(fits).map(str::to_owned);
+        let run = Self { session: name(session), model: name(model) };
+        (run != Self::default()).then_some(run)
+    }
+
+    /// Reads what an event says, whatever it is: a reader of an older version ignores it, so nothing in it
+    /// makes an event malformed.
+    pub fn lenient<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Self>, D::Error> {
+        let value = serde_json::Value::deserialize(from)?;
+        let text = |name: &str| value.get(name).and_then(serde_json::Value::as_str);
+        Ok(Self::new(text("session"), text("model")))
+    }
+}
+
 /// Person, agent or build machine. One Unix account cannot prove which; see the README's limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -251,6 +251,7 @@ mod tests {
             lane: lane.into(),
             seq,
             actor: Actor { name: lane.into(), email: String::new(), kind: ActorKind::Human },
+            agent: None,
             time: DateTime::from_timestamp(second, 0).unwrap(),
             heads: heads
                 .iter()

@@ -112,6 +112,12 @@ pub struct Author {
     pub by: String,
     /// Person, agent or build machine.
     pub kind: ActorKind,
+    /// The session that the agent's harness names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// The model that the agent's harness names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     /// When.
     pub at: String,
     /// `first`, `answer`, `partial`, `edited` or `rebase`.
@@ -270,6 +276,8 @@ impl Document {
                     revision: revision.event.clone(),
                     by: revision.actor.to_string(),
                     kind: revision.actor.kind,
+                    session: revision.agent.as_ref().and_then(|run| run.session.clone()),
+                    model: revision.agent.as_ref().and_then(|run| run.model.clone()),
                     at: timestamp(revision.at),
                     reason: revision.reason.clone(),
                 })

@@ -90,6 +90,7 @@ fn start(first: &Stamped) -> Option<Proposal> {
             event: first.id.clone(),
             commit: String::new(),
             actor: first.event.actor.clone(),
+            agent: first.event.agent.clone(),
             at: first.event.time,
             reason: "first".into(),
             base: propose.base.clone(),
@@ -138,6 +139,7 @@ impl<'a> Fold<'a> {
                     event: stamped.id.clone(),
                     commit: String::new(),
                     actor: event.actor.clone(),
+                    agent: event.agent.clone(),
                     at: event.time,
                     reason: revise.reason.clone(),
                     base: revise.base.clone(),
@@ -367,6 +369,7 @@ mod tests {
             lane: lane.into(),
             seq,
             actor: Actor { name: "n".into(), email: String::new(), kind: ActorKind::Human },
+            agent: None,
             time: chrono::DateTime::from_timestamp(second, 0).unwrap(),
             heads: heads
                 .iter()

@@ -203,6 +203,7 @@ pub(super) mod tests {
                 lane: clone.lane.clone(),
                 seq: clone.chain.len() as u64 + 1,
                 actor: Actor { name: "n".into(), email: String::new(), kind: ActorKind::Human },
+                agent: None,
                 time: DateTime::from_timestamp(second, 0).unwrap(),
                 heads: heads.collect(),
                 witness: Vec::new(),

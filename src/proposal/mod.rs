@@ -22,7 +22,7 @@ pub mod steps;
 pub mod trailers;
 pub mod try_result;
 
-pub use actor::{Actor, ActorKind};
+pub use actor::{Actor, ActorKind, AgentRun};
 pub use authority::{Authority, Caller};
 pub use event::{ChangeRecord, Data, Entry, Event, Note, Stamped};
 pub use fold::fold;

@@ -149,6 +149,7 @@ mod tests {
             lane: name(lane),
             seq,
             actor,
+            agent: None,
             time,
             heads,
             witness: Vec::new(),

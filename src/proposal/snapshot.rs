@@ -458,6 +458,7 @@ mod tests {
             lane: lane.into(),
             seq,
             actor: Actor { name: "n".into(), email: String::new(), kind: ActorKind::Human },
+            agent: None,
             time: DateTime::from_timestamp(seq as i64, 0).unwrap(),
             heads: Vec::<Head>::new(),
             witness: Vec::new(),

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::event::{self, BlobRef, ChangeRecord, Evidence, How, Marked, Subject, Written};
-use super::{Actor, ActorKind, ProposalId, codes, forks};
+use super::{Actor, ActorKind, AgentRun, ProposalId, codes, forks};
 use crate::error::{Error, Result};
 
 /// A proposal with everything that has happened to it.
@@ -121,6 +121,9 @@ pub struct Revision {
     pub commit: String,
     /// Who.
     pub actor: Actor,
+    /// The run of the agent that made it, where its harness names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentRun>,
     /// When.
     pub at: DateTime<Utc>,
     /// `first`, `answer`, `partial`, `edited`, `rebase`.

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::codes;
 use crate::error::{Error, Result};
+use crate::proposal::AgentRun;
 
 /// The format of records.
 pub const FORMAT: &str = "aye/session-record@1";
@@ -29,6 +30,9 @@ pub struct Record {
     /// A commit with the files as they were proposed last: the base once that is decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub submitted: Option<String>,
+    /// What its harness says of the agent's run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<AgentRun>,
     /// When that was decided which the agent was told of last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told: Option<String>,
@@ -89,6 +93,7 @@ mod tests {
             base: "a".repeat(40),
             proposal: None,
             submitted: Some("b".repeat(64)),
+            run: AgentRun::new(Some("dark"), None),
             told: None,
         };
         assert_eq!(Record::read("x", &record.to_bytes().unwrap()).unwrap(), record);

@@ -13,6 +13,7 @@ use super::{Settings, codes, refs};
 use crate::changeset::{Changeset, RepoPath, twins};
 use crate::error::{Error, Result};
 use crate::private::Directory;
+use crate::proposal::AgentRun;
 use crate::worktree::Worktree;
 
 /// Where proposals are projected to; no place for files of the project.
@@ -30,6 +31,8 @@ pub struct Store {
     pub(super) projector: Option<Projector>,
     /// What is written goes to this lane, or nowhere; see [`Store::write_only_to`].
     named: Option<Option<String>>,
+    /// What the events of an agent say of its run; see [`Store::run_by`].
+    pub(super) run: Option<AgentRun>,
 }
 
 /// Writes (`true`) or removes what a subject of its own, such as memory, shows of a proposal in the
@@ -68,6 +71,7 @@ impl Store {
             upkeep: Upkeep::default(),
             projector: None,
             named: None,
+            run: None,
         }
     }
 
@@ -108,6 +112,16 @@ impl Store {
         }
         self.named = Some(lane);
         Ok(())
+    }
+
+    /// What an agent writes from now on names `run`. What people and build machines write never does.
+    pub fn run_by(&mut self, run: Option<AgentRun>) {
+        self.run = run;
+    }
+
+    /// See [`Store::run_by`].
+    pub fn run(&self) -> Option<&AgentRun> {
+        self.run.as_ref()
     }
 
     /// The lane that alone is written to, if it is one with a name.

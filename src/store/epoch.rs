@@ -274,6 +274,7 @@ impl Store {
                 lane: from.lane.clone(),
                 seq: from.seq + part,
                 actor: actor.clone(),
+                agent: None,
                 time: now.trunc_subsecs(3),
                 heads: Vec::new(),
                 witness: Vec::new(),

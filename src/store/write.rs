@@ -22,8 +22,8 @@ use crate::proposal::event::{
 };
 use crate::proposal::rules::Verb;
 use crate::proposal::{
-    Actor, Authority, ChangeRecord, Data, Entry, Event, Note, Proposal, ProposalId, Stamped,
-    Status, fold,
+    Actor, ActorKind, Authority, ChangeRecord, Data, Entry, Event, Note, Proposal, ProposalId,
+    Stamped, Status, fold,
 };
 
 /// How many expiries one command records at most; the next one goes on.
@@ -575,6 +575,7 @@ impl<'store> Writer<'store> {
             first,
             lane: chain.lane().to_owned(),
             seq: chain.next_seq(),
+            agent: store.run.clone().filter(|_| actor.kind == ActorKind::Agent),
             actor,
             time,
             heads: chain.heads(|lane| lanes.contains(lane)),

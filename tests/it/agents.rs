@@ -69,7 +69,9 @@ fn an_agent_is_sent_into_a_tree_and_what_it_leaves_is_proposed() {
     let said = stop(&repo).json()["systemMessage"].as_str().expect("a line").to_owned();
     assert!(said.contains("1 file +1 −1   decide: aye review prop_"), "{said}");
     let id = pending(&repo);
-    assert_eq!(repo.aye(&["show", &id, "--json"]).ok().json()["proposed_by"], "claude-code");
+    let shown = repo.aye(&["show", &id, "--json"]).ok().json();
+    assert_eq!(shown["proposed_by"], "claude-code");
+    assert_eq!(shown["history"][0]["session"], "s");
     assert_eq!(repo.text("src/a.txt"), "one\ntwo\n");
     // A second turn revises it.
     std::fs::write(tree.join("b.txt"), "wasp\n").expect("write");

@@ -64,6 +64,35 @@ fn every_marker_refuses_a_decision_and_is_named() {
 }
 
 #[test]
+fn session_and_model_of_an_agent_are_recorded_and_a_persons_never() {
+    let repo = Repo::with(&[("f", "a\n")]);
+    let propose = ["propose", "f", "--old", "a", "--new", "b"];
+    let codex = || repo.cmd(&propose).env("CODEX_CI", "1").env("CODEX_SESSION_ID", "0199");
+    let id = codex().env("AYE_MODEL", "gpt-x").run().ok().id();
+    let shown = repo.aye(&["show", &id, "--json"]).ok().json();
+    assert_eq!(shown["history"][0]["session"], "0199");
+    assert_eq!(shown["history"][0]["model"], "gpt-x");
+    repo.aye(&["show", &id]).ok().says("session 0199, model gpt-x");
+    let said = |id: &str| {
+        let event = last_event(&repo);
+        assert_eq!(event["proposal_id"], id);
+        (event["session"].clone(), event["model"].clone())
+    };
+    assert_eq!(said(&id), (json!("0199"), json!("gpt-x")));
+    // The name that aye's run gives comes first; what is not one short line names nothing.
+    let comment = ["comment", &id, "-m", "x"];
+    repo.agent("codex", &comment).ok();
+    assert_eq!(said(&id), (Value::Null, Value::Null));
+    let run = repo.cmd(&comment).env("CODEX_SESSION_ID", "0199").env("AYE_SESSION", "dark");
+    run.env("AYE_MODEL", "two\nlines").run().ok();
+    assert_eq!(said(&id), (json!("dark"), Value::Null));
+    // A person who works in a shell with these variables is no agent by them.
+    repo.cmd(&comment).env("AYE_SESSION", "dark").env("AYE_MODEL", "gpt-x").run().ok();
+    assert_eq!(last_event(&repo)["actor_kind"], "human");
+    assert_eq!(said(&id), (Value::Null, Value::Null));
+}
+
+#[test]
 fn empty_and_unrelated_variables_mark_nobody() {
     let (repo, id) = proposed();
     let cmd = repo.cmd(&["apply", &id, "--yes"]).env("AYE_AGENT", "").env("CLAUDECODE", "");

@@ -6,6 +6,7 @@ use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 
 use super::Harness;
+use crate::actor::AYE_SESSION;
 use crate::app::{self, session as sessions};
 use crate::cli::Context;
 use crate::cli::session::summary;
@@ -91,13 +92,14 @@ impl Place {
     fn of(context: &Context, call: &Call) -> Result<Option<Self>> {
         let Ok(found) = Store::discover(&call.directory) else { return Ok(None) };
         let state = context.state_directory()?;
-        let (store, around) = match context.session_around(&found) {
+        let (mut store, around) = match context.session_around(&found) {
             Some((store, around)) => (store, Some(around)),
             None => (found, None),
         };
         let home = Home::make(store.common_dir(), &state)?;
         // Started by `aye run`, the client is in its tree already.
-        let run = context.var("AYE_SESSION").map(|name| name.to_string_lossy().into_owned());
+        let run = context.var(AYE_SESSION).map(|name| name.to_string_lossy().into_owned());
+        store.run_by(context.run_of(run.as_ref().unwrap_or(&call.session), call.model.as_deref()));
         let name = around.filter(|around| run.as_ref() == Some(around));
         let name = name.unwrap_or_else(|| name_of(&call.session, ""));
         Ok(Some(Self { home, name, store }))

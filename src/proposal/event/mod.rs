@@ -21,7 +21,7 @@ pub use data::{
     Revise, Subject, Undo, Written,
 };
 
-use super::{Actor, ProposalId, canonical, codes};
+use super::{Actor, AgentRun, ProposalId, canonical, codes};
 use crate::error::{Error, Result};
 
 /// Version of the event format.
@@ -44,6 +44,8 @@ pub struct Event {
     pub seq: u64,
     /// Who.
     pub actor: Actor,
+    /// The run of an agent that recorded it, where its harness names one.
+    pub agent: Option<AgentRun>,
     /// When, by that machine's clock, to the millisecond.
     pub time: DateTime<Utc>,
     /// The tips of the lanes seen when it was written that hold events about the same subject. In
@@ -108,6 +110,8 @@ struct Header<'a> {
     lane: &'a str,
     seq: u64,
     actor: &'a Actor,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent: &'a Option<AgentRun>,
     time: DateTime<Utc>,
     heads: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -132,6 +136,8 @@ struct Wire<'a> {
     lane: String,
     seq: u64,
     actor: Actor,
+    #[serde(default, deserialize_with = "AgentRun::lenient")]
+    agent: Option<AgentRun>,
     time: DateTime<Utc>,
     #[serde(default)]
     heads: Vec<String>,
@@ -160,6 +166,7 @@ impl Event {
             lane: &self.lane,
             seq: self.seq,
             actor: &self.actor,
+            agent: &self.agent,
             time: self.time,
             heads: self.heads.iter().map(Head::to_text).collect(),
             witness: self.witness.iter().map(Head::to_text).collect(),
@@ -207,6 +214,7 @@ impl Event {
             lane: wire.lane,
             seq: wire.seq,
             actor: wire.actor,
+            agent: wire.agent,
             time: wire.time,
             heads,
             witness: wire.witness.iter().filter_map(|text| Head::parse(text)).collect(),

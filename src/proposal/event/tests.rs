@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use super::super::ActorKind;
+use super::super::{ActorKind, AgentRun};
 use super::*;
 
 fn event(data: Data) -> Event {
@@ -10,6 +10,7 @@ fn event(data: Data) -> Event {
         lane: "l".into(),
         seq: 3,
         actor: Actor { name: "n".into(), email: String::new(), kind: ActorKind::Agent },
+        agent: None,
         time: "2026-03-14T10:30:00.123Z".parse().unwrap(),
         heads: vec![Head { lane: "l".into(), seq: 2, tip: "abc".into() }],
         witness: Vec::new(),
@@ -55,4 +56,24 @@ proptest! {
     fn hostile_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         let _ = Event::from_bytes(&bytes);
     }
+}
+
+#[test]
+fn a_run_that_is_not_understood_is_ignored() {
+    let bytes = |agent: &str| {
+        let text = String::from_utf8(event(Data::Plan(serde_json::json!({}))).to_bytes().unwrap())
+            .unwrap();
+        text.replacen("\"data\"", &format!("\"agent\":{agent},\"data\""), 1).into_bytes()
+    };
+    let run = |agent: &str| Event::from_bytes(&bytes(agent)).unwrap().agent;
+    assert_eq!(run(r#"{"model":"m","session":"s"}"#), AgentRun::new(Some("s"), Some("m")));
+    assert_eq!(run(r#"{"model":5,"session":"s"}"#), AgentRun::new(Some("s"), None));
+    let long = "x".repeat(201);
+    for odd in
+        ["5", "null", "[]", "{}", r#"{"session":"a\nb"}"#, &format!(r#"{{"session":"{long}"}}"#)]
+    {
+        assert_eq!(run(odd), None, "{odd}");
+    }
+    let bytes = bytes(r#"{"model":"m","session":"s"}"#);
+    assert_eq!(Event::from_bytes(&bytes).unwrap().to_bytes().unwrap(), bytes);
 }

@@ -270,6 +270,10 @@ pub(super) fn cut(event: &mut Event) {
     let name = |text: &mut String| shorten(text, MOST_NAME);
     name(&mut event.actor.name);
     name(&mut event.actor.email);
+    if let Some(run) = &mut event.agent {
+        run.session.as_mut().map(name);
+        run.model.as_mut().map(name);
+    }
     match &mut event.data {
         Data::Propose(propose) => {
             propose.description.as_mut().map(long);

@@ -79,6 +79,7 @@ impl Store {
                 lane: lane.lane.clone(),
                 seq,
                 actor: actor.clone(),
+                agent: None,
                 time: now.trunc_subsecs(3),
                 heads: heads.into_values().collect(),
                 witness: Vec::new(),
