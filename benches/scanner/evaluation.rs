@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use aye::secrets::{Finding, Scanner};
 
 use super::corpus::{self, Sample};
+use super::frozen;
 
 /// What came of it.
 #[derive(Default)]
@@ -51,11 +52,21 @@ impl Evaluation {
     }
 }
 
-/// Scans the whole corpus.
+/// Scans the corpus that grows with the rules.
 pub fn run() -> Evaluation {
+    evaluate(corpus::positives::all(), corpus::negatives::all())
+}
+
+/// Scans the frozen corpus.
+pub fn run_frozen() -> Evaluation {
+    evaluate(frozen::positives(), frozen::negatives())
+}
+
+/// Scans texts with one secret each and texts without one.
+pub fn evaluate(positives: Vec<Sample>, negatives: Vec<Sample>) -> Evaluation {
     let scanner = Scanner::default();
     let mut result = Evaluation::default();
-    for sample in corpus::positives::all() {
+    for sample in positives {
         let findings = scanner.scan(sample.text.as_bytes());
         result.positives += 1;
         let (right, other): (Vec<_>, Vec<_>) =
@@ -67,7 +78,7 @@ pub fn run() -> Evaluation {
         }
         count(&mut result, &sample, &other);
     }
-    for sample in corpus::negatives::all() {
+    for sample in negatives {
         result.negatives += 1;
         let findings = scanner.scan(sample.text.as_bytes());
         count(&mut result, &sample, &findings.iter().collect::<Vec<_>>());

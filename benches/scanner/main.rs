@@ -2,13 +2,20 @@
 //!
 //! Quality is counted on the corpus beside this file; `-- --detail` lists what went wrong. Speed is
 //! measured on one thread, in processor time, over this crate's own sources (which speak of secrets
-//! more than most) and over the corpus' lock files and minified text; each the median of several
-//! passes after a warm-up. `AYE_BENCH_SOURCES=DIR` measures the speed over what lies there instead.
+//! more than most), over the corpus' lock files and minified text, and apart from them over files
+//! full of base64; each the median of several passes after a warm-up.
+//!
+//! `AYE_BENCH_SOURCES=DIR` measures the speed over what lies there instead. `AYE_BENCH_CASES=FILE`
+//! also counts on labelled texts of others, one JSON object a line: `rule`, `kind` (`true` or
+//! `false`), `text`. Gitleaks' rule tests become such a file when `utils.Validate` of its
+//! `cmd/generate/config` prints its arguments instead of checking them; none of them is kept here.
 
 #![allow(clippy::print_stdout)]
 
+mod cases;
 mod corpus;
 mod evaluation;
+mod frozen;
 
 use std::hint::black_box;
 use std::path::Path;
@@ -22,18 +29,23 @@ fn main() {
     if let Some(folder) = std::env::var_os("AYE_BENCH_SOURCES") {
         return speed("given", &sources(Path::new(&folder)), quick);
     }
-    let result = evaluation::run();
-    println!("quality   {}", result.summary());
-    println!("          {} positives, {} negatives", result.positives, result.negatives);
-
-    if std::env::args().any(|arg| arg == "--detail") {
-        println!("{}", result.detail());
+    let detail = std::env::args().any(|arg| arg == "--detail");
+    for (name, result) in [("quality", evaluation::run()), ("frozen", evaluation::run_frozen())] {
+        println!("{name:<9} {}", result.summary());
+        println!("          {} positives, {} negatives", result.positives, result.negatives);
+        if detail {
+            println!("{}", result.detail());
+        }
+    }
+    if let Some(file) = std::env::var_os("AYE_BENCH_CASES") {
+        cases::report(Path::new(&file), detail);
     }
     let own = sources(Path::new(env!("CARGO_MANIFEST_DIR")));
     speed("source", &own, quick);
     let made: Vec<Vec<u8>> =
         corpus::negatives::all().into_iter().map(|sample| sample.text.into_bytes()).collect();
     speed("mixed", &made, quick);
+    speed("base64", &corpus::encoded::all(), quick);
 }
 
 /// Files that a scan would read: text of a source tree.

@@ -5,6 +5,8 @@
 mod corpus;
 #[path = "../../benches/scanner/evaluation.rs"]
 mod evaluation;
+#[path = "../../benches/scanner/frozen.rs"]
+mod frozen;
 
 #[test]
 fn precision_and_recall_hold() {
@@ -33,4 +35,16 @@ fn findings_repeat_nothing_of_the_secret() {
             }
         }
     }
+}
+
+/// What `sha256sum` says of the two files since their first commit.
+const FROZEN: [&str; 2] = [
+    "ee33c4c5c4ea75ed9d4b3bbbebbf8b7ccea1912ac7c34ab2b54da1048dc2276c",
+    "526e0f45b4ad2b8ef56f3fe282c82f427d22e0d7de709bf7e50fc302ce63ef45",
+];
+
+#[test]
+fn frozen_corpus_is_as_it_was() {
+    let digests = frozen::sources().map(|file| aye::sha256::hex(file.as_bytes()));
+    assert_eq!(digests, FROZEN, "add texts to benches/scanner/corpus instead");
 }

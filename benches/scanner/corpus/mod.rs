@@ -4,6 +4,7 @@
 //! written from the services' own descriptions, not from the rules, and set into the surroundings
 //! they are found in: configuration, code of many languages, command lines, logs, notes.
 
+pub mod encoded;
 pub mod negatives;
 pub mod positives;
 
