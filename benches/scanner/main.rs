@@ -14,6 +14,7 @@
 
 mod cases;
 mod corpus;
+mod encoded;
 mod evaluation;
 mod frozen;
 
@@ -45,7 +46,7 @@ fn main() {
     let made: Vec<Vec<u8>> =
         corpus::negatives::all().into_iter().map(|sample| sample.text.into_bytes()).collect();
     speed("mixed", &made, quick);
-    speed("base64", &corpus::encoded::all(), quick);
+    speed("base64", &encoded::all(), quick);
 }
 
 /// Files that a scan would read: text of a source tree.

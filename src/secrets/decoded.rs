@@ -6,20 +6,17 @@ use base64::alphabet::{STANDARD, URL_SAFE};
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 use super::finding::Span;
-use super::probe::probes;
+use super::runs;
 use super::value;
 
-/// The shortest run that is decoded, in bytes.
-const SHORTEST: usize = 20;
-/// The longest; what is longer is embedded data.
+/// The longest run that is decoded, in bytes; what is longer is embedded data.
 const LONGEST: usize = 64 * 1024;
 /// How many encodings are taken off.
 const DEEPEST: usize = 2;
+/// Bytes that are decoded of one text; what is behind them stays encoded.
+const MOST: usize = 4 * 1024 * 1024;
 /// Bytes of a run that tell whether text comes of it: of most runs none does.
 const TASTE: usize = 16;
-
-/// Where in a block of `SHORTEST` bytes its probe is.
-const PROBE: usize = SHORTEST / 2 - 1;
 
 /// How `base64` reads: padding or none, and whatever the last bits are.
 const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
@@ -29,59 +26,44 @@ const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
 static PLAIN: GeneralPurpose = GeneralPurpose::new(&STANDARD, LENIENT);
 static URL: GeneralPurpose = GeneralPurpose::new(&URL_SAFE, LENIENT);
 
-/// Whether a byte may be part of a run, as a table: this is the inner loop.
-static PART: [bool; 256] = {
-    let mut table = [false; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let b = byte as u8;
-        table[byte] =
-            b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'_' | b'-' | b'=' | b'%');
-        byte += 1;
-    }
-    table
-};
-
-/// Adds to `spans` each encoded run of `text` in whose decoded text `look` finds something: the
-/// run, under the name of what is in it.
-pub(super) fn scan(text: &[u8], look: impl Fn(&[u8], &mut Vec<Span>), spans: &mut Vec<Span>) {
-    within(text, &look, DEEPEST, spans);
+/// Looks into the encoded runs of one text.
+pub(super) struct Decoder<L> {
+    look: L,
+    /// Bytes that may still be decoded.
+    left: usize,
 }
 
-fn within(text: &[u8], look: &impl Fn(&[u8], &mut Vec<Span>), depth: usize, spans: &mut Vec<Span>) {
-    if depth == 0 {
-        return;
+impl<L: Fn(&[u8], &mut Vec<Span>)> Decoder<L> {
+    /// A decoder that asks `look` what is in decoded text.
+    pub fn new(look: L) -> Self {
+        Self { look, left: MOST }
     }
-    let mut done = 0;
-    for probe in probes(text, PROBE, may_be_long) {
-        if probe < done || !is_part(text[probe]) {
-            continue;
+
+    /// Adds the run `start..end` of `text` to `spans`, under the name of what is in its text.
+    pub fn run(&mut self, text: &[u8], start: usize, end: usize, spans: &mut Vec<Span>) {
+        self.within(text, start, end, DEEPEST, spans);
+    }
+
+    fn within(
+        &mut self,
+        text: &[u8],
+        start: usize,
+        end: usize,
+        depth: usize,
+        spans: &mut Vec<Span>,
+    ) {
+        if depth == 0 || end - start > LONGEST.min(self.left) {
+            return;
         }
-        let before = &text[done..probe];
-        let start = before.iter().rposition(|b| !is_part(*b)).map_or(done, |at| done + at + 1);
-        let end =
-            text[probe..].iter().position(|b| !is_part(*b)).map_or(text.len(), |at| probe + at);
-        done = end;
-        if !(SHORTEST..=LONGEST).contains(&(end - start)) {
-            continue;
-        }
-        let Some(plain) = decode(&text[start..end]) else { continue };
+        let Some(plain) = decode(&text[start..end]) else { return };
+        self.left -= plain.len().min(self.left);
         let mut inner = Vec::new();
-        look(&plain, &mut inner);
-        within(&plain, look, depth - 1, &mut inner);
+        (self.look)(&plain, &mut inner);
+        runs::each(&plain, |from, to| self.within(&plain, from, to, depth - 1, &mut inner));
         if let Some(found) = inner.into_iter().max_by_key(|span| std::cmp::Reverse(span.rank)) {
             spans.push(Span { start, end, ..found });
         }
     }
-}
-
-/// False where the run around the probe is surely too short, as far as some of its places tell: it
-/// has to reach the block's end on one side.
-fn may_be_long(block: &[u8; SHORTEST]) -> bool {
-    const LEFT: [usize; 4] = [0, 2, 5, 8];
-    const RIGHT: [usize; 4] = [10, 13, 16, 19];
-    let all = |places: [usize; 4]| places.iter().fold(true, |all, at| all & is_part(block[*at]));
-    is_part(block[PROBE]) & (all(LEFT) | all(RIGHT))
 }
 
 /// True where `run` is text in another form.
@@ -100,13 +82,14 @@ fn decode(run: &[u8]) -> Option<Vec<u8>> {
 }
 
 fn hexadecimal(run: &[u8]) -> Option<Vec<u8>> {
-    if !run.len().is_multiple_of(2) || !run.iter().all(u8::is_ascii_hexdigit) {
+    if !run.len().is_multiple_of(2) {
         return None;
     }
-    let digit = |byte: u8| char::from(byte).to_digit(16).map(|digit| digit as u8);
-    let byte = |pair: &[u8]| Some(digit(pair[0])? << 4 | digit(pair[1])?);
-    let taste = run[..TASTE].chunks_exact(2).map(byte).collect::<Option<Vec<u8>>>()?;
-    is_readable(&taste).then(|| run.chunks_exact(2).filter_map(byte).collect())
+    let mut taste = [0; TASTE / 2];
+    faster_hex::hex_decode(&run[..TASTE], &mut taste).ok()?;
+    let mut plain = vec![0; if is_readable(&taste) { run.len() / 2 } else { return None }];
+    faster_hex::hex_decode(run, &mut plain).ok()?;
+    Some(plain)
 }
 
 fn base_64(run: &[u8]) -> Option<Vec<u8>> {
@@ -118,10 +101,6 @@ fn base_64(run: &[u8]) -> Option<Vec<u8>> {
 
 fn is_readable(text: &[u8]) -> bool {
     text.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\r' | b'\t'))
-}
-
-fn is_part(byte: u8) -> bool {
-    PART[usize::from(byte)]
 }
 
 #[cfg(test)]
@@ -163,6 +142,17 @@ mod tests {
         assert_eq!((found[0].line, found[0].column, found[0].length), (2, 5, once.len()));
         let assigned = STANDARD.encode("export DB_PASSWORD=Winter2024!x\n");
         assert_eq!(kinds(&format!("data: {assigned}")), ["assigned_secret"]);
+    }
+
+    #[test]
+    fn no_more_is_decoded_than_fits() {
+        let line =
+            format!("x: {}\n", STANDARD.encode("readable text again and again ".repeat(1000)));
+        let secret = format!("x: {}\n", STANDARD.encode(token()));
+        let few = format!("{}{secret}", line.repeat(3));
+        assert_eq!(kinds(&few), ["github_token"]);
+        let many = format!("{secret}{}{secret}", line.repeat(super::MOST / 30_000 + 1));
+        assert_eq!(kinds(&many).len(), 1);
     }
 
     #[test]

@@ -4,70 +4,33 @@
 //! digest, an object id or a test vector far more often than a secret.
 
 use super::finding::{Category, Span, rank};
-use super::probe::probes;
-use super::value;
+use super::{runs, value};
 
 /// The shortest string looked at, in bytes.
 const SHORTEST: usize = 32;
 /// Longer strings are embedded data, not credentials.
 const LONGEST: usize = 180;
 
-/// Whether a byte may be part of such a string, as a table: this is the inner loop.
-static PART: [bool; 256] = {
-    let mut table = [false; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let b = byte as u8;
-        table[byte] = b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'_' | b'-' | b'=');
-        byte += 1;
-    }
-    table
-};
-
-/// Where in a block of `SHORTEST` bytes its probe is.
-const PROBE: usize = SHORTEST / 2 - 1;
-
-/// Adds every random string of `text` to `spans`.
-///
-/// A run of at least `SHORTEST` bytes covers the probe of a block, so most bytes are never looked
-/// at.
-pub(super) fn scan(text: &[u8], spans: &mut Vec<Span>) {
-    let mut done = 0;
-    for probe in probes(text, PROBE, may_be_long) {
-        if probe < done || !is_part(text[probe]) {
-            continue;
-        }
-        let start = text[..probe].iter().rposition(|b| !is_part(*b)).map_or(0, |p| p + 1);
-        let end = text[probe..].iter().position(|b| !is_part(*b)).map_or(text.len(), |p| probe + p);
-        if end - start >= SHORTEST
-            && let Some((from, to)) = examine(text, start, end)
+/// Adds the random strings of the run `start..end` of `text` to `spans`.
+pub(super) fn run(text: &[u8], start: usize, end: usize, spans: &mut Vec<Span>) {
+    let mut from = start;
+    for piece in text[start..end].split(|byte| *byte == b'%') {
+        let to = from + piece.len();
+        if piece.len() >= SHORTEST
+            && let Some((start, end)) = examine(text, from, to)
         {
             spans.push(Span {
                 kind: "high_entropy",
                 title: "Random string that looks like a credential",
                 category: Category::Secret,
-                start: from,
-                end: to,
+                start,
+                end,
                 guessable: false,
                 rank: rank::ENTROPY,
             });
         }
-        done = end;
+        from = to + 1;
     }
-}
-
-/// False where the run around the probe is surely too short: it would have to reach `SHORTEST / 2`
-/// bytes to one side, and does not at the places that are looked at. Without branches, which
-/// nothing could foretell.
-fn may_be_long(block: &[u8; SHORTEST]) -> bool {
-    const STEPS: [usize; 5] = [1, 4, 8, 11, SHORTEST / 2];
-    let left = STEPS.iter().fold(true, |all, step| all & is_part(block[PROBE + 1 - step]));
-    let right = STEPS.iter().fold(true, |all, step| all & is_part(block[PROBE + step]));
-    is_part(block[PROBE]) & (left | right)
-}
-
-fn is_part(byte: u8) -> bool {
-    PART[usize::from(byte)]
 }
 
 /// The random string within the run `start..end`, if it is one.
@@ -87,10 +50,8 @@ fn examine(text: &[u8], start: usize, end: usize) -> Option<(usize, usize)> {
     let random = value::surprise(token) >= 5.1
         && value::entropy(token) >= 4.0
         && !value::is_sequential(token);
-    // Mangled C++ and Rust symbols; keys made to be published.
-    let symbol = [&b"_Z"[..], b"__Z", b"_R", b"pk_live_", b"pk_test_"]
-        .iter()
-        .any(|head| token.starts_with(head));
+    // Mangled C++ and Rust symbols.
+    let symbol = [&b"_Z"[..], b"__Z", b"_R"].iter().any(|head| token.starts_with(head));
     if !random
         || symbol
         // What is in it was looked at.
@@ -170,7 +131,7 @@ fn continues(text: &[u8], start: usize) -> bool {
     let floor = end.saturating_sub(200);
     let before = &text[floor..end];
     let line = before.iter().rposition(|b| *b == b'\n').map_or(before, |p| &before[p + 1..]);
-    let run = line.split(|b| !is_part(*b)).map(<[u8]>::len).max().unwrap_or(0);
+    let run = line.split(|b| !runs::is_part(*b)).map(<[u8]>::len).max().unwrap_or(0);
     run >= 40 && run + 8 >= line.len()
 }
 
@@ -180,7 +141,7 @@ mod tests {
 
     fn count(text: &str) -> usize {
         let mut spans = Vec::new();
-        scan(text.as_bytes(), &mut spans);
+        runs::each(text.as_bytes(), |start, end| run(text.as_bytes(), start, end, &mut spans));
         spans.len()
     }
 

@@ -20,6 +20,7 @@ mod keys;
 mod pii;
 mod prefilter;
 mod probe;
+mod runs;
 mod scanner;
 mod value;
 

@@ -10,7 +10,7 @@ use super::allow::{self, Limits};
 use super::finding::{self, Finding, Span};
 use super::prefilter::{self, Target};
 use super::rules::{self, RULES};
-use super::{assign, decoded, entropy, keys, pii, value};
+use super::{assign, decoded, entropy, keys, pii, runs, value};
 
 /// What to look for and what to let pass.
 #[derive(Clone, Debug)]
@@ -150,16 +150,13 @@ impl Scanner {
         let mut spans = Vec::new();
         if self.options.secrets {
             secrets(text, &mut spans);
-            decoded::scan(text, secrets, &mut spans);
+            without_names(text, &mut spans);
         }
-        self.without_keywords(text, &mut spans);
+        self.personal(text, &mut spans);
         settled(text, spans)
     }
 
-    fn without_keywords(&self, text: &[u8], spans: &mut Vec<Span>) {
-        if self.options.secrets {
-            entropy::scan(text, spans);
-        }
+    fn personal(&self, text: &[u8], spans: &mut Vec<Span>) {
         if self.options.pii {
             pii::numbers(text, spans);
         }
@@ -252,6 +249,15 @@ fn secrets(text: &[u8], spans: &mut Vec<Span>) {
     }
 }
 
+/// What no keyword announces: encoded credentials and random strings.
+fn without_names(text: &[u8], spans: &mut Vec<Span>) {
+    let mut decoder = decoded::Decoder::new(secrets);
+    runs::each(text, |start, end| {
+        decoder.run(text, start, end, spans);
+        entropy::run(text, start, end, spans);
+    });
+}
+
 fn read(text: &[u8], target: Target, start: usize, end: usize) -> Option<Span> {
     match target {
         Target::Assign(class) => assign::read(text, start, end, class),
@@ -282,9 +288,9 @@ impl Scanner {
             prefilter::scan_slowly(text, |target, start, end| {
                 spans.extend(read(text, target, start, end));
             });
-            decoded::scan(text, secrets, &mut spans);
+            without_names(text, &mut spans);
         }
-        self.without_keywords(text, &mut spans);
+        self.personal(text, &mut spans);
         let spans = self.allowed(text, settled(text, spans), None);
         self.known(finding::describe(text, &spans))
     }

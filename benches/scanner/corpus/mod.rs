@@ -4,7 +4,6 @@
 //! written from the services' own descriptions, not from the rules, and set into the surroundings
 //! they are found in: configuration, code of many languages, command lines, logs, notes.
 
-pub mod encoded;
 pub mod negatives;
 pub mod positives;
 

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::{Random, capital};
+use super::corpus::{Random, capital};
 
 /// Pictures in JSON, wrapped lines, and settings and sentences in Kubernetes' fashion.
 pub fn all() -> Vec<Vec<u8>> {
