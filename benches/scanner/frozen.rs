@@ -22,11 +22,6 @@ pub fn negatives() -> Vec<Sample> {
     samples(NEGATIVES, 2)
 }
 
-/// Both files, as they are.
-pub fn sources() -> [&'static str; 2] {
-    [POSITIVES, NEGATIVES]
-}
-
 fn samples(file: &str, seed: u64) -> Vec<Sample> {
     let mut random = Random::new(seed);
     let lines = file.lines().filter(|line| !line.starts_with('#'));
