@@ -1,4 +1,9 @@
-//! The retrieval evaluation: 66 sections and 70 labelled queries, in `tests/data`.
+//! The retrieval evaluation: labelled queries over two stores, in `tests/data`.
+//!
+//! `memory_heldout` was written and committed before the ranking was changed to answer it: a store
+//! of another trade with 41 sections, questions that share a word with theirs (`words.tsv`) and
+//! paraphrases that share no telling word (`paraphrases.tsv`), by one hand. `memory_retrieval` is
+//! the older set, 66 sections and 70 queries:
 //!
 //! Method, honestly: sections and queries were written by the same hand for this project, before
 //! the ranking was measured on them; queries are questions and paraphrases, some with words the
@@ -22,41 +27,74 @@ pub struct Figures {
     pub missed: Vec<(String, String, Option<usize>)>,
 }
 
-pub fn folder() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/memory_retrieval")
+/// A store and its labelled queries.
+#[derive(Clone, Copy)]
+pub struct Set {
+    /// Directory below `tests/data`.
+    pub folder: &'static str,
+    /// File of queries in it.
+    pub queries: &'static str,
 }
 
-const FILES: [&str; 8] = [
-    "conventions.md", "decisions.md", "pitfalls.md", "modules/auth.md", "modules/billing.md",
-    "modules/frontend.md", "modules/infra.md", "modules/search.md",
-];
+/// What the ranking was written with.
+pub const OWN: Set = Set { folder: "memory_retrieval", queries: "queries.tsv" };
+/// Held out: a word is shared.
+pub const WORDS: Set = Set { folder: "memory_heldout", queries: "words.tsv" };
+/// Held out: no telling word is shared.
+pub const PARAPHRASES: Set = Set { folder: "memory_heldout", queries: "paraphrases.tsv" };
 
-pub fn index() -> Index {
-    let mut index = Index::open(None, "").expect("an index in memory");
-    let seen: Vec<Seen> =
-        FILES.iter().map(|path| Seen { path: (*path).into(), stamp: String::new() }).collect();
-    let read = |path: &str| std::fs::read_to_string(folder().join("store").join(path)).ok();
-    index.refresh(&seen, &Settings::default(), &read).expect("indexed");
-    index
+impl Set {
+    fn path(self) -> PathBuf {
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(self.folder)
+    }
+
+    fn files(self) -> Vec<String> {
+        let mut found = Vec::new();
+        let store = self.path().join("store");
+        for dir in ["", "modules", "archive"] {
+            let Ok(entries) = std::fs::read_dir(store.join(dir)) else { continue };
+            for entry in entries.flatten() {
+                let name = entry.file_name().into_string().expect("a name");
+                if name.ends_with(".md") {
+                    found.push(if dir.is_empty() { name } else { format!("{dir}/{name}") });
+                }
+            }
+        }
+        found.sort();
+        found
+    }
+
+    pub fn index(self) -> Index {
+        let mut index = Index::open(None, "").expect("an index in memory");
+        let seen: Vec<Seen> =
+            self.files().into_iter().map(|path| Seen { path, stamp: String::new() }).collect();
+        let read = |path: &str| std::fs::read_to_string(self.path().join("store").join(path)).ok();
+        index.refresh(&seen, &Settings::default(), &read).expect("indexed");
+        index
+    }
+
+    fn queries(self) -> Vec<(String, String)> {
+        let text = std::fs::read_to_string(self.path().join(self.queries)).expect("the queries");
+        text.lines()
+            .filter(|line| !line.starts_with("# ") && !line.is_empty())
+            .map(|line| {
+                let (query, id) = line.split_once('\t').expect("query <tab> id");
+                (query.to_owned(), id.to_owned())
+            })
+            .collect()
+    }
 }
 
-pub fn queries() -> Vec<(String, String)> {
-    let text = std::fs::read_to_string(folder().join("queries.tsv")).expect("the queries");
-    text.lines()
-        .filter(|line| !line.starts_with('#') && !line.is_empty())
-        .map(|line| {
-            let (query, id) = line.split_once('\t').expect("query <tab> id");
-            (query.to_owned(), id.to_owned())
-        })
-        .collect()
+pub fn search(index: &Index, text: &str) -> Vec<aye::memory::search::Hit> {
+    index.search(&Query::parse(text), &Boosts::default(), 10).expect("searched")
 }
 
-pub fn evaluate(index: &Index) -> Figures {
-    let queries = queries();
+pub fn evaluate(set: Set, index: &Index) -> Figures {
+    let queries = set.queries();
     let (mut recall, mut first, mut mrr, mut ndcg) = (0.0, 0.0, 0.0, 0.0);
     let mut missed = Vec::new();
     for (text, wanted) in &queries {
-        let hits = index.search(&Query::parse(text), &Boosts::default(), 10).expect("searched");
+        let hits = search(index, text);
         let rank =
             hits.iter().position(|hit| hit.section_id.as_deref() == Some(wanted)).map(|i| i + 1);
         match rank {
