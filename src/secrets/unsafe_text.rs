@@ -9,6 +9,7 @@ use super::finding::Locator;
 use crate::text;
 
 mod lookalike;
+mod orders;
 mod phrases;
 
 /// What an issue means for the text.
@@ -24,7 +25,9 @@ pub enum Severity {
 /// One unsafe place in a text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Issue {
-    /// `bidi_control`, `invisible`, `control`, `invalid_utf8`, `lookalike` or `agent_instruction`.
+    /// `bidi_control`, `invisible`, `control`, `invalid_utf8`, `lookalike` or `agent_instruction`;
+    /// in files that instruct agents also `fetched_and_run`, `encoded_command`, `encoded_blob` and
+    /// `hidden_comment`.
     #[serde(rename = "type")]
     pub kind: &'static str,
     /// Whether it blocks.
@@ -59,6 +62,20 @@ pub fn check_added(before: &[u8], after: &[u8]) -> Vec<Issue> {
     if found.is_empty() {
         return Vec::new();
     }
+    let added = Added::between(before, after);
+    found.retain(|place| added.touches(place.start, place.end));
+    describe(after, &found)
+}
+
+/// As [`check_added`], for a file that instructs coding agents: commands that run what they fetch,
+/// encoded blobs and orders in hidden comments count, too.
+pub fn check_instructions(before: &[u8], after: &[u8]) -> Vec<Issue> {
+    let mut found = places(after, &Twins::of([before, after]));
+    orders::scan(after, &mut found);
+    if found.is_empty() {
+        return Vec::new();
+    }
+    found.sort_by_key(|place| (place.start, place.end));
     let added = Added::between(before, after);
     found.retain(|place| added.touches(place.start, place.end));
     describe(after, &found)

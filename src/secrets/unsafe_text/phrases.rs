@@ -24,7 +24,7 @@ const PHRASES: &[(&str, &[&str], &str)] = &[
     (
         "asks to set earlier instructions aside",
         &["ignor", "disregard", "forget"],
-        r"(?:ignore|disregard|forget) (?:everything|anything|all|whatever) (?:above|before|prior|previous(?:ly)?|earlier|you (?:know|were told|have been told|learned|learnt)|i said|that came before|written)",
+        r"(?:ignore|disregard|forget) (?:(?:everything|anything|whatever) (?:above|before|prior|previous(?:ly)?|earlier|you (?:know|were told|have been told|learned|learnt)|i said|that came before|written)|all (?:(?:above|before|prior|earlier)(?:\s*[.,;:!)\n]|$| and\b)|you (?:know|were told|have been told)|i said|that came before)|(?:the|all|any|these|those) (?:rules|instructions|guidelines|guidance|directives|prompts?|checklist|conventions|restrictions) (?:above|before|so far|in this file|given earlier))",
     ),
     (
         "asks to set earlier instructions aside",
@@ -34,7 +34,7 @@ const PHRASES: &[(&str, &[&str], &str)] = &[
     (
         "gives the reader a new role",
         &["you are now", "from now on", "pretend", "act as", "roleplay"],
-        r"(?:you are now (?:an? |in |the |dan\b|free|unrestricted|jailbroken|developer mode)|from now on,? (?:you (?:must|will|are|shall|should)|always|never|ignore)|(?:pretend|act as if|act as though) (?:to be |that )?you (?:are|have|were|can)\b|act as (?:an? )?(?:unrestricted|root|admin|administrator|system|developer mode))",
+        r"(?:you are now (?:an? |in |the |dan\b|free|unrestricted|jailbroken|developer mode)|from now on,? (?:you (?:must|shall|(?:are|will|should) (?:act|be|answer|respond|ignore|follow|obey|always|never|only|treat|an?|the|in|to))|always|never|ignore)|(?:pretend|act as if|act as though) (?:to be |that )?you (?:are|have|were|can)\b|act as (?:an? )?(?:unrestricted|root|admin|administrator|system|developer mode))",
     ),
     (
         "speaks as the system",
@@ -47,7 +47,7 @@ const PHRASES: &[(&str, &[&str], &str)] = &[
             "tell", "inform", "mention", "notif", "reveal", "show", "ask", "alert", "hide",
             "conceal", "knowing", "noticing",
         ],
-        r"(?:(?:do not|don't|dont|never|must not|without) (?:tell(?:ing)?|inform(?:ing)?|mention(?:ing)?(?: this| it)? to|notify(?:ing)?|alert(?:ing)?|ask(?:ing)?|show(?:ing)?(?: this| it)? to|reveal(?:ing)?(?: this| it)? to|warn(?:ing)?) (?:to )?(?:the |any |your |a )?(?:user|users|human|humans|reviewer|reviewers|developer|operator|maintainer|owner)|(?:hide|conceal) (?:this|it|that|these|your \w{1,20}) from (?:the |any |your )?(?:user|human|reviewer|developer|operator)|without (?:the |any |your )?(?:user|human|reviewer|developer|operator)(?:'s)? (?:knowing|noticing|consent|approval|permission))",
+        r"(?:(?:do not|don't|dont|never|must not|without) (?:tell(?:ing)?|inform(?:ing)?|mention(?:ing)?(?: this| it)? to|notify(?:ing)?|alert(?:ing)?|ask(?:ing)?|show(?:ing)?(?: this| it)? to|reveal(?:ing)?(?: this| it)? to|warn(?:ing)?) (?:to )?(?:the |any |your |a )?(?:user|users|human|humans|reviewer|reviewers|developer|operator|maintainer|owner)|(?:hide|conceal) (?:it|them|(?:this|that|these|those|the|your)(?: \w{1,20}){0,2}) from (?:the |any |your )?(?:user|human|reviewer|developer|operator)|without (?:the |any |your )?(?:user|human|reviewer|developer|operator)(?:'s)? (?:knowing|noticing|consent|approval|permission))",
     ),
     (
         "gives orders to agents",
@@ -55,12 +55,12 @@ const PHRASES: &[(&str, &[&str], &str)] = &[
             "agent", "assistant", "llm", "language model", "claude", "copilot", "gpt", "chatbot",
             "ai ", "codex", "cursor", "gemini",
         ],
-        r"(?:(?:attention|note|message|instructions?|important|dear|hey|hello)[\s:,]{1,3}(?:to |for |all |any |the |every |future |ai |coding ){0,4}(?:ai|agents?|assistants?|llms?|language models?|claude|copilot|chatgpt|codex|gemini)\b|(?:all |any |every |future |if you are an? |as an? )(?:ai |coding |autonomous |llm ){0,3}(?:agents?|assistants?|ai|llms?|language models?)(?: reading this)?[,\s](?: ?you)? ?(?:must|shall|should always|has to|have to|are required to|will now|always|never|immediately|please)\b|(?:ai |coding )?(?:agents?|assistants?|llms?|models?) (?:reading|that reads?|who reads?|seeing|processing|parsing) (?:this|these))",
+        r"(?:(?:attention|note|message|instructions?|important|dear|hey|hello)[\s:,]{1,3}(?:to |for |all |any |the |every |future |ai |coding ){0,4}(?:ai|agents?|assistants?|llms?|language models?|claude|copilot|chatgpt|codex|gemini)\b|(?:all |any |every |future |if you are an? |as an? )(?:ai |coding |autonomous |llm ){0,3}(?:agents?|assistants?|ai|llms?|language models?)(?: reading this)?[,\s](?: ?you)? ?(?:(?:must|shall|should always|has to|have to|are required to|will now|please)\b|(?:always|never|immediately) (?:approve|accept|ignore|run|execute|merge|apply|commit|push|ask|tell|inform|report|follow|obey|skip|trust))|(?:ai |coding )?(?:agents?|assistants?|llms?|models?) (?:reading|that reads?|who reads?|seeing|processing|parsing) (?:this|these))",
     ),
     (
         "asks to get around the review",
         &["approv", "review", "--yes", "--no-verify", "apply", "human_approval", "confirm"],
-        r"(?:(?:always|automatically|immediately|silently|blindly|auto)(?: )?(?:approve|accept|apply|merge|confirm) (?:all|any|every|this|these|my|proposals?|changes?|patch(?:es)?|memor(?:y|ies)|requests?)|(?:skip|bypass|avoid|disable|evade|circumvent) (?:the |any |all |human |code |manual ){0,3}(?:review|reviews|reviewer|approval|approvals|confirmation|safety checks?|security checks?|permission prompts?)|without (?:any |human |further |prior |asking for ){0,3}(?:approval|review|confirmation|permission))",
+        r"(?:(?:always|automatically|immediately|silently|blindly|auto)(?: )?(?:approve|accept|apply|merge|confirm) (?:all|any|every|this|these|my|proposals?|changes?|patch(?:es)?|memor(?:y|ies)|requests?)|(?:(?:bypass|evade|circumvent) (?:the |any |all |human |code |manual ){0,3}|(?:skip|avoid|disable) (?:the |a )?(?:any |all |human |code |manual |peer ){1,3})(?:review|reviews|reviewer|approval|approvals|confirmation|safety checks?|security checks?|permission prompts?)|without (?:any |human |further |prior |asking for ){0,3}(?:approval|review|confirmation|permission))",
     ),
     (
         "asks to send data away or run what is fetched",
