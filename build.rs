@@ -1,5 +1,6 @@
-//! Build script: how the release binaries are linked, and three rule files as static tables: the
-//! scanner's, the read-only shell's, and the variables by which coding agents are recognised.
+//! Build script: how the release binaries are linked, and four data files as static tables: the
+//! rules of the scanner and of the read-only shell, the variables by which coding agents are
+//! recognised, and the files that instruct them.
 //!
 //! The program starts thousands of times a day, and most of a short run is the dynamic loader:
 //! some 18,000 relocations of a position-independent image plus two shared libraries. So release
@@ -14,6 +15,8 @@
 mod actor_markers;
 #[path = "src/secrets/rules/derive.rs"]
 mod derive;
+#[path = "src/changeset/instructions/compile.rs"]
+mod instruction_files;
 #[path = "src/secrets/rules/compile.rs"]
 mod secret_rules;
 #[path = "src/shell/policy/compile.rs"]
@@ -27,6 +30,7 @@ const SYSTEM: [&str; 6] = ["c", "m", "rt", "pthread", "util", "dl"];
 
 fn main() {
     actor_markers::write();
+    instruction_files::write();
     secret_rules::write();
     shell_rules::write();
     link();

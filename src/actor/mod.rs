@@ -3,6 +3,7 @@
 //!
 //! `markers.toml` is the readable table; the build script compiles it into [`MARKERS`].
 
+pub mod authors;
 pub mod startup;
 
 use std::ffi::OsString;

@@ -5,6 +5,7 @@
 use bstr::ByteSlice as _;
 use smallvec::SmallVec;
 
+use super::instructions::{self, Instructions};
 use super::{FileChange, Mode, RepoPath};
 
 /// A change of a file, as far as this needs it.
@@ -33,64 +34,46 @@ impl Touched for FileChange {
     }
 }
 
-/// The changes that deserve a second look, in order, each with the reason.
-pub fn of<C: Touched>(changes: &[C]) -> Vec<(&RepoPath, &'static str)> {
-    changes.iter().filter_map(|change| Some((change.path(), why(change)?))).collect()
+/// The changes that deserve a second look, in order, once for each reason: what instructs agents
+/// may run on developers' machines, too.
+pub fn of<'c, C: Touched>(
+    changes: &'c [C],
+    instructions: &Instructions,
+) -> Vec<(&'c RepoPath, &'static str)> {
+    let reasons =
+        |change: &'c C| why(change, instructions).into_iter().map(|reason| (change.path(), reason));
+    changes.iter().flat_map(reasons).collect()
 }
 
-fn why<C: Touched>(change: &C) -> Option<&'static str> {
+fn why<C: Touched>(change: &C, instructions: &Instructions) -> SmallVec<[&'static str; 2]> {
     let becomes_executable = match change.modes() {
         (Some(Mode::Executable), _) => false,
         // A rename keeps the mode of what it moves.
         (None, _) if change.is_moved() => false,
         (_, after) => after == Some(Mode::Executable),
     };
-    reason(change.path()).or(becomes_executable.then_some("becomes executable"))
+    let path = change.path();
+    let instructs = instructions.kind(path).map(instructions::Kind::reason);
+    let mut reasons: SmallVec<[_; 2]> = instructs.into_iter().chain(reason(path)).collect();
+    if reasons.is_empty() && becomes_executable {
+        reasons.push("becomes executable");
+    }
+    reasons
 }
 
-/// The reason that instruction files are shown with.
-const INSTRUCTS: &str = "instructs agents";
-
-/// Directories whose files tell coding agents what to do or what to run, in lower case: rules,
-/// skills, commands, hooks and settings, as the clients' own documentation names them.
-const INSTRUCTION_DIRECTORIES: [&str; 19] = [
-    ".claude/", ".codex/", ".gemini/", ".cursor/", ".clinerules/", ".cline/", ".windsurf/",
-    ".qwen/", ".opencode/", ".kiro/", ".roo/", ".junie/", ".continue/", ".copilot/", ".agents/",
-    ".github/instructions/", ".github/prompts/", ".github/agents/", ".github/hooks/",
-];
-
-/// Files that do, wherever they lie.
-const INSTRUCTION_FILES: [&str; 19] = [
-    "agents.md",
-    "agents.override.md",
-    "claude.md",
-    "claude.local.md",
-    "gemini.md",
-    "qwen.md",
-    "warp.md",
-    ".cursorrules",
-    ".windsurfrules",
-    ".clinerules",
-    ".roorules",
-    ".goosehints",
-    "copilot-instructions.md",
-    ".aider.conf.yml",
-    ".mcp.json",
-    "mcp.json",
-    "opencode.json",
-    "opencode.jsonc",
-    ".rules",
-];
-
-/// True where the file at `path` instructs coding agents, in words or by what it lets them run: an
-/// agent does not write one without a person.
-pub fn instructs(path: &RepoPath) -> bool {
-    reason(path) == Some(INSTRUCTS)
+/// True where one of `changes` writes, removes or moves a file that instructs coding agents, in
+/// words or by what it lets them run: nothing writes one without a person.
+pub fn instructs(changes: &[FileChange], instructions: &Instructions) -> bool {
+    changes.iter().any(|change| {
+        let paths = std::iter::once(&change.path).chain(&change.origin);
+        paths.into_iter().any(|path| instructions.kind(path).is_some())
+    })
 }
 
-/// Why a change at `path` deserves a second look; `None` for ordinary paths. Case does not
-/// matter, since on some systems it does not matter to the programs that read these files.
-pub fn reason(path: &RepoPath) -> Option<&'static str> {
+/// Why a change at `path` deserves a second look, beside what instructs agents; `None` for
+/// ordinary paths. Case does not matter, since on some systems it does not matter to the programs
+/// that read these files.
+fn reason(path: &RepoPath) -> Option<&'static str> {
     let lower = path.as_bstr().to_ascii_lowercase();
     let name = &lower[lower.rfind_byte(b'/').map_or(0, |at| at + 1)..];
     // The path from each hidden directory on: all of those below are hidden.
@@ -108,12 +91,6 @@ pub fn reason(path: &RepoPath) -> Option<&'static str> {
             true => "decides what passes the gate",
             false => "is a memory path, which agents read",
         });
-    }
-    // First: what lies below an instruction directory instructs, whatever else it does.
-    if INSTRUCTION_DIRECTORIES.iter().any(|directory| within(directory))
-        || INSTRUCTION_FILES.contains(&name)
-    {
-        return Some(INSTRUCTS);
     }
     if name == "allowed_signers" {
         return Some("says whose signatures count");
@@ -259,7 +236,6 @@ mod tests {
             "sub/.github/workflows/ci.yml",
             "Makefile",
             "a/build.rs",
-            "AGENTS.md",
             "Cargo.lock",
             "sub/Cargo.toml",
             "requirements-dev.txt",
@@ -270,9 +246,6 @@ mod tests {
             ".agent-memory/signers.toml",
             ".agent-memory/signers/ada.pub",
             "keys/allowed_signers",
-            ".codex/config.toml",
-            ".gemini/settings.json",
-            ".aider.conf.yml",
             "mise.toml",
             ".tool-versions",
             "tox.ini",
@@ -305,6 +278,31 @@ mod tests {
     }
 
     #[test]
+    fn a_file_has_each_of_its_reasons() {
+        let change = |path: &str| FileChange {
+            path: RepoPath::new(path).unwrap(),
+            before: None,
+            after: Some(super::super::File { bytes: b"x".to_vec(), mode: Mode::Regular }),
+            origin: None,
+            snippets: Vec::new(),
+        };
+        let changes = [change(".claude/skills/a/Makefile"), change("AGENTS.md"), change("a.rs")];
+        let found = of(&changes, &Instructions::default());
+        let found: Vec<String> =
+            found.into_iter().map(|(path, why)| format!("{} {why}", path.display())).collect();
+        assert_eq!(
+            found,
+            [
+                ".claude/skills/a/Makefile instructs agents",
+                ".claude/skills/a/Makefile runs on developers' machines",
+                "AGENTS.md instructs agents"
+            ]
+        );
+        assert!(instructs(&changes, &Instructions::default()));
+        assert!(!instructs(&changes[2..], &Instructions::default()));
+    }
+
+    #[test]
     fn memory_and_what_guards_it_are_told_apart() {
         let why = |path: &str| reason(&RepoPath::new(path).unwrap()).unwrap_or_default();
         for path in ["meta/schema.yaml", "policy.toml", "scan-allow", "signers", "allowed_signers"]
@@ -326,7 +324,8 @@ mod tests {
             snippets: Vec::new(),
         };
         let (plain, executable) = (file(Mode::Regular), file(Mode::Executable));
-        let told = |change| of(&[change]).len();
+        let built_in = Instructions::default();
+        let told = |change| of(&[change], &built_in).len();
         assert_eq!(told(change(plain.clone(), executable.clone(), None)), 1);
         assert_eq!(told(change(None, executable.clone(), None)), 1);
         assert_eq!(told(change(None, executable.clone(), Some("old"))), 0);

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
+use crate::actor::authors;
 use crate::changeset::RepoPath;
 use crate::error::{Error, Result};
 use crate::git::Git;
@@ -27,6 +28,8 @@ pub struct Commit {
     pub proposal_ids: Vec<String>,
     /// Values of its `Reviewed-by` trailers, each once.
     pub reviewers: Vec<String>,
+    /// The coding agent that it says it is from: its author, committer or a trailer.
+    pub agent: Option<&'static str>,
 }
 
 impl Commit {
@@ -81,7 +84,12 @@ pub fn read(store: &Store, id: ObjectId) -> Result<Commit> {
     let message = commit.message_raw().map_err(|e| failed(&e))?;
     let proposal_ids = named(message, b"proposal-id");
     let reviewers = named(message, b"reviewed-by");
-    Ok(Commit { id, tree, parent_tree, merged, proposal_ids, reviewers })
+    let people = [commit.author().ok(), commit.committer().ok()].into_iter().flatten();
+    let mut people = people.map(|who| (who.name.to_str_lossy(), who.email.to_str_lossy()));
+    let agent = people
+        .find_map(|(name, email)| authors::agent_of(&name, &email))
+        .or_else(|| authors::agent_in(&message.to_str_lossy()));
+    Ok(Commit { id, tree, parent_tree, merged, proposal_ids, reviewers, agent })
 }
 
 /// The values of lines such as `Proposal-Id:` in the body of a commit message, `key` in lower case. Anywhere in it, because a

@@ -5,6 +5,7 @@
 pub mod approved;
 pub mod commits;
 pub mod fit;
+pub mod instructions;
 pub mod lanes;
 pub mod missing;
 pub mod policy;

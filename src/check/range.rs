@@ -7,8 +7,9 @@ use chrono::{DateTime, Utc};
 use super::approved::{self, Cover, counts, first_difference, is_covered};
 use super::commits::{self, Commit};
 use super::touched::Pending;
-use super::{Concern, FailOn, Scope};
+use super::{Concern, FailOn, Scope, instructions};
 use crate::changeset::RepoPath;
+use crate::changeset::instructions::Instructions;
 use crate::error::Result;
 use crate::proposal::{Actor, Proposal, Status, codes, trailers};
 use crate::report::Finding;
@@ -33,6 +34,7 @@ pub fn findings(
 ) -> Result<Vec<Finding>> {
     let mut found = Vec::new();
     let may_touch = pending.may_touch()?;
+    let instructions = store.instructions();
     for id in commits::list(store, arguments)? {
         let commit = commits::read(store, id)?;
         let mut approved = Vec::new();
@@ -63,6 +65,7 @@ pub fn findings(
             found.extend(touched.into_iter().filter(|finding| !is_held(finding)));
         }
         found.append(&mut claimed);
+        found.extend(claims.instructions(&instructions)?);
         if known.is_empty() {
             if require_proposal && commit.proposal_ids.is_empty() {
                 let message = format!("commit {} names no proposal", commit.short());
@@ -216,6 +219,20 @@ impl Claims<'_> {
             }
         }
         Ok(None)
+    }
+
+    /// Files that instruct agents, which the commit changes.
+    fn instructions(&self, known: &Instructions) -> Result<Vec<Finding>> {
+        let mut found = Vec::new();
+        for path in commits::own_changes(self.store, self.commit)?.keys() {
+            let Ok(path) = RepoPath::from_tree(path) else { continue };
+            let Some(kind) = known.kind(&path).filter(|_| self.scope.covers(&path)) else {
+                continue;
+            };
+            let is_approved = is_covered(self.store, self.view, self.commit, &path, &self.claimed)?;
+            found.push(instructions::finding(self.commit, &path, kind, is_approved, self.fail_on));
+        }
+        Ok(found)
     }
 
     /// Files that the commit changes beside those of the proposals it names.

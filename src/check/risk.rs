@@ -1,19 +1,23 @@
 //! Which pending proposals deserve a second look: reviewed first, and marked in lists.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
+use crate::changeset::instructions::Instructions;
 use crate::changeset::{RepoPath, sensitive};
 use crate::error::Result;
 use crate::proposal::event::Subject;
 use crate::proposal::{ProposalId, Status};
 use crate::scan::{ALLOW_LIST, gate};
-use crate::store::{Store, Summary, View};
+use crate::store::{Store, Summary, View, policy};
 
 /// Why a proposal deserves a second look, if it does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Risk {
     /// It changes a path that decides more than it seems; see [`crate::changeset::sensitive`].
     pub is_sensitive: bool,
+    /// It changes a file that instructs coding agents, or configures what they run.
+    pub instructs: bool,
     /// It removes a file.
     pub deletes: bool,
     /// What it adds looks like a secret or personal data, or misleads whoever reads it.
@@ -26,10 +30,11 @@ impl Risk {
         self != Self::default()
     }
 
-    /// The names in JSON: `sensitive`, `deletes`, `warned`.
+    /// The names in JSON: `sensitive`, `instructs`, `deletes`, `warned`.
     pub fn names(self) -> Vec<&'static str> {
         let all = [
             (self.is_sensitive, "sensitive"),
+            (self.instructs, "instructs"),
             (self.deletes, "deletes"),
             (self.is_warned, "warned"),
         ];
@@ -37,11 +42,19 @@ impl Risk {
     }
 
     fn bits(self) -> u8 {
-        u8::from(self.is_sensitive) | u8::from(self.deletes) << 1 | u8::from(self.is_warned) << 2
+        u8::from(self.is_sensitive)
+            | u8::from(self.deletes) << 1
+            | u8::from(self.is_warned) << 2
+            | u8::from(self.instructs) << 3
     }
 
     fn of_bits(bits: u8) -> Self {
-        Self { is_sensitive: bits & 1 > 0, deletes: bits & 2 > 0, is_warned: bits & 4 > 0 }
+        Self {
+            is_sensitive: bits & 1 > 0,
+            deletes: bits & 2 > 0,
+            is_warned: bits & 4 > 0,
+            instructs: bits & 8 > 0,
+        }
     }
 }
 
@@ -66,11 +79,13 @@ pub fn risks(
     let basis = basis(store);
     let known = view.known_risks(&basis)?;
     let mut new = Vec::new();
+    let instructions = OnceCell::new();
     for summary in pending {
         let risk = match known.get(&summary.revision) {
             Some(bits) => Risk::of_bits(*bits),
             None => {
-                let (risk, is_whole) = judge(store, view, summary)?;
+                let (risk, is_whole) =
+                    judge(store, view, summary, instructions.get_or_init(|| store.instructions()))?;
                 if is_whole {
                     new.push((summary.revision.as_str(), risk.bits()));
                 }
@@ -87,15 +102,22 @@ pub fn risks(
     Ok(found)
 }
 
-/// What the judgement depends on beside the revision: this program, and the known false alarms.
+/// What the judgement depends on beside the revision: this program, the known false alarms, and
+/// the policy. Imports count as they were when the revision was first judged.
 fn basis(store: &Store) -> String {
-    let path = RepoPath::new(ALLOW_LIST).ok();
-    let allowed = path.and_then(|path| store.id_in_head(&path)).unwrap_or_default();
-    format!("{} {allowed}", env!("CARGO_PKG_VERSION"))
+    let in_head = |path: &str| RepoPath::new(path).ok().and_then(|path| store.id_in_head(&path));
+    let (allowed, policy) = (in_head(ALLOW_LIST), in_head(policy::PATH));
+    let (allowed, policy) = (allowed.unwrap_or_default(), policy.unwrap_or_default());
+    format!("{} 2 {allowed} {policy}", env!("CARGO_PKG_VERSION"))
 }
 
 /// The risk of one, and whether all of it could be judged.
-fn judge(store: &Store, view: &View, summary: &Summary) -> Result<(Risk, bool)> {
+fn judge(
+    store: &Store,
+    view: &View,
+    summary: &Summary,
+    instructions: &Instructions,
+) -> Result<(Risk, bool)> {
     let proposal = view.proposal(&summary.id)?;
     let changes = &proposal.current().changes;
     // What a partial clone has not fetched is not fetched for a mark.
@@ -106,9 +128,12 @@ fn judge(store: &Store, view: &View, summary: &Summary) -> Result<(Risk, bool)> 
     let is_judged = matches!(findings, Some(Ok(_)));
     // What cannot be judged, as with a broken list of exceptions, deserves the look.
     let is_warned = findings.is_some_and(|found| !found.is_ok_and(|found| found.is_empty()));
+    let mut paths =
+        changes.iter().flat_map(|change| std::iter::once(&change.path).chain(&change.origin));
     let moved = |path| changes.iter().any(|change| change.origin.as_ref() == Some(path));
     let risk = Risk {
-        is_sensitive: !sensitive::of(changes).is_empty(),
+        is_sensitive: !sensitive::of(changes, instructions).is_empty(),
+        instructs: paths.any(|path| instructions.kind(path).is_some()),
         deletes: changes.iter().any(|change| change.after.is_none() && !moved(&change.path)),
         is_warned,
     };

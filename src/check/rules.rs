@@ -55,11 +55,13 @@ pub enum Concern {
     AppliedMissing,
     /// A proposal was purged by its owner, and what it said is still here.
     PurgedContent,
+    /// A commit changes a file that instructs agents; an error where an agent made it.
+    InstructionFileChanged,
 }
 
 impl Concern {
     /// All of them.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 26] = [
         Self::Pending,
         Self::TooManyPending,
         Self::ChangesRequested,
@@ -85,6 +87,7 @@ impl Concern {
         Self::CacheTampered,
         Self::AppliedMissing,
         Self::PurgedContent,
+        Self::InstructionFileChanged,
     ];
 
     /// Its id in reports.
@@ -115,6 +118,7 @@ impl Concern {
             Self::CacheTampered => "cache_tampered",
             Self::AppliedMissing => "applied_missing",
             Self::PurgedContent => "purged_content",
+            Self::InstructionFileChanged => "instruction_file_changed",
         }
     }
 
@@ -228,6 +232,10 @@ impl Concern {
             Self::PurgedContent => (
                 "a proposal was purged by its owner, and what it said is still here",
                 "remove it here too: aye purge ID --reason TEXT",
+            ),
+            Self::InstructionFileChanged => (
+                "a commit changes a file that instructs agents or configures what they run",
+                "look at it as at code that runs; an agent's change is proposed and approved first",
             ),
         };
         Rule::new(self.id(), summary, help)

@@ -397,7 +397,7 @@ pub fn present(
     for shown in shown {
         text += &format!("{}\n", summary(&shown.proposal, &shown.plan.files));
         text += &show::who_and_why(&shown.proposal, context.now);
-        for notice in show::noticed(&shown.proposal, &shown.proposal.current().changes) {
+        for notice in show::noticed(store, &shown.proposal, &shown.proposal.current().changes) {
             text += &format!("! {}\n", escape::line(&notice));
         }
         text += &diff::changeset(&shown.changes(), &options);

@@ -139,7 +139,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if !args.paths.is_empty() {
         changeset = within(context, &store, &proposal, changeset, &args.paths)?;
     }
-    show::notice(context, &proposal, changeset.changes());
+    show::notice(context, &store, &proposal, changeset.changes());
     if args.diff.patch {
         context.print(&patch(&store, &changeset))?;
         return Ok(Exit::Done);

@@ -62,7 +62,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         if proposal.subject == Subject::Code {
             gate::add_memory(&store, &readable.changeset, &mut warnings);
         }
-        text += &warned(&noticed(&proposal, readable.changeset.changes()), &warnings, &palette);
+        text +=
+            &warned(&noticed(&store, &proposal, readable.changeset.changes()), &warnings, &palette);
     }
     text += &said(&proposal, &palette, context.now);
     let mut text = text.into_bytes();
@@ -251,17 +252,27 @@ pub fn header(
 
 /// The paths of a code proposal that deserve a second look, with the reason. Memory's own
 /// operations are checked and shown as such.
-pub(super) fn noticed<C: sensitive::Touched>(proposal: &Proposal, changes: &[C]) -> Vec<String> {
+pub(super) fn noticed<C: sensitive::Touched>(
+    store: &Store,
+    proposal: &Proposal,
+    changes: &[C],
+) -> Vec<String> {
     if proposal.subject != Subject::Code {
         return Vec::new();
     }
-    let found = sensitive::of(changes);
+    let instructions = store.instructions();
+    let found = sensitive::of(changes, &instructions);
     found.into_iter().map(|(path, why)| format!("{} {why}", path.display())).collect()
 }
 
 /// The same as notes beside what is printed.
-pub(super) fn notice<C: sensitive::Touched>(context: &Context, proposal: &Proposal, changes: &[C]) {
-    for notice in noticed(proposal, changes).iter().take(SHOWN) {
+pub(super) fn notice<C: sensitive::Touched>(
+    context: &Context,
+    store: &Store,
+    proposal: &Proposal,
+    changes: &[C],
+) {
+    for notice in noticed(store, proposal, changes).iter().take(SHOWN) {
         context.note(&format!("! {}", escape::line(notice)));
     }
 }

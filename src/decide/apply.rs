@@ -84,6 +84,7 @@ pub fn apply(
         return without_files(store, authority, now, proposal, request);
     }
     let journal = files::lock_within(store, subject::patience(store, proposal)?)?;
+    let _lock = subject::lock(store, authority, now, proposal)?;
     let worktree = store.worktree()?;
     let reader = worktree.reader();
     let part = request.part.as_ref();
@@ -461,6 +462,7 @@ pub(super) fn propose_and_apply(
     plan: impl FnOnce() -> Result<Option<(NewProposal, Plan)>>,
 ) -> Result<Option<Proposal>> {
     let journal = files::lock_within(store, wait)?;
+    let _lock = crate::memory::service::lock(store, authority.actor(), now)?;
     let Some((new, plan)) = plan()? else { return Ok(None) };
     let worktree = store.worktree()?;
     let reader = worktree.reader();

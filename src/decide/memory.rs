@@ -89,7 +89,7 @@ enum Instead {
 /// True where another process of aye, or of git, is at the files.
 fn is_busy(error: &crate::error::Error) -> bool {
     use crate::worktree::codes::{APPLY_BUSY, INDEX_LOCKED};
-    error.is(&APPLY_BUSY) || error.is(&INDEX_LOCKED)
+    error.is(&APPLY_BUSY) || error.is(&INDEX_LOCKED) || error.is(&codes::LOCK_HELD)
 }
 
 fn locked() -> Response {

@@ -34,12 +34,13 @@ pub use undo::{Undone, undo};
 
 use chrono::{DateTime, Utc};
 
+use crate::changeset::instructions::Instructions;
 use crate::changeset::plan::Outcome;
 use crate::changeset::{Changeset, sensitive};
 use crate::error::{Error, Result};
 use crate::proposal::document::timestamp;
 use crate::proposal::event::{BlobRef, Evidence, Subject, Written, digest};
-use crate::proposal::rules::Verb;
+use crate::proposal::rules::{Class, Verb};
 use crate::proposal::{Authority, Caller, Proposal, ProposalId, Revision, authority, codes};
 use crate::store::{Audience, OwnTip, Store, View, Writer};
 
@@ -296,7 +297,8 @@ pub fn authorise(
             lane: lane.map(String::as_str),
             evidence: evidence.clone(),
             memory: proposal.map_or(verb == Verb::Apply, is_memory),
-            sensitive: proposal.is_some_and(is_sensitive),
+            sensitive: proposal.is_some_and(|proposal| is_sensitive(store, caller, proposal)),
+            instructs: proposal.is_some_and(|proposal| instructs(store, caller, proposal)),
             command,
         };
         authority::authorise(caller, &request, &permits)
@@ -327,6 +329,23 @@ fn is_memory(proposal: &Proposal) -> bool {
             .any(|change| change.path.as_bstr().to_ascii_lowercase().starts_with(below.as_bytes()))
 }
 
-fn is_sensitive(proposal: &Proposal) -> bool {
-    !sensitive::of(&proposal.current().changes).is_empty()
+fn is_sensitive(store: &Store, caller: &Caller, proposal: &Proposal) -> bool {
+    let changes = &proposal.current().changes;
+    let is_it = |known: &Instructions| !sensitive::of(changes, known).is_empty();
+    // What the repository adds to the list is looked up only where it may matter.
+    is_it(&Instructions::default())
+        || caller.class() == Class::Human && is_it(&store.instructions())
+}
+
+/// True where a build machine would change what instructs agents.
+fn instructs(store: &Store, caller: &Caller, proposal: &Proposal) -> bool {
+    let names = |known: &Instructions| {
+        let paths = proposal
+            .current()
+            .changes
+            .iter()
+            .flat_map(|change| std::iter::once(&change.path).chain(&change.origin));
+        paths.into_iter().any(|path| known.kind(path).is_some())
+    };
+    caller.class() == Class::Ci && names(&store.instructions())
 }

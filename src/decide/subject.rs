@@ -10,6 +10,7 @@ use crate::changeset::merge::Sides;
 use crate::changeset::plan::{Plan, inverse, plan};
 use crate::changeset::{FileChange, Snapshot};
 use crate::error::Result;
+use crate::memory::lock::Lock;
 use crate::memory::service::decide as memory;
 use crate::proposal::event::{Committed as EventCommitted, Subject, Written};
 use crate::proposal::state::Decision;
@@ -136,6 +137,23 @@ pub(super) fn notices(store: &Store, proposal: &Proposal) -> Result<Vec<String>>
     match proposal.subject {
         Subject::Code => Ok(Vec::new()),
         Subject::Memory => memory::notices(store, proposal),
+    }
+}
+
+/// The lock of agent-memory's own program, where `proposal` writes memory and that program may be
+/// at work here.
+///
+/// # Errors
+/// `lock_held`, `lock_unusable`.
+pub(super) fn lock(
+    store: &Store,
+    authority: &Authority,
+    now: DateTime<Utc>,
+    proposal: &Proposal,
+) -> Result<Option<Lock>> {
+    match super::is_memory(proposal) {
+        true => crate::memory::service::lock(store, authority.actor(), now),
+        false => Ok(None),
     }
 }
 

@@ -53,6 +53,7 @@ pub fn undo(
         return Ok(Undone { files: Vec::new(), commit });
     }
     let journal = files::lock(store)?;
+    let _lock = subject::lock(store, authority, now, seen)?;
     let worktree = store.worktree()?;
     let reader = worktree.reader();
     let plan = subject::back(store, seen, decision, &reader)?;

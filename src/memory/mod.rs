@@ -9,6 +9,7 @@ pub mod context;
 pub mod disk;
 pub mod guard;
 pub mod intent;
+pub mod lock;
 pub mod markdown;
 pub mod merge;
 pub mod outside;
@@ -55,6 +56,7 @@ pub mod codes {
         SERVER_MANAGED = "server_managed_category", Negative, "the file is generated or closed to proposals";
         WRITE_ONCE = "write_once_violation", Negative, "a file that is written once would be changed";
         LOCK_HELD = "lock_held", Busy, "another process is writing the memory store";
+        LOCK_UNUSABLE = "lock_unusable", Conflict, "the lock file of the memory store is not a regular file, or cannot be locked";
         READ_ERROR = "read_error", Negative, "a memory file cannot be read";
         PLAN_FAILED = "plan_failed", Negative, "the operation does not fit the file: its target is missing, ambiguous or in the way";
         INVALID_MARKDOWN = "invalid_markdown", Negative, "the content would swallow, split or hide what surrounds it";

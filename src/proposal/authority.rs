@@ -45,6 +45,8 @@ pub struct Request<'a> {
     pub memory: bool,
     /// It changes a sensitive path.
     pub sensitive: bool,
+    /// It changes a file that instructs coding agents: only a person lets it in.
+    pub instructs: bool,
     /// The command a person would type.
     pub command: &'a str,
 }
@@ -102,7 +104,7 @@ pub fn authorise(caller: &Caller, request: &Request<'_>, permits: &Permits) -> R
         Answer::Yes => true,
         Answer::Own => own(),
         Answer::OwnIfPolicy => permits.agents_may_mark && own(),
-        Answer::CiIfPolicy => permits.ci_may_apply,
+        Answer::CiIfPolicy => permits.ci_may_apply && !(request.instructs && request.verb.writes()),
         Answer::Asked => rules::is_personal(&request.evidence),
         Answer::Decides => {
             if request.evidence == Evidence::Flag
@@ -197,6 +199,7 @@ mod tests {
             evidence,
             memory: false,
             sensitive: false,
+            instructs: false,
             command: "aye apply x",
         };
         authorise(caller, &request, permits)
@@ -261,6 +264,7 @@ mod tests {
             evidence: Evidence::Flag,
             memory: true,
             sensitive: false,
+            instructs: false,
             command: "aye apply x",
         };
         let refused = authorise(&person, &request, &Permits::NONE).unwrap_err();

@@ -64,6 +64,11 @@ pub enum Verb {
 }
 
 impl Verb {
+    /// True for verbs that write files of the work tree.
+    pub fn writes(self) -> bool {
+        matches!(self, Self::Apply | Self::Undo)
+    }
+
     /// The word in events' vocabulary, and the first column of the table.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -163,7 +168,7 @@ pub fn markdown() -> String {
         out.push('\n');
     }
     out += "\n\\* memory and sensitive paths: at a terminal, unless policy.toml says \
-            `[evidence] memory = \"flag\"` or `sensitive = \"flag\"`.\n";
+            `[evidence] memory = \"flag\"` or `sensitive = \"flag\"`; CI never applies what instructs agents.\n";
     out
 }
 

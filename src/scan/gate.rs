@@ -1,5 +1,6 @@
 //! Code proposals: what their added and changed lines bring.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
@@ -113,8 +114,13 @@ pub fn review(store: &Store, changeset: &Changeset) -> Result<Vec<Warning>> {
         let allowed = known(store)?;
         warnings.retain(|w| !w.fingerprint.as_ref().is_some_and(|f| allowed.contains(f)));
     }
+    let instructions = OnceCell::new();
     for (change, before, after) in texts(changeset) {
-        let issues = unsafe_text::check_added(&before, after);
+        let known = instructions.get_or_init(|| store.instructions());
+        let issues = match known.kind(&change.path) {
+            Some(_) => unsafe_text::check_instructions(&before, after),
+            None => unsafe_text::check_added(&before, after),
+        };
         let shown = issues.into_iter().filter(|issue| issue.kind != "invalid_utf8");
         warnings.extend(shown.map(|issue| unsafe_warning(change, issue)));
     }

@@ -18,6 +18,7 @@ mod filters;
 mod head;
 pub mod idle;
 mod inspect;
+mod instructions;
 mod lane;
 mod leftovers;
 mod lists;

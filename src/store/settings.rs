@@ -3,10 +3,10 @@
 use bstr::ByteSlice as _;
 use chrono::Duration;
 use gix::config::Source;
-use globset::{GlobBuilder, GlobSet};
+use globset::GlobSet;
 
 use super::codes;
-use crate::changeset::RepoPath;
+use crate::changeset::{RepoPath, globs};
 use crate::error::{Error, Result};
 
 /// Settings from git configuration.
@@ -87,30 +87,11 @@ impl Settings {
     }
 }
 
-/// The globs of `aye.private`: one without a slash in front of its end matches a name in any
-/// directory, any other the whole path; a directory stands for what is in it. Upper and lower case
-/// are the same, because they may be in the file system.
+/// The globs of `aye.private`; see [`globs::set`].
 fn private<T: AsRef<[u8]>>(globs: &[T]) -> Result<GlobSet> {
-    let mut set = GlobSet::builder();
-    for glob in globs {
-        let text = glob.as_ref().to_str_lossy();
-        let wrong = || invalid("aye.private", &text, "a glob such as secrets/** or *.key");
-        let inner = text.trim().trim_end_matches('/');
-        let inner = match inner.strip_prefix('/') {
-            Some(inner) => inner.to_owned(),
-            None if inner.contains('/') => inner.to_owned(),
-            None => format!("**/{inner}"),
-        };
-        if inner.is_empty() || inner == "**/" {
-            return Err(wrong());
-        }
-        for glob in [format!("{inner}/**"), inner] {
-            let glob =
-                GlobBuilder::new(&glob).literal_separator(true).case_insensitive(true).build();
-            set.add(glob.map_err(|_| wrong())?);
-        }
-    }
-    set.build().map_err(|error| invalid("aye.private", &error.to_string(), "a list of globs"))
+    let texts: Vec<_> = globs.iter().map(|glob| glob.as_ref().to_str_lossy()).collect();
+    globs::set(&texts)
+        .map_err(|wrong| invalid("aye.private", &wrong, "a glob such as secrets/** or *.key"))
 }
 
 /// The value of `key` where it may name a program to run: from anywhere but the repository's own

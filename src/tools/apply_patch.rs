@@ -237,7 +237,7 @@ pub fn run<R>(
         let changes = compiled.changeset.changes();
         if agent && changes.iter().any(outside::touches) {
             gated.set(Some(Gate::Memory));
-        } else if agent && changes.iter().any(|change| sensitive::instructs(&change.path)) {
+        } else if agent && sensitive::instructs(changes, &store.instructions()) {
             gated.set(Some(Gate::Instructions));
         }
         if gated.get().is_some() {

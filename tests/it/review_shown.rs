@@ -79,6 +79,7 @@ fn mark(repo: &Repo, id: &str) {
         evidence: Evidence::Tool,
         memory: false,
         sensitive: false,
+        instructs: false,
         command: "test",
     };
     let caller = Caller { actor, marker: None, tool: true };

@@ -5,15 +5,16 @@ use serde::Serialize;
 use super::{Answer, open};
 use crate::cli::{Context, Format};
 use crate::error::{Exit, Result};
-use crate::memory::service::BlameLine;
+use crate::memory::service::{BlameLine, History, Place};
 use crate::text::escape;
 
 /// Show where each section of a file comes from: a proposal, or a commit by hand.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  aye memory blame decisions.md")]
+  aye memory blame decisions.md
+  aye memory blame CLAUDE.md")]
 pub struct Args {
-    /// The file, relative to .agent-memory/.
+    /// The file, relative to .agent-memory/, or one that instructs agents.
     #[arg(value_name = "FILE")]
     pub file: String,
 }
@@ -33,9 +34,13 @@ pub struct Blame {
 /// `file_not_found`, and those of the store.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
-    let service = open(context, &store)?;
-    let (path, _) = service.target(&args.file);
-    let blame = Blame { path: path.to_owned(), sections: service.blame(path)? };
+    let (place, _) = Place::of(&store, &args.file)?;
+    if matches!(place, Place::Memory(_)) {
+        open(context, &store)?;
+    }
+    let worktree = store.worktree()?;
+    let sections = History::new(&store, &worktree, context.now).blame(&place)?;
+    let blame = Blame { path: place.name(), sections };
     let answer = Answer { schema: "aye/memory-blame@1", answer: blame };
     context.emit(Format::Text, &answer, || {
         let mut out = String::new();

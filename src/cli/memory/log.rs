@@ -5,14 +5,15 @@ use serde::Serialize;
 use super::{Answer, open};
 use crate::cli::{Context, Format};
 use crate::error::{Exit, Result};
-use crate::memory::service::Change;
+use crate::memory::service::{Change, History, Place};
 use crate::text::escape;
 
 /// Show who changed memory, when, why and from which source.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye memory log
-  aye memory log decisions.md#use-postgres")]
+  aye memory log decisions.md#use-postgres
+  aye memory log CLAUDE.md#testing       a file that instructs agents")]
 pub struct Args {
     /// A file, or FILE#ID for one section; everything otherwise.
     #[arg(value_name = "FILE[#ID]")]
@@ -35,15 +36,18 @@ pub struct Log {
 /// Those of the store.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
-    let service = open(context, &store)?;
-    let (path, section) = match &args.target {
-        Some(target) => {
-            let (path, section) = service.target(target);
-            (Some(path), section)
-        }
+    let target = args.target.as_deref().map(|target| Place::of(&store, target)).transpose()?;
+    if !matches!(target, Some((Place::Instructions(_), _))) {
+        // Says so where there is no memory store.
+        open(context, &store)?;
+    }
+    let worktree = store.worktree()?;
+    let history = History::new(&store, &worktree, context.now);
+    let (place, section) = match &target {
+        Some((place, section)) => (Some(place), *section),
         None => (None, None),
     };
-    let mut changes = service.log(path, section)?;
+    let mut changes = history.log(place, section)?;
     changes.truncate(args.limit.unwrap_or(usize::MAX));
     let answer = Answer { schema: "aye/memory-log@1", answer: Log { changes } };
     context.emit(Format::Text, &answer, || answer.answer.changes.iter().map(text).collect())?;

@@ -105,8 +105,12 @@ impl<'c> CliHost<'c> {
     ) -> Header {
         let now = self.now();
         // Memory's own operations are checked and shown as such.
+        let instructions;
         let sensitive = match proposal.subject {
-            Subject::Code => sensitive::of(&proposal.current().changes),
+            Subject::Code => {
+                instructions = self.store.instructions();
+                sensitive::of(&proposal.current().changes, &instructions)
+            }
             Subject::Memory => Vec::new(),
         };
         let shown = |(path, why): &(&RepoPath, &str)| format!("{} {why}", path.display());

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::filters::FilterArgs;
 use super::{Context, Format, pager};
+use crate::changeset::instructions::Instructions;
 use crate::changeset::sensitive;
 use crate::check::risk::{self, Risk};
 use crate::error::{Error, Exit, Result};
@@ -170,6 +171,7 @@ fn tickets(
     let (mut found, mut sent_back) = (Vec::new(), 0);
     let summaries = view.proposals(&filter, context.now)?;
     let risks = risk::risks(store, view, &summaries)?;
+    let instructions = std::cell::OnceCell::new();
     for summary in summaries {
         // What was sent back waits for its agent; its next revision is in the queue again.
         let is_asked_for = match wanted.is_empty() {
@@ -178,7 +180,8 @@ fn tickets(
         };
         if is_asked_for {
             let risk = risks.get(&summary.id).copied().unwrap_or_default();
-            found.push((ticket(view, &summary, risk)?, summary));
+            let known = || instructions.get_or_init(|| store.instructions());
+            found.push((ticket(view, &summary, risk, known)?, summary));
         } else if wanted.is_empty() {
             sent_back += 1;
         }
@@ -192,12 +195,17 @@ fn tickets(
 
 /// Reads a whole proposal only where there is more to say of it than its summary does: a thousand of
 /// them would otherwise be read before the first is shown.
-fn ticket(view: &View, summary: &Summary, risk: Risk) -> Result<Ticket> {
+fn ticket<'k>(
+    view: &View,
+    summary: &Summary,
+    risk: Risk,
+    known: impl FnOnce() -> &'k Instructions,
+) -> Result<Ticket> {
     let mut ticket = Ticket::new(summary.id.clone(), summary.created_at);
     (ticket.deletes, ticket.is_warned) = (risk.deletes, risk.is_warned);
     if risk.is_sensitive {
         let proposal = view.proposal(&summary.id)?;
-        let found = sensitive::of(&proposal.current().changes);
+        let found = sensitive::of(&proposal.current().changes, known());
         ticket.sensitive = found.first().map(|(path, why)| ((*path).clone(), *why));
     }
     Ok(ticket)

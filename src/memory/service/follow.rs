@@ -2,48 +2,52 @@
 
 use std::collections::BTreeSet;
 
-use super::Service;
+use super::history::{History, Place};
+use crate::changeset::RepoPath;
 use crate::git::Git;
 use crate::memory::DIR;
-use crate::memory::disk::repo_path;
+use crate::memory::disk::store_path;
 use crate::memory::markdown;
 use crate::memory::plan::section_name;
 
-impl Service<'_> {
-    /// The names that the file at `path` has had, as git finds renames: the present one first,
-    /// then one that is renamed and not committed yet, then those of the commits.
-    pub(super) fn names_of(&self, path: &str) -> Vec<String> {
-        let mut names = vec![path.to_owned()];
+impl History<'_> {
+    /// The names that the file has had, as git finds renames: the present one first, then one that
+    /// is renamed and not committed yet, then those of the commits.
+    pub(super) fn names_of(&self, place: &Place) -> Vec<RepoPath> {
+        let path = place.path();
+        let mut names = vec![path.clone()];
         let diff = ["diff", "--name-status", "-z", "--find-renames", "--diff-filter=R", "HEAD"];
-        let moved = self.renames(&diff, DIR);
+        let within = match place {
+            Place::Memory(_) => DIR,
+            Place::Instructions(_) => ".",
+        };
+        let moved = self.renames(&diff, within);
         names.extend(moved.into_iter().find(|(_, new)| new == path).map(|(old, _)| old));
-        let committed = names.last().and_then(|name| repo_path(name).ok());
+        let committed = names.last().map(|name| format!(":(top,literal){}", name.display()));
         let log = ["log", "--follow", "--format=", "--name-status", "-z", "--diff-filter=R"];
-        for (old, _) in
-            committed.map_or_else(Vec::new, |at| self.renames(&log, &at.display().to_string()))
-        {
-            if !names.contains(&old) {
+        for (old, _) in committed.map_or_else(Vec::new, |at| self.renames(&log, &at)) {
+            let is_memory = store_path(&old).is_some() || matches!(place, Place::Instructions(_));
+            if is_memory && !names.contains(&old) {
                 names.push(old);
             }
         }
         names
     }
 
-    /// Old and new names within the store, as a git command prints them; none where it fails.
-    fn renames(&self, command: &[&str], path: &str) -> Vec<(String, String)> {
+    /// Old and new names, as a git command prints them; none where it fails.
+    fn renames(&self, command: &[&str], path: &str) -> Vec<(RepoPath, RepoPath)> {
         let out = Git::new(self.worktree.root())
             .args(command)
             .arg("--")
             .arg(path)
             .run()
             .unwrap_or_default();
-        let within = |name: &[u8]| {
-            Some(std::str::from_utf8(name).ok()?.strip_prefix(DIR)?.strip_prefix('/')?.to_owned())
-        };
         let fields: Vec<&[u8]> = out.split(|b| *b == 0).collect();
         fields
             .chunks_exact(3)
-            .filter_map(|field| Some((within(field[1])?, within(field[2])?)))
+            .filter_map(|field| {
+                Some((RepoPath::from_tree(field[1]).ok()?, RepoPath::from_tree(field[2]).ok()?))
+            })
             .collect()
     }
 }

@@ -3,6 +3,10 @@
 use serde::Serialize;
 use serde_json::Value;
 
+use std::collections::HashMap;
+
+use chrono::{DateTime, Utc};
+
 use super::Service;
 use super::follow::ids_of;
 use super::locate::{note, staging_id};
@@ -10,19 +14,21 @@ use super::status::{how_word, request_text};
 use crate::changeset::RepoPath;
 use crate::error::{Error, Result};
 use crate::git::Git;
-use crate::memory::disk::repo_path;
-use crate::memory::markdown;
+use crate::memory::disk::{repo_path, store_path};
+use crate::memory::{MAX_FILE_BYTES, markdown};
 use crate::proposal::document::timestamp;
-use crate::proposal::event::Written;
+use crate::proposal::event::{Subject, Written};
 use crate::proposal::state::Decision;
 use crate::proposal::{Proposal, State, Status};
+use crate::store::{Filter, Store};
+use crate::worktree::Worktree;
 
 /// One change of memory through a proposal.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct Change {
     /// When it was applied.
     pub at: String,
-    /// File, relative to the store.
+    /// File, relative to the store; one that instructs agents from the repository's top.
     pub path: String,
     /// Sections it touched.
     pub sections: Vec<String>,
@@ -112,22 +118,113 @@ fn section_text(text: &str, section: &str) -> Option<String> {
     Some(document.own_text(i).trim_end().to_owned())
 }
 
-impl Service<'_> {
-    pub(super) fn blob_text(&self, entry: &Option<crate::proposal::Entry>) -> Result<String> {
-        let Some(entry) = entry else { return Ok(String::new()) };
-        Ok(String::from_utf8_lossy(&self.store.blob(&entry.id)?).into_owned())
+/// A file whose sections have a history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A memory file.
+    Memory(RepoPath),
+    /// A file that instructs agents, which code proposals change.
+    Instructions(RepoPath),
+}
+
+impl Place {
+    /// What `text` names: `FILE` or `FILE#ID`, relative to the memory store or from the
+    /// repository's top, and the section.
+    ///
+    /// # Errors
+    /// As [`RepoPath::new`].
+    pub fn of<'t>(store: &Store, text: &'t str) -> Result<(Self, Option<&'t str>)> {
+        let (path, section) = match text.split_once('#') {
+            Some((path, section)) => (path, Some(section)),
+            None => (text, None),
+        };
+        let prefix = |path: &'t str| path.strip_prefix(crate::memory::DIR)?.strip_prefix('/');
+        if let Some(inside) = prefix(path) {
+            return Ok((Self::Memory(repo_path(inside)?), section));
+        }
+        let within = repo_path(path)?;
+        let is_there = store.work_dir().is_some_and(|top| top.join(within.to_path()).is_file());
+        let from_top = RepoPath::new(path)?;
+        if !is_there && store.instructions().kind(&from_top).is_some() {
+            return Ok((Self::Instructions(from_top), section));
+        }
+        Ok((Self::Memory(within), section))
     }
 
-    /// Changes through proposals, newest first; of one file or section where `path` and `section`
-    /// say so, whatever it was called then.
+    /// From the repository's top.
+    pub fn path(&self) -> &RepoPath {
+        match self {
+            Self::Memory(path) | Self::Instructions(path) => path,
+        }
+    }
+
+    /// As answers give it.
+    pub fn name(&self) -> String {
+        name_of(self.path())
+    }
+}
+
+/// Relative to the store; of another file from the repository's top.
+fn name_of(path: &RepoPath) -> String {
+    store_path(path).map_or_else(|| path.display().to_string(), str::to_owned)
+}
+
+/// The past of memory files, and of files that instruct agents.
+pub struct History<'a> {
+    pub(super) store: &'a Store,
+    pub(super) worktree: &'a Worktree,
+    pub(super) now: DateTime<Utc>,
+}
+
+impl Service<'_> {
+    pub(super) fn blob_text(&self, entry: &Option<crate::proposal::Entry>) -> Result<String> {
+        blob_text(self.store, entry)
+    }
+
+    /// The sections that the current revision of `proposal` changes. What was applied is shown as
+    /// it was written.
+    ///
+    /// # Errors
+    /// `object_missing`.
+    pub fn sections_of(&self, proposal: &Proposal) -> Result<Vec<SectionChange>> {
+        let mut sections = Vec::new();
+        for change in &proposal.current().changes {
+            let Some(file) = store_path(&change.path) else { continue };
+            let before = self.blob_text(&change.before)?;
+            let after = self.blob_text(&change.after)?;
+            sections.extend(sections_between(file, &before, &after));
+        }
+        Ok(sections)
+    }
+}
+
+fn blob_text(store: &Store, entry: &Option<crate::proposal::Entry>) -> Result<String> {
+    let Some(entry) = entry else { return Ok(String::new()) };
+    Ok(String::from_utf8_lossy(&store.blob(&entry.id)?).into_owned())
+}
+
+impl<'a> History<'a> {
+    /// The history of the files of `store`, whether it has a memory or not.
+    pub fn new(store: &'a Store, worktree: &'a Worktree, now: DateTime<Utc>) -> Self {
+        Self { store, worktree, now }
+    }
+
+    fn text(&self, path: &RepoPath) -> Option<String> {
+        use crate::changeset::Snapshot as _;
+        let bytes = self.worktree.file(path).ok()??.bytes;
+        String::from_utf8(bytes).ok().filter(|text| text.len() <= MAX_FILE_BYTES)
+    }
+
+    /// Changes through proposals, newest first; of one file or section where `place` and `section`
+    /// say so, whatever it was called then. Without a place, of all memory files.
     ///
     /// # Errors
     /// Those of the store.
-    pub fn log(&self, path: Option<&str>, section: Option<&str>) -> Result<Vec<Change>> {
-        let names = path.map(|path| self.names_of(path));
-        let mut versions = self.versions(names.as_deref(), None)?;
-        if let (Some(path), Some(section)) = (path, section) {
-            let now = self.disk().text(path);
+    pub fn log(&self, place: Option<&Place>, section: Option<&str>) -> Result<Vec<Change>> {
+        let names = place.map(|place| self.names_of(place));
+        let mut versions = self.versions(place, names.as_deref(), None)?;
+        if let (Some(place), Some(section)) = (place, section) {
+            let now = self.text(place.path());
             let then = versions.iter().flat_map(|version| [&version.after, &version.before]);
             let texts: Vec<&str> = now.iter().chain(then).map(String::as_str).collect();
             let ids = ids_of(section, &texts);
@@ -138,10 +235,35 @@ impl Service<'_> {
 
     /// What was written by proposals, newest first; only to files of one of `names`, and only by
     /// proposals of `status`, where they are given.
-    fn versions(&self, names: Option<&[String]>, status: Option<Status>) -> Result<Vec<Version>> {
+    fn versions(
+        &self,
+        place: Option<&Place>,
+        names: Option<&[RepoPath]>,
+        status: Option<Status>,
+    ) -> Result<Vec<Version>> {
         let view = self.store.view()?;
+        let mut found: Vec<Proposal> = Vec::new();
+        let filter = Filter { status, newest_first: true, ..Filter::default() };
+        let filters = match place {
+            Some(Place::Instructions(_)) => {
+                let of = |name: &RepoPath| Filter {
+                    path: Some(name.display().to_string()),
+                    subject: Some(Subject::Code),
+                    ..filter.clone()
+                };
+                names.unwrap_or_default().iter().map(of).collect()
+            }
+            _ => vec![Filter { subject: Some(Subject::Memory), ..filter }],
+        };
+        for filter in &filters {
+            for row in view.proposals(filter, self.now)? {
+                if !found.iter().any(|known| known.id == row.id) {
+                    found.push(view.proposal(&row.id)?);
+                }
+            }
+        }
         let mut versions = Vec::new();
-        for proposal in self.proposals(&view, status)? {
+        for proposal in found {
             let applied = match &proposal.state {
                 State::Applied(decision) => Some((decision, false)),
                 _ => None,
@@ -165,14 +287,18 @@ impl Service<'_> {
         decision: &Decision,
         written: &Written,
         undone: bool,
-        names: Option<&[String]>,
+        names: Option<&[RepoPath]>,
     ) -> Result<Option<Version>> {
-        let Some(file) = crate::memory::disk::store_path(&written.path) else { return Ok(None) };
-        if names.is_some_and(|names| !names.iter().any(|name| name == file)) {
+        let is_wanted = match names {
+            Some(names) => names.contains(&written.path),
+            None => store_path(&written.path).is_some(),
+        };
+        if !is_wanted {
             return Ok(None);
         }
-        let before = self.blob_text(&written.before)?;
-        let after = self.blob_text(&written.after)?;
+        let file = &name_of(&written.path);
+        let before = blob_text(self.store, &written.before)?;
+        let after = blob_text(self.store, &written.after)?;
         let sections: Vec<String> = crate::memory::plan::touched(file, &before, &after)
             .into_iter()
             .map(|touched| touched.section_id)
@@ -190,6 +316,8 @@ impl Service<'_> {
                     .collect()
             })
             .unwrap_or_default();
+        let rationale =
+            request_text(proposal, "rationale").or_else(|| proposal.description.clone());
         let change = Change {
             at: timestamp(decision.at),
             path: file.to_owned(),
@@ -197,8 +325,11 @@ impl Service<'_> {
             proposed_by: proposal.proposed_by.clone(),
             decided_by: decision.by.name.clone(),
             how: how_word(decision.how),
-            intent: request_text(proposal, "intent").unwrap_or_default(),
-            rationale: request_text(proposal, "rationale"),
+            intent: request_text(proposal, "intent").unwrap_or_else(|| match proposal.subject {
+                Subject::Code => "code".to_owned(),
+                Subject::Memory => String::new(),
+            }),
+            rationale,
             confidence: request_text(proposal, "confidence"),
             sources,
             proposal_id: proposal.id.to_string(),
@@ -208,22 +339,27 @@ impl Service<'_> {
         Ok(Some(Version { change, before, after }))
     }
 
-    /// For each section of `path`: the proposal that wrote it as it is now, or the commit.
+    /// For each section of the file: the proposal that wrote it as it is now, or the commit.
     ///
     /// # Errors
     /// `file_not_found`, and those of the store.
-    pub fn blame(&self, path: &str) -> Result<Vec<BlameLine>> {
-        let Some(text) = self.disk().text(path) else {
+    pub fn blame(&self, place: &Place) -> Result<Vec<BlameLine>> {
+        let path = place.path();
+        let Some(text) = self.text(path) else {
+            let (what, name) = match place {
+                Place::Memory(_) => ("memory file", place.name()),
+                Place::Instructions(_) => ("file", place.name()),
+            };
             return Err(Error::new(
                 &crate::changeset::codes::FILE_NOT_FOUND,
-                format!("there is no memory file '{path}'"),
+                format!("there is no {what} '{name}'"),
             )
-            .hint("paths are relative to .agent-memory/"));
+            .hint("name a file of .agent-memory/, or one that instructs agents (CLAUDE.md, AGENTS.md, …)"));
         };
         let document = markdown::parse(&text);
-        let names = self.names_of(path);
-        let versions = self.versions(Some(&names), Some(Status::Applied))?;
-        let hand = self.commits(&repo_path(path)?, &document);
+        let names = self.names_of(place);
+        let versions = self.versions(Some(place), Some(&names), Some(Status::Applied))?;
+        let hand = self.commits(path, &document);
         let mut lines = Vec::new();
         for (i, name) in document.ids().into_iter().enumerate() {
             let section = &document.sections[i];
@@ -251,7 +387,7 @@ impl Service<'_> {
             .text()
             .unwrap_or_default();
         let mut by_line: Vec<&str> = Vec::new();
-        let mut times: std::collections::HashMap<&str, i64> = std::collections::HashMap::new();
+        let mut times: HashMap<&str, i64> = HashMap::new();
         let mut current = "";
         for line in out.lines() {
             let mut words = line.split(' ');
@@ -283,31 +419,5 @@ impl Service<'_> {
                     .map(|id| id[..10].to_owned())
             })
             .collect()
-    }
-
-    /// The sections that the current revision of `proposal` changes. What was applied is shown as
-    /// it was written.
-    ///
-    /// # Errors
-    /// `object_missing`.
-    pub fn sections_of(&self, proposal: &Proposal) -> Result<Vec<SectionChange>> {
-        let mut sections = Vec::new();
-        for change in &proposal.current().changes {
-            let Some(file) = crate::memory::disk::store_path(&change.path) else { continue };
-            let before = self.blob_text(&change.before)?;
-            let after = self.blob_text(&change.after)?;
-            sections.extend(sections_between(file, &before, &after));
-        }
-        Ok(sections)
-    }
-
-    /// Splits `FILE#ID`.
-    pub fn target<'t>(&self, text: &'t str) -> (&'t str, Option<&'t str>) {
-        let text =
-            text.strip_prefix(crate::memory::DIR).and_then(|t| t.strip_prefix('/')).unwrap_or(text);
-        match text.split_once('#') {
-            Some((path, id)) => (path, Some(id)),
-            None => (text, None),
-        }
     }
 }

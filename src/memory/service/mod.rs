@@ -21,7 +21,7 @@ use chrono::{DateTime, Utc};
 
 pub use agreed::settings_problems;
 pub use apply::{Applied, INDEX, Rebased};
-pub use history::{BlameLine, Change, SectionChange, sections_between};
+pub use history::{BlameLine, Change, History, Place, SectionChange, sections_between};
 pub use lint::RULES;
 pub use outside::outside_violations;
 pub use propose::{Mode, Ready, Routed};
@@ -32,9 +32,10 @@ pub use status::{Outcomes, Staged, Status};
 use super::DIR;
 use super::disk::Disk;
 use super::guard::Scan;
+use super::lock;
 use super::plan::World;
 use super::provenance::Sources;
-use super::settings::Settings;
+use super::settings::{Settings, manifest};
 use crate::error::Result;
 use crate::proposal::Actor;
 use crate::store::Store;
@@ -104,6 +105,27 @@ impl<'a> Service<'a> {
         World { settings: &self.settings, files, guard: self.guard(), sources, at, branch }
     }
 }
+
+/// The lock of agent-memory's own program, where it may be at work on this store; see
+/// [`lock::take`].
+///
+/// # Errors
+/// `lock_held`, `lock_unusable`.
+pub fn lock(store: &Store, actor: &Actor, now: DateTime<Utc>) -> Result<Option<lock::Lock>> {
+    let worktree = store.worktree()?;
+    let disk = Disk(&worktree);
+    let manifest = disk.file(manifest::PATH).ok().flatten().map(|file| file.bytes);
+    if !lock::is_shared(worktree.root(), manifest.as_deref()) {
+        return Ok(None);
+    }
+    let seconds = agreed::read(store, &disk)
+        .map_or(MOST_WAIT, |held| held.settings.manifest.concurrency.wait_timeout_seconds);
+    let wait = std::time::Duration::from_secs(seconds);
+    lock::take(worktree.root(), wait, actor, now).map(Some)
+}
+
+/// Seconds to wait for the lock where the manifest cannot be read.
+const MOST_WAIT: u64 = 10;
 
 /// The branch that is checked out; `None` for a detached or broken HEAD.
 fn branch(store: &Store) -> Option<String> {

@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use crate::changeset::globs;
 use crate::spelling::{meant, nearest, one_of};
 
 /// What `policy.toml` says, as far as it holds.
@@ -19,6 +20,8 @@ pub struct Policy {
     pub purge_persons: Persons,
     /// `[evidence]`: what a decision needs beside the word of whoever calls.
     pub evidence: Evidence,
+    /// `instruction_files`: globs of files that instruct agents, beside the built-in list.
+    pub instruction_files: Vec<String>,
     /// Blob id of the file in HEAD; `None` where HEAD has none.
     pub blob: Option<String>,
 }
@@ -87,16 +90,18 @@ struct File {
     agents_may_mark: MayMark,
     ci_may_apply: bool,
     purge_persons: Persons,
+    instruction_files: Vec<String>,
     evidence: Evidence,
 }
 
 /// Every key, and the keys of those that are tables.
-const KEYS: [(&str, &[&str]); 6] = [
+const KEYS: [(&str, &[&str]); 7] = [
     ("gate", &[]),
     ("repository", &[]),
     ("agents_may_mark", &[]),
     ("ci_may_apply", &[]),
     ("purge_persons", &[]),
+    ("instruction_files", &[]),
     ("evidence", &["memory", "sensitive"]),
 ];
 
@@ -134,6 +139,12 @@ impl Policy {
             let why = "repository has to be 32 hexadecimal digits in lower case".to_owned();
             return Err(Invalid { why, hint: None });
         }
+        if let Err(wrong) = globs::set(&file.instruction_files) {
+            let why = format!(
+                "instruction_files: '{wrong}' is not a glob such as prompts/** or *.prompt.md"
+            );
+            return Err(Invalid { why, hint: None });
+        }
         Ok(Self {
             gate: file.gate,
             repository: file.repository,
@@ -141,13 +152,20 @@ impl Policy {
             ci_may_apply: file.ci_may_apply,
             purge_persons: file.purge_persons,
             evidence: file.evidence,
+            instruction_files: file.instruction_files,
             blob: None,
         })
     }
 
     /// The strictest of both, under the name and blob of `self` where it has them.
-    pub(super) fn tightened_by(self, other: Self) -> Self {
+    pub(super) fn tightened_by(mut self, other: Self) -> Self {
+        for glob in other.instruction_files {
+            if !self.instruction_files.contains(&glob) {
+                self.instruction_files.push(glob);
+            }
+        }
         Self {
+            instruction_files: self.instruction_files,
             gate: self.gate || other.gate,
             repository: self.repository.or(other.repository),
             agents_may_mark: self.agents_may_mark.min(other.agents_may_mark),
@@ -200,6 +218,9 @@ repository = "{repository}"
 # How many persons have to ask before `aye purge` removes something: 1 or 2.
 # purge_persons = 1
 
+# Files that instruct agents, beside CLAUDE.md, AGENTS.md and the like: globs.
+# instruction_files = []
+
 # What a decision needs: "terminal" (a person answers there) or "flag" (--yes is enough).
 # [evidence]
 # memory = "terminal"
@@ -219,11 +240,12 @@ mod tests {
         assert_eq!(Policy::parse(""), Ok(Policy::default()));
         let text = format!(
             "gate = true\nrepository = \"{ID}\"\nagents_may_mark = \"own\"\nci_may_apply = true\n\
-             purge_persons = 2\n[evidence]\nmemory = \"flag\"\nsensitive = \"terminal\"\n"
+             purge_persons = 2\ninstruction_files = [\"prompts/**\"]\n[evidence]\nmemory = \"flag\"\nsensitive = \"terminal\"\n"
         );
         let policy = Policy::parse(&text).unwrap();
         assert!(policy.gate && policy.ci_may_apply);
         assert_eq!(policy.purge_persons, Persons::Two);
+        assert_eq!(policy.instruction_files, ["prompts/**"]);
         assert_eq!(policy.repository.as_deref(), Some(ID));
         assert_eq!(policy.agents_may_mark, MayMark::Own);
         assert_eq!(policy.evidence.memory, Confirmation::Flag);
@@ -265,6 +287,9 @@ mod tests {
             "purge_persons = 3",
             "purge_persons = \"2\"",
             "purge_persons = true",
+            "instruction_files = \"prompts\"",
+            "instruction_files = [\"\"]",
+            "instruction_files = [\"[a\"]",
         ] {
             assert!(Policy::parse(text).is_err(), "{text}");
         }
@@ -280,6 +305,10 @@ mod tests {
         assert_eq!(open().tightened_by(open()), open());
         let gate = Policy::parse("gate = true").unwrap();
         assert!(Policy::default().tightened_by(gate).gate);
+        let more = |text: &str| Policy::parse(text).unwrap();
+        let both = more("instruction_files = [\"a\"]")
+            .tightened_by(more("instruction_files = [\"b\", \"a\"]"));
+        assert_eq!(both.instruction_files, ["a", "b"]);
         let two = || Policy::parse("purge_persons = 2").unwrap();
         assert_eq!(two().tightened_by(Policy::default()), two());
         assert_eq!(Policy::default().tightened_by(two()), two());
@@ -294,7 +323,7 @@ mod tests {
         let keys = text.lines().map(|line| line.strip_prefix("# ").unwrap_or(line));
         let keys: Vec<&str> =
             keys.filter(|line| line.starts_with('[') || line.contains(" = ")).collect();
-        assert_eq!(keys.len(), 8, "{keys:?}");
+        assert_eq!(keys.len(), 9, "{keys:?}");
         assert_eq!(Policy::parse(&keys.join("\n")), Ok(policy));
     }
 }

@@ -1,0 +1,124 @@
+//! Recognises coding agents by how they sign commits: author, committer, and trailers that name
+//! them. Pure.
+//!
+//! An agent may commit under a person's name without a word; nothing in a commit shows that.
+
+/// Agents by a part of the address or name that they commit with, in lower case, as their clients
+/// write it.
+const ADDRESSES: &[(&str, &str)] = &[
+    ("noreply@anthropic.com", "claude"),
+    ("claude[bot]@", "claude"),
+    ("copilot@github.com", "copilot"),
+    ("copilot-swe-agent[bot]@", "copilot"),
+    ("+copilot@users.noreply.github.com", "copilot"),
+    ("cursoragent@cursor.com", "cursor"),
+    ("cursor[bot]@", "cursor"),
+    ("codex@openai.com", "codex"),
+    ("noreply@openai.com", "codex"),
+    ("chatgpt-codex-connector[bot]@", "codex"),
+    ("google-labs-jules[bot]@", "jules"),
+    ("gemini-code-assist[bot]@", "gemini"),
+    ("gemini-cli[bot]@", "gemini"),
+    ("devin-ai-integration[bot]@", "devin"),
+    ("noreply@aider.chat", "aider"),
+    ("aider@aider.chat", "aider"),
+    ("openhands@all-hands.dev", "openhands"),
+    ("amp@ampcode.com", "amp"),
+    ("agent@warp.dev", "warp"),
+    ("opencode@sst.dev", "opencode"),
+    ("noreply@opencode.ai", "opencode"),
+    ("qwen-coder@alibabacloud.com", "qwen"),
+    ("crush@charm.land", "crush"),
+];
+
+/// Names that agents commit with or are named by in a trailer, whole and in lower case; what a
+/// version or model in brackets or behind the name adds does not count.
+const NAMES: &[&str] = &[
+    "claude", "claude code", "claude-code", "copilot", "github copilot", "copilot-swe-agent",
+    "codex", "openai codex", "cursor agent", "cursoragent", "gemini cli", "gemini-cli", "jules",
+    "google-labs-jules", "devin", "devin ai", "aider", "openhands", "opencode", "amp", "kiro",
+    "qwen-coder", "qwen code", "crush", "roo code", "cline", "goose", "windsurf", "cascade",
+];
+
+/// Trailers that say who wrote a commit, in lower case.
+const TRAILERS: [&str; 5] =
+    ["co-authored-by", "assisted-by", "generated-by", "proposed-by", "made-with"];
+
+/// The agent that commits as `name <email>`; `None` for people, and for what cannot be told.
+pub fn agent_of(name: &str, email: &str) -> Option<&'static str> {
+    let email = email.trim().to_ascii_lowercase();
+    if let Some((_, agent)) = ADDRESSES.iter().find(|(part, _)| email.contains(part)) {
+        return Some(agent);
+    }
+    let name = name.trim().to_ascii_lowercase();
+    // `Ada (aider)`, as aider writes it.
+    if name.ends_with("(aider)") {
+        return Some("aider");
+    }
+    let bare = name.split(['(', '[', ':', '/']).next().unwrap_or_default().trim();
+    let is_it = |known: &&&str| {
+        bare == **known
+            // `Claude Opus 4.1`, `claude 4`; not a person of that name.
+            || **known == "claude"
+                && bare.starts_with("claude ")
+                && bare.bytes().any(|byte| byte.is_ascii_digit())
+    };
+    NAMES.iter().find(is_it).copied()
+}
+
+/// The agent that the trailers of a commit message name, or a line such as `Generated with [Claude
+/// Code](…)`.
+pub fn agent_in(message: &str) -> Option<&'static str> {
+    message.lines().skip(1).find_map(|line| {
+        let line = line.trim();
+        if let Some((_, tail)) = line.split_once("Generated with [") {
+            return agent_of(tail.split(']').next()?, "");
+        }
+        let (key, value) = line.split_once(':')?;
+        if !TRAILERS.contains(&key.trim().to_ascii_lowercase().as_str()) {
+            return None;
+        }
+        let (name, email) = value.split_once('<').unwrap_or((value, ""));
+        agent_of(name, email.trim_end_matches('>'))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agents_are_recognised_and_people_are_not() {
+        for (name, email, agent) in [
+            ("Claude", "noreply@anthropic.com", "claude"),
+            ("copilot-swe-agent[bot]", "198982749+Copilot@users.noreply.github.com", "copilot"),
+            ("Cursor Agent", "cursoragent@cursor.com", "cursor"),
+            ("Ada (aider)", "ada@example.com", "aider"),
+            ("codex", "x@example.com", "codex"),
+            ("Claude Opus 4.1 (1M context)", "", "claude"),
+        ] {
+            assert_eq!(agent_of(name, email), Some(agent), "{name}");
+        }
+        for (name, email) in [
+            ("Ada Reviewer", "ada@example.com"),
+            ("Claude Monet", "monet@example.com"),
+            ("dependabot[bot]", "49699333+dependabot[bot]@users.noreply.github.com"),
+            ("", ""),
+        ] {
+            assert_eq!(agent_of(name, email), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn trailers_name_agents() {
+        let message = "Fix it\n\nText: claude\n\nCo-Authored-By: Claude <noreply@anthropic.com>\n";
+        assert_eq!(agent_in(message), Some("claude"));
+        assert_eq!(agent_in("a\n\nAssisted-by: Codex:gpt-5"), Some("codex"));
+        assert_eq!(
+            agent_in("a\n\n🤖 Generated with [Claude Code](https://x)"),
+            Some("claude code")
+        );
+        assert_eq!(agent_in("a\n\nCo-authored-by: Bob <bob@example.com>"), None);
+        assert_eq!(agent_in("Co-authored-by: claude"), None, "a subject is none");
+    }
+}

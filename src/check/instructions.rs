@@ -1,0 +1,35 @@
+//! Commits that change what instructs coding agents.
+
+use super::commits::Commit;
+use super::{Concern, FailOn};
+use crate::changeset::RepoPath;
+use crate::changeset::instructions::Kind;
+use crate::report::{Finding, Level};
+
+/// The finding for a commit that changes the instruction file at `path`: an error where an agent
+/// made it and no person approved this content, otherwise a notice.
+pub fn finding(
+    commit: &Commit,
+    path: &RepoPath,
+    kind: Kind,
+    is_approved: bool,
+    fail_on: &FailOn,
+) -> Finding {
+    let (short, file, what) = (commit.short(), path.display(), kind.reason());
+    let changes = format!("changes {file}, which {what}");
+    let concern = Concern::InstructionFileChanged;
+    let notice = |message| Finding::new(concern.id(), Level::Note, message);
+    let finding = match commit.agent {
+        _ if is_approved => notice(format!("commit {short} {changes}, as a person approved")),
+        Some(agent) => fail_on
+            .finding(
+                concern,
+                format!(
+                    "commit {short} by the agent '{agent}' {changes}, and no person approved it"
+                ),
+            )
+            .hint("propose the change, and commit what a person takes: aye apply ID --commit"),
+        None => notice(format!("commit {short} {changes}")),
+    };
+    finding.path(path.as_bstr())
+}

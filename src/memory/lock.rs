@@ -1,0 +1,138 @@
+//! The lock that agent-memory's own program holds while it writes the store: `meta/lock`, with its
+//! holder in `meta/lock.info`. Where that program may be at work, aye takes it too.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::Write as _;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::{DIR, codes};
+use crate::error::{Error, Result};
+use crate::proposal::Actor;
+use crate::proposal::document::timestamp;
+
+/// The file that is locked, relative to the store.
+pub const PATH: &str = "meta/lock";
+/// Who has it, relative to the store.
+pub const INFO: &str = "meta/lock.info";
+
+/// How long to wait between two looks.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// Held until dropped. Its holder's description stays in [`INFO`] afterwards: what counts is the
+/// lock, which the kernel gives back however its holder ends.
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
+}
+
+/// False where only aye writes the store below `root`: no lock file is there, and `manifest` is one
+/// that aye wrote.
+pub fn is_shared(root: &Path, manifest: Option<&[u8]>) -> bool {
+    let path = root.join(DIR).join(PATH);
+    path.symlink_metadata().is_ok() || manifest.is_some_and(|manifest| !is_own(manifest))
+}
+
+/// Takes the lock of the store below `root`, waiting up to `wait` for a holder.
+///
+/// # Errors
+/// `lock_held` where another program has it that long; `lock_unusable` where the lock file is not
+/// a regular file or cannot be opened.
+pub fn take(
+    root: &Path,
+    wait: Duration,
+    actor: &Actor,
+    now: chrono::DateTime<chrono::Utc>,
+) -> Result<Lock> {
+    let path = root.join(DIR).join(PATH);
+    if path.symlink_metadata().is_ok_and(|facts| !facts.is_file()) {
+        return Err(unusable("it is not a regular file"));
+    }
+    for directory in [root.join(DIR), root.join(DIR).join("meta")] {
+        if directory.symlink_metadata().is_ok_and(|facts| facts.is_symlink()) {
+            return Err(unusable("a symlink leads to it"));
+        }
+    }
+    let file = open(&path).map_err(|error| unusable(&error.to_string()))?;
+    let started = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => break,
+            Err(TryLockError::WouldBlock) if started.elapsed() < wait => {
+                std::thread::sleep(PAUSE.min(wait));
+            }
+            Err(TryLockError::WouldBlock) => return Err(held(root, wait)),
+            Err(TryLockError::Error(error)) => return Err(unusable(&error.to_string())),
+        }
+    }
+    note(&root.join(DIR).join(INFO), actor, now);
+    Ok(Lock { _file: file })
+}
+
+/// True for a manifest that aye wrote: agent-memory's own has its keys in another order.
+fn is_own(manifest: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(manifest);
+    let mut keys = text
+        .lines()
+        .filter(|line| !line.trim().is_empty() && !line.starts_with(['#', ' ', '\t', '-']));
+    keys.next().is_some_and(|line| line.starts_with("version:"))
+        && keys.next().is_some_and(|line| line.starts_with("store_format_version:"))
+}
+
+fn open(path: &Path) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.custom_flags(rustix::fs::OFlags::NOFOLLOW.bits() as i32);
+    }
+    options.open(path)
+}
+
+/// Writes who has the lock; without it the lock holds all the same.
+fn note(path: &Path, actor: &Actor, now: chrono::DateTime<chrono::Utc>) {
+    if path.symlink_metadata().is_ok_and(|facts| !facts.is_file()) {
+        return;
+    }
+    let facts = serde_json::json!({
+        "owner": actor.name,
+        "pid": std::process::id(),
+        "acquired_at": timestamp(now),
+    });
+    let Ok(mut file) = open(path) else { return };
+    let _ = file.set_len(0).and_then(|()| writeln!(file, "{facts}"));
+}
+
+fn held(root: &Path, wait: Duration) -> Error {
+    let info = std::fs::read_to_string(root.join(DIR).join(INFO)).unwrap_or_default();
+    let line: String = info.split_whitespace().collect::<Vec<_>>().join(" ");
+    let holder: String = line.chars().filter(|c| !c.is_control()).take(200).collect();
+    let holder = match holder.is_empty() {
+        true => "another program".to_owned(),
+        false => format!("another program ({holder})"),
+    };
+    Error::new(
+        &codes::LOCK_HELD,
+        format!("{holder} has held {DIR}/{PATH} for more than {} s", wait.as_secs()),
+    )
+    .hint("try again in a moment; concurrency.wait_timeout_seconds of the manifest says how long to wait")
+}
+
+fn unusable(why: &str) -> Error {
+    Error::new(&codes::LOCK_UNUSABLE, format!("{DIR}/{PATH} cannot be locked: {why}"))
+        .hint("look at what lies there, and remove it if no program is writing the store")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::settings::DEFAULT_MANIFEST;
+
+    #[test]
+    fn ayes_own_manifest_is_recognised() {
+        assert!(is_own(DEFAULT_MANIFEST.as_bytes()));
+        assert!(!is_own(b"version: 0.4.1\nproject:\n    name: x\n"));
+        assert!(!is_own(b""));
+    }
+}

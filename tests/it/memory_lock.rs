@@ -1,0 +1,163 @@
+//! The lock that agent-memory's own program takes, and other files that lie in the way.
+
+use serde_json::json;
+
+use crate::support::Repo;
+
+fn store() -> Repo {
+    let repo = Repo::new();
+    repo.aye(&["memory", "init"]).ok();
+    let manifest = repo.text(".agent-memory/meta/manifest.yaml");
+    repo.write(
+        ".agent-memory/meta/manifest.yaml",
+        manifest.replace("wait_timeout_seconds: 10", "wait_timeout_seconds: 0"),
+    );
+    repo.commit("memory");
+    repo.let_flags_decide();
+    repo
+}
+
+fn note(text: &str) -> String {
+    json!({"intent": "session_log", "operations": [
+        {"operation": "create_file", "path": "_", "if_exists": "append", "content": format!("- {text}\n")}
+    ]})
+    .to_string()
+}
+
+fn logged(repo: &Repo) -> String {
+    let dir = repo.path(".agent-memory/sessions");
+    let files = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    files.map(|file| std::fs::read_to_string(file.path()).unwrap()).collect()
+}
+
+#[test]
+fn a_held_lock_is_waited_for_and_then_reported() {
+    let repo = store();
+    // Without the file, nobody else writes here, and none is made.
+    repo.agent("bot", &["call", "memory.propose_update", &note("one")]).ok();
+    assert!(!repo.exists(".agent-memory/meta/lock"));
+    repo.write(".agent-memory/meta/lock", "");
+    let file = std::fs::File::open(repo.path(".agent-memory/meta/lock")).unwrap();
+    file.lock().unwrap();
+    repo.write(".agent-memory/meta/lock.info", "owner: peer\n");
+    let answer = repo.agent("bot", &["call", "memory.propose_update", &note("two")]).ok().json();
+    assert_eq!((&answer["status"], &answer["reason"]), (&json!("rejected"), &json!("lock_held")));
+    assert!(!logged(&repo).contains("two"));
+    // Staging writes no memory file, applying does.
+    let decision = json!({"intent": "record_decision", "sources": [{"type": "user"}], "operations": [
+        {"operation": "append_section", "path": "decisions.md", "heading": "Use X", "heading_level": 2,
+         "content": "## Use X\n\nDate: 2026-01-01\nStatus: active\nConfidence: confirmed\n\nText.\n"}
+    ]});
+    let staged = repo.agent("bot", &["call", "memory.propose_update", &decision.to_string()]).ok();
+    let id = staged.json()["proposal_id"].as_str().unwrap().to_owned();
+    repo.aye(&["apply", &id, "--yes"]).fails("lock_held", 7);
+    repo.aye(&["memory", "apply", &id, "--yes", "--json"]).exits(7).says("lock_held");
+    drop(file);
+    repo.agent("bot", &["call", "memory.propose_update", &note("three")]).ok();
+    assert!(logged(&repo).contains("- three"));
+    let info = repo.text(".agent-memory/meta/lock.info");
+    assert!(info.contains("\"owner\":\"bot\"") && info.contains("\"pid\":"), "{info}");
+    repo.aye(&["memory", "apply", &id, "--yes"]).ok();
+    repo.aye(&["memory", "undo", &id, "--yes"]).ok();
+}
+
+#[test]
+fn a_manifest_of_the_peer_makes_the_lock() {
+    let repo = store();
+    let manifest = "version: 0.4.1\nproject:\n    name: x\n    root: .\n";
+    repo.write(".agent-memory/meta/manifest.yaml", manifest);
+    repo.commit("its manifest");
+    repo.agent("bot", &["call", "memory.propose_update", &note("one")]).ok();
+    assert!(repo.exists(".agent-memory/meta/lock"));
+    assert_eq!(repo.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_lock_that_is_a_directory_or_leads_elsewhere_is_an_error() {
+    let repo = store();
+    std::fs::create_dir(repo.path(".agent-memory/meta/lock")).unwrap();
+    repo.agent("bot", &["call", "memory.propose_update", &note("one")])
+        .says("lock_unusable")
+        .says("not a regular file");
+    assert_eq!(logged(&repo), "");
+    std::fs::remove_dir(repo.path(".agent-memory/meta/lock")).unwrap();
+    repo.write("outside", "kept\n");
+    repo.symlink("../../outside", ".agent-memory/meta/lock");
+    repo.agent("bot", &["call", "memory.propose_update", &note("one")]).says("lock_unusable");
+    assert_eq!(repo.text("outside"), "kept\n");
+    // Reading needs no lock.
+    repo.aye(&["memory", "search", "x"]).exits(1);
+    repo.aye(&["memory", "status"]).ok();
+}
+
+#[test]
+fn a_store_that_is_corrupt_or_huge_gives_clear_errors_and_loses_nothing() {
+    let repo = store();
+    let good = repo.text(".agent-memory/meta/manifest.yaml");
+    for bad in ["version: [", "\0\u{1}\u{2}", "- a\n- b\n", "budgets: 3\n"] {
+        repo.write(".agent-memory/meta/manifest.yaml", bad);
+        for args in [&["memory", "search", "x"][..], &["memory", "status"], &["memory", "context"]]
+        {
+            repo.aye(args).fails("memory_config_invalid", 6);
+        }
+        repo.agent("bot", &["call", "memory.propose_update", &note("one")])
+            .says("memory_config_invalid");
+    }
+    repo.write(".agent-memory/meta/manifest.yaml", &good);
+    // 50 MB: too large to be read, and nothing of it changes; the rest works.
+    let huge = format!("# Pitfalls\n\n{}", "all of it is one line of text ".repeat(1_700_000));
+    repo.write(".agent-memory/pitfalls.md", &huge);
+    repo.aye(&["memory", "search", "line"]).exits(1);
+    repo.aye(&["memory", "lint"]).exits(1).says("pitfalls.md");
+    let add = json!({"intent": "add_pitfall", "sources": [{"type": "user"}], "operations": [
+        {"operation": "append_section", "path": "pitfalls.md", "heading": "X", "heading_level": 2, "content": "## X\n\nText.\n"}
+    ]});
+    repo.agent("bot", &["call", "memory.propose_update", &add.to_string()]).says("rejected");
+    assert_eq!(repo.text(".agent-memory/pitfalls.md").len(), huge.len());
+    repo.agent("bot", &["call", "memory.propose_update", &note("one")]).ok().says("applied");
+}
+
+#[test]
+fn ten_thousand_sections_are_searched() {
+    let repo = store();
+    for file in 0..20 {
+        let mut text = format!("# Module {file}\n<!-- @id: module-{file} -->\n\nText.\n");
+        for section in 0..500 {
+            text += &format!(
+                "\n## Part {file} of {section}\n<!-- @id: part-{file}-{section} -->\n\nneedle{file}x{section}\n"
+            );
+        }
+        repo.write(&format!(".agent-memory/modules/m{file}.md"), text);
+    }
+    let found = repo.aye(&["memory", "search", "needle7x123", "--json"]).ok().json();
+    assert_eq!(found["results"][0]["section_id"], "part-7-123");
+    repo.aye(&["memory", "context", "needle7x123"]).ok().says("needle7x123");
+}
+
+#[test]
+fn a_store_inside_a_submodule_is_another_repository() {
+    let inner = Repo::new();
+    inner.aye(&["memory", "init"]).ok();
+    inner.commit("memory");
+    let repo = Repo::with(&[("a", "b\n")]);
+    let source = inner.root().display().to_string();
+    repo.git(&[
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "add",
+        "-q",
+        &source,
+        ".agent-memory",
+    ]);
+    repo.commit("submodule");
+    for args in [&["memory", "search", "x"][..], &["memory", "status"], &["memory", "init"]] {
+        let run = repo.aye(args);
+        assert_ne!(run.status, 0, "{args:?}: {}", run.out());
+        assert_ne!(run.status, 70, "{args:?}: {}", run.err());
+        assert!(run.err().contains("hint:"), "{args:?}: {}", run.err());
+    }
+    assert_eq!(repo.git(&["status", "--porcelain"]), "");
+    // In the submodule itself it is a store as any other.
+    repo.cmd(&["memory", "status"]).dir(repo.path(".agent-memory")).run().ok();
+}
