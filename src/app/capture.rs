@@ -8,6 +8,7 @@ use bstr::ByteSlice as _;
 use chrono::{DateTime, Utc};
 use gix::ObjectId;
 
+use super::stack::{self, Ground};
 use super::{Draft, Session};
 use crate::apply;
 use crate::changeset::codes as changeset_codes;
@@ -29,6 +30,9 @@ pub enum Source {
         bytes: Vec<u8>,
         /// How it is read.
         options: Options,
+        /// The pending proposal that makes the files which it is held against; the files as they are
+        /// now without.
+        on: Option<String>,
     },
     /// What is not committed, staged or not, untracked files included.
     Worktree {
@@ -73,7 +77,14 @@ pub enum Remark {
 pub fn capture(session: &Session<'_>, source: &Source, remarks: &mut Vec<Remark>) -> Result<Draft> {
     let store = session.store;
     let (changeset, form) = match source {
-        Source::Patch { bytes, options } => (whole_patch(store, bytes, options, remarks)?, "patch"),
+        Source::Patch { bytes, options, on: Some(id) } => {
+            let below = stack::below(session, id)?;
+            let changeset = whole_patch(store, &below, bytes, options, remarks)?;
+            return Ok(Draft { on: Some(below.on()), ..Draft::new(store, changeset, "patch")? });
+        }
+        Source::Patch { bytes, options, on: None } => {
+            (whole_patch(store, &*store.files()?, bytes, options, remarks)?, "patch")
+        }
         Source::Worktree { specs, base, take_back } => {
             if specs.is_empty() && session.caller.actor.kind == ActorKind::Agent {
                 return Err(Error::new(
@@ -105,23 +116,51 @@ pub fn capture(session: &Session<'_>, source: &Source, remarks: &mut Vec<Remark>
     Ok(Draft { take_back, ..Draft::new(store, changeset, form)? })
 }
 
-/// Carries `edits` out on the files as they are now. `form` is what the proposal records.
+/// Carries `edits` out on the files that `ground` says. `form` is what the proposal records.
 ///
 /// # Errors
-/// Those of matching, and of [`Draft::new`].
+/// Those of matching, of [`stack::below`], and of [`Draft::new`].
 pub fn edits(
-    store: &Store,
-    now: DateTime<Utc>,
+    session: &Session<'_>,
     edits: Vec<Edit>,
+    ground: &Ground,
     form: &'static str,
 ) -> Result<Draft> {
+    let store = session.store;
+    match ground {
+        Ground::On(id) => {
+            let below = stack::below(session, id)?;
+            let changeset = snippet::compile(edits, &below)?;
+            Ok(Draft { on: Some(below.on()), ..Draft::new(store, changeset, form)? })
+        }
+        Ground::Files => on_files(session, edits, form),
+        Ground::Any if session.session().is_none() => on_files(session, edits, form),
+        Ground::Any => {
+            let again = edits.clone();
+            let error = match on_files(session, edits, form) {
+                Err(error) if is_missing(&error) => error,
+                other => return other,
+            };
+            let (changeset, on) = stack::own(session, error, again)?;
+            Ok(Draft { on: Some(on), ..Draft::new(store, changeset, form)? })
+        }
+    }
+}
+
+/// Whether `error` says that the old content, or the file, is not there.
+fn is_missing(error: &Error) -> bool {
+    error.is(&changeset_codes::OLD_CONTENT_NOT_FOUND) || error.is(&changeset_codes::FILE_NOT_FOUND)
+}
+
+fn on_files(session: &Session<'_>, edits: Vec<Edit>, form: &'static str) -> Result<Draft> {
+    let Session { store, now, .. } = session;
     let old = |edit: &Edit| match &edit.action {
         Action::Replace(snippet) => Some((edit.path.clone(), snippet.old.clone())),
         Action::Write { .. } | Action::Delete => None,
     };
     let sought: Vec<(RepoPath, Vec<u8>)> = edits.iter().filter_map(old).collect();
     let changeset = snippet::compile(edits, &*store.files()?)
-        .map_err(|error| name_pending(store, now, store.name_sparse(error), &sought))?;
+        .map_err(|error| name_pending(store, *now, store.name_sparse(error), &sought))?;
     Draft::new(store, changeset, form)
 }
 
@@ -132,10 +171,9 @@ fn name_pending(
     error: Error,
     sought: &[(RepoPath, Vec<u8>)],
 ) -> Error {
-    let is_missing = error.is(&changeset_codes::OLD_CONTENT_NOT_FOUND)
-        || error.is(&changeset_codes::FILE_NOT_FOUND);
     let given = error.details().iter().find(|(key, _)| *key == "path");
-    let Some(path) = given.and_then(|(_, path)| path.as_str()).filter(|_| is_missing) else {
+    let path = given.and_then(|(_, path)| path.as_str());
+    let Some(path) = path.filter(|_| is_missing(&error)) else {
         return error;
     };
     let writer = || -> Option<Summary> {
@@ -155,8 +193,8 @@ fn name_pending(
         Some(found) => {
             let (id, by) = (found.id.to_string(), found.proposed_by);
             error.with("pending", id.clone()).hint(format!(
-                "{id} (pending, by {by}) writes this; wait for its decision, or give it a new \
-                 revision: aye revise {id}"
+                "{id} (pending, by {by}) writes this; go on from it: aye propose --on {id} …; or give \
+                 it a new revision: aye revise {id}"
             ))
         }
         None => error,
@@ -179,11 +217,12 @@ pub fn patch(
 /// A patch that is to be proposed: some of it has to be missing from the files.
 fn whole_patch(
     store: &Store,
+    files: &dyn Snapshot,
     bytes: &[u8],
     options: &Options,
     remarks: &mut Vec<Remark>,
 ) -> Result<Changeset> {
-    let compiled = self::patch(store, bytes, &*store.files()?, options)?;
+    let compiled = self::patch(store, bytes, files, options)?;
     if compiled.already_applied {
         return Err(Error::new(
             &patch::codes::ALREADY_APPLIED,

@@ -2,6 +2,8 @@
 
 use crate::changeset::Changeset;
 use crate::error::Result;
+use crate::proposal::Proposal;
+use crate::proposal::event::On;
 use crate::store::Store;
 
 /// Changes that the repository accepts, and that are not proposed yet.
@@ -12,6 +14,8 @@ pub struct Draft {
     pub(super) form: &'static str,
     /// Its own message, if it has one (a commit's).
     pub message: Option<String>,
+    /// The pending proposal whose result the changes were made on.
+    pub(super) on: Option<On>,
     /// The changed files are to go back in the work tree once they are proposed.
     pub(super) take_back: bool,
 }
@@ -23,7 +27,17 @@ impl Draft {
     /// `file_too_large`, `path_invalid`: what could not be applied, see [`Store::accept`].
     pub fn new(store: &Store, changeset: Changeset, form: &'static str) -> Result<Self> {
         store.accept(&changeset)?;
-        Ok(Self { changeset, form, message: None, take_back: false })
+        Ok(Self { changeset, form, message: None, on: None, take_back: false })
+    }
+
+    /// The present changes of `proposal` as they are.
+    ///
+    /// # Errors
+    /// As [`Draft::new`]; `object_missing`.
+    pub fn present(store: &Store, proposal: &Proposal, form: &'static str) -> Result<Self> {
+        let current = proposal.current();
+        let draft = Self::new(store, store.changeset(&current.changes)?, form)?;
+        Ok(Self { on: current.on.clone(), ..draft })
     }
 
     /// The changes.

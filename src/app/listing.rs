@@ -114,6 +114,9 @@ pub struct Item {
     /// after one of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stands_on: Vec<String>,
+    /// The one that it stands on has been revised since: it is merged when it is shown or applied.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub lower_revised: bool,
     /// Pending proposals that change the same lines otherwise, the oldest three: only one of them can be
     /// applied as it is.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -135,7 +138,11 @@ impl Item {
         let related = marks.related.get(&summary.id);
         let ids = |ids: &[ProposalId]| ids.iter().map(ProposalId::to_string).collect();
         let lower = related.into_iter().flat_map(|related| &related.stands_on);
+        let is_revised = |related: &Relations| {
+            !related.stands_on.is_empty() && related.stands_on.iter().all(|lower| lower.is_revised)
+        };
         Self {
+            lower_revised: related.is_some_and(is_revised),
             stands_on: lower.map(|lower| lower.id.to_string()).collect(),
             same_lines: related.map_or_else(Vec::new, |related| ids(&related.same_lines.named)),
             proposal_id: summary.id.to_string(),

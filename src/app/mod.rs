@@ -9,6 +9,7 @@ pub mod listing;
 pub mod plan;
 pub mod propose;
 pub mod session;
+pub mod stack;
 pub mod trial;
 pub mod wait;
 
@@ -18,7 +19,7 @@ pub use draft::Draft;
 
 use chrono::{DateTime, Utc};
 
-use crate::proposal::Caller;
+use crate::proposal::{ActorKind, Caller};
 use crate::store::Store;
 
 /// Who asks for something, where and when.
@@ -29,4 +30,14 @@ pub struct Session<'a> {
     pub caller: Caller,
     /// The time of the call, which events bear.
     pub now: DateTime<Utc>,
+}
+
+impl Session<'_> {
+    /// The session of the agent who asks, where its harness or `AYE_SESSION` names one.
+    pub fn session(&self) -> Option<&str> {
+        if self.caller.actor.kind != ActorKind::Agent {
+            return None;
+        }
+        self.store.run()?.session.as_deref()
+    }
 }

@@ -3,13 +3,14 @@
 use chrono::{DateTime, Duration, Utc};
 
 use super::capture::{TakeBack, TakenBack};
+use super::stack::{self, Followed};
 use super::{Draft, Session};
 use crate::changeset::{Changeset, FileChange};
 use crate::error::Result;
 use crate::proposal::event::Subject;
 use crate::proposal::{Actor, Authority, Proposal, ProposalId};
 use crate::scan::gate::{self, Warning};
-use crate::store::{NewProposal, Store};
+use crate::store::{NewProposal, NewRevision, Store};
 
 /// What a proposal says beside its changes.
 #[derive(Clone, Debug, Default)]
@@ -41,6 +42,8 @@ pub struct Recorded {
     pub warnings: Vec<Warning>,
     /// The files that were reverted in the work tree.
     pub taken_back: TakenBack,
+    /// What became of the proposals that stand on it, where it was revised.
+    pub followed: Followed,
 }
 
 /// Records `draft` as a proposal, unless the same one is pending, and reverts the files where the
@@ -64,12 +67,14 @@ pub fn propose(session: &Session<'_>, draft: Draft, details: Details) -> Result<
         subject: Subject::Code,
         form: draft.form.to_owned(),
         instead_of: details.instead_of.map(|id| store.view()?.resolve(&id)).transpose()?,
+        on: draft.on,
         memory: None,
         private: details.private,
     };
     let (proposal, duplicate) = store.propose(&caller.actor, *now, new)?;
     let taken_back = back.map(|back| back.run(store, &proposal.id)).transpose()?;
-    Ok(Recorded { proposal, duplicate, warnings, taken_back: taken_back.unwrap_or_default() })
+    let (taken_back, followed) = (taken_back.unwrap_or_default(), Followed::default());
+    Ok(Recorded { proposal, duplicate, warnings, taken_back, followed })
 }
 
 /// What a new revision is to say.
@@ -97,13 +102,21 @@ pub fn revise(
     let (store, id) = (session.store, &proposal.id);
     let back = TakeBack::of(store, &draft)?;
     let warnings = gate::proposal(store, &draft.changeset)?;
-    let proposal = store.write(authority.actor(), session.now, |writer| {
-        writer.revise(authority, id, &draft.changeset, "answer", description, expires_in, None)?;
+    let uppers = stack::above(session, proposal)?;
+    let (proposal, followed) = store.write(authority.actor(), session.now, |writer| {
+        let revision = NewRevision {
+            description,
+            expires_in,
+            on: draft.on,
+            ..NewRevision::new(&draft.changeset, "answer")
+        };
+        let revised = writer.revise(authority, id, revision)?;
+        let followed = uppers.follow(writer, authority, &draft.changeset, &revised.id)?;
         writer.commit()?;
-        writer.view.proposal(id)
+        Ok((writer.view.proposal(id)?, followed))
     })?;
     let taken_back = back.map(|back| back.run(store, id)).transpose()?.unwrap_or_default();
-    Ok(Recorded { proposal, duplicate: false, warnings, taken_back })
+    Ok(Recorded { proposal, duplicate: false, warnings, taken_back, followed })
 }
 
 /// Makes `rest`, the changes of `proposal` that a decision excluded, a pending proposal of its own.
@@ -128,6 +141,7 @@ pub fn rest(
         subject: proposal.subject,
         form: "split".to_owned(),
         instead_of: None,
+        on: None,
         memory: None,
         private: false,
     };

@@ -12,6 +12,9 @@ use crate::proposal::ProposalId;
 use crate::proposal::relations::{Lower, Relations};
 use crate::store::{Store, View};
 
+/// A stack is no higher than this: what is deeper is not looked for.
+pub const MOST_HIGH: usize = 20;
+
 /// What the pending proposals have to do with each other, held against HEAD and the work tree: see
 /// [`View::relations`]. A file is read only where a proposal starts from what another one makes of it.
 ///

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Context;
-use crate::check::relations;
+use crate::check::relations::{self, MOST_HIGH};
 use crate::error::{Error, Result};
 use crate::proposal::relations::Relations;
 use crate::proposal::{Proposal, ProposalId, codes};
@@ -19,9 +19,6 @@ pub struct LowerArgs {
     #[arg(long)]
     pub alone: bool,
 }
-
-/// A stack is no higher than this.
-const MOST: usize = 20;
 
 impl LowerArgs {
     /// `proposals` in an order in which each comes after those of them that it stands on; with
@@ -63,6 +60,9 @@ impl LowerArgs {
     /// Whether any of `proposals` shares a file with another pending one.
     fn has_others(&self, context: &Context, view: &View, proposals: &[Proposal]) -> Result<bool> {
         for proposal in proposals {
+            if proposal.current().on.is_some() {
+                return Ok(true);
+            }
             for change in &proposal.current().changes {
                 if view.touching(&change.path, context.now)?.len() > 1 {
                     return Ok(true);
@@ -112,10 +112,10 @@ impl Stack<'_> {
             let among = named.iter().find(|other| lower.iter().any(|lower| lower.id == other.id));
             let usable = lower.iter().find(|lower| !lower.is_revised);
             match (among, usable) {
-                (Some(other), _) if depth < MOST => {
+                (Some(other), _) if depth < MOST_HIGH => {
                     self.place(other, named, depth + 1, left_out)?
                 }
-                (None, Some(usable)) if self.args.with_lower && depth < MOST => {
+                (None, Some(usable)) if self.args.with_lower && depth < MOST_HIGH => {
                     let other = self.view.proposal(&usable.id)?;
                     self.place(&other, named, depth + 1, left_out)?;
                 }

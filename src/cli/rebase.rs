@@ -9,6 +9,7 @@ use crate::changeset::{Changeset, FileChange};
 use crate::decide;
 use crate::error::{Error, Exit, Result};
 use crate::proposal::Status;
+use crate::store::NewRevision;
 use crate::text::escape;
 
 /// Put a pending proposal on the files as they are now, as a new revision.
@@ -93,7 +94,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             let now = writer.view.proposal(&proposal.id)?;
             now.require_revision(&proposal.current().event)?;
             let id = &proposal.id;
-            writer.revise(&authority, id, &changeset, "rebase", None, None, None)?;
+            writer.revise(&authority, id, NewRevision::new(&changeset, "rebase"))?;
             writer.commit()?;
             Ok(writer.view.proposal(&proposal.id)?.revisions.len())
         })?;

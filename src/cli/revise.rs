@@ -3,13 +3,15 @@
 use super::propose::{self, EditArgs, Request, SourceArgs};
 use super::{Context, Format, paths};
 use crate::app::propose::Revision;
-use crate::app::{self, Draft, capture};
+use crate::app::{self, Draft, capture, stack};
 use crate::error::{Error, Exit, Result, codes};
 use crate::tools::revise::Revised;
 
 /// Replace the changes of a pending proposal by new ones; the id stays.
 ///
-/// The edits are made on the files as they are now and replace everything the proposal held.
+/// The edits are made on the files as they are now, or as the pending proposal makes them that this
+/// one stands on, and replace everything the proposal held. Proposals of the same proposer that stand
+/// on this one are rebased.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye revise m4k8 src/app.ts --old 'let x = 1' --new 'let x = 3'
@@ -49,7 +51,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let authority = context.own(&store, &proposal, &format!("aye revise {} …", proposal.id))?;
     let session = context.session(&store);
     let mut message = args.message;
-    let draft = match args.source.read(context, &session)? {
+    let below = stack::ground_of(&session, &proposal)?;
+    let draft = match args.source.read(context, &session, below.id())? {
         Some(draft) => draft,
         None => {
             let limit = store.settings()?.max_file_size;
@@ -64,10 +67,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
                 None => args.edits.read(context, &store, limit)?,
             };
             if !edits.is_empty() {
-                capture::edits(&store, context.now, edits, "snippet")?
+                capture::edits(&session, edits, &below, "snippet")?
             } else if message.is_some() || args.expires_in.is_some() {
-                let present = store.changeset(&proposal.current().changes)?;
-                Draft::new(&store, present, "snippet")?
+                Draft::present(&store, &proposal, "snippet")?
             } else {
                 return Err(Error::new(
                     &codes::USAGE,
@@ -84,7 +86,15 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let answer = Revised::new(&recorded);
     context.emit(Format::Text, &answer, || {
         let named = revised.at_revision();
-        format!("{}  revision {}  {named}\n", revised.id, revised.revisions.len())
+        let mut out = format!("{}  revision {}  {named}\n", revised.id, revised.revisions.len());
+        for upper in &answer.rebased {
+            out += &format!("  {upper} stands on it, and was rebased\n");
+        }
+        for upper in &answer.not_rebased {
+            out +=
+                &format!("  {upper} stands on its earlier revision, and does not fit this one\n");
+        }
+        out
     })?;
     propose::warn(context, &answer.warnings);
     Ok(Exit::Done)

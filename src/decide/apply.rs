@@ -14,7 +14,7 @@ use crate::proposal::event::{
     Apply, BlobRef, Comment, Effect, Note, Subject, Written, digest, lists,
 };
 use crate::proposal::{Actor, Authority, ChangeRecord, Data, Proposal, ProposalId, trailers};
-use crate::store::{NewProposal, Store, Writer};
+use crate::store::{NewProposal, NewRevision, Store, Writer};
 
 /// What to do besides deciding.
 #[derive(Clone, Debug)]
@@ -284,7 +284,9 @@ impl Decided<'_> {
         let (revision, digest) = match &self.request.part {
             Some(part) => {
                 let (changes, reason) = (&part.changes, part.reason);
-                let revised = writer.revise(authority, id, changes, reason, None, None, None)?;
+                let on = self.current.current().on.clone();
+                let new = NewRevision { on, ..NewRevision::new(changes, reason) };
+                let revised = writer.revise(authority, id, new)?;
                 let digest = digest(revised.event.data.changes());
                 (revised.id, digest)
             }
@@ -421,6 +423,7 @@ fn ask_about(
         subject: Subject::Code,
         form: "commit".to_owned(),
         instead_of: None,
+        on: None,
         memory: None,
         private: false,
     };

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ActorKind;
-use super::event::{Entry, How, Marked, Subject};
+use super::event::{Entry, How, Marked, On, Subject};
 use super::state::{self, ChangesRequested, Decision, Revision};
 use super::{Proposal, Status};
 
@@ -38,6 +38,9 @@ pub struct Document {
     /// The proposal of somebody else that it is to take the place of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instead_of: Option<String>,
+    /// The proposal whose result the current revision was made on, and at which revision of that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on: Option<On>,
     /// Whom it is for: `default` (the default remote), `private` (nobody else), or the name of another
     /// remote. Absent in `proposal.yaml`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -255,6 +258,7 @@ impl Document {
             domain: proposal.domain.clone(),
             related_task_id: proposal.related_task_id.clone(),
             instead_of: proposal.instead_of.as_ref().map(ToString::to_string),
+            on: current.on.clone(),
             audience: None,
             proposed_by: proposal.proposed_by.clone(),
             created_at: timestamp(proposal.created_at),

@@ -96,6 +96,7 @@ fn start(first: &Stamped) -> Option<Proposal> {
             base: propose.base.clone(),
             changes: propose.changes.clone(),
             memory: propose.memory.clone(),
+            on: propose.on.clone(),
         }],
         state: State::Pending,
         decision_lane: None,
@@ -145,6 +146,7 @@ impl<'a> Fold<'a> {
                     base: revise.base.clone(),
                     changes: revise.changes.clone(),
                     memory: revise.memory.clone(),
+                    on: revise.on.clone(),
                 });
             }
             Data::Comment(comment) => proposal.comments.push(Remark {
@@ -444,6 +446,7 @@ mod tests {
 
     fn revise() -> Data {
         Data::Revise(Revise {
+            on: None,
             description: None,
             expires_at: None,
             reason: "answer".into(),

@@ -75,9 +75,11 @@ pub struct Relations {
 }
 
 /// The relations of `open`, which come in the order in which they were made; those with none are left
-/// out. `is_present` tells whether HEAD or the work tree has that content of that file.
+/// out. `recorded` says of proposals which pending one they were made on, which counts instead of what
+/// their contents say. `is_present` tells whether HEAD or the work tree has that content of that file.
 pub fn relations(
     open: &[Open],
+    recorded: &BTreeMap<ProposalId, Lower>,
     mut is_present: impl FnMut(&str, &Entry) -> bool,
 ) -> BTreeMap<ProposalId, Relations> {
     let mut by_path: BTreeMap<&str, Vec<(usize, &Touch)>> = BTreeMap::new();
@@ -129,8 +131,18 @@ pub fn relations(
             }
         }
     }
-    for (at, lower) in lower.iter().enumerate() {
-        for (other, is_revised) in lower {
+    for (at, lower) in lower.iter_mut().enumerate() {
+        if let Some(on) = recorded.get(&open[at].id) {
+            *lower = open
+                .iter()
+                .position(|open| open.id == on.id)
+                .map(|at| (at, false))
+                .into_iter()
+                .collect();
+            found[at].stands_on.push(on.clone());
+            continue;
+        }
+        for (other, is_revised) in &*lower {
             let (id, is_revised) = (open[*other].id.clone(), *is_revised);
             found[at].stands_on.push(Lower { id, is_revised });
         }
@@ -153,7 +165,16 @@ pub fn relations(
         }
     }
     let found = open.iter().zip(found).filter(|(_, found)| *found != Relations::default());
-    found.map(|(proposal, found)| (proposal.id.clone(), found)).collect()
+    let mut found: BTreeMap<ProposalId, Relations> =
+        found.map(|(proposal, found)| (proposal.id.clone(), found)).collect();
+    for (id, on) in recorded {
+        // Its files are nobody else's.
+        let related = found.entry(id.clone()).or_default();
+        if related.stands_on.is_empty() {
+            related.stands_on.push(on.clone());
+        }
+    }
+    found
 }
 
 /// Whether both cannot be done to the same content: they touch the same lines otherwise, or one of them
@@ -211,7 +232,7 @@ mod tests {
     #[test]
     fn what_one_makes_another_stands_on() {
         let all = [open(0, "a", "b"), open(1, "b", "c"), open(2, "c", "d"), open(3, "b", "e")];
-        let found = relations(&all, |_, entry| entry.id == "a");
+        let found = relations(&all, &BTreeMap::new(), |_, entry| entry.id == "a");
         let on = |n: usize| -> Vec<ProposalId> {
             found[&id(n)].stands_on.iter().map(|lower| lower.id.clone()).collect()
         };
@@ -221,7 +242,7 @@ mod tests {
     #[test]
     fn a_revert_and_what_is_present_stand_on_nothing() {
         let all = [open(0, "b", "a"), open(1, "a", "b"), open(2, "b", "c")];
-        let found = relations(&all, |_, _| true);
+        let found = relations(&all, &BTreeMap::new(), |_, _| true);
         assert!(found.values().all(|found| found.stands_on.is_empty()), "{found:?}");
     }
 
@@ -229,8 +250,19 @@ mod tests {
     fn an_earlier_revision_is_said_to_be_one() {
         let mut lower = open(0, "a", "b2");
         lower.earlier.push(("a".into(), entry("b1")));
-        let found = relations(&[lower, open(1, "b1", "c")], |_, _| false);
+        let found = relations(&[lower, open(1, "b1", "c")], &BTreeMap::new(), |_, _| false);
         assert_eq!(found[&id(1)].stands_on, [Lower { id: id(0), is_revised: true }]);
+    }
+
+    #[test]
+    fn what_is_recorded_counts_instead_of_contents() {
+        let all = [open(0, "a", "b"), open(1, "a", "b"), open(2, "b", "c")];
+        let lower = |n: usize, is_revised| Lower { id: id(n), is_revised };
+        let recorded = BTreeMap::from([(id(2), lower(1, false)), (id(9), lower(0, true))]);
+        let found = relations(&all, &recorded, |_, _| false);
+        assert_eq!(found[&id(2)].stands_on, [lower(1, false)]);
+        assert_eq!(found[&id(2)].same_file.named, [id(0)]);
+        assert_eq!(found[&id(9)].stands_on, [lower(0, true)]);
     }
 
     #[test]
@@ -242,7 +274,7 @@ mod tests {
                 one
             })
             .collect();
-        let found = relations(&all, |_, _| true);
+        let found = relations(&all, &BTreeMap::new(), |_, _| true);
         assert_eq!(found[&id(7)].same_lines.count, 999);
         assert_eq!(found[&id(7)].same_lines.named, [id(0), id(1), id(2)]);
     }

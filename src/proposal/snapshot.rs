@@ -721,6 +721,7 @@ mod tests {
                         how: How::Flag, withdrawn: false, evidence: None, statement: None,
                     }),
                     4 => Data::Revise(super::super::event::Revise {
+                        on: None,
                         description: Some(second.to_string()), expires_at: None,
                         reason: "edited".into(), base: None, changes: Vec::new(),
                         changes_blob: None, memory: None,

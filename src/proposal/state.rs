@@ -134,6 +134,9 @@ pub struct Revision {
     pub changes: Vec<ChangeRecord>,
     /// The structured request of a memory proposal.
     pub memory: Option<Value>,
+    /// The pending proposal whose result it was made on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<event::On>,
 }
 
 /// Decided or not.

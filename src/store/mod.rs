@@ -75,7 +75,7 @@ pub use settings::{ScanMode, Settings, parse_duration, trusted};
 pub use trouble::{Notices, Trouble, TroubleKind};
 pub use upkeep::Upkeep;
 pub use verify::Verifier;
-pub use write::{NewProposal, Outcome, Writer, entry_of};
+pub use write::{NewProposal, NewRevision, Outcome, Writer, entry_of};
 
 /// Error codes of the store.
 pub mod codes {
@@ -204,7 +204,7 @@ impl Store {
             if self.changeset(&proposal.current().changes).is_err() {
                 continue;
             }
-            pending::make(self, &proposal)?;
+            pending::make(self, &proposal, view, now)?;
             projection::make(self, &proposal)?;
         }
         Ok(pending.len())

@@ -3,24 +3,34 @@
 
 use std::collections::BTreeMap;
 
+use chrono::{DateTime, Utc};
 use gix::ObjectId;
 use gix::objs::{Exists as _, Tree};
 
 use super::objects::{Batch, Composed, Sink};
 use super::trees::{self, Leaf};
-use super::{Store, refs};
+use super::{Store, View, refs};
 use crate::error::{Error, Result};
 use crate::flush::Method;
-use crate::proposal::{Entry, Proposal, ProposalId};
+use crate::proposal::{ChangeRecord, Entry, Proposal, ProposalId};
 
-/// Makes or moves the ref of `proposal`.
+/// Makes or moves the ref of `proposal`. Its parent is the commit of the proposal that it stands on, if
+/// that is the only one and its commit has every file as `proposal` starts from it.
 ///
 /// # Errors
 /// If objects or the ref cannot be written.
-pub(super) fn make(store: &Store, proposal: &Proposal) -> Result<()> {
+pub(super) fn make(
+    store: &Store,
+    proposal: &Proposal,
+    view: &View,
+    now: DateTime<Utc>,
+) -> Result<()> {
     let mut batch = Batch::new(&store.repo);
     let head = store.repo.head_id().ok().map(gix::Id::detach);
-    let base = base(store, proposal, head, &mut batch)?;
+    let base = match on_lower(store, proposal, head, view, now) {
+        Some(base) => base,
+        None => base(store, proposal, head, &mut batch)?,
+    };
     // The next step reads this tree.
     batch.write(Method::No)?;
     let commit = on_base(store, proposal, base, &mut batch)?;
@@ -67,6 +77,53 @@ pub(super) fn moved(store: &Store, proposal: &Proposal, found: ObjectId) -> Opti
 
 /// A commit and its tree.
 type Base = (Option<ObjectId>, Option<ObjectId>);
+
+/// The commit of the proposal that `proposal` stands on, if it has every file as this one starts from
+/// it. Where none is recorded, it is the only one that makes a file which HEAD has otherwise.
+fn on_lower(
+    store: &Store,
+    proposal: &Proposal,
+    head: Option<ObjectId>,
+    view: &View,
+    now: DateTime<Utc>,
+) -> Option<Base> {
+    let repo = &store.repo;
+    let tree_of = |commit: ObjectId| Some(repo.find_commit(commit).ok()?.tree_id().ok()?.detach());
+    let current = proposal.current();
+    let differs = |tree: Option<ObjectId>| {
+        current.changes.iter().find(|change| entry_at(repo, tree, &change.path) != change.before)
+    };
+    let id = match &current.on {
+        Some(on) => on.proposal.clone(),
+        None => {
+            let base = differs(head.and_then(tree_of)).filter(|change| change.before.is_some())?;
+            below(view, proposal, base, now)?
+        }
+    };
+    let commit = refs::target(repo, &name(&id)).ok()??;
+    let tree = tree_of(commit)?;
+    differs(Some(tree)).is_none().then_some((Some(commit), Some(tree)))
+}
+
+/// The only other pending proposal that makes what `base`, a change of `proposal`, starts from.
+fn below(
+    view: &View,
+    proposal: &Proposal,
+    base: &ChangeRecord,
+    now: DateTime<Utc>,
+) -> Option<ProposalId> {
+    let mut found = None;
+    for summary in view.touching(&base.path, now).ok()? {
+        let other = view.proposal(&summary.id).ok().filter(|other| other.id != proposal.id);
+        let Some(other) = other else { continue };
+        let mut changes = other.current().changes.iter();
+        let makes = changes.any(|change| change.path == base.path && change.after == base.before);
+        if makes && found.replace(other.id).is_some() {
+            return None;
+        }
+    }
+    found
+}
 
 /// What the commit of `proposal` has as its parent where HEAD is `head`: that, or a commit on it with
 /// the files as the proposal was made on them.

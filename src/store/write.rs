@@ -18,7 +18,7 @@ use crate::flush::Method;
 use crate::proposal::codes::NOT_PRIVATE;
 use crate::proposal::event::lists::{LONGEST_INLINE, MAX_LIST};
 use crate::proposal::event::{
-    BlobRef, Expire, MAX_BYTES, Propose, Publish, Revise, Subject, digest,
+    BlobRef, Expire, MAX_BYTES, On, Propose, Publish, Revise, Subject, digest,
 };
 use crate::proposal::rules::Verb;
 use crate::proposal::{
@@ -50,10 +50,36 @@ pub struct NewProposal {
     pub form: String,
     /// The proposal of somebody else that it is to take the place of.
     pub instead_of: Option<ProposalId>,
+    /// The pending proposal whose result it is made on.
+    pub on: Option<On>,
     /// The structured request of a memory proposal.
     pub memory: Option<serde_json::Value>,
     /// It is for nobody else. It may be so without this, because of what it changes or stands on.
     pub private: bool,
+}
+
+/// What a new revision consists of.
+#[derive(Clone, Debug)]
+pub struct NewRevision<'a> {
+    /// The changes.
+    pub changeset: &'a Changeset,
+    /// Why: `answer`, `partial`, `edited`, `rebase`.
+    pub reason: &'a str,
+    /// A new description.
+    pub description: Option<String>,
+    /// How long it waits from now; as before without.
+    pub expires_in: Option<Duration>,
+    /// The structured request of a memory proposal.
+    pub memory: Option<serde_json::Value>,
+    /// The pending proposal whose result it is made on.
+    pub on: Option<On>,
+}
+
+impl<'a> NewRevision<'a> {
+    /// Changes, and nothing else that is new.
+    pub fn new(changeset: &'a Changeset, reason: &'a str) -> Self {
+        Self { changeset, reason, description: None, expires_in: None, memory: None, on: None }
+    }
 }
 
 /// What proposing came to.
@@ -87,6 +113,8 @@ pub struct Writer<'store> {
     fetched: BTreeSet<ProposalId>,
     /// The lock says that something has to follow.
     noted: bool,
+    /// Something that was added is on top of another proposal.
+    is_stacked: bool,
     lock: Lock,
 }
 
@@ -194,6 +222,7 @@ impl<'store> Writer<'store> {
             left_over,
             fetched,
             noted: !note.is_empty(),
+            is_stacked: false,
             lock,
         })
     }
@@ -270,6 +299,10 @@ impl<'store> Writer<'store> {
                 Some(other) => self.view.audience(other)? != Audience::Default,
                 None => false,
             }
+            || match &new.on {
+                Some(on) => self.view.audience(&on.proposal)? != Audience::Default,
+                None => false,
+            }
             || self.store.stands_elsewhere(
                 &self.view,
                 &Audience::Default,
@@ -301,6 +334,7 @@ impl<'store> Writer<'store> {
                 subject: new.subject,
                 form: new.form,
                 instead_of: new.instead_of,
+                on: new.on,
                 base: head,
                 changes,
                 changes_blob: None,
@@ -365,27 +399,27 @@ impl<'store> Writer<'store> {
     ///
     /// # Errors
     /// `not_pending`, and as [`Writer::note`].
-    #[expect(clippy::too_many_arguments, reason = "what a revision consists of")]
     pub fn revise(
         &mut self,
         authority: &Authority,
         id: &ProposalId,
-        changeset: &Changeset,
-        reason: &str,
-        description: Option<String>,
-        expires_in: Option<Duration>,
-        memory: Option<serde_json::Value>,
+        new: NewRevision<'_>,
     ) -> Result<Stamped> {
         let proposal = self.view.proposal(id)?;
         proposal.require_pending(self.now)?;
-        let changes = self.record(changeset)?;
+        let changes = self.record(new.changeset)?;
         self.require_public(&proposal, &changes)?;
-        let expires_at = expires_in.map(|span| (self.now + span).trunc_subsecs(3));
-        let base = self.head();
-        let reason = reason.to_owned();
-        let changes_blob = None;
-        let revise =
-            Revise { description, expires_at, reason, base, changes, changes_blob, memory };
+        let expires_at = new.expires_in.map(|span| (self.now + span).trunc_subsecs(3));
+        let revise = Revise {
+            description: new.description,
+            expires_at,
+            reason: new.reason.to_owned(),
+            on: new.on,
+            base: self.head(),
+            changes,
+            changes_blob: None,
+            memory: new.memory,
+        };
         self.decide(authority, Some(id), Data::Revise(revise))
     }
 
@@ -471,6 +505,7 @@ impl<'store> Writer<'store> {
                 description: proposal.description.clone(),
                 expires_at: Some(proposal.expires_at),
                 reason: "edited".to_owned(),
+                on: None,
                 base: current.base.clone(),
                 changes: current.changes.clone(),
                 changes_blob: None,
@@ -604,6 +639,11 @@ impl<'store> Writer<'store> {
         }
         let id = self.batch.add(Kind::Blob, &bytes)?.to_string();
         let stamped = Stamped { id, event };
+        self.is_stacked |= match &stamped.event.data {
+            Data::Propose(propose) => propose.on.is_some(),
+            Data::Revise(revise) => revise.on.is_some(),
+            _ => false,
+        };
         self.touched.extend(stamped.proposal());
         let attached = std::mem::take(&mut self.attached);
         let chain = self.chain(audience)?;
@@ -660,7 +700,8 @@ impl<'store> Writer<'store> {
             self.move_lanes()?;
         }
         let mut settled = Vec::new();
-        for id in std::mem::take(&mut self.touched) {
+        let touched = std::mem::take(&mut self.touched);
+        for id in self.lower_first(touched) {
             // What can be rebuilt must not fail what is recorded; `doctor` tells of it.
             if let Ok(false) = self.project(&id) {
                 settled.push(id);
@@ -739,7 +780,7 @@ impl<'store> Writer<'store> {
         }
         stage(pending);
         if pending {
-            let made = pending::make(self.store, &proposal);
+            let made = pending::make(self.store, &proposal, &self.view, self.now);
             crate::failpoint!("store.pending.made");
             projection::make(self.store, &proposal).and(made)?;
         } else {
@@ -747,6 +788,25 @@ impl<'store> Writer<'store> {
             let _ = projection::remove(self.store, id);
         }
         Ok(pending)
+    }
+
+    /// `ids` so that each comes behind the one that it was made on.
+    fn lower_first(&self, ids: BTreeSet<ProposalId>) -> Vec<ProposalId> {
+        if !self.is_stacked {
+            return ids.into_iter().collect();
+        }
+        let lower = |id: &ProposalId| {
+            let on = self.view.proposal(id).ok()?.current().on.clone()?;
+            ids.contains(&on.proposal).then_some((id.clone(), on.proposal))
+        };
+        let lower: BTreeMap<ProposalId, ProposalId> = ids.iter().filter_map(lower).collect();
+        let depth = |id: &ProposalId| {
+            let below = std::iter::successors(lower.get(id), |id| lower.get(*id));
+            below.take(ids.len()).count()
+        };
+        let mut ordered: Vec<ProposalId> = ids.iter().cloned().collect();
+        ordered.sort_by_cached_key(depth);
+        ordered
     }
 
     fn record_expiries(&mut self) -> Result<()> {

@@ -11,6 +11,7 @@ use super::arguments::{answered, required, shorten, whole};
 use super::edits::Which;
 use super::{Arguments, codes};
 use crate::app::propose::{Details, Recorded};
+use crate::app::stack::Ground;
 use crate::app::{self, Session, capture};
 use crate::changeset::snippet::{Action, Edit};
 use crate::changeset::{Occurrence, RepoPath, Snippet};
@@ -47,6 +48,9 @@ pub struct Proposed {
     pub duplicate: bool,
     /// In words.
     pub message: String,
+    /// The pending proposal whose result it was made on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stands_on: Option<String>,
     /// Secrets and personal data in added or changed lines (see `aye.scan`).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<gate::Warning>,
@@ -70,6 +74,7 @@ impl Proposed {
                 true => "The same change is already pending.".into(),
                 false => "Change proposal created.".into(),
             },
+            stands_on: proposal.current().on.as_ref().map(|on| on.proposal.to_string()),
             warnings: recorded.warnings.clone(),
         }
     }
@@ -338,7 +343,7 @@ fn propose(session: &Session<'_>, arguments: Propose, ignored: &[String]) -> Res
     let occurrence = arguments.occurrence.map(Occurrence::from).unwrap_or_default();
     let snippet = Snippet { old: old.into(), new: new.into(), occurrence };
     let edit = Edit { path: RepoPath::new(&path)?, action: Action::Replace(snippet) };
-    let draft = capture::edits(session.store, session.now, vec![edit], "tool")?;
+    let draft = capture::edits(session, vec![edit], &Ground::Any, "tool")?;
     let details = Details {
         description: arguments.description,
         domain: arguments.domain,

@@ -10,6 +10,7 @@ use super::edits::{JsonEdit, compile};
 use super::{Arguments, changes, codes};
 use crate::app::capture::{self, Source};
 use crate::app::propose::{Details, Recorded};
+use crate::app::stack::Ground;
 use crate::app::{self, Draft, Session};
 use crate::changeset::RepoPath;
 use crate::changeset::patch::Options;
@@ -66,6 +67,8 @@ pub struct Parameters {
     expires_in: Option<String>,
     /// The proposal of somebody else that it is to take the place of.
     instead_of: Option<String>,
+    /// A pending proposal to make it on top of: its result is what it changes.
+    on: Option<String>,
 }
 
 /// Arguments of `propose_patch`.
@@ -87,6 +90,8 @@ pub struct PatchParameters {
     expires_in: Option<String>,
     /// The proposal of somebody else that it is to take the place of.
     instead_of: Option<String>,
+    /// A pending proposal to make it on top of: its result is what it changes.
+    on: Option<String>,
 }
 
 /// What arguments look like.
@@ -108,7 +113,7 @@ pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
         instead_of: known.instead_of,
         ..Details::default()
     };
-    let draft = draft(session, edits)?;
+    let draft = draft(session, edits, &known.on.into())?;
     let recorded = app::propose::propose(session, draft, details)?;
     answered(&Proposed::new(&recorded), ignored)
 }
@@ -129,25 +134,30 @@ pub fn call_patch(session: &Session<'_>, arguments: Value) -> Result<Value> {
         instead_of: known.instead_of,
         ..Details::default()
     };
-    let draft = patched(session, patch, known.strip)?;
+    let draft = patched(session, patch, known.strip, known.on)?;
     let recorded = app::propose::propose(session, draft, details)?;
     answered(&Proposed::new(&recorded), ignored)
 }
 
 /// What `edits` make of the files.
-pub(super) fn draft(session: &Session<'_>, edits: Vec<JsonEdit>) -> Result<Draft> {
+pub(super) fn draft(session: &Session<'_>, edits: Vec<JsonEdit>, ground: &Ground) -> Result<Draft> {
     if edits.is_empty() {
         return Err(Error::new(&codes::INVALID_PARAMETER, "the list 'edits' is empty")
             .with("parameter", "edits")
             .hint(format!("the arguments look like {EXAMPLE}")));
     }
-    capture::edits(session.store, session.now, compile(edits)?, "tool")
+    capture::edits(session, compile(edits)?, ground, "tool")
 }
 
 /// What a patch makes of the files.
-pub(super) fn patched(session: &Session<'_>, patch: String, strip: Option<usize>) -> Result<Draft> {
+pub(super) fn patched(
+    session: &Session<'_>,
+    patch: String,
+    strip: Option<usize>,
+    on: Option<String>,
+) -> Result<Draft> {
     let options = Options { strip, ..Options::default() };
-    let source = Source::Patch { bytes: patch.into_bytes(), options };
+    let source = Source::Patch { bytes: patch.into_bytes(), options, on };
     // What was read otherwise than written shows in the proposal's diff.
     capture::capture(session, &source, &mut Vec::new())
 }

@@ -8,7 +8,7 @@ use super::arguments::{answered, required};
 use super::edits::JsonEdit;
 use super::{Arguments, codes, propose};
 use crate::app::propose::{Recorded, Revision};
-use crate::app::{self, Draft, Session};
+use crate::app::{self, Draft, Session, stack};
 use crate::decide;
 use crate::error::{Error, Result};
 use crate::proposal::Status;
@@ -37,6 +37,12 @@ pub struct Revised {
     pub status: Status,
     /// When it expires unless decided.
     pub expires_at: String,
+    /// The proposer's own proposals that stand on it: they have a new revision on this one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rebased: Vec<String>,
+    /// Those that stand on an earlier revision: somebody else's, and those that do not fit this one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_rebased: Vec<String>,
     /// Secrets and personal data in added or changed lines (see `aye.scan`).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
@@ -54,6 +60,8 @@ impl Revised {
             revisions: revised.revisions.len(),
             status: Status::Pending,
             expires_at: timestamp(revised.expires_at),
+            rebased: recorded.followed.rebased.iter().map(ToString::to_string).collect(),
+            not_rebased: recorded.followed.left.iter().map(ToString::to_string).collect(),
             warnings: recorded.warnings.clone(),
         }
     }
@@ -89,11 +97,12 @@ pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
     let proposal = store.view()?.find(&id)?;
     proposal.require_pending(*now)?;
     let expires_in = propose::span(known.expires_in)?;
+    let below = stack::ground_of(session, &proposal)?;
     let draft = match (known.edits, known.patch) {
-        (Some(edits), None) => propose::draft(session, edits)?,
-        (None, Some(patch)) => propose::patched(session, patch, None)?,
+        (Some(edits), None) => propose::draft(session, edits, &below)?,
+        (None, Some(patch)) => propose::patched(session, patch, None, below.id())?,
         (None, None) if known.description.is_some() || expires_in.is_some() => {
-            Draft::new(store, store.changeset(&proposal.current().changes)?, "tool")?
+            Draft::present(store, &proposal, "tool")?
         }
         (edits, _) => {
             let what = if edits.is_some() { "both edits and a patch" } else { "nothing new" };

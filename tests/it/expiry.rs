@@ -132,6 +132,7 @@ fn a_clock_that_is_set_back_stops_nothing() {
             subject: Subject::Code,
             form: "patch".into(),
             instead_of: None,
+            on: None,
             private: false,
             memory: None,
         };

@@ -89,6 +89,7 @@ mod schemas;
 mod shell;
 mod shell_corpus;
 mod show;
+mod stack;
 mod statements;
 mod status;
 mod store;

@@ -13,7 +13,8 @@ pub use source::{SourceArgs, note_staged};
 
 use super::{Context, Format, paths};
 use crate::app::propose::Details;
-use crate::app::{self, Draft, capture};
+use crate::app::{self, capture};
+use crate::changeset::snippet::Edit;
 use crate::error::{Error, Exit, Result, codes};
 use crate::proposal::ProposalId;
 use crate::scan::gate::Warning;
@@ -31,6 +32,7 @@ use crate::tools::propose::Proposed;
   aye propose --from-json - < edits.json
   aye propose --patch fix.diff -m 'Fix the off-by-one'
   aye propose --worktree -m 'What I have so far'
+  aye propose --on m4k8 src/app.ts --old 'let x = 2' --new 'let x = 3' -m 'Then three'
   aye propose --commit topic~1")]
 pub struct Args {
     /// The edits.
@@ -68,6 +70,13 @@ pub struct Meta {
     /// Another agent's proposal that this one is to take the place of; that one stays as it is.
     #[arg(long, value_name = "ID")]
     pub instead_of: Option<String>,
+    /// A pending proposal that the edits, or the patch, are made on top of.
+    ///
+    /// They are matched in the files as that proposal makes them, and only what they change is
+    /// proposed. Without it an agent's edit of text that only its own pending proposal of the same
+    /// session (AYE_SESSION) makes is put on that one.
+    #[arg(long, value_name = "ID", conflicts_with_all = ["worktree", "commit", "range"])]
+    pub on: Option<String>,
     /// Keep it in this clone: it is pushed nowhere until `aye publish`.
     ///
     /// Proposals that change a file of aye.private (globs in git's configuration), or that stand on
@@ -95,9 +104,13 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store_to_edit()?;
     let session = context.session(&store);
     let mut meta = args.meta;
-    let draft = match args.source.read(context, &session)? {
+    let on = meta.on.take();
+    let draft = match args.source.read(context, &session, on.clone())? {
         Some(draft) => draft,
-        None => compile(context, &store, args.edits, args.from_json, &mut meta)?,
+        None => {
+            let edits = compile(context, &store, args.edits, args.from_json, &mut meta)?;
+            capture::edits(&session, edits, &on.into(), "snippet")?
+        }
     };
     let details = Details {
         description: meta.message,
@@ -119,7 +132,7 @@ fn compile(
     edits: EditArgs,
     from_json: Option<OsString>,
     meta: &mut Meta,
-) -> Result<Draft> {
+) -> Result<Vec<Edit>> {
     let limit = store.settings()?.max_file_size;
     let edits = match from_json {
         Some(file) => {
@@ -135,7 +148,7 @@ fn compile(
                 "aye propose PATH --old TEXT --new TEXT; `aye propose --help` has more examples",
             ));
     }
-    capture::edits(store, context.now, edits, "snippet")
+    Ok(edits)
 }
 
 fn emit(context: &mut Context, answer: &Proposed, id: &ProposalId) -> Result<Exit> {
@@ -149,9 +162,11 @@ fn emit(context: &mut Context, answer: &Proposed, id: &ProposalId) -> Result<Exi
             several => format!("{} files", several.len()),
         };
         let word = if duplicate { "already pending" } else { "proposed" };
+        let on = answer.proposed.stands_on.as_ref();
+        let on = on.map_or_else(String::new, |lower| format!(", on top of {lower}"));
         let line = |path: &String| format!("  put back  {}\n", escape::name(path));
         let put_back: String = answer.put_back.iter().map(line).collect();
-        format!("{id}  {word}: {files}\n{put_back}")
+        format!("{id}  {word}: {files}{on}\n{put_back}")
     })?;
     warn(context, &answer.proposed.warnings);
     if context.format.is_none() && !answer.put_back.is_empty() {

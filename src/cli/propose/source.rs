@@ -55,16 +55,21 @@ impl SourceArgs {
         Err(Error::new(&codes::USAGE, message).hint("leave it out, or name a patch with --patch"))
     }
 
-    /// Reads the source that was given, if one was.
+    /// Reads the source that was given, if one was; a patch on what the proposal `on` makes.
     ///
     /// # Errors
     /// `usage`; those of [`capture::capture`].
-    pub fn read(self, context: &Context, session: &Session<'_>) -> Result<Option<Draft>> {
+    pub fn read(
+        self,
+        context: &Context,
+        session: &Session<'_>,
+        on: Option<String>,
+    ) -> Result<Option<Draft>> {
         self.refuse_unused()?;
         let reverse = self.read.reverse;
         let source = if let Some(file) = &self.patch {
             let bytes = paths::content(context, file, limits::PATCH as u64 + 1)?;
-            Source::Patch { bytes, options: self.read.options() }
+            Source::Patch { bytes, options: self.read.options(), on }
         } else if let Some(specs) = self.worktree {
             let base = context.path_base(session.store);
             Source::Worktree { specs, base, take_back: !self.keep }

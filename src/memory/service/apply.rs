@@ -16,6 +16,7 @@ use crate::memory::response::{Outcome, Response};
 use crate::memory::{Request, codes};
 use crate::proposal::document::timestamp;
 use crate::proposal::{Authority, Proposal, Status};
+use crate::store::NewRevision;
 
 /// What applying or rebasing a staged proposal came to.
 #[derive(Clone, Debug)]
@@ -153,8 +154,9 @@ impl Service<'_> {
         let value = note(proposal, "request").cloned().unwrap_or_default();
         let memory = self.memory_note(&value, &plan, staging_id(proposal));
         self.store.write(&self.actor, self.now, |writer| {
-            let (id, memory) = (&proposal.id, Some(memory));
-            writer.revise(authority, id, &changeset, "rebase", None, None, memory).map(drop)
+            let memory = Some(memory);
+            let new = NewRevision { memory, ..NewRevision::new(&changeset, "rebase") };
+            writer.revise(authority, &proposal.id, new).map(drop)
         })?;
         let mut response = Response::new(Outcome::Staged);
         response.proposal_id = Some(proposal.id.to_string());

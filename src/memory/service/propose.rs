@@ -247,6 +247,7 @@ impl Service<'_> {
             subject: Subject::Memory,
             form: "memory".to_owned(),
             instead_of: None,
+            on: None,
             memory: Some(memory),
             private: false,
         }

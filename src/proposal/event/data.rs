@@ -82,6 +82,9 @@ pub struct Propose {
     /// The proposal of somebody else that it is to take the place of; that one stays as it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instead_of: Option<ProposalId>,
+    /// The pending proposal whose result it was made on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<On>,
     /// The commit the files were compared with, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
@@ -93,6 +96,16 @@ pub struct Propose {
     /// The structured request of a memory proposal (room `memory`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Value>,
+}
+
+/// A proposal at one of its revisions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct On {
+    /// The proposal.
+    #[schemars(with = "String")]
+    pub proposal: ProposalId,
+    /// The event id of the revision.
+    pub revision: String,
 }
 
 /// What a proposal is about.
@@ -129,6 +142,9 @@ pub struct Revise {
     pub expires_at: Option<DateTime<Utc>>,
     /// Why there is a new revision: `answer`, `partial`, `edited`, `rebase`.
     pub reason: String,
+    /// The pending proposal whose result it was made on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<On>,
     /// The commit the files were compared with, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
@@ -556,7 +572,7 @@ pub struct Committed {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Note {
     /// See [`Data::Propose`].
-    Propose(Propose),
+    Propose(Box<Propose>),
     /// See [`Data::Comment`].
     Comment(Comment),
     /// See [`Data::Expire`].
@@ -572,7 +588,7 @@ pub enum Note {
 impl From<Note> for Data {
     fn from(note: Note) -> Self {
         match note {
-            Note::Propose(data) => Self::Propose(data),
+            Note::Propose(data) => Self::Propose(*data),
             Note::Comment(data) => Self::Comment(data),
             Note::Expire(data) => Self::Expire(data),
             Note::Check(data) => Self::Check(data),

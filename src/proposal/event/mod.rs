@@ -17,8 +17,8 @@ use serde_json::value::RawValue;
 pub use changes::{ChangeRecord, Entry, SnippetRecord, digest};
 pub use data::{
     Apply, Approve, BlobRef, Check, Comment, Committed, Data, Effect, Evidence, Expire, Fold, How,
-    Imported, Mark, Marked, Note, Patch, Propose, Publish, Purge, Reject, Reopen, RequestChanges,
-    Revise, Subject, Undo, Written,
+    Imported, Mark, Marked, Note, On, Patch, Propose, Publish, Purge, Reject, Reopen,
+    RequestChanges, Revise, Subject, Undo, Written,
 };
 
 use super::{Actor, AgentRun, ProposalId, canonical, codes};

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use chrono::{DateTime, Utc};
+use rusqlite::Connection;
 
 use super::update::entry;
 use super::{View, failed};
 use crate::error::Result;
-use crate::proposal::relations::{Open, Relations, Touch, relations};
+use crate::proposal::relations::{Lower, Open, Relations, Touch, relations};
 use crate::proposal::{Entry, ProposalId, State};
 
 /// More ranges than this are not kept: of such a change it is not known which lines it touches.
@@ -22,6 +23,13 @@ const SHARED: &str = "SELECT proposal.id, path.path, before, after, lines, revis
          HAVING count(*) > 1)
     AND state = 'pending' AND expires > ?1
     ORDER BY created, proposal.id, path.path";
+
+/// The pending proposals that were made on another one, which is pending too: with that one, and
+/// whether it has been revised since.
+const RECORDED: &str = "SELECT upper.id, lower.id, lower.revision <> upper.lower_revision
+    FROM proposal upper INDEXED BY proposal_lower JOIN proposal lower ON lower.id = upper.lower
+    WHERE upper.lower IS NOT NULL AND upper.state = 'pending' AND upper.expires > ?1
+    AND lower.state = 'pending' AND lower.expires > ?1";
 
 /// `3-5,9-9`: from 0, the end not included. `None` where there are too many to keep.
 pub(super) fn ranges(lines: &[Range<u32>]) -> Option<String> {
@@ -54,6 +62,7 @@ impl View {
         is_present: impl FnMut(&str, &Entry) -> bool,
     ) -> Result<BTreeMap<ProposalId, Relations>> {
         let Some(connection) = &self.connection else { return Ok(BTreeMap::new()) };
+        let recorded = recorded(connection, now).map_err(|error| failed(&error))?;
         let mut open: Vec<Open> = Vec::new();
         let mut revised = Vec::new();
         let mut read = || -> rusqlite::Result<()> {
@@ -96,8 +105,27 @@ impl View {
                 })
                 .collect();
         }
-        Ok(relations(&open, is_present))
+        Ok(relations(&open, &recorded, is_present))
     }
+}
+
+/// Of each pending proposal that says so, the pending one that it was made on.
+fn recorded(
+    connection: &Connection,
+    now: DateTime<Utc>,
+) -> rusqlite::Result<BTreeMap<ProposalId, Lower>> {
+    let mut statement = connection.prepare_cached(RECORDED)?;
+    let mut rows = statement.query([now.timestamp_millis()])?;
+    let mut found = BTreeMap::new();
+    while let Some(row) = rows.next()? {
+        let id = |at: usize| -> rusqlite::Result<Option<ProposalId>> {
+            Ok(ProposalId::parse(row.get_ref(at)?.as_str()?).ok())
+        };
+        if let (Some(upper), Some(lower)) = (id(0)?, id(1)?) {
+            found.insert(upper, Lower { id: lower, is_revised: row.get(2)? });
+        }
+    }
+    Ok(found)
 }
 
 #[cfg(test)]

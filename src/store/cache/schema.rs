@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use crate::database;
 
 /// Raised with every change of the tables or of what is computed into them.
-const VERSION: i64 = 18;
+const VERSION: i64 = 19;
 
 /// `lane` has every ref with the tip it was read at and the last commit of it that could be read,
 /// `step` every lane commit that counts, and `amount` what was read of a lane in all.
@@ -35,7 +35,8 @@ const VERSION: i64 = 18;
 ///
 /// `approved` has the steps of files that people's decisions have made, each side as mode and id.
 /// `staging` is the staging id of a proposal about memory, `decided` when a decision was made, in
-/// milliseconds. `owners` are the lanes that hold its first event, or a publication of it. `open` are
+/// milliseconds. `owners` are the lanes that hold its first event, or a publication of it. `lower` is
+/// the proposal, and `lower_revision` its revision, that the current revision was made on. `open` are
 /// the paths of those that no event has decided.
 ///
 /// Every question about the newest or the pending ones has an index of its own, so that it costs the
@@ -82,7 +83,7 @@ CREATE TABLE proposal (
     revisions INTEGER NOT NULL, comments INTEGER NOT NULL, changes_requested INTEGER NOT NULL,
     contested INTEGER NOT NULL, checked INTEGER, marked TEXT, recorded_by TEXT NOT NULL,
     author TEXT NOT NULL, revision TEXT NOT NULL, approvals TEXT, staging TEXT, decided INTEGER,
-    needs TEXT, owners TEXT NOT NULL DEFAULT ''
+    needs TEXT, owners TEXT NOT NULL DEFAULT '', lower TEXT, lower_revision TEXT
 );
 CREATE TABLE folded (id TEXT PRIMARY KEY, body BLOB NOT NULL);
 CREATE INDEX proposal_created ON proposal (created, id);
@@ -99,6 +100,7 @@ CREATE INDEX proposal_lapsed ON proposal (expires, created, id)
 CREATE INDEX proposal_expiring ON proposal (expires) WHERE state = 'pending'
     AND (expiry_recorded IS NULL OR expiry_recorded <> expires);
 CREATE INDEX proposal_digest ON proposal (digest) WHERE state = 'pending';
+CREATE INDEX proposal_lower ON proposal (id) WHERE lower IS NOT NULL AND state = 'pending';
 CREATE INDEX proposal_contested ON proposal (created) WHERE contested = 1;
 CREATE TABLE path (
     path TEXT NOT NULL, proposal TEXT NOT NULL, open INTEGER NOT NULL, before TEXT, after TEXT,
@@ -134,7 +136,7 @@ CREATE TABLE figures (
 CREATE TABLE risk (
     revision TEXT PRIMARY KEY, basis TEXT NOT NULL, marks INTEGER NOT NULL
 ) WITHOUT ROWID;
-PRAGMA user_version = 18;
+PRAGMA user_version = 19;
 COMMIT;
 ";
 

@@ -1,0 +1,389 @@
+//! Proposals on top of each other: the files as one makes them, and what follows when it is revised.
+
+use std::collections::BTreeMap;
+
+use super::Session;
+use crate::changeset::merge::Sides;
+use crate::changeset::plan;
+use crate::changeset::snippet::{self, Edit};
+use crate::changeset::{Changeset, File, RepoPath, Snapshot};
+use crate::check::relations::{self, MOST_HIGH};
+use crate::error::{Error, Result, codes};
+use crate::proposal::event::{On, Subject};
+use crate::proposal::relations::{Lower, Relations};
+use crate::proposal::{Authority, Proposal, ProposalId, Status};
+use crate::store::{NewRevision, Store, View, Writer};
+
+/// What edits are made on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Ground {
+    /// The files as they are now.
+    Files,
+    /// These, or else what the only pending proposal of the same session that has the old content
+    /// makes of them.
+    #[default]
+    Any,
+    /// What this pending proposal makes of them: an id or the beginning of one.
+    On(String),
+}
+
+impl From<Option<String>> for Ground {
+    fn from(on: Option<String>) -> Self {
+        on.map_or(Self::Any, Self::On)
+    }
+}
+
+impl Ground {
+    /// The proposal, if it is one.
+    pub fn id(&self) -> Option<String> {
+        match self {
+            Self::On(id) => Some(id.clone()),
+            Self::Files | Self::Any => None,
+        }
+    }
+}
+
+/// What a revision of `proposal` is made on: the pending proposal that it stands on, or the files.
+///
+/// # Errors
+/// Those of the store.
+pub fn ground_of(session: &Session<'_>, proposal: &Proposal) -> Result<Ground> {
+    let Session { store, now, .. } = session;
+    let related = relations::relations(store, &store.view()?, *now)?;
+    let lower = related.get(&proposal.id).and_then(|related| related.stands_on.first());
+    Ok(lower.map_or(Ground::Files, |lower| Ground::On(lower.id.to_string())))
+}
+
+/// The files as a pending proposal makes them, and those that it stands on.
+pub struct Below<'s> {
+    files: Box<dyn Snapshot + 's>,
+    made: BTreeMap<RepoPath, Option<File>>,
+    on: On,
+}
+
+impl Below<'_> {
+    /// The proposal, at its present revision.
+    pub fn on(&self) -> On {
+        self.on.clone()
+    }
+}
+
+impl Snapshot for Below<'_> {
+    fn file(&self, path: &RepoPath) -> Result<Option<File>> {
+        match self.made.get(path) {
+            Some(made) => Ok(made.clone()),
+            None => self.files.file(path),
+        }
+    }
+
+    fn expect(&self, paths: &[&RepoPath]) {
+        self.files.expect(paths);
+    }
+
+    fn stored(&self, path: &RepoPath, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
+        self.files.stored(path, bytes)
+    }
+}
+
+/// The files as the pending proposal `id` makes them.
+///
+/// # Errors
+/// `proposal_not_found` and its kin, `not_pending`; `invalid_argument` for a proposal about memory and
+/// on a stack that is as high as one may be.
+pub fn below<'s>(session: &Session<'s>, id: &str) -> Result<Below<'s>> {
+    let Session { store, now, .. } = session;
+    let view = store.view()?;
+    let lower = view.find(id)?;
+    lower.require_pending(*now)?;
+    if lower.subject != Subject::Code {
+        let message = format!("{} is about memory, and nothing is put on top of it", lower.id);
+        return Err(Error::new(&codes::INVALID_ARGUMENT, message)
+            .with("proposal_id", lower.id.as_str())
+            .hint("a proposal about memory is revised: aye memory rebase"));
+    }
+    let related = relations::relations(store, &view, *now)?;
+    made_by(store, &view, &related, lower)
+}
+
+/// The files as `lower`, and what it stands on by `related`, makes them.
+fn made_by<'s>(
+    store: &'s Store,
+    view: &View,
+    related: &BTreeMap<ProposalId, Relations>,
+    lower: Proposal,
+) -> Result<Below<'s>> {
+    let on = On { proposal: lower.id.clone(), revision: lower.current().event.clone() };
+    let mut made = BTreeMap::new();
+    let (mut top, mut height) = (lower, 0);
+    loop {
+        height += 1;
+        if height > MOST_HIGH {
+            let message = format!("the stack of {} is {MOST_HIGH} proposals high", on.proposal);
+            return Err(Error::new(&codes::INVALID_ARGUMENT, message)
+                .with("proposal_id", on.proposal.as_str())
+                .hint("wait for the decision on what lies below"));
+        }
+        for change in &top.current().changes {
+            // What stands higher is met first.
+            if !made.contains_key(&change.path) {
+                let after = change.after.as_ref().map(|entry| store.file(entry)).transpose()?;
+                made.insert(change.path.clone(), after);
+            }
+        }
+        let next = |lower: &&Lower| !lower.is_revised;
+        let next = related.get(&top.id).and_then(|related| related.stands_on.iter().find(next));
+        match next {
+            Some(next) => top = view.proposal(&next.id)?,
+            None => return Ok(Below { files: store.files()?, made, on }),
+        }
+    }
+}
+
+/// `edits`, which do not fit the files as `error` says, on the only pending proposal of the caller's
+/// session that makes what they replace. Of a stack that is the highest one.
+///
+/// # Errors
+/// `error`, where there is no such proposal or more than one, or where a reviewer has said something
+/// about it that is not answered yet: it has to be revised first.
+pub(super) fn own(
+    session: &Session<'_>,
+    error: Error,
+    edits: Vec<Edit>,
+) -> Result<(Changeset, On)> {
+    let Session { store, caller, now } = session;
+    let given = error.details().iter().find(|(key, _)| *key == "path");
+    let named = |edit: &&Edit| {
+        let path = given.and_then(|(_, path)| path.as_str());
+        path == Some(edit.path.display().to_string().as_str())
+    };
+    let Some(edit) = edits.iter().find(named) else { return Err(error) };
+    let view = store.view()?;
+    let lanes = store.own_lanes();
+    let mut holders = Vec::new();
+    let mut related = None;
+    for summary in view.touching(&edit.path, *now)? {
+        let proposal = view.proposal(&summary.id)?;
+        let is_own = proposal.subject == Subject::Code
+            && session_of(&proposal) == session.session()
+            && lanes.iter().any(|lane| proposal.is_proposed_by(&caller.actor, Some(lane)));
+        if !is_own {
+            continue;
+        }
+        if related.is_none() {
+            related = Some(relations::relations(store, &view, *now)?);
+        }
+        let related = related.as_ref().map_or_else(|| Err(Error::bug("no relations")), Ok)?;
+        let Ok(below) = made_by(store, &view, related, proposal.clone()) else { continue };
+        if let Ok(changeset) = snippet::compile(edits.clone(), &below) {
+            holders.push((proposal, changeset, below.on()));
+        }
+    }
+    let related = related.unwrap_or_default();
+    let ids: Vec<ProposalId> = holders.iter().map(|(holder, ..)| holder.id.clone()).collect();
+    let carries = |id: &ProposalId| {
+        let stands_on = |upper: &ProposalId| {
+            let lower = related.get(upper).map_or(&[][..], |related| &related.stands_on);
+            lower.iter().any(|lower| lower.id == *id)
+        };
+        ids.iter().any(stands_on)
+    };
+    let mut holders: Vec<_> =
+        holders.into_iter().filter(|(holder, ..)| !carries(&holder.id)).collect();
+    match holders.len() {
+        0 => return Err(error),
+        1 => {}
+        _ => {
+            let ids: Vec<String> =
+                holders.iter().map(|(holder, ..)| holder.id.to_string()).collect();
+            let named = ids.join(" and ");
+            return Err(error.with("pending", ids).hint(format!(
+                "{named}, pending and of this session, make it: say on which one with --on ID"
+            )));
+        }
+    }
+    let Some((holder, changeset, on)) = holders.pop() else { return Err(error) };
+    match unanswered(&holder) {
+        Some(what) => {
+            let id = holder.id.to_string();
+            Err(error.with("pending", id.clone()).hint(format!(
+                "{id} (pending, yours) writes this and was {what}: answer that first: aye revise {id}"
+            )))
+        }
+        None => Ok((changeset, on)),
+    }
+}
+
+/// The agent's session in which `proposal` was made.
+fn session_of(proposal: &Proposal) -> Option<&str> {
+    proposal.revisions.first()?.agent.as_ref()?.session.as_deref()
+}
+
+/// What a reviewer has said of the present revision of `proposal`, that its proposer has not answered.
+fn unanswered(proposal: &Proposal) -> Option<&'static str> {
+    if proposal.changes_requested.is_some() {
+        return Some("sent back");
+    }
+    let current = proposal.current();
+    let is_new = |remark: &crate::proposal::state::Remark| {
+        let is_by_another =
+            (&remark.by.name, remark.by.kind) != (&proposal.actor.name, proposal.actor.kind);
+        let about = remark.comment.revision.as_deref();
+        is_by_another && about.map_or(remark.at >= current.at, |about| about == current.event)
+    };
+    proposal.comments.iter().any(is_new).then_some("commented on")
+}
+
+/// What became of the proposals that stand on one that was revised.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Followed {
+    /// They have a new revision on that one.
+    pub rebased: Vec<ProposalId>,
+    /// They stand on the earlier revision still: somebody else's, and those that do not fit.
+    pub left: Vec<ProposalId>,
+}
+
+/// The proposals that stand on one, lower ones first.
+pub struct Above {
+    lower: Proposal,
+    uppers: Vec<Upper>,
+}
+
+struct Upper {
+    proposal: Proposal,
+    changeset: Changeset,
+    /// Which one it stands on.
+    on: ProposalId,
+    /// It is the same proposer's.
+    is_own: bool,
+}
+
+/// The pending proposals that stand on the present revision of `lower`, and on those in turn.
+///
+/// # Errors
+/// Those of the store.
+pub fn above(session: &Session<'_>, lower: &Proposal) -> Result<Above> {
+    let Session { store, now, .. } = session;
+    let view = store.view()?;
+    let related = relations::relations(store, &view, *now)?;
+    let mut uppers: Vec<Upper> = Vec::new();
+    let mut at = vec![lower.id.clone()];
+    for _ in 0..MOST_HIGH {
+        let mut next = Vec::new();
+        for (id, related) in &related {
+            let is_on = |lower: &&Lower| !lower.is_revised && at.contains(&lower.id);
+            let Some(on) = related.stands_on.iter().find(is_on) else { continue };
+            if *id == lower.id || uppers.iter().any(|upper| upper.proposal.id == *id) {
+                continue;
+            }
+            let proposal = view.proposal(id)?;
+            let is_own = proposal.is_proposed_by(&lower.actor, Some(&lower.lane));
+            // What cannot be read now cannot be rebased either.
+            let changeset = store.changeset(&proposal.current().changes)?;
+            uppers.push(Upper { proposal, changeset, on: on.id.clone(), is_own });
+            next.push(id.clone());
+        }
+        if next.is_empty() {
+            break;
+        }
+        at = next;
+    }
+    Ok(Above { lower: lower.clone(), uppers })
+}
+
+/// Some files as they will be; of all others each change finds what it started from.
+struct Made<'a> {
+    files: &'a BTreeMap<RepoPath, Option<File>>,
+    upper: &'a Changeset,
+}
+
+impl Snapshot for Made<'_> {
+    fn file(&self, path: &RepoPath) -> Result<Option<File>> {
+        if let Some(made) = self.files.get(path) {
+            return Ok(made.clone());
+        }
+        let change = self.upper.changes().iter().find(|change| change.path == *path);
+        Ok(change.and_then(|change| change.before.clone()))
+    }
+}
+
+impl Above {
+    /// Gives those of the same proposer a new revision on `changeset`, the content of the lower one's
+    /// new `revision` (an event id); those that do not fit it stay.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn follow(
+        self,
+        writer: &mut Writer<'_>,
+        authority: &Authority,
+        changeset: &Changeset,
+        revision: &str,
+    ) -> Result<Followed> {
+        let mut followed = Followed::default();
+        if self.uppers.is_empty() {
+            return Ok(followed);
+        }
+        let mut files = BTreeMap::new();
+        let store = writer.store();
+        for change in &self.lower.current().changes {
+            // What it no longer changes is as it was.
+            let before = change.before.as_ref().map(|entry| store.file(entry)).transpose()?;
+            files.insert(change.path.clone(), before);
+        }
+        let made = |mut files: BTreeMap<RepoPath, Option<File>>, changes: &Changeset| {
+            files.extend(changes.changes().iter().map(|c| (c.path.clone(), c.after.clone())));
+            files
+        };
+        let mut lowers = BTreeMap::from([(
+            self.lower.id.clone(),
+            (made(files, changeset), revision.to_owned()),
+        )]);
+        for upper in self.uppers {
+            let id = upper.proposal.id.clone();
+            let rebased = match lowers.get(&upper.on) {
+                Some((files, revision)) if upper.is_own && upper.is_as_it_was(writer)? => {
+                    let rebased = upper.rebased(files)?;
+                    rebased.map(|changeset| (files.clone(), revision.clone(), changeset))
+                }
+                _ => None,
+            };
+            let Some((files, revision, changeset)) = rebased else {
+                followed.left.push(id);
+                continue;
+            };
+            let on = Some(On { proposal: upper.on, revision });
+            let new = NewRevision { on, ..NewRevision::new(&changeset, "rebase") };
+            let revised = writer.revise(authority, &id, new)?;
+            lowers.insert(id.clone(), (made(files, &changeset), revised.id));
+            followed.rebased.push(id);
+        }
+        Ok(followed)
+    }
+}
+
+impl Upper {
+    /// Whether it was neither revised nor decided since it was read.
+    fn is_as_it_was(&self, writer: &Writer<'_>) -> Result<bool> {
+        let now = writer.view.proposal(&self.proposal.id)?;
+        Ok(now.status(writer.now()) == Status::Pending
+            && now.current().event == self.proposal.current().event)
+    }
+
+    /// Its changes on `files`; `None` where they do not fit, or are all there.
+    fn rebased(&self, files: &BTreeMap<RepoPath, Option<File>>) -> Result<Option<Changeset>> {
+        let made = Made { files, upper: &self.changeset };
+        let sides = Sides { ours: "lower", theirs: "upper" };
+        let plan = plan::plan(self.changeset.changes(), &made, sides)?;
+        if plan.refusal().is_some() {
+            return Ok(None);
+        }
+        let origin = |path: &RepoPath| {
+            self.changeset.changes().iter().find(|change| change.path == *path)?.origin.clone()
+        };
+        let changes: Vec<_> = plan.writes().map(|file| file.change(origin(&file.path))).collect();
+        if changes.is_empty() {
+            return Ok(None);
+        }
+        Changeset::new(changes).map(Some)
+    }
+}
