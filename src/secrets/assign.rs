@@ -74,10 +74,12 @@ const PLAIN_SUFFIXES: [&str; 26] = [
 ];
 
 /// Parts of a name that make its value public.
-const PUBLIC_PARTS: [&str; 20] = [
-    "publishable", "client_id", "clientid", "public", "pubkey", "hash", "digest", "checksum",
-    "foreign_key", "primary_key", "sort_key", "cache_key", "partition_key", "integrity",
-    "fingerprint", "site_key", "sitekey", "sha256", "sha1", "index_key",
+const PUBLIC_PARTS: [&str; 32] = [
+    "nexttoken", "next_token", "next-token", "pagetoken", "page_token", "changetoken",
+    "change_token", "change-token", "continuation", "csrf", "xsrf", "authenticity", "publishable",
+    "client_id", "clientid", "public", "pubkey", "hash", "digest", "checksum", "foreign_key",
+    "primary_key", "sort_key", "cache_key", "partition_key", "integrity", "fingerprint",
+    "site_key", "sitekey", "sha256", "sha1", "index_key",
 ];
 
 mod ways;
@@ -107,7 +109,15 @@ pub(super) fn read(text: &[u8], start: usize, end: usize, class: Class) -> Optio
     if !bearer && !name.is_telling(text, end, &mut class) {
         return None;
     }
+    // Badges carry a token that everybody may read.
+    if value::find(&text[name.start.saturating_sub(16)..name.start], b"badge.svg?").is_some() {
+        return None;
+    }
     let bytes = &text[value.start..value.end];
+    if value::is_uuid(bytes) {
+        let is_key = !value::is_filler(bytes) && uuid_is_key(text, &name);
+        return is_key.then(|| span(class, &value, false));
+    }
     // `github_token:0123456789`: a fingerprint from our own allow-list.
     if std::str::from_utf8(&text[name.start..value.end]).is_ok_and(super::allow::is_fingerprint) {
         return None;
@@ -117,7 +127,11 @@ pub(super) fn read(text: &[u8], start: usize, end: usize, class: Class) -> Optio
     if !judge(bytes, class, value.quoted, env_style) {
         return None;
     }
-    Some(Span {
+    Some(span(class, &value, class == Class::Password || bytes.len() < 16))
+}
+
+fn span(class: Class, value: &Value, guessable: bool) -> Span {
+    Span {
         kind: "assigned_secret",
         title: match class {
             Class::Password => "Password in plain text",
@@ -126,9 +140,24 @@ pub(super) fn read(text: &[u8], start: usize, end: usize, class: Class) -> Optio
         category: Category::Secret,
         start: value.start,
         end: value.end,
-        guessable: class == Class::Password || bytes.len() < 16,
+        guessable,
         rank: rank::ASSIGNED,
-    })
+    }
+}
+
+/// Services whose keys have the form of a UUID. Elsewhere one is a name more often than a secret.
+const UUID_KEYS: [&str; 12] = [
+    "snyk", "hubspot", "hapikey", "postmark", "kucoin", "squarespace", "heroku", "codecov",
+    "messagebird", "sendbird", "octopus", "npm",
+];
+
+/// True where the name speaks of a service with such keys, or is a header on a command line.
+fn uuid_is_key(text: &[u8], name: &Name) -> bool {
+    let spelled = text[name.start..name.end].to_ascii_lowercase();
+    let before = &text[name.start.saturating_sub(12)..name.start];
+    UUID_KEYS.iter().any(|service| value::find(&spelled, service.as_bytes()).is_some())
+        || value::find(before, b"-H ").is_some()
+        || value::find(before, b"--header ").is_some()
 }
 
 /// What may stand between a name and its value.
@@ -152,8 +181,12 @@ impl Name {
     fn around(text: &[u8], start: usize, end: usize) -> Self {
         let part = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
         let floor = start.saturating_sub(LONGEST_NAME);
-        let first =
+        let mut first =
             text[floor..start].iter().rposition(|b| !part(b)).map_or(floor, |p| floor + p + 1);
+        // `\n` within a string is no part of the name behind it.
+        if first > 0 && text[first - 1] == b'\\' && matches!(text[first], b'n' | b'r' | b't') {
+            first = (first + 1).min(start);
+        }
         let ceiling = (end + LONGEST_NAME).min(text.len());
         let tail = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
         let last = text[end..ceiling].iter().position(|b| !tail(b)).map_or(ceiling, |p| end + p);
@@ -170,7 +203,16 @@ impl Name {
 
     /// Whether the name as a whole promises a secret; may lower `class`.
     fn is_telling(&self, text: &[u8], keyword_end: usize, class: &mut Class) -> bool {
-        let name = text[self.start..self.end].to_ascii_lowercase();
+        // `"AWS::IAM::AccessKey": "…"`: a type.
+        if self.quoted && text[..self.start].ends_with(b"::") {
+            return false;
+        }
+        let mut name = text[self.start..self.end].to_ascii_lowercase();
+        // `checksum/secret`: an annotation.
+        if self.start > 0 && text[self.start - 1] == b'/' {
+            let head = &text[self.start.saturating_sub(16)..self.start];
+            name.extend_from_slice(&head.to_ascii_lowercase());
+        }
         if PUBLIC_PARTS.iter().any(|part| value::find(&name, part.as_bytes()).is_some()) {
             return false;
         }
@@ -223,7 +265,23 @@ fn operator(text: &[u8], mut at: usize, name: &Name, class: Class) -> Option<usi
         b',' if name.start > 0 && text[name.start - 1] == b':' => spaces + 1,
         // SQL: `CREATE ROLE app PASSWORD '…'`.
         b'\'' if class == Class::Password && spaced && !name.quoted && name.env_style => spaces,
-        b'>' if !spaced => spaces + 1,
+        // The text of an element may be on a line of its own.
+        b'>' if !spaced => {
+            let rest = &text[spaces + 1..(spaces + 80).min(text.len())];
+            let is_element = name.start > 0 && text[name.start - 1] == b'<';
+            let blank = if is_element && matches!(rest.first(), Some(b'\n' | b'\r')) {
+                rest.len() - rest.trim_ascii_start().len()
+            } else {
+                0
+            };
+            spaces + 1 + blank
+        }
+        // `<add key="password" value="…"/>`
+        b'v' if name.quoted && spaced && text[spaces..].starts_with(b"value=") => spaces,
+        // `password "…"` in Groovy, `:password "…"` in Clojure, `#define PASSWORD "…"` in C.
+        b'"' | b'\'' if class == Class::Password && spaced && ways::is_statement(text, name) => {
+            spaces
+        }
         _ if name.option && spaced => spaces,
         b'i' if class == Class::Password && spaced && text[spaces..].starts_with(b"is ") => {
             spaces + 3
@@ -231,8 +289,7 @@ fn operator(text: &[u8], mut at: usize, name: &Name, class: Class) -> Option<usi
         _ => return None,
     };
     let start = skip_spaces(text, after);
-    // Values in XML attributes: `key="password" value="…"`.
-    if name.quoted && text[start..].starts_with(b"value=") { Some(start + 6) } else { Some(start) }
+    Some(if name.quoted { ways::behind_value(text, start) } else { start })
 }
 
 /// After `name:`, the position past a type and its `=`, if that is what stands there.
@@ -290,7 +347,14 @@ impl Value {
                 b.is_ascii_whitespace()
                     || matches!(b, b',' | b';' | b')' | b']' | b'"' | b'\'' | b'`' | b'<' | b'|')
             };
-            let close = text[at..ceiling].iter().position(stop).unwrap_or(ceiling - at);
+            let body = &text[at..ceiling];
+            let close = body.iter().position(stop).unwrap_or(body.len());
+            // An escape ends a value that is written within a string.
+            let escape = |pair: &[u8]| {
+                pair[0] == b'\\' && matches!(pair[1], b'n' | b'r' | b't' | b'"' | b'\'' | b'\\')
+            };
+            let within = &body[..(close + 1).min(body.len())];
+            let close = within.windows(2).position(escape).unwrap_or(close);
             (at, at + close, false)
         };
         // `Buffer.from("…", "hex")`, `String::from("…")`
@@ -298,7 +362,7 @@ impl Value {
             return Self::at(text, at + inner);
         }
         // `Authorization: Bearer …`
-        for scheme in [&b"bearer "[..], b"basic ", b"token "] {
+        for scheme in [&b"bearer "[..], b"basic ", b"token ", b"api-token ", b"apikey "] {
             let head = text.get(start..start + scheme.len());
             if head.is_some_and(|h| h.eq_ignore_ascii_case(scheme)) {
                 start += scheme.len();
@@ -334,8 +398,10 @@ impl Value {
         if self.quoted || self.whole {
             return true;
         }
-        let code = |b: &u8| matches!(b, b'(' | b'[' | b'{' | b'$' | b'\\' | b'*');
+        let code = |b: &u8| matches!(b, b'(' | b'[' | b'{' | b'$' | b'\\');
         if value.iter().any(code)
+            || value.starts_with(b"*")
+            || value::find(value, b"**").is_some()
             || value::find(value, b"::").is_some()
             || value::find(value, b"->").is_some()
         {
@@ -362,6 +428,16 @@ fn judge(bytes: &[u8], class: Class, quoted: bool, env_style: bool) -> bool {
     {
         return false;
     }
+    // A constant that names something, a number as code writes it, a resource by name.
+    let is_constant = bytes.contains(&b'_')
+        && bytes.iter().all(|b| b.is_ascii_uppercase() || *b == b'_')
+        && class == Class::Password;
+    if is_constant || bytes.starts_with(b"arn:") {
+        return false;
+    }
+    if bytes.starts_with(b"0x") && bytes.len() <= 18 {
+        return false;
+    }
     let shape = value::Shape::of(bytes);
     if shape.letters() == 0 && shape.symbol == 0 || !bytes.is_ascii() && class != Class::Password {
         return false;
@@ -384,7 +460,7 @@ fn judge(bytes: &[u8], class: Class, quoted: bool, env_style: bool) -> bool {
 
 /// What a person would take for a password: letters with digits or symbols, not a name.
 fn is_password(bytes: &[u8], shape: &value::Shape, quoted: bool, env_style: bool) -> bool {
-    let joint = |b: &u8| matches!(b, b'-' | b'_' | b'.' | b'/' | b':');
+    let joint = |b: &u8| matches!(b, b'-' | b'_' | b'.' | b'/' | b':' | b'|');
     let joined = bytes.iter().any(joint);
     let strong_symbols = bytes
         .iter()
@@ -393,6 +469,16 @@ fn is_password(bytes: &[u8], shape: &value::Shape, quoted: bool, env_style: bool
         })
         .count();
     let mixed = shape.letters() >= 2 && (shape.digit > 0 || strong_symbols > 0);
+    // `granite-norway-8267`: words and a number, as generators of passphrases make them.
+    let number = bytes.rsplit(|b| *b == b'-').next().unwrap_or_default();
+    let words = bytes[..bytes.len() - number.len()].split(|b| *b == b'-');
+    let is_passphrase = (3..=6).contains(&number.len())
+        && number.iter().all(u8::is_ascii_digit)
+        && words.filter(|word| word.len() >= 4 && word.iter().all(u8::is_ascii_alphabetic)).count()
+            >= 2;
+    if is_passphrase {
+        return true;
+    }
     if mixed && !(joined && value::is_name(bytes)) && (quoted || env_style || shape.digit > 0) {
         return true;
     }

@@ -52,7 +52,12 @@ impl<L: Fn(&[u8], &mut Vec<Span>)> Decoder<L> {
         depth: usize,
         spans: &mut Vec<Span>,
     ) {
-        if depth == 0 || end - start > LONGEST.min(self.left) {
+        let length = end - start;
+        if depth == 0 || length > LONGEST {
+            return;
+        }
+        if length > self.left {
+            self.left = 0;
             return;
         }
         let Some(plain) = decode(&text[start..end]) else { return };

@@ -52,8 +52,15 @@ fn examine(text: &[u8], start: usize, end: usize) -> Option<(usize, usize)> {
         && !value::is_sequential(token);
     // Mangled C++ and Rust symbols.
     let symbol = [&b"_Z"[..], b"__Z", b"_R"].iter().any(|head| token.starts_with(head));
+    // Public keys as DER: RSA, P-256, secp256k1, Ed25519.
+    const PUBLIC_KEYS: [&[u8]; 5] = [
+        b"MIIBIjANBgkqh", b"MIGfMA0GCSqGSIb3", b"MFkwEwYHKoZIzj0", b"MFYwEAYHKoZIzj0",
+        b"MCowBQYDK2Vw",
+    ];
+    let public = PUBLIC_KEYS.iter().any(|head| token.starts_with(head));
     if !random
         || symbol
+        || public
         // What is in it was looked at.
         || super::decoded::is_text(token)
         || value::is_digest(token)
@@ -79,12 +86,14 @@ impl TrimEnd for [u8] {
 }
 
 /// What the text before a random string says when the string is no secret.
-const INNOCENT: [&str; 36] = [
+const INNOCENT: [&str; 52] = [
     "scram-sha", "integrity", "checksum", "sha1", "sha2", "sha3", "sha5", "digest", "hash",
     "resolved", "ssh-", "nonce", "etag", "base64,", "fingerprint", "certificate", "public",
     "pubkey", "commit", "revision", "mappings", "data:", "h1:", "narhash", "signature",
     "-----begin", "cdn", "http", "md5", "blob", "ecdsa-", "challenge", "font", "svg", "image",
-    "verification",
+    "verification", "ciphervalue", "nexttoken", "next-token", "starting-token", "next_token",
+    "modulus", "site_key", "sitekey", "csrf", "xsrf", "authenticity", "enc[aes", ",iv:", ",tag:",
+    "-> x25519", "did:",
 ];
 
 fn known_context(text: &[u8], start: usize, end: usize) -> bool {
@@ -99,6 +108,27 @@ fn known_context(text: &[u8], start: usize, end: usize) -> bool {
     let line = before.iter().rposition(|b| *b == b'\n').map_or(before, |p| &before[p + 1..]);
     let line = line.to_ascii_lowercase();
     if INNOCENT.iter().any(|word| value::find(&line, word.as_bytes()).is_some()) {
+        return true;
+    }
+    // Public parts of a JSON web key.
+    let key = line.strip_suffix(b"\"").unwrap_or(&line).trim_ascii_end();
+    let name = key.strip_suffix(b":").unwrap_or(key).trim_ascii_end();
+    // `UploadId="…"`, `"request_id": "…"`: a name of something.
+    let word = name.trim_ascii_end().strip_suffix(b"=").unwrap_or(name).trim_ascii_end();
+    if word.strip_suffix(b"\"").unwrap_or(word).ends_with(b"id") {
+        return true;
+    }
+    if [&b"\"x\""[..], b"\"y\"", b"\"n\"", b"\"kid\"", b"\"x5t\""].iter().any(|n| name.ends_with(n))
+    {
+        return true;
+    }
+    // The body and the end of an age file's header.
+    let is_age = line == b"--- " || {
+        let above = text[..start - line.len()].trim_ascii_end();
+        let above = above.iter().rposition(|b| *b == b'\n').map_or(above, |at| &above[at + 1..]);
+        line.is_empty() && above.starts_with(b"-> ")
+    };
+    if is_age || is_content_id(&text[start..end]) {
         return true;
     }
     // Lines of PEM, MIME and other wrapped data: nothing on the line but the string.
@@ -120,9 +150,22 @@ fn known_context(text: &[u8], start: usize, end: usize) -> bool {
         )
     };
     let rest = &text[end..(end + 12).min(text.len())];
-    let rest = rest.iter().position(|b| *b == b'\n').map_or(rest, |p| &rest[..p]);
+    // Also where the wrapped data are a string in another format.
+    let rest = rest.iter().position(|b| matches!(b, b'\n' | b'\\')).map_or(rest, |p| &rest[..p]);
     let alone = line.iter().all(bare) && rest.iter().all(bare);
-    alone && (end - start >= 60 || continues(text, start - line.len()))
+    // The last line of an element's text.
+    let closes = line.iter().all(bare) && text[end..].trim_ascii_start().starts_with(b"</");
+    closes && continues(text, start - line.len())
+        || alone && (end - start >= 60 || continues(text, start - line.len()))
+}
+
+/// True for the content id of IPFS: a SHA-256 in base58.
+fn is_content_id(token: &[u8]) -> bool {
+    token.len() == 46
+        && token.starts_with(b"Qm")
+        && token
+            .iter()
+            .all(|b| b.is_ascii_alphanumeric() && !matches!(b, b'0' | b'O' | b'I' | b'l'))
 }
 
 /// True when the line before the one at `start` is a line of wrapped data.

@@ -93,7 +93,13 @@ pub(super) fn connection(text: &[u8], start: usize) -> Option<Span> {
         .get(at + 1)
         .is_some_and(|b| b.is_ascii_alphanumeric() || matches!(b, b'[' | b'$' | b'{' | b'%'));
     let decoded = value::percent_decoded(password);
+    let host_name = &window[at + 1..authority];
+    let documented = [&b"example.com"[..], b"example.org", b"example.net"]
+        .iter()
+        .any(|name| host_name.starts_with(name))
+        && !decoded.iter().any(u8::is_ascii_digit);
     let filler = value::is_placeholder(&decoded)
+        || documented
         || password.len() < 3
         || is_stand_in(password, &window[..colon]);
     if !scheme || !host || filler {
@@ -107,6 +113,34 @@ pub(super) fn connection(text: &[u8], start: usize) -> Option<Span> {
         end: user_start + at,
         guessable: true,
         rank: rank::CONNECTION,
+    })
+}
+
+/// The Discord bot token whose first part is the run `start..end`: no word announces it, but three
+/// parts of set lengths do, the first of which is a number in base64.
+pub(super) fn discord_bot(text: &[u8], start: usize, end: usize) -> Option<Span> {
+    let part = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
+    if !(24..=28).contains(&(end - start))
+        || !matches!(text[start], b'M' | b'N' | b'O')
+        || text.get(end) != Some(&b'.')
+        || text.get(end + 7) != Some(&b'.')
+    {
+        return None;
+    }
+    let tail = &text[end + 8..];
+    let length = tail.iter().take(39).take_while(|b| part(b)).count();
+    let is_token = (27..=38).contains(&length)
+        && text[end + 1..end + 7].iter().all(part)
+        && value::is_random(&text[start..end])
+        && value::is_random(&tail[..length]);
+    is_token.then_some(Span {
+        kind: "discord_bot_token",
+        title: "Discord bot token",
+        category: Category::Secret,
+        start,
+        end: end + 8 + length,
+        guessable: false,
+        rank: rank::PROVIDER,
     })
 }
 

@@ -19,7 +19,10 @@ pub(super) fn numbers(text: &[u8], spans: &mut Vec<Span>) {
             continue;
         }
         let (start, end) = run_around(text, if separator { probe + 1 } else { probe });
-        if whole(text, start, end) && !in_hex_list(text, start, end) {
+        if whole(text, start, end)
+            && !in_arguments(text, start, end)
+            && !in_hex_list(text, start, end)
+        {
             number(text, start, end, spans);
         }
         done = end;
@@ -86,6 +89,18 @@ fn whole(text: &[u8], start: usize, end: usize) -> bool {
     }
     let dotted = text.get(end) == Some(&b'.') && text.get(end + 1).is_some_and(u8::is_ascii_digit);
     !dotted && !text.get(end).is_some_and(|b| glue(*b) || *b == b'/')
+}
+
+/// True for one of several numbers in code: `f(5503284107318959, 446)`.
+fn in_arguments(text: &[u8], start: usize, end: usize) -> bool {
+    let is_plain = text[start..end].iter().all(u8::is_ascii_digit);
+    let after = text[end..]
+        .strip_prefix(b", ")
+        .is_some_and(|rest| rest.first().is_some_and(u8::is_ascii_digit));
+    let before = text[..start]
+        .strip_suffix(b", ")
+        .is_some_and(|head| head.last().is_some_and(u8::is_ascii_digit));
+    is_plain && (after || before)
 }
 
 /// True between other groups of four or five hexadecimal digits: a table of code points or a dump.

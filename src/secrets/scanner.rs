@@ -255,6 +255,7 @@ fn without_names(text: &[u8], spans: &mut Vec<Span>) {
     runs::each(text, |start, end| {
         decoder.run(text, start, end, spans);
         entropy::run(text, start, end, spans);
+        spans.extend(keys::discord_bot(text, start, end));
     });
 }
 
@@ -319,6 +320,46 @@ mod tests {
         );
         let shown = format!("{f:?}{}", serde_json::to_string(f).expect("json"));
         assert!(!shown.contains(&token()[4..12]), "{shown}");
+    }
+
+    #[test]
+    fn what_a_word_goes_on_from_is_not_a_token() {
+        let kinds = |text: &str| -> Vec<&str> {
+            Scanner::default().scan(text.as_bytes()).iter().map(|found| found.kind).collect()
+        };
+        let hex = "5b2c59932001997786b176dec02bd16128ee9ea8";
+        let pulumi = format!("pul-{hex}");
+        assert_eq!(kinds(&format!("x {pulumi} y")), ["pulumi_token"]);
+        assert_eq!(kinds(&format!("\"a\\n{pulumi}\\nb\"")), ["pulumi_token"]);
+        assert_eq!(kinds(&format!("?a=1%26{pulumi}")), ["pulumi_token"]);
+        for text in [format!("assets/vi{pulumi}.png"), format!("a {pulumi}{hex}.png")] {
+            assert_eq!(kinds(&text), [""; 0], "{text}");
+        }
+        assert_eq!(kinds(&format!("sgp_{}", "5".repeat(40))), [""; 0]);
+    }
+
+    #[test]
+    fn uuids_are_keys_where_the_name_says_so() {
+        let found = |text: &str| !Scanner::default().scan(text.as_bytes()).is_empty();
+        let uuid = "36ab192d-4e4c-468b-a3b5-3a7407efd876";
+        for name in ["SNYK_TOKEN", "hubspot_api_key", "kucoin_secret_key", "squarespaceToken"] {
+            assert!(found(&format!("{name}={uuid}")), "{name}");
+            assert!(found(&format!("{name} := \"{uuid}\"")), "{name}");
+        }
+        for line in ["api_token", "snyk_org_id", "token_id", "hubspot_form"] {
+            assert!(!found(&format!("{line}={uuid}")), "{line}");
+        }
+    }
+
+    #[test]
+    fn bare_discord_tokens_are_found() {
+        let token = ["MTk4NjIyNDgzNDcxOTI1MjQ4", "Cl2FMQ", "ZnCjm1XVW7vRze4b7Cq4se7kKWs"].join(".");
+        let kinds = |text: &str| -> Vec<&str> {
+            Scanner::default().scan(text.as_bytes()).iter().map(|found| found.kind).collect()
+        };
+        assert_eq!(kinds(&format!("client.run('{token}')")), ["discord_bot_token"]);
+        assert_eq!(kinds(&token.replace('.', "-")), ["high_entropy"]);
+        assert_eq!(kinds("Module.exports.configurationOfAllThings"), [""; 0]);
     }
 
     #[test]

@@ -14,7 +14,9 @@ pub(super) fn compound(text: &[u8]) -> Option<usize> {
 }
 
 /// Calls that give back what they are given, in another form.
-const WRAPPERS: [&[u8]; 20] = [
+const WRAPPERS: [&[u8]; 22] = [
+    b"ConvertTo-SecureString ",
+    b"ConvertTo-SecureString -String ",
     b"Buffer.from(",
     b"String::from(",
     b"String(",
@@ -69,6 +71,33 @@ pub(super) fn after_name(text: &[u8], name: &Name) -> Option<usize> {
     typed(text, name)
         .or_else(|| instruction(text, name))
         .or_else(|| element(text, name.end).or_else(|| terraform(text, name)))
+        .or_else(|| next_line(text, name))
+}
+
+/// Where the value begins at `start` if a word for it comes first: `value="…"`, `"value": "…"`,
+/// `default="…"`.
+pub(super) fn behind_value(text: &[u8], start: usize) -> usize {
+    const WORDS: [&[u8]; 5] = [b"value=", b"\"value\":", b"'value':", b"value:", b"default="];
+    let word = WORDS.iter().find(|word| text[start..].starts_with(word));
+    word.map_or(start, |word| skip_spaces(text, start + word.len()))
+}
+
+/// True where the name begins a statement, so that a string behind it is its value.
+pub(super) fn is_statement(text: &[u8], name: &Name) -> bool {
+    let before = &text[name.start.saturating_sub(REACH)..name.start];
+    let line = before.iter().rposition(|b| *b == b'\n').map_or(before, |at| &before[at + 1..]);
+    let line = line.trim_ascii_start();
+    !name.quoted && (line.is_empty() || line == b"#define " || line.ends_with(b":"))
+}
+
+/// `- name: PASSWORD` with `value: …` on the next line.
+fn next_line(text: &[u8], name: &Name) -> Option<usize> {
+    let rest = &text[name.end..(name.end + REACH).min(text.len())];
+    let behind = rest.strip_prefix(b"\"").unwrap_or(rest);
+    let behind = behind.strip_prefix(b",").unwrap_or(behind);
+    let line = behind.strip_prefix(b"\r").unwrap_or(behind).strip_prefix(b"\n")?.trim_ascii_start();
+    let value = [&b"value:"[..], b"\"value\":"].into_iter().find(|word| line.starts_with(word))?;
+    Some(skip_spaces(text, name.end + rest.len() - line.len() + value.len()))
 }
 
 /// `var password string = "…"`, `string Password { get; set; } = "…"`.
@@ -79,7 +108,9 @@ fn typed(text: &[u8], name: &Name) -> Option<usize> {
     let rest = line(text, name.end + 1);
     let equals = find(rest, b"= \"")?;
     let between = rest[..equals].trim_ascii();
-    let is_type = !between.is_empty() && between.iter().all(u8::is_ascii_alphanumeric);
+    // Visual Basic: `Dim password As String = "…"`.
+    let word = between.strip_prefix(b"As ").unwrap_or(between);
+    let is_type = !word.is_empty() && word.iter().all(u8::is_ascii_alphanumeric);
     let is_property = between.starts_with(b"{ get;") && between.ends_with(b"}");
     (is_type || is_property).then_some(name.end + 1 + equals + 2)
 }
@@ -144,7 +175,7 @@ mod tests {
     use crate::secrets::Scanner;
 
     /// One line is one way; `§` stands for the token.
-    const WAYS: [&str; 34] = [
+    const WAYS: [&str; 53] = [
         "API_TOKEN ?= §",
         "api_token .= \"§\"",
         "API_TOKEN += §",
@@ -179,6 +210,25 @@ mod tests {
         "req.Header.Set(\"X-Api-Token\", \"§\")",
         "curl -H 'X-Api-Token: §' https://api.example.com",
         "api-token: §",
+        "{\"config.ini\": \"[db]\\nAPI_TOKEN=§\\nport=5432\"}",
+        "config: \"user: app\\napi_token: §\\nhost: db\"",
+        "<apiToken>\n    §\n</apiToken>",
+        "<add key=\"ApiToken\" value=\"§\" />",
+        "{\"name\": \"api_token\", \"value\": \"§\"}",
+        "- name: API_TOKEN\n  value: \"§\"",
+        "parser.add_argument(\"--api-token\", default=\"§\")",
+        "$env:API_TOKEN = \"§\"",
+        "Dim apiToken As String = \"§\"",
+        "xhr.setRequestHeader(\"X-Auth-Token\", \"§\");",
+        "requests.get(url, headers={\"X-Auth-Token\": \"§\"})",
+        "client.DefaultRequestHeaders.Add(\"X-Auth-Token\", \"§\");",
+        "axios.defaults.headers.common['X-Api-Key'] = '§';",
+        "headers.append('Authorization', 'Bearer §');",
+        "session.headers[\"Authorization\"] = \"Token §\"",
+        "'Authorization': 'Api-Token §',",
+        ".header(\"X-Api-Key\", \"§\")",
+        "curl_setopt($c, CURLOPT_HTTPHEADER, ['X-Api-Key: §']);",
+        "API_TOKEN=§\\nDEBUG=true",
     ];
 
     #[test]
@@ -200,6 +250,13 @@ mod tests {
             "DB_PASSWORD=S0mmer!24$x",
             "export DB_PASSWORD=a(9)*Kq!2z",
             "ALTER USER app PASSWORD 'W1nter!2024x';",
+            "password \"W1nter!2024x\"",
+            "{:user \"app\" :password \"W1nter!2024x\"}",
+            "#define WIFI_PASSWORD \"W1nter!2024x\"",
+            "$password = ConvertTo-SecureString \"W1nter!2024x\" -AsPlainText",
+            "keystore.password = winter*9740",
+            "password: granite-norway-8267",
+            "{\"a\": \"x=1\\nDB_PASSWORD=Winter24x\\ny=2\"}",
         ] {
             assert!(!Scanner::default().scan(line.as_bytes()).is_empty(), "{line}");
         }
@@ -214,6 +271,12 @@ mod tests {
             "public string Password { get; set; } = \"\";",
             "const token = next() || \"none\"",
             "variable \"db_password\" {\n  type = string\n}\n",
+            "'CURLOPT_USERNAME', 'CURLOPT_PASSWORD', 'CURLOPT_READDATA',",
+            "\"AWS::IAM::AccessKey\": \"72c2d9dd90025459\",",
+            "'password' => 'required|string|min:8|confirmed',",
+            "{\"schema\": \"password: string\\ntoken: string\\n\"}",
+            "checksum/secret: 72c2d9dd9002545972c2d9dd90025459",
+            "the password \"is never shown\"",
         ] {
             assert!(Scanner::default().scan(line.as_bytes()).is_empty(), "{line}");
         }

@@ -45,6 +45,12 @@ impl Rule {
         self.cased.is_empty() || self.cased.iter().any(|k| hit == k.as_bytes())
     }
 
+    /// The least entropy of a secret of this rule, in bits per byte.
+    fn least_entropy(&self) -> f32 {
+        const MACHINE_MADE: f32 = 2.5;
+        if self.guessable { self.min_entropy } else { self.min_entropy.max(MACHINE_MADE) }
+    }
+
     fn regex(index: usize) -> Option<&'static Regex> {
         static COMPILED: OnceLock<Vec<OnceLock<Option<Regex>>>> = OnceLock::new();
         let all = COMPILED.get_or_init(|| RULES.iter().map(|_| OnceLock::new()).collect());
@@ -72,7 +78,12 @@ pub(super) fn matches(index: usize, text: &[u8], start: usize, end: usize, spans
         let (from, to) = locations.get(1).unwrap_or((found.start(), found.end()));
         let secret = &text[from..to];
         let is_stand_in = rule.guessable && value::is_placeholder(secret);
-        if is_stand_in || value::is_filler(secret) || value::entropy(secret) < rule.min_entropy {
+        if is_stand_in || value::is_filler(secret) || value::entropy(secret) < rule.least_entropy()
+        {
+            continue;
+        }
+        // Patterns with a group say themselves what is around it.
+        if locations.get(1).is_none() && !is_word(text, from, to) {
             continue;
         }
         spans.push(Span {
@@ -88,4 +99,20 @@ pub(super) fn matches(index: usize, text: &[u8], start: usize, end: usize, spans
             break;
         }
     }
+}
+
+/// False where `from..to` is a piece of a longer word, such as a file name with a digest in it.
+fn is_word(text: &[u8], from: usize, to: usize) -> bool {
+    /// A longer match may have been cut by the pattern's own limit.
+    const WHOLE: usize = 128;
+    let before = &text[..from];
+    let glued = before.last().is_some_and(u8::is_ascii_alphanumeric)
+        && text[from].is_ascii_alphanumeric()
+        // `\n` in a string, `%3D` in a URL.
+        && before.len().checked_sub(2).map(|at| before[at]) != Some(b'\\')
+        && before.len().checked_sub(3).map(|at| before[at]) != Some(b'%');
+    let goes_on = to - from <= WHOLE
+        && text[to - 1].is_ascii_alphanumeric()
+        && text.get(to).is_some_and(u8::is_ascii_alphanumeric);
+    !glued && !goes_on
 }
