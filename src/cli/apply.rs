@@ -199,7 +199,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if args.dry_run {
         let chosen = args.part.choose(&store, &proposals)?;
         let shown = shown(&store, &proposals, chosen.part.as_ref(), effect)?;
-        return dry_run(context, &store, &proposals, &shown, effect);
+        return dry_run(context, &store, &proposals, &shown, chosen.part.as_ref(), effect);
     }
     if args.which.is_filter() {
         proposals = fitting(context, &store, proposals)?;
@@ -401,11 +401,7 @@ pub fn present(
             text += &format!("! {}\n", escape::line(&notice));
         }
         text += &diff::changeset(&shown.changes(), &options);
-        let already = shown.already(store, part)?;
-        if !already.is_empty() {
-            text += "\nThe files have this already; it is approved as well:\n";
-            text += &diff::changeset(&already, &options);
-        }
+        text += &already(store, shown, part, &options)?;
         text += &residue(shown, &options);
     }
     if text.lines().count() > FIRST_SCREEN {
@@ -418,6 +414,24 @@ pub fn present(
 
 /// More lines than this go through the pager.
 const FIRST_SCREEN: usize = 200;
+
+/// The proposal's own diff of the files that hold its result already: nothing is written there, and
+/// the decision approves that diff all the same.
+fn already(
+    store: &Store,
+    shown: &Shown,
+    part: Option<&Part>,
+    options: &diff::Options,
+) -> Result<String> {
+    let changes = shown.already(store, part)?;
+    if changes.is_empty() {
+        return Ok(String::new());
+    }
+    Ok(format!(
+        "\nThe files have this already; it is approved as well:\n{}",
+        diff::changeset(&changes, options)
+    ))
+}
 
 /// What the files hold that is not the proposal's, as a diff of its own.
 fn residue(shown: &Shown, options: &diff::Options) -> String {
@@ -536,6 +550,7 @@ fn dry_run(
     store: &Store,
     proposals: &[Proposal],
     shown: &[Shown],
+    part: Option<&Part>,
     effect: Effect,
 ) -> Result<Exit> {
     let related = related(context, store, shown)?;
@@ -561,18 +576,20 @@ fn dry_run(
     };
     let snapshot = store.repo().config_snapshot();
     let options = pager::options(context, Some(snapshot.plumbing()));
-    context.emit(Format::Text, &answer, || {
-        let mut out = text_with(&answer, heading);
-        for shown in shown {
-            // What was proposed is in `aye diff`; here is what would be written otherwise.
-            if !shown.is_as_proposed() && shown.plan.refusal().is_none() {
-                out += &format!("\nFiles now and afterwards ({}):\n", shown.proposal.id);
-                out += &diff::changeset(&shown.changes(), &options);
+    let mut diffs = String::new();
+    for shown in shown {
+        // What was proposed is in `aye diff`; here is what would be written otherwise.
+        if !shown.is_as_proposed() && shown.plan.refusal().is_none() {
+            let changes = shown.changes();
+            if !changes.is_empty() {
+                diffs += &format!("\nFiles now and afterwards ({}):\n", shown.proposal.id);
+                diffs += &diff::changeset(&changes, &options);
             }
-            out += &residue(shown, &options);
+            diffs += &already(store, shown, part, &options)?;
         }
-        out
-    })?;
+        diffs += &residue(shown, &options);
+    }
+    context.emit(Format::Text, &answer, || text_with(&answer, heading) + &diffs)?;
     Ok(if fits { Exit::Done } else { Exit::Conflict })
 }
 

@@ -126,6 +126,9 @@ fn a_change_that_was_committed_first_can_be_approved_afterwards() {
     repo.git(&["commit", "-q", "-a", "-m", "First the commit"]);
     let run = repo.agent("codex", &["propose", "--commit", "HEAD", "-m", "Then the proposal"]);
     let id = run.ok().id();
+    // Nothing will be written, and what will be approved is shown all the same.
+    let dry = repo.aye(&["apply", &id, "--dry-run"]).ok();
+    dry.says("it is approved as well").says("+committed");
     let answer = repo.aye(&["apply", &id, "--yes", "--json"]).ok().json();
     assert_eq!(answer["proposals"][0]["files"][0]["outcome"], "already", "{answer:#}");
     assert!(manifest(&repo)[0].starts_with("already none "), "{:?}", manifest(&repo));
