@@ -83,6 +83,11 @@ impl History {
         Self { folder, pending }
     }
 
+    /// Leaves it where it is, and says where.
+    pub fn keep(self) -> PathBuf {
+        self.folder.keep()
+    }
+
     /// A copy that a command may change.
     pub fn copy(&self) -> tempfile::TempDir {
         let folder = tempfile::Builder::new().prefix("aye-growth-").tempdir().expect("a folder");

@@ -7,6 +7,7 @@
 //! cargo bench --bench growth -- --proposals 1000 --lanes 1,50,800
 //! cargo bench --bench growth -- --pending all check reject      # commands that begin so
 //! cargo bench --bench growth -- --callgrind log                 # count instructions exactly
+//! cargo bench --bench growth -- --keep --pending all check      # leave the repositories there
 //! AYE_BIN=/path/to/another/aye cargo bench --bench growth
 //! ```
 //!
@@ -80,6 +81,8 @@ fn main() {
     let lanes = option("--lanes").map_or(vec![1], numbers);
     let pending = option("--pending").unwrap_or("1%".into());
     let callgrind = arguments.iter().position(|argument| argument == "--callgrind");
+    let keep = arguments.iter().position(|argument| argument == "--keep");
+    let keep = keep.map(|at| arguments.remove(at)).is_some();
     let tools = Tools::find(callgrind.map(|at| arguments.remove(at)).is_some());
     let aye = std::env::var("AYE_BIN").unwrap_or(env!("CARGO_BIN_EXE_aye").to_owned());
     for missing in tools.missing() {
@@ -120,6 +123,9 @@ fn main() {
                 table.add(entry.name, shape, cost);
             }
             reject(&tools, &aye, &history, shape, wanted, &mut table);
+            if keep {
+                println!("{}", history.keep().display());
+            }
         }
     }
 }
