@@ -38,18 +38,19 @@ const SUBJECT: &[u8] = b"{\"subject\":";
 /// How a stub begins.
 const STUB: &[u8] = b"{\"stub\":";
 
-/// A proposal, and what a list shows of the content of its newest revision, which may not be here.
+/// A proposal, and what a list shows of the content of its newest revision, which may not be here. Its
+/// keys are in canonical order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Figures {
-    /// The proposal.
-    pub id: ProposalId,
+    /// Lines that they add.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub added: u64,
     /// Digest of the changes that were counted ([`digest`](super::event::digest)); absent where the
     /// proposal does not begin in this lane.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
-    /// Lines that they add.
-    #[serde(default, skip_serializing_if = "is_none")]
-    pub added: u64,
+    /// The proposal.
+    pub id: ProposalId,
     /// Lines that they remove.
     #[serde(default, skip_serializing_if = "is_none")]
     pub removed: u64,
@@ -267,7 +268,7 @@ pub fn read<'a>(
     let mut items = Vec::new();
     while let Some(line) = lines.next() {
         if line.starts_with(SUBJECT) {
-            let Headed { subject } = exact(line)?;
+            let Headed { subject } = exact_sorted(line)?;
             about = Some(subject.id.clone());
             items.push(Item::Figures(subject));
         } else if line.starts_with(STUB) {
@@ -312,7 +313,7 @@ pub fn read<'a>(
             let manifest = match statement.and_then(manifest) {
                 None => None,
                 Some(named) => {
-                    let found = lines.next().and_then(|line| exact::<Bound>(line).ok());
+                    let found = lines.next().and_then(|line| exact_sorted::<Bound>(line).ok());
                     let found = found.map(|bound| bound.manifest.into_bytes());
                     let found = found.filter(|bytes| is(&named, bytes));
                     Some(found.ok_or_else(|| lacks(&named))?)
@@ -346,7 +347,7 @@ pub fn ids(
     let mut lines = split(bytes)?.into_iter();
     while let Some(line) = lines.next() {
         if line.starts_with(SUBJECT) {
-            about = Some(exact::<Headed>(line)?.subject.id);
+            about = Some(exact_sorted::<Headed>(line)?.subject.id);
         } else if line.starts_with(EVENT) {
             found.extend(hash(line).map(|id| (id, None)));
             // Its statement begins as an event does.
@@ -377,7 +378,7 @@ pub fn without(
     let mut kept = Vec::with_capacity(bytes.len());
     while let Some(line) = lines.next() {
         if line.starts_with(SUBJECT) {
-            let id = exact::<Headed>(line)?.subject.id;
+            let id = exact_sorted::<Headed>(line)?.subject.id;
             is_purged = purged.contains(&id);
             match is_purged {
                 // How much it changed goes too.
@@ -421,6 +422,16 @@ fn split(bytes: &[u8]) -> Result<Vec<&[u8]>, String> {
         return Err(format!("its snapshot has more than {MAX_LINES} lines"));
     }
     Ok(lines)
+}
+
+/// As [`exact`], of what has its keys in canonical order: what this version would have written needs no
+/// second look.
+fn exact_sorted<T: Serialize + for<'de> Deserialize<'de>>(line: &[u8]) -> Result<T, String> {
+    let found = serde_json::from_slice::<T>(line).ok().filter(|found| {
+        let bytes = serde_json::to_vec(found).ok();
+        bytes.is_some_and(|bytes| line.strip_suffix(b"\n") == Some(&bytes))
+    });
+    found.map_or_else(|| exact(line), Ok)
 }
 
 /// Reads a line of the snapshot itself, in its canonical form alone.
