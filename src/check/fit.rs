@@ -1,14 +1,18 @@
 //! Whether pending proposals still fit the files.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
+use super::unmoved::Unmoved;
 use crate::changeset::merge::Sides;
 use crate::changeset::{RepoPath, Snapshot as _, plan};
 use crate::error::Result;
 use crate::proposal::{Entry, Proposal};
-use crate::store::Store;
+use crate::store::{Store, Summary, View};
 use crate::worktree::Worktree;
+
+/// After so many files were read the index is, which has the ids of those that have not changed.
+const MOST_READ: usize = 32;
 
 /// The present files, each read once however many proposals change it.
 pub struct Fit<'a> {
@@ -18,12 +22,20 @@ pub struct Fit<'a> {
     seen: RefCell<BTreeMap<RepoPath, Option<Entry>>>,
     /// This clone's own lane, whose events were made by this program.
     own: Vec<String>,
+    /// What the index tells of files, once it is worth reading.
+    unmoved: RefCell<Option<Unmoved>>,
 }
 
 impl<'a> Fit<'a> {
     /// Against the files of `tree`, where there are any.
     pub fn new(store: &'a Store, tree: Option<&'a Worktree>) -> Self {
-        Self { store, tree, seen: RefCell::default(), own: store.own_lanes() }
+        Self {
+            store,
+            tree,
+            seen: RefCell::default(),
+            own: store.own_lanes(),
+            unmoved: RefCell::default(),
+        }
     }
 
     /// Why the proposal does not fit; `None` where it does, or where there are no files.
@@ -47,6 +59,38 @@ impl<'a> Fit<'a> {
             Err(error) => Some(error),
         };
         Ok(unfit.map(|error| error.message().to_owned()))
+    }
+
+    /// The undecided proposals of which a file is neither what they start from nor what they lead to,
+    /// by what the cache says of them.
+    ///
+    /// # Errors
+    /// `internal_error` if the cache cannot be read.
+    pub fn changed(&self, view: &View) -> Result<HashSet<String>> {
+        let mut changed = HashSet::new();
+        let Some(tree) = self.tree else { return Ok(changed) };
+        let side = |entry: Entry| format!("{} {}", entry.mode, entry.id);
+        let mut last = (String::new(), None);
+        view.open_paths(|path, id, sides| {
+            if last.0 != path {
+                let name = Some(path).filter(|path| !path.contains(char::REPLACEMENT_CHARACTER));
+                let name = name.and_then(|path| RepoPath::new(path).ok());
+                let now = name.and_then(|name| self.now(tree, &name));
+                last = (path.to_owned(), now.map(|now| now.map(side)));
+            }
+            let is_here = |side: &str| side.split(' ').nth(1).is_some_and(|id| self.store.has(id));
+            let is_it = last.1.as_ref().is_some_and(|now| sides.contains(&now.as_deref()));
+            if !is_it || !sides.iter().flatten().all(|side| is_here(side)) {
+                changed.insert(id.to_owned());
+            }
+        })?;
+        Ok(changed)
+    }
+
+    /// Whether the proposal of `summary`, which is not among the [changed](Self::changed) ones, fits
+    /// for that: what another clone shows as the change is held against its content first.
+    pub fn is_told(&self, summary: &Summary) -> bool {
+        self.tree.is_none() || summary.revisions == 1 && summary.is_only_of(&self.own)
     }
 
     /// What git would store of `path` as it is; `None` where that cannot be told, or nothing is checked
@@ -73,9 +117,23 @@ impl<'a> Fit<'a> {
         if let Some(known) = self.seen.borrow().get(path) {
             return Some(known.clone());
         }
-        let file = tree.file(path).ok()?;
-        let entry = file.map(|file| self.store.entry_of(&file)).transpose().ok()?;
+        let entry = match self.unmoved(path) {
+            Some(entry) => Some(entry),
+            None => {
+                let file = tree.file(path).ok()?;
+                file.map(|file| self.store.entry_of(&file)).transpose().ok()?
+            }
+        };
         self.seen.borrow_mut().insert(path.clone(), entry.clone());
         Some(entry)
+    }
+
+    /// What the index has of a file that has not changed since.
+    fn unmoved(&self, path: &RepoPath) -> Option<Entry> {
+        if self.seen.borrow().len() < MOST_READ {
+            return None;
+        }
+        let mut unmoved = self.unmoved.borrow_mut();
+        unmoved.get_or_insert_with(|| Unmoved::read(self.store)).entry(path)
     }
 }

@@ -16,6 +16,7 @@ pub mod rules;
 mod scope;
 pub mod touched;
 pub mod undecided;
+mod unmoved;
 
 pub use rules::{Concern, FailOn};
 pub use scope::Scope;

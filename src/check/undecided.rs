@@ -1,22 +1,89 @@
 //! Proposals that wait for someone.
 
+use bstr::{BString, ByteSlice as _};
 use chrono::{DateTime, Duration, Utc};
 
 use super::{Concern, FailOn};
-use crate::proposal::{Proposal, Status};
+use crate::proposal::{Proposal, ProposalId, Status};
 use crate::report::Finding;
+use crate::store::Summary;
 
 /// A proposal, and whether it would still apply.
 #[derive(Clone, Debug)]
 pub struct Subject {
     /// The proposal.
-    pub proposal: Proposal,
+    pub id: ProposalId,
     /// The shortest text that names it, for commands to type.
     pub short: String,
+    /// Its status at the time of the check.
+    pub status: Status,
+    /// Decided differently in two clones.
+    pub contested: bool,
+    /// The version of aye that can read what may be a decision.
+    pub needs: Option<String>,
+    /// What a tool's caller says became of it, and that caller's name.
+    pub mark: Option<(String, String)>,
+    /// Who wants changes, and why.
+    pub request: Option<(String, Option<String>)>,
+    /// Proposer's name.
+    pub proposed_by: String,
+    /// When.
+    pub created_at: DateTime<Utc>,
+    /// Until when.
+    pub expires_at: DateTime<Utc>,
+    /// Why.
+    pub description: Option<String>,
+    /// The first file that it changes.
+    pub path: Option<BString>,
     /// Why it does not fit the present files, if it does not.
     pub conflict: Option<String>,
     /// `stands on prop_x`, where it starts from what another pending proposal makes.
     pub standing: Option<String>,
+}
+
+impl Subject {
+    /// The proposal of `summary`, folded.
+    pub fn new(summary: &Summary, proposal: &Proposal) -> Self {
+        let request = proposal.changes_requested.as_ref();
+        let path = proposal.current().changes.first();
+        Self {
+            mark: proposal.mark().map(|mark| (mark.verdict.as_str().into(), mark.by.name.clone())),
+            request: request.map(|request| (request.by.name.clone(), request.reason.clone())),
+            path: path.map(|change| change.path.as_bstr().to_owned()),
+            description: proposal.description.clone(),
+            ..Self::of(summary)
+        }
+    }
+
+    /// The proposal of `summary`, as far as that tells: see [`Subject::is_told`].
+    pub fn of(summary: &Summary) -> Self {
+        let id = summary.id.clone();
+        let short = id.as_str().chars().take("prop_".len() + summary.prefix.max(4)).collect();
+        Self {
+            id,
+            short,
+            status: summary.status,
+            contested: summary.contested,
+            needs: summary.needs.clone(),
+            mark: None,
+            request: None,
+            proposed_by: summary.proposed_by.clone(),
+            created_at: summary.created_at,
+            expires_at: summary.expires_at,
+            description: summary.description.clone(),
+            path: (!summary.path.is_empty()).then(|| summary.path.as_str().into()),
+            conflict: None,
+            standing: None,
+        }
+    }
+
+    /// Whether a row of a list tells all that is said of the proposal.
+    pub fn is_told(summary: &Summary) -> bool {
+        // A path that is no text is not quite itself there.
+        summary.marked.is_none()
+            && !summary.changes_requested
+            && !summary.path.contains(char::REPLACEMENT_CHARACTER)
+    }
 }
 
 /// What is looked for.
@@ -32,7 +99,7 @@ pub struct Options {
 
 /// One finding per proposal, its most serious concern; decided ones only where contested.
 pub fn findings(subjects: &[Subject], now: DateTime<Utc>, options: &Options) -> Vec<Finding> {
-    let pending = subjects.iter().filter(|s| s.proposal.status(now) == Status::Pending).count();
+    let pending = subjects.iter().filter(|s| s.status == Status::Pending).count();
     let allowed = options.max_pending.is_some_and(|most| pending <= most);
     let mut found = Vec::new();
     if let Some(most) = options.max_pending.filter(|_| !allowed) {
@@ -51,56 +118,53 @@ fn finding(
     options: &Options,
     waiting: bool,
 ) -> Option<Finding> {
-    let proposal = &subject.proposal;
-    let pending = proposal.status(now) == Status::Pending;
-    let (id, short) = (&proposal.id, &subject.short);
-    let left = proposal.expires_at - now;
-    let (concern, message, hint) = if proposal.contested {
-        let status = proposal.status(now).as_str();
+    let pending = subject.status == Status::Pending;
+    let (id, short) = (&subject.id, &subject.short);
+    let left = subject.expires_at - now;
+    let (concern, message, hint) = if subject.contested {
+        let status = subject.status.as_str();
         let message = format!("{id} was decided differently in two clones (counts as {status})");
         (Concern::Contested, message, format!("aye show {short}"))
     } else if !pending {
         return None;
-    } else if let Some(version) = &proposal.needs {
+    } else if let Some(version) = &subject.needs {
         let message =
             format!("{id} may have been decided by a newer version: it needs aye >= {version}");
         (Concern::NewerVersion, message, format!("install aye {version} or later"))
-    } else if let Some(mark) = proposal.mark() {
-        let word = mark.verdict.as_str();
-        let message =
-            format!("{id} is marked {word} by '{}', and nobody approved it", mark.by.name);
+    } else if let Some((word, by)) = &subject.mark {
+        let message = format!("{id} is marked {word} by '{by}', and nobody approved it");
         (Concern::MarkedWithoutApproval, message, format!("aye review {short}"))
     } else if let Some(why) = subject.conflict.as_ref().filter(|_| subject.standing.is_none()) {
         let message = format!("{id} does not fit the present files: {why}");
         (Concern::Conflict, message, format!("settle it: aye review {short}"))
-    } else if let Some(request) = &proposal.changes_requested {
-        let reason = request.reason.as_deref().map(|r| format!(": {r}")).unwrap_or_default();
-        let message = format!("{} wants changes to {id}{reason}", request.by.name);
+    } else if let Some((by, reason)) = &subject.request {
+        let reason = reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
+        let message = format!("{by} wants changes to {id}{reason}");
         (Concern::ChangesRequested, message, format!("aye revise {short}"))
     } else if left <= options.soon {
-        let message = format!("{id} expires in {}{}", span(left), what(proposal));
+        let message = format!("{id} expires in {}{}", span(left), what(subject));
         (Concern::Expiring, message, format!("aye review {short}"))
     } else if waiting {
         let message = format!(
             "{id} by {} has waited for {}{}{}",
-            proposal.proposed_by,
-            span(now - proposal.created_at),
+            subject.proposed_by,
+            span(now - subject.created_at),
             subject.standing.as_ref().map(|on| format!(", {on}")).unwrap_or_default(),
-            what(proposal)
+            what(subject)
         );
         (Concern::Pending, message, format!("aye review {short}"))
     } else {
         return None;
     };
     let mut finding = options.fail_on.finding(concern, message).hint(hint).proposal(id.as_str());
-    if let Some(change) = proposal.current().changes.first() {
-        finding = finding.path(change.path.as_bstr());
+    if let Some(path) = &subject.path {
+        finding = finding.path(path.as_bstr());
     }
     Some(finding)
 }
 
-fn what(proposal: &Proposal) -> String {
-    match proposal.description.as_deref().and_then(|text| text.lines().next()) {
+fn what(subject: &Subject) -> String {
+    match subject.description.as_deref().and_then(|text| text.lines().next()) {
         Some(line) if !line.trim().is_empty() => format!(": {}", line.trim()),
         _ => String::new(),
     }

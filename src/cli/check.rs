@@ -1,6 +1,6 @@
 //! `aye check`: what wants attention, for CI and hooks.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use bstr::BString;
@@ -19,8 +19,8 @@ use crate::proposal::{ProposalId, Status};
 use crate::report::{Finding, Report};
 use crate::store::{Filter, Store, View, parse_duration};
 
-/// How many lane commits a check walks, in all, to verify what it looks at.
-const MOST_WALKED: usize = 10_000;
+/// How many lane commits a check walks, in all, to verify what it looks at: as many as for one decision.
+const MOST_WALKED: usize = 256;
 
 /// How many proposals are looked at in one look at the cache, which its writers wait for.
 const HELD: usize = 100;
@@ -285,7 +285,8 @@ fn paths(context: &Context, store: &Store, given: &[PathBuf]) -> Result<Vec<BStr
 }
 
 /// Everything undecided, and what was decided twice; and findings for those of which the cache says
-/// something else than their lanes.
+/// something else than their lanes. What an earlier check has held against the lanes is told by the
+/// rows of the cache as long as that is the same file: see [`Store::is_checked`].
 fn subjects(
     context: &Context,
     store: &Store,
@@ -295,11 +296,20 @@ fn subjects(
 ) -> Result<(Vec<Subject>, Vec<Finding>)> {
     let kind = scope.kind;
     let pending = Filter { subject: kind, status: Some(Status::Pending), ..Filter::default() };
+    // The cache stays as it is until all that is told by its rows is read.
+    let look = view.hold();
     let mut summaries = view.proposals(&pending, context.now)?;
+    let facts = store.cache_facts(view, context.now);
+    let is_checked = facts.as_ref().is_some_and(|facts| store.is_checked(facts, context.now));
     let contested = view.contested(context.now)?;
     summaries.extend(contested.into_iter().filter(|s| kind.is_none_or(|kind| s.subject == kind)));
     let tree = store.work_dir().is_some().then(|| store.worktree()).transpose()?;
     let fit = Fit::new(store, tree.as_ref());
+    let changed = match is_checked && scope.paths.is_empty() {
+        true => Some(fit.changed(view)?),
+        false => None,
+    };
+    drop(look);
     let verifier = store.verifier(view, MOST_WALKED).by_id();
     let (mut subjects, mut tampered) = (Vec::new(), Vec::new());
     let mut known = BTreeSet::new();
@@ -313,20 +323,32 @@ fn subjects(
         if !known.insert(summary.id.clone()) {
             continue;
         }
+        let is_told = |changed: &HashSet<String>| {
+            let is_settled = summary.status != Status::Pending;
+            Subject::is_told(&summary)
+                && (is_settled || fit.is_told(&summary) && !changed.contains(summary.id.as_str()))
+        };
+        if changed.as_ref().is_some_and(is_told) {
+            subjects.push(Subject::of(&summary));
+            continue;
+        }
         // What it is folded into is what the cache says, or a finding.
-        let verified = verifier.proposal(&summary.id);
-        let proposal = match &verified {
-            Ok(proposal) => proposal.clone(),
-            Err(_) => view.proposal(&summary.id)?,
+        let verified = match is_checked {
+            true => view.proposal(&summary.id),
+            false => verifier.proposal(&summary.id),
+        };
+        let (proposal, wrong) = match verified {
+            Ok(proposal) => (proposal, None),
+            Err(error) if is_checked => return Err(error),
+            Err(error) => (view.proposal(&summary.id)?, Some(error)),
         };
         if !scope.takes(&proposal) {
             continue;
         }
-        if let Err(error) = verified {
+        if let Some(error) = wrong {
             let finding = fail_on.finding(Concern::CacheTampered, error.message());
             tampered.push(finding.hint("aye doctor --repair").proposal(summary.id.as_str()));
         }
-        let short = proposal.id.as_str().chars().take("prop_".len() + summary.prefix.max(4));
         let conflict = match proposal.status(context.now) {
             Status::Pending => fit.conflict(&proposal)?,
             _ => None,
@@ -341,7 +363,14 @@ fn subjects(
                 found.and_then(|found| relations::stands_on(&found.stands_on))
             }
         };
-        subjects.push(Subject { short: short.collect(), conflict, standing, proposal });
+        subjects.push(Subject { conflict, standing, ..Subject::new(&summary, &proposal) });
+    }
+    drop(held);
+    // Everything was held against the lanes, and nothing was wrong.
+    if let Some(facts) =
+        facts.filter(|_| !is_checked && scope.is_everything() && tampered.is_empty())
+    {
+        store.note_checked(&facts, context.now);
     }
     Ok((subjects, tampered))
 }

@@ -28,7 +28,9 @@ use crate::worktree::codes as apply;
   aye doctor --repair
 
 The objects of the lanes are looked at whatever the cache says: commits, trees and events are read
-and hashed, contents are looked up; --full and --repair read and hash contents too.
+and hashed, contents are looked up; --full and --repair read and hash contents too. Refs and files of
+pending proposals that were found right before are looked at again where they have changed since, by
+size, times and inode, or with --full.
 
 What is truth (the lanes) is never changed by a repair. Damaged objects are written again, under the
 ids that they had, from the cache, the projections and the work tree. Only where that cannot be done
@@ -118,7 +120,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             .map(|name| Problem::new("lane_broken", format!("{name} holds no object id")));
         return print(context, problems.collect(), repaired, 0, None);
     }
-    let depth = if args.full || args.repair { Depth::Full } else { Depth::Headers };
+    let is_full = args.full || args.repair;
+    let depth = if is_full { Depth::Full } else { Depth::Headers };
     let mut saved = None;
     if args.repair {
         let found = store.inspect(None, depth)?.damaged;
@@ -139,7 +142,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         found = store.inspect(Some(&view), depth)?;
     }
     let mut left = store.leftovers(&view, args.full, context.now)?;
-    let mut problems = find(&store, &view, &found, context.now)?;
+    let mut problems = find(&store, &view, &found, is_full, context.now)?;
     problems.extend(surroundings(&store, &left, context.now));
     if args.repair && !(problems.is_empty() && repaired.is_empty()) {
         let refused = [apply::JOURNAL_INVALID.id, apply::JOURNAL_FOREIGN.id];
@@ -177,7 +180,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         repaired.push(format!("cache, pending refs and projections rebuilt ({pending} pending)"));
         let lost = lost(&store, &view, &broken, &own, saved.as_deref());
         found = store.inspect(Some(&view), depth)?;
-        problems = find(&store, &view, &found, context.now)?;
+        problems = find(&store, &view, &found, is_full, context.now)?;
         left = store.leftovers(&view, args.full, context.now)?;
         problems.extend(surroundings(&store, &left, context.now));
         problems.extend(lost);
@@ -386,6 +389,7 @@ fn find(
     store: &Store,
     view: &View,
     found: &Inspection,
+    is_full: bool,
     now: DateTime<Utc>,
 ) -> Result<Vec<Problem>> {
     let mut problems: Vec<Problem> = found.damaged.iter().map(damaged).collect();
@@ -428,7 +432,7 @@ fn find(
             problems.push(Problem::new(error.code().id, error.message()));
         }
     }
-    let examined = store.examine(view, now)?;
+    let examined = store.examine(view, is_full, now)?;
     drop(reading);
     let policy = store.policy().err();
     for error in policy.into_iter().chain(settings_problems(store)) {

@@ -123,7 +123,12 @@ pub fn audit<'e>(ordered: Vec<&'e Stamped>, own: Own<'_>) -> (Vec<&'e Stamped>, 
         _ => Subject::Code,
     };
     let mut revisions: HashMap<&str, (String, BTreeSet<&RepoPath>)> = HashMap::new();
-    for stamped in &events {
+    // Most proposals wait and were never decided on: nothing has to be held against their digests.
+    let is_decision = |stamped: &&&Stamped| {
+        matches!(stamped.event.data, Data::Apply(_) | Data::Reject(_) | Data::Approve(_))
+    };
+    let is_decided = events.iter().any(|stamped| is_decision(&stamped));
+    for stamped in events.iter().filter(|_| is_decided) {
         let is_revision = match &stamped.event.data {
             Data::Propose(_) => stamped.id == first.id,
             Data::Revise(_) => true,

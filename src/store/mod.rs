@@ -38,6 +38,7 @@ mod refs;
 pub mod refused;
 mod roots;
 mod salvage;
+mod seen;
 mod settings;
 mod settle;
 #[cfg(unix)]
@@ -54,6 +55,7 @@ mod write;
 use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
+use gix::objs::Exists as _;
 
 use crate::error::{Error, Result};
 use crate::proposal::ProposalId;
@@ -125,21 +127,40 @@ impl Store {
             || !view.fetched(1).is_empty()
     }
 
-    /// Holds what stands for the pending proposals against them: each proposal is read once.
+    /// Holds what stands for the pending proposals against them: each proposal is read once. What the
+    /// last look has found to be as it should is passed over where it has not changed since, unless
+    /// this one `is_full`.
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub fn examine(&self, view: &View, now: DateTime<Utc>) -> Result<Examined> {
+    pub fn examine(&self, view: &View, is_full: bool, now: DateTime<Utc>) -> Result<Examined> {
         let fetched = view.fetched(usize::MAX);
         let is_partial = self.is_partial();
         let mut examined = Examined::default();
         let mut targets = pending::targets(self)?;
         let mut projections = projection::Examiner::new(self).transpose();
         let mut pending = BTreeSet::new();
+        let mut seen = seen::Examined::load(self, is_full);
         for summary in view.proposals(&Filter::pending(), now)? {
             let id = summary.id;
             let (target, is_due) = (targets.remove(&id), fetched.contains(&id));
             pending.insert(id.clone());
+            // Taken before anything is looked at: what changes meanwhile is another state.
+            let line = match (&projections, target) {
+                (Some(Ok(projections)), Some(target))
+                    if !is_due && self.repo.objects.exists(&target) =>
+                {
+                    let body = view.body(&id)?;
+                    body.and_then(|body| {
+                        let paths = projections.paths(&id)?;
+                        seen::line(&id, &body, target, paths.iter().map(AsRef::as_ref), now)
+                    })
+                }
+                _ => None,
+            };
+            if line.as_ref().is_some_and(|line| seen.has(line)) {
+                continue;
+            }
             let proposal = view.proposal(&id)?;
             let changeset = match self.changeset(&proposal.current().changes) {
                 Ok(changeset) => changeset,
@@ -155,11 +176,16 @@ impl Store {
                 Some(target) => pending::moved(self, &proposal, target).map(|why| ("moved", why)),
             };
             let name = || format!("{}{id}", refs::PENDING);
+            let mut is_right = wrong.is_none();
             examined.refs.extend(wrong.map(|(what, why)| (what, format!("{} {why}", name()))));
             if let Some(Ok(projections)) = &mut projections {
-                projections.proposal(&proposal, &changeset, is_due)?;
+                is_right &= projections.proposal(&proposal, &changeset, is_due)?;
+            }
+            if let Some(line) = line.filter(|_| is_right) {
+                seen.add(&line);
             }
         }
+        seen.save(self);
         let is_due = |id: &ProposalId| fetched.contains(id) || projection::is_due(view, id, now);
         for id in targets.keys().filter(|id| !is_due(id)) {
             let why = format!("{}{id} is there, and {id} is not pending", refs::PENDING);
@@ -189,7 +215,7 @@ impl Store {
         }
         pending::remove_all(self, stale())?;
         for stale in self
-            .examine(view, now)?
+            .examine(view, true, now)?
             .projections?
             .iter()
             .filter(|found| ["stale", "unexpected"].contains(&found.what))
@@ -214,7 +240,9 @@ impl Store {
     pub fn forget_cache(&self) {
         self.kept.take();
         if let Ok(Some(private)) = self.private() {
-            for name in ["cache.sqlite", "cache.sqlite-journal", "idle"] {
+            for name in
+                ["cache.sqlite", "cache.sqlite-journal", "idle", seen::CHECKED, seen::EXAMINED]
+            {
                 private.remove(name);
             }
         }

@@ -2,6 +2,7 @@
 //! nothing is read back from there but to tell that it was changed.
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use super::{Store, View};
 use crate::changeset::{Changeset, Mode, RepoPath, Snapshot as _};
@@ -132,6 +133,8 @@ pub(super) struct Examiner<'a> {
     tree: Worktree,
     /// Whether proposals may have been made in other work trees.
     is_linked: bool,
+    /// The directory of all, where no symlink leads there.
+    proposals: Option<PathBuf>,
     found: Vec<Tampering>,
 }
 
@@ -148,11 +151,30 @@ impl<'a> Examiner<'a> {
         // A proposal that was made in a linked work tree has its files there, and loses them with
         // it.
         let is_linked = store.repo.worktrees().is_ok_and(|linked| !linked.is_empty());
-        Ok(Some(Self { store, tree, is_linked, found: Vec::new() }))
+        let top = store.repo.workdir().map(Path::to_owned).unwrap_or_default();
+        let proposals = top.join(FOLDER);
+        let is_real = [Path::new(".agent-memory"), Path::new(FOLDER)]
+            .iter()
+            .all(|path| top.join(path).symlink_metadata().is_ok_and(|found| found.is_dir()));
+        let proposals = is_real.then_some(proposals);
+        Ok(Some(Self { store, tree, is_linked, proposals, found: Vec::new() }))
     }
 
-    /// Looks at the files of a pending proposal, whose changes are `changeset`. If `is_due` they may
-    /// be older, or missing: what other clones have done is no damage.
+    /// The directory of a pending proposal and its files, for their facts alone. `None` where they
+    /// cannot be found by name, or need not be there.
+    pub(super) fn paths(&self, id: &ProposalId) -> Option<[PathBuf; 3]> {
+        if self.is_linked {
+            return None;
+        }
+        let directory = self.proposals.as_ref()?.join(id.as_str());
+        let inside = ["proposal.yaml", "change.patch"].map(|name| directory.join(name));
+        let [document, patch] = inside;
+        Some([directory, document, patch])
+    }
+
+    /// Looks at the files of a pending proposal, whose changes are `changeset`, and returns whether
+    /// they are right. If `is_due` they may be older, or missing: what other clones have done is no
+    /// damage.
     ///
     /// # Errors
     /// `internal_error` if the files cannot be composed.
@@ -161,7 +183,8 @@ impl<'a> Examiner<'a> {
         proposal: &Proposal,
         changeset: &Changeset,
         is_due: bool,
-    ) -> Result<()> {
+    ) -> Result<bool> {
+        let before = self.found.len();
         let (tree, id) = (&self.tree, &proposal.id);
         let files = files(self.store, proposal, changeset)?;
         let folder = folder(id)?;
@@ -172,7 +195,7 @@ impl<'a> Examiner<'a> {
             self.found.push(Tampering { id: id.clone(), path, what: "unexpected" });
         }
         if is_due || self.is_linked && names.is_empty() {
-            return Ok(());
+            return Ok(self.found.len() == before);
         }
         for (name, expected) in files {
             let path = inside(id, name)?;
@@ -184,7 +207,7 @@ impl<'a> Examiner<'a> {
             };
             self.found.push(Tampering { id: id.clone(), path, what });
         }
-        Ok(())
+        Ok(self.found.len() == before)
     }
 
     /// What was found, and files of proposals that are neither `pending` nor about to follow.

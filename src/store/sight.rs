@@ -44,14 +44,13 @@ impl Sight {
     pub fn add(&mut self, path: &RepoPath) {
         self.files += 1;
         let name = path.to_path().to_str().filter(|name| !name.contains('\n')).map(str::to_owned);
-        let found = name.as_ref().and_then(|name| facts(&Path::new(&self.top).join(name)));
-        let (Some(name), Some(Facts { text, changed })) = (name, found) else {
+        let found = name.as_ref().and_then(|name| Facts::of(&Path::new(&self.top).join(name)));
+        let (Some(name), Some(facts)) = (name, found) else {
             self.is_sound = false;
             return;
         };
-        let is_old = |(changed, tick)| self.now.timestamp_millis().saturating_sub(changed) >= tick;
-        self.is_sound &= changed.is_none_or(is_old) && self.files <= MOST;
-        self.text += &format!("{text} {name}\n");
+        self.is_sound &= facts.is_old(self.now) && self.files <= MOST;
+        self.text += &format!("{} {name}\n", facts.text);
     }
 
     /// The same as text; `None` where a file was written only now, or there are too many.
@@ -67,7 +66,7 @@ impl Sight {
         is_here
             && lines.all(|line| {
                 line.split_once(' ').is_some_and(|(seen, name)| {
-                    facts(&top.join(name)).is_some_and(|now| now.text == seen)
+                    Facts::of(&top.join(name)).is_some_and(|now| now.text == seen)
                 })
             })
     }
@@ -97,11 +96,26 @@ fn head(git_dir: &Path, common_dir: &Path) -> Option<String> {
 }
 
 /// What tells one state of a file from another.
-struct Facts {
-    text: String,
+pub(super) struct Facts {
+    /// The same as text, without spaces.
+    pub(super) text: String,
     /// When they changed last, and how long nothing may have changed since to say so, in milliseconds;
     /// `None` where there is no file.
     changed: Option<(i64, i64)>,
+}
+
+impl Facts {
+    /// Those of what is at `path`, a symlink included, or that there is nothing. `None` where they
+    /// cannot be told.
+    pub(super) fn of(path: &Path) -> Option<Self> {
+        facts(path)
+    }
+
+    /// Whether it has been so for long enough at `now` that a later change would show.
+    pub(super) fn is_old(&self, now: DateTime<Utc>) -> bool {
+        self.changed
+            .is_none_or(|(changed, tick)| now.timestamp_millis().saturating_sub(changed) >= tick)
+    }
 }
 
 #[cfg(unix)]

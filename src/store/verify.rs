@@ -71,8 +71,8 @@ impl Store {
         });
         let own = own.collect();
         let (kept, walks, held) = (OnceCell::new(), RefCell::default(), RefCell::default());
-        let (is_by_id, inspected) = (false, None);
-        Verifier { store: self, view, own, most, is_by_id, inspected, kept, walks, held }
+        let (is_by_id, inspected, snapshots) = (false, None, RefCell::default());
+        Verifier { store: self, view, own, most, is_by_id, inspected, kept, walks, held, snapshots }
     }
 }
 
@@ -99,6 +99,8 @@ pub struct Verifier<'a> {
     inspected: Option<&'a Inspection>,
     walks: RefCell<Walks>,
     held: RefCell<Held>,
+    /// Which of the commits that were asked about have a part of a snapshot.
+    snapshots: RefCell<HashMap<ObjectId, bool>>,
 }
 
 /// The events of lane commits that hold several: one command may have decided about a hundred.
@@ -138,8 +140,9 @@ impl<'a> Verifier<'a> {
     }
 
     /// Believes that an object that is there holds what its id says, without reading it: what the
-    /// cache has of an event is held against the id alone. For checks over everything that is
-    /// pending, which decide nothing.
+    /// cache has of an event is held against the id alone, and of one that is further back than is
+    /// walked it is not asked which commit holds it. For checks over everything that is pending, which
+    /// decide nothing.
     #[must_use]
     pub fn by_id(mut self) -> Self {
         self.is_by_id = true;
@@ -193,9 +196,7 @@ impl<'a> Verifier<'a> {
             inspected.holds(lane, &commit, &blob)
                 && hashed(self.store.repo.object_hash(), Kind::Blob, body).ok() == Some(blob)
         });
-        if !is_whole {
-            self.compare(blob, body, commit)?;
-        }
+        let is_object = is_whole || self.compare(blob, body, commit)?;
         let says = source.says.map_err(ToString::to_string)?;
         if says.lane != lane || says.about(event).as_ref() != Some(id) {
             return Err(format!("event {event} is about something else"));
@@ -206,6 +207,9 @@ impl<'a> Verifier<'a> {
         }
         let chain = source.part.unwrap_or(lane);
         let reached = self.reaches(chain, commit);
+        if reached.is_none() && self.is_by_id && is_object {
+            return Ok((commit, begins));
+        }
         if !self.holds(chain, commit, blob) {
             return Err(format!("commit {commit} does not hold event {event}"));
         }
@@ -215,9 +219,9 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// Whether `body` are the bytes of the object `blob`, which is there unless `commit` has a
-    /// snapshot with it.
-    fn compare(&self, blob: ObjectId, body: &[u8], commit: ObjectId) -> Result<(), String> {
+    /// Holds `body` against the object `blob`: `false` where that is not there, and `commit` has a
+    /// snapshot that may have it.
+    fn compare(&self, blob: ObjectId, body: &[u8], commit: ObjectId) -> Result<bool, String> {
         let repo = &self.store.repo;
         let missing = || format!("event {blob} is not in the object database");
         let differs = || format!("event {blob} has other bytes there");
@@ -229,12 +233,12 @@ impl<'a> Verifier<'a> {
             };
         }
         // A snapshot that has it is as good: that it has exactly this one is asked by the caller.
-        let absent = || match Reader::has_snapshot(repo, commit) {
-            true => Ok(()),
+        let absent = || match self.has_snapshot(commit) {
+            true => Ok(false),
             false => Err(missing()),
         };
         if self.is_by_id {
-            return if repo.objects.exists(&blob) { Ok(()) } else { absent() };
+            return if repo.objects.exists(&blob) { Ok(true) } else { absent() };
         }
         // By its header first: what is there may be of any size.
         let Ok((_, size)) = header(repo, blob) else { return absent() };
@@ -242,7 +246,13 @@ impl<'a> Verifier<'a> {
             return Err(differs());
         }
         let found = repo.find_blob(blob).map_err(|_| missing())?;
-        if found.data == body { Ok(()) } else { Err(differs()) }
+        if found.data == body { Ok(true) } else { Err(differs()) }
+    }
+
+    /// Whether `commit` has a part of a snapshot, which is looked up once for all of its events.
+    fn has_snapshot(&self, commit: ObjectId) -> bool {
+        let mut known = self.snapshots.borrow_mut();
+        *known.entry(commit).or_insert_with(|| Reader::has_snapshot(&self.store.repo, commit))
     }
 
     /// Whether `commit` of `lane` holds the event `event`.

@@ -500,3 +500,70 @@ fn staged_files_are_held_against_what_is_pending_on_them_alone() {
     repo.aye(&["reject", &pending, &other, "--yes"]).ok();
     repo.aye(&["check", "--staged"]).ok();
 }
+
+/// Whatever a check says of what waits, the next one says the same, though it reads less.
+#[test]
+fn a_second_check_says_what_the_first_one_said() {
+    let repo = Repo::with(FILES);
+    let ids: Vec<String> = ["eins", "uno", "un", "en"]
+        .iter()
+        .map(|word| propose(&repo, "a.txt", "one", word))
+        .collect();
+    let other = propose(&repo, "src/b.txt", "three", "drei");
+    request_changes(&repo, &ids[1], "why");
+    repo.aye(&["comment", &ids[2], "-m", "Think"]).ok();
+    repo.write("src/b.txt", "something else\n");
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    let now = (chrono::Utc::now() + chrono::Duration::hours(1)).to_rfc3339();
+    let check = |args: &[&str]| {
+        let args: Vec<&str> = ["check", "--json"].iter().chain(args).copied().collect();
+        repo.cmd(&args).env("AYE_NOW", &now).run().out()
+    };
+    let first = check(&[]);
+    assert!(repo.exists(".git/aye/checked"), "{first}");
+    for said in [&ids[0], &other, "changes_requested", "conflict"] {
+        assert!(first.contains(said), "{said}: {first}");
+    }
+    assert_eq!(check(&[]), first);
+    // A choice of paths is looked at as before.
+    assert!(check(&["--paths", "src"]).contains(&other));
+    repo.write("src/b.txt", "three\nfour\n");
+    assert!(!check(&[]).contains("\"conflict\""));
+}
+
+/// What a check found of the cache counts for that file alone, and for as long as nobody writes it.
+#[test]
+fn what_was_checked_never_hides_an_edited_cache() {
+    let repo = Repo::with(FILES);
+    let id = propose(&repo, "a.txt", "one", "eins");
+    let wait = || std::thread::sleep(std::time::Duration::from_millis(200));
+    wait();
+    repo.aye(&["check"]).exits(1).says(&id);
+    assert!(repo.exists(".git/aye/checked"));
+    // No event is read for it.
+    let lane = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"]);
+    let event = repo.git(&["rev-parse", &format!("{lane}:event.json")]);
+    let object = format!(".git/objects/{}/{}", &event[..2], &event[2..]);
+    let bytes = repo.read(&object);
+    repo.remove(&object);
+    repo.aye(&["check"]).exits(1).says(&id).lacks("cache_tampered");
+    let note = repo.text(".git/aye/checked");
+    repo.remove(".git/aye/checked");
+    repo.aye(&["check"]).exits(1).says("cache_tampered");
+    assert!(!repo.exists(".git/aye/checked"));
+    repo.write(&object, bytes);
+    repo.write(".git/aye/checked", &note);
+    let cache = rusqlite::Connection::open(repo.path(".git/aye/cache.sqlite")).unwrap();
+    let edit =
+        "UPDATE folded SET body = CAST(replace(CAST(body AS TEXT), 'a.txt', 'b.txt') AS BLOB)";
+    assert!(cache.execute(edit, []).unwrap() > 0);
+    drop(cache);
+    repo.aye(&["check"]).exits(1).says("cache_tampered");
+    wait();
+    repo.aye(&["check"]).exits(1).says("cache_tampered");
+    // Nor does a note that is none.
+    for note in ["", "aye", "\n", &note[..note.len() - 1]] {
+        repo.write(".git/aye/checked", note);
+        repo.aye(&["check"]).exits(1).says("cache_tampered");
+    }
+}

@@ -505,3 +505,50 @@ fn a_lane_that_is_deleted_here_is_gone_with_the_cache_and_without() {
     repo.aye(&["doctor", "--repair"]).ok();
     repo.aye(&["doctor"]).ok();
 }
+
+/// Refs and projections that were right are not composed again as long as they are the same; whatever
+/// is changed about them is found.
+#[test]
+fn what_was_examined_is_looked_at_again_once_it_changes() {
+    let changes: [(&str, fn(&Repo, &str)); 6] = [
+        ("projection_changed", |repo, id| {
+            let path = format!(".agent-memory/proposals/{id}/change.patch");
+            let text = repo.text(&path);
+            repo.write(&path, text.replace('+', "-"));
+        }),
+        ("projection_missing", |repo, id| {
+            repo.remove(&format!(".agent-memory/proposals/{id}/proposal.yaml"));
+        }),
+        ("projection_unexpected", |repo, id| {
+            repo.write(&format!(".agent-memory/proposals/{id}/more"), "");
+        }),
+        ("pending_ref_moved", |repo, id| {
+            repo.git(&["update-ref", &format!("refs/aye/pending/{id}"), "HEAD"]);
+        }),
+        ("pending_ref_missing", |repo, id| {
+            repo.git(&["update-ref", "-d", &format!("refs/aye/pending/{id}")]);
+        }),
+        ("pending_ref_unexpected", |repo, _| {
+            repo.git(&["update-ref", "refs/aye/pending/prop_0123456789", "HEAD"]);
+        }),
+    ];
+    for (code, change) in changes {
+        let (repo, _, ids) = eight();
+        let wait = || std::thread::sleep(std::time::Duration::from_millis(200));
+        wait();
+        repo.aye(&["doctor"]).ok();
+        let seen = repo.text(".git/aye/examined");
+        assert_eq!(seen.lines().count(), 1 + ids.len());
+        repo.aye(&["doctor"]).ok();
+        assert_eq!(repo.text(".git/aye/examined"), seen);
+        change(&repo, &ids[3]);
+        repo.aye(&["doctor"]).exits(1).says(code);
+        wait();
+        repo.aye(&["doctor"]).exits(1).says(code);
+        repo.aye(&["doctor", "--repair"]).ok();
+    }
+    let (repo, _, ids) = eight();
+    repo.aye(&["doctor"]).ok();
+    repo.aye(&["comment", &ids[3], "-m", "Think"]).ok();
+    repo.aye(&["doctor"]).ok();
+}

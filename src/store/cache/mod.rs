@@ -316,6 +316,12 @@ impl View {
         Hold { _state: free.and_then(|connection| connection.unchecked_transaction().ok()) }
     }
 
+    /// The file that this is answered from, unless it is in memory.
+    pub(super) fn file(&self) -> Option<&Path> {
+        let path = self.connection.as_ref()?.path()?;
+        (!path.is_empty()).then(|| Path::new(path))
+    }
+
     /// Ends the look that [`Store::look`] began. What is asked afterwards is looked up by itself.
     pub fn release(&self) {
         if let Some(connection) = self.connection.as_ref().filter(|c| !c.is_autocommit()) {

@@ -122,10 +122,20 @@ pub(super) const LAPSED: &str = "SELECT expires, created, id FROM proposal
 pub(super) const STAGING: &str = "SELECT staging, id FROM proposal
     WHERE staging IS NOT NULL AND staging >= ?1 AND staging < ?2 ORDER BY created DESC, id DESC";
 
+/// The files of the undecided ones.
+pub(super) const OPEN_PATHS: &str = "SELECT path, proposal, before, after FROM path INDEXED BY path_open WHERE open = 1 ORDER BY path";
+
 /// The undecided ones that change a file.
 pub(super) const TOUCHING: &str = "WHERE id IN
     (SELECT proposal FROM path INDEXED BY path_open WHERE path = ?1 AND open = 1)
     AND +state = 'pending' AND +expires > ?2 ORDER BY created, id";
+
+impl Summary {
+    /// Whether one of `lanes` holds its first event, and no other lane that or a publication of it.
+    pub fn is_only_of(&self, lanes: &[String]) -> bool {
+        lanes.contains(&self.owners)
+    }
+}
 
 impl View {
     /// The proposals that are pending at `now` and change the file `path`, oldest first.
@@ -385,19 +395,41 @@ impl View {
         found.iter().take(most).map(|(_, _, id)| ProposalId::parse(id)).collect()
     }
 
+    /// A proposal as the cache keeps it, unread. `None` where it is not kept in full.
+    pub(in crate::store) fn body(&self, id: &ProposalId) -> Result<Option<Vec<u8>>> {
+        let Some(connection) = &self.connection else { return Ok(None) };
+        connection
+            .prepare_cached("SELECT body FROM folded WHERE id = ?1")
+            .and_then(|mut body| body.query_row([id.as_str()], |row| row.get(0)).optional())
+            .map_err(|error| failed(&error))
+    }
+
+    /// Hands each file that an undecided proposal changes to `each`, by path: with the proposal's id
+    /// and both sides as [`side`](update::side) writes them.
+    ///
+    /// # Errors
+    /// `internal_error` if the cache cannot be read.
+    pub fn open_paths(&self, mut each: impl FnMut(&str, &str, [Option<&str>; 2])) -> Result<()> {
+        let Some(connection) = &self.connection else { return Ok(()) };
+        let mut query = || -> rusqlite::Result<()> {
+            let mut statement = connection.prepare_cached(OPEN_PATHS)?;
+            let mut rows = statement.query([])?;
+            while let Some(row) = rows.next()? {
+                let side = |at| row.get_ref(at)?.as_str_or_null().map_err(rusqlite::Error::from);
+                let (path, id) = (row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str()?);
+                each(path, id, [side(2)?, side(3)?]);
+            }
+            Ok(())
+        };
+        query().map_err(|error| failed(&error))
+    }
+
     /// A proposal with everything that happened to it.
     ///
     /// # Errors
     /// `proposal_not_found`.
     pub fn proposal(&self, id: &ProposalId) -> Result<Proposal> {
-        let body: Option<Vec<u8>> = match &self.connection {
-            None => None,
-            Some(connection) => connection
-                .prepare_cached("SELECT body FROM folded WHERE id = ?1")
-                .and_then(|mut body| body.query_row([id.as_str()], |row| row.get(0)).optional())
-                .map_err(|error| failed(&error))?,
-        };
-        let Some(body) = body else {
+        let Some(body) = self.body(id)? else {
             if let Some(proposal) = self.folded_away(id).map_err(|error| failed(&error))? {
                 return Ok(proposal);
             }

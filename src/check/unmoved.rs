@@ -1,0 +1,77 @@
+//! Files that are as they were when git last read them, told by the index: their ids without reading
+//! them.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use gix::index::entry::{Flags, Mode, stat};
+
+use crate::changeset::RepoPath;
+use crate::proposal::Entry;
+use crate::store::Store;
+
+/// The index of a work tree.
+pub(super) struct Unmoved(Option<Index>);
+
+struct Index {
+    index: gix::worktree::Index,
+    top: PathBuf,
+    options: stat::Options,
+    /// Whether directories are real ones, and no symlinks.
+    directories: HashMap<PathBuf, bool>,
+}
+
+impl Unmoved {
+    /// That of the present work tree; nothing is known where it cannot be read.
+    pub(super) fn read(store: &Store) -> Self {
+        let repo = store.repo();
+        let read = || {
+            let options = repo.stat_options().ok()?;
+            let (index, top) = (repo.index().ok()?, repo.workdir()?.to_owned());
+            Some(Index { index, top, options, directories: HashMap::new() })
+        };
+        Self(read())
+    }
+
+    /// What the index has of the file at `path`, if it was not changed since it was put there.
+    pub(super) fn entry(&mut self, path: &RepoPath) -> Option<Entry> {
+        let Index { index, top, options, directories } = self.0.as_mut()?;
+        let entry = index.entry_by_path(path.as_bstr())?;
+        let mode = match entry.mode {
+            Mode::FILE => "100644",
+            Mode::FILE_EXECUTABLE => "100755",
+            _ => return None,
+        };
+        // Where git was told not to look, what it has proves nothing.
+        let blind = Flags::ASSUME_VALID | Flags::SKIP_WORKTREE | Flags::INTENT_TO_ADD;
+        if entry.flags.intersects(blind) || entry.stage_raw() != 0 {
+            return None;
+        }
+        let file = top.join(path.to_path());
+        if !is_real(directories, top, file.parent()?) {
+            return None;
+        }
+        let facts = gix::index::fs::Metadata::from_path_no_follow(&file).ok()?;
+        let is_same = facts.is_file()
+            && facts.is_executable() == (entry.mode == Mode::FILE_EXECUTABLE)
+            && gix::index::entry::Stat::from_fs(&facts).is_ok_and(|found| {
+                entry.stat.matches(&found, *options)
+                    && !entry.stat.is_racy(index.timestamp(), *options)
+            });
+        is_same.then(|| Entry { id: entry.id.to_string(), mode: mode.into() })
+    }
+}
+
+/// Whether all directories from `top` to `directory` are real ones.
+fn is_real(known: &mut HashMap<PathBuf, bool>, top: &Path, directory: &Path) -> bool {
+    if directory == top {
+        return true;
+    }
+    if let Some(is_it) = known.get(directory) {
+        return *is_it;
+    }
+    let is_it = directory.symlink_metadata().is_ok_and(|found| found.is_dir())
+        && directory.parent().is_some_and(|above| is_real(known, top, above));
+    known.insert(directory.to_owned(), is_it);
+    is_it
+}

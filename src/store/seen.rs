@@ -1,0 +1,129 @@
+//! What a full look has found true, told by the facts of files: that the cache says of everything
+//! that is pending what the lanes say, and that refs and files of a pending proposal are as they
+//! should be. While these files are the same another look would find the same, as git believes of the
+//! files in its index. It is told to whoever asks `check` or `doctor`, once for all that has not
+//! changed; nothing is decided by it, and `doctor --full` looks itself.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use chrono::{DateTime, Utc};
+
+use super::sight::Facts;
+use super::{Store, View};
+use crate::private::Directory;
+use crate::proposal::ProposalId;
+
+/// What was found of the cache.
+pub(super) const CHECKED: &str = "checked";
+/// What was found of refs and projections.
+pub(super) const EXAMINED: &str = "examined";
+
+/// How either file begins: what is checked, and how projections look, may be other in another
+/// version.
+const VERSION: &str = concat!("aye ", env!("CARGO_PKG_VERSION"), "\n");
+
+/// Most proposals that are noted.
+const MOST: usize = 100_000;
+
+impl Store {
+    /// What tells the cache that `view` answers from apart from any other state of it. `None` where
+    /// that cannot be told at `now`, as of one that was written only now, or is in memory.
+    pub fn cache_facts(&self, view: &View, now: DateTime<Utc>) -> Option<String> {
+        let path = view.file()?;
+        let facts = Facts::of(path)?;
+        facts.is_old(now).then_some(facts.text)
+    }
+
+    /// Whether a check before `now` has held all that is pending in the cache, whose [facts] are
+    /// given, against the lanes. A proposal that had expired then may be pending again where the clock
+    /// is behind it.
+    ///
+    /// [facts]: Store::cache_facts
+    pub fn is_checked(&self, facts: &str, now: DateTime<Utc>) -> bool {
+        let Some(text) = self.noted(CHECKED) else { return false };
+        let Some((looked, seen)) = text.split_once('\n') else { return false };
+        seen == facts && looked.parse().is_ok_and(|looked: i64| looked <= now.timestamp_millis())
+    }
+
+    /// Notes that a check at `now` has done so. Where it cannot, the next one does it again.
+    pub fn note_checked(&self, facts: &str, now: DateTime<Utc>) {
+        self.note(CHECKED, &format!("{}\n{facts}", now.timestamp_millis()));
+    }
+
+    fn noted(&self, name: &str) -> Option<String> {
+        let private = self.private().ok()??;
+        let text = String::from_utf8(private.read(name).ok()??).ok()?;
+        text.strip_prefix(VERSION).map(str::to_owned)
+    }
+
+    fn note(&self, name: &str, text: &str) {
+        let _ = Directory::make(&self.private_dir()).and_then(|private| {
+            private.replace(name, format!("{VERSION}{text}").as_bytes(), false)
+        });
+    }
+}
+
+/// What was found of pending proposals one by one, each told by a hash of all that it depended on.
+pub(super) struct Examined {
+    known: HashSet<String>,
+    found: String,
+    count: usize,
+    is_new: bool,
+}
+
+impl Examined {
+    /// What the look before has left; nothing where this one `is_full`.
+    pub(super) fn load(store: &Store, is_full: bool) -> Self {
+        let text = if is_full { None } else { store.noted(EXAMINED) };
+        let known: HashSet<String> =
+            text.iter().flat_map(|t| t.lines()).map(str::to_owned).collect();
+        Self { known, found: String::new(), count: 0, is_new: false }
+    }
+
+    /// Whether `id` was found as it should be, by what the line says that [`line`] made.
+    pub(super) fn has(&mut self, line: &str) -> bool {
+        let is_known = self.known.contains(line);
+        if is_known {
+            self.keep(line);
+        }
+        is_known
+    }
+
+    /// Notes that it is.
+    pub(super) fn add(&mut self, line: &str) {
+        self.is_new = true;
+        self.keep(line);
+    }
+
+    fn keep(&mut self, line: &str) {
+        self.count += 1;
+        let _ = writeln!(self.found, "{line}");
+    }
+
+    /// Writes what was found for the next look.
+    pub(super) fn save(self, store: &Store) {
+        let is_other = self.is_new || self.count != self.known.len();
+        if is_other && self.count <= MOST && (self.count > 0 || !self.known.is_empty()) {
+            store.note(EXAMINED, &self.found);
+        }
+    }
+}
+
+/// What is to be remembered of the proposal `id`, which is `body` in the cache, with its ref at
+/// `target`, and the files at `paths`. `None` where one of them was changed only now.
+pub(super) fn line<'p>(
+    id: &ProposalId,
+    body: &[u8],
+    target: gix::ObjectId,
+    paths: impl IntoIterator<Item = &'p Path>,
+    now: DateTime<Utc>,
+) -> Option<String> {
+    let mut text = format!("{id} {target} {}", crate::sha256::hex(body));
+    for path in paths {
+        let facts = Facts::of(path).filter(|facts| facts.is_old(now))?;
+        let _ = write!(text, " {}", facts.text);
+    }
+    Some(crate::sha256::hex(text.as_bytes()))
+}
