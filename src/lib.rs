@@ -27,6 +27,7 @@ pub mod prompt;
 pub mod proposal;
 pub mod render;
 pub mod report;
+pub mod repository;
 pub mod review;
 pub mod scan;
 pub mod secrets;

@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::plan::{History, Key, Plan, Progress, Record, Step, StepStatus, Version, request};
 use crate::proposal::document::timestamp;
 use crate::proposal::{Note, Proposal, Status};
+use crate::repository::exclude;
 use crate::store::{Filter, Store, Summary, View};
 use crate::worktree::Flush;
 
@@ -104,7 +105,7 @@ pub fn project(store: &Store, view: &View, branch: &str) -> Result<()> {
     let Some(text) = projection(view, branch)? else {
         return tree.remove_file(&path).map(drop);
     };
-    crate::store::exclude::exclude(store, crate::store::exclude::PLAN);
+    exclude::exclude(store, exclude::PLAN);
     tree.write_file(&path, text.as_bytes(), Mode::Regular, Flush::No)
 }
 

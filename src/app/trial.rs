@@ -12,7 +12,8 @@ use crate::error::{Error, Result, codes};
 use crate::proposal::event::Check;
 use crate::proposal::try_result::{self, TryResult};
 use crate::proposal::{self, Note, Proposal};
-use crate::store::{Store, trial::Trial};
+use crate::repository::trial::Trial;
+use crate::store::Store;
 use crate::worktree::{Flush, Worktree};
 
 /// A command that ended.

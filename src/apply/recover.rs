@@ -6,7 +6,8 @@ use super::{history, journal_folder};
 use crate::error::{Error, Result};
 use crate::proposal::event::Effect;
 use crate::proposal::{Data, Entry, ProposalId};
-use crate::store::{LogEntry, Store, codes as store_codes};
+use crate::repository::codes::OBJECT_MISSING;
+use crate::store::{LogEntry, Store};
 use crate::worktree::journal::{self, Action, Claim, Journal, Left, Named, Recovered};
 use crate::worktree::{Worktree, codes as worktree};
 
@@ -112,7 +113,7 @@ impl journal::Judge for OfStore<'_> {
 
     fn content(&self, id: &str) -> Result<Option<Vec<u8>>> {
         match self.0.blob(id) {
-            Err(error) if error.is(&store_codes::OBJECT_MISSING) => Ok(None),
+            Err(error) if error.is(&OBJECT_MISSING) => Ok(None),
             other => other.map(Some),
         }
     }

@@ -8,8 +8,9 @@ use crate::changeset::{RepoPath, sensitive};
 use crate::error::Result;
 use crate::proposal::event::Subject;
 use crate::proposal::{ProposalId, Status};
+use crate::repository::policy;
 use crate::scan::{ALLOW_LIST, gate};
-use crate::store::{Store, Summary, View, policy};
+use crate::store::{Store, Summary, View};
 
 /// Why a proposal deserves a second look, if it does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -17,7 +17,8 @@ use crate::git::COMMITTING;
 use crate::proposal::event::Subject as Kind;
 use crate::proposal::{ProposalId, Status};
 use crate::report::{Finding, Report};
-use crate::store::{Filter, Store, View, parse_duration};
+use crate::repository::parse_duration;
+use crate::store::{Filter, Store, View};
 
 /// How many lane commits a check walks, in all, to verify what it looks at: as many as for one decision.
 const MOST_WALKED: usize = 256;

@@ -9,8 +9,9 @@ use super::Context;
 use crate::check::missing;
 use crate::memory::DIR;
 use crate::memory::settings::{Settings, manifest, schema};
+use crate::repository::policy;
 use crate::store::sight::Sight;
-use crate::store::{Store, View, idle, policy};
+use crate::store::{Store, View, idle};
 
 /// How far a clock may be set back without a proposal that has run out being overlooked by who
 /// knows no clock.

@@ -7,7 +7,8 @@ use super::memory::init::{Args as MemoryArgs, Initialized, scaffold};
 use super::{Context, Format};
 use crate::changeset::{Mode, RepoPath, Snapshot as _};
 use crate::error::{Exit, Result};
-use crate::store::{Store, policy};
+use crate::repository::policy;
+use crate::store::Store;
 use crate::text::escape;
 use crate::worktree::Flush;
 

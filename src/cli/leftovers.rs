@@ -2,7 +2,8 @@
 
 use super::Context;
 use crate::error::Error;
-use crate::store::{Store, trial};
+use crate::repository::trial;
+use crate::store::Store;
 use crate::text::escape;
 use crate::worktree::journal;
 

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use super::Context;
 use crate::error::{Error, Result};
 use crate::prompt::Hold;
-use crate::store::trusted;
+use crate::repository::trusted;
 
 /// Git configuration as far as it is needed here.
 pub use gix::config::File as Config;

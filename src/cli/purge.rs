@@ -11,7 +11,7 @@ use crate::error::{Error, Exit, Result};
 use crate::memory::service::forget_staging;
 use crate::proposal::rules::Verb;
 use crate::proposal::{Proposal, ProposalId};
-use crate::store::policy::Persons;
+use crate::repository::policy::Persons;
 use crate::store::{Purged, Purging, Standing, Store, Subjects, View, Where};
 use crate::text::escape;
 use crate::{apply, decide};

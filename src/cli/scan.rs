@@ -77,7 +77,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         scanned(&args, allow, |each| scan::range(repo, range, each))?
     } else {
         let store = Store::discover(&context.directory).ok();
-        let repo = store.as_ref().map(Store::repo).filter(|repo| repo.workdir().is_some());
+        let repo = store.as_ref().map(|store| store.repo()).filter(|repo| repo.workdir().is_some());
         if let Some(file) =
             repo.and_then(|r| std::fs::read(r.workdir()?.join(scan::ALLOW_LIST)).ok())
         {

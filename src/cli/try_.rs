@@ -17,7 +17,8 @@ use crate::changeset;
 use crate::error::{Error, Exit, Result, codes};
 use crate::git;
 use crate::proposal::try_result::TryResult;
-use crate::store::{codes as store_codes, trial::Trial};
+use crate::repository::trial::Trial;
+use crate::store::codes as store_codes;
 use crate::text::escape;
 use crate::worktree::TEMPORARY;
 

@@ -6,7 +6,7 @@ use super::{Context, Format};
 use crate::app::wait::{Document, Revised, until};
 use crate::error::{Error, Exit, Result, codes};
 use crate::proposal::Status;
-use crate::store::parse_duration;
+use crate::repository::parse_duration;
 use crate::text::escape;
 
 /// Exit status when the time is over, as `timeout` has it.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::{Setting, codes};
 use crate::error::{Error, Result};
 use crate::git::Git;
-use crate::store::codes::NOT_A_REPOSITORY;
+use crate::repository::codes::NOT_A_REPOSITORY;
 
 /// The folder git runs hooks from.
 #[derive(Clone, Debug, PartialEq, Eq)]

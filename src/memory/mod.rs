@@ -75,12 +75,13 @@ pub mod codes {
 
 /// The error code that a response's reason is, where memory or a room below it has one of that name.
 pub fn code_of(reason: &str) -> Option<&'static crate::error::Code> {
-    let rooms: [&[&'static crate::error::Code]; 10] = [
+    let rooms: [&[&'static crate::error::Code]; 11] = [
         codes::ALL,
         crate::error::codes::ALL,
         crate::secrets::codes::ALL,
         crate::changeset::codes::ALL,
         crate::proposal::codes::ALL,
+        crate::repository::codes::ALL,
         crate::store::codes::ALL,
         crate::worktree::codes::ALL,
         crate::beneath::codes::ALL,

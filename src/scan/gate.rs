@@ -10,9 +10,10 @@ use super::{ALLOW_LIST, allow_list, file_at};
 use crate::changeset::{Changeset, FileChange};
 use crate::error::{Error, Result};
 use crate::memory::service::outside_violations;
+use crate::repository::ScanMode;
 use crate::secrets::unsafe_text::{self, Issue};
 use crate::secrets::{Category, Options, Scanner, codes};
-use crate::store::{ScanMode, Store};
+use crate::store::Store;
 
 /// Something in a proposal that a reviewer should see. Never holds the secret itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]

@@ -10,10 +10,10 @@ use gix::index::entry::Mode as IndexMode;
 use gix::worktree::stack::state::ignore::Source;
 
 use crate::beneath::{Folder, Kind, open_last};
-use crate::changeset::{FileChange, RepoPath, Snapshot as _};
+use crate::changeset::{File, FileChange, RepoPath, Snapshot as _};
 use crate::error::{Error, Result};
 use crate::proposal::Entry;
-use crate::store::Store;
+use crate::repository::Repository;
 use crate::worktree::{Reader, codes as worktree_codes};
 
 /// What is in a tree and not in its base.
@@ -28,18 +28,18 @@ pub struct Left {
 /// Deepest directory that is looked into.
 const DEEP: usize = 128;
 
-/// Reads `tree` against the commit `base` of `store`'s repository, by the repository's own rules: ignored
+/// Reads `tree` against the commit `base` of `repository`, by its own rules: ignored
 /// files are left out, ends of lines are those that git would store.
 ///
 /// # Errors
 /// `object_missing` without the base, `special_file` where a pipe stands for a file of rules; those of the
 /// file system.
-pub fn left(store: &Store, tree: &Path, base: &str) -> Result<Left> {
-    let inside = store.at(tree)?;
+pub fn left(repository: &Repository, tree: &Path, base: &str) -> Result<Left> {
+    let inside = repository.at(tree)?;
     let repo = inside.repo();
     let missing = |error: &dyn std::fmt::Display| {
         Error::new(
-            &crate::store::codes::OBJECT_MISSING,
+            &crate::repository::codes::OBJECT_MISSING,
             format!("the base of the session cannot be read: {error}"),
         )
         .hint("`aye doctor` looks for what is missing; the files of the session are still there")
@@ -59,7 +59,7 @@ pub fn left(store: &Store, tree: &Path, base: &str) -> Result<Left> {
         .map_err(|error| Error::io(format_args!("open the tree {}", tree.display()), &error))?;
     let worktree = inside.worktree()?;
     let mut walk = Walk {
-        store,
+        repository,
         known: &known,
         excludes,
         reader: worktree.reader(),
@@ -75,7 +75,7 @@ pub fn left(store: &Store, tree: &Path, base: &str) -> Result<Left> {
 }
 
 struct Walk<'a> {
-    store: &'a Store,
+    repository: &'a Repository,
     known: &'a BTreeMap<BString, (IndexMode, gix::ObjectId)>,
     excludes: gix::AttributeStack<'a>,
     reader: Reader<'a>,
@@ -170,7 +170,7 @@ impl Walk<'_> {
         let read = || -> Result<Option<FileChange>> {
             let path = RepoPath::from_tree(&path)?;
             let Some(after) = self.reader.file(&path)? else { return Ok(None) };
-            let kind = self.store.repo().object_hash();
+            let kind = self.repository.repo().object_hash();
             let id = gix::objs::compute_hash(kind, gix::objs::Kind::Blob, &after.bytes)
                 .map_err(|error| Error::bug(error.to_string()))?;
             let before = match known {
@@ -179,8 +179,7 @@ impl Walk<'_> {
                     if old == id && mode == Some(after.mode.as_str()) {
                         return Ok(None);
                     }
-                    let entry = |mode: &str| Entry { mode: mode.to_owned(), id: old.to_string() };
-                    mode.map(|mode| self.store.file(&entry(mode))).transpose()?
+                    mode.map(|mode| self.stored(mode, &old)).transpose()?
                 }
                 None => None,
             };
@@ -214,7 +213,7 @@ impl Walk<'_> {
             && let Ok(target) = std::fs::read_link(self.tree.join(relative))
         {
             let bytes = target.as_os_str().as_encoded_bytes();
-            let kind = self.store.repo().object_hash();
+            let kind = self.repository.repo().object_hash();
             let now = gix::objs::compute_hash(kind, gix::objs::Kind::Blob, bytes);
             if now.is_ok_and(|now| now == id) {
                 return Ok(());
@@ -237,10 +236,10 @@ impl Walk<'_> {
                 continue;
             };
             let path = RepoPath::from_tree(path)?;
-            if self.store.is_left_out(&path.display().to_string()) {
+            if self.repository.is_left_out(&path.display().to_string()) {
                 continue;
             }
-            let before = self.store.file(&Entry { mode: mode.to_owned(), id: id.to_string() })?;
+            let before = self.stored(mode, id)?;
             self.left.changes.push(FileChange {
                 path,
                 before: Some(before),
@@ -250,6 +249,12 @@ impl Walk<'_> {
             });
         }
         Ok(())
+    }
+
+    /// The file of the base that is the blob `id`.
+    fn stored(&self, mode: &str, id: &gix::ObjectId) -> Result<File> {
+        let entry = Entry { mode: mode.to_owned(), id: id.to_string() };
+        Ok(File { bytes: self.repository.blob(&entry.id)?, mode: entry.file_mode() })
     }
 
     /// Takes what the base has below `prefix` for unchanged.

@@ -8,7 +8,7 @@ use bstr::ByteSlice as _;
 use super::codes;
 use crate::error::{Error, Result};
 use crate::git::Git;
-use crate::store::Store;
+use crate::repository::Repository;
 
 /// Ref that keeps the commits of a session, for as long as there is one: the tree has none of its own.
 pub fn pin(name: &str) -> String {
@@ -49,16 +49,16 @@ pub enum Base {
 ///
 /// # Errors
 /// `no_commit`; `git_failed`, as where a merge is not settled.
-pub fn base(store: &Store, base: Base) -> Result<String> {
-    let head = store.repo().head_id().map_err(|_| {
+pub fn base(repository: &Repository, base: Base) -> Result<String> {
+    let head = repository.repo().head_id().map_err(|_| {
         Error::new(&codes::NO_COMMIT, "the repository has no commit yet")
             .hint("commit something first: git commit --allow-empty -m first")
     })?;
     let head = head.to_string();
-    if base == Base::Head || store.work_dir().is_none() {
+    if base == Base::Head || repository.work_dir().is_none() {
         return Ok(head);
     }
-    let stashed = git(store)?.args(["stash", "create"]).text().map_err(|error| {
+    let stashed = git(repository)?.args(["stash", "create"]).text().map_err(|error| {
         error.hint("settle what is unmerged first, or start from the commit: aye run --base head")
     })?;
     let stashed = stashed.trim();
@@ -67,23 +67,24 @@ pub fn base(store: &Store, base: Base) -> Result<String> {
     }
     let message = "What the checkout held and had not committed";
     let tree = format!("{stashed}^{{tree}}");
-    commit(store, &tree, &head, message)
+    commit(repository, &tree, &head, message)
 }
 
 /// Git in the repository itself, without the programs that its configuration names: monitor and hooks.
 ///
 /// # Errors
-/// As [`Store::git`].
-pub fn git(store: &Store) -> Result<Git> {
-    Ok(store.git()?.without_hooks().config("core.fsmonitor", "false"))
+/// As [`Repository::git`].
+pub fn git(repository: &Repository) -> Result<Git> {
+    Ok(repository.git()?.without_hooks().config("core.fsmonitor", "false"))
 }
 
 /// A commit of `tree` above `parent`, by nobody in particular.
 ///
 /// # Errors
 /// `git_failed`.
-pub fn commit(store: &Store, tree: &str, parent: &str, message: &str) -> Result<String> {
-    let git = git(store)?.args(["commit-tree", "--no-gpg-sign", tree, "-p", parent, "-m", message]);
+pub fn commit(repository: &Repository, tree: &str, parent: &str, message: &str) -> Result<String> {
+    let git =
+        git(repository)?.args(["commit-tree", "--no-gpg-sign", tree, "-p", parent, "-m", message]);
     let git = ["AUTHOR", "COMMITTER"].into_iter().fold(git, |git, who| {
         git.env(format!("GIT_{who}_NAME"), "aye").env(format!("GIT_{who}_EMAIL"), "aye@localhost")
     });
@@ -94,43 +95,44 @@ pub fn commit(store: &Store, tree: &str, parent: &str, message: &str) -> Result<
 ///
 /// # Errors
 /// `git_failed`, `git_not_found`, those of the file system.
-pub fn make(store: &Store, name: &str, tree: &Path, base: &str) -> Result<()> {
+pub fn make(repository: &Repository, name: &str, tree: &Path, base: &str) -> Result<()> {
     let update = ["update-ref", "--no-deref", &pin(name), base];
-    git(store)?.args(update).run()?;
-    let head = store.repo().head_name().ok().flatten();
+    git(repository)?.args(update).run()?;
+    let head = repository.repo().head_name().ok().flatten();
     let branch = head.as_ref().map(|name| name.shorten().to_string());
-    let format = match store.repo().object_hash() {
+    let format = match repository.repo().object_hash() {
         gix::hash::Kind::Sha1 => "sha1",
         _ => "sha256",
     };
-    Git::new(store.common_dir())
+    Git::new(repository.common_dir())
         .fresh()
         .args(["init", "--quiet", "--template="])
         .arg(format!("--object-format={format}"))
         .arg(format!("--initial-branch={}", branch.as_deref().unwrap_or("aye-session")))
         .arg(tree)
         .run()?;
-    share(store, tree)?;
+    share(repository, tree)?;
     let inside = || Git::new(tree).fresh().without_hooks().env("GIT_LFS_SKIP_SMUDGE", "1");
     let refs = ["for-each-ref", "--format=create %(refname) %(objectname)"];
-    let refs = git(store)?.args(refs).args(["refs/heads", "refs/tags"]).run()?;
+    let refs = git(repository)?.args(refs).args(["refs/heads", "refs/tags"]).run()?;
     inside().args(["update-ref", "--stdin"]).stdin(refs).run()?;
     match &head {
         Some(name) => inside().args(["update-ref", &name.as_bstr().to_string(), base]).run()?,
         None => inside().args(["update-ref", "--no-deref", "HEAD", base]).run()?,
     };
     inside().args(["read-tree", "-mu", "HEAD"]).run()?;
-    include(store, tree)
+    include(repository, tree)
 }
 
 /// Lets the tree use the repository's objects, and take over what decides about its files.
-fn share(store: &Store, tree: &Path) -> Result<()> {
+fn share(repository: &Repository, tree: &Path) -> Result<()> {
     let failed = |error: std::io::Error| {
         Error::io(format_args!("make the session's tree {}", tree.display()), &error)
     };
     let info = tree.join(".git/info");
     std::fs::create_dir_all(&info).map_err(failed)?;
-    let objects = std::path::absolute(store.repo().objects.store_ref().path()).map_err(failed)?;
+    let objects =
+        std::path::absolute(repository.repo().objects.store_ref().path()).map_err(failed)?;
     let mut line = objects.as_os_str().as_encoded_bytes().to_vec();
     if line.contains(&b'\n') {
         let shown = objects.display().to_string();
@@ -141,8 +143,8 @@ fn share(store: &Store, tree: &Path) -> Result<()> {
     std::fs::write(tree.join(".git/objects/info/alternates"), line).map_err(failed)?;
     for name in ["exclude", "attributes", "sparse-checkout"] {
         // A linked work tree has its own sparse-checkout file.
-        let own = store.repo().git_dir().join("info").join(name);
-        let common = store.common_dir().join("info").join(name);
+        let own = repository.repo().git_dir().join("info").join(name);
+        let common = repository.common_dir().join("info").join(name);
         let found = std::fs::read(own).or_else(|_| std::fs::read(common));
         if let Ok(bytes) = found {
             std::fs::write(info.join(name), bytes).map_err(failed)?;
@@ -153,11 +155,11 @@ fn share(store: &Store, tree: &Path) -> Result<()> {
         git.run().map(drop)
     };
     for key in TAKEN_OVER {
-        if let Some(value) = store.config(key) {
+        if let Some(value) = repository.config(key) {
             set(key, value.as_ref())?;
         }
     }
-    let top = store.work_dir().unwrap_or_else(|| store.common_dir().to_owned());
+    let top = repository.work_dir().unwrap_or_else(|| repository.common_dir().to_owned());
     set(REPOSITORY, top.as_os_str())?;
     set("gc.auto", "0".as_ref())?;
     set(SESSION, tree.file_name().unwrap_or_default())
@@ -165,14 +167,14 @@ fn share(store: &Store, tree: &Path) -> Result<()> {
 
 /// Copies the ignored files that `.worktreeinclude` names (a file with the patterns of `.gitignore`) from
 /// the checkout: settings and keys that tests need. They stay ignored, and are never proposed.
-fn include(store: &Store, tree: &Path) -> Result<()> {
-    let Some(top) = store.work_dir() else { return Ok(()) };
+fn include(repository: &Repository, tree: &Path) -> Result<()> {
+    let Some(top) = repository.work_dir() else { return Ok(()) };
     if !top.join(".worktreeinclude").is_file() {
         return Ok(());
     }
     let list = |exclude: &str| {
         let args = ["ls-files", "-z", "--others", "--ignored", exclude];
-        git(store).and_then(|git| git.args(args).run())
+        git(repository).and_then(|git| git.args(args).run())
     };
     let wanted = list("--exclude-from=.worktreeinclude")?;
     let ignored = list("--exclude-standard")?;

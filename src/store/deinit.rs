@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
 
-use super::exclude::{self, EXCLUDED};
 use super::lock::Lock;
 use super::{Audience, Filter, Store, View, projection, refs};
 use crate::error::{Error, Result};
 use crate::proposal::event::Subject;
 use crate::proposal::{ProposalId, Status};
+use crate::repository::exclude::{self, EXCLUDED};
 
 /// What a repository holds of aye's.
 #[derive(Clone, Debug, Default)]

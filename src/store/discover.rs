@@ -1,29 +1,25 @@
-//! Finding and opening the repository.
+//! The store of a repository, and which lane it writes to.
 
-use std::cell::OnceCell;
-use std::path::{Path, PathBuf};
+use std::ops::Deref;
+use std::path::Path;
 
-use bstr::ByteSlice;
+use bstr::ByteSlice as _;
 
 use super::cache::Kept;
-use super::filters::Filters;
 use super::trouble::Notices;
 use super::upkeep::Upkeep;
-use super::{Settings, codes, refs};
-use crate::changeset::{Changeset, RepoPath, twins};
+use super::{codes, refs};
+use crate::changeset::Changeset;
 use crate::error::{Error, Result};
-use crate::private::Directory;
 use crate::proposal::AgentRun;
-use crate::worktree::Worktree;
+use crate::repository::{Repository, codes as repository_codes};
 
 /// Where proposals are projected to; no place for files of the project.
 const KEPT: [&str; 2] = [".agent-memory/proposals/", ".agent-memory/staging/"];
 
-/// An opened repository with aye's data in it.
+/// The event log of an opened [`Repository`], to which it dereferences.
 pub struct Store {
-    pub(super) repo: gix::Repository,
-    pub(super) common_dir: PathBuf,
-    settings: OnceCell<Settings>,
+    repository: Repository,
     pub(super) kept: Kept,
     pub(super) notices: Notices,
     pub(super) upkeep: Upkeep,
@@ -39,33 +35,27 @@ pub struct Store {
 /// work tree. What it writes is never read back.
 pub type Projector = fn(&Store, &crate::proposal::Proposal, bool) -> Result<()>;
 
+impl Deref for Store {
+    type Target = Repository;
+
+    fn deref(&self) -> &Repository {
+        &self.repository
+    }
+}
+
 impl Store {
-    /// Opens the repository that `directory` is in, as git finds it: `GIT_DIR` and
-    /// `GIT_WORK_TREE` win over the search upwards, and configuration is read with what
-    /// `GIT_CONFIG_COUNT` and `GIT_CONFIG_PARAMETERS` add.
+    /// The store of the repository that `directory` is in.
     ///
     /// # Errors
-    /// `not_a_repository`, `unsafe_repository`, `unsupported_repository`, `invalid_config`.
+    /// As [`Repository::discover`].
     pub fn discover(directory: &Path) -> Result<Self> {
-        let mut repo = super::open::open(directory)?;
-        // Enough for the trees and blobs of one command; the default is sized for history walks.
-        repo.object_cache_size_if_unset(1 << 20);
-        let common_dir = std::path::absolute(repo.common_dir())
-            .and_then(|path| {
-                // A linked work tree's is named `…/.git/worktrees/<name>/../..`.
-                let climbs = path.components().any(|part| part == std::path::Component::ParentDir);
-                if climbs { std::fs::canonicalize(path) } else { Ok(path) }
-            })
-            .map_err(|error| Error::io("find the git directory", &error))?;
-        Ok(Self::of(repo, common_dir))
+        Repository::discover(directory).map(Self::of)
     }
 
-    /// The store of `repo`, of which nothing is read yet.
-    fn of(repo: gix::Repository, common_dir: PathBuf) -> Self {
+    /// The store of `repository`, of which nothing is read yet.
+    fn of(repository: Repository) -> Self {
         Self {
-            repo,
-            common_dir,
-            settings: OnceCell::new(),
+            repository,
             kept: Kept::default(),
             notices: Notices::default(),
             upkeep: Upkeep::default(),
@@ -75,20 +65,12 @@ impl Store {
         }
     }
 
-    /// The same repository with its work tree at `top`: files there are read by its rules, and by no git
-    /// directory that may lie there.
+    /// As [`Repository::at`].
     ///
     /// # Errors
     /// `io_error` if there is no such directory.
     pub fn at(&self, top: &Path) -> Result<Self> {
-        let mut repo = self.repo.clone();
-        let top = std::path::absolute(top)
-            .map_err(|error| Error::io(format_args!("open {}", top.display()), &error))?;
-        repo.set_workdir(Some(top.clone())).map_err(|error| {
-            let error = std::io::Error::other(error.to_string());
-            Error::io(format_args!("open {}", top.display()), &error)
-        })?;
-        Ok(Self::of(repo, self.common_dir.clone()))
+        self.repository.at(top).map(Self::of)
     }
 
     /// Registers what memory proposals are projected to, of which the store knows nothing.
@@ -105,7 +87,7 @@ impl Store {
     pub fn write_only_to(&mut self, lane: Option<String>) -> Result<()> {
         if let Some(name) = lane.as_deref().filter(|name| !refs::is_lane_name(name)) {
             return Err(Error::new(
-                &codes::INVALID_CONFIG,
+                &repository_codes::INVALID_CONFIG,
                 format!("aye.lane is '{name}', not 1 to 64 letters, digits, '-' and '_'"),
             )
             .hint("give the build machine's lane a plain name, such as ci"));
@@ -157,72 +139,6 @@ impl Store {
         self.upkeep = upkeep.clone();
     }
 
-    /// The repository, for reading.
-    pub fn repo(&self) -> &gix::Repository {
-        &self.repo
-    }
-
-    /// The folder that linked work trees share (`.git` of the main one).
-    pub fn common_dir(&self) -> &Path {
-        &self.common_dir
-    }
-
-    /// `<git-common-dir>/aye`, where what is not in git objects lives. May not exist yet.
-    pub fn private_dir(&self) -> PathBuf {
-        self.common_dir.join("aye")
-    }
-
-    /// [`Store::private_dir`], open; `None` if it does not exist yet.
-    ///
-    /// # Errors
-    /// `private_dir_unsafe`, and the system's refusal.
-    pub(crate) fn private(&self) -> Result<Option<Directory>> {
-        Directory::open(&self.private_dir())
-    }
-
-    /// As [`Store::private`], created if need be.
-    ///
-    /// # Errors
-    /// As [`Store::private`].
-    pub(crate) fn make_private(&self) -> Result<Directory> {
-        if let Some(private) = self.private()? {
-            return Ok(private);
-        }
-        let made = Directory::make(&self.private_dir())?;
-        // What a process that was stopped leaves in a work tree must not go into a commit.
-        super::exclude::exclude(self, super::exclude::TEMPORARIES);
-        Ok(made)
-    }
-
-    /// The top of the work tree, absolute; `None` in a bare repository.
-    pub fn work_dir(&self) -> Option<PathBuf> {
-        let dir = self.repo.workdir()?;
-        let dir = std::path::absolute(dir).ok()?;
-        Some(dir.components().collect())
-    }
-
-    /// The work tree, for safe reads and writes.
-    ///
-    /// # Errors
-    /// `bare_repository` where there is none.
-    pub fn worktree(&self) -> Result<Worktree> {
-        let root = self.work_dir().ok_or_else(|| {
-            Error::new(
-                &codes::BARE_REPOSITORY,
-                "this is a bare repository, it has no files to read or write",
-            )
-            .hint("run the command in a clone with a work tree, or in `git worktree add`")
-        })?;
-        let tree = Worktree::open(&root)?
-            .with_size_limit(self.settings()?.max_file_size)
-            .with_conversion(Filters::new(&self.repo));
-        // The index is read only where there are submodules.
-        if root.join(".gitmodules").symlink_metadata().is_err() {
-            return Ok(tree);
-        }
-        Ok(tree.with_submodules(self.submodules()))
-    }
-
     /// Refuses a changeset that could never be applied here: a file over the size limit, one
     /// beneath what is a file itself, or one among the projections; and new names with control
     /// characters.
@@ -251,68 +167,5 @@ impl Store {
             Some(_) if creates => self.worktree()?.check_folders(changeset.changes()),
             _ => Ok(()),
         }
-    }
-
-    /// Refuses files that are to be there together (path, and whether there is a file afterwards) and
-    /// are one file in this work tree, which does not tell upper case from lower case.
-    ///
-    /// # Errors
-    /// `path_invalid`.
-    pub fn refuse_twins<'a>(
-        &self,
-        files: impl Iterator<Item = (&'a RepoPath, bool)>,
-    ) -> Result<()> {
-        match self.repo.config_snapshot().boolean("core.ignoreCase") {
-            Some(true) => twins::refuse(files.filter(|(_, there)| *there).map(|(path, _)| path)),
-            _ => Ok(()),
-        }
-    }
-
-    /// Paths that the index has as submodules, checked out or not.
-    fn submodules(&self) -> Vec<bstr::BString> {
-        let Ok(index) = self.repo.index_or_empty() else { return Vec::new() };
-        let entries = index.entries().iter();
-        entries
-            .filter(|entry| entry.mode == gix::index::entry::Mode::COMMIT)
-            .map(|entry| entry.path(&index).to_owned())
-            .collect()
-    }
-
-    /// The folder `directory` (where the command was started) relative to the work tree's top,
-    /// `/`-separated with a final `/`, or empty at the top. What a path on the command line is
-    /// relative to. `GIT_PREFIX`, which git sets for aliases and hooks, is the caller's to pass
-    /// as `directory`.
-    pub fn prefix(&self, directory: &Path) -> Option<Vec<u8>> {
-        let top = self.work_dir()?;
-        let top = std::fs::canonicalize(&top).unwrap_or(top);
-        let here = std::fs::canonicalize(directory).ok()?;
-        let below = here.strip_prefix(&top).ok()?;
-        let mut prefix = <[u8]>::from_path(below)?.to_owned();
-        if !prefix.is_empty() {
-            prefix.push(b'/');
-        }
-        Some(prefix)
-    }
-
-    /// aye's settings from git configuration, read once.
-    ///
-    /// # Errors
-    /// `invalid_config`.
-    pub fn settings(&self) -> Result<&Settings> {
-        if let Some(settings) = self.settings.get() {
-            return Ok(settings);
-        }
-        let settings = Settings::read(&self.repo.config_snapshot())?;
-        Ok(self.settings.get_or_init(|| settings))
-    }
-
-    /// A string from git configuration (all levels git itself reads, the repository's included).
-    pub fn config(&self, key: &str) -> Option<String> {
-        self.repo.config_snapshot().string(key).map(|value| value.to_str_lossy().into_owned())
-    }
-
-    /// A string from git configuration that may name a program to run; see `settings::trusted`.
-    pub fn trusted_config(&self, key: &str) -> Option<String> {
-        super::settings::trusted(self.repo.config_snapshot().plumbing(), key)
     }
 }

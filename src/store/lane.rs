@@ -617,7 +617,7 @@ fn gone(repo: &gix::Repository, id: ObjectId, error: &dyn std::fmt::Display) -> 
 
 /// That an object is missing, and how it can come in a clone that does not have all.
 fn absent(repo: &gix::Repository, id: ObjectId) -> String {
-    if super::partial::promisor(repo).is_some() {
+    if crate::repository::promisor(repo).is_some() {
         format!(
             "{id} is not in this partial clone, and its remote did not give it; with the network, \
              `git cat-file -e {id}` fetches it"

@@ -7,10 +7,11 @@ use std::time::Duration;
 use bstr::{BStr, ByteSlice as _};
 use chrono::{DateTime, Utc};
 
-use super::{Store, View, lock, trial};
+use super::{Store, View, lock};
 use crate::beneath::{Access, Kind};
 use crate::changeset::RepoPath;
 use crate::error::{Error, Result};
+use crate::repository::trial;
 use crate::worktree::{TEMPORARY, Worktree};
 
 /// A temporary file that is younger than this may belong to a process that is still writing.

@@ -13,9 +13,6 @@ mod contradiction;
 mod deinit;
 mod discover;
 mod epoch;
-pub(crate) mod exclude;
-mod filters;
-mod head;
 pub mod idle;
 mod inspect;
 mod instructions;
@@ -24,29 +21,19 @@ mod leftovers;
 mod lists;
 mod lock;
 mod objects;
-mod open;
-mod parameters;
 mod partial;
 mod pending;
 mod place;
-pub mod policy;
-mod program;
 mod projection;
 mod purge;
 mod read;
 mod refs;
 pub mod refused;
-mod roots;
 mod salvage;
 mod seen;
-mod settings;
 mod settle;
-#[cfg(unix)]
-mod shared;
 pub mod sight;
-mod sparse;
 mod trees;
-pub mod trial;
 mod trouble;
 mod upkeep;
 mod verify;
@@ -68,12 +55,10 @@ pub use epoch::{Folded, Folding};
 pub use inspect::{Damage, Depth, Inspection};
 pub use lane::Broken;
 pub use leftovers::{Leftover, StaleLock};
-pub use policy::{Gate, Policy};
 pub use projection::Tampering;
 pub use purge::{Begun, Contents, Holder, Purged, Purging, Standing, Subjects, Target, Where};
 pub use refs::Audience;
 pub use salvage::Restored;
-pub use settings::{ScanMode, Settings, parse_duration, trusted};
 pub use trouble::{Notices, Trouble, TroubleKind};
 pub use upkeep::Upkeep;
 pub use verify::Verifier;
@@ -82,10 +67,6 @@ pub use write::{NewProposal, NewRevision, Outcome, Writer, entry_of};
 /// Error codes of the store.
 pub mod codes {
     crate::codes! {
-        NOT_A_REPOSITORY = "not_a_repository", NotFound, "no git repository here or above";
-        BARE_REPOSITORY = "bare_repository", Refused, "the repository has no work tree to write to";
-        UNSAFE_REPOSITORY = "unsafe_repository", Refused, "the repository belongs to someone else";
-        UNSUPPORTED_REPOSITORY = "unsupported_repository", Invalid, "the repository uses a format this version cannot read";
         STORE_BUSY = "busy", Busy, "another process holds the store's lock";
         CI_HAS_NO_LANE = "ci_has_no_lane", Refused, "CI is set, and aye.lane names no lane to write to";
         PRIVATE_PATH = "private_path", Refused, "what is private would come to where others see it";
@@ -93,11 +74,7 @@ pub mod codes {
         LANE_BROKEN = "lane_broken", Invalid, "a lane has a commit, tree or event that cannot be read";
         CACHE_TAMPERED = "cache_tampered", Conflict, "the cache does not hold what the lanes say of a proposal";
         EVENT_CONTRADICTS = "event_contradicts", Invalid, "a change shows another result than it makes";
-        OBJECT_MISSING = "object_missing", Invalid, "a git object that a proposal names is missing or damaged";
         PROPOSAL_ARCHIVED = "proposal_archived", NotFound, "the content of the proposal was folded away, and its archive is not here";
-        INVALID_POLICY = "invalid_policy", Invalid, "a policy (policy.toml) cannot be read or has an unknown key, so nothing passes the gate";
-        FILTERED_FILE = "filtered_file", Invalid, "the file goes through a filter program or an encoding that aye does not apply";
-        INVALID_CONFIG = "invalid_config", Usage, "a value in git configuration cannot be used";
     }
 }
 

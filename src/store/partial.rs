@@ -7,31 +7,16 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use bstr::ByteSlice as _;
 use gix::ObjectId;
 use gix::objs::Exists as _;
 
 use super::Store;
 use super::lane::SNAPSHOT;
 use super::refs::LaneRef;
+use crate::repository::promisor;
 
 /// How many commits are looked at, of all lanes together.
 const MOST: usize = 100_000;
-
-/// The promisor remote of a partial clone: objects that are not here can be had from it. `None`
-/// where the clone has everything.
-pub(super) fn promisor(repo: &gix::Repository) -> Option<String> {
-    let snapshot = repo.config_snapshot();
-    let promises = |section: &gix::config::file::SectionRef<'_>| {
-        let value = section.value_implicit("promisor");
-        value.is_some_and(|value| value.is_none_or(|v| v != "false"))
-    };
-    let mut remotes = snapshot.plumbing().sections_by_name("remote").into_iter().flatten();
-    let named = remotes.find(promises).and_then(|section| {
-        section.header().subsection_name().map(|name| name.to_str_lossy().into_owned())
-    });
-    named.or_else(|| Some(snapshot.string("extensions.partialClone")?.to_str_lossy().into_owned()))
-}
 
 /// Fetches the events that `lanes` bring behind the commits of `known`, in one go, where this is a
 /// partial clone that lacks some. What cannot be had is missing when the lanes are read.

@@ -1,7 +1,6 @@
 //! From object ids in events back to content.
 
 use gix::ObjectId;
-use gix::objs::Exists as _;
 
 use super::{Audience, Store, codes, contradiction, objects, refs};
 use crate::changeset::{Changeset, File, FileChange, Snippet};
@@ -20,33 +19,14 @@ impl Store {
         Ok(File { bytes: self.blob(&entry.id)?, mode: entry.file_mode() })
     }
 
-    /// True if the object `id` (hex) is here. Nothing of it is read.
-    pub fn has(&self, id: &str) -> bool {
-        ObjectId::from_hex(id.as_bytes()).is_ok_and(|id| self.repo.objects.exists(&id))
-    }
-
     /// The bytes of the blob `id` (hex).
     ///
     /// # Errors
-    /// `object_missing` if it is not there or damaged; `proposal_archived` where it is not there
-    /// because the proposal that names it was folded away.
+    /// As [`Repository::blob`](crate::repository::Repository::blob); `proposal_archived` where it is
+    /// not there because the proposal that names it was folded away.
     pub fn blob(&self, id: &str) -> Result<Vec<u8>> {
-        let missing = |why: &dyn std::fmt::Display| {
-            if let Some(error) = self.archived_error(id) {
-                return error;
-            }
-            Error::new(&codes::OBJECT_MISSING, format!("blob {id} cannot be read: {why}"))
-                .with("object", id)
-                .hint(
-                    "`git fsck` tells what is damaged; fetch it from another clone if there is one",
-                )
-        };
-        let oid = ObjectId::from_hex(id.as_bytes()).map_err(|error| missing(&error))?;
-        match self.repo.find_blob(oid) {
-            Ok(mut blob) => Ok(std::mem::take(&mut blob.data)),
-            Err(_) if self.is_partial() => self.fetched(id).map_err(|error| missing(&error)),
-            Err(error) => Err(missing(&error)),
-        }
+        let found = (**self).blob(id);
+        found.map_err(|error| self.archived_error(id).unwrap_or(error))
     }
 
     /// The error for the content `id` (hex) of a proposal whose commits were folded away.
@@ -64,16 +44,6 @@ impl Store {
         let why = format!("the content of {proposal} is not here: its lane has folded it away");
         let error = Error::new(&codes::PROPOSAL_ARCHIVED, why).with("proposal_id", proposal);
         Some(error.hint(format!("fetch the archive: git fetch {remote} '{there}:{here}'")))
-    }
-
-    /// True in a partial clone: objects that are not here can be had from its promisor remote.
-    pub(super) fn is_partial(&self) -> bool {
-        super::partial::promisor(&self.repo).is_some()
-    }
-
-    /// The blob `id` as git gets it, which asks the promisor remote where it must.
-    fn fetched(&self, id: &str) -> Result<Vec<u8>> {
-        self.git()?.args(["cat-file", "blob", id]).run()
     }
 
     /// Refuses changes that name more content than is held in memory at once. An event of a few

@@ -19,8 +19,8 @@ use crate::error::{Error, Result};
 use crate::memory::outside;
 use crate::proposal::ActorKind;
 use crate::proposal::rules::Verb;
+use crate::repository::Gate;
 use crate::scan::gate::{self, Warning};
-use crate::store::Gate;
 use crate::worktree::Reader;
 
 /// What to do with a patch.

@@ -15,7 +15,7 @@ use crate::app::{self, Draft, Session};
 use crate::changeset::RepoPath;
 use crate::changeset::patch::Options;
 use crate::error::{Error, Result};
-use crate::store::parse_duration;
+use crate::repository::parse_duration;
 
 /// Names of the two tools.
 pub const NAMES: [&str; 2] = ["propose", "propose_patch"];

@@ -6,7 +6,7 @@ use serde::de::Error as _;
 use super::Meta;
 use crate::changeset::snippet::Edit;
 use crate::error::{Error, Result, codes};
-use crate::store::parse_duration;
+use crate::repository::parse_duration;
 use crate::tools::edits::{Bytes, JsonEdit, Which, compile, invalid};
 use crate::tools::json::without_mark;
 

@@ -17,8 +17,9 @@ use crate::app::{self, capture};
 use crate::changeset::snippet::Edit;
 use crate::error::{Error, Exit, Result, codes};
 use crate::proposal::ProposalId;
+use crate::repository::parse_duration;
 use crate::scan::gate::Warning;
-use crate::store::{Store, parse_duration};
+use crate::store::Store;
 use crate::text::escape;
 use crate::tools::propose::Proposed;
 

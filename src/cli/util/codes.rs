@@ -47,6 +47,7 @@ pub fn all_codes() -> Vec<&'static Code> {
         crate::changeset::patch::codes::ALL,
         crate::private::codes::ALL,
         crate::proposal::codes::ALL,
+        crate::repository::codes::ALL,
         crate::store::codes::ALL,
         crate::tools::codes::ALL,
         crate::beneath::codes::ALL,

@@ -2,11 +2,11 @@
 
 use gix::index::entry::{Flags, Mode};
 
-use super::Store;
+use super::Repository;
 use crate::changeset::{RepoPath, codes};
 use crate::error::{Error, Result};
 
-impl Store {
+impl Repository {
     /// `error`, if it is about a file that is not there because the sparse checkout leaves it out,
     /// with that as its hint.
     pub fn name_sparse(&self, error: Error) -> Error {

@@ -3,13 +3,13 @@
 use gix::ObjectId;
 use gix::objs::tree::EntryKind;
 
-use super::Store;
+use super::Repository;
 use crate::changeset::{self, File, Mode, RepoPath, Snapshot};
 use crate::error::{Error, Result, codes};
 
 /// The files as HEAD has them; none where HEAD is unborn.
-struct Head<'store> {
-    store: &'store Store,
+struct Head<'repository> {
+    repository: &'repository Repository,
     limit: u64,
 }
 
@@ -23,7 +23,7 @@ pub struct Checkout {
     pub is_unborn: bool,
 }
 
-impl Store {
+impl Repository {
     /// HEAD as it is now.
     ///
     /// # Errors
@@ -56,18 +56,18 @@ impl Store {
     /// those of HEAD.
     ///
     /// # Errors
-    /// As [`Store::worktree`], but for `bare_repository`.
+    /// As [`Repository::worktree`], but for `bare_repository`.
     pub fn files(&self) -> Result<Box<dyn Snapshot + '_>> {
         if self.work_dir().is_some() {
             return Ok(Box::new(self.worktree()?));
         }
-        Ok(Box::new(Head { store: self, limit: self.settings()?.max_file_size }))
+        Ok(Box::new(Head { repository: self, limit: self.settings()?.max_file_size }))
     }
 }
 
 impl Snapshot for Head<'_> {
     fn file(&self, path: &RepoPath) -> Result<Option<File>> {
-        let repo = &self.store.repo;
+        let repo = &self.repository.repo;
         let broken = |error: &dyn std::fmt::Display| {
             Error::new(
                 &super::codes::OBJECT_MISSING,
@@ -106,7 +106,7 @@ impl Snapshot for Head<'_> {
                 &format!("has {size} bytes, over the limit of {}", self.limit),
             ));
         }
-        let bytes = self.store.blob(&entry.object_id().to_string())?;
+        let bytes = self.repository.blob(&entry.object_id().to_string())?;
         Ok(Some(File { bytes, mode }))
     }
 }

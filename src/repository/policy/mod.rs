@@ -12,7 +12,7 @@ use gix::ObjectId;
 pub use keys::{Confirmation, Evidence, MayMark, Persons, Policy, template};
 
 use super::head::Checkout;
-use super::{Store, codes};
+use super::{Repository, codes};
 use crate::changeset::{RepoPath, Snapshot as _};
 use crate::error::{Error, Result};
 use crate::proposal::rules::Permits;
@@ -45,7 +45,7 @@ impl Gate {
     }
 }
 
-impl Store {
+impl Repository {
     /// What gates direct writes here; `None` if nothing does.
     ///
     /// # Errors
@@ -91,10 +91,10 @@ impl Store {
         Ok(self.policy_and_head()?.0)
     }
 
-    /// As [`Store::policy`], with the HEAD that it was read at.
+    /// As [`Repository::policy`], with the HEAD that it was read at.
     ///
     /// # Errors
-    /// As [`Store::policy`].
+    /// As [`Repository::policy`].
     pub(crate) fn policy_and_head(&self) -> Result<(Policy, Checkout)> {
         let head = self.checkout().map_err(|error| invalid("HEAD", &error))?;
         let agreed = match head.is_unborn {

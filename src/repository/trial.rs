@@ -100,7 +100,7 @@ pub fn sweep(common_dir: &Path) {
 }
 
 /// The directories of trials whose makers are gone, as [`sweep`] would remove them.
-pub(super) fn stale(common_dir: &Path) -> Vec<PathBuf> {
+pub(crate) fn stale(common_dir: &Path) -> Vec<PathBuf> {
     let home = Directory::open(&common_dir.join("aye")).ok().flatten();
     let Some(home) = home.and_then(|private| private.inside("try").ok().flatten()) else {
         return Vec::new();

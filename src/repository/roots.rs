@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 use bstr::ByteSlice;
 
-use super::Store;
+use super::Repository;
 use crate::worktree::Worktree;
 
-impl Store {
+impl Repository {
     /// True if `root` is the work tree that is presently open (wherever `GIT_WORK_TREE` or
     /// `core.worktree` put it), the main one, or a linked one that git lists and that leads back
     /// here.
@@ -37,8 +37,8 @@ impl Store {
         Some(listed.git_dir().to_owned())
     }
 
-    /// Top directories of the work trees that share the store: the present one first.
-    pub(super) fn work_trees(&self) -> Vec<PathBuf> {
+    /// Top directories of the work trees that share the git directory: the present one first.
+    pub(crate) fn work_trees(&self) -> Vec<PathBuf> {
         let mut roots: Vec<PathBuf> = self.work_dir().into_iter().collect();
         let main = self.repo.main_repo().ok().and_then(|main| main.workdir().map(Path::to_owned));
         let linked = self.repo.worktrees().unwrap_or_default();

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Write as _;
 
-use super::Store;
+use super::Repository;
 
 /// The plan of the branch that is checked out.
 pub(crate) const PLAN: &str = "/.agent-memory/plan.yaml";
@@ -17,8 +17,8 @@ pub(crate) const EXCLUDED: &[&str] = &[PLAN, TEMPORARIES];
 /// Makes git ignore `pattern` (anchored, such as `/.agent-memory/plan.yaml`) in this clone:
 /// through `info/exclude`, so that no file of the work tree changes. What cannot be written is
 /// left: it only decides what `git status` shows.
-pub(crate) fn exclude(store: &Store, pattern: &str) {
-    let folder = store.common_dir().join("info");
+pub(crate) fn exclude(repository: &Repository, pattern: &str) {
+    let folder = repository.common_dir().join("info");
     let path = folder.join("exclude");
     let text = fs::read(&path).unwrap_or_default();
     if text.split(|byte| *byte == b'\n').any(|line| line == pattern.as_bytes()) {
@@ -34,8 +34,8 @@ pub(crate) fn exclude(store: &Store, pattern: &str) {
 }
 
 /// Takes `patterns` out of `info/exclude` again. What cannot be written is left.
-pub(super) fn include(store: &Store, patterns: &[&str]) {
-    let path = store.common_dir().join("info").join("exclude");
+pub(crate) fn include(repository: &Repository, patterns: &[&str]) {
+    let path = repository.common_dir().join("info").join("exclude");
     let Ok(text) = fs::read(&path) else { return };
     let is_ours = |line: &&[u8]| patterns.iter().any(|pattern| pattern.as_bytes() == *line);
     let lines: Vec<&[u8]> = text.split(|byte| *byte == b'\n').collect();

@@ -4,7 +4,7 @@
 //!
 //! No program is run. A file that goes through a filter driver (Git LFS, for one), or that has an
 //! encoding of its own in the work tree, is taken as it lies there, and never compared with a
-//! commit ([`Store::refuse_foreign`]).
+//! commit ([`Repository::refuse_foreign`]).
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ use gix::filter::plumbing::{eol, ident};
 use gix::index::{Entry, entry};
 use gix::worktree::stack::state::attributes::Source;
 
-use super::{Store, codes};
+use super::{Repository, codes};
 use crate::changeset::{Changeset, File, Mode, RepoPath};
 use crate::error::{Error, Result};
 use crate::worktree::Conversion;
@@ -71,7 +71,7 @@ fn has_modes(repo: &gix::Repository) -> bool {
     repo.config_snapshot().boolean("core.fileMode") != Some(false)
 }
 
-impl Store {
+impl Repository {
     /// False where git does not look at the modes of files in the work tree.
     pub fn has_modes(&self) -> bool {
         has_modes(&self.repo)
@@ -319,7 +319,7 @@ fn failed(path: &RepoPath, error: &dyn std::fmt::Display) -> Error {
     .hint("check .gitattributes, core.autocrlf, core.eol and core.attributesFile")
 }
 
-impl Store {
+impl Repository {
     /// Refuses files that aye takes as they lie in the work tree although git converts them:
     /// there, a commit's content and the work tree's cannot be told to be the same.
     ///

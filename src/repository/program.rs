@@ -1,11 +1,11 @@
-//! The `git` program on a store's own repository.
+//! The `git` program on a repository that was opened.
 
 use crate::error::{Error, Result};
 use crate::git::Git;
 
-use super::Store;
+use super::Repository;
 
-impl Store {
+impl Repository {
     /// Git on this very repository, work tree and index, however they were found, with the
     /// configuration that the command line gave.
     ///

@@ -10,10 +10,10 @@ use std::os::unix::fs::PermissionsExt as _;
 use rustix::fs::Mode;
 use rustix::process::umask;
 
-use super::Store;
+use super::Repository;
 use crate::beneath::Access;
 
-impl Store {
+impl Repository {
     /// Lets group and others at what this process makes in the git directory, if the repository
     /// is shared with them. Programs started from here inherit that, as from a login with the
     /// umask that shared repositories are usually worked in with.

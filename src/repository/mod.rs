@@ -1,0 +1,228 @@
+//! The repository as a place: git directory, work trees, configuration, policy, attributes.
+//!
+//! Nothing here reads or writes an event; that is the store's. [`Repository::discover`] opens it as
+//! git would, and the rest is read when it is first asked for.
+
+pub(crate) mod exclude;
+mod filters;
+mod head;
+mod object;
+mod open;
+mod parameters;
+pub mod policy;
+mod program;
+mod roots;
+mod settings;
+#[cfg(unix)]
+mod shared;
+mod sparse;
+pub mod trial;
+
+use std::cell::OnceCell;
+use std::path::{Path, PathBuf};
+
+use bstr::ByteSlice;
+
+use crate::changeset::{RepoPath, twins};
+use crate::error::{Error, Result};
+use crate::private::Directory;
+use crate::worktree::Worktree;
+
+use filters::Filters;
+
+pub(crate) use object::promisor;
+pub use policy::{Gate, Policy};
+pub use settings::{ScanMode, Settings, parse_duration, trusted};
+
+/// Error codes of the repository as a place.
+pub mod codes {
+    crate::codes! {
+        NOT_A_REPOSITORY = "not_a_repository", NotFound, "no git repository here or above";
+        BARE_REPOSITORY = "bare_repository", Refused, "the repository has no work tree to write to";
+        UNSAFE_REPOSITORY = "unsafe_repository", Refused, "the repository belongs to someone else";
+        UNSUPPORTED_REPOSITORY = "unsupported_repository", Invalid, "the repository uses a format this version cannot read";
+        OBJECT_MISSING = "object_missing", Invalid, "a git object that a proposal names is missing or damaged";
+        INVALID_POLICY = "invalid_policy", Invalid, "a policy (policy.toml) cannot be read or has an unknown key, so nothing passes the gate";
+        FILTERED_FILE = "filtered_file", Invalid, "the file goes through a filter program or an encoding that aye does not apply";
+        INVALID_CONFIG = "invalid_config", Usage, "a value in git configuration cannot be used";
+    }
+}
+
+/// An opened repository.
+pub struct Repository {
+    pub(crate) repo: gix::Repository,
+    pub(crate) common_dir: PathBuf,
+    settings: OnceCell<Settings>,
+}
+
+impl Repository {
+    /// Opens the repository that `directory` is in, as git finds it: `GIT_DIR` and
+    /// `GIT_WORK_TREE` win over the search upwards, and configuration is read with what
+    /// `GIT_CONFIG_COUNT` and `GIT_CONFIG_PARAMETERS` add.
+    ///
+    /// # Errors
+    /// `not_a_repository`, `unsafe_repository`, `unsupported_repository`, `invalid_config`.
+    pub fn discover(directory: &Path) -> Result<Self> {
+        let mut repo = open::open(directory)?;
+        // Enough for the trees and blobs of one command; the default is sized for history walks.
+        repo.object_cache_size_if_unset(1 << 20);
+        let common_dir = std::path::absolute(repo.common_dir())
+            .and_then(|path| {
+                // A linked work tree's is named `…/.git/worktrees/<name>/../..`.
+                let climbs = path.components().any(|part| part == std::path::Component::ParentDir);
+                if climbs { std::fs::canonicalize(path) } else { Ok(path) }
+            })
+            .map_err(|error| Error::io("find the git directory", &error))?;
+        Ok(Self::of(repo, common_dir))
+    }
+
+    /// `repo`, of which nothing is read yet.
+    fn of(repo: gix::Repository, common_dir: PathBuf) -> Self {
+        Self { repo, common_dir, settings: OnceCell::new() }
+    }
+
+    /// The same repository with its work tree at `top`: files there are read by its rules, and by no git
+    /// directory that may lie there.
+    ///
+    /// # Errors
+    /// `io_error` if there is no such directory.
+    pub fn at(&self, top: &Path) -> Result<Self> {
+        let mut repo = self.repo.clone();
+        let top = std::path::absolute(top)
+            .map_err(|error| Error::io(format_args!("open {}", top.display()), &error))?;
+        repo.set_workdir(Some(top.clone())).map_err(|error| {
+            let error = std::io::Error::other(error.to_string());
+            Error::io(format_args!("open {}", top.display()), &error)
+        })?;
+        Ok(Self::of(repo, self.common_dir.clone()))
+    }
+
+    /// The repository, for reading.
+    pub fn repo(&self) -> &gix::Repository {
+        &self.repo
+    }
+
+    /// The folder that linked work trees share (`.git` of the main one).
+    pub fn common_dir(&self) -> &Path {
+        &self.common_dir
+    }
+
+    /// `<git-common-dir>/aye`, where what is not in git objects lives. May not exist yet.
+    pub fn private_dir(&self) -> PathBuf {
+        self.common_dir.join("aye")
+    }
+
+    /// [`Repository::private_dir`], open; `None` if it does not exist yet.
+    ///
+    /// # Errors
+    /// `private_dir_unsafe`, and the system's refusal.
+    pub(crate) fn private(&self) -> Result<Option<Directory>> {
+        Directory::open(&self.private_dir())
+    }
+
+    /// As [`Repository::private`], created if need be.
+    ///
+    /// # Errors
+    /// As [`Repository::private`].
+    pub(crate) fn make_private(&self) -> Result<Directory> {
+        if let Some(private) = self.private()? {
+            return Ok(private);
+        }
+        let made = Directory::make(&self.private_dir())?;
+        // What a process that was stopped leaves in a work tree must not go into a commit.
+        exclude::exclude(self, exclude::TEMPORARIES);
+        Ok(made)
+    }
+
+    /// The top of the work tree, absolute; `None` in a bare repository.
+    pub fn work_dir(&self) -> Option<PathBuf> {
+        let dir = self.repo.workdir()?;
+        let dir = std::path::absolute(dir).ok()?;
+        Some(dir.components().collect())
+    }
+
+    /// The work tree, for safe reads and writes.
+    ///
+    /// # Errors
+    /// `bare_repository` where there is none.
+    pub fn worktree(&self) -> Result<Worktree> {
+        let root = self.work_dir().ok_or_else(|| {
+            Error::new(
+                &codes::BARE_REPOSITORY,
+                "this is a bare repository, it has no files to read or write",
+            )
+            .hint("run the command in a clone with a work tree, or in `git worktree add`")
+        })?;
+        let tree = Worktree::open(&root)?
+            .with_size_limit(self.settings()?.max_file_size)
+            .with_conversion(Filters::new(&self.repo));
+        // The index is read only where there are submodules.
+        if root.join(".gitmodules").symlink_metadata().is_err() {
+            return Ok(tree);
+        }
+        Ok(tree.with_submodules(self.submodules()))
+    }
+
+    /// Refuses files that are to be there together (path, and whether there is a file afterwards) and
+    /// are one file in this work tree, which does not tell upper case from lower case.
+    ///
+    /// # Errors
+    /// `path_invalid`.
+    pub fn refuse_twins<'a>(
+        &self,
+        files: impl Iterator<Item = (&'a RepoPath, bool)>,
+    ) -> Result<()> {
+        match self.repo.config_snapshot().boolean("core.ignoreCase") {
+            Some(true) => twins::refuse(files.filter(|(_, there)| *there).map(|(path, _)| path)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Paths that the index has as submodules, checked out or not.
+    fn submodules(&self) -> Vec<bstr::BString> {
+        let Ok(index) = self.repo.index_or_empty() else { return Vec::new() };
+        let entries = index.entries().iter();
+        entries
+            .filter(|entry| entry.mode == gix::index::entry::Mode::COMMIT)
+            .map(|entry| entry.path(&index).to_owned())
+            .collect()
+    }
+
+    /// The folder `directory` (where the command was started) relative to the work tree's top,
+    /// `/`-separated with a final `/`, or empty at the top. What a path on the command line is
+    /// relative to. `GIT_PREFIX`, which git sets for aliases and hooks, is the caller's to pass
+    /// as `directory`.
+    pub fn prefix(&self, directory: &Path) -> Option<Vec<u8>> {
+        let top = self.work_dir()?;
+        let top = std::fs::canonicalize(&top).unwrap_or(top);
+        let here = std::fs::canonicalize(directory).ok()?;
+        let below = here.strip_prefix(&top).ok()?;
+        let mut prefix = <[u8]>::from_path(below)?.to_owned();
+        if !prefix.is_empty() {
+            prefix.push(b'/');
+        }
+        Some(prefix)
+    }
+
+    /// aye's settings from git configuration, read once.
+    ///
+    /// # Errors
+    /// `invalid_config`.
+    pub fn settings(&self) -> Result<&Settings> {
+        if let Some(settings) = self.settings.get() {
+            return Ok(settings);
+        }
+        let settings = Settings::read(&self.repo.config_snapshot())?;
+        Ok(self.settings.get_or_init(|| settings))
+    }
+
+    /// A string from git configuration (all levels git itself reads, the repository's included).
+    pub fn config(&self, key: &str) -> Option<String> {
+        self.repo.config_snapshot().string(key).map(|value| value.to_str_lossy().into_owned())
+    }
+
+    /// A string from git configuration that may name a program to run; see `settings::trusted`.
+    pub fn trusted_config(&self, key: &str) -> Option<String> {
+        settings::trusted(self.repo.config_snapshot().plumbing(), key)
+    }
+}

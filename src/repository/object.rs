@@ -1,0 +1,60 @@
+//! Objects by id, fetched from the promisor remote where this is a partial clone.
+
+use bstr::ByteSlice as _;
+use gix::ObjectId;
+use gix::objs::Exists as _;
+
+use super::{Repository, codes};
+use crate::error::{Error, Result};
+
+/// The promisor remote of a partial clone: objects that are not here can be had from it. `None`
+/// where the clone has everything.
+pub(crate) fn promisor(repo: &gix::Repository) -> Option<String> {
+    let snapshot = repo.config_snapshot();
+    let promises = |section: &gix::config::file::SectionRef<'_>| {
+        let value = section.value_implicit("promisor");
+        value.is_some_and(|value| value.is_none_or(|v| v != "false"))
+    };
+    let mut remotes = snapshot.plumbing().sections_by_name("remote").into_iter().flatten();
+    let named = remotes.find(promises).and_then(|section| {
+        section.header().subsection_name().map(|name| name.to_str_lossy().into_owned())
+    });
+    named.or_else(|| Some(snapshot.string("extensions.partialClone")?.to_str_lossy().into_owned()))
+}
+
+impl Repository {
+    /// True if the object `id` (hex) is here. Nothing of it is read.
+    pub fn has(&self, id: &str) -> bool {
+        ObjectId::from_hex(id.as_bytes()).is_ok_and(|id| self.repo.objects.exists(&id))
+    }
+
+    /// The bytes of the blob `id` (hex).
+    ///
+    /// # Errors
+    /// `object_missing` if it is not there or damaged.
+    pub fn blob(&self, id: &str) -> Result<Vec<u8>> {
+        let missing = |why: &dyn std::fmt::Display| {
+            Error::new(&codes::OBJECT_MISSING, format!("blob {id} cannot be read: {why}"))
+                .with("object", id)
+                .hint(
+                    "`git fsck` tells what is damaged; fetch it from another clone if there is one",
+                )
+        };
+        let oid = ObjectId::from_hex(id.as_bytes()).map_err(|error| missing(&error))?;
+        match self.repo.find_blob(oid) {
+            Ok(mut blob) => Ok(std::mem::take(&mut blob.data)),
+            Err(_) if self.is_partial() => self.fetched(id).map_err(|error| missing(&error)),
+            Err(error) => Err(missing(&error)),
+        }
+    }
+
+    /// True in a partial clone: objects that are not here can be had from its promisor remote.
+    pub(crate) fn is_partial(&self) -> bool {
+        promisor(&self.repo).is_some()
+    }
+
+    /// The blob `id` as git gets it, which asks the promisor remote where it must.
+    fn fetched(&self, id: &str) -> Result<Vec<u8>> {
+        self.git()?.args(["cat-file", "blob", id]).run()
+    }
+}
