@@ -255,6 +255,7 @@ impl Planned {
                 outcome: "clean".into(),
             };
             return Data::Apply(Apply {
+                group: None,
                 revision,
                 digest,
                 how: How::Terminal,
@@ -268,6 +269,7 @@ impl Planned {
             });
         }
         Data::Reject(Reject {
+            group: None,
             reason: Some(format!("Not number {}", self.number)),
             revision,
             digest,

@@ -12,6 +12,7 @@ use crate::error::Result;
 use crate::proposal::document::{Approval, timestamp};
 use crate::proposal::event::Subject;
 use crate::proposal::relations::Relations;
+use crate::proposal::stacks::{self, Place};
 use crate::proposal::{ProposalId, Status};
 use crate::store::{PurgeRecord, Store, Summary, View};
 
@@ -224,6 +225,35 @@ impl Marks {
     /// What a proposal has to do with other pending ones, if it has.
     pub fn relations(&self, id: &ProposalId) -> Option<&Relations> {
         self.related.get(id)
+    }
+
+    /// The pending ones among `summaries` in the order of review ([`stacks::order`]), those that were sent
+    /// back behind them, and then the others as they came.
+    pub fn in_order(&self, summaries: Vec<Summary>) -> Vec<Summary> {
+        let (pending, others): (Vec<_>, Vec<_>) =
+            summaries.into_iter().partition(|summary| summary.status == Status::Pending);
+        let (sent_back, pending): (Vec<_>, Vec<_>) =
+            pending.into_iter().partition(|summary| summary.changes_requested);
+        let ordered = [pending, sent_back].into_iter().flat_map(|some| self.stacked(some));
+        ordered.chain(others).collect()
+    }
+
+    fn stacked(&self, summaries: Vec<Summary>) -> Vec<Summary> {
+        let places = summaries.iter().map(|summary| Place {
+            id: &summary.id,
+            class: self.risk(&summary.id).class(),
+            created_at: summary.created_at,
+            lower: self.lower(&summary.id).collect(),
+        });
+        let order = stacks::order(&places.collect::<Vec<_>>());
+        let mut summaries: Vec<Option<Summary>> = summaries.into_iter().map(Some).collect();
+        order.into_iter().filter_map(|at| summaries[at].take()).collect()
+    }
+
+    /// The proposals that the one called `id` stands on.
+    pub fn lower(&self, id: &ProposalId) -> impl Iterator<Item = &ProposalId> {
+        let related = self.related.get(id).into_iter();
+        related.flat_map(|related| related.stands_on.iter().map(|lower| &lower.id))
     }
 
     /// Whether the proposal starts from what another one makes.

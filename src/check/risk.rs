@@ -42,6 +42,15 @@ impl Risk {
         all.into_iter().filter(|(is_it, _)| *is_it).map(|(_, name)| name).collect()
     }
 
+    /// Its place in the order of review; 0 comes first.
+    pub fn class(self) -> u8 {
+        match (self.is_sensitive || self.is_warned, self.deletes) {
+            (true, _) => 0,
+            (false, true) => 1,
+            (false, false) => 2,
+        }
+    }
+
     fn bits(self) -> u8 {
         u8::from(self.is_sensitive)
             | u8::from(self.deletes) << 1

@@ -9,6 +9,7 @@ use super::identity::Asking;
 use super::lower::LowerArgs;
 use super::part::{Chosen, PartArgs};
 use super::which::Batch;
+use super::yes::YesArgs;
 use super::{Context, Format, pager, show};
 use crate::changeset::FileChange;
 use crate::changeset::plan::{How, Outcome, Planned};
@@ -43,7 +44,9 @@ use crate::text::escape;
   aye apply --latest
   aye apply m4k8 7qx2 --dry-run
   aye apply 7qx2 --with-lower            and the pending proposals that it stands on, first
-  aye apply --by claude --task T-2       all of them that fit, at a terminal
+  aye apply --by claude --task T-2       all of them that fit
+  aye apply --by claude --max-lines 20 --dry-run   what that is, and a digest of it
+  aye apply --by claude --max-lines 20 --yes=7f3a12bc9d01   exactly what was shown
   aye diff m4k8 --hunks
   aye apply m4k8 --hunks 1,3-5 --split-rest
   aye apply m4k8 --conflict-markers")]
@@ -51,9 +54,9 @@ pub struct Args {
     /// The proposals.
     #[command(flatten)]
     pub which: Batch,
-    /// Do not ask.
-    #[arg(long, short = 'y')]
-    pub yes: bool,
+    /// Without a question.
+    #[command(flatten)]
+    pub yes: YesArgs,
     /// Record the decision and leave the files to someone else.
     #[arg(long, conflicts_with_all = ["index", "commit", "conflict_markers"])]
     pub mark_only: bool,
@@ -94,6 +97,30 @@ pub struct Answer {
     pub dry_run: bool,
     /// The proposals, in the order given.
     pub proposals: Vec<Item>,
+    /// With `--dry-run`: what `--yes=DIGEST` names, where several would be applied or filters name them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// Of those that filters name: which were not applied, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<Failed>,
+}
+
+/// One that was not applied together with the others.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Failed {
+    /// The id.
+    pub proposal_id: String,
+    /// The code of the error.
+    pub code: &'static str,
+    /// Why.
+    pub message: String,
+}
+
+impl Failed {
+    fn new(id: &ProposalId, error: &Error) -> Self {
+        let message = error.message().to_owned();
+        Self { proposal_id: id.to_string(), code: error.code().id, message }
+    }
 }
 
 /// One proposal of the answer.
@@ -119,6 +146,13 @@ pub struct Item {
     /// With `--dry-run`: the proposal before it in the same command on top of which it does not fit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub collides_with: Option<String>,
+}
+
+impl Answer {
+    /// What was done, or not.
+    pub fn of(schema: &'static str, success: bool, proposals: Vec<Item>) -> Self {
+        Self { schema, success, dry_run: false, proposals, group: None, failed: Vec::new() }
+    }
 }
 
 /// One file of an item.
@@ -182,12 +216,14 @@ impl FileItem {
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let view = store.look()?;
-    let mut proposals = args.which.pending(&view, context.now)?;
-    let asks = args.dry_run || (!args.yes && context.interactive());
+    let mut proposals = args.which.pending(&store, &view, context.now)?;
+    let asks = args.dry_run || (!args.yes.is_given() && context.interactive());
     proposals = args.lower.settle(context, &store, &view, proposals, asks)?;
-    if args.yes && !args.dry_run {
-        args.which.refuse_unseen("aye apply", &proposals)?;
-        args.which.several().require_named_revisions(&view, &proposals)?;
+    if args.yes.is_given() && !args.dry_run {
+        args.which.refuse_unseen("aye apply", &args.yes, &proposals)?;
+        if args.yes.digest().is_none() {
+            args.which.several().require_named_revisions(&view, &proposals)?;
+        }
     }
     drop(view);
     let effect = match () {
@@ -199,10 +235,11 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if args.dry_run {
         let chosen = args.part.choose(&store, &proposals)?;
         let shown = shown(&store, &proposals, chosen.part.as_ref(), effect)?;
-        return dry_run(context, &store, &proposals, &shown, chosen.part.as_ref(), effect);
+        return dry_run(context, &store, &proposals, &shown, chosen.part.as_ref(), effect, &args);
     }
+    let mut failed = Vec::new();
     if args.which.is_filter() {
-        proposals = fitting(context, &store, proposals)?;
+        (proposals, failed) = fitting(context, &store, proposals)?;
     }
     let subject = args.which.subject(&store, &proposals);
     let ids: Vec<&str> = proposals.iter().map(|proposal| proposal.id.as_str()).collect();
@@ -215,7 +252,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let asking = Asking {
         verb: Verb::Apply,
         proposals: &proposals,
-        yes: args.yes,
+        yes: args.yes.is_given(),
         question: &question,
         command: &command,
     };
@@ -224,7 +261,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     loop {
         let chosen = args.part.choose(&store, &proposals)?;
         // One that is not asked about is planned as it is applied, and refused there all the same.
-        let alone = !asks && proposals.len() == 1 && !args.conflict_markers;
+        let is_group = proposals.len() > 1 || args.which.is_filter();
+        let alone = !asks && !is_group && !args.conflict_markers && args.yes.digest().is_none();
         let mut shown = match alone {
             true => Vec::new(),
             false => shown(&store, &proposals, chosen.part.as_ref(), effect)?,
@@ -233,6 +271,10 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             args.conflict_markers && shown.iter().any(|shown| shown.plan.refusal().is_some());
         if !markers {
             refuse_conflicts(context, &store, &proposals, &shown)?;
+        }
+        let group = digest_of(&shown);
+        if let Some(named) = args.yes.digest() {
+            decide::group::require_same(named, &group)?;
         }
         let mut take_residue = args.take_residue;
         let mut unshown = 0;
@@ -261,9 +303,11 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             part: chosen.part.clone(),
             take_residue,
             unshown_lines: unshown,
+            group: is_group.then_some(group),
             ..Request::all(effect)
         };
-        match carry_out(context, &store, &authority, &proposals, &request, &shown, &args, &chosen) {
+        let asked = (&args, &chosen, failed.as_slice());
+        match carry_out(context, &store, &authority, &proposals, &request, &shown, asked) {
             // A person looks again; where nobody is asked, it is an error like any other.
             Err(error) if asks && error.is(&codes::CHANGED_SINCE_SHOWN) => {
                 context.note(&format!("{}; look again", escape::line(error.message())));
@@ -273,32 +317,42 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     }
 }
 
+/// The digest of those of `shown` that fit: see [`decide::group`].
+fn digest_of(shown: &[Shown]) -> String {
+    decide::group::of_apply(shown.iter().filter(|shown| shown.plan.refusal().is_none()))
+}
+
 /// Those of `proposals`, which a filter names, that fit one on top of the other; says which do not.
 ///
 /// # Errors
 /// `conflict` where none does.
-fn fitting(context: &Context, store: &Store, proposals: Vec<Proposal>) -> Result<Vec<Proposal>> {
+fn fitting(
+    context: &Context,
+    store: &Store,
+    proposals: Vec<Proposal>,
+) -> Result<(Vec<Proposal>, Vec<Failed>)> {
     let shown = shown(store, &proposals, None, Effect::Files)?;
     let mut fit = Vec::with_capacity(proposals.len());
-    let mut first = None;
+    let (mut first, mut failed) = (None, Vec::new());
     for (proposal, shown) in proposals.into_iter().zip(shown) {
         match shown.plan.refusal() {
             None => fit.push(proposal),
             Some(refusal) => {
                 let why = escape::line(refusal.message()).into_owned();
                 context.note(&format!("{} stays pending: {why}", proposal.id));
-                first.get_or_insert(decide::apply::conflict(refusal, &proposal.id));
+                let error = decide::apply::conflict(refusal, &proposal.id);
+                failed.push(Failed::new(&proposal.id, &error));
+                first.get_or_insert(error);
             }
         }
     }
     match first {
         Some(error) if fit.is_empty() => Err(error),
-        _ => Ok(fit),
+        _ => Ok((fit, failed)),
     }
 }
 
 /// Applies one after the other, and prints what came of it.
-#[expect(clippy::too_many_arguments, reason = "what was asked, what was shown, and the answer")]
 fn carry_out(
     context: &mut Context,
     store: &Store,
@@ -306,24 +360,33 @@ fn carry_out(
     proposals: &[Proposal],
     request: &Request,
     shown: &[Shown],
-    args: &Args,
-    chosen: &Chosen,
+    (args, chosen, failed): (&Args, &Chosen, &[Failed]),
 ) -> Result<Exit> {
     let mut items: Vec<Item> = Vec::new();
-    let mut exit = Exit::Done;
+    let mut failed = failed.to_vec();
+    // At a terminal, the question was about the others.
+    let by_flag = *authority.evidence() == Evidence::Flag;
+    let mut exit = if by_flag && !failed.is_empty() { Exit::Conflict } else { Exit::Done };
     for (at, proposal) in proposals.iter().enumerate() {
         let after_commit = request.effect == Effect::Commit && at > 0;
         let request = Request { after_commit, ..request.clone() };
         let now = context.now;
-        let applied = decide::apply(store, authority, now, proposal, &request, shown.get(at))
-            .map_err(|error| match items.is_empty() {
-                true => error,
-                // Each proposal is applied whole; those before this one stand.
-                false => error.with(
-                    "applied",
-                    items.iter().map(|item| item.proposal_id.clone()).collect::<Vec<_>>(),
-                ),
-            })?;
+        let applied = decide::apply(store, authority, now, proposal, &request, shown.get(at));
+        let applied = match applied {
+            Ok(applied) => applied,
+            // Each proposal is applied whole, and of a group those that can be.
+            Err(error) if args.which.is_filter() && !(items.is_empty() && proposals.len() == 1) => {
+                context.note(&format!("{}: {}", proposal.id, escape::line(error.message())));
+                failed.push(Failed::new(&proposal.id, &error));
+                exit = Exit::Conflict;
+                continue;
+            }
+            Err(error) if items.is_empty() => return Err(error),
+            Err(error) => {
+                let applied: Vec<_> = items.iter().map(|item| item.proposal_id.clone()).collect();
+                return Err(error.with("applied", applied));
+            }
+        };
         for warning in &applied.warnings {
             context.note(&format!("warning: {}", escape::line(warning)));
         }
@@ -355,7 +418,7 @@ fn carry_out(
         items.push(item);
     }
     let success = exit == Exit::Done;
-    let answer = Answer { schema: "aye/apply@1", success, dry_run: false, proposals: items };
+    let answer = Answer { failed, ..Answer::of("aye/apply@1", success, items) };
     context.emit(Format::Text, &answer, || text(&answer, "applied"))?;
     for proposal in proposals {
         if let Some(hint) = super::plan::suggestion(context, store, proposal) {
@@ -552,6 +615,7 @@ fn dry_run(
     shown: &[Shown],
     part: Option<&Part>,
     effect: Effect,
+    args: &Args,
 ) -> Result<Exit> {
     let related = related(context, store, shown)?;
     let fits = shown.iter().all(|shown| shown.plan.refusal().is_none());
@@ -566,8 +630,22 @@ fn dry_run(
         amended: None,
         collides_with: collides_with(shown, index, &related).map(ProposalId::to_string),
     });
-    let answer =
-        Answer { schema: "aye/apply@1", success: fits, dry_run: true, proposals: items.collect() };
+    let is_group = (args.which.is_filter() || proposals.len() > 1) && !shown.is_empty();
+    let group = is_group.then(|| digest_of(shown));
+    let answer = Answer {
+        schema: "aye/apply@1",
+        success: fits,
+        dry_run: true,
+        proposals: items.collect(),
+        group,
+        failed: Vec::new(),
+    };
+    let fitting: Vec<Proposal> = shown
+        .iter()
+        .filter(|shown| shown.plan.refusal().is_none())
+        .map(|shown| shown.proposal.clone())
+        .collect();
+    let subject = args.which.subject(store, &fitting);
     let heading = |at: usize| match (shown.get(at), collides_with(shown, at, &related)) {
         (_, Some(other)) => format!("does not fit on top of {other}"),
         (Some(shown), None) if shown.plan.refusal().is_some() => "does not fit as it is".into(),
@@ -588,6 +666,9 @@ fn dry_run(
             diffs += &already(store, shown, part, &options)?;
         }
         diffs += &residue(shown, &options);
+    }
+    if let Some(group) = answer.group.as_ref().filter(|_| !fitting.is_empty()) {
+        diffs += &args.which.group_line("aye apply", &subject, group, &fitting);
     }
     context.emit(Format::Text, &answer, || text_with(&answer, heading) + &diffs)?;
     Ok(if fits { Exit::Done } else { Exit::Conflict })
@@ -626,6 +707,8 @@ fn write_markers(context: &mut Context, store: &Store, proposals: &[Proposal]) -
             amended: None,
             collides_with: None,
         }],
+        group: None,
+        failed: Vec::new(),
     };
     context.emit(Format::Text, &answer, || text(&answer, "written with conflict markers"))?;
     context.note(&format!(

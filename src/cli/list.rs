@@ -1,34 +1,48 @@
 //! `aye list`: proposals as a table.
 
 use super::filters::{FilterArgs, Which};
-use super::{Context, Format, idle, pager};
+use super::{Context, Format, idle, marks, pager};
 use crate::app::listing::{Gone, List, Marks, items};
 use crate::error::{Exit, Result};
-use crate::proposal::relations::Relations;
-use crate::proposal::{ProposalId, Status};
+use crate::proposal::Status;
 use crate::render::age;
 use crate::render::style::{Palette, Role};
 use crate::render::table::{Align, Cell, Keep, Table};
-use crate::store::{Audience, PurgeRecord, Store, Summary};
+use crate::store::{PurgeRecord, Store, Summary};
 use crate::text::escape;
 
-/// List proposals: the pending ones, newest first, unless asked for others.
+/// List proposals: the pending ones, in the order of review, unless asked for others.
+///
+/// The order is that of `aye review`: what stands on other proposals right behind them, then by risk, then the
+/// oldest first. What is decided comes newest first.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye list
   aye list --status all --path src --limit 20
   aye list --json | jq -r '.proposals[].proposal_id'
 
-The highlighted beginning of an id is enough to name the proposal. A `!` behind the status marks a
-proposal that changes sensitive paths, removes files, or adds what
-looks like a secret or misleads; `aye show` says which.")]
+Marks: ! deserves a second look (a sensitive path, a deletion, what looks like a secret or misleads;
+`aye show` says which), ↳ ID stands on that one, ⇄ ID changes the same lines as that one, ✓ or ✗1 it was
+tried, and the status where it is not the one that was asked for.")]
 pub struct Args {
     /// Which proposals.
     #[arg(long, value_enum, default_value = "pending", value_name = "STATUS")]
     pub status: Which,
+    /// One group below the other.
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub group: Option<By>,
     /// Filters.
     #[command(flatten)]
     pub filters: FilterArgs,
+}
+
+/// What proposals are grouped by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum By {
+    /// The proposer.
+    By,
+    /// The task.
+    Task,
 }
 
 /// Runs the command.
@@ -39,11 +53,17 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     // What hooks and prompts ask all day; the usual answer needs no look at the repository.
     let usual = args.status == Which::Pending && args.filters.is_empty();
     if usual && idle::is_idle(context) {
-        return print(context, args.status, (&[], &Marks::default()), &[], None);
+        return print(context, args.status, (&[], &Marks::default()), &[], None, None);
     }
     let store = context.store()?;
     let is_all = args.status == Which::All && args.filters.is_empty();
-    let filter = args.filters.filter(args.status.status());
+    let limit = args.filters.limit;
+    let mut filter = args.filters.filter(args.status.status());
+    // The first of the order of review, which is not that of the store.
+    let is_pending = args.status == Which::Pending;
+    if is_pending {
+        filter.limit = None;
+    }
     let tips = usual.then(|| idle::tips(&store)).flatten();
     let view = store.view()?;
     let summaries = view.proposals(&filter, context.now)?;
@@ -58,7 +78,11 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         false => Vec::new(),
     };
     let marks = Marks::of(&store, &view, context.now, &summaries)?;
-    print(context, args.status, (&summaries, &marks), &purged, Some(&store))
+    let mut summaries = marks.in_order(summaries);
+    if let Some(limit) = limit.filter(|_| is_pending) {
+        summaries.truncate(limit);
+    }
+    print(context, args.status, (&summaries, &marks), &purged, Some(&store), args.group)
 }
 
 /// Prints `summaries`, with what they have to do with each other, and what was `purged`, found in `store` by a question for `status`.
@@ -68,6 +92,7 @@ fn print(
     (summaries, marks): (&[Summary], &Marks),
     purged: &[PurgeRecord],
     store: Option<&Store>,
+    group: Option<By>,
 ) -> Result<Exit> {
     if context.format_or(Format::Text) != Format::Text {
         let proposals = items(summaries, marks);
@@ -94,7 +119,11 @@ fn print(
     let palette = pager::palette(context, Some(snapshot.plumbing()));
     let mut text = match summaries {
         [] => String::new(),
-        _ => table(summaries, marks, &palette, context.now, pager::columns()),
+        _ => {
+            let ordinary = status.status().or(Some(Status::Pending));
+            let columns = pager::columns();
+            table(summaries, marks, &palette, context.now, columns, (ordinary, group))
+        }
     };
     for record in purged {
         let (by, age) = (escape::name(&record.by.name), age::short(record.at, context.now));
@@ -105,142 +134,97 @@ fn print(
     Ok(Exit::Done)
 }
 
-/// The table that people see.
-pub fn table(
+/// The table that people see. Ids are as short as they can be at a terminal, which has `columns`, and
+/// whole elsewhere; a status is shown where it is not the `ordinary` one.
+fn table(
     summaries: &[Summary],
     marks: &Marks,
     palette: &Palette,
     now: chrono::DateTime<chrono::Utc>,
     columns: Option<usize>,
+    (ordinary, group): (Option<Status>, Option<By>),
 ) -> String {
-    // Colour is never the only mark: without it the beginning has a column of its own.
-    let plain = !palette.is_on();
+    let is_whole = columns.is_none();
     let mut titles = vec![
         ("SHORT", Align::Left),
         ("ID", Align::Left),
-        ("STATUS", Align::Left),
         ("AGE", Align::Right),
-        ("EXPIRES", Align::Right),
         ("BY", Align::Left),
-        ("LINES", Align::Right),
-        ("FILES", Align::Left),
         ("DESCRIPTION", Align::Left),
+        ("FILES", Align::Left),
+        ("LINES", Align::Right),
+        ("MARKS", Align::Left),
     ];
-    if !plain {
-        titles.remove(0);
+    if !is_whole {
+        titles.remove(1);
     }
     let mut table = Table::new(&titles);
     // In turns: neither is worth much if the other takes all the room.
-    for (description, files) in [(40, 28), (12, 14)] {
+    for (description, files) in [(40, 20), (16, 10)] {
         table.shrinks("DESCRIPTION", description, Keep::Start);
         table.shrinks("FILES", files, Keep::End);
     }
     table.shrinks("BY", 6, Keep::Start);
-    table.drops(&["AGE", "LINES", "BY", "DESCRIPTION", "EXPIRES", "SHORT"]);
-    for summary in summaries {
-        let short = plain.then(|| Cell::from(split(summary).0));
-        table.row(
-            short.into_iter().chain([
-                id_cell(summary),
-                status_cell(summary, marks),
+    table.shrinks("MARKS", 6, Keep::Start);
+    table.drops(&["AGE", "FILES", "LINES", "BY"]);
+    let row = |summary: &Summary| -> Vec<Cell> {
+        let (unique, rest) = split(summary);
+        let whole = Cell::new(Role::Dim, "prop_").and(Role::IdPrefix, unique).and(Role::Id, rest);
+        let short = marks::short(&summary.id, summary.prefix);
+        let mut said = Cell::default();
+        let found = marks::of(summary, marks, ordinary, now);
+        for (at, (role, text)) in found.into_iter().enumerate() {
+            said = said.and(Role::Plain, if at > 0 { " " } else { "" }).and(role, text);
+        }
+        let first = summary.description.as_deref().and_then(|text| text.lines().next());
+        let whole = is_whole.then_some(whole);
+        std::iter::once(Cell::new(Role::Id, short))
+            .chain(whole)
+            .chain([
                 Cell::new(Role::Dim, age::short(summary.created_at, now)),
-                match summary.status {
-                    Status::Pending => Cell::new(Role::Dim, age::left(summary.expires_at, now)),
-                    _ => Cell::from("-"),
-                },
-                Cell::from(escape::name(&by(summary))),
-                Cell::new(Role::Good, format!("+{}", summary.added))
-                    .and(Role::Plain, " ")
-                    .and(Role::Bad, format!("−{}", summary.removed)),
+                Cell::from(escape::name(&marks::by(summary))),
+                Cell::from(escape::line(first.unwrap_or_default()).into_owned()),
                 match summary.files {
                     0 | 1 => Cell::from(escape::name(&summary.path)),
                     files => Cell::from(format!("{files} files")),
                 },
-                Cell::from(escape::line(summary.description.as_deref().unwrap_or("")).into_owned()),
-            ]),
-        );
-    }
-    table.render(palette, columns)
-}
-
-/// The proposer, and who recorded it or wrote the current revision where that is somebody else.
-fn by(summary: &Summary) -> String {
-    let mut names = vec![summary.proposed_by.as_str()];
-    for name in [summary.recorded_by.as_str(), summary.author.as_str()] {
-        // A caller of a tool without a name of its own proposes as `agent`.
-        if !names.contains(&name) {
-            names.push(name);
+                Cell::new(Role::Good, format!("+{}", summary.added))
+                    .and(Role::Plain, " ")
+                    .and(Role::Bad, format!("−{}", summary.removed)),
+                said,
+            ])
+            .collect()
+    };
+    let Some(group) = group else {
+        summaries.iter().for_each(|summary| table.row(row(summary)));
+        return table.render(palette, columns);
+    };
+    let mut groups: Vec<(String, Vec<Vec<Cell>>)> = Vec::new();
+    for summary in summaries {
+        let name = match group {
+            By::By => summary.proposed_by.clone(),
+            By::Task => summary.task.clone().unwrap_or_else(|| "no task".to_owned()),
+        };
+        let cells = row(summary);
+        table.measure(&cells);
+        match groups.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, rows)) => rows.push(cells),
+            None => groups.push((name, vec![cells])),
         }
     }
-    names.join(" / ")
-}
-
-/// The id with its unique beginning highlighted.
-fn id_cell(summary: &Summary) -> Cell {
-    let (unique, rest) = split(summary);
-    Cell::new(Role::Dim, "prop_").and(Role::IdPrefix, unique).and(Role::Id, rest)
+    let lines = table.lines(columns);
+    let mut out = String::new();
+    lines.titles(&mut out, palette);
+    for (name, rows) in groups {
+        palette.write(&mut out, Role::Title, &format!("{} ({})", escape::name(&name), rows.len()));
+        out.push('\n');
+        rows.iter().for_each(|row| lines.row(&mut out, palette, row));
+    }
+    out
 }
 
 /// The code of the id, behind `prop_`, split behind its unique beginning.
 fn split(summary: &Summary) -> (&str, &str) {
     let code = &summary.id.as_str()["prop_".len()..];
     code.split_at(summary.prefix.min(code.len()))
-}
-
-fn status_cell(summary: &Summary, marks: &Marks) -> Cell {
-    let mut cell = match summary.status {
-        Status::Pending if summary.marked.is_some() => {
-            let word = summary.marked.as_deref().unwrap_or_default();
-            Cell::new(Role::Warn, format!("marked {} by a tool, not approved", escape::line(word)))
-        }
-        Status::Pending if summary.changes_requested => Cell::new(Role::Warn, "changes requested"),
-        Status::Pending => match summary.approvals.iter().filter(|found| found.counts).count() {
-            0 => Cell::new(Role::Plain, "pending"),
-            1 => Cell::new(Role::Good, "approved, pending"),
-            count => Cell::new(Role::Good, format!("approved by {count}, pending")),
-        },
-        Status::Applied => Cell::new(Role::Good, "applied"),
-        Status::Rejected => Cell::new(Role::Bad, "rejected"),
-        Status::Expired => Cell::new(Role::Dim, "expired"),
-    };
-    if marks.risk(&summary.id).is_any() {
-        cell = cell.and(Role::Warn, " !");
-    }
-    if summary.contested {
-        cell = cell.and(Role::Warn, " contested");
-    }
-    match &summary.audience {
-        Audience::Default => {}
-        Audience::Private => cell = cell.and(Role::Dim, " private"),
-        Audience::Remote(remote) => {
-            cell = cell.and(Role::Dim, format!(" for {}", escape::name(remote)));
-        }
-    }
-    if let Some(version) = &summary.needs {
-        cell = cell.and(Role::Warn, format!(" needs aye >= {version}"));
-    }
-    if let Some(related) = marks.relations(&summary.id) {
-        cell = relation_marks(cell, related);
-    }
-    match summary.checked {
-        Some(0) => cell.and(Role::Good, " ✓"),
-        Some(code) => cell.and(Role::Bad, format!(" ✗{code}")),
-        None => cell,
-    }
-}
-
-/// `↳ b9a` where it stands on another one, `⇄ b9a` where both touch the same lines.
-fn relation_marks(mut cell: Cell, related: &Relations) -> Cell {
-    let short =
-        |id: &ProposalId| -> String { id.as_str()["prop_".len()..].chars().take(4).collect() };
-    let more = |count: usize| if count > 1 { format!("+{}", count - 1) } else { String::new() };
-    if let Some(lower) = related.stands_on.first() {
-        let more = more(related.stands_on.len());
-        cell = cell.and(Role::Dim, format!(" ↳ {}{more}", short(&lower.id)));
-    }
-    if let Some(other) = related.same_lines.named.first() {
-        let more = more(related.same_lines.count);
-        cell = cell.and(Role::Warn, format!(" ⇄ {}{more}", short(other)));
-    }
-    cell
 }

@@ -28,6 +28,7 @@ mod leftovers;
 pub mod list;
 pub mod log;
 mod lower;
+pub mod marks;
 pub mod mcp;
 pub mod memory;
 pub mod output;
@@ -63,6 +64,7 @@ pub mod util;
 pub mod wait;
 pub mod which;
 pub mod withdraw;
+pub mod yes;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

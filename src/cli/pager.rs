@@ -62,9 +62,15 @@ pub fn options(context: &Context, config: Option<&Config>) -> Options {
 
 /// The width of the terminal that standard output is; `None` where it is none.
 pub fn columns() -> Option<usize> {
+    size().map(|(_, columns)| columns)
+}
+
+/// Rows and columns of the terminal that standard output is; `None` where it is none.
+pub fn size() -> Option<(usize, usize)> {
     let terminal = console::Term::stdout();
     if !terminal.is_term() {
         return None;
     }
-    terminal.size_checked().map(|(_, columns)| usize::from(columns)).filter(|columns| *columns > 0)
+    let (rows, columns) = terminal.size_checked()?;
+    (columns > 0).then(|| (usize::from(rows), usize::from(columns)))
 }

@@ -5,8 +5,11 @@ use serde::Serialize;
 
 use super::identity::Asking;
 use super::which::Batch;
+use super::yes::YesArgs;
 use super::{Context, Format, pager, show};
-use crate::decide::verdict::{self, Word};
+use crate::changeset::entry::entries;
+use crate::changeset::hunks::Counts;
+use crate::decide::verdict::{self, Besides, Word};
 use crate::decide::{self, Seen};
 use crate::error::{Exit, Result};
 use crate::proposal::document::file_path;
@@ -21,7 +24,8 @@ use crate::text::escape;
 #[command(after_help = "Examples:
   aye reject m4k8 --reason 'Use Intl.DateTimeFormat instead'
   aye reject m4k8 7qx2 --yes --reason 'Superseded'
-  aye reject --by codex --task T-2        all of them, at a terminal")]
+  aye reject --by codex --task T-2        all of them
+  aye reject --by codex --dry-run         what that is, and a digest for --yes")]
 pub struct Args {
     /// The proposals.
     #[command(flatten)]
@@ -29,9 +33,12 @@ pub struct Args {
     /// Why; the proposer gets it back.
     #[arg(long, short = 'r', value_name = "TEXT")]
     pub reason: Option<String>,
-    /// Do not ask.
-    #[arg(long, short = 'y')]
-    pub yes: bool,
+    /// Without a question.
+    #[command(flatten)]
+    pub yes: YesArgs,
+    /// Print what would be rejected and the digest that --yes takes, and change nothing.
+    #[arg(long, short = 'n')]
+    pub dry_run: bool,
 }
 
 /// Answer of `aye reject`.
@@ -41,6 +48,12 @@ pub struct Rejected {
     pub schema: &'static str,
     /// Always true.
     pub success: bool,
+    /// Nothing was changed because of `--dry-run`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub dry_run: bool,
+    /// With `--dry-run`: what `--yes=DIGEST` names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
     /// The proposals, in the order given.
     pub proposals: Vec<RejectedItem>,
 }
@@ -52,7 +65,7 @@ pub struct RejectedItem {
     pub proposal_id: String,
     /// The first changed file.
     pub file_path: String,
-    /// Always `rejected`.
+    /// `rejected`; `pending` after a dry run.
     pub status: Status,
     /// Why.
     pub rejection_reason: Option<String>,
@@ -64,24 +77,33 @@ pub struct RejectedItem {
 /// `proposal_not_found`, `not_pending`, `revision_required`, the refusals of [`Context::authorise`].
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
-    let proposals = args.which.pending(&store.view()?, context.now)?;
+    let proposals = args.which.pending(&store, &store.view()?, context.now)?;
     let seen = Seen::now(&store, &store.view()?)?;
-    if args.yes {
-        args.which.refuse_unseen("aye reject", &proposals)?;
+    let is_group = proposals.len() > 1 || args.which.is_filter();
+    let group = decide::group::of_reject(&proposals);
+    if args.dry_run {
+        return dry_run(context, &store, &proposals, &group, &args);
+    }
+    if args.yes.is_given() {
+        args.which.refuse_unseen("aye reject", &args.yes, &proposals)?;
+    }
+    if let Some(named) = args.yes.digest() {
+        decide::group::require_same(named, &group)?;
     }
     let ids: Vec<&str> = proposals.iter().map(|proposal| proposal.id.as_str()).collect();
     let asking = Asking {
         verb: Verb::Reject,
         proposals: &proposals,
-        yes: args.yes,
+        yes: args.yes.is_given(),
         question: &format!("Reject {}?", args.which.subject(&store, &proposals)),
         command: &format!("aye reject {}", ids.join(" ")),
     };
     let by_flag = context.by_flag(&store, &asking)?;
     let asks = by_flag.is_none();
+    let mut unshown = Vec::new();
     let authority = match by_flag {
         None => {
-            present(context, &store, &proposals)?;
+            unshown = present(context, &store, &proposals)?;
             context.asked(&store, &asking)?
         }
         granted => granted,
@@ -97,10 +119,19 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         return Ok(Exit::Negative);
     };
     let (now, word) = (context.now, &Word::Reject);
-    verdict::say(&store, &authority, now, &proposals, word, reason.as_deref(), &[], Some(&seen))?;
+    let besides = Besides {
+        reason: reason.as_deref(),
+        seen: Some(&seen),
+        group: is_group.then_some(group.as_str()),
+        unshown_lines: &unshown,
+        ..Besides::default()
+    };
+    verdict::say_besides(&store, &authority, now, &proposals, word, &besides)?;
     let answer = Rejected {
         schema: "aye/reject@1",
         success: true,
+        dry_run: false,
+        group: None,
         proposals: proposals
             .iter()
             .map(|proposal| RejectedItem {
@@ -130,11 +161,44 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 /// Most lines of a diff that stand before the question.
 const SHORT: usize = 40;
 
-/// Who proposes what and why; and the diff where it is short.
-fn present(context: &mut Context, store: &Store, proposals: &[Proposal]) -> Result<()> {
+fn dry_run(
+    context: &mut Context,
+    store: &Store,
+    proposals: &[Proposal],
+    group: &str,
+    args: &Args,
+) -> Result<Exit> {
+    let item = |proposal: &Proposal| RejectedItem {
+        proposal_id: proposal.id.to_string(),
+        file_path: file_path(proposal.current()),
+        status: Status::Pending,
+        rejection_reason: args.reason.clone(),
+    };
+    let answer = Rejected {
+        schema: "aye/reject@1",
+        success: true,
+        dry_run: true,
+        group: Some(group.to_owned()),
+        proposals: proposals.iter().map(item).collect(),
+    };
+    let subject = args.which.subject(store, proposals);
+    context.emit(Format::Text, &answer, || {
+        let line = |item: &RejectedItem| {
+            format!("{}  would be rejected: {}\n", item.proposal_id, escape::name(&item.file_path))
+        };
+        let lines: String = answer.proposals.iter().map(line).collect();
+        lines + &args.which.group_line("aye reject", &subject, group, proposals)
+    })?;
+    Ok(Exit::Done)
+}
+
+/// Who proposes what and why; and the diff where it is short. Returns for each how many changed lines
+/// were not on the screen.
+fn present(context: &mut Context, store: &Store, proposals: &[Proposal]) -> Result<Vec<u64>> {
     let snapshot = store.repo().config_snapshot();
     let options = pager::options(context, Some(snapshot.plumbing()));
-    for proposal in proposals {
+    let mut unshown = vec![0; proposals.len()];
+    for (proposal, unshown) in proposals.iter().zip(&mut unshown) {
         let mut text = format!("{}\n{}", proposal.id, show::who_and_why(proposal, context.now));
         if let Ok(changeset) = store.changeset(&proposal.current().changes) {
             let changes = diff::changeset(changeset.changes(), &options);
@@ -143,9 +207,12 @@ fn present(context: &mut Context, store: &Store, proposals: &[Proposal]) -> Resu
             } else {
                 text += &diff::stat(changeset.changes(), &options.palette, options.columns);
                 text += &format!("  all of it: aye diff {}\n", proposal.id);
+                let mut counts = Counts::default();
+                entries(changeset.changes()).iter().for_each(|entry| counts += entry.counts());
+                *unshown = u64::try_from(counts.added + counts.removed).unwrap_or(u64::MAX);
             }
         }
         context.note(text.trim_end());
     }
-    Ok(())
+    Ok(unshown)
 }

@@ -1,19 +1,18 @@
 //! `aye status`: what waits, in a line.
 
-use chrono::Duration;
+use std::collections::HashMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Context, Format, idle, pager};
-use super::{list, session};
+use super::{Context, Format, idle, marks, pager, session};
 use crate::app::listing::{Item, Marks, items};
 use crate::check::fit::Fit;
 use crate::error::{Exit, Result};
+use crate::proposal::ProposalId;
 use crate::proposal::event::Subject;
+use crate::render::overview;
 use crate::store::{Filter, Store, Summary, View};
-
-/// What runs out within this time is counted as expiring.
-const SOON: Duration = Duration::days(1);
 
 /// Say how many proposals wait, for whom.
 ///
@@ -34,7 +33,7 @@ For prompts and status lines, where it prints `aye 3` or nothing:
             when = true
   tmux      set -g status-right '#(aye -C \"#{pane_current_path}\" status --prompt)'")]
 pub struct Args {
-    /// Also which they are.
+    /// Also which they are: by agent and task, on one screen at a terminal.
     #[arg(long, conflicts_with_all = ["porcelain", "prompt"])]
     pub long: bool,
     /// A number and a word on each line, which later versions only add to.
@@ -91,6 +90,9 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
             true => Marks::of(store, &view, context.now, &summaries)?,
             false => Marks::related(store, &view, context.now, &summaries)?,
         };
+        if args.long {
+            summaries = marks.in_order(summaries);
+        }
         count(&mut document, context, store, &view, (&summaries, &marks))?;
     }
     if args.porcelain {
@@ -109,7 +111,23 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         Some(store) if args.long && !summaries.is_empty() => {
             let snapshot = store.repo().config_snapshot();
             let palette = pager::palette(context, Some(snapshot.plumbing()));
-            list::table(&summaries, &marks, &palette, context.now, pager::columns())
+            let mut place = 0;
+            let places: HashMap<&ProposalId, usize> = summaries
+                .iter()
+                .filter(|summary| !summary.changes_requested)
+                .map(|summary| {
+                    place += 1;
+                    (&summary.id, place)
+                })
+                .collect();
+            let number = |id: &ProposalId| places.get(id).copied();
+            let groups = marks::grouped(&summaries, &marks, context.now, number);
+            // At a terminal, one screen.
+            let (columns, lines) = match pager::size() {
+                Some((rows, columns)) => (columns, rows.max(12) - 5),
+                None => (marks::PRINTED, usize::MAX),
+            };
+            overview::overview(&groups, &palette, columns, lines)
         }
         _ => String::new(),
     };
@@ -139,14 +157,9 @@ fn waiting(context: &Context) -> Option<usize> {
     Some(summaries.iter().filter(|summary| !summary.changes_requested).count())
 }
 
-/// What is pending: what waits for a person first, by agent and task, oldest first.
+/// What is pending, oldest first.
 fn pending(view: &View, context: &Context) -> Result<Vec<Summary>> {
-    let mut summaries = view.proposals(&Filter::pending(), context.now)?;
-    summaries.sort_by_cached_key(|summary| {
-        let Summary { changes_requested, proposed_by, task, created_at, .. } = summary;
-        (*changes_requested, proposed_by.clone(), task.clone(), *created_at)
-    });
-    Ok(summaries)
+    view.proposals(&Filter::pending(), context.now)
 }
 
 fn count(
@@ -164,7 +177,7 @@ fn count(
             continue;
         }
         document.pending += 1;
-        document.expiring += usize::from(summary.expires_at - context.now <= SOON);
+        document.expiring += usize::from(summary.expires_at - context.now <= marks::SOON);
         if summary.subject == Subject::Code
             && !marks.stands_on_another(&summary.id)
             && fit.conflict(&view.proposal(&summary.id)?)?.is_some()

@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, Utc};
 
 use super::filters::FilterArgs;
+use super::yes::YesArgs;
+use crate::app::listing::Marks;
 use crate::changeset::entry::entries;
 use crate::changeset::hunks::Counts;
 use crate::error::{Error, Result};
@@ -40,14 +42,14 @@ pub struct Batch {
     /// Proposal ids or staging ids, or any unique beginnings of them; ID@REV only at that revision.
     #[arg(
         value_name = "ID",
-        required_unless_present_any = ["latest", "by", "task", "domain", "path"],
-        conflicts_with_all = ["by", "task", "domain", "path"]
+        required_unless_present_any = ["latest", "by", "task", "domain", "path", "max_lines"],
+        conflicts_with_all = ["by", "task", "domain", "path", "max_lines"]
     )]
     pub ids: Vec<String>,
     /// The newest one that is pending.
-    #[arg(long, conflicts_with_all = ["ids", "by", "task", "domain", "path"])]
+    #[arg(long, conflicts_with_all = ["ids", "by", "task", "domain", "path", "max_lines"])]
     pub latest: bool,
-    /// All pending ones of this proposer that were not sent back; at a terminal.
+    /// All pending ones of this proposer that were not sent back.
     #[arg(long, value_name = "NAME", help_heading = "Filters")]
     pub by: Option<String>,
     /// All of this task.
@@ -59,12 +61,51 @@ pub struct Batch {
     /// All that change this file, or one below this directory (from the repository's top).
     #[arg(long, value_name = "PATH", help_heading = "Filters")]
     pub path: Option<String>,
+    /// All that add and remove at most N lines together.
+    #[arg(long, value_name = "N", help_heading = "Filters")]
+    pub max_lines: Option<usize>,
 }
+
+/// How many digits of a group's digest are printed.
+const DIGITS: usize = 12;
 
 impl Batch {
     /// Whether they are named by what they have in common.
     pub fn is_filter(&self) -> bool {
-        [&self.by, &self.task, &self.domain, &self.path].into_iter().any(Option::is_some)
+        let texts = [&self.by, &self.task, &self.domain, &self.path];
+        texts.into_iter().any(Option::is_some) || self.max_lines.is_some()
+    }
+
+    /// The filters as a command line takes them; the ids where they were named.
+    fn typed(&self, proposals: &[Proposal]) -> String {
+        if !self.is_filter() {
+            let ids = proposals.iter().map(|proposal| format!(" {}", proposal.id));
+            return ids.collect();
+        }
+        let texts = [
+            ("by", &self.by),
+            ("task", &self.task),
+            ("domain", &self.domain),
+            ("path", &self.path),
+        ];
+        let texts = texts.into_iter().filter_map(|(name, value)| {
+            Some(format!(" --{name} {}", crate::text::shell::quote(value.as_ref()?)))
+        });
+        let lines = self.max_lines.iter().map(|most| format!(" --max-lines {most}"));
+        texts.chain(lines).collect()
+    }
+
+    /// What a dry run says of the group below everything: what it is, and how to decide on exactly this.
+    pub fn group_line(
+        &self,
+        command: &str,
+        subject: &str,
+        group: &str,
+        these: &[Proposal],
+    ) -> String {
+        let digits = group.get(..DIGITS).unwrap_or(group);
+        let typed = self.typed(these);
+        format!("{subject}; exactly these: {command}{typed} --yes={digits}\n")
     }
 
     /// The ids and `--latest` alone.
@@ -72,12 +113,12 @@ impl Batch {
         Several { ids: self.ids.clone(), latest: self.latest }
     }
 
-    /// The proposals that are meant, each once; all of them pending. Of those named by a filter the
-    /// oldest first, and none that was sent back.
+    /// The proposals that are meant, each once; all of them pending. Those named by a filter
+    /// come in the order of review, without those that were sent back.
     ///
     /// # Errors
     /// As [`Several::pending`].
-    pub fn pending(&self, view: &View, now: DateTime<Utc>) -> Result<Vec<Proposal>> {
+    pub fn pending(&self, store: &Store, view: &View, now: DateTime<Utc>) -> Result<Vec<Proposal>> {
         if !self.is_filter() {
             return self.several().pending(view, now);
         }
@@ -86,10 +127,13 @@ impl Batch {
             task: self.task.clone(),
             domain: self.domain.clone(),
             path: self.path.clone(),
+            max_lines: self.max_lines,
             ..FilterArgs::default()
         };
         let filter = Filter { newest_first: false, ..filters.filter(Some(Status::Pending)) };
-        let summaries = view.proposals(&filter, now)?.into_iter();
+        let summaries = view.proposals(&filter, now)?;
+        let marks = Marks::of(store, view, now, &summaries)?;
+        let summaries = marks.in_order(summaries).into_iter();
         let wanted = summaries.filter(|summary| !summary.changes_requested);
         let found: Result<Vec<Proposal>> =
             wanted.map(|summary| view.proposal(&summary.id)).collect();
@@ -102,21 +146,25 @@ impl Batch {
         }
     }
 
-    /// Refuses `--yes` for what is named by a filter: who decides has to have seen what it comes to.
+    /// Refuses `--yes` without a digest for what is named by a filter: who decides has to have seen what
+    /// it comes to.
     ///
     /// # Errors
     /// `revision_required`.
-    pub fn refuse_unseen(&self, command: &str, proposals: &[Proposal]) -> Result<()> {
-        if !self.is_filter() {
+    pub fn refuse_unseen(&self, command: &str, yes: &YesArgs, these: &[Proposal]) -> Result<()> {
+        if !self.is_filter() || yes.digest().is_some() {
             return Ok(());
         }
-        let ids: Vec<String> = proposals.iter().map(Proposal::at_revision).collect();
+        let ids: Vec<String> = these.iter().map(Proposal::at_revision).collect();
         Err(Error::new(
             &codes::REVISION_REQUIRED,
             format!("--yes has to name what was looked at; these are {}", ids.len()),
         )
-        .with("proposals", ids.clone())
-        .hint(format!("look at them, then: {command} {} --yes", ids.join(" "))))
+        .with("proposals", ids)
+        .hint(format!(
+            "{command}{} --dry-run prints them, and a digest for --yes",
+            self.typed(these)
+        )))
     }
 
     /// `12 proposals by claude, +84 −31 in 9 files`: what a question about them is about; the ids where
@@ -138,6 +186,9 @@ impl Batch {
             if let Some(value) = value {
                 text += &format!(" {word} {}", escape::name(value));
             }
+        }
+        if let Some(most) = self.max_lines {
+            text += &format!(" of at most {most} lines");
         }
         let (mut counts, mut files) = (Counts::default(), BTreeSet::new());
         for proposal in proposals {

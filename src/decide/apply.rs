@@ -31,6 +31,8 @@ pub struct Request {
     pub comments: Vec<Comment>,
     /// Changed lines that were not on the screen before the answer.
     pub unshown_lines: u64,
+    /// Digest of the group that is decided in one answer ([`super::group`]).
+    pub group: Option<String>,
     /// An earlier proposal of the same command was committed, so HEAD is not where it was shown.
     pub after_commit: bool,
 }
@@ -45,6 +47,7 @@ impl Request {
             take_residue: false,
             comments: Vec::new(),
             unshown_lines: 0,
+            group: None,
             after_commit: false,
         }
     }
@@ -250,6 +253,7 @@ fn without_files(
             amended: Vec::new(),
             evidence: Some(authority.evidence().clone()),
             statement: Some(statement),
+            group: request.group.clone(),
         };
         writer.decide(authority, Some(&current.id), Data::Apply(apply)).map(drop)
     })?;
@@ -317,6 +321,7 @@ impl Decided<'_> {
             amended: self.amended,
             evidence: Some(authority.evidence().clone()),
             statement: Some(statement),
+            group: self.request.group.clone(),
         };
         writer.decide(authority, Some(id), Data::Apply(apply)).map(drop)
     }

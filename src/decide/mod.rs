@@ -8,6 +8,7 @@
 mod ahead;
 pub mod apply;
 pub mod approve;
+pub mod group;
 pub mod manifest;
 pub mod memory;
 pub mod patch;

@@ -35,12 +35,25 @@ impl Word {
     }
 }
 
-/// Says one thing about all of `proposals`, or nothing about any. `seen` is where the own lane was
-/// when they were looked at; `None` is now.
+/// What is said besides, and when the proposals were looked at.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Besides<'a> {
+    /// Why.
+    pub reason: Option<&'a str>,
+    /// Comments that go into the same lane commit.
+    pub comments: &'a [Comment],
+    /// Where the own lane was when they were looked at; `None` is now.
+    pub seen: Option<&'a Seen>,
+    /// Digest of the group that is decided in one answer ([`super::group`]).
+    pub group: Option<&'a str>,
+    /// Of each, how many changed lines were not on the screen before the answer; none for what is missing.
+    pub unshown_lines: &'a [u64],
+}
+
+/// As [`say_besides`], of proposals that were looked at one by one.
 ///
 /// # Errors
-/// `not_pending` (`not_rejected` for reopening), `revised_meanwhile`, `changed_since_shown`; those
-/// of the store.
+/// As [`say_besides`].
 #[expect(clippy::too_many_arguments, reason = "who says what of which, and when it was seen")]
 pub fn say(
     store: &Store,
@@ -52,13 +65,31 @@ pub fn say(
     comments: &[Comment],
     seen: Option<&Seen>,
 ) -> Result<()> {
+    let besides = Besides { reason, comments, seen, ..Besides::default() };
+    say_besides(store, authority, now, proposals, word, &besides)
+}
+
+/// Says one thing about all of `proposals`, or nothing about any.
+///
+/// # Errors
+/// `not_pending` (`not_rejected` for reopening), `revised_meanwhile`, `changed_since_shown`; those
+/// of the store.
+pub fn say_besides(
+    store: &Store,
+    authority: &Authority,
+    now: DateTime<Utc>,
+    proposals: &[Proposal],
+    word: &Word,
+    besides: &Besides<'_>,
+) -> Result<()> {
     super::verified_all(store, proposals)?;
+    let Besides { reason, comments, seen, group, unshown_lines } = *besides;
     let seen = match seen {
         Some(seen) => seen.clone(),
         None => Seen::now(store, &store.view()?)?,
     };
     store.write(authority.actor(), now, |writer| {
-        for shown in proposals {
+        for (at, shown) in proposals.iter().enumerate() {
             let proposal = match word {
                 Word::Reopen => {
                     let proposal = writer.view.proposal(&shown.id)?;
@@ -81,7 +112,7 @@ pub fn say(
                 verdict: word.verdict(),
                 reason,
                 effect: None,
-                unshown_lines: 0,
+                unshown_lines: unshown_lines.get(at).copied().unwrap_or_default(),
             };
             let statement = Some(draft.attach(writer, None)?);
             let reason = reason.map(str::to_owned);
@@ -96,6 +127,7 @@ pub fn say(
                     withdrawn: *word == Word::Withdraw,
                     evidence: Some(evidence),
                     statement,
+                    group: group.map(str::to_owned),
                 }),
                 Word::RequestChanges => Data::RequestChanges(RequestChanges {
                     reason,

@@ -41,7 +41,9 @@ pub enum Press {
     Resumed,
     /// Text was pasted, which answers nothing.
     Pasted,
-    /// Enter, Esc and whatever else decides nothing.
+    /// Enter, which decides nothing.
+    Enter,
+    /// Esc and whatever else decides nothing.
     Nothing,
 }
 
@@ -69,6 +71,7 @@ impl Prompt {
         let Ok(mut raw) = Raw::enter(&self.term, self.brackets) else { return Press::End };
         match raw.read() {
             Typed::Char(c) => Press::Char(c),
+            Typed::Enter => Press::Enter,
             Typed::Down => Press::Char('j'),
             Typed::Up => Press::Char('k'),
             Typed::Interrupt => Press::Interrupt,
@@ -92,8 +95,17 @@ impl Prompt {
     /// # Errors
     /// If the terminal cannot be written.
     pub fn line(&self, prompt: &str) -> io::Result<Answer> {
+        self.line_from(prompt, "")
+    }
+
+    /// As [`Prompt::line`], where `typed` was typed already.
+    ///
+    /// # Errors
+    /// As [`Prompt::line`].
+    pub fn line_from(&self, prompt: &str, typed: &str) -> io::Result<Answer> {
         self.put(prompt)?;
-        let mut text = String::new();
+        self.put(typed)?;
+        let mut text = typed.to_owned();
         let mut raw = match Raw::enter(&self.term, self.brackets) {
             Ok(raw) => raw,
             Err(_) => return Ok(Answer::End),

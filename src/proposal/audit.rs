@@ -293,6 +293,7 @@ mod tests {
 
     fn apply(revision: &Stamped, written: &[&str]) -> Data {
         Data::Apply(Apply {
+            group: None,
             written_blob: None,
             revision: revision.id.clone(),
             digest: digest(revision.event.data.changes()),

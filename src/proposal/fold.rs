@@ -399,6 +399,7 @@ mod tests {
 
     fn apply() -> Data {
         Data::Apply(Apply {
+            group: None,
             written_blob: None,
             revision: "r".into(),
             digest: "d".into(),
@@ -424,6 +425,7 @@ mod tests {
 
     fn reject() -> Data {
         Data::Reject(Reject {
+            group: None,
             reason: None,
             revision: "r".into(),
             digest: "d".into(),

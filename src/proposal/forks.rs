@@ -153,6 +153,7 @@ pub(super) mod tests {
         let (revision, digest, evidence) = (String::new(), String::new(), Evidence::Flag);
         match kind {
             0 => Data::Apply(Apply {
+                group: None,
                 revision,
                 digest,
                 how: How::Flag,
@@ -173,6 +174,7 @@ pub(super) mod tests {
             }),
             2 => Data::Reopen(Reopen { revision, reason: None, evidence, statement: None }),
             _ => Data::Reject(Reject {
+                group: None,
                 reason: None,
                 revision,
                 digest,

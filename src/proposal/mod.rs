@@ -16,6 +16,7 @@ pub mod order;
 pub mod relations;
 pub mod rules;
 pub mod snapshot;
+pub mod stacks;
 pub mod state;
 pub mod statement;
 pub mod steps;

@@ -728,6 +728,7 @@ mod tests {
                     0 | 1 => super::super::forks::tests::data(kind),
                     2 => super::super::forks::tests::data(2),
                     3 => Data::Reject(Reject {
+                        group: None,
                         reason: None, revision: String::new(), digest: String::new(),
                         how: How::Flag, withdrawn: false, evidence: None, statement: None,
                     }),

@@ -129,7 +129,7 @@ fn a_private_proposal_stays_here() {
     assert_eq!(directories(&here), ["private"]);
     assert!(here.exists(".git/aye/lane.private") && here.exists(".git/aye/place.private"));
     assert!(!here.exists(".git/aye/lane"), "a lane is made when it is needed");
-    here.aye(&["list"]).ok().says("pending private");
+    here.aye(&["list"]).ok().says("private");
     here.aye(&["show", &id]).ok().says("nobody else (private)");
     here.aye(&["comment", &id, "-m", "hush again"]).ok();
     here.aye(&["apply", &id, "--yes"]).ok();

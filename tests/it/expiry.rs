@@ -81,7 +81,7 @@ fn a_clock_that_ran_ahead_takes_nothing_away_for_good() {
     std::fs::remove_dir_all(repo.path(&format!(".agent-memory/proposals/{id}"))).unwrap();
     repo.git(&["update-ref", "-d", &format!("refs/aye/pending/{id}")]);
 
-    repo.aye(&["list"]).ok().says(&id).says("pending");
+    repo.aye(&["list"]).ok().says(&id);
     repo.aye(&["propose", "f", "--old", "b", "--new", "B"]).ok();
     assert!(repo.exists(&format!(".agent-memory/proposals/{id}/change.patch")));
     repo.git(&["show", &format!("refs/aye/pending/{id}")]);
@@ -102,7 +102,7 @@ fn odd_lifetimes_are_refused_with_an_example() {
         repo.git(&["config", "--unset", "aye.expiresIn"]);
     }
     repo.aye(&["propose", "f", "--old", "a", "--new", "b", "--expires-in", "1w"]).ok();
-    repo.aye(&["list"]).ok().says(" 7d ");
+    repo.aye(&["list"]).ok().lacks("expires");
 }
 
 /// The clock of this clone is set back by a day while it is at work.

@@ -34,17 +34,15 @@ fn what_waits_is_counted_for_whom_it_waits() {
     // The agents one after the other; last, what waits for nobody here.
     let long = repo.aye(&["status", "--long"]).ok().notes("aye review").out();
     assert!(long.starts_with(line), "{long}");
-    let at = |id: &str| long.find(id).unwrap_or_else(|| panic!("{id}: {long}"));
+    let at = |id: &str| long.find(&id[5..9]).unwrap_or_else(|| panic!("{id}: {long}"));
     assert!(at(&third) < at(&first), "{long}");
-    // Ages may be others by now.
-    let ids = |text: &str| -> Vec<String> {
-        text.split_whitespace()
-            .filter(|word| word.starts_with("prop_"))
-            .map(str::to_owned)
-            .collect()
-    };
+    let heads: Vec<&str> = long.lines().filter(|line| !line.starts_with(' ')).skip(1).collect();
+    let (codex, claude) = ("codex  1 proposal, +1 −1", "claude  2 proposals, +2 −2");
+    let back = "sent back, and waiting for their agents  1 proposal, +1 −1";
+    assert_eq!(heads, [codex, claude, back]);
+    assert!(long.contains("expires 2h") || long.contains("expires 1h"), "{long}");
     let alone = repo.aye::<&str>(&[]).ok().says(line).out();
-    assert_eq!(ids(&alone), ids(&long));
+    assert_eq!(alone, long);
     assert_eq!(
         repo.aye(&["status", "--long", "--json"]).ok().json()["proposals"][3]["proposal_id"],
         first.as_str()

@@ -204,10 +204,10 @@ fn a_comment_and_a_request_for_changes_are_kept() {
     let (repo, id) = repo_with_proposal();
     repo.aye(&["comment", &id, "--path", "f", "--line", "1", "-m", "why upper case?"]).ok();
     repo.aye(&["comment", &id, "--request-changes", "-m", "explain"]).ok();
-    repo.aye(&["list"]).ok().says("changes requested");
+    repo.aye(&["list"]).ok().says("sent back");
     repo.aye(&["show", &id, "--comments"]).ok().says("why upper case?").says("explain");
     repo.aye(&["revise", &id, "-m", "Because"]).ok();
-    repo.aye(&["list"]).ok().lacks("changes requested").says("Because");
+    repo.aye(&["list"]).ok().lacks("sent back").says("Because");
     repo.aye(&["comment", &id, "--path", "other", "-m", "x"]).fails("invalid_argument", 6);
 }
 

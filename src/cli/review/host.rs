@@ -14,7 +14,7 @@ use crate::cli::identity::Asking;
 use crate::cli::memory::notes::notes;
 use crate::cli::programs;
 use crate::cli::{Context, pager};
-use crate::decide::verdict::{self, Word};
+use crate::decide::verdict::{self, Besides, Word};
 use crate::decide::{self, Visible};
 use crate::error::{Error, Result};
 use crate::prompt::Hold;
@@ -24,6 +24,7 @@ use crate::proposal::relations::MOST_NAMED;
 use crate::proposal::rules::Verb;
 use crate::proposal::{Actor, Authority, Note, Proposal, ProposalId, Status, codes};
 use crate::render::age;
+use crate::render::overview::Group;
 use crate::review::model::{DraftComment, Staged, Verdict};
 use crate::review::terminal::{Content, Header, Host, How, Loaded, Order, Outlook, Related};
 use crate::scan::gate;
@@ -42,6 +43,8 @@ pub(super) struct CliHost<'c> {
     planned: Plans,
     /// Where the own lane was when the last screen was shown.
     seen: Option<decide::Seen>,
+    /// The pending proposals in groups.
+    groups: Vec<Group>,
     /// Who had said what about each proposal when it was last looked at.
     heard: BTreeMap<ProposalId, Vec<(String, String)>>,
 }
@@ -52,6 +55,7 @@ impl<'c> CliHost<'c> {
         store: &'c Store,
         actor: Actor,
         args: &Args,
+        groups: Vec<Group>,
     ) -> Self {
         let try_command = store.trusted_config("aye.tryCommand");
         let diff_filter = store.trusted_config("interactive.diffFilter");
@@ -65,6 +69,7 @@ impl<'c> CliHost<'c> {
             diff_filter,
             planned: Plans::default(),
             seen: None,
+            groups,
             heard: BTreeMap::new(),
         }
     }
@@ -393,6 +398,22 @@ impl Host for CliHost<'_> {
         self.planned.make(self.store, orders, now)
     }
 
+    fn overview(&self) -> Vec<Group> {
+        self.groups.clone()
+    }
+
+    fn group(&mut self, orders: &[&Order]) -> Result<String> {
+        let rejects = orders.iter().all(|order| matches!(order.verdict, Verdict::Reject { .. }));
+        if !rejects {
+            return Ok(decide::group::of_apply(self.planned.of(orders)));
+        }
+        let view = self.store.view()?;
+        let now = self.now();
+        let proposals: Result<Vec<Proposal>> =
+            orders.iter().map(|order| plans::looked_at(&view, order, now)).collect();
+        Ok(decide::group::of_reject(&proposals?))
+    }
+
     fn carry_out(&mut self, order: &Order) -> Result<String> {
         // From here to the end Ctrl-C would only leave work for recovery.
         let _hold = Hold::interrupts();
@@ -467,16 +488,14 @@ impl CliHost<'_> {
         let authority = self.authority(verb, &proposal)?;
         let proposals = std::slice::from_ref(&proposal);
         let comments = written_as(&order.comments, &order.revision);
-        verdict::say(
-            self.store,
-            &authority,
-            self.now(),
-            proposals,
-            word,
+        let besides = Besides {
             reason,
-            &comments,
-            self.seen.as_ref(),
-        )
+            comments: &comments,
+            seen: self.seen.as_ref(),
+            group: order.group.as_deref(),
+            unshown_lines: &[order.unshown_lines],
+        };
+        verdict::say_besides(self.store, &authority, self.now(), proposals, word, &besides)
     }
 
     /// Applies the proposal, or the part of it that was taken, as the last screen showed it.
@@ -495,6 +514,7 @@ impl CliHost<'_> {
             take_residue: order.take_residue,
             comments: written_as(&order.comments, &order.revision),
             unshown_lines: order.unshown_lines,
+            group: order.group.clone(),
             ..decide::Request::all(effect)
         };
         let done =

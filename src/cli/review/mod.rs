@@ -4,17 +4,20 @@ mod authors;
 mod host;
 mod plans;
 
+use std::collections::HashMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::filters::FilterArgs;
-use super::{Context, Format, pager};
+use super::{Context, Format, marks, pager};
+use crate::app::listing::Marks;
 use crate::changeset::instructions::Instructions;
 use crate::changeset::sensitive;
-use crate::check::risk::{self, Risk};
 use crate::error::{Error, Exit, Result};
 use crate::private::Directory;
 use crate::proposal::{ActorKind, ProposalId, Status};
+use crate::render::overview::{self, Group};
 use crate::review::model::{Ticket, queue};
 use crate::review::terminal::{self, End};
 use crate::store::{Store, Summary, View};
@@ -32,6 +35,7 @@ use crate::text::escape;
 #[command(after_help = "Examples:
   aye review                 every pending proposal
   aye review m4k8             this one
+  aye review --overview      all of them on one screen first
   aye review --path src/     those that change something below src/
   aye review --split-rest    what is left out becomes a proposal of its own
 
@@ -43,6 +47,9 @@ pub struct Args {
     /// Make what is left out of a proposal that is applied in part a new pending proposal.
     #[arg(long)]
     pub split_rest: bool,
+    /// Begin with an overview of all that is pending, as is usual where more than three are.
+    #[arg(long)]
+    pub overview: bool,
     /// Stage what is applied, too.
     #[arg(long)]
     pub index: bool,
@@ -116,6 +123,9 @@ impl Commands {
     }
 }
 
+/// No more than these are reviewed without an overview first.
+const FEW: usize = 3;
+
 /// Runs the command.
 ///
 /// # Errors
@@ -124,19 +134,25 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let actor = context.actor(&store);
     let view = store.view()?;
-    let found = tickets(context, &store, &view, &args)?;
-    let (tickets, summaries): (Vec<Ticket>, Vec<Summary>) = found.into_iter().unzip();
+    let Found { tickets, summaries, marks, all } = tickets(context, &store, &view, &args)?;
     let tickets = queue(tickets);
+    let place: HashMap<&ProposalId, usize> =
+        tickets.iter().enumerate().map(|(at, ticket)| (&ticket.id, at + 1)).collect();
+    let groups = marks::grouped(&all, &marks, context.now, |id| place.get(id).copied());
     let asked = context.format.is_none_or(|format| format == Format::Text);
     if tickets.is_empty() {
         context.note("nothing is pending");
         if !asked {
-            return waiting(context, &view, &tickets, &summaries, actor.kind);
+            return waiting(context, &view, &tickets, &summaries, (actor.kind, false));
         }
         return Ok(Exit::Done);
     }
     if actor.kind == ActorKind::Agent || !asked || !context.interactive() {
-        return waiting(context, &view, &tickets, &summaries, actor.kind);
+        let is_overview = args.overview && asked;
+        if is_overview {
+            print_overview(context, &store, &groups)?;
+        }
+        return waiting(context, &view, &tickets, &summaries, (actor.kind, is_overview));
     }
     drop(view);
     let snapshot = store.repo().config_snapshot();
@@ -144,8 +160,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if let Some(lines) = args.unified {
         options.context = lines;
     }
-    let mut host = host::CliHost::new(context, &store, actor, &args);
-    let end = terminal::run(console::Term::stdout(), &mut host, tickets, options)?;
+    let overview = args.overview || (args.ids.is_empty() && tickets.len() > FEW);
+    let mut host = host::CliHost::new(context, &store, actor, &args, groups);
+    let end = terminal::run(console::Term::stdout(), &mut host, tickets, options, overview)?;
     Ok(match end {
         End::Done | End::Quit => Exit::Done,
         End::Failed => Exit::Conflict,
@@ -154,12 +171,25 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     })
 }
 
-fn tickets(
-    context: &Context,
-    store: &Store,
-    view: &View,
-    args: &Args,
-) -> Result<Vec<(Ticket, Summary)>> {
+/// The overview where nobody is asked.
+fn print_overview(context: &mut Context, store: &Store, groups: &[Group]) -> Result<()> {
+    let snapshot = store.repo().config_snapshot();
+    let palette = pager::palette(context, Some(snapshot.plumbing()));
+    let columns = pager::columns().unwrap_or(marks::PRINTED);
+    let text = overview::overview(groups, &palette, columns, usize::MAX);
+    context.print(text.as_bytes())
+}
+
+/// What there is to review.
+struct Found {
+    tickets: Vec<Ticket>,
+    summaries: Vec<Summary>,
+    marks: Marks,
+    /// Those and, where none was named, the ones that were sent back, in the order of review.
+    all: Vec<Summary>,
+}
+
+fn tickets(context: &Context, store: &Store, view: &View, args: &Args) -> Result<Found> {
     let mut wanted = Vec::new();
     for text in &args.ids {
         let id = view.resolve(text)?;
@@ -168,20 +198,21 @@ fn tickets(
     }
     let mut filter = args.filters.clone().filter(Some(Status::Pending));
     filter.newest_first = false;
-    let (mut found, mut sent_back) = (Vec::new(), 0);
+    let (mut tickets, mut found, mut sent_back) = (Vec::new(), Vec::new(), 0);
     let summaries = view.proposals(&filter, context.now)?;
-    let risks = risk::risks(store, view, &summaries)?;
+    let marks = Marks::of(store, view, context.now, &summaries)?;
+    let all = marks.in_order(summaries);
     let instructions = std::cell::OnceCell::new();
-    for summary in summaries {
+    for summary in &all {
         // What was sent back waits for its agent; its next revision is in the queue again.
         let is_asked_for = match wanted.is_empty() {
             true => !summary.changes_requested,
             false => wanted.contains(&summary.id),
         };
         if is_asked_for {
-            let risk = risks.get(&summary.id).copied().unwrap_or_default();
             let known = || instructions.get_or_init(|| store.instructions());
-            found.push((ticket(view, &summary, risk, known)?, summary));
+            tickets.push(ticket(view, summary, &marks, known)?);
+            found.push(summary.clone());
         } else if wanted.is_empty() {
             sent_back += 1;
         }
@@ -190,7 +221,11 @@ fn tickets(
         let were = if sent_back == 1 { "proposal was" } else { "proposals were" };
         context.note(&format!("{sent_back} {were} sent back and not revised (aye status --long)"));
     }
-    Ok(found)
+    let all = match wanted.is_empty() {
+        true => all,
+        false => found.clone(),
+    };
+    Ok(Found { tickets, summaries: found, marks, all })
 }
 
 /// Reads a whole proposal only where there is more to say of it than its summary does: a thousand of
@@ -198,10 +233,14 @@ fn tickets(
 fn ticket<'k>(
     view: &View,
     summary: &Summary,
-    risk: Risk,
+    marks: &Marks,
     known: impl FnOnce() -> &'k Instructions,
 ) -> Result<Ticket> {
+    let risk = marks.risk(&summary.id);
     let mut ticket = Ticket::new(summary.id.clone(), summary.created_at);
+    ticket.revision.clone_from(&summary.revision);
+    ticket.lines = u64::try_from(summary.added + summary.removed).unwrap_or(u64::MAX);
+    ticket.lower = marks.lower(&summary.id).cloned().collect();
     (ticket.deletes, ticket.is_warned) = (risk.deletes, risk.is_warned);
     if risk.is_sensitive {
         let proposal = view.proposal(&summary.id)?;
@@ -216,7 +255,7 @@ fn waiting(
     view: &View,
     tickets: &[Ticket],
     summaries: &[Summary],
-    kind: ActorKind,
+    (kind, is_shown): (ActorKind, bool),
 ) -> Result<Exit> {
     let proposals: Result<Vec<WaitingItem>> = tickets
         .iter()
@@ -247,7 +286,8 @@ fn waiting(
     let answer = Waiting { schema: "aye/review@1", success: pending == 0, pending, proposals };
     context.emit(Format::Text, &answer, || {
         let mut out = String::new();
-        for item in &answer.proposals {
+        let items = answer.proposals.iter().filter(|_| !is_shown);
+        for item in items {
             let text = item.description.as_deref().unwrap_or("");
             out += &format!(
                 "{}  {}  {}  {}\n",

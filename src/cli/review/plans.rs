@@ -68,6 +68,11 @@ impl Plans {
         Ok(outlooks)
     }
 
+    /// The plans of `orders`, in their order.
+    pub(super) fn of(&self, orders: &[&Order]) -> Vec<&Shown> {
+        orders.iter().filter_map(|order| Some(&self.0.get(&order.id)?.shown)).collect()
+    }
+
     /// The plan of `id`, which is used once.
     pub(super) fn take(&mut self, id: &ProposalId) -> Option<Planned> {
         self.0.remove(id)

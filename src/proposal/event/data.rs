@@ -336,6 +336,10 @@ pub struct Apply {
     /// The decision statement; absent in events of version 0.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub statement: Option<BlobRef>,
+    /// SHA-256, in hex, of the group that was decided in one answer: every proposal with its revision and
+    /// what it was to write. Absent where it was decided on its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
 }
 
 /// One file an apply wrote (or found written).
@@ -374,6 +378,10 @@ pub struct Reject {
     /// The decision statement; absent in events of version 0.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub statement: Option<BlobRef>,
+    /// SHA-256, in hex, of the group that was decided in one answer: every proposal with its revision and
+    /// what it was to write. Absent where it was decided on its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
 }
 
 /// Data of [`Data::Mark`].

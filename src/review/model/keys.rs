@@ -75,9 +75,10 @@ impl Session {
         } else {
             add(self.can_undo(), 'u', "undo the last decision");
         }
+        add(self.slots().len() > 1, 'L', "list all that is pending");
         add(self.slot().is_some(), '>', "on to the next proposal");
         add(self.position() > 0, '<', "back to the proposal before");
-        let settled = self.slots().iter().any(super::session::Slot::is_answered);
+        let settled = self.slots().iter().any(|slot| slot.is_answered() && !slot.done);
         add(settled, 'W', "write what is decided so far");
         add(true, 'q', "quit; what was decided is kept");
         add(true, '?', "help");

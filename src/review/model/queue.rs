@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use crate::changeset::{Mode, RepoPath, sensitive};
+use crate::proposal::stacks::{self, Place};
 use crate::proposal::{ChangeRecord, Entry, ProposalId};
 
 /// What the order depends on; known without reading any content.
@@ -18,12 +19,27 @@ pub struct Ticket {
     pub deletes: bool,
     /// Whether what it adds looks like a secret, or misleads.
     pub is_warned: bool,
+    /// Event id of the revision that it was queued with.
+    pub revision: String,
+    /// Lines that it adds and removes.
+    pub lines: u64,
+    /// The proposals that it stands on.
+    pub lower: Vec<ProposalId>,
 }
 
 impl Ticket {
     /// Of a proposal of which nothing else is known.
     pub fn new(id: ProposalId, created_at: DateTime<Utc>) -> Self {
-        Self { id, created_at, sensitive: None, deletes: false, is_warned: false }
+        Self {
+            id,
+            created_at,
+            sensitive: None,
+            deletes: false,
+            is_warned: false,
+            revision: String::new(),
+            lines: 0,
+            lower: Vec::new(),
+        }
     }
 }
 
@@ -42,16 +58,22 @@ impl sensitive::Touched for ChangeRecord {
     }
 }
 
-/// Sorts: what touches sensitive paths or adds what looks like a secret or misleads, then what removes
-/// files, then the rest; the oldest first within each.
-pub fn queue(mut tickets: Vec<Ticket>) -> Vec<Ticket> {
-    tickets.sort_by_key(|ticket| {
-        let class = match (ticket.sensitive.is_some() || ticket.is_warned, ticket.deletes) {
+/// Sorts, by [`stacks::order`]: what touches sensitive paths or adds what looks like a secret or misleads,
+/// then what removes files, then the rest.
+pub fn queue(tickets: Vec<Ticket>) -> Vec<Ticket> {
+    let class =
+        |ticket: &Ticket| match (ticket.sensitive.is_some() || ticket.is_warned, ticket.deletes) {
             (true, _) => 0,
             (false, true) => 1,
             (false, false) => 2,
         };
-        (class, ticket.created_at, ticket.id.to_string())
+    let places = tickets.iter().map(|ticket| Place {
+        id: &ticket.id,
+        class: class(ticket),
+        created_at: ticket.created_at,
+        lower: ticket.lower.iter().collect(),
     });
-    tickets
+    let order = stacks::order(&places.collect::<Vec<_>>());
+    let mut tickets: Vec<Option<Ticket>> = tickets.into_iter().map(Some).collect();
+    order.into_iter().filter_map(|at| tickets[at].take()).collect()
 }

@@ -56,6 +56,8 @@ pub struct Slot {
     pub saved: bool,
     /// Said about it.
     pub comments: Vec<DraftComment>,
+    /// It was decided, and that was written, earlier in this session.
+    pub done: bool,
 }
 
 /// What is to be written for one proposal.
@@ -122,6 +124,12 @@ impl Slot {
             (None, Some(review)) => review.units().iter().any(|unit| unit.saved),
             (None, None) => false,
         }
+    }
+
+    /// True when nothing was said about it yet.
+    pub fn is_untouched(&self) -> bool {
+        let decided = self.review.as_ref().map_or(0, Review::decided);
+        self.outcome.is_none() && !self.done && decided == 0 && self.comments.is_empty()
     }
 
     /// True when there is something to write, and nothing left to ask.
@@ -283,6 +291,7 @@ impl Session {
             outcome: None,
             saved: false,
             comments: Vec::new(),
+            done: false,
         };
         Self { slots: tickets.into_iter().map(slot).collect(), at: 0, unit: 0, history: Vec::new() }
     }
@@ -371,7 +380,8 @@ impl Session {
                 };
             }
             Action::Back => {
-                self.visit(self.at.checked_sub(1).ok_or(Refusal::NoPrevious)?);
+                let before = self.slots[..self.at].iter().rposition(|slot| !slot.done);
+                self.visit(before.ok_or(Refusal::NoPrevious)?);
                 return Ok(());
             }
             Action::ApplyAll if self.review().is_some_and(Review::is_unfit) => {
@@ -435,6 +445,15 @@ impl Session {
     pub fn gone(&mut self, at: usize, status: String) {
         if let Some(slot) = self.slots.get_mut(at) {
             slot.outcome = Some(Outcome::Gone { status });
+        }
+    }
+
+    /// Notes that what was decided about proposal `at` is written, so that it is behind: `status`.
+    pub fn done(&mut self, at: usize, status: &str) {
+        if let Some(slot) = self.slots.get_mut(at) {
+            slot.done = true;
+            slot.outcome = Some(Outcome::Gone { status: status.to_owned() });
+            self.history.retain(|step| step.slot != at);
         }
     }
 

@@ -49,6 +49,7 @@ impl Terminal<'_> {
                 comments: slot.comments.clone(),
                 take_residue: false,
                 unshown_lines: 0,
+                group: None,
             });
         }
         let outlooks = self.host.plan(&orders)?;
@@ -81,8 +82,15 @@ impl Terminal<'_> {
                     if one.decides() {
                         self.session.written(at);
                     }
+                    let written = match one.order.verdict {
+                        Verdict::Reject { .. } => "rejected",
+                        _ => "applied",
+                    };
                     match over && one.decides() {
-                        true => self.host.forget(id),
+                        true => {
+                            self.session.done(at, written);
+                            self.host.forget(id);
+                        }
                         false => self.keep(at)?,
                     }
                     self.say(&format!("{id}  {}", escape::line(&done)))?;

@@ -134,12 +134,16 @@ impl Terminal<'_> {
     }
 
     /// Asks until a key is pressed, or input ends the session.
-    fn answer(&mut self, question: &str, keys: &[Key]) -> Result<ControlFlow<End, char>> {
+    pub(super) fn answer(
+        &mut self,
+        question: &str,
+        keys: &[Key],
+    ) -> Result<ControlFlow<End, char>> {
         let asked = screen::prompt(None, question, keys, &self.options);
         self.write(&asked)?;
         loop {
             match self.keyboard.press() {
-                Press::Nothing => {}
+                Press::Nothing | Press::Enter => {}
                 Press::Pasted => self.pasted(&asked)?,
                 Press::Resumed => {
                     prompt::forget_typed_ahead();
@@ -165,7 +169,7 @@ impl Terminal<'_> {
 
     /// Writes what the decisions will write, up to `limit` lines. Returns for each how much of it
     /// there was no room for.
-    fn show_last(&mut self, decided: &[Decided], limit: usize) -> Result<Vec<Unshown>> {
+    pub(super) fn show_last(&mut self, decided: &[Decided], limit: usize) -> Result<Vec<Unshown>> {
         // Line by line: what is not shown is counted in lines of the difference.
         let options = Options { layout: Layout::Unified, ..self.diff_options() };
         let (blocks, counted) = last::screen(&outlooks(decided), &options, limit);
@@ -178,7 +182,7 @@ impl Terminal<'_> {
         Ok(decided.iter().map(unshown).collect())
     }
 
-    fn page_last(&mut self, decided: &[Decided]) -> Result<()> {
+    pub(super) fn page_last(&mut self, decided: &[Decided]) -> Result<()> {
         let options = Options { layout: Layout::Unified, ..self.options.clone() };
         let (blocks, _) = last::screen(&outlooks(decided), &options, usize::MAX);
         let mut text = String::new();
@@ -214,17 +218,22 @@ impl Terminal<'_> {
     }
 }
 
-fn outlooks(decided: &[Decided]) -> Vec<(&ProposalId, &Outlook)> {
+pub(super) fn outlooks(decided: &[Decided]) -> Vec<(&ProposalId, &Outlook)> {
     let decided = decided.iter();
     decided.filter_map(|one| Some((&one.order.id, one.outlook.as_ref()?.as_ref().ok()?))).collect()
 }
 
 /// The question, with how much of what it is about was not on the screen.
 fn question(unshown: &[Unshown]) -> String {
+    format!("Write these decisions{}", not_shown(unshown))
+}
+
+/// ` (3 changed lines not shown; p shows them)`, or nothing.
+pub(super) fn not_shown(unshown: &[Unshown]) -> String {
     let lines: u64 = unshown.iter().map(|unshown| unshown.own + unshown.foreign).sum();
     match lines {
-        0 => "Write these decisions".to_owned(),
-        1 => "Write these decisions (1 changed line not shown; p shows it)".to_owned(),
-        n => format!("Write these decisions ({n} changed lines not shown; p shows them)"),
+        0 => String::new(),
+        1 => " (1 changed line not shown; p shows it)".to_owned(),
+        n => format!(" ({n} changed lines not shown; p shows them)"),
     }
 }

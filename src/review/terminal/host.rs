@@ -5,6 +5,7 @@ use crate::changeset::settle::Unfit;
 use crate::changeset::{FileChange, RepoPath};
 use crate::error::Result;
 use crate::proposal::ProposalId;
+use crate::render::overview::Group;
 use crate::review::model::{DraftComment, Staged, Verdict};
 
 /// A proposal as it is now.
@@ -136,6 +137,8 @@ pub struct Order {
     pub take_residue: bool,
     /// Changed lines that were not on the screen before the answer.
     pub unshown_lines: u64,
+    /// Digest of the group that is decided in one answer.
+    pub group: Option<String>,
 }
 
 /// What carrying out a decision would write.
@@ -237,6 +240,15 @@ pub trait Host {
     /// # Errors
     /// If the store cannot be read.
     fn plan(&mut self, orders: &[Order]) -> Result<Vec<Option<Result<Outlook>>>>;
+
+    /// The pending proposals in groups, numbered by their place in this session.
+    fn overview(&self) -> Vec<Group>;
+
+    /// The digest of deciding `orders` in one answer, as they were planned by [`Host::plan`].
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    fn group(&mut self, orders: &[&Order]) -> Result<String>;
 
     /// Writes one decision, with its comments. Returns what was done, in words.
     ///

@@ -2,6 +2,7 @@
 //!
 //! Line mode: nothing is redrawn, scroll-back stays, so it works on every terminal and in a log.
 
+mod board;
 mod carry;
 mod confirm;
 mod filter;
@@ -68,13 +69,21 @@ pub struct Terminal<'h> {
     last_search: String,
     /// Differences go through the reviewer's own program.
     filter: bool,
+    /// Whether the overview comes before the first hunk.
+    overview: bool,
 }
 
 /// Walks `tickets` with the person at `term`.
 ///
 /// # Errors
 /// If the terminal or the store fail; what was decided until then is kept.
-pub fn run(term: Term, host: &mut dyn Host, tickets: Vec<Ticket>, options: Options) -> Result<End> {
+pub fn run(
+    term: Term,
+    host: &mut dyn Host,
+    tickets: Vec<Ticket>,
+    options: Options,
+    overview: bool,
+) -> Result<End> {
     let revisions = vec![None; tickets.len()];
     let session = Session::new(tickets);
     let (content, painter, shown) = (None, None, None);
@@ -93,14 +102,23 @@ pub fn run(term: Term, host: &mut dyn Host, tickets: Vec<Ticket>, options: Optio
         shown,
         last_search,
         filter,
+        overview,
     };
     terminal.run()
 }
 
 impl Terminal<'_> {
     fn run(&mut self) -> Result<End> {
+        let mut first = match self.overview {
+            true => self.board()?,
+            false => None,
+        };
         loop {
-            match self.walk()? {
+            let stop = match first.take() {
+                Some(stop) => stop,
+                None => self.walk()?,
+            };
+            match stop {
                 Stop::Summary => {
                     self.reach_kept()?;
                     if let Some(end) = self.confirm()? {
@@ -173,6 +191,10 @@ impl Terminal<'_> {
             let key = loop {
                 match self.keyboard.press() {
                     Press::Nothing => {}
+                    Press::Enter => {
+                        self.say("")?;
+                        break '\n';
+                    }
                     Press::Pasted => self.pasted(&prompt)?,
                     Press::Resumed => self.write(&format!("\n{prompt}"))?,
                     Press::Interrupt => return Ok(Stop::Interrupt),
@@ -183,6 +205,10 @@ impl Terminal<'_> {
                     Press::Char(c) => break c,
                 }
             };
+            if key == '\n' {
+                self.shown = None;
+                continue;
+            }
             self.say(key.encode_utf8(&mut [0; 4]))?;
             // The terminal may have been resized while the prompt stood.
             self.measure();
@@ -209,6 +235,13 @@ impl Terminal<'_> {
             match key {
                 'q' => return Ok(Stop::Quit),
                 'W' => return Ok(Stop::Summary),
+                'L' => {
+                    if let Some(stop) = self.board()? {
+                        return Ok(stop);
+                    }
+                    self.content = None;
+                    continue;
+                }
                 _ => {}
             }
             let was = self.session.slots()[at].verdict();
@@ -260,6 +293,10 @@ impl Terminal<'_> {
             return Ok(true);
         }
         let Some(slot) = self.session.slot() else { return Ok(false) };
+        if slot.done {
+            let _ = self.session.act(Action::Skip);
+            return Ok(false);
+        }
         let id = slot.ticket.id.clone();
         let mut content = match self.host.load(&id)? {
             Loaded::Ready(content) => content,
@@ -366,6 +403,7 @@ impl Terminal<'_> {
         for at in 0..self.session.slots().len() {
             let slot = &self.session.slots()[at];
             if slot.review.is_none()
+                && !slot.done
                 && slot.outcome.is_none()
                 && self.host.has_kept(&slot.ticket.id)
             {

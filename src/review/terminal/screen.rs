@@ -345,7 +345,7 @@ pub(super) fn summary(slots: &[Slot], options: &Options) -> String {
     out += &palette.paint(Role::Title, "Decided:");
     out.push('\n');
     let mut open = 0;
-    for slot in slots {
+    for slot in slots.iter().filter(|slot| !slot.done) {
         let (role, text) = match slot.verdict() {
             Verdict::Open { .. } if slot.comments.is_empty() => {
                 open += 1;

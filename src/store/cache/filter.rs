@@ -21,6 +21,8 @@ pub struct Filter {
     pub by: Option<String>,
     /// Only those that change this file, or one below this directory.
     pub path: Option<String>,
+    /// Only those that add and remove at most so many lines together.
+    pub max_lines: Option<usize>,
     /// A tool's mark counts as the status it says, as the `changes` contract has it.
     pub by_contract: bool,
     /// Only code or memory.
@@ -78,6 +80,9 @@ impl Filter {
         if self.of_plans {
             // ';' is the character behind ':'.
             terms.push("task >= 'plan:' AND task < 'plan;'".into());
+        }
+        if let Some(most) = self.max_lines {
+            terms.push(format!("added + removed <= {}", most.min(i64::MAX as usize)));
         }
         if let Some(subject) = self.subject {
             terms.push(format!("subject = '{}'", subject.as_str()));

@@ -1,0 +1,141 @@
+//! What lists and overviews mark proposals with.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Duration, Utc};
+
+use crate::app::listing::Marks;
+use crate::proposal::{ProposalId, Status};
+use crate::render::age;
+use crate::render::overview::{Group, Row};
+use crate::render::style::Role;
+use crate::store::{Audience, Summary};
+use crate::text::escape;
+
+/// What runs out within this time is marked, and counted as expiring.
+pub const SOON: Duration = Duration::days(1);
+
+/// Columns of an overview that is not on a terminal.
+pub const PRINTED: usize = 100;
+
+/// Fewest characters of an id that name a proposal.
+const FEWEST: usize = 4;
+
+/// The beginning of an id, behind `prop_`, that is enough to name it.
+pub fn short(id: &ProposalId, prefix: usize) -> String {
+    id.as_str()["prop_".len()..].chars().take(prefix.max(FEWEST)).collect()
+}
+
+/// The marks of `summary`, safe for a terminal. A status that is not the `ordinary` one is the first.
+pub fn of(
+    summary: &Summary,
+    marks: &Marks,
+    ordinary: Option<Status>,
+    now: DateTime<Utc>,
+) -> Vec<(Role, String)> {
+    let mut found: Vec<(Role, String)> = Vec::new();
+    let mut add = |role: Role, text: String| found.push((role, text));
+    match summary.status {
+        status if Some(status) == ordinary => {}
+        Status::Pending => add(Role::Plain, "pending".into()),
+        Status::Applied => add(Role::Good, "applied".into()),
+        Status::Rejected => add(Role::Bad, "rejected".into()),
+        Status::Expired => add(Role::Dim, "expired".into()),
+    }
+    let is_pending = summary.status == Status::Pending;
+    if marks.risk(&summary.id).is_any() {
+        add(Role::Warn, "!".into());
+    }
+    if let Some(verdict) = summary.marked.as_ref().filter(|_| is_pending) {
+        add(Role::Warn, format!("marked {} by a tool, not approved", escape::line(verdict)));
+    }
+    if is_pending && summary.changes_requested {
+        add(Role::Warn, "sent back".into());
+    }
+    match summary.approvals.iter().filter(|found| found.counts).count() {
+        _ if !is_pending => {}
+        0 => {}
+        1 => add(Role::Good, "approved".into()),
+        count => add(Role::Good, format!("approved by {count}")),
+    }
+    if summary.contested {
+        add(Role::Warn, "contested".into());
+    }
+    match &summary.audience {
+        Audience::Default => {}
+        Audience::Private => add(Role::Dim, "private".into()),
+        Audience::Remote(remote) => add(Role::Dim, format!("for {}", escape::name(remote))),
+    }
+    if let Some(version) = &summary.needs {
+        add(Role::Warn, format!("needs aye >= {}", escape::line(version)));
+    }
+    if let Some(related) = marks.relations(&summary.id) {
+        let more = |count: usize| if count > 1 { format!("+{}", count - 1) } else { String::new() };
+        if let Some(lower) = related.stands_on.first() {
+            let more = more(related.stands_on.len());
+            add(Role::Dim, format!("↳ {}{more}", short(&lower.id, FEWEST)));
+        }
+        if let Some(other) = related.same_lines.named.first() {
+            let more = more(related.same_lines.count);
+            add(Role::Warn, format!("⇄ {}{more}", short(other, FEWEST)));
+        }
+    }
+    match summary.checked {
+        Some(0) => add(Role::Good, "✓".into()),
+        Some(code) => add(Role::Bad, format!("✗{code}")),
+        None => {}
+    }
+    if is_pending && summary.expires_at - now <= SOON {
+        add(Role::Warn, format!("expires {}", age::left(summary.expires_at, now)));
+    }
+    found
+}
+
+/// The proposer, and who recorded it or wrote the current revision where that is somebody else.
+pub fn by(summary: &Summary) -> String {
+    let mut names = vec![summary.proposed_by.as_str()];
+    for name in [summary.recorded_by.as_str(), summary.author.as_str()] {
+        // A caller of a tool without a name of its own proposes as `agent`.
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.join(" / ")
+}
+
+/// `summaries`, in the order of review, by agent and task; those that were sent back come last, in a group
+/// of their own. `number` tells the place of one in the review.
+pub fn grouped(
+    summaries: &[Summary],
+    marks: &Marks,
+    now: DateTime<Utc>,
+    number: impl Fn(&ProposalId) -> Option<usize>,
+) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    let mut places: BTreeMap<(bool, String, Option<String>), usize> = BTreeMap::new();
+    for summary in summaries {
+        let back = summary.changes_requested;
+        let (who, task) = (summary.proposed_by.clone(), summary.task.clone());
+        let key = if back { (true, String::new(), None) } else { (false, who, task) };
+        let title = match &key {
+            (true, ..) => "sent back, and waiting for their agents".to_owned(),
+            (_, who, None) => who.clone(),
+            (_, who, Some(task)) => format!("{who} · {task}"),
+        };
+        let at = *places.entry(key).or_insert_with(|| {
+            groups.push(Group { key: None, title, rows: Vec::new() });
+            groups.len() - 1
+        });
+        groups[at].rows.push(Row {
+            number: number(&summary.id),
+            short: short(&summary.id, summary.prefix),
+            description: summary.description.clone().unwrap_or_default(),
+            path: summary.path.clone(),
+            files: summary.files,
+            added: summary.added,
+            removed: summary.removed,
+            marks: of(summary, marks, Some(Status::Pending), now),
+        });
+    }
+    groups
+}

@@ -1,0 +1,194 @@
+//! Pending proposals as a whole: in groups, a line each, on one screen. Pure.
+
+use super::style::{Palette, Role};
+use super::table::{Align, Cell, Keep, Table};
+use super::width;
+use crate::text::escape;
+
+/// A proposal of an overview. Texts are as they came; nothing here is safe for a terminal but the marks.
+#[derive(Clone, Debug, Default)]
+pub struct Row {
+    /// Its place in the order of review, from 1; `None` for what is not reviewed now.
+    pub number: Option<usize>,
+    /// The beginning of its id that is enough to name it.
+    pub short: String,
+    /// Why.
+    pub description: String,
+    /// The first changed file.
+    pub path: String,
+    /// How many files.
+    pub files: usize,
+    /// Lines added.
+    pub added: usize,
+    /// Lines removed.
+    pub removed: usize,
+    /// What there is to know of it, safe for a terminal.
+    pub marks: Vec<(Role, String)>,
+}
+
+/// Proposals that are decided together, if at all.
+#[derive(Clone, Debug, Default)]
+pub struct Group {
+    /// What to press for it.
+    pub key: Option<char>,
+    /// What they have in common, such as agent and task.
+    pub title: String,
+    /// Those in it, in the order of review.
+    pub rows: Vec<Row>,
+}
+
+impl Group {
+    /// `12 proposals, +84 −31`.
+    pub fn counted(&self) -> String {
+        let plural = if self.rows.len() == 1 { "" } else { "s" };
+        let sum = |what: fn(&Row) -> usize| self.rows.iter().map(what).sum::<usize>();
+        let (added, removed) = (sum(|row| row.added), sum(|row| row.removed));
+        format!("{} proposal{plural}, +{added} −{removed}", self.rows.len())
+    }
+}
+
+/// The overview of `groups`, in at most `lines` lines: each group keeps its heading and its first rows, and
+/// what is left out is counted.
+pub fn overview(groups: &[Group], palette: &Palette, columns: usize, lines: usize) -> String {
+    // A heading, a row and a count is the least that a group takes.
+    let most = (lines / 3).max(1);
+    let shown = &groups[..groups.len().min(most)];
+    let left_out = groups.len() - shown.len();
+    let counts: Vec<usize> = shown.iter().map(|group| group.rows.len()).collect();
+    let takes = share(&counts, lines.saturating_sub(usize::from(left_out > 0)));
+    let mut table = Table::new(&[
+        ("#", Align::Right),
+        ("ID", Align::Left),
+        ("WHY", Align::Left),
+        ("FILES", Align::Left),
+        ("+", Align::Right),
+        ("−", Align::Right),
+        ("!", Align::Left),
+    ]);
+    for (why, files) in [(40, 20), (16, 10)] {
+        table.shrinks("WHY", why, Keep::Start);
+        table.shrinks("FILES", files, Keep::End);
+    }
+    table.drops(&["FILES", "+", "−", "ID"]);
+    let rows: Vec<Vec<Vec<Cell>>> = shown
+        .iter()
+        .zip(&takes)
+        .map(|(group, take)| group.rows.iter().take(*take).map(cells).collect())
+        .collect();
+    rows.iter().flatten().for_each(|row| table.measure(row));
+    let sized = table.lines(Some(columns.saturating_sub(2).max(20)));
+    let mut out = String::new();
+    for ((group, rows), take) in shown.iter().zip(&rows).zip(&takes) {
+        let key = group.key.map(|key| format!("{key}  ")).unwrap_or_default();
+        let counted = group.counted();
+        let room = columns.saturating_sub(width::of(&key) + width::of(&counted) + 2).max(8);
+        let title = width::fit(&escape::name(&group.title), room);
+        palette.write(&mut out, Role::Key, &key);
+        palette.write(&mut out, Role::Title, &title);
+        out.push_str("  ");
+        palette.write(&mut out, Role::Dim, &counted);
+        out.push('\n');
+        for row in rows {
+            out.push_str("  ");
+            sized.row(&mut out, palette, row);
+        }
+        let more = group.rows.len() - take;
+        if more > 0 {
+            palette.write(&mut out, Role::Dim, &format!("  … {more} more"));
+            out.push('\n');
+        }
+    }
+    if left_out > 0 {
+        let plural = if left_out == 1 { "" } else { "s" };
+        palette.write(&mut out, Role::Dim, &format!("… {left_out} more group{plural}"));
+        out.push('\n');
+    }
+    out
+}
+
+fn cells(row: &Row) -> Vec<Cell> {
+    let files = match row.files {
+        0 | 1 => escape::name(&row.path),
+        files => format!("{files} files"),
+    };
+    let why = escape::line(row.description.lines().next().unwrap_or_default()).into_owned();
+    let mut marks = Cell::default();
+    for (at, (role, text)) in row.marks.iter().enumerate() {
+        marks = marks.and(Role::Plain, if at > 0 { " " } else { "" }).and(*role, text.clone());
+    }
+    vec![
+        Cell::new(Role::Key, row.number.map(|number| number.to_string()).unwrap_or_default()),
+        Cell::new(Role::Id, row.short.clone()),
+        Cell::from(why),
+        Cell::new(Role::Dim, files),
+        Cell::new(Role::Good, format!("+{}", row.added)),
+        Cell::new(Role::Bad, format!("−{}", row.removed)),
+        marks,
+    ]
+}
+
+/// How many rows of groups of `counts` rows are shown in `lines` lines: one at least, then in turns.
+fn share(counts: &[usize], lines: usize) -> Vec<usize> {
+    let mut takes: Vec<usize> = counts.iter().map(|count| 1.min(*count)).collect();
+    let used = |takes: &[usize]| -> usize {
+        let more = counts.iter().zip(takes).filter(|(count, take)| *count > *take).count();
+        counts.len() + takes.iter().sum::<usize>() + more
+    };
+    let mut left = lines.saturating_sub(used(&takes));
+    loop {
+        let mut grew = false;
+        for (take, count) in takes.iter_mut().zip(counts) {
+            // The last row takes the line of the count.
+            let cost = usize::from(*take + 1 < *count);
+            if *take < *count && cost <= left {
+                *take += 1;
+                left -= cost;
+                grew = true;
+            }
+        }
+        if !grew {
+            return takes;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn group(key: char, rows: usize) -> Group {
+        let row = |n: usize| Row {
+            number: Some(n + 1),
+            short: "9t5y".into(),
+            description: format!("Change number {n} of the whole"),
+            path: "src/some/where.rs".into(),
+            files: 1,
+            added: n,
+            removed: 1,
+            marks: vec![(Role::Warn, "!".into())],
+        };
+        Group { key: Some(key), title: "claude · T-2".into(), rows: (0..rows).map(row).collect() }
+    }
+
+    #[test]
+    fn it_fits_on_the_screen_whatever_waits() {
+        for (groups, rows) in [(1, 3), (1, 1000), (5, 9), (60, 20)] {
+            let groups: Vec<Group> = (0..groups).map(|_| group('a', rows)).collect();
+            for (columns, lines) in [(60, 20), (80, 22), (200, 60)] {
+                let text = overview(&groups, &Palette::plain(), columns, lines);
+                assert!(text.lines().count() <= lines, "{lines}:\n{text}");
+                assert!(text.lines().all(|line| width::of(line) <= columns), "{columns}:\n{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_group_keeps_a_row_and_what_is_left_out_is_counted() {
+        assert_eq!(share(&[9, 2, 1], 12), [5, 2, 1]);
+        assert_eq!(share(&[3], 4), [3]);
+        assert_eq!(share(&[3, 3], 8), [3, 3]);
+        let text = overview(&[group('a', 9), group('b', 2)], &Palette::plain(), 80, 9);
+        assert!(text.contains("… 6 more\n"), "{text}");
+        assert!(text.starts_with("a  claude · T-2  9 proposals, +36 −9\n"), "{text}");
+    }
+}

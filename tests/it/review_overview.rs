@@ -1,0 +1,172 @@
+//! The overview before the first hunk: all that is pending on one screen, and groups decided at once.
+
+use crate::support::Repo;
+use crate::support::terminal::Terminal;
+
+/// Twenty-six proposals by four agents, oldest first; nine of them by `claude`.
+fn many() -> (Repo, Vec<(String, &'static str)>) {
+    let files: Vec<(String, String)> =
+        (0..26).map(|n| (format!("src/f{n:02}.txt"), "1\n2\n3\n".to_owned())).collect();
+    let files: Vec<(&str, &str)> =
+        files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let repo = Repo::with(&files);
+    let agents = ["claude", "codex", "gemini", "robo"];
+    let mut made = Vec::new();
+    for n in 0..26_usize {
+        let agent = if n < 18 && n % 2 == 0 { "claude" } else { agents[1 + n % 3] };
+        let (path, why) = (format!("src/f{n:02}.txt"), format!("Say two in words {n}"));
+        let args = ["propose", &path, "--old", "2\n", "--new", "two\n", "-m", &why, "-q"];
+        made.push((repo.agent(agent, &args).ok().id(), agent));
+    }
+    (repo, made)
+}
+
+fn review(repo: &Repo, args: &[&str]) -> Terminal {
+    let mut all = vec!["review"];
+    all.extend(args);
+    let cmd = repo.cmd(&all).env("TERM", "xterm-256color").env("PAGER", "cat").env("NO_COLOR", "1");
+    Terminal::start(cmd, 40, 100)
+}
+
+fn statuses(repo: &Repo, ids: &[(String, &str)]) -> Vec<String> {
+    let list = repo.aye(&["list", "--status", "all", "--json"]).ok().json();
+    let all = list["proposals"].as_array().expect("a list").clone();
+    let status = |id: &str| {
+        let item = all.iter().find(|item| item["proposal_id"] == id).expect("it");
+        item["status"].as_str().expect("a status").to_owned()
+    };
+    ids.iter().map(|(id, _)| status(id)).collect()
+}
+
+#[test]
+fn all_nine_of_one_agent_out_of_26_take_four_keys() {
+    let (repo, made) = many();
+    let mut t = review(&repo, &[]);
+    t.sees("26 pending").sees("claude  9 proposals, +9 −9").sees("robo").sees("]? ");
+    let keys = ["A", "a", "y"];
+    t.types(keys[0]).sees("Which group [a-d]? ").types(keys[1]);
+    t.sees("9 proposals by claude, +9 −9 in 9 files: apply [").sees("]? ").types(keys[2]);
+    t.sees("applied, 1 file").sees("17 pending").sees("]? ");
+    assert!(keys.len() <= 4);
+    // What is left goes on.
+    t.types("R").sees("Which group").types("a").sees("because").types("not now\r");
+    t.sees("codex (").sees(": reject [").sees("]? ").types("y").sees("rejected").sees("pending");
+    t.sees("]? ").types("q");
+    assert_eq!(t.ends(), 0);
+    assert!(t.is_sane());
+    for ((_, agent), status) in made.iter().zip(statuses(&repo, &made)) {
+        let wanted = match *agent {
+            "claude" => "applied",
+            "codex" => "rejected",
+            _ => "pending",
+        };
+        assert_eq!(status, wanted, "{agent}");
+    }
+    assert_eq!(repo.text("src/f00.txt"), "1\ntwo\n3\n");
+    assert_eq!(repo.text("src/f01.txt"), "1\n2\n3\n");
+}
+
+#[test]
+fn the_overview_fits_on_the_screen_and_leads_anywhere() {
+    let (repo, made) = many();
+    let mut t = review(&repo, &[]);
+    t.sees("26 pending").sees("]? ");
+    let screen = t.screen();
+    assert!(screen.contains("26 pending") && screen.trim_end().ends_with("]?"), "{screen}");
+    t.types("7").sees("Go to").types("\r").sees("(7/26) prop_").sees("]? ");
+    t.types("L").sees("26 pending").sees("]? ").types("99\r").sees("neither a number nor");
+    t.sees("]? ").types("\u{1b}").rests().types(&made[20].0[5..9]).types("\r");
+    t.sees("/26) prop_").sees(&made[20].0[5..]).sees("]? ").types("y");
+    t.sees("]? ").types("L").sees("[to apply]").sees("]? ").types("W").sees("Decided:");
+    t.sees("]? ").types("y").sees("applied, 1 file");
+    assert_eq!(t.ends(), 0);
+    assert_eq!(statuses(&repo, &made)[20], "applied");
+}
+
+#[test]
+fn enter_begins_and_what_was_begun_is_not_decided_with_its_group() {
+    let repo = Repo::with(&[("a", "1\n2\n3\n"), ("b", "1\n2\n3\n"), ("c", "1\n2\n3\n")]);
+    let propose = |path: &str, old: &str| {
+        let args = ["propose", path, "--old", old, "--new", "new\n", "-q"];
+        (repo.agent("bot", &args).ok().id(), "bot")
+    };
+    let two = repo.text("a").replace('1', "one").replace('3', "three");
+    let args = ["propose", "a", "--content-file", "-", "-q", "-m", "both"];
+    let begun = repo.cmd(&args).env("AYE_AGENT", "bot").stdin(&two).run().ok().id();
+    let made = vec![(begun, "bot"), propose("b", "2\n"), propose("c", "2\n"), propose("b", "3\n")];
+    // Not more than three: no overview, unless asked for.
+    let mut t = review(&repo, &[&made[0].0, &made[1].0]);
+    t.sees("(1/2) prop_").sees("]? ").types("q");
+    assert_eq!(t.ends(), 0);
+    let mut t = review(&repo, &["-U", "0"]);
+    t.sees("4 pending").sees("]? ").types("\r").sees("(1/4) prop_").sees("(1/2)").sees("]? ");
+    t.types("n").sees("(2/2)").sees("]? ").types("L").sees("[begun]").sees("]? ");
+    t.types("A").sees("1 proposal of the group that you have begun is not among these");
+    t.sees("3 proposals by bot, +3 −3 in 2 files: apply [").sees("]? ").types("n");
+    t.sees("]? ").types("A").sees("in 2 files: apply [").sees("]? ").types("y");
+    t.sees("applied").sees("1 pending").sees("]? ").types("q");
+    assert_eq!(t.ends(), 0);
+    assert_eq!(statuses(&repo, &made), ["pending", "applied", "applied", "applied"]);
+    assert_eq!(repo.text("b"), "1\nnew\nnew\n");
+}
+
+/// Of a group, what was not on the screen is counted as such, for each of its decisions.
+#[test]
+fn a_group_counts_nothing_as_seen_that_was_not_shown() {
+    let repo = Repo::with(&[("a", "1\n")]);
+    let long: String = (0..500).map(|n| format!("{n}\n")).collect();
+    for name in ["x", "y", "z", "w"] {
+        let args = ["propose", name, "--content-file", "-", "-q"];
+        repo.cmd(&args).env("AYE_AGENT", "bot").stdin(&long).run().ok();
+    }
+    let statement = |back: usize| -> serde_json::Value {
+        let lane = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"]);
+        let name = format!("{}~{back}:statement-0001", lane.trim());
+        serde_json::from_str(&repo.git(&["show", &name])).expect("JSON")
+    };
+    let mut t = review(&repo, &[]);
+    t.sees("4 pending").sees("]? ").types("A").sees("changed lines not shown; p shows them) [");
+    t.sees("]? ").types("y").sees("applied");
+    t.ends();
+    let shown = t.text().lines().filter(|line| line.starts_with('+')).count() as u64;
+    let unshown = (0..4).map(|back| statement(back)["unshown_lines"].as_u64().unwrap());
+    assert_eq!(unshown.sum::<u64>() + shown, 2000);
+}
+
+#[test]
+fn a_stack_is_listed_from_below_and_marked() {
+    let repo =
+        Repo::with(&[("a", "1\n2\n3\n"), ("b", "1\n"), (".github/workflows/x.yml", "a: 1\n")]);
+    let agent = |args: &[&str]| repo.agent("bot", args).ok().id();
+    let plain = agent(&["propose", "b", "--old", "1\n", "--new", "2\n", "-m", "plain", "-q"]);
+    let lower = agent(&["propose", "a", "--old", "2\n", "--new", "two\n", "-m", "lower", "-q"]);
+    repo.aye(&["apply", &lower, "--yes"]).ok();
+    let upper = agent(&["propose", "a", "--old", "two\n", "--new", "zwei\n", "-m", "upper", "-q"]);
+    repo.aye(&["undo", &lower]).ok();
+    let risky = [
+        "propose",
+        ".github/workflows/x.yml",
+        "--old",
+        "a: 1\n",
+        "--new",
+        "a: 2\n",
+        "-m",
+        "risky",
+        "-q",
+    ];
+    let risky = agent(&risky);
+    let list = repo.aye(&["list", "--json"]).ok().json();
+    let ids: Vec<&str> = list["proposals"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|item| item["proposal_id"].as_str())
+        .collect();
+    assert_eq!(ids, [&risky, &plain, &lower, &upper]);
+    let first = repo.aye(&["list", "-n", "1", "--json"]).ok().json();
+    assert_eq!(first["proposals"][0]["proposal_id"], risky.as_str());
+    let text = repo.aye(&["review", "--overview"]).exits(4).out();
+    assert!(text.contains(&format!("↳ {}", &lower[5..9])) && text.contains('!'), "{text}");
+    let by = repo.aye(&["list", "--group", "task"]).ok().out();
+    assert!(by.contains("no task (4)\n"), "{by}");
+}
