@@ -21,6 +21,7 @@ pub mod merge;
 pub mod patch;
 pub mod path;
 pub mod plan;
+pub mod quiet;
 pub mod sensitive;
 pub mod settle;
 pub mod snippet;

@@ -6,7 +6,7 @@ use super::Context;
 use super::programs::{self, Config};
 use crate::error::Result;
 use crate::render::diff::{Layout, Options};
-use crate::render::style::Palette;
+use crate::render::style::{Depth, Palette};
 
 /// Prints `text` on standard output, through the pager if that is a terminal and `--no-pager`
 /// was not given.
@@ -42,7 +42,17 @@ pub fn palette(context: &Context, config: Option<&Config>) -> Palette {
     if !context.color {
         return Palette::plain();
     }
-    Palette::new(|name| Some(config?.string(name)?.to_string()))
+    let var = |name: &str| context.var(name)?.into_string().ok();
+    let configured = |name: &str| Some(config?.string(name)?.to_string());
+    let (term, colorterm, colorfgbg) = (var("TERM"), var("COLORTERM"), var("COLORFGBG"));
+    let background = configured("aye.background");
+    let depth = Depth::of(
+        term.as_deref(),
+        colorterm.as_deref(),
+        colorfgbg.as_deref(),
+        background.as_deref(),
+    );
+    Palette::with_depth(configured, depth)
 }
 
 /// How differences look on this standard output.
@@ -57,6 +67,7 @@ pub fn options(context: &Context, config: Option<&Config>) -> Options {
         columns: columns().unwrap_or(80),
         layout: Layout::Unified,
         syntax: terminal,
+        numbers: false,
     }
 }
 

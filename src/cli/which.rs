@@ -89,7 +89,12 @@ impl Batch {
             ("path", &self.path),
         ];
         let texts = texts.into_iter().filter_map(|(name, value)| {
-            Some(format!(" --{name} {}", crate::text::shell::quote(value.as_ref()?)))
+            let value = value.as_ref()?;
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || "._/:@+-".contains(c);
+            Some(match value.chars().all(is_plain) && !value.is_empty() {
+                true => format!(" --{name} {value}"),
+                false => format!(" --{name} {}", crate::text::shell::quote(value)),
+            })
         });
         let lines = self.max_lines.iter().map(|most| format!(" --max-lines {most}"));
         texts.chain(lines).collect()

@@ -182,11 +182,50 @@ pub enum Role {
 
 const ROLES: usize = Role::Number as usize + 1;
 
+/// What a terminal can show.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Depth {
+    /// The sixteen colours of its theme.
+    #[default]
+    Sixteen,
+    /// 256 and more, on a dark ground.
+    Dark,
+    /// 256 and more, on a light ground.
+    Light,
+}
+
+impl Depth {
+    /// As the environment tells: `TERM` and `COLORTERM`, and for the ground `COLORFGBG`, whose last number is
+    /// the colour behind the text. `background` is what was configured, `light` or `dark`.
+    pub fn of(
+        term: Option<&str>,
+        colorterm: Option<&str>,
+        colorfgbg: Option<&str>,
+        background: Option<&str>,
+    ) -> Self {
+        let many = term.is_some_and(|term| term.contains("256color") || term.contains("direct"))
+            || colorterm.is_some_and(|value| matches!(value, "truecolor" | "24bit"));
+        let behind = colorfgbg.and_then(|value| value.rsplit(';').next()?.parse::<u8>().ok());
+        let is_light = match background {
+            Some("light") => true,
+            Some("dark") => false,
+            _ => matches!(behind, Some(7 | 9..=15)),
+        };
+        match (many, is_light) {
+            (false, _) => Self::Sixteen,
+            (true, false) => Self::Dark,
+            (true, true) => Self::Light,
+        }
+    }
+}
+
 /// The styles of every [`Role`], or none at all.
 #[derive(Clone, Debug)]
 pub struct Palette {
     on: bool,
     styles: [Style; ROLES],
+    /// What is behind removed and added lines, where their text is coloured by language.
+    grounds: [Option<Color>; 2],
 }
 
 impl Palette {
@@ -199,6 +238,12 @@ impl Palette {
     /// (`color.diff.old`, `color.diff.meta`, `color.diff-highlight.newHighlight`, …). A value
     /// that git would complain about is passed over.
     pub fn new(config: impl Fn(&str) -> Option<String>) -> Self {
+        Self::with_depth(config, Depth::Sixteen)
+    }
+
+    /// As [`Palette::new`], for a terminal of `depth`: with 256 colours the side of a changed line is behind
+    /// it and its language in front, unless git's configuration colours the lines.
+    pub fn with_depth(config: impl Fn(&str) -> Option<String>, depth: Depth) -> Self {
         let mut styles = [Style::default(); ROLES];
         let mut set = |role: Role, style: Style, names: &[&str]| {
             let configured = names.iter().find_map(|name| Style::parse(&config(name)?));
@@ -228,7 +273,29 @@ impl Palette {
         set(Role::String, Style::fg(3), &[]);
         set(Role::Comment, Style::fg(8), &[]);
         set(Role::Number, Style::fg(6), &[]);
-        Self { on: true, styles }
+        let mut grounds = [None, None];
+        let behind = match depth {
+            Depth::Sixteen => None,
+            Depth::Dark => Some(([52, 22], [88, 28], 245)),
+            Depth::Light => Some(([224, 194], [217, 157], 242)),
+        };
+        let is_set = |name: &str| config(name).is_some_and(|words| Style::parse(&words).is_some());
+        if let Some((lines, words, comment)) = behind
+            && !is_set("color.diff.old")
+            && !is_set("color.diff.new")
+        {
+            grounds = lines.map(|index| Some(Color::Indexed(index)));
+            for (role, name, index) in
+                [(Role::OldWord, old, words[0]), (Role::NewWord, new, words[1])]
+            {
+                if !is_set(name) {
+                    let bg = Some(Color::Indexed(index));
+                    styles[role as usize] = Style { bg, ..Style::default() };
+                }
+            }
+            styles[Role::Comment as usize] = Style::fg(comment);
+        }
+        Self { on: true, styles, grounds }
     }
 
     /// The same without emphasis on the words that changed: for a program that adds its own.
@@ -236,7 +303,24 @@ impl Palette {
     pub fn without_words(mut self) -> Self {
         self.styles[Role::OldWord as usize] = self.styles[Role::Old as usize];
         self.styles[Role::NewWord as usize] = self.styles[Role::New as usize];
+        self.grounds = [None, None];
         self
+    }
+
+    /// Appends `text` as `role` looks on a line whose own role is `base`: in front of the colour of its side,
+    /// where the palette has such colours.
+    pub fn write_on(&self, out: &mut String, base: Role, role: Role, text: &str) {
+        let ground = match base {
+            Role::Old => self.grounds[0],
+            Role::New => self.grounds[1],
+            _ => None,
+        };
+        let Some(ground) = ground.filter(|_| self.on) else {
+            return self.write(out, role, text);
+        };
+        // The side is behind; in front, text without a language is the terminal's own.
+        let style = if role == base { Style::default() } else { self.style(role) };
+        Style { bg: style.bg.or(Some(ground)), ..style }.write(out, text);
     }
 
     /// Whether text is coloured at all.
@@ -288,6 +372,32 @@ mod tests {
         assert_eq!(painted("3 brightcyan"), "\x1b[33;106mx\x1b[m");
         assert_eq!(Style::parse("mauve"), None);
         assert_eq!(Style::parse("red green blue"), None);
+    }
+
+    #[test]
+    fn with_256_colours_the_side_is_behind_the_language() {
+        let depth = |term, background| Depth::of(Some(term), None, Some("15;0"), background);
+        assert_eq!(depth("xterm", None), Depth::Sixteen);
+        assert_eq!(depth("xterm-256color", None), Depth::Dark);
+        assert_eq!(depth("xterm-256color", Some("light")), Depth::Light);
+        assert_eq!(Depth::of(Some("x"), Some("truecolor"), Some("0;15"), None), Depth::Light);
+        let on = |palette: &Palette, base, role| {
+            let mut out = String::new();
+            palette.write_on(&mut out, base, role, "x");
+            out
+        };
+        let dark = Palette::with_depth(|_| None, Depth::Dark);
+        assert_eq!(on(&dark, Role::New, Role::New), "\x1b[48;5;22mx\x1b[m");
+        assert_eq!(on(&dark, Role::Old, Role::String), "\x1b[33;48;5;52mx\x1b[m");
+        assert_eq!(on(&dark, Role::Old, Role::OldWord), "\x1b[48;5;88mx\x1b[m");
+        assert_eq!(on(&dark, Role::Plain, Role::String), "\x1b[33mx\x1b[m");
+        // The user's own colours, and few colours, are as ever.
+        let own = |name: &str| (name == "color.diff.old").then(|| "blue".to_owned());
+        assert_eq!(
+            on(&Palette::with_depth(own, Depth::Dark), Role::Old, Role::Old),
+            "\x1b[34mx\x1b[m"
+        );
+        assert_eq!(on(&Palette::new(|_| None), Role::New, Role::String), "\x1b[33mx\x1b[m");
     }
 
     #[test]

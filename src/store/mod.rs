@@ -26,6 +26,7 @@ mod pending;
 mod place;
 mod projection;
 mod purge;
+mod quiet;
 mod read;
 mod refs;
 pub mod refused;

@@ -74,6 +74,9 @@ fn at_a_terminal_the_review_begins_at_once() {
     let mut t = start();
     t.sees("Enter: review them now")
         .types("\r")
+        .sees("4 pending")
+        .sees("]? ")
+        .types("\r")
         .sees("(1/4)")
         .sees("! .github/workflows/agents.yml");
     t.types("y").sees("(2/4)").types("q").sees("kept").sees("Go on there");

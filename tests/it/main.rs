@@ -81,6 +81,7 @@ mod review_conflict;
 mod review_day;
 mod review_memory;
 mod review_overview;
+mod review_parts;
 mod review_shown;
 mod rules;
 mod run;

@@ -595,7 +595,7 @@ fn what_adds_a_secret_or_misleads_comes_first_and_is_marked() {
         assert_eq!(risks(&gone), serde_json::json!(["deletes"]));
         assert_eq!(risks(&hidden), serde_json::json!(["warned"]));
         assert_eq!(risks(&secret), serde_json::json!(["warned"]));
-        assert_eq!(repo.aye(&["list"]).ok().out().matches("pending !").count(), 3);
+        assert_eq!(repo.aye(&["list"]).ok().out().matches(" !\n").count(), 3);
     }
     let run = repo.aye(&["review", "--json"]).exits(4).json();
     let order: Vec<_> = run["proposals"].as_array().expect("a list").iter().collect();
@@ -607,11 +607,11 @@ fn what_adds_a_secret_or_misleads_comes_first_and_is_marked() {
     repo.write(".agent-memory/scan-allow", format!("{fingerprint} an example\n"));
     repo.git(&["add", "-A"]);
     repo.git(&["commit", "-qm", "known"]);
-    assert_eq!(repo.aye(&["list"]).ok().out().matches("pending !").count(), 2);
+    assert_eq!(repo.aye(&["list"]).ok().out().matches(" !\n").count(), 2);
     // A list that cannot be read exempts nothing, and hides no proposal.
     repo.write(".agent-memory/scan-allow", "not a line of it\n");
     repo.git(&["commit", "-qam", "broken"]);
-    assert_eq!(repo.aye(&["list"]).ok().out().matches("pending !").count(), 3);
+    assert_eq!(repo.aye(&["list"]).ok().out().matches(" !\n").count(), 3);
 }
 
 #[test]
@@ -900,7 +900,7 @@ fn differences_go_through_the_users_own_filter() {
     let own = repo.user_config(&[("interactive.diffFilter", "sed 's/^/F /'")]);
     let cmd = command(&repo, &["review"]).env("GIT_CONFIG_GLOBAL", own).env("NO_COLOR", "1");
     let mut t = Terminal::start(cmd, 30, 100);
-    t.sees("\n-line 5").sees("]?").types("q").ends();
+    t.sees(" -line 5").sees("]?").types("q").ends();
 }
 
 #[test]

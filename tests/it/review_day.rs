@@ -60,7 +60,15 @@ fn from_proposals_to_a_commit_that_the_checks_find_clean() {
     let edited = by_patch(&repo, "notes.txt", "milk\nbread\n", "Notes");
 
     let mut t = review(&repo);
-    t.sees("(1/4)").sees("base: clean").sees("(1/2)").types("n").sees("(2/2)").types("y");
+    t.sees("4 pending")
+        .sees("]? ")
+        .types("\r")
+        .sees("(1/4)")
+        .sees("base: clean")
+        .sees("(1/2)")
+        .types("n")
+        .sees("(2/2)")
+        .types("y");
     t.sees("(2/4)").sees("Shorten the title").sees("(1/1)").types("c").sees("Comment");
     t.types("why not all of it?\r").sees("kept as a comment on title.txt:1").sees("]?");
     t.types("x").sees("What should change").types("keep the word short\r");

@@ -50,14 +50,15 @@ fn all_nine_of_one_agent_out_of_26_take_four_keys() {
     assert!(keys.len() <= 4);
     // What is left goes on.
     t.types("R").sees("Which group").types("a").sees("because").types("not now\r");
-    t.sees("codex (").sees(": reject [").sees("]? ").types("y").sees("rejected").sees("pending");
+    t.sees("6 proposals by gemini (12 changed lines): reject [").sees("]? ").types("y");
+    t.sees("rejected").sees("11 pending");
     t.sees("]? ").types("q");
     assert_eq!(t.ends(), 0);
     assert!(t.is_sane());
     for ((_, agent), status) in made.iter().zip(statuses(&repo, &made)) {
         let wanted = match *agent {
             "claude" => "applied",
-            "codex" => "rejected",
+            "gemini" => "rejected",
             _ => "pending",
         };
         assert_eq!(status, wanted, "{agent}");
@@ -142,7 +143,7 @@ fn a_stack_is_listed_from_below_and_marked() {
     let lower = agent(&["propose", "a", "--old", "2\n", "--new", "two\n", "-m", "lower", "-q"]);
     repo.aye(&["apply", &lower, "--yes"]).ok();
     let upper = agent(&["propose", "a", "--old", "two\n", "--new", "zwei\n", "-m", "upper", "-q"]);
-    repo.aye(&["undo", &lower]).ok();
+    repo.aye(&["undo", &lower, "--yes"]).ok();
     let risky = [
         "propose",
         ".github/workflows/x.yml",

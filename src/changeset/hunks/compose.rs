@@ -1,6 +1,7 @@
 //! Taking a difference in part: which bytes result when some hunks are taken, some left out and
 //! some replaced by what a reviewer wrote.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::{Diff, Hunk};
@@ -40,6 +41,33 @@ impl Diff<'_> {
             first.before.start - above..last.before.end + below,
             first.after.start - above..last.after.end + below,
         )
+    }
+}
+
+impl Diff<'_> {
+    /// What [`Diff::editable`] of `hunk` becomes where only the changed lines of `chosen` are taken, counted
+    /// from 0 in the order of [`Diff::lines`]: a removed line that is not among them stays, an added one is
+    /// left out.
+    pub fn with_lines(&self, hunk: &Hunk, chosen: &BTreeSet<usize>) -> Vec<u8> {
+        let lines = self.editable(hunk).0;
+        let (mut out, mut done, mut number) = (Vec::new(), lines.start, 0..);
+        let mut is_chosen = || number.next().is_some_and(|number| chosen.contains(&number));
+        for edit in &self.edits[hunk.edits.clone()] {
+            append(&mut out, self.before.lines(done..edit.before.start));
+            for line in edit.before.clone() {
+                if !is_chosen() {
+                    append(&mut out, self.before.lines(line..line + 1));
+                }
+            }
+            for line in edit.after.clone() {
+                if is_chosen() {
+                    append(&mut out, self.after.lines(line..line + 1));
+                }
+            }
+            done = edit.before.end;
+        }
+        append(&mut out, self.before.lines(done..lines.end));
+        out
     }
 }
 

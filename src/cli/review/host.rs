@@ -246,6 +246,7 @@ impl Host for CliHost<'_> {
         };
         let said = Self::conversation(&proposal);
         self.heard.insert(id.clone(), sayings(&proposal));
+        let quiet = self.store.quiet(changes.iter().map(|change| &change.path));
         let mut header = self.header(&proposal, view.prefix(id)?, base, warnings, said);
         header.related = related(self.store, &view, id, self.now())?;
         Ok(Loaded::Ready(Box::new(Content {
@@ -258,6 +259,7 @@ impl Host for CliHost<'_> {
             staged,
             seen,
             memory: proposal.subject == Subject::Memory,
+            quiet,
         })))
     }
 

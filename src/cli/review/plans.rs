@@ -56,7 +56,9 @@ impl Plans {
             let planned = opened
                 .and_then(|opened| plan(store, &view, ahead.insert(opened), order, changes, now));
             outlooks.push(Some(planned.and_then(|planned| {
+                let paths = planned.shown.plan.files.iter().map(|file| &file.path);
                 let outlook = Outlook {
+                    quiet: store.quiet(paths),
                     changes: planned.shown.changes(),
                     already: planned.shown.already(store, planned.part.as_ref())?,
                     foreign: planned.shown.foreign().map(Residue::change).collect(),

@@ -45,6 +45,8 @@ pub struct Options {
     pub layout: Layout,
     /// Whether to colour programming languages too. Costs nothing when colour is off.
     pub syntax: bool,
+    /// The number that each line has in the new content stands before it, in the unified layout.
+    pub numbers: bool,
 }
 
 impl Default for Options {
@@ -55,6 +57,7 @@ impl Default for Options {
             columns: 80,
             layout: Layout::Unified,
             syntax: false,
+            numbers: false,
         }
     }
 }

@@ -148,7 +148,7 @@ fn role(look: Look, base: Role) -> Role {
 /// Appends the pieces in colour.
 pub(super) fn paint(out: &mut String, palette: &Palette, base: Role, pieces: &[Piece]) {
     for piece in pieces {
-        palette.write(out, role(piece.look, base), &piece.text);
+        palette.write_on(out, base, role(piece.look, base), &piece.text);
     }
 }
 

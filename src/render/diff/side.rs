@@ -112,7 +112,7 @@ impl Paper<'_> {
             return self.digits + 1;
         };
         let sign = if row == 0 { cell.side.sign() } else { '↪' };
-        self.palette.write(out, role, sign.encode_utf8(&mut [0; 4]));
+        self.palette.write_on(out, role, role, sign.encode_utf8(&mut [0; 4]));
         paint(out, self.palette, role, pieces);
         self.digits + 2 + row_width(pieces)
     }

@@ -59,6 +59,7 @@ impl Painter {
     ) -> Rows {
         let mut rows = Rows::default();
         let mut emphasis = EditEmphasis::new(hunk);
+        let digits = hunk.after.end.to_string().len();
         for line in diff.lines(hunk) {
             if rows.lines.len() >= limit {
                 rows.more += 1;
@@ -68,7 +69,12 @@ impl Painter {
             let pieces = self.line(diff, &line, words);
             let role = base(line.side);
             let mut out = String::with_capacity(line.bytes.len() + 16);
-            options.palette.write(&mut out, role, line.side.sign().encode_utf8(&mut [0; 4]));
+            if options.numbers {
+                let number = line.after.map(|at| (at + 1).to_string()).unwrap_or_default();
+                options.palette.write(&mut out, Role::Dim, &format!("{number:>digits$} "));
+            }
+            let sign = line.side.sign();
+            options.palette.write_on(&mut out, role, role, sign.encode_utf8(&mut [0; 4]));
             paint(&mut out, &options.palette, role, &pieces);
             rows.lines.push(out);
             if !line.is_terminated() {

@@ -12,6 +12,8 @@ pub struct Facilities {
     pub can_try: bool,
     /// The proposal on the screen is shown otherwise than it was proposed.
     pub differs: bool,
+    /// Less context can be shown.
+    pub has_context: bool,
 }
 
 /// A key, and what it does in a few words.
@@ -21,15 +23,35 @@ pub struct Key {
     pub key: char,
     /// What it does.
     pub help: &'static str,
+    /// It stands in the prompt, and not only in the legend.
+    pub is_prompted: bool,
 }
+
+impl Key {
+    /// A key that stands in the prompt.
+    pub fn new(key: char, help: &'static str) -> Self {
+        Self { key, help, is_prompted: true }
+    }
+}
+
+/// The keys that stand in every prompt where they apply; the others are special where they are.
+const PROMPTED: &str = "ynesEofOW?";
 
 impl Session {
     /// The keys that do something where the session is, in the order of the legend.
     pub fn keys(&self, facilities: Facilities) -> Vec<Key> {
         let mut keys = Vec::new();
+        let is_whole = self.review().is_some_and(super::Review::is_whole);
+        let is_folded = self.unit().is_some_and(|unit| unit.folded.is_some());
         let mut add = |applies: bool, key: char, help: &'static str| {
             if applies {
-                keys.push(Key { key, help });
+                let is_special = match key {
+                    'o' => is_folded,
+                    // The legend is short where there is nothing to take apart.
+                    'A' | 'R' | 'x' => is_whole,
+                    _ => PROMPTED.contains(key),
+                };
+                keys.push(Key { key, help, is_prompted: is_special });
             }
         };
         if let (Some(review), Some(unit)) = (self.review(), self.unit()) {
@@ -50,7 +72,9 @@ impl Session {
                 true => "edit the result, then take it",
                 false => "settle it: edit both versions into one, then take that",
             };
-            add(parts && review.editable(at).is_some(), 'e', edit);
+            let is_hunk = matches!(unit.part, Part::Hunk(_));
+            add(parts && is_hunk && fits, 'l', "take single lines of it");
+            add(parts && !is_folded && review.editable(at).is_some(), 'e', edit);
             let saved = parts && review.saved_edit(at).is_some();
             add(saved, 'E', "take the edit that was saved from an earlier session");
             add(true, 'c', "comment on it");
@@ -65,7 +89,12 @@ impl Session {
             add(self.can_undo(), 'u', "undo the last decision");
             add(text, 'w', "word by word");
             add(text && facilities.wide, 'v', "side by side");
-            add(text, 'o', "the whole file");
+            add(is_hunk && fits, '+', "show more lines around it");
+            add(is_hunk && fits && facilities.has_context, '-', "show fewer lines around it");
+            match is_folded {
+                true => add(true, 'o', "open it: decide on its hunks"),
+                false => add(text, 'o', "the whole file"),
+            }
             add(true, 'p', "the whole proposal in the pager");
             add(facilities.differs, 'O', "its own diff, as it was proposed");
             add(facilities.can_try, 't', "try it: run the tests on it");

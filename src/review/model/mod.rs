@@ -19,7 +19,7 @@ pub use compose::rest;
 pub use keys::{Facilities, Key};
 pub use numbers::parse_numbers;
 pub use queue::{Ticket, queue};
-pub use review::{Decision, FileReview, Part, Review, Unit};
+pub use review::{Decision, FileReview, Part, Quiet, Review, Unit};
 pub use session::{Action, DraftComment, Outcome, Refusal, Session, Slot, Verdict};
 pub use staged::{Staged, StagedUnit};
 

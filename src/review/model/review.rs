@@ -1,6 +1,7 @@
 //! One proposal, taken apart into units that are decided one by one.
 
 use std::cell::OnceCell;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use bstr::ByteSlice as _;
@@ -57,11 +58,22 @@ pub struct Unit {
     pub section: Option<String>,
     /// Why it does not fit the present file: it cannot be taken as it is.
     pub unfit: Option<Reason>,
+    /// It stands for all of a file that is not read line by line, and why that is so.
+    pub folded: Option<&'static str>,
 }
 
 impl Unit {
     fn new(file: usize, part: Part) -> Self {
-        Self { file, part, decision: None, saved: false, earlier: None, section: None, unfit: None }
+        Self {
+            file,
+            part,
+            decision: None,
+            saved: false,
+            earlier: None,
+            section: None,
+            unfit: None,
+            folded: None,
+        }
     }
 }
 
@@ -88,6 +100,8 @@ pub struct FileReview {
     pub(super) originals: Vec<FileChange>,
     /// What of it does not fit the present file.
     unfit: Option<Unfit>,
+    /// Why it is not read line by line, if it is not.
+    pub(super) quiet: Option<&'static str>,
 }
 
 impl FileReview {
@@ -115,6 +129,13 @@ impl FileReview {
             }
         }
         hunks
+    }
+
+    /// Whether there is so much of it that it is one decision until it is opened.
+    fn is_foldable(&self, context: usize) -> bool {
+        let counts = self.diff.counts();
+        let is_text = self.kind != Kind::Renamed && self.kind != Kind::Copied;
+        is_text && (self.diff.hunks(context).len() > 1 || counts.added + counts.removed > LITTLE)
     }
 
     /// The lines of the new content that hunk `hunk` changes.
@@ -176,6 +197,12 @@ impl FileReview {
     }
 }
 
+/// No more changed lines than these are folded.
+const LITTLE: usize = 40;
+
+/// Files that are not read line by line, and why.
+pub type Quiet = BTreeMap<RepoPath, &'static str>;
+
 /// A proposal under review.
 #[derive(Clone, Debug)]
 pub struct Review {
@@ -193,11 +220,21 @@ impl Review {
 
     /// As [`Review::new`], where `unfit` of the changes cannot be taken as they are.
     pub fn unsettled(changes: &[FileChange], unfit: &[Unfit], context: usize) -> Self {
+        Self::folding(changes, unfit, &Quiet::new(), context)
+    }
+
+    /// As [`Review::unsettled`], where the files of `quiet` come last, each folded to one decision where it
+    /// has several hunks or many lines.
+    pub fn folding(changes: &[FileChange], unfit: &[Unfit], quiet: &Quiet, context: usize) -> Self {
         let file = |entry: &Entry<'_>| {
             let is_it = |unfit: &&Unfit| [entry.path, entry.old_path].contains(&&unfit.path);
-            FileReview { unfit: unfit.iter().find(is_it).cloned(), ..file_review(changes, entry) }
+            let unfit = unfit.iter().find(is_it).cloned();
+            let quiet = quiet.get(entry.path).copied().filter(|_| unfit.is_none());
+            FileReview { unfit, quiet, ..file_review(changes, entry) }
         };
-        Self::of_files(entries(changes).iter().map(file).collect(), context)
+        let mut files: Vec<FileReview> = entries(changes).iter().map(file).collect();
+        files.sort_by_key(|file| file.quiet.is_some());
+        Self::of_files(files, context)
     }
 
     /// The same changes, with nothing decided and `context` lines around hunks.
@@ -212,7 +249,9 @@ impl Review {
             let unit = |part| Unit::new(at, part);
             let both = entry.before.is_some() && entry.after.is_some();
             let apart = both && entry.kind != Kind::Copied && !entry.is_binary();
-            if !apart {
+            if let Some(why) = file.quiet.filter(|_| file.is_foldable(context)) {
+                units.push(Unit { folded: Some(why), ..unit(Part::Whole) });
+            } else if !apart {
                 units.push(unit(Part::Whole));
             } else {
                 let modes = (entry.before.map(|f| f.mode), entry.after.map(|f| f.mode));
@@ -365,6 +404,27 @@ impl Review {
         Some(count)
     }
 
+    /// Opens the folded unit `unit`: puts the parts of its file in its place, undecided. Returns how many they
+    /// are, or `None` if it is not folded.
+    pub fn open(&mut self, unit: usize) -> Option<usize> {
+        self.units[unit].folded?;
+        let file = self.units[unit].file;
+        let entry = self.files[file].entry();
+        let mut parts = Vec::new();
+        match (entry.before, entry.after) {
+            (Some(before), Some(after)) if !entry.is_binary() => {
+                if before.mode != after.mode {
+                    parts.push(Part::Place);
+                }
+                parts.extend(self.files[file].hunks(self.context).into_iter().map(Part::Hunk));
+            }
+            _ => parts.push(Part::Whole),
+        }
+        let count = parts.len();
+        self.units.splice(unit..=unit, parts.into_iter().map(|part| Unit::new(file, part)));
+        Some(count)
+    }
+
     /// Undoes [`Review::split`]: puts `whole` in the place of `count` units from `unit` on.
     pub(super) fn join(&mut self, unit: usize, count: usize, whole: Unit) {
         self.units.splice(unit..unit + count, [whole]);
@@ -452,5 +512,6 @@ fn file_review(changes: &[FileChange], entry: &Entry<'_>) -> FileReview {
         base: OnceCell::new(),
         originals,
         unfit: None,
+        quiet: None,
     }
 }

@@ -156,6 +156,8 @@ pub enum Action {
     LeaveFile,
     /// Split it into its parts.
     Split,
+    /// Open a folded file: its hunks are decided one by one.
+    Open,
     /// Take this text instead.
     Edit(Vec<u8>),
     /// On without deciding.
@@ -417,7 +419,8 @@ impl Session {
                 review.editable(unit).ok_or(Refusal::CannotEdit)?;
                 self.decide(unit..unit + 1, &Decision::Edit { bytes })
             }
-            Action::Split => self.split(),
+            Action::Split => self.split(Review::split),
+            Action::Open => self.split(Review::open),
             Action::Next if unit + 1 < count => self.go(unit + 1),
             Action::Next => Err(Refusal::NoNext),
             Action::Previous if unit > 0 => self.go(unit - 1),
@@ -523,11 +526,11 @@ impl Session {
         Ok(())
     }
 
-    fn split(&mut self) -> Result<(), Refusal> {
+    fn split(&mut self, split: fn(&mut Review, usize) -> Option<usize>) -> Result<(), Refusal> {
         let at = self.unit;
         let review = self.slots[self.at].review.as_mut().ok_or(Refusal::AtEnd)?;
         let whole = review.units()[at].clone();
-        let count = review.split(at).ok_or(Refusal::CannotSplit)?;
+        let count = split(review, at).ok_or(Refusal::CannotSplit)?;
         self.remember(Change::Split { at, count, whole });
         Ok(())
     }

@@ -226,6 +226,16 @@ fn restore_units(review: &mut Review, units: &[StagedUnit]) -> usize {
         let name = Name { path: unit.path.clone(), fingerprint: unit.fingerprint.clone() };
         staged.entry(name).or_default().push(unit);
     }
+    // Open what was opened: its file is decided in parts.
+    for at in (0..review.units().len()).rev() {
+        let unit = &review.units()[at];
+        if unit.folded.is_some() && find(&staged, review, unit.file, &unit.part).is_none() {
+            let path = &review.files()[unit.file].path;
+            if staged.keys().any(|name| name.path == *path) {
+                review.open(at);
+            }
+        }
+    }
     // Split what was split: the whole is not among the decided ones, one of its parts is.
     for at in (0..review.units().len()).rev() {
         let unit = &review.units()[at];

@@ -295,7 +295,7 @@ impl Terminal<'_> {
         ]
         .into_iter()
         .filter(|(applies, ..)| *applies)
-        .map(|(_, key, help)| Key { key, help })
+        .map(|(_, key, help)| Key::new(key, help))
         .collect();
         prompt::forget_typed_ahead();
         loop {
@@ -358,7 +358,7 @@ fn board_keys(writes: bool) -> Vec<Key> {
     ]
     .into_iter()
     .filter(|(applies, ..)| *applies)
-    .map(|(_, key, help)| Key { key, help })
+    .map(|(_, key, help)| Key::new(key, help))
     .collect()
 }
 

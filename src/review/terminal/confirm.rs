@@ -86,7 +86,7 @@ impl Terminal<'_> {
         ]
         .into_iter()
         .filter(|(applies, ..)| *applies)
-        .map(|(_, key, help)| Key { key, help })
+        .map(|(_, key, help)| Key::new(key, help))
         .collect();
         prompt::forget_typed_ahead();
         loop {

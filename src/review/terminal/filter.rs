@@ -9,7 +9,7 @@ use crate::render::style::Role;
 use crate::text::escape;
 
 impl Terminal<'_> {
-    fn filters(&self) -> bool {
+    pub(super) fn filters(&self) -> bool {
         // Only a unified difference is one to such a program.
         self.filter && self.options.layout == Layout::Unified
     }

@@ -6,7 +6,7 @@ use crate::changeset::{FileChange, RepoPath};
 use crate::error::Result;
 use crate::proposal::ProposalId;
 use crate::render::overview::Group;
-use crate::review::model::{DraftComment, Staged, Verdict};
+use crate::review::model::{DraftComment, Quiet, Staged, Verdict};
 
 /// A proposal as it is now.
 #[derive(Debug)]
@@ -39,6 +39,8 @@ pub struct Content {
     pub seen: Option<Vec<FileChange>>,
     /// It is about memory: shown by section and decided as a whole.
     pub memory: bool,
+    /// Files that are not read line by line, and why: they come last, folded.
+    pub quiet: Quiet,
 }
 
 impl Content {
@@ -149,6 +151,8 @@ pub struct Outlook {
     /// What is approved of the files that have the change already: nothing is written there, so
     /// the change itself.
     pub already: Vec<FileChange>,
+    /// Files that are not read line by line: they come last, and are not shown but in the pager.
+    pub quiet: Quiet,
     /// What the same files hold besides, against the target commit: not the proposal's, and not
     /// what applied proposals have written.
     pub foreign: Vec<FileChange>,

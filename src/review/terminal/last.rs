@@ -10,6 +10,10 @@ use crate::changeset::hunks::{Diff, Hunk, Side};
 use crate::proposal::ProposalId;
 use crate::render::diff::{self, LONGEST, Options, Painter};
 use crate::render::style::{Palette, Role};
+use crate::review::model::Quiet;
+
+/// More changed lines than these of a file that is not read line by line are not shown.
+const LITTLE: usize = 10;
 
 /// Changed lines that a screen left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,12 +37,12 @@ pub(super) fn screen(
     for ((id, outlook), unshown) in outlooks.iter().zip(&mut unshown) {
         if !outlook.changes.is_empty() {
             blocks.push(heading(options, &format!("{id} will write:")));
-            unshown.own = page.changes(&mut blocks, &outlook.changes);
+            unshown.own = page.changes(&mut blocks, &outlook.changes, &outlook.quiet);
         }
         if !outlook.already.is_empty() {
             let title = format!("{id} approves what the files have already:");
             blocks.push(heading(options, &title));
-            unshown.own += page.changes(&mut blocks, &outlook.already);
+            unshown.own += page.changes(&mut blocks, &outlook.already, &outlook.quiet);
         }
     }
     page.left = limit;
@@ -47,7 +51,7 @@ pub(super) fn screen(
             let title =
                 format!("Other changes in the files of {id}, which are not the proposal's:");
             blocks.push(heading(options, &title));
-            unshown.foreign = page.changes(&mut blocks, &outlook.foreign);
+            unshown.foreign = page.changes(&mut blocks, &outlook.foreign, &outlook.quiet);
         }
     }
     (blocks, unshown)
@@ -68,9 +72,20 @@ struct Page<'o> {
 
 impl Page<'_> {
     /// Appends `changes`; returns how many changed lines there was no room for.
-    fn changes(&mut self, blocks: &mut Vec<Block>, changes: &[FileChange]) -> u64 {
+    fn changes(&mut self, blocks: &mut Vec<Block>, changes: &[FileChange], quiet: &Quiet) -> u64 {
         let (mut files, mut lines, mut unshown) = (0, 0, 0);
-        for entry in entries(changes) {
+        let mut entries = entries(changes);
+        entries.sort_by_key(|entry| quiet.contains_key(entry.path));
+        for entry in entries {
+            let counts = entry.counts();
+            let changed = counts.added + counts.removed;
+            if let Some(why) = quiet.get(entry.path).filter(|_| self.limited && changed > LITTLE) {
+                let title = self.options.palette.paint(Role::Meta, diff::summary_line(&entry));
+                blocks.push(Block::Text(format!("{title}  {why}: {counts}, p shows it\n")));
+                self.left = self.left.saturating_sub(1);
+                unshown += changed.max(1);
+                continue;
+            }
             if self.limited && self.left == 0 {
                 let counts = entry.counts();
                 files += 1;
@@ -171,7 +186,12 @@ mod tests {
             origin: None,
             snippets: Vec::new(),
         };
-        Outlook { changes: vec![change], already: Vec::new(), foreign: Vec::new() }
+        Outlook {
+            changes: vec![change],
+            already: Vec::new(),
+            foreign: Vec::new(),
+            quiet: Quiet::new(),
+        }
     }
 
     fn lines(count: usize) -> String {

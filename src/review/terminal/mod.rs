@@ -9,6 +9,7 @@ mod filter;
 mod head;
 mod host;
 mod last;
+mod lines;
 mod overview;
 mod press;
 mod screen;
@@ -71,6 +72,8 @@ pub struct Terminal<'h> {
     filter: bool,
     /// Whether the overview comes before the first hunk.
     overview: bool,
+    /// Unchanged lines that proposals are taken apart with; those of the options are what is shown.
+    context: usize,
 }
 
 /// Walks `tickets` with the person at `term`.
@@ -87,6 +90,7 @@ pub fn run(
     let revisions = vec![None; tickets.len()];
     let session = Session::new(tickets);
     let (content, painter, shown) = (None, None, None);
+    let context = options.context;
     let last_search = String::new();
     let filter = host.has_filter() && options.palette.is_on();
     let keyboard = Prompt::new(term.clone(), host.marks_pastes());
@@ -103,6 +107,7 @@ pub fn run(
         last_search,
         filter,
         overview,
+        context,
     };
     terminal.run()
 }
@@ -281,6 +286,7 @@ impl Terminal<'_> {
         self.session.keys(Facilities {
             wide: self.options.columns >= diff::NARROWEST,
             can_try: self.host.can_try(),
+            has_context: self.options.context > 0,
             differs: self.content.as_ref().is_some_and(|(_, content)| content.proposed.is_some()),
         })
     }
@@ -321,10 +327,10 @@ impl Terminal<'_> {
         };
         let first_time = revised || self.session.review().is_none();
         if first_time {
-            let context = self.options.context;
+            let context = self.context;
             let mut review = match content.memory {
                 true => Review::of_memory(&content.changes, context),
-                false => Review::unsettled(&content.changes, &content.unfit, context),
+                false => Review::folding(&content.changes, &content.unfit, &content.quiet, context),
             };
             let staged = content.staged.take();
             let kept = staged.as_ref().map(|staged| staged.restore(&mut review, &content.revision));
@@ -424,7 +430,8 @@ impl Terminal<'_> {
             return Ok(());
         };
         let file = (here.0, unit.file);
-        let options = self.diff_options();
+        // A comment names a line by its number.
+        let options = Options { numbers: !self.filters(), ..self.diff_options() };
         let mut painter = match self.painter.take() {
             Some((slot, number, painter)) if (slot, number) == file => painter,
             _ => {

@@ -10,6 +10,9 @@ use crate::render::style::Role;
 use crate::review::model::{Action, DraftComment, Refusal};
 use crate::text::escape;
 
+/// Lines of context that `+` shows more.
+const STEP: usize = 3;
+
 impl Terminal<'_> {
     /// Does what `key` asks for; the key is among those that apply.
     pub(super) fn press(&mut self, key: char) -> Result<Option<Stop>> {
@@ -19,6 +22,21 @@ impl Terminal<'_> {
             'a' => Action::TakeFile,
             'd' => Action::LeaveFile,
             's' => Action::Split,
+            'l' => match self.choose_lines()? {
+                Ok(Some(action)) => action,
+                Ok(None) => return Ok(None),
+                Err(stop) => return Ok(Some(stop)),
+            },
+            '+' | '-' => {
+                let context = self.options.context;
+                self.options.context = match key {
+                    '+' => context.saturating_add(STEP),
+                    _ => context.saturating_sub(STEP),
+                };
+                self.shown = None;
+                return Ok(None);
+            }
+            'o' if self.session.unit().is_some_and(|unit| unit.folded.is_some()) => Action::Open,
             'j' => Action::Next,
             'k' => Action::Previous,
             'J' => Action::NextFile,
@@ -104,7 +122,7 @@ impl Terminal<'_> {
             _ => return Ok(None),
         };
         let undone = action == Action::Undo;
-        let split = action == Action::Split;
+        let split = matches!(action, Action::Split | Action::Open);
         let edited = matches!(action, Action::Edit(_));
         let commented = match &action {
             Action::Comment(comment) => Some(place(comment)),

@@ -120,11 +120,17 @@ pub(super) fn unit(
                 page.line(&palette.paint(Role::Frag, line));
             }
         }
+        Part::Whole if unit.folded.is_some() => page.folded(file, unit),
         Part::Hunk(hunk) => match &unit.decision {
             // In the whole of the file, as it will be written: what an editor leaves without
             // its line end gets one where lines follow.
             Some(Decision::Edit { bytes }) => {
                 page.edited(file, file.diff.before().bytes(), &file.with_edited(hunk, bytes));
+            }
+            // With more or less around it than it was taken apart with, as far as its neighbours.
+            _ if unit.unfit.is_none() && options.context != review.context() => {
+                let hunk = file.diff.hunk(hunk.edits.clone(), options.context);
+                page.rows(file, &file.diff, &[&hunk], painter);
             }
             _ => page.rows(file, &file.diff, &[hunk], painter),
         },
@@ -245,6 +251,19 @@ impl Page<'_> {
         }
     }
 
+    /// A file that is one decision until it is opened.
+    fn folded(&mut self, file: &FileReview, unit: &Unit) {
+        let hunks = file.diff.hunks(self.options.context).len();
+        let plural = if hunks == 1 { "" } else { "s" };
+        let (why, counts) = (unit.folded.unwrap_or_default(), file.diff.counts());
+        let text = format!(
+            "{why}: {hunks} hunk{plural}, {counts}; o opens it, y takes it, n leaves it out"
+        );
+        let mut lines = String::new();
+        push_wrapped(&mut lines, self.options, Role::Plain, &text);
+        self.blocks.push(Block::Text(lines));
+    }
+
     /// The edit of unit `at` that was saved from an earlier session, against the unit as proposed.
     fn saved_edit(&mut self, review: &Review, at: usize) {
         let Some((taken, edited)) = review.saved_edit_sides(at) else { return };
@@ -311,6 +330,7 @@ pub(super) fn prompt(
     };
     let mut out = palette.paint(Role::Title, &start);
     let mut used = width::of(&start);
+    let keys: Vec<&Key> = keys.iter().filter(|key| key.is_prompted).collect();
     for (n, key) in keys.iter().enumerate() {
         if used + 4 > options.columns.max(12) {
             out.push('\n');

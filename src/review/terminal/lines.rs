@@ -1,0 +1,73 @@
+//! Single lines of a hunk: listed with numbers, chosen, and composed exactly.
+
+use super::press::stop;
+use super::{Stop, Terminal};
+use crate::changeset::hunks::{Diff, Hunk, Side};
+use crate::error::Result;
+use crate::prompt::Answer;
+use crate::render::diff::Options;
+use crate::render::style::Role;
+use crate::render::width;
+use crate::review::model::{Action, Part, parse_numbers};
+use crate::text::escape;
+
+impl Terminal<'_> {
+    /// Lists the changed lines of the hunk with numbers and asks which are taken.
+    pub(super) fn choose_lines(&mut self) -> Result<std::result::Result<Option<Action>, Stop>> {
+        let (Some(review), Some(unit)) = (self.session.review(), self.session.unit()) else {
+            return Ok(Ok(None));
+        };
+        let Part::Hunk(hunk) = unit.part.clone() else { return Ok(Ok(None)) };
+        let list = list(&review.file_of(self.session.unit_index()).diff, &hunk, &self.options);
+        self.write(&list)?;
+        let text = match self.ask("Lines to take, such as 1,3-5 (Esc: none of this): ")? {
+            Answer::Line(text) if text.is_empty() => return Ok(Ok(None)),
+            Answer::Line(text) => text,
+            other => return Ok(stop(&other).map_or(Ok(None), Err)),
+        };
+        let Some(review) = self.session.review() else { return Ok(Ok(None)) };
+        let diff = &review.file_of(self.session.unit_index()).diff;
+        let count = diff.lines(&hunk).filter(|line| line.side != Side::Context).count();
+        let chosen = match parse_numbers(&text, count) {
+            Ok(chosen) => chosen,
+            Err(_) => {
+                let text = escape::line(&text).into_owned();
+                self.dim(format_args!("'{text}' is not among the lines 1 to {count}"))?;
+                return Ok(Ok(None));
+            }
+        };
+        // All of them are the hunk itself.
+        let action = match chosen.len() == count {
+            true => Action::Take,
+            false => Action::Edit(diff.with_lines(&hunk, &chosen)),
+        };
+        Ok(Ok(Some(action)))
+    }
+}
+
+/// The lines of `hunk`, the changed ones numbered from 1.
+fn list(diff: &Diff<'_>, hunk: &Hunk, options: &Options) -> String {
+    let changed = diff.lines(hunk).filter(|line| line.side != Side::Context).count();
+    let digits = changed.to_string().len();
+    let mut number = 0;
+    let mut out = String::new();
+    for line in diff.lines(hunk) {
+        let (role, label) = match line.side {
+            Side::Context => (Role::Plain, String::new()),
+            side => {
+                number += 1;
+                let role = if side == Side::Removed { Role::Old } else { Role::New };
+                (role, number.to_string())
+            }
+        };
+        let content = line.content();
+        let content = escape::bytes_line(&content[..content.len().min(1000)]);
+        let text = format!("{}{}", line.side.sign(), content);
+        let text =
+            width::fit(&text.replace('\t', "    "), options.columns.saturating_sub(digits + 1));
+        options.palette.write(&mut out, Role::Key, &format!("{label:>digits$} "));
+        options.palette.write(&mut out, role, &text);
+        out.push('\n');
+    }
+    out
+}

@@ -1,0 +1,50 @@
+//! Which files of a change are not read line by line, by path and git's attributes.
+
+use std::collections::BTreeMap;
+
+use gix::attrs::StateRef;
+use gix::worktree::stack::state::attributes::Source;
+
+use super::Store;
+use crate::changeset::RepoPath;
+use crate::changeset::quiet::{self, Linguist};
+
+impl Store {
+    /// Those of `paths` that are not read line by line, and why: see [`quiet::reason`]. The attributes are those
+    /// of the work tree; where they cannot be read, paths alone tell.
+    pub fn quiet<'p>(
+        &self,
+        paths: impl IntoIterator<Item = &'p RepoPath>,
+    ) -> BTreeMap<RepoPath, &'static str> {
+        let mut attributes = self.linguist();
+        let mut found = BTreeMap::new();
+        for path in paths {
+            let said = attributes.as_mut().and_then(|look| look(path)).unwrap_or_default();
+            found.extend(quiet::reason(path, said).map(|why| (path.clone(), why)));
+        }
+        found
+    }
+
+    fn linguist(&self) -> Option<impl FnMut(&RepoPath) -> Option<Linguist>> {
+        let index = gix::index::State::new(self.repo.object_hash());
+        let source = Source::IdMappingThenWorktree;
+        let mut stack = self.repo.attributes_only(&index, source).ok()?.detach();
+        let names = ["linguist-generated", "linguist-vendored"];
+        let mut outcome = gix::attrs::search::Outcome::default();
+        let none = gix::attrs::search::MetadataCollection::default();
+        outcome.initialize_with_selection(&none, names);
+        let repo = self.repo.clone();
+        Some(move |path: &RepoPath| {
+            let platform = stack.at_entry(path.as_bstr(), None, &repo.objects).ok()?;
+            outcome.reset();
+            platform.matching_attributes(&mut outcome);
+            let mut said = outcome.iter_selected().map(|found| match found.assignment.state {
+                StateRef::Set => Some(true),
+                StateRef::Unset => Some(false),
+                StateRef::Value(value) => Some(value.as_bstr() != "false"),
+                StateRef::Unspecified => None,
+            });
+            Some(Linguist { generated: said.next()?, vendored: said.next()? })
+        })
+    }
+}
