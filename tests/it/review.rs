@@ -705,7 +705,7 @@ fn forty_columns_hold_what_aye_says() {
 fn a_resized_terminal_is_used_from_the_next_prompt_on() {
     let (repo, _) = three_hunks();
     let mut t = review(&repo, &[]);
-    t.sees("(1/3)").sees("]?").resize(30, 40).types("j").sees("(2/3)").sees(",\n");
+    t.sees("(1/3)").sees("]?").resize(30, 40).types("j").sees("(2/3)").sees("]?");
     t.resize(30, 300).types("v").sees("│ 21 +changed 20").types("q");
     assert_eq!(t.ends(), 0);
 }
@@ -844,7 +844,7 @@ fn a_proposal_is_tried_and_the_result_is_kept() {
     std::fs::write(&status, "0\n").unwrap();
     let cmd = command(&repo, &["review"]).env("GIT_CONFIG_GLOBAL", own);
     let mut t = Terminal::start(cmd, 30, 100);
-    t.sees("(1/3)").sees(",p,t,A").types("t").sees("seen").sees("passed").sees("(1/3)");
+    t.sees("(1/3)").sees("]?").types("t").sees("seen").sees("passed").sees("(1/3)");
     std::fs::write(&status, "3\n").unwrap();
     t.types("t").sees("seen").sees("failed with exit status 3").sees("(1/3)");
     // Trying decides nothing, and there is nothing to undo.
