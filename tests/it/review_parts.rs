@@ -30,7 +30,7 @@ fn scene() -> (Repo, String) {
         repo.write(path, lines(|n| n % 20 == 5));
     }
     repo.write("src/main.rs", lines(|n| n == 30));
-    let args = ["propose", "--worktree", "-m", "Update", "-q"];
+    let args = ["propose", "--worktree", ".", "-m", "Update", "-q"];
     let id = repo.agent("bot", &args).ok().id();
     (repo, id)
 }
