@@ -725,7 +725,7 @@ fn colours_are_on_at_a_terminal_and_off_on_request() {
     let (repo, _) = three_hunks();
     let mut t = review(&repo, &[]);
     t.sees("(1/3)").types("q").ends();
-    assert!(String::from_utf8_lossy(t.raw()).contains("\u{1b}[32m"));
+    assert!(String::from_utf8_lossy(t.raw()).contains("\u{1b}[48;5;22m"));
     let mut t = Terminal::start(command(&repo, &["review"]).env("NO_COLOR", "1"), 24, 80);
     t.sees("(1/3)").types("q").ends();
     assert!(!t.raw().contains(&0x1b));

@@ -139,7 +139,9 @@ fn documents_keep_to_their_schemas() {
     check.aye(&["withdraw", &second]);
     check.aye(&["propose", "a.txt", "--old", "three", "--new", "3", "--private"]);
     let list = check.repo.aye(&["list", "--json"]).ok().json();
-    let private = list["proposals"][0]["proposal_id"].as_str().expect("an id").to_owned();
+    let mut items = list["proposals"].as_array().expect("a list").iter();
+    let private = items.find(|item| item["audience"] == "private").expect("it");
+    let private = private["proposal_id"].as_str().expect("an id").to_owned();
     check.aye(&["publish", &private, "--yes"]);
     check.aye(&["purge", &private, "--reason", "r", "--dry-run"]);
     check.aye(&["purge", &private, "--reason", "r", "--yes"]);
