@@ -28,17 +28,31 @@ pub fn try_result(bytes: &[u8]) {
     assert_eq!(check.imported.map(|imported| imported.result.len()), Some(64));
 }
 
-/// What a client sends to its hook: judged or refused, and every answer is JSON or a path.
-pub fn claude_hook(bytes: &[u8]) {
-    use aye::harness::{Answer, claude};
-    for (event, _) in claude::HOOKS {
-        if let Ok(call) = claude::read(event, bytes) {
+/// What a client sends to its hook: judged or refused by each adapter, and every refusal is JSON in its form.
+pub fn client_hook(bytes: &[u8]) {
+    use aye::harness::{Answer, CLIENTS, Event, redirect};
+    for client in CLIENTS {
+        for (event, _) in client.hooks {
+            let Ok(call) = (client.read)(event, bytes) else { continue };
             assert!(call.directory.is_absolute() && !call.session.is_empty());
+            if let Event::Edit { files, input, field } = call.event {
+                assert!(!files.is_empty());
+                let to = |path: &str| Ok(format!("/t/{}", path.trim_start_matches('/')));
+                let moved = redirect::redirect(&input, field, "/t", to).expect("as it was read");
+                let found = redirect::paths(&moved, field).expect("as it was read");
+                assert!(found.len() == files.len() && found.iter().all(|p| p.starts_with("/t/")));
+            }
         }
         let answer = Answer::Refuse(String::from_utf8_lossy(bytes).into_owned());
-        let printed = claude::write(event, &answer);
+        let printed = (client.write)(client.before, &answer);
         let value: serde_json::Value = serde_json::from_slice(&printed).expect("JSON");
-        assert_eq!(value["hookSpecificOutput"]["permissionDecision"], "deny");
+        let says = match client.name {
+            "gemini" => value["decision"] == "deny",
+            "copilot" => value["permissionDecision"] == "deny",
+            "opencode" => value["refuse"].is_string(),
+            _ => value["hookSpecificOutput"]["permissionDecision"] == "deny",
+        };
+        assert!(says, "{value}");
     }
 }
 

@@ -5,12 +5,75 @@
 //! clients themselves, by version; their documentation differs in places.
 
 pub mod claude;
+pub mod codex;
+pub mod copilot;
+pub mod gemini;
 pub mod guide;
+pub mod opencode;
+pub mod qwen;
+pub mod redirect;
+mod sent;
 pub mod settings;
+pub mod writable;
 
 use std::path::PathBuf;
 
-/// What a client tells of.
+use serde_json::Value;
+
+use redirect::Field;
+
+/// All clients that have an adapter, by name.
+pub static CLIENTS: [&Client; 6] = [
+    &claude::CLIENT,
+    &codex::CLIENT,
+    &gemini::CLIENT,
+    &qwen::CLIENT,
+    &copilot::CLIENT,
+    &opencode::CLIENT,
+];
+
+/// A coding agent's client.
+#[derive(Debug)]
+pub struct Client {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// Name of its agent, as events record it.
+    pub agent: &'static str,
+    /// The hooks that are installed: the event, and the tools that it is about.
+    pub hooks: &'static [(&'static str, Option<&'static str>)],
+    /// The hook that is asked before a tool runs.
+    pub before: &'static str,
+    /// How an edit of the checkout comes into the session's tree.
+    pub way: Way,
+    /// Reads what it sends to the hook of an event; in words, what is not understood.
+    pub read: fn(&str, &[u8]) -> Result<Call, String>,
+    /// The bytes that the hook of an event prints for an answer.
+    pub write: fn(&str, &Answer) -> Vec<u8>,
+    /// Its settings, where `program` is the absolute path of aye.
+    pub settings: Settings,
+}
+
+/// How an edit of the checkout comes into the session's tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// The client moves into the tree, by a tool of its own that a refusal names.
+    Enter,
+    /// The input of its tools is rewritten.
+    Rewrite,
+    /// A refusal names the path, and the model uses it.
+    Name,
+}
+
+/// What an installer writes.
+#[derive(Clone, Copy, Debug)]
+pub enum Settings {
+    /// An entry for each hook, in a file of the client's own.
+    Entries(fn(program: &str, event: &str, tools: Option<&str>) -> Value),
+    /// A file of aye's own.
+    File(fn(program: &str) -> String),
+}
+
+/// What a client reports.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
     /// The client's own id of the session.
@@ -23,17 +86,33 @@ pub struct Call {
     pub event: Event,
 }
 
-/// Something that a client tells of.
+/// Something that a client reports.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// A tool is about to write this file, as an absolute path or one from the working directory.
-    Edit(PathBuf),
+    /// A tool is about to write files.
+    Edit {
+        /// The files, as absolute paths or from the working directory; never none.
+        files: Vec<PathBuf>,
+        /// All that the tool is called with.
+        input: Value,
+        /// Where the files are named in it.
+        field: Field,
+    },
+    /// A tool is about to read a file, or to search a directory.
+    Read {
+        /// All that the tool is called with.
+        input: Value,
+        /// Where the file is named in it.
+        field: Field,
+    },
     /// A shell command is about to run.
     Shell {
         /// The command.
         command: String,
-        /// All that the tool is called with, of which the command is a part.
-        input: serde_json::Value,
+        /// Where it is to run, where that is not the working directory.
+        directory: Option<PathBuf>,
+        /// All that the tool is called with, of which `command` is a part.
+        input: Value,
     },
     /// A tool is called that needs no judgement.
     Other,
@@ -58,11 +137,47 @@ pub enum Answer {
     /// Not that, for this reason, which the model reads.
     Refuse(String),
     /// That, with another input.
-    Rewrite(serde_json::Value),
-    /// Tell the model.
+    Rewrite(Value),
+    /// Report to the model.
     Inform(String),
-    /// Tell the person.
+    /// Report to the person.
     Say(String),
     /// Use the work tree there.
     Tree(PathBuf),
 }
+
+/// The client of that name on the command line.
+pub fn client(name: &str) -> Option<&'static Client> {
+    CLIENTS.iter().copied().find(|client| client.name == name)
+}
+
+/// A hook's entry, in the form that Claude Code has given to several clients: `seconds` in the client's own
+/// unit. The command is one of a shell.
+fn shell_entry(command: String, tools: Option<&str>, timeout: u32) -> Value {
+    let hook = serde_json::json!({ "type": "command", "command": command, "timeout": timeout });
+    match tools {
+        Some(tools) => serde_json::json!({ "matcher": tools, "hooks": [hook] }),
+        None => serde_json::json!({ "hooks": [hook] }),
+    }
+}
+
+/// The command of a hook for a shell: `program` as one word.
+fn shell_command(program: &str, client: &str, event: &str) -> String {
+    let word = program.replace('\'', r"'\''");
+    format!("'{word}' agents hook {client} {event}")
+}
+
+/// Whether an entry of `client`'s settings is one of aye's.
+pub fn is_entry_of(client: &str, entry: &Value) -> bool {
+    let is_ours = |hook: &Value| {
+        let args: Vec<&str> =
+            hook["args"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let command = hook["command"].as_str().unwrap_or_default();
+        args.starts_with(&["agents", "hook", client])
+            || command.contains(&format!(" agents hook {client} "))
+    };
+    entry["hooks"].as_array().is_some_and(|hooks| hooks.iter().any(is_ours))
+}
+
+#[cfg(test)]
+mod tests;

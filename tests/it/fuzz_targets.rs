@@ -47,6 +47,10 @@ const HOOKS: &[&str] = &[
     r#"{"session_id":"s","cwd":"/r","hook_event_name":"PreToolUse","tool_name":"Edit","tool_input":{"file_path":"/r/a","old_string":"x","new_string":"y"}}"#,
     r#"{"session_id":"s","cwd":"/r","hook_event_name":"Stop","stop_hook_active":false,"background_tasks":[{"id":"1"}]}"#,
     r#"{"session_id":"s","cwd":"/r","hook_event_name":"WorktreeCreate","name":"aye"}"#,
+    r#"{"session_id":"s","cwd":"/r","hook_event_name":"PreToolUse","tool_name":"apply_patch","tool_input":{"command":"*** Begin Patch\n*** Update File: a\n*** Move to: b\n@@\n-x\n+y\n*** End Patch"}}"#,
+    r#"{"session_id":"s","cwd":"/r","hook_event_name":"BeforeTool","tool_name":"write_file","tool_input":{"file_path":"/r/a","content":"y"}}"#,
+    r#"{"sessionId":"s","cwd":"/r","toolName":"edit","toolArgs":{"path":"/r/a","old_str":"x","new_str":"y"}}"#,
+    r#"{"session":"s","directory":"/r","tool":"bash","args":{"command":"ls","workdir":"/r"}}"#,
 ];
 const MESSAGES: &[&str] = &[
     r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list","arguments":{}}}"#,
@@ -131,7 +135,7 @@ proptest! {
     fn try_result(bytes in input(TRY_RESULTS)) { bodies::try_result(&bytes) }
 
     #[test]
-    fn claude_hook(bytes in input(HOOKS)) { bodies::claude_hook(&bytes) }
+    fn client_hook(bytes in input(HOOKS)) { bodies::client_hook(&bytes) }
 
     #[test]
     fn mcp_message(bytes in input(MESSAGES)) { bodies::mcp_message(&bytes) }

@@ -10,6 +10,7 @@ mod support;
 
 mod agent_session;
 mod agents;
+mod agents_clients;
 mod apply;
 mod approve;
 mod arrows;

@@ -5,13 +5,14 @@
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 
-use super::Harness;
+use super::{Harness, install};
 use crate::actor::AYE_SESSION;
 use crate::app::{self, session as sessions};
 use crate::cli::Context;
 use crate::cli::session::summary;
 use crate::error::{Error, Exit, Result};
-use crate::harness::{Answer, Call, Event, claude};
+use crate::harness::redirect::{self, Field};
+use crate::harness::{Answer, Call, Client, Event, Way};
 use crate::proposal::Status;
 use crate::session::Home;
 use crate::sha256;
@@ -34,16 +35,16 @@ pub struct HookArgs {
 
 /// Answers one call.
 pub fn run(context: &mut Context, args: &HookArgs) -> Exit {
-    let Harness::ClaudeCode = args.harness;
-    let is_edit = args.event == "PreToolUse";
+    let client = args.harness.client();
+    let is_edit = args.event == client.before;
     if is_edit {
         // A release build aborts at a panic, which clients take for a yes. The hook comes first.
         std::panic::set_hook(Box::new(|_| std::process::exit(CLOSED)));
     }
-    let answer = read(&args.event)
-        .and_then(|call| answer(context, &call).map_err(|error| explain(&error)))
+    let answer = read(client, &args.event)
+        .and_then(|call| answer(context, client, &call).map_err(|error| explain(&error)))
         .unwrap_or_else(|why| match args.event.as_str() {
-            "PreToolUse" => Answer::Refuse(format!(
+            _ if is_edit => Answer::Refuse(format!(
                 "Not done: the gate of this repository (aye) could not judge it: {why}"
             )),
             "WorktreeCreate" => {
@@ -53,7 +54,7 @@ pub fn run(context: &mut Context, args: &HookArgs) -> Exit {
             }
             _ => Answer::Say(format!("aye: {why}")),
         });
-    let bytes = claude::write(&args.event, &answer);
+    let bytes = (client.write)(&args.event, &answer);
     match context.print(&bytes) {
         Ok(()) => Exit::Done,
         Err(_) if is_edit => context.ends_with(CLOSED),
@@ -64,14 +65,14 @@ pub fn run(context: &mut Context, args: &HookArgs) -> Exit {
 /// The status that every client takes for a no.
 const CLOSED: i32 = 2;
 
-fn read(event: &str) -> Result<Call, String> {
+fn read(client: &Client, event: &str) -> Result<Call, String> {
     let mut bytes = Vec::new();
     let read = std::io::stdin().lock().take(MOST + 1).read_to_end(&mut bytes);
     read.map_err(|error| format!("its input cannot be read: {error}"))?;
     if bytes.len() as u64 > MOST {
         return Err(format!("its input is over {MOST} bytes"));
     }
-    claude::read(event, &bytes).map_err(|why| format!("its input is not understood: {why}"))
+    (client.read)(event, &bytes).map_err(|why| format!("its input is not understood: {why}"))
 }
 
 fn explain(error: &Error) -> String {
@@ -85,11 +86,12 @@ struct Place {
     home: Home,
     /// Name of the session.
     name: String,
+    client: &'static Client,
 }
 
 impl Place {
     /// `None` where the client does not work in a repository.
-    fn of(context: &Context, call: &Call) -> Result<Option<Self>> {
+    fn of(context: &Context, client: &'static Client, call: &Call) -> Result<Option<Self>> {
         let Ok(found) = Store::discover(&call.directory) else { return Ok(None) };
         let state = context.state_directory()?;
         let (mut store, around) = match context.session_around(&found) {
@@ -102,7 +104,7 @@ impl Place {
         store.run_by(context.run_of(run.as_ref().unwrap_or(&call.session), call.model.as_deref()));
         let name = around.filter(|around| run.as_ref() == Some(around));
         let name = name.unwrap_or_else(|| name_of(&call.session, ""));
-        Ok(Some(Self { home, name, store }))
+        Ok(Some(Self { home, name, store, client }))
     }
 
     fn tree(&self) -> PathBuf {
@@ -116,15 +118,25 @@ fn name_of(session: &str, tree: &str) -> String {
     format!("c{}", &hash[..8])
 }
 
-fn answer(context: &Context, call: &Call) -> Result<Answer> {
+fn answer(context: &Context, client: &'static Client, call: &Call) -> Result<Answer> {
     if call.event == Event::Other {
         return Ok(Answer::Nothing);
     }
-    let Some(place) = Place::of(context, call)? else { return Ok(Answer::Nothing) };
+    if let Event::Edit { files, .. } = &call.event
+        && let Some(reason) = install::guards(context, &call.directory, files)
+    {
+        return Ok(Answer::Refuse(reason));
+    }
+    let Some(place) = Place::of(context, client, call)? else { return Ok(Answer::Nothing) };
     match &call.event {
         Event::Other => Ok(Answer::Nothing),
-        Event::Edit(path) => Ok(edit(&place, &call.directory, path)),
-        Event::Shell { command, input } => shell_command(context, &place, call, command, input),
+        Event::Edit { files, input, field } => edit(context, &place, call, files, (input, *field)),
+        Event::Read { input, field } => Ok(look(&place, call, input, *field)),
+        Event::Shell { command, directory, input } => {
+            let directory = directory.as_ref().map(|directory| call.directory.join(directory));
+            let directory = directory.as_ref().unwrap_or(&call.directory);
+            shell_command(context, &place, directory, command, input)
+        }
         Event::Begin => Ok(Answer::Inform(match told(context, &place)? {
             Some(news) => format!("{}\n{news}", enter(&place)),
             None => enter(&place),
@@ -144,37 +156,139 @@ fn answer(context: &Context, call: &Call) -> Result<Answer> {
 
 /// What the model has to do to edit.
 fn enter(place: &Place) -> String {
-    format!(
-        "Edits of this repository go through review. Before you edit, call the EnterWorktree tool \
-         (ToolSearch select:EnterWorktree) with name {}, and redo the edit there; work and test there \
-         as usual. What you leave there is offered for review when you stop.",
-        place.name
-    )
+    let tree = place.tree();
+    let tree = tree.display();
+    match place.client.way {
+        Way::Enter => format!(
+            "Edits of this repository go through review. Before you edit, call the EnterWorktree tool \
+             (ToolSearch select:EnterWorktree) with name {}, and redo the edit there; work and test there \
+             as usual. What you leave there is offered for review when you stop.",
+            place.name
+        ),
+        Way::Rewrite => format!(
+            "Edits of this repository go through review. Your edits and commands are carried out in a \
+             work tree of this session, {tree}, and the checkout stays as it is: work and test as usual, \
+             with relative paths. What you leave there is offered for review when you stop."
+        ),
+        Way::Name => format!(
+            "Edits of this repository go through review. Edit and read the files in the work tree of this \
+             session, {tree}, and begin each command with: cd {} && What you leave there is offered for \
+             review when you stop.",
+            shell::quote(&place.tree().to_string_lossy())
+        ),
+    }
 }
 
-/// Judges an edit of `path` by where it lies.
-fn edit(place: &Place, directory: &Path, path: &Path) -> Answer {
-    let path = resolve(&directory.join(path));
+/// Where a file lies that an agent is about to write.
+enum Where {
+    /// In the session's own tree, or outside of the repository.
+    Free,
+    /// In the checkout, there.
+    Checkout(PathBuf),
+    /// Where no agent writes, for this reason.
+    Guarded(&'static str),
+}
+
+fn locate(place: &Place, path: &Path) -> Where {
     let tree = resolve(&place.tree());
     if let Ok(inside) = path.strip_prefix(&tree) {
         return match is_git(inside) {
-            true => Answer::Refuse("The git directory of the session is git's own.".to_owned()),
-            false => Answer::Nothing,
+            true => Where::Guarded("The git directory of the session is git's own."),
+            false => Where::Free,
         };
     }
     let trees = tree.parent().unwrap_or(&tree);
     if path.starts_with(trees) {
-        return Answer::Refuse("That is the work tree of another session.".to_owned());
+        return Where::Guarded("That is the work tree of another session.");
     }
     let top = place.store.work_dir().map(|top| resolve(&top));
     let inside = top.as_ref().and_then(|top| path.strip_prefix(top).ok());
     if inside.is_some_and(is_git) || path.starts_with(resolve(place.store.common_dir())) {
-        return Answer::Refuse("The git directory is not edited by an agent.".to_owned());
+        return Where::Guarded("The git directory is not edited by an agent.");
     }
     match inside {
-        Some(_) => Answer::Refuse(format!("Not applied, and not an error: {}", enter(place))),
-        None => Answer::Nothing,
+        Some(inside) if inside.starts_with(".agent-memory") => Where::Guarded(
+            "The project's memory and policy are changed by proposals of their own: `aye memory propose`, \
+             or the tool memory_propose_update; a policy by `aye propose`.",
+        ),
+        Some(inside) => Where::Checkout(inside.to_owned()),
+        None => Where::Free,
     }
+}
+
+/// Judges an edit of `files` by where they lie.
+fn edit(
+    context: &Context,
+    place: &Place,
+    call: &Call,
+    files: &[PathBuf],
+    (input, field): (&serde_json::Value, Field),
+) -> Result<Answer> {
+    let mut is_inside = false;
+    for file in files {
+        match locate(place, &resolve(&call.directory.join(file))) {
+            Where::Guarded(reason) => return Ok(Answer::Refuse(reason.to_owned())),
+            Where::Checkout(_) => is_inside = true,
+            Where::Free => {}
+        }
+    }
+    if !is_inside {
+        return Ok(Answer::Nothing);
+    }
+    let refusal = format!("Not applied, and not an error: {}", enter(place));
+    match place.client.way {
+        Way::Enter => Ok(Answer::Refuse(refusal)),
+        Way::Name => {
+            begin(context, place, &place.name)?;
+            Ok(Answer::Refuse(refusal))
+        }
+        Way::Rewrite => {
+            begin(context, place, &place.name)?;
+            Ok(match redirected(place, call, input, field, true) {
+                Ok(input) => Answer::Rewrite(input),
+                Err(why) => Answer::Refuse(format!("Not done: {why}")),
+            })
+        }
+    }
+}
+
+/// Lets what reads the checkout read the session's tree, where it has one. Files that the tree was never
+/// given, such as ignored ones, are read where they are.
+fn look(place: &Place, call: &Call, input: &serde_json::Value, field: Field) -> Answer {
+    if place.client.way != Way::Rewrite || !place.home.has(&place.name) {
+        return Answer::Nothing;
+    }
+    match redirected(place, call, input, field, false) {
+        Ok(moved) if moved != *input => Answer::Rewrite(moved),
+        _ => Answer::Nothing,
+    }
+}
+
+/// `input` with the files of the checkout in the session's tree.
+fn redirected(
+    place: &Place,
+    call: &Call,
+    input: &serde_json::Value,
+    field: Field,
+    is_edit: bool,
+) -> Result<serde_json::Value, String> {
+    let tree = resolve(&place.tree());
+    let to = |path: &str| {
+        let real = resolve(&call.directory.join(path));
+        let Where::Checkout(inside) = locate(place, &real) else { return Ok(path.to_owned()) };
+        let moved: PathBuf = tree.join(inside).components().collect();
+        if !is_edit && moved.symlink_metadata().is_err() && real.symlink_metadata().is_ok() {
+            return Ok(path.to_owned());
+        }
+        // A link that the agent has made there leads on, and perhaps back.
+        let end = resolve(&moved);
+        if !matches!(end.strip_prefix(&tree), Ok(inside) if !is_git(inside)) {
+            return Err("in the work tree of the session a link leads out of it".to_owned());
+        }
+        let text = moved.into_os_string().into_string();
+        text.map_err(|_| "the path of the session's tree is not UTF-8".to_owned())
+    };
+    redirect::redirect(input, field, &to(".")?, to)
 }
 
 fn is_git(inside: &Path) -> bool {
@@ -208,11 +322,11 @@ fn resolve(path: &Path) -> PathBuf {
 fn shell_command(
     context: &Context,
     place: &Place,
-    call: &Call,
+    directory: &Path,
     command: &str,
     input: &serde_json::Value,
 ) -> Result<Answer> {
-    let here = resolve(&call.directory);
+    let here = resolve(directory);
     if here.starts_with(resolve(&place.tree())) {
         return Ok(Answer::Nothing);
     }
@@ -221,12 +335,33 @@ fn shell_command(
     };
     let Ok(inside) = here.strip_prefix(&top) else { return Ok(Answer::Nothing) };
     begin(context, place, &place.name)?;
-    let directory: PathBuf = place.tree().join(inside).components().collect();
-    let directory = if directory.is_dir() { directory } else { place.tree() };
+    if place.client.way == Way::Name {
+        return Ok(match goes_to(command, &place.tree()) {
+            true => Answer::Nothing,
+            false => Answer::Refuse(format!("Not run, and not an error: {}", enter(place))),
+        });
+    }
+    let tree = place.tree();
+    let inner: PathBuf = tree.join(inside).components().collect();
+    let inner = if inner.is_dir() { inner } else { tree.clone() };
     let mut input = input.clone();
-    let quoted = shell::quote(&directory.to_string_lossy());
+    let quoted = shell::quote(&inner.to_string_lossy());
+    let command = redirect::in_command(command, &top.to_string_lossy(), &tree.to_string_lossy());
     input["command"] = format!("cd {quoted} || exit\n{command}").into();
     Ok(Answer::Rewrite(input))
+}
+
+/// Whether a command begins by going into `tree`, or ends where it cannot.
+fn goes_to(command: &str, tree: &Path) -> bool {
+    let tree = tree.to_string_lossy();
+    let words = [shell::quote(&tree), format!("\"{tree}\""), tree.into_owned()];
+    let rest = command.trim_start().strip_prefix("cd ").map(str::trim_start);
+    rest.is_some_and(|rest| {
+        words.iter().filter_map(|word| rest.strip_prefix(word.as_str())).any(|rest| {
+            let rest = rest.strip_prefix('/').unwrap_or(rest).trim_start();
+            rest.is_empty() || rest.starts_with("&&")
+        })
+    })
 }
 
 /// Makes the tree of session `name`, where there is none yet.
@@ -242,11 +377,12 @@ fn begin(context: &Context, place: &Place, name: &str) -> Result<()> {
         return Ok(());
     }
     let base = crate::session::tree::Base::Worktree;
-    sessions::begin(store, home, &held, base, claude::NAME, "claude", context.now)
+    let Client { agent, name: client, .. } = place.client;
+    sessions::begin(store, home, &held, base, agent, client, context.now)
 }
 
 fn session<'a>(context: &Context, place: &'a Place) -> app::Session<'a> {
-    context.session_of_agent(&place.store, claude::NAME, "aye agents hook")
+    context.session_of_agent(&place.store, place.client.agent, "aye agents hook")
 }
 
 /// Proposes what is in the tree, and says so to the person.

@@ -9,20 +9,20 @@ use serde_json::Value;
 use super::Harness;
 use crate::cli::{Context, Format};
 use crate::error::{Error, Exit, Result, codes};
-use crate::harness::{claude, settings};
+use crate::harness::{CLIENTS, Client, Settings, codex, is_entry_of, settings, writable};
 use crate::sha256;
 use crate::text::escape;
 
 /// Which settings.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub struct Where {
-    /// Your own, wherever you work.
+    /// Your own, wherever you work (as it is without a choice, but for Claude Code).
     #[arg(long, conflicts_with_all = ["project", "local"])]
     pub user: bool,
-    /// The project's, with everybody who works in it (as it is without a choice).
+    /// The project's, with everybody who works in it (as it is without a choice for Claude Code).
     #[arg(long, conflicts_with = "local")]
     pub project: bool,
-    /// Your own of this project.
+    /// Your own of this project (Claude Code).
     #[arg(long)]
     pub local: bool,
 }
@@ -86,53 +86,176 @@ struct Receipt {
 }
 
 struct Target {
+    client: &'static Client,
     scope: &'static str,
     path: PathBuf,
     receipt: PathBuf,
+    kind: Kind,
+}
+
+/// What is written into a file.
+enum Kind {
+    /// Hooks.
+    Hooks,
+    /// This directory, which the client's sandbox is to leave writable.
+    Writable(String),
+}
+
+impl Target {
+    /// The events that aye's hooks are there for in `text`; of a file of aye's own, all.
+    fn hooks(&self, text: &str) -> Result<Vec<String>, String> {
+        let all = || self.client.hooks.iter().map(|(event, _)| (*event).to_owned()).collect();
+        match (&self.kind, self.client.settings) {
+            _ if text.trim().is_empty() => Ok(Vec::new()),
+            (Kind::Writable(_), _) => Ok(Vec::new()),
+            (Kind::Hooks, Settings::Entries(_)) => settings::find(text, self.is_ours()),
+            (Kind::Hooks, Settings::File(_)) if self.is_own(text) => Ok(all()),
+            (Kind::Hooks, Settings::File(_)) => Ok(Vec::new()),
+        }
+    }
+
+    /// Whether aye has put something into `text`.
+    fn has(&self, text: &str) -> bool {
+        match &self.kind {
+            Kind::Writable(directory) => !text.is_empty() && writable::has(text, directory),
+            Kind::Hooks => self.hooks(text).is_ok_and(|hooks| !hooks.is_empty()),
+        }
+    }
+
+    /// Whether an entry of the settings is one of aye's.
+    fn is_ours(&self) -> impl Fn(&Value) -> bool {
+        let name = self.client.name;
+        move |entry| is_entry_of(name, entry)
+    }
+
+    /// Whether a file of aye's own is one.
+    fn is_own(&self, text: &str) -> bool {
+        ["agents hook ", "\"agents\", \"hook\", "].iter().any(|words| text.contains(words))
+    }
+
+    /// `text` with what aye puts into it.
+    fn put(&self, text: &str, program: &str) -> Result<String, String> {
+        match (&self.kind, self.client.settings) {
+            (Kind::Writable(directory), _) => writable::put(text, directory),
+            (Kind::Hooks, Settings::Entries(entry)) => {
+                let hooks = self.client.hooks.iter();
+                let entries: Vec<(&str, Value)> =
+                    hooks.map(|(event, tools)| (*event, entry(program, event, *tools))).collect();
+                settings::put(text, &entries, self.is_ours())
+            }
+            (Kind::Hooks, Settings::File(file)) => match text.is_empty() || self.is_own(text) {
+                true => Ok(file(program)),
+                false => Err("it is not a file of aye's".to_owned()),
+            },
+        }
+    }
+
+    /// `text` without it; `None` where nothing is left that is not aye's own.
+    fn take(&self, text: &str) -> Result<Option<String>, String> {
+        match (&self.kind, self.client.settings) {
+            (Kind::Writable(directory), _) => writable::remove(text, directory).map(Some),
+            (Kind::Hooks, Settings::Entries(_)) => settings::remove(text, self.is_ours()).map(Some),
+            (Kind::Hooks, Settings::File(_)) if self.is_own(text) => Ok(None),
+            (Kind::Hooks, Settings::File(_)) => Ok(Some(text.to_owned())),
+        }
+    }
+}
+
+/// The directories in which the settings of `client` lie: the project's, and the user's own; and the file of
+/// hooks in them.
+fn places(context: &Context, client: &Client) -> (&'static str, Option<PathBuf>, &'static str) {
+    let absolute = |name: &str| context.var(name).map(PathBuf::from).filter(|p| p.is_absolute());
+    let below = |base: &str, name: &str| absolute(base).map(|base| base.join(name));
+    match client.name {
+        "codex" => {
+            (".codex", absolute("CODEX_HOME").or_else(|| below("HOME", ".codex")), "hooks.json")
+        }
+        "gemini" => {
+            let own = below("GEMINI_CLI_HOME", ".gemini").or_else(|| below("HOME", ".gemini"));
+            (".gemini", own, "settings.json")
+        }
+        "qwen" => {
+            (".qwen", absolute("QWEN_HOME").or_else(|| below("HOME", ".qwen")), "settings.json")
+        }
+        "copilot" => {
+            let own = absolute("COPILOT_HOME").or_else(|| below("HOME", ".copilot"));
+            (".github", own, "hooks/aye.json")
+        }
+        "opencode" => {
+            let own = below("XDG_CONFIG_HOME", "opencode");
+            (".opencode", own.or_else(|| below("HOME", ".config/opencode")), "plugin/aye.js")
+        }
+        _ => {
+            let own = absolute("CLAUDE_CONFIG_DIR").or_else(|| below("HOME", ".claude"));
+            (".claude", own, "settings.json")
+        }
+    }
 }
 
 fn targets(context: &Context) -> Result<Vec<Target>> {
-    let state = context.state_directory()?.join("aye").join("agents");
+    let state = context.state_directory()?.join("aye");
+    let trees = state.join("trees").to_str().map(str::to_owned);
     let top = crate::store::Store::discover(&context.directory).ok();
     let top = top.and_then(|store| store.work_dir());
-    let home = context.var("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-    let within =
-        |base: &Option<PathBuf>, name: &str| Some(base.as_ref()?.join(".claude").join(name));
-    let all = [
-        ("project", within(&top, "settings.json")),
-        ("local", within(&top, "settings.local.json")),
-        ("user", within(&home, "settings.json")),
-    ];
-    let target = |(scope, path): (&'static str, Option<PathBuf>)| {
-        let path = path?;
-        let hash = sha256::hex(path.as_os_str().as_encoded_bytes());
-        Some(Target { scope, receipt: state.join(format!("{}.json", &hash[..16])), path })
-    };
-    Ok(all.into_iter().filter_map(target).collect())
+    let mut all = Vec::new();
+    for client in CLIENTS {
+        let (project, own, file) = places(context, client);
+        let project = top.as_ref().map(|top| top.join(project));
+        let mut add = |scope, path: Option<PathBuf>, kind| {
+            let Some(path) = path else { return };
+            let hash = sha256::hex(path.as_os_str().as_encoded_bytes());
+            let receipt = state.join("agents").join(format!("{}.json", &hash[..16]));
+            all.push(Target { client, scope, path, receipt, kind });
+        };
+        add("project", project.as_ref().map(|base| base.join(file)), Kind::Hooks);
+        if client.name == "claude-code" {
+            let local = project.map(|base| base.join("settings.local.json"));
+            add("local", local, Kind::Hooks);
+        }
+        add("user", own.as_ref().map(|base| base.join(file)), Kind::Hooks);
+        if let Some(trees) = trees.as_ref().filter(|_| client.name == codex::NAME) {
+            let file = own.map(|base| base.join("config.toml"));
+            add("user", file, Kind::Writable(trees.clone()));
+        }
+    }
+    Ok(all)
 }
 
-fn chosen(context: &Context, place: Where) -> Result<Target> {
+/// What the settings of `client` in the chosen place consist of: its file of hooks, and what else it needs.
+fn chosen(context: &Context, harness: Harness, place: Where) -> Result<Vec<Target>> {
+    let client = harness.client();
     let scope = match place {
         Where { user: true, .. } => "user",
         Where { local: true, .. } => "local",
-        _ => "project",
+        Where { project: true, .. } => "project",
+        _ if harness == Harness::ClaudeCode => "project",
+        _ => "user",
     };
-    targets(context)?.into_iter().find(|target| target.scope == scope).ok_or_else(|| {
-        Error::new(&codes::INVALID_ARGUMENT, format!("there are no {scope} settings here"))
-            .hint("run it in a repository, or with --user and HOME set")
-    })
+    let wanted = |target: &Target| {
+        target.client.name == client.name
+            && (target.scope == scope || matches!(target.kind, Kind::Writable(_)))
+    };
+    let found: Vec<Target> = targets(context)?.into_iter().filter(wanted).collect();
+    if found.iter().any(|target| matches!(target.kind, Kind::Hooks)) {
+        return Ok(found);
+    }
+    Err(Error::new(
+        &codes::INVALID_ARGUMENT,
+        format!("there are no {scope} settings of {} here", client.name),
+    )
+    .hint("run it in a repository, or with --user and HOME set"))
 }
 
-/// Whether an entry of the settings is one of aye's.
-fn is_ours(entry: &Value) -> bool {
-    let hooks = entry["hooks"].as_array();
-    hooks.is_some_and(|hooks| {
-        hooks.iter().any(|hook| {
-            let args: Vec<&str> =
-                hook["args"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-            args.starts_with(&["agents", "hook", claude::NAME])
-        })
-    })
+/// Why an agent does not write one of `files`, which hook clients up, from `directory`.
+pub(super) fn guards(context: &Context, directory: &Path, files: &[PathBuf]) -> Option<String> {
+    let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let own = targets(context).ok()?.into_iter().filter(|target| target.scope == "user");
+    let own: Vec<PathBuf> = own.map(|target| target.path).collect();
+    let found = files
+        .iter()
+        .map(|file| directory.join(file))
+        .find(|file| own.iter().any(|own| file == own || real(file) == real(own)))?;
+    Some(format!("{} hooks agents up to the review, and is not edited by one.", found.display()))
 }
 
 fn unreadable(path: &Path, why: &str) -> Error {
@@ -169,36 +292,46 @@ fn write(path: &Path, text: &str) -> Result<()> {
     file.persist(&real).map(drop).map_err(|error| failed(error.error))
 }
 
-/// Puts the hooks in.
+/// Puts the hooks in: into every file, or where one of them cannot be edited into none.
 ///
 /// # Errors
 /// `invalid_json` for settings that cannot be edited, which are left as they are; those of the file system.
 pub fn install(context: &mut Context, args: &InstallArgs) -> Result<Exit> {
-    let target = chosen(context, args.place)?;
     let program =
         std::env::current_exe().map_err(|error| Error::io("find this program", &error))?;
     let program = program.to_str().ok_or_else(|| unreadable(&program, "its path is not UTF-8"))?;
-    let entries: Vec<(&str, Value)> = claude::HOOKS
-        .iter()
-        .map(|(event, tools)| (*event, claude::entry(program, event, *tools)))
-        .collect();
-    let before = read(&target.path)?;
-    let text = before.clone().unwrap_or_default();
-    let after =
-        settings::put(&text, &entries, is_ours).map_err(|why| unreadable(&target.path, &why))?;
-    let state = match () {
-        () if before.as_ref() == Some(&after) => "unchanged",
-        () if args.dry_run => "would_write",
-        () => {
-            keep_receipt(&target, before, &after)?;
-            write(&target.path, &after)?;
-            "written"
+    let mut planned = Vec::new();
+    for harness in &args.harnesses {
+        for target in chosen(context, *harness, args.place)? {
+            let before = read(&target.path)?;
+            let text = before.as_deref().unwrap_or_default();
+            let after = target.put(text, program).map_err(|why| unreadable(&target.path, &why))?;
+            planned.push((target, before, after));
         }
-    };
-    answer(
-        context,
-        vec![item(&target, state, claude::HOOKS.map(|(event, _)| event.to_owned()).into())],
-    )
+    }
+    let mut items = Vec::new();
+    for (target, before, after) in planned {
+        let state = match () {
+            () if before.as_ref() == Some(&after) => "unchanged",
+            () if args.dry_run => "would_write",
+            () => {
+                if let Kind::Writable(directory) = &target.kind {
+                    std::fs::create_dir_all(directory)
+                        .map_err(|error| Error::file("make", Path::new(directory), &error))?;
+                }
+                keep_receipt(&target, before, &after)?;
+                write(&target.path, &after)?;
+                "written"
+            }
+        };
+        let hooks = target.hooks(&after).unwrap_or_default();
+        items.push(item(&target, state, hooks));
+    }
+    if !args.dry_run && args.harnesses.contains(&Harness::Codex) {
+        context
+            .note("codex skips hooks that are not trusted: run /hooks in codex, and trust aye's");
+    }
+    answer(context, items)
 }
 
 /// Keeps what the file was before aye's first change of it.
@@ -206,9 +339,7 @@ fn keep_receipt(target: &Target, before: Option<String>, after: &str) -> Result<
     let known = receipt(target).filter(|known| {
         before.as_ref().is_some_and(|before| known.written == sha256::hex(before.as_bytes()))
     });
-    let had = before
-        .as_deref()
-        .is_some_and(|text| settings::find(text, is_ours).is_ok_and(|found| !found.is_empty()));
+    let had = before.as_deref().is_some_and(|text| target.has(text));
     // With hooks of aye's in it that no receipt knows of, the text before is not the original.
     let original = match known {
         Some(known) => known.before,
@@ -229,9 +360,14 @@ fn receipt(target: &Target) -> Option<Receipt> {
 /// # Errors
 /// As [`install`].
 pub fn remove(context: &mut Context, args: &RemoveArgs) -> Result<Exit> {
-    let target = chosen(context, args.place)?;
-    let state = if put_back(&target)? { "removed" } else { "unchanged" };
-    answer(context, vec![item(&target, state, Vec::new())])
+    let mut items = Vec::new();
+    for harness in &args.harnesses {
+        for target in chosen(context, *harness, args.place)? {
+            let state = if put_back(&target)? { "removed" } else { "unchanged" };
+            items.push(item(&target, state, Vec::new()));
+        }
+    }
+    answer(context, items)
 }
 
 /// Takes the hooks out of one file; false where there are none.
@@ -240,23 +376,23 @@ fn put_back(target: &Target) -> Result<bool> {
     let kept = receipt(target).filter(|kept| kept.written == sha256::hex(text.as_bytes()));
     match kept {
         Some(Receipt { before: Some(before), .. }) => write(&target.path, &before)?,
-        Some(Receipt { before: None, .. }) => {
-            std::fs::remove_file(&target.path)
-                .map_err(|error| Error::file("remove", &target.path, &error))?;
-            // Where it held nothing else.
-            let _ = target.path.parent().map(std::fs::remove_dir);
-        }
-        None => {
-            let after =
-                settings::remove(&text, is_ours).map_err(|why| unreadable(&target.path, &why))?;
-            if after == text {
-                return Ok(false);
-            }
-            write(&target.path, &after)?;
-        }
+        Some(Receipt { before: None, .. }) => unlink(target)?,
+        None => match target.take(&text).map_err(|why| unreadable(&target.path, &why))? {
+            Some(after) if after == text => return Ok(false),
+            Some(after) => write(&target.path, &after)?,
+            None => unlink(target)?,
+        },
     }
     let _ = std::fs::remove_file(&target.receipt);
     Ok(true)
+}
+
+/// Removes a file of settings, and its directory where that held nothing else.
+fn unlink(target: &Target) -> Result<()> {
+    std::fs::remove_file(&target.path)
+        .map_err(|error| Error::file("remove", &target.path, &error))?;
+    let _ = target.path.parent().map(std::fs::remove_dir);
+    Ok(())
 }
 
 /// The settings of this project, not the user's own, that hold aye's hooks.
@@ -268,9 +404,7 @@ pub fn installed(context: &Context) -> Result<Vec<String>> {
     for target in of_project(context) {
         let text = read(&target.path)?.unwrap_or_default();
         // What is not JSON has no hooks of aye's.
-        if !text.trim().is_empty()
-            && settings::find(&text, is_ours).is_ok_and(|hooks| !hooks.is_empty())
-        {
+        if target.has(&text) {
             found.push(target.path.display().to_string());
         }
     }
@@ -284,7 +418,7 @@ pub fn installed(context: &Context) -> Result<Vec<String>> {
 pub fn take_out(context: &Context) -> Result<()> {
     for target in of_project(context) {
         let text = read(&target.path)?.unwrap_or_default();
-        if settings::find(&text, is_ours).is_ok_and(|hooks| !hooks.is_empty()) {
+        if target.has(&text) {
             put_back(&target)?;
         }
     }
@@ -296,31 +430,43 @@ fn of_project(context: &Context) -> Vec<Target> {
     all.into_iter().filter(|target| target.scope != "user").collect()
 }
 
-/// Shows where hooks are. Status 1 where they are nowhere.
+/// Shows where hooks are. Status 1 where they are nowhere, or where an agent that is installed here has none.
 ///
 /// # Errors
 /// As [`install`].
 pub fn show(context: &mut Context) -> Result<Exit> {
     let mut items = Vec::new();
-    for target in targets(context)? {
+    for target in targets(context)?.iter().filter(|target| matches!(target.kind, Kind::Hooks)) {
         let text = read(&target.path)?.unwrap_or_default();
-        let found = match text.trim().is_empty() {
-            true => Vec::new(),
-            false => {
-                settings::find(&text, is_ours).map_err(|why| unreadable(&target.path, &why))?
-            }
-        };
+        let found = target.hooks(&text).map_err(|why| unreadable(&target.path, &why))?;
         let state = if found.is_empty() { "none" } else { "installed" };
-        items.push(item(&target, state, found));
+        items.push(item(target, state, found));
     }
-    let is_gated = items.iter().any(|item| item.state == "installed");
+    let gated =
+        |name: &str| items.iter().any(|item| item.harness == name && item.state == "installed");
+    let is_bare = |client: &&Client| is_on_path(context, client) && !gated(client.name);
+    let bare: Vec<&str> =
+        CLIENTS.iter().copied().filter(is_bare).map(|client| client.name).collect();
+    let is_gated = bare.is_empty() && items.iter().any(|item| item.state == "installed");
+    for name in bare {
+        context.note(&format!(
+            "{name} is installed here, and has no hooks: aye agents install {name}"
+        ));
+    }
     answer(context, items)?;
     Ok(if is_gated { Exit::Done } else { Exit::Negative })
 }
 
+/// Whether the program of `client` is on PATH.
+fn is_on_path(context: &Context, client: &Client) -> bool {
+    let program = if client.name == "claude-code" { "claude" } else { client.name };
+    let path = context.var("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
+}
+
 fn item(target: &Target, state: &'static str, hooks: Vec<String>) -> Item {
     let path = target.path.display().to_string();
-    Item { harness: claude::NAME, scope: target.scope, path, hooks, state }
+    Item { harness: target.client.name, scope: target.scope, path, hooks, state }
 }
 
 fn answer(context: &mut Context, settings: Vec<Item>) -> Result<Exit> {
@@ -333,7 +479,7 @@ fn answer(context: &mut Context, settings: Vec<Item>) -> Result<Exit> {
             };
             let state = item.state.replace('_', " ");
             let path = escape::name(&item.path);
-            format!("{}  {:<8} {state:<11} {path}{hooks}\n", item.harness, item.scope)
+            format!("{:<11}  {:<8} {state:<11} {path}{hooks}\n", item.harness, item.scope)
         };
         answer.settings.iter().map(line).collect()
     })?;

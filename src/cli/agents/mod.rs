@@ -5,7 +5,7 @@ mod install;
 
 use crate::cli::Context;
 use crate::error::{Exit, Result};
-use crate::harness::guide;
+use crate::harness::{Client, claude, codex, copilot, gemini, guide, opencode, qwen};
 
 pub use install::{Answer, Item, installed, take_out};
 
@@ -28,6 +28,7 @@ pub enum Command {
     #[command(after_help = "Examples:
   aye agents install claude-code              for this project, with everybody who works in it
   aye agents install claude-code --local      for this project, for you alone
+  aye agents install codex gemini             wherever you work
   aye agents install claude-code --user       wherever you work
   aye agents install claude-code --dry-run")]
     Install(install::InstallArgs),
@@ -60,6 +61,30 @@ pub enum Command {
 pub enum Harness {
     /// Claude Code.
     ClaudeCode,
+    /// Codex.
+    Codex,
+    /// Gemini CLI.
+    Gemini,
+    /// Qwen Code.
+    Qwen,
+    /// GitHub Copilot CLI.
+    Copilot,
+    /// OpenCode.
+    Opencode,
+}
+
+impl Harness {
+    /// Its adapter.
+    fn client(self) -> &'static Client {
+        match self {
+            Self::ClaudeCode => &claude::CLIENT,
+            Self::Codex => &codex::CLIENT,
+            Self::Gemini => &gemini::CLIENT,
+            Self::Qwen => &qwen::CLIENT,
+            Self::Copilot => &copilot::CLIENT,
+            Self::Opencode => &opencode::CLIENT,
+        }
+    }
 }
 
 /// Runs the command.

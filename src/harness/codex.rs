@@ -1,0 +1,77 @@
+//! Codex, as recorded from 0.169.0.
+//!
+//! Its hooks are Claude Code's in form. An answer with a key that it does not know counts for nothing, and
+//! an input is rewritten only with `permissionDecision: "allow"`; what is rewritten so is aye's own tree.
+
+use serde_json::{Value, json};
+
+use super::redirect::Field;
+use super::sent::{self, Kind, Moment, Names};
+use super::{Answer, Call, Client, Settings, Way, shell_command, shell_entry};
+
+/// Name of the harness.
+pub const NAME: &str = "codex";
+
+/// Codex.
+pub static CLIENT: Client = Client {
+    name: NAME,
+    agent: NAME,
+    hooks: &[
+        ("PreToolUse", None),
+        ("SessionStart", None),
+        ("UserPromptSubmit", None),
+        ("Stop", None),
+    ],
+    before: "PreToolUse",
+    way: Way::Rewrite,
+    read,
+    write,
+    settings: Settings::Entries(entry),
+};
+
+const NAMES: Names = Names {
+    moments: &[
+        ("PreToolUse", Moment::Tool),
+        ("SessionStart", Moment::Begin),
+        ("UserPromptSubmit", Moment::Prompt),
+        ("Stop", Moment::Stop),
+    ],
+    tools: &[("apply_patch", Kind::Edit(Field::Patch("command"))), ("Bash", Kind::Shell(None))],
+};
+
+/// Reads what the client sends to the hook of `event`.
+///
+/// # Errors
+/// In words, for what is not understood.
+pub fn read(event: &str, bytes: &[u8]) -> Result<Call, String> {
+    sent::read(&NAMES, event, bytes)
+}
+
+/// The bytes that the hook of `event` prints for `answer`.
+pub fn write(event: &str, answer: &Answer) -> Vec<u8> {
+    let value = match answer {
+        // At the end a line for the person is shown by no one.
+        Answer::Say(_) if event == "Stop" => json!({}),
+        Answer::Nothing | Answer::Tree(_) => return Vec::new(),
+        Answer::Refuse(reason) => json!({ "hookSpecificOutput": {
+            "hookEventName": event,
+            "permissionDecision": "deny",
+            "permissionDecisionReason": reason,
+        }}),
+        Answer::Rewrite(input) => json!({ "hookSpecificOutput": {
+            "hookEventName": event,
+            "permissionDecision": "allow",
+            "updatedInput": input,
+        }}),
+        Answer::Inform(text) => json!({ "hookSpecificOutput": {
+            "hookEventName": event,
+            "additionalContext": text,
+        }}),
+        Answer::Say(text) => json!({ "systemMessage": text }),
+    };
+    value.to_string().into_bytes()
+}
+
+fn entry(program: &str, event: &str, tools: Option<&str>) -> Value {
+    shell_entry(shell_command(program, NAME, event), tools, 60)
+}

@@ -1,0 +1,31 @@
+// Written by `aye agents install opencode`: edits go through review. `aye agents remove opencode` removes it.
+import { spawnSync } from "node:child_process";
+const aye = "aye";
+export const Aye = async ({ directory, client }) => {
+  const ask = (event, call) => {
+    const input = JSON.stringify({ directory, ...call });
+    const done = spawnSync(aye, ["agents", "hook", "opencode", event], { input, encoding: "utf8", maxBuffer: 1 << 28 });
+    // Whatever is not an answer is a refusal: the gate is closed.
+    if (done.status !== 0) throw new Error(`aye: ${done.stderr || done.error || "the hook failed"}`);
+    return JSON.parse(done.stdout);
+  };
+  return {
+    "tool.execute.before": async (input, output) => {
+      const answer = ask("before", { session: input.sessionID, tool: input.tool, args: output.args });
+      if (answer.refuse) throw new Error(answer.refuse);
+      if (answer.args) Object.assign(output.args, answer.args);
+    },
+    "chat.message": async (input, output) => {
+      const said = output.parts.find((part) => part.type === "text" && part.text);
+      if (!said) return;
+      const model = input.model?.modelID;
+      const answer = ask("prompt", { session: input.sessionID, prompt: said.text, model });
+      if (answer.inform) said.text = `${said.text}\n\n${answer.inform}`;
+    },
+    event: async ({ event }) => {
+      if (event.type !== "session.idle") return;
+      const answer = ask("idle", { session: event.properties.sessionID });
+      if (answer.say) await client.app.log({ body: { service: "aye", level: "info", message: answer.say } }).catch(() => {});
+    },
+  };
+};

@@ -1,0 +1,200 @@
+//! Where the input of a tool names files, and the same input with other files. Pure.
+
+use serde_json::Value;
+
+/// Where the input of a tool names its files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
+    /// One path, under this key.
+    Path(&'static str),
+    /// One path, under this key; the working directory where it is left out.
+    Search(&'static str),
+    /// A patch in the envelope of `apply_patch`, under this key.
+    Patch(&'static str),
+}
+
+/// What a line of a patch puts before a path.
+const HEADERS: [&str; 4] =
+    ["*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "];
+
+/// The paths that `input` names; of a search without one, none.
+///
+/// # Errors
+/// In words, where none can be found for certain.
+pub fn paths(input: &Value, field: Field) -> Result<Vec<String>, String> {
+    let text = |key: &str| input.get(key).and_then(Value::as_str);
+    match field {
+        Field::Path(key) => {
+            let path = text(key).filter(|path| !path.is_empty());
+            Ok(vec![path.ok_or("the tool's input names no file")?.to_owned()])
+        }
+        Field::Search(key) => match input.get(key) {
+            None | Some(Value::Null) => Ok(Vec::new()),
+            Some(path) => Ok(vec![path.as_str().ok_or("the path is not a text")?.to_owned()]),
+        },
+        Field::Patch(key) => {
+            let patch = text(key).ok_or("the tool's input has no patch")?;
+            let mut found = Vec::new();
+            for line in patch.lines() {
+                if let Some((_, path)) = header(line)? {
+                    found.push(path.to_owned());
+                }
+            }
+            if found.is_empty() {
+                return Err("the patch names no file".to_owned());
+            }
+            Ok(found)
+        }
+    }
+}
+
+/// `input` with `to(path)` for each path that it names; of a search without one, with `here`.
+///
+/// # Errors
+/// As [`paths`], and what `to` says.
+pub fn redirect(
+    input: &Value,
+    field: Field,
+    here: &str,
+    to: impl Fn(&str) -> Result<String, String>,
+) -> Result<Value, String> {
+    let named = paths(input, field)?;
+    let mut input = input.clone();
+    match field {
+        Field::Path(key) => input[key] = to(&named[0])?.into(),
+        Field::Search(key) => {
+            input[key] = named.first().map_or_else(|| Ok(here.to_owned()), |path| to(path))?.into();
+        }
+        Field::Patch(key) => {
+            let patch = input[key].as_str().unwrap_or_default().to_owned();
+            let mut lines = Vec::new();
+            for line in patch.split('\n') {
+                let (text, end) = match line.strip_suffix('\r') {
+                    Some(text) => (text, "\r"),
+                    None => (line, ""),
+                };
+                lines.push(match header(text)? {
+                    Some((header, path)) => format!("{header}{}{end}", to(path)?),
+                    None => line.to_owned(),
+                });
+            }
+            input[key] = lines.join("\n").into();
+        }
+    }
+    Ok(input)
+}
+
+/// `command` with the absolute path `top`, wherever it stands as a path of its own or before a slash, as
+/// `tree`. What a shell makes of a path otherwise is not seen.
+pub fn in_command(command: &str, top: &str, tree: &str) -> String {
+    let is_part = |c: char| c.is_alphanumeric() || "_-.~/".contains(c);
+    let mut out = String::with_capacity(command.len());
+    let mut rest = command;
+    while let Some(at) = rest.find(top) {
+        let (before, after) = (&rest[..at], &rest[at + top.len()..]);
+        let begins = !before.chars().next_back().or(out.chars().next_back()).is_some_and(is_part);
+        let ends = after.starts_with('/') || !after.starts_with(is_part);
+        out += before;
+        out += if begins && ends { tree } else { top };
+        rest = after;
+    }
+    out + rest
+}
+
+/// What a line of a patch says of a file. A client may forgive whitespace before it: then nobody knows
+/// whether it is content.
+fn header(line: &str) -> Result<Option<(&'static str, &str)>, String> {
+    for header in HEADERS {
+        if let Some(path) = line.strip_prefix(header) {
+            let path = path.trim();
+            return match path.is_empty() {
+                true => Err("the patch names no file".to_owned()),
+                false => Ok(Some((header, path))),
+            };
+        }
+        if line.trim_start().starts_with(header.trim_end()) {
+            return Err("a line of the patch may name a file, or not".to_owned());
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    const PATCH: &str = "*** Begin Patch\n*** Update File: a.txt\n*** Move to: b.txt\n@@\n-x\n+*** Add File: no\n*** End Patch\n";
+
+    fn moved(input: &Value, field: Field) -> Result<Value, String> {
+        redirect(input, field, "/t", |path| Ok(format!("/t/{path}")))
+    }
+
+    #[test]
+    fn a_patch_names_the_files_of_its_headers_alone() {
+        let input = json!({ "command": PATCH, "x": 1 });
+        assert_eq!(paths(&input, Field::Patch("command")).unwrap(), ["a.txt", "b.txt"]);
+        let moved = moved(&input, Field::Patch("command")).unwrap();
+        let expected = PATCH.replace(": a.", ": /t/a.").replace(": b.", ": /t/b.");
+        assert_eq!(moved, json!({ "command": expected, "x": 1 }));
+    }
+
+    #[test]
+    fn what_may_be_a_header_or_not_is_refused() {
+        for patch in [
+            "",
+            "*** Begin Patch\n*** End Patch",
+            "*** Add File: a\n *** Add File: b\n",
+            "*** Add File: \n",
+            "*** Add File: a\n\t*** Delete File:b\n",
+        ] {
+            assert!(moved(&json!({ "p": patch }), Field::Patch("p")).is_err(), "{patch:?}");
+        }
+        assert!(moved(&json!({ "p": ["x"] }), Field::Patch("p")).is_err());
+        assert!(moved(&json!({ "p": "" }), Field::Path("p")).is_err());
+        assert!(moved(&json!([]), Field::Path("p")).is_err());
+        assert!(moved(&json!({ "p": 5 }), Field::Search("p")).is_err());
+    }
+
+    #[test]
+    fn a_search_without_a_path_is_one_of_the_tree() {
+        assert_eq!(moved(&json!({}), Field::Search("p")).unwrap(), json!({ "p": "/t" }));
+        assert_eq!(moved(&json!({"p": "a"}), Field::Search("p")).unwrap(), json!({ "p": "/t/a" }));
+    }
+
+    #[test]
+    fn the_checkouts_path_in_a_command_is_the_trees() {
+        for (command, expected) in [
+            ("sed -i s/a/b/ /r/a.txt", "sed -i s/a/b/ /t/a.txt"),
+            ("cat \"/r/a\" >'/r';ls /r", "cat \"/t/a\" >'/t';ls /t"),
+            ("ls /rest /x/r /r-2 /r.bak", "ls /rest /x/r /r-2 /r.bak"),
+            ("ls", "ls"),
+        ] {
+            assert_eq!(in_command(command, "/r", "/t"), expected);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_path_of_any_patch_is_redirected(
+            lines in proptest::collection::vec(
+                prop_oneof![
+                    "[a-z]{1,3}".prop_map(|name| format!("*** Add File: {name}")),
+                    "[a-z]{1,3}".prop_map(|name| format!("*** Move to: {name}\r")),
+                    "[ +-][a-z* ]{0,9}", any::<String>(),
+                ],
+                0..9,
+            )
+        ) {
+            let input = json!({ "p": lines.join("\n") });
+            if let Ok(moved) = moved(&input, Field::Patch("p")) {
+                let found = paths(&moved, Field::Patch("p")).unwrap();
+                prop_assert!(found.iter().all(|path| path.starts_with("/t/")));
+                let before = paths(&input, Field::Patch("p")).unwrap();
+                prop_assert_eq!(before.len(), found.len());
+            }
+        }
+    }
+}

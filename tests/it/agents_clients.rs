@@ -1,0 +1,370 @@
+//! `aye agents` for the clients beside Claude Code: each in its own form, all into the session's tree.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::support::record::{apply, reject};
+use crate::support::{Repo, Run};
+
+const FILES: &[(&str, &str)] = &[("src/a.txt", "one\ntwo\n"), ("b.txt", "bee\n")];
+
+/// How a client asks: the event before a tool, and that of the end.
+const CLIENTS: &[(&str, &str, &str)] = &[
+    ("codex", "PreToolUse", "Stop"),
+    ("gemini", "BeforeTool", "AfterAgent"),
+    ("qwen", "PreToolUse", "Stop"),
+    ("copilot", "preToolUse", "agentStop"),
+    ("opencode", "before", "idle"),
+];
+
+/// Those whose tools are rewritten.
+const REWRITTEN: &[&str] = &["codex", "gemini", "copilot", "opencode"];
+
+fn moments(name: &str) -> (&'static str, &'static str) {
+    let found = CLIENTS.iter().find(|(client, ..)| *client == name).expect("a client");
+    (found.1, found.2)
+}
+
+fn call(repo: &Repo, name: &str, event: &str, more: Value) -> Run {
+    let mut value = match name {
+        "copilot" => json!({"sessionId": "s", "timestamp": 1, "cwd": repo.root()}),
+        "opencode" => json!({"session": "s", "directory": repo.root()}),
+        _ => json!({"session_id": "s", "cwd": repo.root(), "hook_event_name": event}),
+    };
+    value.as_object_mut().expect("object").extend(more.as_object().cloned().unwrap_or_default());
+    let cmd = repo.cmd(&["agents", "hook", name, event]);
+    cmd.stdin(value.to_string().as_bytes()).run()
+}
+
+fn tool(repo: &Repo, name: &str, tool: &str, input: &Value) -> Value {
+    let keys = match name {
+        "copilot" => ["toolName", "toolArgs"],
+        "opencode" => ["tool", "args"],
+        _ => ["tool_name", "tool_input"],
+    };
+    let run = call(repo, name, moments(name).0, json!({ keys[0]: tool, keys[1]: input })).ok();
+    if run.out().is_empty() { Value::Null } else { run.json() }
+}
+
+/// An edit of `path` as the client's own tool makes it.
+fn edit(repo: &Repo, name: &str, path: &str) -> Value {
+    let patch = format!("*** Begin Patch\n*** Update File: {path}\n@@\n-x\n+y\n*** End Patch\n");
+    match name {
+        "codex" => tool(repo, name, "apply_patch", &json!({ "command": patch })),
+        "gemini" => tool(repo, name, "write_file", &json!({ "file_path": path, "content": "x" })),
+        "qwen" => tool(repo, name, "write_file", &json!({ "file_path": path, "content": "x" })),
+        "copilot" => tool(repo, name, "create", &json!({ "path": path, "file_text": "x" })),
+        _ => tool(repo, name, "write", &json!({ "filePath": path, "content": "x" })),
+    }
+}
+
+fn command(repo: &Repo, name: &str, text: &str) -> Value {
+    let shell = match name {
+        "codex" => "Bash",
+        "gemini" | "qwen" => "run_shell_command",
+        _ => "bash",
+    };
+    tool(repo, name, shell, &json!({ "command": text }))
+}
+
+/// The input that an answer puts in place of the tool's own.
+fn rewritten(name: &str, answer: &Value) -> Value {
+    match name {
+        "codex" => {
+            assert_eq!(answer["hookSpecificOutput"]["permissionDecision"], "allow", "{answer}");
+            answer["hookSpecificOutput"]["updatedInput"].clone()
+        }
+        "gemini" => answer["hookSpecificOutput"]["tool_input"].clone(),
+        "copilot" => answer["modifiedArgs"].clone(),
+        _ => answer["args"].clone(),
+    }
+}
+
+#[track_caller]
+fn refused(name: &str, answer: &Value) -> String {
+    let reason = match name {
+        "gemini" if answer["decision"] == "deny" => &answer["reason"],
+        "copilot" if answer["permissionDecision"] == "deny" => &answer["permissionDecisionReason"],
+        "opencode" => &answer["refuse"],
+        "codex" | "qwen" if answer["hookSpecificOutput"]["permissionDecision"] == "deny" => {
+            &answer["hookSpecificOutput"]["permissionDecisionReason"]
+        }
+        _ => &Value::Null,
+    };
+    reason.as_str().unwrap_or_else(|| panic!("{name} is not refused: {answer}")).to_owned()
+}
+
+fn tree(repo: &Repo) -> PathBuf {
+    let list = repo.aye(&["session", "list", "--json"]).ok().json();
+    PathBuf::from(list["sessions"][0]["tree"].as_str().expect("a tree"))
+}
+
+fn prompt(repo: &Repo, name: &str) -> String {
+    let event = match name {
+        "gemini" => "BeforeAgent",
+        "copilot" => "userPromptSubmitted",
+        "opencode" => "prompt",
+        _ => "UserPromptSubmit",
+    };
+    call(repo, name, event, json!({ "prompt": "go on" })).ok().out()
+}
+
+fn pending(repo: &Repo) -> Value {
+    let list = repo.aye(&["list", "--json"]).ok().json();
+    assert_eq!(list["count"], 1, "{list:#}");
+    list["proposals"][0].clone()
+}
+
+#[test]
+fn edits_and_commands_are_rewritten_into_the_tree_and_proposed_once() {
+    for name in REWRITTEN {
+        let repo = Repo::with(FILES);
+        let path = if *name == "codex" { "src/a.txt".into() } else { repo.path("src/a.txt") };
+        let input = rewritten(name, &edit(&repo, name, path.to_str().expect("UTF-8")));
+        let tree = tree(&repo);
+        let moved = tree.join("src/a.txt");
+        assert!(input.to_string().contains(moved.to_str().expect("UTF-8")), "{name}: {input}");
+        std::fs::write(&moved, "one\nTWO\n").expect("write");
+        // A command that names the checkout means the tree.
+        let text = format!("sed -i s/bee/wasp/ {}/b.txt", repo.root().display());
+        let input = rewritten(name, &command(&repo, name, &text));
+        let text = input["command"].as_str().expect("a command").to_owned();
+        repo.program("sh").args(&["-c", &text]).run().ok();
+        assert_eq!(repo.text("b.txt"), "bee\n");
+        let inside = edit(&repo, name, tree.join("n").to_str().expect("UTF-8"));
+        assert!(inside.is_null() || inside == json!({}), "{name}: {inside}");
+        call(&repo, name, moments(name).1, json!({})).ok();
+        let proposal = pending(&repo);
+        let id = proposal["proposal_id"].as_str().expect("an id").to_owned();
+        let shown = repo.aye(&["show", &id, "--json"]).ok().json();
+        assert_eq!(shown["history"][0]["session"], "s", "{name}");
+        let agent = match *name {
+            "gemini" => "gemini-cli",
+            "copilot" => "copilot-cli",
+            name => name,
+        };
+        assert_eq!(shown["proposed_by"], agent);
+        reject(&repo, &id, "No wasps");
+        assert!(prompt(&repo, name).contains("No wasps"), "{name}");
+        assert!(!prompt(&repo, name).contains("No wasps"), "{name}");
+        std::fs::write(tree.join("new.txt"), "new\n").expect("write");
+        call(&repo, name, moments(name).1, json!({})).ok();
+        let id = pending(&repo)["proposal_id"].as_str().expect("an id").to_owned();
+        apply(&repo, &id);
+        assert_eq!(repo.text("new.txt"), "new\n");
+        assert_eq!(repo.text("b.txt"), "bee\n");
+    }
+}
+
+#[test]
+fn what_is_read_is_what_was_written() {
+    let repo = Repo::with(FILES);
+    let read = |path: &Path| tool(&repo, "gemini", "read_file", &json!({ "file_path": path }));
+    assert_eq!(read(&repo.path("b.txt")), Value::Null);
+    edit(&repo, "gemini", repo.path("b.txt").to_str().expect("UTF-8"));
+    let tree = tree(&repo);
+    let input = rewritten("gemini", &read(&repo.path("b.txt")));
+    assert_eq!(input["file_path"], json!(tree.join("b.txt")));
+    let listed = tool(&repo, "gemini", "glob", &json!({ "pattern": "*" }));
+    assert_eq!(rewritten("gemini", &listed)["dir_path"], json!(tree));
+    // What the tree was never given is read where it is.
+    repo.write("untracked.log", "x");
+    assert_eq!(read(&repo.path("untracked.log")), Value::Null);
+}
+
+#[test]
+fn a_client_that_rewrites_nothing_is_given_the_path() {
+    let repo = Repo::with(FILES);
+    let reason = refused("qwen", &edit(&repo, "qwen", repo.path("b.txt").to_str().expect("UTF-8")));
+    let tree = tree(&repo);
+    let shown = tree.to_str().expect("UTF-8");
+    assert!(reason.contains(shown), "{reason}");
+    assert!(refused("qwen", &command(&repo, "qwen", "sed -i s/bee/wasp/ b.txt")).contains(shown));
+    for text in [format!("cd {shown} && ls"), format!("cd '{shown}'  && ls")] {
+        assert_eq!(command(&repo, "qwen", &text), Value::Null, "{text}");
+    }
+    for text in
+        [format!("cd {shown}; ls"), format!("cd {shown}/../x && ls"), format!("cd {shown}x && ls")]
+    {
+        refused("qwen", &command(&repo, "qwen", &text));
+    }
+    std::fs::write(tree.join("b.txt"), "wasp\n").expect("write");
+    call(&repo, "qwen", "Stop", json!({})).ok().says("1 file +1 −1");
+    assert_eq!(repo.text("b.txt"), "bee\n");
+}
+
+#[test]
+fn what_is_guarded_is_refused_by_every_client() {
+    let repo = Repo::with(FILES);
+    edit(&repo, "codex", "b.txt");
+    let tree = tree(&repo);
+    std::os::unix::fs::symlink(repo.root(), tree.join("way")).expect("a link");
+    std::os::unix::fs::symlink(tree.join(".git"), tree.join("own")).expect("a link");
+    let home = repo.outer().join("home");
+    for (name, ..) in CLIENTS {
+        for path in [
+            repo.path(".git/config"),
+            repo.path("src/../.git/hooks/x"),
+            repo.path(".agent-memory/policy.toml"),
+            tree.join(".git/config"),
+            tree.join("own/config"),
+            tree.join("../other/b.txt"),
+            home.join(".codex/hooks.json"),
+            home.join(".codex/config.toml"),
+            home.join(".claude/settings.json"),
+            home.join(".copilot/hooks/aye.json"),
+        ] {
+            refused(name, &edit(&repo, name, path.to_str().expect("UTF-8")));
+        }
+        // A link in the tree that leads back into the checkout.
+        let way = repo.path("way/new.txt");
+        refused(name, &edit(&repo, name, way.to_str().expect("UTF-8")));
+    }
+    // One guarded file of a patch is enough.
+    let patch = "*** Begin Patch\n*** Add File: n\n+x\n*** Delete File: .git/config\n*** End Patch";
+    refused("codex", &tool(&repo, "codex", "apply_patch", &json!({ "command": patch })));
+}
+
+#[test]
+fn what_is_not_understood_is_refused_in_each_clients_form() {
+    let repo = Repo::with(FILES);
+    for (name, before, _) in CLIENTS {
+        for bytes in [&b""[..], b"{", b"[]", b"\xff\xfe", br#"{"session_id":"s"}"#] {
+            let run = repo.cmd(&["agents", "hook", name, before]).stdin(bytes).run().ok();
+            assert!(refused(name, &run.json()).contains("could not judge"));
+        }
+        repo.cmd(&["agents", "hook", name, "unheard-of"]).stdin(b"{}").run().ok();
+    }
+    repo.cmd(&["agents", "hook", "unheard-of", "PreToolUse"]).stdin(b"{}").run().exits(2);
+}
+
+/// Settings as people have them.
+const SETTINGS: &[&str] = &[
+    "",
+    "\n",
+    "{}",
+    "{}\n",
+    "{ }\n",
+    "{\n}\n",
+    "{\n\n}\n\n",
+    "\u{feff}{}\r\n",
+    "\u{feff}{\r\n  \"model\": \"x\"\r\n}\r\n",
+    "{\"model\":\"x\"}",
+    "{\"model\":\"x\",\"hooks\":{}}",
+    "{\n\t\"model\": \"x\"\n}",
+    "{\n    \"model\": \"x\",\n    \"theme\": \"dark\"\n}\n",
+    "// mine\n{\n  \"a\": 1 // why\n}\n",
+    "/* head */ {\"a\": /* in */ 1}\n",
+    "{\n  \"a\": [1, 2, 3,],\n}\n",
+    "{\n  \"a\": {\"b\": {\"c\": [{}]}},\n  // last\n}\n",
+    "{\"hooks\":{\"Stop\":[]}}\n",
+    "{\"hooks\":{\"Stop\":[{\"hooks\":[]}]}}\n",
+    "{\"hooks\":{\"PreToolUse\":[{\"matcher\":\"Bash\",\"hooks\":[{\"type\":\"command\",\"command\":\"x\"}]}]}}",
+    "{\n  \"hooks\": {\n    \"PreToolUse\": [\n      {\n        \"hooks\": [\n          {\"type\": \"command\", \"command\": \"other agents hook\"}\n        ]\n      }, // theirs\n    ],\n  },\n}\n",
+    "{\"hooks\":{\"Unheard\":[{\"x\":1}],\"Stop\":[{\"hooks\":[{\"command\":\"y\"}]}]},\"z\":0}\n",
+    "{\r\n\t\"hooks\": {\r\n\t\t\"Stop\": [ {\"hooks\": []} , ],\r\n\t},\r\n}",
+    "{\"a\":\"\\u00e9\\n\\\"\",\"b\":\"é\"}\n",
+    "{\"a\":1e400,\"b\":-0.0,\"c\":12345678901234567890123}\n",
+    "{\"a\":1,\"a\":2}\n",
+    "{\"context\":{\"includeDirectories\":[\"/x\"]}}\n",
+    "{\"permissions\":{\"allow\":[\"Bash(ls:*)\"],\"deny\":[]}}\n",
+    "   {\"a\":true}   ",
+    "{\"mcpServers\":{\"aye\":{\"command\":\"aye\",\"args\":[\"mcp\"]}}}\n",
+    "{\"$schema\":\"https://json.schemastore.org/x.json\",\"env\":{}}\n",
+];
+
+/// What is refused and left alone.
+const BROKEN: &[&str] =
+    &["{", "[]", "5", "nonsense {", "{\"hooks\": 5}", "{\"hooks\": []}", "{\"a\": 'x' 'y'}"];
+
+#[test]
+fn settings_of_all_kinds_are_merged_and_put_back_to_the_byte() {
+    let repo = Repo::with(FILES);
+    let home = repo.outer().join("home");
+    let file = |name: &str| match name {
+        "codex" => home.join(".codex/hooks.json"),
+        name => home.join(format!(".{name}/settings.json")),
+    };
+    for (at, text) in SETTINGS.iter().enumerate() {
+        let name = ["codex", "gemini", "qwen"][at % 3];
+        let path = file(name);
+        std::fs::create_dir_all(path.parent().expect("a directory")).expect("make");
+        std::fs::write(&path, text).expect("write");
+        repo.aye(&["agents", "install", name, "--dry-run"]).ok().says("would write");
+        assert_eq!(std::fs::read_to_string(&path).expect("text"), *text);
+        repo.aye(&["agents", "install", name]).ok().says("(4 hooks)");
+        let with = std::fs::read_to_string(&path).expect("text");
+        assert!(with.contains(&format!("agents hook {name} ")), "{with}");
+        repo.aye(&["agents", "install", name]).ok().says("unchanged");
+        repo.aye(&["agents", "show"]).ok().says("installed");
+        repo.aye(&["agents", "remove", name]).ok().says("removed");
+        assert_eq!(std::fs::read_to_string(&path).expect("text"), *text);
+        repo.aye(&["agents", "remove", name]).ok().says("unchanged");
+        // Edited since: all else stays.
+        repo.aye(&["agents", "install", name]).ok();
+        let with = std::fs::read_to_string(&path).expect("text");
+        std::fs::write(&path, format!("{with}\n// more\n")).expect("write");
+        repo.aye(&["agents", "remove", name]).ok();
+        let left = std::fs::read_to_string(&path).expect("text");
+        assert!(left.ends_with("// more\n") && !left.contains("agents hook codex"), "{left}");
+    }
+    for text in BROKEN {
+        std::fs::write(file("gemini"), text).expect("write");
+        repo.aye(&["agents", "install", "gemini"]).fails("invalid_json", 6);
+        // Nor is anything written for another.
+        repo.aye(&["agents", "install", "copilot", "gemini"]).fails("invalid_json", 6);
+        assert!(!home.join(".copilot").exists());
+        assert_eq!(std::fs::read_to_string(file("gemini")).expect("text"), *text);
+    }
+}
+
+#[test]
+fn files_of_ayes_own_come_and_go_and_others_are_left() {
+    let repo = Repo::with(FILES);
+    let home = repo.outer().join("home");
+    for (name, path, project) in [
+        ("copilot", ".copilot/hooks/aye.json", ".github/hooks/aye.json"),
+        ("opencode", ".config/opencode/plugin/aye.js", ".opencode/plugin/aye.js"),
+    ] {
+        let path = home.join(path);
+        repo.aye(&["agents", "install", name]).ok().says("written");
+        assert!(std::fs::read_to_string(&path).expect("text").contains("agents"), "{name}");
+        repo.aye(&["agents", "install", name]).ok().says("unchanged");
+        repo.aye(&["agents", "remove", name]).ok().says("removed");
+        assert!(!path.exists());
+        repo.aye(&["agents", "install", name, "--project"]).ok();
+        assert!(repo.path(project).exists());
+        repo.aye(&["agents", "remove", name, "--project"]).ok();
+        assert!(!repo.path(project).exists());
+        std::fs::create_dir_all(path.parent().expect("a directory")).expect("make");
+        std::fs::write(&path, "theirs").expect("write");
+        repo.aye(&["agents", "install", name]).fails("invalid_json", 6);
+        repo.aye(&["agents", "remove", name]).ok().says("unchanged");
+        assert_eq!(std::fs::read_to_string(&path).expect("text"), "theirs");
+        repo.aye(&["agents", "install", name, "--local"]).fails("invalid_argument", 6);
+    }
+}
+
+#[test]
+fn the_trees_are_writable_in_codexs_sandbox_and_its_toml_is_put_back() {
+    let repo = Repo::with(FILES);
+    let path = repo.outer().join("home/.codex/config.toml");
+    std::fs::create_dir_all(path.parent().expect("a directory")).expect("make");
+    for text in [
+        "",
+        "model = \"x\"   # mine\r\n\r\n[tui]\r\ntheme='dark'\r\n",
+        "[sandbox_workspace_write]\nwritable_roots = [ \"/x\", ] # theirs\nnetwork_access = true\n",
+        "\u{feff}# head\n[profiles.a]\nmodel = 'y'",
+    ] {
+        std::fs::write(&path, text).expect("write");
+        repo.aye(&["agents", "install", "codex"]).ok().notes("/hooks");
+        let with = std::fs::read_to_string(&path).expect("text");
+        assert!(with.contains("/aye/trees"), "{with}");
+        repo.aye(&["agents", "remove", "codex"]).ok();
+        assert_eq!(std::fs::read_to_string(&path).expect("text"), text);
+    }
+    std::fs::write(&path, "[").expect("write");
+    repo.aye(&["agents", "install", "codex"]).fails("invalid_json", 6);
+    assert!(!path.with_file_name("hooks.json").exists());
+}
