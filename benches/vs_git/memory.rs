@@ -38,6 +38,26 @@ pub fn all() -> Vec<Entry> {
             },
         },
         Entry {
+            name: "memory status, 80 staged vs git status",
+            target: 2.0,
+            runs: 40,
+            sides: |world| {
+                let folder = store(world);
+                for number in 0..80 {
+                    let heading = format!("Trap {number}");
+                    let content = format!("## {heading}\n\nText {number}.\n");
+                    let mut arguments = vec!["memory", "propose", "--intent", "add_pitfall"];
+                    arguments.extend(["--path", "pitfalls.md", "--operation", "append_section"]);
+                    arguments.extend(["--heading", &heading, "--heading-level", "2"]);
+                    arguments.extend(["--content", &content, "--source", "user"]);
+                    run(&mut world.aye(&folder, &arguments));
+                }
+                let mut aye = world.aye(&folder, &["memory", "status"]);
+                let mut git = world.git(&folder, &["status", "--porcelain"]);
+                (Side::new(move |_| run(&mut aye)), Side::new(move |_| run(&mut git)))
+            },
+        },
+        Entry {
             name: "memory search of 5,000 vs sqlite3",
             target: 2.0,
             runs: 40,

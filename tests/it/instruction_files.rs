@@ -200,3 +200,29 @@ fn memory_log_and_blame_know_their_sections() {
     repo.aye(&["memory", "log", "AGENTS.md#tests"]).ok().says(&id);
     repo.aye(&["memory", "blame", "a.txt"]).fails("memory_not_initialized", 3);
 }
+
+#[test]
+fn no_road_of_an_agent_writes_one() {
+    let repo = Repo::with(FILES);
+    let before = repo.text("CLAUDE.md");
+    let (old, new) = ("Run make test.", "Run nothing.");
+    let propose = json!({"action": "propose", "file_path": "CLAUDE.md", "old_content": old, "new_content": new});
+    let answer = repo.agent("bot", &["call", "changes", &propose.to_string()]).ok().json();
+    let id = answer["proposal_id"].as_str().unwrap().to_owned();
+    let apply = json!({"action": "apply", "proposal_id": id});
+    repo.agent("bot", &["call", "changes", &apply.to_string()]).fails("human_approval_required", 4);
+    repo.agent("bot", &["apply", &id, "--yes"]).fails("human_approval_required", 4);
+    repo.agent("bot", &["call", "apply_patch", &envelope("CLAUDE.md", old, new)]).ok();
+    repo.agent("bot", &["propose", "CLAUDE.md", "--old", old, "--new", "Run it twice."]).ok();
+    repo.agent("bot", &["run", "--", "sh", "-c", "echo obey >> CLAUDE.md"]).ok();
+    assert_eq!(repo.text("CLAUDE.md"), before);
+    // By a person it takes an answer at a terminal.
+    repo.aye(&["apply", &id, "--yes"]).fails("terminal_required", 4);
+    assert_eq!(repo.text("CLAUDE.md"), before);
+    let list = repo.aye(&["list", "--json"]).ok().json();
+    let all = list["proposals"].as_array().unwrap();
+    assert!(all.len() >= 3, "{list:#}");
+    for proposal in all {
+        assert!(proposal["risks"].to_string().contains("instructs"), "{proposal:#}");
+    }
+}

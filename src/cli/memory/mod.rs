@@ -3,6 +3,7 @@
 mod apply;
 mod blame;
 mod context;
+mod import;
 pub(super) mod init;
 mod lint;
 mod log;
@@ -63,6 +64,8 @@ pub enum Command {
     Search(search::Args),
     /// Print what an agent should read: at start, or for a question.
     Context(context::Args),
+    /// Propose what another program keeps as memory.
+    Import(import::Args),
     /// Look the whole store over.
     Lint(lint::Args),
     /// Show who changed memory, when, why and from which source.
@@ -93,6 +96,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         Command::Rebase(args) => rebase::run(context, args),
         Command::Search(args) => search::run(context, args),
         Command::Context(args) => context::run(context, args),
+        Command::Import(args) => import::run(context, args),
         Command::Lint(args) => lint::run(context, args),
         Command::Log(args) => log::run(context, args),
         Command::Blame(args) => blame::run(context, args),
@@ -105,6 +109,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 /// The types behind the published schemas.
 pub mod answers {
     pub use super::blame::Blame;
+    pub use super::import::Imported;
     pub use super::init::Initialized;
     pub use super::log::Log;
     pub use super::reject::Rejected;

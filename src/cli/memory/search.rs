@@ -49,6 +49,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     };
     let results = service.search(&ask, args.limit)?;
     let found = Found { query, count: results.len(), results };
+    if let Some(note) = service.unread_stores() {
+        context.note(&escape::line(&note));
+    }
     let empty = found.results.is_empty();
     let answer = Answer { schema: "aye/memory-search@1", answer: found };
     context.emit(Format::Text, &answer, || {

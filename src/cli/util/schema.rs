@@ -116,6 +116,7 @@ published! {
     "memory-apply" @ 1 = Memory<crate::memory::Response>, "`memory apply`: the contract's response";
     "memory-blame" @ 1 = Memory<memory::Blame>, "`memory blame`: who wrote which line, and why";
     "memory-context" @ 1 = Memory<crate::memory::context::Pack>, "`memory context`: what fits the budget";
+    "memory-import" @ 1 = Memory<memory::Imported>, "`memory import`: the sections found, and what became of each";
     "memory-init" @ 1 = Memory<memory::Initialized>, "`memory init`: the files made";
     "memory-log" @ 1 = Memory<memory::Log>, "`memory log`: changes of the memory";
     "memory-propose" @ 1 = Memory<crate::memory::Response>, "`memory propose` and `stage`: the contract's response";

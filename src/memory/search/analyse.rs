@@ -1,8 +1,10 @@
 //! From text to the tokens that are indexed and asked for: the same for both.
 //!
-//! - Latin and Cyrillic words: lower case, without diacritics, light stemming (plural, verb and
-//!   case endings), identifiers whole and in parts (`fetchContext` also as `fetch context`).
+//! - Latin and Cyrillic words: lower case, without diacritics, stemmed by Snowball (English and
+//!   Russian), identifiers whole and in parts (`fetchContext` also as `fetch context`).
 //! - Scripts without spaces: overlapping pairs of characters.
+
+use rust_stemmers::{Algorithm, Stemmer};
 
 use crate::memory::similar::is_unspaced;
 
@@ -117,95 +119,27 @@ fn fold(word: &str) -> String {
             'ý' | 'ÿ' => 'y',
             'ź' | 'ż' | 'ž' => 'z',
             'ё' => 'е',
-            'й' => 'и',
             other => other,
         })
         .collect()
 }
 
-/// A light stem: enough for plural, tense and case, never more than an ending.
+/// The stem of a word in lower case, by Snowball: of an English word, and of a Russian one. Others
+/// stay as they are.
 pub fn stem(word: &str) -> String {
-    if word.chars().any(|c| ('а'..='я').contains(&c)) {
-        return stem_cyrillic(word);
+    thread_local! {
+        static ENGLISH: Stemmer = Stemmer::create(Algorithm::English);
+        static RUSSIAN: Stemmer = Stemmer::create(Algorithm::Russian);
     }
-    if word.is_ascii() && word.len() > 3 && word.bytes().all(|b| b.is_ascii_lowercase()) {
-        return stem_english(word);
-    }
-    word.to_owned()
-}
-
-fn stem_english(word: &str) -> String {
-    let has_vowel = |s: &str| s.contains(['a', 'e', 'i', 'o', 'u', 'y']);
-    let mut w = word.to_owned();
-    if let Some(s) = w.strip_suffix("ies").filter(|s| s.len() > 2) {
-        w = format!("{s}y");
-    } else if let Some(s) = w.strip_suffix("sses") {
-        w = format!("{s}ss");
-    } else if ["xes", "ches", "shes", "zes"].iter().any(|end| w.ends_with(end)) {
-        w.truncate(w.len() - 2);
-    } else if w.ends_with('s') && !w.ends_with("ss") && !w.ends_with("us") && !w.ends_with("is") {
-        w.pop();
-    }
-    for (end, put) in [
-        ("ization", "ize"),
-        ("isation", "ize"),
-        ("ational", "ate"),
-        ("fulness", "ful"),
-        ("ation", "ate"),
-        ("ments", ""),
-        ("ment", ""),
-        ("ness", ""),
-        ("ally", "al"),
-        ("ably", "able"),
-        ("ing", ""),
-        ("ed", ""),
-        ("ly", ""),
-    ] {
-        if let Some(s) = w.strip_suffix(end).filter(|s| s.len() > 2 && has_vowel(s)) {
-            w = format!("{s}{put}");
-            // `running`, `stopped`: the doubled letter goes.
-            let b = w.as_bytes();
-            if put.is_empty()
-                && b.len() > 3
-                && b[b.len() - 1] == b[b.len() - 2]
-                && !w.ends_with(['l', 's', 'z', 'e', 'o'])
-            {
-                w.pop();
-            }
-            break;
-        }
-    }
-    // `cache`, `cached`, `caching` meet without the final e.
-    if w.len() > 3 && w.ends_with('e') {
-        w.pop();
-    }
-    if w.len() > 3 && w.ends_with('y') {
-        w.pop();
-        w.push('i');
-    }
-    w
-}
-
-fn stem_cyrillic(word: &str) -> String {
-    const ENDINGS: [&str; 62] = [
-        "иями", "ениями", "ением", "ениях", "ения", "ению", "ение", "ении", "ированный", "ироват",
-        "ировать", "ться", "ется", "ются", "ится", "ится", "ами", "ями", "ого", "его", "ому",
-        "ему", "ыми", "ими", "ах", "ях", "ов", "ев", "еи", "ам", "ям", "ом", "ем", "ою", "ею",
-        "ыи", "ии", "ои", "ая", "яя", "ое", "ее", "ые", "ие", "ую", "юю", "ых", "их", "ым", "им",
-        "ть", "ет", "ит", "ут", "ют", "ат", "ят", "а", "ы", "и", "е", "у",
-    ];
-    let count = word.chars().count();
-    let mut best = word;
-    for ending in ENDINGS.iter().chain(&["о", "я", "ю", "ь", "ия", "ию", "иеи", "ью"])
-    {
-        if let Some(rest) = word.strip_suffix(ending)
-            && rest.chars().count() >= 3.min(count.saturating_sub(1)).max(2)
-            && rest.len() < best.len()
-        {
-            best = rest;
-        }
-    }
-    best.to_owned()
+    let stemmed = if word.chars().any(|c| ('а'..='я').contains(&c)) {
+        RUSSIAN.with(|stemmer| stemmer.stem(word).into_owned())
+    } else if word.len() > 2 && word.bytes().all(|b| b.is_ascii_lowercase()) {
+        ENGLISH.with(|stemmer| stemmer.stem(word).into_owned())
+    } else {
+        return word.to_owned();
+    };
+    // Snowball knows `й`; texts have it with and without its breve.
+    stemmed.replace('й', "и")
 }
 
 /// Words that say nothing about a topic.
@@ -222,48 +156,6 @@ pub fn is_stop_word(word: &str) -> bool {
         "какая", "какие", "почему", "зачем", "нам", "наш", "нужно", "надо",
     ];
     STOP.contains(&word)
-}
-
-/// Other words for a word of the trade, so that a paraphrase finds it.
-pub fn synonyms(word: &str) -> &'static [&'static str] {
-    const GROUPS: &[&[&str]] = &[
-        &["db", "database", "база"],
-        &["auth", "authentication", "login", "signin"],
-        &["authorization", "permission", "access"],
-        &["config", "configuration", "setting", "конфигурация"],
-        &["repo", "repository"],
-        &["env", "environment"],
-        &["dependency", "dependencies", "package", "library"],
-        &["ci", "pipeline", "workflow"],
-        &["test", "tests", "testing", "spec"],
-        &["deploy", "deployment", "release", "rollout", "ship"],
-        &["error", "failure", "exception", "crash"],
-        &["retry", "retries", "backoff"],
-        &["perf", "performance", "speed", "slow", "fast", "latency"],
-        &["log", "logs", "logging"],
-        &["delete", "remove", "drop"],
-        &["k8s", "kubernetes"],
-        &["pg", "postgres", "postgresql"],
-        &["js", "javascript"],
-        &["ts", "typescript"],
-        &["ui", "frontend", "interface"],
-        &["api", "endpoint"],
-        &["queue", "job", "worker", "background"],
-        &["secret", "credential", "password", "token"],
-        &["timezone", "utc", "clock", "time"],
-        &["money", "currency", "price", "amount"],
-        &["picture", "image", "photo"],
-        &["email", "mail"],
-        &["rename", "renaming", "name", "naming"],
-        &["docs", "documentation"],
-        &["format", "formatter", "formatting", "style"],
-        &["lint", "linter"],
-        &["limit", "quota", "throttle"],
-        &["encrypt", "encryption", "cipher"],
-        &["migrate", "migration", "migrations"],
-        &["backup", "restore", "snapshot"],
-    ];
-    GROUPS.iter().copied().find(|group| group.contains(&word)).unwrap_or(&[])
 }
 
 #[cfg(test)]
@@ -288,22 +180,21 @@ mod tests {
         }
         // A vowel that only some cases have (`ошибка`, `ошибок`) is no ending: a known limit.
         assert_ne!(stem("ошибок"), stem("ошибка"));
-        assert_ne!(stem("class"), stem("clas"));
         assert_eq!(stem("status"), "status");
     }
 
     #[test]
     fn identifiers_are_found_whole_and_in_parts() {
         assert_eq!(tokens("fetchContext"), ["fetchcontext", "fetch", "context"]);
-        assert_eq!(tokens("max_file_chars"), ["maxfilechar", "max", "fil", "char"]);
+        assert_eq!(tokens("max_file_chars"), ["maxfilechar", "max", "file", "char"]);
         assert_eq!(tokens("HTTPServer"), ["httpserver", "http", "server"]);
-        assert_eq!(tokens("src/store/lane.rs"), ["src", "stor", "lan", "rs"]);
+        assert_eq!(tokens("src/store/lane.rs"), ["src", "store", "lane", "rs"]);
     }
 
     #[test]
     fn scripts_without_spaces_become_pairs() {
         assert_eq!(tokens("数据库连接"), ["数据", "据库", "库连", "连接"]);
-        assert_eq!(tokens("SQLiteの検索"), ["sqlit", "sq", "lit", "の検", "検索"]);
+        assert_eq!(tokens("SQLiteの検索"), ["sqlite", "sq", "lite", "の検", "検索"]);
         assert_eq!(tokens("é É ё"), ["e", "e", "е"]);
     }
 }

@@ -7,14 +7,14 @@ use rusqlite::{Connection, params};
 
 use super::analyse;
 use super::query::Query;
-use super::rank::{Boosts, Candidate, Hit, rank};
+use super::rank::{self, Boosts, Candidate, Hit, rank};
 use super::sections::{self, Entry};
 use crate::database;
 use crate::error::{Error, Result};
 use crate::memory::settings::Settings;
 
 /// Raised with every change of the tables or of the analysis.
-const VERSION: i64 = 3;
+const VERSION: i64 = 4;
 
 /// How many sections of a query are looked at closely.
 const CANDIDATES: usize = 120;
@@ -29,13 +29,18 @@ CREATE TABLE section (
     id INTEGER PRIMARY KEY, store TEXT NOT NULL, path TEXT NOT NULL, category TEXT NOT NULL,
     section_id TEXT, trail TEXT NOT NULL, heading TEXT NOT NULL, line INTEGER NOT NULL,
     body TEXT NOT NULL, confidence TEXT, status TEXT, untrusted INTEGER NOT NULL,
-    head_tokens TEXT NOT NULL, body_tokens TEXT NOT NULL
+    head_tokens TEXT NOT NULL, body_tokens TEXT NOT NULL,
+    is_top INTEGER NOT NULL, supersedes TEXT NOT NULL, superseded_by TEXT NOT NULL
 );
 CREATE INDEX section_path ON section (store, path);
+CREATE INDEX section_name ON section (section_id);
 CREATE VIRTUAL TABLE section_text USING fts5(
     heading, trail, body, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 0'
 );
-PRAGMA user_version = 3;
+CREATE VIRTUAL TABLE section_gram USING fts5(
+    text, content='', contentless_delete=1, tokenize='trigram'
+);
+PRAGMA user_version = 4;
 COMMIT;
 ";
 
@@ -179,7 +184,8 @@ impl Index {
     }
 
     /// The best `limit` sections for `query`. Words that nothing has are tried as beginnings of
-    /// words, then as misspellings.
+    /// words, then as misspellings; where fewer than five sections are found, those that share
+    /// fragments of words come behind them.
     ///
     /// # Errors
     /// `internal_error`.
@@ -196,8 +202,15 @@ impl Index {
         if limit == 0 {
             return Ok(Vec::new());
         }
-        let Some(expression) = query.expression(false) else { return Ok(Vec::new()) };
-        let mut candidates = self.candidates(&expression)?;
+        if query.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut candidates = match query.expression(false) {
+            Some(expression) => self.candidates(&expression)?,
+            None => Vec::new(),
+        };
+        let with_literals = self.with_literals(query, &candidates)?;
+        candidates.extend(with_literals);
         if candidates.len() < limit.min(3)
             && let Some(loose) = query.expression(true)
         {
@@ -210,38 +223,113 @@ impl Index {
         {
             candidates = self.candidates(&expression)?;
         }
+        let successors = self.successors(&candidates)?;
+        candidates.extend(successors);
         let rarity = self.rarity(&query)?;
-        Ok(rank(candidates, &query, boosts, &rarity, limit))
+        let mut hits = rank(candidates, &query, boosts, &rarity, limit);
+        if hits.len() < FEW.min(limit) && !query.is_strict() {
+            let wanted = FEW.min(limit) - hits.len();
+            let near = rank::near(self.near(&query, &hits)?, &query, boosts, wanted);
+            hits.extend(near);
+        }
+        Ok(hits)
+    }
+
+    /// Sections with what has signs in it, beside `known`.
+    fn with_literals(
+        &self,
+        query: &Query,
+        known: &[Candidate],
+    ) -> rusqlite::Result<Vec<Candidate>> {
+        let mut found = Vec::new();
+        if query.is_strict() {
+            return Ok(found);
+        }
+        let mut statement = self.connection.prepare_cached(&format!(
+            "SELECT {COLUMNS}, 0.0, s.head_tokens, s.body_tokens FROM section s
+             WHERE s.store = ?3 AND instr(lower(s.heading || char(10) || s.body), ?1) > 0
+             ORDER BY s.path, s.line LIMIT ?2"
+        ))?;
+        for literal in &query.literals {
+            let rows =
+                statement.query_map(params![literal, CANDIDATES as i64, self.store], candidate)?;
+            for row in rows {
+                let row = row?;
+                if !known.iter().chain(&found).any(|other| is_same(&other.entry, &row.entry)) {
+                    found.push(row);
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// What took the place of `candidates`, beside them.
+    fn successors(&self, candidates: &[Candidate]) -> rusqlite::Result<Vec<Candidate>> {
+        let mut found: Vec<Candidate> = Vec::new();
+        let stale = candidates.iter().filter(|candidate| rank::is_stale(&candidate.entry));
+        for old in stale {
+            let id = old.entry.section_id.clone().unwrap_or_default();
+            let mut statement = self.connection.prepare_cached(&format!(
+                "SELECT {COLUMNS}, 0.0, s.head_tokens, s.body_tokens FROM section s
+                 WHERE s.store = ?1 AND (s.section_id = ?2 OR ' ' || s.supersedes || ' ' LIKE ?3)"
+            ))?;
+            let named = old.entry.superseded_by.iter().map(|id| (id.clone(), String::new()));
+            let by_id = (!id.is_empty())
+                .then(|| (id.clone(), format!("% {} %", id.replace(['%', '_'], ""))));
+            for (id, pattern) in named.chain(by_id) {
+                let rows = statement.query_map(params![self.store, id, pattern], candidate)?;
+                for row in rows {
+                    let row = Candidate { bm25: old.bm25, ..row? };
+                    let is_known = candidates
+                        .iter()
+                        .chain(&found)
+                        .any(|other| is_same(&other.entry, &row.entry));
+                    if !is_known && !rank::is_stale(&row.entry) {
+                        found.push(row);
+                    }
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Sections that share fragments of words with `query`, beside `known`.
+    fn near(&self, query: &Query, known: &[Hit]) -> rusqlite::Result<Vec<Entry>> {
+        let mut grams: Vec<String> =
+            query.words.iter().flat_map(|word| rank::grams(word)).collect();
+        grams.sort();
+        grams.dedup();
+        grams.truncate(MOST_GRAMS);
+        if grams.is_empty() {
+            return Ok(Vec::new());
+        }
+        let quoted: Vec<String> =
+            grams.iter().map(|gram| format!("\"{}\"", gram.replace('"', ""))).collect();
+        let mut statement = self.connection.prepare_cached(&format!(
+            "SELECT {COLUMNS}, f.score, s.head_tokens, s.body_tokens
+             FROM (SELECT rowid, bm25(section_gram) AS score FROM section_gram
+                   WHERE section_gram MATCH ?1 ORDER BY score LIMIT ?2) f
+             JOIN section s ON s.id = f.rowid WHERE s.store = ?3"
+        ))?;
+        let rows = statement
+            .query_map(params![quoted.join(" OR "), CANDIDATES as i64, self.store], candidate)?;
+        let is_new = |entry: &Entry| {
+            !known.iter().any(|hit| hit.path == entry.path && hit.line == entry.line)
+        };
+        let entries: Vec<Entry> =
+            rows.map(|row| row.map(|row| row.entry)).collect::<rusqlite::Result<_>>()?;
+        Ok(entries.into_iter().filter(is_new).collect())
     }
 
     fn candidates(&self, expression: &str) -> rusqlite::Result<Vec<Candidate>> {
-        let mut statement = self.connection.prepare_cached(
-            "SELECT s.path, s.category, s.section_id, s.trail, s.heading, s.line, s.body,
-                    s.confidence, s.status, s.untrusted, f.score, s.head_tokens, s.body_tokens
+        let mut statement = self.connection.prepare_cached(&format!(
+            "SELECT {COLUMNS}, f.score, s.head_tokens, s.body_tokens
              FROM (SELECT rowid, bm25(section_text, 6.0, 3.0, 1.0) AS score FROM section_text
                    WHERE section_text MATCH ?1 ORDER BY score LIMIT ?2) f
-             JOIN section s ON s.id = f.rowid WHERE s.store = ?3",
-        )?;
+             JOIN section s ON s.id = f.rowid WHERE s.store = ?3"
+        ))?;
         let rows =
-            statement.query_map(params![expression, CANDIDATES as i64, self.store], |row| {
-                Ok(Candidate {
-                    entry: Entry {
-                        path: row.get(0)?,
-                        category: row.get(1)?,
-                        section_id: row.get(2)?,
-                        trail: row.get(3)?,
-                        heading: row.get(4)?,
-                        line: row.get::<_, i64>(5)?.try_into().unwrap_or(1),
-                        body: row.get(6)?,
-                        confidence: row.get(7)?,
-                        status: row.get(8)?,
-                        untrusted: row.get(9)?,
-                    },
-                    bm25: -row.get::<_, f64>(10)?,
-                    head: row.get(11)?,
-                    body: row.get(12)?,
-                })
-            })?;
+            statement.query_map(params![expression, CANDIDATES as i64, self.store], candidate)?;
         rows.collect()
     }
 
@@ -293,6 +381,45 @@ impl Index {
     }
 }
 
+/// The columns of an entry, as [`candidate`] reads them.
+const COLUMNS: &str = "s.path, s.category, s.section_id, s.trail, s.heading, s.line, s.body,
+    s.confidence, s.status, s.untrusted, s.is_top, s.supersedes, s.superseded_by";
+
+/// Fewer hits than that are filled up by what is near.
+const FEW: usize = 5;
+
+/// Most fragments of words that are looked for.
+const MOST_GRAMS: usize = 400;
+
+fn candidate(row: &rusqlite::Row<'_>) -> rusqlite::Result<Candidate> {
+    let ids =
+        |text: String| text.split(' ').filter(|id| !id.is_empty()).map(str::to_owned).collect();
+    Ok(Candidate {
+        entry: Entry {
+            path: row.get(0)?,
+            category: row.get(1)?,
+            section_id: row.get(2)?,
+            trail: row.get(3)?,
+            heading: row.get(4)?,
+            line: row.get::<_, i64>(5)?.try_into().unwrap_or(1),
+            body: row.get(6)?,
+            confidence: row.get(7)?,
+            status: row.get(8)?,
+            untrusted: row.get(9)?,
+            is_top: row.get(10)?,
+            supersedes: ids(row.get(11)?),
+            superseded_by: ids(row.get(12)?),
+        },
+        bm25: -row.get::<_, f64>(13)?,
+        head: row.get(14)?,
+        body: row.get(15)?,
+    })
+}
+
+fn is_same(a: &Entry, b: &Entry) -> bool {
+    a.path == b.path && a.line == b.line
+}
+
 fn open_at(path: &Path) -> rusqlite::Result<Connection> {
     database::open(path, VERSION, TABLES)
 }
@@ -309,11 +436,13 @@ fn begin_anew_for(connection: &Connection, store: &str) -> rusqlite::Result<()> 
 }
 
 fn forget(connection: &Connection, store: &str, path: &str) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(
-            "DELETE FROM section_text WHERE rowid IN (SELECT id FROM section WHERE store = ?1 AND path = ?2)",
-        )?
-        .execute([store, path])?;
+    for table in ["section_text", "section_gram"] {
+        connection
+            .prepare_cached(&format!(
+                "DELETE FROM {table} WHERE rowid IN (SELECT id FROM section WHERE store = ?1 AND path = ?2)"
+            ))?
+            .execute([store, path])?;
+    }
     connection
         .prepare_cached("DELETE FROM section WHERE store = ?1 AND path = ?2")?
         .execute([store, path])?;
@@ -330,13 +459,27 @@ fn insert(connection: &Connection, store: &str, entry: &Entry) -> rusqlite::Resu
     connection
         .prepare_cached(
             "INSERT INTO section (store, path, category, section_id, trail, heading, line, body,
-                 confidence, status, untrusted, head_tokens, body_tokens)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+                 confidence, status, untrusted, head_tokens, body_tokens, is_top, supersedes,
+                 superseded_by)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
         )?
         .execute(params![
-            store, entry.path, entry.category, entry.section_id, entry.trail, entry.heading,
-            entry.line as i64, entry.body, entry.confidence, entry.status, entry.untrusted, head,
-            body
+            store,
+            entry.path,
+            entry.category,
+            entry.section_id,
+            entry.trail,
+            entry.heading,
+            entry.line as i64,
+            entry.body,
+            entry.confidence,
+            entry.status,
+            entry.untrusted,
+            head,
+            body,
+            entry.is_top,
+            entry.supersedes.join(" "),
+            entry.superseded_by.join(" ")
         ])?;
     let id = connection.last_insert_rowid();
     connection
@@ -344,6 +487,11 @@ fn insert(connection: &Connection, store: &str, entry: &Entry) -> rusqlite::Resu
             "INSERT INTO section_text (rowid, heading, trail, body) VALUES (?1, ?2, ?3, ?4)",
         )?
         .execute(params![id, analyse::stream(&entry.heading), head, body])?;
+    let whole =
+        format!("{} {} {}", entry.trail, entry.section_id.as_deref().unwrap_or(""), entry.body);
+    connection
+        .prepare_cached("INSERT INTO section_gram (rowid, text) VALUES (?1, ?2)")?
+        .execute(params![id, whole.to_lowercase()])?;
     Ok(())
 }
 

@@ -8,7 +8,9 @@ mod index;
 pub mod query;
 mod rank;
 pub mod sections;
+pub mod synonyms;
 
 pub use index::{Index, Seen};
 pub use query::Query;
 pub use rank::{Boosts, Hit};
+pub use synonyms::Synonyms;

@@ -1,12 +1,17 @@
 //! What is asked for: words, `"phrases"`, prefixes (`migr*`).
 
 use super::analyse;
+use super::synonyms::{self, Synonyms};
 
 /// A query, analysed like the text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Query {
     /// The terms, each a token or several in a row.
     pub terms: Vec<Term>,
+    /// What has signs in it, in lower case, as it was typed: `vite_`, `--flag`, `::`, `a.b`.
+    pub literals: Vec<String>,
+    /// The telling words in lower case, as they were typed.
+    pub words: Vec<String>,
 }
 
 /// One thing asked for.
@@ -18,17 +23,24 @@ pub struct Term {
     pub prefix: bool,
     /// In quotes: a section without it is not shown.
     pub required: bool,
-    /// Other words that count for less.
-    pub synonyms: Vec<String>,
+    /// Other words that count for less, each a token or several in a row.
+    pub synonyms: Vec<Vec<String>>,
 }
 
 /// Most terms looked at; the rest of a longer query is left out.
 const MOST_TERMS: usize = 64;
 
 impl Query {
-    /// Reads what somebody typed. Nothing in it is syntax of the database.
+    /// Reads what somebody typed, with the built-in synonyms. Nothing in it is syntax of the
+    /// database.
     pub fn parse(text: &str) -> Self {
+        Self::parse_with(text, Synonyms::built_in())
+    }
+
+    /// As [`Query::parse`], with `synonyms`.
+    pub fn parse_with(text: &str, synonyms: &Synonyms) -> Self {
         let mut terms = Vec::new();
+        let (mut literals, mut typed): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
         for (i, part) in text.split('"').enumerate() {
             if i % 2 == 1 {
                 let tokens = analyse::tokens(part);
@@ -44,6 +56,11 @@ impl Query {
             }
             for word in part.split_whitespace() {
                 words(word, &mut terms);
+                literals.extend(literal(word));
+                let bare = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+                if !bare.is_empty() && !analyse::is_stop_word(&bare) {
+                    typed.push(bare);
+                }
             }
         }
         // Words that say nothing go, unless nothing else is asked for.
@@ -58,7 +75,20 @@ impl Query {
             new
         });
         terms.truncate(MOST_TERMS);
-        Self { terms }
+        literals.truncate(MOST_TERMS);
+        typed.truncate(MOST_TERMS);
+        add_synonyms(&mut terms, synonyms);
+        Self { terms, literals, words: typed }
+    }
+
+    /// True where nothing is asked for.
+    pub fn is_empty(&self) -> bool {
+        self.terms.is_empty() && self.literals.is_empty()
+    }
+
+    /// True where something has to be in each answer.
+    pub(super) fn is_strict(&self) -> bool {
+        self.terms.iter().any(|term| term.required)
     }
 
     /// The FTS5 expression; `None` where nothing is asked for. With `loose`, every word of three
@@ -72,7 +102,7 @@ impl Query {
                 all.push(phrase);
             } else {
                 any.push(phrase);
-                any.extend(term.synonyms.iter().map(|word| quote(std::slice::from_ref(word))));
+                any.extend(term.synonyms.iter().map(|words| quote(words)));
             }
         }
         let any = any.join(" OR ");
@@ -125,22 +155,50 @@ fn words(word: &str, terms: &mut Vec<Term>) {
         });
         return;
     }
-    let mut synonyms: Vec<String> = Vec::new();
-    for other in analyse::synonyms(&lower).iter().filter(|other| **other != lower) {
-        let token = analyse::stem(other);
-        if !synonyms.contains(&token) {
-            synonyms.push(token);
-        }
-    }
     for token in analyse::tokens(word) {
-        synonyms.retain(|synonym| *synonym != token);
         terms.push(Term {
             tokens: vec![token],
             prefix: false,
             required: false,
-            synonyms: std::mem::take(&mut synonyms),
+            synonyms: Vec::new(),
         });
     }
+}
+
+/// Gives each term, and each run of terms, its other words.
+fn add_synonyms(terms: &mut [Term], synonyms: &Synonyms) {
+    for start in 0..terms.len() {
+        for length in 1..=synonyms::LONGEST.min(terms.len() - start) {
+            let run = &terms[start..start + length];
+            if run.iter().any(|term| term.required || term.prefix) {
+                continue;
+            }
+            let tokens: Vec<&str> =
+                run.iter().flat_map(|term| &term.tokens).map(String::as_str).collect();
+            let others = synonyms.of(&tokens);
+            for other in others {
+                let is_asked = terms.iter().any(|term| term.tokens == other);
+                if !is_asked && !terms[start].synonyms.contains(&other) {
+                    terms[start].synonyms.push(other);
+                }
+            }
+        }
+    }
+}
+
+/// `word` as it is looked for letter by letter, where it has signs that say something.
+fn literal(word: &str) -> Option<String> {
+    let quotes =
+        |c: char| matches!(c, '`' | '\'' | '(' | ')' | ',' | ';' | '?' | '!' | '“' | '”' | '*');
+    let word = word.trim_matches(quotes);
+    // A full stop or colon at the end ends a sentence; a row of signs is what is asked for.
+    let word = match word.chars().any(char::is_alphanumeric) {
+        true => word.trim_end_matches(['.', ':']),
+        false => word,
+    };
+    let is_sign = |c: char| c.is_ascii_punctuation();
+    let signs = word.chars().filter(|c| is_sign(*c)).count();
+    (signs > 0 && word.chars().count() > 1).then(|| word.to_lowercase())
 }
 
 #[cfg(test)]
@@ -160,6 +218,27 @@ mod tests {
     fn words_that_say_nothing_go_unless_alone() {
         assert_eq!(Query::parse("how do we run the tests").terms.len(), 2);
         assert_eq!(Query::parse("the").terms.len(), 1);
+    }
+
+    #[test]
+    fn signs_are_kept() {
+        let literals = |text: &str| Query::parse(text).literals;
+        assert_eq!(literals("what is VITE_ for?"), ["vite_"]);
+        assert_eq!(literals("npm ci --ignore-scripts"), ["--ignore-scripts"]);
+        assert_eq!(literals("`planner::solve`, /readyz"), ["planner::solve", "/readyz"]);
+        assert_eq!(literals("picking.route.timeout_ms."), ["picking.route.timeout_ms"]);
+        assert_eq!(literals("::"), ["::"]);
+        assert_eq!(literals("why is it? (really)"), Vec::<String>::new());
+        assert!(Query::parse("?").is_empty() && !Query::parse("::").is_empty());
+    }
+
+    #[test]
+    fn words_in_a_row_have_synonyms() {
+        let synonyms = Synonyms::read(b"groups:\n- [rate limit, throttle]\n").unwrap();
+        let query = Query::parse_with("the rate limit", &synonyms);
+        assert_eq!(query.terms[0].synonyms, [vec!["throttl".to_owned()]]);
+        let query = Query::parse_with("throttling", &synonyms);
+        assert_eq!(query.terms[0].synonyms, [vec!["rate".to_owned(), "limit".to_owned()]]);
     }
 
     #[test]

@@ -79,7 +79,7 @@ pub fn rank(
     limit: usize,
 ) -> Vec<Hit> {
     let best = candidates.iter().map(|c| c.bm25).fold(f64::MIN_POSITIVE, f64::max);
-    let mut scored: Vec<(f64, Entry)> = candidates
+    let mut scored: Vec<Scored> = candidates
         .into_iter()
         .filter(|candidate| {
             let category = &candidate.entry.category;
@@ -88,16 +88,16 @@ pub fn rank(
         })
         .map(|candidate| {
             let (covered, in_heading) = coverage(&candidate, query, rarity);
+            let literal = literals(&candidate.entry, query);
             let entry = candidate.entry;
-            let words = candidate.bm25 / best + 1.5 * covered + 0.8 * in_heading;
-            (words * trust(&entry) * relevance(&entry, boosts), entry)
+            let words = candidate.bm25 / best + 1.5 * covered + 0.8 * in_heading + 1.5 * literal;
+            Scored { score: words * trust(&entry) * relevance(&entry, boosts), words, entry }
         })
         .collect();
-    scored.sort_by(|(a, x), (b, y)| {
-        b.total_cmp(a).then_with(|| x.path.cmp(&y.path)).then_with(|| x.line.cmp(&y.line))
-    });
+    scored.sort_by(Scored::order);
+    settle(&mut scored);
     let mut kept: Vec<(Hit, Shingles)> = Vec::new();
-    for (score, entry) in scored {
+    for Scored { score, entry, .. } in scored {
         if kept.len() == limit {
             break;
         }
@@ -107,6 +107,128 @@ pub fn rank(
         }
     }
     kept.into_iter().map(|(hit, _)| hit).collect()
+}
+
+/// A section with what it is worth.
+struct Scored {
+    /// What it is worth.
+    score: f64,
+    /// How well its words answer, whether it can be trusted or not.
+    words: f64,
+    entry: Entry,
+}
+
+impl Scored {
+    /// The best first; a file's own top section comes last among equals.
+    fn order(&self, other: &Self) -> std::cmp::Ordering {
+        let place =
+            |scored: &Self| (scored.entry.is_top, scored.entry.path.clone(), scored.entry.line);
+        other.score.total_cmp(&self.score).then_with(|| place(self).cmp(&place(other)))
+    }
+}
+
+/// How well the words of what still holds have to answer, beside those of what does not hold any
+/// more, to stand before it.
+const HOLDS: f64 = 0.5;
+
+/// Puts what does not hold any more behind what took its place: behind its successors, and where
+/// none is named, behind each section that answers nearly as well.
+fn settle(scored: &mut Vec<Scored>) {
+    let stale: Vec<usize> =
+        (0..scored.len()).filter(|i| is_stale(&scored[*i].entry)).rev().collect();
+    for at in stale {
+        let old = &scored[at];
+        let later = scored.iter().enumerate().skip(at + 1).filter(|(_, new)| !is_stale(&new.entry));
+        let before = later
+            .filter(|(_, new)| {
+                succeeds(&new.entry, &old.entry)
+                    || new.words >= HOLDS * old.words && !new.entry.is_top
+            })
+            .map(|(i, _)| i)
+            .max();
+        if let Some(to) = before {
+            let mut old = scored.remove(at);
+            // The order that is shown is that of the scores.
+            old.score = old.score.min(scored[to - 1].score);
+            scored.insert(to, old);
+        }
+    }
+}
+
+/// True for what says that it does not hold (any more).
+pub fn is_stale(entry: &Entry) -> bool {
+    entry.category == "archive"
+        || matches!(entry.status.as_deref(), Some("superseded" | "deprecated"))
+}
+
+/// True where `new` is what took the place of `old`, as one of them says, or by its id: archiving a
+/// section leaves a stub of that name.
+fn succeeds(new: &Entry, old: &Entry) -> bool {
+    let id = |entry: &Entry| entry.section_id.clone().unwrap_or_default();
+    let (new_id, old_id) = (id(new), id(old));
+    !old_id.is_empty() && (new.supersedes.contains(&old_id) || new_id == old_id)
+        || !new_id.is_empty() && old.superseded_by.contains(&new_id)
+}
+
+/// Which part of what has signs in it stands in the section, letter by letter: 0 to 1.
+fn literals(entry: &Entry, query: &Query) -> f64 {
+    if query.literals.is_empty() {
+        return 0.0;
+    }
+    let text = format!("{}\n{}", entry.heading, entry.body).to_lowercase();
+    let found = query.literals.iter().filter(|literal| text.contains(literal.as_str())).count();
+    found as f64 / query.literals.len() as f64
+}
+
+/// Sections that share fragments of words with the question, the nearest first: at least half of
+/// the fragments of a word.
+pub fn near(entries: Vec<Entry>, query: &Query, boosts: &Boosts, limit: usize) -> Vec<Hit> {
+    let words: Vec<Vec<String>> = query
+        .words
+        .iter()
+        .map(|word| grams(word))
+        .filter(|grams| grams.len() >= LEAST_GRAMS)
+        .collect();
+    let mut scored: Vec<Scored> = entries
+        .into_iter()
+        .filter(|entry| {
+            !(boosts.exclude_archive && entry.category == "archive")
+                && (boosts.include.is_empty() || boosts.include.contains(&entry.category))
+        })
+        .filter_map(|entry| {
+            let text = format!(
+                "{} {} {}",
+                entry.trail,
+                entry.section_id.as_deref().unwrap_or(""),
+                entry.body
+            );
+            let text = text.to_lowercase();
+            let shares = words.iter().map(|grams| {
+                let found = grams.iter().filter(|gram| text.contains(gram.as_str())).count();
+                found as f64 / grams.len() as f64
+            });
+            let shares: Vec<f64> = shares.filter(|share| *share >= NEAR).collect();
+            let words = shares.iter().map(|share| share * share).sum::<f64>() / words.len() as f64;
+            let score = 0.1 * words * trust(&entry);
+            (!shares.is_empty()).then_some(Scored { score, words, entry })
+        })
+        .collect();
+    scored.sort_by(Scored::order);
+    settle(&mut scored);
+    scored.truncate(limit);
+    scored.into_iter().map(|scored| hit(scored.score, scored.entry, query)).collect()
+}
+
+/// Which part of a word's fragments has to be in a section that is near it.
+const NEAR: f64 = 0.5;
+
+/// A word with fewer fragments is near everything.
+const LEAST_GRAMS: usize = 2;
+
+/// The overlapping fragments of `word`, three characters each.
+pub fn grams(word: &str) -> Vec<String> {
+    let chars: Vec<char> = word.chars().collect();
+    chars.windows(3).map(|window| window.iter().collect()).collect()
 }
 
 fn hit(score: f64, entry: Entry, query: &Query) -> Hit {
@@ -140,7 +262,7 @@ fn coverage(candidate: &Candidate, query: &Query, rarity: &HashMap<String, f64>)
             .fold(0.0, f64::max);
         all += weight;
         let in_text = |text: &[&str]| has(text, &term.tokens, term.prefix);
-        let other = |text: &[&str]| term.synonyms.iter().any(|word| text.contains(&word.as_str()));
+        let other = |text: &[&str]| term.synonyms.iter().any(|words| has(text, words, false));
         if in_text(&head) {
             above += weight;
             anywhere += weight;
@@ -164,6 +286,9 @@ fn has(text: &[&str], tokens: &[String], prefix: bool) -> bool {
     }
 }
 
+/// How much a file's own top section counts beside those in it, which say more.
+const TOP: f64 = 0.9;
+
 /// Below 1 for what may not hold (any more).
 fn trust(entry: &Entry) -> f64 {
     let mut factor: f64 = match entry.category.as_str() {
@@ -181,6 +306,9 @@ fn trust(entry: &Entry) -> f64 {
         Some("proposed") => 0.9,
         _ => 1.0,
     };
+    if entry.is_top {
+        factor *= TOP;
+    }
     if entry.untrusted { factor * 0.85 } else { factor }
 }
 
@@ -222,7 +350,7 @@ pub fn snippet(body: &str, query: &Query) -> String {
             .iter()
             .filter(|term| {
                 has(&tokens, &term.tokens, term.prefix)
-                    || term.synonyms.iter().any(|word| tokens.contains(&word.as_str()))
+                    || term.synonyms.iter().any(|words| has(&tokens, words, false))
             })
             .count();
         if count > best.0 {

@@ -26,6 +26,12 @@ pub struct Entry {
     pub status: Option<String>,
     /// True where its own sources are not trusted.
     pub untrusted: bool,
+    /// True for the section that all others of its file lie in.
+    pub is_top: bool,
+    /// Ids of sections that it takes the place of.
+    pub supersedes: Vec<String>,
+    /// Ids of sections that take its place.
+    pub superseded_by: Vec<String>,
 }
 
 /// The sections of the file at `path` worth finding: those with text of their own, and those
@@ -48,6 +54,9 @@ pub fn of_file(path: &str, text: &str, settings: &Settings) -> Vec<Entry> {
             confidence: None,
             status: None,
             untrusted: false,
+            is_top: false,
+            supersedes: Vec::new(),
+            superseded_by: Vec::new(),
         });
     }
     let mut at = 0;
@@ -69,6 +78,21 @@ pub fn of_file(path: &str, text: &str, settings: &Settings) -> Vec<Entry> {
                 .map(|f| f.value.to_lowercase())
                 .filter(|v| !v.is_empty())
         };
+        let ids = |names: &[&str]| -> Vec<String> {
+            let named =
+                found.iter().filter(|f| names.iter().any(|n| f.name.eq_ignore_ascii_case(n)));
+            let mut ids: Vec<String> = named.flat_map(|f| ids_in(f.value)).collect();
+            if names[0] == "Superseded by" {
+                // `Status: superseded by #use-nats`
+                let status = found.iter().filter(|f| f.name == "Status");
+                let tail =
+                    |value: &'_ str| value.to_ascii_lowercase().find(" by ").map(|at| at + 4);
+                ids.extend(
+                    status.flat_map(|f| tail(f.value).map(|at| ids_in(&f.value[at..]))).flatten(),
+                );
+            }
+            ids
+        };
         let confidence = field("Confidence");
         let sources = field("Sources").or_else(|| field("Source")).unwrap_or_default();
         let untrusted = sources.contains("external")
@@ -84,9 +108,28 @@ pub fn of_file(path: &str, text: &str, settings: &Settings) -> Vec<Entry> {
             line,
             body: body.to_owned(),
             confidence,
-            status: field("Status"),
+            status: field("Status").map(|status| first_word(&status)),
             untrusted,
+            is_top: section.level == 1 && i == 0 && document.sections.len() > 1,
+            supersedes: ids(&["Supersedes", "Replaces"]),
+            superseded_by: ids(&["Superseded by", "Superseded-by", "Replaced by", "Replaced-by"]),
         });
     }
     entries
+}
+
+/// Ids in a field's value: `use-nats`, `decisions.md#use-nats, other`, `[NATS](#use-nats)`.
+fn ids_in(value: &str) -> Vec<String> {
+    let words = value
+        .split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '(' | ')' | '[' | ']' | '`'));
+    let words = words.filter(|word| !word.is_empty());
+    words.map(|word| word.rsplit_once('#').map_or(word, |(_, id)| id).to_owned()).collect()
+}
+
+/// `superseded` of `superseded by #use-nats`.
+fn first_word(text: &str) -> String {
+    match text.split_once(|c: char| c.is_whitespace() || matches!(c, ',' | '(')) {
+        Some((word @ ("superseded" | "deprecated"), _)) => word.to_owned(),
+        _ => text.to_owned(),
+    }
 }

@@ -6,7 +6,7 @@ use crate::git::Git;
 use crate::memory::context::{self, Pack, Source};
 use crate::memory::intent::SHARED;
 use crate::memory::plan::{Files as _, index_page, notes_path};
-use crate::memory::search::{Boosts, Hit, Index, Query, Seen};
+use crate::memory::search::{Boosts, Hit, Index, Query, Seen, Synonyms, synonyms};
 
 /// What a reader asks for.
 #[derive(Clone, Debug, Default)]
@@ -32,8 +32,11 @@ impl Service<'_> {
     /// # Errors
     /// Where the store's folders cannot be read.
     pub fn search(&self, ask: &Ask, limit: usize) -> Result<Vec<Hit>> {
-        let query = Query::parse(&ask.query);
-        if query.terms.is_empty() {
+        let query = match self.disk().file(synonyms::PATH)? {
+            Some(file) => Query::parse_with(&ask.query, &Synonyms::read(&file.bytes)?),
+            None => Query::parse(&ask.query),
+        };
+        if query.is_empty() {
             return Ok(Vec::new());
         }
         let index = self.index()?;
@@ -124,10 +127,14 @@ impl Service<'_> {
             let (sources, unread) = self.sources(ask)?;
             let mut pack = context::bootstrap(&sources, &self.settings, branch, budget);
             pack.context_metadata.stale_warnings.extend(unread);
+            pack.context_metadata.stale_warnings.extend(self.unread_stores());
             return Ok(pack);
         }
         let hits = self.search(ask, 40)?;
-        Ok(context::answer(&hits, branch, ask.budget.unwrap_or(budgets.fetch_context_chars)))
+        let budget = ask.budget.unwrap_or(budgets.fetch_context_chars);
+        let mut pack = context::answer(&hits, branch, budget);
+        pack.context_metadata.stale_warnings.extend(self.unread_stores());
+        Ok(pack)
     }
 
     /// What an agent reads at start: branch notes, shared notes, conventions, index.

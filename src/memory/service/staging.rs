@@ -15,7 +15,7 @@ use crate::memory::{DIR, markdown::slug};
 use crate::proposal::document::timestamp;
 use crate::proposal::{Proposal, ProposalId, Status};
 use crate::store::{Store, View};
-use crate::worktree::Flush;
+use crate::worktree::{Flush, Reader};
 
 /// A staging folder that is not what the store would write.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
@@ -155,10 +155,13 @@ impl Service<'_> {
     pub fn tampering(&self, view: &View) -> Result<Vec<Tampering>> {
         let mut found = Vec::new();
         let mut known = BTreeSet::new();
+        // As they were written: without conversion, and each directory opened once.
+        let tree = self.store.worktree()?.without_conversion();
+        let reader = tree.reader();
         for proposal in &self.proposals(view, Some(Status::Pending))? {
             let Some(id) = staging_id(proposal).filter(|id| is_plain(id)) else { continue };
             known.insert(id.to_owned());
-            self.compare(id, proposal, &mut found)?;
+            self.compare(id, proposal, &reader, &mut found)?;
         }
         for name in
             self.worktree.names(&RepoPath::new(format!("{DIR}/staging"))?).unwrap_or_default()
@@ -181,19 +184,26 @@ impl Service<'_> {
     pub fn tampering_of(&self, proposal: &Proposal) -> Result<Vec<Tampering>> {
         let mut found = Vec::new();
         if let Some(id) = staging_id(proposal).filter(|id| is_plain(id)) {
-            self.compare(id, proposal, &mut found)?;
+            let tree = self.store.worktree()?.without_conversion();
+            self.compare(id, proposal, &tree.reader(), &mut found)?;
         }
         Ok(found)
     }
 
-    fn compare(&self, id: &str, proposal: &Proposal, found: &mut Vec<Tampering>) -> Result<()> {
+    fn compare(
+        &self,
+        id: &str,
+        proposal: &Proposal,
+        reader: &Reader<'_>,
+        found: &mut Vec<Tampering>,
+    ) -> Result<()> {
         let expected = files(self.store, proposal)?;
         let mut say = |file: &str, what| {
             found.push(Tampering { staging_id: id.to_owned(), file: file.to_owned(), what });
         };
         for (name, bytes) in &expected {
             let path = RepoPath::new(format!("{DIR}/staging/{id}/{name}"))?;
-            match self.worktree.file(&path) {
+            match reader.file(&path) {
                 Ok(Some(file)) if file.bytes == *bytes => {}
                 Ok(Some(_)) => say(name, "changed"),
                 Ok(None) => say(name, "missing"),
