@@ -44,6 +44,11 @@ pub fn grouped(command: clap::Command) -> clap::Command {
         }
         text.push('\n');
     }
+    text += &format!("{header}Topics{header:#} (aye help TOPIC):\n");
+    for (name, about) in super::help::topics() {
+        text += &format!("  {literal}{name:<15}{literal:#}  {about}\n");
+    }
+    text.push('\n');
     let template = format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{text}{{all-args}}{{after-help}}"
     );

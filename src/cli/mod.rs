@@ -19,6 +19,7 @@ pub mod doctor;
 pub mod filters;
 pub mod gc;
 mod groups;
+mod help;
 pub mod hooks;
 pub mod identity;
 mod idle;
@@ -235,6 +236,9 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
     if complete::answer(&args) {
         return ExitCode::SUCCESS;
+    }
+    if let Some(exit) = help::answer(&args) {
+        return ExitCode::from(exit as u8);
     }
     let cli = match named(&args).map_or_else(|| Cli::try_parse_from(&args), Ok) {
         Ok(cli) => cli,

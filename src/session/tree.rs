@@ -58,7 +58,9 @@ pub fn base(repository: &Repository, base: Base) -> Result<String> {
     if base == Base::Head || repository.work_dir().is_none() {
         return Ok(head);
     }
-    let stashed = git(repository)?.args(["stash", "create"]).text().map_err(|error| {
+    // Where only times have changed, git fails without a word, and has written them down by then.
+    let create = || git(repository)?.args(["stash", "create"]).text();
+    let stashed = create().or_else(|_| create()).map_err(|error| {
         error.hint("settle what is unmerged first, or start from the commit: aye run --base head")
     })?;
     let stashed = stashed.trim();

@@ -1,56 +1,70 @@
-//! `aye demo`: the whole main job, in a scratch repository, without touching the real one.
+//! `aye demo`: the whole main job, in a scratch repository, and nothing else is touched.
 
 use crate::support::{self, Repo};
 
-/// A run in a terminal-less place, the scratch repository at `play` beside the work folder.
+/// A run in a terminal-less place, the scratch directory at `play` beside the work directory.
 fn demo(repo: &Repo, extra: &[&str]) -> support::Run {
     let play = repo.outer().join("play");
     repo.cmd(&["demo", "--dir"]).args(&[play]).args(extra).run()
 }
 
+fn statuses(repo: &Repo) -> Vec<String> {
+    let shop = repo.outer().join("play/shop");
+    let list = repo.cmd(&["list", "--status", "all", "--json"]).dir(shop).run().ok().json();
+    let items = list["proposals"].as_array().expect("a list").iter();
+    let mut all: Vec<String> =
+        items.map(|item| item["status"].as_str().expect("a status").to_owned()).collect();
+    all.sort();
+    all
+}
+
 #[test]
-fn outside_of_a_repository_it_generates_one() {
+fn without_a_terminal_the_story_fits_a_screen() {
     let repo = Repo::outside();
-    let run = demo(&repo, &[]).ok().plain();
-    for said in ["a small generated repository", "$ aye list", "$ aye diff", "cd "] {
+    let run = demo(&repo, &[]).ok();
+    for said in [
+        "An easy yes",
+        "human_approval_required",
+        "rejected by",
+        "error[conflict]",
+        "taken back",
+        "$ aye log",
+        "cd ",
+        "review",
+    ] {
         assert!(run.out().contains(said), "{said}\n{run}");
     }
-    let play = repo.outer().join("play");
-    let git = |args: &[&str]| repo.program("git").args(args).dir(&play).run().ok().out();
+    let lines = run.out().lines().count();
+    assert!(lines <= 50, "{lines} lines:\n{run}");
+    let shop = repo.outer().join("play/shop");
+    let git = |args: &[&str]| repo.program("git").args(args).dir(&shop).run().ok().out();
     git(&["fsck", "--strict"]);
-    assert!(git(&["log", "--oneline"]).lines().count() >= 3, "it has a history");
-    let list = repo.cmd(&["list", "--status", "all", "--json"]).dir(&play).run().ok().json();
-    let mut statuses: Vec<String> = list["proposals"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|p| p["status"].as_str().unwrap().to_owned())
-        .collect();
-    statuses.sort();
-    assert_eq!(statuses, ["applied", "pending", "pending", "pending", "pending", "rejected"]);
+    assert!(git(&["log", "--oneline"]).lines().count() >= 2, "it has a history");
+    let pending = ["pending"; 4];
+    assert_eq!(statuses(&repo), [&["applied", "applied"][..], &pending, &["rejected"]].concat());
 }
 
 /// What is left over can be applied, and every command that is named exists.
 #[test]
 fn what_is_left_waits_for_a_review() {
-    for repo in
-        [Repo::outside(), Repo::with(&[("a.md", "# Title of it\n"), ("b.md", "Some words\n")])]
-    {
-        let run = demo(&repo, &["--json"]).ok().json();
-        let play = repo.outer().join("play");
-        for id in run["waiting"].as_array().expect("a list") {
-            let id = id.as_str().expect("an id");
-            repo.cmd(&["apply", id, "--yes", "--dry-run"]).dir(&play).run().ok();
-        }
-        let hunks = run["waiting"][0].as_str().expect("an id");
-        let diff = repo.cmd(&["diff", hunks]).dir(&play).run().ok().out();
-        assert!(diff.contains("@@"), "{diff}");
-        let last = run["waiting"][2].as_str().expect("an id");
-        let list = repo.cmd(&["list", "--json"]).dir(&play).run().ok().json();
-        let items = list["proposals"].as_array().expect("a list");
-        let risky = items.iter().find(|item| item["proposal_id"] == last).expect("it");
-        assert_eq!(risky["risks"], serde_json::json!(["sensitive"]));
+    let repo = Repo::outside();
+    let run = demo(&repo, &["--json"]).ok().json();
+    assert_eq!(run["schema"], "aye/demo@1");
+    let shop = repo.outer().join("play/shop");
+    assert_eq!(run["path"], shop.to_str().expect("UTF-8"));
+    let waiting = run["waiting"].as_array().expect("a list");
+    assert_eq!(waiting.len(), 3);
+    for id in waiting {
+        let id = id.as_str().expect("an id");
+        repo.cmd(&["apply", id, "--yes", "--dry-run"]).dir(&shop).run().ok();
     }
+    let stale = run["stale"].as_str().expect("an id");
+    repo.cmd(&["apply", stale, "--yes"]).dir(&shop).run().fails("conflict", 5);
+    let last = waiting[2].as_str().expect("an id");
+    let list = repo.cmd(&["list", "--json"]).dir(&shop).run().ok().json();
+    let items = list["proposals"].as_array().expect("a list");
+    let risky = items.iter().find(|item| item["proposal_id"] == last).expect("it");
+    assert_eq!(risky["risks"], serde_json::json!(["sensitive"]));
     // Not on PATH, so its path is what there is to type.
     let repo = Repo::outside();
     let path = std::env::var_os("PATH").expect("a PATH");
@@ -58,59 +72,116 @@ fn what_is_left_waits_for_a_review() {
     let path = std::env::join_paths(others).expect("a PATH");
     let play = repo.outer().join("play");
     let run = repo.cmd(&["demo", "--dir"]).args(&[play]).env("PATH", path).run().ok();
-    run.says("/aye review ").lacks("  aye review ");
+    run.says("/aye review\n").lacks(" aye review\n");
+}
+
+/// Neither what it is started in nor the home directory, and no identity is asked for.
+#[test]
+fn nothing_else_is_touched_and_no_identity_needed() {
+    let repo = Repo::with(&[("README.md", "# A project\n\nIt does this and that.\n")]);
+    repo.git(&["config", "--unset", "user.name"]);
+    repo.git(&["config", "--unset", "user.email"]);
+    let home = || {
+        let list = repo.program("find").args(&[repo.outer().join("home")]).run().ok();
+        let temporary =
+            repo.program("sh").args(&["-c", "ls -A $TMPDIR"]).env("TMPDIR", repo.outer());
+        (list.out(), temporary.run().ok().out().replace("play\n", ""))
+    };
+    let before = (repo.snapshot(), repo.git(&["for-each-ref"]), home());
+    let run = demo(&repo, &["--json"]).ok();
+    assert!(run.json()["origin"].as_str().expect("a text").contains("generated"), "{run}");
+    assert_eq!(before, (repo.snapshot(), repo.git(&["for-each-ref"]), home()));
 }
 
 #[cfg(unix)]
-#[test]
-fn at_a_terminal_the_review_begins_at_once() {
-    let repo = Repo::outside();
-    let play = repo.outer().join("play");
-    let start = || {
-        let cmd =
-            repo.cmd(&["demo", "--dir"]).args(std::slice::from_ref(&play)).env("TERM", "dumb");
-        support::terminal::Terminal::start(cmd, 50, 100)
-    };
-    let mut t = start();
-    t.sees("Enter: review them now")
-        .types("\r")
-        .sees("4 pending")
-        .sees("]? ")
-        .types("\r")
-        .sees("(1/4)")
-        .sees("! .github/workflows/agents.yml");
-    t.types("y").sees("(2/4)").types("q").sees("kept").sees("Go on there");
-    assert_eq!(t.ends(), 0);
-    std::fs::remove_dir_all(&play).expect("removed");
-    let mut t = start();
-    t.sees("Enter: review them now").types("\x1b").sees("Go on there");
-    assert_eq!(t.ends(), 0);
-}
+mod at_a_terminal {
+    use super::*;
+    use crate::support::terminal::Terminal;
 
-#[test]
-fn inside_a_repository_it_clones_and_leaves_the_original_alone() {
-    let repo = Repo::with(&[
-        ("README.md", "# A project\n\nIt does this and that.\n"),
-        ("src/main.rs", "fn main() {\n    println!(\"hello\");\n}\n"),
-    ]);
-    let before = (repo.snapshot(), repo.git(&["for-each-ref"]), repo.git(&["count-objects"]));
-    let run = demo(&repo, &["--json"]).ok();
-    let json = run.json();
-    assert!(json["origin"].as_str().unwrap().starts_with("a clone of "), "{run}");
-    assert_eq!(json["schema"], "aye/demo@1");
-    let after = (repo.snapshot(), repo.git(&["for-each-ref"]), repo.git(&["count-objects"]));
-    assert_eq!(before, after);
-    let stale = json["stale"].as_str().unwrap();
-    let play = repo.outer().join("play");
-    repo.cmd(&["apply", stale, "--yes"]).dir(&play).run().fails("conflict", 5);
-    assert!(repo.program("git").args(&["remote"]).dir(&play).run().ok().out().is_empty());
-}
+    fn start(repo: &Repo) -> Terminal {
+        let play = repo.outer().join("play");
+        let cmd = repo.cmd(&["demo", "--dir"]).args(&[play]).env("TERM", "dumb");
+        Terminal::start(cmd, 60, 120)
+    }
 
-#[test]
-fn a_repository_with_nothing_to_edit_gets_the_generated_one() {
-    let repo = Repo::with(&[("a.bin", b"\0\x01\x02".as_slice())]);
-    demo(&repo, &[]).ok().says("a small generated repository");
-    demo(&Repo::new(), &[]).ok().says("a small generated repository");
+    /// Presses `keys` at the next question of the review, once it listens.
+    fn answers(t: &mut Terminal, question: &str, keys: &str) {
+        t.sees(question);
+        while t.is_sane() {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        t.types(keys);
+    }
+
+    #[test]
+    fn it_is_the_review_in_three_screens() {
+        let repo = Repo::outside();
+        let mut t = start(&repo);
+        t.sees("1 of 3: an easy yes");
+        answers(&mut t, "Take this hunk", "y");
+        answers(&mut t, "Write these decisions", "y");
+        t.sees("applied: the file is written");
+        answers(&mut t, "Enter: go on", "\r");
+        t.sees("2 of 3: a risky one").sees("! .github/workflows/ci.yml");
+        answers(&mut t, "Take this hunk", "R");
+        answers(&mut t, "): ", "no scripts from the network\r");
+        answers(&mut t, "Write these decisions", "y");
+        t.sees("rejected: the file is as it was");
+        t.sees("what the agent receives").sees("\"reason\": \"no scripts from the network\"");
+        answers(&mut t, "Enter: go on", "\r");
+        t.sees("3 of 3: two on one line");
+        answers(&mut t, "Take this hunk", "y");
+        answers(&mut t, "Take this hunk", "q");
+        answers(&mut t, "Enter: go on", "\r");
+        t.sees("undo takes the last decision back");
+        answers(&mut t, "Take back", "y");
+        t.sees("log");
+        answers(&mut t, "Enter: more", "\x1b");
+        t.sees("Three more proposals wait");
+        assert_eq!(t.ends(), 0);
+        let all = statuses(&repo);
+        assert_eq!(all.iter().filter(|status| *status == "pending").count(), 6, "{all:?}");
+    }
+
+    #[test]
+    fn whoever_has_seen_enough_may_go() {
+        let repo = Repo::outside();
+        let mut t = start(&repo);
+        answers(&mut t, "Take this hunk", "q");
+        t.sees("still pending");
+        answers(&mut t, "Enter: go on", "\x1b");
+        t.sees("Three more proposals wait");
+        assert_eq!(t.ends(), 0);
+        assert_eq!(statuses(&repo), ["pending"; 4]);
+    }
+
+    /// The stack, the rename, the memory and the hook, each left undecided.
+    #[test]
+    fn there_is_more_for_who_wants_it() {
+        let repo = Repo::outside();
+        let mut t = start(&repo);
+        for question in ["1 of 3", "2 of 3", "3 of 3"] {
+            t.sees(question);
+            answers(&mut t, "Take this hunk", "q");
+            answers(&mut t, "Enter: go on", "\r");
+        }
+        answers(&mut t, "Enter: more", "\r");
+        for (title, proposed) in [
+            ("A stack", "Count what is reserved"),
+            ("A rename", "src/letters.ts"),
+            ("Memory", "Prices are in cents"),
+            ("An agent's hook", "sells tea"),
+        ] {
+            t.sees(title).sees(proposed);
+            answers(&mut t, "]? ", "q");
+            answers(&mut t, "Enter: go on", "\r");
+        }
+        t.sees("Three more proposals wait");
+        assert_eq!(t.ends(), 0);
+        assert_eq!(statuses(&repo), ["pending"; 12]);
+        let shop = repo.outer().join("play/shop");
+        repo.program("git").args(&["fsck", "--strict"]).dir(shop).run().ok();
+    }
 }
 
 #[test]
@@ -123,7 +194,7 @@ fn an_agent_or_a_build_machine_sees_the_same() {
 }
 
 #[test]
-fn a_folder_that_holds_something_is_refused() {
+fn a_directory_that_holds_something_is_refused() {
     let repo = Repo::outside();
     std::fs::create_dir(repo.outer().join("play")).unwrap();
     std::fs::write(repo.outer().join("play/mine.txt"), "precious").unwrap();

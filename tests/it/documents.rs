@@ -6,7 +6,12 @@
 //! identity and lane are fixed, so ids, dates and hashes are the same everywhere.
 //! `AYE_BLESS=1 cargo test --locked --test it documents::` renews the output.
 
+#[cfg(unix)]
+mod picture;
+
 use std::path::{Path, PathBuf};
+
+use clap::CommandFactory as _;
 
 use crate::support::terminal::Terminal;
 use crate::support::{Cmd, Repo};
@@ -213,4 +218,45 @@ fn anchor(heading: &str) -> String {
     let text = heading.trim_start_matches('#').trim().to_lowercase();
     let kept = text.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
     kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+/// What the README and `docs/` say to type is understood by the program: each `aye …` of a shell block.
+#[test]
+fn commands_of_shell_blocks_are_understood() {
+    let mut found = 0;
+    for path in documents() {
+        let text = std::fs::read_to_string(&path).expect("a document");
+        for block in text.split("```sh\n").skip(1) {
+            let block = block.split("```").next().expect("a block").replace("\\\n", " ");
+            for line in block.lines() {
+                let Some(rest) = line.trim().strip_prefix("aye ") else { continue };
+                let rest = rest.split(" #").next().expect("a command").split(" > ").next();
+                let rest = rest.expect("a command").split(" && ").next().expect("a command");
+                let words = words(rest);
+                let names = words.iter().filter(|word| !word.starts_with('-'));
+                let is_page = words.first().is_some_and(|word| word == "help");
+                let command = std::iter::once("aye".to_owned()).chain(words.iter().cloned());
+                let parsed = aye::cli::Cli::command().try_get_matches_from(command);
+                let known = is_page || parsed.is_ok() || names.count() == 0;
+                assert!(known, "{}: aye {rest}\n{}", path.display(), parsed.unwrap_err());
+                found += 1;
+            }
+        }
+    }
+    assert!(found > 20, "{found} commands found");
+}
+
+/// A command line as words; quotes keep blanks.
+fn words(line: &str) -> Vec<String> {
+    let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
+    for c in line.chars() {
+        match (c, quote) {
+            (c, Some(open)) if c == open => quote = None,
+            ('\'' | '"', None) => quote = Some(c),
+            (' ', None) => words.extend(Some(std::mem::take(&mut word)).filter(|w| !w.is_empty())),
+            (c, _) => word.push(c),
+        }
+    }
+    words.extend(Some(word).filter(|word| !word.is_empty()));
+    words
 }

@@ -64,6 +64,7 @@ mod memory_retrieval;
 mod memory_terminal;
 mod merge;
 mod old_version;
+mod packaging;
 mod patch;
 mod patch_commits;
 mod patch_differential;

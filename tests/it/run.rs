@@ -377,3 +377,14 @@ fn objects_that_only_a_session_needs_survive_a_gc() {
     let text = "git fsck --connectivity-only && echo more >>b.txt";
     script(&repo, &["--name", "x"], text).run().ok().notes("1 file +1 −0");
 }
+
+/// git's own `stash create` fails without a word there, once.
+#[test]
+fn a_file_whose_time_alone_has_changed_is_no_change() {
+    let repo = Repo::with(FILES);
+    repo.program("touch").args(&["-d", "2020-01-01", "b.txt"]).run().ok();
+    run(&repo, "echo wasp > b.txt").ok();
+    diff(&repo, &pending(&repo)).contains("+wasp").then_some(()).expect("it is proposed");
+    repo.program("touch").args(&["-d", "2021-01-01", "b.txt"]).run().ok();
+    run(&repo, "true").ok();
+}

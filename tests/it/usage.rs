@@ -108,3 +108,27 @@ fn other_words_for_a_verb_are_understood() {
         repo.aye(&["unreject", &id, "--yes"]).ok().says("pending again");
     }
 }
+
+/// The pages of `docs/`, without a man page and from git too.
+#[test]
+fn help_prints_the_pages_of_the_documentation() {
+    let repo = Repo::outside();
+    let all = repo.aye(&["help"]).ok();
+    let topics = all.out();
+    let topics = topics.split("Topics (aye help TOPIC):\n").nth(1).expect("the topics");
+    let topics = topics.lines().take_while(|line| !line.is_empty());
+    let names: Vec<String> =
+        topics.filter_map(|line| line.split_whitespace().next().map(str::to_owned)).collect();
+    assert!(names.iter().any(|name| name == "getting-started") && names.len() > 7, "{names:?}");
+    for name in &names {
+        let page = repo.aye(&["help", name]).ok().out();
+        assert!(page.starts_with("# ") && !page.contains("<!--"), "{page}");
+    }
+    repo.aye(&["help", "review"]).says("# ").says("aye review --help");
+    repo.aye(&["help", "apply"]).ok().says("Usage: aye apply");
+    let programs =
+        std::path::Path::new(env!("CARGO_BIN_EXE_git-aye")).parent().expect("a directory");
+    let path = format!("{}:{}", programs.display(), std::env::var("PATH").expect("a PATH"));
+    let run = repo.program("git").args(&["aye", "help", "agents"]).env("PATH", path).run();
+    run.ok().says("# For coding agents");
+}

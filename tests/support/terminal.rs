@@ -82,6 +82,11 @@ impl Terminal {
         self.screen.screen().contents()
     }
 
+    /// The same, cell by cell, with colours.
+    pub fn cells(&self) -> &vt100::Screen {
+        self.screen.screen()
+    }
+
     /// Waits until `text` has been printed after what was waited for before.
     #[track_caller]
     pub fn sees(&mut self, text: &str) -> &mut Self {

@@ -1,0 +1,138 @@
+//! `aye help TOPIC`: the pages of `docs/`, which are part of the program.
+
+use std::ffi::OsString;
+
+use super::{Context, Global, pager};
+use crate::error::Exit;
+use crate::render::style::{Palette, Role};
+
+/// A page: its name, what it is about, its text in Markdown.
+struct Page {
+    name: &'static str,
+    about: &'static str,
+    text: &'static str,
+}
+
+/// The formats, field by field, are not among them: who needs those has the sources.
+const PAGES: &[Page] = &[
+    Page {
+        name: "getting-started",
+        about: "the first quarter of an hour",
+        text: include_str!("../../docs/getting-started.md"),
+    },
+    Page {
+        name: "agents",
+        about: "hooking coding agents up; the tools that they call",
+        text: include_str!("../../docs/agents.md"),
+    },
+    Page {
+        name: "review",
+        about: "reviewing and deciding",
+        text: include_str!("../../docs/review.md"),
+    },
+    Page {
+        name: "memory",
+        about: "the project's memory and its gate",
+        text: include_str!("../../docs/memory.md"),
+    },
+    Page {
+        name: "commands",
+        about: "all commands, exit statuses, error codes",
+        text: include_str!("../../docs/commands.md"),
+    },
+    Page {
+        name: "ci",
+        about: "aye check, hooks, build machines",
+        text: include_str!("../../docs/ci.md"),
+    },
+    Page {
+        name: "sharing",
+        about: "lanes, remotes, private proposals",
+        text: include_str!("../../docs/sharing.md"),
+    },
+    Page {
+        name: "configuration",
+        about: "git configuration, policy of a repository",
+        text: include_str!("../../docs/configuration.md"),
+    },
+    Page {
+        name: "install",
+        about: "packages, completions, man pages",
+        text: include_str!("../../docs/install.md"),
+    },
+];
+
+/// Names of the pages, and what each is about.
+pub fn topics() -> impl Iterator<Item = (&'static str, &'static str)> {
+    PAGES.iter().map(|page| (page.name, page.about))
+}
+
+/// Prints the page that `args`, a whole command line, ask for; `None` where they ask for none.
+pub fn answer(args: &[OsString]) -> Option<Exit> {
+    let (name, unpaged) = match args {
+        [_, help, name] if help == "help" => (name, false),
+        [_, help, name, flag] if help == "help" && flag == "--no-pager" => (name, true),
+        _ => return None,
+    };
+    let page = PAGES.iter().find(|page| name == page.name)?;
+    let global = Global {
+        directory: None,
+        format: None,
+        json: false,
+        yaml: false,
+        color: clap::ColorChoice::Auto,
+        quiet: false,
+        verbose: 0,
+        no_pager: unpaged,
+    };
+    let mut context = Context::from_process(&global);
+    let palette = if context.color { Palette::new(|_| None) } else { Palette::plain() };
+    let mut text = printed(page.text, &palette);
+    if <super::Cli as clap::CommandFactory>::command().find_subcommand(page.name).is_some() {
+        text += &format!("\nThe flags of the command: aye {} --help\n", page.name);
+    }
+    match pager::page(&mut context, None, text) {
+        Ok(()) => Some(Exit::Done),
+        Err(error) => {
+            context.report(&error);
+            Some(error.code().exit)
+        }
+    }
+}
+
+/// A page as a terminal shows it: without the marks for the tests, titles as titles.
+fn printed(text: &str, palette: &Palette) -> String {
+    let mut out = String::new();
+    let mut is_code = false;
+    for line in text.lines().filter(|line| !line.starts_with("<!--")) {
+        is_code ^= line.starts_with("```");
+        let role = match line.starts_with('#') && !is_code {
+            true => Role::Title,
+            false => Role::Plain,
+        };
+        palette.write(&mut out, role, line);
+        out.push('\n');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_are_left_out_and_titles_stand_out() {
+        let text = "# One\n\n<!-- replay -->\n```sh\n# two\n```\n";
+        assert_eq!(printed(text, &Palette::plain()), "# One\n\n```sh\n# two\n```\n");
+        let coloured = printed(text, &Palette::new(|_| None));
+        assert_eq!(coloured.matches("\x1b[1m").count(), 1, "{coloured:?}");
+    }
+
+    #[test]
+    fn only_pages_are_answered() {
+        for words in [&["aye", "help"][..], &["aye", "help", "apply"], &["aye", "review"]] {
+            let args: Vec<OsString> = words.iter().map(OsString::from).collect();
+            assert!(answer(&args).is_none());
+        }
+    }
+}
