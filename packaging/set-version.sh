@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
 # Writes a version wherever it stands: packaging/set-version.sh 0.2.0
-# Afterwards: AYE_BLESS=1 cargo test --locked --test it generated:: (man pages name the version).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 new=${1:?the version, as in 0.2.0}
@@ -13,4 +12,5 @@ sed -i "s/default: \"$any\"/default: \"$new\"/" action.yml
 sed -i "s/AYE_VERSION: \"$any\"/AYE_VERSION: \"$new\"/" packaging/gitlab-ci.yml
 sed -i "s/\\bv$any\\b/v$new/; s/\\(sh install.sh \\|aye-\\|version = \"\\|\" = \"\\|version \"\\)$any/\\1$new/" README.md docs/install.md docs/ci.md
 sed -i "s/^## \[Unreleased\]\$/## [Unreleased]\n\n## [$new] - $(date -u +%F)/" CHANGELOG.md
+sed -i "s/\"aye $any\"/\"aye $new\"/" man/*.1
 git --no-pager diff --stat

@@ -22,8 +22,10 @@ impl Repository {
             return;
         };
         let present = umask(Mode::empty());
-        umask(present & !Mode::from_raw_mode(bits));
-        crate::beneath::keep_umask(present.as_raw_mode());
+        umask(present & !Mode::from_raw_mode(bits as _));
+        // 16 bits on macOS.
+        #[allow(clippy::useless_conversion)]
+        crate::beneath::keep_umask(present.as_raw_mode().into());
         // The database library asks for narrower permissions than the umask would allow. Only
         // the owner can widen them; for others the cache is not worth an error.
         if let Ok(Some(private)) = self.private()

@@ -134,7 +134,7 @@ mod at_a_terminal {
         answers(&mut t, "Take this hunk", "q");
         answers(&mut t, "Enter: go on", "\r");
         t.sees("undo takes the last decision back");
-        answers(&mut t, "Take back", "y");
+        answers(&mut t, "[y/n]", "y\r");
         t.sees("log");
         answers(&mut t, "Enter: more", "\x1b");
         t.sees("Three more proposals wait");
@@ -166,8 +166,10 @@ mod at_a_terminal {
             answers(&mut t, "Enter: go on", "\r");
         }
         answers(&mut t, "Enter: more", "\r");
+        t.sees("A stack").sees("Count what is reserved");
+        answers(&mut t, "[y/n]", "n\r");
+        answers(&mut t, "Enter: go on", "\r");
         for (title, proposed) in [
-            ("A stack", "Count what is reserved"),
             ("A rename", "src/letters.ts"),
             ("Memory", "Prices are in cents"),
             ("An agent's hook", "sells tea"),

@@ -48,10 +48,9 @@ fn every_command_has_examples() {
         seen += 1;
         // The program's own are in groups.
         let listed = match words.is_empty() {
-            true => help
-                .split("\nDeciding:\n")
-                .nth(1)
-                .and_then(|rest| rest.split("\nOptions:\n").next()),
+            true => {
+                help.split("\nDeciding:\n").nth(1).and_then(|rest| rest.split("\nTopics (").next())
+            }
             false => help.split("\nCommands:\n").nth(1).and_then(|rest| rest.split("\n\n").next()),
         };
         for line in listed.unwrap_or_default().lines() {
@@ -115,7 +114,7 @@ fn help_prints_the_pages_of_the_documentation() {
     let repo = Repo::outside();
     let all = repo.aye(&["help"]).ok();
     let topics = all.out();
-    let topics = topics.split("Topics (aye help TOPIC):\n").nth(1).expect("the topics");
+    let topics = topics.split("\nTopics (aye help TOPIC):\n").nth(1).expect("the topics");
     let topics = topics.lines().take_while(|line| !line.is_empty());
     let names: Vec<String> =
         topics.filter_map(|line| line.split_whitespace().next().map(str::to_owned)).collect();

@@ -30,8 +30,9 @@ fn stack(stage: &mut Stage<'_>) -> Result<bool> {
         stage.say(&format!("{id}  proposed: {} ({})", step.path, step.reason))?;
         ids.push(id);
     }
-    stage.say("The header says ↳; take both, and they are written in order.\n")?;
-    stage.hand_over(Who::Person, &["review", &ids[0], &ids[1]])?;
+    stage
+        .say("apply --with-lower takes what it stands on along (y and Enter, or n and Enter).\n")?;
+    stage.hand_over(Who::Person, &["apply", &ids[1], "--with-lower"])?;
     for id in &ids {
         outcome(stage, id)?;
     }
@@ -80,8 +81,8 @@ fn memory(stage: &mut Stage<'_>) -> Result<bool> {
             "heading": "Prices are in cents",
             "heading_level": 2,
             "content": "## Prices are in cents\n\nDivide only where they are shown.\n",
-            "sources": [{ "type": "file", "ref": "src/price.ts" }],
         }],
+        "sources": [{ "type": "file", "ref": "src/price.ts" }],
     });
     let args = ["memory", "propose", "--from-json", "-"];
     stage.answer(Who::Agent("claude-code"), &args, &request.to_string())?;
