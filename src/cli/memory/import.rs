@@ -85,10 +85,13 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     for path in &args.paths {
         collect(&context.directory.join(path), 0, &mut files)?;
     }
-    let top = service.worktree.root().to_owned();
+    let top = service.worktree.root();
+    let top = top.canonicalize().unwrap_or_else(|_| top.to_owned());
     let mut notes = Vec::new();
     for path in files {
         let text = read(&path)?;
+        // No symlink leads here, so this only makes it absolute.
+        let path = path.canonicalize().unwrap_or(path);
         let inside = path.strip_prefix(&top).ok();
         let name = inside.unwrap_or(&path).to_string_lossy().into_owned();
         notes.push(Note { name, text });

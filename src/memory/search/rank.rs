@@ -286,9 +286,6 @@ fn has(text: &[&str], tokens: &[String], prefix: bool) -> bool {
     }
 }
 
-/// How much a file's own top section counts beside those in it, which say more.
-const TOP: f64 = 0.9;
-
 /// Below 1 for what may not hold (any more).
 fn trust(entry: &Entry) -> f64 {
     let mut factor: f64 = match entry.category.as_str() {
@@ -306,9 +303,6 @@ fn trust(entry: &Entry) -> f64 {
         Some("proposed") => 0.9,
         _ => 1.0,
     };
-    if entry.is_top {
-        factor *= TOP;
-    }
     if entry.untrusted { factor * 0.85 } else { factor }
 }
 
