@@ -159,7 +159,7 @@ fn documents() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let docs = std::fs::read_dir(root.join("docs")).expect("docs/").flatten();
     let mut found: Vec<PathBuf> = docs.map(|entry| entry.path()).collect();
-    found.push(root.join("README.md"));
+    found.extend(["README.md", "CONTRIBUTING.md", "SECURITY.md"].map(|name| root.join(name)));
     found.retain(|path| path.extension().is_some_and(|end| end == "md"));
     found
 }
@@ -209,6 +209,21 @@ fn links_between_documents_lead_somewhere() {
             let there = std::fs::read_to_string(&target).expect("a document");
             let mut headings = there.lines().filter(|line| line.starts_with('#')).map(anchor);
             assert!(headings.any(|a| a == heading.as_str()), "{}: {}", path.display(), &found[0]);
+        }
+    }
+}
+
+/// Contributors are sent to files, and promises to the tests that hold them.
+#[test]
+fn files_that_the_guides_name_exist() {
+    let name = regex::Regex::new(r"`([A-Za-z0-9_./-]+(?:\.rs|\.toml|\.md|/))`").expect("a pattern");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for guide in ["CONTRIBUTING.md", "SECURITY.md"] {
+        let text = std::fs::read_to_string(root.join(guide)).expect("a guide");
+        // `NAME.rs` is the contributor's own.
+        for found in name.captures_iter(&text).filter(|found| !found[1].contains("NAME")) {
+            let places = ["", "src", "tests/it"].map(|place| root.join(place).join(&found[1]));
+            assert!(places.iter().any(|place| place.exists()), "{guide}: {}", &found[1]);
         }
     }
 }
