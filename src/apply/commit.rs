@@ -115,7 +115,7 @@ pub fn refuse_ignored(store: &Store, paths: &[RepoPath]) -> Result<()> {
             let name = name.as_bstr().to_string();
             let message = format!("{name} is ignored by one of your .gitignore files");
             Err(Error::new(&codes::UNCOMMITTED_CHANGES, message)
-                .hint("let git track it, or leave the settings of memory for git out")
+                .hint("let git track it, or drop the memory settings for git")
                 .with("path", name))
         }
         _ => Ok(()),
@@ -171,7 +171,7 @@ pub fn refuse_unstaged<'a>(
                     format!("{name} is not the same in the index, and staging it would mix them"),
                 )
                 .with("path", name)
-                .hint("stage or stash its changes first, or leave --index out"));
+                .hint("stage or stash its changes first, or drop --index"));
             }
         }
     }
@@ -368,7 +368,7 @@ pub struct Committed {
 pub fn entry_in(store: &Store, id: &str, path: &RepoPath) -> Result<Option<Entry>> {
     let failed = |error: &dyn std::fmt::Display| {
         Error::new(&crate::git::codes::GIT_FAILED, format!("commit {id} cannot be read: {error}"))
-            .hint("`git fsck` tells what is damaged")
+            .hint("`git fsck` reports what is damaged")
     };
     let id = gix::ObjectId::from_hex(id.as_bytes()).map_err(|error| failed(&error))?;
     let commit = store.repo().find_commit(id).map_err(|error| failed(&error))?;

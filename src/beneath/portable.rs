@@ -59,14 +59,14 @@ impl Root {
                     return Ok(Place::Missing(done.into()));
                 }
                 Err(error) => {
-                    return Err(Error::io(format_args!("open the folder {so_far}"), &error));
+                    return Err(Error::io(format_args!("open the directory {so_far}"), &error));
                 }
                 Ok(found) if found.is_symlink() => {
                     return Err(Error::new(
                         &codes::SYMLINK,
                         format!("the path leads through the symlink {so_far}"),
                     )
-                    .hint("name the real folder; aye follows no symlink"));
+                    .hint("name the real directory; aye follows no symlink"));
                 }
                 Ok(found) if !found.is_dir() => return Ok(Place::Blocked(so_far.into())),
                 Ok(_) if self.is_repository(so_far) => {

@@ -118,7 +118,7 @@ impl Root {
                                 format!("the path leads through the symlink {here}"),
                             )
                             .with("path", here.to_string())
-                            .hint("name the real folder; aye follows no symlink"))
+                            .hint("name the real directory; aye follows no symlink"))
                         }
                         Ok(_) => Ok(Place::Blocked(here.into())),
                         Err(_) => Err(cannot_open(here, &error.into())),
@@ -431,5 +431,5 @@ fn kind_of(found: FileType) -> Kind {
 }
 
 fn cannot_open(path: &BStr, error: &io::Error) -> Error {
-    Error::io(format_args!("open the folder {path}"), error)
+    Error::io(format_args!("open the directory {path}"), error)
 }

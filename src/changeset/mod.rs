@@ -46,11 +46,11 @@ pub mod codes {
         OLD_CONTENT_AMBIGUOUS = "old_content_ambiguous", Invalid, "the old content is in the file more than once";
         FILE_NOT_FOUND = "file_not_found", NotFound, "the file to change does not exist";
         FILE_EXISTS = "file_exists", Conflict, "the file to create already exists";
-        FOLDER = "is_a_folder", Invalid, "a folder stands where the file should be";
+        FOLDER = "is_a_folder", Invalid, "a directory stands where the file should be";
         NO_CHANGE = "no_change", Invalid, "the result equals what is there already";
         NOT_TEXT = "binary_content", Invalid, "the file is binary and the request treats it as text";
         CONFLICT = "conflict", Conflict, "the file has changed since, and the change does not fit any more";
-        CHANGESET_INVALID = "changeset_invalid", Invalid, "the same path is changed twice, or a file is also a folder";
+        CHANGESET_INVALID = "changeset_invalid", Invalid, "the same path is changed twice, or a file is also a directory";
     }
 }
 
@@ -131,9 +131,9 @@ impl Changeset {
                 if created.contains(&parent) {
                     return Err(Error::new(
                         &codes::CHANGESET_INVALID,
-                        format!("{} is a file and a folder at once", parent.display()),
+                        format!("{} is a file and a directory at once", parent.display()),
                     )
-                    .hint("leave one of the two out, or delete the file in the same change"));
+                    .hint("drop one of the two, or delete the file in the same change"));
                 }
             }
         }

@@ -29,7 +29,7 @@ impl RepoPath {
         let path = path.as_ref();
         if path.contains(&b'\\') {
             return Err(invalid(path, "has a backslash")
-                .hint("separate folders with '/', whatever the system"));
+                .hint("separate directories with '/', whatever the system"));
         }
         Self::from_tree(path)
     }
@@ -122,12 +122,12 @@ fn check_component(path: &[u8], component: &[u8]) -> Result<()> {
     let relative = "give a path relative to the repository's top, inside it";
     match component {
         b"" => Err(invalid(path, "has an empty component").hint(relative)),
-        b"." => Err(invalid(path, "has a '.' component").hint("leave the './' out")),
+        b"." => Err(invalid(path, "has a '.' component").hint("drop the './'")),
         b".." => Err(invalid(path, "leaves the repository with '..'").hint(relative)),
         name if name.len() > 255 => Err(invalid(path, "has a name of over 255 bytes")),
         name if is_dot_git(name) => Err(Error::new(
             &codes::PATH_IN_GIT_DIR,
-            format!("path '{}' enters git's own folder", path.as_bstr()),
+            format!("path '{}' enters git's own directory", path.as_bstr()),
         )
         .with("path", path.to_str_lossy().into_owned())
         .hint("aye never writes into .git, in any spelling")),

@@ -69,7 +69,7 @@ pub fn list(store: &Store, arguments: &[&str]) -> Result<Vec<ObjectId>> {
 pub fn read(store: &Store, id: ObjectId) -> Result<Commit> {
     let failed = |error: &dyn std::fmt::Display| {
         Error::new(&codes::INVALID_RANGE, format!("commit {id} cannot be read: {error}"))
-            .hint("`git fsck` tells what is damaged")
+            .hint("`git fsck` reports what is damaged")
     };
     let repo = store.repo();
     let commit = repo.find_commit(id).map_err(|e| failed(&e))?;

@@ -47,7 +47,7 @@ const HELD: usize = 100;
   aye check --range origin/main..HEAD --require-proposal
   aye check --fail-on contested,conflict")]
 pub struct Args {
-    /// Only proposals that change these files or folders.
+    /// Only proposals that change these files or directories.
     #[arg(long, value_name = "PATH", num_args = 1.., value_delimiter = ',')]
     paths: Vec<PathBuf>,
     /// Let up to N proposals wait.
@@ -258,7 +258,7 @@ fn fail_on(from: &str, words: &[String]) -> Result<FailOn> {
 
 fn duration(args: &Args) -> Error {
     let given = &args.expiring_within;
-    Error::new(&codes::USAGE, format!("--expiring-within: '{given}' is no time span"))
+    Error::new(&codes::USAGE, format!("--expiring-within: '{given}' is not a duration"))
         .hint("write a number and a unit: 12h, 1d, 2w")
 }
 

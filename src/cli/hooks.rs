@@ -45,7 +45,7 @@ enum Sub {
         /// Overwrite a hook of ours that was edited.
         #[arg(long)]
         force: bool,
-        /// Install into a hooks folder that all your repositories share.
+        /// Install into a hooks directory that all your repositories share.
         #[arg(long)]
         shared: bool,
     },
@@ -107,7 +107,7 @@ impl Which {
 pub struct Document {
     /// `aye/hooks@1`.
     pub schema: &'static str,
-    /// The folder git runs hooks from.
+    /// The directory git runs hooks from.
     pub folder: String,
     /// The hook manager in charge, if there is one.
     pub manager: Option<Manager>,
@@ -326,7 +326,7 @@ fn program() -> Result<String> {
             &crate::error::codes::INVALID_UTF8,
             format!("the path of aye is not UTF-8: {}", path.display()),
         )
-        .hint("install it in a folder with a plain name")
+        .hint("install it in a directory with a plain name")
     })?;
     Ok(if cfg!(windows) { text.replace('\\', "/") } else { text.to_owned() })
 }

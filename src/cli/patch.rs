@@ -49,7 +49,7 @@ pub struct ReadArgs {
     /// Take it backwards: a unified diff, or for a proposal the commits.
     #[arg(long, short = 'R')]
     pub reverse: bool,
-    /// Take N leading folders off each name (default: 1, or 0 where the names have no a/ and b/).
+    /// Strip N leading directories from each name (default: 1, or 0 where the names have no a/ and b/).
     #[arg(long, short = 'p', value_name = "N")]
     pub strip: Option<usize>,
     /// Let up to N lines of context at either end of a hunk differ.

@@ -220,7 +220,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             let request = request(context, plan)?;
             if !request.ignored.is_empty() {
                 let names = escape::line(&request.ignored.join(", ")).into_owned();
-                context.note(&format!("note: a plan has no such fields, left out: {names}"));
+                context.note(&format!("note: a plan has no such fields, ignored: {names}"));
             }
             let named = Which { name: which.name.or(request.name) };
             change(context, &store, &key(&named)?, |_| Ok((request.plan, request.explanation)))

@@ -53,7 +53,7 @@ fn span(text: &str) -> Result<Duration> {
         return Ok(Duration::ZERO);
     }
     parse_duration(text).and_then(|span| span.to_std().ok()).ok_or_else(|| {
-        Error::new(&codes::USAGE, format!("--timeout: '{text}' is no time span"))
+        Error::new(&codes::USAGE, format!("--timeout: '{text}' is not a duration"))
             .hint("write a number and a unit: 30s, 10m, 2h")
     })
 }

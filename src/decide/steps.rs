@@ -184,7 +184,7 @@ fn bound(store: &Store, event: &str, named: &BlobRef) -> Result<Vec<u8>> {
         &codes::STATEMENT_INVALID,
         format!("blob {} does not have the SHA-256 that names it", named.id),
     )
-    .hint("`git fsck` tells what is damaged"))
+    .hint("`git fsck` reports what is damaged"))
 }
 
 fn invalid(proposal: &Proposal, why: &str) -> Error {

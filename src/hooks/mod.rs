@@ -23,8 +23,8 @@ pub use script::Setting;
 pub mod codes {
     crate::codes! {
         HOOKS_MANAGED = "hooks_managed", Refused, "a hook manager owns the repository's hooks";
-        HOOKS_SHARED = "hooks_shared", Refused, "the hooks folder is shared by all of the user's repositories";
-        HOOKS_OFF = "hooks_off", Refused, "git is told to run no hooks here";
+        HOOKS_SHARED = "hooks_shared", Refused, "the hooks directory is shared by all of the user's repositories";
+        HOOKS_OFF = "hooks_off", Refused, "git is configured to run no hooks here";
         HOOK_CHANGED = "hook_changed", Conflict, "a hook that aye installed was edited since";
         HOOK_IN_THE_WAY = "hook_in_the_way", Conflict, "a file stands where the earlier hook would be kept";
     }

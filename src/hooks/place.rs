@@ -79,7 +79,7 @@ impl Place {
             };
             return Err(Error::new(
                 &codes::HOOKS_OFF,
-                format!("core.hooksPath is {value}, which is no folder"),
+                format!("core.hooksPath is {value}, which is not a directory"),
             )
             .hint("git runs no hooks here; `git config --unset core.hooksPath` turns them on"));
         }

@@ -87,7 +87,7 @@ fn step(index: usize, item: &Value, ignored: &mut Vec<String>) -> Result<Step> {
     };
     let (text, status) = (word("step")?, word("status")?);
     let status = StepStatus::parse(&status).ok_or_else(|| {
-        at(format!("'{status}' is no status"))
+        at(format!("'{status}' is not a status"))
             .with("field", "status")
             .hint("use pending, in_progress or completed")
     })?;

@@ -73,7 +73,7 @@ impl Snapshot for Head<'_> {
                 &super::codes::OBJECT_MISSING,
                 format!("{} cannot be looked up in HEAD: {error}", path.display()),
             )
-            .hint("`git fsck` tells what is damaged")
+            .hint("`git fsck` reports what is damaged")
         };
         if repo.head_id().is_err() {
             return Ok(None);
@@ -91,7 +91,7 @@ impl Snapshot for Head<'_> {
         let mode = match entry.mode().kind() {
             EntryKind::Blob => Mode::Regular,
             EntryKind::BlobExecutable => Mode::Executable,
-            EntryKind::Tree => return Err(refused(&changeset::codes::FOLDER, "is a folder")),
+            EntryKind::Tree => return Err(refused(&changeset::codes::FOLDER, "is a directory")),
             EntryKind::Link => {
                 return Err(refused(&crate::beneath::codes::SYMLINK, "is a symlink"));
             }

@@ -37,7 +37,7 @@ impl Repository {
             Error::new(&codes::OBJECT_MISSING, format!("blob {id} cannot be read: {why}"))
                 .with("object", id)
                 .hint(
-                    "`git fsck` tells what is damaged; fetch it from another clone if there is one",
+                    "`git fsck` reports what is damaged; fetch it from another clone if there is one",
                 )
         };
         let oid = ObjectId::from_hex(id.as_bytes()).map_err(|error| missing(&error))?;

@@ -108,7 +108,7 @@ fn found(directory: &Path) -> Result<gix::Repository> {
 
 fn absolute(path: &Path) -> Result<PathBuf> {
     std::path::absolute(path).map_err(|error| {
-        Error::new(&codes::NOT_A_REPOSITORY, format!("cannot find the current folder: {error}"))
+        Error::new(&codes::NOT_A_REPOSITORY, format!("cannot find the current directory: {error}"))
             .hint("it may have been removed; go to another, or name one with -C")
     })
 }
@@ -251,12 +251,12 @@ fn not_found(directory: &Path, error: &dyn std::fmt::Display) -> Error {
     if std::env::var_os("GIT_DIR").is_some() {
         return Error::new(
             &codes::NOT_A_REPOSITORY,
-            format!("GIT_DIR is '{}', which is no git repository", directory.display()),
+            format!("GIT_DIR is '{}', which is not a git repository", directory.display()),
         )
         .hint("unset it, or set it to the `.git` of one");
     }
     if std::fs::metadata(directory).is_err() {
-        return Error::new(&codes::NOT_A_REPOSITORY, format!("no folder '{}'", shown.display()))
+        return Error::new(&codes::NOT_A_REPOSITORY, format!("no directory '{}'", shown.display()))
             .hint("check the path given with -C");
     }
     Error::new(&codes::NOT_A_REPOSITORY, format!("{} is not in a git repository", shown.display()))

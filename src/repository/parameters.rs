@@ -27,7 +27,7 @@ pub(super) fn add(repo: &mut gix::Repository, text: &[u8]) -> Result<()> {
     for (key, value) in &pairs {
         let shown = String::from_utf8_lossy(key);
         let key = gix::config::KeyRef::parse_unvalidated(key.as_slice().into())
-            .ok_or_else(|| bogus(&format_args!("'{shown}' is no key")))?;
+            .ok_or_else(|| bogus(&format_args!("'{shown}' is not a key")))?;
         config
             .section_mut_or_create_new(key.section_name, key.subsection_name)
             .and_then(|mut section| {

@@ -79,7 +79,7 @@ pub fn stdin(mut input: impl Read) -> Result<Text> {
     Ok(Text { path: "-".into(), commit: None, before: None, after })
 }
 
-/// The content of one file; `None` for what is no ordinary file or has gone meanwhile.
+/// The content of one file; `None` for what is not a regular file or has gone meanwhile.
 fn read(file: &Path, base: &Path) -> Result<Option<Text>> {
     let failed = |error: std::io::Error| Error::io(format_args!("read {}", file.display()), &error);
     let kind = match fs::symlink_metadata(file) {

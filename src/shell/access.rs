@@ -338,7 +338,7 @@ impl Walk<'_> {
     fn folder(&mut self, top: &Path) -> Result<Vec<PathBuf>> {
         let refuse = |why: &str| {
             let message = format!("`{}` {why}", self.operand);
-            Err(Refusal::new(message, "name the folder you need").by("access"))
+            Err(Refusal::new(message, "name the directory you need").by("access"))
         };
         let system = ["/", "/proc", "/sys", "/dev", "/run"];
         if system.iter().any(|folder| top == Path::new(folder)) {

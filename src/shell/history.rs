@@ -39,7 +39,7 @@ pub(super) fn leave_out(verdict: &mut Verdict, here: &Path, world: &World) -> Re
     }
     if used.globals.iter().any(|flag| LITERAL.contains(&flag.as_str())) {
         return refuse(
-            "with pathspecs taken literally, files that stay unread cannot be left out",
+            "with literal pathspecs, files that stay unread cannot be excluded",
             "leave the flag away, and write `:(literal)` before the path",
         );
     }
@@ -51,7 +51,7 @@ pub(super) fn leave_out(verdict: &mut Verdict, here: &Path, world: &World) -> Re
     }
     if content.full {
         return refuse(
-            "`--full-diff` shows whole commits, so files that stay unread cannot be left out",
+            "`--full-diff` shows whole commits, so files that stay unread cannot be excluded",
             "leave it away, or add `--stat` in place of the patch",
         );
     }
@@ -217,7 +217,7 @@ fn keys(
     let mut keys = paths.chain(lines).filter(|path| !is_pathspec(path));
     match keys.find(|path| access::is_key_name(Path::new(path))) {
         Some(path) => Err(Refusal::new(
-            format!("`{path}` may have been a private key: history is told by names alone"),
+            format!("`{path}` may have been a private key: history is shown by names alone"),
             format!("write `cat {path}`, or `git show REV:{path}` for the file at one revision"),
         )
         .by("access")),

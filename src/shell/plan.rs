@@ -97,7 +97,7 @@ impl<'a> Planner<'a> {
                 }
             }
             if next.0.len() > MAX_STATES {
-                let message = "too many folders this could work in".to_owned();
+                let message = "too many directories this could work in".to_owned();
                 return Err(Refusal::new(message, "use one `cd` per call").by("limit"));
             }
             states = next.0;
@@ -320,7 +320,7 @@ fn git_folder(verdict: &Verdict, cwd: &Path, world: &World) -> Result<PathBuf> {
     if !used.folders.is_empty() && !inside(&here, &world.root) {
         return Err(Refusal::new(
             format!("`git -C {}` leaves the repository", used.folders.join(" -C ")),
-            "name a folder inside the repository",
+            "name a directory inside the repository",
         )
         .by("git"));
     }
@@ -362,8 +362,8 @@ fn streams(redirects: &[Redirect<'_>], scope: &Scope<'_>) -> Result<Streams> {
                 world.access.check(file, cwd)?;
                 let wrong = match path.metadata() {
                     Ok(facts) if facts.is_file() => None,
-                    Ok(facts) if facts.is_dir() => Some("is a folder"),
-                    Ok(_) => Some("is no ordinary file"),
+                    Ok(facts) if facts.is_dir() => Some("is a directory"),
+                    Ok(_) => Some("is not a regular file"),
                     Err(_) => Some("is not there"),
                 };
                 if let Some(wrong) = wrong {
@@ -386,7 +386,7 @@ fn change_folder(args: &[String], cwd: &Path, world: &World) -> Result<Action> {
     if !inside(&target, &world.root) || !inside(&cwd.join(folder), &world.root) {
         return Err(Refusal::new(
             format!("`cd {folder}` leaves the repository"),
-            "name a folder inside the repository; files outside can be read by their path",
+            "name a directory inside the repository; files outside can be read by their path",
         )
         .by("cd"));
     }

@@ -117,7 +117,7 @@ impl Part {
 pub struct Step {
     /// The command as it was written.
     pub segment: String,
-    /// The folder it runs in.
+    /// The directory it runs in.
     pub cwd: PathBuf,
     /// The argument list, the program's name first.
     pub argv: Vec<String>,

@@ -317,7 +317,7 @@ fn reviewed(arguments: &mut Value) -> Result<String> {
         Some("apply" | "applied" | "approve" | "approved" | "accept" | "accepted") => "apply",
         Some("reject" | "rejected" | "deny" | "denied") => "reject",
         Some(other) => {
-            let message = format!("'{}' is no decision", shorten(other));
+            let message = format!("'{}' is not a decision", shorten(other));
             return Err(Error::new(&codes::INVALID_PARAMETER, message)
                 .with("parameter", "decision")
                 .hint("decisions: apply, reject"));

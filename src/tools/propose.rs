@@ -166,7 +166,7 @@ pub(super) fn patched(
 pub(super) fn span(text: Option<String>) -> Result<Option<Duration>> {
     let read = |text: String| {
         parse_duration(&text).ok_or_else(|| {
-            Error::new(&codes::INVALID_PARAMETER, format!("'{text}' is not a time span"))
+            Error::new(&codes::INVALID_PARAMETER, format!("'{text}' is not a duration"))
                 .with("parameter", "expires_in")
                 .hint("give a number and one of s, m, h, d, w, such as 7d")
         })

@@ -2,7 +2,7 @@
 //!
 //! Every file is reached beneath the root with the kernel's help: folders are opened without
 //! following a single symlink, and the file is then named relative to that open folder. So no
-//! path leaves the root, whatever is swapped underneath while it runs. What is no ordinary file
+//! path leaves the root, whatever is swapped underneath while it runs. What is not a regular file
 //! (symlink, submodule, device, a file shared by hard link) is refused with its own code.
 //!
 //! One file is written with [`Worktree::write_file`]: a temporary file beside it, renamed over
@@ -37,11 +37,11 @@ pub use write::{Flush, TEMPORARY};
 pub mod codes {
     crate::codes! {
         SPECIAL_FILE = "special_file", Invalid, "the path is a device, pipe or socket";
-        HARD_LINK = "hard_link", Invalid, "the file has a second name (hard link) that would be cut off or changed";
+        HARD_LINK = "hard_link", Invalid, "the file has more than one hard link; writing it would break or change the others";
         SETUID = "setuid_file", Invalid, "the file has the setuid, setgid or sticky bit, which a rewrite would drop";
-        NOT_A_FOLDER = "not_a_folder", Invalid, "a file stands where the path needs a folder";
+        NOT_A_FOLDER = "not_a_folder", Invalid, "a file stands where the path needs a directory";
         FILE_CHANGED = "file_changed", Conflict, "a file changed while it was being worked on";
-        FOLDER_NOT_EMPTY = "folder_not_empty", Conflict, "a folder that has to give way to a file holds other files";
+        FOLDER_NOT_EMPTY = "folder_not_empty", Conflict, "a directory that has to give way to a file holds other files";
         APPLY_BUSY = "apply_busy", Busy, "another process is writing files of this repository";
         INDEX_LOCKED = "index_locked", Busy, "another git process holds the index";
         JOURNAL_FOREIGN = "journal_foreign", Conflict, "a journal that no command of this user can have left in this repository; it is not carried out";
@@ -263,7 +263,8 @@ fn refuse_unless_file(root: &Root, path: &RepoPath, stamp: &Stamp) -> Result<()>
             .hint("name the file it points to; aye writes regular files only")),
         Kind::Folder if root.is_repository(path.as_bstr()) => Err(in_submodule(path)),
         Kind::Folder => {
-            Err(at(&crate::changeset::codes::FOLDER, path, "is a folder").hint("name a file in it"))
+            Err(at(&crate::changeset::codes::FOLDER, path, "is a directory")
+                .hint("name a file in it"))
         }
         Kind::Special => Err(at(&codes::SPECIAL_FILE, path, "is a device, pipe or socket")
             .hint("aye writes regular files only")),
@@ -272,7 +273,7 @@ fn refuse_unless_file(root: &Root, path: &RepoPath, stamp: &Stamp) -> Result<()>
 
 fn refuse_shared(path: &RepoPath, stamp: &Stamp) -> Result<()> {
     if stamp.links > 1 {
-        return Err(at(&codes::HARD_LINK, path, "has a second name (hard link)")
+        return Err(at(&codes::HARD_LINK, path, "has more than one hard link")
             .hint("writing it would cut the link; replace the file by a copy of itself first"));
     }
     if stamp.permissions & 0o7000 != 0 {
@@ -288,7 +289,7 @@ fn in_submodule(path: &RepoPath) -> Error {
 }
 
 fn not_a_folder(path: &RepoPath, file: &BStr) -> Error {
-    at(&codes::NOT_A_FOLDER, path, &format!("needs a folder where the file {file} is"))
+    at(&codes::NOT_A_FOLDER, path, &format!("needs a directory where the file {file} is"))
         .hint("delete or move that file in the same change")
 }
 

@@ -170,7 +170,7 @@ pub fn make_folder(folders: &mut Folders<'_>, path: &RepoPath) -> Result<Rc<Fold
                 .map_err(|error| cannot_write(path, &error))?;
         }
     }
-    Err(changed(path, "lies in a folder that keeps vanishing"))
+    Err(changed(path, "lies in a directory that keeps vanishing"))
 }
 
 /// Makes the folders of `path` in `folder`, as far as nobody else does something there.

@@ -98,7 +98,7 @@ fn from_a_folder_that_was_removed_another_can_be_named() {
         let line = format!("rmdir ../gone; exec {} {args}", env!("CARGO_BIN_EXE_aye"));
         repo.program("sh").args(&["-c", &line]).dir(&gone).run()
     };
-    list("list").fails("not_a_repository", 3).notes("current folder");
+    list("list").fails("not_a_repository", 3).notes("current directory");
     list(&format!("-C '{}' list", repo.root().display())).ok();
 }
 

@@ -39,7 +39,7 @@ fn what_cannot_be_read_is_told_and_the_rest_is_read() {
     type Obstacle = fn(&Repo);
     let in_the_way: [(&str, Obstacle); 4] = [
         ("is a symlink", |repo| repo.symlink("pitfalls.md", ".agent-memory/decisions.md")),
-        ("is a folder", |repo| repo.write(".agent-memory/decisions.md/x", "x")),
+        ("is a directory", |repo| repo.write(".agent-memory/decisions.md/x", "x")),
         ("is larger than", |repo| {
             repo.write(".agent-memory/decisions.md", vec![b'x'; 5 << 20]);
         }),

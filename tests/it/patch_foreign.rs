@@ -125,7 +125,7 @@ fn a_hunk_that_fits_where_it_may_not_go_says_why() {
     run.notes("hunk 2 of f").notes("fits at line 4, where an earlier hunk is");
     let blanks = "--- a/g\n+++ b/g\n@@ -1,3 +1,3 @@\n one\n-two  \n+2\n three\n";
     let run = repo.aye_stdin(&["patch", "--format", "text"], blanks).fails("hunk_failed", 5);
-    run.notes("expected 'two', but line 2 has other blanks at its end");
+    run.notes("expected 'two', but line 2 has other trailing whitespace");
     assert_eq!(repo.text("f"), LINES);
 }
 
@@ -146,7 +146,7 @@ fn a_change_that_the_patch_only_tells_of_is_named() {
         }
         let run = repo.aye_stdin(&["patch", "--format", "text"], format!("Now:\n{line}\n"));
         run.fails("patch_invalid", 6)
-            .notes(&format!("line 2 of the patch: '{line}' tells of a change that is not in it"));
+            .notes(&format!("line 2 of the patch: '{line}' announces a change that is not in it"));
     }
 }
 

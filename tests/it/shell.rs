@@ -85,7 +85,7 @@ fn long_output_keeps_its_head_and_tail() {
     let output = json["output"].as_str().unwrap();
     assert_eq!(json["truncated"], true);
     assert!(output.starts_with("1\n2\n") && output.ends_with("100000\n"), "{output}");
-    assert!(output.contains("bytes left out") && output.len() < 1_200);
+    assert!(output.contains("bytes omitted") && output.len() < 1_200);
 }
 
 #[test]
@@ -1045,7 +1045,7 @@ fn the_tool_answers_in_yaml_through_call() {
 #[test]
 fn what_cannot_be_read_is_refused_as_input() {
     let repo = Repo::with(&[("folder/a.txt", "a\n")]);
-    for (file, why) in [("folder", "is a folder"), ("missing", "is not there")] {
+    for (file, why) in [("folder", "is a directory"), ("missing", "is not there")] {
         let command = format!("cat < {file}");
         repo.aye(&["shell", &command]).fails("COMMAND_NOT_ALLOWED", 4).notes(why);
     }

@@ -53,7 +53,7 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<Operation<'_>>> {
     let blanks = &begin[..begin.len() - begin.trim_start().len()];
     if !blanks.is_empty() && is_shifted(lines.clone().map(|(_, line)| line), blanks) {
         return Err(invalid(number, "the lines of the patch are indented")
-            .hint("take the blanks before '*** Begin Patch' off every line"));
+            .hint("remove the whitespace before '*** Begin Patch' from every line"));
     }
     // Sent through something that writes CRLF: then no CR is part of the text.
     let crlf = begin.ends_with(b"\r");

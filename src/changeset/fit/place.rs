@@ -418,7 +418,7 @@ impl Placer<'_> {
         if !self.is_free(expected, expected) {
             return Err(self
                 .refused(job, "only adds lines, and an earlier hunk has changed those around them")
-                .hint("add context lines, or make the patch anew"));
+                .hint("add context lines, or create the patch again"));
         }
         Ok(at(expected))
     }
@@ -474,7 +474,7 @@ impl Placer<'_> {
             return self
                 .refused(job, &format!("fits at line {}, where an earlier hunk is", line + 1))
                 .with("file_line", line + 1)
-                .hint("join the two hunks, or leave out of one what is in the other");
+                .hint("join the two hunks, or drop from one what is in the other");
         }
         if let Some(line) = there.filter(|_| job.anchors != (false, false)) {
             let (context, end) = if job.anchors.1 { ("below", "end") } else { ("above", "start") };
@@ -547,7 +547,7 @@ pub(in crate::changeset) fn failed(
     let seen = match &found {
         // A message shows no blanks at the end.
         Some(same) if *same == wanted => {
-            format!("line {} has other blanks at its end, or another line ending", line + 1)
+            format!("line {} has other trailing whitespace, or another line ending", line + 1)
         }
         Some(found) => format!("line {} is '{found}'", line + 1),
         None => format!("the file ends at line {}", text.len()),
@@ -570,9 +570,9 @@ pub(in crate::changeset) fn failed(
             .with("closest_line", candidate.start + 1)
             .with("closest_matching_lines", candidate.matched)
             .hint(format!(
-                "the closest place starts at line {}; read the file again and make the patch anew",
+                "the closest place starts at line {}; read the file again and create the patch again",
                 candidate.start + 1
             )),
-        None => error.hint("none of its lines tells where it belongs; read the file again"),
+        None => error.hint("none of its lines shows where it belongs; read the file again"),
     }
 }

@@ -185,7 +185,9 @@ impl<'t> Finder<'t> {
                 &general::SIZE_LIMIT,
                 "finding the hunks in this file takes too long",
             )
-            .hint("the file is very repetitive; make the patch anew so that line numbers fit"));
+            .hint(
+                "the file is very repetitive; create the patch again so that its line numbers fit",
+            ));
         }
         Ok(())
     }

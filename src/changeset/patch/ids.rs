@@ -71,7 +71,7 @@ pub(super) fn refuse_cut_off(patch: &FilePatch<'_>, content: &[u8], path: &RepoP
         hunk.number,
         format!("the patch ends in the middle of this hunk of {}", path.display()),
     )
-    .hint("send the whole patch; if it was edited by hand, leave its index line out"))
+    .hint("send the whole patch; if it was edited by hand, drop its index line"))
 }
 
 /// The blob id of `content` in hex. `None` for what has no id that git accepts (an attack on

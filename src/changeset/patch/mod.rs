@@ -55,7 +55,7 @@ pub fn read(bytes: &[u8], files: &dyn Snapshot, options: &Options) -> Result<Com
             [] => no_patch(bytes),
             [(number, line), ..] => unified::invalid(
                 *number,
-                format!("'{}' tells of a change that is not in it", unified::excerpt(line)),
+                format!("'{}' announces a change that is not in it", unified::excerpt(line)),
             )
             .hint("make the patch with `git diff --binary`, or send the files themselves"),
         });

@@ -16,7 +16,7 @@ pub fn check(mode: u32, path: &RepoPath) -> Result<Mode> {
         0o100_000 => return Ok(Mode::Regular),
         0o120_000 => "a symbolic link",
         0o160_000 => "a submodule",
-        0o040_000 => "a folder",
+        0o040_000 => "a directory",
         0o020_000 | 0o060_000 => "a device",
         0o010_000 => "a named pipe",
         0o140_000 => "a socket",

@@ -322,7 +322,7 @@ impl State<'_> {
         }
         if let Some(old) = target.old.as_ref().filter(|_| target.moves() && patch.from.is_none()) {
             self.notes.push(format!(
-                "{} becomes {}: its header has both names, though it tells of no rename",
+                "{} becomes {}: its header has both names, though it has no rename lines",
                 old.display(),
                 path.display()
             ));
@@ -453,7 +453,7 @@ impl State<'_> {
 
     fn nameless(&self, patch: &FilePatch<'_>) -> Error {
         bad(patch, format!("no file name is left after taking {} components off", self.strip))
-            .hint("say how many leading folders to take off with -p, for example -p0")
+            .hint("say how many leading directories to strip with -p, for example -p0")
     }
 
     fn into_changeset(self) -> Result<Changeset> {

@@ -111,8 +111,8 @@ fn header(line: &[u8], number: usize) -> Result<Option<Header>> {
     })();
     match parsed {
         Some(header) => Ok(Some(header)),
-        None => Err(invalid(number, format!("'{}' is no hunk header", excerpt(line)))
-            .hint("write it as '@@ -1,3 +1,4 @@', or leave the numbers out: '@@'")),
+        None => Err(invalid(number, format!("'{}' is not a hunk header", excerpt(line)))
+            .hint("write it as '@@ -1,3 +1,4 @@', or drop the numbers: '@@'")),
     }
 }
 

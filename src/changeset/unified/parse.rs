@@ -214,7 +214,10 @@ fn block<'a>(cursor: &mut Cursor<'a>, half: Half) -> Result<Option<Block<'a>>> {
             return Err(if cursor.is_last() {
                 cut_off(cursor.number())
             } else {
-                invalid(cursor.number(), format!("'{}' is no line of a binary hunk", excerpt(line)))
+                invalid(
+                    cursor.number(),
+                    format!("'{}' is not a line of a binary hunk", excerpt(line)),
+                )
             });
         }
         used = (used + line.len() + 1).min(start.len());

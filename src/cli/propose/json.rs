@@ -63,7 +63,7 @@ impl Request {
     /// Puts what it says about the proposal into `meta`; the command line wins.
     ///
     /// # Errors
-    /// `invalid_argument` for an `expires_in` that is no time span.
+    /// `invalid_argument` for an `expires_in` that is not a duration.
     pub fn fill(&self, meta: &mut Meta) -> Result<()> {
         let take = |target: &mut Option<String>, value: &Option<String>| {
             if target.is_none() {

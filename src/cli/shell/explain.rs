@@ -20,7 +20,7 @@ pub struct Explanation {
     decision: &'static str,
     /// The command, as given.
     command: String,
-    /// Each command, in order; a command that may run in several folders once for each.
+    /// Each command, in order; a command that may run in several directories once for each.
     steps: Vec<ExplainedStep>,
     /// Why it is refused, or undecided.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -32,7 +32,7 @@ pub struct Explanation {
 pub struct ExplainedStep {
     /// As written.
     segment: String,
-    /// The folder it runs in.
+    /// The directory it runs in.
     directory: String,
     /// The rule that allowed it.
     rule: String,

@@ -99,7 +99,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let outcome = shell::run(&plan, &request, &surroundings.world)?;
     show(context, &outcome.output, &outcome.errors)?;
     if outcome.truncated {
-        context.note("note: the output was longer than the limit; the middle was left out");
+        context.note("note: the output was longer than the limit; the middle was omitted");
     }
     if outcome.timed_out {
         context.note(&format!("note: stopped after {} s", args.timeout));

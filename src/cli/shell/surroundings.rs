@@ -19,7 +19,8 @@ impl Surroundings {
     /// Reads the folder, the environment and the configuration.
     pub(in crate::cli) fn read(context: &Context) -> Result<Self> {
         let cwd = folder(context)?;
-        let physical = cwd.canonicalize().map_err(|e| Error::io("find the current folder", &e))?;
+        let physical =
+            cwd.canonicalize().map_err(|e| Error::io("find the current directory", &e))?;
         let root = root(&physical);
         let home = context.var("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
         let settings = Settings::read(context, &root, home.as_deref())?;
@@ -39,7 +40,7 @@ impl Surroundings {
 
 /// The folder as the user sees it: `$PWD` where it is right.
 fn folder(context: &Context) -> Result<PathBuf> {
-    let cannot = |error| Error::io("find the current folder", &error);
+    let cannot = |error| Error::io("find the current directory", &error);
     let current = std::env::current_dir().map_err(cannot)?;
     let logical = context.var("PWD").map(PathBuf::from).filter(|pwd| {
         pwd.is_absolute()

@@ -155,7 +155,7 @@ impl Reader<'_> {
             }
         }
         if self.peek(0).is_some_and(|b| b.is_ascii_alphabetic() || b == b'_') {
-            return self.refuse("has letters right after a number", "write a blank between them");
+            return self.refuse("has letters right after a number", "write a space between them");
         }
         self.before = Token::Value;
         Ok(())

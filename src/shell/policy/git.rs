@@ -85,7 +85,7 @@ pub(super) fn decide(table: &'static Program, args: &[&str]) -> Result<Verdict> 
         at += 1;
         if *word == "-C" {
             let Some(folder) = args.get(at) else {
-                return Err(Refusal::new("`git -C` needs a folder", "write `git -C DIR …`"));
+                return Err(Refusal::new("`git -C` needs a directory", "write `git -C DIR …`"));
             };
             used.folders.push((*folder).to_owned());
             at += 1;

@@ -123,7 +123,7 @@ const INSTEAD: &[(&[&str], &str)] = &[
         &["less", "more", "bat", "batcat", "most", "view", "vi", "vim", "nano"],
         "use cat, head, tail or `sed -n '1,50p' FILE`",
     ),
-    (&["tee"], "leave it away: the output is returned to you"),
+    (&["tee"], "drop it: the output is returned to you"),
     (&["env", "set", "export"], "use `printenv NAME`; nothing is set here"),
     (&["whereis"], "use `which NAME`"),
     (
@@ -166,7 +166,7 @@ fn unknown(name: &str) -> Refusal {
     if name.contains('/') {
         return Refusal::new(
             format!("`{name}` names a program by its path"),
-            "write the program's name alone; programs come from the system's own folders",
+            "write the program's name alone; programs come from the system's own directories",
         );
     }
     let instead = INSTEAD.iter().find(|(names, _)| names.contains(&name));

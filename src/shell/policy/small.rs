@@ -133,8 +133,8 @@ fn cd(parsed: &Parsed<'_>) -> Result<()> {
     match parsed.operands.as_slice() {
         [folder] if !folder.text.is_empty() && folder.text != "-" => Ok(()),
         _ => Err(Refusal::new(
-            "`cd` takes one folder inside the repository",
-            "write its path relative to the current folder, for example `cd src`",
+            "`cd` takes one directory inside the repository",
+            "write its path relative to the current directory, for example `cd src`",
         )),
     }
 }

@@ -45,7 +45,7 @@ impl Capture {
             if bytes.last().is_some_and(|byte| *byte != b'\n') {
                 bytes.push(b'\n');
             }
-            bytes.extend_from_slice(format!("[… {dropped} bytes left out …]\n").as_bytes());
+            bytes.extend_from_slice(format!("[… {dropped} bytes omitted …]\n").as_bytes());
         }
         bytes.extend(self.tail);
         bytes
@@ -84,7 +84,7 @@ mod tests {
             }
             assert!(capture.truncated());
             let kept = String::from_utf8(capture.into_bytes()).unwrap();
-            assert_eq!(kept, "abcde\n[… 16 bytes left out …]\nvwxyz");
+            assert_eq!(kept, "abcde\n[… 16 bytes omitted …]\nvwxyz");
         }
         let text = "aé€😀".repeat(20);
         for limit in 1..40 {

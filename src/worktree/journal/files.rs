@@ -178,5 +178,5 @@ impl Files<'_> {
 
 fn vanished(path: &RepoPath) -> crate::error::Error {
     let folder = parent(path.as_bstr());
-    changed(path, &format!("cannot be written: the folder '{folder}' vanished"))
+    changed(path, &format!("cannot be written: the directory '{folder}' vanished"))
 }

@@ -281,7 +281,7 @@ impl<'a> Run<'a> {
                 ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists => Error::new(
                     &codes::FOLDER_NOT_EMPTY,
                     format!(
-                        "the folder {} holds files that the change does not name",
+                        "the directory {} holds files that the change does not name",
                         path.display()
                     ),
                 )
