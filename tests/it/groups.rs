@@ -31,7 +31,8 @@ fn data(repo: &Repo, count: usize) -> Vec<Value> {
     let lane = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"]);
     let lane = lane.trim();
     let tree = |back: usize| format!("{lane}~{back}:event.json");
-    let event = |back| serde_json::from_str::<Value>(&repo.git(&["show", &tree(back)])).unwrap();
+    let event =
+        |back| serde_json::from_str::<Value>(&repo.git(&["show", &tree(back)])).expect("JSON");
     (0..count).map(|back| event(back)["data"].clone()).collect()
 }
 
