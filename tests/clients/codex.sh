@@ -17,7 +17,7 @@ model responses codex <<'END'
 END
 configure() {
     cat - "$CODEX_HOME/config.toml" >"$scratch/config" <<END || true
-model = "gpt-5.3-codex"
+model = "gpt-5.5"
 model_provider = "scripted"
 [model_providers.scripted]
 name = "scripted"

@@ -52,7 +52,7 @@ class Model(BaseHTTPRequestHandler):
         if call:
             filled = json.dumps(call[1]).replace("@TREE@", trees[-1] if trees else "none")
             call = [call[0], json.loads(filled)]
-        getattr(self, PROTOCOL)(body, call, done, stream)
+        getattr(self, f"answer_{PROTOCOL}")(body, call, done, stream)
 
     @staticmethod
     def has_tools(body):
@@ -69,7 +69,7 @@ class Model(BaseHTTPRequestHandler):
         parts = [part for content in body.get("contents", []) for part in content.get("parts", [])]
         return sum(1 for part in parts if "functionResponse" in part)
 
-    def responses(self, body, call, done, _stream):
+    def answer_responses(self, body, call, done, _stream):
         number = f"{done}"
         self.event({"type": "response.created", "response": {"id": f"resp_{number}"}}, "response.created")
         if not call:
@@ -88,7 +88,7 @@ class Model(BaseHTTPRequestHandler):
         self.event({"type": "response.completed", "response": {"id": f"resp_{number}", "usage": usage}},
                    "response.completed")
 
-    def chat(self, body, call, done, stream):
+    def answer_chat(self, body, call, done, stream):
         base = {"id": f"c{done}", "created": 1, "model": body.get("model", "scripted")}
         usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
         message = {"role": "assistant", "content": "Finished."}
@@ -107,7 +107,7 @@ class Model(BaseHTTPRequestHandler):
         self.event({**chunk, "choices": [{"index": 0, "delta": {}, "finish_reason": reason}], "usage": usage})
         self.event("[DONE]")
 
-    def gemini(self, body, call, _done, stream):
+    def answer_gemini(self, body, call, _done, stream):
         part = {"functionCall": {"name": call[0], "args": call[1]}} if call else {"text": "Finished."}
         answer = {"candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP",
                                   "index": 0}],

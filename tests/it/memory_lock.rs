@@ -27,7 +27,7 @@ fn note(text: &str) -> String {
 fn logged(repo: &Repo) -> String {
     let dir = repo.path(".agent-memory/sessions");
     let files = std::fs::read_dir(dir).into_iter().flatten().flatten();
-    files.map(|file| std::fs::read_to_string(file.path()).unwrap()).collect()
+    files.map(|file| std::fs::read_to_string(file.path()).expect("text")).collect()
 }
 
 #[test]
