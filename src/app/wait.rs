@@ -1,11 +1,13 @@
 //! Waiting for a decision.
 
+use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::listing::{self, Item, Marks};
 use crate::changeset::Changeset;
 use crate::changeset::interdiff::interdiff;
 use crate::error::Result;
@@ -13,7 +15,7 @@ use crate::proposal::document::{Document as Full, Remark, timestamp};
 use crate::proposal::state::Revision;
 use crate::proposal::{Proposal, ProposalId, Status};
 use crate::render::diff::{self, Options};
-use crate::store::{Store, idle::Tips};
+use crate::store::{Filter, Store, Summary, idle::Tips};
 
 /// Shortest and longest pause between two looks at the lane tips (a handful of small files).
 const PAUSES: (Duration, Duration) = (Duration::from_millis(25), Duration::from_millis(500));
@@ -93,6 +95,59 @@ pub fn until(
             tips = current;
             proposal = look(store, id)?;
             pause = PAUSES.0;
+        }
+    }
+}
+
+/// The document of `aye wait --any`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Arrived {
+    /// `aye/wait-any@1`.
+    pub schema: &'static str,
+    /// The time was over before anything new was pending.
+    pub timed_out: bool,
+    /// The proposals that are pending and were not, or not at this revision; oldest first.
+    pub proposals: Vec<Item>,
+}
+
+/// Waits until something is pending, and not sent back, that is not so now, or not at that revision; at
+/// most for `limit`. `clock` tells the time.
+///
+/// # Errors
+/// Those of the store.
+pub fn any(
+    store: &Store,
+    limit: Option<Duration>,
+    clock: impl Fn() -> DateTime<Utc>,
+) -> Result<Arrived> {
+    let started = Instant::now();
+    let open = || -> Result<Vec<Summary>> {
+        let filter = Filter { status: Some(Status::Pending), ..Filter::default() };
+        let all = store.view()?.proposals(&filter, clock())?.into_iter();
+        Ok(all.filter(|summary| !summary.changes_requested).collect())
+    };
+    let mut tips = Tips::read(store.common_dir());
+    let known: HashSet<String> = open()?.into_iter().map(|summary| summary.revision).collect();
+    let mut pause = PAUSES.0;
+    loop {
+        if limit.is_some_and(|limit| started.elapsed() >= limit) {
+            let (schema, proposals) = ("aye/wait-any@1", Vec::new());
+            return Ok(Arrived { schema, timed_out: true, proposals });
+        }
+        let left = limit.map_or(pause, |limit| limit.saturating_sub(started.elapsed()));
+        std::thread::sleep(pause.min(left).max(Duration::from_millis(1)));
+        pause = pause.mul_f32(1.3).min(PAUSES.1);
+        let current = Tips::read(store.common_dir());
+        if current.is_some() && current == tips {
+            continue;
+        }
+        (tips, pause) = (current, PAUSES.0);
+        let new: Vec<Summary> =
+            open()?.into_iter().filter(|summary| !known.contains(&summary.revision)).collect();
+        if !new.is_empty() {
+            let marks = Marks::of(store, &store.view()?, clock(), &new)?;
+            let proposals = listing::items(&new, &marks);
+            return Ok(Arrived { schema: "aye/wait-any@1", timed_out: false, proposals });
         }
     }
 }

@@ -170,9 +170,12 @@ fn what(subject: &Subject) -> String {
     }
 }
 
-/// A time span in the largest unit that fits: `3 days`, `1 hour`, `5 minutes`.
+/// A time span in the largest unit that fits: `3 days`, `1 hour`, `5 minutes`, `less than a minute`.
 fn span(time: Duration) -> String {
     let minutes = time.num_minutes().max(0);
+    if minutes == 0 {
+        return "less than a minute".to_owned();
+    }
     let (count, unit) = match minutes {
         0..60 => (minutes, "minute"),
         60..1440 => (minutes / 60, "hour"),

@@ -216,7 +216,7 @@ impl FileItem {
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let view = store.look()?;
-    let mut proposals = args.which.pending(&store, &view, context.now)?;
+    let mut proposals = args.which.pending(context, &store, &view)?;
     let asks = args.dry_run || (!args.yes.is_given() && context.interactive());
     proposals = args.lower.settle(context, &store, &view, proposals, asks)?;
     if args.yes.is_given() && !args.dry_run {

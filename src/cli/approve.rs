@@ -79,7 +79,7 @@ pub struct Item {
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let view = store.look()?;
-    let proposals = args.which.pending(&view, context.now)?;
+    let proposals = args.which.pending(context, &view)?;
     if args.yes {
         args.which.require_named_revisions(&view, &proposals)?;
     }

@@ -1,5 +1,6 @@
 //! `aye comment`: say something about a proposal.
 
+use super::which::One;
 use super::{Context, Format, paths};
 use crate::app::comment::{self, MOST, Remark};
 use crate::changeset::RepoPath;
@@ -13,9 +14,9 @@ use crate::proposal::event::Evidence;
   aye comment m4k8 --path src/utils/format.ts --line 12 -m 'Off by one'
   aye comment m4k8 --request-changes -m 'Please add a test'")]
 pub struct Args {
-    /// The proposal; any unique beginning of its id.
-    #[arg(value_name = "ID")]
-    pub id: String,
+    /// The proposal.
+    #[command(flatten)]
+    pub which: One,
     /// What to say (- for standard input).
     #[arg(short = 'm', long = "message", value_name = "TEXT")]
     pub message: Option<String>,
@@ -54,7 +55,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         line: args.line,
         requests_changes: args.request_changes,
     };
-    let proposal = store.view()?.find(&args.id)?;
+    let proposal = args.which.find(context, &store.view()?)?;
     let session = context.session(&store);
     let answer = comment::comment(&session, &proposal, remark, &Evidence::Flag)?;
     let word = if args.request_changes { "changes requested" } else { "commented" };

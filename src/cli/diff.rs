@@ -1,7 +1,7 @@
 //! `aye diff`: the changes of a proposal.
 
 use super::which::One;
-use super::{Context, pager, paths, show};
+use super::{Context, difftool, pager, paths, show};
 use crate::changeset::{Changeset, RepoPath};
 use crate::decide;
 use crate::error::{Error, Exit, Result, codes};
@@ -20,6 +20,7 @@ use crate::store::Store;
   aye diff m4k8
   aye diff m4k8 --proposed     as it was proposed
   aye diff m4k8 --stat
+  aye diff m4k8 --tool=meld    what `git difftool` shows
   aye diff m4k8 -- src/a.rs docs/
   aye diff m4k8 --patch | git apply --check")]
 pub struct Args {
@@ -32,6 +33,17 @@ pub struct Args {
     /// The changes as they were proposed, also where the files have changed since.
     #[arg(long)]
     pub proposed: bool,
+    /// Run git's difftool on the pending proposal, with the tool NAME or the one of diff.tool; only tools
+    /// of your own configuration (`git config --global`), or that git knows, are run.
+    #[arg(
+        long,
+        value_name = "NAME",
+        num_args = 0..=1,
+        default_missing_value = "",
+        require_equals = true,
+        conflicts_with_all = ["form", "unified", "revision", "proposed"]
+    )]
+    pub tool: Option<String>,
     /// How it is shown.
     #[command(flatten)]
     pub diff: DiffArgs,
@@ -114,7 +126,10 @@ pub struct DiffArgs {
 /// `proposal_not_found` and its kin; those of the store.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
-    let proposal = args.which.find(&store.view()?, context.now)?;
+    let proposal = args.which.find(context, &store.view()?)?;
+    if let Some(tool) = &args.tool {
+        return difftool::run(context, &store, &proposal, tool);
+    }
     let revision = match args.revision {
         None => proposal.current(),
         Some(n) => proposal.revisions.get(n.wrapping_sub(1)).ok_or_else(|| {

@@ -20,11 +20,16 @@ use crate::worktree::Flush;
 #[group(skip)]
 #[command(after_help = "Examples:
   aye init
-  aye init --agents        # also tells agents about it, in AGENTS.md")]
+  aye init --agents        # also tells agents about it, in AGENTS.md
+  aye init --git-log       # and keeps aye's refs out of `git log`")]
 pub struct Args {
     /// What the memory scaffold takes.
     #[command(flatten)]
     memory: MemoryArgs,
+    /// Keep `git log --all` readable here: leave aye's refs out of decorations, and set the alias
+    /// `git la`, which shows all other refs. Both are in this clone's configuration.
+    #[arg(long)]
+    git_log: bool,
 }
 
 /// Answer of `aye init`.
@@ -49,13 +54,21 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let mut files = scaffold(context, &store, args.memory)?;
     let unnamed = policy_file(&store, &mut files)?;
+    if args.git_log {
+        keep_log_readable(&store)?;
+    }
     let next = [
         "commit .agent-memory/ so that the team shares it",
         "tell your agents: `aye propose PATH --old … --new … -m WHY`, or `aye call changes`",
         "review what they propose: `aye review`",
         "hold commits to it: `aye hooks install`",
     ];
-    let next = unnamed.into_iter().chain(next.map(str::to_owned)).collect();
+    let is_readable = args.git_log || store.config(DECORATION).is_some();
+    let log = (!is_readable).then(|| {
+        "keep `git log --all` and its decorations free of aye's refs: `aye init --git-log`"
+            .to_owned()
+    });
+    let next = unnamed.into_iter().chain(next.map(str::to_owned)).chain(log).collect();
     let ready = Ready { schema: "aye/init@1", success: true, files, next };
     context.emit(Format::Text, &ready, || {
         let mut out = String::new();
@@ -90,4 +103,20 @@ fn policy_file(store: &Store, files: &mut Initialized) -> Result<Option<String>>
     Ok(unnamed.then(|| {
         format!("name the repository at the top of {}: repository = \"{id}\"", policy::PATH)
     }))
+}
+
+/// Refs that git does not decorate commits with.
+const DECORATION: &str = "log.excludeDecoration";
+
+/// Sets what keeps aye's refs out of decorations, and an alias that leaves them out of `--all`; what is
+/// set already stays.
+fn keep_log_readable(store: &Store) -> Result<()> {
+    let set = |args: &[&str]| store.git()?.args(["config", "--local"]).args(args).run().map(drop);
+    if store.config(DECORATION).is_none() {
+        set(&["--add", DECORATION, "refs/aye/"])?;
+    }
+    if store.config("alias.la").is_none() {
+        set(&["alias.la", "log --exclude=refs/aye/* --all --graph --oneline"])?;
+    }
+    Ok(())
 }

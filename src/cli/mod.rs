@@ -15,6 +15,7 @@ pub mod context;
 pub mod deinit;
 pub mod demo;
 pub mod diff;
+mod difftool;
 pub mod doctor;
 pub mod filters;
 pub mod gc;

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::identity::Asking;
+use super::which::One;
 use super::{Context, Format};
 use crate::decide;
 use crate::error::{Exit, Result};
@@ -24,9 +25,9 @@ use crate::store::Audience;
 The lanes for another remote than the default one are pushed by:
   git push upstream 'refs/aye/for/upstream/*:refs/aye/log/*'")]
 pub struct Args {
-    /// The proposal; any unique beginning of its id.
-    #[arg(value_name = "ID")]
-    pub id: String,
+    /// The proposal.
+    #[command(flatten)]
+    pub which: One,
     /// The remote that it is for; `default` is the one that aye.remote names, or else origin.
     #[arg(long, value_name = "REMOTE")]
     pub to: Option<String>,
@@ -55,7 +56,7 @@ pub struct Answer {
 /// refusals of [`Context::authorise`].
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
-    let proposal = store.view()?.find(&args.id)?;
+    let proposal = args.which.find(context, &store.view()?)?;
     let to = match args.to.as_deref() {
         None | Some("default") => Audience::Default,
         Some(remote) => store.audience_of_remote(remote)?,

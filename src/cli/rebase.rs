@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::which::One;
 use super::{Context, Format};
 use crate::changeset::plan::Planned;
 use crate::changeset::{Changeset, FileChange};
@@ -21,9 +22,9 @@ use crate::text::escape;
   aye rebase m4k8
   aye rebase m4k8 --dry-run")]
 pub struct Args {
-    /// The proposal; any unique beginning of its id.
-    #[arg(value_name = "ID")]
-    pub id: String,
+    /// The proposal.
+    #[command(flatten)]
+    pub which: One,
     /// Say what would happen, and record nothing.
     #[arg(long, short = 'n')]
     pub dry_run: bool,
@@ -57,7 +58,7 @@ pub struct Rebased {
 /// where the files hold every change.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
-    let proposal = store.view()?.find(&args.id)?;
+    let proposal = args.which.find(context, &store.view()?)?;
     proposal.require_pending(context.now)?;
     let authority = match args.dry_run {
         true => None,

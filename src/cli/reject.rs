@@ -77,7 +77,7 @@ pub struct RejectedItem {
 /// `proposal_not_found`, `not_pending`, `revision_required`, the refusals of [`Context::authorise`].
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
-    let proposals = args.which.pending(&store, &store.view()?, context.now)?;
+    let proposals = args.which.pending(context, &store, &store.view()?)?;
     let seen = Seen::now(&store, &store.view()?)?;
     let is_group = proposals.len() > 1 || args.which.is_filter();
     let group = decide::group::of_reject(&proposals);
@@ -143,10 +143,14 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             .collect(),
     };
     context.emit(Format::Text, &answer, || {
-        let line = |item: &RejectedItem| {
-            format!("{}  rejected: {}\n", item.proposal_id, escape::name(&item.file_path))
+        let line = |(item, proposal): (&RejectedItem, &Proposal)| {
+            let more = match proposal.current().changes.len() {
+                0 | 1 => String::new(),
+                files => format!(" and {} more", files - 1),
+            };
+            format!("{}  rejected: {}{more}\n", item.proposal_id, escape::name(&item.file_path))
         };
-        answer.proposals.iter().map(line).collect()
+        answer.proposals.iter().zip(&proposals).map(line).collect()
     })?;
     let view = store.view()?;
     for proposal in &proposals {

@@ -10,7 +10,7 @@ use crate::proposal::Status;
 use crate::proposal::rules::Verb;
 use crate::store::Store;
 
-/// Make a rejected or withdrawn proposal pending again.
+/// Make a rejected or withdrawn proposal pending again, or take a request for changes back.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye reopen m4k8

@@ -43,7 +43,7 @@ pub struct Args {
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let view = store.view()?;
-    let proposal = args.which.find(&view, context.now)?;
+    let proposal = args.which.find(context, &view)?;
     let audience = view.audience(&proposal.id)?;
     drop(view);
     let status = proposal.status(context.now);

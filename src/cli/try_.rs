@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::child::Stop;
+use super::which::One;
 use super::{Context, Format};
 use crate::app::trial::{self, Run};
 use crate::beneath::random;
@@ -40,9 +41,9 @@ use crate::worktree::TEMPORARY;
   aye try prop_m4k8n --result try.json -- cargo test      in CI; then elsewhere: aye import try.json
   git config --global aye.tryCommand 'npm test' && aye try prop_m4k8n")]
 pub struct Args {
-    /// The proposal, by id or unique prefix.
-    #[arg(value_name = "ID")]
-    id: String,
+    /// The proposal.
+    #[command(flatten)]
+    which: One,
     /// On the files it was made on, instead of on HEAD.
     #[arg(long)]
     as_proposed: bool,
@@ -95,7 +96,7 @@ struct Ended {
 /// warning; of a file, an error where the command itself succeeded.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
-    let proposal = store.view()?.find(&args.id)?;
+    let proposal = args.which.find(context, &store.view()?)?;
     let words = trial::command(&store, args.command)?;
     let target = args.result.as_deref().map(|path| Target::open(context, path)).transpose()?;
     let trial = trial::open(&store, &proposal, args.as_proposed)?;

@@ -5,9 +5,11 @@ use super::identity::Asking;
 use super::{Context, Format, reopen};
 use crate::changeset::plan::{Plan, Planned};
 use crate::decide;
+use crate::decide::verdict::{self, Word};
 use crate::error::{Error, Exit, Result, codes};
 use crate::proposal::codes::NOT_APPLIED;
 use crate::proposal::document::file_path;
+use crate::proposal::event::Evidence;
 use crate::proposal::rules::Verb;
 use crate::proposal::{Proposal, State, Status};
 use crate::store::Store;
@@ -15,8 +17,10 @@ use crate::text::escape;
 
 /// Take a decision back: the proposal is pending again, and files that it wrote become what they were.
 ///
-/// Without an id, at a terminal: the last decision of this clone that stands, after it was shown which
-/// that is. A rejected or withdrawn proposal is pending again, as by `aye reopen`.
+/// Without an id, at a terminal: the last decision of this clone that stands, or all those that were made
+/// in one go with it (each within five seconds of the next), as at the end of a review; they are shown
+/// first. A rejected or withdrawn proposal is pending again, as by `aye reopen`, and one that was sent
+/// back is in the queue again.
 ///
 /// Of an applied one, later changes elsewhere in the same files stay. Where the same lines have changed since,
 /// nothing is written and the exit status is 5. A commit stays; git revert undoes that.
@@ -25,7 +29,7 @@ use crate::text::escape;
 /// hold exactly what it wrote.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  aye undo                     the last decision, at a terminal
+  aye undo                     the last decision or the last review, at a terminal
   aye undo m4k8
   aye undo m4k8 --dry-run
   aye undo patch_0vqq4zhh0g    a patch that was written directly; aye log shows its id")]
@@ -51,9 +55,15 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let proposal = match args.id.as_deref() {
         Some(id) if decide::patch::is_id(id) => return undo_patch(context, &store, id, &args),
         Some(id) => store.view()?.find(id)?,
-        None => last(context, &store)?,
+        None => {
+            let found = last(context, &store)?;
+            match <[Proposal; 1]>::try_from(found) {
+                Ok([one]) => one,
+                Err(several) => return undo_several(context, &store, &several, &args),
+            }
+        }
     };
-    if matches!(proposal.state, State::Rejected(_)) {
+    if is_no(&proposal) {
         return reopened(context, &store, &proposal, &args);
     }
     let plan = decide::undo::preview(&store, &proposal)?;
@@ -84,37 +94,117 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The last decision of this clone that stands; only where a person is shown which it is.
-fn last(context: &Context, store: &Store) -> Result<Proposal> {
+/// Whether what was said of it last was a no: a rejection, a withdrawal, a request for changes.
+fn is_no(proposal: &Proposal) -> bool {
+    match proposal.state {
+        State::Rejected(_) => true,
+        State::Pending => proposal.changes_requested.is_some(),
+        State::Applied(_) => false,
+    }
+}
+
+/// The last decisions of this clone that stand and were made in one go; only where a person is shown
+/// which they are.
+fn last(context: &Context, store: &Store) -> Result<Vec<Proposal>> {
     if !context.interactive() {
         return Err(Error::new(&codes::USAGE, "an id is needed where nobody can be asked")
             .hint("name what to take back: aye undo ID; `aye log` shows what was decided"));
     }
-    decide::undo::last(store, &store.view()?)?.ok_or_else(|| {
-        Error::new(&NOT_APPLIED, "no decision of this clone stands that could be taken back")
-            .hint("`aye log` shows what was decided")
-    })
+    let found = decide::undo::last(store, &store.view()?)?;
+    if found.is_empty() {
+        let message = "no decision of this clone stands that could be taken back";
+        return Err(Error::new(&NOT_APPLIED, message).hint("`aye log` shows what was decided"));
+    }
+    Ok(found)
+}
+
+/// Takes back what was decided in one go, the newest first, or the newest alone, as the person says.
+fn undo_several(
+    context: &mut Context,
+    store: &Store,
+    found: &[Proposal],
+    args: &Args,
+) -> Result<Exit> {
+    for proposal in found {
+        context.note(&format!("  {}", said(proposal)));
+    }
+    if args.dry_run {
+        context.note("these were decided in one go; nothing undone");
+        return Ok(Exit::Done);
+    }
+    let question = format!(
+        "Take back all {} of them (a), the first of these alone (l), or none (n)?",
+        found.len()
+    );
+    let chosen = match context.choose(&question, &["a", "l", "n"]).as_deref() {
+        Some("a") => found,
+        Some("l") => &found[..1],
+        _ => {
+            context.note("nothing undone");
+            return Ok(Exit::Negative);
+        }
+    };
+    let mut done: Option<Answer> = None;
+    let mut failed = None;
+    for proposal in chosen {
+        match undo_one(context, store, proposal) {
+            Ok(one) => match &mut done {
+                Some(all) => all.proposals.extend(one.proposals),
+                None => done = Some(one),
+            },
+            Err(error) => {
+                failed = Some(error);
+                break;
+            }
+        }
+    }
+    if let Some(done) = done {
+        context.emit(Format::Text, &done, || text(&done, "taken back, pending again"))?;
+    }
+    failed.map_or(Ok(Exit::Done), Err)
+}
+
+/// Takes what was said of `proposal` last back, which a person at the terminal has agreed to.
+fn undo_one(context: &Context, store: &Store, proposal: &Proposal) -> Result<Answer> {
+    let proposals = std::slice::from_ref(proposal);
+    let verb = if is_no(proposal) { Verb::Reopen } else { Verb::Undo };
+    let command = format!("aye undo {}", proposal.id);
+    let asking = Asking { verb, proposals, yes: false, question: "", command: &command };
+    let authority = context.grant(store, &asking, &Evidence::Terminal)?;
+    if is_no(proposal) {
+        let (now, word) = (context.now, &Word::Reopen);
+        verdict::say(store, &authority, now, proposals, word, None, &[], None)?;
+        return Ok(answer(proposal, &[], None, false, true));
+    }
+    let undone = decide::undo(store, &authority, context.now, proposal)?;
+    Ok(answer(proposal, &undone.files, undone.commit, false, true))
 }
 
 /// What is asked, and what exactly it is where no id was given.
 fn question(proposal: &Proposal, args: &Args) -> String {
-    let id = &proposal.id;
-    let Some(decision) = proposal.decision().filter(|_| args.id.is_none()) else {
-        return format!("Take {id} back?");
-    };
-    let what = match &proposal.state {
-        State::Applied(_) => "applied",
-        _ if decision.withdrawn => "withdrawn",
-        _ => "rejected",
+    match args.id {
+        Some(_) => format!("Take {} back?", proposal.id),
+        None => format!("Take back {}?", said(proposal)),
+    }
+}
+
+/// The proposal, and what was said of it last.
+fn said(proposal: &Proposal) -> String {
+    let (what, by) = match (&proposal.state, &proposal.changes_requested) {
+        (State::Applied(decision), _) => ("applied", Some(&decision.by)),
+        (State::Rejected(decision), _) if decision.withdrawn => ("withdrawn", Some(&decision.by)),
+        (State::Rejected(decision), _) => ("rejected", Some(&decision.by)),
+        (State::Pending, request) => ("sent back", request.as_ref().map(|request| &request.by)),
     };
     let about = proposal.description.as_deref().and_then(|text| text.lines().next());
     let about = about.map(|text| format!(", \u{201c}{}\u{201d}", escape::line(text)));
-    let path = file_path(proposal.current());
+    let by = by.map(|by| format!(" by {}", escape::name(&by.name)));
     format!(
-        "Take back {id} ({}{}), {what} by {}?",
-        escape::name(&path),
+        "{} ({}{}), {what}{}",
+        proposal.id,
+        escape::name(&file_path(proposal.current())),
         about.unwrap_or_default(),
-        escape::name(&decision.by.name),
+        by.unwrap_or_default(),
     )
 }
 
@@ -140,7 +230,8 @@ fn reopened(
     }
     let mut answer = answer(proposal, &[], None, args.dry_run, true);
     if let (true, [item]) = (args.dry_run, &mut answer.proposals[..]) {
-        item.status = Status::Rejected;
+        item.status =
+            if proposal.decision().is_some() { Status::Rejected } else { Status::Pending };
     }
     let heading = if args.dry_run { "would be pending again" } else { "pending again" };
     context.emit(Format::Text, &answer, || text(&answer, heading))?;

@@ -2,11 +2,14 @@
 
 use std::time::Duration;
 
+use super::which::One;
 use super::{Context, Format};
-use crate::app::wait::{Document, Revised, until};
+use crate::app::listing::Item;
+use crate::app::wait::{self, Document, Revised, until};
 use crate::error::{Error, Exit, Result, codes};
 use crate::proposal::Status;
 use crate::repository::parse_duration;
+use crate::store::Store;
 use crate::text::escape;
 
 /// Exit status when the time is over, as `timeout` has it.
@@ -20,11 +23,15 @@ const TIMED_OUT: i32 = 124;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye wait prop_m4k8n --timeout 10m
-  aye wait prop_m4k8n --json && echo applied")]
+  aye wait prop_m4k8n --json && echo applied
+  aye wait --any && aye review")]
 pub struct Args {
-    /// The proposal, by id or unique prefix.
-    #[arg(value_name = "ID")]
-    id: String,
+    /// The proposal.
+    #[command(flatten)]
+    which: One,
+    /// For people: wait until anything new is pending, a proposal or a revision of one, and print it.
+    #[arg(long, conflicts_with_all = ["id", "latest"])]
+    any: bool,
     /// Give up after this long (30s, 10m, 2h; 0 only looks); otherwise wait until it expires.
     #[arg(long, value_name = "TIME")]
     timeout: Option<String>,
@@ -37,7 +44,13 @@ pub struct Args {
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     let limit = args.timeout.as_deref().map(span).transpose()?;
     let store = context.store()?;
-    let id = store.view()?.resolve(&args.id)?;
+    if args.any {
+        return any(context, &store, limit);
+    }
+    let id = match &args.which.id {
+        Some(id) => store.view()?.resolve(id)?,
+        None => args.which.find(context, &store.view()?)?.id,
+    };
     let document = until(&store, &id, limit, || context.clock())?;
     context.emit(Format::Text, &document, || text(&document))?;
     Ok(match document.status {
@@ -45,6 +58,24 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         Status::Rejected | Status::Expired => Exit::Negative,
         Status::Pending if document.timed_out => context.ends_with(TIMED_OUT),
         Status::Pending => Exit::Refused,
+    })
+}
+
+fn any(context: &mut Context, store: &Store, limit: Option<Duration>) -> Result<Exit> {
+    let arrived = wait::any(store, limit, || context.clock())?;
+    context.emit(Format::Text, &arrived, || {
+        let line = |one: &Item| {
+            let about = one.description.as_deref().and_then(|text| text.lines().next());
+            let about = about.unwrap_or(&one.file_path);
+            let (id, by) = (&one.proposal_id, escape::name(&one.proposed_by));
+            let revision = if one.revisions > 1 { ", revised" } else { "" };
+            format!("{id}  by {by}{revision}: {}\n", escape::line(about))
+        };
+        arrived.proposals.iter().map(line).collect()
+    })?;
+    Ok(match arrived.timed_out {
+        true => context.ends_with(TIMED_OUT),
+        false => Exit::Done,
     })
 }
 

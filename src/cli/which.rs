@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
 
+use super::Context;
 use super::filters::FilterArgs;
 use super::yes::YesArgs;
 use crate::app::listing::Marks;
 use crate::changeset::entry::entries;
 use crate::changeset::hunks::Counts;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, codes as error_codes};
 use crate::proposal::{Proposal, Status, codes};
 use crate::store::{Filter, Store, View};
 use crate::text::escape;
@@ -18,7 +19,7 @@ use crate::text::escape;
 #[derive(Clone, Debug, clap::Args)]
 pub struct One {
     /// Proposal id or staging id, or any unique beginning of one; ID@REV only at that revision.
-    #[arg(value_name = "ID", required_unless_present = "latest")]
+    #[arg(value_name = "ID")]
     pub id: Option<String>,
     /// The newest one that is pending.
     #[arg(long, conflicts_with = "id")]
@@ -29,7 +30,7 @@ pub struct One {
 #[derive(Clone, Debug, clap::Args)]
 pub struct Several {
     /// Proposal ids or staging ids, or any unique beginnings of them; ID@REV only at that revision.
-    #[arg(value_name = "ID", required_unless_present = "latest")]
+    #[arg(value_name = "ID")]
     pub ids: Vec<String>,
     /// The newest one that is pending.
     #[arg(long, conflicts_with = "ids")]
@@ -42,7 +43,6 @@ pub struct Batch {
     /// Proposal ids or staging ids, or any unique beginnings of them; ID@REV only at that revision.
     #[arg(
         value_name = "ID",
-        required_unless_present_any = ["latest", "by", "task", "domain", "path", "max_lines"],
         conflicts_with_all = ["by", "task", "domain", "path", "max_lines"]
     )]
     pub ids: Vec<String>,
@@ -123,9 +123,10 @@ impl Batch {
     ///
     /// # Errors
     /// As [`Several::pending`].
-    pub fn pending(&self, store: &Store, view: &View, now: DateTime<Utc>) -> Result<Vec<Proposal>> {
+    pub fn pending(&self, context: &Context, store: &Store, view: &View) -> Result<Vec<Proposal>> {
+        let now = context.now;
         if !self.is_filter() {
-            return self.several().pending(view, now);
+            return self.several().pending(context, view);
         }
         let filters = FilterArgs {
             by: self.by.clone(),
@@ -210,14 +211,26 @@ impl Batch {
 }
 
 impl One {
-    /// The proposal that is meant.
+    /// The proposal that is meant: at a terminal also the only one that is pending.
     ///
     /// # Errors
-    /// `invalid_id`, `proposal_not_found`, `ambiguous_id`; those of the store.
-    pub fn find(&self, view: &View, now: DateTime<Utc>) -> Result<Proposal> {
+    /// `usage` where no id was given, `invalid_id`, `proposal_not_found`, `ambiguous_id`; those of the store.
+    pub fn find(&self, context: &Context, view: &View) -> Result<Proposal> {
         match &self.id {
             Some(id) => view.find(id),
-            None => latest(view, now),
+            None if self.latest => latest(view, context.now),
+            None => only(context, view),
+        }
+    }
+
+    /// The id, or `None` for the newest one.
+    ///
+    /// # Errors
+    /// `usage` where neither was said.
+    pub fn named(&self) -> Result<Option<&str>> {
+        match &self.id {
+            None if !self.latest => Err(unnamed()),
+            id => Ok(id.as_deref()),
         }
     }
 }
@@ -227,9 +240,11 @@ impl Several {
     ///
     /// # Errors
     /// As [`One::find`]; `not_pending`.
-    pub fn pending(&self, view: &View, now: DateTime<Utc>) -> Result<Vec<Proposal>> {
+    pub fn pending(&self, context: &Context, view: &View) -> Result<Vec<Proposal>> {
+        let now = context.now;
         if self.ids.is_empty() {
-            return Ok(vec![latest(view, now)?]);
+            let found = if self.latest { latest(view, now)? } else { only(context, view)? };
+            return Ok(vec![found]);
         }
         let mut proposals: Vec<Proposal> = Vec::new();
         for id in &self.ids {
@@ -286,7 +301,34 @@ impl Several {
     }
 }
 
-fn latest(view: &View, now: DateTime<Utc>) -> Result<Proposal> {
+/// The only proposal that is pending, for a person who gave no id.
+fn only(context: &Context, view: &View) -> Result<Proposal> {
+    if !context.interactive() {
+        return Err(unnamed());
+    }
+    let filter = Filter {
+        status: Some(Status::Pending),
+        newest_first: true,
+        limit: Some(2),
+        ..Filter::default()
+    };
+    match &view.ids_of(&filter, context.now)?[..] {
+        [] => latest(view, context.now),
+        [one] => view.proposal(one),
+        _ => Err(unnamed()),
+    }
+}
+
+fn unnamed() -> Error {
+    Error::new(&error_codes::USAGE, "which proposal? no id was given")
+        .hint("`aye list` shows what is pending; --latest is the newest of these")
+}
+
+/// The newest pending proposal.
+///
+/// # Errors
+/// `proposal_not_found` where nothing is pending.
+pub fn latest(view: &View, now: DateTime<Utc>) -> Result<Proposal> {
     let filter = Filter {
         status: Some(Status::Pending),
         newest_first: true,

@@ -32,7 +32,7 @@ pub struct Args {
 /// `proposal_not_found`, `not_pending`, `human_approval_required` for another proposer's.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
-    let proposals = args.which.pending(&store.view()?, context.now)?;
+    let proposals = args.which.pending(context, &store.view()?)?;
     let ids: Vec<&str> = proposals.iter().map(|proposal| proposal.id.as_str()).collect();
     let asking = Asking {
         verb: Verb::Withdraw,

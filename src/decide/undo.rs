@@ -209,26 +209,48 @@ pub fn undo_patch(
     Ok(plan.files)
 }
 
-/// The proposal whose decision is the last one that this clone has made and that stands; `None` without
-/// one.
+/// Decisions that follow each other within so many seconds were written in one go, as those of a review.
+const AT_ONCE: i64 = 5;
+
+/// At most so many decisions are taken back together.
+const MOST: usize = 100;
+
+/// The proposals whose decisions, or requests for changes, are the last ones that this clone has made in
+/// one go and that stand: the newest first.
 ///
 /// # Errors
 /// Those of the store.
-pub fn last(store: &Store, view: &View) -> Result<Option<Proposal>> {
+pub fn last(store: &Store, view: &View) -> Result<Vec<Proposal>> {
     let own = store.own_lanes();
+    let mut found: Vec<Proposal> = Vec::new();
+    let mut before: Option<DateTime<Utc>> = None;
     for page in view.log_pages(None, None) {
         for entry in page? {
             let event = &entry.stamped.event;
-            let decides = matches!(event.data, Data::Apply(_) | Data::Reject(_));
-            let Some(id) = event.proposal.as_ref().filter(|_| decides && own.contains(&event.lane))
-            else {
+            let Some(id) = event.proposal.as_ref().filter(|_| own.contains(&event.lane)) else {
                 continue;
             };
+            let decides =
+                matches!(event.data, Data::Apply(_) | Data::Reject(_) | Data::RequestChanges(_));
+            if !decides {
+                continue;
+            }
+            let is_apart = before.is_some_and(|last| (last - event.time).num_seconds() > AT_ONCE);
+            if is_apart || found.len() >= MOST {
+                return Ok(found);
+            }
             let proposal = view.proposal(id)?;
-            if proposal.decision().is_some_and(|decision| decision.event == entry.stamped.id) {
-                return Ok(Some(proposal));
+            let is_request = matches!(event.data, Data::RequestChanges(_));
+            let stands = match (is_request, proposal.decision(), &proposal.changes_requested) {
+                (false, Some(decision), _) => decision.event == entry.stamped.id,
+                (true, None, Some(request)) => request.at == event.time,
+                _ => false,
+            };
+            if stands && found.iter().all(|known| known.id != proposal.id) {
+                before = Some(event.time);
+                found.push(proposal);
             }
         }
     }
-    Ok(None)
+    Ok(found)
 }

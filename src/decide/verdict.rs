@@ -17,7 +17,7 @@ pub enum Word {
     Withdraw,
     /// Something has to change first.
     RequestChanges,
-    /// A rejected one is pending again.
+    /// A rejected one is pending again, or one that was sent back is in the queue again.
     Reopen,
     /// A tool's caller says what became of it.
     Mark(Marked),
@@ -150,6 +150,7 @@ pub fn say_besides(
 fn require_rejected(proposal: &Proposal) -> Result<()> {
     match &proposal.state {
         State::Rejected(_) => Ok(()),
+        State::Pending if proposal.changes_requested.is_some() => Ok(()),
         State::Pending | State::Applied(_) => Err(Error::new(
             &codes::NOT_REJECTED,
             format!("{} is not rejected, so there is nothing to reopen", proposal.id),

@@ -29,6 +29,9 @@ pub(super) fn run(ordered: &[&Stamped]) -> Option<Proposal> {
     let mut fold = Fold {
         proposal: start(first)?,
         standing: Vec::new(),
+        requested: None,
+        rejections: Vec::new(),
+        reopened: Vec::new(),
         approvals: HashMap::new(),
         position: 0,
         ended: 0,
@@ -61,6 +64,12 @@ struct Fold<'a> {
     /// The decisions that stand, in causal order. More than one where clones decided without
     /// knowing of each other; taking one back leaves the others.
     standing: Vec<(&'a Stamped, State)>,
+    /// The newest request for changes that no revision has answered.
+    requested: Option<&'a Stamped>,
+    /// Every rejection.
+    rejections: Vec<&'a Stamped>,
+    /// Everything that has taken one back, or a request.
+    reopened: Vec<&'a Stamped>,
     /// The newest approval of each revision by each person, with its position among all of them.
     approvals: HashMap<(String, String), (usize, Approval)>,
     /// How many approvals there were so far.
@@ -136,6 +145,7 @@ impl<'a> Fold<'a> {
                 proposal.description = revise.description.clone().or(proposal.description.take());
                 proposal.expires_at = revise.expires_at.unwrap_or(proposal.expires_at);
                 proposal.changes_requested = None;
+                self.requested = None;
                 proposal.revisions.push(Revision {
                     event: stamped.id.clone(),
                     commit: String::new(),
@@ -162,6 +172,7 @@ impl<'a> Fold<'a> {
                 };
                 proposal.requests.push(request.clone());
                 proposal.changes_requested = Some(request);
+                self.requested = Some(stamped);
                 self.end_approvals();
             }
             Data::Apply(apply) => match self.counts(stamped, apply) {
@@ -196,7 +207,11 @@ impl<'a> Fold<'a> {
             }
             Data::Expire(expire) => proposal.expiry_recorded = Some(expire.expires_at),
             Data::Undo(_) => self.take_back(stamped, |state| matches!(state, State::Applied(_))),
-            Data::Reopen(_) => self.take_back(stamped, |state| matches!(state, State::Rejected(_))),
+            Data::Reopen(_) => {
+                self.take_back(stamped, |state| matches!(state, State::Rejected(_)));
+                self.take_request_back(stamped);
+                self.reopened.push(stamped);
+            }
             Data::Check(check) => proposal.checks.push(CheckResult {
                 by: event.actor.clone(),
                 at: event.time,
@@ -266,6 +281,7 @@ impl<'a> Fold<'a> {
         }
         if matches!(state, State::Rejected(_)) {
             self.end_approvals();
+            self.rejections.push(stamped);
         }
         self.standing.push((stamped, state));
         self.settle();
@@ -289,6 +305,26 @@ impl<'a> Fold<'a> {
             }
         }
         self.settle();
+    }
+
+    /// Takes the request for changes back that the writer of `stamped` had seen, unless it had seen a
+    /// rejection since: then it is that which was taken back.
+    fn take_request_back(&mut self, stamped: &Stamped) {
+        let Some(request) = self.requested.filter(|request| saw(stamped, request)) else { return };
+        let is_answered = |rejection: &Stamped| {
+            self.reopened.iter().any(|earlier| saw(stamped, earlier) && saw(earlier, rejection))
+        };
+        let is_newer = |rejection: &Stamped| {
+            saw(stamped, rejection) && !saw(request, rejection) && !is_answered(rejection)
+        };
+        let is_pending = self.proposal.state == State::Pending;
+        if stamped.event.actor.kind != ActorKind::Agent
+            && is_pending
+            && !self.rejections.iter().any(|rejection| is_newer(rejection))
+        {
+            self.proposal.changes_requested = None;
+            self.requested = None;
+        }
     }
 
     /// What the decisions that stand come to: the highest rank, the earliest of those.

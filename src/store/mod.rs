@@ -214,6 +214,20 @@ impl Store {
         Ok(pending.len())
     }
 
+    /// The commit (hex) of the pending `proposal`, made again: its diff to its first parent is what is
+    /// proposed.
+    ///
+    /// # Errors
+    /// If objects or the ref cannot be written.
+    pub fn pending_commit(
+        &self,
+        view: &View,
+        proposal: &crate::proposal::Proposal,
+        now: DateTime<Utc>,
+    ) -> Result<String> {
+        pending::make(self, proposal, view, now).map(|commit| commit.to_string())
+    }
+
     /// Deletes the cache; the next reader builds it anew.
     pub fn forget_cache(&self) {
         self.kept.take();

@@ -24,7 +24,7 @@ pub(super) fn make(
     proposal: &Proposal,
     view: &View,
     now: DateTime<Utc>,
-) -> Result<()> {
+) -> Result<ObjectId> {
     let mut batch = Batch::new(&store.repo);
     let head = store.repo.head_id().ok().map(gix::Id::detach);
     let base = match on_lower(store, proposal, head, view, now) {
@@ -35,7 +35,8 @@ pub(super) fn make(
     batch.write(Method::No)?;
     let commit = on_base(store, proposal, base, &mut batch)?;
     batch.write(Method::No)?;
-    refs::set(&store.common_dir, &name(&proposal.id), commit)
+    refs::set(&store.common_dir, &name(&proposal.id), commit)?;
+    Ok(commit)
 }
 
 /// Whether the content of `proposal` is here, as git wants that of a ref to be.

@@ -782,7 +782,7 @@ impl<'store> Writer<'store> {
         if pending {
             let made = pending::make(self.store, &proposal, &self.view, self.now);
             crate::failpoint!("store.pending.made");
-            projection::make(self.store, &proposal).and(made)?;
+            projection::make(self.store, &proposal).and(made.map(drop))?;
         } else {
             // The ref goes whether the files could be removed or not.
             let _ = projection::remove(self.store, id);

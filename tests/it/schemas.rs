@@ -78,6 +78,7 @@ impl Checker {
         self.aye(&["rebase", &id]);
         self.aye(&["reject", &id, "--yes", "--reason", "no"]);
         self.aye(&["wait", &id]);
+        self.aye(&["wait", "--any", "--timeout", "0"]);
         let steps = r#"{"plan": [{"step": "Look", "status": "in_progress"}], "explanation": "x"}"#;
         let answer = self.repo.aye(&["call", "update_plan", steps, "--json"]).ok().json();
         self.holds("aye/update_plan@1", &answer);

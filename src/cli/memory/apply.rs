@@ -33,7 +33,7 @@ pub struct Args {
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let service = open(context, &store)?;
-    let proposal = service.find(args.which.id.as_deref())?;
+    let proposal = service.find(args.which.named()?)?;
     let id = staging_id(&proposal).unwrap_or(proposal.id.as_str()).to_owned();
     let command = format!("aye memory apply {id}");
     if args.yes {

@@ -31,7 +31,7 @@ pub struct Args {
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let service = open(context, &store)?;
-    let proposal = service.find(args.which.id.as_deref())?;
+    let proposal = service.find(args.which.named()?)?;
     let command = format!("aye memory rebase {}", proposal.id);
     if args.force {
         let asking = Asking {

@@ -50,7 +50,7 @@ pub struct Rejected {
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let service = open(context, &store)?;
-    let proposal = service.find(args.which.id.as_deref())?;
+    let proposal = service.find(args.which.named()?)?;
     proposal.require_pending(context.now)?;
     let id = staging_id(&proposal).unwrap_or(proposal.id.as_str()).to_owned();
     let command = format!("aye memory reject {id}");

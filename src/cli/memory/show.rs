@@ -57,7 +57,7 @@ pub struct Shown {
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let service = open(context, &store)?;
-    let proposal = service.find(args.which.id.as_deref())?;
+    let proposal = service.find(args.which.named()?)?;
     let status = proposal.status(context.now);
     let pending = status == Status::Pending;
     let get = |key: &str| note(&proposal, key).cloned().unwrap_or_default();

@@ -14,6 +14,7 @@ use super::{Context, Format, marks, pager};
 use crate::app::listing::Marks;
 use crate::changeset::instructions::Instructions;
 use crate::changeset::sensitive;
+use crate::cli::which;
 use crate::error::{Error, Exit, Result};
 use crate::private::Directory;
 use crate::proposal::{ActorKind, ProposalId, Status};
@@ -44,6 +45,9 @@ pub struct Args {
     /// The proposals; any unique beginning of an id. All pending ones otherwise.
     #[arg(value_name = "ID")]
     pub ids: Vec<String>,
+    /// The newest one that is pending.
+    #[arg(long, conflicts_with = "ids")]
+    pub latest: bool,
     /// Make what is left out of a proposal that is applied in part a new pending proposal.
     #[arg(long)]
     pub split_rest: bool,
@@ -130,10 +134,13 @@ const FEW: usize = 3;
 ///
 /// # Errors
 /// `proposal_not_found` and its kin, `not_pending` for an id that was named; those of the store.
-pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+pub fn run(context: &mut Context, mut args: Args) -> Result<Exit> {
     let store = context.store()?;
     let actor = context.actor(&store);
     let view = store.view()?;
+    if args.latest {
+        args.ids.push(which::latest(&view, context.now)?.id.to_string());
+    }
     let Found { tickets, summaries, marks, all } = tickets(context, &store, &view, &args)?;
     let tickets = queue(tickets);
     let place: HashMap<&ProposalId, usize> =

@@ -101,6 +101,7 @@ published! {
     "plan_log" @ 1 = cli::plan::LogDocument, "`plan log`: every version and what it changed";
     "try" @ 1 = cli::try_::Document, "`try`: how the command ended";
     "update_plan" @ 1 = crate::tools::update_plan::Response, "the `update_plan` tool";
+    "wait-any" @ 1 = crate::app::wait::Arrived, "`wait --any`: what is pending now and was not";
     "wait" @ 1 = crate::app::wait::Document, "`wait`: the decision, and what was said";
     "codes" @ 1 = codes::Codes, "`util codes`: exit statuses and error codes";
     "comment" @ 1 = crate::app::comment::Commented, "`comment`: what was said";

@@ -1,0 +1,38 @@
+//! `aye diff --tool`: git's difftool on the commit of a pending proposal.
+
+use super::Context;
+use crate::error::{Error, Exit, Result, codes};
+use crate::proposal::Proposal;
+use crate::store::Store;
+
+/// Runs git's difftool on `proposal`: the tool `asked`, or the one that the user's own configuration
+/// names where that is empty. What the repository's own configuration says of a tool does not count.
+///
+/// # Errors
+/// `not_pending`; `usage` where no tool is configured; those of git.
+pub fn run(context: &mut Context, store: &Store, proposal: &Proposal, asked: &str) -> Result<Exit> {
+    proposal.require_pending(context.now)?;
+    let own = |key: &str| store.trusted_config(key);
+    let configured = || own("diff.tool").or_else(|| own("merge.tool"));
+    let name = Some(asked.to_owned()).filter(|name| !name.is_empty()).or_else(configured);
+    let is_name = |name: &String| {
+        !name.starts_with('-')
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
+    };
+    let Some(name) = name.filter(is_name) else {
+        return Err(Error::new(&codes::USAGE, "no difftool is configured")
+            .hint("name one: --tool=NAME, or git config --global diff.tool NAME"));
+    };
+    let commit = store.pending_commit(&store.view()?, proposal, context.now)?;
+    let mut git = store.git()?;
+    for kind in ["difftool", "mergetool"] {
+        for what in ["cmd", "path"] {
+            let key = format!("{kind}.{name}.{what}");
+            git = git.config(&key, &own(&key).unwrap_or_default());
+        }
+    }
+    let tool = format!("--tool={name}");
+    let parent = format!("{commit}^1");
+    let status = git.args(["difftool", "--no-prompt", &tool, &parent, &commit]).attached()?;
+    Ok(if status == 0 { Exit::Done } else { context.ends_with(status) })
+}

@@ -1,0 +1,96 @@
+//! Relations agree with what applying in each order really does.
+
+use std::collections::BTreeMap;
+
+use aye::changeset::hunks;
+use aye::changeset::merge::Sides;
+use aye::changeset::plan::{self, Outcome};
+use aye::changeset::{File, FileChange, RepoPath, Snapshot};
+use aye::error::Result;
+use aye::proposal::relations::{Open, Touch, relations};
+use aye::proposal::{Entry, ProposalId};
+use proptest::prelude::*;
+
+/// The only file.
+const PATH: &str = "a";
+
+struct Files(Option<File>);
+
+impl Snapshot for Files {
+    fn file(&self, _: &RepoPath) -> Result<Option<File>> {
+        Ok(self.0.clone())
+    }
+}
+
+fn entry(text: &[u8]) -> Entry {
+    Entry { id: String::from_utf8_lossy(text).into_owned(), mode: "100644".to_owned() }
+}
+
+fn id(n: usize) -> ProposalId {
+    ProposalId::parse(&format!("prop_{n:010}")).expect("an id")
+}
+
+fn open(n: usize, before: &[u8], after: &[u8]) -> Open {
+    let touch = Touch {
+        path: PATH.to_owned(),
+        before: Some(entry(before)),
+        after: Some(entry(after)),
+        lines: Some(hunks::measure(Some(before), Some(after)).1),
+    };
+    Open { id: id(n), touches: vec![touch], earlier: Vec::new() }
+}
+
+/// What the file is once these changes are applied one after the other; `None` where one does not fit.
+fn applied(now: &[u8], changes: &[(&[u8], &[u8])]) -> Option<Vec<u8>> {
+    let mut now = File::regular(now);
+    for (before, after) in changes {
+        let change = FileChange {
+            path: RepoPath::new(PATH).expect("a path"),
+            before: Some(File::regular(*before)),
+            after: Some(File::regular(*after)),
+            origin: None,
+            snippets: Vec::new(),
+        };
+        let sides = Sides { ours: "now", theirs: "proposed" };
+        let plan = plan::plan(&[change], &Files(Some(now)), sides).expect("a plan");
+        let file = &plan.files[0];
+        if matches!(file.outcome, Outcome::Conflict(_)) {
+            return None;
+        }
+        now = file.after.clone().expect("a file");
+    }
+    Some(now.bytes)
+}
+
+fn text() -> impl Strategy<Value = Vec<u8>> {
+    proptest::collection::vec(0..6_u8, 1..10)
+        .prop_map(|lines| lines.iter().flat_map(|n| vec![b'a' + n, b'\n']).collect())
+}
+
+proptest! {
+    #[test]
+    fn what_applies_in_each_order_is_what_relations_say(
+        base in text(), one in text(), two in text(), top in text(),
+    ) {
+        prop_assume!(base != one && base != two && one != two && top != one && top != base);
+        prop_assume!(top != two);
+        let all = [open(0, &base, &one), open(1, &base, &two), open(2, &one, &top)];
+        let found = relations(&all, &BTreeMap::new(), |_, held| *held == entry(&base));
+        let related = |n: usize| found.get(&id(n)).cloned().unwrap_or_default();
+        // Two on the same content: where they are not said to be for the same lines, either order
+        // gives the same file.
+        let there = applied(&base, &[(&base, &one), (&base, &two)]);
+        let back = applied(&base, &[(&base, &two), (&base, &one)]);
+        if !related(0).same_lines.named.contains(&id(1)) {
+            prop_assert!(there.is_some(), "no relation, and yet a conflict");
+            prop_assert_eq!(&there, &back);
+        }
+        prop_assert_eq!(there.is_some(), back.is_some(), "one order alone");
+        // What stands on another applies after it, as it was proposed.
+        let lower: Vec<ProposalId> =
+            related(2).stands_on.iter().map(|lower| lower.id.clone()).collect();
+        prop_assert_eq!(&lower, &[id(0)]);
+        prop_assert_eq!(applied(&base, &[(&base, &one), (&one, &top)]), Some(top.clone()));
+        prop_assert!(related(0).stands_on.is_empty() && related(1).stands_on.is_empty());
+    }
+}

@@ -1,0 +1,129 @@
+//! `aye undo` without an id, requests for changes that are taken back, and commands that do without an
+//! id.
+
+use crate::support::Repo;
+use crate::support::terminal::Terminal;
+
+fn scene() -> Repo {
+    Repo::with(&[("a", "1\n2\n3\n4\n5\n6\n7\n8\n9\n")])
+}
+
+fn propose(repo: &Repo, old: &str, new: &str) -> String {
+    repo.agent("codex", &["propose", "a", "--old", old, "--new", new, "-q"]).ok().id()
+}
+
+fn sent_back(repo: &Repo, id: &str) -> bool {
+    let shown = repo.aye(&["show", id, "--json"]).ok().json();
+    !shown["changes_requested"].is_null()
+}
+
+#[test]
+fn a_request_for_changes_is_taken_back() {
+    let repo = scene();
+    let id = propose(&repo, "2\n", "two\n");
+    repo.aye(&["comment", &id, "--request-changes", "-m", "no"]).ok();
+    repo.agent("codex", &["undo", &id, "--yes"]).exits(4);
+    assert!(sent_back(&repo, &id));
+    repo.aye(&["undo", &id, "--yes"]).ok().says("pending again");
+    assert!(!sent_back(&repo, &id));
+    repo.aye(&["undo", &id, "--yes"]).fails("not_applied", 5);
+    // A rejection that is taken back leaves the request that came before it.
+    repo.aye(&["comment", &id, "--request-changes", "-m", "no"]).ok();
+    repo.aye(&["reject", &id, "--yes", "--reason", "no"]).ok();
+    repo.aye(&["reopen", &id, "--yes"]).ok();
+    assert!(sent_back(&repo, &id));
+    repo.aye(&["reopen", &id, "--yes"]).ok();
+    assert!(!sent_back(&repo, &id));
+    std::fs::remove_file(repo.path(".git/aye/cache.sqlite")).expect("a cache");
+    assert!(!sent_back(&repo, &id));
+}
+
+#[test]
+fn what_was_decided_in_one_go_is_taken_back_together() {
+    let repo = scene();
+    let before = repo.text("a");
+    let [one, two, three] = [("2\n", "two\n"), ("5\n", "five\n"), ("8\n", "eight\n")]
+        .map(|(old, new)| propose(&repo, old, new));
+    repo.aye(&["apply", &one, "--yes"]).ok();
+    repo.aye(&["reject", &two, "--yes", "--reason", "no"]).ok();
+    repo.aye(&["comment", &three, "--request-changes", "-m", "no"]).ok();
+    let mut terminal = Terminal::start(repo.cmd(&["undo"]), 24, 100);
+    terminal.sees("Take back all 3 of them").types("a\r");
+    assert_eq!(terminal.ends(), 0);
+    let screen = terminal.text();
+    assert!(screen.contains("sent back") && screen.contains("rejected"), "{screen}");
+    assert_eq!(repo.text("a"), before);
+    assert_eq!(repo.aye(&["status", "--porcelain"]).ok().out().lines().next(), Some("3 pending"));
+}
+
+#[test]
+fn the_id_may_be_left_out_where_one_is_pending() {
+    let repo = scene();
+    let id = propose(&repo, "2\n", "two\n");
+    let run = repo.aye(&["show"]).fails("usage", 2);
+    run.notes("which proposal?").notes("--latest");
+    for command in ["show", "diff", "rebase"] {
+        repo.aye(&[command, "--latest"]).ok();
+    }
+    repo.aye(&["comment", "--latest", "-m", "hm"]).ok();
+    repo.aye(&["wait", "--latest", "--timeout", "0"]).exits(124);
+    repo.aye(&["try", "--latest", "--", "true"]).ok();
+    repo.aye(&["review", "--latest"]).says(&id);
+    let shown = || {
+        let mut terminal = Terminal::start(repo.cmd(&["--no-pager", "show"]), 24, 100);
+        (terminal.ends(), terminal.text())
+    };
+    let (status, text) = shown();
+    assert!(status == 0 && text.contains(&id), "{text}");
+    propose(&repo, "5\n", "five\n");
+    let (status, text) = shown();
+    assert!(status == 2 && text.contains("which proposal?"), "{text}");
+}
+
+#[test]
+fn anything_new_ends_the_wait() {
+    let repo = scene();
+    propose(&repo, "2\n", "two\n");
+    repo.aye(&["wait", "--any", "--timeout", "0"]).exits(124);
+    let waiting = repo.cmd(&["wait", "--any", "--json", "--timeout", "60s"]).spawn();
+    // It may look for the first time only after some of these.
+    let new: Vec<String> = (0..40)
+        .map(|n| {
+            let args = ["propose", &format!("n{n}"), "--old", "", "--new", "x\n", "-q"];
+            repo.agent("codex", &args).ok().id()
+        })
+        .collect();
+    let answer = waiting.wait().ok().json();
+    let first = answer["proposals"][0]["proposal_id"].as_str().expect("one").to_owned();
+    assert!(new.contains(&first), "{answer}");
+}
+
+#[test]
+fn a_difftool_is_the_users_own() {
+    let repo = scene();
+    let id = propose(&repo, "2\n", "two\n");
+    repo.aye(&["diff", &id, "--tool"]).fails("usage", 2).notes("diff.tool");
+    repo.git(&["config", "difftool.mine.cmd", "echo hostile"]);
+    let tool = |cmd: &str| {
+        let cmd = repo
+            .cmd(&["diff", &id, "--tool=mine"])
+            .env("GIT_CONFIG_COUNT", "1")
+            .env("GIT_CONFIG_VALUE_0", cmd);
+        cmd.env("GIT_CONFIG_KEY_0", "difftool.mine.cmd").run()
+    };
+    let run = tool("diff $LOCAL $REMOTE");
+    assert!(run.out().contains("> two"), "{}", run.out());
+    let run = repo.aye(&["diff", &id, "--tool=mine"]);
+    assert!(!run.out().contains("hostile"), "{}", run.out());
+}
+
+#[test]
+fn init_keeps_git_log_readable() {
+    let repo = scene();
+    propose(&repo, "2\n", "two\n");
+    repo.aye(&["init"]).ok().says("aye init --git-log");
+    repo.aye(&["init", "--git-log"]).ok().lacks("aye init --git-log");
+    repo.aye(&["init", "--git-log"]).ok();
+    assert_eq!(repo.git(&["config", "--get-all", "log.excludeDecoration"]).trim(), "refs/aye/");
+    assert_eq!(repo.git(&["la"]).lines().count(), 1);
+}
