@@ -82,7 +82,8 @@ mod tests {
     use super::*;
 
     fn ids(count: usize) -> Vec<ProposalId> {
-        (0..count).map(|n| ProposalId::from_event(&format!("{n:040x}"))).collect()
+        // Of an event's id, an id of a proposal keeps the beginning alone.
+        (0..count).map(|n| ProposalId::from_event(&format!("{n:02x}{:038x}", 0))).collect()
     }
 
     fn ordered(ids: &[ProposalId], list: &[(usize, u8, i64, &[usize])]) -> Vec<usize> {

@@ -51,7 +51,9 @@ impl Group {
 /// what is left out is counted.
 pub fn overview(groups: &[Group], palette: &Palette, columns: usize, lines: usize) -> String {
     // A heading, a row and a count is the least that a group takes.
-    let most = (lines / 3).max(1);
+    let all_fit = groups.len().saturating_mul(3) <= lines;
+    // The groups that are left out take a line, too.
+    let most = if all_fit { groups.len() } else { (lines.saturating_sub(1) / 3).max(1) };
     let shown = &groups[..groups.len().min(most)];
     let left_out = groups.len() - shown.len();
     let counts: Vec<usize> = shown.iter().map(|group| group.rows.len()).collect();
@@ -188,7 +190,7 @@ mod tests {
         assert_eq!(share(&[3], 4), [3]);
         assert_eq!(share(&[3, 3], 8), [3, 3]);
         let text = overview(&[group('a', 9), group('b', 2)], &Palette::plain(), 80, 9);
-        assert!(text.contains("… 6 more\n"), "{text}");
+        assert!(text.contains("… 5 more\n"), "{text}");
         assert!(text.starts_with("a  claude · T-2  9 proposals, +36 −9\n"), "{text}");
     }
 }

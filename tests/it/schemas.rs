@@ -61,6 +61,8 @@ impl Checker {
         self.aye(&["memory", "context", "tabs"]);
         self.aye(&["memory", "sweep"]);
         self.aye(&["memory", "lint"]);
+        self.repo.write("CLAUDE.md", "# Shop\n\n## Build\n\nRun make.\n");
+        self.aye(&["memory", "import", "CLAUDE.md", "--dry-run"]);
         self.aye(&["memory", "undo", &staged, "--yes"]);
         self.aye(&propose);
         self.aye(&["memory", "reject", "--latest", "--yes", "--reason", "no"]);
