@@ -234,8 +234,9 @@ fn a_first_revision_that_stands_on_something_private_stays_here() {
     here.aye(&["apply", &first, "--yes"]).ok();
     let next = propose(&here, "a.txt", "hush\nmore\n", &[]);
     is(&here, &next, "pending", "private");
-    // What it says now stands on the commit alone.
+    // What it says now stands on the commit alone: nothing pending is below it.
     here.aye(&["undo", &first, "--yes"]).ok();
+    here.aye(&["reject", &first, "--yes", "--reason", "no"]).ok();
     let args = ["revise", &next, "--edit", "a.txt", "--content-file", "-"];
     here.cmd(&args).stdin("open\n").run().ok();
     here.aye(&["publish", &next, "--yes"]).fails("private_path", 4).notes("first revision");
