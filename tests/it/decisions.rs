@@ -867,12 +867,19 @@ fn the_last_decision_is_taken_back_without_an_id() {
     };
     repo.aye(&["undo"]).fails("usage", 2);
     repo.aye(&["undo", "--yes"]).fails("usage", 2);
-    let undo = || Terminal::start(repo.cmd(&["undo"]).env("TERM", "dumb"), 30, 120);
+    let in_minutes =
+        |minutes| (chrono::Utc::now() + chrono::TimeDelta::minutes(minutes)).to_rfc3339();
+    let undo = || {
+        let cmd = repo.cmd(&["undo"]).env("AYE_NOW", in_minutes(20));
+        Terminal::start(cmd.env("TERM", "dumb"), 30, 120)
+    };
     let mut t = undo();
     t.sees("no decision of this clone stands");
     t.ends();
-    repo.aye(&["apply", &one, "--yes"]).ok();
-    repo.aye(&["reject", &two, "--yes", "--reason", "no"]).ok();
+    // Not in one go: `tests/it/taking_back.rs` has that.
+    repo.cmd(&["apply", &one, "--yes"]).env("AYE_NOW", in_minutes(1)).run().ok();
+    let reject = ["reject", &two, "--yes", "--reason", "no"];
+    repo.cmd(&reject).env("AYE_NOW", in_minutes(10)).run().ok();
     let mut t = undo();
     t.sees(&format!("Take back {two} (b.txt, “two”), rejected by")).sees("[y/n]").types("n\r");
     t.sees("nothing undone");

@@ -424,7 +424,7 @@ fn what_a_newer_version_may_have_decided_waits_for_it() {
     say(Some("1.10"));
     say(Some("1.9.3"));
     for _ in 0..2 {
-        repo.aye(&["list"]).ok().says("pending needs aye >= 1.10");
+        repo.aye(&["list"]).ok().says("needs aye >= 1.10");
         repo.aye(&["show", &id]).ok().says("pending").says("needs aye >= 1.10");
         let show = repo.aye(&["show", &id, "--json"]).ok().json();
         assert_eq!((&show["status"], &show["needs"]), (&"pending".into(), &"1.10".into()));

@@ -96,13 +96,13 @@ fn directories_of_other_memories_are_read() {
 fn what_cannot_be_taken_is_said_and_the_rest_is_staged() {
     let repo = store();
     repo.write(
-        "notes.md",
+        "AGENTS.md",
         format!(
             "# N\n\n## Good\n\nText.\n\n## Bad\n\ntoken = \"ghp_{}\"\n",
             "x7Kq2Lm9Zt4Rw8Yb1Nc6Vd3Fg5Hj0PsAuEi"
         ),
     );
-    let answer = repo.aye(&["memory", "import", "notes.md", "--json"]).exits(1).json();
+    let answer = repo.aye(&["memory", "import", "AGENTS.md", "--json"]).exits(1).json();
     let status = |i: usize| answer["sections"][i]["status"].as_str().unwrap().to_owned();
     assert_eq!((status(0).as_str(), status(1).as_str()), ("staged", "rejected"));
     assert_eq!(answer["sections"][1]["reason"], "secret_detected");

@@ -133,10 +133,13 @@ fn event(stage: &Stage<'_>, event: &str, more: serde_json::Value) -> Result<Stri
 
 /// Reviews the newest proposal.
 fn newest(stage: &mut Stage<'_>) -> Result<bool> {
-    let answer = stage.answer(Who::Person, &["list", "--json", "--limit", "1"], "")?;
+    let answer = stage.answer(Who::Person, &["list", "--json"], "")?;
     let list: serde_json::Value = serde_json::from_str(&answer)
         .map_err(|e| Error::bug(format!("the answer of list is not JSON: {e}")))?;
-    let Some(id) = list["proposals"][0]["proposal_id"].as_str() else {
+    // They are listed by risk; times are all of one form.
+    let proposals = list["proposals"].as_array().into_iter().flatten();
+    let newest = proposals.max_by_key(|proposal| proposal["created_at"].as_str());
+    let Some(id) = newest.and_then(|newest| newest["proposal_id"].as_str()) else {
         return Err(Error::bug("nothing was proposed in the demonstration"));
     };
     stage.hand_over(Who::Person, &["review", id])?;

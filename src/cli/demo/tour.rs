@@ -76,8 +76,10 @@ fn same_line(stage: &mut Stage<'_>) -> Result<bool> {
 
 fn back(stage: &mut Stage<'_>) -> Result<bool> {
     stage.title("Taken back, and on record")?;
-    stage
-        .say("undo takes the last decision back, whatever it was (y and Enter, or n and Enter):")?;
+    stage.say(
+        "undo takes the last decision back, whatever it was, or all that were written in one go\n\
+         (a letter and Enter):",
+    )?;
     stage.hand_over(Who::Person, &["undo"])?;
     stage.say("")?;
     stage.hand_over(Who::Person, &["log"])?;

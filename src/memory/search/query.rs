@@ -30,6 +30,9 @@ pub struct Term {
 /// Most terms looked at; the rest of a longer query is left out.
 const MOST_TERMS: usize = 64;
 
+/// Behind "how" these ask for a measure, and say nothing of what it is one of.
+const MEASURES: &[&str] = &["long", "many", "much", "often", "far", "big", "large"];
+
 impl Query {
     /// Reads what somebody typed, with the built-in synonyms. Nothing in it is syntax of the
     /// database.
@@ -41,6 +44,7 @@ impl Query {
     pub fn parse_with(text: &str, synonyms: &Synonyms) -> Self {
         let mut terms = Vec::new();
         let (mut literals, mut typed): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
+        let mut measures: Vec<Vec<String>> = Vec::new();
         for (i, part) in text.split('"').enumerate() {
             if i % 2 == 1 {
                 let tokens = analyse::tokens(part);
@@ -54,17 +58,26 @@ impl Query {
                 }
                 continue;
             }
+            let mut before = String::new();
             for word in part.split_whitespace() {
+                let first = terms.len();
                 words(word, &mut terms);
                 literals.extend(literal(word));
                 let bare = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
                 if !bare.is_empty() && !analyse::is_stop_word(&bare) {
-                    typed.push(bare);
+                    typed.push(bare.clone());
                 }
+                if before == "how" && MEASURES.contains(&bare.as_str()) {
+                    measures.extend(terms[first..].iter().map(|term| term.tokens.clone()));
+                }
+                before = bare;
             }
         }
         // Words that say nothing go, unless nothing else is asked for.
-        let telling = |term: &Term| term.required || term.prefix || !term.is_stop_word();
+        let telling = |term: &Term| {
+            let is_empty = term.is_stop_word() || measures.contains(&term.tokens);
+            term.required || term.prefix || !is_empty
+        };
         if terms.iter().any(telling) {
             terms.retain(telling);
         }

@@ -129,7 +129,7 @@ impl Scored {
 
 /// How well the words of what still holds have to answer, beside those of what does not hold any
 /// more, to stand before it.
-const HOLDS: f64 = 0.5;
+const HOLDS: f64 = 0.35;
 
 /// Puts what does not hold any more behind what took its place: behind its successors, and where
 /// none is named, behind each section that answers nearly as well.
