@@ -82,7 +82,7 @@ impl Examined {
         Self { known, found: String::new(), count: 0, is_new: false }
     }
 
-    /// Whether `id` was found as it should be, by what the line says that [`line`] made.
+    /// Whether `id` was found as it should be, by what the line says that [`line()`] made.
     pub(super) fn has(&mut self, line: &str) -> bool {
         let is_known = self.known.contains(line);
         if is_known {

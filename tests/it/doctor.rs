@@ -510,7 +510,8 @@ fn a_lane_that_is_deleted_here_is_gone_with_the_cache_and_without() {
 /// is changed about them is found.
 #[test]
 fn what_was_examined_is_looked_at_again_once_it_changes() {
-    let changes: [(&str, fn(&Repo, &str)); 6] = [
+    type Change = fn(&Repo, &str);
+    let changes: [(&str, Change); 6] = [
         ("projection_changed", |repo, id| {
             let path = format!(".agent-memory/proposals/{id}/change.patch");
             let text = repo.text(&path);

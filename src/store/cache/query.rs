@@ -405,7 +405,7 @@ impl View {
     }
 
     /// Hands each file that an undecided proposal changes to `each`, by path: with the proposal's id
-    /// and both sides as [`side`](update::side) writes them.
+    /// and both sides as `update::side` writes them.
     ///
     /// # Errors
     /// `internal_error` if the cache cannot be read.
