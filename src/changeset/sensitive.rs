@@ -76,12 +76,8 @@ pub fn instructs(changes: &[FileChange], instructions: &Instructions) -> bool {
 fn reason(path: &RepoPath) -> Option<&'static str> {
     let lower = path.as_bstr().to_ascii_lowercase();
     let name = &lower[lower.rfind_byte(b'/').map_or(0, |at| at + 1)..];
-    // The path from each hidden directory on: all of those below are hidden.
-    let hidden: SmallVec<[&[u8]; 2]> = std::iter::once(0)
-        .chain(lower.find_iter(b"/").map(|at| at + 1))
-        .map(|start| &lower[start..])
-        .filter(|rest| rest.starts_with(b"."))
-        .collect();
+    // All directories of the list are hidden.
+    let hidden = instructions::from_hidden(&lower);
     let within = |folder: &str| hidden.iter().any(|rest| rest.starts_with(folder.as_bytes()));
     let name = name.to_str().ok()?;
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);

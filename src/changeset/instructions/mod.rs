@@ -63,15 +63,20 @@ impl Entry {
     }
 }
 
-/// The kind of the file at `path` by the built-in list alone.
-fn listed(lower: &[u8]) -> Option<Kind> {
-    let name = &lower[lower.rfind_byte(b'/').map_or(0, |at| at + 1)..];
-    // The path from each hidden directory on: all directories of the list are hidden.
-    let hidden: SmallVec<[&[u8]; 2]> = std::iter::once(0)
+/// The path `lower` from each hidden name in it on.
+pub(super) fn from_hidden(lower: &[u8]) -> SmallVec<[&[u8]; 2]> {
+    std::iter::once(0)
         .chain(lower.find_iter(b"/").map(|at| at + 1))
         .map(|start| &lower[start..])
         .filter(|rest| rest.starts_with(b"."))
-        .collect();
+        .collect()
+}
+
+/// The kind of the file at `path` by the built-in list alone.
+fn listed(lower: &[u8]) -> Option<Kind> {
+    let name = &lower[lower.rfind_byte(b'/').map_or(0, |at| at + 1)..];
+    // All directories of the list are hidden.
+    let hidden = from_hidden(lower);
     let is_within = |directory: &str| {
         directory.is_empty() || hidden.iter().any(|rest| rest.starts_with(directory.as_bytes()))
     };

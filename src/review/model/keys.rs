@@ -32,6 +32,12 @@ impl Key {
     pub fn new(key: char, help: &'static str) -> Self {
         Self { key, help, is_prompted: true }
     }
+
+    /// Those of `keys` that apply, all of them in the prompt.
+    pub fn applying<const N: usize>(keys: [(bool, char, &'static str); N]) -> Vec<Self> {
+        let keys = keys.into_iter().filter(|(applies, ..)| *applies);
+        keys.map(|(_, key, help)| Self::new(key, help)).collect()
+    }
 }
 
 /// The keys that stand in every prompt where they apply; the others are special where they are.

@@ -288,15 +288,11 @@ impl Terminal<'_> {
             let text = "the other changes in these files are recorded as not approved";
             self.tell(Role::Warn, text)?;
         }
-        let keys: Vec<Key> = [
+        let keys = Key::applying([
             (true, 'y', if applies { "apply them, each as a whole" } else { "reject them" }),
             (applies, 'p', "all that will be written, in the pager"),
             (true, 'n', "decide nothing now"),
-        ]
-        .into_iter()
-        .filter(|(applies, ..)| *applies)
-        .map(|(_, key, help)| Key::new(key, help))
-        .collect();
+        ]);
         prompt::forget_typed_ahead();
         loop {
             let question = match applies {
@@ -349,17 +345,13 @@ fn counted(group: &Group, count: usize) -> String {
 }
 
 fn board_keys(writes: bool) -> Vec<Key> {
-    [
+    Key::applying([
         (true, 'A', "apply a group, in one question"),
         (true, 'R', "reject a group, with one reason"),
         (writes, 'W', "write what is decided so far"),
         (true, 'q', "quit; what was decided is kept"),
         (true, '?', "help"),
-    ]
-    .into_iter()
-    .filter(|(applies, ..)| *applies)
-    .map(|(_, key, help)| Key::new(key, help))
-    .collect()
+    ])
 }
 
 /// What the marks of the overview and of lists mean.

@@ -74,7 +74,7 @@ impl Terminal<'_> {
                         recorded as not approved; i approves those too";
             self.tell(Role::Warn, text)?;
         }
-        let keys: Vec<Key> = [
+        let keys = Key::applying([
             (writable, 'y', "write these decisions"),
             (foreign, 'i', "include: write them, and approve the other changes in their files"),
             (pages, 'p', "all that will be written, in the pager"),
@@ -83,11 +83,7 @@ impl Terminal<'_> {
             (true, '<', "back to the last proposal"),
             (true, 'q', "quit; they are kept"),
             (true, '?', "help"),
-        ]
-        .into_iter()
-        .filter(|(applies, ..)| *applies)
-        .map(|(_, key, help)| Key::new(key, help))
-        .collect();
+        ]);
         prompt::forget_typed_ahead();
         loop {
             let question = if writable { question(&unshown) } else { "Quit".to_owned() };
