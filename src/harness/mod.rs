@@ -9,6 +9,7 @@ pub mod codex;
 pub mod copilot;
 pub mod gemini;
 pub mod guide;
+pub mod included;
 pub mod opencode;
 pub mod qwen;
 pub mod redirect;

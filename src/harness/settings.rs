@@ -76,14 +76,14 @@ fn ours(settings: &Value, is_ours: &impl Fn(&Value) -> bool) -> Vec<(String, Val
 }
 
 /// The byte order mark that some editors put before a text, and the text.
-fn mark(text: &str) -> (&str, &str) {
+pub(super) fn mark(text: &str) -> (&str, &str) {
     match text.strip_prefix('\u{feff}') {
         Some(rest) => (&text[..text.len() - rest.len()], rest),
         None => ("", text),
     }
 }
 
-fn parse(text: &str) -> Result<CstRootNode, String> {
+pub(super) fn parse(text: &str) -> Result<CstRootNode, String> {
     CstRootNode::parse(text, &ParseOptions::default()).map_err(|error| error.to_string())
 }
 

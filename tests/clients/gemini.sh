@@ -1,12 +1,14 @@
 #!/bin/sh
-# Drives the real Gemini CLI, as codex.sh does Codex. The trees have to be named in its settings.
+# Drives the real Gemini CLI, as codex.sh does Codex.
 #
 #   tests/clients/gemini.sh target/release/aye
 set -eu
 . "$(dirname "$(realpath "$0")")/common.sh"
 client gemini @google/gemini-cli@0.61.0 gemini
 repository
-mkdir -p "$HOME/.gemini" "$XDG_STATE_HOME/aye/trees"; echo '{"security":{"auth":{"selectedType":"gemini-api-key"}},"context":{"includeDirectories":["'$XDG_STATE_HOME'/aye/trees"]}}' >"$HOME/.gemini/settings.json"
+mkdir -p "$HOME/.gemini"
+echo '{"security":{"auth":{"selectedType":"gemini-api-key"}}} // mine' >"$HOME/.gemini/settings.json"
+cp "$HOME/.gemini/settings.json" "$scratch/settings"
 "$aye" agents install gemini
 model gemini gemini <<END
 [["read_file", {"file_path": "$PWD/a.txt"}],
@@ -23,5 +25,5 @@ gated
 timeout 100 "$program" -p "Go on" --yolo -m gemini-2.5-pro --resume latest </dev/null >"$scratch/turn" 2>&1 || fail "gemini: $(tail -20 "$scratch/turn")"
 told gemini
 "$aye" agents remove gemini
-grep -q 'agents hook' "$HOME/.gemini/settings.json" && fail "the settings are not as before"
+cmp -s "$HOME/.gemini/settings.json" "$scratch/settings" || fail "the settings are not as before"
 echo "removed: nothing is left"

@@ -368,3 +368,32 @@ fn the_trees_are_writable_in_codexs_sandbox_and_its_toml_is_put_back() {
     repo.aye(&["agents", "install", "codex"]).fails("invalid_json", 6);
     assert!(!path.with_file_name("hooks.json").exists());
 }
+
+/// What hooks of one scope need stays as long as there are hooks of another.
+#[test]
+fn what_the_hooks_of_another_scope_need_is_not_taken_out() {
+    let repo = Repo::with(FILES);
+    let home = repo.outer().join("home");
+    let other = repo.outer().join("other");
+    repo.git(&["init", "-q", other.to_str().expect("UTF-8")]);
+    let read = |path: &str| std::fs::read_to_string(home.join(path)).unwrap_or_default();
+    for (name, settings, before) in [
+        ("codex", ".codex/config.toml", "model = \"x\"  # mine\n"),
+        ("gemini", ".gemini/settings.json", "{\"model\": \"x\"} // mine\n"),
+    ] {
+        std::fs::create_dir_all(home.join(settings).parent().expect("a directory")).expect("make");
+        std::fs::write(home.join(settings), before).expect("write");
+        repo.aye(&["agents", "install", name]).ok();
+        assert!(read(settings).contains("/aye/trees"), "{}", read(settings));
+        repo.aye(&["agents", "install", name, "--project"]).ok();
+        repo.cmd(&["agents", "install", name, "--project"]).dir(&other).run().ok();
+        repo.aye(&["agents", "remove", name]).ok().says("removed");
+        assert!(read(settings).contains("/aye/trees"), "{}", read(settings));
+        assert!(!read(settings).contains("agents hook"), "{}", read(settings));
+        repo.aye(&["agents", "remove", name, "--project"]).ok().says("removed");
+        // The other project's.
+        assert!(read(settings).contains("/aye/trees"), "{}", read(settings));
+        repo.cmd(&["agents", "remove", name, "--project"]).dir(&other).run().ok();
+        assert_eq!(read(settings), before);
+    }
+}

@@ -9,7 +9,9 @@ use serde_json::Value;
 use super::Harness;
 use crate::cli::{Context, Format};
 use crate::error::{Error, Exit, Result, codes};
-use crate::harness::{CLIENTS, Client, Settings, codex, is_entry_of, settings, writable};
+use crate::harness::{
+    CLIENTS, Client, Settings, codex, gemini, included, is_entry_of, settings, writable,
+};
 use crate::sha256;
 use crate::text::escape;
 
@@ -83,6 +85,12 @@ struct Receipt {
     written: String,
     /// The text before; null where there was no file.
     before: Option<String>,
+    /// Where the file is.
+    #[serde(default)]
+    path: Option<PathBuf>,
+    /// The coding agent.
+    #[serde(default)]
+    harness: Option<String>,
 }
 
 struct Target {
@@ -99,6 +107,8 @@ enum Kind {
     Hooks,
     /// This directory, which the client's sandbox is to leave writable.
     Writable(String),
+    /// This directory, which the client is to let its tools into.
+    Included(String),
 }
 
 impl Target {
@@ -107,7 +117,7 @@ impl Target {
         let all = || self.client.hooks.iter().map(|(event, _)| (*event).to_owned()).collect();
         match (&self.kind, self.client.settings) {
             _ if text.trim().is_empty() => Ok(Vec::new()),
-            (Kind::Writable(_), _) => Ok(Vec::new()),
+            (Kind::Writable(_) | Kind::Included(_), _) => Ok(Vec::new()),
             (Kind::Hooks, Settings::Entries(_)) => settings::find(text, self.is_ours()),
             (Kind::Hooks, Settings::File(_)) if self.is_own(text) => Ok(all()),
             (Kind::Hooks, Settings::File(_)) => Ok(Vec::new()),
@@ -118,6 +128,7 @@ impl Target {
     fn has(&self, text: &str) -> bool {
         match &self.kind {
             Kind::Writable(directory) => !text.is_empty() && writable::has(text, directory),
+            Kind::Included(directory) => included::has(text, directory).unwrap_or(false),
             Kind::Hooks => self.hooks(text).is_ok_and(|hooks| !hooks.is_empty()),
         }
     }
@@ -137,6 +148,7 @@ impl Target {
     fn put(&self, text: &str, program: &str) -> Result<String, String> {
         match (&self.kind, self.client.settings) {
             (Kind::Writable(directory), _) => writable::put(text, directory),
+            (Kind::Included(directory), _) => included::put(text, directory),
             (Kind::Hooks, Settings::Entries(entry)) => {
                 let hooks = self.client.hooks.iter();
                 let entries: Vec<(&str, Value)> =
@@ -154,6 +166,7 @@ impl Target {
     fn take(&self, text: &str) -> Result<Option<String>, String> {
         match (&self.kind, self.client.settings) {
             (Kind::Writable(directory), _) => writable::remove(text, directory).map(Some),
+            (Kind::Included(directory), _) => included::remove(text, directory).map(Some),
             (Kind::Hooks, Settings::Entries(_)) => settings::remove(text, self.is_ours()).map(Some),
             (Kind::Hooks, Settings::File(_)) if self.is_own(text) => Ok(None),
             (Kind::Hooks, Settings::File(_)) => Ok(Some(text.to_owned())),
@@ -213,9 +226,16 @@ fn targets(context: &Context) -> Result<Vec<Target>> {
             add("local", local, Kind::Hooks);
         }
         add("user", own.as_ref().map(|base| base.join(file)), Kind::Hooks);
-        if let Some(trees) = trees.as_ref().filter(|_| client.name == codex::NAME) {
-            let file = own.map(|base| base.join("config.toml"));
-            add("user", file, Kind::Writable(trees.clone()));
+        match (client.name, &trees) {
+            (codex::NAME, Some(trees)) => {
+                let file = own.map(|base| base.join("config.toml"));
+                add("user", file, Kind::Writable(trees.clone()));
+            }
+            (gemini::NAME, Some(trees)) => {
+                let file = own.map(|base| base.join(file));
+                add("user", file, Kind::Included(trees.clone()));
+            }
+            _ => {}
         }
     }
     Ok(all)
@@ -233,7 +253,7 @@ fn chosen(context: &Context, harness: Harness, place: Where) -> Result<Vec<Targe
     };
     let wanted = |target: &Target| {
         target.client.name == client.name
-            && (target.scope == scope || matches!(target.kind, Kind::Writable(_)))
+            && (target.scope == scope || !matches!(target.kind, Kind::Hooks))
     };
     let found: Vec<Target> = targets(context)?.into_iter().filter(wanted).collect();
     if found.iter().any(|target| matches!(target.kind, Kind::Hooks)) {
@@ -300,10 +320,14 @@ pub fn install(context: &mut Context, args: &InstallArgs) -> Result<Exit> {
     let program =
         std::env::current_exe().map_err(|error| Error::io("find this program", &error))?;
     let program = program.to_str().ok_or_else(|| unreadable(&program, "its path is not UTF-8"))?;
-    let mut planned = Vec::new();
+    let mut planned: Vec<(Target, Option<String>, String)> = Vec::new();
     for harness in &args.harnesses {
         for target in chosen(context, *harness, args.place)? {
-            let before = read(&target.path)?;
+            let earlier = planned.iter().rfind(|(earlier, ..)| earlier.path == target.path);
+            let before = match earlier {
+                Some((_, _, after)) => Some(after.clone()),
+                None => read(&target.path)?,
+            };
             let text = before.as_deref().unwrap_or_default();
             let after = target.put(text, program).map_err(|why| unreadable(&target.path, &why))?;
             planned.push((target, before, after));
@@ -315,7 +339,7 @@ pub fn install(context: &mut Context, args: &InstallArgs) -> Result<Exit> {
             () if before.as_ref() == Some(&after) => "unchanged",
             () if args.dry_run => "would_write",
             () => {
-                if let Kind::Writable(directory) = &target.kind {
+                if let Kind::Writable(directory) | Kind::Included(directory) = &target.kind {
                     std::fs::create_dir_all(directory)
                         .map_err(|error| Error::file("make", Path::new(directory), &error))?;
                 }
@@ -346,7 +370,16 @@ fn keep_receipt(target: &Target, before: Option<String>, after: &str) -> Result<
         None if had => return Ok(()),
         None => before,
     };
-    let kept = Receipt { written: sha256::hex(after.as_bytes()), before: original };
+    write_receipt(target, after, original)
+}
+
+fn write_receipt(target: &Target, after: &str, before: Option<String>) -> Result<()> {
+    let kept = Receipt {
+        written: sha256::hex(after.as_bytes()),
+        before,
+        path: Some(target.path.clone()),
+        harness: Some(target.client.name.to_owned()),
+    };
     let text = serde_json::to_string(&kept).map_err(|error| Error::bug(error.to_string()))?;
     write(&target.receipt, &text)
 }
@@ -362,18 +395,58 @@ fn receipt(target: &Target) -> Option<Receipt> {
 pub fn remove(context: &mut Context, args: &RemoveArgs) -> Result<Exit> {
     let mut items = Vec::new();
     for harness in &args.harnesses {
-        for target in chosen(context, *harness, args.place)? {
-            let state = if put_back(&target)? { "removed" } else { "unchanged" };
-            items.push(item(&target, state, Vec::new()));
+        let targets = chosen(context, *harness, args.place)?;
+        let is_needed = has_others(context, &targets)?;
+        for target in &targets {
+            // What the hooks of another project or scope need stays.
+            let stays = is_needed && !matches!(target.kind, Kind::Hooks);
+            let is_shared = targets.iter().filter(|other| other.path == target.path).count() > 1;
+            let removed = !stays && put_back(target, is_needed && is_shared)?;
+            items.push(item(target, if removed { "removed" } else { "unchanged" }, Vec::new()));
         }
     }
     answer(context, items)
 }
 
-/// Takes the hooks out of one file; false where there are none.
-fn put_back(target: &Target) -> Result<bool> {
+/// Whether hooks of the same client are anywhere else than in `targets`: here, or in another project that a
+/// receipt names.
+fn has_others(context: &Context, targets: &[Target]) -> Result<bool> {
+    let Some(client) = targets.first().map(|target| target.client) else { return Ok(false) };
+    let is_other = |path: &Path| !targets.iter().any(|target| target.path == path);
+    let mut others: Vec<Target> = self::targets(context)?;
+    others.retain(|other| other.client.name == client.name && matches!(other.kind, Kind::Hooks));
+    let receipts = targets.first().and_then(|target| target.receipt.parent());
+    for file in
+        receipts.and_then(|directory| directory.read_dir().ok()).into_iter().flatten().flatten()
+    {
+        let receipt = file.path();
+        let kept = std::fs::read(&receipt).ok();
+        let kept = kept.and_then(|bytes| serde_json::from_slice::<Receipt>(&bytes).ok());
+        let Some(Receipt { path: Some(path), harness: Some(name), .. }) = kept else { continue };
+        if name == client.name {
+            others.push(Target { client, scope: "project", path, receipt, kind: Kind::Hooks });
+        }
+    }
+    let has = |other: &Target| {
+        read(&other.path).is_ok_and(|text| text.is_some_and(|text| other.has(&text)))
+    };
+    Ok(others.iter().any(|other| is_other(&other.path) && has(other)))
+}
+
+/// Takes the hooks out of one file, in which something else of aye's stays where it `is_shared`; false where
+/// there are none.
+fn put_back(target: &Target, is_shared: bool) -> Result<bool> {
     let Some(text) = read(&target.path)? else { return Ok(false) };
     let kept = receipt(target).filter(|kept| kept.written == sha256::hex(text.as_bytes()));
+    if is_shared {
+        let after = target.take(&text).map_err(|why| unreadable(&target.path, &why))?;
+        let Some(after) = after.filter(|after| *after != text) else { return Ok(false) };
+        write(&target.path, &after)?;
+        if let Some(kept) = kept {
+            write_receipt(target, &after, kept.before)?;
+        }
+        return Ok(true);
+    }
     match kept {
         Some(Receipt { before: Some(before), .. }) => write(&target.path, &before)?,
         Some(Receipt { before: None, .. }) => unlink(target)?,
@@ -419,7 +492,7 @@ pub fn take_out(context: &Context) -> Result<()> {
     for target in of_project(context) {
         let text = read(&target.path)?.unwrap_or_default();
         if target.has(&text) {
-            put_back(&target)?;
+            put_back(&target, false)?;
         }
     }
     Ok(())
