@@ -337,7 +337,11 @@ pub struct TakenBack {
     pub staged: Vec<(RepoPath, String)>,
 }
 
-fn resolve(store: &Store, rev: &OsStr, kind: &str) -> Result<String> {
+/// The id of what `rev` names, of this kind.
+///
+/// # Errors
+/// `invalid_argument`.
+pub(super) fn resolve(store: &Store, rev: &OsStr, kind: &str) -> Result<String> {
     let mut spec = rev.to_owned();
     spec.push(kind);
     let found = store

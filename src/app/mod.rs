@@ -3,8 +3,10 @@
 //! They take values and return values. A front end reads clock, environment and terminal, makes a
 //! [`Session`] of that, and renders what it gets.
 
+pub mod adopt;
 pub mod capture;
 pub mod comment;
+pub mod inside;
 pub mod listing;
 pub mod plan;
 pub mod propose;

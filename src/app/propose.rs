@@ -46,6 +46,19 @@ pub struct Recorded {
     pub followed: Followed,
 }
 
+impl Recorded {
+    /// A proposal that says already what it was to say.
+    pub fn unchanged(proposal: Proposal) -> Self {
+        Self {
+            proposal,
+            duplicate: true,
+            warnings: Vec::new(),
+            taken_back: TakenBack::default(),
+            followed: Followed::default(),
+        }
+    }
+}
+
 /// Records `draft` as a proposal, unless the same one is pending, and reverts the files where the
 /// draft says so.
 ///

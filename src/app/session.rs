@@ -6,10 +6,12 @@ use crate::changeset::Changeset;
 use crate::changeset::entry::entries;
 use crate::decide;
 use crate::error::Result;
-use crate::proposal::event::Evidence;
+use crate::proposal::event::{ChangeRecord, Evidence};
 use crate::proposal::rules::Verb;
 use crate::proposal::{Proposal, Status};
-use crate::session::home::{Changing, Held, Home};
+use crate::session::follow::{self, Followed};
+use crate::session::home::{Changing, Held, Home, State};
+use crate::session::record::Untold;
 use crate::session::tree::Base;
 use crate::session::{Record, read, record, tree};
 use crate::store::Store;
@@ -26,6 +28,8 @@ pub struct Submitted {
     pub lines: (usize, usize),
     /// What is not proposed: the path, and why. Untrusted.
     pub passed_over: Vec<(String, String)>,
+    /// Files in which edits stand where a decision wanted others, and why. Untrusted.
+    pub kept: Vec<(String, String)>,
 }
 
 /// A proposal with the files of a session.
@@ -76,6 +80,7 @@ pub fn begin(
             submitted: None,
             run: store.run().cloned(),
             told: None,
+            untold: Vec::new(),
         };
         home.write(&changing, &record)
     };
@@ -92,30 +97,125 @@ pub fn unpin(store: &Store, name: &str) {
     drop(deleted);
 }
 
-/// Proposes what the tree of session `name` holds beside its base, and notes that in its record. While the
-/// session's last proposal is pending, that one is revised; once it is decided, what was proposed is the
-/// base of what follows, so that it is not proposed again.
+/// Lets the tree of session `name` follow the decision on what it proposed last, where there is one. What was
+/// applied is the base of what follows; what was not is taken out of the files; what the agent has edited since
+/// stays.
 ///
 /// # Errors
-/// `session_not_found`, `session_record_invalid`; those of [`read::left`], [`propose::propose`] and
-/// [`propose::revise`]. The files stay as they are.
+/// `session_not_found`, `session_record_invalid`; those of [`follow::follow`].
+pub fn follow(
+    session: &Session<'_>,
+    home: &Home,
+    changing: &Changing,
+    name: &str,
+) -> Result<Followed> {
+    let Session { store, now, .. } = session;
+    let mut record = home.record(name)?;
+    let Some(id) = record.proposal.clone() else { return Ok(Followed::default()) };
+    let proposal = store.view()?.find(&id).ok();
+    let submitted = record.submitted.clone().unwrap_or_else(|| record.base.clone());
+    let base = match proposal.as_ref().map(|proposal| (proposal, proposal.status(*now))) {
+        Some((_, Status::Pending)) => return Ok(Followed::default()),
+        Some((proposal, Status::Applied)) => {
+            snapshot(store, &record, &proposal.current().changes, "What a session goes on from")?
+        }
+        Some((_, Status::Rejected)) => record.base.clone(),
+        // Nobody has decided: it is proposed again.
+        Some((_, Status::Expired)) => return go_on(store, home, changing, record, None, Some(id)),
+        // Purged: nobody says what became of it.
+        None => return go_on(store, home, changing, record, Some(submitted), None),
+    };
+    let followed = match home.state(name) {
+        State::Gone => Followed::default(),
+        _ => follow::follow(store, &home.tree(name), &submitted, &base)?,
+    };
+    let at = proposal.and_then(|proposal| Some(proposal.decision()?.at.to_rfc3339()));
+    let is_news = record.told != at;
+    record.told = at;
+    let untold = Untold { proposal: is_news.then_some(id), kept: followed.kept.clone() };
+    record.untold.push(untold);
+    go_on(store, home, changing, record, Some(base), None)?;
+    Ok(followed)
+}
+
+/// Writes down that nothing of the session is pending, and what its files are compared with from now on.
+fn go_on(
+    store: &Store,
+    home: &Home,
+    changing: &Changing,
+    mut record: Record,
+    base: Option<String>,
+    untold: Option<String>,
+) -> Result<Followed> {
+    (record.proposal, record.submitted) = (None, None);
+    record.base = base.unwrap_or(record.base);
+    record.untold.extend(untold.map(|id| Untold { proposal: Some(id), kept: Vec::new() }));
+    record.untold.retain(|untold| untold.proposal.is_some() || !untold.kept.is_empty());
+    hold(store, changing.name(), &record.base)?;
+    home.write(changing, &record)?;
+    Ok(Followed::default())
+}
+
+/// Keeps `commit` as long as there is the session `name`.
+fn hold(store: &Store, name: &str, commit: &str) -> Result<()> {
+    tree::git(store)?.args(["update-ref", "--no-deref", &tree::pin(name), commit]).run().map(drop)
+}
+
+/// Lets the tree of session `name` follow the checkout, after the decision on what it proposed last. What is
+/// pending gets a revision on the files as they are.
+///
+/// # Errors
+/// As [`follow`], [`tree::base`] and [`submit`].
+pub fn sync(
+    session: &Session<'_>,
+    home: &Home,
+    changing: &Changing,
+    name: &str,
+    onto: Base,
+) -> Result<(Followed, Option<Submitted>)> {
+    let Session { store, .. } = session;
+    let mut followed = follow(session, home, changing, name)?;
+    let mut record = home.record(name)?;
+    let base = tree::base(store, onto)?;
+    let more = follow::follow(store, &home.tree(name), &record.base, &base)?;
+    followed.moved.extend(more.moved);
+    followed.kept.extend(more.kept.iter().cloned());
+    if !more.kept.is_empty() {
+        record.untold.push(Untold { proposal: None, kept: more.kept });
+    }
+    hold(store, name, &base)?;
+    record.base = base;
+    home.write(changing, &record)?;
+    let is_pending = record.proposal.is_some();
+    let submitted = is_pending
+        .then(|| submit(session, home, changing, name, Details::default()))
+        .transpose()?;
+    Ok((followed, submitted))
+}
+
+/// Proposes what the tree of session `name` holds beside its base, and notes that in its record. While the
+/// session's last proposal is pending, that one is revised; once it is decided, the tree follows the decision
+/// first.
+///
+/// # Errors
+/// `session_not_found`, `session_record_invalid`; those of [`follow`], [`read::left`], [`propose::propose`] and
+/// [`propose::revise`]. What the agent has edited stays as it is.
 pub fn submit(
     session: &Session<'_>,
     home: &Home,
     changing: &Changing,
     name: &str,
-    message: Option<String>,
+    details: Details,
 ) -> Result<Submitted> {
-    let Session { store, caller, now } = session;
+    let Session { store, caller, .. } = session;
+    let kept = follow(session, home, changing, name)?.kept;
     let mut record = home.record(name)?;
-    let last = record.proposal.as_ref().and_then(|id| store.view().ok()?.find(id).ok());
-    let pending = last.filter(|proposal| proposal.status(*now) == Status::Pending);
-    if pending.is_none() && record.proposal.take().is_some() {
-        record.base = record.submitted.take().unwrap_or(record.base);
-    }
+    // Whatever it names is pending now.
+    let last = record.proposal.as_ref().map(|id| store.view()?.find(id));
+    let pending = last.transpose()?;
     let read::Left { changes, passed_over } = read::left(store, &home.tree(name), &record.base)?;
     if changes.is_empty() {
-        return Ok(Submitted { outcome: None, lines: (0, 0), passed_over });
+        return Ok(Submitted { outcome: None, lines: (0, 0), passed_over, kept });
     }
     let changeset = Changeset::new(changes)?;
     store.refuse_foreign(&changeset)?;
@@ -131,50 +231,84 @@ pub fn submit(
             let (verb, evidence) = (Verb::Revise, Evidence::Flag);
             let authority = decide::authorise(store, caller, verb, proposals, &evidence, &command)?;
             let draft = Draft::new(store, changeset, "session")?;
-            let revision = Revision { draft, description: message, expires_in: None };
+            let Details { description, expires_in, .. } = details;
+            let revision = Revision { draft, description, expires_in };
             Outcome::Revised(propose::revise(session, &authority, &proposal, revision)?)
         }
         None => {
-            let why = format!("What {} left in session {name}", caller.actor.name);
-            let details =
-                Details { description: Some(message.unwrap_or(why)), ..Details::default() };
+            let why = || format!("What {} left in session {name}", caller.actor.name);
+            let description = details.description.or_else(|| Some(why()));
+            let details = Details { description, ..details };
             let draft = Draft::new(store, changeset, "session")?;
             Outcome::Proposed(propose::propose(session, draft, details)?)
         }
     };
     let proposal = outcome.proposal();
-    record.submitted = Some(snapshot(store, &record, proposal)?);
+    let changes = &proposal.current().changes;
+    let submitted = snapshot(store, &record, changes, "What a session proposed")?;
+    hold(store, name, &submitted)?;
+    record.submitted = Some(submitted);
     record.proposal = Some(proposal.id.to_string());
-    let pinned = record.submitted.as_deref().unwrap_or(&record.base);
-    tree::git(store)?.args(["update-ref", &tree::pin(name), pinned]).run()?;
     home.write(changing, &record)?;
-    Ok(Submitted { outcome: Some(outcome), lines, passed_over })
+    Ok(Submitted { outcome: Some(outcome), lines, passed_over, kept })
 }
 
-/// What became of the session's last proposal, where its agent has not been told yet; from then on it has.
+/// What an agent has to be told of its session.
+#[derive(Debug, Default)]
+pub struct News {
+    /// What became of its proposals, oldest first.
+    pub verdicts: Vec<wait::Document>,
+    /// Files in which its edits stand where others were to come, and why. Untrusted.
+    pub kept: Vec<(String, String)>,
+}
+
+/// What the agent of session `name` has not been told yet, and the record once it has.
 ///
 /// # Errors
 /// Those of the store and of the record.
-pub fn news(
-    session: &Session<'_>,
-    home: &Home,
-    changing: &Changing,
-    name: &str,
-) -> Result<Option<wait::Document>> {
+fn untold(session: &Session<'_>, home: &Home, name: &str) -> Result<(News, Record)> {
+    let Session { store, now, .. } = session;
     let mut record = home.record(name)?;
-    let Some(id) = &record.proposal else { return Ok(None) };
-    let (store, now) = (session.store, session.now);
-    let Ok(proposal) = store.view()?.find(id) else { return Ok(None) };
-    let decided = proposal.decision().map(|decision| decision.at);
-    let asked = proposal.changes_requested.as_ref().map(|request| request.at);
-    let Some(at) = decided.or(asked) else { return Ok(None) };
-    let at = at.to_rfc3339();
-    if record.told.as_ref() == Some(&at) {
-        return Ok(None);
+    let mut news = News::default();
+    let view = store.view()?;
+    for Untold { proposal, kept } in std::mem::take(&mut record.untold) {
+        news.kept.extend(kept);
+        let found = proposal.and_then(|id| view.find(&id).ok());
+        news.verdicts
+            .extend(found.map(|found| wait::document(store, &found, found.status(*now), false)));
     }
-    record.told = Some(at);
-    home.write(changing, &record)?;
-    Ok(Some(wait::document(store, &proposal, proposal.status(now), false)))
+    let last = record.proposal.as_ref().and_then(|id| view.find(id).ok());
+    if let Some(proposal) = last {
+        let asked = proposal.changes_requested.as_ref().map(|request| request.at);
+        let at = proposal.decision().map(|decision| decision.at).or(asked);
+        let at = at.map(|at| at.to_rfc3339());
+        if at.is_some() && record.told != at {
+            news.verdicts.push(wait::document(store, &proposal, proposal.status(*now), false));
+            record.told = at;
+        }
+    }
+    Ok((news, record))
+}
+
+/// What the agent of session `name` has not been told yet.
+///
+/// # Errors
+/// Those of the store and of the record.
+pub fn pending_news(session: &Session<'_>, home: &Home, name: &str) -> Result<News> {
+    untold(session, home, name).map(|(news, _)| news)
+}
+
+/// As [`pending_news`]; from then on it has been told. The tree follows first.
+///
+/// # Errors
+/// Those of [`follow`].
+pub fn news(session: &Session<'_>, home: &Home, changing: &Changing, name: &str) -> Result<News> {
+    follow(session, home, changing, name)?;
+    let (news, record) = untold(session, home, name)?;
+    if !(news.verdicts.is_empty() && news.kept.is_empty()) {
+        home.write(changing, &record)?;
+    }
+    Ok(news)
 }
 
 fn is_same(store: &Store, proposal: &Proposal, changeset: &Changeset) -> bool {
@@ -188,8 +322,13 @@ fn is_same(store: &Store, proposal: &Proposal, changeset: &Changeset) -> bool {
     })
 }
 
-/// A commit above the base with the files as `proposal` has them.
-fn snapshot(store: &Store, record: &Record, proposal: &Proposal) -> Result<String> {
+/// A commit above the base with `changes` made.
+fn snapshot(
+    store: &Store,
+    record: &Record,
+    changes: &[ChangeRecord],
+    message: &str,
+) -> Result<String> {
     let scratch = tempfile::tempdir()
         .map_err(|error| crate::error::Error::io("make a temporary directory", &error))?;
     let git = || {
@@ -199,7 +338,7 @@ fn snapshot(store: &Store, record: &Record, proposal: &Proposal) -> Result<Strin
     };
     git()?.args(["read-tree", &record.base]).run()?;
     let mut lines = Vec::new();
-    for change in &proposal.current().changes {
+    for change in changes {
         let line = match &change.after {
             Some(entry) => format!("{} {}\t", entry.mode, entry.id),
             None => format!("0 {}\t", "0".repeat(record.base.len())),
@@ -210,5 +349,5 @@ fn snapshot(store: &Store, record: &Record, proposal: &Proposal) -> Result<Strin
     }
     git()?.args(["update-index", "-z", "--index-info"]).stdin(lines).run()?;
     let written = git()?.args(["write-tree"]).text()?;
-    tree::commit(store, written.trim(), &record.base, "What a session proposed")
+    tree::commit(store, written.trim(), &record.base, message)
 }

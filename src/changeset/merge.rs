@@ -69,6 +69,22 @@ pub fn merge(base: &[u8], ours: &[u8], theirs: &[u8], sides: Sides<'_>) -> Merge
     }
 }
 
+/// As [`merge`], with the lines of `theirs` wherever both sides changed the same ones, and whether there are
+/// such lines. `None` where a side is binary, and both changed.
+pub fn preferring_theirs(base: &[u8], ours: &[u8], theirs: &[u8]) -> Option<(Vec<u8>, bool)> {
+    match merge(base, ours, theirs, Sides { ours: "", theirs: "" }) {
+        Merged::Clean(bytes) => Some((bytes, false)),
+        Merged::Binary => None,
+        Merged::Conflict { .. } => {
+            let mut input = InternedInput::default();
+            let prepared = Merge::new(&mut input, ours, base, theirs, Algorithm::Histogram);
+            let mut out = Vec::with_capacity(theirs.len() + 64);
+            prepared.run(&mut out, Labels::default(), Style::ResolveWithTheirs);
+            Some((out, true))
+        }
+    }
+}
+
 /// A conflict as text for a person to settle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unsettled {
@@ -190,6 +206,21 @@ mod tests {
     use super::*;
 
     const SIDES: Sides<'static> = Sides { ours: "ours", theirs: "theirs" };
+
+    #[test]
+    fn a_side_can_be_preferred_where_both_changed_the_same_lines() {
+        let settle = |base: &str, ours: &str, theirs: &str| {
+            let (text, met) =
+                preferring_theirs(base.as_bytes(), ours.as_bytes(), theirs.as_bytes()).unwrap();
+            (String::from_utf8(text).unwrap(), met)
+        };
+        let lines = |a: &str, b: &str| format!("{a}\n2\n3\n4\n5\n{b}\n");
+        let (base, ours) = (lines("1", "6"), lines("one", "six"));
+        assert_eq!(settle(&base, &ours, &lines("uno", "6")), (lines("uno", "six"), true));
+        assert_eq!(settle(&base, &lines("one", "6"), &lines("1", "six")), (ours.clone(), false));
+        assert_eq!(settle(&base, &ours, &base), (ours, false));
+        assert_eq!(preferring_theirs(b"\0", b"\0a", b"\0b"), None);
+    }
 
     fn clean(base: &str, ours: &str, theirs: &str) -> String {
         match merge(base.as_bytes(), ours.as_bytes(), theirs.as_bytes(), SIDES) {

@@ -15,7 +15,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ),
     ("Memory and plan", &["memory", "plan"]),
     ("Guards", &["check", "hooks", "scan", "import"]),
-    ("Agents", &["run", "session", "agents", "mcp", "call", "shell"]),
+    ("Agents", &["run", "session", "agents", "adopt", "mcp", "call", "shell"]),
     ("Care", &["init", "demo", "doctor", "gc", "purge", "deinit", "util", "help"]),
 ];
 

@@ -57,7 +57,11 @@ impl Context {
         self.prepared(Store::discover(&self.directory)?)
     }
 
-    fn prepared(&self, mut store: Store) -> Result<Store> {
+    /// `store`, ready for a command; see [`Context::store_here`].
+    ///
+    /// # Errors
+    /// As [`Context::store_here`].
+    pub(super) fn prepared(&self, mut store: Store) -> Result<Store> {
         store.notify(&self.notices);
         store.keep_up(&self.upkeep);
         store.run_by(self.agent_run());

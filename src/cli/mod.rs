@@ -3,6 +3,7 @@
 //! The only room that reads the clock, the environment and the terminal. Each command is one
 //! file with `Args` (its doc comments are its help) and `run(&mut Context, Args) -> Result<Exit>`.
 
+pub mod adopt;
 pub mod agents;
 pub mod apply;
 pub mod approve;
@@ -136,6 +137,8 @@ pub struct Global {
 pub enum Command {
     /// Propose a change for a person to review.
     Propose(Box<propose::Args>),
+    /// Make a proposal of what an agent has done to the work tree already.
+    Adopt(adopt::Args),
     /// Say how many proposals wait.
     Status(status::Args),
     /// List proposals.
@@ -323,6 +326,7 @@ fn run(context: &mut Context, command: Command) -> Result<Exit> {
         Command::Withdraw(args) => withdraw::run(context, args),
         Command::Reopen(args) => reopen::run(context, args),
         Command::Restore(args) => restore::run(context, args),
+        Command::Adopt(args) => adopt::run(context, args),
         Command::Publish(args) => publish::run(context, args),
         Command::Purge(args) => purge::run(context, &args),
         Command::Revise(args) => revise::run(context, *args),

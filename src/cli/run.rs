@@ -90,6 +90,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if !goes_on {
         let command = args.command[0].to_string_lossy();
         app::session::begin(&store, &home, &held, args.base.into(), &agent, &command, context.now)?;
+    } else {
+        session::follow(context, &store, &home, &name, &agent)?;
     }
     let top = home.tree(&name);
     let word = if goes_on { " goes on" } else { "" };

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::{Context, Format};
 use crate::app;
+use crate::app::propose::Details;
 use crate::app::session::{Outcome, Submitted};
 use crate::error::{Error, Exit, Result};
 use crate::render::table::{Align, Cell, Table};
@@ -60,6 +61,22 @@ pub enum Command {
         #[arg(short = 'm', long = "message", value_name = "TEXT")]
         message: Option<String>,
     },
+    /// Let the tree of a session follow the checkout: what changed there is merged into it.
+    ///
+    /// First the tree follows the decision on what it proposed last, if there is one: what was applied is its
+    /// base, what was rejected is out. What its agent has edited since stays. What is pending is revised. Exit
+    /// status 5 where edits met.
+    #[command(after_help = "Examples:
+  aye session sync dark
+  aye session sync dark --onto head")]
+    Sync {
+        /// The session.
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// What to follow: the tracked files as they are, or HEAD.
+        #[arg(long, value_enum, default_value = "worktree", value_name = "BASE")]
+        onto: super::run::Base,
+    },
     /// Remove a session and its tree.
     #[command(after_help = "Examples:
   aye session end dark --discard")]
@@ -113,6 +130,27 @@ pub struct Shown {
     pub changed: Vec<String>,
     /// What is not proposed, and why.
     pub passed_over: Vec<PassedOver>,
+    /// What its agent has not been told yet, oldest first.
+    pub verdicts: Vec<app::wait::Document>,
+    /// Files in which its edits stand where others were to come, and why; not told yet either.
+    pub conflicts: Vec<PassedOver>,
+}
+
+/// Answer of `aye session sync`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Synced {
+    /// `aye/session-sync@1`
+    pub schema: &'static str,
+    /// Whether nothing met.
+    pub success: bool,
+    /// The session.
+    pub name: String,
+    /// Files of the tree that were written or removed.
+    pub changed: Vec<String>,
+    /// Files in which edits stand where others were to come, and why.
+    pub conflicts: Vec<PassedOver>,
+    /// The proposal that is pending; null where none is.
+    pub proposal_id: Option<String>,
 }
 
 /// A path that is not proposed.
@@ -152,7 +190,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let name = match &command {
         Command::List => return list(context, home.as_ref()),
         Command::Show { name } | Command::Path { name } => name.clone(),
-        Command::Submit { name, .. } | Command::End { name, .. } => name.clone(),
+        Command::Submit { name, .. } | Command::End { name, .. } | Command::Sync { name, .. } => {
+            name.clone()
+        }
     };
     let home = home.ok_or_else(|| not_found(&name))?;
     match command {
@@ -175,6 +215,11 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             }
             let proposal = done.outcome.as_ref().map(|outcome| outcome.proposal().id.to_string());
             answer(context, "aye/session-submit@1", &name, proposal, word(&done), done.passed_over)
+        }
+        Command::Sync { name, onto } => {
+            let Record { agent, run, .. } = home.record(&name)?;
+            store.run_by(run);
+            sync(context, &store, &home, &name, &agent, onto)
         }
         Command::End { name, discard } => {
             if home.record(&name).is_err_and(|error| error.is(&codes::SESSION_NOT_FOUND)) {
@@ -254,12 +299,15 @@ fn show(context: &mut Context, store: &Store, home: &Home, name: &str) -> Result
     let record = home.record(name)?;
     let left = read::left(store, &home.tree(name), &record.base)?;
     let changed = left.changes.iter().map(|change| change.path.display().to_string()).collect();
+    let news = app::session::pending_news(&context.session(store), home, name)?;
     let shown = Shown {
         schema: "aye/session@1",
         session: item(home, name.to_owned()),
         base: record.base,
         changed,
         passed_over: reasons(left.passed_over),
+        verdicts: news.verdicts,
+        conflicts: reasons(news.kept),
     };
     context.emit(Format::Text, &shown, || {
         let Item { name, state, tree, .. } = &shown.session;
@@ -291,7 +339,73 @@ pub(super) fn submit(
 ) -> Result<Submitted> {
     let changing = home.change(name)?;
     let session = context.session_of_agent(store, agent, "aye run");
-    app::session::submit(&session, home, &changing, name, message)
+    let details = Details { description: message, ..Details::default() };
+    app::session::submit(&session, home, &changing, name, details)
+}
+
+fn sync(
+    context: &mut Context,
+    store: &Store,
+    home: &Home,
+    name: &str,
+    agent: &str,
+    onto: super::run::Base,
+) -> Result<Exit> {
+    let changing = home.change(name)?;
+    let session = context.session_of_agent(store, agent, "aye run");
+    let (followed, done) = app::session::sync(&session, home, &changing, name, onto.into())?;
+    if context.format_or(Format::Text) == Format::Text {
+        for line in met(&followed.kept) {
+            context.note(&line);
+        }
+        context.note(&match followed.moved.len() {
+            0 if followed.kept.is_empty() => format!("aye: session {name} stays as it is"),
+            1 => format!("aye: session {name}: 1 file follows"),
+            count => format!("aye: session {name}: {count} files follow"),
+        });
+        done.iter().flat_map(summary).for_each(|line| context.note(&line));
+    }
+    let proposal = done.as_ref().and_then(|done| done.outcome.as_ref());
+    let synced = Synced {
+        schema: "aye/session-sync@1",
+        success: followed.kept.is_empty(),
+        name: name.to_owned(),
+        changed: followed.moved,
+        conflicts: reasons(followed.kept),
+        proposal_id: proposal.map(|outcome| outcome.proposal().id.to_string()),
+    };
+    context.emit(Format::Text, &synced, String::new)?;
+    Ok(if synced.success { Exit::Done } else { Exit::Conflict })
+}
+
+/// Lets the tree follow the decision on what it proposed last, and says where edits met.
+///
+/// # Errors
+/// Those of [`app::session::follow`].
+pub(super) fn follow(
+    context: &Context,
+    store: &Store,
+    home: &Home,
+    name: &str,
+    agent: &str,
+) -> Result<()> {
+    let changing = home.change(name)?;
+    let session = context.session_of_agent(store, agent, "aye run");
+    let followed = app::session::follow(&session, home, &changing, name)?;
+    met(&followed.kept).iter().for_each(|line| context.note(line));
+    Ok(())
+}
+
+/// Where edits of an agent met others, in lines.
+pub(super) fn met(kept: &[(String, String)]) -> Vec<String> {
+    let line = |(path, why): &(String, String)| {
+        format!("aye: {}: {}", escape::name(path), escape::line(why))
+    };
+    let mut lines: Vec<String> = kept.iter().take(MOST).map(line).collect();
+    if kept.len() > MOST {
+        lines.push(format!("aye: and {} more", kept.len() - MOST));
+    }
+    lines
 }
 
 fn word(done: &Submitted) -> &'static str {
@@ -316,7 +430,7 @@ pub(super) fn say(context: &Context, done: &Submitted) {
 
 /// What was proposed, and what was not, in lines; none where nothing changed.
 pub(super) fn summary(done: &Submitted) -> Vec<String> {
-    let mut lines = Vec::new();
+    let mut lines = met(&done.kept);
     for (path, why) in done.passed_over.iter().take(MOST) {
         let (path, why) = (escape::name(path), escape::line(why));
         lines.push(format!("aye: not proposed: {path} {why}"));

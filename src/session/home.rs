@@ -51,6 +51,13 @@ pub enum State {
     Gone,
 }
 
+impl Changing {
+    /// The name of the session.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
 impl Home {
     /// The sessions of the repository whose common git directory is `common_dir`, with trees in the user's
     /// `state` directory. `None` if there never was one.

@@ -9,6 +9,7 @@
 //! configuration once the agent has been in it: its files are read by [`read`], through the repository's
 //! own. Where the tree is follows from the name of the session, and from nothing that is written down.
 
+pub mod follow;
 pub mod home;
 pub mod read;
 pub mod record;

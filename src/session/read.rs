@@ -37,21 +37,8 @@ const DEEP: usize = 128;
 pub fn left(repository: &Repository, tree: &Path, base: &str) -> Result<Left> {
     let inside = repository.at(tree)?;
     let repo = inside.repo();
-    let missing = |error: &dyn std::fmt::Display| {
-        Error::new(
-            &crate::repository::codes::OBJECT_MISSING,
-            format!("the base of the session cannot be read: {error}"),
-        )
-        .hint("`aye doctor` looks for what is missing; the files of the session are still there")
-    };
-    let id = gix::ObjectId::from_hex(base.as_bytes()).map_err(|error| missing(&error))?;
-    let commit = repo.find_commit(id).map_err(|error| missing(&error))?;
-    let tree_id = commit.tree_id().map_err(|error| missing(&error))?;
-    let index = repo.index_from_tree(&tree_id).map_err(|error| missing(&error))?;
-    let mut known = BTreeMap::new();
-    for entry in index.entries() {
-        known.insert(entry.path(&index).to_owned(), (entry.mode, entry.id));
-    }
+    let index = index(&inside, base)?;
+    let known = entries(&index);
     let excludes = repo
         .excludes(&index, None, Source::WorktreeThenIdMappingIfNotSkipped)
         .map_err(|error| missing(&error))?;
@@ -74,9 +61,37 @@ pub fn left(repository: &Repository, tree: &Path, base: &str) -> Result<Left> {
     Ok(left)
 }
 
+/// Files of a commit, by path.
+pub(super) type Entries = BTreeMap<BString, (IndexMode, gix::ObjectId)>;
+
+pub(super) fn entries(index: &gix::index::State) -> Entries {
+    let entry = |entry: &gix::index::Entry| (entry.path(index).to_owned(), (entry.mode, entry.id));
+    index.entries().iter().map(entry).collect()
+}
+
+/// The files of `commit`, a base of a session.
+///
+/// # Errors
+/// `object_missing`.
+pub(super) fn index(repository: &Repository, commit: &str) -> Result<gix::index::State> {
+    let repo = repository.repo();
+    let id = gix::ObjectId::from_hex(commit.as_bytes()).map_err(|error| missing(&error))?;
+    let commit = repo.find_commit(id).map_err(|error| missing(&error))?;
+    let tree = commit.tree_id().map_err(|error| missing(&error))?;
+    repo.index_from_tree(&tree).map(gix::index::State::from).map_err(|error| missing(&error))
+}
+
+fn missing(error: &dyn std::fmt::Display) -> Error {
+    Error::new(
+        &crate::repository::codes::OBJECT_MISSING,
+        format!("the base of the session cannot be read: {error}"),
+    )
+    .hint("`aye doctor` looks for what is missing; the files of the session are still there")
+}
+
 struct Walk<'a> {
     repository: &'a Repository,
-    known: &'a BTreeMap<BString, (IndexMode, gix::ObjectId)>,
+    known: &'a Entries,
     excludes: gix::AttributeStack<'a>,
     reader: Reader<'a>,
     tree: &'a Path,
@@ -282,7 +297,7 @@ impl Walk<'_> {
 }
 
 /// The mode of a regular file, in git's spelling.
-fn mode_of(mode: IndexMode) -> Option<&'static str> {
+pub(super) fn mode_of(mode: IndexMode) -> Option<&'static str> {
     match mode {
         IndexMode::FILE => Some("100644"),
         IndexMode::FILE_EXECUTABLE => Some("100755"),

@@ -36,6 +36,21 @@ pub struct Record {
     /// When that was decided which the agent was told of last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told: Option<String>,
+    /// What the agent has not been told yet, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub untold: Vec<Untold>,
+}
+
+/// A decision that the tree has followed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Untold {
+    /// The proposal; `None` where the agent knows of the decision, or there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposal: Option<String>,
+    /// Files in which the agent's edits were kept, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<(String, String)>,
 }
 
 impl Record {
@@ -95,6 +110,7 @@ mod tests {
             submitted: Some("b".repeat(64)),
             run: AgentRun::new(Some("dark"), None),
             told: None,
+            untold: vec![Untold { proposal: None, kept: vec![("a".into(), "b".into())] }],
         };
         assert_eq!(Record::read("x", &record.to_bytes().unwrap()).unwrap(), record);
         for (field, bad) in [("base", "HEAD"), ("base", "--output=x"), ("format", "2")] {

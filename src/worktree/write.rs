@@ -8,7 +8,7 @@ use bstr::{BStr, BString, ByteSlice};
 use super::folders::{Folders, parent};
 use super::{Worktree, cannot_write, changed, not_a_folder};
 use crate::beneath::{self, Folder, Kind, NewFile, Place, Stamp};
-use crate::changeset::{Mode, RepoPath};
+use crate::changeset::{File, Mode, RepoPath};
 use crate::error::{Error, Result};
 
 /// Whether content must have reached the disk when a write returns.
@@ -62,6 +62,24 @@ impl Worktree {
             return Err(cannot_write(path, &error));
         }
         Ok(())
+    }
+
+    /// Writes what git stores of a file as a checkout would, but for lines that stay and keep their endings.
+    ///
+    /// # Errors
+    /// As [`Worktree::write_file`].
+    pub fn write_stored(&self, path: &RepoPath, file: &File) -> Result<()> {
+        let present = self.read(&mut Folders::new(&self.root), path)?;
+        let stored = match &present {
+            Some((now, _)) => self.to_git(path, &now.bytes)?,
+            None => None,
+        };
+        let now = present.as_ref().map(|(now, _)| {
+            let raw = now.bytes.as_slice();
+            (raw, stored.as_deref().unwrap_or(raw))
+        });
+        let bytes = self.to_disk(path, now, &file.bytes)?;
+        self.write_file(path, bytes.as_deref().unwrap_or(&file.bytes), file.mode, Flush::No)
     }
 
     /// Removes a file, and the folders above it that are empty then. `false` if there was none.

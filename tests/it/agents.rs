@@ -162,6 +162,29 @@ fn a_verdict_is_told_once_and_with_its_reason() {
     assert!(prompt().contains("was applied by Ada Reviewer as it is"));
 }
 
+/// Decided while the agent worked on: it is told all the same, and the tree follows.
+#[test]
+fn the_tree_follows_what_was_decided_and_later_edits_of_the_same_lines_apply() {
+    let repo = Repo::with(FILES);
+    let prompt = || call(&repo, "s", "UserPromptSubmit", json!({ "prompt": "go on" })).ok().out();
+    let tree = enter(&repo);
+    std::fs::write(tree.join("b.txt"), "wasp\n").expect("write");
+    std::fs::write(tree.join("src/a.txt"), "one\nTWO\n").expect("write");
+    stop(&repo);
+    reject(&repo, &pending(&repo), "No wasps");
+    std::fs::write(tree.join("b.txt"), "bees\n").expect("write");
+    stop(&repo).says("1 file +1 −1");
+    assert_eq!(std::fs::read_to_string(tree.join("src/a.txt")).expect("read"), "one\ntwo\n");
+    let told = prompt();
+    assert!(told.contains("No wasps") && told.contains("b.txt: your edits are kept"), "{told}");
+    assert_eq!(prompt(), "");
+    apply(&repo, &pending(&repo));
+    assert_eq!(repo.text("b.txt"), "bees\n");
+    let told = prompt();
+    assert!(told.contains("was applied") && !told.contains("No wasps"), "{told}");
+    stop(&repo).plain();
+}
+
 #[test]
 fn what_is_not_understood_closes_the_gate_for_edits_alone() {
     let repo = Repo::with(FILES);

@@ -8,6 +8,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod adopt;
 mod agent_session;
 mod agents;
 mod agents_clients;

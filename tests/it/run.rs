@@ -199,7 +199,7 @@ fn inside_of_a_session_the_repository_is_the_real_one() {
     let aye = env!("CARGO_BIN_EXE_aye");
     let text = format!(
         "{aye} list --json | grep -q {theirs} || exit 11
-         {aye} propose b.txt --old bee --new C; test $? = 4 || exit 12
+         {aye} propose --commit HEAD; test $? = 4 || exit 12
          {aye} call propose '{{\"edits\":[]}}' >/dev/null; test $? = 4 || exit 13
          echo x >>src/a.txt; {aye} session submit $AYE_SESSION -m 'Half of it' || exit 14
          cd src; echo y >>a.txt; {aye} run true; test $? = 4 || exit 15
@@ -215,6 +215,34 @@ fn inside_of_a_session_the_repository_is_the_real_one() {
     let text = diff(&repo, &id);
     assert!(text.contains("+x\n+y\n") && text.contains("+wasp\n"), "{text}");
     repo.aye(&["show", &id]).ok().says("Half of it");
+}
+
+/// An edit, a patch, or what is there: all of it is the session's one proposal.
+#[test]
+fn what_is_proposed_from_within_goes_to_the_sessions_proposal() {
+    let repo = Repo::with(FILES);
+    let aye = env!("CARGO_BIN_EXE_aye");
+    let text = format!(
+        "cd src; echo x >x.txt
+         {aye} propose a.txt --old two --new TWO -m 'Louder' --domain tests || exit 11
+         grep -q TWO a.txt || exit 12
+         {aye} propose a.txt --old two --new 2; test $? != 0 || exit 13
+         cd ..; sed -i s/bee/wasp/ b.txt; git diff -- b.txt | {aye} propose --patch - || exit 14
+         printf '*** Begin Patch\n*** Add File: n.txt\n+new\n*** End Patch\n' |
+             {aye} propose --patch - -m 'Louder, and more' --json >out.log || exit 15
+         {aye} propose --worktree || exit 16
+         {aye} propose .git/config --content-file b.txt; test $? != 0 || exit 17"
+    );
+    run(&repo, &text).ok();
+    let id = pending(&repo);
+    let text = diff(&repo, &id);
+    for line in ["+x\n", "+TWO\n", "+wasp\n", "+new\n"] {
+        assert!(text.contains(line), "{text}");
+    }
+    let shown = repo.aye(&["show", &id, "--json"]).ok().json();
+    assert_eq!(shown["description"], "Louder, and more");
+    assert_eq!((&shown["proposed_by"], &shown["domain"]), (&"robo".into(), &"tests".into()));
+    assert_eq!(repo.text("b.txt"), "bee\n");
 }
 
 #[test]
@@ -387,4 +415,101 @@ fn a_file_whose_time_alone_has_changed_is_no_change() {
     diff(&repo, &pending(&repo)).contains("+wasp").then_some(()).expect("it is proposed");
     repo.program("touch").args(&["-d", "2021-01-01", "b.txt"]).run().ok();
     run(&repo, "true").ok();
+}
+
+/// The tree of a kept session with `text` in `src/a.txt`, proposed; the proposal.
+fn proposed(repo: &Repo, text: &str) -> (PathBuf, String) {
+    script(repo, &["--keep", "--name", "x"], &format!("printf '{text}' >src/a.txt")).run().ok();
+    (tree(repo, "x"), pending(repo))
+}
+
+#[test]
+fn a_rejected_text_that_is_edited_later_is_proposed_against_the_base() {
+    let repo = Repo::with(FILES);
+    let (top, id) = proposed(&repo, "one\\nTWO\\n");
+    reject(&repo, &id, "no shouting");
+    std::fs::write(top.join("src/a.txt"), "one\n2\n").expect("write");
+    let ended = repo.aye(&["session", "submit", "x"]).ok();
+    assert!(ended.err().contains("src/a.txt: your edits are kept"), "{ended}");
+    let id = pending(&repo);
+    assert!(diff(&repo, &id).contains("-two\n+2\n"), "{}", diff(&repo, &id));
+    apply(&repo, &id);
+    assert_eq!(repo.text("src/a.txt"), "one\n2\n");
+}
+
+#[test]
+fn what_was_rejected_is_taken_out_of_the_tree_and_later_edits_stay() {
+    let repo = Repo::with(&[("a.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n"), ("b.txt", "bee\n")]);
+    let keep = ["--keep", "--name", "x"];
+    script(&repo, &keep, "sed -i s/2/two/ a.txt; echo new >n.txt; rm b.txt").run().ok();
+    reject(&repo, &pending(&repo), "no");
+    let top = tree(&repo, "x");
+    let path = top.join("a.txt");
+    std::fs::write(&path, "1\ntwo\n3\n4\n5\n6\n7\neight\n9\n").expect("write");
+    // The next command finds the files without what was rejected.
+    let text = "grep -q 2 a.txt && grep -q eight a.txt && grep -q bee b.txt && test ! -e n.txt";
+    script(&repo, &keep, text).run().ok();
+    let text = diff(&repo, &pending(&repo));
+    assert!(text.contains("+eight\n") && !text.contains("two"), "{text}");
+    assert!(!text.contains("b.txt") && !text.contains("n.txt"), "{text}");
+    apply(&repo, &pending(&repo));
+    assert_eq!(repo.text("a.txt"), "1\n2\n3\n4\n5\n6\n7\neight\n9\n");
+    script(&repo, &keep, "true").run().ok().notes("nothing changed");
+}
+
+#[test]
+fn of_what_was_applied_in_part_the_rest_is_out_and_the_part_is_the_base() {
+    let lines =
+        |two: &str, nine: &str| format!("1\n{two}\n3\n4\n5\n6\n7\n8\n8\n8\n8\n8\n{nine}\n10\n");
+    let repo = Repo::with(&[("a.txt", lines("2", "9"))]);
+    repo.let_flags_decide();
+    let keep = ["--keep", "--name", "x"];
+    script(&repo, &keep, "sed -i 's/^2/two/; s/^9/nine/' a.txt").run().ok();
+    repo.aye(&["apply", &pending(&repo), "--hunks", "1", "--yes"]).ok();
+    assert_eq!(repo.text("a.txt"), lines("two", "9"));
+    script(&repo, &keep, "sed -i s/two/zwei/ a.txt; grep -qx 9 a.txt").run().ok();
+    let text = diff(&repo, &pending(&repo));
+    assert!(text.contains("-two\n+zwei\n") && !text.contains("nine"), "{text}");
+    apply(&repo, &pending(&repo));
+    assert_eq!(repo.text("a.txt"), lines("zwei", "9"));
+}
+
+#[test]
+fn what_a_person_made_of_a_proposal_is_what_the_session_goes_on_from() {
+    let repo = Repo::with(FILES);
+    let (top, id) = proposed(&repo, "one\\nTWO\\n");
+    let theirs = ["revise", &id, "src/a.txt", "--old", "two", "--new", "second"];
+    repo.aye(&theirs).ok();
+    apply(&repo, &id);
+    let keep = ["--keep", "--name", "x"];
+    script(&repo, &keep, "echo three >>src/a.txt").run().ok();
+    assert_eq!(
+        std::fs::read_to_string(top.join("src/a.txt")).expect("read"),
+        "one\nsecond\nthree\n"
+    );
+    assert!(diff(&repo, &pending(&repo)).contains("+three\n"));
+    apply(&repo, &pending(&repo));
+    assert_eq!(repo.text("src/a.txt"), "one\nsecond\nthree\n");
+}
+
+#[test]
+fn a_session_follows_the_checkout_when_it_is_asked_to() {
+    let repo = Repo::with(FILES);
+    let (top, id) = proposed(&repo, "one\\nTWO\\n");
+    repo.write("src/a.txt", "zero\none\ntwo\n");
+    repo.write("b.txt", "wasp\n");
+    repo.commit("Go on");
+    let synced = repo.aye(&["session", "sync", "x", "--json"]).ok().json();
+    assert_eq!(synced["conflicts"], serde_json::json!([]), "{synced:#}");
+    let read = |path: &str| std::fs::read_to_string(top.join(path)).expect("read");
+    assert_eq!((read("src/a.txt"), read("b.txt")), ("zero\none\nTWO\n".into(), "wasp\n".into()));
+    // What is pending is revised, and says what it said.
+    assert_eq!(pending(&repo), id);
+    let text = diff(&repo, &id);
+    assert!(text.contains("-two\n+TWO\n") && !text.contains("wasp"), "{text}");
+    repo.aye(&["session", "sync", "x"]).ok().notes("as it is");
+    repo.write("src/a.txt", "zero\none\nzwei\n");
+    repo.aye(&["session", "sync", "x"]).exits(5).notes("src/a.txt: your edits are kept");
+    assert_eq!(read("src/a.txt"), "zero\none\nTWO\n");
+    repo.aye(&["session", "sync", "nobody"]).fails("session_not_found", 3);
 }

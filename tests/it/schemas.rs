@@ -117,6 +117,7 @@ fn documents_keep_to_their_schemas() {
     check.aye(&["session", "list"]);
     check.aye(&["session", "show", "s"]);
     check.aye(&["session", "submit", "s"]);
+    check.aye(&["session", "sync", "s"]);
     check.aye(&["session", "end", "s"]);
     check.aye(&["revise", &first, "a.txt", "--old", "two", "--new", "II"]);
     #[cfg(unix)]

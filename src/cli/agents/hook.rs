@@ -7,7 +7,8 @@ use std::path::{Component, Path, PathBuf};
 
 use super::{Harness, install};
 use crate::actor::AYE_SESSION;
-use crate::app::{self, session as sessions};
+use crate::app::propose::Details;
+use crate::app::{self, session as sessions, wait};
 use crate::cli::Context;
 use crate::cli::session::summary;
 use crate::error::{Error, Exit, Result};
@@ -392,38 +393,60 @@ fn stop(context: &Context, place: &Place) -> Result<Answer> {
         return Ok(Answer::Nothing);
     }
     let changing = home.change(name)?;
-    let done = sessions::submit(&session(context, place), home, &changing, name, None)?;
+    let details = Details::default();
+    let done = sessions::submit(&session(context, place), home, &changing, name, details)?;
     Ok(match summary(&done) {
         lines if lines.is_empty() => Answer::Nothing,
         lines => Answer::Say(lines.join("\n")),
     })
 }
 
-/// What became of the session's proposal, once.
+/// What became of the session's proposals, once each.
 fn told(context: &Context, place: &Place) -> Result<Option<String>> {
     let Place { home, name, .. } = place;
     if home.record(name).is_err() {
         return Ok(None);
     }
     let changing = home.change(name)?;
-    let Some(news) = sessions::news(&session(context, place), home, &changing, name)? else {
-        return Ok(None);
-    };
+    let news = sessions::news(&session(context, place), home, &changing, name)?;
+    let mut texts: Vec<String> = news.verdicts.iter().map(verdict).collect();
+    if !news.kept.is_empty() {
+        let lines: Vec<String> =
+            news.kept.iter().map(|(path, why)| format!("{path}: {why}")).collect();
+        texts.push(format!("Look at these files of the work tree again:\n{}", lines.join("\n")));
+    }
+    Ok((!texts.is_empty()).then(|| texts.join("\n\n")))
+}
+
+/// What became of a proposal, in the words for its agent.
+fn verdict(news: &wait::Document) -> String {
     let by = news.by.as_deref().unwrap_or("a reviewer");
     let id = &news.proposal_id;
     let mut text = match (news.status, news.changes_requested) {
-        (Status::Applied, _) if news.revised.is_some() => {
-            format!("Your proposal {id} was applied by {by}, not as you made it.")
+        (Status::Applied, _) => {
+            match news.revised.as_ref().map(|revised| revised.reason.as_str()) {
+                Some("partial") => format!(
+                    "Your proposal {id} was applied by {by} in part; the rest is out of the work tree, too."
+                ),
+                Some(_) => format!(
+                    "Your proposal {id} was applied by {by}, not as you made it; the work tree has what was \
+                 applied."
+                ),
+                None => format!("Your proposal {id} was applied by {by} as it is."),
+            }
         }
-        (Status::Applied, _) => format!("Your proposal {id} was applied by {by} as it is."),
         (Status::Pending, true) => format!(
             "{by} asks for changes of your proposal {id}: make them in the work tree, they become its \
              next revision."
         ),
-        (Status::Expired, _) => format!("Your proposal {id} expired; nobody decided on it."),
-        _ => {
-            format!("Your proposal {id} was rejected by {by}; its edits are not in the repository.")
-        }
+        (Status::Expired, _) => format!(
+            "Your proposal {id} expired; nobody decided on it. What it holds is proposed again when you \
+             stop."
+        ),
+        _ => format!(
+            "Your proposal {id} was rejected by {by}; its edits are not in the repository, and out of the \
+             work tree."
+        ),
     };
     if let Some(reason) = &news.reason {
         text += &format!("\nReason: {reason}");
@@ -440,7 +463,7 @@ fn told(context: &Context, place: &Place) -> Result<Option<String>> {
         let cut = diff.floor_char_boundary(MOST_DIFF);
         text += &format!("\nYours against what it is now:\n{}", &diff[..cut]);
     }
-    Ok(Some(text))
+    text
 }
 
 /// Most bytes of a diff that a model is told.

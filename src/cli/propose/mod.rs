@@ -1,6 +1,7 @@
 //! `aye propose`: make a proposal.
 
 mod edits;
+mod inside;
 mod json;
 mod source;
 
@@ -12,7 +13,7 @@ pub use json::Request;
 pub use source::{SourceArgs, note_staged};
 
 use super::{Context, Format, paths};
-use crate::app::propose::Details;
+use crate::app::propose::{Details, Recorded};
 use crate::app::{self, capture};
 use crate::changeset::snippet::Edit;
 use crate::error::{Error, Exit, Result, codes};
@@ -89,6 +90,20 @@ pub struct Meta {
     pub expires_in: Option<Duration>,
 }
 
+impl Meta {
+    fn details(self) -> Details {
+        Details {
+            description: self.message,
+            domain: self.domain,
+            related_task_id: self.task,
+            proposed_by: self.by,
+            expires_in: self.expires_in,
+            instead_of: self.instead_of,
+            private: self.private,
+        }
+    }
+}
+
 /// A time span on the command line.
 ///
 /// # Errors
@@ -102,7 +117,11 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 /// # Errors
 /// Those of matching and of the store.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
-    let store = context.store_to_edit()?;
+    let found = Store::discover(&context.directory)?;
+    if let Some((store, name)) = context.session_around(&found) {
+        return inside::run(context, store, &found, &name, args);
+    }
+    let store = context.prepared(found)?;
     let session = context.session(&store);
     let mut meta = args.meta;
     let on = meta.on.take();
@@ -113,18 +132,17 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             capture::edits(&session, edits, &on.into(), "snippet")?
         }
     };
-    let details = Details {
-        description: meta.message,
-        domain: meta.domain,
-        related_task_id: meta.task,
-        proposed_by: meta.by,
-        expires_in: meta.expires_in,
-        instead_of: meta.instead_of,
-        private: meta.private,
-    };
-    let recorded = app::propose::propose(&session, draft, details)?;
+    let recorded = app::propose::propose(&session, draft, meta.details())?;
+    answer(context, &recorded)
+}
+
+/// Says what was proposed.
+///
+/// # Errors
+/// If it cannot be printed.
+pub fn answer(context: &mut Context, recorded: &Recorded) -> Result<Exit> {
     note_staged(context, &recorded.taken_back);
-    emit(context, &Proposed::new(&recorded), &recorded.proposal.id)
+    emit(context, &Proposed::new(recorded), &recorded.proposal.id)
 }
 
 fn compile(

@@ -1,0 +1,76 @@
+//! What is proposed from within the tree of a session: it is done to the files there, and the session's
+//! proposal says so.
+
+use std::path::Path;
+
+use super::Session;
+use super::propose::Details;
+use super::session::{self, Submitted};
+use crate::changeset::patch::{self, Options};
+use crate::changeset::snippet::{self, Edit};
+use crate::changeset::{Changeset, Snapshot};
+use crate::error::Result;
+use crate::session::home::{Changing, Home};
+use crate::store::Store;
+
+/// What is to be done to the files of a tree.
+#[derive(Debug)]
+pub enum Wanted {
+    /// These edits.
+    Edits(Vec<Edit>),
+    /// A unified diff or an envelope.
+    Patch {
+        /// The patch, as it came.
+        bytes: Vec<u8>,
+        /// How it is read.
+        options: Options,
+    },
+    /// Nothing: they are as they are to be.
+    Nothing,
+}
+
+/// Does what is `wanted` to the files of session `name`, and proposes all that is in them.
+///
+/// # Errors
+/// Those of matching, after which the files are as they were, and of [`session::submit`], after which they
+/// are as was wanted.
+pub fn propose(
+    session: &Session<'_>,
+    home: &Home,
+    changing: &Changing,
+    wanted: Wanted,
+    details: Details,
+) -> Result<Submitted> {
+    let name = changing.name();
+    write(session.store, &home.tree(name), wanted)?;
+    session::submit(session, home, changing, name, details)
+}
+
+fn write(store: &Store, tree: &Path, wanted: Wanted) -> Result<()> {
+    let inside = store.at(tree)?;
+    let files = inside.worktree()?;
+    let changeset: Changeset = match wanted {
+        Wanted::Edits(edits) => snippet::compile(edits, &files)?,
+        Wanted::Patch { bytes, options } => {
+            let compiled = patch::read(&bytes, &files as &dyn Snapshot, &options)?;
+            if compiled.already_applied {
+                return Ok(());
+            }
+            compiled.changeset
+        }
+        Wanted::Nothing => return Ok(()),
+    };
+    for change in changeset.changes() {
+        files.check_writable(&change.path)?;
+    }
+    // A file may come where a directory was.
+    for change in changeset.changes().iter().filter(|change| change.after.is_none()) {
+        files.remove_file(&change.path)?;
+    }
+    for change in changeset.changes() {
+        if let Some(after) = &change.after {
+            files.write_stored(&change.path, after)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,76 @@
+//! `aye propose` in the tree of a session: what it says is done to the files there, and the session's proposal
+//! has all of them.
+
+use super::{Args, SourceArgs, answer, compile};
+use crate::app::inside::{self, Wanted};
+use crate::app::propose::Recorded;
+use crate::app::session::Outcome;
+use crate::changeset::patch::limits;
+use crate::cli::session::met;
+use crate::cli::{Context, paths};
+use crate::error::{Error, Exit, Result};
+use crate::session::{Home, codes};
+use crate::store::Store;
+use crate::text::escape;
+
+/// Runs the command in the tree of session `name` of `store`; `found` is what the tree says of itself, and serves
+/// to read paths by alone.
+///
+/// # Errors
+/// `in_session` for what can only be proposed from outside, `no_change`; those of [`inside::propose`].
+pub fn run(
+    context: &mut Context,
+    mut store: Store,
+    found: &Store,
+    name: &str,
+    args: Args,
+) -> Result<Exit> {
+    let home = Home::make(store.common_dir(), &context.state_directory()?)?;
+    let record = home.record(name)?;
+    let real = |path: &std::path::Path| std::fs::canonicalize(path).ok();
+    let is_top = found.work_dir().is_some_and(|top| real(&top) == real(&home.tree(name)));
+    let Args { edits, from_json, source, mut meta } = args;
+    let SourceArgs { patch, worktree, commit, range, read, .. } = source;
+    let is_elsewhere = commit.is_some() || range.is_some() || meta.on.is_some();
+    let is_elsewhere = is_elsewhere || meta.instead_of.is_some() || meta.by.is_some();
+    if is_elsewhere || !is_top {
+        return Err(in_session(name));
+    }
+    store.run_by(record.run.or_else(|| context.run_of(name, None)));
+    let wanted = match (patch, worktree) {
+        (Some(file), _) => {
+            let bytes = paths::content(context, &file, limits::PATCH as u64 + 1)?;
+            Wanted::Patch { bytes, options: read.options() }
+        }
+        (None, Some(_)) => Wanted::Nothing,
+        (None, None) => Wanted::Edits(compile(context, found, edits, from_json, &mut meta)?),
+    };
+    let session = context.session_of_agent(&store, &record.agent, "aye run");
+    let changing = home.change(name)?;
+    let done = inside::propose(&session, &home, &changing, wanted, meta.details())?;
+    for line in met(&done.kept) {
+        context.note(&line);
+    }
+    for (path, why) in &done.passed_over {
+        let (path, why) = (escape::name(path), escape::line(why));
+        context.note(&format!("aye: not proposed: {path} {why}"));
+    }
+    let recorded = match done.outcome {
+        Some(Outcome::Proposed(recorded) | Outcome::Revised(recorded)) => recorded,
+        Some(Outcome::Unchanged(proposal)) => Recorded::unchanged(proposal),
+        None => {
+            let error = Error::new(
+                &crate::changeset::codes::NO_CHANGE,
+                format!("the tree of session '{name}' holds nothing to propose"),
+            );
+            return Err(error.hint("edit files in it first"));
+        }
+    };
+    answer(context, &recorded)
+}
+
+fn in_session(name: &str) -> Error {
+    Error::new(&codes::IN_SESSION, format!("this is the tree of session '{name}'"))
+        .with("session", name.to_owned())
+        .hint("here edits, a patch or --worktree are proposed; all else is, from outside")
+}

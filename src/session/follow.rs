@@ -1,0 +1,142 @@
+//! The tree of a session follows what its files are compared with: what was applied of a proposal, what was
+//! rejected, what the checkout has become. What its agent has edited since is merged, and never lost.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use bstr::BString;
+use gix::index::entry::Mode as IndexMode;
+
+use super::read::{self, Entries, mode_of};
+use crate::changeset::merge::preferring_theirs;
+use crate::changeset::{File, Mode, RepoPath, Snapshot as _};
+use crate::error::Result;
+use crate::proposal::Entry;
+use crate::repository::Repository;
+use crate::worktree::Worktree;
+
+/// What became of the files.
+#[derive(Debug, Default)]
+pub struct Followed {
+    /// Files that were written or removed. Untrusted.
+    pub moved: Vec<String>,
+    /// Files in which edits of the agent stand where others were to come, and why, in words. Untrusted.
+    pub kept: Vec<(String, String)>,
+}
+
+/// Does in `tree` what leads from the commit `from` to the commit `to`. Nothing is run, and no symlink is
+/// followed.
+///
+/// # Errors
+/// `object_missing`; `io_error` for a tree that is gone. Of a file that cannot be written the reason is
+/// among what was kept.
+pub fn follow(repository: &Repository, tree: &Path, from: &str, to: &str) -> Result<Followed> {
+    let mut followed = Followed::default();
+    if from == to {
+        return Ok(followed);
+    }
+    let inside = repository.at(tree)?;
+    let [from, to] = [from, to].map(|commit| read::index(&inside, commit));
+    let (from, to) = (read::entries(&from?), read::entries(&to?));
+    let differs = |path: &&BString| from.get(*path) != to.get(*path);
+    let paths: BTreeSet<&BString> = from.keys().chain(to.keys()).filter(differs).collect();
+    let step = Step { repository, worktree: inside.worktree()?, from: &from, to: &to };
+    // A file in the place of a directory comes after what was in it.
+    let (gone, written): (Vec<_>, Vec<_>) =
+        paths.into_iter().partition(|path| !to.contains_key(*path));
+    for path in gone.into_iter().chain(written) {
+        let shown = path.to_string();
+        match step.file(path) {
+            Ok(Outcome::Same) => {}
+            Ok(Outcome::Moved) => followed.moved.push(shown),
+            Ok(Outcome::Met) => followed.kept.push((shown, MET.to_owned())),
+            Ok(Outcome::Kept(why)) => followed.kept.push((shown, why.to_owned())),
+            Err(error) => followed.kept.push((shown, error.message().to_owned())),
+        }
+    }
+    Ok(followed)
+}
+
+const MET: &str = "your edits are kept where they meet what was decided or done elsewhere";
+
+enum Outcome {
+    /// It is as it is to be.
+    Same,
+    /// It was written or removed.
+    Moved,
+    /// It was written, but for lines that the agent had edited, too.
+    Met,
+    /// It stays as it is.
+    Kept(&'static str),
+}
+
+struct Step<'a> {
+    repository: &'a Repository,
+    worktree: Worktree,
+    from: &'a Entries,
+    to: &'a Entries,
+}
+
+impl Step<'_> {
+    fn file(&self, path: &BString) -> Result<Outcome> {
+        let is_other = |entries: &Entries| {
+            let mode = entries.get(path).map(|(mode, _)| *mode);
+            mode.is_some_and(|mode| mode_of(mode).is_none()).then_some(mode)
+        };
+        if let Some(mode) = is_other(self.to).or_else(|| is_other(self.from)) {
+            let is_link = mode == Some(IndexMode::SYMLINK);
+            return Ok(Outcome::Kept(if is_link { "is a symlink" } else { "is a submodule" }));
+        }
+        let place = RepoPath::from_tree(path)?;
+        let (before, after) = (self.stored(self.from, path)?, self.stored(self.to, path)?);
+        let now = self.worktree.file(&place)?;
+        if now.is_none() && self.repository.is_left_out(&place.display().to_string()) {
+            return Ok(Outcome::Same);
+        }
+        if now == after {
+            return Ok(Outcome::Same);
+        }
+        let (wanted, outcome) = match (before, after, now) {
+            (before, after, now) if before == now => (after, Outcome::Moved),
+            (before, Some(after), Some(now)) => {
+                let base = before.as_ref().map(|file| file.bytes.as_slice()).unwrap_or_default();
+                let Some((bytes, met)) = preferring_theirs(base, &after.bytes, &now.bytes) else {
+                    return Ok(Outcome::Kept(
+                        "your edits are kept: it is binary, and was changed elsewhere",
+                    ));
+                };
+                let mode = mode(before.as_ref(), &after, &now);
+                if bytes == now.bytes && mode == now.mode {
+                    return Ok(Outcome::Met);
+                }
+                (Some(File { bytes, mode }), if met { Outcome::Met } else { Outcome::Moved })
+            }
+            (_, None, _) => {
+                return Ok(Outcome::Kept("your edits are kept: without them it would be gone"));
+            }
+            (_, Some(_), None) => {
+                return Ok(Outcome::Kept("stays removed: it was changed elsewhere"));
+            }
+        };
+        match wanted {
+            Some(file) => self.worktree.write_stored(&place, &file)?,
+            None => drop(self.worktree.remove_file(&place)?),
+        }
+        Ok(outcome)
+    }
+
+    fn stored(&self, entries: &Entries, path: &BString) -> Result<Option<File>> {
+        let Some((mode, id)) = entries.get(path) else { return Ok(None) };
+        let mode = mode_of(*mode).unwrap_or_default().to_owned();
+        let entry = Entry { mode, id: id.to_string() };
+        Ok(Some(File { bytes: self.repository.blob(&entry.id)?, mode: entry.file_mode() }))
+    }
+}
+
+/// The mode that both sides agree on, or else the agent's.
+fn mode(before: Option<&File>, after: &File, now: &File) -> Mode {
+    match before {
+        Some(before) if before.mode == now.mode => after.mode,
+        _ => now.mode,
+    }
+}

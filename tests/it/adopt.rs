@@ -1,0 +1,86 @@
+//! `aye adopt`: what an agent without a gate has done already.
+
+use crate::support::record::apply;
+use crate::support::{Repo, Run};
+
+const FILES: &[(&str, &str)] =
+    &[("src/a.txt", "one\ntwo\n"), ("b.txt", "bee\n"), (".gitignore", "*.log\n")];
+
+fn diff(repo: &Repo, run: &Run) -> String {
+    repo.aye(&["diff", &run.id(), "--no-pager"]).ok().out()
+}
+
+#[test]
+fn what_is_in_the_files_and_in_commits_since_becomes_a_proposal_and_the_files_stay() {
+    let repo = Repo::with(FILES);
+    repo.write("src/a.txt", "one\nTWO\n");
+    repo.git(&["commit", "-qam", "By an agent"]);
+    repo.write("new.txt", "new\n");
+    repo.write("noise.log", "x\n");
+    repo.remove("b.txt");
+    let adopted =
+        repo.aye(&["adopt", "--since", "HEAD~1", "--by", "aider", "-m", "All of it"]).ok();
+    let text = diff(&repo, &adopted);
+    for line in ["+TWO\n", "+new\n", "-bee\n"] {
+        assert!(text.contains(line), "{text}");
+    }
+    assert!(!text.contains("noise"), "{text}");
+    assert!(repo.exists("new.txt") && !repo.exists("b.txt"));
+    let shown = repo.aye(&["show", &adopted.id(), "--json"]).ok().json();
+    assert_eq!(shown["proposed_by"], "aider");
+    // The files have it all already.
+    apply(&repo, &adopted.id());
+    assert_eq!(repo.text("src/a.txt"), "one\nTWO\n");
+    // What is applied and not committed is not adopted again.
+    repo.aye(&["adopt"]).fails("no_change", 6);
+}
+
+#[test]
+fn files_are_put_back_only_when_that_is_asked_for() {
+    let repo = Repo::with(FILES);
+    repo.write("src/a.txt", "one\nTWO\n");
+    repo.write("d/new.txt", "new\n");
+    repo.write("b.txt", "mine\n");
+    let adopted = repo.aye(&["adopt", "src", "d/new.txt", "--put-back"]).ok();
+    assert_eq!(repo.text("src/a.txt"), "one\ntwo\n");
+    assert_eq!(repo.text("b.txt"), "mine\n");
+    assert!(!repo.exists("d"));
+    assert!(!diff(&repo, &adopted).contains("mine"));
+    apply(&repo, &adopted.id());
+    assert_eq!(repo.text("d/new.txt"), "new\n");
+    assert_eq!(repo.text("src/a.txt"), "one\nTWO\n");
+    // What was applied and is not committed is nobody's change.
+    let adopted = repo.aye(&["adopt"]).ok();
+    let text = diff(&repo, &adopted);
+    assert!(text.contains("+mine\n") && !text.contains("TWO") && !text.contains("new"), "{text}");
+}
+
+#[test]
+fn a_stash_and_a_time_tell_a_persons_edits_from_an_agents() {
+    let repo = Repo::with(FILES);
+    repo.write("b.txt", "mine\n");
+    let stash = repo.git(&["stash", "create"]);
+    repo.program("touch").args(&["-d", "2001-01-01T00:00:00Z", "b.txt"]).run().ok();
+    repo.write("src/a.txt", "one\nTWO\n");
+    let adopted = repo.aye(&["adopt", "--since", stash.trim()]).ok();
+    assert!(!diff(&repo, &adopted).contains("mine"));
+    repo.write("src/a.txt", "one\n2\n");
+    repo.program("touch").args(&["-d", "2031-01-01T00:00:00Z", "src/a.txt"]).run().ok();
+    let adopted = repo.aye(&["adopt", "--since", "2030-01-01T00:00:00Z"]).ok();
+    let text = diff(&repo, &adopted);
+    assert!(text.contains("-two\n+2\n") && !text.contains("mine"), "{text}");
+    repo.aye(&["adopt", "--since", "1999-01-01T00:00:00Z"]).fails("invalid_argument", 6);
+    repo.aye(&["adopt", "--since", "no-such-branch"]).fails("invalid_argument", 6);
+}
+
+#[test]
+fn an_agent_names_its_files_and_links_are_not_followed() {
+    let repo = Repo::with(FILES);
+    repo.write("b.txt", "wasp\n");
+    repo.symlink("/etc/passwd", "way");
+    repo.agent("robo", &["adopt"]).fails("pathspec_required", 2);
+    let adopted =
+        repo.agent("robo", &["adopt", "b.txt"]).ok().notes("not proposed: way is a symlink");
+    let text = diff(&repo, &adopted);
+    assert!(text.contains("+wasp\n") && !text.contains("root:"), "{text}");
+}
