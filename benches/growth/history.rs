@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use aye::changeset::RepoPath;
-use aye::proposal::event::{Apply, Effect, How, Propose, Reject, Subject, Written, digest};
+use aye::proposal::event::{
+    Apply, Effect, FileOutcome, How, InputForm, Propose, Reject, Subject, Written, digest,
+};
 use aye::proposal::{Actor, ActorKind, ChangeRecord, Data, Entry, Event, ProposalId, Stamped};
 use chrono::{DateTime, Duration, Utc};
 
@@ -233,7 +235,7 @@ impl Planned {
             proposed_by: "agent".into(),
             expires_at: "2999-01-01T00:00:00Z".parse().expect("a time"),
             subject: if memory { Subject::Memory } else { Subject::Code },
-            form: "snippet".into(),
+            form: InputForm::Snippet,
             changes: vec![change.clone()],
             memory: memory.then(|| {
                 serde_json::json!({
@@ -252,7 +254,7 @@ impl Planned {
                 path: change.path.clone(),
                 before: change.before.clone(),
                 after: change.after.clone(),
-                outcome: "clean".into(),
+                outcome: FileOutcome::Clean,
             };
             return Data::Apply(Apply {
                 group: None,

@@ -10,6 +10,7 @@ use crate::apply;
 use crate::changeset::{Changeset, FileChange, RepoPath};
 use crate::decide;
 use crate::error::{Error, Result, codes};
+use crate::proposal::event::InputForm;
 use crate::proposal::{ActorKind, Entry};
 use crate::session::read;
 use crate::store::Store;
@@ -81,7 +82,7 @@ pub fn draft(
     }
     let changeset = Changeset::new(changes)?;
     store.refuse_foreign(&changeset)?;
-    Ok(Draft { take_back: adoption.put_back, ..Draft::new(store, changeset, "worktree")? })
+    Ok(Draft { take_back: adoption.put_back, ..Draft::new(store, changeset, InputForm::Worktree)? })
 }
 
 /// Makes what was applied here, and is not committed yet, what a file is compared with: that is nobody's change.

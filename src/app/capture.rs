@@ -18,6 +18,7 @@ use crate::changeset::{Changeset, File, FileChange, Mode, RepoPath, Snapshot};
 use crate::decide;
 use crate::error::{Error, Result, codes};
 use crate::git::Git;
+use crate::proposal::event::InputForm;
 use crate::proposal::{ActorKind, Entry, ProposalId};
 use crate::store::{Store, Summary};
 
@@ -80,10 +81,13 @@ pub fn capture(session: &Session<'_>, source: &Source, remarks: &mut Vec<Remark>
         Source::Patch { bytes, options, on: Some(id) } => {
             let below = stack::below(session, id)?;
             let changeset = whole_patch(store, &below, bytes, options, remarks)?;
-            return Ok(Draft { on: Some(below.on()), ..Draft::new(store, changeset, "patch")? });
+            return Ok(Draft {
+                on: Some(below.on()),
+                ..Draft::new(store, changeset, InputForm::Patch)?
+            });
         }
         Source::Patch { bytes, options, on: None } => {
-            (whole_patch(store, &*store.files()?, bytes, options, remarks)?, "patch")
+            (whole_patch(store, &*store.files()?, bytes, options, remarks)?, InputForm::Patch)
         }
         Source::Worktree { specs, base, take_back } => {
             if specs.is_empty() && session.caller.actor.kind == ActorKind::Agent {
@@ -94,7 +98,7 @@ pub fn capture(session: &Session<'_>, source: &Source, remarks: &mut Vec<Remark>
                 .hint("name them as to git add: aye propose --worktree PATH… -m WHY"));
             }
             let specs = Specs { base, specs };
-            (uncommitted(session, &specs, *take_back, remarks)?, "worktree")
+            (uncommitted(session, &specs, *take_back, remarks)?, InputForm::Worktree)
         }
         Source::Commit { rev, reverse } => {
             let id = resolve(store, rev, "^{commit}")?;
@@ -104,12 +108,12 @@ pub fn capture(session: &Session<'_>, source: &Source, remarks: &mut Vec<Remark>
             let (from, to) = if *reverse { (&id, &parent) } else { (&parent, &id) };
             let changeset = between(store, from, to)?;
             let message = message(store, &id, *reverse)?;
-            return Ok(Draft { message, ..Draft::new(store, changeset, "commit")? });
+            return Ok(Draft { message, ..Draft::new(store, changeset, InputForm::Commit)? });
         }
         Source::Range { range, reverse } => {
             let (from, to) = ends(store, range)?;
             let (from, to) = if *reverse { (to, from) } else { (from, to) };
-            (between(store, &from, &to)?, "commit")
+            (between(store, &from, &to)?, InputForm::Commit)
         }
     };
     let take_back = matches!(source, Source::Worktree { take_back: true, .. });
@@ -124,7 +128,7 @@ pub fn edits(
     session: &Session<'_>,
     edits: Vec<Edit>,
     ground: &Ground,
-    form: &'static str,
+    form: InputForm,
 ) -> Result<Draft> {
     let store = session.store;
     match ground {
@@ -137,7 +141,7 @@ pub fn edits(
         Ground::Any if session.session().is_none() => on_files(session, edits, form),
         Ground::Any => {
             let again = edits.clone();
-            let error = match on_files(session, edits, form) {
+            let error = match on_files(session, edits, form.clone()) {
                 Err(error) if is_missing(&error) => error,
                 other => return other,
             };
@@ -152,7 +156,7 @@ fn is_missing(error: &Error) -> bool {
     error.is(&changeset_codes::OLD_CONTENT_NOT_FOUND) || error.is(&changeset_codes::FILE_NOT_FOUND)
 }
 
-fn on_files(session: &Session<'_>, edits: Vec<Edit>, form: &'static str) -> Result<Draft> {
+fn on_files(session: &Session<'_>, edits: Vec<Edit>, form: InputForm) -> Result<Draft> {
     let Session { store, now, .. } = session;
     let old = |edit: &Edit| match &edit.action {
         Action::Replace(snippet) => Some((edit.path.clone(), snippet.old.clone())),

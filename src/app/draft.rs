@@ -3,15 +3,15 @@
 use crate::changeset::Changeset;
 use crate::error::Result;
 use crate::proposal::Proposal;
-use crate::proposal::event::On;
+use crate::proposal::event::{InputForm, On};
 use crate::store::Store;
 
 /// Changes that the repository accepts, and that are not proposed yet.
 #[derive(Clone, Debug)]
 pub struct Draft {
     pub(super) changeset: Changeset,
-    /// What the proposal records of the way it came: `snippet`, `patch`, `worktree`, `commit`, `tool`.
-    pub(super) form: &'static str,
+    /// What the proposal records of the way it came.
+    pub(super) form: InputForm,
     /// Its own message, if it has one (a commit's).
     pub message: Option<String>,
     /// The pending proposal whose result the changes were made on.
@@ -25,7 +25,7 @@ impl Draft {
     ///
     /// # Errors
     /// `file_too_large`, `path_invalid`: what could not be applied, see [`Store::accept`].
-    pub fn new(store: &Store, changeset: Changeset, form: &'static str) -> Result<Self> {
+    pub fn new(store: &Store, changeset: Changeset, form: InputForm) -> Result<Self> {
         store.accept(&changeset)?;
         Ok(Self { changeset, form, message: None, on: None, take_back: false })
     }
@@ -34,7 +34,7 @@ impl Draft {
     ///
     /// # Errors
     /// As [`Draft::new`]; `object_missing`.
-    pub fn present(store: &Store, proposal: &Proposal, form: &'static str) -> Result<Self> {
+    pub fn present(store: &Store, proposal: &Proposal, form: InputForm) -> Result<Self> {
         let current = proposal.current();
         let draft = Self::new(store, store.changeset(&current.changes)?, form)?;
         Ok(Self { on: current.on.clone(), ..draft })

@@ -7,7 +7,7 @@ use super::stack::{self, Followed};
 use super::{Draft, Session};
 use crate::changeset::{Changeset, FileChange};
 use crate::error::Result;
-use crate::proposal::event::Subject;
+use crate::proposal::event::{InputForm, RevisionReason, Subject};
 use crate::proposal::{Actor, Authority, Proposal, ProposalId};
 use crate::scan::gate::{self, Warning};
 use crate::store::{NewProposal, NewRevision, Store};
@@ -78,7 +78,7 @@ pub fn propose(session: &Session<'_>, draft: Draft, details: Details) -> Result<
         proposed_by: named.unwrap_or_else(|| caller.actor.name.clone()),
         expires_in: details.expires_in.unwrap_or(store.settings()?.expires_in),
         subject: Subject::Code,
-        form: draft.form.to_owned(),
+        form: draft.form.clone(),
         instead_of: details.instead_of.map(|id| store.view()?.resolve(&id)).transpose()?,
         on: draft.on,
         memory: None,
@@ -121,7 +121,7 @@ pub fn revise(
             description,
             expires_in,
             on: draft.on,
-            ..NewRevision::new(&draft.changeset, "answer")
+            ..NewRevision::new(&draft.changeset, RevisionReason::Answer)
         };
         let revised = writer.revise(authority, id, revision)?;
         let followed = uppers.follow(writer, authority, &draft.changeset, &revised.id)?;
@@ -152,7 +152,7 @@ pub fn rest(
         proposed_by: proposal.proposed_by.clone(),
         expires_in: store.settings()?.expires_in,
         subject: proposal.subject,
-        form: "split".to_owned(),
+        form: InputForm::Split,
         instead_of: None,
         on: None,
         memory: None,

@@ -6,7 +6,7 @@ use crate::changeset::Changeset;
 use crate::changeset::entry::entries;
 use crate::decide;
 use crate::error::Result;
-use crate::proposal::event::{ChangeRecord, Evidence};
+use crate::proposal::event::{ChangeRecord, Evidence, InputForm};
 use crate::proposal::rules::Verb;
 use crate::proposal::{Proposal, Status};
 use crate::session::follow::{self, Followed};
@@ -230,7 +230,7 @@ pub fn submit(
             let command = format!("aye revise {}", proposal.id);
             let (verb, evidence) = (Verb::Revise, Evidence::Flag);
             let authority = decide::authorise(store, caller, verb, proposals, &evidence, &command)?;
-            let draft = Draft::new(store, changeset, "session")?;
+            let draft = Draft::new(store, changeset, InputForm::Session)?;
             let Details { description, expires_in, .. } = details;
             let revision = Revision { draft, description, expires_in };
             Outcome::Revised(propose::revise(session, &authority, &proposal, revision)?)
@@ -239,7 +239,7 @@ pub fn submit(
             let why = || format!("What {} left in session {name}", caller.actor.name);
             let description = details.description.or_else(|| Some(why()));
             let details = Details { description, ..details };
-            let draft = Draft::new(store, changeset, "session")?;
+            let draft = Draft::new(store, changeset, InputForm::Session)?;
             Outcome::Proposed(propose::propose(session, draft, details)?)
         }
     };

@@ -9,7 +9,7 @@ use crate::changeset::snippet::{self, Edit};
 use crate::changeset::{Changeset, File, RepoPath, Snapshot};
 use crate::check::relations::{self, MOST_HIGH};
 use crate::error::{Error, Result, codes};
-use crate::proposal::event::{On, Subject};
+use crate::proposal::event::{On, RevisionReason, Subject};
 use crate::proposal::relations::{Lower, Relations};
 use crate::proposal::{Authority, Proposal, ProposalId, Status};
 use crate::store::{NewRevision, Store, View, Writer};
@@ -352,7 +352,7 @@ impl Above {
                 continue;
             };
             let on = Some(On { proposal: upper.on, revision });
-            let new = NewRevision { on, ..NewRevision::new(&changeset, "rebase") };
+            let new = NewRevision { on, ..NewRevision::new(&changeset, RevisionReason::Rebase) };
             let revised = writer.revise(authority, &id, new)?;
             lowers.insert(id.clone(), (made(files, &changeset), revised.id));
             followed.rebased.push(id);

@@ -12,6 +12,7 @@ use crate::changeset::Changeset;
 use crate::changeset::interdiff::interdiff;
 use crate::error::Result;
 use crate::proposal::document::{Document as Full, Remark, timestamp};
+use crate::proposal::event::RevisionReason;
 use crate::proposal::state::Revision;
 use crate::proposal::{Proposal, ProposalId, Status};
 use crate::render::diff::{self, Options};
@@ -54,7 +55,8 @@ pub struct Revised {
     /// Who made it.
     pub by: String,
     /// `partial` (some hunks were taken), `edited`, `rebase` or `answer`.
-    pub reason: String,
+    #[schemars(with = "String")]
+    pub reason: RevisionReason,
     /// Unified diff from the proposer's last content to it; null where that is not here any more.
     pub diff: Option<String>,
 }

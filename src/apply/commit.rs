@@ -10,6 +10,7 @@ use super::{codes, history};
 use crate::changeset::{File, Mode, RepoPath, Snapshot as _};
 use crate::error::{Error, Result};
 use crate::git::{Git, Running};
+use crate::proposal::event::FileOutcome;
 use crate::proposal::{Actor, Entry, Proposal, trailers};
 use crate::store::Store;
 use crate::text::escape;
@@ -93,7 +94,7 @@ pub fn refuse_other_base(store: &Store, proposal: &Proposal) -> Result<()> {
     let Ok(head) = store.repo().head_id() else { return Ok(()) };
     let head = head.to_string();
     let written = proposal.decision().map_or(&[][..], |decision| &decision.written);
-    for file in written.iter().filter(|file| file.outcome != "derived") {
+    for file in written.iter().filter(|file| file.outcome != FileOutcome::Derived) {
         let base = entry_in(store, &head, &file.path)?;
         if base.is_some() && base != file.before {
             return Err(taken_along(&file.path.display().to_string()));

@@ -5,12 +5,9 @@ use std::collections::HashMap;
 use crate::changeset::plan::{Outcome, Plan};
 use crate::changeset::{File, RepoPath};
 use crate::error::Result;
-use crate::proposal::event::Written;
+use crate::proposal::event::{FileOutcome, Written};
 use crate::proposal::{ChangeRecord, Entry};
 use crate::store::Store;
-
-/// The outcome of a generated file, as [`Outcome::as_str`] has it.
-const DERIVED: &str = "derived";
 
 /// Mode and id of one file now and afterwards; `None` is no file.
 pub type Sides = [Option<Entry>; 2];
@@ -35,7 +32,7 @@ pub fn written(
                 (None, None)
             }
         };
-        let outcome = file.outcome.as_str().to_owned();
+        let outcome = FileOutcome::from(file.outcome.as_str().to_owned());
         written.push(Written { path: file.path.clone(), before, after, outcome });
     }
     let entry = |file: &Option<File>| file.as_ref().map(|file| store.entry_of(file)).transpose();
@@ -56,6 +53,6 @@ pub fn written(
         store.keep_as(unknown.iter().flat_map(sides).flatten())?;
     }
     // Generated files are nobody's change; undo generates them again.
-    written.retain(|file| file.outcome != DERIVED);
+    written.retain(|file| file.outcome != FileOutcome::Derived);
     Ok(written)
 }

@@ -108,7 +108,9 @@ impl From<&LogEntry> for LogItem {
 fn text(data: &Data) -> Option<String> {
     match data {
         Data::Propose(propose) => propose.description.clone(),
-        Data::Revise(revise) => revise.description.clone().or(Some(revise.reason.clone())),
+        Data::Revise(revise) => {
+            revise.description.clone().or(Some(revise.reason.as_str().to_owned()))
+        }
         Data::Comment(comment) => Some(comment.body.clone()),
         Data::RequestChanges(request) => request.reason.clone(),
         Data::Reject(reject) => reject.reason.clone(),

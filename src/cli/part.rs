@@ -6,6 +6,7 @@ use crate::decide;
 use crate::decide::Part;
 use crate::error::{Error, Result, codes};
 use crate::proposal::Proposal;
+use crate::proposal::event::RevisionReason;
 use crate::review::model::{Decision, Review, parse_numbers, rest};
 use crate::store::Store;
 
@@ -50,7 +51,10 @@ impl PartArgs {
         }
         let part = match review.is_all_taken() {
             true => None,
-            false => Some(Part { changes: Changeset::new(review.changes())?, reason: "partial" }),
+            false => Some(Part {
+                changes: Changeset::new(review.changes())?,
+                reason: RevisionReason::Partial,
+            }),
         };
         Ok(Chosen { part, rest: rest(&review) })
     }

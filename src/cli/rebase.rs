@@ -10,6 +10,7 @@ use crate::changeset::{Changeset, FileChange};
 use crate::decide;
 use crate::error::{Error, Exit, Result};
 use crate::proposal::Status;
+use crate::proposal::event::RevisionReason;
 use crate::store::NewRevision;
 use crate::text::escape;
 
@@ -95,7 +96,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             let now = writer.view.proposal(&proposal.id)?;
             now.require_revision(&proposal.current().event)?;
             let id = &proposal.id;
-            writer.revise(&authority, id, NewRevision::new(&changeset, "rebase"))?;
+            writer.revise(&authority, id, NewRevision::new(&changeset, RevisionReason::Rebase))?;
             writer.commit()?;
             Ok(writer.view.proposal(&proposal.id)?.revisions.len())
         })?;

@@ -5,6 +5,7 @@ use super::{Context, Format, paths};
 use crate::app::propose::Revision;
 use crate::app::{self, Draft, capture, stack};
 use crate::error::{Error, Exit, Result, codes};
+use crate::proposal::event::InputForm;
 use crate::tools::revise::Revised;
 
 /// Replace the changes of a pending proposal by new ones; the id stays.
@@ -67,9 +68,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
                 None => args.edits.read(context, &store, limit)?,
             };
             if !edits.is_empty() {
-                capture::edits(&session, edits, &below, "snippet")?
+                capture::edits(&session, edits, &below, InputForm::Snippet)?
             } else if message.is_some() || args.expires_in.is_some() {
-                Draft::present(&store, &proposal, "snippet")?
+                Draft::present(&store, &proposal, InputForm::Snippet)?
             } else {
                 return Err(Error::new(
                     &codes::USAGE,

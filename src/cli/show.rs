@@ -170,7 +170,7 @@ pub fn header(
             true => "",
             false => ", not the proposer",
         };
-        let reason = escape::line(&revision.reason).into_owned();
+        let reason = escape::line(revision.reason.as_str()).into_owned();
         field("revision", format!("{} ({reason}) by {by}, {kind}{session}, {ago}", at + 1));
     }
     if status == Status::Pending {

@@ -8,6 +8,7 @@ use crate::app::listing::Item;
 use crate::app::wait::{self, Document, Revised, until};
 use crate::error::{Error, Exit, Result, codes};
 use crate::proposal::Status;
+use crate::proposal::event::RevisionReason;
 use crate::repository::parse_duration;
 use crate::store::Store;
 use crate::text::escape;
@@ -103,10 +104,10 @@ fn text(document: &Document) -> String {
         text += &format!("  {}\n", escape::line(line));
     }
     if let Some(Revised { by, reason, diff }) = &document.revised {
-        let what = match reason.as_str() {
-            "partial" => "taken in part",
-            "rebase" => "rebased",
-            "edited" => "edited",
+        let what = match reason {
+            RevisionReason::Partial => "taken in part",
+            RevisionReason::Rebase => "rebased",
+            RevisionReason::Edited => "edited",
             _ => "revised",
         };
         text += &format!("{what} by {}; what was proposed against that:\n", escape::line(by));

@@ -11,8 +11,9 @@ use crate::changeset::plan::{Plan, Planned};
 use crate::changeset::{Changeset, File, FileChange, Snapshot};
 use crate::error::{Error, Result};
 use crate::proposal::event::{
-    Apply, BlobRef, Comment, Effect, Note, Subject, Written, digest, lists,
+    Apply, BlobRef, Comment, Effect, FileOutcome, InputForm, Note, Subject, Written, digest, lists,
 };
+use crate::proposal::statement::Verdict;
 use crate::proposal::{Actor, Authority, ChangeRecord, Data, Proposal, ProposalId, trailers};
 use crate::store::{NewProposal, NewRevision, Store, Writer};
 
@@ -236,9 +237,9 @@ fn without_files(
             proposal: &current,
             revision: &event,
             digest: &digest,
-            verdict: "apply",
+            verdict: Verdict::Apply,
             reason: None,
-            effect: Some("mark_only"),
+            effect: Some(Effect::MarkOnly),
             unshown_lines: request.unshown_lines,
         };
         let statement = draft.attach(writer, None)?;
@@ -287,7 +288,7 @@ impl Decided<'_> {
         comment(writer, id, &self.request.comments)?;
         let (revision, digest) = match &self.request.part {
             Some(part) => {
-                let (changes, reason) = (&part.changes, part.reason);
+                let (changes, reason) = (&part.changes, part.reason.clone());
                 let on = self.current.current().on.clone();
                 let new = NewRevision { on, ..NewRevision::new(changes, reason) };
                 let revised = writer.revise(authority, id, new)?;
@@ -304,9 +305,9 @@ impl Decided<'_> {
             proposal: self.current,
             revision: &revision,
             digest: &digest,
-            verdict: "apply",
+            verdict: Verdict::Apply,
             reason: None,
-            effect: Some(effect.as_str()),
+            effect: Some(effect),
             unshown_lines: self.request.unshown_lines,
         };
         let statement = draft.attach(writer, Some(&self.planned.manifest))?;
@@ -352,9 +353,9 @@ fn keep_ahead(
             proposal,
             revision: &revision.event,
             digest: &digest,
-            verdict: "apply",
+            verdict: Verdict::Apply,
             reason: None,
-            effect: Some(request.effect.as_str()),
+            effect: Some(request.effect),
             unshown_lines: request.unshown_lines,
         };
         let id = store.entry_of(&manifest)?.id;
@@ -389,7 +390,7 @@ fn amended(store: &Store, planned: &Shown, commit: Option<&Committed>) -> Result
         let committed = files::entry_in(store, &commit.id, &record.path)?;
         let approved = entry(&record.after);
         if committed != approved {
-            let (path, outcome) = (record.path.clone(), "hook".to_owned());
+            let (path, outcome) = (record.path.clone(), FileOutcome::Hooked);
             found.push(Written { path, before: approved, after: committed, outcome });
         }
     }
@@ -426,7 +427,7 @@ fn ask_about(
         proposed_by: "commit hook".to_owned(),
         expires_in: store.settings()?.expires_in,
         subject: Subject::Code,
-        form: "commit".to_owned(),
+        form: InputForm::Commit,
         instead_of: None,
         on: None,
         memory: None,

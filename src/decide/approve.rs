@@ -8,6 +8,7 @@ use crate::apply as files;
 use crate::changeset::plan::Planned;
 use crate::error::Result;
 use crate::proposal::event::Approve;
+use crate::proposal::statement::Verdict;
 use crate::proposal::{Authority, Data, Proposal};
 use crate::store::Store;
 
@@ -62,7 +63,7 @@ pub fn approve(
             proposal: &current,
             revision: &revision,
             digest: &digest,
-            verdict: "approve",
+            verdict: Verdict::Approve,
             reason: remarks.reason.as_deref(),
             effect: None,
             unshown_lines: remarks.unshown_lines,

@@ -22,7 +22,7 @@ mod subject;
 pub mod undo;
 pub mod verdict;
 
-use crate::proposal::statement::{self, Statement, Target};
+use crate::proposal::statement::{self, Statement, Target, Verdict};
 pub use ahead::Ahead;
 pub use apply::{Applied, Request, apply};
 pub use approve::approve;
@@ -36,11 +36,10 @@ pub use undo::{Undone, undo};
 use chrono::{DateTime, Utc};
 
 use crate::changeset::instructions::Instructions;
-use crate::changeset::plan::Outcome;
 use crate::changeset::{Changeset, sensitive};
 use crate::error::{Error, Result};
 use crate::proposal::document::timestamp;
-use crate::proposal::event::{BlobRef, Evidence, Subject, Written, digest};
+use crate::proposal::event::{BlobRef, Effect, Evidence, RevisionReason, Subject, Written, digest};
 use crate::proposal::rules::{Class, Verb};
 use crate::proposal::{Authority, Caller, Proposal, ProposalId, Revision, authority, codes};
 use crate::store::{Audience, OwnTip, Store, View, Writer};
@@ -51,8 +50,8 @@ use crate::store::{Audience, OwnTip, Store, View, Writer};
 pub struct Part {
     /// What was taken.
     pub changes: Changeset,
-    /// Why there is a new revision: `partial` or `edited`.
-    pub reason: &'static str,
+    /// Why there is a new revision: taken in part, or edited.
+    pub reason: RevisionReason,
 }
 
 /// Where this clone's lanes and HEAD were when something was shown.
@@ -94,9 +93,9 @@ pub(crate) struct Draft<'a> {
     pub(crate) proposal: &'a Proposal,
     pub(crate) revision: &'a str,
     pub(crate) digest: &'a str,
-    pub(crate) verdict: &'static str,
+    pub(crate) verdict: Verdict,
     pub(crate) reason: Option<&'a str>,
-    pub(crate) effect: Option<&'static str>,
+    pub(crate) effect: Option<Effect>,
     pub(crate) unshown_lines: u64,
 }
 
@@ -120,7 +119,7 @@ impl Draft<'_> {
 
     /// Whether it takes a decision back.
     pub(crate) fn takes_back(&self) -> bool {
-        matches!(self.verdict, "undo" | "reopen")
+        matches!(self.verdict, Verdict::Undo | Verdict::Reopen)
     }
 
     /// The statement, which names `manifest` and the lane tip that was `seen`.
@@ -135,8 +134,8 @@ impl Draft<'_> {
         let mut statement = Statement {
             actor: self.authority.actor().clone(),
             digest: self.digest.to_owned(),
-            effect: self.effect.map(str::to_owned),
-            evidence: self.authority.evidence().as_str().to_owned(),
+            effect: self.effect,
+            evidence: self.authority.evidence().clone(),
             format: statement::FORMAT.to_owned(),
             manifest,
             policy: self.seen.policy.clone(),
@@ -149,7 +148,7 @@ impl Draft<'_> {
             target: self.seen.target.clone(),
             time: timestamp(self.now),
             unshown_lines: self.unshown_lines,
-            verdict: self.verdict.to_owned(),
+            verdict: self.verdict.clone(),
         };
         statement.set_reason(self.reason);
         statement.to_bytes()
@@ -247,9 +246,7 @@ pub(crate) fn require_apart(
     takes_back: bool,
     written: &[Written],
 ) -> Result<()> {
-    let kept = [Outcome::Clean.as_str(), Outcome::Already.as_str()];
-    let mut merged =
-        written.iter().filter(|file| !kept.contains(&file.outcome.as_str())).peekable();
+    let mut merged = written.iter().filter(|file| !file.outcome.is_of_proposal()).peekable();
     if merged.peek().is_none() {
         return Ok(());
     }

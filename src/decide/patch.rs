@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 
 use crate::changeset::{Changeset, File};
 use crate::error::{Error, Result};
-use crate::proposal::event::{Evidence, Patch, Written};
+use crate::proposal::event::{Evidence, FileOutcome, Patch, Written};
 use crate::proposal::{Authority, Data, Entry, ProposalId, Stamped, codes};
 use crate::store::{Store, View, entry_of};
 
@@ -60,7 +60,7 @@ pub fn record(
             path: change.path.clone(),
             before: before.clone(),
             after: after.clone(),
-            outcome: "clean".to_owned(),
+            outcome: FileOutcome::Clean,
         })
         .collect();
     let evidence = authority.evidence().clone();

@@ -7,6 +7,7 @@ use crate::apply::write_direct;
 use crate::changeset::plan::Planned;
 use crate::changeset::{Changeset, FileChange};
 use crate::error::{Error, Result};
+use crate::proposal::event::InputForm;
 use crate::proposal::rules::Verb;
 use crate::proposal::{ActorKind, Caller, Data, Proposal, Status, codes};
 use crate::store::{Store, View};
@@ -27,7 +28,7 @@ pub struct Restored {
 pub fn is_from_work_tree(view: &View, proposal: &Proposal) -> Result<bool> {
     let log = view.log(Some(&proposal.id), None)?;
     Ok(log.iter().any(|entry| match &entry.stamped.event.data {
-        Data::Propose(propose) => propose.form == "worktree",
+        Data::Propose(propose) => propose.form == InputForm::Worktree,
         _ => false,
     }))
 }

@@ -8,6 +8,7 @@ use super::{Part, Seen, subject};
 use crate::changeset::plan::{self, Plan, Planned};
 use crate::changeset::{File, FileChange, RepoPath, Snapshot};
 use crate::error::{Error, Result};
+use crate::proposal::event::RevisionReason;
 use crate::proposal::{ChangeRecord, Entry, Proposal};
 use crate::store::{Store, View};
 
@@ -190,7 +191,7 @@ pub(super) fn of_plan(
             false => blob(store, file.after.as_ref())?,
         };
         let base = head.blob(store, &file.path, [&now, &after])?;
-        let edited = part.is_some_and(|part| part.reason == "edited")
+        let edited = part.is_some_and(|part| part.reason == RevisionReason::Edited)
             && own.get(&file.path).is_none_or(|own| !same(&after, &own.after));
         let outcome = match &file.outcome {
             plan::Outcome::Derived(name) => Outcome::Derived((*name).to_owned()),

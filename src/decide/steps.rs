@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::proposal::Statement;
 use crate::proposal::event::{BlobRef, Evidence};
 use crate::proposal::state::{Approval, Decision};
+use crate::proposal::statement::Verdict;
 use crate::proposal::steps::{Step, of_events, of_revision};
 use crate::proposal::{Actor, Entry, Proposal, ProposalId, State, codes, trailers};
 use crate::store::{Store, View};
@@ -48,7 +49,7 @@ pub fn approved(store: &Store, proposal: &Proposal, approval: &Approval) -> Resu
         by: &approval.by,
         evidence: &approval.evidence,
         revision: &approval.revision,
-        verdicts: &["approve"],
+        verdicts: &[Verdict::Approve],
     };
     match recorded.read(store, proposal)? {
         (_, Some(manifest)) => Ok(manifest),
@@ -113,7 +114,7 @@ struct Recorded<'a> {
     by: &'a Actor,
     evidence: &'a Evidence,
     revision: &'a str,
-    verdicts: &'static [&'static str],
+    verdicts: &'static [Verdict],
 }
 
 impl Recorded<'_> {
@@ -124,8 +125,8 @@ impl Recorded<'_> {
             && statement.revision == self.revision
             && Some(&statement.digest) == digest.as_ref()
             && statement.actor == *self.by
-            && statement.evidence == self.evidence.as_str()
-            && self.verdicts.contains(&statement.verdict.as_str());
+            && statement.evidence == *self.evidence
+            && self.verdicts.contains(&statement.verdict);
         if !fits {
             return Err(invalid(proposal, "it is about something else than its event"));
         }
@@ -155,8 +156,8 @@ pub fn read(
         evidence: &decision.evidence,
         revision: &decision.revision,
         verdicts: match proposal.state {
-            State::Applied(_) => &["apply"],
-            State::Rejected(_) | State::Pending => &["reject", "withdraw"],
+            State::Applied(_) => &[Verdict::Apply],
+            State::Rejected(_) | State::Pending => &[Verdict::Reject, Verdict::Withdraw],
         },
     };
     let (statement, manifest) = recorded.read(store, proposal)?;

@@ -9,6 +9,7 @@ use crate::changeset::plan::{Conflict, Outcome, Plan, Planned, Reason};
 use crate::error::{Error, Result};
 use crate::proposal::event::{Effect, Patch, Undo, Written};
 use crate::proposal::state::Decision;
+use crate::proposal::statement::Verdict;
 use crate::proposal::{Authority, Data, Proposal, ProposalId, Stamped, State, codes};
 use crate::store::{Store, View};
 
@@ -134,9 +135,9 @@ fn record(
             proposal: &proposal,
             revision: &revision,
             digest: &digest,
-            verdict: "undo",
+            verdict: Verdict::Undo,
             reason: None,
-            effect: planned.map(|_| Effect::Files.as_str()),
+            effect: planned.map(|_| Effect::Files),
             unshown_lines: 0,
         };
         let statement = draft.attach(writer, planned.map(|planned| &planned.manifest))?;

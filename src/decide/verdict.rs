@@ -5,6 +5,7 @@ use chrono::{DateTime, Utc};
 use super::{Draft, Seen, apply, digest_of, require_quiet, still};
 use crate::error::{Error, Result};
 use crate::proposal::event::{Comment, Mark, Marked, Reject, Reopen, RequestChanges};
+use crate::proposal::statement::Verdict;
 use crate::proposal::{Authority, Data, Proposal, State, codes};
 use crate::store::Store;
 
@@ -24,13 +25,13 @@ pub enum Word {
 }
 
 impl Word {
-    fn verdict(&self) -> &'static str {
+    fn verdict(&self) -> Verdict {
         match self {
-            Self::Reject => "reject",
-            Self::Withdraw => "withdraw",
-            Self::RequestChanges => "request_changes",
-            Self::Reopen => "reopen",
-            Self::Mark(_) => "mark",
+            Self::Reject => Verdict::Reject,
+            Self::Withdraw => Verdict::Withdraw,
+            Self::RequestChanges => Verdict::RequestChanges,
+            Self::Reopen => Verdict::Reopen,
+            Self::Mark(_) => Verdict::Mark,
         }
     }
 }

@@ -237,7 +237,7 @@ fn is_outside(changes: &[ChangeRecord]) -> bool {
 mod tests {
     use chrono::DateTime;
 
-    use super::super::event::{Apply, Comment, Effect, Entry, Event, How, Written};
+    use super::super::event::{Apply, Comment, Effect, Entry, Event, FileOutcome, How, Written};
     use super::super::{Actor, ProposalId, State};
     use super::*;
 
@@ -309,7 +309,7 @@ mod tests {
                     path: RepoPath::new(*path).unwrap(),
                     before: None,
                     after: None,
-                    outcome: "clean".into(),
+                    outcome: FileOutcome::Clean,
                 })
                 .collect(),
         })

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ActorKind;
-use super::event::{Entry, How, Marked, On, Subject};
+use super::event::{Entry, Evidence, How, Marked, On, RevisionReason, Subject};
 use super::state::{self, ChangesRequested, Decision, Revision};
 use super::{Proposal, Status};
 
@@ -124,7 +124,8 @@ pub struct Author {
     /// When.
     pub at: String,
     /// `first`, `answer`, `partial`, `edited` or `rebase`.
-    pub reason: String,
+    #[schemars(with = "String")]
+    pub reason: RevisionReason,
 }
 
 /// What a tool says became of a proposal.
@@ -148,7 +149,8 @@ pub struct Approval {
     /// When.
     pub at: String,
     /// What shows it: `terminal` or `flag`.
-    pub evidence: String,
+    #[schemars(with = "String")]
+    pub evidence: Evidence,
     /// Event id of the revision that was approved.
     pub revision: String,
     /// It counts: of the current (or applied) revision, with no request for changes, rejection or
@@ -181,7 +183,8 @@ pub struct Outcome {
     /// How it was decided.
     pub how: How,
     /// What shows it: `terminal`, `flag`, `tool` or `hook`.
-    pub evidence: String,
+    #[schemars(with = "String")]
+    pub evidence: Evidence,
     /// Whether it is an approval by a person.
     pub by_a_person: bool,
     /// Its own proposer took it back.
@@ -340,7 +343,7 @@ pub fn approval(proposal: &Proposal, approval: &state::Approval) -> Approval {
     Approval {
         by: approval.by.to_string(),
         at: timestamp(approval.at),
-        evidence: approval.evidence.as_str().to_owned(),
+        evidence: approval.evidence.clone(),
         revision: approval.revision.clone(),
         counts: proposal.approvals_in_force().any(|found| found == approval),
         reason: approval.reason.clone(),
@@ -390,7 +393,7 @@ fn outcome(decision: &Decision) -> Outcome {
         by: decision.by.to_string(),
         at: timestamp(decision.at),
         how: decision.how,
-        evidence: decision.evidence.as_str().to_owned(),
+        evidence: decision.evidence.clone(),
         by_a_person: decision.is_by_a_person(),
         withdrawn: decision.withdrawn,
         statement: decision.statement.as_ref().map(|statement| statement.id.clone()),

@@ -7,7 +7,9 @@
 
 use std::collections::HashMap;
 
-use super::event::{Apply, Approve, Data, Effect, How, Marked, Reject, Stamped, Subject, release};
+use super::event::{
+    Apply, Approve, Data, Effect, How, Marked, Reject, RevisionReason, Stamped, Subject, release,
+};
 use super::forks::lane_of;
 pub use super::order::order;
 use super::state::{
@@ -101,7 +103,7 @@ fn start(first: &Stamped) -> Option<Proposal> {
             actor: first.event.actor.clone(),
             agent: first.event.agent.clone(),
             at: first.event.time,
-            reason: "first".into(),
+            reason: RevisionReason::First,
             base: propose.base.clone(),
             changes: propose.changes.clone(),
             memory: propose.memory.clone(),
@@ -487,7 +489,7 @@ mod tests {
             on: None,
             description: None,
             expires_at: None,
-            reason: "answer".into(),
+            reason: RevisionReason::Answer,
             base: None,
             changes: vec![],
             changes_blob: None,

@@ -449,7 +449,9 @@ mod tests {
     use chrono::DateTime;
     use proptest::prelude::*;
 
-    use super::super::event::{Comment, Evidence, Head, How, Mark, Marked, Propose, Purge, Reject};
+    use super::super::event::{
+        Comment, Evidence, Head, How, Mark, Marked, Propose, Purge, Reject, RevisionReason,
+    };
     use super::super::{Actor, ActorKind, Stamped, fold};
     use super::*;
 
@@ -735,7 +737,7 @@ mod tests {
                     4 => Data::Revise(super::super::event::Revise {
                         on: None,
                         description: Some(second.to_string()), expires_at: None,
-                        reason: "edited".into(), base: None, changes: Vec::new(),
+                        reason: RevisionReason::Edited, base: None, changes: Vec::new(),
                         changes_blob: None, memory: None,
                     }),
                     _ => comment("c"),

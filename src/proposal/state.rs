@@ -4,7 +4,9 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::event::{self, BlobRef, ChangeRecord, Evidence, How, Marked, Subject, Written};
+use super::event::{
+    self, BlobRef, ChangeRecord, Evidence, How, Marked, RevisionReason, Subject, Written,
+};
 use super::{Actor, ActorKind, AgentRun, ProposalId, codes, forks};
 use crate::error::{Error, Result};
 
@@ -126,8 +128,8 @@ pub struct Revision {
     pub agent: Option<AgentRun>,
     /// When.
     pub at: DateTime<Utc>,
-    /// `first`, `answer`, `partial`, `edited`, `rebase`.
-    pub reason: String,
+    /// Why there is this revision.
+    pub reason: RevisionReason,
     /// The commit the files were compared with.
     pub base: Option<String>,
     /// The changes.
@@ -356,9 +358,9 @@ impl Proposal {
             .unwrap_or(self.revisions.len() - 1);
         let mut names: Vec<&str> = Vec::new();
         for revision in &self.revisions[..=last] {
-            let name = match revision.reason.as_str() {
-                "first" => self.proposed_by.as_str(),
-                "answer" => {
+            let name = match revision.reason {
+                RevisionReason::First => self.proposed_by.as_str(),
+                RevisionReason::Answer => {
                     // Everything before it was replaced.
                     names.clear();
                     revision.actor.name.as_str()

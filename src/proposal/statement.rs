@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::{Error, Result, codes as error_codes};
-use crate::proposal::event::{BlobRef, Data, Effect, Event};
+use crate::proposal::event::{BlobRef, Data, Effect, Event, Evidence, open_words};
 use crate::proposal::{Actor, ProposalId, canonical, codes};
 
 /// Name and version of the format.
@@ -28,11 +28,10 @@ pub struct Statement {
     pub actor: Actor,
     /// Digest of the revision's changes, hex.
     pub digest: String,
-    /// What was to be done besides deciding: `files`, `index`, `commit`, `mark_only`; `null` where
-    /// nothing was written.
-    pub effect: Option<String>,
+    /// What was to be done besides deciding; `null` where nothing was written.
+    pub effect: Option<Effect>,
     /// What shows that the actor decided.
-    pub evidence: String,
+    pub evidence: Evidence,
     /// [`FORMAT`].
     pub format: String,
     /// The manifest blob; `null` for verdicts that write nothing.
@@ -58,8 +57,30 @@ pub struct Statement {
     pub time: String,
     /// How many changed lines were not on the screen before the answer.
     pub unshown_lines: u64,
-    /// `apply`, `approve`, `mark`, `reject`, `withdraw`, `request_changes`, `reopen` or `undo`.
-    pub verdict: String,
+    /// The verb.
+    pub verdict: Verdict,
+}
+
+open_words! {
+    /// What was decided.
+    pub enum Verdict {
+        /// It was applied.
+        Apply = "apply",
+        /// It was approved; nothing was written.
+        Approve = "approve",
+        /// A tool recorded what became of it.
+        Mark = "mark",
+        /// It was rejected.
+        Reject = "reject",
+        /// Its proposer took it back.
+        Withdraw = "withdraw",
+        /// It was sent back to its proposer.
+        RequestChanges = "request_changes",
+        /// A rejection was taken back.
+        Reopen = "reopen",
+        /// An apply was taken back.
+        Undo = "undo",
+    }
 }
 
 /// Where a change was to land: HEAD, when it was shown.
@@ -119,27 +140,29 @@ impl Statement {
         let (verdict, fits) = match &event.data {
             Data::Apply(apply) => {
                 let writes = apply.effect != Effect::MarkOnly;
-                let same = self.effect.as_deref() == Some(apply.effect.as_str());
+                let same = self.effect == Some(apply.effect);
                 let fits = same && self.manifest.is_some() == writes;
-                ("apply", fits && of(&apply.revision, &apply.digest))
+                (Verdict::Apply, fits && of(&apply.revision, &apply.digest))
             }
             Data::Approve(approve) => {
                 let fits = self.manifest.is_some() && reason(&approve.reason);
-                ("approve", fits && of(&approve.revision, &approve.digest))
+                (Verdict::Approve, fits && of(&approve.revision, &approve.digest))
             }
             Data::Reject(reject) => {
-                let verdict = if reject.withdrawn { "withdraw" } else { "reject" };
+                let verdict = if reject.withdrawn { Verdict::Withdraw } else { Verdict::Reject };
                 (verdict, reason(&reject.reason) && of(&reject.revision, &reject.digest))
             }
-            Data::Mark(mark) => ("mark", reason(&mark.reason) && of(&mark.revision, &mark.digest)),
+            Data::Mark(mark) => {
+                (Verdict::Mark, reason(&mark.reason) && of(&mark.revision, &mark.digest))
+            }
             Data::RequestChanges(request) => {
                 let fits = request.revision.as_deref().is_none_or(revision);
-                ("request_changes", fits && reason(&request.reason))
+                (Verdict::RequestChanges, fits && reason(&request.reason))
             }
             Data::Reopen(reopen) => {
-                ("reopen", revision(&reopen.revision) && reason(&reopen.reason))
+                (Verdict::Reopen, revision(&reopen.revision) && reason(&reopen.reason))
             }
-            Data::Undo(_) => ("undo", true),
+            Data::Undo(_) => (Verdict::Undo, true),
             _ => return false,
         };
         let evidence = event.data.evidence();
@@ -147,7 +170,7 @@ impl Statement {
             && fits
             && self.verdict == verdict
             && self.actor == event.actor
-            && evidence.is_some_and(|evidence| evidence.as_str() == self.evidence)
+            && evidence.is_some_and(|evidence| evidence == self.evidence)
     }
 
     /// Reads stored bytes.
@@ -201,8 +224,8 @@ mod tests {
         Statement {
             actor: Actor { name: "Ada".into(), email: "a@x".into(), kind: ActorKind::Human },
             digest: "d".repeat(40),
-            effect: Some("files".into()),
-            evidence: "terminal".into(),
+            effect: Some(Effect::Files),
+            evidence: Evidence::Terminal,
             format: FORMAT.into(),
             manifest: Some(BlobRef { id: "1".repeat(40), sha256: "2".repeat(64) }),
             policy: None,
@@ -215,7 +238,7 @@ mod tests {
             target: Target { commit: None, name: Some("refs/heads/main".into()) },
             time: "2026-01-01T00:00:00.000Z".into(),
             unshown_lines: 7,
-            verdict: "apply".into(),
+            verdict: Verdict::Apply,
         }
     }
 

@@ -1,5 +1,6 @@
 //! What decisions make of files, as steps from one content to another. Pure.
 
+use super::event::FileOutcome;
 use super::state::Decision;
 use super::{Entry, Proposal};
 use crate::changeset::RepoPath;
@@ -29,8 +30,8 @@ pub fn of_events(proposal: &Proposal, decision: &Decision) -> Vec<Step> {
                 before: file.before.clone(),
                 after: file.after.clone(),
             };
-            match file.outcome.as_str() {
-                "already" => of_revision(proposal, &decision.revision)
+            match file.outcome {
+                FileOutcome::Already => of_revision(proposal, &decision.revision)
                     .into_iter()
                     .filter(|own| own.path == file.path)
                     .collect(),

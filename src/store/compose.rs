@@ -13,7 +13,7 @@ use gix::objs::{Kind, Tree, WriteTo as _};
 use super::lists;
 use super::objects::{Batch, Sink};
 use super::trees::{self, Leaf};
-use crate::changeset::{Mode, plan};
+use crate::changeset::Mode;
 use crate::error::{Error, Result};
 use crate::proposal::event::MAX_BYTES;
 use crate::proposal::{Data, ProposalId, Stamped, snapshot};
@@ -149,9 +149,8 @@ pub(super) fn on(
 /// else names it, and `git gc` would take it away.
 fn results(index: usize, data: &Data) -> Vec<Leaf> {
     let Data::Apply(apply) = data else { return Vec::new() };
-    let kept = [plan::Outcome::Clean.as_str(), plan::Outcome::Already.as_str()];
     let mut leaves = Vec::new();
-    for file in apply.written.iter().filter(|file| !kept.contains(&file.outcome.as_str())) {
+    for file in apply.written.iter().filter(|file| !file.outcome.is_of_proposal()) {
         let after = file.after.as_ref().filter(|_| file.before != file.after);
         for (side, entry) in [("before", file.before.as_ref()), ("after", after)] {
             if let Some(entry) = entry

@@ -18,7 +18,8 @@ use crate::flush::Method;
 use crate::proposal::codes::NOT_PRIVATE;
 use crate::proposal::event::lists::{LONGEST_INLINE, MAX_LIST};
 use crate::proposal::event::{
-    BlobRef, Expire, MAX_BYTES, On, Propose, Publish, Revise, Subject, digest,
+    BlobRef, Expire, InputForm, MAX_BYTES, On, Propose, Publish, Revise, RevisionReason, Subject,
+    digest,
 };
 use crate::proposal::rules::Verb;
 use crate::proposal::{
@@ -46,8 +47,8 @@ pub struct NewProposal {
     pub expires_in: Duration,
     /// Code or memory.
     pub subject: Subject,
-    /// The input form: `snippet`, `patch`, `worktree`, `commit`, `tool`.
-    pub form: String,
+    /// The form in which they came.
+    pub form: InputForm,
     /// The proposal of somebody else that it is to take the place of.
     pub instead_of: Option<ProposalId>,
     /// The pending proposal whose result it is made on.
@@ -63,8 +64,8 @@ pub struct NewProposal {
 pub struct NewRevision<'a> {
     /// The changes.
     pub changeset: &'a Changeset,
-    /// Why: `answer`, `partial`, `edited`, `rebase`.
-    pub reason: &'a str,
+    /// Why.
+    pub reason: RevisionReason,
     /// A new description.
     pub description: Option<String>,
     /// How long it waits from now; as before without.
@@ -77,7 +78,7 @@ pub struct NewRevision<'a> {
 
 impl<'a> NewRevision<'a> {
     /// Changes, and nothing else that is new.
-    pub fn new(changeset: &'a Changeset, reason: &'a str) -> Self {
+    pub fn new(changeset: &'a Changeset, reason: RevisionReason) -> Self {
         Self { changeset, reason, description: None, expires_in: None, memory: None, on: None }
     }
 }
@@ -413,7 +414,7 @@ impl<'store> Writer<'store> {
         let revise = Revise {
             description: new.description,
             expires_at,
-            reason: new.reason.to_owned(),
+            reason: new.reason,
             on: new.on,
             base: self.head(),
             changes,
@@ -504,7 +505,7 @@ impl<'store> Writer<'store> {
             let revise = Revise {
                 description: proposal.description.clone(),
                 expires_at: Some(proposal.expires_at),
-                reason: "edited".to_owned(),
+                reason: RevisionReason::Edited,
                 on: None,
                 base: current.base.clone(),
                 changes: current.changes.clone(),

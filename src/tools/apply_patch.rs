@@ -18,6 +18,7 @@ use crate::decide::{self, patch::Ids};
 use crate::error::{Error, Result};
 use crate::memory::outside;
 use crate::proposal::ActorKind;
+use crate::proposal::event::InputForm;
 use crate::proposal::rules::Verb;
 use crate::repository::Gate;
 use crate::scan::gate::{self, Warning};
@@ -282,7 +283,7 @@ fn held_back(session: &Session<'_>, request: &Request, gate: Option<Gate>) -> Re
     let limit = store.settings()?.max_file_size;
     let files = store.worktree()?.with_size_limit(limit);
     let mut compiled = capture::patch(store, &request.patch, &files, &request.options)?;
-    let draft = Draft::new(store, std::mem::take(&mut compiled.changeset), "patch")?;
+    let draft = Draft::new(store, std::mem::take(&mut compiled.changeset), InputForm::Patch)?;
     if request.dry_run && request.index {
         apply::refuse_unstaged(store, draft.changeset())?;
     }

@@ -19,7 +19,7 @@ use crate::decide;
 use crate::decide::verdict::{self, Word};
 use crate::error::{Error, Result};
 use crate::proposal::document::{file_path, timestamp};
-use crate::proposal::event::{Evidence, Marked, Subject};
+use crate::proposal::event::{Evidence, InputForm, Marked, Subject};
 use crate::proposal::rules::{Class, Verb};
 use crate::proposal::{Proposal, Revision, Status, codes as proposal_codes};
 use crate::scan::gate;
@@ -343,7 +343,7 @@ fn propose(session: &Session<'_>, arguments: Propose, ignored: &[String]) -> Res
     let occurrence = arguments.occurrence.map(Occurrence::from).unwrap_or_default();
     let snippet = Snippet { old: old.into(), new: new.into(), occurrence };
     let edit = Edit { path: RepoPath::new(&path)?, action: Action::Replace(snippet) };
-    let draft = capture::edits(session, vec![edit], &Ground::Any, "tool")?;
+    let draft = capture::edits(session, vec![edit], &Ground::Any, InputForm::Tool)?;
     let details = Details {
         description: arguments.description,
         domain: arguments.domain,

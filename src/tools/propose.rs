@@ -15,6 +15,7 @@ use crate::app::{self, Draft, Session};
 use crate::changeset::RepoPath;
 use crate::changeset::patch::Options;
 use crate::error::{Error, Result};
+use crate::proposal::event::InputForm;
 use crate::repository::parse_duration;
 
 /// Names of the two tools.
@@ -146,7 +147,7 @@ pub(super) fn draft(session: &Session<'_>, edits: Vec<JsonEdit>, ground: &Ground
             .with("parameter", "edits")
             .hint(format!("the arguments look like {EXAMPLE}")));
     }
-    capture::edits(session, compile(edits)?, ground, "tool")
+    capture::edits(session, compile(edits)?, ground, InputForm::Tool)
 }
 
 /// What a patch makes of the files.

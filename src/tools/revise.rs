@@ -13,7 +13,7 @@ use crate::decide;
 use crate::error::{Error, Result};
 use crate::proposal::Status;
 use crate::proposal::document::{file_path, timestamp};
-use crate::proposal::event::Evidence;
+use crate::proposal::event::{Evidence, InputForm};
 use crate::proposal::rules::Verb;
 use crate::scan::gate::Warning;
 
@@ -102,7 +102,7 @@ pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
         (Some(edits), None) => propose::draft(session, edits, &below)?,
         (None, Some(patch)) => propose::patched(session, patch, None, below.id())?,
         (None, None) if known.description.is_some() || expires_in.is_some() => {
-            Draft::present(store, &proposal, "tool")?
+            Draft::present(store, &proposal, InputForm::Tool)?
         }
         (edits, _) => {
             let what = if edits.is_some() { "both edits and a patch" } else { "nothing new" };

@@ -109,7 +109,7 @@ fn odd_lifetimes_are_refused_with_an_example() {
 #[test]
 fn a_clock_that_is_set_back_stops_nothing() {
     use aye::changeset::{Changeset, File, FileChange, RepoPath};
-    use aye::proposal::event::Subject;
+    use aye::proposal::event::{InputForm, Subject};
     use aye::store::{NewProposal, Store};
     let repo = Repo::with(&[("f", "a b\n"), ("g", "a b\n")]);
     let ahead = chrono::Utc::now() + chrono::Duration::days(1);
@@ -130,7 +130,7 @@ fn a_clock_that_is_set_back_stops_nothing() {
             proposed_by: "ahead".into(),
             expires_in: chrono::Duration::days(7),
             subject: Subject::Code,
-            form: "patch".into(),
+            form: InputForm::Patch,
             instead_of: None,
             on: None,
             private: false,

@@ -18,6 +18,7 @@ use crate::app::{self, capture};
 use crate::changeset::snippet::Edit;
 use crate::error::{Error, Exit, Result, codes};
 use crate::proposal::ProposalId;
+use crate::proposal::event::InputForm;
 use crate::repository::parse_duration;
 use crate::scan::gate::Warning;
 use crate::store::Store;
@@ -129,7 +130,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         Some(draft) => draft,
         None => {
             let edits = compile(context, &store, args.edits, args.from_json, &mut meta)?;
-            capture::edits(&session, edits, &on.into(), "snippet")?
+            capture::edits(&session, edits, &on.into(), InputForm::Snippet)?
         }
     };
     let recorded = app::propose::propose(&session, draft, meta.details())?;

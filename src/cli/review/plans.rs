@@ -8,6 +8,7 @@ use chrono::{DateTime, Utc};
 use crate::changeset::{Changeset, FileChange};
 use crate::decide::{self, Ahead, Part, Residue, Shown};
 use crate::error::Result;
+use crate::proposal::event::RevisionReason;
 use crate::proposal::{Proposal, ProposalId};
 use crate::review::model::Verdict;
 use crate::review::terminal::{Order, Outlook};
@@ -90,7 +91,7 @@ fn plan(
     now: DateTime<Utc>,
 ) -> Result<Planned> {
     let proposal = looked_at(view, order, now)?;
-    let reason = if order.edited { "edited" } else { "partial" };
+    let reason = if order.edited { RevisionReason::Edited } else { RevisionReason::Partial };
     let part = match changes {
         Some(changes) => Some(Part { changes: Changeset::new(changes)?, reason }),
         None => None,

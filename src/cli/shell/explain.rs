@@ -17,7 +17,8 @@ pub struct Explanation {
     /// `aye/shell_explain@1`.
     schema: &'static str,
     /// `allowed`, `refused`, or `undecided` where it depends on what only git can answer.
-    decision: &'static str,
+    #[schemars(with = "String")]
+    decision: Decision,
     /// The command, as given.
     command: String,
     /// Each command, in order; a command that may run in several directories once for each.
@@ -25,6 +26,14 @@ pub struct Explanation {
     /// Why it is refused, or undecided.
     #[serde(skip_serializing_if = "Option::is_none")]
     refusal: Option<Response>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Decision {
+    Allowed,
+    Refused,
+    Undecided,
 }
 
 /// One command of an [`Explanation`].
@@ -67,7 +76,7 @@ pub(super) fn explain(context: &mut Context, command: &str, world: World) -> Res
     let world = World { asks: false, ..world };
     let mut explanation = Explanation {
         schema: "aye/shell_explain@1",
-        decision: "allowed",
+        decision: Decision::Allowed,
         command: command.to_owned(),
         steps: Vec::new(),
         refusal: None,
@@ -75,7 +84,7 @@ pub(super) fn explain(context: &mut Context, command: &str, world: World) -> Res
     match plan(command, &world) {
         Ok(plan) => explanation.steps = plan.steps().into_iter().map(ExplainedStep::new).collect(),
         Err(refusal) if refusal.rule() == NOT_ASKED => {
-            explanation.decision = "undecided";
+            explanation.decision = Decision::Undecided;
             explanation.refusal = Some(readonly_shell::refused(command, &refusal));
         }
         // In text the refusal is the usual error.
@@ -83,7 +92,7 @@ pub(super) fn explain(context: &mut Context, command: &str, world: World) -> Res
             return Err(refusal.into());
         }
         Err(refusal) => {
-            explanation.decision = "refused";
+            explanation.decision = Decision::Refused;
             explanation.refusal = Some(readonly_shell::refused(command, &refusal));
         }
     }
@@ -106,7 +115,7 @@ pub(super) fn explain(context: &mut Context, command: &str, world: World) -> Res
         }
         text
     })?;
-    Ok(if explanation.decision == "refused" { Exit::Refused } else { Exit::Done })
+    Ok(if explanation.decision == Decision::Refused { Exit::Refused } else { Exit::Done })
 }
 
 /// The output of `aye shell --programs`.

@@ -15,6 +15,7 @@ use crate::memory::problem::Problem;
 use crate::memory::response::{Outcome, Response};
 use crate::memory::{Request, codes};
 use crate::proposal::document::timestamp;
+use crate::proposal::event::RevisionReason;
 use crate::proposal::{Authority, Proposal, Status};
 use crate::store::NewRevision;
 
@@ -155,7 +156,8 @@ impl Service<'_> {
         let memory = self.memory_note(&value, &plan, staging_id(proposal));
         self.store.write(&self.actor, self.now, |writer| {
             let memory = Some(memory);
-            let new = NewRevision { memory, ..NewRevision::new(&changeset, "rebase") };
+            let new =
+                NewRevision { memory, ..NewRevision::new(&changeset, RevisionReason::Rebase) };
             writer.revise(authority, &proposal.id, new).map(drop)
         })?;
         let mut response = Response::new(Outcome::Staged);

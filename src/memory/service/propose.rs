@@ -16,7 +16,7 @@ use crate::memory::request;
 use crate::memory::response::{Outcome, Response};
 use crate::memory::settings::Approval;
 use crate::memory::{MAX_REQUEST_BYTES, Request};
-use crate::proposal::event::Subject;
+use crate::proposal::event::{InputForm, Subject};
 use crate::store::NewProposal;
 
 /// How often a request is judged again with stand-ins for what it lacks.
@@ -245,7 +245,7 @@ impl Service<'_> {
                     .unwrap_or(i64::MAX / 4000),
             ),
             subject: Subject::Memory,
-            form: "memory".to_owned(),
+            form: InputForm::Memory,
             instead_of: None,
             on: None,
             memory: Some(memory),

@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::words::{Evidence, FileOutcome, InputForm, RevisionReason};
 use super::{ChangeRecord, Entry};
 use crate::changeset::RepoPath;
 use crate::proposal::{Actor, ProposalId};
@@ -77,8 +78,8 @@ pub struct Propose {
     /// `code` or `memory`.
     #[serde(default)]
     pub subject: Subject,
-    /// The input form: `snippet`, `patch`, `worktree`, `commit`, `tool`.
-    pub form: String,
+    /// The form in which the changes came.
+    pub form: InputForm,
     /// The proposal of somebody else that it is to take the place of; that one stays as it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instead_of: Option<ProposalId>,
@@ -140,8 +141,8 @@ pub struct Revise {
     /// A new expiry, if it changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<DateTime<Utc>>,
-    /// Why there is a new revision: `answer`, `partial`, `edited`, `rebase`.
-    pub reason: String,
+    /// Why there is a new revision.
+    pub reason: RevisionReason,
     /// The pending proposal whose result it was made on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on: Option<On>,
@@ -191,35 +192,7 @@ pub struct RequestChanges {
     pub statement: Option<BlobRef>,
 }
 
-/// What shows that the actor made a decision. Beside [`How`], which version 0.1.0 reads and whose
-/// values therefore stay the three it knows.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "String", into = "String")]
-pub enum Evidence {
-    /// A person answered at a terminal.
-    Terminal,
-    /// `--yes`, without a question.
-    Flag,
-    /// A call of a tool contract.
-    Tool,
-    /// A git hook.
-    Hook,
-    /// A value that a newer version wrote; it counts as none of the above.
-    Other(String),
-}
-
 impl Evidence {
-    /// The word used in events, statements and output.
-    pub fn as_str(&self) -> &str {
-        match self {
-            Self::Terminal => "terminal",
-            Self::Flag => "flag",
-            Self::Tool => "tool",
-            Self::Hook => "hook",
-            Self::Other(text) => text,
-        }
-    }
-
     /// The closest value that version 0.1.0 reads.
     pub fn how(&self) -> How {
         match self {
@@ -227,24 +200,6 @@ impl Evidence {
             Self::Flag => How::Flag,
             Self::Tool | Self::Hook | Self::Other(_) => How::Tool,
         }
-    }
-}
-
-impl From<String> for Evidence {
-    fn from(text: String) -> Self {
-        match text.as_str() {
-            "terminal" => Self::Terminal,
-            "flag" => Self::Flag,
-            "tool" => Self::Tool,
-            "hook" => Self::Hook,
-            _ => Self::Other(text),
-        }
-    }
-}
-
-impl From<Evidence> for String {
-    fn from(evidence: Evidence) -> Self {
-        evidence.as_str().to_owned()
     }
 }
 
@@ -353,8 +308,8 @@ pub struct Written {
     /// What is there now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<Entry>,
-    /// `clean`, `already`, `merged`.
-    pub outcome: String,
+    /// What it came to.
+    pub outcome: FileOutcome,
 }
 
 /// Data of [`Data::Reject`].

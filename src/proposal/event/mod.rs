@@ -8,6 +8,7 @@ mod data;
 pub mod lists;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -16,10 +17,12 @@ use serde_json::value::RawValue;
 
 pub use changes::{ChangeRecord, Entry, SnippetRecord, digest};
 pub use data::{
-    Apply, Approve, BlobRef, Check, Comment, Committed, Data, Effect, Evidence, Expire, Fold, How,
-    Imported, Mark, Marked, Note, On, Patch, Propose, Publish, Purge, Reject, Reopen,
-    RequestChanges, Revise, Subject, Undo, Written,
+    Apply, Approve, BlobRef, Check, Comment, Committed, Data, Effect, Expire, Fold, How, Imported,
+    Mark, Marked, Note, On, Patch, Propose, Publish, Purge, Reject, Reopen, RequestChanges, Revise,
+    Subject, Undo, Written,
 };
+pub(crate) use words::open_words;
+pub use words::{Evidence, FileOutcome, InputForm, RevisionReason};
 
 use super::{Actor, AgentRun, ProposalId, canonical, codes};
 use crate::error::{Error, Result};

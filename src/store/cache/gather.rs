@@ -12,6 +12,7 @@ use super::source::{Check, Source};
 use super::statements::{self, Flaw, Places};
 use super::{forks, publish};
 use crate::proposal::audit::{Own, Why};
+use crate::proposal::event::{InputForm, RevisionReason};
 use crate::proposal::forks::Forks;
 use crate::proposal::{Data, Event, Stamped};
 use crate::store::lists;
@@ -281,11 +282,15 @@ pub(super) fn cut(event: &mut Event) {
             propose.related_task_id.as_mut().map(name);
             propose.branch.as_mut().map(name);
             name(&mut propose.proposed_by);
-            name(&mut propose.form);
+            if let InputForm::Other(word) = &mut propose.form {
+                name(word);
+            }
         }
         Data::Revise(revise) => {
             revise.description.as_mut().map(long);
-            name(&mut revise.reason);
+            if let RevisionReason::Other(word) = &mut revise.reason {
+                name(word);
+            }
         }
         Data::Comment(comment) => long(&mut comment.body),
         Data::RequestChanges(request) => {
