@@ -150,9 +150,9 @@ fn apply(bytes: &[u8]) {
 
 /// A binary hunk: the first byte says of which kind, the second how large it says it is.
 pub fn binary(bytes: &[u8]) {
-    use aye::changeset::binary::{Block, Kind};
+    use aye::changeset::binary::{Block, BlockKind};
     let [kind, size, lines @ ..] = bytes else { return };
-    let kind = if kind % 2 == 0 { Kind::Literal } else { Kind::Delta };
+    let kind = if kind % 2 == 0 { BlockKind::Literal } else { BlockKind::Delta };
     let block = Block { kind, size: u64::from(*size) * 16, lines, number: 1 };
     if let Ok(made) = block.decode(b"a base of some bytes", 4096) {
         assert!(made.len() <= 4096);

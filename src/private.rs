@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
 
-use crate::beneath::{Access, Folder, Kind, open_last};
+use crate::beneath::{Access, FileKind, Folder, open_last};
 use crate::error::{Error, Result};
 
 /// Error codes of aye's own directory.
@@ -215,11 +215,11 @@ impl Directory {
             let Some((known, directory)) = KNOWN.iter().find(|(known, _)| name == *known) else {
                 continue;
             };
-            let expected = if *directory { Kind::Folder } else { Kind::File };
+            let expected = if *directory { FileKind::Folder } else { FileKind::File };
             let path = self.path.join(known);
             let usable = match kind == expected {
                 true => Ok(()),
-                false => Err(not_ours(&path, kind == Kind::Symlink, *directory)),
+                false => Err(not_ours(&path, kind == FileKind::Symlink, *directory)),
             };
             found.push((*known, usable));
         }
@@ -229,10 +229,10 @@ impl Directory {
 
     fn refused(&self, name: &BStr, directory: bool, what: &str, error: &io::Error) -> Error {
         let path = self.path.join(name.to_path_lossy());
-        let expected = if directory { Kind::Folder } else { Kind::File };
+        let expected = if directory { FileKind::Folder } else { FileKind::File };
         match self.folder.stat(name) {
             Ok(found) if found.kind != expected || (!directory && found.links > 1) => {
-                not_ours(&path, found.kind == Kind::Symlink, directory)
+                not_ours(&path, found.kind == FileKind::Symlink, directory)
             }
             _ => Error::io(format_args!("{what} {}", path.display()), error),
         }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::Session;
 use crate::changeset::{Mode, RepoPath, Snapshot as _};
 use crate::error::Result;
-use crate::plan::{History, Key, Plan, Progress, Record, Step, StepStatus, Version, request};
+use crate::plan::{History, Key, Progress, Record, Step, StepStatus, TaskPlan, Version, request};
 use crate::proposal::document::timestamp;
 use crate::proposal::{Note, Proposal, Status};
 use crate::repository::exclude;
@@ -20,7 +20,7 @@ pub const PROJECTION: &str = ".agent-memory/plan.yaml";
 #[derive(Clone, Debug, PartialEq)]
 pub struct Updated {
     /// The list.
-    pub plan: Plan,
+    pub plan: TaskPlan,
     /// When it became that.
     pub at: DateTime<Utc>,
     /// Why.
@@ -38,12 +38,12 @@ pub struct Updated {
 pub fn update(
     session: &Session<'_>,
     key: &Key,
-    change: impl FnOnce(&Plan) -> Result<(Plan, Option<String>)>,
+    change: impl FnOnce(&TaskPlan) -> Result<(TaskPlan, Option<String>)>,
 ) -> Result<Updated> {
     let Session { store, caller, now } = session;
     let updated = store.write(&caller.actor, *now, |writer| {
         let current = current(&writer.view, key)?;
-        let empty = Plan::default();
+        let empty = TaskPlan::default();
         let before = current.as_ref().map_or(&empty, |version| &version.plan);
         let (plan, explanation) = change(before)?;
         let explanation = request::explanation(explanation)?;
@@ -85,7 +85,7 @@ struct Projected {
 #[derive(Serialize)]
 struct ProjectedPlan {
     name: String,
-    plan: Plan,
+    plan: TaskPlan,
     explanation: Option<String>,
     updated_at: String,
     updated_by: String,
@@ -171,7 +171,7 @@ pub fn attached(
     view: &View,
     now: DateTime<Utc>,
     key: &Key,
-    plan: &Plan,
+    plan: &TaskPlan,
 ) -> Result<Vec<Vec<Summary>>> {
     let mut steps: Vec<Vec<Summary>> = plan.steps().iter().map(|_| Vec::new()).collect();
     let all = view.proposals(&Filter { of_plans: true, ..Filter::default() }, now)?;

@@ -23,7 +23,7 @@ use super::{Draft, Session, wait};
 #[derive(Debug)]
 pub struct Submitted {
     /// The proposal; `None` where nothing differs from the base.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<SubmitOutcome>,
     /// Lines added and removed, in all files.
     pub lines: (usize, usize),
     /// What is not proposed: the path, and why. Untrusted.
@@ -34,7 +34,7 @@ pub struct Submitted {
 
 /// A proposal with the files of a session.
 #[derive(Debug)]
-pub enum Outcome {
+pub enum SubmitOutcome {
     /// A new one.
     Proposed(Recorded),
     /// A new revision of the session's own.
@@ -43,7 +43,7 @@ pub enum Outcome {
     Unchanged(Proposal),
 }
 
-impl Outcome {
+impl SubmitOutcome {
     /// The proposal.
     pub fn proposal(&self) -> &Proposal {
         match self {
@@ -224,7 +224,9 @@ pub fn submit(
         (added + counts.added, removed + counts.removed)
     });
     let outcome = match pending {
-        Some(proposal) if is_same(store, &proposal, &changeset) => Outcome::Unchanged(proposal),
+        Some(proposal) if is_same(store, &proposal, &changeset) => {
+            SubmitOutcome::Unchanged(proposal)
+        }
         Some(proposal) => {
             let proposals = std::slice::from_ref(&proposal);
             let command = format!("aye revise {}", proposal.id);
@@ -233,14 +235,14 @@ pub fn submit(
             let draft = Draft::new(store, changeset, InputForm::Session)?;
             let Details { description, expires_in, .. } = details;
             let revision = Revision { draft, description, expires_in };
-            Outcome::Revised(propose::revise(session, &authority, &proposal, revision)?)
+            SubmitOutcome::Revised(propose::revise(session, &authority, &proposal, revision)?)
         }
         None => {
             let why = || format!("What {} left in session {name}", caller.actor.name);
             let description = details.description.or_else(|| Some(why()));
             let details = Details { description, ..details };
             let draft = Draft::new(store, changeset, InputForm::Session)?;
-            Outcome::Proposed(propose::propose(session, draft, details)?)
+            SubmitOutcome::Proposed(propose::propose(session, draft, details)?)
         }
     };
     let proposal = outcome.proposal();

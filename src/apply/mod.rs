@@ -28,7 +28,7 @@ pub(crate) use recover::{APPLY, COMMIT, UNDO, subject};
 pub use recover::{Recovery, Settled, recover, set_refused_aside};
 
 use crate::changeset::RepoPath;
-use crate::changeset::plan::{Plan, Planned};
+use crate::changeset::plan::{Planned, Resolution};
 use crate::error::Result;
 use crate::proposal::event::Effect;
 use crate::proposal::{Actor, Proposal};
@@ -83,7 +83,7 @@ pub(crate) fn write(
     journal: &Journal,
     reader: &Reader<'_>,
     worktree: &Worktree,
-    plan: &Plan,
+    plan: &Resolution,
     wanted: Wanted<'_>,
     record: impl FnOnce(Option<&Committed>) -> Result<()>,
     reviewers: &[Actor],
@@ -197,7 +197,7 @@ pub(crate) fn write_unrecorded(
     journal: &Journal,
     reader: &Reader<'_>,
     worktree: &Worktree,
-    plan: &Plan,
+    plan: &Resolution,
 ) -> Result<()> {
     journal.apply(reader, &steps(worktree, plan)?, None, |_| Ok(()))
 }
@@ -233,7 +233,10 @@ pub(crate) fn lock_within(store: &Store, wait: Duration) -> Result<Journal> {
 ///
 /// # Errors
 /// What the work tree refuses.
-pub(crate) fn steps<'plan>(worktree: &Worktree, plan: &'plan Plan) -> Result<Vec<Step<'plan>>> {
+pub(crate) fn steps<'plan>(
+    worktree: &Worktree,
+    plan: &'plan Resolution,
+) -> Result<Vec<Step<'plan>>> {
     worktree.expect(plan.writes().map(|file| (&file.path, file.after.as_ref())))?;
     let step = |file: &'plan Planned| Step {
         path: &file.path,

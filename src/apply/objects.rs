@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::changeset::plan::{Outcome, Plan};
+use crate::changeset::plan::{Resolution, Resolved};
 use crate::changeset::{File, RepoPath};
 use crate::error::Result;
 use crate::proposal::event::{FileOutcome, Written};
@@ -18,7 +18,7 @@ pub type Sides = [Option<Entry>; 2];
 pub fn written(
     store: &Store,
     known: &[ChangeRecord],
-    plan: &Plan,
+    plan: &Resolution,
     hashed: impl Fn(&RepoPath) -> Option<Sides>,
 ) -> Result<Vec<Written>> {
     let mut written = Vec::with_capacity(plan.files.len());
@@ -26,7 +26,7 @@ pub fn written(
     let known: HashMap<_, _> = known.iter().map(|change| (&change.path, change)).collect();
     for (index, file) in plan.files.iter().enumerate() {
         let (before, after) = match (&file.outcome, known.get(&file.path)) {
-            (Outcome::Clean, Some(change)) => (change.before.clone(), change.after.clone()),
+            (Resolved::Clean, Some(change)) => (change.before.clone(), change.after.clone()),
             _ => {
                 unknown.push(index);
                 (None, None)

@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind};
 
 use bstr::{BStr, BString, ByteSlice};
 
-use super::{Folder, Kind};
+use super::{FileKind, Folder};
 
 /// Removes the directory `name` in `home` and all in it, as far as that is possible: symlinks are removed,
 /// not followed, and directories that a tool made read-only give way.
@@ -47,7 +47,7 @@ fn empty(
     let mut unlocked = false;
     for inside in names {
         let mut remove = || match folder.stat(inside.as_bstr())?.kind {
-            Kind::Folder => empty(home, &folder, inside.as_bstr(), depth + 1, later),
+            FileKind::Folder => empty(home, &folder, inside.as_bstr(), depth + 1, later),
             _ => folder.unlink(inside.as_bstr()),
         };
         match remove() {

@@ -43,7 +43,7 @@ pub enum Place<F = Folder> {
 
 /// What kind of thing has a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FileKind {
     /// A regular file.
     File,
     /// A folder.
@@ -60,7 +60,7 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     /// What it is.
-    pub kind: Kind,
+    pub kind: FileKind,
     /// Device and inode; zero where the system has none.
     pub identity: (u64, u64),
     /// Size in bytes.

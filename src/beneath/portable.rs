@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use bstr::{BStr, BString, ByteSlice, ByteVec};
 
-use super::{Access, Content, Kind, NewFile, Place, Stamp, codes};
+use super::{Access, Content, FileKind, NewFile, Place, Stamp, codes};
 use crate::error::{Error, Result};
 
 /// The top folder.
@@ -117,7 +117,7 @@ impl Folder {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Content::Missing),
             other => other?,
         };
-        if stamp.kind != Kind::File {
+        if stamp.kind != FileKind::File {
             return Ok(Content::Other(stamp));
         }
         let mut bytes = Vec::new();
@@ -144,7 +144,7 @@ impl Folder {
             Access::New => options.write(true).create_new(true),
         };
         match self.stat(name) {
-            Ok(stamp) if stamp.kind != Kind::File => Err(io::ErrorKind::InvalidInput.into()),
+            Ok(stamp) if stamp.kind != FileKind::File => Err(io::ErrorKind::InvalidInput.into()),
             _ => options.open(self.of(name)),
         }
     }
@@ -165,7 +165,7 @@ impl Folder {
     }
 
     /// The names in it and what they are, in no order.
-    pub fn kinds(&self) -> io::Result<Vec<(BString, Kind)>> {
+    pub fn kinds(&self) -> io::Result<Vec<(BString, FileKind)>> {
         let kind = |name: BString| self.stat(name.as_bstr()).map(|stamp| (name, stamp.kind));
         self.names()?.into_iter().map(kind).collect()
     }
@@ -211,7 +211,7 @@ impl Folder {
     /// The folder of that name, which must not be a symlink.
     pub fn enter(&self, name: &BStr) -> io::Result<Self> {
         match self.stat(name)?.kind {
-            Kind::Folder => Ok(Self { path: self.of(name) }),
+            FileKind::Folder => Ok(Self { path: self.of(name) }),
             _ => Err(io::ErrorKind::NotADirectory.into()),
         }
     }
@@ -237,10 +237,10 @@ fn stamp(found: &fs::Metadata) -> Stamp {
         .unwrap_or_default();
     Stamp {
         kind: match () {
-            () if found.is_symlink() => Kind::Symlink,
-            () if found.is_dir() => Kind::Folder,
-            () if found.is_file() => Kind::File,
-            () => Kind::Special,
+            () if found.is_symlink() => FileKind::Symlink,
+            () if found.is_dir() => FileKind::Folder,
+            () if found.is_file() => FileKind::File,
+            () => FileKind::Special,
         },
         identity: (0, 0),
         size: found.len(),

@@ -13,7 +13,7 @@ use bstr::{BStr, BString, ByteSlice};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::{Access, Content, Kind, NewFile, Place, Stamp, codes};
+use super::{Access, Content, FileKind, NewFile, Place, Stamp, codes};
 use crate::error::{Error, Result};
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -171,7 +171,7 @@ impl Folder {
         match self.stat(name) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Content::Missing),
             Err(error) => return Err(error),
-            Ok(stamp) if stamp.kind != Kind::File => return Ok(Content::Other(stamp)),
+            Ok(stamp) if stamp.kind != FileKind::File => return Ok(Content::Other(stamp)),
             Ok(stamp) if stamp.size > limit => return Ok(Content::TooLarge(stamp.size)),
             Ok(_) => {}
         }
@@ -184,7 +184,7 @@ impl Folder {
             Err(error) => return Err(error.into()),
         };
         let stamp = stamp(&rustix::fs::fstat(&fd)?);
-        if stamp.kind != Kind::File {
+        if stamp.kind != FileKind::File {
             return Ok(Content::Other(stamp));
         }
         let mut bytes = Vec::with_capacity(stamp.size.min(limit) as usize + 1);
@@ -372,7 +372,7 @@ impl Folder {
     }
 
     /// The names in it and what they are, in no order.
-    pub fn kinds(&self) -> io::Result<Vec<(BString, Kind)>> {
+    pub fn kinds(&self) -> io::Result<Vec<(BString, FileKind)>> {
         let kind = |entry: io::Result<(BString, FileType)>| match entry? {
             // A file system that does not tell.
             (name, FileType::Unknown) => {
@@ -421,12 +421,12 @@ fn stamp(stat: &rustix::fs::Stat) -> Stamp {
     }
 }
 
-fn kind_of(found: FileType) -> Kind {
+fn kind_of(found: FileType) -> FileKind {
     match found {
-        FileType::RegularFile => Kind::File,
-        FileType::Directory => Kind::Folder,
-        FileType::Symlink => Kind::Symlink,
-        _ => Kind::Special,
+        FileType::RegularFile => FileKind::File,
+        FileType::Directory => FileKind::Folder,
+        FileType::Symlink => FileKind::Symlink,
+        _ => FileKind::Special,
     }
 }
 

@@ -4,7 +4,7 @@ use super::{FileChange, RepoPath, file::File, hunks};
 
 /// What happens to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum EntryKind {
     /// It is created.
     Added,
     /// It is removed.
@@ -17,7 +17,7 @@ pub enum Kind {
     Copied,
 }
 
-impl Kind {
+impl EntryKind {
     /// The letter of `git diff --name-status`.
     pub fn letter(self) -> char {
         match self {
@@ -45,7 +45,7 @@ impl Kind {
 #[derive(Clone, Copy, Debug)]
 pub struct Entry<'a> {
     /// What happens.
-    pub kind: Kind,
+    pub kind: EntryKind,
     /// Where it was; for a new file, where it will be.
     pub old_path: &'a RepoPath,
     /// Where it will be; for a deleted file, where it was.
@@ -111,11 +111,11 @@ pub fn entries(changes: &[FileChange]) -> Vec<Entry<'_>> {
         let same = |kind| Entry { kind, old_path: path, path, before, after };
         match (before, after) {
             (None, _) => match (origin, origin_of(change)) {
-                (None, _) => out.push(same(Kind::Added)),
+                (None, _) => out.push(same(EntryKind::Added)),
                 (Some(old_path), source) => {
                     let renames = moved.iter().any(|(_, to)| *to == path);
                     out.push(Entry {
-                        kind: if renames { Kind::Renamed } else { Kind::Copied },
+                        kind: if renames { EntryKind::Renamed } else { EntryKind::Copied },
                         old_path,
                         path,
                         // A copy's own `before` is nothing; compared with its source, if at hand.
@@ -125,8 +125,8 @@ pub fn entries(changes: &[FileChange]) -> Vec<Entry<'_>> {
                 }
             },
             (Some(_), None) if moved.iter().any(|(from, _)| *from == path) => {}
-            (Some(_), None) => out.push(same(Kind::Deleted)),
-            (Some(_), Some(_)) => out.push(same(Kind::Modified)),
+            (Some(_), None) => out.push(same(EntryKind::Deleted)),
+            (Some(_), Some(_)) => out.push(same(EntryKind::Modified)),
         }
     }
     out

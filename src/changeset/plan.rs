@@ -13,20 +13,20 @@ use crate::error::{Error, Result};
 
 /// What becomes of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum Resolved {
     /// The file is what the change started from.
     Clean,
     /// The file is already what the change leads to.
     Already,
     /// The file has changed elsewhere, and both fit.
-    Merged(How),
+    Merged(MergedBy),
     /// It does not fit.
     Conflict(Conflict),
     /// It is generated from the other files, by a generator of this name and version.
     Derived(&'static str),
 }
 
-impl Outcome {
+impl Resolved {
     /// `clean`, `already`, `merged`, `conflict` or `derived`.
     pub fn as_str(&self) -> &'static str {
         match self {
@@ -41,7 +41,7 @@ impl Outcome {
 
 /// What made a change fit a file that has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum How {
+pub enum MergedBy {
     /// Three-way merge of the lines.
     ThreeWay,
     /// The replaced text was found again, at one place.
@@ -110,7 +110,7 @@ pub struct Planned {
     /// What shall be there; for a conflict what is there now.
     pub after: Option<File>,
     /// What becomes of it.
-    pub outcome: Outcome,
+    pub outcome: Resolved,
 }
 
 impl Planned {
@@ -128,7 +128,7 @@ impl Planned {
 
 /// What applying comes to, in path order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct Resolution {
     /// Every file of the changeset.
     pub files: Vec<Planned>,
 }
@@ -138,7 +138,11 @@ pub struct Plan {
 /// # Errors
 /// The snapshot's own: something that is no regular file is in the way, a file is over the limit.
 /// Conflicts are part of the plan, not errors.
-pub fn plan(changes: &[FileChange], snapshot: &dyn Snapshot, sides: Sides<'_>) -> Result<Plan> {
+pub fn plan(
+    changes: &[FileChange],
+    snapshot: &dyn Snapshot,
+    sides: Sides<'_>,
+) -> Result<Resolution> {
     let deleted: BTreeSet<&RepoPath> =
         changes.iter().filter(|c| c.after.is_none()).map(|c| &c.path).collect();
     let mut moved_on = BTreeSet::new();
@@ -148,18 +152,18 @@ pub fn plan(changes: &[FileChange], snapshot: &dyn Snapshot, sides: Sides<'_>) -
         let (after, outcome) = match moved(change, &now, changes, snapshot, &deleted, sides)? {
             Some((from, file)) => {
                 moved_on.insert(from);
-                (Some(file), Outcome::Merged(How::Moved))
+                (Some(file), Resolved::Merged(MergedBy::Moved))
             }
             None => one(change, &now, sides),
         };
         files.push(Planned { path: change.path.clone(), now, after, outcome });
     }
     for file in files.iter_mut().filter(|file| moved_on.contains(&file.path)) {
-        if matches!(file.outcome, Outcome::Conflict(_)) {
-            (file.after, file.outcome) = (None, Outcome::Merged(How::Moved));
+        if matches!(file.outcome, Resolved::Conflict(_)) {
+            (file.after, file.outcome) = (None, Resolved::Merged(MergedBy::Moved));
         }
     }
-    Ok(Plan { files })
+    Ok(Resolution { files })
 }
 
 /// The changes that lead back: each file from after to before.
@@ -223,22 +227,22 @@ fn moved(
     })
 }
 
-fn one(change: &FileChange, now: &Option<File>, sides: Sides<'_>) -> (Option<File>, Outcome) {
+fn one(change: &FileChange, now: &Option<File>, sides: Sides<'_>) -> (Option<File>, Resolved) {
     if *now == change.before {
-        return (change.after.clone(), Outcome::Clean);
+        return (change.after.clone(), Resolved::Clean);
     }
     if *now == change.after {
-        return (now.clone(), Outcome::Already);
+        return (now.clone(), Resolved::Already);
     }
     let conflict = |reason, hunks, marked| {
-        (now.clone(), Outcome::Conflict(Conflict { reason, hunks, marked }))
+        (now.clone(), Resolved::Conflict(Conflict { reason, hunks, marked }))
     };
     let merged = match (&change.before, now, &change.after) {
         (Some(base), Some(ours), Some(theirs)) => three_way(change, base, ours, theirs, sides),
         (None, Some(ours), Some(theirs)) => match merge(b"", &ours.bytes, &theirs.bytes, sides) {
             // Same bytes, another mode: the change decides.
             Merged::Clean(bytes) if bytes == theirs.bytes => {
-                Ok((File { bytes, mode: theirs.mode }, How::ThreeWay))
+                Ok((File { bytes, mode: theirs.mode }, MergedBy::ThreeWay))
             }
             Merged::Conflict { marked, hunks } => {
                 let marked = File { bytes: marked, mode: ours.mode };
@@ -251,8 +255,8 @@ fn one(change: &FileChange, now: &Option<File>, sides: Sides<'_>) -> (Option<Fil
     };
     match merged {
         Err((reason, hunks, marked)) => conflict(reason, hunks, marked),
-        Ok((file, _)) if Some(&file) == now.as_ref() => (now.clone(), Outcome::Already),
-        Ok((file, how)) => (Some(file), Outcome::Merged(how)),
+        Ok((file, _)) if Some(&file) == now.as_ref() => (now.clone(), Resolved::Already),
+        Ok((file, how)) => (Some(file), Resolved::Merged(how)),
     }
 }
 
@@ -264,13 +268,13 @@ fn three_way(
     ours: &File,
     theirs: &File,
     sides: Sides<'_>,
-) -> std::result::Result<(File, How), Unfit> {
+) -> std::result::Result<(File, MergedBy), Unfit> {
     let mode = merge_mode(base.mode, ours.mode, theirs.mode);
     match merge(&base.bytes, &ours.bytes, &theirs.bytes, sides) {
-        Merged::Clean(bytes) => Ok((File { bytes, mode }, How::ThreeWay)),
+        Merged::Clean(bytes) => Ok((File { bytes, mode }, MergedBy::ThreeWay)),
         Merged::Binary => Err((Reason::Binary, Vec::new(), None)),
         Merged::Conflict { marked, hunks } => match match_anew(change, ours) {
-            Some(bytes) => Ok((File { bytes, mode }, How::Snippet)),
+            Some(bytes) => Ok((File { bytes, mode }, MergedBy::Snippet)),
             None => Err((Reason::Content, hunks, Some(File { bytes: marked, mode }))),
         },
     }
@@ -293,11 +297,11 @@ fn merge_mode(base: Mode, ours: Mode, theirs: Mode) -> Mode {
     if ours == base { theirs } else { ours }
 }
 
-impl Plan {
+impl Resolution {
     /// The files that do not fit.
     pub fn conflicts(&self) -> impl Iterator<Item = (&Planned, &Conflict)> {
         self.files.iter().filter_map(|file| match &file.outcome {
-            Outcome::Conflict(conflict) => Some((file, conflict)),
+            Resolved::Conflict(conflict) => Some((file, conflict)),
             _ => None,
         })
     }
@@ -309,7 +313,7 @@ impl Plan {
 
     /// True if nothing is left to write and nothing is in conflict.
     pub fn is_already_there(&self) -> bool {
-        self.files.iter().all(|file| file.outcome == Outcome::Already)
+        self.files.iter().all(|file| file.outcome == Resolved::Already)
     }
 
     /// The conflicts as one error; `None` if there is none.
@@ -344,7 +348,7 @@ impl Plan {
     /// `conflict` if some file's conflict cannot be shown that way (binary, missing, deleted).
     pub fn with_markers(mut self) -> Result<Self> {
         for file in &mut self.files {
-            if let Outcome::Conflict(conflict) = &file.outcome {
+            if let Resolved::Conflict(conflict) = &file.outcome {
                 let Some(marked) = &conflict.marked else {
                     let message = format!("{} {}", file.path.display(), conflict.reason.meaning());
                     return Err(Error::new(&codes::CONFLICT, message)

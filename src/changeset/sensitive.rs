@@ -53,7 +53,7 @@ fn why<C: Touched>(change: &C, instructions: &Instructions) -> SmallVec<[&'stati
         (_, after) => after == Some(Mode::Executable),
     };
     let path = change.path();
-    let instructs = instructions.kind(path).map(instructions::Kind::reason);
+    let instructs = instructions.kind(path).map(instructions::InstructionKind::reason);
     let mut reasons: SmallVec<[_; 2]> = instructs.into_iter().chain(reason(path)).collect();
     if reasons.is_empty() && becomes_executable {
         reasons.push("becomes executable");

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::merge::{Sides, unsettled};
-use super::plan::{Conflict, Outcome, Plan, Planned, Reason};
+use super::plan::{Conflict, Planned, Reason, Resolution, Resolved};
 use super::{File, FileChange, RepoPath};
 
 /// Names of the sides between conflict markers: the present file, what the change was made on, and
@@ -37,14 +37,14 @@ pub struct Open {
 
 /// Opens the conflicts of `plan`, which is that of `changes`. A file in conflict that neither lines
 /// nor a new file can show stands as it was proposed.
-pub fn open(plan: &Plan, changes: &[FileChange]) -> Open {
+pub fn open(plan: &Resolution, changes: &[FileChange]) -> Open {
     let mut opened = Open { changes: Vec::with_capacity(changes.len()), unfit: Vec::new() };
     for file in &plan.files {
         let Some(own) = changes.iter().find(|change| change.path == file.path) else { continue };
         let shown = match &file.outcome {
-            Outcome::Clean | Outcome::Already | Outcome::Derived(_) => own.clone(),
-            Outcome::Merged(_) => file.change(own.origin.clone().filter(|_| file.now.is_none())),
-            Outcome::Conflict(conflict) => {
+            Resolved::Clean | Resolved::Already | Resolved::Derived(_) => own.clone(),
+            Resolved::Merged(_) => file.change(own.origin.clone().filter(|_| file.now.is_none())),
+            Resolved::Conflict(conflict) => {
                 let (change, unfit) = conflicting(file, own, conflict);
                 opened.unfit.push(unfit);
                 change

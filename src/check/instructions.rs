@@ -3,7 +3,7 @@
 use super::commits::Commit;
 use super::{Concern, FailOn};
 use crate::changeset::RepoPath;
-use crate::changeset::instructions::Kind;
+use crate::changeset::instructions::InstructionKind;
 use crate::report::{Finding, Level};
 
 /// The finding for a commit that changes the instruction file at `path`: an error where an agent
@@ -11,7 +11,7 @@ use crate::report::{Finding, Level};
 pub fn finding(
     commit: &Commit,
     path: &RepoPath,
-    kind: Kind,
+    kind: InstructionKind,
     is_approved: bool,
     fail_on: &FailOn,
 ) -> Finding {

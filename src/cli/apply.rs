@@ -12,7 +12,7 @@ use super::which::Batch;
 use super::yes::YesArgs;
 use super::{Context, Format, pager, show};
 use crate::changeset::FileChange;
-use crate::changeset::plan::{How, Outcome, Planned};
+use crate::changeset::plan::{MergedBy, Planned, Resolved};
 use crate::check::relations;
 use crate::decide::{self, Ahead, Applied, Part, Request, Residue, Shown};
 use crate::error::{Error, Exit, Result};
@@ -186,13 +186,13 @@ impl FileItem {
             },
             outcome: file.outcome.as_str(),
             merged_by: match &file.outcome {
-                Outcome::Merged(How::ThreeWay) => Some("three_way"),
-                Outcome::Merged(How::Snippet) => Some("snippet"),
-                Outcome::Merged(How::Moved) => Some("moved"),
+                Resolved::Merged(MergedBy::ThreeWay) => Some("three_way"),
+                Resolved::Merged(MergedBy::Snippet) => Some("snippet"),
+                Resolved::Merged(MergedBy::Moved) => Some("moved"),
                 _ => None,
             },
             reason: match &file.outcome {
-                Outcome::Conflict(conflict) => Some(conflict.reason.as_str()),
+                Resolved::Conflict(conflict) => Some(conflict.reason.as_str()),
                 _ => None,
             },
             not_approved: false,
@@ -583,7 +583,7 @@ fn collides_with<'s>(
     related: &BTreeMap<ProposalId, Relations>,
 ) -> Option<&'s ProposalId> {
     let this = shown.get(at)?;
-    let conflicts = |file: &&Planned| matches!(file.outcome, Outcome::Conflict(_));
+    let conflicts = |file: &&Planned| matches!(file.outcome, Resolved::Conflict(_));
     let files: Vec<_> = this.plan.files.iter().filter(conflicts).collect();
     let writes = |before: &&Shown| {
         before.plan.refusal().is_none()

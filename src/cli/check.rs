@@ -14,7 +14,7 @@ use crate::check::{
 };
 use crate::error::{Error, Exit, Result, codes};
 use crate::git::COMMITTING;
-use crate::proposal::event::Subject as Kind;
+use crate::proposal::event;
 use crate::proposal::{ProposalId, Status};
 use crate::report::{Finding, Report};
 use crate::repository::parse_duration;
@@ -100,8 +100,8 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         policy::findings(&store, &fail_on).into_iter().for_each(|found| report.push(found));
     }
     let kind = args.kind.map(|kind| match kind {
-        KindArg::Code => Kind::Code,
-        KindArg::Memory => Kind::Memory,
+        KindArg::Code => event::Subject::Code,
+        KindArg::Memory => event::Subject::Memory,
     });
     let scope = Scope { kind, paths: paths(context, &store, &args.paths)? };
     if plain {

@@ -23,7 +23,7 @@ pub enum Which {
 
 /// Code or memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Kind {
+pub enum SubjectKind {
     /// Files of the repository.
     Code,
     /// The project's memory.
@@ -51,7 +51,7 @@ pub struct FilterArgs {
     pub max_lines: Option<usize>,
     /// Only code or memory proposals.
     #[arg(long, value_enum, value_name = "KIND")]
-    pub kind: Option<Kind>,
+    pub kind: Option<SubjectKind>,
     /// At most N.
     #[arg(short = 'n', long, value_name = "N")]
     pub limit: Option<usize>,
@@ -82,8 +82,8 @@ impl FilterArgs {
                 .map(|path| path.trim_start_matches("./").to_owned())
                 .filter(|path| !matches!(path.as_str(), "" | ".")),
             subject: self.kind.map(|kind| match kind {
-                Kind::Code => Subject::Code,
-                Kind::Memory => Subject::Memory,
+                SubjectKind::Code => Subject::Code,
+                SubjectKind::Memory => Subject::Memory,
             }),
             max_lines: self.max_lines,
             limit: self.limit,

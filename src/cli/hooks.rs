@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::{Context, Format};
 use crate::error::{Error, Exit, Result};
-use crate::hooks::{self, Hook, Manager, Outcome, Place, State};
+use crate::hooks::{self, Hook, InstallOutcome, Manager, Place, State};
 
 mod message;
 mod run;
@@ -126,7 +126,7 @@ pub struct Entry {
     pub chained: bool,
     /// What this command did; absent for `status`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<InstallOutcome>,
 }
 
 /// Runs the command.
@@ -264,7 +264,7 @@ fn print(
     context: &mut Context,
     place: &Place,
     program: &str,
-    done: &[(Hook, Outcome)],
+    done: &[(Hook, InstallOutcome)],
 ) -> Result<Exit> {
     let mut entries = Vec::new();
     for (hook, outcome) in done {
@@ -276,19 +276,19 @@ fn print(
         let mut text = format!("{}\n", crate::text::escape::line(&document.folder));
         for (hook, outcome) in done {
             let said = match outcome {
-                Outcome::Installed => "installed".to_owned(),
-                Outcome::Chained => format!(
+                InstallOutcome::Installed => "installed".to_owned(),
+                InstallOutcome::Chained => format!(
                     "installed; the hook that was there is kept and {}",
                     match hooks::runs_chained(&place.folder, *hook) {
                         true => format!("runs {}", hook.when_chained()),
                         false => "does not run: it is not executable".to_owned(),
                     }
                 ),
-                Outcome::Updated => "updated".to_owned(),
-                Outcome::Unchanged => "installed already".to_owned(),
-                Outcome::Removed => "removed".to_owned(),
-                Outcome::Restored => "removed; the hook from before is back".to_owned(),
-                Outcome::NotOurs => "none of ours".to_owned(),
+                InstallOutcome::Updated => "updated".to_owned(),
+                InstallOutcome::Unchanged => "installed already".to_owned(),
+                InstallOutcome::Removed => "removed".to_owned(),
+                InstallOutcome::Restored => "removed; the hook from before is back".to_owned(),
+                InstallOutcome::NotOurs => "none of ours".to_owned(),
             };
             text += &format!("  {:<20}{said}\n", hook.name());
         }

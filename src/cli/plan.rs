@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{Context, Format, output, paths};
 use crate::app::plan::{self as service, Updated};
 use crate::error::{Error, Exit, Result, codes};
-use crate::plan::{Change, History, Key, Plan, Progress, Request, Step, StepStatus, text};
+use crate::plan::{Change, History, Key, Progress, Request, Step, StepStatus, TaskPlan, text};
 use crate::proposal::document::timestamp;
 use crate::proposal::{Proposal, Status};
 use crate::store::{Store, Summary};
@@ -259,7 +259,7 @@ fn change(
     context: &mut Context,
     store: &Store,
     key: &Key,
-    change: impl FnOnce(&Plan) -> Result<(Plan, Option<String>)>,
+    change: impl FnOnce(&TaskPlan) -> Result<(TaskPlan, Option<String>)>,
 ) -> Result<Exit> {
     let updated = service::update(&context.session(store), key, change)?;
     if !updated.changed {
@@ -336,7 +336,7 @@ fn heading(branch: &str, name: &str) -> String {
     format!("{}{gap}{}", escape::line(branch), escape::line(name))
 }
 
-fn screen(document: &Document, plan: &Plan, color: bool) -> String {
+fn screen(document: &Document, plan: &TaskPlan, color: bool) -> String {
     let head = heading(&document.branch, &document.name);
     if plan.is_empty() {
         return format!("{head}: no plan\n");

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::{Context, Format};
 use crate::app;
 use crate::app::propose::Details;
-use crate::app::session::{Outcome, Submitted};
+use crate::app::session::{SubmitOutcome, Submitted};
 use crate::error::{Error, Exit, Result};
 use crate::render::table::{Align, Cell, Table};
 use crate::session::home::{Held, State, not_found};
@@ -411,9 +411,9 @@ pub(super) fn met(kept: &[(String, String)]) -> Vec<String> {
 fn word(done: &Submitted) -> &'static str {
     match &done.outcome {
         None => "nothing",
-        Some(Outcome::Proposed(_)) => "proposed",
-        Some(Outcome::Revised(_)) => "revised",
-        Some(Outcome::Unchanged(_)) => "unchanged",
+        Some(SubmitOutcome::Proposed(_)) => "proposed",
+        Some(SubmitOutcome::Revised(_)) => "revised",
+        Some(SubmitOutcome::Unchanged(_)) => "unchanged",
     }
 }
 
@@ -446,9 +446,9 @@ pub(super) fn summary(done: &Submitted) -> Vec<String> {
     };
     let (added, removed) = done.lines;
     let word = match outcome {
-        Outcome::Proposed(_) => "",
-        Outcome::Revised(_) => " revised:",
-        Outcome::Unchanged(_) => " as before:",
+        SubmitOutcome::Proposed(_) => "",
+        SubmitOutcome::Revised(_) => " revised:",
+        SubmitOutcome::Unchanged(_) => " as before:",
     };
     lines.push(format!(
         "aye: {id}{word} {files} +{added} −{removed}   decide: aye review {id}",

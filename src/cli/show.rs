@@ -6,7 +6,7 @@ use super::which::One;
 use super::{Context, Format, diff, pager};
 use crate::changeset::{Changeset, RepoPath, sensitive};
 use crate::error::{Error, Exit, Result};
-use crate::proposal::conversation::Kind;
+use crate::proposal::conversation::SayingKind;
 use crate::proposal::document::Document;
 use crate::proposal::event::Subject;
 use crate::proposal::{ActorKind, ChangeRecord, Proposal, Status};
@@ -310,9 +310,9 @@ fn said(proposal: &Proposal, palette: &Palette, now: chrono::DateTime<chrono::Ut
         let who = palette.paint(Role::Title, escape::name(&saying.by.name));
         let place = saying.place().map(|place| format!(" on {}", escape::name(&place)));
         let what = match saying.kind {
-            Kind::Comment => "",
-            Kind::Request => " requests changes",
-            Kind::Answered => " requested changes, and a revision answered",
+            SayingKind::Comment => "",
+            SayingKind::Request => " requests changes",
+            SayingKind::Answered => " requested changes, and a revision answered",
         };
         out +=
             &format!("\n{who} {}{}{what}\n", age::ago(saying.at, now), place.unwrap_or_default());

@@ -3,7 +3,7 @@
 use super::apply::{Answer, FileItem, Item, text};
 use super::identity::Asking;
 use super::{Context, Format, reopen};
-use crate::changeset::plan::{Plan, Planned};
+use crate::changeset::plan::{Planned, Resolution};
 use crate::decide;
 use crate::decide::verdict::{self, Word};
 use crate::error::{Error, Exit, Result, codes};
@@ -288,7 +288,7 @@ fn undo_patch(context: &mut Context, store: &Store, id: &str, args: &Args) -> Re
     Ok(Exit::Done)
 }
 
-fn dry_run(context: &mut Context, proposal: &Proposal, plan: &Plan) -> Result<Exit> {
+fn dry_run(context: &mut Context, proposal: &Proposal, plan: &Resolution) -> Result<Exit> {
     let fits = plan.refusal().is_none();
     let answer = answer(proposal, &plan.files, None, true, fits);
     let heading = if fits { "would be taken back" } else { "cannot be taken back as it is" };

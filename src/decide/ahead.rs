@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::{Part, Shown, show};
-use crate::changeset::plan::Plan;
+use crate::changeset::plan::Resolution;
 use crate::changeset::{File, RepoPath, Snapshot};
 use crate::error::Result;
 use crate::proposal::Proposal;
@@ -81,6 +81,6 @@ impl Ahead {
     }
 }
 
-fn removes(plan: &Plan, path: &RepoPath) -> bool {
+fn removes(plan: &Resolution, path: &RepoPath) -> bool {
     plan.files.iter().any(|file| file.path == *path && file.after.is_none())
 }

@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use super::shown::{self, Shown, entry};
 use super::{Draft, Part, Seen, digest_of, steps, still, subject};
 use crate::apply::{self as files, Committed, Wanted};
-use crate::changeset::plan::{Plan, Planned};
+use crate::changeset::plan::{Planned, Resolution};
 use crate::changeset::{Changeset, File, FileChange, Snapshot};
 use crate::error::{Error, Result};
 use crate::proposal::event::{
@@ -441,7 +441,7 @@ fn ask_about(
 ///
 /// # Errors
 /// `conflict` where lines cannot show it (binary, deleted), and as [`apply`].
-pub fn write_markers(store: &Store, proposal: &Proposal) -> Result<Plan> {
+pub fn write_markers(store: &Store, proposal: &Proposal) -> Result<Resolution> {
     let journal = files::lock(store)?;
     let worktree = store.worktree()?;
     let reader = worktree.reader();
@@ -468,7 +468,7 @@ pub(super) fn propose_and_apply(
     authority: &Authority,
     now: DateTime<Utc>,
     wait: Duration,
-    plan: impl FnOnce() -> Result<Option<(NewProposal, Plan)>>,
+    plan: impl FnOnce() -> Result<Option<(NewProposal, Resolution)>>,
 ) -> Result<Option<Proposal>> {
     let journal = files::lock_within(store, wait)?;
     let _lock = crate::memory::service::lock(store, authority.actor(), now)?;

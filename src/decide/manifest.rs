@@ -38,7 +38,7 @@ impl Blob {
 
 /// How the approved content came about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ApprovedAs {
     /// The file was what the revision starts from.
     Clean,
     /// The file had changed elsewhere, and both fit.
@@ -51,7 +51,7 @@ pub enum Outcome {
     Derived(String),
 }
 
-impl Outcome {
+impl ApprovedAs {
     fn text(&self) -> String {
         match self {
             Self::Clean => "clean".into(),
@@ -117,7 +117,7 @@ pub struct Record {
     /// What was approved to be there.
     pub after: Option<Blob>,
     /// How that came about.
-    pub outcome: Outcome,
+    pub outcome: ApprovedAs,
     /// What became of the difference between `base` and `now`.
     pub residue: Residue,
 }
@@ -207,7 +207,7 @@ fn record(bytes: &[u8]) -> Option<Record> {
         base: side(base)?,
         now: side(now)?,
         after: side(after)?,
-        outcome: Outcome::parse(outcome)?,
+        outcome: ApprovedAs::parse(outcome)?,
         residue: match residue {
             "none" => Residue::None,
             "taken" => Residue::Taken,
@@ -253,11 +253,11 @@ mod tests {
 
     fn records() -> impl Strategy<Value = Vec<Record>> {
         let outcome = prop_oneof![
-            Just(Outcome::Clean),
-            Just(Outcome::Merged),
-            Just(Outcome::Already),
-            Just(Outcome::Edited),
-            Just(Outcome::Derived("memory-index@1".into())),
+            Just(ApprovedAs::Clean),
+            Just(ApprovedAs::Merged),
+            Just(ApprovedAs::Already),
+            Just(ApprovedAs::Edited),
+            Just(ApprovedAs::Derived("memory-index@1".into())),
         ];
         let residue =
             prop_oneof![Just(Residue::None), Just(Residue::Taken), Just(Residue::NotTaken)];

@@ -83,7 +83,7 @@ fn write(
 
 enum Instead {
     Answer(Box<Response>),
-    Stage(Box<crate::memory::plan::Plan>),
+    Stage(Box<crate::memory::plan::MemoryPlan>),
 }
 
 /// True where another process of aye, or of git, is at the files.

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use super::manifest::{Blob, Manifest, Outcome, Record, Residue as Taken};
+use super::manifest::{ApprovedAs, Blob, Manifest, Record, Residue as Taken};
 use super::{Part, Seen, subject};
-use crate::changeset::plan::{self, Plan, Planned};
+use crate::changeset::plan::{self, Planned, Resolution};
 use crate::changeset::{File, FileChange, RepoPath, Snapshot};
 use crate::error::{Error, Result};
 use crate::proposal::event::RevisionReason;
@@ -18,7 +18,7 @@ pub struct Shown {
     /// The proposal it is about, as it was then.
     pub proposal: Proposal,
     /// Every file and what becomes of it.
-    pub plan: Plan,
+    pub plan: Resolution,
     /// The same, by mode and hash; empty where the plan has conflicts.
     pub manifest: Manifest,
     /// What the files hold that is neither in the target commit nor the proposal's.
@@ -73,7 +73,7 @@ impl Shown {
     pub fn already(&self, store: &Store, part: Option<&Part>) -> Result<Vec<FileChange>> {
         let files = self.plan.files.iter();
         let there: Vec<&RepoPath> = files
-            .filter(|file| file.outcome == plan::Outcome::Already)
+            .filter(|file| file.outcome == plan::Resolved::Already)
             .map(|file| &file.path)
             .collect();
         if there.is_empty() {
@@ -92,7 +92,7 @@ impl Shown {
         self.plan
             .files
             .iter()
-            .all(|file| matches!(file.outcome, plan::Outcome::Clean | plan::Outcome::Derived(_)))
+            .all(|file| matches!(file.outcome, plan::Resolved::Clean | plan::Resolved::Derived(_)))
     }
 
     /// Foreign changes in the files that nobody has approved.
@@ -166,7 +166,7 @@ pub(super) fn of_plan(
     view: &View,
     proposal: &Proposal,
     part: Option<&Part>,
-    plan: Plan,
+    plan: Resolution,
 ) -> Result<Shown> {
     let seen = Seen::now(store, view)?;
     let mut shown = Shown {
@@ -194,16 +194,16 @@ pub(super) fn of_plan(
         let edited = part.is_some_and(|part| part.reason == RevisionReason::Edited)
             && own.get(&file.path).is_none_or(|own| !same(&after, &own.after));
         let outcome = match &file.outcome {
-            plan::Outcome::Derived(name) => Outcome::Derived((*name).to_owned()),
-            _ if edited => Outcome::Edited,
-            plan::Outcome::Already => Outcome::Already,
-            plan::Outcome::Merged(_) => Outcome::Merged,
-            plan::Outcome::Clean | plan::Outcome::Conflict(_) => Outcome::Clean,
+            plan::Resolved::Derived(name) => ApprovedAs::Derived((*name).to_owned()),
+            _ if edited => ApprovedAs::Edited,
+            plan::Resolved::Already => ApprovedAs::Already,
+            plan::Resolved::Merged(_) => ApprovedAs::Merged,
+            plan::Resolved::Clean | plan::Resolved::Conflict(_) => ApprovedAs::Clean,
         };
         let mut residue = Taken::None;
-        let derived = matches!(outcome, Outcome::Derived(_));
+        let derived = matches!(outcome, ApprovedAs::Derived(_));
         // What is there already is approved as the revision's own step, wherever it stands.
-        if base != now && !derived && outcome != Outcome::Already {
+        if base != now && !derived && outcome != ApprovedAs::Already {
             residue = Taken::NotTaken;
             let (from, to) = (entry(&base), entry(&now));
             let approved = explained.leads(&file.path, &from, &to)?;
@@ -294,7 +294,7 @@ pub struct Visible {
     /// Why it does not fit, where it does not.
     pub refusal: Option<Error>,
     /// The plan, where something in it conflicts.
-    pub conflict: Option<Plan>,
+    pub conflict: Option<Resolution>,
 }
 
 /// What a person looks at: files now against files afterwards, wherever that differs from what was
@@ -316,12 +316,12 @@ pub fn visible(store: &Store, view: &View, proposal: &Proposal) -> Result<Visibl
         let visible = as_proposed(Some(refusal), None)?;
         return Ok(Visible { conflict: Some(shown.plan), ..visible });
     }
-    let merged = |file: &Planned| matches!(file.outcome, plan::Outcome::Merged(_));
+    let merged = |file: &Planned| matches!(file.outcome, plan::Resolved::Merged(_));
     if !shown.plan.files.iter().any(merged) {
         return as_proposed(None, Some(shown));
     }
     let mut changes = shown.changes();
-    for file in shown.plan.files.iter().filter(|file| file.outcome == plan::Outcome::Already) {
+    for file in shown.plan.files.iter().filter(|file| file.outcome == plan::Resolved::Already) {
         changes.extend(own.iter().find(|own| own.path == file.path).cloned());
     }
     changes.sort_by(|a, b| a.path.cmp(&b.path));

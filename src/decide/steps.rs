@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::manifest::{Manifest, Outcome, Record, Residue};
+use super::manifest::{ApprovedAs, Manifest, Record, Residue};
 use super::shown::entry;
 use crate::changeset::RepoPath;
 use crate::error::{Error, Result};
@@ -93,7 +93,7 @@ fn of_manifest(proposal: &Proposal, revision: &str, manifest: &Manifest) -> Vec<
         let mut add = |before, after| steps.push(Step { path: path.clone(), before, after });
         let after = entry(&record.after);
         match (&record.outcome, record.residue) {
-            (Outcome::Already, _) => {
+            (ApprovedAs::Already, _) => {
                 let own = of_revision(proposal, revision);
                 steps.extend(own.into_iter().filter(|step| step.path == *path));
             }

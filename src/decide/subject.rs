@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use super::Part;
 use crate::apply as files;
 use crate::changeset::merge::Sides;
-use crate::changeset::plan::{Plan, inverse, plan};
+use crate::changeset::plan::{Resolution, inverse, plan};
 use crate::changeset::{FileChange, Snapshot};
 use crate::error::Result;
 use crate::memory::lock::Lock;
@@ -27,7 +27,7 @@ pub(super) fn forward(
     proposal: &Proposal,
     part: Option<&Part>,
     snapshot: &dyn Snapshot,
-) -> Result<Plan> {
+) -> Result<Resolution> {
     match (proposal.subject, part) {
         (Subject::Memory, None) => memory::preview(store, proposal, snapshot),
         (Subject::Memory, Some(_)) => Err(memory::whole(proposal)),
@@ -46,7 +46,7 @@ fn on(
     changes: &[FileChange],
     proposal: &Proposal,
     snapshot: &dyn Snapshot,
-) -> Result<Plan> {
+) -> Result<Resolution> {
     let plan = plan(changes, snapshot, Sides { ours: "current", theirs: proposal.id.as_str() })?;
     let gone = plan.files.iter().filter(|file| file.now.is_none() && file.after.is_none());
     store.refuse_left_out(gone.map(|file| &file.path))?;
@@ -62,9 +62,9 @@ pub(super) fn back(
     proposal: &Proposal,
     decision: &Decision,
     snapshot: &dyn Snapshot,
-) -> Result<Plan> {
+) -> Result<Resolution> {
     if decision.written.is_empty() {
-        return Ok(Plan { files: Vec::new() });
+        return Ok(Resolution { files: Vec::new() });
     }
     match proposal.subject {
         Subject::Memory => memory::preview_undo(store, proposal),
@@ -80,7 +80,7 @@ pub(super) fn written_back(
     store: &Store,
     written: &[Written],
     snapshot: &dyn Snapshot,
-) -> Result<Plan> {
+) -> Result<Resolution> {
     let file = |entry: &Option<Entry>| entry.as_ref().map(|entry| store.file(entry)).transpose();
     let changes: Result<Vec<FileChange>> = written
         .iter()

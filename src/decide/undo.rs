@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 use super::{Draft, Seen, require_quiet, shown, subject};
 use crate::apply as files;
 use crate::changeset::Snapshot;
-use crate::changeset::plan::{Conflict, Outcome, Plan, Planned, Reason};
+use crate::changeset::plan::{Conflict, Planned, Reason, Resolution, Resolved};
 use crate::error::{Error, Result};
 use crate::proposal::event::{Effect, Patch, Undo, Written};
 use crate::proposal::state::Decision;
@@ -27,7 +27,7 @@ pub struct Undone {
 /// # Errors
 /// `not_applied`, `object_missing`, `changed_since_shown` where another clone says what stood
 /// before, and what the work tree refuses.
-pub fn preview(store: &Store, proposal: &Proposal) -> Result<Plan> {
+pub fn preview(store: &Store, proposal: &Proposal) -> Result<Resolution> {
     let decision = applied(proposal)?;
     require_own_before(store, proposal, decision)?;
     subject::back(store, proposal, decision, &store.worktree()?)
@@ -152,29 +152,29 @@ fn record(
 ///
 /// # Errors
 /// `object_missing`, and what the work tree refuses.
-pub fn preview_patch(store: &Store, patch: &Patch) -> Result<Plan> {
+pub fn preview_patch(store: &Store, patch: &Patch) -> Result<Resolution> {
     patch_back(store, patch, &store.worktree()?)
 }
 
 /// Puts back what stood before, where the files still hold exactly what the patch wrote: its
 /// result is in no object database, so there is nothing to merge with.
-fn patch_back(store: &Store, patch: &Patch, snapshot: &dyn Snapshot) -> Result<Plan> {
+fn patch_back(store: &Store, patch: &Patch, snapshot: &dyn Snapshot) -> Result<Resolution> {
     let mut files = Vec::with_capacity(patch.written.len());
     for written in &patch.written {
         let now = snapshot.file(&written.path)?;
         let found = now.as_ref().map(|file| store.entry_of(file)).transpose()?;
         let (after, outcome) = if found == written.after {
             let before = written.before.as_ref().map(|entry| store.file(entry)).transpose()?;
-            (before, Outcome::Clean)
+            (before, Resolved::Clean)
         } else if found == written.before {
-            (now.clone(), Outcome::Already)
+            (now.clone(), Resolved::Already)
         } else {
             let (reason, hunks, marked) = (Reason::ChangedSince, Vec::new(), None);
-            (now.clone(), Outcome::Conflict(Conflict { reason, hunks, marked }))
+            (now.clone(), Resolved::Conflict(Conflict { reason, hunks, marked }))
         };
         files.push(Planned { path: written.path.clone(), now, after, outcome });
     }
-    Ok(Plan { files })
+    Ok(Resolution { files })
 }
 
 /// Takes the direct patch that `stamped` records back, and records that.

@@ -7,7 +7,7 @@
 use serde_json::{Value, json};
 
 use super::redirect::Field;
-use super::sent::{self, Kind, Moment, Names};
+use super::sent::{self, Moment, Names, ToolKind};
 use super::{Answer, Call, Client, Settings, Way};
 
 /// Name of the harness.
@@ -40,11 +40,11 @@ const NAMES: Names = Names {
         ("WorktreeCreate", Moment::Tree),
     ],
     tools: &[
-        ("Edit", Kind::Edit(Field::Path("file_path"))),
-        ("MultiEdit", Kind::Edit(Field::Path("file_path"))),
-        ("Write", Kind::Edit(Field::Path("file_path"))),
-        ("NotebookEdit", Kind::Edit(Field::Path("notebook_path"))),
-        ("Bash", Kind::Shell(None)),
+        ("Edit", ToolKind::Edit(Field::Path("file_path"))),
+        ("MultiEdit", ToolKind::Edit(Field::Path("file_path"))),
+        ("Write", ToolKind::Edit(Field::Path("file_path"))),
+        ("NotebookEdit", ToolKind::Edit(Field::Path("notebook_path"))),
+        ("Bash", ToolKind::Shell(None)),
     ],
 };
 

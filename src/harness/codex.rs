@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 
 use super::redirect::Field;
-use super::sent::{self, Kind, Moment, Names};
+use super::sent::{self, Moment, Names, ToolKind};
 use super::{Answer, Call, Client, Settings, Way, shell_command, shell_entry};
 
 /// Name of the harness.
@@ -36,7 +36,10 @@ const NAMES: Names = Names {
         ("UserPromptSubmit", Moment::Prompt),
         ("Stop", Moment::Stop),
     ],
-    tools: &[("apply_patch", Kind::Edit(Field::Patch("command"))), ("Bash", Kind::Shell(None))],
+    tools: &[
+        ("apply_patch", ToolKind::Edit(Field::Patch("command"))),
+        ("Bash", ToolKind::Shell(None)),
+    ],
 };
 
 /// Reads what the client sends to the hook of `event`.

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::redirect::Field;
-use super::sent::{self, Kind, Moment, Names, Said};
+use super::sent::{self, Moment, Names, Said, ToolKind};
 use super::{Answer, Call, Client, Settings, Way, shell_command};
 
 /// Name of the harness.
@@ -39,14 +39,14 @@ const NAMES: Names = Names {
         ("agentStop", Moment::Stop),
     ],
     tools: &[
-        ("edit", Kind::Edit(Field::Path("path"))),
-        ("create", Kind::Edit(Field::Path("path"))),
-        ("apply_patch", Kind::Edit(Field::Patch("patch"))),
-        ("bash", Kind::Shell(None)),
-        ("view", Kind::Read(Field::Path("path"))),
-        ("grep", Kind::Read(Field::Search("path"))),
-        ("rg", Kind::Read(Field::Search("path"))),
-        ("glob", Kind::Read(Field::Search("path"))),
+        ("edit", ToolKind::Edit(Field::Path("path"))),
+        ("create", ToolKind::Edit(Field::Path("path"))),
+        ("apply_patch", ToolKind::Edit(Field::Patch("patch"))),
+        ("bash", ToolKind::Shell(None)),
+        ("view", ToolKind::Read(Field::Path("path"))),
+        ("grep", ToolKind::Read(Field::Search("path"))),
+        ("rg", ToolKind::Read(Field::Search("path"))),
+        ("glob", ToolKind::Read(Field::Search("path"))),
     ],
 };
 

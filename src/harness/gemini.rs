@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 
 use super::redirect::Field;
-use super::sent::{self, Kind, Moment, Names};
+use super::sent::{self, Moment, Names, ToolKind};
 use super::{Answer, Call, Client, Settings, Way, shell_command, shell_entry};
 
 /// Name of the harness.
@@ -41,14 +41,14 @@ const NAMES: Names = Names {
         ("AfterAgent", Moment::Stop),
     ],
     tools: &[
-        ("replace", Kind::Edit(Field::Path("file_path"))),
-        ("write_file", Kind::Edit(Field::Path("file_path"))),
-        ("run_shell_command", Kind::Shell(Some("dir_path"))),
-        ("read_file", Kind::Read(Field::Path("file_path"))),
-        ("list_directory", Kind::Read(Field::Search("dir_path"))),
-        ("grep_search", Kind::Read(Field::Search("dir_path"))),
-        ("search_file_content", Kind::Read(Field::Search("dir_path"))),
-        ("glob", Kind::Read(Field::Search("dir_path"))),
+        ("replace", ToolKind::Edit(Field::Path("file_path"))),
+        ("write_file", ToolKind::Edit(Field::Path("file_path"))),
+        ("run_shell_command", ToolKind::Shell(Some("dir_path"))),
+        ("read_file", ToolKind::Read(Field::Path("file_path"))),
+        ("list_directory", ToolKind::Read(Field::Search("dir_path"))),
+        ("grep_search", ToolKind::Read(Field::Search("dir_path"))),
+        ("search_file_content", ToolKind::Read(Field::Search("dir_path"))),
+        ("glob", ToolKind::Read(Field::Search("dir_path"))),
     ],
 };
 

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::redirect::Field;
-use super::sent::{self, Kind, Moment, Names, Said};
+use super::sent::{self, Moment, Names, Said, ToolKind};
 use super::{Answer, Call, Client, Settings, Way};
 
 /// Name of the harness.
@@ -28,16 +28,16 @@ pub static CLIENT: Client = Client {
 const NAMES: Names = Names {
     moments: &[("before", Moment::Tool), ("prompt", Moment::Prompt), ("idle", Moment::Stop)],
     tools: &[
-        ("edit", Kind::Edit(Field::Path("filePath"))),
-        ("multiedit", Kind::Edit(Field::Path("filePath"))),
-        ("write", Kind::Edit(Field::Path("filePath"))),
-        ("apply_patch", Kind::Edit(Field::Patch("patchText"))),
-        ("patch", Kind::Edit(Field::Patch("patchText"))),
-        ("bash", Kind::Shell(Some("workdir"))),
-        ("read", Kind::Read(Field::Path("filePath"))),
-        ("grep", Kind::Read(Field::Search("path"))),
-        ("glob", Kind::Read(Field::Search("path"))),
-        ("list", Kind::Read(Field::Search("path"))),
+        ("edit", ToolKind::Edit(Field::Path("filePath"))),
+        ("multiedit", ToolKind::Edit(Field::Path("filePath"))),
+        ("write", ToolKind::Edit(Field::Path("filePath"))),
+        ("apply_patch", ToolKind::Edit(Field::Patch("patchText"))),
+        ("patch", ToolKind::Edit(Field::Patch("patchText"))),
+        ("bash", ToolKind::Shell(Some("workdir"))),
+        ("read", ToolKind::Read(Field::Path("filePath"))),
+        ("grep", ToolKind::Read(Field::Search("path"))),
+        ("glob", ToolKind::Read(Field::Search("path"))),
+        ("list", ToolKind::Read(Field::Search("path"))),
     ],
 };
 

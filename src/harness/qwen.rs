@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 
 use super::redirect::Field;
-use super::sent::{self, Kind, Moment, Names};
+use super::sent::{self, Moment, Names, ToolKind};
 use super::{Answer, Call, Client, Settings, Way, shell_command, shell_entry};
 
 /// Name of the harness.
@@ -37,9 +37,9 @@ const NAMES: Names = Names {
         ("Stop", Moment::Stop),
     ],
     tools: &[
-        ("edit", Kind::Edit(Field::Path("file_path"))),
-        ("write_file", Kind::Edit(Field::Path("file_path"))),
-        ("run_shell_command", Kind::Shell(Some("directory"))),
+        ("edit", ToolKind::Edit(Field::Path("file_path"))),
+        ("write_file", ToolKind::Edit(Field::Path("file_path"))),
+        ("run_shell_command", ToolKind::Shell(Some("directory"))),
     ],
 };
 

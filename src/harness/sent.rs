@@ -10,7 +10,7 @@ use super::{Call, Event};
 
 /// What a tool does.
 #[derive(Clone, Copy, Debug)]
-pub enum Kind {
+pub enum ToolKind {
     /// It writes the files named there.
     Edit(Field),
     /// It reads what is named there.
@@ -40,7 +40,7 @@ pub struct Names {
     /// Events.
     pub moments: &'static [(&'static str, Moment)],
     /// Tools.
-    pub tools: &'static [(&'static str, Kind)],
+    pub tools: &'static [(&'static str, ToolKind)],
 }
 
 /// One call, in the terms that clients share.
@@ -119,15 +119,15 @@ pub fn judge(names: &Names, event: &str, said: Said) -> Result<Call, String> {
             let kind = names.tools.iter().find(|(name, _)| *name == said.tool);
             match kind.map(|(_, kind)| *kind) {
                 None => Event::Other,
-                Some(Kind::Edit(field)) => {
+                Some(ToolKind::Edit(field)) => {
                     let files = paths(&said.input, field)?.into_iter().map(PathBuf::from);
                     Event::Edit { files: files.collect(), input: said.input, field }
                 }
-                Some(Kind::Read(field)) => {
+                Some(ToolKind::Read(field)) => {
                     paths(&said.input, field)?;
                     Event::Read { input: said.input, field }
                 }
-                Some(Kind::Shell(directory)) => shell(said.input, directory)?,
+                Some(ToolKind::Shell(directory)) => shell(said.input, directory)?,
             }
         }
         Moment::Begin => Event::Begin,

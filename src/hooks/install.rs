@@ -7,7 +7,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::script::{self, Kind, Setting};
+use super::script::{self, ScriptKind, Setting};
 use super::{Hook, codes};
 use crate::error::{Error, Result};
 
@@ -30,7 +30,7 @@ pub enum State {
 /// What an installation or removal did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum InstallOutcome {
     /// A new hook was written.
     Installed,
     /// A new hook was written; the one before is kept beside it and runs first.
@@ -57,10 +57,10 @@ pub fn state(folder: &Path, hook: Hook, setting: Setting<'_>) -> Result<(State, 
     let state = match read(&folder.join(hook.name()))? {
         None => State::Absent,
         Some(bytes) => match script::kind(&bytes) {
-            Kind::Foreign => State::Other,
-            Kind::Edited => State::Edited,
-            Kind::Ours if bytes == script::text(hook, setting).as_bytes() => State::Installed,
-            Kind::Ours => State::Outdated,
+            ScriptKind::Foreign => State::Other,
+            ScriptKind::Edited => State::Edited,
+            ScriptKind::Ours if bytes == script::text(hook, setting).as_bytes() => State::Installed,
+            ScriptKind::Ours => State::Outdated,
         },
     };
     Ok((state, chained))
@@ -71,17 +71,22 @@ pub fn state(folder: &Path, hook: Hook, setting: Setting<'_>) -> Result<(State, 
 /// # Errors
 /// `hook_changed` if ours was edited (`force` overwrites it), `hook_in_the_way` if the earlier
 /// hook cannot be kept, or an operating-system error; nothing has changed then.
-pub fn install(folder: &Path, hook: Hook, setting: Setting<'_>, force: bool) -> Result<Outcome> {
+pub fn install(
+    folder: &Path,
+    hook: Hook,
+    setting: Setting<'_>,
+    force: bool,
+) -> Result<InstallOutcome> {
     let (state, chained) = state(folder, hook, setting)?;
     let path = folder.join(hook.name());
     let outcome = match state {
-        State::Installed => return Ok(Outcome::Unchanged),
+        State::Installed => return Ok(InstallOutcome::Unchanged),
         State::Edited if !force => return Err(edited(&path)),
-        State::Outdated | State::Edited => Outcome::Updated,
-        State::Absent if chained => Outcome::Chained,
-        State::Absent => Outcome::Installed,
+        State::Outdated | State::Edited => InstallOutcome::Updated,
+        State::Absent if chained => InstallOutcome::Chained,
+        State::Absent => InstallOutcome::Installed,
         State::Other if chained => return Err(in_the_way(folder, hook)),
-        State::Other => Outcome::Chained,
+        State::Other => InstallOutcome::Chained,
     };
     fs::create_dir_all(folder)
         .map_err(|e| Error::io(format_args!("make {}", folder.display()), &e))?;
@@ -99,21 +104,26 @@ pub fn install(folder: &Path, hook: Hook, setting: Setting<'_>, force: bool) -> 
 /// # Errors
 /// `hook_changed` if ours was edited (`force` removes it all the same), or an operating-system
 /// error.
-pub fn uninstall(folder: &Path, hook: Hook, setting: Setting<'_>, force: bool) -> Result<Outcome> {
+pub fn uninstall(
+    folder: &Path,
+    hook: Hook,
+    setting: Setting<'_>,
+    force: bool,
+) -> Result<InstallOutcome> {
     let (state, chained) = state(folder, hook, setting)?;
     let path = folder.join(hook.name());
     let kept = folder.join(hook.chained_name());
     match state {
-        State::Other => Ok(Outcome::NotOurs),
-        State::Absent if !chained => Ok(Outcome::NotOurs),
+        State::Other => Ok(InstallOutcome::NotOurs),
+        State::Absent if !chained => Ok(InstallOutcome::NotOurs),
         State::Edited if !force => Err(edited(&path)),
         // Over ours in one step, so that there is a hook at every moment.
         _ if chained => fs::rename(&kept, &path)
             .map_err(|e| Error::io(format_args!("put back {}", path.display()), &e))
-            .map(|()| Outcome::Restored),
+            .map(|()| InstallOutcome::Restored),
         _ => fs::remove_file(&path)
             .map_err(|e| Error::io(format_args!("remove {}", path.display()), &e))
-            .map(|()| Outcome::Removed),
+            .map(|()| InstallOutcome::Removed),
     }
 }
 

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use install::{
-    Outcome, State, install, require_room, require_unedited, runs_chained, state, uninstall,
+    InstallOutcome, State, install, require_room, require_unedited, runs_chained, state, uninstall,
 };
 pub use managers::Manager;
 pub use place::Place;

@@ -33,7 +33,7 @@ pub fn text(hook: Hook, setting: Setting<'_>) -> String {
 
 /// What a hook file is to us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ScriptKind {
     /// Written by aye (this or another version) and not touched since.
     Ours,
     /// Written by aye and edited by someone.
@@ -43,20 +43,20 @@ pub enum Kind {
 }
 
 /// Tells what `bytes`, the content of a hook file, are.
-pub fn kind(bytes: &[u8]) -> Kind {
-    let Ok(text) = std::str::from_utf8(bytes) else { return Kind::Foreign };
+pub fn kind(bytes: &[u8]) -> ScriptKind {
+    let Ok(text) = std::str::from_utf8(bytes) else { return ScriptKind::Foreign };
     let Some(rest) = text.strip_prefix("#!/bin/sh\n").and_then(|t| t.strip_prefix(MARK)) else {
         // The mark further down: someone put lines above it.
         return if text.lines().any(|line| line.starts_with(MARK)) {
-            Kind::Edited
+            ScriptKind::Edited
         } else {
-            Kind::Foreign
+            ScriptKind::Foreign
         };
     };
-    let Some((mark, body)) = rest.split_once('\n') else { return Kind::Edited };
+    let Some((mark, body)) = rest.split_once('\n') else { return ScriptKind::Edited };
     match mark.split_once(' ') {
-        Some((_, written)) if written == sum(body) => Kind::Ours,
-        _ => Kind::Edited,
+        Some((_, written)) if written == sum(body) => ScriptKind::Ours,
+        _ => ScriptKind::Edited,
     }
 }
 

@@ -10,14 +10,14 @@ const OTHER: Setting<'_> = Setting { program: "/other/aye", beside_store: true }
 fn a_script_knows_itself_and_notices_edits() {
     for hook in Hook::ALL {
         let text = script::text(hook, PROGRAM);
-        assert_eq!(script::kind(text.as_bytes()), script::Kind::Ours);
+        assert_eq!(script::kind(text.as_bytes()), script::ScriptKind::Ours);
         let appended = format!("{text}echo more\n");
-        assert_eq!(script::kind(appended.as_bytes()), script::Kind::Edited);
+        assert_eq!(script::kind(appended.as_bytes()), script::ScriptKind::Edited);
         let above = text.replacen("#!/bin/sh\n", "#!/bin/sh\necho first\n", 1);
-        assert_eq!(script::kind(above.as_bytes()), script::Kind::Edited);
+        assert_eq!(script::kind(above.as_bytes()), script::ScriptKind::Edited);
     }
-    assert_eq!(script::kind(b"#!/bin/sh\nexit 0\n"), script::Kind::Foreign);
-    assert_eq!(script::kind(b"\x7fELF\xff"), script::Kind::Foreign);
+    assert_eq!(script::kind(b"#!/bin/sh\nexit 0\n"), script::ScriptKind::Foreign);
+    assert_eq!(script::kind(b"\x7fELF\xff"), script::ScriptKind::Foreign);
 }
 
 #[cfg(unix)]
@@ -49,16 +49,16 @@ fn an_earlier_hook_keeps_its_bytes_and_comes_back() {
     fs::write(&path, theirs).unwrap();
     let hook = Hook::PreCommit;
     let at = folder.path();
-    assert_eq!(install(at, hook, PROGRAM, false).unwrap(), Outcome::Chained);
+    assert_eq!(install(at, hook, PROGRAM, false).unwrap(), InstallOutcome::Chained);
     assert_eq!(fs::read(&kept).unwrap(), theirs);
     assert_eq!(state(at, hook, PROGRAM).unwrap(), (State::Installed, true));
-    assert_eq!(install(at, hook, PROGRAM, false).unwrap(), Outcome::Unchanged);
+    assert_eq!(install(at, hook, PROGRAM, false).unwrap(), InstallOutcome::Unchanged);
     assert_eq!(state(at, hook, OTHER).unwrap(), (State::Outdated, true));
-    assert_eq!(install(at, hook, OTHER, false).unwrap(), Outcome::Updated);
-    assert_eq!(uninstall(at, hook, PROGRAM, false).unwrap(), Outcome::Restored);
+    assert_eq!(install(at, hook, OTHER, false).unwrap(), InstallOutcome::Updated);
+    assert_eq!(uninstall(at, hook, PROGRAM, false).unwrap(), InstallOutcome::Restored);
     assert_eq!(fs::read(&path).unwrap(), theirs);
     assert!(!kept.exists());
-    assert_eq!(uninstall(at, hook, PROGRAM, false).unwrap(), Outcome::NotOurs);
+    assert_eq!(uninstall(at, hook, PROGRAM, false).unwrap(), InstallOutcome::NotOurs);
     assert_eq!(fs::read(&path).unwrap(), theirs);
     assert_eq!(fs::read_dir(at).unwrap().count(), 1);
 }
@@ -67,7 +67,7 @@ fn an_earlier_hook_keeps_its_bytes_and_comes_back() {
 fn an_edited_hook_is_neither_overwritten_nor_removed_unasked() {
     let folder = tempfile::tempdir().unwrap();
     let (at, hook) = (folder.path(), Hook::PostCommit);
-    assert_eq!(install(at, hook, PROGRAM, false).unwrap(), Outcome::Installed);
+    assert_eq!(install(at, hook, PROGRAM, false).unwrap(), InstallOutcome::Installed);
     let path = at.join("post-commit");
     let mine = fs::read_to_string(&path).unwrap() + "echo mine\n";
     fs::write(&path, &mine).unwrap();
@@ -79,7 +79,7 @@ fn an_edited_hook_is_neither_overwritten_nor_removed_unasked() {
         assert_eq!(error.code().exit, Exit::Conflict);
     }
     assert_eq!(fs::read_to_string(&path).unwrap(), mine);
-    assert_eq!(uninstall(at, hook, PROGRAM, true).unwrap(), Outcome::Removed);
+    assert_eq!(uninstall(at, hook, PROGRAM, true).unwrap(), InstallOutcome::Removed);
     assert!(!path.exists());
 }
 

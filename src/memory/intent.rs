@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::request::Kind;
+use super::request::OperationKind;
 use super::settings::{Approval, Category, Manifest};
 use super::words::words;
 
@@ -35,7 +35,7 @@ impl Intent {
     /// Whether this intent may change the file at `path` of `category` by `kind`.
     ///
     /// Routing by intent alone would let `update_current` write `decisions.md` without review.
-    pub fn covers(self, category: &Category, path: &str, kind: Kind) -> bool {
+    pub fn covers(self, category: &Category, path: &str, kind: OperationKind) -> bool {
         match self {
             Self::UpdateCurrent => category.name == "current" && path != SHARED,
             Self::UpdateShared => path == SHARED,
@@ -56,7 +56,7 @@ impl Intent {
                     | "index"
             ),
             Self::ArchiveStale => {
-                kind.archives() || category.name == "archive" && kind == Kind::CreateFile
+                kind.archives() || category.name == "archive" && kind == OperationKind::CreateFile
             }
         }
     }
@@ -77,13 +77,13 @@ impl Intent {
     }
 
     /// The manifest's slot for this intent and operation, and what it says.
-    pub fn slot(self, kind: Kind, manifest: &Manifest) -> (&'static str, Approval) {
+    pub fn slot(self, kind: OperationKind, manifest: &Manifest) -> (&'static str, Approval) {
         let slots = &manifest.updates.approval;
         match self {
             Self::UpdateCurrent => ("current", slots.current),
             Self::UpdateShared => ("current_shared", slots.current_shared),
             Self::SessionLog => ("sessions", slots.sessions),
-            Self::AddPitfall if kind == Kind::AppendToSection => {
+            Self::AddPitfall if kind == OperationKind::AppendToSection => {
                 ("pitfalls_append", slots.pitfalls_append)
             }
             Self::AddPitfall => ("pitfalls_replace", slots.pitfalls_replace),

@@ -26,7 +26,7 @@ pub mod settings;
 pub mod similar;
 mod words;
 
-pub use plan::{Plan, plan};
+pub use plan::{MemoryPlan, plan};
 pub use problem::Problem;
 pub use request::Request;
 pub use response::Response;

@@ -8,7 +8,7 @@ use super::problem::{Problem, gravest};
 /// The three outcomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum MemoryOutcome {
     /// Written.
     Applied,
     /// Waits for a person.
@@ -21,7 +21,7 @@ pub enum Outcome {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Response {
     /// `applied`, `staged` or `rejected`.
-    pub status: Outcome,
+    pub status: MemoryOutcome,
     /// On rejection: stable reason code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -133,7 +133,7 @@ pub struct AffectedSection {
 
 impl Response {
     /// An answer with nothing but its status.
-    pub fn new(status: Outcome) -> Self {
+    pub fn new(status: MemoryOutcome) -> Self {
         Self {
             status,
             reason: None,
@@ -158,7 +158,7 @@ impl Response {
 
     /// A rejection for `problems`, all of them listed.
     pub fn rejected(problems: &[Problem]) -> Self {
-        let mut response = Self::new(Outcome::Rejected);
+        let mut response = Self::new(MemoryOutcome::Rejected);
         let worst = gravest(problems);
         response.reason = worst.map(|problem| problem.code.id.to_owned());
         response.message = worst.map(|problem| {

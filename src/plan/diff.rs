@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Plan, StepStatus};
+use super::{StepStatus, TaskPlan};
 
 /// One change. Numbers count from 1: `from` in the old list, `to` in the new one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -53,7 +53,7 @@ pub enum Change {
 
 /// What turns `old` into `new`: removed steps first, then by place in the new list. Steps are the
 /// same where their text is; of equal texts the first pairs with the first.
-pub fn diff(old: &Plan, new: &Plan) -> Vec<Change> {
+pub fn diff(old: &TaskPlan, new: &TaskPlan) -> Vec<Change> {
     let mut places: HashMap<&str, std::collections::VecDeque<usize>> = HashMap::new();
     for (index, step) in old.steps().iter().enumerate() {
         places.entry(&step.step).or_default().push_back(index);
@@ -87,7 +87,7 @@ pub fn diff(old: &Plan, new: &Plan) -> Vec<Change> {
     changes
 }
 
-fn removed(old: &Plan, pairs: &[Option<usize>]) -> Vec<Change> {
+fn removed(old: &TaskPlan, pairs: &[Option<usize>]) -> Vec<Change> {
     let kept: std::collections::HashSet<usize> = pairs.iter().flatten().copied().collect();
     old.steps()
         .iter()

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::{Change, Plan, Record, diff};
+use super::{Change, Record, TaskPlan, diff};
 use crate::proposal::{Actor, Data, Stamped};
 
 /// One version of one plan.
@@ -15,7 +15,7 @@ pub struct Version {
     /// When.
     pub at: DateTime<Utc>,
     /// The list.
-    pub plan: Plan,
+    pub plan: TaskPlan,
     /// Why.
     pub explanation: Option<String>,
 }
@@ -64,7 +64,7 @@ impl History {
     /// the first). The changes are worked out as they are asked for.
     pub fn newest_first(&self) -> impl Iterator<Item = (&Version, Vec<Change>)> {
         (0..self.0.len()).rev().map(|index| {
-            let empty = Plan::default();
+            let empty = TaskPlan::default();
             let before = index.checked_sub(1).map_or(&empty, |before| &self.0[before].plan);
             (&self.0[index], diff(before, &self.0[index].plan))
         })
@@ -73,7 +73,7 @@ impl History {
 
 /// Where the step at `place` in `old` stands in `new`, if it is still there: told by its text, and
 /// if that alone was changed in the whole list, by its place.
-fn moved(old: &Plan, new: &Plan, place: usize) -> Option<usize> {
+fn moved(old: &TaskPlan, new: &TaskPlan, place: usize) -> Option<usize> {
     let (old, new) = (old.steps(), new.steps());
     let text = &old[place].step;
     let before = old[..place].iter().filter(|step| step.step == *text).count();

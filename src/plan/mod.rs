@@ -1,6 +1,6 @@
 //! The task plan: the list of steps an agent works through, and its history.
 //!
-//! Pure. A [`Plan`] is always valid: steps trimmed, not empty, within the limits, at most one of
+//! Pure. A [`TaskPlan`] is always valid: steps trimmed, not empty, within the limits, at most one of
 //! them in progress. The whole list replaces the one before; [`diff()`] says what that changed.
 
 pub mod diff;
@@ -110,9 +110,9 @@ impl Progress {
 /// A valid list of steps; may be empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(transparent)]
-pub struct Plan(Vec<Step>);
+pub struct TaskPlan(Vec<Step>);
 
-impl Plan {
+impl TaskPlan {
     /// Trims and checks `steps`.
     ///
     /// # Errors
@@ -200,7 +200,7 @@ impl Plan {
     /// The plan with a new step at place `number` (from 1), or at the end.
     ///
     /// # Errors
-    /// `plan_invalid` as in [`Plan::new`]; `plan_step_not_found` if the place is past the end.
+    /// `plan_invalid` as in [`TaskPlan::new`]; `plan_step_not_found` if the place is past the end.
     pub fn with_step(&self, step: Step, number: Option<usize>) -> Result<Self> {
         let index = match number {
             None => self.0.len(),

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Plan, Step, codes};
+use super::{Step, TaskPlan, codes};
 use crate::error::{Error, Result};
 
 /// The plan that has no name.
@@ -78,7 +78,7 @@ pub struct Record {
     /// Which plan.
     pub key: Key,
     /// The whole list.
-    pub plan: Plan,
+    pub plan: TaskPlan,
     /// Why.
     pub explanation: Option<String>,
 }
@@ -113,7 +113,7 @@ impl Record {
         let wire = Wire::deserialize(value).ok()?;
         Some(Self {
             key: Key::new(wire.branch, Some(&wire.name)).ok()?,
-            plan: Plan::new(wire.plan).ok()?,
+            plan: TaskPlan::new(wire.plan).ok()?,
             explanation: super::request::explanation(wire.explanation).ok()?,
         })
     }

@@ -3,14 +3,14 @@
 
 use serde_json::{Map, Value};
 
-use super::{MAX_EXPLANATION_CHARS, Plan, Step, StepStatus, codes, invalid, trim};
+use super::{MAX_EXPLANATION_CHARS, Step, StepStatus, TaskPlan, codes, invalid, trim};
 use crate::error::{Error, Result};
 
 /// A whole list that replaces the plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     /// The new list; empty clears the plan.
-    pub plan: Plan,
+    pub plan: TaskPlan,
     /// Why, in the caller's words; never empty.
     pub explanation: Option<String>,
     /// Which of the branch's plans; ours, not the contract's.
@@ -45,7 +45,7 @@ impl Request {
         let read = |(i, item)| step(i, item, &mut ignored);
         let steps = steps.iter().enumerate().map(read).collect::<Result<_>>();
         Ok(Self {
-            plan: Plan::new(steps?)?,
+            plan: TaskPlan::new(steps?)?,
             explanation: explanation(text(fields, "explanation")?)?,
             name: text(fields, "name")?,
             ignored,

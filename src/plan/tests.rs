@@ -3,9 +3,11 @@ use serde_json::{Value, json};
 
 use super::*;
 
-fn plan(steps: &[(&str, StepStatus)]) -> Plan {
-    Plan::new(steps.iter().map(|(s, status)| Step { step: (*s).into(), status: *status }).collect())
-        .unwrap()
+fn plan(steps: &[(&str, StepStatus)]) -> TaskPlan {
+    TaskPlan::new(
+        steps.iter().map(|(s, status)| Step { step: (*s).into(), status: *status }).collect(),
+    )
+    .unwrap()
 }
 
 use StepStatus::{Completed, InProgress, Pending};
@@ -162,15 +164,16 @@ fn markdown_text_stands_for_itself() {
     );
 }
 
-fn any_plan() -> impl Strategy<Value = Plan> {
+fn any_plan() -> impl Strategy<Value = TaskPlan> {
     let status = prop_oneof![Just(Pending), Just(Completed)];
     proptest::collection::vec(("[a-e]", status), 0..8).prop_map(|steps| {
-        Plan::new(steps.into_iter().map(|(step, status)| Step { step, status }).collect()).unwrap()
+        TaskPlan::new(steps.into_iter().map(|(step, status)| Step { step, status }).collect())
+            .unwrap()
     })
 }
 
 /// Carries `changes` out on `old`: an independent reading of what they mean.
-fn replay(old: &Plan, changes: &[Change]) -> Vec<Step> {
+fn replay(old: &TaskPlan, changes: &[Change]) -> Vec<Step> {
     let mut kept: Vec<Option<Step>> = old.steps().iter().cloned().map(Some).collect();
     let mut placed: Vec<(usize, Step)> = Vec::new();
     for change in changes {
@@ -213,7 +216,7 @@ proptest! {
 
     #[test]
     fn any_text_makes_a_safe_list(step in any::<String>()) {
-        if let Ok(plan) = Plan::new(vec![Step { step, status: Pending }]) {
+        if let Ok(plan) = TaskPlan::new(vec![Step { step, status: Pending }]) {
             for out in [text::checklist(&plan, false, |_| Vec::new()), text::markdown(&plan, None)] {
                 prop_assert!(!out.chars().any(|c| c != '\n' && crate::text::is_unsafe(c)));
             }

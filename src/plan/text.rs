@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
-use super::{Change, Plan, Progress, StepStatus};
+use super::{Change, Progress, StepStatus, TaskPlan};
 use crate::text::escape;
 
 /// The check-list: number, box, step; further lines of a step, and those that `below` gives for
 /// its number (safe ones), are indented below it. Untrusted text is made safe for a terminal.
-pub fn checklist(plan: &Plan, color: bool, below: impl Fn(usize) -> Vec<String>) -> String {
+pub fn checklist(plan: &TaskPlan, color: bool, below: impl Fn(usize) -> Vec<String>) -> String {
     let digits = plan.steps().len().to_string().len();
     let mut out = String::new();
     for (index, step) in plan.steps().iter().enumerate() {
@@ -42,7 +42,7 @@ pub fn progress(progress: Progress) -> String {
 
 /// GitHub-flavoured Markdown: a task list under an optional explanation. Text stands for itself:
 /// what Markdown or HTML would interpret is escaped.
-pub fn markdown(plan: &Plan, explanation: Option<&str>) -> String {
+pub fn markdown(plan: &TaskPlan, explanation: Option<&str>) -> String {
     let mut out = String::new();
     if let Some(text) = explanation {
         for line in text.lines() {

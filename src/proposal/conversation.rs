@@ -7,7 +7,7 @@ use crate::changeset::RepoPath;
 
 /// Something that was said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum SayingKind {
     /// A remark.
     Comment,
     /// A request for changes that waits for its answer.
@@ -20,7 +20,7 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Saying<'p> {
     /// What it is.
-    pub kind: Kind,
+    pub kind: SayingKind,
     /// Who.
     pub by: &'p Actor,
     /// When.
@@ -53,7 +53,7 @@ impl Proposal {
     /// Everything that was said, oldest first.
     pub fn conversation(&self) -> Vec<Saying<'_>> {
         let remarks = self.comments.iter().map(|remark| Saying {
-            kind: Kind::Comment,
+            kind: SayingKind::Comment,
             by: &remark.by,
             at: remark.at,
             body: Some(&remark.comment.body),
@@ -64,8 +64,8 @@ impl Proposal {
         let open = self.changes_requested.is_some();
         let requests = self.requests.iter().enumerate().map(|(n, request)| Saying {
             kind: match open && n + 1 == self.requests.len() {
-                true => Kind::Request,
-                false => Kind::Answered,
+                true => SayingKind::Request,
+                false => SayingKind::Answered,
             },
             by: &request.by,
             at: request.at,

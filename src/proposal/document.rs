@@ -69,7 +69,7 @@ pub struct Document {
     /// Every request for changes, those that a revision has answered included, oldest first.
     pub requests: Vec<Request>,
     /// The decision, if there is one.
-    pub decision: Option<Outcome>,
+    pub decision: Option<DecisionOutcome>,
     /// Why it was rejected.
     pub rejection_reason: Option<String>,
     /// Every revision with its author, oldest first.
@@ -175,7 +175,7 @@ pub struct Request {
 
 /// A decision.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Outcome {
+pub struct DecisionOutcome {
     /// Who.
     pub by: String,
     /// When.
@@ -388,8 +388,8 @@ fn request(request: &ChangesRequested) -> Request {
     }
 }
 
-fn outcome(decision: &Decision) -> Outcome {
-    Outcome {
+fn outcome(decision: &Decision) -> DecisionOutcome {
+    DecisionOutcome {
         by: decision.by.to_string(),
         at: timestamp(decision.at),
         how: decision.how,

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
 
-use crate::beneath::{Access, Kind, clear};
+use crate::beneath::{Access, FileKind, clear};
 use crate::error::{Error, Result};
 use crate::git::Git;
 use crate::private::Directory;
@@ -130,8 +130,8 @@ fn is_named_by_us(name: &BStr) -> bool {
 /// that has taken its place the name goes, and of a file nothing.
 fn remove(common_dir: &Path, home: &Directory, name: &BStr) {
     match home.folder().stat(name).map(|stamp| stamp.kind) {
-        Ok(Kind::Folder) => clear::remove_all(home.folder(), name),
-        Ok(Kind::Symlink) => drop(home.folder().unlink(name)),
+        Ok(FileKind::Folder) => clear::remove_all(home.folder(), name),
+        Ok(FileKind::Symlink) => drop(home.folder().unlink(name)),
         Ok(_) => return,
         Err(_) => {}
     }

@@ -7,7 +7,7 @@ use bstr::{BStr, ByteSlice as _};
 
 use super::codes;
 use super::record::Record;
-use crate::beneath::{Access, Kind, clear, open_last};
+use crate::beneath::{Access, FileKind, clear, open_last};
 use crate::error::{Error, Result, codes as common};
 use crate::private::Directory;
 use crate::sha256;
@@ -231,7 +231,7 @@ impl Home {
         let name = BStr::new(held.name.as_str());
         if let Ok(home) = open_last(&self.trees) {
             match home.stat(name).map(|stamp| stamp.kind) {
-                Ok(Kind::Folder) => clear::remove_all(&home, name),
+                Ok(FileKind::Folder) => clear::remove_all(&home, name),
                 Ok(_) => drop(home.unlink(name)),
                 Err(_) => {}
             }

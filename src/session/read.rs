@@ -9,7 +9,7 @@ use gix::bstr::BStr as GixStr;
 use gix::index::entry::Mode as IndexMode;
 use gix::worktree::stack::state::ignore::Source;
 
-use crate::beneath::{Folder, Kind, open_last};
+use crate::beneath::{FileKind, Folder, open_last};
 use crate::changeset::{File, FileChange, RepoPath, Snapshot as _};
 use crate::error::{Error, Result};
 use crate::proposal::Entry;
@@ -109,7 +109,7 @@ impl Walk<'_> {
         for (name, kind) in &entries {
             let is_rules =
                 [".gitignore", ".gitattributes", ".gitmodules"].iter().any(|f| name == f);
-            if is_rules && *kind == Kind::Special {
+            if is_rules && *kind == FileKind::Special {
                 let path = format!("{prefix}{name}");
                 return Err(Error::new(
                     &worktree_codes::SPECIAL_FILE,
@@ -125,10 +125,10 @@ impl Walk<'_> {
             }
             let path = BString::from([prefix.as_bytes(), name.as_bytes()].concat());
             match kind {
-                Kind::Folder => self.below(folder, &name, &path, depth)?,
-                Kind::File => self.file(path)?,
-                Kind::Symlink => self.symlink(path)?,
-                Kind::Special => self.pass_over(&path, "is a device, pipe or socket"),
+                FileKind::Folder => self.below(folder, &name, &path, depth)?,
+                FileKind::File => self.file(path)?,
+                FileKind::Symlink => self.symlink(path)?,
+                FileKind::Special => self.pass_over(&path, "is a device, pipe or socket"),
             }
         }
         Ok(())

@@ -24,8 +24,8 @@ pub mod world;
 use crate::error::Error;
 
 pub use objects::NOT_ASKED;
-pub use plan::{Plan, plan};
-pub use run::{Outcome, Request, run};
+pub use plan::{CommandPlan, plan};
+pub use run::{Request, RunOutcome, run};
 pub use world::World;
 
 /// Error codes of the read-only shell.

@@ -14,7 +14,7 @@ pub const NOT_ASKED: &str = "git is not asked";
 
 /// What a revision names; a tag names what it is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum RevisionKind {
     Commit,
     Folder,
     File,
@@ -64,21 +64,21 @@ impl<'a> Objects<'a> {
         }
         if !named.anything {
             let kind = self.end(operand, &mut named)?;
-            named.a_file = kind == Some(Kind::File);
+            named.a_file = kind == Some(RevisionKind::File);
             named.anything = kind.is_some();
         }
         Ok(named)
     }
 
     /// What a single revision names, noted in `named`.
-    fn end(&self, end: &str, named: &mut Named) -> Result<Option<Kind>> {
+    fn end(&self, end: &str, named: &mut Named) -> Result<Option<RevisionKind>> {
         let kind = self.kind(end)?;
-        named.a_folder |= kind == Some(Kind::Folder);
+        named.a_folder |= kind == Some(RevisionKind::Folder);
         let place = in_tree(end);
         if let Some((tree, _)) = place.filter(|(tree, _)| kind.is_some() && !tree.is_empty()) {
-            named.from_a_folder |= self.kind(tree)? != Some(Kind::Commit);
+            named.from_a_folder |= self.kind(tree)? != Some(RevisionKind::Commit);
         }
-        if kind != Some(Kind::File) {
+        if kind != Some(RevisionKind::File) {
             return Ok(kind);
         }
         let Some((_, path)) = place.filter(|_| !is_described(end)) else {
@@ -99,14 +99,14 @@ impl<'a> Objects<'a> {
     }
 
     /// What `text`, which is no range, names.
-    fn kind(&self, text: &str) -> Result<Option<Kind>> {
+    fn kind(&self, text: &str) -> Result<Option<RevisionKind>> {
         let parents = text.rfind("^-").filter(|at| {
             text[at + 2..].bytes().all(|b| b.is_ascii_digit()) && in_tree(text).is_none()
         });
         let text = parents.map_or(text, |at| &text[..at]);
         let text = text.strip_suffix("^!").or_else(|| text.strip_suffix("^@")).unwrap_or(text);
         if text == "HEAD" {
-            return Ok(Some(Kind::Commit));
+            return Ok(Some(RevisionKind::Commit));
         }
         if let Some(kind) = self.read(text) {
             return Ok(Some(kind));
@@ -115,15 +115,15 @@ impl<'a> Objects<'a> {
         let peeled = (kind.as_deref() == Some("tag")).then(|| format!("{text}^{{}}"));
         let kind = peeled.map_or(Ok(kind), |text| self.asked(&text))?;
         Ok(match kind.as_deref() {
-            Some("blob") => Some(Kind::File),
-            Some("tree") => Some(Kind::Folder),
-            Some("commit") => Some(Kind::Commit),
+            Some("blob") => Some(RevisionKind::File),
+            Some("tree") => Some(RevisionKind::Folder),
+            Some("commit") => Some(RevisionKind::Commit),
             _ => None,
         })
     }
 
     /// What `text` names, if that can be read here.
-    fn read(&self, text: &str) -> Option<Kind> {
+    fn read(&self, text: &str) -> Option<RevisionKind> {
         let repository = self.repository.get_or_init(|| repository::open(self.here)).as_ref()?;
         let id = repository.rev_parse_single(text).ok()?;
         let mut kind = id.header().ok()?.kind();
@@ -132,9 +132,9 @@ impl<'a> Objects<'a> {
             kind = id.object().ok()?.peel_tags_to_end().ok()?.kind;
         }
         Some(match kind {
-            gix::object::Kind::Blob => Kind::File,
-            gix::object::Kind::Tree => Kind::Folder,
-            _ => Kind::Commit,
+            gix::object::Kind::Blob => RevisionKind::File,
+            gix::object::Kind::Tree => RevisionKind::Folder,
+            _ => RevisionKind::Commit,
         })
     }
 

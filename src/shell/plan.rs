@@ -8,7 +8,7 @@ use super::steps::{Compound, Decided, List, Part, Pipeline};
 use super::syntax::{self, Command, Link, Redirect, Script};
 use super::{Refusal, Result, World, access, history, programs, redact, repository};
 
-pub use super::steps::{Action, Plan, Step, Stream, Streams};
+pub use super::steps::{Action, CommandPlan, Step, Stream, Streams};
 
 /// Most combinations of folder and status that a command text may lead to.
 const MAX_STATES: usize = 24;
@@ -31,12 +31,12 @@ struct State {
 ///
 /// # Errors
 /// The first refusal.
-pub fn plan(text: &str, world: &World) -> Result<Plan> {
+pub fn plan(text: &str, world: &World) -> Result<CommandPlan> {
     let script = syntax::parse(text)?;
     let mut planner = Planner { text, world, values: Vec::new(), left: MAX_STEPS };
     let start = State { folder: world.cwd.clone(), status: Some(true) };
     let (list, _) = planner.list(&script, vec![start])?;
-    Ok(Plan { list })
+    Ok(CommandPlan { list })
 }
 
 struct Planner<'a> {

@@ -9,11 +9,11 @@ use crate::error::{Error, Result};
 
 /// A command text that may run.
 #[derive(Debug)]
-pub struct Plan {
+pub struct CommandPlan {
     pub(super) list: List,
 }
 
-impl Plan {
+impl CommandPlan {
     /// Every command, in the order written; one in a loop once for each round.
     pub fn steps(&self) -> Vec<&Step> {
         self.list.steps()

@@ -69,7 +69,7 @@ pub struct Folded {
 
 /// What an epoch begins with.
 #[derive(Default)]
-struct Plan {
+struct NextEpoch {
     /// In no commit any more.
     folded: BTreeSet<ObjectId>,
     /// What the snapshot says.
@@ -176,10 +176,11 @@ impl Store {
 
     /// Decides what is folded: all that is said here of proposals that were decided, and that nothing
     /// has happened to since `before`; plans but for their last version, and direct patches.
-    fn plan(&self, view: &View, lane: &LaneRef, before: DateTime<Utc>) -> Result<Plan> {
+    fn plan(&self, view: &View, lane: &LaneRef, before: DateTime<Utc>) -> Result<NextEpoch> {
         let before = before.timestamp_millis();
         let mut contents = self.contents(lane)?;
-        let mut plan = Plan { places: std::mem::take(&mut contents.lines), ..Plan::default() };
+        let mut plan =
+            NextEpoch { places: std::mem::take(&mut contents.lines), ..NextEpoch::default() };
         let troubled: BTreeSet<&str> =
             view.troubles().iter().filter_map(|trouble| trouble.proposal.as_deref()).collect();
         let rows = &contents.rows;
@@ -222,7 +223,7 @@ impl Store {
     fn epoch(
         &self,
         view: &View,
-        plan: Plan,
+        plan: NextEpoch,
         (epoch, from): (u64, &Head),
         (actor, now): (&Actor, DateTime<Utc>),
         durable: bool,
@@ -232,7 +233,7 @@ impl Store {
             true => Method::durable(batch.folder(), &self.common_dir),
             false => Method::No,
         };
-        let Plan { folded, places, contents, .. } = plan;
+        let NextEpoch { folded, places, contents, .. } = plan;
         let (mut parts, mut writer) = (Vec::new(), snapshot::Writer::default());
         let mut lines = Lines::new(self, &from.lane);
         for subject in lines.subjects(|id, _| view.figures(id), places, contents.stubs) {
@@ -325,7 +326,7 @@ impl Store {
     }
 }
 
-impl Plan {
+impl NextEpoch {
     fn add(&mut self, row: &Brief) {
         self.folded.insert(row.id);
         self.oldest = Some(self.oldest.map_or(row.time, |oldest| oldest.min(row.time)));

@@ -5,7 +5,7 @@ use bstr::{BString, ByteSlice as _};
 use gix::index::entry::Mode;
 
 use super::Store;
-use crate::changeset::instructions::{self, Instructions, Kind, imports};
+use crate::changeset::instructions::{self, InstructionKind, Instructions, imports};
 use crate::changeset::{RepoPath, Snapshot as _, globs};
 use crate::worktree::Worktree;
 
@@ -35,7 +35,7 @@ impl Store {
             for text in self.texts(&path, worktree.as_ref()) {
                 for target in imports(&text) {
                     let Some(target) = instructions::resolve(&path, target) else { continue };
-                    if known.reach(&target, Kind::Text) {
+                    if known.reach(&target, InstructionKind::Text) {
                         waiting.push(target);
                     }
                 }
@@ -103,7 +103,7 @@ fn untracked(worktree: &Worktree, known: &mut Instructions) -> Vec<RepoPath> {
 }
 
 /// The kind of what lies beneath `path`, where a symlink stands in place of a directory.
-fn beneath(known: &Instructions, path: &RepoPath) -> Option<Kind> {
+fn beneath(known: &Instructions, path: &RepoPath) -> Option<InstructionKind> {
     let inside = [path.as_bstr().as_bytes(), b"/x"].concat();
     known.kind(&RepoPath::from_tree(inside).ok()?)
 }
@@ -111,7 +111,7 @@ fn beneath(known: &Instructions, path: &RepoPath) -> Option<Kind> {
 /// Adds where the symlink `link` leads.
 fn followed(
     link: &RepoPath,
-    kind: Kind,
+    kind: InstructionKind,
     target: &[u8],
     known: &mut Instructions,
 ) -> Option<RepoPath> {

@@ -8,7 +8,7 @@ use bstr::{BStr, ByteSlice as _};
 use chrono::{DateTime, Utc};
 
 use super::{Store, View, lock};
-use crate::beneath::{Access, Kind};
+use crate::beneath::{Access, FileKind};
 use crate::changeset::RepoPath;
 use crate::error::{Error, Result};
 use crate::repository::trial;
@@ -64,7 +64,7 @@ impl Store {
         if let Ok(Some(private)) = self.private() {
             for (name, kind) in private.folder().kinds().unwrap_or_default() {
                 let path = private.path().join(name.to_path_lossy());
-                if kind == Kind::File && is_private(name.as_bstr()) && is_old(&path, now) {
+                if kind == FileKind::File && is_private(name.as_bstr()) && is_old(&path, now) {
                     found.push(Leftover::Private(name.to_string()));
                 }
             }
@@ -140,7 +140,7 @@ impl Store {
                 Err(error) => found.push(Error::file("write to", private.path(), &error)),
             }
             for (name, kind) in private.folder().kinds().unwrap_or_default() {
-                if kind == Kind::File {
+                if kind == FileKind::File {
                     found.extend(barred(&private.path().join(name.to_path_lossy())));
                 }
             }

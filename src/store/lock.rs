@@ -9,7 +9,7 @@ use std::io::{Read as _, Seek as _, Write as _};
 use std::time::{Duration, Instant};
 
 use super::codes;
-use crate::beneath::{Access, Kind};
+use crate::beneath::{Access, FileKind};
 use crate::error::{Error, Result};
 use crate::private::Directory;
 
@@ -137,7 +137,7 @@ pub(super) fn is_noted(folder: &Directory) -> bool {
     folder
         .folder()
         .stat("lock".into())
-        .is_ok_and(|stamp| stamp.kind == Kind::File && stamp.size > 0)
+        .is_ok_and(|stamp| stamp.kind == FileKind::File && stamp.size > 0)
 }
 
 #[cfg(all(test, target_os = "linux"))]

@@ -63,7 +63,7 @@ pub use salvage::Restored;
 pub use trouble::{Notices, Trouble, TroubleKind};
 pub use upkeep::Upkeep;
 pub use verify::Verifier;
-pub use write::{NewProposal, NewRevision, Outcome, Writer, entry_of};
+pub use write::{NewProposal, NewRevision, ProposeOutcome, Writer, entry_of};
 
 /// Error codes of the store.
 pub mod codes {

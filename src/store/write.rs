@@ -85,7 +85,7 @@ impl<'a> NewRevision<'a> {
 
 /// What proposing came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct ProposeOutcome {
     /// The proposal.
     pub id: ProposalId,
     /// It was there already, pending and with the same changes.
@@ -270,14 +270,14 @@ impl<'store> Writer<'store> {
     ///
     /// # Errors
     /// As [`Writer::note`].
-    pub fn propose(&mut self, new: NewProposal) -> Result<Outcome> {
+    pub fn propose(&mut self, new: NewProposal) -> Result<ProposeOutcome> {
         let changes = self.record(&new.changeset)?;
         let audience = self.audience_of_new(&new, &changes)?;
         if let Some(id) = self.view.duplicate(&digest(&changes), &audience, self.now)? {
-            return Ok(Outcome { id, duplicate: true });
+            return Ok(ProposeOutcome { id, duplicate: true });
         }
         let stamped = self.proposed(new, audience, changes)?;
-        Ok(Outcome { id: ProposalId::from_event(&stamped.id), duplicate: false })
+        Ok(ProposeOutcome { id: ProposalId::from_event(&stamped.id), duplicate: false })
     }
 
     /// Makes a proposal, whether the same one is pending or not, and returns it as it begins.

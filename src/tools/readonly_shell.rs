@@ -12,7 +12,7 @@ use super::arguments::{name_ignored, required, whole};
 use super::registry::{self, Answer};
 use super::{Arguments, codes as tool_codes, failure};
 use crate::error::{Error, Exit, Result};
-use crate::shell::run::Outcome;
+use crate::shell::run::RunOutcome;
 use crate::shell::{Refusal, Request, World, codes, plan, run};
 
 /// The name of the tool in `aye call`.
@@ -257,7 +257,7 @@ pub fn refused(command: &str, refusal: &Refusal) -> Response {
 }
 
 /// The response to a command that ran.
-pub fn ran(command: &str, outcome: Outcome, timeout: Duration, now: DateTime<Utc>) -> Response {
+pub fn ran(command: &str, outcome: RunOutcome, timeout: Duration, now: DateTime<Utc>) -> Response {
     let mut notes = Vec::new();
     let output = match String::from_utf8(outcome.output) {
         Ok(text) => text,

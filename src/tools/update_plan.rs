@@ -8,7 +8,7 @@ use super::arguments::name_ignored;
 use crate::app::Session;
 use crate::app::plan::{Updated, update};
 use crate::error::{Error, Result};
-use crate::plan::{Key, Plan, Progress, Request};
+use crate::plan::{Key, Progress, Request, TaskPlan};
 use crate::proposal::document::timestamp;
 
 /// The tool's name.
@@ -20,7 +20,7 @@ pub struct Response {
     /// Always `ok`.
     pub status: &'static str,
     /// The list as it is now.
-    pub plan: Plan,
+    pub plan: TaskPlan,
     /// When it became that.
     pub updated_at: String,
     /// Why, in the caller's words.

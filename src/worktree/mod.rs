@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
 
-use crate::beneath::{self, Content, Kind, Place, Root, Stamp};
+use crate::beneath::{self, Content, FileKind, Place, Root, Stamp};
 use crate::changeset::{File, FileChange, Mode, RepoPath, Snapshot};
 use crate::error::{Error, Result, codes as common};
 use ahead::Ahead;
@@ -258,15 +258,15 @@ fn mode(stamp: &Stamp) -> Mode {
 
 fn refuse_unless_file(root: &Root, path: &RepoPath, stamp: &Stamp) -> Result<()> {
     match stamp.kind {
-        Kind::File => Ok(()),
-        Kind::Symlink => Err(at(&beneath::codes::SYMLINK, path, "is a symlink")
+        FileKind::File => Ok(()),
+        FileKind::Symlink => Err(at(&beneath::codes::SYMLINK, path, "is a symlink")
             .hint("name the file it points to; aye writes regular files only")),
-        Kind::Folder if root.is_repository(path.as_bstr()) => Err(in_submodule(path)),
-        Kind::Folder => {
+        FileKind::Folder if root.is_repository(path.as_bstr()) => Err(in_submodule(path)),
+        FileKind::Folder => {
             Err(at(&crate::changeset::codes::FOLDER, path, "is a directory")
                 .hint("name a file in it"))
         }
-        Kind::Special => Err(at(&codes::SPECIAL_FILE, path, "is a device, pipe or socket")
+        FileKind::Special => Err(at(&codes::SPECIAL_FILE, path, "is a device, pipe or socket")
             .hint("aye writes regular files only")),
     }
 }

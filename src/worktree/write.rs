@@ -7,7 +7,7 @@ use bstr::{BStr, BString, ByteSlice};
 
 use super::folders::{Folders, parent};
 use super::{Worktree, cannot_write, changed, not_a_folder};
-use crate::beneath::{self, Folder, Kind, NewFile, Place, Stamp};
+use crate::beneath::{self, FileKind, Folder, NewFile, Place, Stamp};
 use crate::changeset::{File, Mode, RepoPath};
 use crate::error::{Error, Result};
 
@@ -112,7 +112,7 @@ impl Worktree {
         match outer.stat(path.file_name()) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
             Err(error) => return Err(cannot_remove(path.as_bstr(), &error)),
-            Ok(stamp) if stamp.kind == Kind::Folder => {}
+            Ok(stamp) if stamp.kind == FileKind::Folder => {}
             Ok(stamp) => {
                 super::refuse_unless_file(&self.root, path, &stamp)?;
                 return Err(not_a_folder(path, path.as_bstr()));
@@ -160,7 +160,7 @@ fn empty(folder: &Folder, path: &BStr) -> Result<()> {
         inside.push(b'/');
         inside.extend_from_slice(&name);
         let failed = |error: io::Error| cannot_remove(inside.as_bstr(), &error);
-        if folder.stat(name.as_bstr()).map_err(failed)?.kind == Kind::Folder {
+        if folder.stat(name.as_bstr()).map_err(failed)?.kind == FileKind::Folder {
             empty(&folder.enter(name.as_bstr()).map_err(failed)?, inside.as_bstr())?;
             folder.rmdir(name.as_bstr()).map_err(failed)?;
         } else {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use aye::changeset::hunks;
 use aye::changeset::merge::Sides;
-use aye::changeset::plan::{self, Outcome};
+use aye::changeset::plan::{self, Resolved};
 use aye::changeset::{File, FileChange, RepoPath, Snapshot};
 use aye::error::Result;
 use aye::proposal::relations::{Open, Touch, relations};
@@ -54,7 +54,7 @@ fn applied(now: &[u8], changes: &[(&[u8], &[u8])]) -> Option<Vec<u8>> {
         let sides = Sides { ours: "now", theirs: "proposed" };
         let plan = plan::plan(&[change], &Files(Some(now)), sides).expect("a plan");
         let file = &plan.files[0];
-        if matches!(file.outcome, Outcome::Conflict(_)) {
+        if matches!(file.outcome, Resolved::Conflict(_)) {
             return None;
         }
         now = file.after.clone().expect("a file");

@@ -15,7 +15,7 @@ const MAX_RATIO: u64 = 1032;
 
 /// How a block leads to the content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum BlockKind {
     /// It is the content.
     Literal,
     /// It is a delta against the other side's content.
@@ -26,7 +26,7 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block<'a> {
     /// What the decoded bytes are.
-    pub kind: Kind,
+    pub kind: BlockKind,
     /// How many decoded bytes it says it holds.
     pub size: u64,
     /// The encoded lines, each with its length character and LF.
@@ -47,8 +47,8 @@ impl Block<'_> {
         }
         let bytes = self.unpack()?;
         match self.kind {
-            Kind::Literal => Ok(bytes),
-            Kind::Delta => delta::apply(base, &bytes, limit).map_err(|broken| match broken {
+            BlockKind::Literal => Ok(bytes),
+            BlockKind::Delta => delta::apply(base, &bytes, limit).map_err(|broken| match broken {
                 delta::Broken::Base { expected } => Error::new(
                     &codes::BINARY_MISMATCH,
                     format!(
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     fn block(size: u64, lines: &[u8]) -> Block<'_> {
-        Block { kind: Kind::Literal, size, lines, number: 7 }
+        Block { kind: BlockKind::Literal, size, lines, number: 7 }
     }
 
     fn armoured(content: &[u8]) -> Vec<u8> {
@@ -202,7 +202,7 @@ mod tests {
         fn noise_never_panics(
             size in 0u64..5000, lines: Vec<u8>, base: Vec<u8>, delta: bool
         ) {
-            let kind = if delta { Kind::Delta } else { Kind::Literal };
+            let kind = if delta { BlockKind::Delta } else { BlockKind::Literal };
             let _ = Block { kind, size, lines: &lines, number: 1 }.decode(&base, 4096);
         }
     }

@@ -6,7 +6,7 @@ use super::{Change, Operation, parse, there, update};
 use crate::changeset::fit::{Action, Compiled, Dialect, FileReport, may_be_applied};
 use crate::changeset::hunks::Text;
 use crate::changeset::limits::Budget;
-use crate::changeset::unified::Kind;
+use crate::changeset::unified::LineKind;
 use crate::changeset::{Changeset, File, FileChange, RepoPath, Snapshot, codes};
 use crate::error::{Error, Result};
 
@@ -111,7 +111,7 @@ fn report(operation: &Operation<'_>) -> Result<FileReport> {
                 origin = Some(std::mem::replace(&mut at, to));
             }
             let count = |kind| chunks.iter().map(|chunk| chunk.count(kind)).sum();
-            (action, count(Kind::Added), count(Kind::Removed))
+            (action, count(LineKind::Added), count(LineKind::Removed))
         }
     };
     Ok(FileReport { path: at, origin, action, added, removed, hunks: Vec::new() })

@@ -15,7 +15,7 @@ pub use apply::compile;
 pub use parse::{is_envelope, parse};
 
 use super::locate::{Pass, key};
-use super::unified::{Kind, Line};
+use super::unified::{Line, LineKind};
 
 /// One file operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,15 +63,15 @@ pub struct Chunk<'a> {
 impl<'a> Chunk<'a> {
     /// The lines it finds, less `cut` at the end.
     fn old_lines(&self, cut: usize) -> Vec<&'a [u8]> {
-        self.side(Kind::Added, cut)
+        self.side(LineKind::Added, cut)
     }
 
     /// The lines it leaves, less `cut` at the end.
     fn new_lines(&self, cut: usize) -> Vec<&'a [u8]> {
-        self.side(Kind::Removed, cut)
+        self.side(LineKind::Removed, cut)
     }
 
-    fn side(&self, without: Kind, cut: usize) -> Vec<&'a [u8]> {
+    fn side(&self, without: LineKind, cut: usize) -> Vec<&'a [u8]> {
         self.kept(cut).iter().filter(|line| line.kind != without).map(|line| line.bytes).collect()
     }
 
@@ -89,7 +89,7 @@ impl<'a> Chunk<'a> {
     /// taken apart at its newlines: empty context.
     fn final_newline(&self) -> Option<usize> {
         let last = self.lines.last().filter(|_| self.loose_tail == 0)?;
-        (last.kind == Kind::Context && last.bytes.is_empty()).then_some(1)
+        (last.kind == LineKind::Context && last.bytes.is_empty()).then_some(1)
     }
 
     /// Does it remove a line like `anchor`?
@@ -97,10 +97,10 @@ impl<'a> Chunk<'a> {
         let like = |line: &&Line<'a>| {
             key(line.bytes, Pass::Blanks, false) == key(anchor, Pass::Blanks, false)
         };
-        self.lines.iter().filter(|line| line.kind == Kind::Removed).any(|line| like(&line))
+        self.lines.iter().filter(|line| line.kind == LineKind::Removed).any(|line| like(&line))
     }
 
-    fn count(&self, kind: Kind) -> usize {
+    fn count(&self, kind: LineKind) -> usize {
         self.lines.iter().filter(|line| line.kind == kind).count()
     }
 }

@@ -5,7 +5,7 @@ use bstr::ByteSlice as _;
 use super::{Change, Chunk, Operation};
 use crate::changeset::dialect::{Header, header};
 use crate::changeset::limits;
-use crate::changeset::unified::{Kind, Line, Side, excerpt, invalid, names, starts_commit};
+use crate::changeset::unified::{Line, LineKind, Side, excerpt, invalid, names, starts_commit};
 use crate::error::{Error, Result, codes as general};
 
 const BEGIN: &[u8] = b"*** Begin Patch";
@@ -226,8 +226,8 @@ fn is_unified_header(chunk: &Chunk<'_>, path: &[u8], to: Option<&[u8]>) -> bool 
         }
     };
     chunk.anchors.is_empty()
-        && names(old, Kind::Removed, b"-- ", path)
-        && names(new, Kind::Added, b"++ ", to.unwrap_or(path))
+        && names(old, LineKind::Removed, b"-- ", path)
+        && names(new, LineKind::Added, b"++ ", to.unwrap_or(path))
 }
 
 /// One line inside `*** Update File`.
@@ -250,10 +250,10 @@ fn update<'a>(
         return Ok(());
     }
     let (kind, bytes) = match line.first() {
-        None => (Kind::Context, line),
-        Some(b' ') => (Kind::Context, &line[1..]),
-        Some(b'-') => (Kind::Removed, &line[1..]),
-        Some(b'+') => (Kind::Added, &line[1..]),
+        None => (LineKind::Context, line),
+        Some(b' ') => (LineKind::Context, &line[1..]),
+        Some(b'-') => (LineKind::Removed, &line[1..]),
+        Some(b'+') => (LineKind::Added, &line[1..]),
         Some(b'\\') if line.starts_with(b"\\ No newline") => return Ok(()),
         Some(_) => return Err(unexpected(number, line)),
     };

@@ -6,7 +6,7 @@ use crate::changeset::RepoPath;
 use crate::changeset::fit::evidence::{Place, is_likely, is_proof, is_telling};
 use crate::changeset::hunks::Text;
 use crate::changeset::locate::{Pass, key};
-use crate::changeset::unified::{Kind, Line};
+use crate::changeset::unified::{Line, LineKind};
 
 /// Is every chunk's result in the file, in order, each found as strictly as the chunk itself would
 /// be and tied to its place by more than the lines it adds? `moved` says that the file went where
@@ -47,8 +47,8 @@ impl Search<'_> {
     /// what the patch would have added is there as it would have been written.
     fn is_at(&self, lines: &[Line<'_>], start: usize, pass: Pass) -> bool {
         let mut at = start;
-        lines.iter().filter(|line| line.kind != Kind::Removed).all(|line| {
-            let pass = if line.kind == Kind::Added { Pass::Ending } else { pass };
+        lines.iter().filter(|line| line.kind != LineKind::Removed).all(|line| {
+            let pass = if line.kind == LineKind::Added { Pass::Ending } else { pass };
             let first = at == 0;
             at += 1;
             at <= self.text.len()
@@ -136,8 +136,8 @@ impl Search<'_> {
             };
             let result = start..start + new.len();
             let bare = anchored.is_none() && !chunk.at_end && hits.len() == 1;
-            let applied = is_proof(kept, Kind::Added, place)
-                || (bare && is_likely(kept, Kind::Added, self.text, result, &mut self.budget));
+            let applied = is_proof(kept, LineKind::Added, place)
+                || (bare && is_likely(kept, LineKind::Added, self.text, result, &mut self.budget));
             return applied.then_some(start);
         }
         None

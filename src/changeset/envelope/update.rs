@@ -6,7 +6,7 @@ use crate::changeset::fit::evidence::Budget;
 use crate::changeset::fit::place::{Mark, ambiguous, ending, failed};
 use crate::changeset::hunks::Text;
 use crate::changeset::locate::{Finder, Pass};
-use crate::changeset::unified::{Kind, excerpt};
+use crate::changeset::unified::{LineKind, excerpt};
 use crate::changeset::{fit::HunkReport, limits::codes};
 use crate::error::{Error, Result};
 
@@ -98,7 +98,7 @@ impl<'t> Search<'t> {
 
     /// Goes on at line `from`, below a `chunk` that was found there less `cut` lines at its end.
     pub fn go_below(&mut self, from: usize, chunk: &Chunk<'_>, cut: usize) {
-        let below = chunk.kept(cut).iter().rev().take_while(|line| line.kind == Kind::Context);
+        let below = chunk.kept(cut).iter().rev().take_while(|line| line.kind == LineKind::Context);
         (self.from, self.shared) = (from, below.count());
     }
 
@@ -310,20 +310,20 @@ fn write(text: &Text<'_>, chunks: &[Chunk<'_>], spots: &[Spot]) -> Vec<u8> {
         let mark = Mark::new(text, kept, spot.start, &out);
         let mut at = spot.start;
         for line in kept {
-            if line.kind != Kind::Removed && !out.is_empty() && !out.ends_with(b"\n") {
+            if line.kind != LineKind::Removed && !out.is_empty() && !out.ends_with(b"\n") {
                 out.extend_from_slice(ending);
             }
             match line.kind {
-                Kind::Added => {
+                LineKind::Added => {
                     let bytes = mark.off(line.bytes, &out);
                     out.extend_from_slice(bytes.strip_suffix(b"\r").unwrap_or(bytes));
                     out.extend_from_slice(ending);
                 }
-                Kind::Context => {
+                LineKind::Context => {
                     out.extend_from_slice(mark.off_line(text, at));
                     at += 1;
                 }
-                Kind::Removed => at += 1,
+                LineKind::Removed => at += 1,
             }
         }
         done = spot.start + spot.len;

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use crate::changeset::hunks::Text;
-use crate::changeset::unified::{Kind, Line};
+use crate::changeset::unified::{Line, LineKind};
 
 /// How many bytes of a file may still be compared to see whether lines are gone from it. What
 /// takes more is no small change without context.
@@ -40,12 +40,12 @@ pub(in crate::changeset) struct Place {
 /// number. Where nothing telling is added, as where lines are removed and not replaced, the result
 /// must be whole from one line of context to another, or be on its very line. Brackets and empty
 /// lines, which are everywhere, tell nothing.
-pub(in crate::changeset) fn is_proof(lines: &[Line<'_>], there: Kind, place: Place) -> bool {
-    let exact = place.exact && lines.iter().any(|l| l.kind == there || l.kind == Kind::Context);
+pub(in crate::changeset) fn is_proof(lines: &[Line<'_>], there: LineKind, place: Place) -> bool {
+    let exact = place.exact && lines.iter().any(|l| l.kind == there || l.kind == LineKind::Context);
     if exact || (place.begins && place.ends) {
         return true;
     }
-    let is_context = |line: &Line<'_>| line.kind == Kind::Context;
+    let is_context = |line: &Line<'_>| line.kind == LineKind::Context;
     let context = lines.iter().any(|line| is_context(line) && (place.fits || is_telling(line)));
     if !context && !place.named {
         return false;
@@ -65,16 +65,16 @@ pub(in crate::changeset) fn is_proof(lines: &[Line<'_>], there: Kind, place: Pla
 /// it removes is nowhere: not even almost, as it would be where it was never quite the same.
 pub(in crate::changeset) fn is_likely(
     lines: &[Line<'_>],
-    there: Kind,
+    there: LineKind,
     text: &Text<'_>,
     result: Range<usize>,
     budget: &mut Budget,
 ) -> bool {
     let adds = lines.iter().any(|line| line.kind == there);
     let tells = |line: &&Line<'_>| {
-        line.kind == if adds { there } else { Kind::Context } && is_telling(line)
+        line.kind == if adds { there } else { LineKind::Context } && is_telling(line)
     };
-    let gone = |line: &&Line<'_>| line.kind != there && line.kind != Kind::Context;
+    let gone = |line: &&Line<'_>| line.kind != there && line.kind != LineKind::Context;
     let removed = || lines.iter().filter(gone).filter(|line| is_telling(line));
     let cost = removed().count().saturating_mul(text.bytes().len());
     let Some(left) = budget.0.checked_sub(cost) else { return false };
@@ -119,14 +119,14 @@ mod tests {
         let lines: Vec<_> = signs
             .chars()
             .map(|sign| match sign {
-                '+' => Line { kind: Kind::Added, bytes: &b"x\n"[..] },
-                '}' => Line { kind: Kind::Added, bytes: b"}\n" },
-                '-' => Line { kind: Kind::Removed, bytes: b"x\n" },
-                '.' => Line { kind: Kind::Context, bytes: b"\n" },
-                _ => Line { kind: Kind::Context, bytes: b"x\n" },
+                '+' => Line { kind: LineKind::Added, bytes: &b"x\n"[..] },
+                '}' => Line { kind: LineKind::Added, bytes: b"}\n" },
+                '-' => Line { kind: LineKind::Removed, bytes: b"x\n" },
+                '.' => Line { kind: LineKind::Context, bytes: b"\n" },
+                _ => Line { kind: LineKind::Context, bytes: b"x\n" },
             })
             .collect();
-        is_proof(&lines, Kind::Added, place)
+        is_proof(&lines, LineKind::Added, place)
     }
 
     #[test]

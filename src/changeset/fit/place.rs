@@ -12,7 +12,7 @@ use crate::changeset::RepoPath;
 use crate::changeset::hunks::Text;
 use crate::changeset::limits::codes;
 use crate::changeset::locate::{Finder, Pass, Token, closest, key};
-use crate::changeset::unified::{FilePatch, Hunk, Kind, Line};
+use crate::changeset::unified::{FilePatch, Hunk, Line, LineKind};
 use crate::error::{Error, Result};
 
 mod write;
@@ -205,7 +205,7 @@ impl Placer<'_> {
         };
         let tail = &longer.lines[hunk.lines.len()..];
         let is_solid = |line: &Line<'_>| !line.bytes.trim_ascii().is_empty();
-        if tail.first().is_some_and(is_solid) && tail.iter().all(|l| l.kind == Kind::Context) {
+        if tail.first().is_some_and(is_solid) && tail.iter().all(|l| l.kind == LineKind::Context) {
             let whole = make(self, longer);
             match self.find(&whole) {
                 Err(error) if error.is(&codes::HUNK_FAILED) => job.loose = true,
@@ -214,7 +214,7 @@ impl Placer<'_> {
         }
         match self.find(&job) {
             Ok(spot) => {
-                let is_old = |line: &&Line<'_>| line.kind != Kind::Added && is_solid(line);
+                let is_old = |line: &&Line<'_>| line.kind != LineKind::Added && is_solid(line);
                 if !tail.iter().any(|line| is_old(&line)) || !self.goes_on(hunk, longer, spot) {
                     return Ok((job, spot));
                 }
@@ -264,10 +264,10 @@ impl Placer<'_> {
             fits,
         };
         // Turned backwards, what was added is what goes.
-        let applied = is_proof(lines, Kind::Removed, place)
+        let applied = is_proof(lines, LineKind::Removed, place)
             || (job.loose && {
                 let result = spot.start..spot.end;
-                is_likely(lines, Kind::Removed, self.text, result, &mut self.budget)
+                is_likely(lines, LineKind::Removed, self.text, result, &mut self.budget)
             });
         if applied { Ok(spot) } else { Err(self.failure(job)) }
     }

@@ -55,7 +55,7 @@ pub fn write() {
         };
         let _ = writeln!(
             code,
-            "Entry {{ directory: {directory:?}, head: {head:?}, tail: {tail:?}, is_open: {is_open}, kind: Kind::{kind} }},"
+            "Entry {{ directory: {directory:?}, head: {head:?}, tail: {tail:?}, is_open: {is_open}, kind: InstructionKind::{kind} }},"
         );
     }
     code += "];\n";

@@ -18,14 +18,14 @@ use super::RepoPath;
 
 /// What an instruction file does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum InstructionKind {
     /// Agents read it as instructions.
     Text,
     /// Hooks, MCP servers and permissions: what agents run, and may run.
     Settings,
 }
 
-impl Kind {
+impl InstructionKind {
     /// Why a change of such a file deserves a second look.
     pub fn reason(self) -> &'static str {
         match self {
@@ -45,7 +45,7 @@ struct Entry {
     tail: &'static str,
     /// Whether anything may stand between head and tail.
     is_open: bool,
-    kind: Kind,
+    kind: InstructionKind,
 }
 
 include!(concat!(env!("OUT_DIR"), "/instructions.rs"));
@@ -73,7 +73,7 @@ pub(super) fn from_hidden(lower: &[u8]) -> SmallVec<[&[u8]; 2]> {
 }
 
 /// The kind of the file at `path` by the built-in list alone.
-fn listed(lower: &[u8]) -> Option<Kind> {
+fn listed(lower: &[u8]) -> Option<InstructionKind> {
     let name = &lower[lower.rfind_byte(b'/').map_or(0, |at| at + 1)..];
     // All directories of the list are hidden.
     let hidden = from_hidden(lower);
@@ -90,7 +90,7 @@ pub struct Instructions {
     /// Of the policy.
     extra: GlobSet,
     /// Imported files, and where symlinks lead, in lower case. A directory ends with a slash.
-    reached: BTreeMap<BString, Kind>,
+    reached: BTreeMap<BString, InstructionKind>,
 }
 
 impl Instructions {
@@ -101,18 +101,18 @@ impl Instructions {
 
     /// The kind of the file at `path`; `None` for one that instructs nobody. Case does not matter,
     /// since on some systems it does not matter to the programs that read these files.
-    pub fn kind(&self, path: &RepoPath) -> Option<Kind> {
+    pub fn kind(&self, path: &RepoPath) -> Option<InstructionKind> {
         let lower = path.as_bstr().to_ascii_lowercase();
         listed(&lower)
             .or_else(|| {
                 let is_extra =
                     !self.extra.is_empty() && self.extra.is_match(path.as_bstr().to_path_lossy());
-                is_extra.then_some(Kind::Text)
+                is_extra.then_some(InstructionKind::Text)
             })
             .or_else(|| self.is_reached(&lower))
     }
 
-    fn is_reached(&self, lower: &[u8]) -> Option<Kind> {
+    fn is_reached(&self, lower: &[u8]) -> Option<InstructionKind> {
         if self.reached.is_empty() {
             return None;
         }
@@ -124,7 +124,7 @@ impl Instructions {
 
     /// Adds a file that an instruction file imports, or the target of a symlink, which may be a
     /// directory. True if it was not an instruction file before.
-    pub fn reach(&mut self, path: &RepoPath, kind: Kind) -> bool {
+    pub fn reach(&mut self, path: &RepoPath, kind: InstructionKind) -> bool {
         if self.kind(path).is_some() {
             return false;
         }
@@ -166,27 +166,27 @@ mod tests {
     fn the_list_is_matched_at_any_depth_and_in_any_case() {
         let built_in = Instructions::default();
         for (file, kind) in [
-            ("CLAUDE.md", Kind::Text),
-            ("a/b/agents.MD", Kind::Text),
-            ("CLAUDE.local.md", Kind::Text),
-            (".claude/skills/x/SKILL.md", Kind::Text),
-            ("sub/.claude/commands/x.md", Kind::Text),
-            (".claude/settings.json", Kind::Settings),
-            (".claude/settings.local.json", Kind::Settings),
-            (".claude/hooks/a.sh", Kind::Settings),
-            (".mcp.json", Kind::Settings),
-            ("tools/.mcp.json", Kind::Settings),
-            (".codex/config.toml", Kind::Settings),
-            (".codex/prompts/x.md", Kind::Text),
-            (".cursor/hooks.json", Kind::Settings),
-            (".cursor/rules/a/b.mdc", Kind::Text),
-            (".gemini/settings.json", Kind::Settings),
-            (".github/copilot-instructions.md", Kind::Text),
-            (".github/instructions/a.instructions.md", Kind::Text),
-            (".clinerules", Kind::Text),
-            (".clinerules-code", Kind::Text),
-            (".roorules-architect", Kind::Text),
-            (".vscode/mcp.json", Kind::Settings),
+            ("CLAUDE.md", InstructionKind::Text),
+            ("a/b/agents.MD", InstructionKind::Text),
+            ("CLAUDE.local.md", InstructionKind::Text),
+            (".claude/skills/x/SKILL.md", InstructionKind::Text),
+            ("sub/.claude/commands/x.md", InstructionKind::Text),
+            (".claude/settings.json", InstructionKind::Settings),
+            (".claude/settings.local.json", InstructionKind::Settings),
+            (".claude/hooks/a.sh", InstructionKind::Settings),
+            (".mcp.json", InstructionKind::Settings),
+            ("tools/.mcp.json", InstructionKind::Settings),
+            (".codex/config.toml", InstructionKind::Settings),
+            (".codex/prompts/x.md", InstructionKind::Text),
+            (".cursor/hooks.json", InstructionKind::Settings),
+            (".cursor/rules/a/b.mdc", InstructionKind::Text),
+            (".gemini/settings.json", InstructionKind::Settings),
+            (".github/copilot-instructions.md", InstructionKind::Text),
+            (".github/instructions/a.instructions.md", InstructionKind::Text),
+            (".clinerules", InstructionKind::Text),
+            (".clinerules-code", InstructionKind::Text),
+            (".roorules-architect", InstructionKind::Text),
+            (".vscode/mcp.json", InstructionKind::Settings),
         ] {
             assert_eq!(built_in.kind(&path(file)), Some(kind), "{file}");
         }
@@ -207,15 +207,15 @@ mod tests {
     fn policy_imports_and_links_add_to_it() {
         let extra = super::super::globs::set(&["prompts/**", "PROMPT.md"]).unwrap();
         let mut all = Instructions::new(extra);
-        assert_eq!(all.kind(&path("prompts/a/b.md")), Some(Kind::Text));
-        assert_eq!(all.kind(&path("sub/prompt.md")), Some(Kind::Text));
+        assert_eq!(all.kind(&path("prompts/a/b.md")), Some(InstructionKind::Text));
+        assert_eq!(all.kind(&path("sub/prompt.md")), Some(InstructionKind::Text));
         assert_eq!(all.kind(&path("docs/style.md")), None);
-        assert!(all.reach(&path("docs/Style.md"), Kind::Text));
-        assert!(!all.reach(&path("docs/style.md"), Kind::Text));
-        assert_eq!(all.kind(&path("docs/style.md")), Some(Kind::Text));
+        assert!(all.reach(&path("docs/Style.md"), InstructionKind::Text));
+        assert!(!all.reach(&path("docs/style.md"), InstructionKind::Text));
+        assert_eq!(all.kind(&path("docs/style.md")), Some(InstructionKind::Text));
         // Where a link leads may be a directory.
-        assert!(all.reach(&path("shared/skills"), Kind::Text));
-        assert_eq!(all.kind(&path("shared/skills/a/SKILL.md")), Some(Kind::Text));
+        assert!(all.reach(&path("shared/skills"), InstructionKind::Text));
+        assert_eq!(all.kind(&path("shared/skills/a/SKILL.md")), Some(InstructionKind::Text));
         assert_eq!(all.kind(&path("shared/skillset.md")), None);
     }
 

@@ -110,7 +110,7 @@ fn refuse_half_line(parsed: &[unified::FilePatch<'_>], bytes: &[u8]) -> Result<(
     let Some(file) = parsed.last() else { return Ok(()) };
     let last = file.hunks.last().filter(|hunk| hunk.short);
     let adds = |hunk: &&unified::Hunk<'_>| {
-        hunk.lines.last().is_some_and(|line| line.kind == unified::Kind::Added)
+        hunk.lines.last().is_some_and(|line| line.kind == unified::LineKind::Added)
     };
     if let Some(hunk) = last.filter(adds) {
         return Err(unified::invalid(

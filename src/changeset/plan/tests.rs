@@ -30,7 +30,7 @@ fn planned(change: FileChange, now: Option<File>) -> Planned {
 
 fn reason(planned: &Planned) -> Reason {
     match &planned.outcome {
-        Outcome::Conflict(conflict) => conflict.reason,
+        Resolved::Conflict(conflict) => conflict.reason,
         other => panic!("{other:?}"),
     }
 }
@@ -38,13 +38,13 @@ fn reason(planned: &Planned) -> Reason {
 #[test]
 fn every_combination_of_presence() {
     let clean = planned(change(file("1\n"), file("2\n")), file("1\n"));
-    assert_eq!((clean.outcome, clean.after), (Outcome::Clean, file("2\n")));
+    assert_eq!((clean.outcome, clean.after), (Resolved::Clean, file("2\n")));
     let already = planned(change(file("1\n"), file("2\n")), file("2\n"));
-    assert_eq!((already.outcome, already.after), (Outcome::Already, file("2\n")));
-    assert_eq!(planned(change(None, file("2\n")), None).outcome, Outcome::Clean);
-    assert_eq!(planned(change(None, file("2\n")), file("2\n")).outcome, Outcome::Already);
-    assert_eq!(planned(change(file("1\n"), None), file("1\n")).outcome, Outcome::Clean);
-    assert_eq!(planned(change(file("1\n"), None), None).outcome, Outcome::Already);
+    assert_eq!((already.outcome, already.after), (Resolved::Already, file("2\n")));
+    assert_eq!(planned(change(None, file("2\n")), None).outcome, Resolved::Clean);
+    assert_eq!(planned(change(None, file("2\n")), file("2\n")).outcome, Resolved::Already);
+    assert_eq!(planned(change(file("1\n"), None), file("1\n")).outcome, Resolved::Clean);
+    assert_eq!(planned(change(file("1\n"), None), None).outcome, Resolved::Already);
     assert_eq!(reason(&planned(change(file("1\n"), None), file("3\n"))), Reason::ChangedSince);
     assert_eq!(reason(&planned(change(file("1\n"), file("2\n")), None)), Reason::Missing);
     assert_eq!(reason(&planned(change(None, file("2\n")), file("3\n"))), Reason::Exists);
@@ -56,7 +56,10 @@ fn every_combination_of_presence() {
 fn modes_merge_too() {
     let executable = |text: &str| Some(File { mode: Mode::Executable, ..File::regular(text) });
     let merged = planned(change(file("1\n"), file("2\n")), executable("1\n"));
-    assert_eq!((merged.outcome, merged.after), (Outcome::Merged(How::ThreeWay), executable("2\n")));
+    assert_eq!(
+        (merged.outcome, merged.after),
+        (Resolved::Merged(MergedBy::ThreeWay), executable("2\n"))
+    );
     let merged = planned(change(file("1\n"), executable("1\n")), file("2\n"));
     assert_eq!(merged.after, executable("2\n"));
     let merged = planned(change(None, executable("1\n")), file("1\n"));
@@ -77,7 +80,7 @@ fn a_snippet_is_found_again_where_its_neighbours_changed() {
     let merged = planned(change, file("A\nold\nB\nmore\n"));
     assert_eq!(
         (merged.outcome, merged.after),
-        (Outcome::Merged(How::Snippet), file("A\nnew\nB\nmore\n"))
+        (Resolved::Merged(MergedBy::Snippet), file("A\nnew\nB\nmore\n"))
     );
 }
 
@@ -85,7 +88,7 @@ fn a_snippet_is_found_again_where_its_neighbours_changed() {
 fn a_snippet_that_was_applied_by_hand_is_not_applied_twice() {
     let change = snippet_change("a\nx\nb\n", "x", "x y");
     let again = planned(change.clone(), file("a\nx y\nb\nmore\n"));
-    assert_eq!((again.outcome, again.after), (Outcome::Already, file("a\nx y\nb\nmore\n")));
+    assert_eq!((again.outcome, again.after), (Resolved::Already, file("a\nx y\nb\nmore\n")));
     assert_eq!(reason(&planned(change, file("A\nx y\nB\n"))), Reason::Content);
 }
 
@@ -171,14 +174,14 @@ proptest! {
         prop_assume!(before != after);
         let first = planned(change(before.clone(), after.clone()), now.clone());
         match first.outcome {
-            Outcome::Clean => {
+            Resolved::Clean => {
                 prop_assert_eq!(&now, &before);
                 prop_assert_eq!(&first.after, &after);
                 let again = planned(change(before, after), first.after);
-                prop_assert_eq!(again.outcome, Outcome::Already);
+                prop_assert_eq!(again.outcome, Resolved::Already);
             }
-            Outcome::Already | Outcome::Conflict(_) | Outcome::Derived(_) => prop_assert_eq!(&first.after, &first.now),
-            Outcome::Merged(_) => prop_assert_ne!(&first.after, &first.now),
+            Resolved::Already | Resolved::Conflict(_) | Resolved::Derived(_) => prop_assert_eq!(&first.after, &first.now),
+            Resolved::Merged(_) => prop_assert_ne!(&first.after, &first.now),
         }
     }
 
@@ -189,7 +192,7 @@ proptest! {
         prop_assert_eq!(&applied.after, &after);
         let back = inverse(&[change(before.clone(), after)]).remove(0);
         let undone = planned(back, applied.after);
-        prop_assert_eq!((undone.outcome, undone.after), (Outcome::Clean, before));
+        prop_assert_eq!((undone.outcome, undone.after), (Resolved::Clean, before));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use bstr::ByteSlice as _;
 
 use super::parse::{Cursor, excerpt, invalid, starts_file};
-use super::{Hunk, Kind, Line};
+use super::{Hunk, Line, LineKind};
 use crate::error::Result;
 
 /// Counts of a hunk header that are believed only as far as the lines bear them out.
@@ -54,7 +54,7 @@ pub(super) fn read<'a>(cursor: &mut Cursor<'a>) -> Result<Hunk<'a>> {
         if let Some(header) = header.filter(|_| cursor.is_at_end() || cursor.is_last()) {
             let (old, new) = (hunk.old_lines().count(), hunk.new_lines().count());
             hunk.short = old <= header.old && new <= header.new;
-            let removes = hunk.lines.last().is_some_and(|line| line.kind == Kind::Removed);
+            let removes = hunk.lines.last().is_some_and(|line| line.kind == LineKind::Removed);
             if hunk.short && removes && header.new - new > header.old - old {
                 return Err(invalid(
                     number,
@@ -68,7 +68,7 @@ pub(super) fn read<'a>(cursor: &mut Cursor<'a>) -> Result<Hunk<'a>> {
     };
     let next = after.peek().unwrap_or_default();
     let apart = next.trim_ascii_end().is_empty() || next.trim_ascii_end() == b"--";
-    let is_context = |line: &Line<'_>| line.kind == Kind::Context;
+    let is_context = |line: &Line<'_>| line.kind == LineKind::Context;
     match all {
         Ok(all)
             if all.len() > lines.len() && (apart || all[lines.len()..].iter().all(is_context)) =>
@@ -135,10 +135,10 @@ fn counted<'a>(cursor: &mut Cursor<'a>, header: &Header) -> Option<Vec<Line<'a>>
             cursor.next();
             continue;
         };
-        if line.kind != Kind::Added {
+        if line.kind != LineKind::Added {
             old = old.checked_sub(1)?;
         }
-        if line.kind != Kind::Removed {
+        if line.kind != LineKind::Removed {
             new = new.checked_sub(1)?;
         }
         lines.push(line);
@@ -200,11 +200,11 @@ fn is_word_diff(cursor: &Cursor<'_>) -> bool {
 fn body_line(raw: &[u8]) -> Option<Option<Line<'_>>> {
     let line = |kind, bytes| Some(Some(Line { kind, bytes }));
     match raw.first()? {
-        b' ' => line(Kind::Context, &raw[1..]),
-        b'-' => line(Kind::Removed, &raw[1..]),
-        b'+' => line(Kind::Added, &raw[1..]),
+        b' ' => line(LineKind::Context, &raw[1..]),
+        b'-' => line(LineKind::Removed, &raw[1..]),
+        b'+' => line(LineKind::Added, &raw[1..]),
         // An empty line of context whose blank got lost on the way.
-        b'\n' | b'\r' if raw == b"\n" || raw == b"\r\n" => line(Kind::Context, raw),
+        b'\n' | b'\r' if raw == b"\n" || raw == b"\r\n" => line(LineKind::Context, raw),
         b'\\' if is_remark(raw) => Some(None),
         _ => None,
     }

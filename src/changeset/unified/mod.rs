@@ -145,14 +145,14 @@ pub struct Hunk<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line<'a> {
     /// In which of the two files it is.
-    pub kind: Kind,
+    pub kind: LineKind,
     /// Its bytes with the LF, without where `\ No newline at end of file` follows.
     pub bytes: &'a [u8],
 }
 
 /// In which of the two files a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum LineKind {
     /// In both.
     Context,
     /// In the old file.
@@ -164,23 +164,23 @@ pub enum Kind {
 impl<'a> Hunk<'a> {
     /// The lines it finds in the old file.
     pub fn old_lines(&self) -> impl Iterator<Item = &Line<'a>> {
-        self.lines.iter().filter(|line| line.kind != Kind::Added)
+        self.lines.iter().filter(|line| line.kind != LineKind::Added)
     }
 
     /// The lines it leaves in the new file.
     pub fn new_lines(&self) -> impl Iterator<Item = &Line<'a>> {
-        self.lines.iter().filter(|line| line.kind != Kind::Removed)
+        self.lines.iter().filter(|line| line.kind != LineKind::Removed)
     }
 
     /// How many lines it adds and removes.
     pub fn counts(&self) -> (usize, usize) {
         let count = |kind| self.lines.iter().filter(|line| line.kind == kind).count();
-        (count(Kind::Added), count(Kind::Removed))
+        (count(LineKind::Added), count(LineKind::Removed))
     }
 
     /// Context lines before the first change, and after the last.
     pub fn context(&self) -> (usize, usize) {
-        let is_context = |line: &&Line<'_>| line.kind == Kind::Context;
+        let is_context = |line: &&Line<'_>| line.kind == LineKind::Context;
         let leading = self.lines.iter().take_while(is_context).count();
         (leading, self.lines.iter().rev().take_while(is_context).count())
     }
@@ -192,9 +192,9 @@ impl<'a> Hunk<'a> {
         }
         for line in &mut self.lines {
             line.kind = match line.kind {
-                Kind::Context => Kind::Context,
-                Kind::Removed => Kind::Added,
-                Kind::Added => Kind::Removed,
+                LineKind::Context => LineKind::Context,
+                LineKind::Removed => LineKind::Added,
+                LineKind::Added => LineKind::Removed,
             };
         }
     }

@@ -189,9 +189,9 @@ fn block<'a>(cursor: &mut Cursor<'a>, half: Half) -> Result<Option<Block<'a>>> {
     let Some(line) = cursor.peek() else { return Ok(None) };
     let line = line.trim_end();
     let (kind, size) = if let Some(size) = line.strip_prefix(b"literal ") {
-        (binary::Kind::Literal, size)
+        (binary::BlockKind::Literal, size)
     } else if let Some(size) = line.strip_prefix(b"delta ") {
-        (binary::Kind::Delta, size)
+        (binary::BlockKind::Delta, size)
     } else if !line.is_empty() && cursor.is_last() && is_begun(line) {
         return Err(cut_off(number));
     } else {

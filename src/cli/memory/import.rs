@@ -9,7 +9,7 @@ use crate::cli::{Context, Format};
 use crate::decide;
 use crate::error::{Error, Exit, Result, codes};
 use crate::memory::import::{self, Item, Note};
-use crate::memory::response::Outcome;
+use crate::memory::response::MemoryOutcome;
 use crate::memory::service::Mode;
 use crate::proposal::ActorKind;
 use crate::text::escape;
@@ -118,7 +118,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             false => {
                 let answer = decide::memory::propose(&service, &item.request, Mode::Stage, None)?;
                 let status = match (answer.status, answer.duplicate) {
-                    (Outcome::Rejected, _) => "rejected",
+                    (MemoryOutcome::Rejected, _) => "rejected",
                     (_, true) => "duplicate",
                     _ => "staged",
                 };

@@ -22,7 +22,7 @@ use serde::Serialize;
 
 use super::{Context, Format};
 use crate::error::{Exit, Result};
-use crate::memory::response::{Outcome, Response};
+use crate::memory::response::{MemoryOutcome, Response};
 use crate::memory::service::Service;
 use crate::store::Store;
 use crate::text::escape;
@@ -135,7 +135,7 @@ fn open<'a>(context: &Context, store: &'a Store) -> Result<Service<'a>> {
 
 /// Prints a response; its exit status is a negative answer where it was rejected.
 fn respond(context: &mut Context, schema: &'static str, response: Response) -> Result<Exit> {
-    let rejected = response.status == Outcome::Rejected;
+    let rejected = response.status == MemoryOutcome::Rejected;
     let answer = Answer { schema, answer: response };
     context.emit(Format::Text, &answer, || text(&answer.answer))?;
     Ok(if rejected { Exit::Negative } else { Exit::Done })
@@ -148,7 +148,7 @@ fn respond_decided(
     schema: &'static str,
     response: Response,
 ) -> Result<Exit> {
-    let refused = response.status == Outcome::Rejected;
+    let refused = response.status == MemoryOutcome::Rejected;
     let code = response.reason.as_deref().filter(|_| refused).and_then(|reason| {
         crate::cli::util::codes::all_codes().into_iter().find(|code| code.id == reason)
     });
@@ -164,9 +164,9 @@ fn text(response: &Response) -> String {
     };
     let files = response.files.join(", ");
     match response.status {
-        Outcome::Applied => line(&mut out, &format!("applied: {files}")),
-        Outcome::Staged => line(&mut out, &format!("staged: {files}")),
-        Outcome::Rejected => {
+        MemoryOutcome::Applied => line(&mut out, &format!("applied: {files}")),
+        MemoryOutcome::Staged => line(&mut out, &format!("staged: {files}")),
+        MemoryOutcome::Rejected => {
             let reason = response.reason.as_deref().unwrap_or("rejected");
             line(&mut out, &format!("rejected ({reason})"));
         }
@@ -174,7 +174,7 @@ fn text(response: &Response) -> String {
     if let Some(id) = &response.staging_id {
         line(&mut out, &format!("  id: {id}"));
     }
-    if response.status == Outcome::Staged
+    if response.status == MemoryOutcome::Staged
         && let Some(routing) = &response.routing
     {
         line(&mut out, &format!("  because: {}", routing.reason));

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{Answer, open};
-use crate::changeset::plan::Outcome;
+use crate::changeset::plan::Resolved;
 use crate::cli::identity::Asking;
 use crate::cli::{Context, Format};
 use crate::decide;
@@ -56,7 +56,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         return Ok(Exit::Negative);
     };
     let undone = decide::undo(&store, &authority, context.now, &proposal)?;
-    let changed = undone.files.iter().filter(|file| !matches!(file.outcome, Outcome::Derived(_)));
+    let changed = undone.files.iter().filter(|file| !matches!(file.outcome, Resolved::Derived(_)));
     let files = changed.filter_map(|file| store_path(&file.path));
     let files = files.map(str::to_owned).collect();
     let undone = Undone { proposal_id: proposal.id.to_string(), files };

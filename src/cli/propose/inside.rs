@@ -4,7 +4,7 @@
 use super::{Args, SourceArgs, answer, compile};
 use crate::app::inside::{self, Wanted};
 use crate::app::propose::Recorded;
-use crate::app::session::Outcome;
+use crate::app::session::SubmitOutcome;
 use crate::changeset::patch::limits;
 use crate::cli::session::met;
 use crate::cli::{Context, paths};
@@ -56,8 +56,8 @@ pub fn run(
         context.note(&format!("aye: not proposed: {path} {why}"));
     }
     let recorded = match done.outcome {
-        Some(Outcome::Proposed(recorded) | Outcome::Revised(recorded)) => recorded,
-        Some(Outcome::Unchanged(proposal)) => Recorded::unchanged(proposal),
+        Some(SubmitOutcome::Proposed(recorded) | SubmitOutcome::Revised(recorded)) => recorded,
+        Some(SubmitOutcome::Unchanged(proposal)) => Recorded::unchanged(proposal),
         None => {
             let error = Error::new(
                 &crate::changeset::codes::NO_CHANGE,

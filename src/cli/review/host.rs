@@ -7,7 +7,7 @@ use chrono::Utc;
 
 use super::plans::{self, Planned, Plans};
 use super::{Args, authors, staged_dir, staged_name};
-use crate::changeset::plan::Outcome;
+use crate::changeset::plan::Resolved;
 use crate::changeset::{Changeset, FileChange, RepoPath, sensitive, settle};
 use crate::check::relations;
 use crate::cli::identity::Asking;
@@ -18,7 +18,7 @@ use crate::decide::verdict::{self, Besides, Word};
 use crate::decide::{self, Visible};
 use crate::error::{Error, Result};
 use crate::prompt::Hold;
-use crate::proposal::conversation::Kind;
+use crate::proposal::conversation::SayingKind;
 use crate::proposal::event::{Comment, Effect, Evidence, Subject};
 use crate::proposal::relations::MOST_NAMED;
 use crate::proposal::rules::Verb;
@@ -26,7 +26,7 @@ use crate::proposal::{Actor, Authority, Note, Proposal, ProposalId, Status, code
 use crate::render::age;
 use crate::render::overview::Group;
 use crate::review::model::{DraftComment, Staged, Verdict};
-use crate::review::terminal::{Content, Header, Host, How, Loaded, Order, Outlook, Related};
+use crate::review::terminal::{Content, Header, Host, Loaded, Order, Outlook, Related, RelatedAs};
 use crate::scan::gate;
 use crate::store::{Store, View};
 
@@ -91,9 +91,9 @@ impl<'c> CliHost<'c> {
             let body = saying.body?;
             let body = match saying.kind {
                 // One that is still open has a line of its own.
-                Kind::Request => return None,
-                Kind::Answered => format!("asked for changes: {body}"),
-                Kind::Comment => body.to_owned(),
+                SayingKind::Request => return None,
+                SayingKind::Answered => format!("asked for changes: {body}"),
+                SayingKind::Comment => body.to_owned(),
             };
             Some((saying.by.name.clone(), saying.place().unwrap_or_default(), body))
         });
@@ -161,11 +161,11 @@ fn related(
         return Ok(Vec::new());
     };
     let below = found.stands_on.into_iter().take(MOST_NAMED).map(|lower| {
-        let how = if lower.is_revised { How::BelowRevised } else { How::Below };
+        let how = if lower.is_revised { RelatedAs::BelowRevised } else { RelatedAs::Below };
         (lower.id, how)
     });
-    let same = found.same_lines.named.into_iter().map(|id| (id, How::SameLines));
-    let one = |(id, how): (ProposalId, How)| {
+    let same = found.same_lines.named.into_iter().map(|id| (id, RelatedAs::SameLines));
+    let one = |(id, how): (ProposalId, RelatedAs)| {
         let proposed_by = view.proposal(&id)?.proposed_by;
         Ok(Related { id, proposed_by, how })
     };
@@ -189,7 +189,7 @@ fn base(store: &Store, visible: &Visible) -> String {
             Err(_) => "no work tree".to_owned(),
         };
     };
-    if shown.plan.files.iter().any(|file| matches!(file.outcome, Outcome::Merged(_))) {
+    if shown.plan.files.iter().any(|file| matches!(file.outcome, Resolved::Merged(_))) {
         "moved on, merges cleanly; shown as it will be written".to_owned()
     } else if shown.plan.is_already_there() {
         "already there".to_owned()
@@ -459,8 +459,8 @@ fn sayings(proposal: &Proposal) -> Vec<(String, String)> {
     let said = proposal.conversation().into_iter().map(|saying| {
         let body = saying.body.unwrap_or("see the comments");
         let body = match saying.kind {
-            Kind::Comment => body.to_owned(),
-            Kind::Request | Kind::Answered => format!("asks for changes: {body}"),
+            SayingKind::Comment => body.to_owned(),
+            SayingKind::Request | SayingKind::Answered => format!("asks for changes: {body}"),
         };
         (saying.by.name.clone(), body)
     });

@@ -4,7 +4,7 @@ use super::{Planner, notes_path};
 use crate::changeset::RepoPath;
 use crate::memory::intent::{self, Intent};
 use crate::memory::problem::{Problem, brief};
-use crate::memory::request::{IfExists, Kind, Operation};
+use crate::memory::request::{IfExists, Operation, OperationKind};
 use crate::memory::settings::schema::Files;
 use crate::memory::settings::{Approval, Category};
 use crate::memory::{DIR, codes, markdown};
@@ -52,7 +52,7 @@ impl<'a> Planner<'a> {
         if operation.kind.archives() {
             self.router.say(Approval::Stage, operation.kind.as_str());
         }
-        if operation.kind == Kind::CreateFile
+        if operation.kind == OperationKind::CreateFile
             && operation.if_exists == IfExists::Replace
             && category.git_tracked
         {

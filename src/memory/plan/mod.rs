@@ -89,7 +89,7 @@ pub struct FileEdit {
 
 /// What a request leads to.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Plan {
+pub struct MemoryPlan {
     /// Changed files by path (relative to the store), the generated index page not among them.
     pub files: BTreeMap<String, FileEdit>,
     /// How it is let in.
@@ -106,7 +106,7 @@ pub struct Plan {
 ///
 /// # Errors
 /// Every problem found, of all operations.
-pub fn plan(request: &Request, world: &World<'_>) -> Result<Plan, Vec<Problem>> {
+pub fn plan(request: &Request, world: &World<'_>) -> Result<MemoryPlan, Vec<Problem>> {
     probe(request, world).0
 }
 
@@ -115,7 +115,7 @@ pub fn plan(request: &Request, world: &World<'_>) -> Result<Plan, Vec<Problem>> 
 pub fn probe(
     request: &Request,
     world: &World<'_>,
-) -> (Result<Plan, Vec<Problem>>, Vec<Precondition>) {
+) -> (Result<MemoryPlan, Vec<Problem>>, Vec<Precondition>) {
     let mut planner = Planner::new(request, world, &[]);
     planner.run();
     let preconditions = planner.preconditions.clone();
@@ -240,7 +240,7 @@ impl<'a> Planner<'a> {
         there.into_iter().find(|other| other != path && other.to_lowercase() == lower)
     }
 
-    fn finish(self) -> Result<Plan, Vec<Problem>> {
+    fn finish(self) -> Result<MemoryPlan, Vec<Problem>> {
         let mut problems = self.problems;
         let routing = self.router.finish();
         if problems.is_empty() && routing.mode == Approval::ServerOnly {
@@ -287,7 +287,7 @@ impl<'a> Planner<'a> {
         }
         affected.sort();
         affected.dedup();
-        Ok(Plan {
+        Ok(MemoryPlan {
             files,
             routing,
             affected,

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::memory::guard::Open;
 use crate::memory::provenance::Trusting;
-use crate::memory::request::Kind;
+use crate::memory::request::OperationKind;
 
 type Store = BTreeMap<String, Vec<u8>>;
 
@@ -29,7 +29,7 @@ fn request(intent: &str, operations: Value) -> Request {
     Request::parse(&value).unwrap_or_else(|p| panic!("{p:#?}"))
 }
 
-fn run(store: &Store, request: &Request) -> (Result<Plan, Vec<Problem>>, Vec<Precondition>) {
+fn run(store: &Store, request: &Request) -> (Result<MemoryPlan, Vec<Problem>>, Vec<Precondition>) {
     let settings = Settings::default();
     let world = World {
         settings: &settings,
@@ -139,8 +139,10 @@ fn every_operation_notices_the_drift_that_concerns_it() {
         let request = request("add_pitfall", json!([op]));
         let (_, recorded) = run(&store(), &request);
         let drifts = |store: &Store| drift(&recorded, &run(store, &request).1, &[]).len();
-        let strict =
-            !matches!(request.operations[0].kind, Kind::AppendToSection | Kind::RenameHeading);
+        let strict = !matches!(
+            request.operations[0].kind,
+            OperationKind::AppendToSection | OperationKind::RenameHeading
+        );
         assert_eq!(drifts(&store()), 0, "{op}");
         assert_eq!(drifts(&changed("- a\n", "- a\n- mine\n")), usize::from(strict), "{op}");
         assert_eq!(drifts(&changed("\nx\n", "\nother\n")), 0, "other sections do not matter: {op}");

@@ -7,7 +7,7 @@ use crate::error::codes::SIZE_LIMIT;
 use crate::memory::codes;
 use crate::memory::markdown::{self, Document, fields, slug};
 use crate::memory::problem::Problem;
-use crate::memory::request::Kind;
+use crate::memory::request::OperationKind;
 use crate::memory::response::AffectedSection;
 use crate::memory::settings::Category;
 use crate::secrets::codes as guard_codes;
@@ -73,7 +73,7 @@ impl Planner<'_> {
         let operation = self.last_change.get(&key).copied().or_else(|| self.last_change_of(path));
         let Some(i) = operation else { return problem };
         problem.operation = Some(i);
-        if self.request.operations[i].kind == Kind::ArchiveSection
+        if self.request.operations[i].kind == OperationKind::ArchiveSection
             && let Some(fix) = &mut problem.fix
         {
             *fix = format!("the replacement is a section of {path} too: {fix}");

@@ -9,7 +9,7 @@ mod reader;
 use serde::{Deserialize, Serialize};
 
 pub use mend::mended;
-pub use operation::{IfExists, IfMissing, Kind, Operation};
+pub use operation::{IfExists, IfMissing, Operation, OperationKind};
 pub use read::{FIELDS, Reading};
 
 use super::intent::Intent;

@@ -5,7 +5,7 @@ use crate::memory::words::words;
 words! {
     /// The eight operations.
     #[allow(missing_docs)]
-    pub enum Kind {
+    pub enum OperationKind {
         CreateFile = "create_file",
         ReplaceSection = "replace_section",
         AppendSection = "append_section",
@@ -44,7 +44,7 @@ words! {
 /// How an operation names its target.
 const TARGET: [&str; 4] = ["section_id", "heading", "heading_level", "occurrence"];
 
-impl Kind {
+impl OperationKind {
     /// True for the two operations that move a section into the archive.
     pub fn archives(self) -> bool {
         matches!(self, Self::ArchiveSection | Self::RemoveSection)
@@ -90,7 +90,7 @@ impl Kind {
 pub struct Operation {
     /// What to do.
     #[schemars(rename = "operation")]
-    pub kind: Kind,
+    pub kind: OperationKind,
     /// The file, relative to `.agent-memory/`.
     pub path: String,
     /// The section, by its id.

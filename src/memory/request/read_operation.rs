@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::operation::{IfExists, IfMissing, Kind, Operation};
+use super::operation::{IfExists, IfMissing, Operation, OperationKind};
 use super::reader::{Reader, is_empty, unknown_fields};
 use crate::memory::codes;
 use crate::memory::problem::{Problem, brief};
@@ -76,7 +76,7 @@ fn parse_operation(i: usize, value: &Value, problems: &mut Vec<Problem>) -> Oper
         check_fields(kind, &mut reader);
     }
     let operation = Operation {
-        kind: kind.unwrap_or(Kind::CreateFile),
+        kind: kind.unwrap_or(OperationKind::CreateFile),
         path: reader.text("path").unwrap_or_default(),
         section_id: reader.text("section_id"),
         heading: reader.text("heading"),
@@ -92,7 +92,7 @@ fn parse_operation(i: usize, value: &Value, problems: &mut Vec<Problem>) -> Oper
         new_heading: reader.text("new_heading").unwrap_or_default(),
         new_heading_level: reader.level("new_heading_level", 0).unwrap_or(0),
     };
-    if kind.is_some_and(Kind::has_target)
+    if kind.is_some_and(OperationKind::has_target)
         && operation.section_id.is_none()
         && operation.heading.is_none()
     {
@@ -105,22 +105,23 @@ fn parse_operation(i: usize, value: &Value, problems: &mut Vec<Problem>) -> Oper
     operation
 }
 
-fn parse_kind(reader: &mut Reader<'_>) -> Option<Kind> {
+fn parse_kind(reader: &mut Reader<'_>) -> Option<OperationKind> {
     let (message, fix) = match reader.text("operation") {
-        Some(name) => match Kind::parse(&name) {
+        Some(name) => match OperationKind::parse(&name) {
             Some(kind) => return Some(kind),
-            None => {
-                (format!("'{}' is no operation", brief(&name)), did_you_mean(&name, Kind::words()))
-            }
+            None => (
+                format!("'{}' is no operation", brief(&name)),
+                did_you_mean(&name, OperationKind::words()),
+            ),
         },
-        None => ("the operation is not named".to_owned(), one_of(Kind::words())),
+        None => ("the operation is not named".to_owned(), one_of(OperationKind::words())),
     };
     reader.wrong("operation", message, &fix);
     None
 }
 
 /// Every field that the operation needs is there, and none that it does not take.
-fn check_fields(kind: Kind, reader: &mut Reader<'_>) {
+fn check_fields(kind: OperationKind, reader: &mut Reader<'_>) {
     let takes = kind.fields();
     // The path is not among them: a session log names its own file.
     for field in &FIELDS[2..] {

@@ -6,13 +6,13 @@ use serde_json::Value;
 
 use super::Service;
 use super::locate::{Repository, note, staging_id};
-use crate::changeset::plan::{How, Outcome as Became, Plan as Resolution, Planned};
+use crate::changeset::plan::{MergedBy, Planned, Resolution, Resolved};
 use crate::changeset::{File, FileChange, RepoPath, Snapshot};
 use crate::error::Result;
 use crate::memory::disk::{Disk, Overlay, repo_path, store_path};
-use crate::memory::plan::{self, Drift, Plan, Precondition, index_page};
+use crate::memory::plan::{self, Drift, MemoryPlan, Precondition, index_page};
 use crate::memory::problem::Problem;
-use crate::memory::response::{Outcome, Response};
+use crate::memory::response::{MemoryOutcome, Response};
 use crate::memory::{Request, codes};
 use crate::proposal::document::timestamp;
 use crate::proposal::event::RevisionReason;
@@ -32,7 +32,7 @@ pub struct Applied {
 pub type Rebased = Applied;
 
 /// A plan made again with what has drifted, or the answer why there is none.
-pub(super) type Replanned = std::result::Result<(Request, Plan, Vec<Drift>), Applied>;
+pub(super) type Replanned = std::result::Result<(Request, MemoryPlan, Vec<Drift>), Applied>;
 
 /// The generator of `index.md`, as manifests of decisions name it.
 pub const INDEX: &str = "memory-index@1";
@@ -43,7 +43,10 @@ impl Service<'_> {
     ///
     /// # Errors
     /// `not_pending`, and those of the store and the work tree.
-    pub fn applicable(&self, proposal: &Proposal) -> Result<std::result::Result<Plan, Applied>> {
+    pub fn applicable(
+        &self,
+        proposal: &Proposal,
+    ) -> Result<std::result::Result<MemoryPlan, Applied>> {
         if proposal.status(self.now) == Status::Expired {
             let problem = Problem::new(
                 &codes::EXPIRED,
@@ -160,7 +163,7 @@ impl Service<'_> {
                 NewRevision { memory, ..NewRevision::new(&changeset, RevisionReason::Rebase) };
             writer.revise(authority, &proposal.id, new).map(drop)
         })?;
-        let mut response = Response::new(Outcome::Staged);
+        let mut response = Response::new(MemoryOutcome::Staged);
         response.proposal_id = Some(proposal.id.to_string());
         response.staging_id = staging_id(proposal).map(str::to_owned);
         response.routing = Some(plan.routing.clone());
@@ -181,7 +184,7 @@ impl Service<'_> {
     /// Those of the snapshot and the work tree.
     pub(super) fn resolution(
         &self,
-        plan: Plan,
+        plan: MemoryPlan,
         shown: &[FileChange],
         snapshot: &dyn Snapshot,
         base: &dyn plan::Files,
@@ -203,7 +206,8 @@ impl Service<'_> {
             let mode = now.as_ref().map(|file| file.mode).unwrap_or_default();
             let after = File { bytes: edit.after, mode };
             let clean = as_shown(&path, &now, &after);
-            let outcome = if clean { Became::Clean } else { Became::Merged(How::ThreeWay) };
+            let outcome =
+                if clean { Resolved::Clean } else { Resolved::Merged(MergedBy::ThreeWay) };
             files.push(Planned { path, now, after: Some(after), outcome });
         }
         let page = if has_page { self.page_after(&files, snapshot, base)? } else { None };
@@ -233,7 +237,7 @@ impl Service<'_> {
         }
         let mode = now.as_ref().map(|file| file.mode).unwrap_or_default();
         let after = Some(File { bytes: page.into_bytes(), mode });
-        Ok(Some(Planned { path, now, after, outcome: Became::Derived(INDEX) }))
+        Ok(Some(Planned { path, now, after, outcome: Resolved::Derived(INDEX) }))
     }
 
     /// Writes `index.md` where the files have outrun it.
@@ -249,8 +253,8 @@ impl Service<'_> {
     }
 
     /// The response to a request or a staged proposal that was applied as `plan` says.
-    pub fn applied(&self, plan: &Plan, id: &str) -> Response {
-        let mut response = Response::new(Outcome::Applied);
+    pub fn applied(&self, plan: &MemoryPlan, id: &str) -> Response {
+        let mut response = Response::new(MemoryOutcome::Applied);
         response.routing = Some(plan.routing.clone());
         response.proposal_id = Some(id.to_owned());
         response.files = plan.files.keys().cloned().collect();

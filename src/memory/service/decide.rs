@@ -3,7 +3,7 @@
 
 use super::apply::InGit;
 use super::{Service, staging};
-use crate::changeset::plan::Plan;
+use crate::changeset::plan::Resolution;
 use crate::changeset::{RepoPath, Snapshot};
 use crate::error::{Error, Result};
 use crate::memory::codes;
@@ -33,7 +33,7 @@ impl Files for Seen<'_> {
 ///
 /// # Errors
 /// The reason why it cannot be applied: `target_drift`, `secret_detected` and all the others.
-pub fn preview(store: &Store, proposal: &Proposal, snapshot: &dyn Snapshot) -> Result<Plan> {
+pub fn preview(store: &Store, proposal: &Proposal, snapshot: &dyn Snapshot) -> Result<Resolution> {
     let service = Service::open(store, proposal.actor.clone(), proposal.current().at)?;
     let files = Seen { snapshot, disk: service.disk() };
     let (plan, drift) = match service.replan_on(proposal, &files)? {
@@ -117,7 +117,7 @@ pub fn patience(store: &Store, proposal: &Proposal) -> Result<std::time::Duratio
 ///
 /// # Errors
 /// `not_applied`, `conflict`, and those of the store and the work tree.
-pub fn preview_undo(store: &Store, proposal: &Proposal) -> Result<Plan> {
+pub fn preview_undo(store: &Store, proposal: &Proposal) -> Result<Resolution> {
     let service = Service::open(store, proposal.actor.clone(), proposal.current().at)?;
     let mut plan = service.plan_undo(proposal)?;
     let page = service.page_after(&plan.files, &service.worktree, &service.disk())?;

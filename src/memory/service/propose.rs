@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 use super::Service;
 use super::locate::{Repository, staging_id};
 use super::staging;
-use crate::changeset::plan::Plan as Resolution;
+use crate::changeset::plan::Resolution;
 use crate::changeset::{Changeset, File, FileChange};
 use crate::error::Result;
 use crate::memory::disk::repo_path;
-use crate::memory::plan::{self, Plan};
+use crate::memory::plan::{self, MemoryPlan};
 use crate::memory::problem::Problem;
 use crate::memory::request;
-use crate::memory::response::{Outcome, Response};
+use crate::memory::response::{MemoryOutcome, Response};
 use crate::memory::settings::Approval;
 use crate::memory::{MAX_REQUEST_BYTES, Request};
 use crate::proposal::event::{InputForm, Subject};
@@ -48,7 +48,7 @@ pub struct Ready {
     /// The request, read.
     pub request: Request,
     /// Its plan on the files as they were.
-    pub plan: Plan,
+    pub plan: MemoryPlan,
 }
 
 impl Service<'_> {
@@ -61,7 +61,7 @@ impl Service<'_> {
         let routed = self.routed(value, mode, at_once)?;
         Ok(match routed {
             Routed::Answered(mut response) => {
-                if response.status == Outcome::Rejected {
+                if response.status == MemoryOutcome::Rejected {
                     self.guard().redact(&mut response);
                 }
                 Routed::Answered(response)
@@ -100,7 +100,7 @@ impl Service<'_> {
     ///
     /// # Errors
     /// The answer.
-    pub fn again(&self, ready: &Ready) -> Result<Plan, Box<Response>> {
+    pub fn again(&self, ready: &Ready) -> Result<MemoryPlan, Box<Response>> {
         let disk = self.disk();
         let same = ready.plan.files.iter().all(|(path, edit)| {
             disk.file(path).is_ok_and(|now| now.map(|file| file.bytes) == edit.before)
@@ -117,7 +117,7 @@ impl Service<'_> {
     ///
     /// # Errors
     /// Those of the work tree.
-    pub fn writing(&self, ready: &Ready, plan: &Plan) -> Result<(NewProposal, Resolution)> {
+    pub fn writing(&self, ready: &Ready, plan: &MemoryPlan) -> Result<(NewProposal, Resolution)> {
         let changeset = self.changeset(plan)?;
         let memory = self.memory_note(&ready.value, plan, None);
         let shown = changeset.changes().to_vec();
@@ -129,7 +129,7 @@ impl Service<'_> {
     ///
     /// # Errors
     /// Those of the store.
-    pub fn stage_instead(&self, ready: &Ready, plan: &Plan) -> Result<Response> {
+    pub fn stage_instead(&self, ready: &Ready, plan: &MemoryPlan) -> Result<Response> {
         self.stage(&ready.value, &ready.request, plan)
     }
 
@@ -181,7 +181,7 @@ impl Service<'_> {
     ///
     /// # Errors
     /// Every problem found.
-    pub fn plan(&self, request: &Request) -> Result<Plan, Vec<Problem>> {
+    pub fn plan(&self, request: &Request) -> Result<MemoryPlan, Vec<Problem>> {
         let disk = self.disk();
         let sources = Repository(self.store);
         plan::plan(request, &self.world(&disk, &sources, self.now, self.branch.as_deref()))
@@ -191,7 +191,7 @@ impl Service<'_> {
     pub(super) fn memory_note(
         &self,
         value: &Value,
-        plan: &Plan,
+        plan: &MemoryPlan,
         staging_id: Option<&str>,
     ) -> Value {
         json!({
@@ -207,7 +207,7 @@ impl Service<'_> {
     }
 
     /// The plan's files as a changeset of the repository, modes kept.
-    pub(super) fn changeset(&self, plan: &Plan) -> Result<Changeset> {
+    pub(super) fn changeset(&self, plan: &MemoryPlan) -> Result<Changeset> {
         let disk = self.disk();
         let mut changes = Vec::new();
         for (path, edit) in &plan.files {
@@ -253,14 +253,14 @@ impl Service<'_> {
         }
     }
 
-    fn stage(&self, value: &Value, request: &Request, plan: &Plan) -> Result<Response> {
+    fn stage(&self, value: &Value, request: &Request, plan: &MemoryPlan) -> Result<Response> {
         let id = staging::new_id(self.now, request.intent.as_str(), request.rationale.as_deref());
         let changeset = self.changeset(plan)?;
         let memory = self.memory_note(value, plan, Some(&id));
         let new = self.new_proposal(request, changeset, memory);
         let outcome = self.store.write(&self.actor, self.now, |writer| writer.propose(new))?;
         let proposal = self.store.view()?.proposal(&outcome.id)?;
-        let mut response = Response::new(Outcome::Staged);
+        let mut response = Response::new(MemoryOutcome::Staged);
         response.routing = Some(plan.routing.clone());
         response.proposal_id = Some(outcome.id.to_string());
         response.staging_id = staging_id(&proposal).map(str::to_owned);

@@ -2,7 +2,7 @@
 
 use super::Service;
 use crate::changeset::File;
-use crate::changeset::plan::{How, Outcome, Plan, Planned};
+use crate::changeset::plan::{MergedBy, Planned, Resolution, Resolved};
 use crate::error::{Error, Result};
 use crate::memory::disk::store_path;
 use crate::memory::merge::{Labels, merge};
@@ -15,7 +15,7 @@ impl Service<'_> {
     /// # Errors
     /// `not_applied`, `conflict` naming the sections that were changed since, and those of the
     /// store and the work tree.
-    pub fn plan_undo(&self, proposal: &Proposal) -> Result<Plan> {
+    pub fn plan_undo(&self, proposal: &Proposal) -> Result<Resolution> {
         let State::Applied(decision) = &proposal.state else {
             return Err(Error::new(
                 &codes::NOT_APPLIED,
@@ -28,7 +28,7 @@ impl Service<'_> {
             files.extend(self.plan_file(proposal, written)?);
         }
         files.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(Plan { files })
+        Ok(Resolution { files })
     }
 
     fn plan_file(&self, proposal: &Proposal, written: &Written) -> Result<Option<Planned>> {
@@ -55,9 +55,9 @@ impl Service<'_> {
             }
         };
         let outcome = match clean {
-            true => Outcome::Clean,
-            false if back.as_ref() == Some(&file) => Outcome::Already,
-            false => Outcome::Merged(How::ThreeWay),
+            true => Resolved::Clean,
+            false if back.as_ref() == Some(&file) => Resolved::Already,
+            false => Resolved::Merged(MergedBy::ThreeWay),
         };
         let path = written.path.clone();
         Ok(Some(Planned { path, now: Some(file), after: back, outcome }))

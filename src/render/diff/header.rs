@@ -2,7 +2,7 @@
 
 use super::super::style::{Palette, Role};
 use crate::changeset::File;
-use crate::changeset::entry::{Entry, Kind};
+use crate::changeset::entry::{Entry, EntryKind};
 use crate::changeset::path::RepoPath;
 use crate::text::escape;
 
@@ -12,8 +12,10 @@ pub fn header(entry: &Entry<'_>, palette: &Palette) -> Vec<String> {
     let (old, new) = (shown(entry.old_path), shown(entry.path));
     let mut lines = vec![format!("diff --git a/{old} b/{new}")];
     match (entry.kind, entry.before, entry.after) {
-        (Kind::Added, _, Some(file)) => lines.push(format!("new file mode {}", file.mode.as_str())),
-        (Kind::Deleted, Some(file), _) => {
+        (EntryKind::Added, _, Some(file)) => {
+            lines.push(format!("new file mode {}", file.mode.as_str()))
+        }
+        (EntryKind::Deleted, Some(file), _) => {
             lines.push(format!("deleted file mode {}", file.mode.as_str()));
         }
         (_, Some(before), Some(after)) if before.mode != after.mode => {
@@ -23,8 +25,8 @@ pub fn header(entry: &Entry<'_>, palette: &Palette) -> Vec<String> {
         _ => {}
     }
     if let Some(verb) = match entry.kind {
-        Kind::Renamed => Some("rename"),
-        Kind::Copied => Some("copy"),
+        EntryKind::Renamed => Some("rename"),
+        EntryKind::Copied => Some("copy"),
         _ => None,
     } {
         lines.push(format!("{verb} from {old}"));
@@ -50,7 +52,7 @@ pub fn header(entry: &Entry<'_>, palette: &Palette) -> Vec<String> {
 /// One line about a file: `src/a.rs (new file, executable)`, `old → new (renamed)`.
 pub fn summary_line(entry: &Entry<'_>) -> String {
     let mut notes = Vec::new();
-    if entry.kind != Kind::Modified {
+    if entry.kind != EntryKind::Modified {
         notes.push(entry.kind.word());
     }
     let executable = |file: Option<&File>| file.map(|f| f.mode.as_str() == "100755");
@@ -64,7 +66,7 @@ pub fn summary_line(entry: &Entry<'_>) -> String {
         notes.push("binary");
     }
     let path = match entry.kind {
-        Kind::Renamed | Kind::Copied => {
+        EntryKind::Renamed | EntryKind::Copied => {
             format!("{} → {}", shown(entry.old_path), shown(entry.path))
         }
         _ => shown(entry.path),

@@ -4,7 +4,7 @@ use super::super::style::{Palette, Role};
 use super::super::width;
 use super::header::{shown, summary_line};
 use crate::changeset::FileChange;
-use crate::changeset::entry::{Kind, entries};
+use crate::changeset::entry::{EntryKind, entries};
 use crate::changeset::hunks::Counts;
 
 /// The paths, one per line, as git's `--name-only` lists them (a rename by its new path).
@@ -15,7 +15,7 @@ pub fn name_only(changes: &[FileChange]) -> String {
 /// A letter and the path, or both paths of a rename, separated by tabs.
 pub fn name_status(changes: &[FileChange]) -> String {
     let line = |entry: &crate::changeset::entry::Entry<'_>| match entry.kind {
-        Kind::Renamed | Kind::Copied => {
+        EntryKind::Renamed | EntryKind::Copied => {
             let (old, new) = (shown(entry.old_path), shown(entry.path));
             format!("{}\t{old}\t{new}\n", entry.kind.letter())
         }

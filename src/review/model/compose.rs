@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::review::{Decision, FileReview, Part, Review, Unit};
-use crate::changeset::entry::Kind;
+use crate::changeset::entry::EntryKind;
 use crate::changeset::hunks::{Choice, Hunk, compose};
 use crate::changeset::{File, FileChange, RepoPath};
 
@@ -124,7 +124,7 @@ impl FileReview {
             match decision {
                 Decision::Leave => {}
                 Decision::Take => {
-                    if self.kind == Kind::Renamed {
+                    if self.kind == EntryKind::Renamed {
                         state.insert(self.old_path.clone(), None);
                     }
                     state.insert(self.path.clone(), self.after.clone());

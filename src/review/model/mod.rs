@@ -20,7 +20,7 @@ pub use keys::{Facilities, Key};
 pub use numbers::parse_numbers;
 pub use queue::{Ticket, queue};
 pub use review::{Decision, FileReview, Part, Quiet, Review, Unit};
-pub use session::{Action, DraftComment, Outcome, Refusal, Session, Slot, Verdict};
+pub use session::{Action, DraftComment, Refusal, ReviewOutcome, Session, Slot, Verdict};
 pub use staged::{Staged, StagedUnit};
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use bstr::ByteSlice as _;
 use super::place::Lines;
 use super::sections::Sections;
 use super::staged::fingerprint;
-use crate::changeset::entry::{Entry, Kind, entries};
+use crate::changeset::entry::{Entry, EntryKind, entries};
 use crate::changeset::hunks::{Diff, Hunk};
 use crate::changeset::plan::Reason;
 use crate::changeset::settle::Unfit;
@@ -81,7 +81,7 @@ impl Unit {
 #[derive(Clone, Debug)]
 pub struct FileReview {
     /// What happens to it.
-    pub kind: Kind,
+    pub kind: EntryKind,
     /// Where it was.
     pub old_path: RepoPath,
     /// Where it will be.
@@ -134,7 +134,7 @@ impl FileReview {
     /// Whether there is so much of it that it is one decision until it is opened.
     fn is_foldable(&self, context: usize) -> bool {
         let counts = self.diff.counts();
-        let is_text = self.kind != Kind::Renamed && self.kind != Kind::Copied;
+        let is_text = self.kind != EntryKind::Renamed && self.kind != EntryKind::Copied;
         is_text && (self.diff.hunks(context).len() > 1 || counts.added + counts.removed > LITTLE)
     }
 
@@ -248,14 +248,14 @@ impl Review {
             let entry = file.entry();
             let unit = |part| Unit::new(at, part);
             let both = entry.before.is_some() && entry.after.is_some();
-            let apart = both && entry.kind != Kind::Copied && !entry.is_binary();
+            let apart = both && entry.kind != EntryKind::Copied && !entry.is_binary();
             if let Some(why) = file.quiet.filter(|_| file.is_foldable(context)) {
                 units.push(Unit { folded: Some(why), ..unit(Part::Whole) });
             } else if !apart {
                 units.push(unit(Part::Whole));
             } else {
                 let modes = (entry.before.map(|f| f.mode), entry.after.map(|f| f.mode));
-                if entry.kind == Kind::Renamed || modes.0 != modes.1 {
+                if entry.kind == EntryKind::Renamed || modes.0 != modes.1 {
                     units.push(unit(Part::Place));
                 }
                 let hunks = file.hunks(context).into_iter();
@@ -493,7 +493,7 @@ impl Review {
 fn file_review(changes: &[FileChange], entry: &Entry<'_>) -> FileReview {
     let own = |path: &RepoPath| changes.iter().find(|change| change.path == *path).cloned();
     let mut originals = Vec::new();
-    if entry.kind == Kind::Renamed {
+    if entry.kind == EntryKind::Renamed {
         originals.extend(own(entry.old_path));
     }
     originals.extend(own(entry.path));

@@ -8,7 +8,7 @@ use crate::changeset::{FileChange, RepoPath};
 
 /// What becomes of a proposal as a whole, decided as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ReviewOutcome {
     /// Apply all of it, whatever was said to its hunks.
     Apply,
     /// Reject it.
@@ -51,7 +51,7 @@ pub struct Slot {
     /// Taken apart, once it has been reached.
     pub review: Option<Review>,
     /// Decided as a whole.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<ReviewOutcome>,
     /// `outcome` was saved from an earlier session, and not decided in this one.
     pub saved: bool,
     /// Said about it.
@@ -97,12 +97,16 @@ impl Slot {
     /// What is to be written.
     pub fn verdict(&self) -> Verdict {
         match &self.outcome {
-            Some(Outcome::Apply) => return Verdict::Apply,
-            Some(Outcome::Reject { reason }) => return Verdict::Reject { reason: reason.clone() },
-            Some(Outcome::RequestChanges { reason }) => {
+            Some(ReviewOutcome::Apply) => return Verdict::Apply,
+            Some(ReviewOutcome::Reject { reason }) => {
+                return Verdict::Reject { reason: reason.clone() };
+            }
+            Some(ReviewOutcome::RequestChanges { reason }) => {
                 return Verdict::RequestChanges { reason: reason.clone() };
             }
-            Some(Outcome::Gone { status }) => return Verdict::Gone { status: status.clone() },
+            Some(ReviewOutcome::Gone { status }) => {
+                return Verdict::Gone { status: status.clone() };
+            }
             None => {}
         }
         let Some(review) = &self.review else { return Verdict::Open { decided: 0, total: 0 } };
@@ -269,7 +273,7 @@ struct Step {
 enum Change {
     Decisions(Vec<(usize, Option<Decision>)>),
     Split { at: usize, count: usize, whole: Unit },
-    Outcome(Option<Outcome>, bool),
+    Outcome(Option<ReviewOutcome>, bool),
     Comment,
 }
 
@@ -330,7 +334,12 @@ impl Session {
 
     /// Hands over the content of the proposal one is at, and what was said about it in an
     /// earlier session. Goes to its first undecided unit.
-    pub fn open(&mut self, review: Review, outcome: Option<Outcome>, comments: Vec<DraftComment>) {
+    pub fn open(
+        &mut self,
+        review: Review,
+        outcome: Option<ReviewOutcome>,
+        comments: Vec<DraftComment>,
+    ) {
         // Steps on what was there before cannot be undone on what is there now.
         self.history.retain(|step| step.slot != self.at);
         if let Some(slot) = self.slots.get_mut(self.at) {
@@ -389,10 +398,10 @@ impl Session {
             Action::ApplyAll if self.review().is_some_and(Review::is_unfit) => {
                 return Err(Refusal::DoesNotFit);
             }
-            Action::ApplyAll => return self.settle(Outcome::Apply),
-            Action::Reject(reason) => return self.settle(Outcome::Reject { reason }),
+            Action::ApplyAll => return self.settle(ReviewOutcome::Apply),
+            Action::Reject(reason) => return self.settle(ReviewOutcome::Reject { reason }),
             Action::RequestChanges(reason) => {
-                return self.settle(Outcome::RequestChanges { reason });
+                return self.settle(ReviewOutcome::RequestChanges { reason });
             }
             Action::Gone(status) => {
                 // Not the reviewer's doing, so nothing to undo.
@@ -447,7 +456,7 @@ impl Session {
     /// Notes that proposal `at` was decided elsewhere.
     pub fn gone(&mut self, at: usize, status: String) {
         if let Some(slot) = self.slots.get_mut(at) {
-            slot.outcome = Some(Outcome::Gone { status });
+            slot.outcome = Some(ReviewOutcome::Gone { status });
         }
     }
 
@@ -455,7 +464,7 @@ impl Session {
     pub fn done(&mut self, at: usize, status: &str) {
         if let Some(slot) = self.slots.get_mut(at) {
             slot.done = true;
-            slot.outcome = Some(Outcome::Gone { status: status.to_owned() });
+            slot.outcome = Some(ReviewOutcome::Gone { status: status.to_owned() });
             self.history.retain(|step| step.slot != at);
         }
     }
@@ -535,7 +544,7 @@ impl Session {
         Ok(())
     }
 
-    fn settle(&mut self, outcome: Outcome) -> Result<(), Refusal> {
+    fn settle(&mut self, outcome: ReviewOutcome) -> Result<(), Refusal> {
         let slot = self.slots.get_mut(self.at).ok_or(Refusal::AtEnd)?;
         let before = slot.outcome.replace(outcome);
         let saved = std::mem::take(&mut slot.saved);

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use super::review::{Decision, Part, Review};
-use super::session::{DraftComment, Outcome, Slot};
+use super::session::{DraftComment, ReviewOutcome, Slot};
 use crate::changeset::hunks::{Diff, Hunk};
 use crate::changeset::{RepoPath, bytes};
 
@@ -75,7 +75,7 @@ pub enum StagedDecision {
     Edit(#[serde(with = "bytes")] Vec<u8>),
 }
 
-/// [`Outcome`] on disk.
+/// [`ReviewOutcome`] on disk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StagedOutcome {
@@ -107,12 +107,12 @@ impl Staged {
     /// What there is to keep of `slot`; that it was looked at is kept in any case.
     pub fn of(slot: &Slot, revision: &str) -> Self {
         let outcome = match &slot.outcome {
-            Some(Outcome::Apply) => Some(StagedOutcome::Apply),
-            Some(Outcome::Reject { reason }) => Some(StagedOutcome::Reject(reason.clone())),
-            Some(Outcome::RequestChanges { reason }) => {
+            Some(ReviewOutcome::Apply) => Some(StagedOutcome::Apply),
+            Some(ReviewOutcome::Reject { reason }) => Some(StagedOutcome::Reject(reason.clone())),
+            Some(ReviewOutcome::RequestChanges { reason }) => {
                 Some(StagedOutcome::RequestChanges(reason.clone()))
             }
-            Some(Outcome::Gone { .. }) | None => None,
+            Some(ReviewOutcome::Gone { .. }) | None => None,
         };
         let comment = |c: &DraftComment| StagedComment {
             path: c.path.clone(),
@@ -151,7 +151,7 @@ impl Staged {
         &self,
         review: &mut Review,
         revision: &str,
-    ) -> (Option<Outcome>, Vec<DraftComment>, usize) {
+    ) -> (Option<ReviewOutcome>, Vec<DraftComment>, usize) {
         let dropped = if self.context == review.context() || review.is_whole() {
             restore_units(review, &self.units)
         } else {
@@ -172,10 +172,12 @@ impl Staged {
             _ if self.revision != revision => None,
             None => None,
             Some(StagedOutcome::Apply) if review.is_unfit() => None,
-            Some(StagedOutcome::Apply) => Some(Outcome::Apply),
-            Some(StagedOutcome::Reject(reason)) => Some(Outcome::Reject { reason: reason.clone() }),
+            Some(StagedOutcome::Apply) => Some(ReviewOutcome::Apply),
+            Some(StagedOutcome::Reject(reason)) => {
+                Some(ReviewOutcome::Reject { reason: reason.clone() })
+            }
             Some(StagedOutcome::RequestChanges(reason)) => {
-                Some(Outcome::RequestChanges { reason: reason.clone() })
+                Some(ReviewOutcome::RequestChanges { reason: reason.clone() })
             }
         };
         (outcome, comments.collect(), dropped)

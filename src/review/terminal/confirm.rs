@@ -10,7 +10,7 @@ use crate::prompt::{self, Press};
 use crate::proposal::ProposalId;
 use crate::render::diff::{Layout, Options};
 use crate::render::style::Role;
-use crate::review::model::{Action, Key, Outcome, Review, Verdict};
+use crate::review::model::{Action, Key, Review, ReviewOutcome, Verdict};
 use crate::text::escape;
 
 impl Terminal<'_> {
@@ -20,7 +20,7 @@ impl Terminal<'_> {
             .slots()
             .iter()
             .map(|slot| match (&slot.outcome, &slot.review) {
-                (Some(Outcome::Gone { .. }), _) => 0,
+                (Some(ReviewOutcome::Gone { .. }), _) => 0,
                 (Some(_), _) => 1,
                 (None, review) => review.as_ref().map_or(0, Review::decided),
             })

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::host::{Content, Header, How, Related};
+use super::host::{Content, Header, Related, RelatedAs};
 use super::screen::{inner, push_wrapped};
 use crate::changeset::entry::entries;
 use crate::changeset::hunks::Counts;
@@ -105,17 +105,17 @@ fn relation(related: &Related, taken: &BTreeSet<ProposalId>) -> (Role, String) {
     let Related { id, proposed_by, how } = related;
     let other = format!("{id} by {}", escape::name(proposed_by));
     match (how, taken.contains(id)) {
-        (How::Below, true) => (Role::Plain, format!("↳ stands on {other}, which you took")),
-        (How::Below, false) => (Role::Warn, format!("↳ stands on {other}: that one first")),
-        (How::BelowRevised, _) => {
+        (RelatedAs::Below, true) => (Role::Plain, format!("↳ stands on {other}, which you took")),
+        (RelatedAs::Below, false) => (Role::Warn, format!("↳ stands on {other}: that one first")),
+        (RelatedAs::BelowRevised, _) => {
             (Role::Warn, format!("↳ stands on an earlier revision of {other}"))
         }
-        (How::SameLines, true) => {
+        (RelatedAs::SameLines, true) => {
             let text =
                 format!("⇄ you took {other}, which changes the same lines: one of them only");
             (Role::Warn, text)
         }
-        (How::SameLines, false) => {
+        (RelatedAs::SameLines, false) => {
             (Role::Warn, format!("⇄ same lines as {other}: one of them only"))
         }
     }

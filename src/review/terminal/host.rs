@@ -106,15 +106,15 @@ pub struct Related {
     /// Who proposes it.
     pub proposed_by: String,
     /// What it has to do with the one on the screen.
-    pub how: How,
+    pub how: RelatedAs,
 }
 
 /// What another proposal has to do with one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum How {
+pub enum RelatedAs {
     /// The one starts from what the other makes.
     Below,
-    /// As [`How::Below`], with what an earlier revision of the other made.
+    /// As [`RelatedAs::Below`], with what an earlier revision of the other made.
     BelowRevised,
     /// Both change the same lines: one of them only can be applied as it is.
     SameLines,

@@ -5,7 +5,7 @@
 use super::host::Outlook;
 use super::screen::{Block, place, push_wrapped};
 use crate::changeset::FileChange;
-use crate::changeset::entry::{Entry, Kind, entries};
+use crate::changeset::entry::{Entry, EntryKind, entries};
 use crate::changeset::hunks::{Diff, Hunk, Side};
 use crate::proposal::ProposalId;
 use crate::render::diff::{self, LONGEST, Options, Painter};
@@ -130,7 +130,7 @@ impl Page<'_> {
         }
         let diff = Diff::new(entry.old_bytes(), entry.new_bytes());
         let hunks = diff.hunks(self.options.context);
-        if hunks.is_empty() && entry.kind == Kind::Added {
+        if hunks.is_empty() && entry.kind == EntryKind::Added {
             title += "(empty)\n";
         }
         blocks.push(Block::Text(title));

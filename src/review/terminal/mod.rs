@@ -14,7 +14,7 @@ mod overview;
 mod press;
 mod screen;
 
-pub use host::{Content, Header, Host, How, Loaded, Order, Outlook, Related};
+pub use host::{Content, Header, Host, Loaded, Order, Outlook, Related, RelatedAs};
 pub use screen::{by_section, numbered};
 
 use std::collections::BTreeSet;

@@ -10,7 +10,7 @@ use crate::render::diff::{self, Options, Painter};
 use crate::render::style::{Palette, Role};
 use crate::render::width;
 use crate::review::model::{
-    Decision, DraftComment, FileReview, Key, Outcome, Part, Review, Slot, Unit, Verdict,
+    Decision, DraftComment, FileReview, Key, Part, Review, ReviewOutcome, Slot, Unit, Verdict,
 };
 use crate::text::escape;
 
@@ -455,10 +455,10 @@ fn part(slot: &Slot, changes: &[FileChange]) -> String {
 /// A word for what was decided about a proposal as a whole in an earlier session.
 pub(super) fn outcome(slot: &Slot) -> &'static str {
     match &slot.outcome {
-        Some(Outcome::Apply) => "apply",
-        Some(Outcome::Reject { .. }) => "reject",
-        Some(Outcome::RequestChanges { .. }) => "request changes",
-        Some(Outcome::Gone { .. }) => "decided elsewhere",
+        Some(ReviewOutcome::Apply) => "apply",
+        Some(ReviewOutcome::Reject { .. }) => "reject",
+        Some(ReviewOutcome::RequestChanges { .. }) => "request changes",
+        Some(ReviewOutcome::Gone { .. }) => "decided elsewhere",
         None => "every hunk decided",
     }
 }

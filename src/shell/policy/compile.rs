@@ -151,12 +151,12 @@ fn resolved(name: &str, sections: &Sections) -> Section {
 
 fn kind(table: &str, word: &str) -> &'static str {
     match word {
-        "path" => "Kind::Path",
-        "text" => "Kind::Text",
-        "num" => "Kind::Number",
-        "word" => "Kind::Word",
-        "rev" => "Kind::Revision",
-        "format" => "Kind::Format",
+        "path" => "OperandKind::Path",
+        "text" => "OperandKind::Text",
+        "num" => "OperandKind::Number",
+        "word" => "OperandKind::Word",
+        "rev" => "OperandKind::Revision",
+        "format" => "OperandKind::Format",
         _ => panic!("{SOURCE}: [{table}] has an unknown kind `{word}`"),
     }
 }

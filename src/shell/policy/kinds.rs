@@ -4,7 +4,7 @@ use crate::shell::{Refusal, Result};
 
 /// What an operand or a flag's argument is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum OperandKind {
     /// Something that is read.
     Path,
     /// Anything: a pattern, a separator.
@@ -19,7 +19,7 @@ pub enum Kind {
     Format,
 }
 
-impl Kind {
+impl OperandKind {
     /// Checks that `value` is of this kind.
     ///
     /// # Errors
@@ -96,13 +96,13 @@ mod tests {
     #[test]
     fn numbers_and_words() {
         for value in ["5", "+5", "-5", "10K", "1.5", "10MiB", "3G", "90%"] {
-            assert!(Kind::Number.check(value, "-n").is_ok(), "{value}");
+            assert!(OperandKind::Number.check(value, "-n").is_ok(), "{value}");
         }
         for value in ["", "x", "5;", "-x", "5 6", "o", "=5"] {
-            assert!(Kind::Number.check(value, "-n").is_err(), "{value}");
+            assert!(OperandKind::Number.check(value, "-n").is_err(), "{value}");
         }
-        assert!(Kind::Word.check("a|b", "-k").is_err());
-        assert!(Kind::Word.check("2,2n", "-k").is_ok());
+        assert!(OperandKind::Word.check("a|b", "-k").is_err());
+        assert!(OperandKind::Word.check("2,2n", "-k").is_ok());
     }
 
     #[test]
@@ -111,13 +111,13 @@ mod tests {
             "%h %s", "oneline", "format:%H%n%b", "%(refname:short)", "-committerdate",
             "tformat:%an", "%%G?", "reference",
         ] {
-            assert!(Kind::Format.check(format, "--format").is_ok(), "{format}");
+            assert!(OperandKind::Format.check(format, "--format").is_ok(), "{format}");
         }
         for format in [
             "%G?", "%GG", "%+G?", "%-GS", "% GK", "%%%G?", "%(signature:grade)", "my-alias",
             "format:%h %GF", "%(raw)", "%(*raw:size)",
         ] {
-            assert!(Kind::Format.check(format, "--format").is_err(), "{format}");
+            assert!(OperandKind::Format.check(format, "--format").is_err(), "{format}");
         }
     }
 }

@@ -9,7 +9,7 @@ pub mod sed;
 mod small;
 mod table;
 
-pub use kinds::Kind;
+pub use kinds::OperandKind;
 pub use options::{Operand, Parsed, Used};
 pub use table::{Flag, Program, Takes, names, program};
 

@@ -2,7 +2,7 @@
 //! arguments, `--`, flags after operands. Whatever could be read in two ways is refused.
 
 use super::Verdict;
-use super::kinds::Kind;
+use super::kinds::OperandKind;
 use super::table::{Flag, MOST_VALUES, Program, Takes};
 use crate::shell::{Refusal, Result};
 
@@ -156,7 +156,7 @@ impl<'a> Reader<'a> {
 
     /// A number below zero, where the operands are numbers (`seq 5 -1 1`).
     fn is_negative(&self, word: &str) -> bool {
-        self.table.operands.kinds.first() == Some(&Kind::Number)
+        self.table.operands.kinds.first() == Some(&OperandKind::Number)
             && word[1..].starts_with(|c: char| c.is_ascii_digit() || c == '.')
     }
 
@@ -243,8 +243,8 @@ impl<'a> Reader<'a> {
 
     /// An argument joined to its short flag: some programs drop a `=` in front, some do not. Where
     /// any text will do (`cut -d=`), either reading is allowed.
-    fn attached(&self, name: &str, value: &str, kind: Option<&Kind>) -> Result<()> {
-        if self.table.attach && (!value.starts_with('=') || kind == Some(&Kind::Text)) {
+    fn attached(&self, name: &str, value: &str, kind: Option<&OperandKind>) -> Result<()> {
+        if self.table.attach && (!value.starts_with('=') || kind == Some(&OperandKind::Text)) {
             return Ok(());
         }
         Err(Refusal::new(
@@ -253,7 +253,7 @@ impl<'a> Reader<'a> {
         ))
     }
 
-    fn next_unless_last(&mut self, name: &str, kind: Kind) -> Result<Values<'a>> {
+    fn next_unless_last(&mut self, name: &str, kind: OperandKind) -> Result<Values<'a>> {
         if self.at == self.args.len() {
             Ok(Values::default())
         } else {
@@ -262,7 +262,12 @@ impl<'a> Reader<'a> {
     }
 
     /// The arguments of a flag that must have them, the first possibly attached.
-    fn needed(&mut self, name: &str, kinds: &[Kind], first: Option<&'a str>) -> Result<Values<'a>> {
+    fn needed(
+        &mut self,
+        name: &str,
+        kinds: &[OperandKind],
+        first: Option<&'a str>,
+    ) -> Result<Values<'a>> {
         let mut values = Values::from(first);
         while values.len() < kinds.len() {
             let Some(next) = self.args.get(self.at) else {
@@ -272,7 +277,7 @@ impl<'a> Reader<'a> {
                 ));
             };
             let dashed = next.strip_prefix('-').filter(|rest| !rest.is_empty());
-            let negative = kinds[values.len()] == Kind::Number
+            let negative = kinds[values.len()] == OperandKind::Number
                 && dashed.is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()));
             if dashed.is_some() && !negative {
                 return Err(Refusal::new(
@@ -303,7 +308,7 @@ pub fn check_values(
 ) -> Result<()> {
     for used in &parsed.flags {
         let Some(flag) = used.flag else { continue };
-        let kinds: &[Kind] = match &flag.takes {
+        let kinds: &[OperandKind] = match &flag.takes {
             Takes::Nothing => &[],
             Takes::Maybe(kind) | Takes::UnlessLast(kind) => std::slice::from_ref(kind),
             Takes::Needs(kinds) => kinds,
@@ -353,11 +358,11 @@ pub fn check_values(
 }
 
 /// Collects what a value of `kind` reads. A revision may carry a path after a colon.
-fn note_path(kind: Kind, value: &str, after_dashes: bool, verdict: &mut Verdict) {
+fn note_path(kind: OperandKind, value: &str, after_dashes: bool, verdict: &mut Verdict) {
     match kind {
-        Kind::Path if value == "-" && !after_dashes => {}
-        Kind::Path => verdict.paths.push(value.to_owned()),
-        Kind::Revision => {
+        OperandKind::Path if value == "-" && !after_dashes => {}
+        OperandKind::Path => verdict.paths.push(value.to_owned()),
+        OperandKind::Revision => {
             verdict.paths.push(value.to_owned());
             // A range has two ends, and each may be `rev:path`; or what looks like a range is
             // part of one path: `HEAD:../x`.

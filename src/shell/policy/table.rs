@@ -2,7 +2,7 @@
 //! reads no TOML, whatever it decides about.
 
 use super::Parsed;
-use super::kinds::Kind;
+use super::kinds::OperandKind;
 
 include!(concat!(env!("OUT_DIR"), "/shell_rules.rs"));
 
@@ -64,18 +64,18 @@ pub enum Takes {
     /// Nothing.
     Nothing,
     /// An argument only if attached.
-    Maybe(Kind),
+    Maybe(OperandKind),
     /// The next word unless there is none; or attached.
-    UnlessLast(Kind),
+    UnlessLast(OperandKind),
     /// As many arguments as there are kinds, the first attached or next.
-    Needs(&'static [Kind]),
+    Needs(&'static [OperandKind]),
 }
 
 /// How many operands of what kinds.
 #[derive(Debug)]
 pub struct Operands {
     /// Kinds, in order.
-    pub kinds: &'static [Kind],
+    pub kinds: &'static [OperandKind],
     /// How many must be there.
     pub least: usize,
     /// The last kind may repeat.

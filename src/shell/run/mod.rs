@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 use super::access;
 use super::sandbox::{Confinement, Layers};
-use super::steps::{Action, Decided, List, Part, Pipeline, Plan, Step, Streams};
+use super::steps::{Action, CommandPlan, Decided, List, Part, Pipeline, Step, Streams};
 use super::syntax::Link;
 use super::world::World;
 use crate::error::{Error, Result};
@@ -62,7 +62,7 @@ impl Default for Request {
 
 /// What came of it.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct RunOutcome {
     /// Standard output; standard error too, in order, unless they were asked for apart.
     pub output: Vec<u8>,
     /// Standard error, if asked for apart.
@@ -87,7 +87,7 @@ pub struct Outcome {
 /// # Errors
 /// `sandbox_required` when it is required and the kernel has none; `io_error` when the system
 /// gives no pipe or thread. A command that fails is an outcome, not an error.
-pub fn run(plan: &Plan, request: &Request, world: &World) -> Result<Outcome> {
+pub fn run(plan: &CommandPlan, request: &Request, world: &World) -> Result<RunOutcome> {
     execute(&plan.list, confinement(plan, world), &world.cwd, request, world)
 }
 
@@ -99,7 +99,7 @@ fn execute(
     cwd: &Path,
     request: &Request,
     world: &World,
-) -> Result<Outcome> {
+) -> Result<RunOutcome> {
     let started = Instant::now();
     let mut output = Capture::new(request.output_limit);
     let mut errors = Capture::new(request.output_limit);
@@ -135,7 +135,7 @@ fn execute(
     })?;
     let timed_out = ending == Ending::TimedOut;
     let layers = commands.layers();
-    Ok(Outcome {
+    Ok(RunOutcome {
         exit_code: if timed_out { STATUS_TIMEOUT } else { status },
         truncated: output.truncated() || errors.truncated(),
         timed_out,
@@ -149,7 +149,7 @@ fn execute(
 
 /// What the programs of a plan may do: start themselves and their helpers, read what is not
 /// denied.
-fn confinement(plan: &Plan, world: &World) -> Confinement {
+fn confinement(plan: &CommandPlan, world: &World) -> Confinement {
     let mut programs = BTreeSet::new();
     let mut denied = BTreeSet::new();
     let steps = plan.steps();
@@ -180,7 +180,7 @@ fn confinement(plan: &Plan, world: &World) -> Confinement {
 /// # Errors
 /// As [`run`].
 #[doc(hidden)]
-pub fn run_unchecked(argv: &[String], request: &Request, world: &World) -> Result<Outcome> {
+pub fn run_unchecked(argv: &[String], request: &Request, world: &World) -> Result<RunOutcome> {
     let mut denied = world.access.existing_trees();
     let below = world.access.denied_below(".", &world.cwd, true).map_err(Error::from)?;
     denied.extend(below);
@@ -217,7 +217,7 @@ fn single(
     request: &Request,
     confinement: Confinement,
     world: &World,
-) -> Result<Outcome> {
+) -> Result<RunOutcome> {
     let step = Step {
         segment: argv.join(" "),
         cwd: cwd.to_owned(),

@@ -8,13 +8,13 @@ use crate::shell::{Refusal, Result};
 /// A token and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Token<'t> {
-    pub(super) kind: Kind<'t>,
+    pub(super) kind: TokenKind<'t>,
     pub(super) span: Range<usize>,
 }
 
 /// What a token is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Kind<'t> {
+pub(super) enum TokenKind<'t> {
     Word(Word<'t>),
     /// `|`
     Pipe,
@@ -115,14 +115,14 @@ impl<'a> Lexer<'a> {
                     self.at += self.rest().find('\n').unwrap_or(self.rest().len());
                     continue;
                 }
-                '\n' => self.token(Kind::End { newline: true }, 1),
+                '\n' => self.token(TokenKind::End { newline: true }, 1),
                 ';' => self.semicolon()?,
                 '|' => self.pipe()?,
                 '&' => self.ampersand()?,
                 '<' => self.input(0)?,
                 '>' => self.output(1, 0)?,
-                '(' => self.token(Kind::Open, 1),
-                ')' => self.token(Kind::Close, 1),
+                '(' => self.token(TokenKind::Open, 1),
+                ')' => self.token(TokenKind::Close, 1),
                 _ => self.word_or_number()?,
             };
             return Ok(Some(token));
@@ -139,7 +139,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// A token of the next `length` bytes.
-    fn token(&mut self, kind: Kind<'a>, length: usize) -> Token<'a> {
+    fn token(&mut self, kind: TokenKind<'a>, length: usize) -> Token<'a> {
         let span = self.at..self.at + length;
         self.at += length;
         Token { kind, span }
@@ -154,26 +154,26 @@ impl<'a> Lexer<'a> {
         if self.rest().starts_with(";;") || self.rest().starts_with(";&") {
             return self.refuse(2, "`case` syntax is outside this shell", "use one `;`");
         }
-        Ok(self.token(Kind::End { newline: false }, 1))
+        Ok(self.token(TokenKind::End { newline: false }, 1))
     }
 
     fn pipe(&mut self) -> Result<Token<'a>> {
         if self.rest().starts_with("||") {
-            Ok(self.token(Kind::Or, 2))
+            Ok(self.token(TokenKind::Or, 2))
         } else if self.rest().starts_with("|&") {
             self.refuse(2, "`|&` is outside this shell", "write `2>&1 |`")
         } else {
-            Ok(self.token(Kind::Pipe, 1))
+            Ok(self.token(TokenKind::Pipe, 1))
         }
     }
 
     fn ampersand(&mut self) -> Result<Token<'a>> {
         if self.rest().starts_with("&&") {
-            Ok(self.token(Kind::And, 2))
+            Ok(self.token(TokenKind::And, 2))
         } else if self.rest().starts_with("&>>") {
             self.refuse(3, "appending to a file is not reading", "only `&>/dev/null`")
         } else if self.rest().starts_with("&>") {
-            Ok(self.token(Kind::BothOutput, 2))
+            Ok(self.token(TokenKind::BothOutput, 2))
         } else {
             self.refuse(1, "a command in the background", "leave the `&` away, or quote it: '&'")
         }
@@ -190,7 +190,7 @@ impl<'a> Lexer<'a> {
             _ if digits > 0 && self.rest().as_bytes()[..digits] != *b"0" => {
                 (1, "input on a descriptor other than 0")
             }
-            _ => return Ok(self.token(Kind::Input, digits + 1)),
+            _ => return Ok(self.token(TokenKind::Input, digits + 1)),
         };
         self.refuse(
             digits + length,
@@ -216,8 +216,8 @@ impl<'a> Lexer<'a> {
             Some(b'(') => {
                 self.refuse(digits + 2, "process substitution", "write two commands instead")
             }
-            Some(b'&') => Ok(self.token(Kind::Duplicate(descriptor), digits + 2)),
-            _ => Ok(self.token(Kind::Output(descriptor), digits + 1)),
+            Some(b'&') => Ok(self.token(TokenKind::Duplicate(descriptor), digits + 2)),
+            _ => Ok(self.token(TokenKind::Output(descriptor), digits + 1)),
         }
     }
 

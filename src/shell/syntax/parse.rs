@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::lex::{Kind, Lexer, Token};
+use super::lex::{Lexer, Token, TokenKind};
 use super::{
     Command, Compound, Link, Loop, MAX_COMMANDS, MAX_DEPTH, MAX_PIPELINE, MAX_WORDS, Part, Piece,
     Pipeline, Redirect, Script, Word, refuse_at,
@@ -93,7 +93,7 @@ enum Until {
 }
 
 impl<'a> Parser<'a> {
-    fn peek(&self) -> Option<&Kind<'a>> {
+    fn peek(&self) -> Option<&TokenKind<'a>> {
         self.token.as_ref().map(|token| &token.kind)
     }
 
@@ -113,7 +113,7 @@ impl<'a> Parser<'a> {
     }
 
     fn skip_newlines(&mut self) -> Result<()> {
-        while let Some(Kind::End { newline: true }) = self.peek() {
+        while let Some(TokenKind::End { newline: true }) = self.peek() {
             self.take()?;
         }
         Ok(())
@@ -121,14 +121,14 @@ impl<'a> Parser<'a> {
 
     /// True at `word`, unquoted.
     fn at(&self, word: &str) -> bool {
-        matches!(self.peek(), Some(Kind::Word(next)) if next.plain() == Some(word))
+        matches!(self.peek(), Some(TokenKind::Word(next)) if next.plain() == Some(word))
     }
 
     /// True at what ends a list; what ends another is out of place.
     fn ends(&self, until: Until) -> bool {
         match until {
             Until::End => self.token.is_none(),
-            Until::Close => self.peek() == Some(&Kind::Close),
+            Until::Close => self.peek() == Some(&TokenKind::Close),
             Until::Done => self.at("done"),
         }
     }
@@ -140,13 +140,13 @@ impl<'a> Parser<'a> {
         while !self.ends(until) {
             pipelines.push(self.pipeline(link)?);
             link = match self.peek() {
-                None | Some(Kind::Close) if self.ends(until) => break,
+                None | Some(TokenKind::Close) if self.ends(until) => break,
                 None => {
                     return self.refuse("the command ends inside a subshell or loop", "close it");
                 }
-                Some(Kind::And) => Link::IfOk,
-                Some(Kind::Or) => Link::IfFailed,
-                Some(Kind::End { .. }) => Link::Always,
+                Some(TokenKind::And) => Link::IfOk,
+                Some(TokenKind::Or) => Link::IfFailed,
+                Some(TokenKind::End { .. }) => Link::Always,
                 Some(_) => return self.refuse("an operator out of place", "check the command"),
             };
             self.take()?;
@@ -163,14 +163,14 @@ impl<'a> Parser<'a> {
 
     fn pipeline(&mut self, link: Link) -> Result<Pipeline<'a>> {
         let negated = match self.peek() {
-            Some(Kind::Word(word)) => is_bang(word),
+            Some(TokenKind::Word(word)) => is_bang(word),
             _ => false,
         };
         if negated {
             self.take()?;
         }
         let mut parts = vec![self.part()?];
-        while let Some(Kind::Pipe) = self.peek() {
+        while let Some(TokenKind::Pipe) = self.peek() {
             self.take()?;
             self.skip_newlines()?;
             parts.push(self.part()?);
@@ -179,7 +179,7 @@ impl<'a> Parser<'a> {
     }
 
     fn part(&mut self) -> Result<Part<'a>> {
-        let subshell = self.peek() == Some(&Kind::Open);
+        let subshell = self.peek() == Some(&TokenKind::Open);
         if !subshell && !self.at("for") {
             return Ok(Part::Command(self.command()?));
         }
@@ -190,7 +190,7 @@ impl<'a> Parser<'a> {
         self.depth += 1;
         let first = self.take()?.map_or(0, |token| token.span.start);
         // Two parentheses in a row are arithmetic to some shells.
-        if subshell && self.peek() == Some(&Kind::Open) {
+        if subshell && self.peek() == Some(&TokenKind::Open) {
             return self.refuse("a subshell right in a subshell", "leave one of the two away");
         }
         let (each, body) = if subshell {
@@ -208,7 +208,12 @@ impl<'a> Parser<'a> {
         let mut redirects = Vec::new();
         while matches!(
             self.peek(),
-            Some(Kind::Input | Kind::Output(_) | Kind::Duplicate(_) | Kind::BothOutput)
+            Some(
+                TokenKind::Input
+                    | TokenKind::Output(_)
+                    | TokenKind::Duplicate(_)
+                    | TokenKind::BothOutput
+            )
         ) {
             let Some(token) = self.take()? else { break };
             let (redirect, after) = self.redirect(&token.kind, token.span)?;
@@ -222,7 +227,7 @@ impl<'a> Parser<'a> {
     fn loop_head(&mut self) -> Result<Loop<'a>> {
         let text = self.text;
         let name = match self.peek() {
-            Some(Kind::Word(word)) if word.plain().is_some_and(is_loop_name) => {
+            Some(TokenKind::Word(word)) if word.plain().is_some_and(is_loop_name) => {
                 &text[word.span.clone()]
             }
             _ => {
@@ -238,11 +243,11 @@ impl<'a> Parser<'a> {
         self.take()?;
         self.expect("in")?;
         let mut words = Vec::new();
-        while let Some(Kind::Word(word)) = self.peek() {
+        while let Some(TokenKind::Word(word)) = self.peek() {
             words.push(word.clone());
             self.take()?;
         }
-        let Some(Kind::End { .. }) = self.peek() else {
+        let Some(TokenKind::End { .. }) = self.peek() else {
             return self.refuse("a loop without `; do`", "write `for f in …; do …; done`");
         };
         self.take()?;
@@ -267,19 +272,19 @@ impl<'a> Parser<'a> {
         let mut end = start;
         loop {
             match self.peek() {
-                Some(Kind::Word(word)) if words.is_empty() => self.command_word(word)?,
+                Some(TokenKind::Word(word)) if words.is_empty() => self.command_word(word)?,
                 Some(
-                    Kind::Word(_)
-                    | Kind::Input
-                    | Kind::Output(_)
-                    | Kind::Duplicate(_)
-                    | Kind::BothOutput,
+                    TokenKind::Word(_)
+                    | TokenKind::Input
+                    | TokenKind::Output(_)
+                    | TokenKind::Duplicate(_)
+                    | TokenKind::BothOutput,
                 ) => {}
                 _ => break,
             }
             let Some(token) = self.take()? else { break };
             end = match token.kind {
-                Kind::Word(word) => {
+                TokenKind::Word(word) => {
                     words.push(word);
                     token.span.end
                 }
@@ -321,21 +326,21 @@ impl<'a> Parser<'a> {
     /// where it ends.
     fn redirect(
         &mut self,
-        operator: &Kind<'a>,
+        operator: &TokenKind<'a>,
         span: Range<usize>,
     ) -> Result<(Redirect<'a>, usize)> {
-        let Some(Kind::Word(word)) = self.peek() else {
+        let Some(TokenKind::Word(word)) = self.peek() else {
             return self.refuse("a redirection without a target", "only >/dev/null and < FILE");
         };
         let end = word.span.end;
         let literal = word.literal().unwrap_or_default();
         let redirect = match operator {
-            Kind::Input => Redirect::Input(word.clone()),
-            Kind::Output(1) if literal == "/dev/null" => Redirect::OutNull,
-            Kind::Output(2) if literal == "/dev/null" => Redirect::ErrNull,
-            Kind::BothOutput if literal == "/dev/null" => Redirect::BothNull,
-            Kind::Duplicate(2) if literal == "1" && word.is_plain() => Redirect::ErrToOut,
-            Kind::Duplicate(1) if literal == "2" && word.is_plain() => Redirect::OutToErr,
+            TokenKind::Input => Redirect::Input(word.clone()),
+            TokenKind::Output(1) if literal == "/dev/null" => Redirect::OutNull,
+            TokenKind::Output(2) if literal == "/dev/null" => Redirect::ErrNull,
+            TokenKind::BothOutput if literal == "/dev/null" => Redirect::BothNull,
+            TokenKind::Duplicate(2) if literal == "1" && word.is_plain() => Redirect::ErrToOut,
+            TokenKind::Duplicate(1) if literal == "2" && word.is_plain() => Redirect::OutToErr,
             _ => {
                 return Err(refuse_at(
                     self.text,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use smallvec::SmallVec;
 
-use super::lex::{Kind, Lexer, Token};
+use super::lex::{Lexer, Token, TokenKind};
 use super::{Piece, Variable, Word, refuse_at};
 use crate::shell::Result;
 
@@ -76,7 +76,7 @@ impl<'a> Lexer<'a> {
         let span = start..self.at;
         let word = Word { pieces: pieces.0, span: span.clone() };
         self.braces_and_tilde(&word)?;
-        Ok(Token { kind: Kind::Word(word), span })
+        Ok(Token { kind: TokenKind::Word(word), span })
     }
 
     /// Characters that look like syntax and are not, outside quotes.

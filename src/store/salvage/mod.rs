@@ -24,7 +24,7 @@ use super::objects::Batch;
 use super::refs::{self, LaneRef};
 use super::trouble::Trouble;
 use super::{Store, View, compose, lock, pending};
-use crate::beneath::{Access, Kind as FileKind};
+use crate::beneath::{Access, FileKind};
 use crate::error::{Error, Result};
 use crate::flush::Method;
 use crate::proposal::{Event, ProposalId};

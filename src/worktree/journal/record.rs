@@ -218,7 +218,7 @@ impl Record {
         let file = match folder.folder().open(name, Access::Read) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => match folder.folder().stat(name) {
-                Ok(found) if found.kind == crate::beneath::Kind::File => {
+                Ok(found) if found.kind == crate::beneath::FileKind::File => {
                     return Err(Error::io("read the journal", &error));
                 }
                 _ => return Err(foreign("it is not a regular file")),

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Hunk, Kind, Pass, Spot, Text, key};
+use super::{Hunk, LineKind, Pass, Spot, Text, key};
 use crate::changeset::locate::BOM;
 use crate::changeset::unified::Line;
 
@@ -33,15 +33,15 @@ fn exact(out: &mut Vec<u8>, text: &Text<'_>, hunk: &Hunk<'_>, spot: &Spot) {
     let lines = &hunk.lines[spot.cut.0..hunk.lines.len() - spot.cut.1];
     let mut at = spot.start;
     for line in lines {
-        if line.kind != Kind::Removed {
+        if line.kind != LineKind::Removed {
             terminate(out, ending(text, spot.start));
         }
         match line.kind {
-            Kind::Added => out.extend_from_slice(line.bytes),
-            Kind::Context => out.extend_from_slice(text.line(at)),
-            Kind::Removed => {}
+            LineKind::Added => out.extend_from_slice(line.bytes),
+            LineKind::Context => out.extend_from_slice(text.line(at)),
+            LineKind::Removed => {}
         }
-        at += usize::from(line.kind != Kind::Added);
+        at += usize::from(line.kind != LineKind::Added);
     }
     if spot.end < text.len() {
         terminate(out, ending(text, spot.end.saturating_sub(1)));
@@ -56,12 +56,12 @@ fn adapted(out: &mut Vec<u8>, text: &Text<'_>, hunk: &Hunk<'_>, spot: &Spot) {
     let mark = Mark::new(text, &hunk.lines, spot.start, out);
     let mut at = spot.start;
     for line in &hunk.lines {
-        if line.kind == Kind::Added {
+        if line.kind == LineKind::Added {
             terminate(out, ending);
             out.extend_from_slice(&key(mark.off(line.bytes, out), Pass::Ending, false));
             out.extend_from_slice(ending);
         } else {
-            if line.kind == Kind::Context {
+            if line.kind == LineKind::Context {
                 terminate(out, ending);
                 out.extend_from_slice(mark.off_line(text, at));
             }
@@ -97,10 +97,10 @@ impl Mark {
     /// For `lines` that go to line `start` of `text` after what is in `out`.
     pub fn new(text: &Text<'_>, lines: &[Line<'_>], start: usize, out: &[u8]) -> Self {
         let is_marked = |line: &Line<'_>| line.bytes.starts_with(BOM);
-        let old = lines.iter().find(|line| line.kind != Kind::Added);
-        let new = lines.iter().find(|line| line.kind != Kind::Removed);
+        let old = lines.iter().find(|line| line.kind != LineKind::Added);
+        let new = lines.iter().find(|line| line.kind != LineKind::Removed);
         let before = old.is_some_and(is_marked);
-        let stays = new.is_none() || old.is_some_and(|line| line.kind == Kind::Context);
+        let stays = new.is_none() || old.is_some_and(|line| line.kind == LineKind::Context);
         let after = new.is_some_and(is_marked) || (before && stays);
         let wanted = if before == after { text.bytes().starts_with(BOM) } else { after };
         Self { first: start == 0 && out.is_empty(), wanted }

@@ -7,7 +7,7 @@ use crate::memory::codes;
 use crate::memory::markdown::{self, Document, Section, edit, lines, slug};
 use crate::memory::plan::validate::check_sections;
 use crate::memory::problem::{Problem, brief};
-use crate::memory::request::Kind;
+use crate::memory::request::OperationKind;
 use crate::memory::settings::Category;
 
 /// The content is one whole section: it begins with a heading of `level`, and no other heading in
@@ -90,8 +90,10 @@ pub(super) fn bad_ids(field: &str, document: &Document<'_>) -> Vec<Problem> {
 pub(super) fn check_fields(here: &Here<'_>) -> Vec<Problem> {
     let op = here.op;
     let entry = match op.kind {
-        Kind::AppendSection => op.parent_section_id.is_none() && op.heading_level == Some(2),
-        Kind::CreateFile => true,
+        OperationKind::AppendSection => {
+            op.parent_section_id.is_none() && op.heading_level == Some(2)
+        }
+        OperationKind::CreateFile => true,
         _ => false,
     };
     if !entry || op.content.trim().is_empty() {

@@ -11,12 +11,12 @@ use crate::memory::markdown::{self, Document};
 use crate::memory::plan::Planner;
 use crate::memory::plan::precondition::{Policy, hash, name};
 use crate::memory::problem::Problem;
-use crate::memory::request::Kind;
+use crate::memory::request::OperationKind;
 
 impl Planner<'_> {
     /// An operation that names a section.
     pub(super) fn on_target(&mut self, here: &Here<'_>) -> Result<Edited, Stop> {
-        let replaces = here.op.kind == Kind::ReplaceSection;
+        let replaces = here.op.kind == OperationKind::ReplaceSection;
         let at = match resolve(here) {
             Ok(at) => at,
             Err(Missed::Absent(problem)) if replaces => return self.replace_missing(here, problem),
@@ -25,8 +25,10 @@ impl Planner<'_> {
         let document = &here.document;
         let pinned = |text: &str| (Policy::RequireSectionContentMatch, Some(hash(text)));
         let (policy, hash) = match here.op.kind {
-            Kind::AppendToSection | Kind::RenameHeading => (Policy::RequireSectionResolvable, None),
-            Kind::ReplaceSectionContent => pinned(document.own_text(at)),
+            OperationKind::AppendToSection | OperationKind::RenameHeading => {
+                (Policy::RequireSectionResolvable, None)
+            }
+            OperationKind::ReplaceSectionContent => pinned(document.own_text(at)),
             _ => pinned(document.text(at)),
         };
         self.expect(here, Some(name(document, at).to_owned()), policy, hash);
@@ -34,14 +36,14 @@ impl Planner<'_> {
         let own = at..at + 1;
         // What may change: the section with those inside it, or its own text alone.
         let ((text, adds_section), touched) = match here.op.kind {
-            Kind::AppendToSection => (append_to(here, &target)?, target.subtree),
-            Kind::ReplaceSectionContent => (replace_own(here, &target)?, own),
-            Kind::ReplaceSection => (replace(here, &target)?, target.subtree),
-            Kind::RenameHeading => ((self.rename(here, &target)?, false), own),
+            OperationKind::AppendToSection => (append_to(here, &target)?, target.subtree),
+            OperationKind::ReplaceSectionContent => (replace_own(here, &target)?, own),
+            OperationKind::ReplaceSection => (replace(here, &target)?, target.subtree),
+            OperationKind::RenameHeading => ((self.rename(here, &target)?, false), own),
             _ => {
                 self.archive(here, &target)?;
                 let text = match here.op.kind {
-                    Kind::ArchiveSection => {
+                    OperationKind::ArchiveSection => {
                         edit::replace_section(document, at, &super::archive::stub(here, &target)?)
                     }
                     _ => edit::remove_section(document, at),

@@ -16,7 +16,7 @@ use crate::memory::markdown::edit::Mark;
 use crate::memory::markdown::{self, Document};
 use crate::memory::problem::Problem;
 use crate::memory::provenance;
-use crate::memory::request::{Kind, Operation};
+use crate::memory::request::{Operation, OperationKind};
 use crate::memory::settings::Category;
 
 pub(super) use content::has_conflict_markers;
@@ -107,13 +107,13 @@ impl Planner<'_> {
             document: markdown::parse(state.as_deref().unwrap_or_default()),
         };
         let result = open_to_edits(&here).and_then(|()| match op.kind {
-            Kind::CreateFile => self.create_file(&here),
-            Kind::AppendSection => self.append_section(&here),
+            OperationKind::CreateFile => self.create_file(&here),
+            OperationKind::AppendSection => self.append_section(&here),
             _ => self.on_target(&here),
         });
         if let Err(Stop(problems)) = result.and_then(|edited| self.settle(&here, edited)) {
             // What else is wrong with it is said all the same.
-            let adds = matches!(op.kind, Kind::AppendSection | Kind::CreateFile);
+            let adds = matches!(op.kind, OperationKind::AppendSection | OperationKind::CreateFile);
             self.check_provenance(i, category, adds);
             self.problems.extend(content::check_fields(&here).into_iter().map(|p| p.at(i)));
             for problem in problems {

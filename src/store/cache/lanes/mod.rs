@@ -307,7 +307,7 @@ pub(super) fn catch_up(
 const PAGES: i64 = 24 << 10;
 
 /// What came of reading a lane of somebody else.
-struct Outcome {
+struct LanesRead {
     /// The last commit that counts.
     reached: Option<ObjectId>,
     /// The last position up to it.
@@ -442,7 +442,7 @@ impl Pass<'_> {
             // An epoch may say more now.
             self.unbind(lane.lane())?;
         }
-        let Outcome { reached, seq, end } = self.read_other(lane)?;
+        let LanesRead { reached, seq, end } = self.read_other(lane)?;
         if let Some((commit, bad)) = end {
             let trouble = Trouble {
                 kind: TroubleKind::Unreadable,
@@ -501,9 +501,9 @@ impl Pass<'_> {
     }
 
     /// Reads a lane of somebody else.
-    fn read_other(&mut self, lane: &LaneRef) -> rusqlite::Result<Outcome> {
+    fn read_other(&mut self, lane: &LaneRef) -> rusqlite::Result<LanesRead> {
         let nothing = |commit: ObjectId, bad: Bad| {
-            Ok(Outcome { reached: None, seq: 0, end: Some((commit, bad)) })
+            Ok(LanesRead { reached: None, seq: 0, end: Some((commit, bad)) })
         };
         if !refs::is_lane_name(lane.lane()) {
             return nothing(lane.tip, "that is not the name of a lane".into());
@@ -539,7 +539,7 @@ impl Pass<'_> {
         }
         let end = self.take_all(lane, limits, &chain, &mut progress, (&mut reached, &mut seq))?;
         self.set_amount(lane.lane(), progress.amount())?;
-        Ok(Outcome { reached, seq, end })
+        Ok(LanesRead { reached, seq, end })
     }
 
     /// The ref `name` is gone. What it led to stays if another ref has it.
