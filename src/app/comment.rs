@@ -1,4 +1,4 @@
-//! Saying something about a proposal.
+//! Saying something about a proposal, and doing something about what was said.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,23 +8,30 @@ use crate::changeset::RepoPath;
 use crate::decide;
 use crate::decide::verdict::{self, Word};
 use crate::error::{Error, Result, codes};
-use crate::proposal::event::{Comment, Evidence};
+use crate::proposal::document::Remark;
+use crate::proposal::event::{Comment, CommentKind, Evidence};
 use crate::proposal::rules::Verb;
-use crate::proposal::{Note, Proposal};
+use crate::proposal::{ActorKind, Note, Proposal, codes as proposal_codes, state};
 use crate::store::Store;
 
-/// Longest comment, in bytes.
+/// Longest comment, and longest text of a suggestion, in bytes.
 pub const MOST: usize = 64 * 1024;
 
 /// What is said.
-#[derive(Clone, Debug)]
-pub struct Remark {
-    /// In words; may be empty where it asks for changes.
+#[derive(Clone, Debug, Default)]
+pub struct Saying {
+    /// In words; may be empty where it asks for changes or suggests something.
     pub body: String,
     /// The file it is about, if it is about one.
     pub path: Option<RepoPath>,
-    /// The line of the proposed file, from 1.
-    pub line: Option<u32>,
+    /// The lines of the proposed file, first and last, from 1.
+    pub lines: Option<(u32, u32)>,
+    /// It wants an answer.
+    pub is_question: bool,
+    /// What it would have in place of the lines; empty to delete them.
+    pub replacement: Option<String>,
+    /// The comment that it resolves: an event id or the beginning of one. The body is the note.
+    pub resolves: Option<String>,
     /// It asks for a new revision. The text is the reason then, unless it is about one place.
     pub requests_changes: bool,
 }
@@ -38,65 +45,175 @@ pub struct Commented {
     pub success: bool,
     /// The id.
     pub proposal_id: String,
+    /// Event id of the comment; absent where changes were requested, and of a note that resolves one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub comment_id: Option<String>,
+    /// Event id of the comment that was resolved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resolved: Option<String>,
     /// Whether changes are requested.
     pub changes_requested: bool,
 }
 
-/// Records `remark` on `proposal`, which is pending. `evidence` shows whose word it is.
+/// Records `saying` about `proposal`, which is pending. `evidence` shows whose word it is.
 ///
 /// # Errors
-/// `invalid_argument` for an empty text, or for a place that the proposal does not have; `size_limit`,
-/// `not_pending`, `human_approval_required` where an agent asks for changes.
+/// `invalid_argument` for an empty text, for parts that do not go together, or for a place that the
+/// proposal does not have; `comment_not_found`, `size_limit`, `not_pending`, `human_approval_required`
+/// where an agent asks for changes.
 pub fn comment(
     session: &Session<'_>,
     proposal: &Proposal,
-    remark: Remark,
+    saying: Saying,
     evidence: &Evidence,
 ) -> Result<Commented> {
     let Session { store, caller, now } = session;
-    let Remark { body, path, line, requests_changes } = remark;
-    if body.trim().is_empty() && !requests_changes {
-        return Err(Error::new(&codes::INVALID_ARGUMENT, "the comment is empty")
-            .hint("say it with -m TEXT"));
-    }
-    if body.len() > MOST {
-        return Err(Error::new(&codes::SIZE_LIMIT, format!("the comment is over {MOST} bytes"))
-            .hint("say it shorter, or put the text in a file and name that"));
-    }
-    if let Some(path) = &path {
-        require_place(store, proposal, path, line)?;
-    }
-    let text = body.trim();
-    let revision = Some(proposal.current().event.clone());
+    let Saying { requests_changes, .. } = saying;
+    let text = saying.body.trim().to_owned();
+    let is_about_a_place = saying.path.is_some();
+    let resolved = match &saying.resolves {
+        Some(id) => Some(to_resolve(session, proposal, id, &saying)?),
+        None => None,
+    };
+    let said = recorded(store, proposal, saying, resolved.clone())?;
     // With a request the text is its reason, unless it is about one place.
-    let said = !text.is_empty() && (!requests_changes || path.is_some());
-    let is_about_a_place = path.is_some();
-    let comments: Vec<Comment> =
-        said.then(|| Comment { body: text.to_owned(), path, line, revision }).into_iter().collect();
+    let is_said = match requests_changes {
+        true => is_about_a_place && (!text.is_empty() || said.replacement.is_some()),
+        false => true,
+    };
+    let comments: Vec<Comment> = is_said.then_some(said).into_iter().collect();
+    let mut comment_id = None;
     if requests_changes {
         let proposals = std::slice::from_ref(proposal);
         let command = format!("aye comment {} --request-changes", proposal.id);
         let verb = Verb::RequestChanges;
         let authority = decide::authorise(store, caller, verb, proposals, evidence, &command)?;
-        let reason = (!text.is_empty() && !is_about_a_place).then_some(text);
+        let reason = (!text.is_empty() && !is_about_a_place).then_some(text.as_str());
         let word = Word::RequestChanges;
         verdict::say(store, &authority, *now, proposals, &word, reason, &comments, None)?;
     } else {
-        store.write(&caller.actor, *now, |writer| {
+        comment_id = store.write(&caller.actor, *now, |writer| {
             let proposal = writer.view.proposal(&proposal.id)?;
             proposal.require_pending(writer.now())?;
+            let mut id = None;
             for comment in comments {
-                writer.note(Some(&proposal.id), Note::Comment(comment))?;
+                id = Some(writer.note(Some(&proposal.id), Note::Comment(comment))?.id);
             }
-            Ok(())
+            Ok(id)
         })?;
     }
     Ok(Commented {
         schema: "aye/comment@1",
         success: true,
         proposal_id: proposal.id.to_string(),
+        comment_id: comment_id.filter(|_| resolved.is_none()),
+        resolved,
         changes_requested: requests_changes || proposal.changes_requested.is_some(),
     })
+}
+
+/// What is recorded of `saying`; `resolves` is the event id of the comment that it resolves.
+fn recorded(
+    store: &Store,
+    proposal: &Proposal,
+    saying: Saying,
+    resolves: Option<String>,
+) -> Result<Comment> {
+    let Saying { body, path, lines, is_question, replacement, requests_changes, .. } = saying;
+    let refuse = |message: &str, hint: &str| {
+        Err(Error::new(&codes::INVALID_ARGUMENT, message.to_owned()).hint(hint.to_owned()))
+    };
+    if body.trim().is_empty() && replacement.is_none() && !requests_changes {
+        return match resolves {
+            Some(_) => refuse("the note is empty", "say what was done with -m TEXT"),
+            None => refuse("the comment is empty", "say it with -m TEXT"),
+        };
+    }
+    if body.len() > MOST || replacement.as_ref().is_some_and(|text| text.len() > MOST) {
+        return Err(Error::new(&codes::SIZE_LIMIT, format!("the comment is over {MOST} bytes"))
+            .hint("say it shorter, or put the text in a file and name that"));
+    }
+    if replacement.is_some() && (lines.is_none() || is_question) {
+        return refuse(
+            "a suggestion is about lines of a file, and no question",
+            "name them with --path PATH --line N or --line N-M",
+        );
+    }
+    if let Some(path) = &path {
+        require_place(store, proposal, path, lines)?;
+    }
+    let kind = match (&replacement, is_question) {
+        (Some(_), _) => CommentKind::Suggestion,
+        (None, true) => CommentKind::Question,
+        (None, false) => CommentKind::Plain,
+    };
+    Ok(Comment {
+        body: body.trim().to_owned(),
+        path,
+        line: lines.map(|(first, _)| first),
+        end_line: lines.and_then(|(first, last)| (first < last).then_some(last)),
+        revision: Some(proposal.current().event.clone()),
+        kind,
+        replacement,
+        resolves,
+    })
+}
+
+/// The event id of the comment called `id`, which the caller is to resolve by `saying`.
+fn to_resolve(
+    session: &Session<'_>,
+    proposal: &Proposal,
+    id: &str,
+    saying: &Saying,
+) -> Result<String> {
+    let Session { store, caller, .. } = session;
+    let remark = &proposal.comments[find(proposal, id)?];
+    let is_more = saying.path.is_some()
+        || saying.is_question
+        || saying.replacement.is_some()
+        || saying.requests_changes;
+    if is_more {
+        let message = "a note that resolves a comment is not about a place, and asks for nothing";
+        return Err(Error::new(&codes::INVALID_ARGUMENT, message)
+            .hint("give -m TEXT beside --resolve, and nothing else"));
+    }
+    let is_own = |lane: &String| proposal.is_proposed_by(&caller.actor, Some(lane));
+    let may = caller.actor.kind == ActorKind::Human
+        || remark.by == caller.actor
+        || store.own_lanes().iter().any(is_own);
+    if may {
+        return Ok(remark.event.clone());
+    }
+    let message = format!("{} is another's proposal, and the comment another's too", proposal.id);
+    Err(Error::new(&proposal_codes::HUMAN_APPROVAL_REQUIRED, message)
+        .with("proposal_id", proposal.id.as_str())
+        .hint("its proposer resolves it, whoever made the comment, or a person"))
+}
+
+/// Which comment of `proposal` is called `id`, an event id or the beginning of one.
+///
+/// # Errors
+/// `comment_not_found`, `ambiguous_id`.
+pub fn find(proposal: &Proposal, id: &str) -> Result<usize> {
+    let id = id.trim().to_ascii_lowercase();
+    let is_meant =
+        |(_, remark): &(usize, &state::Remark)| !id.is_empty() && remark.event.starts_with(&id);
+    let mut found = proposal.comments.iter().enumerate().filter(is_meant);
+    let Some((at, _)) = found.next() else {
+        let message = format!("{} has no comment '{id}'", proposal.id);
+        return Err(Error::new(&proposal_codes::COMMENT_NOT_FOUND, message)
+            .with("proposal_id", proposal.id.as_str())
+            .hint(format!("aye show {} --comments prints the id of each", proposal.id)));
+    };
+    match found.next() {
+        None => Ok(at),
+        Some(_) => {
+            let message = format!("several comments of {} begin with '{id}'", proposal.id);
+            Err(Error::new(&proposal_codes::AMBIGUOUS_ID, message)
+                .with("proposal_id", proposal.id.as_str())
+                .hint("give more of the comment's id"))
+        }
+    }
 }
 
 /// Refuses a place that the proposal does not have. A file that is deleted has its lines before.
@@ -104,7 +221,7 @@ fn require_place(
     store: &Store,
     proposal: &Proposal,
     path: &RepoPath,
-    line: Option<u32>,
+    lines: Option<(u32, u32)>,
 ) -> Result<()> {
     let Some(change) = proposal.current().changes.iter().find(|change| change.path == *path) else {
         return Err(Error::new(
@@ -113,16 +230,53 @@ fn require_place(
         )
         .hint(format!("aye diff {} --name-only lists what it changes", proposal.id)));
     };
-    let (Some(line), Some(entry)) = (line, change.after.as_ref().or(change.before.as_ref())) else {
+    let entry = change.after.as_ref().or(change.before.as_ref());
+    let (Some((first, last)), Some(entry)) = (lines, entry) else {
         return Ok(());
     };
     let count = store.file(entry)?.line_count();
-    if line as usize <= count {
-        return Ok(());
-    }
-    Err(Error::new(
-        &codes::INVALID_ARGUMENT,
-        format!("'{}' has no line {line}, it has {count}", path.display()),
-    )
-    .hint("lines are counted in the proposed file, from 1"))
+    let message = match (first, last) {
+        (first, last) if first < 1 || last < first => format!("'{first}-{last}' is not a range"),
+        (_, last) if last as usize > count => {
+            format!("'{}' has no line {last}, it has {count}", path.display())
+        }
+        _ => return Ok(()),
+    };
+    Err(Error::new(&codes::INVALID_ARGUMENT, message)
+        .hint("lines are counted in the proposed file, from 1"))
 }
+
+/// `remark` of the proposal `id` for the agent that is to answer it, as lines of text; nothing in them is
+/// safe for a terminal.
+pub fn text(id: &str, remark: &Remark) -> Vec<String> {
+    let place = remark.place().map(|place| format!(" at {place}"));
+    let short = &remark.id[..remark.id.floor_char_boundary(SHOWN)];
+    let what = match remark.kind.as_str() {
+        "comment" => String::new(),
+        kind => format!(", {kind} {short}"),
+    };
+    let mut out = vec![format!("{}{}{what}:", remark.by, place.unwrap_or_default())];
+    let sign = if remark.replacement.is_some() { "-" } else { ">" };
+    let quoted = remark.quote.iter().flat_map(|quote| quote.lines());
+    out.extend(quoted.map(|line| format!("  {sign} {line}")));
+    let instead = remark.replacement.iter().flat_map(|text| text.lines());
+    out.extend(instead.map(|line| format!("  + {line}")));
+    out.extend(remark.body.lines().map(|line| format!("  {line}")));
+    let is_outdated = remark.outdated == Some(true);
+    match (&remark.resolved, remark.kind.as_str()) {
+        (Some(resolved), _) => {
+            out.push(format!("  resolved by {}: {}", resolved.by, resolved.note));
+        }
+        (None, "suggestion") if !is_outdated => {
+            out.push(format!("  take it as it is: aye revise {id} --take {short}"));
+        }
+        (None, "question") => {
+            out.push(format!("  answer: aye comment {id} --resolve {short} -m TEXT"));
+        }
+        (None, _) => {}
+    }
+    out
+}
+
+/// Characters of a comment's id that an agent is given.
+const SHOWN: usize = 12;

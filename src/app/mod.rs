@@ -12,6 +12,7 @@ pub mod plan;
 pub mod propose;
 pub mod session;
 pub mod stack;
+pub mod suggestion;
 pub mod trial;
 pub mod wait;
 

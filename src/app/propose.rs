@@ -7,8 +7,8 @@ use super::stack::{self, Followed};
 use super::{Draft, Session};
 use crate::changeset::{Changeset, FileChange};
 use crate::error::Result;
-use crate::proposal::event::{InputForm, RevisionReason, Subject};
-use crate::proposal::{Actor, Authority, Proposal, ProposalId};
+use crate::proposal::event::{Comment, InputForm, RevisionReason, Subject};
+use crate::proposal::{Actor, Authority, Note, Proposal, ProposalId};
 use crate::scan::gate::{self, Warning};
 use crate::store::{NewProposal, NewRevision, Store};
 
@@ -99,6 +99,8 @@ pub struct Revision {
     pub description: Option<String>,
     /// A new time to wait for a decision, from now.
     pub expires_in: Option<Duration>,
+    /// Notes that resolve comments by it.
+    pub notes: Vec<Comment>,
 }
 
 /// Gives `proposal` a new revision.
@@ -111,7 +113,7 @@ pub fn revise(
     proposal: &Proposal,
     revision: Revision,
 ) -> Result<Recorded> {
-    let Revision { draft, description, expires_in } = revision;
+    let Revision { draft, description, expires_in, notes } = revision;
     let (store, id) = (session.store, &proposal.id);
     let back = TakeBack::of(store, &draft)?;
     let warnings = gate::proposal(store, &draft.changeset)?;
@@ -124,6 +126,10 @@ pub fn revise(
             ..NewRevision::new(&draft.changeset, RevisionReason::Answer)
         };
         let revised = writer.revise(authority, id, revision)?;
+        for note in notes {
+            let note = Comment { revision: Some(revised.id.clone()), ..note };
+            writer.note(Some(id), Note::Comment(note))?;
+        }
         let followed = uppers.follow(writer, authority, &draft.changeset, &revised.id)?;
         writer.commit()?;
         Ok((writer.view.proposal(id)?, followed))

@@ -234,7 +234,7 @@ pub fn submit(
             let authority = decide::authorise(store, caller, verb, proposals, &evidence, &command)?;
             let draft = Draft::new(store, changeset, InputForm::Session)?;
             let Details { description, expires_in, .. } = details;
-            let revision = Revision { draft, description, expires_in };
+            let revision = Revision { draft, description, expires_in, notes: Vec::new() };
             SubmitOutcome::Revised(propose::revise(session, &authority, &proposal, revision)?)
         }
         None => {

@@ -228,7 +228,8 @@ fn unanswered(proposal: &Proposal) -> Option<&'static str> {
         let is_by_another =
             (&remark.by.name, remark.by.kind) != (&proposal.actor.name, proposal.actor.kind);
         let about = remark.comment.revision.as_deref();
-        is_by_another && about.map_or(remark.at >= current.at, |about| about == current.event)
+        let is_open = is_by_another && remark.resolved.is_none();
+        is_open && about.map_or(remark.at >= current.at, |about| about == current.event)
     };
     proposal.comments.iter().any(is_new).then_some("commented on")
 }

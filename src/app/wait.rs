@@ -11,7 +11,7 @@ use super::listing::{self, Item, Marks};
 use crate::changeset::Changeset;
 use crate::changeset::interdiff::interdiff;
 use crate::error::Result;
-use crate::proposal::document::{Document as Full, Remark, timestamp};
+use crate::proposal::document::{self, Remark, timestamp};
 use crate::proposal::event::RevisionReason;
 use crate::proposal::state::Revision;
 use crate::proposal::{Proposal, ProposalId, Status};
@@ -190,6 +190,6 @@ pub fn document(store: &Store, proposal: &Proposal, status: Status, timed_out: b
         at: decision.map(|d| timestamp(d.at)).or_else(|| request.map(|r| timestamp(r.at))),
         commit: decision.and_then(|decision| decision.commit.clone()),
         revised: revised(store, proposal),
-        comments: Full::new(proposal, status).comments,
+        comments: document::comments(proposal, &store.places(proposal)),
     }
 }

@@ -3,6 +3,7 @@
 //! Pure: nothing here opens a file or a repository. Readers take the present state of files
 //! through [`Snapshot`] and return a [`Changeset`].
 
+pub mod anchor;
 pub mod binary;
 pub mod bytes;
 mod dialect;

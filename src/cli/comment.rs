@@ -2,16 +2,22 @@
 
 use super::which::One;
 use super::{Context, Format, paths};
-use crate::app::comment::{self, MOST, Remark};
+use crate::app::comment::{self, MOST, Saying};
 use crate::changeset::RepoPath;
 use crate::error::{Error, Exit, Result, codes};
 use crate::proposal::event::Evidence;
 
-/// Comment on a pending proposal, as a whole or at a line.
+/// Comment on a pending proposal: as a whole, at lines, as a question or with other lines.
+///
+/// A comment on lines follows them from revision to revision, and is outdated once they are gone. The
+/// proposer resolves it with a note, or takes a suggestion as it is: aye revise ID --take COMMENT.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye comment m4k8 -m 'Why not Intl.DateTimeFormat?'
   aye comment m4k8 --path src/utils/format.ts --line 12 -m 'Off by one'
+  aye comment m4k8 --path src/utils/format.ts --line 12-14 --question -m 'Why twice?'
+  aye comment m4k8 --path src/utils/format.ts --line 12 --suggest 'return day - 1;'
+  aye comment m4k8 --resolve 3f2a91c -m 'Renamed'
   aye comment m4k8 --request-changes -m 'Please add a test'")]
 pub struct Args {
     /// The proposal.
@@ -23,9 +29,24 @@ pub struct Args {
     /// About this file (from the repository's top).
     #[arg(long, value_name = "PATH")]
     pub path: Option<String>,
-    /// About this line of the proposed file.
-    #[arg(long, value_name = "N", requires = "path", value_parser = clap::value_parser!(u32).range(1..))]
-    pub line: Option<u32>,
+    /// About this line of the proposed file, or these.
+    #[arg(long, value_name = "N[-M]", requires = "path", value_parser = lines)]
+    pub line: Option<(u32, u32)>,
+    /// Ask for an answer.
+    #[arg(long, conflicts_with_all = ["suggest", "resolve"])]
+    pub question: bool,
+    /// Other text in place of the lines (- for standard input; '' deletes them).
+    #[arg(
+        long,
+        value_name = "TEXT",
+        requires = "line",
+        conflicts_with = "resolve",
+        allow_hyphen_values = true
+    )]
+    pub suggest: Option<String>,
+    /// Resolve this comment on it: an id as aye show --comments prints it; the message is the note.
+    #[arg(long, value_name = "COMMENT", conflicts_with_all = ["path", "request_changes"])]
+    pub resolve: Option<String>,
     /// Ask for a new revision; the proposal stays pending and is marked.
     #[arg(long)]
     pub request_changes: bool,
@@ -34,31 +55,61 @@ pub struct Args {
 /// Runs the command.
 ///
 /// # Errors
-/// `proposal_not_found`, `not_pending`, `invalid_argument`.
+/// `proposal_not_found`, `not_pending`, `invalid_argument`, `comment_not_found`.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
+    if args.message.as_deref() == Some("-") && args.suggest.as_deref() == Some("-") {
+        return Err(Error::new(&codes::USAGE, "both texts cannot come from standard input")
+            .hint("give one of them as an argument"));
+    }
+    let replacement = args.suggest.map(|text| or_input(context, text)).transpose()?;
     let body = match args.message {
-        Some(text) if text == "-" => {
-            let bytes = paths::content(context, "-".as_ref(), MOST as u64)?;
-            String::from_utf8(bytes).map_err(|_| {
-                Error::new(&codes::INVALID_UTF8, "the comment is not UTF-8")
-                    .hint("convert it first, with iconv for example")
-            })?
+        Some(text) => or_input(context, text)?,
+        None if replacement.is_none() && context.interactive() => {
+            context.ask("Comment")?.unwrap_or_default()
         }
-        Some(text) => text,
-        None if context.interactive() => context.ask("Comment")?.unwrap_or_default(),
         None => String::new(),
     };
-    let remark = Remark {
+    let resolves = args.resolve.is_some();
+    let saying = Saying {
         body,
         path: args.path.map(RepoPath::new).transpose()?,
-        line: args.line,
+        lines: args.line,
+        is_question: args.question,
+        replacement,
+        resolves: args.resolve,
         requests_changes: args.request_changes,
     };
     let proposal = args.which.find(context, &store.view()?)?;
     let session = context.session(&store);
-    let answer = comment::comment(&session, &proposal, remark, &Evidence::Flag)?;
-    let word = if args.request_changes { "changes requested" } else { "commented" };
+    let answer = comment::comment(&session, &proposal, saying, &Evidence::Flag)?;
+    let word = match (args.request_changes, resolves) {
+        (true, _) => "changes requested",
+        (_, true) => "comment resolved",
+        _ => "commented",
+    };
     context.emit(Format::Text, &answer, || format!("{}  {word}\n", answer.proposal_id))?;
     Ok(Exit::Done)
+}
+
+/// `text`, or standard input for `-`.
+fn or_input(context: &mut Context, text: String) -> Result<String> {
+    if text != "-" {
+        return Ok(text);
+    }
+    let bytes = paths::content(context, "-".as_ref(), MOST as u64)?;
+    String::from_utf8(bytes).map_err(|_| {
+        Error::new(&codes::INVALID_UTF8, "the comment is not UTF-8")
+            .hint("convert it first, with iconv for example")
+    })
+}
+
+/// `12` or `12-14`.
+fn lines(text: &str) -> std::result::Result<(u32, u32), String> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let number = |text: &str| text.trim().parse::<u32>().ok().filter(|number| *number > 0);
+    match number(first).zip(number(last)) {
+        Some((first, last)) if first <= last => Ok((first, last)),
+        _ => Err("write a line or the first and the last, from 1: 12 or 12-14".to_owned()),
+    }
 }

@@ -3,7 +3,7 @@
 use super::propose::{self, EditArgs, Request, SourceArgs};
 use super::{Context, Format, paths};
 use crate::app::propose::Revision;
-use crate::app::{self, Draft, capture, stack};
+use crate::app::{self, Draft, capture, stack, suggestion};
 use crate::error::{Error, Exit, Result, codes};
 use crate::proposal::event::InputForm;
 use crate::tools::revise::Revised;
@@ -19,6 +19,7 @@ use crate::tools::revise::Revised;
   aye revise m4k8 --from-json - < edits.json
   aye revise m4k8 --patch better.diff
   aye revise m4k8 --worktree
+  aye revise m4k8 --take 3f2a91c
   aye revise m4k8 -m 'A better reason'")]
 pub struct Args {
     /// The proposal; any unique beginning of its id.
@@ -33,6 +34,10 @@ pub struct Args {
     /// Something else than edits.
     #[command(flatten)]
     pub source: SourceArgs,
+    /// Take a suggestion as it is: the id of the comment, as aye show --comments prints it (several times).
+    #[arg(long, value_name = "COMMENT",
+        conflicts_with_all = ["path", "edit", "from_json", "patch", "worktree", "commit", "range"])]
+    pub take: Vec<String>,
     /// A new description.
     #[arg(short = 'm', long = "message", value_name = "TEXT")]
     pub message: Option<String>,
@@ -53,7 +58,16 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let session = context.session(&store);
     let mut message = args.message;
     let below = stack::ground_of(&session, &proposal)?;
-    let draft = match args.source.read(context, &session, below.id())? {
+    let taken = match args.take.is_empty() {
+        true => None,
+        false => Some(suggestion::take(&session, &proposal, &args.take, InputForm::Snippet)?),
+    };
+    let (taken, notes) = taken.map_or((None, Vec::new()), |it| (Some(it.draft), it.notes));
+    let source = match taken {
+        Some(draft) => Some(draft),
+        None => args.source.read(context, &session, below.id())?,
+    };
+    let draft = match source {
         Some(draft) => draft,
         None => {
             let limit = store.settings()?.max_file_size;
@@ -80,7 +94,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             }
         }
     };
-    let revision = Revision { draft, description: message, expires_in: args.expires_in };
+    let revision = Revision { draft, description: message, expires_in: args.expires_in, notes };
     let recorded = app::propose::revise(&session, &authority, &proposal, revision)?;
     propose::note_staged(context, &recorded.taken_back);
     let revised = &recorded.proposal;

@@ -6,7 +6,7 @@ use super::which::One;
 use super::{Context, Format, diff, pager};
 use crate::changeset::{Changeset, RepoPath, sensitive};
 use crate::error::{Error, Exit, Result};
-use crate::proposal::conversation::SayingKind;
+use crate::proposal::conversation::{Place, SayingKind};
 use crate::proposal::document::Document;
 use crate::proposal::event::Subject;
 use crate::proposal::{ActorKind, ChangeRecord, Proposal, Status};
@@ -48,7 +48,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     drop(view);
     let status = proposal.status(context.now);
     if context.format_or(Format::Text) != Format::Text {
-        let mut document = Document::new(&proposal, status);
+        let mut document = Document::new(&proposal, status, &store.places(&proposal));
         document.audience = Some(audience.as_str().to_owned());
         context.emit(Format::Text, &document, String::new)?;
         return Ok(Exit::Done);
@@ -65,7 +65,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         text +=
             &warned(&noticed(&store, &proposal, readable.changeset.changes()), &warnings, &palette);
     }
-    text += &said(&proposal, &palette, context.now);
+    text += &said(&proposal, &store.places(&proposal), &palette, context.now);
     let mut text = text.into_bytes();
     if !args.comments {
         text.push(b'\n');
@@ -304,9 +304,15 @@ fn warned(notices: &[String], warnings: &[Warning], palette: &Palette) -> String
 }
 
 /// The conversation: comments and requests for changes, oldest first.
-fn said(proposal: &Proposal, palette: &Palette, now: chrono::DateTime<chrono::Utc>) -> String {
+fn said(
+    proposal: &Proposal,
+    places: &[Place],
+    palette: &Palette,
+    now: chrono::DateTime<chrono::Utc>,
+) -> String {
+    let prefix = proposal.comment_prefix();
     let mut out = String::new();
-    for saying in proposal.conversation() {
+    for saying in proposal.conversation(places) {
         let who = palette.paint(Role::Title, escape::name(&saying.by.name));
         let place = saying.place().map(|place| format!(" on {}", escape::name(&place)));
         let what = match saying.kind {
@@ -314,14 +320,49 @@ fn said(proposal: &Proposal, palette: &Palette, now: chrono::DateTime<chrono::Ut
             SayingKind::Request => " requests changes",
             SayingKind::Answered => " requested changes, and a revision answered",
         };
-        out +=
-            &format!("\n{who} {}{}{what}\n", age::ago(saying.at, now), place.unwrap_or_default());
+        let mut title =
+            format!("\n{who} {}{}{what}", age::ago(saying.at, now), place.unwrap_or_default());
+        if let Some(remark) = saying.remark {
+            let wants = saying.wants().map(|wants| format!("  {}", escape::name(wants)));
+            let id = &remark.event[..prefix.min(remark.event.len())];
+            title += &format!("{}  {}", wants.unwrap_or_default(), palette.paint(Role::Id, id));
+        }
+        out += &format!("{title}\n");
+        let quote = saying.place.and_then(|place| place.quote.as_deref());
+        let replacement = saying.remark.and_then(|remark| remark.comment.replacement.as_deref());
+        let (role, sign) = match replacement {
+            Some(_) => (Role::Old, "- "),
+            None => (Role::Dim, "> "),
+        };
+        push_lines(&mut out, palette, role, sign, quote);
+        push_lines(&mut out, palette, Role::New, "+ ", replacement);
         for line in escape::block(saying.body.unwrap_or("see the comments")).lines() {
             out += &format!("    {line}\n");
+        }
+        if let Some(resolved) = saying.resolved() {
+            let (by, ago) = (escape::name(&resolved.by.name), age::ago(resolved.at, now));
+            let note = escape::line(&resolved.note);
+            let line = format!("resolved by {by} {ago}: {note}");
+            out += &format!("    {}\n", palette.paint(Role::Good, line));
         }
     }
     out
 }
+
+/// Lines of a file beside what was said about them, at most [`MOST_QUOTED`].
+fn push_lines(out: &mut String, palette: &Palette, role: Role, sign: &str, text: Option<&str>) {
+    let lines: Vec<&str> = text.iter().flat_map(|text| text.lines()).collect();
+    for line in lines.iter().take(MOST_QUOTED) {
+        let line = palette.paint(role, format!("{sign}{}", escape::line(line)));
+        *out += &format!("    {line}\n");
+    }
+    if lines.len() > MOST_QUOTED {
+        *out += &format!("    {sign}… {} more lines\n", lines.len() - MOST_QUOTED);
+    }
+}
+
+/// Lines of a file that stand beside what was said about them.
+const MOST_QUOTED: usize = 40;
 
 /// What the proposal changes, as far as it can be read; and why the rest cannot.
 struct Readable {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::which::One;
 use super::{Context, Format};
+use crate::app::comment;
 use crate::app::listing::Item;
 use crate::app::wait::{self, Document, Revised, until};
 use crate::error::{Error, Exit, Result, codes};
@@ -116,15 +117,9 @@ fn text(document: &Document) -> String {
             None => text += "  (its content is not in this clone)\n",
         }
     }
-    for comment in &document.comments {
-        let place = match (&comment.path, comment.line) {
-            (Some(path), Some(line)) => format!(" at {}:{line}", escape::line(path)),
-            (Some(path), None) => format!(" at {}", escape::line(path)),
-            _ => String::new(),
-        };
-        text += &format!("{}{place}:\n", escape::line(&comment.by));
-        for line in comment.body.lines() {
-            text += &format!("  {}\n", escape::line(line));
+    for remark in &document.comments {
+        for line in comment::text(&document.proposal_id, remark) {
+            text += &format!("{}\n", escape::line(&line));
         }
     }
     text

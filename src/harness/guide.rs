@@ -11,7 +11,8 @@ Do not edit the files of the checkout: propose changes with `aye`, and a person 
 - Elsewhere: `aye propose PATH --old 'text' --new 'text' -m 'why'`; several edits at once:
   `aye propose --from-json - < edits.json`; a patch: `git diff | aye propose --patch - -m 'why'`.
 - Then `aye wait ID --timeout 10m`: exit 0 applied, 1 rejected (the reason is printed), 4 changes requested.
-- Changes requested: `aye show ID --comments`, then `aye revise ID PATH --old 'text' --new 'text'`.
+- Changes requested: `aye show ID --comments`, then `aye revise ID PATH --old 'text' --new 'text'`; a suggestion is
+  taken by `aye revise ID --take COMMENT`, any comment resolved by `aye comment ID --resolve COMMENT -m 'what'`.
 - To build on a proposal of yours that is still pending, revise it: the files do not have it yet.
 - Where `.git` cannot be written (a sandbox), use the tools of `aye mcp`: `propose`, `wait`, `revise`.
 - Never run `aye apply`, `approve`, `reject` or `undo`; tell your user the id and `aye review ID` instead.

@@ -324,7 +324,7 @@ mod tests {
     fn an_event_about_the_rival_of_a_proposal_does_not_count_for_it() {
         let good = stamp("1", "own", 1, 10, &[], propose("good", Subject::Code));
         let evil = stamp("2", "c", 1, 20, &[], propose("evil", Subject::Code));
-        let said = Comment { body: "x".into(), path: None, line: None, revision: None };
+        let said = Comment { body: "x".into(), ..Comment::default() };
         let mut about = stamp("3", "c", 2, 30, &[], Data::Comment(said));
         let lanes = [("own".to_owned(), 5)];
         let own = Own(&lanes);
@@ -338,7 +338,7 @@ mod tests {
     #[test]
     fn a_rival_first_event_is_ignored_whatever_its_time() {
         let comment = |revision: Option<String>| {
-            Data::Comment(Comment { body: "x".into(), path: None, line: None, revision })
+            Data::Comment(Comment { body: "x".into(), revision, ..Comment::default() })
         };
         let mine = stamp("1", "own", 1, 50, &[], propose("good", Subject::Code));
         let good = stamp("1", "b", 1, 50, &[], propose("good", Subject::Code));

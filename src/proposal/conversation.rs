@@ -2,6 +2,8 @@
 
 use chrono::{DateTime, Utc};
 
+use super::event::CommentKind;
+use super::state::{Remark, Resolved};
 use super::{Actor, Proposal};
 use crate::changeset::RepoPath;
 
@@ -16,6 +18,17 @@ pub enum SayingKind {
     Answered,
 }
 
+/// The lines of a comment, held against the present revision.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The lines as they were when it was made, with their ends; none where that content is not here.
+    pub quote: Option<String>,
+    /// Where they are in the present revision: first and last, from 1.
+    pub lines: Option<(u32, u32)>,
+    /// The present revision no longer has them, or does not change the file.
+    pub is_outdated: bool,
+}
+
 /// One saying. Its text is as it came: not safe for a terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Saying<'p> {
@@ -27,38 +40,70 @@ pub struct Saying<'p> {
     pub at: DateTime<Utc>,
     /// What; a request may be without words of its own.
     pub body: Option<&'p str>,
-    path: Option<&'p RepoPath>,
-    line: Option<u32>,
+    /// The event id and more, of a remark.
+    pub remark: Option<&'p Remark>,
+    /// Where its lines are, as far as that was looked up.
+    pub place: Option<&'p Place>,
     /// Number of the revision it was said about, where that is not the present one.
     earlier: Option<usize>,
 }
 
-impl Saying<'_> {
-    /// `src/a.rs:12`, `src/a.rs`, or nothing where it is about the whole; with the revision where
-    /// that is not the present one, since its lines may be elsewhere by now.
+impl<'p> Saying<'p> {
+    /// `src/a.rs:12-14`, `src/a.rs`, or nothing where it is about the whole; lines of the present
+    /// revision where they are known to be there, and else with the revision that has them.
     pub fn place(&self) -> Option<String> {
-        let path = self.path?.display();
-        let mut place = match self.line {
-            Some(line) => format!("{path}:{line}"),
-            None => path.to_string(),
-        };
-        if let Some(earlier) = self.earlier {
+        let comment = &self.remark?.comment;
+        let path = comment.path.as_ref()?;
+        let now = self.place.and_then(|place| place.lines);
+        let mut place = place(path, now.or(comment.lines()));
+        let is_outdated = self.is_outdated();
+        if let Some(earlier) = self.earlier.filter(|_| now.is_none()) {
             place += &format!(" of revision {earlier}");
         }
+        if is_outdated {
+            place += ", outdated";
+        }
         Some(place)
+    }
+
+    /// The present revision no longer has what it is about.
+    pub fn is_outdated(&self) -> bool {
+        self.place.is_some_and(|place| place.is_outdated)
+    }
+
+    /// `suggestion`, `question`, or another word for what it wants; `None` for a plain remark.
+    pub fn wants(&self) -> Option<&'p str> {
+        let kind = &self.remark?.comment.kind;
+        (*kind != CommentKind::Plain).then(|| kind.as_str())
+    }
+
+    /// What was done about it.
+    pub fn resolved(&self) -> Option<&'p Resolved> {
+        self.remark?.resolved.as_ref()
+    }
+}
+
+/// `src/a.rs:12-14`, `src/a.rs:12` or `src/a.rs`: a path and its lines, first and last.
+pub fn place(path: &RepoPath, lines: Option<(u32, u32)>) -> String {
+    let path = path.display();
+    match lines {
+        None => path.to_string(),
+        Some((first, last)) if first == last => format!("{path}:{first}"),
+        Some((first, last)) => format!("{path}:{first}-{last}"),
     }
 }
 
 impl Proposal {
-    /// Everything that was said, oldest first.
-    pub fn conversation(&self) -> Vec<Saying<'_>> {
-        let remarks = self.comments.iter().map(|remark| Saying {
+    /// Everything that was said, oldest first. `places` has where the lines of each comment are, in the
+    /// order of the comments; nothing where nobody has looked.
+    pub fn conversation<'p>(&'p self, places: &'p [Place]) -> Vec<Saying<'p>> {
+        let remarks = self.comments.iter().enumerate().map(|(at, remark)| Saying {
             kind: SayingKind::Comment,
             by: &remark.by,
             at: remark.at,
             body: Some(&remark.comment.body),
-            path: remark.comment.path.as_ref(),
-            line: remark.comment.line,
+            remark: Some(remark),
+            place: places.get(at),
             earlier: self.earlier_revision(remark.comment.revision.as_deref()),
         });
         let open = self.changes_requested.is_some();
@@ -70,12 +115,26 @@ impl Proposal {
             by: &request.by,
             at: request.at,
             body: request.reason.as_deref(),
-            path: None,
-            line: None,
+            remark: None,
+            place: None,
             earlier: None,
         });
         let mut said: Vec<_> = remarks.chain(requests).collect();
         said.sort_by_key(|saying| saying.at);
         said
     }
+
+    /// How many characters of an event id name one comment of this proposal.
+    pub fn comment_prefix(&self) -> usize {
+        let mut ids: Vec<&str> = self.comments.iter().map(|remark| remark.event.as_str()).collect();
+        ids.sort_unstable();
+        let shared = |pair: &[&str]| {
+            pair[0].bytes().zip(pair[1].bytes()).take_while(|(one, other)| one == other).count()
+        };
+        let most = ids.windows(2).map(shared).max().unwrap_or_default();
+        SHORTEST_COMMENT.max(most + 1)
+    }
 }
+
+/// Characters of a comment's id that are shown at least.
+const SHORTEST_COMMENT: usize = 7;

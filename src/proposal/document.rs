@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ActorKind;
+use super::conversation::Place;
 use super::event::{Entry, Evidence, How, Marked, On, RevisionReason, Subject};
 use super::state::{self, ChangesRequested, Decision, Revision};
 use super::{Proposal, Status};
@@ -200,6 +201,10 @@ pub struct DecisionOutcome {
 /// A comment.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Remark {
+    /// Event id of the comment.
+    pub id: String,
+    /// `comment`, `suggestion` or `question`.
+    pub kind: String,
     /// Who.
     pub by: String,
     /// When.
@@ -208,8 +213,59 @@ pub struct Remark {
     pub body: String,
     /// About which file.
     pub path: Option<String>,
-    /// About which line of the proposed file, from 1.
+    /// About which line of the proposed file, from 1; the first, where it is about several.
     pub line: Option<u32>,
+    /// The last line that it is about.
+    pub end_line: Option<u32>,
+    /// Event id of the revision whose lines these are.
+    pub revision: Option<String>,
+    /// Those lines, as they were; absent where it is about no lines, or their content is not in this clone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quote: Option<String>,
+    /// The first of them in the current revision; absent where they are no longer in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub current_line: Option<u32>,
+    /// The last of them in the current revision.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub current_end_line: Option<u32>,
+    /// The current revision no longer has the lines, or the file. Absent in `proposal.yaml`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outdated: Option<bool>,
+    /// What a suggestion would have in place of the lines; empty to delete them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replacement: Option<String>,
+    /// What was done about it.
+    pub resolved: Option<Resolution>,
+}
+
+impl Remark {
+    /// `src/a.rs:12-14`, `src/a.rs`, or nothing where it is about the whole: the lines of the current
+    /// revision, or else those of the one it was made on.
+    pub fn place(&self) -> Option<String> {
+        let path = self.path.as_ref()?;
+        let current = self.current_line.zip(self.current_end_line);
+        let lines = current.or(self.line.map(|line| (line, self.end_line.unwrap_or(line))));
+        let place = match lines {
+            None => path.clone(),
+            Some((first, last)) if first == last => format!("{path}:{first}"),
+            Some((first, last)) => format!("{path}:{first}-{last}"),
+        };
+        Some(match self.outdated {
+            Some(true) => format!("{place}, outdated"),
+            _ => place,
+        })
+    }
+}
+
+/// What was done about a comment.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Resolution {
+    /// Who says so.
+    pub by: String,
+    /// When.
+    pub at: String,
+    /// What was done, in words.
+    pub note: String,
 }
 
 /// A command run on the proposal.
@@ -247,8 +303,9 @@ pub struct Imported {
 }
 
 impl Document {
-    /// The document of `proposal`, whose status is `status`.
-    pub fn new(proposal: &Proposal, status: Status) -> Self {
+    /// The document of `proposal`, whose status is `status`. `places` has where the lines of its comments
+    /// are, in their order; nothing where nobody has looked.
+    pub fn new(proposal: &Proposal, status: Status, places: &[Place]) -> Self {
         let current = proposal.current();
         let rejected = proposal.decision().filter(|_| status == Status::Rejected);
         Self {
@@ -296,17 +353,7 @@ impl Document {
                 reason: mark.reason.clone(),
             }),
             approvals: approvals(proposal),
-            comments: proposal
-                .comments
-                .iter()
-                .map(|remark| Remark {
-                    by: remark.by.to_string(),
-                    at: timestamp(remark.at),
-                    body: remark.comment.body.clone(),
-                    path: remark.comment.path.as_ref().map(|path| path.display().to_string()),
-                    line: remark.comment.line,
-                })
-                .collect(),
+            comments: comments(proposal, places),
             checks: proposal
                 .checks
                 .iter()
@@ -331,6 +378,37 @@ impl Document {
             memory: current.memory.clone(),
         }
     }
+}
+
+/// All comments on `proposal`, oldest first; `places` as in [`Document::new`].
+pub fn comments(proposal: &Proposal, places: &[Place]) -> Vec<Remark> {
+    let comment = |(at, remark): (usize, &state::Remark)| {
+        let place = places.get(at);
+        let current = place.and_then(|place| place.lines);
+        let said = &remark.comment;
+        Remark {
+            id: remark.event.clone(),
+            kind: said.kind.as_str().to_owned(),
+            by: remark.by.to_string(),
+            at: timestamp(remark.at),
+            body: said.body.clone(),
+            path: said.path.as_ref().map(|path| path.display().to_string()),
+            line: said.line,
+            end_line: said.lines().map(|(_, last)| last),
+            revision: said.revision.clone(),
+            quote: place.and_then(|place| place.quote.clone()),
+            current_line: current.map(|(first, _)| first),
+            current_end_line: current.map(|(_, last)| last),
+            outdated: place.map(|place| place.is_outdated),
+            replacement: said.replacement.clone(),
+            resolved: remark.resolved.as_ref().map(|resolved| Resolution {
+                by: resolved.by.to_string(),
+                at: timestamp(resolved.at),
+                note: resolved.note.clone(),
+            }),
+        }
+    };
+    proposal.comments.iter().enumerate().map(comment).collect()
 }
 
 /// All approvals of `proposal`, oldest first.

@@ -8,13 +8,14 @@
 use std::collections::HashMap;
 
 use super::event::{
-    Apply, Approve, Data, Effect, How, Marked, Reject, RevisionReason, Stamped, Subject, release,
+    Apply, Approve, Comment, Data, Effect, How, Marked, Reject, RevisionReason, Stamped, Subject,
+    release,
 };
 use super::forks::lane_of;
 pub use super::order::order;
 use super::state::{
-    Approval, ChangesRequested, CheckResult, Decision, MarkRecord, Proposal, Remark, Revision,
-    State,
+    Approval, ChangesRequested, CheckResult, Decision, MarkRecord, Proposal, Remark, Resolved,
+    Revision, State,
 };
 use super::{ActorKind, rules};
 
@@ -161,11 +162,7 @@ impl<'a> Fold<'a> {
                     on: revise.on.clone(),
                 });
             }
-            Data::Comment(comment) => proposal.comments.push(Remark {
-                by: event.actor.clone(),
-                at: event.time,
-                comment: comment.clone(),
-            }),
+            Data::Comment(comment) => self.comment(stamped, comment),
             Data::RequestChanges(request) => {
                 let request = ChangesRequested {
                     by: event.actor.clone(),
@@ -224,6 +221,32 @@ impl<'a> Fold<'a> {
                     proposal.commits.push(committed.commit.clone());
                 }
             }
+        }
+    }
+
+    /// Keeps what was said. What resolves another comment stands with that one, where it is by a person,
+    /// by the proposer, or by whoever made that comment; else it is a comment like any.
+    fn comment(&mut self, stamped: &Stamped, comment: &Comment) {
+        let event = &stamped.event;
+        let proposal = &mut self.proposal;
+        let (by, at) = (event.actor.clone(), event.time);
+        let is_by_either = event.actor.kind == ActorKind::Human
+            || proposal.is_proposed_by(&event.actor, Some(&event.lane));
+        let resolved = comment.resolves.as_deref().and_then(|resolves| {
+            let remark = proposal.comments.iter_mut().find(|remark| remark.event == resolves)?;
+            (is_by_either || remark.by == by).then_some(remark)
+        });
+        match resolved {
+            Some(remark) => {
+                remark.resolved = Some(Resolved { by, at, note: comment.body.clone() });
+            }
+            None => proposal.comments.push(Remark {
+                event: stamped.id.clone(),
+                by,
+                at,
+                comment: comment.clone(),
+                resolved: None,
+            }),
         }
     }
 
@@ -397,7 +420,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::event::{
-        BlobRef, Comment, Event, Evidence, Head, Propose, RequestChanges, Revise, Undo,
+        BlobRef, Event, Evidence, Head, Propose, RequestChanges, Revise, Undo,
     };
     use super::super::{Actor, ProposalId, Status};
     use super::*;
@@ -567,6 +590,29 @@ mod tests {
     }
 
     #[test]
+    fn a_note_stands_with_the_comment_that_it_resolves() {
+        let said = |resolves: Option<&str>| {
+            let resolves = resolves.map(str::to_owned);
+            Data::Comment(Comment { body: "c".into(), resolves, ..Comment::default() })
+        };
+        let mut first = stamp("a", 1, 1, &[], propose());
+        first.event.actor.kind = ActorKind::Agent;
+        let comment = stamp("b", 1, 2, &[("a", 1)], said(None));
+        let note = |lane, kind| {
+            let mut note = stamp(lane, 2, 3, &[("b", 1)], said(Some(&comment.id)));
+            note.event.actor.kind = kind;
+            let proposal = fold(&[first.clone(), comment.clone(), note]).unwrap();
+            (proposal.comments.len(), proposal.comments[0].resolved.is_some())
+        };
+        assert_eq!(note("a", ActorKind::Agent), (1, true));
+        assert_eq!(note("c", ActorKind::Human), (1, true));
+        // Another agent's is a comment like any.
+        assert_eq!(note("c", ActorKind::Agent), (2, false));
+        let unknown = stamp("a", 2, 3, &[], said(Some("nothing")));
+        assert_eq!(fold(&[first.clone(), unknown]).unwrap().comments.len(), 1);
+    }
+
+    #[test]
     fn expiry_follows_the_clock_both_ways() {
         let proposal = fold(&[stamp("a", 1, 1, &[], propose())]).unwrap();
         let at = |second| proposal.status(chrono::DateTime::from_timestamp(second, 0).unwrap());
@@ -661,12 +707,7 @@ mod tests {
                             evidence: None,
                             statement: None,
                         }),
-                        _ => Data::Comment(Comment {
-                            body: "c".into(),
-                            path: None,
-                            line: None,
-                            revision: None,
-                        }),
+                        _ => Data::Comment(Comment { body: "c".into(), ..Comment::default() }),
                     };
                     events.push(stamp(names[lane], known[lane][lane], second, &heads, data));
                 }

@@ -37,6 +37,8 @@ pub mod codes {
         PROPOSAL_NOT_FOUND = "proposal_not_found", NotFound, "no proposal has that id or id prefix";
         AMBIGUOUS_ID = "ambiguous_id", Usage, "several proposals begin with that id prefix";
         INVALID_ID = "invalid_id", Invalid, "that is not the form of a proposal id";
+        COMMENT_NOT_FOUND = "comment_not_found", NotFound, "the proposal has no comment with that id or id prefix";
+        COMMENT_OUTDATED = "comment_outdated", Conflict, "the lines that the comment is about are no longer in the proposal";
         REVISION_NOT_FOUND = "revision_not_found", NotFound, "the proposal has no such revision";
         NOT_PENDING = "not_pending", Conflict, "the proposal has been decided or has expired";
         NEWER_VERSION = "newer_version_required", Conflict, "a newer version of aye may have decided the proposal";

@@ -139,8 +139,7 @@ mod tests {
             .into_iter()
             .map(|(lane, seq)| Head { lane: name(lane), seq, tip: String::new() })
             .collect();
-        let data =
-            Data::Comment(Comment { body: String::new(), path: None, line: None, revision: None });
+        let data = Data::Comment(Comment::default());
         let actor = Actor { name: "n".into(), email: String::new(), kind: ActorKind::Human };
         let time = DateTime::from_timestamp(second, 0).unwrap();
         let event = Event {

@@ -486,7 +486,7 @@ mod tests {
     }
 
     fn comment(body: &str) -> Data {
-        Data::Comment(Comment { body: body.into(), path: None, line: None, revision: None })
+        Data::Comment(Comment { body: body.into(), ..Comment::default() })
     }
 
     fn subject(seq: u64) -> (Subject, ProposalId) {

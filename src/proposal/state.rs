@@ -204,14 +204,29 @@ pub struct ChangesRequested {
 }
 
 /// A comment with its author.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Remark {
+    /// Id of the event that records it, hex.
+    pub event: String,
     /// Who.
     pub by: Actor,
     /// When.
     pub at: DateTime<Utc>,
     /// What.
     pub comment: event::Comment,
+    /// What was done about it, as the newest note on it says.
+    pub resolved: Option<Resolved>,
+}
+
+/// A note that says what was done about a comment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resolved {
+    /// Who.
+    pub by: Actor,
+    /// When.
+    pub at: DateTime<Utc>,
+    /// What was done, in words.
+    pub note: String,
 }
 
 /// The result of a command run on a proposal.

@@ -27,6 +27,7 @@ mod place;
 mod projection;
 mod purge;
 mod quiet;
+mod quotes;
 mod read;
 mod refs;
 pub mod refused;

@@ -31,7 +31,7 @@ fn files(
     proposal: &Proposal,
     changeset: &Changeset,
 ) -> Result<[(&'static str, Vec<u8>); 2]> {
-    let document = Document::new(proposal, Status::Pending);
+    let document = Document::new(proposal, Status::Pending, &[]);
     let yaml = crate::text::yaml::document(&document)?;
     let patch = crate::changeset::emit::git_patch(changeset, store.repo.object_hash());
     Ok([("proposal.yaml", yaml.into_bytes()), ("change.patch", patch)])

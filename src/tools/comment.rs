@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::Arguments;
 use super::arguments::{answered, required, whole};
 use crate::app::Session;
-use crate::app::comment::{self, Remark};
+use crate::app::comment::{self, Saying};
 use crate::changeset::RepoPath;
 use crate::error::Result;
 use crate::proposal::event::Evidence;
@@ -21,14 +21,22 @@ pub struct Parameters {
     /// The proposal.
     #[schemars(required)]
     proposal_id: Option<String>,
-    /// What to say.
-    #[schemars(required)]
+    /// What to say; with `resolves` the note that says what was done. May be absent with `replacement`.
     body: Option<String>,
     /// The file it is about, as a path from the top of the repository.
     path: Option<String>,
-    /// The line of the proposed file, from 1.
+    /// The line of the proposed file, from 1; the first, where it is about several.
     #[serde(default, deserialize_with = "whole")]
     line: Option<usize>,
+    /// The last line that it is about.
+    #[serde(default, deserialize_with = "whole")]
+    end_line: Option<usize>,
+    /// It is a question, and wants an answer.
+    question: Option<bool>,
+    /// Suggest this text in place of the lines; empty to delete them.
+    replacement: Option<String>,
+    /// Id of a comment on the proposal, as `show` has it, that this one resolves.
+    resolves: Option<String>,
 }
 
 /// Comments on a proposal.
@@ -39,12 +47,21 @@ pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
     let Arguments { known, ignored } =
         Arguments::<Parameters>::read(arguments, "{\"proposal_id\": …, \"body\": …}")?;
     let id = required("proposal_id", known.proposal_id, &ignored)?;
-    let remark = Remark {
-        body: required("body", known.body, &ignored)?,
+    let body = match known.replacement.is_some() {
+        true => known.body.unwrap_or_default(),
+        false => required("body", known.body, &ignored)?,
+    };
+    let number = |line: usize| u32::try_from(line).unwrap_or(u32::MAX);
+    let (first, last) = (known.line.map(number), known.end_line.map(number));
+    let saying = Saying {
+        body,
         path: known.path.map(RepoPath::new).transpose()?,
-        line: known.line.map(|line| u32::try_from(line).unwrap_or(u32::MAX)),
+        lines: first.map(|first| (first, last.unwrap_or(first))),
+        is_question: known.question.unwrap_or_default(),
+        replacement: known.replacement,
+        resolves: known.resolves,
         requests_changes: false,
     };
     let proposal = session.store.view()?.find(&id)?;
-    answered(&comment::comment(session, &proposal, remark, &Evidence::Tool)?, ignored)
+    answered(&comment::comment(session, &proposal, saying, &Evidence::Tool)?, ignored)
 }

@@ -8,7 +8,7 @@ use super::arguments::{answered, required};
 use super::edits::JsonEdit;
 use super::{Arguments, codes, propose};
 use crate::app::propose::{Recorded, Revision};
-use crate::app::{self, Draft, Session, stack};
+use crate::app::{self, Draft, Session, stack, suggestion};
 use crate::decide;
 use crate::error::{Error, Result};
 use crate::proposal::Status;
@@ -67,8 +67,8 @@ impl Revised {
     }
 }
 
-/// Arguments of the tool: `edits` or `patch` replace everything the proposal held; without either only
-/// the description or the time changes.
+/// Arguments of the tool: `edits` or `patch` replace everything the proposal held, `take` changes the lines
+/// of suggestions in it; without any of them only the description or the time changes.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Parameters {
     /// The proposal.
@@ -78,6 +78,8 @@ pub struct Parameters {
     edits: Option<Vec<JsonEdit>>,
     /// A patch instead of edits.
     patch: Option<String>,
+    /// Suggestions to take as they are: ids of comments on the proposal, as `show` has them.
+    take: Option<Vec<String>>,
     /// A new description.
     description: Option<String>,
     /// A new time to wait for a decision, from now: `12h`, `7d`.
@@ -98,26 +100,39 @@ pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
     proposal.require_pending(*now)?;
     let expires_in = propose::span(known.expires_in)?;
     let below = stack::ground_of(session, &proposal)?;
+    let mut notes = Vec::new();
+    let take = known.take.filter(|ids| !ids.is_empty());
     let draft = match (known.edits, known.patch) {
-        (Some(edits), None) => propose::draft(session, edits, &below)?,
-        (None, Some(patch)) => propose::patched(session, patch, None, below.id())?,
+        (None, None) if take.is_some() => {
+            let taken =
+                suggestion::take(session, &proposal, &take.unwrap_or_default(), InputForm::Tool)?;
+            notes = taken.notes;
+            taken.draft
+        }
+        (Some(edits), None) if take.is_none() => propose::draft(session, edits, &below)?,
+        (None, Some(patch)) if take.is_none() => {
+            propose::patched(session, patch, None, below.id())?
+        }
         (None, None) if known.description.is_some() || expires_in.is_some() => {
             Draft::present(store, &proposal, InputForm::Tool)?
         }
         (edits, _) => {
-            let what = if edits.is_some() { "both edits and a patch" } else { "nothing new" };
+            let what = match edits.is_some() || take.is_some() {
+                true => "several of edits, patch and take",
+                false => "nothing new",
+            };
             return Err(Error::new(
                 &codes::INVALID_PARAMETER,
                 format!("the arguments give {what}"),
             )
-            .hint("give \"edits\" or \"patch\", or a new \"description\""));
+            .hint("give \"edits\", \"patch\" or \"take\", or a new \"description\""));
         }
     };
     let proposals = std::slice::from_ref(&proposal);
     let command = format!("aye revise {} …", proposal.id);
     let authority =
         decide::authorise(store, caller, Verb::Revise, proposals, &Evidence::Tool, &command)?;
-    let revision = Revision { draft, description: known.description, expires_in };
+    let revision = Revision { draft, description: known.description, expires_in, notes };
     let recorded = app::propose::revise(session, &authority, &proposal, revision)?;
     answered(&Revised::new(&recorded), ignored)
 }

@@ -49,7 +49,8 @@ pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
     let store = session.store;
     let view = store.view()?;
     let proposal = view.find(&id)?;
-    let mut document = Document::new(&proposal, proposal.status(session.now));
+    let places = store.places(&proposal);
+    let mut document = Document::new(&proposal, proposal.status(session.now), &places);
     document.audience = Some(view.audience(&proposal.id)?.as_str().to_owned());
     drop(view);
     let changeset = store.changeset(&proposal.current().changes).ok();

@@ -184,8 +184,7 @@ fn events_keep_their_order_when_the_clock_is_set_back() {
     // The first command, by a clock that is eight days ahead: both have run out by it.
     let ahead = chrono::Utc::now() + chrono::Duration::days(8);
     let store = Store::discover(repo.root()).unwrap();
-    let comment =
-        |body: &str| Comment { body: body.into(), path: None, line: None, revision: None };
+    let comment = |body: &str| Comment { body: body.into(), ..Comment::default() };
     let id_of = |text: &str| store.view().unwrap().resolve(text).unwrap();
     store
         .write(&actor, ahead, |writer| {

@@ -19,6 +19,7 @@ mod audiences;
 mod bad_input;
 mod changes_tool;
 mod check;
+mod comments;
 mod completion;
 mod concurrency;
 mod conversions;

@@ -97,6 +97,13 @@ fn of_this_version() -> (Repo, Vec<(String, &'static str)>) {
     let sent_back = new("e", "pending");
     request_changes(&repo, &sent_back, "add a test");
     comment(&repo, &sent_back, "there");
+    // Kinds, ranges, suggestions and notes that resolve are fields which 0.1.0 ignores.
+    let suggest =
+        ["comment", &sent_back, "--path", "e", "--line", "1-1", "--suggest", "x", "--json"];
+    let said = repo.aye(&suggest).ok().json()["comment_id"].clone();
+    let said = said.as_str().expect("an id");
+    repo.aye(&["comment", &sent_back, "--path", "e", "--question", "-m", "why?"]).ok();
+    repo.agent("codex", &["comment", &sent_back, "--resolve", said, "-m", "Not so"]).ok();
     repo.agent("codex", &["revise", &sent_back, "e", "--old", "e", "--new", "newer"]).ok();
     let rejected = new("f", "rejected");
     repo.aye(&["reject", &rejected, "--yes", "--reason", "no"]).ok();

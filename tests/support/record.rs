@@ -69,7 +69,7 @@ pub fn comment(repo: &Repo, id: &str, body: &str) {
         Actor { name: super::NAME.into(), email: super::EMAIL.into(), kind: ActorKind::Human };
     store(repo)
         .write(&actor, chrono::Utc::now(), |writer| {
-            let comment = Comment { body: body.into(), path: None, line: None, revision: None };
+            let comment = Comment { body: body.into(), ..Comment::default() };
             writer.note(Some(&proposal.id), Note::Comment(comment)).map(drop)
         })
         .expect("recorded");

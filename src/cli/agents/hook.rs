@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use super::{Harness, install};
 use crate::actor::AYE_SESSION;
 use crate::app::propose::Details;
-use crate::app::{self, session as sessions, wait};
+use crate::app::{self, comment, session as sessions, wait};
 use crate::cli::Context;
 use crate::cli::session::summary;
 use crate::error::{Error, Exit, Result};
@@ -451,13 +451,10 @@ fn verdict(news: &wait::Document) -> String {
     if let Some(reason) = &news.reason {
         text += &format!("\nReason: {reason}");
     }
-    for comment in &news.comments {
-        let place = match (&comment.path, comment.line) {
-            (Some(path), Some(line)) => format!(" on {path}:{line}"),
-            (Some(path), None) => format!(" on {path}"),
-            _ => String::new(),
-        };
-        text += &format!("\n{}{place}: {}", comment.by, comment.body);
+    for remark in &news.comments {
+        for line in comment::text(id, remark) {
+            text += &format!("\n{line}");
+        }
     }
     if let Some(diff) = news.revised.as_ref().and_then(|revised| revised.diff.as_ref()) {
         let cut = diff.floor_char_boundary(MOST_DIFF);

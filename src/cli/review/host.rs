@@ -26,7 +26,9 @@ use crate::proposal::{Actor, Authority, Note, Proposal, ProposalId, Status, code
 use crate::render::age;
 use crate::render::overview::Group;
 use crate::review::model::{DraftComment, Staged, Verdict};
-use crate::review::terminal::{Content, Header, Host, Loaded, Order, Outlook, Related, RelatedAs};
+use crate::review::terminal::{
+    Content, Header, Host, Loaded, Order, Outlook, Related, RelatedAs, Said,
+};
 use crate::scan::gate;
 use crate::store::{Store, View};
 
@@ -86,8 +88,9 @@ impl<'c> CliHost<'c> {
     }
 
     /// What was said so far, oldest first: comments, and what earlier revisions were sent back for.
-    fn conversation(proposal: &Proposal) -> Vec<(String, String, String)> {
-        let said = proposal.conversation().into_iter().filter_map(|saying| {
+    fn conversation(&self, proposal: &Proposal) -> Vec<Said> {
+        let places = self.store.places(proposal);
+        let said = proposal.conversation(&places).into_iter().filter_map(|saying| {
             let body = saying.body?;
             let body = match saying.kind {
                 // One that is still open has a line of its own.
@@ -95,7 +98,18 @@ impl<'c> CliHost<'c> {
                 SayingKind::Answered => format!("asked for changes: {body}"),
                 SayingKind::Comment => body.to_owned(),
             };
-            Some((saying.by.name.clone(), saying.place().unwrap_or_default(), body))
+            let comment = saying.remark.map(|remark| &remark.comment);
+            let path = comment.and_then(|comment| comment.path.clone());
+            Some(Said {
+                by: saying.by.name.clone(),
+                place: saying.place(),
+                wants: saying.wants().map(str::to_owned),
+                body,
+                quote: saying.place.and_then(|place| place.quote.clone()),
+                replacement: comment.and_then(|comment| comment.replacement.clone()),
+                lines: path.zip(saying.place.and_then(|place| place.lines)),
+                resolved: saying.resolved().map(|it| (it.by.name.clone(), it.note.clone())),
+            })
         });
         said.collect()
     }
@@ -106,7 +120,7 @@ impl<'c> CliHost<'c> {
         prefix: usize,
         base: String,
         warnings: Vec<String>,
-        comments: Vec<(String, String, String)>,
+        comments: Vec<Said>,
     ) -> Header {
         let now = self.now();
         // Memory's own operations are checked and shown as such.
@@ -244,7 +258,7 @@ impl Host for CliHost<'_> {
             }
             _ => None,
         };
-        let said = Self::conversation(&proposal);
+        let said = self.conversation(&proposal);
         self.heard.insert(id.clone(), sayings(&proposal));
         let quiet = self.store.quiet(changes.iter().map(|change| &change.path));
         let mut header = self.header(&proposal, view.prefix(id)?, base, warnings, said);
@@ -445,18 +459,16 @@ fn same(one: &[FileChange], other: &[FileChange]) -> bool {
 
 /// `comments` as events hold them; `revision` is the one under review.
 fn written_as(comments: &[DraftComment], revision: &str) -> Vec<Comment> {
-    let comments = comments.iter().map(|draft| Comment {
-        body: draft.body.clone(),
-        path: draft.path.clone(),
-        line: draft.line,
-        revision: Some(draft.revision.as_deref().unwrap_or(revision).to_owned()),
+    let comments = comments.iter().map(|DraftComment { said, .. }| Comment {
+        revision: Some(said.revision.as_deref().unwrap_or(revision).to_owned()),
+        ..said.clone()
     });
     comments.collect()
 }
 
 /// Who has said what about `proposal`.
 fn sayings(proposal: &Proposal) -> Vec<(String, String)> {
-    let said = proposal.conversation().into_iter().map(|saying| {
+    let said = proposal.conversation(&[]).into_iter().map(|saying| {
         let body = saying.body.unwrap_or("see the comments");
         let body = match saying.kind {
             SayingKind::Comment => body.to_owned(),

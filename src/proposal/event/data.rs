@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::words::{Evidence, FileOutcome, InputForm, RevisionReason};
+use super::words::{CommentKind, Evidence, FileOutcome, InputForm, RevisionReason};
 use super::{ChangeRecord, Entry};
 use crate::changeset::RepoPath;
 use crate::proposal::{Actor, ProposalId};
@@ -160,19 +160,39 @@ pub struct Revise {
 }
 
 /// Data of [`Data::Comment`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Comment {
     /// What was said.
     pub body: String,
     /// About which file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<RepoPath>,
-    /// About which line of the proposed file, from 1.
+    /// About which line of the proposed file, from 1; the first, where it is about several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
+    /// The last line that it is about, where that is not `line`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end_line: Option<u32>,
     /// The event id of the revision it was said about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<String>,
+    /// Absent for a plain remark.
+    #[serde(default, skip_serializing_if = "CommentKind::is_plain")]
+    pub kind: CommentKind,
+    /// What a suggestion would have in place of its lines; empty to delete them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replacement: Option<String>,
+    /// The event id of the comment that this one resolves: `body` is the note.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolves: Option<String>,
+}
+
+impl Comment {
+    /// The lines that it is about, first and last, from 1.
+    pub fn lines(&self) -> Option<(u32, u32)> {
+        let first = self.line?;
+        Some((first, self.end_line.map_or(first, |last| last.max(first))))
+    }
 }
 
 /// Data of [`Data::RequestChanges`].

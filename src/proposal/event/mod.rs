@@ -22,7 +22,7 @@ pub use data::{
     Subject, Undo, Written,
 };
 pub(crate) use words::open_words;
-pub use words::{Evidence, FileOutcome, InputForm, RevisionReason};
+pub use words::{CommentKind, Evidence, FileOutcome, InputForm, RevisionReason};
 
 use super::{Actor, AgentRun, ProposalId, canonical, codes};
 use crate::error::{Error, Result};

@@ -23,11 +23,12 @@ fn event(data: Data) -> Event {
 #[test]
 fn what_is_written_is_read_again() {
     let events = [
+        event(Data::Comment(Comment { body: "x".into(), line: Some(2), ..Comment::default() })),
         event(Data::Comment(Comment {
-            body: "x".into(),
-            path: None,
-            line: Some(2),
-            revision: None,
+            kind: CommentKind::Other("praise".into()),
+            replacement: Some(String::new()),
+            resolves: Some("abc".into()),
+            ..Comment::default()
         })),
         event(Data::Plan(serde_json::json!({"steps": []}))),
         event(Data::Unknown("dance".into(), serde_json::json!({"a": 1}))),

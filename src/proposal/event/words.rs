@@ -85,6 +85,27 @@ open_words! {
 }
 
 open_words! {
+    /// What a comment wants.
+    #[derive(Default)]
+    pub enum CommentKind {
+        /// Nothing: a remark.
+        #[default]
+        Plain = "comment",
+        /// Other lines, which it holds.
+        Suggestion = "suggestion",
+        /// An answer.
+        Question = "question",
+    }
+}
+
+impl CommentKind {
+    /// True for a plain remark.
+    pub fn is_plain(&self) -> bool {
+        *self == Self::Plain
+    }
+}
+
+open_words! {
     /// Why a proposal has a revision.
     pub enum RevisionReason {
         /// It came with the proposal.

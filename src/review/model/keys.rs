@@ -83,7 +83,7 @@ impl Session {
             add(parts && !is_folded && review.editable(at).is_some(), 'e', edit);
             let saved = parts && review.saved_edit(at).is_some();
             add(saved, 'E', "take the edit that was saved from an earlier session");
-            add(true, 'c', "comment on it");
+            add(true, 'c', "comment on it; ? in front asks, ! suggests other lines");
             add(at + 1 < count, 'j', "next hunk, undecided");
             add(at > 0, 'k', "previous hunk, undecided");
             let files = review.files().len();

@@ -5,6 +5,7 @@
 //! written at the end. [`Staged`] is a review on disk between two sessions. Nothing here reads a
 //! terminal, a clock or a repository.
 
+mod comment;
 mod compose;
 mod keys;
 mod numbers;
@@ -15,12 +16,13 @@ mod sections;
 mod session;
 mod staged;
 
+pub use comment::DraftComment;
 pub use compose::rest;
 pub use keys::{Facilities, Key};
 pub use numbers::parse_numbers;
 pub use queue::{Ticket, queue};
 pub use review::{Decision, FileReview, Part, Quiet, Review, Unit};
-pub use session::{Action, DraftComment, Refusal, ReviewOutcome, Session, Slot, Verdict};
+pub use session::{Action, Refusal, ReviewOutcome, Session, Slot, Verdict};
 pub use staged::{Staged, StagedUnit};
 
 #[cfg(test)]

@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
+use super::comment::DraftComment;
 use super::queue::Ticket;
-use super::review::{Decision, Part, Review, Unit};
-use crate::changeset::{FileChange, RepoPath};
+use super::review::{Decision, Review, Unit};
+use crate::changeset::FileChange;
 
 /// What becomes of a proposal as a whole, decided as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,21 +27,6 @@ pub enum ReviewOutcome {
         /// What it is now.
         status: String,
     },
-}
-
-/// A comment that is not written yet.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DraftComment {
-    /// About which file.
-    pub path: Option<RepoPath>,
-    /// About which line of the proposed file, from 1.
-    pub line: Option<u32>,
-    /// What is said.
-    pub body: String,
-    /// Event id of the revision it is about; `None`: the one under review.
-    pub revision: Option<String>,
-    /// It was saved from an earlier session, and not made in this one.
-    pub saved: bool,
 }
 
 /// One proposal in the session.
@@ -580,40 +566,6 @@ impl Session {
         }
         (self.at, self.unit) = (step.slot, step.unit);
         Ok(())
-    }
-
-    /// What `text` says about the unit one is at: about its own line, or with `12: …` about
-    /// line 12 of the proposed file. `None` where it says nothing.
-    pub fn comment(&self, text: &str) -> Option<DraftComment> {
-        let file = self.review().map(|review| review.file_of(self.unit));
-        let last = file.map_or(0, |file| file.diff.after().len());
-        let numbered = text.split_once(':').and_then(|(number, body)| {
-            let line = number.trim().parse::<u32>().ok()?;
-            (1..=last).contains(&(line as usize)).then_some((Some(line), body))
-        });
-        let (line, body) = numbered.unwrap_or((self.comment_line(), text));
-        let body = body.trim().to_owned();
-        let path = file.map(|file| file.path.clone());
-        (!body.is_empty()).then_some(DraftComment {
-            path,
-            line,
-            body,
-            revision: None,
-            saved: false,
-        })
-    }
-
-    /// The line that a comment on the unit one is at is about: its first added line, else the
-    /// first line of what is around it. From 1; `None` where there is no text.
-    pub fn comment_line(&self) -> Option<u32> {
-        let review = self.review()?;
-        let Part::Hunk(hunk) = &self.unit()?.part else { return None };
-        // A line among conflict markers is a line of no file.
-        if self.unit()?.unfit.is_some() {
-            return None;
-        }
-        let edit = review.file_of(self.unit).diff.edits().get(hunk.edits.start)?;
-        u32::try_from(edit.after.start + 1).ok()
     }
 }
 

@@ -5,10 +5,12 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::comment::DraftComment;
 use super::review::{Decision, Part, Review};
-use super::session::{DraftComment, ReviewOutcome, Slot};
+use super::session::{ReviewOutcome, Slot};
 use crate::changeset::hunks::{Diff, Hunk};
 use crate::changeset::{RepoPath, bytes};
+use crate::proposal::event::Comment;
 
 /// Name and version of the format.
 pub const SCHEMA: &str = "aye/review-staged@1";
@@ -32,9 +34,9 @@ pub struct Staged {
     /// Decided as a whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<StagedOutcome>,
-    /// Comments that are not written yet.
+    /// Comments that are not written yet; without a revision about [`Staged::revision`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub comments: Vec<StagedComment>,
+    pub comments: Vec<Comment>,
 }
 
 /// One decided unit, recognised by what it is and where it stands.
@@ -87,22 +89,6 @@ pub enum StagedOutcome {
     RequestChanges(String),
 }
 
-/// [`DraftComment`] on disk.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StagedComment {
-    /// About which file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub path: Option<RepoPath>,
-    /// About which line, from 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub line: Option<u32>,
-    /// What is said.
-    pub body: String,
-    /// Event id of the revision it is about, where that is not [`Staged::revision`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub revision: Option<String>,
-}
-
 impl Staged {
     /// What there is to keep of `slot`; that it was looked at is kept in any case.
     pub fn of(slot: &Slot, revision: &str) -> Self {
@@ -114,12 +100,6 @@ impl Staged {
             }
             Some(ReviewOutcome::Gone { .. }) | None => None,
         };
-        let comment = |c: &DraftComment| StagedComment {
-            path: c.path.clone(),
-            line: c.line,
-            body: c.body.clone(),
-            revision: c.revision.clone(),
-        };
         Self {
             schema: SCHEMA.to_owned(),
             proposal: slot.ticket.id.to_string(),
@@ -127,7 +107,7 @@ impl Staged {
             context: slot.review.as_ref().map_or(0, Review::context),
             units: slot.review.as_ref().map(staged_units).unwrap_or_default(),
             outcome,
-            comments: slot.comments.iter().map(comment).collect(),
+            comments: slot.comments.iter().map(|draft| draft.said.clone()).collect(),
         }
     }
 
@@ -161,11 +141,13 @@ impl Staged {
         review.restored(self.revision == revision);
         // What is said about a line is about the line of that revision.
         let said_of = (self.revision != revision).then_some(&self.revision);
-        let comments = self.comments.iter().map(|c| DraftComment {
-            path: c.path.clone(),
-            line: c.line,
-            body: c.body.clone(),
-            revision: c.revision.as_ref().or(said_of).cloned(),
+        let comments = self.comments.iter().map(|said| DraftComment {
+            said: Comment {
+                revision: said.revision.as_ref().or(said_of).cloned(),
+                // A review answers no comment.
+                resolves: None,
+                ..said.clone()
+            },
             saved: true,
         });
         let outcome = match &self.outcome {

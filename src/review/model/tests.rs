@@ -4,6 +4,7 @@ use super::*;
 use crate::changeset::hunks::Diff;
 use crate::changeset::{File, FileChange, Mode, RepoPath};
 use crate::proposal::ProposalId;
+use crate::proposal::event::Comment;
 
 fn path(text: &str) -> RepoPath {
     RepoPath::new(text).unwrap()
@@ -361,10 +362,7 @@ fn action() -> impl Strategy<Value = Action> {
         1 => Just(Action::Back),
         3 => Just(Action::Undo),
         1 => Just(Action::Comment(DraftComment {
-            path: None,
-            line: None,
-            body: "hm".into(),
-            revision: None,
+            said: Comment { body: "hm".into(), ..Comment::default() },
             saved: false,
         })),
     ]
@@ -576,7 +574,7 @@ proptest! {
         let (outcome, comments, dropped) = staged.restore(&mut again, "r");
         prop_assert_eq!(&outcome, &slot.outcome);
         let said = |comments: &[DraftComment]| -> Vec<_> {
-            comments.iter().map(|c| (c.path.clone(), c.line, c.body.clone())).collect()
+            comments.iter().map(|draft| draft.said.clone()).collect()
         };
         prop_assert_eq!(said(&comments), said(&slot.comments));
         // A hunk that was split comes back split once one of its parts is decided.

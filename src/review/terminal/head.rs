@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use super::host::{Content, Header, Related, RelatedAs};
+use super::host::{Content, Header, Related, RelatedAs, Said};
+use super::said;
 use super::screen::{inner, push_wrapped};
 use crate::changeset::entry::entries;
 use crate::changeset::hunks::Counts;
@@ -15,6 +16,9 @@ use crate::text::escape;
 
 /// Most characters of a description or comment that the header shows at once.
 const LONGEST_TEXT: usize = 2000;
+
+/// Most lines of a suggestion, or quoted by a comment, that the header shows at once.
+const MOST_LINES: usize = 6;
 
 /// Most warnings that the header shows at once.
 const MOST_WARNINGS: usize = 5;
@@ -91,9 +95,16 @@ pub(super) fn header(
         let role = if *name == "warning" { Role::Warn } else { Role::Plain };
         push_wrapped(&mut out, options, role, &format!("{name}: {}", cut(text)));
     }
-    for (who, place, body) in &head.comments {
-        let place = if place.is_empty() { String::new() } else { format!(" on {place}") };
-        let text = format!("{}{}: {}", escape::name(who), escape::name(&place), cut(body));
+    let (here, there): (Vec<&Said>, Vec<&Said>) =
+        head.comments.iter().partition(|said| content.shows_at_lines(said));
+    for said in there {
+        let text = format!("{}: {}", said::heading(said), cut(&said.body));
+        push_wrapped(&mut out, options, Role::Comment, text.trim_end_matches(": "));
+        out += &said::lines(said, options, MOST_LINES);
+    }
+    if !here.is_empty() {
+        let s = if here.len() == 1 { "" } else { "s" };
+        let text = format!("{} comment{s} at the lines they are about", here.len());
         push_wrapped(&mut out, options, Role::Comment, &text);
     }
     out

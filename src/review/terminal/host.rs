@@ -44,6 +44,12 @@ pub struct Content {
 }
 
 impl Content {
+    /// Whether `said` is shown beside its lines: they are among those on the screen.
+    pub(super) fn shows_at_lines(&self, said: &Said) -> bool {
+        // Numbers are those of the proposed file, and not of one that was merged or has conflicts.
+        self.proposed.is_none() && self.unfit.is_empty() && said.lines.is_some()
+    }
+
     /// What the proposal's lines are counted by: not by conflict markers.
     pub(super) fn counted(&self) -> &[FileChange] {
         match &self.proposed {
@@ -88,14 +94,35 @@ pub struct Header {
     pub warnings: Vec<String>,
     /// What else there is to know, each with its name: where memory has it from.
     pub notes: Vec<(&'static str, String)>,
-    /// Remarks so far: who, about what, what.
-    pub comments: Vec<(String, String, String)>,
+    /// Remarks so far, oldest first.
+    pub comments: Vec<Said>,
     /// The last command that was run on it, who ran it, and how it ended.
     pub check: Option<String>,
     /// What a reviewer has asked for.
     pub changes_requested: Option<String>,
     /// Other pending proposals that it has to do with.
     pub related: Vec<Related>,
+}
+
+/// Something that was said about the proposal before, as it came: nothing here is safe for a terminal.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Said {
+    /// Who.
+    pub by: String,
+    /// `src/a.rs:12-14`; nothing where it is about the whole.
+    pub place: Option<String>,
+    /// `suggestion` or `question`; nothing for a plain remark.
+    pub wants: Option<String>,
+    /// What.
+    pub body: String,
+    /// The lines that it is about, as they were.
+    pub quote: Option<String>,
+    /// What it would have in their place.
+    pub replacement: Option<String>,
+    /// The file and the lines of the present revision, first and last, from 1.
+    pub lines: Option<(RepoPath, (u32, u32))>,
+    /// Who has resolved it, and with which words.
+    pub resolved: Option<(String, String)>,
 }
 
 /// Another pending proposal.

@@ -12,9 +12,10 @@ mod last;
 mod lines;
 mod overview;
 mod press;
+mod said;
 mod screen;
 
-pub use host::{Content, Header, Host, Loaded, Order, Outlook, Related, RelatedAs};
+pub use host::{Content, Header, Host, Loaded, Order, Outlook, Related, RelatedAs, Said};
 pub use screen::{by_section, numbered};
 
 use std::collections::BTreeSet;
@@ -439,7 +440,10 @@ impl Terminal<'_> {
                 Painter::new(&file.path, &file.diff, &options)
             }
         };
-        let blocks = screen::unit(review, here.1, &mut painter, &options, limit);
+        let mut blocks = screen::unit(review, here.1, &mut painter, &options, limit);
+        let content = self.content.as_ref().map(|(_, content)| content);
+        let said = content.and_then(|content| said::at_unit(content, review, here.1, &options));
+        blocks.extend(said.map(screen::Block::Text));
         self.painter = Some((file.0, file.1, painter));
         self.shown = Some(here);
         self.write("\n")?;

@@ -1,10 +1,12 @@
 //! What each key of the walk does.
 
+use super::said::{self, noun, on};
 use super::{Stop, Terminal, head, overview, screen};
 use crate::changeset::entry::Entry;
 use crate::changeset::interdiff::interdiff;
 use crate::error::Result;
 use crate::prompt::Answer;
+use crate::proposal::event::CommentKind;
 use crate::render::diff::{self, Layout, Options, Painter};
 use crate::render::style::Role;
 use crate::review::model::{Action, DraftComment, Refusal};
@@ -12,6 +14,9 @@ use crate::text::escape;
 
 /// Lines of context that `+` shows more.
 const STEP: usize = 3;
+
+/// Longest text of a suggestion, in bytes.
+const MOST_SUGGESTED: usize = 64 << 10;
 
 impl Terminal<'_> {
     /// Does what `key` asks for; the key is among those that apply.
@@ -97,11 +102,13 @@ impl Terminal<'_> {
             },
             'c' => {
                 let prompt = match self.session.comment_line() {
-                    Some(line) => format!("Comment on line {line} (N: on line N; Esc: none): "),
-                    None => "Comment (Esc: none): ".to_owned(),
+                    Some(line) => format!(
+                        "Comment on line {line} (N: or N-M: other lines; ? asks, ! suggests; Esc: none): "
+                    ),
+                    None => "Comment (? asks; Esc: none): ".to_owned(),
                 };
                 match self.ask(&prompt)? {
-                    Answer::Line(text) => match self.session.comment(&text) {
+                    Answer::Line(text) => match self.typed(&text)? {
                         Some(comment) => Action::Comment(comment),
                         None => return Ok(None),
                     },
@@ -125,7 +132,7 @@ impl Terminal<'_> {
         let split = matches!(action, Action::Split | Action::Open);
         let edited = matches!(action, Action::Edit(_));
         let commented = match &action {
-            Action::Comment(comment) => Some(place(comment)),
+            Action::Comment(DraftComment { said, .. }) => Some((noun(&said.kind), on(said))),
             _ => None,
         };
         let before = self.session.unit_index();
@@ -140,13 +147,57 @@ impl Terminal<'_> {
                 if edited {
                     self.show_edited(before)?;
                 }
-                if let Some(place) = commented {
-                    self.dim(format_args!("kept as a comment on {place}; u takes it back"))?;
+                if let Some((what, on)) = commented {
+                    self.dim(format_args!("kept as a {what}{on}; u takes it back"))?;
                 }
             }
             Err(refusal) => self.dim(refusal.message())?,
         }
         Ok(None)
+    }
+
+    /// The comment that `text` is; a suggestion with what the editor makes of its lines.
+    fn typed(&mut self, text: &str) -> Result<Option<DraftComment>> {
+        let Some(mut draft) = self.session.comment(text) else { return Ok(None) };
+        if draft.said.kind != CommentKind::Suggestion {
+            return Ok(Some(draft));
+        }
+        let review = self.session.review();
+        let file = review.map(|review| review.file_of(self.session.unit_index()));
+        let (Some(file), Some((first, last))) = (file, draft.said.lines()) else {
+            self.dim("there are no lines here to suggest others for; N-M! names them")?;
+            return Ok(None);
+        };
+        let lines = file.diff.after().lines(first as usize - 1..last as usize).to_owned();
+        let path = file.path.clone();
+        match self.host.edit(&path, &lines) {
+            Ok(Some(edited)) if edited == lines => {
+                self.dim("unchanged, so nothing is suggested")?;
+                Ok(None)
+            }
+            Ok(Some(edited)) => match String::from_utf8(edited) {
+                Ok(text) if text.len() <= MOST_SUGGESTED => {
+                    draft.said.replacement = Some(text);
+                    Ok(Some(draft))
+                }
+                Ok(_) => {
+                    self.dim("a suggestion has at most 64 KiB; nothing is suggested")?;
+                    Ok(None)
+                }
+                Err(_) => {
+                    self.dim("what you wrote is not UTF-8, so nothing is suggested")?;
+                    Ok(None)
+                }
+            },
+            Ok(None) => {
+                self.dim("the editor ended with an error; nothing is suggested")?;
+                Ok(None)
+            }
+            Err(error) => {
+                self.fail(&error)?;
+                Ok(None)
+            }
+        }
     }
 
     /// Lists the hunks and asks for one.
@@ -224,13 +275,9 @@ impl Terminal<'_> {
         for warning in &content.header.warnings {
             text += &format!("! {}\n", escape::line(warning));
         }
-        for (who, place, body) in &content.header.comments {
-            text += &format!(
-                "\n{} {}:\n{}\n",
-                escape::name(who),
-                escape::name(place),
-                escape::block(body)
-            );
+        for said in &content.header.comments {
+            text += &format!("\n{}\n{}\n", said::heading(said), escape::block(&said.body));
+            text += &said::lines(said, &self.options, usize::MAX);
         }
         if let Some(seen) = &content.seen {
             text += "\nChanged since the revision you saw:\n";
@@ -328,13 +375,6 @@ fn oddities(text: &[u8]) -> impl Iterator<Item = &'static str> {
     ]
     .into_iter()
     .filter_map(|(found, what)| found.then_some(what))
-}
-
-/// `src/a.rs:12`, safe for a terminal.
-fn place(comment: &DraftComment) -> String {
-    let path = comment.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
-    let line = comment.line.map(|line| format!(":{line}")).unwrap_or_default();
-    format!("{}{line}", escape::name(&path))
 }
 
 /// What an answer means for the walk, if it means anything.

@@ -1,16 +1,18 @@
 //! What a session shows, as text. Pure; everything from a proposal is escaped here.
 
 use super::host::Content;
+use super::said::{noun, on};
 use crate::changeset::FileChange;
 use crate::changeset::entry::{Entry, entries};
 use crate::changeset::hunks::{Counts, Diff};
 use crate::changeset::interdiff::interdiff;
 use crate::changeset::plan::Reason;
+use crate::proposal::event::Comment;
 use crate::render::diff::{self, Options, Painter};
 use crate::render::style::{Palette, Role};
 use crate::render::width;
 use crate::review::model::{
-    Decision, DraftComment, FileReview, Key, Part, Review, ReviewOutcome, Slot, Unit, Verdict,
+    Decision, FileReview, Key, Part, Review, ReviewOutcome, Slot, Unit, Verdict,
 };
 use crate::text::escape;
 
@@ -402,11 +404,13 @@ pub(super) fn summary(slots: &[Slot], options: &Options) -> String {
         }
         // In the reviewer's name, but perhaps not in the reviewer's words.
         for comment in slot.comments.iter().filter(|comment| comment.saved) {
-            let text = format!(
-                "comment saved from an earlier session{}: {}",
-                on(comment),
-                escape::line(&comment.body)
-            );
+            let Comment { kind, body, replacement, .. } = &comment.said;
+            let (what, on) = (noun(kind), on(&comment.said));
+            let mut text =
+                format!("{what} saved from an earlier session{on}: {}", escape::line(body));
+            if let Some(lines) = replacement {
+                text += &format!(" [{}]", escape::line(lines));
+            }
             for row in width::wrap(&text, options.columns.saturating_sub(7)) {
                 out += &format!("      {}\n", palette.paint(Role::Comment, row));
             }
@@ -417,13 +421,6 @@ pub(super) fn summary(slots: &[Slot], options: &Options) -> String {
         out += &format!("  {open} proposal{plural} {verb} left as pending\n");
     }
     out
-}
-
-/// ` on src/a.rs:12`, safe for a terminal.
-fn on(comment: &DraftComment) -> String {
-    let Some(path) = &comment.path else { return String::new() };
-    let line = comment.line.map(|line| format!(":{line}")).unwrap_or_default();
-    format!(" on {}{line}", diff::shown(path))
 }
 
 /// `was applied`, `has expired`: what became of a proposal that cannot be decided any more.

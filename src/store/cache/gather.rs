@@ -12,7 +12,7 @@ use super::source::{Check, Source};
 use super::statements::{self, Flaw, Places};
 use super::{forks, publish};
 use crate::proposal::audit::{Own, Why};
-use crate::proposal::event::{InputForm, RevisionReason};
+use crate::proposal::event::{CommentKind, InputForm, RevisionReason};
 use crate::proposal::forks::Forks;
 use crate::proposal::{Data, Event, Stamped};
 use crate::store::lists;
@@ -109,7 +109,10 @@ impl Budget {
                 *value = serde_json::Value::Null;
                 0
             }
-            Data::Comment(comment) => comment.body.len(),
+            Data::Comment(comment) => {
+                comment.replacement = None;
+                comment.body.len()
+            }
             Data::RequestChanges(request) => request.reason.as_ref().map_or(0, String::len),
             Data::Reject(reject) => reject.reason.as_ref().map_or(0, String::len),
             Data::Purge(purge) => purge.reason.len(),
@@ -292,7 +295,15 @@ pub(super) fn cut(event: &mut Event) {
                 name(word);
             }
         }
-        Data::Comment(comment) => long(&mut comment.body),
+        Data::Comment(comment) => {
+            long(&mut comment.body);
+            // Half a suggestion would be another one.
+            comment.replacement.take_if(|text| text.len() > MOST_TEXT);
+            comment.resolves.as_mut().map(name);
+            if let CommentKind::Other(word) = &mut comment.kind {
+                name(word);
+            }
+        }
         Data::RequestChanges(request) => {
             request.reason.as_mut().map(long);
         }

@@ -1,0 +1,113 @@
+//! Suggestions that are taken: the lines of a comment become those of the next revision.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::comment::{MOST, find};
+use super::{Draft, Session};
+use crate::changeset::{Changeset, RepoPath, anchor};
+use crate::error::{Error, Result, codes};
+use crate::proposal::event::{Comment, InputForm, Subject};
+use crate::proposal::{Proposal, codes as proposal_codes};
+
+/// What the note says that resolves a suggestion which was taken.
+const NOTE: &str = "taken as it was suggested";
+
+/// A revision with suggestions in it.
+#[derive(Clone, Debug)]
+pub struct Taken {
+    /// The changes, on what the proposal stood on before.
+    pub draft: Draft,
+    /// The notes that resolve the suggestions.
+    pub notes: Vec<Comment>,
+}
+
+/// The changes of `proposal` with the suggestions `ids` (event ids of comments, or their beginnings) in
+/// place of the lines that they are about, wherever these are by now. `form` is recorded.
+///
+/// # Errors
+/// `comment_not_found`, `ambiguous_id`; `comment_outdated` where the lines are gone; `invalid_argument` for a
+/// comment that suggests nothing, and for two suggestions for the same lines; `no_change` where nothing
+/// is left of the proposal.
+pub fn take(
+    session: &Session<'_>,
+    proposal: &Proposal,
+    ids: &[String],
+    form: InputForm,
+) -> Result<Taken> {
+    let store = session.store;
+    if proposal.subject != Subject::Code {
+        return Err(invalid(format!("{} is about memory", proposal.id))
+            .hint("put it into the text by hand: aye memory rebase"));
+    }
+    let places = store.places(proposal);
+    let mut by_path: BTreeMap<RepoPath, Vec<(Range<usize>, String)>> = BTreeMap::new();
+    let mut notes = Vec::new();
+    for id in ids {
+        let at = find(proposal, id)?;
+        let remark = &proposal.comments[at];
+        let (Some(path), Some(text)) = (&remark.comment.path, &remark.comment.replacement) else {
+            return Err(invalid(format!("comment {id} suggests no lines"))
+                .hint(format!("answer it: aye comment {} --resolve {id} -m TEXT", proposal.id)));
+        };
+        if text.len() > MOST {
+            return Err(Error::new(
+                &codes::SIZE_LIMIT,
+                format!("the suggestion is over {MOST} bytes"),
+            )
+            .hint("make the edit yourself"));
+        }
+        let Some((first, last)) = places.get(at).and_then(|place| place.lines) else {
+            let message =
+                format!("the lines that comment {id} is about are not in {}", proposal.id);
+            return Err(Error::new(&proposal_codes::COMMENT_OUTDATED, message)
+                .with("comment_id", remark.event.as_str())
+                .hint(format!("aye show {} --comments prints what they were", proposal.id)));
+        };
+        if notes.iter().any(|note: &Comment| note.resolves.as_ref() == Some(&remark.event)) {
+            continue;
+        }
+        let lines = first as usize - 1..last as usize;
+        by_path.entry(path.clone()).or_default().push((lines, text.clone()));
+        notes.push(Comment {
+            body: NOTE.to_owned(),
+            resolves: Some(remark.event.clone()),
+            ..Comment::default()
+        });
+    }
+    let current = proposal.current();
+    let mut changes = store.changeset(&current.changes)?.into_changes();
+    for (path, mut taken) in by_path {
+        // From the last line up, so that numbers hold.
+        taken.sort_by_key(|(lines, _)| std::cmp::Reverse(lines.start));
+        if taken.windows(2).any(|pair| pair[1].0.end > pair[0].0.start) {
+            let path = path.display();
+            return Err(invalid(format!(
+                "two of the suggestions are about the same lines of {path}"
+            ))
+            .hint("take one of them"));
+        }
+        let change = changes.iter_mut().find(|change| change.path == path);
+        let Some((change, after)) =
+            change.and_then(|change| change.after.clone().map(|after| (change, after)))
+        else {
+            return Err(invalid(format!("{} deletes {}", proposal.id, path.display()))
+                .hint("a suggestion for a file that is deleted cannot be taken"));
+        };
+        let mut bytes = after.bytes;
+        for (lines, text) in taken {
+            bytes = anchor::replace(&bytes, lines, &text);
+        }
+        change.after = Some(crate::changeset::File { bytes, ..after });
+        // They lead to the text before.
+        change.snippets.clear();
+    }
+    changes.retain(|change| change.before != change.after || change.origin.is_some());
+    let mut draft = Draft::new(store, Changeset::new(changes)?, form)?;
+    draft.on = current.on.clone();
+    Ok(Taken { draft, notes })
+}
+
+fn invalid(message: String) -> Error {
+    Error::new(&codes::INVALID_ARGUMENT, message)
+}

@@ -1,0 +1,117 @@
+//! What was said before, as text: at the lines it is about, or in the header. Pure; everything is escaped
+//! here.
+
+use super::host::{Content, Said};
+use super::screen::push_wrapped;
+use crate::proposal::event::{Comment, CommentKind};
+use crate::render::diff::{self, Options};
+use crate::render::style::Role;
+use crate::review::model::{Part, Review};
+use crate::text::escape;
+
+/// Most lines that are shown at a hunk of one suggestion.
+const MOST_LINES: usize = 20;
+
+/// A word for a comment of that kind.
+pub(super) fn noun(kind: &CommentKind) -> &'static str {
+    match kind {
+        CommentKind::Plain | CommentKind::Other(_) => "comment",
+        CommentKind::Suggestion => "suggestion",
+        CommentKind::Question => "question",
+    }
+}
+
+/// ` on src/a.rs:12-14`, safe for a terminal.
+pub(super) fn on(said: &Comment) -> String {
+    let Some(path) = &said.path else { return String::new() };
+    let lines = match said.lines() {
+        None => String::new(),
+        Some((first, last)) if first == last => format!(":{first}"),
+        Some((first, last)) => format!(":{first}-{last}"),
+    };
+    format!(" on {}{lines}", diff::shown(path))
+}
+
+/// `Ada on src/a.rs:12-14, suggestion, resolved by claude (done)`
+pub(super) fn heading(said: &Said) -> String {
+    let mut text = escape::name(&said.by);
+    if let Some(place) = &said.place {
+        text += &format!(" on {}", escape::name(place));
+    }
+    if let Some(wants) = &said.wants {
+        text += &format!(", {}", escape::name(wants));
+    }
+    if let Some((by, note)) = &said.resolved {
+        text += &format!(", resolved by {} ({})", escape::name(by), escape::line(note));
+    }
+    text
+}
+
+/// The lines that a comment would replace and those that it would have there; of a plain one that is
+/// outdated what it was about. At most `limit` of each.
+pub(super) fn lines(said: &Said, options: &Options, limit: usize) -> String {
+    let mut out = String::new();
+    if said.lines.is_none() || said.replacement.is_some() {
+        push(&mut out, said.quote.as_deref(), '-', Role::Old, options, limit);
+    }
+    push(&mut out, said.replacement.as_deref(), '+', Role::New, options, limit);
+    out
+}
+
+fn push(
+    out: &mut String,
+    text: Option<&str>,
+    sign: char,
+    role: Role,
+    options: &Options,
+    limit: usize,
+) {
+    let lines: Vec<&str> = text.iter().flat_map(|text| text.lines()).collect();
+    for line in lines.iter().take(limit) {
+        let line = format!("{sign}{}", escape::line(line));
+        out.push_str(&format!("    {}\n", options.palette.paint(role, line)));
+    }
+    if lines.len() > limit {
+        let more = format!("… {} more lines, p shows them", lines.len() - limit);
+        push_wrapped(out, options, Role::Dim, &more);
+    }
+}
+
+/// What was said about lines of unit `at`; nothing where nobody said anything.
+pub(super) fn at_unit(
+    content: &Content,
+    review: &Review,
+    at: usize,
+    options: &Options,
+) -> Option<String> {
+    let unit = &review.units()[at];
+    let file = review.file_of(at);
+    let mut out = String::new();
+    for said in content.header.comments.iter().filter(|said| content.shows_at_lines(said)) {
+        let Some((path, (first, _))) = &said.lines else { continue };
+        // What is between the hunks stands with the next one, and behind the last with that.
+        let is_here = *path == file.path
+            && match &unit.part {
+                Part::Hunk(_) => at == nearest(review, unit.file, *first),
+                Part::Whole => true,
+                Part::Place => review.units_of(unit.file).len() == 1,
+            };
+        if is_here {
+            let text = format!("┃ {}: {}", heading(said), escape::line(&said.body));
+            push_wrapped(&mut out, options, Role::Comment, text.trim_end_matches(": "));
+            out += &lines(said, options, MOST_LINES);
+        }
+    }
+    (!out.is_empty()).then_some(out)
+}
+
+/// The unit of `file` that line `first` of the proposed file is shown with: the first one that it is in or
+/// above, else the last.
+fn nearest(review: &Review, file: usize, first: u32) -> usize {
+    let units = review.units_of(file);
+    let reaches = |at: &usize| match &review.units()[*at].part {
+        Part::Hunk(hunk) => hunk.after.end >= first as usize,
+        Part::Whole | Part::Place => false,
+    };
+    units.clone().find(reaches).unwrap_or(units.end.saturating_sub(1))
+}
