@@ -47,6 +47,8 @@ mod import;
 mod init;
 mod instructing_text;
 mod instruction_files;
+#[cfg(unix)]
+mod key_counts;
 mod lanes;
 mod list;
 mod log;
@@ -95,6 +97,8 @@ mod scan;
 mod scan_proposals;
 mod scanner_evaluation;
 mod schemas;
+#[cfg(unix)]
+mod screens;
 mod shell;
 mod shell_corpus;
 mod show;
