@@ -385,17 +385,17 @@ fn ends(store: &Store, range: &OsStr) -> Result<(String, String)> {
     Ok((base, to))
 }
 
-/// What changed between two commits or trees, renames found as git finds them.
+/// What changed between two commits or trees.
 fn between(store: &Store, from: &str, to: &str) -> Result<Changeset> {
-    let args = ["diff-tree", "-r", "-z", "--raw", "-M", "--no-commit-id", "--full-index", from, to];
-    let raw = store.git()?.args(args).run()?;
+    let args = ["diff-tree", "-r", "-z", "--raw", "--no-commit-id", "--full-index", "--no-renames"];
+    let raw = store.git()?.args(args).args([from, to]).run()?;
     let mut fields = raw.split(|b| *b == 0);
     let mut changes = Vec::new();
     let broken = || Error::bug("git diff-tree printed something unknown");
     while let Some(head) = fields.next().filter(|head| !head.is_empty()) {
         let head = head.to_str().map_err(|_| broken())?;
         let words: Vec<&str> = head.trim_start_matches(':').split(' ').collect();
-        let [old_mode, new_mode, old_id, new_id, status] = words[..] else { return Err(broken()) };
+        let [old_mode, new_mode, old_id, new_id, _] = words[..] else { return Err(broken()) };
         let path = RepoPath::from_tree(fields.next().ok_or_else(broken)?)?;
         let file = |mode: &str, id: &str, path: &RepoPath| -> Result<Option<File>> {
             if mode == "000000" {
@@ -405,20 +405,7 @@ fn between(store: &Store, from: &str, to: &str) -> Result<Changeset> {
             Ok(Some(File { bytes: store.blob(id)?, mode }))
         };
         let (before, after) = (file(old_mode, old_id, &path)?, file(new_mode, new_id, &path)?);
-        let change = |path, before, after, origin| FileChange {
-            path,
-            before,
-            after,
-            origin,
-            snippets: Vec::new(),
-        };
-        if status.starts_with('R') {
-            let new = RepoPath::from_tree(fields.next().ok_or_else(broken)?)?;
-            changes.push(change(path.clone(), before, None, None));
-            changes.push(change(new, None, after, Some(path)));
-        } else {
-            changes.push(change(path, before, after, None));
-        }
+        changes.push(FileChange { path, before, after, origin: None, snippets: Vec::new() });
     }
     let changeset = Changeset::new(changes)?;
     store.refuse_foreign(&changeset)?;

@@ -21,12 +21,13 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// A draft of `changeset`.
+    /// A draft of `changeset`, with renames and copies named as such.
     ///
     /// # Errors
     /// `file_too_large`, `path_invalid`: what could not be applied, see [`Store::accept`].
     pub fn new(store: &Store, changeset: Changeset, form: InputForm) -> Result<Self> {
         store.accept(&changeset)?;
+        let changeset = changeset.with_origins();
         Ok(Self { changeset, form, message: None, on: None, take_back: false })
     }
 

@@ -8,6 +8,7 @@ use chrono::{DateTime, SubsecRound as _, Utc};
 use super::Session;
 use crate::changeset::merge::Sides;
 use crate::changeset::plan;
+use crate::decide;
 use crate::error::{Error, Result, codes};
 use crate::proposal::event::Check;
 use crate::proposal::try_result::{self, TryResult};
@@ -80,8 +81,13 @@ fn as_commit(store: &Store, proposal: &Proposal) -> Result<String> {
 fn overlay(store: &Store, proposal: &Proposal, trial: &Trial) -> Result<()> {
     let tree = Worktree::open(trial.folder())?.with_size_limit(store.settings()?.max_file_size);
     let changeset = store.changeset(&proposal.current().changes)?;
-    let plan =
-        plan::plan(changeset.changes(), &tree, Sides { ours: "present", theirs: "proposed" })?;
+    let sides = Sides { ours: "present", theirs: "proposed" };
+    let mut plan = plan::plan(changeset.changes(), &tree, sides)?;
+    let changes = changeset.changes();
+    if let Some(followed) = decide::follow(store, &store.view()?, proposal, changes, &plan, &tree)?
+    {
+        plan = plan::plan(followed.part.changes.changes(), &tree, sides)?;
+    }
     if let Some(refusal) = plan.refusal() {
         return Err(refusal.hint(format!(
             "aye review {0} settles it; aye try --as-proposed {0} runs it on its own",

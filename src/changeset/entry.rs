@@ -1,6 +1,6 @@
 //! The files of a changeset as a person sees them: a rename is one thing, not two.
 
-use super::{FileChange, RepoPath, file::File, hunks};
+use super::{FileChange, RepoPath, file::File, hunks, moves};
 
 /// What happens to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -75,6 +75,14 @@ impl<'a> Entry<'a> {
     /// True when bytes change, not only mode or place.
     pub fn changes_content(&self) -> bool {
         self.old_bytes() != self.new_bytes()
+    }
+
+    /// How similar a file that is moved or copied is to its source, in percent ([`moves::similarity`]); `None`
+    /// for any other, and where the source is not at hand.
+    pub fn similarity(&self) -> Option<u8> {
+        let is_it =
+            matches!(self.kind, EntryKind::Renamed | EntryKind::Copied) && self.before.is_some();
+        is_it.then(|| moves::similarity(self.old_bytes(), self.new_bytes()))
     }
 
     /// Added and removed lines; none for a binary file.

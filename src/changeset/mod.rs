@@ -19,6 +19,7 @@ pub mod interdiff;
 pub mod limits;
 pub mod locate;
 pub mod merge;
+pub mod moves;
 pub mod patch;
 pub mod path;
 pub mod plan;
@@ -209,6 +210,12 @@ pub trait Snapshot {
     /// Paths need not exist; nothing but speed depends on it.
     fn expect(&self, paths: &[&RepoPath]) {
         let _ = paths;
+    }
+
+    /// Where changes that are planned on these files, and are not written yet, have moved the one at `path`.
+    fn moved(&self, path: &RepoPath) -> Option<RepoPath> {
+        let _ = path;
+        None
     }
 
     /// What git stores of `bytes`, written to `path`; `None` if they stay as they are.

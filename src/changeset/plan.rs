@@ -68,7 +68,7 @@ pub enum Reason {
     Content,
     /// Both changed a binary file.
     Binary,
-    /// The change edits a file that is gone.
+    /// The change edits or moves a file that is gone.
     Missing,
     /// The change deletes a file that has changed since.
     ChangedSince,
@@ -93,7 +93,7 @@ impl Reason {
         match self {
             Self::Content => "has other changes in the same lines",
             Self::Binary => "is binary and has changed since",
-            Self::Missing => "is gone, and the change edits it",
+            Self::Missing => "is gone, and the change edits or moves it",
             Self::ChangedSince => "has changed since, and the change deletes it",
             Self::Exists => "exists with other content, and the change creates it",
         }
@@ -157,6 +157,12 @@ pub fn plan(
             None => one(change, &now, sides),
         };
         files.push(Planned { path: change.path.clone(), now, after, outcome });
+    }
+    for (at, change) in changes.iter().enumerate() {
+        if let Some(source) = gone_source(change, &files[at], changes, &files) {
+            let (reason, hunks) = (Reason::Missing, Vec::new());
+            files[source].outcome = Resolved::Conflict(Conflict { reason, hunks, marked: None });
+        }
     }
     for file in files.iter_mut().filter(|file| moved_on.contains(&file.path)) {
         if matches!(file.outcome, Resolved::Conflict(_)) {
@@ -225,6 +231,23 @@ fn moved(
         Merged::Clean(bytes) => Some((origin.clone(), File { bytes, mode })),
         _ => None,
     })
+}
+
+/// The place of the file that `change` moves, where that is gone and what it becomes is not there: it was
+/// moved elsewhere, or deleted.
+fn gone_source(
+    change: &FileChange,
+    planned: &Planned,
+    changes: &[FileChange],
+    files: &[Planned],
+) -> Option<usize> {
+    let origin = change.origin.as_ref().filter(|_| change.before.is_none())?;
+    if planned.now.is_some() {
+        return None;
+    }
+    let source = changes.iter().position(|other| other.path == *origin)?;
+    let goes = changes[source].before.is_some() && changes[source].after.is_none();
+    (goes && files[source].now.is_none()).then_some(source)
 }
 
 fn one(change: &FileChange, now: &Option<File>, sides: Sides<'_>) -> (Option<File>, Resolved) {

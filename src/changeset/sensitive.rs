@@ -12,11 +12,10 @@ use super::{FileChange, Mode, RepoPath};
 pub trait Touched {
     /// The file.
     fn path(&self) -> &RepoPath;
-    /// Its modes before and after; `None` where there is no file. Those of a renamed or copied
-    /// file are its source's.
+    /// Its modes before and after; `None` where there is no file.
     fn modes(&self) -> (Option<Mode>, Option<Mode>);
-    /// Whether its content comes from another path.
-    fn is_moved(&self) -> bool;
+    /// Where its content is moved or copied from.
+    fn origin(&self) -> Option<&RepoPath>;
 }
 
 impl Touched for FileChange {
@@ -29,8 +28,8 @@ impl Touched for FileChange {
         (mode(&self.before), mode(&self.after))
     }
 
-    fn is_moved(&self) -> bool {
-        self.origin.is_some()
+    fn origin(&self) -> Option<&RepoPath> {
+        self.origin.as_ref()
     }
 }
 
@@ -40,18 +39,25 @@ pub fn of<'c, C: Touched>(
     changes: &'c [C],
     instructions: &Instructions,
 ) -> Vec<(&'c RepoPath, &'static str)> {
-    let reasons =
-        |change: &'c C| why(change, instructions).into_iter().map(|reason| (change.path(), reason));
+    let reasons = |change: &'c C| {
+        why(change, changes, instructions).into_iter().map(|reason| (change.path(), reason))
+    };
     changes.iter().flat_map(reasons).collect()
 }
 
-fn why<C: Touched>(change: &C, instructions: &Instructions) -> SmallVec<[&'static str; 2]> {
-    let becomes_executable = match change.modes() {
-        (Some(Mode::Executable), _) => false,
-        // A rename keeps the mode of what it moves.
-        (None, _) if change.is_moved() => false,
-        (_, after) => after == Some(Mode::Executable),
+fn why<C: Touched>(
+    change: &C,
+    changes: &[C],
+    instructions: &Instructions,
+) -> SmallVec<[&'static str; 2]> {
+    // What is moved or copied was what its source was, as far as that is known.
+    let source = || {
+        let origin = change.origin().filter(|_| change.modes().0.is_none())?;
+        changes.iter().find(|other| other.path() == origin)?.modes().0
     };
+    let executable = Some(Mode::Executable);
+    let becomes_executable =
+        change.modes().1 == executable && change.modes().0 != executable && source() != executable;
     let path = change.path();
     let instructs = instructions.kind(path).map(instructions::InstructionKind::reason);
     let mut reasons: SmallVec<[_; 2]> = instructs.into_iter().chain(reason(path)).collect();
@@ -324,7 +330,15 @@ mod tests {
         let told = |change| of(&[change], &built_in).len();
         assert_eq!(told(change(plain.clone(), executable.clone(), None)), 1);
         assert_eq!(told(change(None, executable.clone(), None)), 1);
-        assert_eq!(told(change(None, executable.clone(), Some("old"))), 0);
+        assert_eq!(told(change(None, executable.clone(), Some("old"))), 1);
+        let moved = |from: &Option<super::super::File>| {
+            let old = FileChange {
+                path: RepoPath::new("old").unwrap(),
+                ..change(from.clone(), None, None)
+            };
+            of(&[change(None, executable.clone(), Some("old")), old], &built_in).len()
+        };
+        assert_eq!((moved(&executable), moved(&plain)), (0, 1));
         assert_eq!(told(change(executable.clone(), executable.clone(), None)), 0);
         assert_eq!(told(change(executable.clone(), plain, None)), 0);
         assert_eq!(told(change(executable, None, None)), 0);

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::unmoved::Unmoved;
 use crate::changeset::merge::Sides;
-use crate::changeset::{RepoPath, Snapshot as _, plan};
+use crate::changeset::{Changeset, RepoPath, Snapshot as _, plan};
+use crate::decide;
 use crate::error::Result;
 use crate::proposal::{Entry, Proposal};
 use crate::store::{Store, Summary, View};
@@ -42,7 +43,7 @@ impl<'a> Fit<'a> {
     ///
     /// # Errors
     /// Those of the store.
-    pub fn conflict(&self, proposal: &Proposal) -> Result<Option<String>> {
+    pub fn conflict(&self, view: &View, proposal: &Proposal) -> Result<Option<String>> {
         let Some(tree) = self.tree else { return Ok(None) };
         if self.is_unchanged(tree, proposal) {
             return Ok(None);
@@ -54,7 +55,15 @@ impl<'a> Fit<'a> {
         };
         let sides = Sides { ours: "present", theirs: "proposed" };
         // A symlink or folder in the way is as good a reason as lines that differ.
-        let unfit = match plan::plan(changeset.changes(), tree, sides) {
+        let plan = |changeset: &Changeset| plan::plan(changeset.changes(), tree, sides);
+        let planned = plan(&changeset).and_then(|planned| {
+            let changes = changeset.changes();
+            match decide::follow(self.store, view, proposal, changes, &planned, tree)? {
+                Some(followed) => plan(&followed.part.changes),
+                None => Ok(planned),
+            }
+        });
+        let unfit = match planned {
             Ok(plan) => plan.refusal(),
             Err(error) => Some(error),
         };

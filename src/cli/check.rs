@@ -351,7 +351,7 @@ fn subjects(
             tampered.push(finding.hint("aye doctor --repair").proposal(summary.id.as_str()));
         }
         let conflict = match proposal.status(context.now) {
-            Status::Pending => fit.conflict(&proposal)?,
+            Status::Pending => fit.conflict(view, &proposal)?,
             _ => None,
         };
         let standing = match &conflict {

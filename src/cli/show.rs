@@ -50,6 +50,12 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if context.format_or(Format::Text) != Format::Text {
         let mut document = Document::new(&proposal, status, &store.places(&proposal));
         document.audience = Some(audience.as_str().to_owned());
+        let changes = &proposal.current().changes;
+        if changes.iter().any(|change| change.origin.is_some())
+            && let Ok(changeset) = store.changeset(changes)
+        {
+            document.compare(changeset.changes());
+        }
         context.emit(Format::Text, &document, String::new)?;
         return Ok(Exit::Done);
     }

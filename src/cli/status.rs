@@ -180,7 +180,7 @@ fn count(
         document.expiring += usize::from(summary.expires_at - context.now <= marks::SOON);
         if summary.subject == Subject::Code
             && !marks.stands_on_another(&summary.id)
-            && fit.conflict(&view.proposal(&summary.id)?)?.is_some()
+            && fit.conflict(view, &view.proposal(&summary.id)?)?.is_some()
         {
             document.conflicts += 1;
         }

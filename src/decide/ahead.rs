@@ -15,6 +15,8 @@ use crate::worktree::Worktree;
 pub struct Ahead {
     worktree: Worktree,
     changed: BTreeMap<RepoPath, Option<File>>,
+    /// Where files that were moved on the way are.
+    moved: BTreeMap<RepoPath, RepoPath>,
 }
 
 impl Snapshot for Ahead {
@@ -23,6 +25,10 @@ impl Snapshot for Ahead {
             Some(file) => Ok(file.clone()),
             None => self.worktree.file(path),
         }
+    }
+
+    fn moved(&self, path: &RepoPath) -> Option<RepoPath> {
+        self.moved.get(path).cloned()
     }
 
     fn stored(&self, path: &RepoPath, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
@@ -36,7 +42,7 @@ impl Ahead {
     /// # Errors
     /// `bare_repository`, and what opening the work tree reports.
     pub fn new(store: &Store) -> Result<Self> {
-        Ok(Self { worktree: store.worktree()?, changed: BTreeMap::new() })
+        Ok(Self { worktree: store.worktree()?, changed: BTreeMap::new(), moved: BTreeMap::new() })
     }
 
     /// Plans `proposal`, or `part` of it, on top of what was planned before. A plan with conflicts
@@ -75,6 +81,11 @@ impl Ahead {
             // What an earlier plan wrote is shown with that plan, and so are foreign changes
             // beneath it.
             residue.approved |= self.changed.contains_key(&residue.path);
+        }
+        for change in shown.changes() {
+            if let Some(origin) = change.origin.filter(|origin| removes(&shown.plan, origin)) {
+                self.moved.insert(origin, change.path);
+            }
         }
         self.changed.append(&mut next);
         Ok(shown)

@@ -95,6 +95,8 @@ pub fn apply(
     let (proposal, mut planned) =
         plan_again(store, proposal, part, &reader, shown, request.after_commit)?;
     let proposal = &proposal;
+    let followed = planned.followed.clone();
+    let part = followed.as_ref().map(|followed| &followed.part).or(part);
     let mut warnings = subject::notices(store, proposal)?;
     if request.take_residue {
         planned.take_residue();
@@ -111,7 +113,7 @@ pub fn apply(
     let mut kind = files::APPLY;
     if request.effect == Effect::Commit {
         kind = files::COMMIT;
-        keep_ahead(store, authority, now, proposal, request, &planned, &written)?;
+        keep_ahead(store, authority, now, proposal, (request, part), &planned, &written)?;
     }
     let wanted = Wanted {
         effect: request.effect,
@@ -134,6 +136,7 @@ pub fn apply(
                 let decided = Decided {
                     current: &current,
                     request,
+                    part,
                     planned: &planned,
                     written,
                     amended,
@@ -271,6 +274,8 @@ fn without_files(
 struct Decided<'a> {
     current: &'a Proposal,
     request: &'a Request,
+    /// What is applied instead of the proposal's own changes.
+    part: Option<&'a Part>,
     planned: &'a Shown,
     written: Vec<Written>,
     amended: Vec<Written>,
@@ -286,7 +291,7 @@ impl Decided<'_> {
     ) -> Result<()> {
         let id = &self.current.id;
         comment(writer, id, &self.request.comments)?;
-        let (revision, digest) = match &self.request.part {
+        let (revision, digest) = match self.part {
             Some(part) => {
                 let (changes, reason) = (&part.changes, part.reason.clone());
                 let on = self.current.current().on.clone();
@@ -335,13 +340,13 @@ fn keep_ahead(
     authority: &Authority,
     now: DateTime<Utc>,
     proposal: &Proposal,
-    request: &Request,
+    (request, part): (&Request, Option<&Part>),
     planned: &Shown,
     written: &[Written],
 ) -> Result<()> {
     let manifest = File::regular(planned.manifest.to_bytes());
     let mut kept = Vec::new();
-    if let Some(part) = &request.part {
+    if let Some(part) = part {
         // Its revision is not there yet, so that the statement cannot be made.
         kept.extend(part.changes.changes().iter().filter_map(|change| change.after.clone()));
     } else {
@@ -445,7 +450,8 @@ pub fn write_markers(store: &Store, proposal: &Proposal) -> Result<Resolution> {
     let journal = files::lock(store)?;
     let worktree = store.worktree()?;
     let reader = worktree.reader();
-    let plan = subject::forward(store, proposal, None, &reader)?.with_markers()?;
+    let (plan, _) = subject::forward(store, &store.view()?, proposal, None, &reader)?;
+    let plan = plan.with_markers()?;
     files::write_unrecorded(&journal, &reader, &worktree, &plan)?;
     Ok(plan)
 }
@@ -489,6 +495,7 @@ pub(super) fn propose_and_apply(
             let decided = Decided {
                 current: &proposal,
                 request: &request,
+                part: None,
                 planned: &planned,
                 written,
                 amended: Vec::new(),

@@ -6,7 +6,7 @@ use super::apply::plan_again;
 use super::{Draft, Shown, digest_of, still, subject};
 use crate::apply as files;
 use crate::changeset::plan::Planned;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::proposal::event::Approve;
 use crate::proposal::statement::Verdict;
 use crate::proposal::{Authority, Data, Proposal};
@@ -52,6 +52,15 @@ pub fn approve(
     let worktree = store.worktree()?;
     let (proposal, planned) = plan_again(store, proposal, None, &worktree.reader(), shown, false)?;
     let proposal = &proposal;
+    if let Some((from, to)) = planned.followed.iter().flat_map(|f| &f.moves).next() {
+        let message = format!("{} has moved to {} since", from.display(), to.display());
+        return Err(Error::new(&crate::changeset::codes::CONFLICT, message)
+            .with("path", from.display().to_string())
+            .hint(format!(
+                "an approval is of a revision: aye rebase {} makes that of it",
+                proposal.id
+            )));
+    }
     let warnings = subject::notices(store, proposal)?;
     store.write(authority.actor(), now, |writer| {
         let current = still(writer, proposal, &planned.seen)?;

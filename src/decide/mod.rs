@@ -8,6 +8,7 @@
 mod ahead;
 pub mod apply;
 pub mod approve;
+mod follow;
 pub mod group;
 pub mod manifest;
 pub mod memory;
@@ -26,6 +27,7 @@ use crate::proposal::statement::{self, Statement, Target, Verdict};
 pub use ahead::Ahead;
 pub use apply::{Applied, Request, apply};
 pub use approve::approve;
+pub use follow::{Followed, follow};
 pub use manifest::Manifest;
 pub use publish::publish;
 pub use restore::{Restored, restore};
@@ -50,7 +52,7 @@ use crate::store::{Audience, OwnTip, Store, View, Writer};
 pub struct Part {
     /// What was taken.
     pub changes: Changeset,
-    /// Why there is a new revision: taken in part, or edited.
+    /// Why there is a new revision: taken in part, edited, or rebased to where files have moved.
     pub reason: RevisionReason,
 }
 

@@ -69,7 +69,9 @@ pub fn restore(
     }
     let proposal = &verified(store, proposal)?;
     let make = |files: &crate::worktree::Reader<'_>| {
-        let plan = subject::forward(store, proposal, None, files)?;
+        let view = store.view()?;
+        let (plan, _) = subject::forward(store, &view, proposal, None, files)?;
+        drop(view);
         if let Some(refusal) = plan.refusal() {
             return Err(refusal.with("proposal_id", id.as_str()).hint(format!(
                 "nothing was written; `aye diff {id} --patch` prints it, to be taken by hand"

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::manifest::{ApprovedAs, Blob, Manifest, Record, Residue as Taken};
-use super::{Part, Seen, subject};
+use super::{Followed, Part, Seen, subject};
 use crate::changeset::plan::{self, Planned, Resolution};
 use crate::changeset::{File, FileChange, RepoPath, Snapshot};
 use crate::error::{Error, Result};
@@ -25,6 +25,8 @@ pub struct Shown {
     pub residue: Vec<Residue>,
     /// Where HEAD and the own lane were.
     pub seen: Seen,
+    /// The changes that the plan is of, where these follow files that have moved.
+    pub followed: Option<Followed>,
 }
 
 /// Changes that a file holds and that are not the proposal's.
@@ -156,8 +158,9 @@ pub fn show(
     part: Option<&Part>,
     snapshot: &dyn Snapshot,
 ) -> Result<Shown> {
-    let plan = subject::forward(store, proposal, part, snapshot)?;
-    of_plan(store, view, proposal, part, plan)
+    let (plan, followed) = subject::forward(store, view, proposal, part, snapshot)?;
+    let shown = of_plan(store, view, proposal, part, plan)?;
+    Ok(Shown { followed, ..shown })
 }
 
 /// As [`show`], for a plan that is made already.
@@ -175,6 +178,7 @@ pub(super) fn of_plan(
         manifest: Manifest::default(),
         residue: Vec::new(),
         seen,
+        followed: None,
     };
     if shown.plan.refusal().is_some() {
         return Ok(shown);
@@ -303,22 +307,26 @@ pub struct Visible {
 /// # Errors
 /// `object_missing`, and those of the store.
 pub fn visible(store: &Store, view: &View, proposal: &Proposal) -> Result<Visible> {
-    let own = store.changeset(&proposal.current().changes)?.into_changes();
-    let as_proposed = |refusal, shown| {
-        Ok(Visible { changes: own.clone(), planned: false, shown, refusal, conflict: None })
+    let mut own = store.changeset(&proposal.current().changes)?.into_changes();
+    let as_proposed = |own: &[FileChange], refusal, shown| {
+        let changes = own.to_vec();
+        Ok(Visible { changes, planned: false, shown, refusal, conflict: None })
     };
-    let Ok(worktree) = store.worktree() else { return as_proposed(None, None) };
+    let Ok(worktree) = store.worktree() else { return as_proposed(&own, None, None) };
     let shown = match show(store, view, proposal, None, &worktree) {
         Ok(shown) => shown,
-        Err(error) => return as_proposed(Some(error), None),
+        Err(error) => return as_proposed(&own, Some(error), None),
     };
+    if let Some(followed) = &shown.followed {
+        own = followed.part.changes.changes().to_vec();
+    }
     if let Some(refusal) = shown.plan.refusal() {
-        let visible = as_proposed(Some(refusal), None)?;
+        let visible = as_proposed(&own, Some(refusal), None)?;
         return Ok(Visible { conflict: Some(shown.plan), ..visible });
     }
     let merged = |file: &Planned| matches!(file.outcome, plan::Resolved::Merged(_));
-    if !shown.plan.files.iter().any(merged) {
-        return as_proposed(None, Some(shown));
+    if shown.followed.is_none() && !shown.plan.files.iter().any(merged) {
+        return as_proposed(&own, None, Some(shown));
     }
     let mut changes = shown.changes();
     for file in shown.plan.files.iter().filter(|file| file.outcome == plan::Resolved::Already) {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 
 use super::Part;
+use super::follow::{self, Followed};
 use crate::apply as files;
 use crate::changeset::merge::Sides;
 use crate::changeset::plan::{Resolution, inverse, plan};
@@ -15,7 +16,10 @@ use crate::memory::service::decide as memory;
 use crate::proposal::event::{Committed as EventCommitted, Subject, Written};
 use crate::proposal::state::Decision;
 use crate::proposal::{Actor, Authority, Entry, Note, Proposal};
-use crate::store::Store;
+use crate::store::{Store, View};
+
+/// A plan, and the changes that it is of, where these follow files that have moved.
+pub(super) type Forward = (Resolution, Option<Followed>);
 
 /// Plans `proposal`, or `part` of it, on the files of `snapshot`. Writes nothing.
 ///
@@ -24,18 +28,45 @@ use crate::store::Store;
 /// cannot be applied. Conflicts are in the plan.
 pub(super) fn forward(
     store: &Store,
+    view: &View,
     proposal: &Proposal,
     part: Option<&Part>,
     snapshot: &dyn Snapshot,
-) -> Result<Resolution> {
+) -> Result<Forward> {
     match (proposal.subject, part) {
-        (Subject::Memory, None) => memory::preview(store, proposal, snapshot),
+        (Subject::Memory, None) => Ok((memory::preview(store, proposal, snapshot)?, None)),
         (Subject::Memory, Some(_)) => Err(memory::whole(proposal)),
-        (Subject::Code, Some(part)) => on(store, part.changes.changes(), proposal, snapshot),
+        (Subject::Code, Some(part)) => {
+            let (plan, followed) =
+                following(store, view, proposal, part.changes.changes(), snapshot)?;
+            let followed = followed.map(|followed| Followed {
+                part: Part { reason: part.reason.clone(), ..followed.part },
+                ..followed
+            });
+            Ok((plan, followed))
+        }
         (Subject::Code, None) => {
             let changes = store.changeset(&proposal.current().changes)?.into_changes();
-            on(store, &changes, proposal, snapshot)
+            following(store, view, proposal, &changes, snapshot)
         }
+    }
+}
+
+/// Plans `changes`, where their files have moved there.
+fn following(
+    store: &Store,
+    view: &View,
+    proposal: &Proposal,
+    changes: &[FileChange],
+    snapshot: &dyn Snapshot,
+) -> Result<Forward> {
+    let plan = on(store, changes, proposal, snapshot)?;
+    match follow::follow(store, view, proposal, changes, &plan, snapshot)? {
+        Some(followed) => {
+            let plan = on(store, followed.part.changes.changes(), proposal, snapshot)?;
+            Ok((plan, Some(followed)))
+        }
+        None => Ok((plan, None)),
     }
 }
 

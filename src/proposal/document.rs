@@ -11,6 +11,8 @@ use super::conversation::Place;
 use super::event::{Entry, Evidence, How, Marked, On, RevisionReason, Subject};
 use super::state::{self, ChangesRequested, Decision, Revision};
 use super::{Proposal, Status};
+use crate::changeset::FileChange;
+use crate::changeset::entry::entries;
 
 /// RFC 3339 in UTC with milliseconds and `Z`, as the contract writes times.
 pub fn timestamp(time: DateTime<Utc>) -> String {
@@ -92,6 +94,18 @@ pub struct Document {
     pub memory: Option<serde_json::Value>,
 }
 
+impl Document {
+    /// Adds how similar what was moved or copied is to its source. `changes` are those of the current revision.
+    pub fn compare(&mut self, changes: &[FileChange]) {
+        for entry in entries(changes) {
+            let path = entry.path.display().to_string();
+            if let Some(change) = self.changes.iter_mut().find(|change| change.path == path) {
+                change.similarity = entry.similarity();
+            }
+        }
+    }
+}
+
 /// One file of a proposal.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Change {
@@ -101,6 +115,10 @@ pub struct Change {
     pub action: &'static str,
     /// Moved or copied from there.
     pub origin: Option<String>,
+    /// How similar it is to what it was moved or copied from, in percent; absent where that is not a part
+    /// of the proposal, and in `proposal.yaml`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub similarity: Option<u8>,
     /// Blob and mode before.
     pub before: Option<Entry>,
     /// Blob and mode after.
@@ -452,6 +470,7 @@ pub fn changes(revision: &Revision) -> Vec<Change> {
                 _ => "modify",
             },
             origin: change.origin.as_ref().map(|path| path.display().to_string()),
+            similarity: None,
             before: change.before.clone(),
             after: change.after.clone(),
         })

@@ -183,10 +183,20 @@ fn overlap(one: &Touch, other: &Touch) -> bool {
     if one.before != other.before || one.after == other.after {
         return false;
     }
-    if one.before.is_none() || one.after.is_none() || other.after.is_none() {
+    if one.before.is_none() {
         return true;
     }
-    let (Some(one), Some(other)) = (&one.lines, &other.lines) else { return false };
+    let goes = if one.after.is_none() { Some((one, other)) } else { None };
+    let goes = goes.or((other.after.is_none()).then_some((other, one)));
+    let (Some(lines), Some(others)) = (&one.lines, &other.lines) else { return goes.is_some() };
+    if let Some((gone, stays)) = goes {
+        // What is removed touches every line; what is moved only those that it changes on the way.
+        let touches = |touch: &Touch| touch.lines.as_ref().is_some_and(|lines| !lines.is_empty());
+        if touches(gone) && !touches(stays) {
+            return true;
+        }
+    }
+    let (one, other) = (lines, others);
     let (mut one, mut other) = (one.iter().peekable(), other.iter().peekable());
     while let (Some(a), Some(b)) = (one.peek(), other.peek()) {
         if meet(a, b) {
@@ -237,6 +247,25 @@ mod tests {
             found[&id(n)].stands_on.iter().map(|lower| lower.id.clone()).collect()
         };
         assert_eq!((on(0), on(1), on(2), on(3)), (vec![], vec![id(0)], vec![id(1)], vec![id(0)]));
+    }
+
+    #[test]
+    fn a_move_is_of_the_lines_that_it_changes_and_a_removal_of_all() {
+        let touch = |n: usize, after: Option<&str>, lines: Vec<Range<u32>>| {
+            let (before, after) = (Some(entry("a")), after.map(entry));
+            let touch = Touch { path: "a".into(), before, after, lines: Some(lines) };
+            Open { id: id(n), touches: vec![touch], earlier: Vec::new() }
+        };
+        let edit = touch(0, Some("b"), vec![1..2]);
+        let mode = touch(0, Some("b"), vec![]);
+        let (moved, elsewhere) = (touch(1, None, vec![]), touch(1, None, vec![5..6]));
+        let (near, removed) = (touch(1, None, vec![2..3]), touch(1, None, vec![0..9]));
+        let same = |one: &Open, other: &Open| {
+            let found = relations(&[one.clone(), other.clone()], &BTreeMap::new(), |_, _| true);
+            found[&id(0)].same_lines.count == 1
+        };
+        assert!(!same(&edit, &moved) && !same(&edit, &elsewhere) && !same(&mode, &moved));
+        assert!(same(&edit, &near) && same(&edit, &removed) && same(&mode, &removed));
     }
 
     #[test]

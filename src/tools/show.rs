@@ -54,6 +54,7 @@ pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
     document.audience = Some(view.audience(&proposal.id)?.as_str().to_owned());
     drop(view);
     let changeset = store.changeset(&proposal.current().changes).ok();
+    document.compare(changeset.as_ref().map_or(&[], |changeset| changeset.changes()));
     let mut diff =
         changeset.map(|changeset| diff::changeset(changeset.changes(), &Options::default()));
     let diff_truncated = diff.as_ref().is_some_and(|diff| diff.len() > MOST);

@@ -83,6 +83,7 @@ mod propose_sources;
 mod purge;
 mod relations;
 mod relations_property;
+mod renames;
 mod replay;
 mod review;
 mod review_conflict;

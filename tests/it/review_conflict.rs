@@ -150,7 +150,7 @@ fn a_file_that_is_gone_is_made_anew_by_an_edit_alone() {
     t.sees("Settle").types("e").sees("unchanged, so nothing is decided").sees("Settle").types("q");
     assert_eq!(t.ends(), 0);
     let mut t = review(&repo, "echo more >>\"$1\"\n");
-    t.sees("! conflict: f.txt is gone, and the change edits it; e makes a new file of it");
+    t.sees("! conflict: f.txt is gone, and the change edits or moves it; e makes a new file of it");
     t.sees("Settle").types("y").sees("does not fit").types("e").sees("+more");
     t.sees("Write these decisions").types("y").sees("applied as you edited it");
     assert_eq!(t.ends(), 0);

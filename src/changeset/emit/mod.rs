@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 pub use gix::hash::Kind;
 
 use super::hunks::{CONTEXT, Diff, Side};
-use super::{Changeset, File, FileChange, RepoPath, binary};
+use super::{Changeset, File, FileChange, RepoPath, binary, moves};
 
 pub use quote::name as quoted_name;
 
@@ -111,6 +111,8 @@ fn file(
     modes(out, before.as_ref(), after.as_ref());
     if let Some((_, copy)) = source {
         let word: &[u8] = if copy { b"copy" } else { b"rename" };
+        let percent = moves::similarity(bytes(before.as_ref()), bytes(after.as_ref()));
+        line(out, &[format!("similarity index {percent}%").as_bytes()]);
         line(out, &[word, b" from ", &quote::name(b"", old_path)]);
         line(out, &[word, b" to ", &quote::name(b"", &change.path)]);
     }

@@ -34,7 +34,8 @@ fn a_rename_needs_no_content() {
     to.origin = Some(path("old"));
     assert_eq!(
         shown(vec![change("old", Some(file), None), to]),
-        "diff --git a/old b/new\nold mode 100644\nnew mode 100755\nrename from old\nrename to new\n"
+        "diff --git a/old b/new\nold mode 100644\nnew mode 100755\n\
+         similarity index 100%\nrename from old\nrename to new\n"
     );
 }
 

@@ -203,7 +203,13 @@ fn base(store: &Store, visible: &Visible) -> String {
             Err(_) => "no work tree".to_owned(),
         };
     };
-    if shown.plan.files.iter().any(|file| matches!(file.outcome, Resolved::Merged(_))) {
+    if let Some((from, to)) = shown.followed.iter().flat_map(|followed| &followed.moves).next() {
+        format!(
+            "moved on, follows {} → {}; shown as it will be written",
+            from.display(),
+            to.display()
+        )
+    } else if shown.plan.files.iter().any(|file| matches!(file.outcome, Resolved::Merged(_))) {
         "moved on, merges cleanly; shown as it will be written".to_owned()
     } else if shown.plan.is_already_there() {
         "already there".to_owned()

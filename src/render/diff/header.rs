@@ -1,5 +1,7 @@
 //! What stands above a file's hunks.
 
+use std::borrow::Cow;
+
 use super::super::style::{Palette, Role};
 use crate::changeset::File;
 use crate::changeset::entry::{Entry, EntryKind};
@@ -29,6 +31,7 @@ pub fn header(entry: &Entry<'_>, palette: &Palette) -> Vec<String> {
         EntryKind::Copied => Some("copy"),
         _ => None,
     } {
+        lines.extend(entry.similarity().map(|percent| format!("similarity index {percent}%")));
         lines.push(format!("{verb} from {old}"));
         lines.push(format!("{verb} to {new}"));
     }
@@ -49,27 +52,30 @@ pub fn header(entry: &Entry<'_>, palette: &Palette) -> Vec<String> {
     lines.iter().map(|line| palette.paint(Role::Meta, line)).collect()
 }
 
-/// One line about a file: `src/a.rs (new file, executable)`, `old → new (renamed)`.
+/// One line about a file: `src/a.rs (new file, executable)`, `renamed old → new (98 %)`.
 pub fn summary_line(entry: &Entry<'_>) -> String {
-    let mut notes = Vec::new();
-    if entry.kind != EntryKind::Modified {
-        notes.push(entry.kind.word());
+    let moved = matches!(entry.kind, EntryKind::Renamed | EntryKind::Copied);
+    let mut notes: Vec<Cow<'_, str>> = Vec::new();
+    if entry.kind != EntryKind::Modified && !moved {
+        notes.push(entry.kind.word().into());
     }
+    notes.extend(entry.similarity().map(|percent| format!("{percent} %").into()));
     let executable = |file: Option<&File>| file.map(|f| f.mode.as_str() == "100755");
     match (executable(entry.before), executable(entry.after)) {
-        (None, Some(true)) => notes.push("executable"),
-        (Some(false), Some(true)) => notes.push("becomes executable"),
-        (Some(true), Some(false)) => notes.push("no longer executable"),
+        (None, Some(true)) => notes.push("executable".into()),
+        (Some(false), Some(true)) => notes.push("becomes executable".into()),
+        (Some(true), Some(false)) => notes.push("no longer executable".into()),
         _ => {}
     }
     if entry.is_binary() {
-        notes.push("binary");
+        notes.push("binary".into());
     }
-    let path = match entry.kind {
-        EntryKind::Renamed | EntryKind::Copied => {
-            format!("{} → {}", shown(entry.old_path), shown(entry.path))
+    let path = match moved {
+        true => {
+            let (old, new) = (shown(entry.old_path), shown(entry.path));
+            format!("{} {old} → {new}", entry.kind.word())
         }
-        _ => shown(entry.path),
+        false => shown(entry.path),
     };
     match notes.is_empty() {
         true => path,

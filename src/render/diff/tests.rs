@@ -60,6 +60,7 @@ fn without_colour_it_is_what_git_prints() {
     let text = changeset(&changes, &Options::default());
     let expected = "\
 diff --git a/a/old b/b/moved
+similarity index 50%
 rename from a/old
 rename to b/moved
 --- a/a/old

@@ -53,8 +53,8 @@ impl sensitive::Touched for ChangeRecord {
         (mode(&self.before), mode(&self.after))
     }
 
-    fn is_moved(&self) -> bool {
-        self.origin.is_some()
+    fn origin(&self) -> Option<&RepoPath> {
+        self.origin.as_ref()
     }
 }
 

@@ -3,7 +3,7 @@
 use super::host::Content;
 use super::said::{noun, on};
 use crate::changeset::FileChange;
-use crate::changeset::entry::{Entry, entries};
+use crate::changeset::entry::{Entry, EntryKind, entries};
 use crate::changeset::hunks::{Counts, Diff};
 use crate::changeset::interdiff::interdiff;
 use crate::changeset::plan::Reason;
@@ -146,7 +146,9 @@ pub(super) fn unit(
             _ => {
                 let hunks = file.diff.hunks(options.context);
                 if hunks.is_empty() {
-                    page.line("(empty)");
+                    let is_copy =
+                        file.kind == EntryKind::Copied && !file.entry().new_bytes().is_empty();
+                    page.line(if is_copy { "(the same content)" } else { "(empty)" });
                 }
                 page.rows(file, &file.diff, &hunks.iter().collect::<Vec<_>>(), painter);
             }

@@ -1,6 +1,6 @@
 //! Folding proposals into the cache.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use gix::ObjectId;
@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension as _, Transaction, params};
 use super::source::Check;
 use super::statements::Flaw;
 use super::{audience, forks, gather, lanes, purge, relations};
-use crate::changeset::hunks;
+use crate::changeset::{RepoPath, hunks};
 use crate::proposal::audit::{self, Own, Why};
 use crate::proposal::event::Subject;
 use crate::proposal::forks::Forks;
@@ -467,6 +467,12 @@ struct Counted {
     lines: Vec<Option<Vec<Range<u32>>>>,
 }
 
+/// The change among `changes` of the file that the created one of `change` was moved or copied from.
+fn source<'a>(changes: &'a [ChangeRecord], change: &ChangeRecord) -> Option<&'a ChangeRecord> {
+    let origin = change.origin.as_ref().filter(|_| change.before.is_none())?;
+    changes.iter().find(|other| other.path == *origin && other.before.is_some())
+}
+
 /// Lines added and removed by `changes`; files that are binary or very large count nothing, and
 /// so do those that come after very many others.
 fn count(repo: &gix::Repository, changes: &[ChangeRecord]) -> Counted {
@@ -483,6 +489,13 @@ fn count(repo: &gix::Repository, changes: &[ChangeRecord]) -> Counted {
         Ok(repo.find_blob(id).ok().map(|mut blob| std::mem::take(&mut blob.data)))
     };
     let mut total = Counted::default();
+    // What a moved file becomes, by where it was.
+    let mut moved: BTreeMap<&RepoPath, &ChangeRecord> = BTreeMap::new();
+    for change in changes.iter().filter(|change| change.before.is_none()) {
+        if let Some(source) = source(changes, change).filter(|source| source.after.is_none()) {
+            moved.entry(&source.path).or_insert(change);
+        }
+    }
     for change in changes {
         total.lines.push(None);
         let (Ok(before), Ok(after)) = (bytes(&change.before), bytes(&change.after)) else {
@@ -494,9 +507,22 @@ fn count(repo: &gix::Repository, changes: &[ChangeRecord]) -> Counted {
         if is_binary(&before) || is_binary(&after) {
             continue;
         }
-        let (counts, lines) = hunks::measure(before.as_deref(), after.as_deref());
-        total.added += counts.added;
-        total.removed += counts.removed;
+        let (mut counts, mut lines) = hunks::measure(before.as_deref(), after.as_deref());
+        let to = moved.get(&change.path).filter(|_| change.after.is_none());
+        if let Some(to) = to {
+            // An edit of another line goes along with it.
+            let Ok(to) = bytes(&to.after) else { continue };
+            lines = hunks::measure(before.as_deref(), to.as_deref()).1;
+        }
+        if let Some(source) = source(changes, change) {
+            // What was moved or copied counts by what differs, as it is shown.
+            let Ok(origin) = bytes(&source.before) else { continue };
+            counts = hunks::measure(origin.as_deref(), after.as_deref()).0;
+        }
+        if to.is_none() {
+            total.added += counts.added;
+            total.removed += counts.removed;
+        }
         // Content that is not here counts as none, and says nothing of lines.
         let is_whole = before.is_some() == change.before.is_some()
             && after.is_some() == change.after.is_some();

@@ -1,0 +1,224 @@
+//! Files that were moved or copied, recognised by their content, as `git diff -M` does: a created file
+//! that is like a deleted one is a rename of it, one that is like a file which the same changeset edits
+//! is a copy of it. Pure.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+use super::{Changeset, FileChange, RepoPath, file};
+
+/// Least similarity of a rename, in percent: git's own default.
+const RENAMED: u8 = 50;
+/// Least similarity of a copy, in percent. Git has the same as for renames, but looks for copies only
+/// when asked: files of one project resemble each other.
+const COPIED: u8 = 80;
+/// Bytes of the smallest file that is copied: short ones are alike by chance.
+const SMALLEST: usize = 100;
+/// Most pairs of files that are compared line by line; as with git's `diff.renameLimit`, what is beyond it
+/// is recognised only where the content is the same.
+const MOST_PAIRS: usize = 40_000;
+/// Bytes of the largest file that is compared line by line.
+const LARGEST: usize = 4 << 20;
+
+impl Changeset {
+    /// As it is, with the origin of each created file that was moved or copied from another one of it.
+    #[must_use]
+    pub fn with_origins(mut self) -> Self {
+        name_origins(&mut self.changes);
+        self
+    }
+}
+
+/// Names the origin of each created file of `changes` that has none and was moved or copied from another
+/// one of them. Empty files are nobody's copy.
+pub fn name_origins(changes: &mut [FileChange]) {
+    let found = Search::of(changes).found();
+    for (at, origin) in found {
+        changes[at].origin = Some(origin);
+    }
+}
+
+/// How much of the larger of two contents stands in the other one, in percent, counted as git does: by
+/// the bytes of equal lines, wherever they stand. 100 only for the same bytes.
+pub fn similarity(before: &[u8], after: &[u8]) -> u8 {
+    if before == after {
+        return 100;
+    }
+    Spans::of(before).similarity(&Spans::of(after))
+}
+
+/// A content as the bytes in each of its distinct lines.
+struct Spans {
+    size: usize,
+    bytes: BTreeMap<u64, usize>,
+}
+
+impl Spans {
+    fn of(content: &[u8]) -> Self {
+        let is_text = !file::is_binary(content);
+        let mut bytes = BTreeMap::new();
+        let mut add = |span: &[u8]| {
+            let mut hasher = DefaultHasher::new();
+            span.hash(&mut hasher);
+            *bytes.entry(hasher.finish()).or_default() += span.len();
+        };
+        // As git: spans of at most 64 bytes, and without the CR of CR LF in a text.
+        let mut span = Vec::with_capacity(64);
+        for (at, byte) in content.iter().enumerate() {
+            if is_text && *byte == b'\r' && content.get(at + 1) == Some(&b'\n') {
+                continue;
+            }
+            span.push(*byte);
+            if span.len() == 64 || *byte == b'\n' {
+                add(&span);
+                span.clear();
+            }
+        }
+        if !span.is_empty() {
+            add(&span);
+        }
+        Self { size: content.len(), bytes }
+    }
+
+    fn similarity(&self, other: &Self) -> u8 {
+        let (mut common, most) = (0, self.size.max(other.size));
+        for (span, bytes) in &self.bytes {
+            common += other.bytes.get(span).map_or(0, |others| *bytes.min(others));
+        }
+        let score = (common * SCORE).checked_div(most).unwrap_or_default();
+        // The same lines in another order, or with other line endings, are not the same content.
+        u8::try_from(score * 100 / SCORE).unwrap_or(100).min(99)
+    }
+}
+
+/// Git's scale, which it rounds down to before it makes percents of it.
+const SCORE: usize = 60_000;
+
+/// Whether sizes alone rule out that two contents are similar by `least` percent.
+fn is_apart(a: usize, b: usize, least: u8) -> bool {
+    a.min(b) * 100 < a.max(b) * usize::from(least)
+}
+
+/// A file that may have been moved or copied elsewhere.
+struct Source<'a> {
+    path: &'a RepoPath,
+    bytes: &'a [u8],
+    goes: bool,
+    taken: bool,
+}
+
+impl Source<'_> {
+    /// Whether a created file may be one that went from here, or is a copy of one that stays.
+    fn is_open(&self, goes: bool) -> bool {
+        self.goes == goes && if goes { !self.taken } else { self.bytes.len() >= SMALLEST }
+    }
+}
+
+struct Search<'a> {
+    created: Vec<(usize, &'a RepoPath, &'a [u8])>,
+    sources: Vec<Source<'a>>,
+}
+
+impl<'a> Search<'a> {
+    fn of(changes: &'a [FileChange]) -> Self {
+        let named: Vec<&RepoPath> = changes.iter().filter_map(|c| c.origin.as_ref()).collect();
+        let (mut created, mut sources) = (Vec::new(), Vec::new());
+        for (at, change) in changes.iter().enumerate() {
+            match (&change.before, &change.after) {
+                (None, Some(after)) if change.origin.is_none() && !after.bytes.is_empty() => {
+                    created.push((at, &change.path, after.bytes.as_slice()));
+                }
+                (Some(before), after) if !before.bytes.is_empty() => sources.push(Source {
+                    path: &change.path,
+                    bytes: &before.bytes,
+                    goes: after.is_none(),
+                    taken: named.contains(&&change.path),
+                }),
+                _ => {}
+            }
+        }
+        Self { created, sources }
+    }
+
+    /// The created files, by their place among the changes, and where each comes from.
+    fn found(mut self) -> Vec<(usize, RepoPath)> {
+        if self.created.is_empty() || self.sources.is_empty() {
+            return Vec::new();
+        }
+        let mut found = self.same();
+        found.extend(self.alike(true, RENAMED));
+        found.extend(self.alike(false, COPIED));
+        found
+    }
+
+    /// Those with the very same content; of several sources one that goes, then one of the same name.
+    fn same(&mut self) -> Vec<(usize, RepoPath)> {
+        let mut by_content: BTreeMap<&[u8], Vec<usize>> = BTreeMap::new();
+        for (at, source) in self.sources.iter().enumerate() {
+            by_content.entry(source.bytes).or_default().push(at);
+        }
+        let mut found = Vec::new();
+        let sources = &mut self.sources;
+        self.created.retain(|(at, path, bytes)| {
+            let Some(equal) = by_content.get(bytes) else { return true };
+            let open = equal.iter().filter(|at| {
+                let source = &sources[**at];
+                source.is_open(true) || source.is_open(false)
+            });
+            let best = open.max_by_key(|source| {
+                let source = &sources[**source];
+                (source.goes, source.path.file_name() == path.file_name())
+            });
+            let Some(best) = best else { return true };
+            found.push((*at, sources[*best].path.clone()));
+            sources[*best].taken |= sources[*best].goes;
+            false
+        });
+        found
+    }
+
+    /// The most similar pairs first: with sources that go, each of them once, or with those that stay.
+    fn alike(&mut self, goes: bool, least: u8) -> Vec<(usize, RepoPath)> {
+        let is_it = |source: &&Source<'_>| source.is_open(goes);
+        let open = self.sources.iter().filter(is_it).count();
+        if open == 0 || self.created.len().saturating_mul(open) > MOST_PAIRS {
+            return Vec::new();
+        }
+        let spans = |bytes: &[u8]| (bytes.len() <= LARGEST).then(|| Spans::of(bytes));
+        let mut theirs: Vec<Option<Option<Spans>>> = Vec::new();
+        theirs.resize_with(self.sources.len(), || None);
+        let mut pairs = Vec::new();
+        for (number, (_, path, bytes)) in self.created.iter().enumerate() {
+            let mut own = None;
+            for (at, source) in self.sources.iter().enumerate() {
+                if !is_it(&source) || is_apart(bytes.len(), source.bytes.len(), least) {
+                    continue;
+                }
+                let own = own.get_or_insert_with(|| spans(bytes));
+                let theirs = theirs[at].get_or_insert_with(|| spans(source.bytes));
+                let (Some(own), Some(theirs)) = (own, theirs) else { continue };
+                let score = own.similarity(theirs);
+                if score >= least {
+                    pairs.push((score, source.path.file_name() == path.file_name(), number, at));
+                }
+            }
+        }
+        pairs.sort_by(|a, b| (b.0, b.1).cmp(&(a.0, a.1)).then((a.2, a.3).cmp(&(b.2, b.3))));
+        let mut found: Vec<(usize, RepoPath)> = Vec::new();
+        let mut done = Vec::new();
+        for (_, _, number, source) in pairs {
+            if done.contains(&number) || goes && self.sources[source].taken {
+                continue;
+            }
+            self.sources[source].taken |= goes;
+            done.push(number);
+            found.push((self.created[number].0, self.sources[source].path.clone()));
+        }
+        let mut number = 0..;
+        self.created.retain(|_| number.next().is_some_and(|number| !done.contains(&number)));
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests;

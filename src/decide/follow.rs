@@ -1,0 +1,145 @@
+//! Files that have moved since they were proposed: an edit of one that is gone follows it to where the
+//! very same content went, as git's own merge does. What follows becomes a revision of its own, since a
+//! decision names files that its revision changes.
+
+use std::cell::OnceCell;
+
+use super::Part;
+use crate::changeset::plan::{Reason, Resolution, Resolved};
+use crate::changeset::{Changeset, FileChange, RepoPath, Snapshot};
+use crate::error::Result;
+use crate::proposal::event::RevisionReason;
+use crate::proposal::{Proposal, Status};
+use crate::store::{Filter, Store, View};
+
+/// Changes of files that have moved, at the places where these are now.
+#[derive(Clone, Debug)]
+pub struct Followed {
+    /// All changes, as they are to be applied.
+    pub part: Part,
+    /// Where each of the files was, and where it is.
+    pub moves: Vec<(RepoPath, RepoPath)>,
+}
+
+/// Most moves that one file is followed through.
+const MOST: usize = 16;
+/// Most applied proposals, the newest, that are asked whether they moved a file.
+const MOST_ASKED: usize = 20;
+/// Most commits since the proposal was made in which a file is looked for.
+const MOST_COMMITS: &str = "--max-count=2000";
+
+/// `changes` of `proposal` at the places where their files are now, if `plan`, which is theirs, does not
+/// fit because some are gone, and these have only moved. A file has moved where a commit since the
+/// proposal was made, or the index, has the same content under another name and not under its own; or
+/// where an applied proposal, or one that is planned in `files`, renames it.
+///
+/// # Errors
+/// Those of the store and of the files.
+pub fn follow(
+    store: &Store,
+    view: &View,
+    proposal: &Proposal,
+    changes: &[FileChange],
+    plan: &Resolution,
+    files: &dyn Snapshot,
+) -> Result<Option<Followed>> {
+    let is_gone = |change: &&FileChange| {
+        let mut found = plan.files.iter().filter(|file| file.path == change.path);
+        change.after.is_some()
+            && found.any(|file| {
+                matches!(&file.outcome, Resolved::Conflict(why) if why.reason == Reason::Missing)
+            })
+    };
+    let (mut moves, in_git) = (Vec::new(), OnceCell::new());
+    for change in changes.iter().filter(is_gone) {
+        let mut at = change.path.clone();
+        let known = in_git.get_or_init(|| in_git_since(store, proposal));
+        for (from, to) in known {
+            if *from == at && files.file(&at)?.is_none() {
+                at = to.clone();
+            }
+        }
+        for _ in 0..MOST {
+            if files.file(&at)?.is_some() {
+                break;
+            }
+            match files.moved(&at).or(by_a_proposal(view, proposal, &at)?) {
+                Some(next) => at = next,
+                None => break,
+            }
+        }
+        let is_free = at != change.path && !changes.iter().any(|other| other.path == at);
+        if is_free && files.file(&at)?.is_some() {
+            moves.push((change.path.clone(), at));
+        }
+    }
+    if moves.is_empty() {
+        return Ok(None);
+    }
+    let moved = |path: &RepoPath| moves.iter().find(|(from, _)| from == path).map(|(_, to)| to);
+    let changes = changes.iter().map(|change| match moved(&change.path) {
+        Some(path) => FileChange { path: path.clone(), ..change.clone() },
+        None => change.clone(),
+    });
+    // Two files that have become one are not followed.
+    let Ok(changes) = Changeset::new(changes.collect()) else { return Ok(None) };
+    Ok(Some(Followed { part: Part { changes, reason: RevisionReason::Rebase }, moves }))
+}
+
+/// Where the last applied proposal that removed `path` moved it.
+fn by_a_proposal(view: &View, proposal: &Proposal, path: &RepoPath) -> Result<Option<RepoPath>> {
+    let filter = Filter {
+        status: Some(Status::Applied),
+        path: Some(path.display().to_string()),
+        limit: Some(MOST_ASKED),
+        newest_first: true,
+        ..Filter::default()
+    };
+    for id in view.ids_of(&filter, proposal.expires_at)? {
+        let applied = view.proposal(&id)?;
+        let decision = applied.decision();
+        let Some(revision) = decision.and_then(|d| applied.revision(&d.revision)) else { continue };
+        let changes = &revision.changes;
+        if !changes.iter().any(|change| change.path == *path && change.after.is_none()) {
+            continue;
+        }
+        let to = changes.iter().find(|change| {
+            change.origin.as_ref() == Some(path)
+                && change.before.is_none()
+                && change.after.is_some()
+        });
+        return Ok(to.map(|change| change.path.clone()));
+    }
+    Ok(None)
+}
+
+/// The exact renames in the commits since `proposal` was made, oldest first, and those in the index. None
+/// where git knows nothing of its base.
+fn in_git_since(store: &Store, proposal: &Proposal) -> Vec<(RepoPath, RepoPath)> {
+    let exact = ["-r", "-M100%", "--diff-filter=R", "--name-status", "-z"];
+    let git = |args: &[&str]| {
+        let git = store.git().ok()?;
+        git.args(args).args(exact).run().ok()
+    };
+    let head = store.repo().head_id().ok().map(|id| id.to_string());
+    let base = proposal.current().base.as_ref().filter(|base| Some(*base) != head.as_ref());
+    let commits = base.and_then(|base| {
+        let range = format!("{base}..HEAD");
+        let revisions = store.git().ok()?.args(["rev-list", "--reverse", MOST_COMMITS, &range]);
+        let commits = revisions.run().ok()?;
+        let git = store.git().ok()?.args(["diff-tree", "--stdin", "--no-commit-id"]).args(exact);
+        git.stdin(commits).run().ok()
+    });
+    let staged = head.and_then(|head| git(&["diff-index", "--cached", &head]));
+    let mut found = Vec::new();
+    for names in [commits, staged].into_iter().flatten() {
+        // `R100`, the path before and the path after, each ended by a NUL.
+        let mut fields = names.split(|byte| *byte == 0).filter(|field| !field.is_empty());
+        while let (Some(_), Some(from), Some(to)) = (fields.next(), fields.next(), fields.next()) {
+            if let (Ok(from), Ok(to)) = (RepoPath::from_tree(from), RepoPath::from_tree(to)) {
+                found.push((from, to));
+            }
+        }
+    }
+    found
+}

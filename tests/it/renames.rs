@@ -1,0 +1,281 @@
+//! Renames and copies as such: in diff, list, show and review; and edits that follow a file that has moved.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use aye::changeset::{Changeset, File, FileChange, Mode, RepoPath, emit, moves};
+use aye::review::model::{Decision, Review};
+use proptest::prelude::*;
+
+use crate::support::Repo;
+use crate::support::terminal::Terminal;
+
+fn lines(edit: impl Fn(usize) -> bool) -> String {
+    (0..50).map(|n| if edit(n) { format!("new {n}\n") } else { format!("line {n}\n") }).collect()
+}
+
+fn scene() -> Repo {
+    Repo::with(&[("f.txt", lines(|_| false)), ("other.txt", "other\n".to_owned())])
+}
+
+fn review(repo: &Repo, args: &[&str]) -> Terminal {
+    let mut all = vec!["review"];
+    all.extend(args);
+    Terminal::start(repo.cmd(&all).env("TERM", "dumb").env("PAGER", "cat"), 60, 100)
+}
+
+/// Proposes that f.txt becomes g.txt, with what `edit` says.
+fn propose_move(repo: &Repo, edit: impl Fn(usize) -> bool) -> String {
+    repo.remove("f.txt");
+    repo.write("g.txt", lines(edit));
+    let args = ["propose", "--worktree", "f.txt", "g.txt", "-m", "Move", "-q"];
+    repo.agent("mover", &args).ok().id()
+}
+
+fn propose_edit(repo: &Repo, by: &str, old: &str, new: &str) -> String {
+    let args = ["propose", "f.txt", "--old", old, "--new", new, "-m", "Edit", "-q"];
+    repo.agent(by, &args).ok().id()
+}
+
+#[test]
+fn a_file_that_moves_is_one_entry_with_the_lines_that_differ() {
+    let repo = scene();
+    let id = propose_move(&repo, |n| n == 30);
+    repo.aye(&["diff", &id])
+        .ok()
+        .says("similarity index 97%\nrename from f.txt\nrename to g.txt\n");
+    repo.aye(&["diff", &id, "--stat"])
+        .ok()
+        .says("renamed f.txt → g.txt (97 %)")
+        .says("1 file changed");
+    repo.aye(&["diff", &id, "--name-only"]).ok().says("g.txt\n").lacks("f.txt");
+    let list = repo.aye(&["list", "--json"]).ok().json();
+    assert_eq!(
+        (&list["proposals"][0]["added"], &list["proposals"][0]["removed"]),
+        (&1.into(), &1.into()),
+        "{list}"
+    );
+    let shown = repo.aye(&["show", &id, "--json"]).ok().json();
+    let change = &shown["changes"][1];
+    assert_eq!(change["action"], "rename");
+    assert_eq!(change["origin"], "f.txt");
+    assert_eq!(change["similarity"], 97);
+}
+
+#[test]
+fn commits_and_ranges_carry_renames_and_copies() {
+    let repo = scene();
+    repo.git(&["switch", "-q", "-c", "topic"]);
+    repo.git(&["mv", "f.txt", "g.txt"]);
+    repo.commit("Move");
+    repo.write("other.txt", lines(|n| n == 3) + "more\n");
+    repo.write("g.txt", lines(|n| n == 30));
+    repo.commit("Other");
+    repo.write("copy.txt", lines(|n| n == 3));
+    repo.write("other.txt", lines(|n| n == 3));
+    repo.commit("Copy");
+    repo.git(&["switch", "-q", "main"]);
+    let id = repo.aye(&["propose", "--commit", "topic", "-q"]).ok().id();
+    let stat = repo.aye(&["diff", &id, "--stat"]).ok();
+    stat.says("copied other.txt → copy.txt (98 %)").says("2 files changed, 2 deletions(-)");
+    let id = repo.aye(&["propose", "--commit", "topic~2", "-q"]).ok().id();
+    repo.aye(&["diff", &id]).ok().says("similarity index 100%\nrename from f.txt").lacks("@@");
+    let id = repo.aye(&["propose", "--range", "main..topic~1", "-m", "All", "-q"]).ok().id();
+    repo.aye(&["diff", &id, "--stat"]).ok().says("renamed f.txt → g.txt (97 %)");
+}
+
+#[test]
+fn the_move_is_one_decision_in_a_review() {
+    let repo = scene();
+    propose_move(&repo, |n| n == 30);
+    let mut t = review(&repo, &[]);
+    t.sees("+1 −1 in 1 file").sees("renamed f.txt → g.txt (97 %)").sees("rename from f.txt");
+    t.sees("(1/2)").sees("]? ").types("y").sees("+new 30").sees("(2/2)").sees("]? ").types("n");
+    t.sees("will write").sees("]? ").types("y").sees("applied in part");
+    assert_eq!(t.ends(), 0);
+    assert!(!repo.exists("f.txt"));
+    assert_eq!(repo.text("g.txt"), lines(|_| false));
+}
+
+#[test]
+fn an_edit_follows_an_applied_rename_that_is_not_committed() {
+    let repo = scene();
+    let edit = propose_edit(&repo, "one", "line 10\n", "ten\n");
+    let again = propose_edit(&repo, "two", "line 40\n", "forty\n");
+    let moving = propose_move(&repo, |n| n == 30);
+    repo.aye(&["apply", &moving, "--yes"]).ok();
+    repo.aye(&["diff", &edit]).ok().says("b/g.txt").says("+ten");
+    repo.aye(&["check", "--json"]).lacks("does not fit");
+    repo.aye(&["apply", &repo.at_revision(&edit), "--yes"]).ok().says("g.txt");
+    repo.aye(&["apply", &repo.at_revision(&again), "--yes"]).ok().says("g.txt");
+    let text = lines(|n| n == 30).replace("line 10\n", "ten\n").replace("line 40\n", "forty\n");
+    assert_eq!(repo.text("g.txt"), text);
+    assert!(!repo.exists("f.txt"));
+    let shown = repo.aye(&["show", &edit, "--json"]).ok().json();
+    assert_eq!((&shown["status"], &shown["revisions"]), (&"applied".into(), &2.into()));
+    assert_eq!(shown["changes"][0]["path"], "g.txt");
+    // Other readers count the decision: it names files of its own revision alone.
+    repo.aye(&["doctor", "--full"]).ok();
+    repo.aye(&["undo", &again, "--yes"]).ok();
+    assert_eq!(repo.text("g.txt"), text.replace("forty\n", "line 40\n"));
+}
+
+#[test]
+fn an_edit_follows_a_rename_in_a_commit_and_in_the_index() {
+    let repo = scene();
+    let edit = propose_edit(&repo, "one", "line 10\n", "ten\n");
+    let again = propose_edit(&repo, "two", "line 40\n", "forty\n");
+    repo.git(&["mv", "f.txt", "g.txt"]);
+    repo.commit("Move");
+    repo.write("g.txt", lines(|n| n == 20));
+    repo.commit("Edit");
+    repo.git(&["mv", "g.txt", "h.txt"]);
+    repo.aye(&["try", &edit, "--", "grep", "-q", "ten", "g.txt"]).ok();
+    let mut t = review(&repo, &[&edit]);
+    t.sees("follows f.txt → h.txt").sees("+ten").sees("]? ").types("y");
+    t.sees("will write").sees("]? ").types("y").sees("applied");
+    assert_eq!(t.ends(), 0);
+    assert_eq!(repo.text("h.txt"), lines(|n| n == 20).replace("line 10\n", "ten\n"));
+    repo.aye(&["approve", &again, "--yes"]).fails("conflict", 5);
+    repo.aye(&["rebase", &again]).ok().says("h.txt");
+    repo.aye(&["apply", &repo.at_revision(&again), "--yes"]).ok();
+    assert!(repo.text("h.txt").contains("forty"));
+}
+
+#[test]
+fn one_review_takes_a_rename_and_what_follows_it() {
+    let repo = scene();
+    let edit = propose_edit(&repo, "one", "line 10\n", "ten\n");
+    let moving = propose_move(&repo, |_| false);
+    let mut t = review(&repo, &[&moving, &edit]);
+    t.sees("]? ").types("y").sees("]? ").types("y").sees("will write").sees("]? ").types("y");
+    t.sees("applied");
+    assert_eq!(t.ends(), 0);
+    assert_eq!(repo.text("g.txt"), lines(|_| false).replace("line 10\n", "ten\n"));
+    assert!(!repo.exists("f.txt"));
+}
+
+#[test]
+fn what_is_only_similar_or_was_moved_twice_is_a_conflict() {
+    let repo = scene();
+    let edit = propose_edit(&repo, "one", "line 10\n", "ten\n");
+    let moving = propose_move(&repo, |_| false);
+    repo.remove("f.txt");
+    repo.write("h.txt", lines(|n| n == 1));
+    repo.commit("Another file");
+    repo.aye(&["apply", &edit, "--yes"]).fails("conflict", 5).notes("f.txt is gone");
+    repo.aye(&["apply", &moving, "--yes"]).fails("conflict", 5).notes("f.txt is gone");
+    assert!(!repo.exists("g.txt"));
+}
+
+/// What one file of a scene becomes.
+#[derive(Clone, Debug)]
+enum Fate {
+    Stays,
+    Edited(Vec<u8>),
+    Moved(Vec<u8>, bool),
+    Copied(Vec<u8>, Vec<u8>),
+}
+
+fn text(lines: &[u8]) -> Vec<u8> {
+    lines.iter().flat_map(|n| format!("this is line {n}\n").into_bytes()).collect()
+}
+
+fn content() -> impl Strategy<Value = Vec<u8>> {
+    prop::collection::vec(0..9_u8, 1..14)
+}
+
+fn fate() -> impl Strategy<Value = Fate> {
+    prop_oneof![
+        Just(Fate::Stays),
+        content().prop_map(Fate::Edited),
+        (content(), any::<bool>()).prop_map(|(text, executable)| Fate::Moved(text, executable)),
+        (content(), content()).prop_map(|(text, copy)| Fate::Copied(text, copy)),
+    ]
+}
+
+fn tree(folder: &Path) -> BTreeMap<String, (Vec<u8>, bool)> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mut found = BTreeMap::new();
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        let name = entry.file_name().into_string().unwrap();
+        if name != ".patch" {
+            let mode = entry.metadata().unwrap().permissions().mode();
+            found.insert(name, (std::fs::read(entry.path()).unwrap(), mode & 0o100 != 0));
+        }
+    }
+    found
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// What is taken of renames and copies composes to the bytes and modes that `git apply` of the same
+    /// difference gives.
+    #[test]
+    fn what_is_taken_of_renames_is_what_git_applies(
+        olds in prop::collection::vec(content(), 1..4),
+        fates in prop::collection::vec(fate(), 4),
+        answers in any::<u64>(),
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let mut changes = Vec::new();
+        let path = |name: String| RepoPath::new(name).unwrap();
+        let change = |path, before: Option<File>, after: Option<File>| {
+            FileChange { path, before, after, origin: None, snippets: Vec::new() }
+        };
+        for (at, (old, fate)) in olds.iter().zip(&fates).enumerate() {
+            let (name, old) = (format!("f{at}"), File::regular(text(old)));
+            std::fs::write(folder.path().join(&name), &old.bytes).unwrap();
+            // Near the old text, so that many are renames: every other line is the old one.
+            let near = |new: &[u8]| {
+                let mut bytes = old.bytes.clone();
+                bytes.extend(text(&new[..new.len() / 2]));
+                bytes
+            };
+            match fate {
+                Fate::Stays => {}
+                Fate::Edited(new) => {
+                    changes.push(change(path(name), Some(old), Some(File::regular(text(new)))));
+                }
+                Fate::Moved(new, executable) => {
+                    let mode = if *executable { Mode::Executable } else { Mode::Regular };
+                    let after = File { bytes: near(new), mode };
+                    changes.push(change(path(format!("g{at}")), None, Some(after)));
+                    changes.push(change(path(name), Some(old), None));
+                }
+                Fate::Copied(new, copy) => {
+                    let (after, copied) = (near(new), near(copy));
+                    changes.push(change(path(format!("h{at}")), None, Some(File::regular(copied))));
+                    changes.push(change(path(name), Some(old), Some(File::regular(after))));
+                }
+            }
+        }
+        let Ok(changeset) = Changeset::new(changes) else { return Ok(()) };
+        let mut changes = changeset.into_changes();
+        moves::name_origins(&mut changes);
+        let mut review = Review::new(&changes, 3);
+        for unit in 0..review.units().len() {
+            let take = answers >> (unit % 64) & 1 == 1;
+            review.decide(unit, Some(if take { Decision::Take } else { Decision::Leave }));
+        }
+        let mut expected = tree(folder.path());
+        let taken = review.changes();
+        for change in &taken {
+            let name = change.path.display().to_string();
+            match &change.after {
+                Some(file) => expected.insert(name, (file.bytes.clone(), file.mode == Mode::Executable)),
+                None => expected.remove(&name),
+            };
+        }
+        let Ok(changeset) = Changeset::new(taken) else { return Ok(()) };
+        let patch = emit::git_patch(&changeset, emit::Kind::Sha1);
+        std::fs::write(folder.path().join(".patch"), &patch).unwrap();
+        let git = std::process::Command::new("git").args(["apply", ".patch"])
+            .current_dir(folder.path())
+            .env("GIT_CEILING_DIRECTORIES", folder.path().parent().unwrap()).output().unwrap();
+        let patch = String::from_utf8_lossy(&patch);
+        prop_assert!(git.status.success(), "{}\n{patch}", String::from_utf8_lossy(&git.stderr));
+        prop_assert_eq!(tree(folder.path()), expected, "{}", patch);
+    }
+}
