@@ -4,6 +4,7 @@
 //! [`Session`] of that, and renders what it gets.
 
 pub mod adopt;
+pub mod blame;
 pub mod capture;
 pub mod comment;
 pub mod inside;

@@ -28,6 +28,8 @@ pub struct Commit {
     pub proposal_ids: Vec<String>,
     /// Values of its `Reviewed-by` trailers, each once.
     pub reviewers: Vec<String>,
+    /// Values of its `Proposed-by` trailers, each once.
+    pub proposers: Vec<String>,
     /// The coding agent that it says it is from: its author, committer or a trailer.
     pub agent: Option<&'static str>,
 }
@@ -84,12 +86,13 @@ pub fn read(store: &Store, id: ObjectId) -> Result<Commit> {
     let message = commit.message_raw().map_err(|e| failed(&e))?;
     let proposal_ids = named(message, b"proposal-id");
     let reviewers = named(message, b"reviewed-by");
+    let proposers = named(message, b"proposed-by");
     let people = [commit.author().ok(), commit.committer().ok()].into_iter().flatten();
     let mut people = people.map(|who| (who.name.to_str_lossy(), who.email.to_str_lossy()));
     let agent = people
         .find_map(|(name, email)| authors::agent_of(&name, &email))
         .or_else(|| authors::agent_in(&message.to_str_lossy()));
-    Ok(Commit { id, tree, parent_tree, merged, proposal_ids, reviewers, agent })
+    Ok(Commit { id, tree, parent_tree, merged, proposal_ids, reviewers, proposers, agent })
 }
 
 /// The values of lines such as `Proposal-Id:` in the body of a commit message, `key` in lower case. Anywhere in it, because a

@@ -6,7 +6,7 @@ const GROUPS: &[(&str, &[&str])] = &[
         "Deciding",
         &[
             "review", "status", "list", "show", "diff", "apply", "approve", "reject", "undo",
-            "reopen", "restore", "try", "log",
+            "reopen", "restore", "try", "log", "blame",
         ],
     ),
     (

@@ -7,6 +7,7 @@ pub mod adopt;
 pub mod agents;
 pub mod apply;
 pub mod approve;
+pub mod blame;
 pub mod call;
 pub mod check;
 mod child;
@@ -180,6 +181,8 @@ pub enum Command {
     Comment(comment::Args),
     /// Show what happened.
     Log(log::Args),
+    /// Show where each line of a file is from: the proposal and who decided on it, or the commit.
+    Blame(blame::Args),
     /// Wait until a proposal is decided.
     Wait(wait::Args),
     /// Run a command (the tests) on a proposal, in a throw-away work tree.
@@ -334,6 +337,7 @@ fn run(context: &mut Context, command: Command) -> Result<Exit> {
         Command::Patch(args) => patch::run(context, args),
         Command::Comment(args) => comment::run(context, args),
         Command::Log(args) => log::run(context, args),
+        Command::Blame(args) => blame::run(context, args),
         Command::Memory(args) => memory::run(context, args),
         Command::Call(args) => call::run(context, args),
         Command::Agents(args) => agents::run(context, args),

@@ -17,6 +17,7 @@ mod approve;
 mod arrows;
 mod audiences;
 mod bad_input;
+mod blame;
 mod changes_tool;
 mod check;
 mod comments;

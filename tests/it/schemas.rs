@@ -86,6 +86,7 @@ impl Checker {
         self.holds("aye/update_plan@1", &answer);
         self.aye(&["plan"]);
         self.aye(&["plan", "log"]);
+        self.aye(&["blame", "b.txt"]);
         for (patch, status) in [
             ("--- a/b.txt\n+++ b/b.txt\n@@ -1,2 +1,2 @@\n-first\n+1st\n bee\n", 0),
             ("--- a/b.txt\n+++ b/b.txt\n@@ -1 +1 @@\n-nothing like it\n+x\n", 5),

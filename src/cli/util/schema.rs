@@ -112,6 +112,7 @@ published! {
     "import" @ 1 = cli::import::Answer, "`import`: the results that were recorded";
     "list" @ 1 = crate::app::listing::List, "`list`: proposals";
     "log" @ 1 = cli::log::Log, "`log`: events";
+    "blame" @ 1 = cli::blame::Document, "`blame`: where each line of a file is from";
     "init" @ 1 = cli::init::Ready, "`init`: what was made, and what to do next";
     "mangen" @ 1 = man::Mangen, "`util mangen`: the man pages written";
     "memory-apply" @ 1 = Memory<crate::memory::Response>, "`memory apply`: the contract's response";
