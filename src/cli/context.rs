@@ -11,7 +11,7 @@ use super::Global;
 use super::output::{self, Format};
 use crate::error::{Error, Exit, Result};
 use crate::report::{Report, ReportFormat};
-use crate::store::{Notices, Upkeep};
+use crate::store::{Announced, Notices, Upkeep};
 use crate::text::escape;
 
 /// One run of one command, with everything it may know of the world outside.
@@ -34,6 +34,8 @@ pub struct Context {
     pub(super) notices: Notices,
     /// Whether this run has written objects.
     pub(super) upkeep: Upkeep,
+    /// What this run has made pending.
+    pub(super) announced: Announced,
     /// Set by [`Context::ends_with`].
     pub(super) status: Option<u8>,
 }
@@ -65,6 +67,7 @@ impl Context {
             pager: !global.no_pager,
             notices: Notices::default(),
             upkeep: Upkeep::default(),
+            announced: Announced::default(),
             status: None,
         }
     }
@@ -76,6 +79,7 @@ impl Context {
             now: clock(),
             notices: Notices::default(),
             upkeep: Upkeep::default(),
+            announced: Announced::default(),
             ..*self
         }
     }

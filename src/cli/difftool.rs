@@ -1,17 +1,15 @@
 //! `aye diff --tool`: git's difftool on the commit of a pending proposal.
 
+use chrono::{DateTime, Utc};
+
 use super::Context;
 use crate::error::{Error, Exit, Result, codes};
 use crate::proposal::Proposal;
 use crate::store::Store;
 
-/// Runs git's difftool on `proposal`: the tool `asked`, or the one that the user's own configuration
-/// names where that is empty. What the repository's own configuration says of a tool does not count.
-///
-/// # Errors
-/// `not_pending`; `usage` where no tool is configured; those of git.
-pub fn run(context: &mut Context, store: &Store, proposal: &Proposal, asked: &str) -> Result<Exit> {
-    proposal.require_pending(context.now)?;
+/// The tool `asked`, or the one that the user's own configuration names where that is empty; `None` where
+/// there is none, or it is not a name.
+pub fn name(store: &Store, asked: &str) -> Option<String> {
     let own = |key: &str| store.trusted_config(key);
     let configured = || own("diff.tool").or_else(|| own("merge.tool"));
     let name = Some(asked.to_owned()).filter(|name| !name.is_empty()).or_else(configured);
@@ -19,11 +17,31 @@ pub fn run(context: &mut Context, store: &Store, proposal: &Proposal, asked: &st
         !name.starts_with('-')
             && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
     };
-    let Some(name) = name.filter(is_name) else {
+    name.filter(is_name)
+}
+
+/// Runs git's difftool on `proposal`: the tool `asked`, or the one that the user's own configuration
+/// names where that is empty. What the repository's own configuration says of a tool does not count.
+///
+/// # Errors
+/// `not_pending`; `usage` where no tool is configured; those of git.
+pub fn run(context: &mut Context, store: &Store, proposal: &Proposal, asked: &str) -> Result<Exit> {
+    let status = start(store, proposal, asked, context.now)?;
+    Ok(if status == 0 { Exit::Done } else { context.ends_with(status) })
+}
+
+/// As [`run`]; returns the exit status.
+///
+/// # Errors
+/// As there.
+pub fn start(store: &Store, proposal: &Proposal, asked: &str, now: DateTime<Utc>) -> Result<i32> {
+    proposal.require_pending(now)?;
+    let own = |key: &str| store.trusted_config(key);
+    let Some(name) = name(store, asked) else {
         return Err(Error::new(&codes::USAGE, "no difftool is configured")
             .hint("name one: --tool=NAME, or git config --global diff.tool NAME"));
     };
-    let commit = store.pending_commit(&store.view()?, proposal, context.now)?;
+    let commit = store.pending_commit(&store.view()?, proposal, now)?;
     let mut git = store.git()?;
     for kind in ["difftool", "mergetool"] {
         for what in ["cmd", "path"] {
@@ -33,6 +51,5 @@ pub fn run(context: &mut Context, store: &Store, proposal: &Proposal, asked: &st
     }
     let tool = format!("--tool={name}");
     let parent = format!("{commit}^1");
-    let status = git.args(["difftool", "--no-prompt", &tool, &parent, &commit]).attached()?;
-    Ok(if status == 0 { Exit::Done } else { context.ends_with(status) })
+    git.args(["difftool", "--no-prompt", &tool, &parent, &commit]).attached()
 }

@@ -64,6 +64,7 @@ impl Context {
     pub(super) fn prepared(&self, mut store: Store) -> Result<Store> {
         store.notify(&self.notices);
         store.keep_up(&self.upkeep);
+        store.announce(&self.announced);
         store.run_by(self.agent_run());
         store.project_with(crate::memory::service::decide::project);
         if self.caller(&store).actor.kind == ActorKind::Ci {

@@ -8,7 +8,7 @@ use crate::proposal::Status;
 use crate::render::age;
 use crate::render::style::{Palette, Role};
 use crate::render::table::{Align, Cell, Keep, Table};
-use crate::store::{PurgeRecord, Store, Summary};
+use crate::store::{PurgeRecord, Store, Summary, View};
 use crate::text::escape;
 
 /// List proposals: the pending ones, in the order of review, unless asked for others.
@@ -43,6 +43,8 @@ pub enum By {
     By,
     /// The task.
     Task,
+    /// The session of the agent, where its harness names one.
+    Session,
 }
 
 /// Runs the command.
@@ -82,7 +84,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if let Some(limit) = limit.filter(|_| is_pending) {
         summaries.truncate(limit);
     }
-    print(context, args.status, (&summaries, &marks), &purged, Some(&store), args.group)
+    let group = args.group.map(|by| groups(&view, &summaries, by)).transpose()?;
+    print(context, args.status, (&summaries, &marks), &purged, Some(&store), group)
 }
 
 /// Prints `summaries`, with what they have to do with each other, and what was `purged`, found in `store` by a question for `status`.
@@ -92,7 +95,7 @@ fn print(
     (summaries, marks): (&[Summary], &Marks),
     purged: &[PurgeRecord],
     store: Option<&Store>,
-    group: Option<By>,
+    group: Option<Vec<String>>,
 ) -> Result<Exit> {
     if context.format_or(Format::Text) != Format::Text {
         let proposals = items(summaries, marks);
@@ -122,7 +125,7 @@ fn print(
         _ => {
             let ordinary = status.status().or(Some(Status::Pending));
             let columns = pager::columns();
-            table(summaries, marks, &palette, context.now, columns, (ordinary, group))
+            table(summaries, marks, &palette, context.now, columns, (ordinary, group.as_deref()))
         }
     };
     for record in purged {
@@ -134,6 +137,23 @@ fn print(
     Ok(Exit::Done)
 }
 
+/// The name of the group of each of `summaries`.
+fn groups(view: &View, summaries: &[Summary], by: By) -> Result<Vec<String>> {
+    let name = |summary: &Summary| {
+        Ok(match by {
+            By::By => summary.proposed_by.clone(),
+            By::Task => summary.task.clone().unwrap_or_else(|| "no task".to_owned()),
+            By::Session => {
+                let proposal = view.proposal(&summary.id)?;
+                let session =
+                    proposal.revisions.iter().find_map(|r| r.agent.as_ref()?.session.clone());
+                session.unwrap_or_else(|| "no session".to_owned())
+            }
+        })
+    };
+    summaries.iter().map(name).collect()
+}
+
 /// The table that people see. Ids are as short as they can be at a terminal, which has `columns`, and
 /// whole elsewhere; a status is shown where it is not the `ordinary` one.
 fn table(
@@ -142,7 +162,7 @@ fn table(
     palette: &Palette,
     now: chrono::DateTime<chrono::Utc>,
     columns: Option<usize>,
-    (ordinary, group): (Option<Status>, Option<By>),
+    (ordinary, names): (Option<Status>, Option<&[String]>),
 ) -> String {
     let is_whole = columns.is_none();
     let mut titles = vec![
@@ -195,21 +215,17 @@ fn table(
             ])
             .collect()
     };
-    let Some(group) = group else {
+    let Some(names) = names else {
         summaries.iter().for_each(|summary| table.row(row(summary)));
         return table.render(palette, columns);
     };
     let mut groups: Vec<(String, Vec<Vec<Cell>>)> = Vec::new();
-    for summary in summaries {
-        let name = match group {
-            By::By => summary.proposed_by.clone(),
-            By::Task => summary.task.clone().unwrap_or_else(|| "no task".to_owned()),
-        };
+    for (summary, name) in summaries.iter().zip(names) {
         let cells = row(summary);
         table.measure(&cells);
-        match groups.iter_mut().find(|(known, _)| *known == name) {
+        match groups.iter_mut().find(|(known, _)| known == name) {
             Some((_, rows)) => rows.push(cells),
-            None => groups.push((name, vec![cells])),
+            None => groups.push((name.clone(), vec![cells])),
         }
     }
     let lines = table.lines(columns);

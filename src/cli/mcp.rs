@@ -47,6 +47,7 @@ impl Host for Tools {
         let answer = tool::run(&context, tool, name, arguments, Some(Client { name: client }));
         context.warn_of_lanes();
         context.upkeep.start(context.clock());
+        context.notify();
         answer
     }
 }

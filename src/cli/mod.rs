@@ -35,6 +35,7 @@ mod lower;
 pub mod marks;
 pub mod mcp;
 pub mod memory;
+pub mod notify;
 pub mod output;
 pub mod pager;
 pub mod part;
@@ -274,6 +275,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let done = run(&mut context, cli.command).map_err(|error| context.name_sandbox(error));
     context.warn_of_lanes();
     context.upkeep.start(context.clock());
+    context.notify();
     let exit = match done {
         Ok(exit) => context.status.unwrap_or(exit as u8),
         Err(error) => {

@@ -1,11 +1,15 @@
 //! `aye revise`: give a pending proposal new content.
 
+use std::ffi::OsString;
+
 use super::propose::{self, EditArgs, Request, SourceArgs};
 use super::{Context, Format, paths};
 use crate::app::propose::Revision;
 use crate::app::{self, Draft, capture, stack, suggestion};
 use crate::error::{Error, Exit, Result, codes};
 use crate::proposal::event::InputForm;
+use crate::proposal::{Proposal, Status, codes as proposal_codes};
+use crate::store::{Filter, Store};
 use crate::tools::revise::Revised;
 
 /// Replace the changes of a pending proposal by new ones; the id stays.
@@ -20,11 +24,15 @@ use crate::tools::revise::Revised;
   aye revise m4k8 --patch better.diff
   aye revise m4k8 --worktree
   aye revise m4k8 --take 3f2a91c
+  aye revise --latest src/app.ts --old 'let x = 1' --new 'let x = 3'
   aye revise m4k8 -m 'A better reason'")]
 pub struct Args {
     /// The proposal; any unique beginning of its id.
-    #[arg(value_name = "ID")]
-    pub id: String,
+    #[arg(value_name = "ID", required_unless_present = "latest")]
+    pub id: Option<OsString>,
+    /// The newest pending one that is yours; what stands in the place of ID is the PATH then.
+    #[arg(long)]
+    pub latest: bool,
     /// The edits.
     #[command(flatten)]
     pub edits: EditArgs,
@@ -46,14 +54,46 @@ pub struct Args {
     pub expires_in: Option<chrono::Duration>,
 }
 
+/// The pending proposal that is meant.
+fn chosen(context: &Context, store: &Store, args: &mut Args) -> Result<Proposal> {
+    let view = store.view()?;
+    if !args.latest {
+        let id = args.id.clone().unwrap_or_default();
+        let proposal = view.find(&id.to_string_lossy())?;
+        proposal.require_pending(context.now)?;
+        return Ok(proposal);
+    }
+    if let Some(path) = args.id.take() {
+        args.edits.begin(path)?;
+    }
+    let filter = Filter {
+        status: Some(Status::Pending),
+        newest_first: true,
+        limit: Some(MOST),
+        ..Filter::default()
+    };
+    let mut pending = Vec::new();
+    for id in view.ids_of(&filter, context.now)? {
+        pending.push(view.proposal(&id)?);
+    }
+    let may = |proposal: &&Proposal| context.own(store, proposal, "aye revise").is_ok();
+    let found = pending.iter().find(may).cloned();
+    found.ok_or_else(|| {
+        Error::new(&proposal_codes::PROPOSAL_NOT_FOUND, "no proposal of yours is pending")
+            .hint("`aye list` shows what is pending")
+    })
+}
+
+/// Most pending proposals, the newest, among which one's own is looked for.
+const MOST: usize = 200;
+
 /// Runs the command.
 ///
 /// # Errors
 /// `proposal_not_found`, `not_pending`, those of matching.
-pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+pub fn run(context: &mut Context, mut args: Args) -> Result<Exit> {
     let store = context.store_to_edit()?;
-    let proposal = store.view()?.find(&args.id)?;
-    proposal.require_pending(context.now)?;
+    let proposal = chosen(context, &store, &mut args)?;
     let authority = context.own(&store, &proposal, &format!("aye revise {} …", proposal.id))?;
     let session = context.session(&store);
     let mut message = args.message;

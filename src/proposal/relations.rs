@@ -251,15 +251,16 @@ mod tests {
 
     #[test]
     fn a_move_is_of_the_lines_that_it_changes_and_a_removal_of_all() {
-        let touch = |n: usize, after: Option<&str>, lines: Vec<Range<u32>>| {
+        let touch = |n: usize, after: Option<&str>, lines: Option<Range<u32>>| {
             let (before, after) = (Some(entry("a")), after.map(entry));
-            let touch = Touch { path: "a".into(), before, after, lines: Some(lines) };
+            let lines = Some(lines.into_iter().collect());
+            let touch = Touch { path: "a".into(), before, after, lines };
             Open { id: id(n), touches: vec![touch], earlier: Vec::new() }
         };
-        let edit = touch(0, Some("b"), vec![1..2]);
-        let mode = touch(0, Some("b"), vec![]);
-        let (moved, elsewhere) = (touch(1, None, vec![]), touch(1, None, vec![5..6]));
-        let (near, removed) = (touch(1, None, vec![2..3]), touch(1, None, vec![0..9]));
+        let edit = touch(0, Some("b"), Some(1..2));
+        let mode = touch(0, Some("b"), None);
+        let (moved, elsewhere) = (touch(1, None, None), touch(1, None, Some(5..6)));
+        let (near, removed) = (touch(1, None, Some(2..3)), touch(1, None, Some(0..9)));
         let same = |one: &Open, other: &Open| {
             let found = relations(&[one.clone(), other.clone()], &BTreeMap::new(), |_, _| true);
             found[&id(0)].same_lines.count == 1

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use bstr::ByteSlice as _;
 
+use super::announce::Announced;
 use super::cache::Kept;
 use super::trouble::Notices;
 use super::upkeep::Upkeep;
@@ -23,6 +24,7 @@ pub struct Store {
     pub(super) kept: Kept,
     pub(super) notices: Notices,
     pub(super) upkeep: Upkeep,
+    pub(super) announced: Announced,
     /// What else a proposal is projected to, by its subject; see [`Store::project_with`].
     pub(super) projector: Option<Projector>,
     /// What is written goes to this lane, or nowhere; see [`Store::write_only_to`].
@@ -59,6 +61,7 @@ impl Store {
             kept: Kept::default(),
             notices: Notices::default(),
             upkeep: Upkeep::default(),
+            announced: Announced::default(),
             projector: None,
             named: None,
             run: None,

@@ -4,6 +4,7 @@
 //! Reading goes through [`Store::view`], which is the cache brought up to date with the lane
 //! tips; writing goes through [`Store::write`], which is the only way an event comes to be.
 
+mod announce;
 mod audience;
 mod cache;
 mod chain;
@@ -49,6 +50,7 @@ use gix::objs::Exists as _;
 use crate::error::{Error, Result};
 use crate::proposal::ProposalId;
 
+pub use announce::{Announced, News};
 pub use audience::Pushes;
 pub use cache::{Filter, Hold, LogEntry, LogPages, OwnTip, PAGE, PurgeRecord, Summary, View};
 pub use deinit::Held;

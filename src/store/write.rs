@@ -106,6 +106,8 @@ pub struct Writer<'store> {
     attached: Vec<(&'static str, ObjectId)>,
     /// The proposals that this command has made: whom for, and the id of the first event.
     made: BTreeMap<ProposalId, (Audience, String)>,
+    /// The proposals that it has given a new revision.
+    revised: BTreeSet<ProposalId>,
     /// Proposals whose projection and pending ref have to follow.
     touched: BTreeSet<ProposalId>,
     /// Those that a stopped writer has left.
@@ -219,6 +221,7 @@ impl<'store> Writer<'store> {
             chains: BTreeMap::new(),
             attached: Vec::new(),
             made: BTreeMap::new(),
+            revised: BTreeSet::new(),
             touched: left_over.union(&fetched).cloned().collect(),
             left_over,
             fetched,
@@ -421,6 +424,7 @@ impl<'store> Writer<'store> {
             changes_blob: None,
             memory: new.memory,
         };
+        self.revised.insert(id.clone());
         self.decide(authority, Some(id), Data::Revise(revise))
     }
 
@@ -704,8 +708,10 @@ impl<'store> Writer<'store> {
         let touched = std::mem::take(&mut self.touched);
         for id in self.lower_first(touched) {
             // What can be rebuilt must not fail what is recorded; `doctor` tells of it.
-            if let Ok(false) = self.project(&id) {
-                settled.push(id);
+            match self.project(&id) {
+                Ok(false) => settled.push(id),
+                Ok(true) => self.announce(&id),
+                Err(_) => {}
             }
         }
         let _ = pending::remove_all(self.store, &settled);
@@ -717,6 +723,17 @@ impl<'store> Writer<'store> {
             self.lock.note("");
         }
         Ok(())
+    }
+
+    /// Says that the pending proposal `id` waits, where that is new and not its reader's own doing.
+    fn announce(&self, id: &ProposalId) {
+        let is_new = self.made.contains_key(id);
+        if self.actor.kind != ActorKind::Human
+            && (is_new || self.revised.contains(id))
+            && let Ok(proposal) = self.view.proposal(id)
+        {
+            self.store.announced.add(&proposal, !is_new);
+        }
     }
 
     /// Objects, then the tips of the lanes, then the view. Each lane has its events of this command

@@ -24,13 +24,16 @@ fn ranges(repo: &Repo, path: &str) -> Vec<String> {
     let answer = aye(repo, &["blame", path, "--json"]).ok().json();
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let one = |range: &Value| {
-        let (line, count) = (range["line"].as_u64().unwrap(), range["count"].as_u64().unwrap());
+        let (line, count) = (
+            range["line"].as_u64().expect("as published"),
+            range["count"].as_u64().expect("as published"),
+        );
         let origin = &range["origin"];
         let id = text(&origin["proposal_id"]).or(text(&origin["patch_id"]));
         let id = id.or(text(&origin["commit"])).unwrap_or_default();
-        format!("{line}-{} {} {id}", line + count - 1, text(&origin["kind"]).unwrap())
+        format!("{line}-{} {} {id}", line + count - 1, text(&origin["kind"]).expect("as published"))
     };
-    answer["ranges"].as_array().unwrap().iter().map(one).collect()
+    answer["ranges"].as_array().expect("as published").iter().map(one).collect()
 }
 
 fn scene() -> (Repo, String, String) {

@@ -68,6 +68,7 @@ mod memory_reading;
 mod memory_retrieval;
 mod memory_terminal;
 mod merge;
+mod news;
 mod old_version;
 mod packaging;
 mod patch;

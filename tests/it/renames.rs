@@ -197,11 +197,11 @@ fn fate() -> impl Strategy<Value = Fate> {
 fn tree(folder: &Path) -> BTreeMap<String, (Vec<u8>, bool)> {
     use std::os::unix::fs::PermissionsExt as _;
     let mut found = BTreeMap::new();
-    for entry in std::fs::read_dir(folder).unwrap().flatten() {
-        let name = entry.file_name().into_string().unwrap();
+    for entry in std::fs::read_dir(folder).expect("a file").flatten() {
+        let name = entry.file_name().into_string().expect("a file");
         if name != ".patch" {
-            let mode = entry.metadata().unwrap().permissions().mode();
-            found.insert(name, (std::fs::read(entry.path()).unwrap(), mode & 0o100 != 0));
+            let mode = entry.metadata().expect("a file").permissions().mode();
+            found.insert(name, (std::fs::read(entry.path()).expect("a file"), mode & 0o100 != 0));
         }
     }
     found

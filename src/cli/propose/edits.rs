@@ -20,6 +20,8 @@ pub struct EditArgs {
 #[derive(Debug, Default)]
 struct Group {
     path: OsString,
+    /// Nothing says which file it is.
+    is_unnamed: bool,
     old: Option<Source>,
     new: Option<Source>,
     content: Option<OsString>,
@@ -107,8 +109,8 @@ impl FromArgMatches for EditArgs {
         let mut groups: Vec<Group> = Vec::new();
         let mut starts: Vec<usize> = Vec::new();
         let first = matches.get_one::<OsString>("path").cloned();
-        let positional = first.is_some();
-        groups.push(Group { path: first.unwrap_or_default(), ..Group::default() });
+        let is_unnamed = first.is_none();
+        groups.push(Group { path: first.unwrap_or_default(), is_unnamed, ..Group::default() });
         if let (Some(paths), Some(at)) =
             (matches.get_many::<OsString>("edit"), matches.indices_of("edit"))
         {
@@ -160,14 +162,9 @@ impl FromArgMatches for EditArgs {
                 groups[group(index)].occurrence = Some(*value);
             }
         }
-        if !positional {
-            let first = groups.remove(0);
-            if !first.is_empty() {
-                return Err(clap::Error::raw(
-                    clap::error::ErrorKind::MissingRequiredArgument,
-                    "which file? give its PATH, or begin with --edit PATH\n",
-                ));
-            }
+        // Options of a file that is not named are for whoever reads them to refuse.
+        if is_unnamed && groups[0].is_empty() {
+            groups.remove(0);
         }
         Ok(Self { groups })
     }
@@ -190,6 +187,23 @@ impl EditArgs {
         self.groups.is_empty()
     }
 
+    /// Makes `path` the file of the options that were typed without one.
+    ///
+    /// # Errors
+    /// `usage` where another file is named.
+    pub fn begin(&mut self, path: OsString) -> Result<()> {
+        match self.groups.first_mut() {
+            Some(group) if group.is_unnamed => (group.path, group.is_unnamed) = (path, false),
+            None => self.groups.push(Group { path, ..Group::default() }),
+            Some(_) => {
+                let message = "two files are named, or an id beside --latest";
+                return Err(Error::new(&codes::USAGE, message)
+                    .hint("name one: aye revise --latest PATH --old TEXT --new TEXT"));
+            }
+        }
+        Ok(())
+    }
+
     /// The edits, with what files and standard input hold; paths are relative to the folder the
     /// command was started in.
     ///
@@ -206,6 +220,13 @@ impl EditArgs {
         };
         let mut edits = Vec::with_capacity(self.groups.len());
         for group in self.groups {
+            if group.is_unnamed {
+                return Err(Error::new(
+                    &codes::USAGE,
+                    "which file? its options are given without it",
+                )
+                .hint("give its PATH, or begin with --edit PATH"));
+            }
             let path = paths::typed(context, store, &group.path)?;
             let mut read = |from: Source| match from {
                 Source::Text(text) => Ok(paths::bytes(&text)),

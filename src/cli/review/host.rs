@@ -12,8 +12,8 @@ use crate::changeset::{Changeset, FileChange, RepoPath, sensitive, settle};
 use crate::check::relations;
 use crate::cli::identity::Asking;
 use crate::cli::memory::notes::notes;
-use crate::cli::programs;
 use crate::cli::{Context, pager};
+use crate::cli::{difftool, programs};
 use crate::decide::verdict::{self, Besides, Word};
 use crate::decide::{self, Visible};
 use crate::error::{Error, Result};
@@ -40,6 +40,7 @@ pub(super) struct CliHost<'c> {
     split_rest: bool,
     index: bool,
     try_command: Option<String>,
+    has_difftool: bool,
     diff_filter: Option<String>,
     /// What the last screen has shown, which is what is written.
     planned: Plans,
@@ -68,6 +69,7 @@ impl<'c> CliHost<'c> {
             split_rest: args.split_rest,
             index: args.index,
             try_command,
+            has_difftool: difftool::name(store, "").is_some(),
             diff_filter,
             planned: Plans::default(),
             seen: None,
@@ -371,6 +373,17 @@ impl Host for CliHost<'_> {
             Some(filter) => programs::run_filter(&filter.into(), diff),
             None => Ok(diff.to_owned()),
         }
+    }
+
+    fn can_compare(&self) -> bool {
+        self.has_difftool
+    }
+
+    fn compare(&mut self, id: &ProposalId) -> Result<Option<String>> {
+        let proposal = self.store.view()?.proposal(id)?;
+        let _hold = Hold::interrupts();
+        let status = difftool::start(self.store, &proposal, "", self.now())?;
+        Ok((status != 0).then(|| format!("the difftool ended with exit status {status}")))
     }
 
     fn can_try(&self) -> bool {

@@ -141,7 +141,7 @@ pub fn run(context: &mut Context, mut args: Args) -> Result<Exit> {
     if args.latest {
         args.ids.push(which::latest(&view, context.now)?.id.to_string());
     }
-    let Found { tickets, summaries, marks, all } = tickets(context, &store, &view, &args)?;
+    let Found { tickets, summaries, marks, all, known } = tickets(context, &store, &view, &args)?;
     let tickets = queue(tickets);
     let place: HashMap<&ProposalId, usize> =
         tickets.iter().enumerate().map(|(at, ticket)| (&ticket.id, at + 1)).collect();
@@ -168,8 +168,12 @@ pub fn run(context: &mut Context, mut args: Args) -> Result<Exit> {
         options.context = lines;
     }
     let overview = args.overview || (args.ids.is_empty() && tickets.len() > FEW);
+    let name = actor.name.clone();
     let mut host = host::CliHost::new(context, &store, actor, &args, groups);
     let end = terminal::run(console::Term::stdout(), &mut host, tickets, options, overview)?;
+    for line in arrived(context, &store, &args, &known, &name)? {
+        context.note(&line);
+    }
     Ok(match end {
         End::Done | End::Quit => Exit::Done,
         End::Failed => Exit::Conflict,
@@ -194,6 +198,52 @@ struct Found {
     marks: Marks,
     /// Those and, where none was named, the ones that were sent back, in the order of review.
     all: Vec<Summary>,
+    /// All that is pending, with the current revision of each.
+    known: Known,
+}
+
+/// Proposals, each with its current revision.
+type Known = HashMap<ProposalId, String>;
+
+/// Most proposals that are named in one line.
+const MOST_NAMED: usize = 3;
+
+/// What came in, and what was revised, while somebody called `reviewer` was reviewing what was `known`.
+fn arrived(
+    context: &Context,
+    store: &Store,
+    args: &Args,
+    known: &Known,
+    reviewer: &str,
+) -> Result<Vec<String>> {
+    let now = context.clock();
+    let mut filter = args.filters.clone().filter(Some(Status::Pending));
+    filter.limit = None;
+    let pending = store.view()?.proposals(&filter, now)?;
+    // What is left of a proposal that was taken in part is the reviewer's own doing.
+    let others = || pending.iter().filter(|summary| summary.author != reviewer);
+    let new = others().filter(|summary| !known.contains_key(&summary.id));
+    let revised = others().filter(|s| known.get(&s.id).is_some_and(|was| *was != s.revision));
+    let line = |found: Vec<&Summary>, (one, several): (&str, &str)| {
+        let named = found.iter().take(MOST_NAMED).map(|summary| {
+            let id = marks::short(&summary.id, summary.prefix);
+            format!("{id} by {}", escape::name(&summary.proposed_by))
+        });
+        let named: Vec<String> = named.collect();
+        let more = match found.len() - named.len() {
+            0 => String::new(),
+            count => format!(" and {count} more"),
+        };
+        let what = if found.len() == 1 { one } else { several };
+        let count = found.len();
+        (count > 0)
+            .then(|| format!("{count} {what} meanwhile: {}{more} (aye review)", named.join(", ")))
+    };
+    let lines = [
+        line(new.collect(), ("proposal came in", "proposals came in")),
+        line(revised.collect(), ("proposal was revised", "proposals were revised")),
+    ];
+    Ok(lines.into_iter().flatten().collect())
 }
 
 fn tickets(context: &Context, store: &Store, view: &View, args: &Args) -> Result<Found> {
@@ -228,11 +278,12 @@ fn tickets(context: &Context, store: &Store, view: &View, args: &Args) -> Result
         let were = if sent_back == 1 { "proposal was" } else { "proposals were" };
         context.note(&format!("{sent_back} {were} sent back and not revised (aye status --long)"));
     }
+    let known = all.iter().map(|summary| (summary.id.clone(), summary.revision.clone())).collect();
     let all = match wanted.is_empty() {
         true => all,
         false => found.clone(),
     };
-    Ok(Found { tickets, summaries: found, marks, all })
+    Ok(Found { tickets, summaries: found, marks, all, known })
 }
 
 /// Reads a whole proposal only where there is more to say of it than its summary does: a thousand of

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 
-use crate::changeset::{Changeset, FileChange};
+use crate::changeset::{Changeset, FileChange, codes};
 use crate::decide::{self, Ahead, Part, Residue, Shown};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::proposal::event::RevisionReason;
 use crate::proposal::{Proposal, ProposalId};
 use crate::review::model::Verdict;
@@ -40,7 +40,7 @@ impl Plans {
         let view = store.view()?;
         let mut ahead = None;
         let mut outlooks = Vec::with_capacity(orders.len());
-        for order in orders {
+        for (at, order) in orders.iter().enumerate() {
             let changes = match &order.verdict {
                 Verdict::Apply => None,
                 Verdict::Part(changes) => Some(changes.clone()),
@@ -56,6 +56,7 @@ impl Plans {
             };
             let planned = opened
                 .and_then(|opened| plan(store, &view, ahead.insert(opened), order, changes, now));
+            let planned = planned.map_err(|error| self.name_lower(error, order, &orders[..at]));
             outlooks.push(Some(planned.and_then(|planned| {
                 let paths = planned.shown.plan.files.iter().map(|file| &file.path);
                 let outlook = Outlook {
@@ -69,6 +70,28 @@ impl Plans {
             })));
         }
         Ok(outlooks)
+    }
+
+    /// `error`, a conflict of `order`, with the one of `before` that has changed the file, if one has.
+    fn name_lower(&self, error: Error, order: &Order, before: &[Order]) -> Error {
+        let path = error.details().iter().find(|(key, _)| *key == "path");
+        let path = path.and_then(|(_, path)| path.as_str());
+        let Some(path) = path.filter(|_| error.is(&codes::CONFLICT)) else { return error };
+        let writes = |other: &&Order| {
+            let planned = self.0.get(&other.id);
+            planned.is_some_and(|planned| {
+                planned.shown.plan.writes().any(|file| file.path.display().to_string() == path)
+            })
+        };
+        let Some(other) = before.iter().rev().find(writes) else { return error };
+        let message =
+            format!("it does not fit on top of {}, which changes {path} as well", other.id);
+        Error::new(&codes::CONFLICT, message).with("collides_with", other.id.as_str()).hint(
+            format!(
+                "take one of them only, or settle it once the other is written: aye review {}",
+                order.id
+            ),
+        )
     }
 
     /// The plans of `orders`, in their order.

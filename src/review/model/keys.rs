@@ -12,6 +12,8 @@ pub struct Facilities {
     pub can_try: bool,
     /// The proposal on the screen is shown otherwise than it was proposed.
     pub differs: bool,
+    /// A difftool is configured.
+    pub can_compare: bool,
     /// Less context can be shown.
     pub has_context: bool,
 }
@@ -103,6 +105,7 @@ impl Session {
             }
             add(true, 'p', "the whole proposal in the pager");
             add(facilities.differs, 'O', "its own diff, as it was proposed");
+            add(facilities.can_compare, 'D', "its diff in your difftool");
             add(facilities.can_try, 't', "try it: run the tests on it");
             add(!review.is_unfit(), 'A', "apply all of this proposal");
             add(true, 'R', "reject it, with a reason");

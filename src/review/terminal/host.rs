@@ -247,6 +247,16 @@ pub trait Host {
     /// If it cannot be run, or fails.
     fn filter(&mut self, diff: &str) -> Result<String>;
 
+    /// Whether a difftool is configured.
+    fn can_compare(&self) -> bool;
+
+    /// Shows the diff of the proposal in that tool, and waits for it. Returns how it ended, where that says
+    /// something.
+    ///
+    /// # Errors
+    /// If it could not be run.
+    fn compare(&mut self, id: &ProposalId) -> Result<Option<String>>;
+
     /// Whether there is a command to try proposals with.
     fn can_try(&self) -> bool;
 

@@ -100,11 +100,11 @@ impl Page<'_> {
         }
         if lines > 0 || files > 0 {
             let plural = |count: usize| if count == 1 { "" } else { "s" };
-            let mut text = format!("… {lines} more line{}", plural(lines));
-            if files > 0 {
-                text += &format!(", {files} more file{}", plural(files));
-            }
-            text += ", p shows them";
+            let counted = [(lines, "line"), (files, "file")];
+            let counted = counted.iter().filter(|(count, _)| *count > 0);
+            let counted =
+                counted.map(|(count, what)| format!("{count} more {what}{}", plural(*count)));
+            let text = format!("… {}, p shows them", counted.collect::<Vec<_>>().join(", "));
             let line = self.options.palette.paint(Role::Dim, text);
             blocks.push(Block::Text(format!("{line}\n")));
         }

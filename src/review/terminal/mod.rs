@@ -26,6 +26,7 @@ use self::press::stop;
 use super::model::{
     Action, Facilities, Key, Part, Refusal, Review, Session, Slot, Staged, Ticket, Verdict,
 };
+use crate::changeset::entry::EntryKind;
 use crate::error::{Error, Result};
 use crate::prompt::{self, Answer, Press, Prompt};
 use crate::proposal::ProposalId;
@@ -274,9 +275,15 @@ impl Terminal<'_> {
         }
         match self.session.unit().map(|unit| &unit.part) {
             Some(Part::Hunk(_)) => "Take this hunk",
-            Some(Part::Place) => "Take this move or mode",
+            Some(Part::Place) => {
+                match self.session.review().map(|r| r.file_of(self.session.unit_index())) {
+                    Some(file) if file.old_path == file.path => "Take this mode",
+                    _ => "Take this move",
+                }
+            }
             _ => match self.session.review().map(|r| r.file_of(self.session.unit_index())) {
                 Some(file) if file.after.is_none() => "Take this deletion",
+                Some(file) if file.kind == EntryKind::Copied => "Take this copy",
                 Some(file) if file.before.is_none() => "Take this new file",
                 _ => "Take this file",
             },
@@ -287,6 +294,7 @@ impl Terminal<'_> {
         self.session.keys(Facilities {
             wide: self.options.columns >= diff::NARROWEST,
             can_try: self.host.can_try(),
+            can_compare: self.host.can_compare(),
             has_context: self.options.context > 0,
             differs: self.content.as_ref().is_some_and(|(_, content)| content.proposed.is_some()),
         })

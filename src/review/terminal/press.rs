@@ -60,6 +60,7 @@ impl Terminal<'_> {
             'o' => return self.page_file(),
             'p' => return self.page_proposal(),
             'O' => return self.page_as_proposed(),
+            'D' => return self.compare(),
             't' => return self.try_it(),
             '?' => {
                 let help = screen::help(&self.keys(), &self.options);
@@ -307,6 +308,17 @@ impl Terminal<'_> {
         let text = "As it was proposed; the files have changed since:\n\n".to_owned();
         let text = text + &diff::changeset(proposed, &self.options);
         self.host.page(&text)?;
+        Ok(None)
+    }
+
+    fn compare(&mut self) -> Result<Option<Stop>> {
+        let Some(slot) = self.session.slot() else { return Ok(None) };
+        let id = slot.ticket.id.clone();
+        match self.host.compare(&id) {
+            Ok(Some(ended)) => self.dim(escape::line(&ended))?,
+            Ok(None) => {}
+            Err(error) => self.fail(&error)?,
+        }
         Ok(None)
     }
 

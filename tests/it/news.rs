@@ -1,0 +1,149 @@
+//! What came in while somebody was reviewing, and the user's own command that is told of it; single commands
+//! of the day that ask for no id.
+
+use crate::support::Repo;
+use crate::support::terminal::Terminal;
+
+fn scene() -> Repo {
+    let files = ["a.txt", "b.txt", "c.txt"].map(|name| (name, "one\ntwo\nthree\n"));
+    Repo::with(&files)
+}
+
+fn propose(repo: &Repo, by: &str, file: &str) -> String {
+    let args = ["propose", file, "--old", "two", "--new", "2", "-m", "Count", "-q"];
+    repo.agent(by, &args).ok().id()
+}
+
+fn review(repo: &Repo, env: &[(&str, &str)]) -> Terminal {
+    let mut command = repo.cmd(&["review"]).env("TERM", "dumb").env("PAGER", "cat");
+    for (name, value) in env {
+        command = command.env(name, value);
+    }
+    Terminal::start(command, 60, 100)
+}
+
+#[test]
+fn a_review_ends_with_what_came_in_meanwhile() {
+    let repo = scene();
+    let first = propose(&repo, "one", "a.txt");
+    let revised = propose(&repo, "one", "b.txt");
+    let mut t = review(&repo, &[]);
+    t.sees("]? ");
+    let new = propose(&repo, "two", "c.txt");
+    let args = ["revise", &revised, "b.txt", "--old", "two", "--new", "deux", "-q"];
+    repo.agent("one", &args).ok();
+    t.types("R").sees("Reject it because").types("no\r").sees("]? ").types("W");
+    t.sees("Write these").types("y").sees("rejected");
+    t.sees("1 proposal came in meanwhile: ")
+        .sees("by two")
+        .sees("1 proposal was revised meanwhile: ");
+    assert_eq!(t.ends(), 0);
+    let pending = repo.aye(&["list", "--json"]).ok().json();
+    let left = pending["proposals"].as_array().unwrap().iter().map(|p| p["proposal_id"].clone());
+    let left: Vec<_> = left.collect();
+    assert!(left.contains(&new.into()) && !left.contains(&first.into()), "{left:?}");
+}
+
+#[test]
+fn a_review_without_news_says_nothing_of_them() {
+    let repo = scene();
+    propose(&repo, "one", "a.txt");
+    let mut t = review(&repo, &[]);
+    t.sees("]? ").types("q").sees("Nothing was decided");
+    assert!(!t.text().contains("meanwhile"));
+    t.ends();
+}
+
+/// A pipe that a command writes to when it is run, and the user's configuration that names that command.
+fn told(repo: &Repo) -> (std::path::PathBuf, String) {
+    let pipe = repo.outer().join("told");
+    repo.program("mkfifo").args(&[&pipe]).run().ok();
+    let line = format!(
+        "tell() {{ echo \"$1 $AYE_NEWS $AYE_BY: $AYE_DESCRIPTION\" > '{}'; }}; tell",
+        pipe.display()
+    );
+    let config = repo.user_config(&[("aye.notifyCommand", &line)]);
+    (pipe, config.to_string_lossy().into_owned())
+}
+
+#[test]
+fn the_users_own_command_is_told_of_each_new_proposal_and_revision() {
+    let repo = scene();
+    let (pipe, config) = told(&repo);
+    // The repository's own configuration may be an agent's work.
+    let bad = repo.outer().join("bad");
+    repo.git(&["config", "aye.notifyCommand", &format!("touch '{}'; true", bad.display())]);
+    let run = |args: &[&str]| {
+        let command = repo.cmd(args).env("AYE_AGENT", "bot").env("GIT_CONFIG_GLOBAL", &config);
+        command.run().ok().id()
+    };
+    let args = ["propose", "a.txt", "--old", "two", "--new", "2", "-m", "Count\u{1b}[2J", "-q"];
+    let id = run(&args);
+    let said = std::fs::read_to_string(&pipe).unwrap();
+    assert!(said.starts_with(&format!("{id} proposed bot: Count")), "{said}");
+    assert!(!said.contains('\u{1b}'), "{said:?}");
+    run(&["revise", &id, "a.txt", "--old", "two", "--new", "two!", "-q"]);
+    let said = std::fs::read_to_string(&pipe).unwrap();
+    assert!(said.starts_with(&format!("{id} revised bot: ")), "{said}");
+    assert!(!bad.exists());
+}
+
+#[test]
+fn a_person_is_not_told_of_what_they_propose() {
+    let repo = scene();
+    let (pipe, config) = told(&repo);
+    let args = ["propose", "a.txt", "--old", "two", "--new", "2", "-m", "Mine", "-q"];
+    repo.cmd(&args).env("GIT_CONFIG_GLOBAL", &config).run().ok();
+    let args = ["propose", "b.txt", "--old", "two", "--new", "2", "-m", "Bot's", "-q"];
+    repo.cmd(&args).env("AYE_AGENT", "bot").env("GIT_CONFIG_GLOBAL", &config).run().ok();
+    assert!(std::fs::read_to_string(&pipe).unwrap().contains("Bot's"));
+}
+
+#[test]
+fn a_key_opens_the_difftool_that_the_user_has_configured() {
+    let repo = scene();
+    propose(&repo, "bot", "a.txt");
+    let mut t = review(&repo, &[]);
+    t.sees("]? ").types("D").sees("'D' does nothing here").sees("]? ").types("q");
+    t.ends();
+    let config = repo.user_config(&[
+        ("diff.tool", "mine"),
+        ("difftool.mine.cmd", "echo \"tool: $(cat \"$LOCAL\" \"$REMOTE\" | tr '\\n' ' ')\""),
+    ]);
+    repo.git(&["config", "difftool.mine.cmd", "echo not this"]);
+    let mut t = review(&repo, &[("GIT_CONFIG_GLOBAL", &config.to_string_lossy())]);
+    t.sees("]? ").types("D").sees("tool: one two three one 2 three").sees("]? ").types("?");
+    t.sees("D  its diff in your difftool").sees("]? ").types("q");
+    assert!(!t.text().contains("not this"));
+    t.ends();
+}
+
+#[test]
+fn the_list_is_grouped_by_session() {
+    let repo = scene();
+    for (file, session) in [("a.txt", "s-1"), ("b.txt", "s-2"), ("c.txt", "s-1")] {
+        let args = ["propose", file, "--old", "two", "--new", "2", "-m", file, "-q"];
+        let command = repo.cmd(&args).env("AYE_AGENT", "bot").env("AYE_SESSION", session);
+        command.run().ok();
+    }
+    let args = ["propose", "a.txt", "--old", "three", "--new", "3", "-q"];
+    repo.agent("other", &args).ok();
+    let out = repo.aye(&["list", "--group", "session"]).ok().out();
+    let at = |text: &str| out.find(text).unwrap_or_else(|| panic!("{text}\n{out}"));
+    assert!(at("s-1 (2)") < at("s-2 (1)") && out.contains("no session (1)"), "{out}");
+}
+
+#[test]
+fn revise_takes_the_newest_of_ones_own() {
+    let repo = scene();
+    let mine = propose(&repo, "one", "a.txt");
+    propose(&repo, "two", "b.txt");
+    let args = ["revise", "--latest", "a.txt", "--old", "two", "--new", "deux"];
+    repo.agent("one", &args).ok().says(&format!("{mine}  revision 2"));
+    let args = ["revise", "--latest", "-m", "Why"];
+    repo.agent("one", &args).ok().says(&format!("{mine}  revision 3"));
+    repo.agent("three", &args).fails("proposal_not_found", 3);
+    repo.agent("one", &["revise", "-m", "Why"]).exits(2);
+    let args = ["propose", "--old", "two", "--new", "2"];
+    repo.agent("one", &args).fails("usage", 2).notes("which file?");
+}
