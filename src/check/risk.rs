@@ -134,7 +134,7 @@ fn judge(
     let sides = changes.iter().flat_map(|change| [&change.before, &change.after]);
     let is_here = sides.flatten().all(|entry| store.has(&entry.id));
     let changeset = is_here.then(|| store.changeset(changes).ok()).flatten();
-    let findings = changeset.as_ref().map(|changeset| gate::review(store, changeset));
+    let findings = changeset.as_ref().map(|changeset| gate::review(store, changeset, instructions));
     let is_judged = matches!(findings, Some(Ok(_)));
     // What cannot be judged, as with a broken list of exceptions, deserves the look.
     let is_warned = findings.is_some_and(|found| !found.is_ok_and(|found| found.is_empty()));

@@ -93,7 +93,6 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         return context.emit_report(&report());
     }
     let store = context.store_here()?;
-    let tips = idle::tips(&store);
     let view = store.view()?;
     let mut report = report();
     if !args.staged {
@@ -117,9 +116,9 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         let mut sight = idle::sight(context, &store).filter(|_| is_idle);
         let (now, seen) = (context.now, sight.as_mut());
         let missing = missing::findings(&store, &view, now, &scope, &fail_on, seen)?;
-        if let Some(tips) = tips.filter(|_| is_idle) {
+        if is_idle {
             let sight = sight.as_ref().filter(|_| missing.is_empty());
-            idle::stamp(context, &store, &view, &tips, sight);
+            idle::stamp(context, &store, &view, sight);
         }
         for finding in missing {
             report.push(finding);
@@ -163,16 +162,13 @@ pub(super) fn staged(context: &mut Context) -> Result<Report> {
         return Ok(report);
     }
     let store = context.store_here()?;
-    let tips = idle::tips(&store);
     let view = store.view()?;
     let (scope, except) = (Scope::default(), committing(context));
     let pending = Pending::new(&view, context.now, &scope, &except);
     if !pending.may_touch()? {
         // Contested ones count, too, before it may be said that nothing waits.
-        if let Some(tips) = tips
-            && view.contested(context.now)?.is_empty()
-        {
-            idle::stamp(context, &store, &view, &tips, None);
+        if view.contested(context.now)?.is_empty() {
+            idle::stamp(context, &store, &view, None);
         }
         return Ok(report);
     }

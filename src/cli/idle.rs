@@ -73,32 +73,24 @@ fn has_valid_policy(top: &Path) -> bool {
     }
 }
 
-/// Where the lanes stand; to be asked before the look that [`stamp`] is about.
-pub(super) fn tips(store: &Store) -> Option<idle::Tips> {
-    idle::Tips::read(store.common_dir())
-}
-
 /// Begins to note what is seen of the files; `None` where that cannot be told from their facts.
 pub(super) fn sight(context: &Context, store: &Store) -> Option<Sight> {
     let top = std::path::absolute(store.work_dir()?).ok()?;
     Sight::begin(store.repo().git_dir(), store.common_dir(), &top, context.now)
 }
 
-/// Notes that a full look at `view`, begun at `tips`, found nothing pending and nothing contested, nor
-/// missed any of the files in `sight`, if it looked for them. Trouble in the lanes is to be reported
-/// every time, so then there is no stamp.
-pub(super) fn stamp(
-    context: &Context,
-    store: &Store,
-    view: &View,
-    tips: &idle::Tips,
-    sight: Option<&Sight>,
-) {
+/// Notes that a full look at `view` found nothing pending and nothing contested, nor missed any of the
+/// files in `sight`, if it looked for them; unless the lanes have moved since. Trouble in the lanes is to
+/// be reported every time, so then there is no stamp.
+pub(super) fn stamp(context: &Context, store: &Store, view: &View, sight: Option<&Sight>) {
     if !view.troubles().iter().all(|trouble| trouble.kind.is_notice()) {
         return;
     }
+    // Read only where there is a stamp to leave; the files are read once more when it is left.
+    let tips = idle::Tips::read(store.common_dir());
+    let Some(tips) = tips.filter(|_| view.is_current(store)) else { return };
     let lasting = view.count_pending(context.now - MARGIN).is_ok_and(|count| count == 0);
     let settled = missing::is_settled(view, context.now).unwrap_or(false);
     let sight = sight.filter(|_| !settled).and_then(Sight::text);
-    idle::stamp(store.common_dir(), context.now, tips, idle::Found { lasting, settled, sight });
+    idle::stamp(store.common_dir(), context.now, &tips, idle::Found { lasting, settled, sight });
 }

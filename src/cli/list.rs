@@ -66,14 +66,10 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if is_pending {
         filter.limit = None;
     }
-    let tips = usual.then(|| idle::tips(&store)).flatten();
     let view = store.view()?;
     let summaries = view.proposals(&filter, context.now)?;
-    if let Some(tips) = tips
-        && summaries.is_empty()
-        && view.contested(context.now)?.is_empty()
-    {
-        idle::stamp(context, &store, &view, &tips, None);
+    if usual && summaries.is_empty() && view.contested(context.now)?.is_empty() {
+        idle::stamp(context, &store, &view, None);
     }
     let purged = match is_all {
         true => view.purged()?,

@@ -64,7 +64,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let readable = Readable::load(&store, &proposal.current().changes)?;
     let mut text = header(&proposal, status, &audience, &palette, context.now);
     if status == Status::Pending {
-        let mut warnings = gate::review(&store, &readable.changeset)?;
+        let mut warnings = gate::review(&store, &readable.changeset, &store.instructions())?;
         if proposal.subject == Subject::Code {
             gate::add_memory(&store, &readable.changeset, &mut warnings);
         }

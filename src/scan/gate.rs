@@ -1,12 +1,12 @@
 //! Code proposals: what their added and changed lines bring.
 
-use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{ALLOW_LIST, allow_list, file_at};
+use crate::changeset::instructions::Instructions;
 use crate::changeset::{Changeset, FileChange};
 use crate::error::{Error, Result};
 use crate::memory::service::outside_violations;
@@ -105,20 +105,23 @@ fn scanned(store: &Store, changeset: &Changeset) -> Result<Vec<Warning>> {
 }
 
 /// What a reviewer of `changeset` should see: secrets and personal data that are not known false
-/// alarms, and text that misleads, in added and changed lines.
+/// alarms, and text that misleads, in added and changed lines; in those of `instructions` also text that
+/// tries to instruct.
 ///
 /// # Errors
 /// `allowlist_parse_error`.
-pub fn review(store: &Store, changeset: &Changeset) -> Result<Vec<Warning>> {
+pub fn review(
+    store: &Store,
+    changeset: &Changeset,
+    instructions: &Instructions,
+) -> Result<Vec<Warning>> {
     let mut warnings: Vec<Warning> = secrets(changeset).into_iter().map(|(w, _)| w).collect();
     if !warnings.is_empty() {
         let allowed = known(store)?;
         warnings.retain(|w| !w.fingerprint.as_ref().is_some_and(|f| allowed.contains(f)));
     }
-    let instructions = OnceCell::new();
     for (change, before, after) in texts(changeset) {
-        let known = instructions.get_or_init(|| store.instructions());
-        let issues = match known.kind(&change.path) {
+        let issues = match instructions.kind(&change.path) {
             Some(_) => unsafe_text::check_instructions(&before, after),
             None => unsafe_text::check_added(&before, after),
         };

@@ -121,6 +121,16 @@ impl Audiences {
     }
 }
 
+/// Whether the lane of the ref `name`, which was written here or fetched, is for the default audience, where
+/// `home` are the default remotes; so is what is no lane. As [`Audiences::of_ref`] says, without composing it.
+pub(super) fn is_default(home: Option<&[String]>, name: &str) -> bool {
+    if refs::is_local(name) {
+        return name.starts_with(refs::LOG);
+    }
+    let is_home = |remote: &str| home.is_none_or(|home| home.iter().any(|name| name == remote));
+    refs::remote_of(name).is_none_or(is_home)
+}
+
 /// The remotes whose lanes are for the default audience: the one that `aye.remote` names, or else
 /// `origin` if there is one, or else the only one there is; and all others at the same URL. `None`:
 /// every remote's are.
@@ -241,6 +251,16 @@ mod tests {
             "refs/aye/kept/i",
             "refs/aye/remotes/up/i",
         ];
+        let home = vec!["origin".to_owned()];
+        let all = Audiences::new(Some(home.clone()), names.into_iter());
+        for name in names.into_iter().filter(|name| !name.starts_with(refs::KEPT)) {
+            let is_default = all.of_ref(name) == Some(Audience::Default);
+            assert_eq!(super::is_default(Some(&home), name), is_default, "{name}");
+            assert_eq!(
+                super::is_default(None, name),
+                !name.contains("private") && !name.contains("for")
+            );
+        }
         let of = |owners: &[&str], said: &[&str]| audience(Some("origin"), &names, owners, said);
         assert_eq!(of(&["a"], &["a"]), Audience::Default);
         assert_eq!(of(&["b"], &["b"]), Audience::Private);

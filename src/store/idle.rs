@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 
-use super::refs;
+use super::{loose, refs};
 use crate::private::Directory;
 use crate::worktree::journal;
 
@@ -69,9 +69,9 @@ impl Tips {
         let mut lines = Vec::new();
         for prefix in [refs::LOG, refs::PRIVATE, refs::FOR, refs::REMOTES] {
             let mut whole = true;
-            refs::loose(common_dir, &common_dir.join(prefix), &mut |name, content| match content
+            loose::each(common_dir, prefix, &mut |name, content| match content
                 .ok()
-                .and_then(|content| String::from_utf8(content).ok())
+                .and_then(|content| std::str::from_utf8(content).ok())
             {
                 Some(target) => lines.push(format!("{name} {}", target.trim_end())),
                 None => whole = false,

@@ -21,6 +21,7 @@ mod lane;
 mod leftovers;
 mod lists;
 mod lock;
+mod loose;
 mod objects;
 mod partial;
 mod pending;

@@ -6,14 +6,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::OpenOptions;
-use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use bstr::ByteSlice;
 use gix::ObjectId;
 
-use super::codes;
+use super::{codes, loose};
 use crate::error::{Error, Result};
 use crate::flush::{Method, sync_folder};
 
@@ -187,7 +187,9 @@ pub(super) fn newest<'n>(
     lane: &str,
 ) -> Option<&'n str> {
     let epoch = |name: &str| epoch_of(name).unwrap_or(1);
-    names.filter(|name| **name == audience.lane(lane, epoch(name))).max_by_key(|name| epoch(name))
+    // Most are of others: told by how they end before one is composed to compare with.
+    let ours = names.filter(|name| name.ends_with(lane));
+    ours.filter(|name| **name == audience.lane(lane, epoch(name))).max_by_key(|name| epoch(name))
 }
 
 /// The part of a lane that the ref `name` is of, if it is one: `<lane>.f<8 hex>/<lane>`. The lane
@@ -299,14 +301,12 @@ type Target = io::Result<Option<ObjectId>>;
 /// The refs below `prefix`, loose ones before packed ones: `git pack-refs` beside this packs a ref
 /// before it removes its file.
 ///
-/// gix takes six system calls for the file of a ref, and this takes three: with the lanes of some
-/// hundred clones that is most of what a command does.
+/// gix takes six system calls for the file of a ref, and [`loose`] takes three.
 fn below(repo: &gix::Repository, prefix: &str) -> io::Result<BTreeMap<String, Target>> {
     let mut found = BTreeMap::new();
-    let top = repo.common_dir();
-    loose(top, &top.join(prefix), &mut |name, content| {
-        if gix::refs::FullName::try_from(name.as_str()).is_ok() {
-            let target = content.and_then(|content| parse(&content, repo.object_hash()));
+    loose::each(repo.common_dir(), prefix, &mut |name, content| {
+        if gix::validate::reference::name(name.as_str().into()).is_ok() {
+            let target = content.and_then(|content| parse(content, repo.object_hash()));
             found.insert(name, target);
         }
     })?;
@@ -318,50 +318,6 @@ fn below(repo: &gix::Repository, prefix: &str) -> io::Result<BTreeMap<String, Ta
         }
     }
     Ok(found)
-}
-
-/// Calls `found` with the name, from `top`, and the content of each file below `directory`; lock files
-/// and what goes away meanwhile are left out.
-///
-/// # Errors
-/// If a directory cannot be read.
-pub(super) fn loose(
-    top: &Path,
-    directory: &Path,
-    found: &mut impl FnMut(String, io::Result<Vec<u8>>),
-) -> io::Result<()> {
-    let entries = match std::fs::read_dir(directory) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(error),
-    };
-    for entry in entries {
-        let entry = entry?;
-        let path = entry.path();
-        if entry.file_type()?.is_dir() {
-            loose(top, &path, found)?;
-        } else if path.extension().is_none_or(|extension| extension != "lock") {
-            let content = line(&path);
-            if content.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
-                continue;
-            }
-            // As seen from every linked work tree.
-            let name = path.strip_prefix(top).unwrap_or(&path);
-            found(name.to_string_lossy().into_owned(), content);
-        }
-    }
-    Ok(())
-}
-
-/// The file of a ref, which has one short line, in one read.
-fn line(path: &Path) -> io::Result<Vec<u8>> {
-    const LONGEST: usize = 4 * 1024;
-    let mut content = [0; LONGEST];
-    let length = std::fs::File::open(path)?.read(&mut content)?;
-    match length {
-        LONGEST => Err(io::Error::new(ErrorKind::InvalidData, "it has more than a line")),
-        _ => Ok(content[..length].to_vec()),
-    }
 }
 
 /// What the file of a loose ref says.
@@ -386,7 +342,7 @@ fn unreadable(name: &str, error: &dyn std::fmt::Display) -> Error {
 /// # Errors
 /// `lane_broken` if it cannot be read.
 pub(super) fn target(repo: &gix::Repository, name: &str) -> Result<Option<ObjectId>> {
-    match line(&repo.common_dir().join(name)) {
+    match loose::line(&repo.common_dir().join(name)) {
         Err(error) if is_none(&error) => packed(repo, name),
         content => content.and_then(|content| parse(&content, repo.object_hash())),
     }

@@ -65,11 +65,17 @@ impl Entry {
 
 /// The path `lower` from each hidden name in it on.
 pub(super) fn from_hidden(lower: &[u8]) -> SmallVec<[&[u8]; 2]> {
-    std::iter::once(0)
-        .chain(lower.find_iter(b"/").map(|at| at + 1))
-        .map(|start| &lower[start..])
-        .filter(|rest| rest.starts_with(b"."))
-        .collect()
+    let mut hidden = SmallVec::new();
+    let mut rest = lower;
+    loop {
+        if rest.first() == Some(&b'.') {
+            hidden.push(rest);
+        }
+        match rest.find_byte(b'/') {
+            Some(at) => rest = &rest[at + 1..],
+            None => return hidden,
+        }
+    }
 }
 
 /// The kind of the file at `path` by the built-in list alone.
@@ -80,7 +86,8 @@ fn listed(lower: &[u8]) -> Option<InstructionKind> {
     let is_within = |directory: &str| {
         directory.is_empty() || hidden.iter().any(|rest| rest.starts_with(directory.as_bytes()))
     };
-    let entry = ENTRIES.iter().find(|entry| entry.names(name) && is_within(entry.directory))?;
+    // Every file of the index is asked about, and most are in no hidden directory.
+    let entry = ENTRIES.iter().find(|entry| is_within(entry.directory) && entry.names(name))?;
     Some(entry.kind)
 }
 

@@ -242,7 +242,7 @@ impl Host for CliHost<'_> {
                 return Ok(Loaded::Gone(format!("found unreadable ({})", error.message())));
             }
         };
-        let mut warnings = gate::review(self.store, &changeset)?;
+        let mut warnings = gate::review(self.store, &changeset, &self.store.instructions())?;
         if proposal.subject == Subject::Code {
             gate::add_memory(self.store, &changeset, &mut warnings);
         }

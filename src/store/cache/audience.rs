@@ -11,7 +11,7 @@ use crate::changeset::{RepoPath, Snapshot as _};
 use crate::error::Result;
 use crate::proposal::state::Decision;
 use crate::proposal::{Data, Entry, Event, Proposal, ProposalId, State};
-use crate::store::audience::Audiences;
+use crate::store::audience::{self, Audiences};
 use crate::store::{Audience, Store, lists};
 
 /// Proposals that change a file whose contents are compared: more have nothing to do with it.
@@ -37,8 +37,11 @@ impl View {
     /// so, without a question to the cache.
     pub(super) fn is_plain(&self) -> bool {
         *self.is_plain.get_or_init(|| {
-            let names = self.lanes.iter().map(|lane| lane.name.as_str());
-            !self.keeps_others && Audiences::new(self.home_remotes.clone(), names).is_plain()
+            let home = self.home_remotes.as_deref();
+            let keeps_others =
+                |cache: &Connection| super::lanes::keeps_others(cache).unwrap_or(true);
+            self.lanes.iter().all(|lane| audience::is_default(home, &lane.name))
+                && !self.connection.as_ref().is_some_and(keeps_others)
         })
     }
 

@@ -60,8 +60,6 @@ pub struct View {
     own: OnceCell<Vec<OwnLane>>,
     /// The remotes whose lanes are for the default audience; `None`: all.
     home_remotes: Option<Vec<String>>,
-    /// A lane is kept that only another remote than the default one had.
-    keeps_others: bool,
     /// Whether everything is for the default audience, once somebody has asked.
     is_plain: OnceCell<bool>,
     /// Whom the lanes are for, once somebody has asked.
@@ -168,7 +166,6 @@ impl Store {
                 troubles: Vec::new(),
                 own: OnceCell::new(),
                 home_remotes: None,
-                keeps_others: false,
                 is_plain: OnceCell::new(),
                 audiences: OnceCell::new(),
                 home: self.kept.clone(),
@@ -238,7 +235,6 @@ impl Store {
             troubles = lanes::troubles(&connection)?;
         }
         self.notices.add(&troubles);
-        let keeps_others = lanes::keeps_others(&connection)?;
         Ok(View {
             connection: Some(connection),
             lanes: lanes.to_vec(),
@@ -246,7 +242,6 @@ impl Store {
             troubles,
             own: OnceCell::new(),
             home_remotes: default_remotes(&self.repo),
-            keeps_others,
             is_plain: OnceCell::new(),
             audiences: OnceCell::new(),
             home,
@@ -301,6 +296,11 @@ impl View {
         };
         let mut own = self.own_lanes(store).iter();
         Ok(own.find(|own| own.audience == audience).map(|own| own.lane.clone()))
+    }
+
+    /// Whether the lanes are still where this was asked of.
+    pub fn is_current(&self, store: &Store) -> bool {
+        refs::lanes(&store.repo).is_ok_and(|lanes| lanes == self.lanes)
     }
 
     /// How many lanes there are, this clone's own and those of others.

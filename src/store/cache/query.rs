@@ -1,5 +1,7 @@
 //! Questions to the cache.
 
+use std::collections::BTreeSet;
+
 use chrono::{DateTime, TimeZone as _, Utc};
 use rusqlite::types::Value;
 use rusqlite::{OptionalExtension as _, Row, params, params_from_iter};
@@ -14,7 +16,8 @@ use crate::proposal::document::Approval;
 use crate::proposal::event::Subject;
 use crate::proposal::steps::Step;
 use crate::proposal::{Entry, Event, Proposal, ProposalId, Stamped, Status, codes, fold, id};
-use crate::store::{Audience, refs};
+use crate::store::Audience;
+use crate::store::refs::{self, LaneRef};
 
 /// Steps of one file that are looked at: more are no chain that somebody follows.
 const MOST_STEPS: usize = 256;
@@ -695,10 +698,8 @@ impl View {
     ) -> Result<Rows> {
         let mut seen = Rows::default();
         let Some(connection) = &self.connection else { return Ok(seen) };
-        let is_local = |name: &str| {
-            let mut local = self.lanes.iter().filter(|lane| refs::is_local(&lane.name));
-            local.any(|lane| lane.lane() == name)
-        };
+        let local = self.lanes.iter().filter(|lane| refs::is_local(&lane.name));
+        let local: BTreeSet<&str> = local.map(LaneRef::lane).collect();
         let query = || -> rusqlite::Result<()> {
             let mut statement = connection.prepare_cached(&format!("{EVENTS}{narrowed}"))?;
             let mut rows = statement.query(values)?;
@@ -707,7 +708,7 @@ impl View {
                 seen.last = Some((row.get(4)?, row.get(5)?, row.get(0)?));
                 let body = row.get_ref(2)?.as_bytes().unwrap_or_default();
                 let lane = row.get_ref(3)?.as_str().unwrap_or_default();
-                let is_foreign = !is_local(lane);
+                let is_foreign = !local.contains(lane);
                 if is_foreign && !light && !budget.admits(lane, body) {
                     continue;
                 }

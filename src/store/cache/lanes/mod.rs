@@ -195,6 +195,29 @@ fn came_later(repo: &gix::Repository, connection: &Connection) -> rusqlite::Resu
     Ok(found)
 }
 
+/// Whether the refs that were read are `lanes`, which are in name order, each up to where it is.
+fn are_read(connection: &Connection, lanes: &[LaneRef]) -> rusqlite::Result<bool> {
+    let mut statement = connection.prepare_cached(
+        "SELECT name, tip FROM lane WHERE name >= ?1 AND name < ?2 ORDER BY name",
+    )?;
+    let mut lanes = lanes.iter();
+    let mut hex = [0; gix::hash::Kind::longest().len_in_hex()];
+    let after_kept = format!("{}~", refs::KEPT);
+    for (from, to) in [("", refs::KEPT), (after_kept.as_str(), "~")] {
+        let mut rows = statement.query([from, to])?;
+        while let Some(row) = rows.next()? {
+            let (name, tip) = (row.get_ref(0)?.as_bytes()?, row.get_ref(1)?.as_bytes()?);
+            let is_same = lanes.next().is_some_and(|lane| {
+                lane.name.as_bytes() == name && lane.tip.hex_to_buf(&mut hex).as_bytes() == tip
+            });
+            if !is_same {
+                return Ok(false);
+            }
+        }
+    }
+    Ok(lanes.next().is_none())
+}
+
 /// Whether `lane` has been read up to where it is.
 fn is_read(known: &BTreeMap<String, Position>, lane: &LaneRef) -> bool {
     let tip = |position: &Position| ObjectId::from_hex(position.tip.as_bytes()).ok();
@@ -208,17 +231,16 @@ pub(super) fn keeps_others(connection: &Connection) -> rusqlite::Result<bool> {
     connection.prepare_cached(sql)?.exists([refs::KEPT])
 }
 
-/// Whether nothing is new in `lanes`, those of this clone and the fetched ones, and nothing has come
-/// that was missing: without `troubles` nothing was.
+/// Whether nothing is new in `lanes`, those of this clone and the fetched ones in name order, and nothing
+/// has come that was missing: without `troubles` nothing was.
 pub(super) fn is_current(
     store: &Store,
     connection: &Connection,
     lanes: &[LaneRef],
     troubles: &[Trouble],
 ) -> rusqlite::Result<bool> {
-    let known = positions(connection)?;
-    let count = known.keys().filter(|name| !name.starts_with(refs::KEPT)).count();
-    if known.is_empty() || count != lanes.len() || !lanes.iter().all(|lane| is_read(&known, lane)) {
+    let is_new = !connection.prepare_cached("SELECT 1 FROM lane LIMIT 1")?.exists([])?;
+    if is_new || !are_read(connection, lanes)? {
         return Ok(false);
     }
     if troubles.is_empty() {
