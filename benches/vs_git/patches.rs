@@ -35,7 +35,8 @@ pub fn all() -> Vec<Entry> {
             sides: |world| both(world, &binary(5_000_000)),
         },
         Entry {
-            name: "three-way apply of 100 files vs --3way",
+            // Both durable, as with `apply` of one proposal.
+            name: "three-way apply of 100 files vs durable --3way",
             target: 1.0,
             runs: 10,
             sides: three_way,
@@ -189,7 +190,7 @@ fn three_way(world: &World) -> (Side, Side) {
         run(&mut stage);
     });
     let (folder, patch) = set_up(world, &change);
-    let mut git = world.git(&folder, &["apply", "--3way", &patch]);
+    let mut git = world.git(&folder, &["-c", "core.fsync=all", "apply", "--3way", &patch]);
     git.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
     let mut stage = world.git(&folder, &["add", "--all"]);
     let other = Side::new(move |_| run(&mut git)).prepared(move |_| {

@@ -248,7 +248,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     if let Some(exit) = help::answer(&args) {
         return ExitCode::from(exit as u8);
     }
-    let cli = match named(&args).map_or_else(|| Cli::try_parse_from(&args), Ok) {
+    let cli = match parsed(&args) {
         Ok(cli) => cli,
         Err(error) => {
             let error = match error.kind() {
@@ -284,6 +284,23 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     ExitCode::from(exit)
+}
+
+/// `args` as clap reads them.
+fn parsed(args: &[OsString]) -> std::result::Result<Cli, clap::Error> {
+    if let Some(version) = version(args) {
+        return Err(version);
+    }
+    named(args).map_or_else(|| Cli::try_parse_from(args), Ok)
+}
+
+/// clap's answer to a question for the version alone, which no command has to be known for.
+fn version(args: &[OsString]) -> Option<clap::Error> {
+    if args.len() != 2 || args[1] != "--version" && args[1] != "-V" {
+        return None;
+    }
+    let alone = clap::Command::new("aye").version(env!("CARGO_PKG_VERSION"));
+    alone.disable_help_flag(true).try_get_matches_from(args).err()
 }
 
 /// `args` as those of the command that is their first word. `None` where that is another word, or
@@ -408,6 +425,22 @@ mod tests {
         for line in ["aye --version", "aye list --version", "aye help list", "aye help"] {
             let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
             assert!(named(&args).is_none(), "{line}");
+        }
+    }
+    #[test]
+    fn the_version_is_told_without_any_command() {
+        for line in ["aye --version", "aye -V"] {
+            let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            let alone = version(&args).expect(line);
+            let among_all = Cli::try_parse_from(&args).expect_err(line);
+            assert_eq!(
+                (alone.kind(), alone.to_string()),
+                (among_all.kind(), among_all.to_string())
+            );
+        }
+        for line in ["aye", "aye --version list", "aye list --version", "aye --help"] {
+            let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            assert!(version(&args).is_none(), "{line}");
         }
     }
 }
