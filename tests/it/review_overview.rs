@@ -171,3 +171,24 @@ fn a_stack_is_listed_from_below_and_marked() {
     let by = repo.aye(&["list", "--group", "task"]).ok().out();
     assert!(by.contains("no task (4)\n"), "{by}");
 }
+
+#[test]
+fn a_mark_goes_with_the_proposal_that_it_was_about() {
+    let files = ["a.txt", "b.txt", "c.txt"].map(|path| (path, "1\n2\n3\n"));
+    let repo = Repo::with(&files);
+    for (by, path, new) in [("one", "a.txt", "two"), ("two", "a.txt", "zwei")] {
+        repo.agent(by, &["propose", path, "--old", "2", "--new", new, "-m", by, "-q"]).ok();
+    }
+    for path in ["b.txt", "c.txt"] {
+        repo.agent("two", &["propose", path, "--old", "2", "--new", "two", "-m", path, "-q"]).ok();
+    }
+    let mut t = review(&repo, &[]);
+    t.sees("4 pending").sees("⇄").sees("Enter begins").types("A").sees("Which group").types("a");
+    t.sees("apply [y,p,n]?").types("y").sees("applied, 1 file").sees("3 pending");
+    t.sees("Enter begins");
+    let screen = t.screen();
+    let board = &screen[screen.rfind("3 pending").expect("the overview")..];
+    assert!(!board.contains('⇄'), "{board}");
+    t.types("q");
+    t.ends();
+}

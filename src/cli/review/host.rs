@@ -7,12 +7,13 @@ use chrono::Utc;
 
 use super::plans::{self, Planned, Plans};
 use super::{Args, authors, staged_dir, staged_name};
+use crate::app::listing::Marks;
 use crate::changeset::plan::Resolved;
 use crate::changeset::{Changeset, FileChange, RepoPath, sensitive, settle};
 use crate::check::relations;
 use crate::cli::identity::Asking;
 use crate::cli::memory::notes::notes;
-use crate::cli::{Context, pager};
+use crate::cli::{Context, marks, pager};
 use crate::cli::{difftool, programs};
 use crate::decide::verdict::{self, Besides, Word};
 use crate::decide::{self, Visible};
@@ -30,7 +31,7 @@ use crate::review::terminal::{
     Content, Header, Host, Loaded, Order, Outlook, Related, RelatedAs, Said,
 };
 use crate::scan::gate;
-use crate::store::{Store, View};
+use crate::store::{Filter, Store, View};
 
 /// The command line's side of a session.
 pub(super) struct CliHost<'c> {
@@ -46,8 +47,8 @@ pub(super) struct CliHost<'c> {
     planned: Plans,
     /// Where the own lane was when the last screen was shown.
     seen: Option<decide::Seen>,
-    /// The pending proposals in groups.
-    groups: Vec<Group>,
+    /// What was pending when the session began, with its place in it; `None` for what was sent back.
+    numbers: BTreeMap<ProposalId, Option<usize>>,
     /// Who had said what about each proposal when it was last looked at.
     heard: BTreeMap<ProposalId, Vec<(String, String)>>,
 }
@@ -58,7 +59,7 @@ impl<'c> CliHost<'c> {
         store: &'c Store,
         actor: Actor,
         args: &Args,
-        groups: Vec<Group>,
+        numbers: BTreeMap<ProposalId, Option<usize>>,
     ) -> Self {
         let try_command = store.trusted_config("aye.tryCommand");
         let diff_filter = store.trusted_config("interactive.diffFilter");
@@ -73,9 +74,19 @@ impl<'c> CliHost<'c> {
             diff_filter,
             planned: Plans::default(),
             seen: None,
-            groups,
+            numbers,
             heard: BTreeMap::new(),
         }
+    }
+
+    /// What is pending of the proposals of this session, in groups.
+    fn groups(&self) -> Result<Vec<Group>> {
+        let (view, now) = (self.store.view()?, self.now());
+        let mut summaries = view.proposals(&Filter::pending(), now)?;
+        summaries.retain(|summary| self.numbers.contains_key(&summary.id));
+        let marks = Marks::of(self.store, &view, now, &summaries)?;
+        let all = marks.in_order(summaries);
+        Ok(marks::grouped(&all, &marks, now, |id| self.numbers.get(id).copied().flatten()))
     }
 
     /// What an earlier session has kept about a proposal.
@@ -433,8 +444,8 @@ impl Host for CliHost<'_> {
         self.planned.make(self.store, orders, now)
     }
 
-    fn overview(&self) -> Vec<Group> {
-        self.groups.clone()
+    fn overview(&mut self) -> Vec<Group> {
+        self.groups().unwrap_or_default()
     }
 
     fn group(&mut self, orders: &[&Order]) -> Result<String> {

@@ -145,7 +145,6 @@ pub fn run(context: &mut Context, mut args: Args) -> Result<Exit> {
     let tickets = queue(tickets);
     let place: HashMap<&ProposalId, usize> =
         tickets.iter().enumerate().map(|(at, ticket)| (&ticket.id, at + 1)).collect();
-    let groups = marks::grouped(&all, &marks, context.now, |id| place.get(id).copied());
     let asked = context.format.is_none_or(|format| format == Format::Text);
     if tickets.is_empty() {
         context.note("nothing is pending");
@@ -157,10 +156,13 @@ pub fn run(context: &mut Context, mut args: Args) -> Result<Exit> {
     if actor.kind == ActorKind::Agent || !asked || !context.interactive() {
         let is_overview = args.overview && asked;
         if is_overview {
+            let groups = marks::grouped(&all, &marks, context.now, |id| place.get(id).copied());
             print_overview(context, &store, &groups)?;
         }
         return waiting(context, &view, &tickets, &summaries, (actor.kind, is_overview));
     }
+    let number = |summary: &Summary| (summary.id.clone(), place.get(&summary.id).copied());
+    let numbers = all.iter().map(number).collect();
     drop(view);
     let snapshot = store.repo().config_snapshot();
     let mut options = pager::options(context, Some(snapshot.plumbing()));
@@ -169,7 +171,7 @@ pub fn run(context: &mut Context, mut args: Args) -> Result<Exit> {
     }
     let overview = args.overview || (args.ids.is_empty() && tickets.len() > FEW);
     let name = actor.name.clone();
-    let mut host = host::CliHost::new(context, &store, actor, &args, groups);
+    let mut host = host::CliHost::new(context, &store, actor, &args, numbers);
     let end = terminal::run(console::Term::stdout(), &mut host, tickets, options, overview)?;
     for line in arrived(context, &store, &args, &known, &name)? {
         context.note(&line);

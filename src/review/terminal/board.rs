@@ -100,7 +100,7 @@ impl Terminal<'_> {
     }
 
     /// The groups of what is not behind yet, each with its letter and with what was said so far.
-    fn groups(&self) -> Vec<Group> {
+    fn groups(&mut self) -> Vec<Group> {
         let mut groups = self.host.overview();
         let slots = self.session.slots();
         for group in &mut groups {

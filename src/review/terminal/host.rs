@@ -282,8 +282,8 @@ pub trait Host {
     /// If the store cannot be read.
     fn plan(&mut self, orders: &[Order]) -> Result<Vec<Option<Result<Outlook>>>>;
 
-    /// The pending proposals in groups, numbered by their place in this session.
-    fn overview(&self) -> Vec<Group>;
+    /// The proposals of this session that are pending now, in groups, numbered by their place in it.
+    fn overview(&mut self) -> Vec<Group>;
 
     /// The digest of deciding `orders` in one answer, as they were planned by [`Host::plan`].
     ///
