@@ -409,7 +409,7 @@ pub fn commit(
     file.write_all(&list(&named)).map_err(failed)?;
     let mut from_file = OsString::from("--pathspec-from-file=");
     from_file.push(std::path::absolute(file.path()).map_err(failed)?);
-    let message = whole(store, &text(reviewers, proposal, message))?;
+    let message = whole(store, &text(store, reviewers, proposal, message)?)?;
     let git = || Ok::<Git, Error>(git_with_modes(store, modes)?.inheriting(journal.inheritable()?));
     let commit = git()?
         .args(["commit", "--quiet", "--only", "--file=-", "--cleanup=whitespace"])
@@ -517,7 +517,12 @@ fn is_in_head(store: &Store, paths: &[RepoPath]) -> Result<bool> {
 }
 
 /// The commit message: what it is for, then who proposed and who reviewed.
-fn text(reviewers: &[Actor], proposal: &Proposal, message: Option<&str>) -> String {
+fn text(
+    store: &Store,
+    reviewers: &[Actor],
+    proposal: &Proposal,
+    message: Option<&str>,
+) -> Result<String> {
     let given = message.or(proposal.description.as_deref()).unwrap_or_default();
     let given = escape::block(given.trim()).into_owned();
     let body = if given.is_empty() {
@@ -531,7 +536,7 @@ fn text(reviewers: &[Actor], proposal: &Proposal, message: Option<&str>) -> Stri
     } else {
         given
     };
-    let lines = trailers::of(proposal, reviewers);
+    let lines = trailers::of(proposal, reviewers, store.settings()?.assisted_by);
     let lines: Vec<_> = lines.iter().map(|line| escape::line(line)).collect();
-    format!("{body}\n\n{}\n", lines.join("\n"))
+    Ok(format!("{body}\n\n{}\n", lines.join("\n")))
 }

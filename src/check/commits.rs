@@ -30,6 +30,8 @@ pub struct Commit {
     pub reviewers: Vec<String>,
     /// Values of its `Proposed-by` trailers, each once.
     pub proposers: Vec<String>,
+    /// The trailers that name an agent as its author or as one who answers for it: the key, the agent.
+    pub signed: Vec<(&'static str, &'static str)>,
     /// The coding agent that it says it is from: its author, committer or a trailer.
     pub agent: Option<&'static str>,
 }
@@ -92,7 +94,21 @@ pub fn read(store: &Store, id: ObjectId) -> Result<Commit> {
     let agent = people
         .find_map(|(name, email)| authors::agent_of(&name, &email))
         .or_else(|| authors::agent_in(&message.to_str_lossy()));
-    Ok(Commit { id, tree, parent_tree, merged, proposal_ids, reviewers, proposers, agent })
+    let signed = signed(message);
+    Ok(Commit { id, tree, parent_tree, merged, proposal_ids, reviewers, proposers, signed, agent })
+}
+
+/// The trailers by which an agent is made an author, or answers for a commit. Only people do.
+fn signed(message: &[u8]) -> Vec<(&'static str, &'static str)> {
+    let mut found = Vec::new();
+    for key in ["Signed-off-by", "Co-authored-by"] {
+        for value in named(message, key.to_ascii_lowercase().as_bytes()) {
+            let (name, email) = value.split_once('<').unwrap_or((&value, ""));
+            let agent = authors::agent_of(name, email.trim_end_matches('>'));
+            found.extend(agent.map(|agent| (key, agent)));
+        }
+    }
+    found
 }
 
 /// The values of lines such as `Proposal-Id:` in the body of a commit message, `key` in lower case. Anywhere in it, because a
@@ -269,6 +285,13 @@ mod tests {
         let message =
             b"Text\n\n    Proposal-Id:\n    Proposed-by: bot\n    Proposal-Id:\n      prop_c";
         assert_eq!(named(message, b"proposal-id"), ["prop_c"]);
+    }
+
+    #[test]
+    fn agents_that_sign_are_found_and_people_are_not() {
+        let message = b"Fix\n\nCo-Authored-By: Claude <noreply@anthropic.com>\n\
+            Signed-off-by: Ada <ada@example.com>\nAssisted-by: Codex:gpt-5\nSigned-off-by: codex\n";
+        assert_eq!(signed(message), [("Signed-off-by", "codex"), ("Co-authored-by", "claude")]);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::changeset::RepoPath;
 use crate::changeset::instructions::Instructions;
 use crate::error::Result;
 use crate::proposal::{Actor, Proposal, Status, codes, trailers};
-use crate::report::Finding;
+use crate::report::{Finding, Level};
 use crate::store::{Store, View};
 
 /// Findings over the commits that `arguments` of `git rev-list` select: those that touch files
@@ -65,6 +65,7 @@ pub fn findings(
             found.extend(touched.into_iter().filter(|finding| !is_held(finding)));
         }
         found.append(&mut claimed);
+        found.extend(signed(store, &commit, fail_on)?);
         found.extend(claims.instructions(&instructions)?);
         if known.is_empty() {
             if require_proposal && commit.proposal_ids.is_empty() {
@@ -77,6 +78,22 @@ pub fn findings(
         found.extend(claims.reviewer(&known));
     }
     Ok(found)
+}
+
+/// Agents that a commit names as an author, or as one who answers for it: a notice, unless the repository
+/// has them named otherwise (`aye.assistedBy`).
+fn signed(store: &Store, commit: &Commit, fail_on: &FailOn) -> Result<Vec<Finding>> {
+    let is_wanted = store.settings()?.assisted_by;
+    let finding = |(key, agent): &(&str, &str)| {
+        let concern = Concern::AgentSigned;
+        let message = format!("commit {} has {key} for the agent '{agent}'", commit.short());
+        let finding = match is_wanted {
+            true => fail_on.finding(concern, message),
+            false => Finding::new(concern.id(), Level::Note, message),
+        };
+        finding.hint("only people sign; name it with Assisted-by: AGENT:MODEL")
+    };
+    Ok(commit.signed.iter().map(finding).collect())
 }
 
 /// What one commit claims.

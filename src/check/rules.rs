@@ -57,11 +57,13 @@ pub enum Concern {
     PurgedContent,
     /// A commit changes a file that instructs agents; an error where an agent made it.
     InstructionFileChanged,
+    /// A commit names an agent in Signed-off-by or Co-authored-by.
+    AgentSigned,
 }
 
 impl Concern {
     /// All of them.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 27] = [
         Self::Pending,
         Self::TooManyPending,
         Self::ChangesRequested,
@@ -88,6 +90,7 @@ impl Concern {
         Self::AppliedMissing,
         Self::PurgedContent,
         Self::InstructionFileChanged,
+        Self::AgentSigned,
     ];
 
     /// Its id in reports.
@@ -119,6 +122,7 @@ impl Concern {
             Self::AppliedMissing => "applied_missing",
             Self::PurgedContent => "purged_content",
             Self::InstructionFileChanged => "instruction_file_changed",
+            Self::AgentSigned => "agent_signed",
         }
     }
 
@@ -236,6 +240,10 @@ impl Concern {
             Self::InstructionFileChanged => (
                 "a commit changes a file that instructs agents or configures what they run",
                 "look at it as at code that runs; an agent's change is proposed and approved first",
+            ),
+            Self::AgentSigned => (
+                "a commit names an agent as its author, or as one who answers for it",
+                "name it with Assisted-by: AGENT:MODEL, as `git config aye.assistedBy true` does",
             ),
         };
         Rule::new(self.id(), summary, help)

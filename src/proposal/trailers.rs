@@ -1,16 +1,45 @@
 //! The trailers that tie a commit to what it holds. As raw text: the caller escapes it.
 
-use super::{Actor, Proposal};
+use super::event::RevisionReason;
+use super::state::Revision;
+use super::{Actor, ActorKind, Proposal};
 
 /// The trailers of an applied proposal, or of one that the first of `reviewers` is about to apply.
 ///
 /// `Proposed-by:` names every author of the accepted revision. `Reviewed-by:` names people and
-/// nobody else: a mark, an agent's or a build machine's word, is not a review.
-pub fn of(proposal: &Proposal, reviewers: &[Actor]) -> Vec<String> {
+/// nobody else: a mark, an agent's or a build machine's word, is not a review. `with_assistants`: the agents
+/// among the authors in the Linux kernel's form, `Assisted-by: AGENT:MODEL`, the model where it is on record.
+///
+/// Source: <https://docs.kernel.org/process/coding-assistants.html>.
+pub fn of(proposal: &Proposal, reviewers: &[Actor], with_assistants: bool) -> Vec<String> {
     let mut lines = vec![format!("Proposal-Id: {}", proposal.id)];
     lines.extend(proposal.authors().into_iter().map(|name| format!("Proposed-by: {name}")));
+    if with_assistants {
+        lines.extend(assistants(proposal).map(|agent| format!("Assisted-by: {agent}")));
+    }
     lines.extend(reviewers.iter().map(|actor| format!("Reviewed-by: {}", person(actor))));
     lines
+}
+
+fn assistants<'a>(proposal: &'a Proposal) -> impl Iterator<Item = String> + 'a {
+    let word = |text: &str| text.split([' ', '\t', ':']).collect::<Vec<_>>().join("-");
+    proposal.authors().into_iter().filter_map(move |name| {
+        let is_by = |revision: &&Revision| {
+            let own = match revision.reason {
+                RevisionReason::First => proposal.proposed_by.as_str(),
+                _ => revision.actor.name.as_str(),
+            };
+            own == name && revision.actor.kind == ActorKind::Agent
+        };
+        let theirs = || proposal.revisions.iter().filter(is_by);
+        theirs().next()?;
+        let model = |revision: &'a Revision| revision.agent.as_ref()?.model.as_deref();
+        let model = theirs().rev().find_map(model);
+        Some(match model {
+            Some(model) => format!("{}:{}", word(name), word(model)),
+            None => word(name),
+        })
+    })
 }
 
 /// Adds those of `more` who are not among `reviewers` yet.

@@ -22,6 +22,8 @@ pub struct Settings {
     pub gate: bool,
     /// `aye.scan`: what happens when a code proposal brings a secret.
     pub scan: ScanMode,
+    /// `aye.assistedBy`: commits name the agents whose work they are.
+    pub assisted_by: bool,
     /// `aye.private` (several): files whose proposals are for nobody else.
     private: GlobSet,
 }
@@ -61,13 +63,13 @@ impl Settings {
             Some(value) => parse_duration(&value)
                 .ok_or_else(|| invalid("aye.expiresIn", &value, "a time such as 7d or 12h"))?,
         };
-        let gate = match text("aye.gate") {
-            None => false,
-            Some(value) => config
-                // Git's own reading: a key without a value is true, an empty one false.
-                .boolean("aye.gate")
-                .ok_or_else(|| invalid("aye.gate", &value, "true or false"))?,
+        let flag = |key| match text(key) {
+            None => Ok(false),
+            // Git's own reading: a key without a value is true, an empty one false.
+            Some(value) => config.boolean(key).ok_or_else(|| invalid(key, &value, "true or false")),
         };
+        let gate = flag("aye.gate")?;
+        let assisted_by = flag("aye.assistedBy")?;
         let scan = match text("aye.scan").as_deref() {
             None | Some("warn") => ScanMode::Warn,
             Some("off" | "false") => ScanMode::Off,
@@ -77,7 +79,7 @@ impl Settings {
         let durable = text("core.fsync").is_none_or(|value| value.trim() != "none");
         let globs = config.plumbing().strings("aye.private").unwrap_or_default();
         let private = private(&globs)?;
-        Ok(Self { max_file_size, expires_in, durable, gate, scan, private })
+        Ok(Self { max_file_size, expires_in, durable, gate, scan, assisted_by, private })
     }
 
     /// Whether one of `paths` is private (`aye.private`).

@@ -11,7 +11,7 @@ models=
 trap 'kill $models 2>/dev/null; rm -rf "$scratch"' EXIT
 cd "$scratch"
 
-fail() { echo "FAILED: $1"; [ -z "${KEEP:-}" ] || trap - EXIT; exit 1; }
+fail() { echo "FAILED: $1"; [ -z "${KEEP:-}" ] || trap 'kill $models 2>/dev/null' EXIT; exit 1; }
 
 # client NAME PACKAGE PROGRAM: sets `program`.
 client() {
@@ -39,7 +39,7 @@ repository() {
 # model PROTOCOL NAME: the steps are on standard input; sets `port`, logs to $scratch/NAME.log.
 model() {
     cat >"$scratch/$2.json"
-    python3 "$here/model.py" "$1" "$scratch/$2.json" "$scratch/$2.log" >"$scratch/$2.port" &
+    python3 "$here/model.py" "$1" "$scratch/$2.json" "$scratch/$2.log" >"$scratch/$2.port" 2>/dev/null &
     models="$models $!"
     until [ -s "$scratch/$2.port" ]; do sleep 0.1; done
     port=$(cat "$scratch/$2.port")

@@ -247,6 +247,26 @@ fn commit_takes_just_these_files_and_names_proposal_proposer_and_reviewer() {
 }
 
 #[test]
+fn agents_are_named_with_their_model_where_that_is_wanted() {
+    let repo = repo();
+    repo.git(&["config", "aye.assistedBy", "true"]);
+    let propose = ["propose", "src/a.txt", "--old", "two", "--new", "TWO", "--json"];
+    let named = repo.cmd(&propose).env("AYE_AGENT", "robbie").env("AYE_MODEL", "m 1:2").run();
+    let id = named.ok().json()["proposal_id"].as_str().expect("an id").to_owned();
+    repo.aye(&["apply", &id, "--yes", "--commit"]).ok();
+    let message = repo.git(&["log", "-1", "--format=%B"]);
+    assert!(
+        message.contains("Proposed-by: robbie\nAssisted-by: robbie:m-1-2\nReviewed-by:"),
+        "{message}"
+    );
+    repo.aye(&["check", "--range", "HEAD~1..HEAD"]).ok();
+    // What a person proposed has no assistant.
+    let id = repo.aye(&["propose", "src/a.txt", "--old", "TWO", "--new", "2"]).id();
+    repo.aye(&["apply", &id, "--yes", "--commit"]).ok();
+    assert!(!repo.git(&["log", "-1", "--format=%B"]).contains("Assisted-by"));
+}
+
+#[test]
 fn a_new_file_and_a_deleted_one_are_committed_too() {
     let repo = repo();
     repo.write(".gitignore", "*.log\n");

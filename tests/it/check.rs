@@ -494,3 +494,17 @@ fn what_was_checked_never_hides_an_edited_cache() {
         repo.aye(&["check"]).exits(1).says("cache_tampered");
     }
 }
+
+#[test]
+fn an_agent_that_signs_is_reported() {
+    let repo = Repo::with(&[("a.txt", "one\n")]);
+    repo.write("a.txt", "two\n");
+    let message =
+        "Two\n\nCo-Authored-By: Claude <noreply@anthropic.com>\nSigned-off-by: Ada <a@x.org>";
+    repo.git(&["commit", "-qam", message]);
+    let check = ["check", "--range", "HEAD~1..HEAD"];
+    repo.aye(&check).ok().says("note[agent_signed]").says("Co-authored-by for the agent 'claude'");
+    repo.git(&["config", "aye.assistedBy", "true"]);
+    repo.aye(&check).exits(1).says("error[agent_signed]");
+    repo.aye(&["check", "--range", "HEAD~1..HEAD", "--fail-on", "pending"]).ok();
+}

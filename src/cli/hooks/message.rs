@@ -72,11 +72,12 @@ pub(super) fn prepare(context: &mut Context, args: &[OsString]) -> Result<()> {
 }
 
 /// The trailers, in their order.
-const KINDS: [&str; 3] = ["Proposal-Id:", "Proposed-by:", "Reviewed-by:"];
+const KINDS: [&str; 4] = ["Proposal-Id:", "Proposed-by:", "Assisted-by:", "Reviewed-by:"];
 
 /// The trailers of an applied proposal.
 fn trailers(store: &Store, proposal: &Proposal) -> Vec<String> {
-    let lines = trailers::of(proposal, &steps::reviewers(store, proposal));
+    let is_wanted = store.settings().is_ok_and(|settings| settings.assisted_by);
+    let lines = trailers::of(proposal, &steps::reviewers(store, proposal), is_wanted);
     lines.iter().map(|line| escape::line(line.trim()).into_owned()).collect()
 }
 

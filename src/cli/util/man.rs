@@ -171,6 +171,10 @@ const ENVIRONMENT: &[(&str, &str)] = &[
 
 const CONFIGURATION: &[(&str, &str)] = &[
     (
+        "aye.assistedBy",
+        "true adds Assisted-by: AGENT:MODEL, as the Linux kernel has it, to commits of what agents proposed.",
+    ),
+    (
         "aye.expiresIn",
         "How long a proposal stays pending, for example 7d (the default), 12h or 2w.",
     ),
