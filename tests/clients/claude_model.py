@@ -43,6 +43,12 @@ def step(seen, number):
     return task[number] if number < len(task) else None
 
 
+def repeated(text):
+    """What it says at the end: the last reason that it was told, if there is one."""
+    reasons = re.findall(r"Reason: ([^\n<]+)", text)
+    return f"I was told: {reasons[-1]}" if reasons else "Finished."
+
+
 class Model(BaseHTTPRequestHandler):
     def log_message(self, *_):
         pass
@@ -77,7 +83,7 @@ class Model(BaseHTTPRequestHandler):
             delta = {"type": "input_json_delta", "partial_json": json.dumps(call[1])}
         else:
             block = {"type": "text", "text": ""}
-            delta = {"type": "text_delta", "text": "Finished."}
+            delta = {"type": "text_delta", "text": repeated("\n".join(seen))}
         self.send("content_block_start",
                   {"type": "content_block_start", "index": 0, "content_block": block})
         self.send("content_block_delta", {"type": "content_block_delta", "index": 0, "delta": delta})

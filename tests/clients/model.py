@@ -16,6 +16,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 PROTOCOL, STEPS, LOG = sys.argv[1], json.load(open(sys.argv[2])), open(sys.argv[3], "w")
 
 
+def said(text):
+    """What it says at the end: what it was told last of its work, if that is anything."""
+    told = re.findall(r"Reason: ([^\n\\<\"]+)|(Your proposal \w+ was applied by [^.\\]+)", text)
+    return f"I was told: {''.join(told[-1])}" if told else "Finished."
+
+
 class Model(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.0"
 
@@ -47,6 +53,7 @@ class Model(BaseHTTPRequestHandler):
         self.end_headers()
         text = raw.decode(errors="replace").replace('\\"', '"')
         trees = re.findall(r"(/[^\s\"'\\,]*/aye/trees/[^\s\"'\\,/]+/[a-z0-9-]+)", text)
+        self.said = said(text)
         done = self.results(body)
         call = STEPS[done] if done < len(STEPS) and self.has_tools(body) else None
         if call:
@@ -74,7 +81,7 @@ class Model(BaseHTTPRequestHandler):
         self.event({"type": "response.created", "response": {"id": f"resp_{number}"}}, "response.created")
         if not call:
             item = {"type": "message", "role": "assistant", "id": f"msg_{number}",
-                    "content": [{"type": "output_text", "text": "Finished."}]}
+                    "content": [{"type": "output_text", "text": self.said}]}
         elif isinstance(call[1], str):
             item = {"type": "custom_tool_call", "id": f"ct_{number}", "call_id": f"call_{number}",
                     "name": call[0], "input": call[1]}
@@ -91,7 +98,7 @@ class Model(BaseHTTPRequestHandler):
     def answer_chat(self, body, call, done, stream):
         base = {"id": f"c{done}", "created": 1, "model": body.get("model", "scripted")}
         usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-        message = {"role": "assistant", "content": "Finished."}
+        message = {"role": "assistant", "content": self.said}
         if call:
             function = {"name": call[0], "arguments": json.dumps(call[1])}
             tool = {"index": 0, "id": f"call_{done}", "type": "function", "function": function}
@@ -108,7 +115,7 @@ class Model(BaseHTTPRequestHandler):
         self.event("[DONE]")
 
     def answer_gemini(self, body, call, _done, stream):
-        part = {"functionCall": {"name": call[0], "args": call[1]}} if call else {"text": "Finished."}
+        part = {"functionCall": {"name": call[0], "args": call[1]}} if call else {"text": self.said}
         answer = {"candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP",
                                   "index": 0}],
                   "usageMetadata": {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2},
