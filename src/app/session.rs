@@ -13,7 +13,7 @@ use crate::session::follow::{self, Followed};
 use crate::session::home::{Changing, Held, Home, State};
 use crate::session::record::Untold;
 use crate::session::tree::Base;
-use crate::session::{Record, read, record, tree};
+use crate::session::{Record, link, read, record, tree};
 use crate::store::Store;
 
 use super::propose::{self, Details, Recorded, Revision};
@@ -53,7 +53,8 @@ impl SubmitOutcome {
     }
 }
 
-/// Makes the tree and the record of a session that is held. `command` is what is to run in it.
+/// Makes the tree and the record of a session that is held. `command` is what is to run in it. What in the tree
+/// leads back into the checkout is returned, and why, in words.
 ///
 /// # Errors
 /// `no_commit`; those of git and of the file system, after which nothing is left of it.
@@ -65,10 +66,12 @@ pub fn begin(
     agent: &str,
     command: &str,
     now: DateTime<Utc>,
-) -> Result<()> {
+) -> Result<Vec<(String, String)>> {
     let base = tree::base(store, base)?;
     let make = || {
-        tree::make(store, &held.name, &home.tree(&held.name), &base)?;
+        let tree = home.tree(&held.name);
+        tree::make(store, &held.name, &tree, &base)?;
+        let back = link::link(store, &tree)?;
         let changing = home.change(&held.name)?;
         let record = Record {
             format: record::FORMAT.to_owned(),
@@ -82,7 +85,8 @@ pub fn begin(
             told: None,
             untold: Vec::new(),
         };
-        home.write(&changing, &record)
+        home.write(&changing, &record)?;
+        Ok(back)
     };
     make().inspect_err(|_| {
         home.clear(held);

@@ -89,7 +89,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let goes_on = home.has(&name);
     if !goes_on {
         let command = args.command[0].to_string_lossy();
-        app::session::begin(&store, &home, &held, args.base.into(), &agent, &command, context.now)?;
+        let base = args.base.into();
+        let back = app::session::begin(&store, &home, &held, base, &agent, &command, context.now)?;
+        session::met(&back).iter().for_each(|line| context.note(line));
     } else {
         session::follow(context, &store, &home, &name, &agent)?;
     }

@@ -24,6 +24,8 @@ pub struct Settings {
     pub scan: ScanMode,
     /// `aye.assistedBy`: commits name the agents whose work they are.
     pub assisted_by: bool,
+    /// `aye.session.link` (several): ignored directories that the trees of sessions get copies of.
+    pub session_link: Vec<String>,
     /// `aye.private` (several): files whose proposals are for nobody else.
     private: GlobSet,
 }
@@ -79,7 +81,19 @@ impl Settings {
         let durable = text("core.fsync").is_none_or(|value| value.trim() != "none");
         let globs = config.plumbing().strings("aye.private").unwrap_or_default();
         let private = private(&globs)?;
-        Ok(Self { max_file_size, expires_in, durable, gate, scan, assisted_by, private })
+        let session_link = config.plumbing().strings("aye.session.link").unwrap_or_default();
+        let session_link =
+            session_link.iter().map(|name| name.to_str_lossy().into_owned()).collect();
+        Ok(Self {
+            max_file_size,
+            expires_in,
+            durable,
+            gate,
+            scan,
+            assisted_by,
+            session_link,
+            private,
+        })
     }
 
     /// Whether one of `paths` is private (`aye.private`).

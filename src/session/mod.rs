@@ -11,6 +11,7 @@
 
 pub mod follow;
 pub mod home;
+pub mod link;
 pub mod read;
 pub mod record;
 pub mod tree;

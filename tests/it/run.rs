@@ -388,6 +388,40 @@ fn settings_that_tests_need_are_copied_and_never_proposed() {
 }
 
 #[test]
+fn directories_that_are_named_are_copied_and_what_leads_back_is_named() {
+    let repo = Repo::with(&[
+        ("a.txt", "a\n"),
+        ("packages/p/i.js", "1\n"),
+        (".gitignore", "deps/\nvenv/\n"),
+    ]);
+    repo.write("deps/x/i.js", "x\n");
+    repo.symlink("../packages/p", "deps/p");
+    let own = repo.path("packages/p");
+    repo.symlink(own.to_str().expect("UTF-8"), "deps/q");
+    repo.symlink("/usr", "deps/usr");
+    repo.write("venv/lib/editable.pth", format!("{}\n", repo.root().display()));
+    repo.write("venv/lib/other.pth", "/usr/lib\n");
+    run(&repo, "test ! -e deps && test ! -e venv").ok();
+    for name in ["deps", "venv/", "packages", "../deps", "none"] {
+        repo.git(&["config", "--add", "aye.session.link", name]);
+    }
+    let text = "test $(cat deps/x/i.js) = x && test -L deps/p && echo 2 >packages/p/i.js &&
+                test $(cat deps/p/i.js) = 2 && echo y >deps/x/i.js";
+    let ended = run(&repo, text).ok().notes("1 file +1 −1");
+    let said = ended.err();
+    for line in
+        ["deps/q: leads back into the checkout", "venv/lib/editable.pth: names the checkout"]
+    {
+        assert!(said.contains(line), "{said}");
+    }
+    assert!(said.contains("packages: is not copied"), "{said}");
+    for other in ["deps/p:", "deps/usr", "other.pth"] {
+        assert!(!said.contains(other), "{other} in {said}");
+    }
+    assert_eq!(repo.text("deps/x/i.js"), "x\n");
+}
+
+#[test]
 fn line_endings_are_those_that_git_would_store() {
     let repo = Repo::with(&[("a.txt", "one\ntwo\n")]);
     repo.git(&["config", "core.autocrlf", "true"]);

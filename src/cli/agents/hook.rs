@@ -16,6 +16,7 @@ use crate::harness::redirect::{self, Field};
 use crate::harness::{Answer, Call, Client, Event, Way};
 use crate::proposal::Status;
 use crate::session::Home;
+use crate::session::record::Untold;
 use crate::sha256;
 use crate::store::Store;
 use crate::text::{escape, shell};
@@ -379,7 +380,14 @@ fn begin(context: &Context, place: &Place, name: &str) -> Result<()> {
     }
     let base = crate::session::tree::Base::Worktree;
     let Client { agent, name: client, .. } = place.client;
-    sessions::begin(store, home, &held, base, agent, client, context.now)
+    let back = sessions::begin(store, home, &held, base, agent, client, context.now)?;
+    if !back.is_empty() {
+        let changing = home.change(name)?;
+        let mut record = home.record(name)?;
+        record.untold.push(Untold { proposal: None, kept: back });
+        home.write(&changing, &record)?;
+    }
+    Ok(())
 }
 
 fn session<'a>(context: &Context, place: &'a Place) -> app::Session<'a> {

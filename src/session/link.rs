@@ -1,0 +1,133 @@
+//! Ignored directories that a tree gets from the checkout (`aye.session.link`), and what in them leads back
+//! into it: whoever runs the tests of the tree would run the checkout's code without a word.
+
+use std::ffi::OsStr;
+use std::path::{Component, Path, PathBuf};
+
+use super::tree::git;
+use crate::error::{Error, Result};
+use crate::repository::Repository;
+
+/// Largest file that is searched for the checkout's path, in bytes.
+const MOST: u64 = 64 << 10;
+
+/// Copies the directories that `aye.session.link` names, where git ignores them; as clones that share their
+/// blocks where the file system has those. What leads back into the checkout, and why, in words.
+///
+/// # Errors
+/// Those of git and of the file system.
+pub fn link(repository: &Repository, tree: &Path) -> Result<Vec<(String, String)>> {
+    let wanted = &repository.settings()?.session_link;
+    let Some(top) = repository.work_dir().filter(|_| !wanted.is_empty()) else {
+        return Ok(Vec::new());
+    };
+    let top = std::fs::canonicalize(&top).unwrap_or(top);
+    let mut back = Vec::new();
+    for name in wanted {
+        let inside = Path::new(name);
+        let from = top.join(inside);
+        let is_plain = inside.components().all(|part| matches!(part, Component::Normal(_)));
+        if !is_plain || !from.symlink_metadata().is_ok_and(|facts| facts.is_dir()) {
+            continue;
+        }
+        // With the slash: a pattern may be for directories alone.
+        let slashed = format!("{}/", name.trim_end_matches('/'));
+        let ignored =
+            git(repository)?.args(["check-ignore", "--quiet", "--", &slashed]).answer()?;
+        if !ignored.ok() {
+            back.push((name.clone(), "is not copied: git does not ignore it".to_owned()));
+            continue;
+        }
+        let failed = |error: std::io::Error| {
+            Error::io(format_args!("copy {} into the session's tree", from.display()), &error)
+        };
+        if let Some(above) = tree.join(inside).parent() {
+            std::fs::create_dir_all(above).map_err(failed)?;
+        }
+        let mut copy = Copy { top: &top, tree, back: &mut back };
+        copy.directory(inside).map_err(failed)?;
+    }
+    Ok(back)
+}
+
+struct Copy<'a> {
+    top: &'a Path,
+    tree: &'a Path,
+    back: &'a mut Vec<(String, String)>,
+}
+
+impl Copy<'_> {
+    fn directory(&mut self, inside: &Path) -> std::io::Result<()> {
+        std::fs::create_dir_all(self.tree.join(inside))?;
+        for entry in std::fs::read_dir(self.top.join(inside))? {
+            let entry = entry?;
+            let (kind, path) = (entry.file_type()?, inside.join(entry.file_name()));
+            let (from, to) = (self.top.join(&path), self.tree.join(&path));
+            if kind.is_dir() {
+                self.directory(&path)?;
+            } else if kind.is_file() {
+                std::fs::copy(&from, &to)?;
+                self.text(&path, &from)?;
+            } else if kind.is_symlink() {
+                self.symlink(&path, &std::fs::read_link(&from)?, &to)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn symlink(&mut self, path: &Path, target: &Path, to: &Path) -> std::io::Result<()> {
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(target, to)?;
+        #[cfg(not(unix))]
+        let _ = to;
+        // A relative one leads to the same place of the tree, unless it leaves it.
+        let end = plain(&self.tree.join(path.parent().unwrap_or(path)).join(target));
+        let end = std::fs::canonicalize(&end).unwrap_or(end);
+        if end.starts_with(self.top) {
+            self.found(path, &format!("leads back into the checkout, to {}", end.display()));
+        }
+        Ok(())
+    }
+
+    /// What Python installs of a project that is worked on: paths as text.
+    fn text(&mut self, path: &Path, from: &Path) -> std::io::Result<()> {
+        let is_list = path.extension().is_some_and(|end| end == "pth" || end == "egg-link")
+            || path.file_name() == Some(OsStr::new("direct_url.json"));
+        if !is_list || from.symlink_metadata()?.len() > MOST {
+            return Ok(());
+        }
+        let text = String::from_utf8_lossy(&std::fs::read(from)?).into_owned();
+        if text.contains(&*self.top.to_string_lossy()) {
+            self.found(path, "names the checkout as the place of the code");
+        }
+        Ok(())
+    }
+
+    fn found(&mut self, path: &Path, why: &str) {
+        self.back.push((path.to_string_lossy().into_owned(), why.to_owned()));
+    }
+}
+
+/// `path` without steps back, as text alone.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(plain.pop()),
+            Component::CurDir => {}
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_back_are_taken_as_text() {
+        assert_eq!(plain(Path::new("/t/a/../b/./c/../../d")), Path::new("/t/d"));
+        assert_eq!(plain(Path::new("/t/../../x")), Path::new("/x"));
+    }
+}
