@@ -11,6 +11,7 @@ use crate::changeset::snippet::{self, Edit};
 use crate::changeset::{Changeset, Snapshot};
 use crate::error::Result;
 use crate::session::home::{Changing, Home};
+use crate::session::spool::{self, Said};
 use crate::store::Store;
 
 /// What is to be done to the files of a tree.
@@ -44,6 +45,17 @@ pub fn propose(
     let name = changing.name();
     write(session.store, &home.tree(name), wanted)?;
     session::submit(session, home, changing, name, details)
+}
+
+/// As [`propose`], from where the git directory cannot be written: it is proposed when the run ends, or by the
+/// next command outside.
+///
+/// # Errors
+/// Those of matching, and of the file system.
+pub fn leave(store: &Store, tree: &Path, wanted: Wanted, details: Details) -> Result<()> {
+    write(store, tree, wanted)?;
+    let Details { description, domain, related_task_id, .. } = details;
+    spool::leave(tree, &Said { description, domain, related_task_id })
 }
 
 fn write(store: &Store, tree: &Path, wanted: Wanted) -> Result<()> {

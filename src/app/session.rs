@@ -4,7 +4,7 @@ use chrono::{DateTime, SecondsFormat, Utc};
 
 use crate::changeset::Changeset;
 use crate::changeset::entry::entries;
-use crate::decide;
+use crate::decide::{self, verdict};
 use crate::error::Result;
 use crate::proposal::event::{ChangeRecord, Evidence, InputForm};
 use crate::proposal::rules::Verb;
@@ -13,7 +13,7 @@ use crate::session::follow::{self, Followed};
 use crate::session::home::{Changing, Held, Home, State};
 use crate::session::record::Untold;
 use crate::session::tree::Base;
-use crate::session::{Record, link, read, record, tree};
+use crate::session::{Record, link, read, record, spool, tree};
 use crate::store::Store;
 
 use super::propose::{self, Details, Recorded, Revision};
@@ -41,6 +41,8 @@ pub enum SubmitOutcome {
     Revised(Recorded),
     /// The session's own, which says the same already.
     Unchanged(Proposal),
+    /// The session's own, withdrawn: its files hold nothing of it any more.
+    Withdrawn(Proposal),
 }
 
 impl SubmitOutcome {
@@ -48,7 +50,7 @@ impl SubmitOutcome {
     pub fn proposal(&self) -> &Proposal {
         match self {
             Self::Proposed(recorded) | Self::Revised(recorded) => &recorded.proposal,
-            Self::Unchanged(proposal) => proposal,
+            Self::Unchanged(proposal) | Self::Withdrawn(proposal) => proposal,
         }
     }
 }
@@ -133,8 +135,10 @@ pub fn follow(
         State::Gone => Followed::default(),
         _ => follow::follow(store, &home.tree(name), &submitted, &base)?,
     };
-    let at = proposal.and_then(|proposal| Some(proposal.decision()?.at.to_rfc3339()));
-    let is_news = record.told != at;
+    let decision = proposal.as_ref().and_then(Proposal::decision);
+    let at = decision.map(|decision| decision.at.to_rfc3339());
+    // What its agent has withdrawn is no news to it.
+    let is_news = record.told != at && !decision.is_some_and(|decision| decision.withdrawn);
     record.told = at;
     let untold = Untold { proposal: is_news.then_some(id), kept: followed.kept.clone() };
     record.untold.push(untold);
@@ -219,7 +223,12 @@ pub fn submit(
     let pending = last.transpose()?;
     let read::Left { changes, passed_over } = read::left(store, &home.tree(name), &record.base)?;
     if changes.is_empty() {
-        return Ok(Submitted { outcome: None, lines: (0, 0), passed_over, kept });
+        let left = pending.filter(|_| passed_over.is_empty());
+        let outcome = left.map(|proposal| withdraw(session, proposal)).transpose()?;
+        if outcome.is_some() {
+            go_on(store, home, changing, record, None, None)?;
+        }
+        return Ok(Submitted { outcome, lines: (0, 0), passed_over, kept });
     }
     let changeset = Changeset::new(changes)?;
     store.refuse_foreign(&changeset)?;
@@ -227,8 +236,18 @@ pub fn submit(
         let counts = entry.counts();
         (added + counts.added, removed + counts.removed)
     });
+    let spool::Said { description, domain, related_task_id } = spool::take(&home.tree(name));
+    let details = Details {
+        description: details.description.or(description),
+        domain: details.domain.or(domain),
+        related_task_id: details.related_task_id.or(related_task_id),
+        ..details
+    };
+    let says_more = |proposal: &Proposal| {
+        details.description.is_some() && details.description != proposal.description
+    };
     let outcome = match pending {
-        Some(proposal) if is_same(store, &proposal, &changeset) => {
+        Some(proposal) if !says_more(&proposal) && is_same(store, &proposal, &changeset) => {
             SubmitOutcome::Unchanged(proposal)
         }
         Some(proposal) => {
@@ -315,6 +334,19 @@ pub fn news(session: &Session<'_>, home: &Home, changing: &Changing, name: &str)
         home.write(changing, &record)?;
     }
     Ok(news)
+}
+
+/// Withdraws the session's proposal, of which its files hold nothing any more.
+fn withdraw(session: &Session<'_>, proposal: Proposal) -> Result<SubmitOutcome> {
+    let Session { store, caller, now } = session;
+    let proposals = std::slice::from_ref(&proposal);
+    let command = format!("aye withdraw {}", proposal.id);
+    let (verb, evidence) = (Verb::Withdraw, Evidence::Flag);
+    let authority = decide::authorise(store, caller, verb, proposals, &evidence, &command)?;
+    let why = Some("nothing of it is left in the files of the session");
+    let word = &verdict::Word::Withdraw;
+    verdict::say(store, &authority, *now, proposals, word, why, &[], None)?;
+    Ok(SubmitOutcome::Withdrawn(proposal))
 }
 
 fn is_same(store: &Store, proposal: &Proposal, changeset: &Changeset) -> bool {

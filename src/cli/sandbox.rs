@@ -7,6 +7,11 @@ use crate::error::{Error, codes};
 use crate::store::Store;
 
 impl Context {
+    /// Whether `error` comes from the git directory of `store`, which a sandbox keeps as it is.
+    pub(super) fn is_sandboxed(&self, error: &Error, store: &Store) -> bool {
+        error.is(&codes::READ_ONLY) && is_kept(store.common_dir())
+    }
+
     /// `error`, where it comes from a git directory that belongs to this user and cannot be written all
     /// the same, in words that help.
     pub(super) fn name_sandbox(&self, error: Error) -> Error {

@@ -10,7 +10,7 @@ use crate::app::session::{SubmitOutcome, Submitted};
 use crate::error::{Error, Exit, Result};
 use crate::render::table::{Align, Cell, Table};
 use crate::session::home::{Held, State, not_found};
-use crate::session::{Home, Record, codes, read};
+use crate::session::{Home, Record, codes, read, spool};
 use crate::store::Store;
 use crate::text::escape;
 
@@ -173,7 +173,7 @@ pub struct Done {
     pub name: String,
     /// The proposal; null where nothing differs from the base, and after the end.
     pub proposal_id: Option<String>,
-    /// `proposed`, `revised`, `unchanged`, `nothing` or `ended`.
+    /// `proposed`, `revised`, `unchanged`, `withdrawn`, `nothing` or `ended`.
     pub outcome: &'static str,
     /// What is not proposed, and why.
     pub passed_over: Vec<PassedOver>,
@@ -208,7 +208,14 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         Command::Submit { name, message } => {
             let Record { agent, run, .. } = home.record(&name)?;
             store.run_by(run);
-            let done = submit(context, &store, &home, &name, &agent, message)?;
+            let done = match submit(context, &store, &home, &name, &agent, message.clone()) {
+                Err(error) if context.is_sandboxed(&error, &store) => {
+                    let said = spool::Said { description: message, ..spool::Said::default() };
+                    spool::leave(&home.tree(&name), &said)?;
+                    return super::propose::spooled(context, &name);
+                }
+                done => done?,
+            };
             if context.format_or(Format::Text) == Format::Text {
                 say(context, &done);
                 return Ok(Exit::Done);
@@ -414,6 +421,7 @@ fn word(done: &Submitted) -> &'static str {
         Some(SubmitOutcome::Proposed(_)) => "proposed",
         Some(SubmitOutcome::Revised(_)) => "revised",
         Some(SubmitOutcome::Unchanged(_)) => "unchanged",
+        Some(SubmitOutcome::Withdrawn(_)) => "withdrawn",
     }
 }
 
@@ -440,6 +448,10 @@ pub(super) fn summary(done: &Submitted) -> Vec<String> {
     }
     let Some(outcome) = &done.outcome else { return lines };
     let proposal = outcome.proposal();
+    if let SubmitOutcome::Withdrawn(_) = outcome {
+        lines.push(format!("aye: {} withdrawn: nothing of it is left in the files", proposal.id));
+        return lines;
+    }
     let files = match proposal.current().changes.len() {
         1 => "1 file".to_owned(),
         count => format!("{count} files"),
@@ -448,7 +460,7 @@ pub(super) fn summary(done: &Submitted) -> Vec<String> {
     let word = match outcome {
         SubmitOutcome::Proposed(_) => "",
         SubmitOutcome::Revised(_) => " revised:",
-        SubmitOutcome::Unchanged(_) => " as before:",
+        SubmitOutcome::Unchanged(_) | SubmitOutcome::Withdrawn(_) => " as before:",
     };
     lines.push(format!(
         "aye: {id}{word} {files} +{added} −{removed}   decide: aye review {id}",

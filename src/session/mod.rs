@@ -14,6 +14,7 @@ pub mod home;
 pub mod link;
 pub mod read;
 pub mod record;
+pub mod spool;
 pub mod tree;
 
 pub use home::Home;

@@ -9,6 +9,7 @@ use gix::bstr::BStr as GixStr;
 use gix::index::entry::Mode as IndexMode;
 use gix::worktree::stack::state::ignore::Source;
 
+use super::spool;
 use crate::beneath::{FileKind, Folder, open_last};
 use crate::changeset::{File, FileChange, RepoPath, Snapshot as _};
 use crate::error::{Error, Result};
@@ -120,7 +121,7 @@ impl Walk<'_> {
             }
         }
         for (name, kind) in entries {
-            if name == ".git" {
+            if name == ".git" || prefix.is_empty() && name == spool::DIRECTORY {
                 continue;
             }
             let path = BString::from([prefix.as_bytes(), name.as_bytes()].concat());

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use bstr::ByteSlice as _;
 
-use super::codes;
+use super::{codes, spool};
 use crate::error::{Error, Result};
 use crate::git::Git;
 use crate::repository::Repository;
@@ -163,6 +163,13 @@ fn share(repository: &Repository, tree: &Path) -> Result<()> {
     }
     let top = repository.work_dir().unwrap_or_else(|| repository.common_dir().to_owned());
     set(REPOSITORY, top.as_os_str())?;
+    let exclude = format!("/{}/\n", spool::DIRECTORY);
+    std::fs::OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(info.join("exclude"))
+        .and_then(|mut file| std::io::Write::write_all(&mut file, exclude.as_bytes()))
+        .map_err(failed)?;
     set("gc.auto", "0".as_ref())?;
     set(SESSION, tree.file_name().unwrap_or_default())
 }

@@ -245,6 +245,35 @@ fn what_is_proposed_from_within_goes_to_the_sessions_proposal() {
     assert_eq!(repo.text("b.txt"), "bee\n");
 }
 
+/// As in Codex's sandbox: the command line goes through the spool, and what it says is in the proposal.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_proposed_where_git_cannot_be_written_is_proposed_at_the_end() {
+    let repo = Repo::with(FILES);
+    if repo.program("unshare").args(&["-rm", "true"]).run().status != 0 {
+        assert!(std::env::var_os("AYE_REQUIRE_SANDBOX").is_none(), "namespaces are needed");
+        return;
+    }
+    let aye = env!("CARGO_BIN_EXE_aye");
+    let git = repo.path(".git");
+    let text = format!(
+        "mount --bind {git} {git} && mount -o remount,ro,bind {git} || exit 10
+         {aye} propose src/a.txt --old two --new TWO -m 'Louder' --json >answer.json || exit 11
+         grep -q TWO src/a.txt && grep -q aye/spooled@1 answer.json || exit 12
+         rm answer.json; git status --short | grep -q spool && exit 13
+         {aye} session submit $AYE_SESSION -m 'Louder still' || exit 14
+         mkfifo .aye-spool/000000.json; ln -s /etc/passwd .aye-spool/999999.json
+         mkdir src/.aye-spool; echo x >src/.aye-spool/x",
+        git = git.display(),
+    );
+    let all = ["run", "--", "unshare", "-rm", "sh", "-c", &text];
+    repo.cmd(&all).env("AYE_AGENT", "robo").run().ok().notes("2 files");
+    let id = pending(&repo);
+    repo.aye(&["show", &id]).ok().says("Louder still");
+    assert!(!diff(&repo, &id).contains("json"));
+    no_session_is_left(&repo);
+}
+
 #[test]
 fn a_hostile_tree_runs_nothing_and_leads_nowhere() {
     let repo = Repo::with(FILES);
@@ -524,6 +553,19 @@ fn what_a_person_made_of_a_proposal_is_what_the_session_goes_on_from() {
     assert!(diff(&repo, &pending(&repo)).contains("+three\n"));
     apply(&repo, &pending(&repo));
     assert_eq!(repo.text("src/a.txt"), "one\nsecond\nthree\n");
+}
+
+#[test]
+fn a_proposal_of_which_nothing_is_left_is_withdrawn() {
+    let repo = Repo::with(FILES);
+    let (top, id) = proposed(&repo, "one\\nTWO\\n");
+    std::fs::write(top.join("src/a.txt"), "one\ntwo\n").expect("write");
+    repo.aye(&["session", "submit", "x"]).ok().notes("withdrawn");
+    nothing_pending(&repo);
+    repo.aye(&["show", &id]).ok().says("nothing of it is left");
+    std::fs::write(top.join("src/a.txt"), "one\n2\n").expect("write");
+    repo.aye(&["session", "submit", "x"]).ok();
+    assert_ne!(pending(&repo), id);
 }
 
 #[test]

@@ -96,6 +96,25 @@ impl Checker {
         }
     }
 
+    /// A proposal within the session `s`, where the git directory cannot be written.
+    fn spooled(&mut self) {
+        let tree = self.repo.aye(&["session", "path", "s"]).ok().out();
+        let script = format!(
+            "mount --bind {git} {git} && mount -o remount,ro,bind {git} && cd {tree} &&
+             exec {aye} propose x.txt --old x --new y --json",
+            git = self.repo.path(".git").display(),
+            tree = tree.trim_end(),
+            aye = env!("CARGO_BIN_EXE_aye"),
+        );
+        let run = self.repo.program("unshare").args(&["-rm", "sh", "-c", &script]).run();
+        if run.status == 0 {
+            self.check(run);
+        } else {
+            assert!(std::env::var_os("AYE_REQUIRE_SANDBOX").is_none(), "namespaces are needed");
+            self.seen.insert("aye/spooled@1".to_owned());
+        }
+    }
+
     #[track_caller]
     fn id(&mut self, args: &[&str]) -> String {
         self.aye(args)["proposal_id"].as_str().expect("an id").to_owned()
@@ -114,6 +133,7 @@ fn documents_keep_to_their_schemas() {
     check.aye(&["show", &first]);
     check.aye(&["comment", &first, "-m", "why?"]);
     check.repo.aye(&["run", "--keep", "--name", "s", "--", "sh", "-c", "echo x >x.txt"]).ok();
+    check.spooled();
     check.aye(&["agents", "show"]);
     check.aye(&["session", "list"]);
     check.aye(&["session", "show", "s"]);

@@ -1,14 +1,18 @@
 //! `aye propose` in the tree of a session: what it says is done to the files there, and the session's proposal
 //! has all of them.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::{Args, SourceArgs, answer, compile};
 use crate::app::inside::{self, Wanted};
 use crate::app::propose::Recorded;
 use crate::app::session::SubmitOutcome;
 use crate::changeset::patch::limits;
 use crate::cli::session::met;
-use crate::cli::{Context, paths};
+use crate::cli::{Context, Format, paths};
 use crate::error::{Error, Exit, Result};
+use crate::session::home::not_found;
 use crate::session::{Home, codes};
 use crate::store::Store;
 use crate::text::escape;
@@ -25,7 +29,8 @@ pub fn run(
     name: &str,
     args: Args,
 ) -> Result<Exit> {
-    let home = Home::make(store.common_dir(), &context.state_directory()?)?;
+    let home = Home::open(store.common_dir(), &context.state_directory()?)?;
+    let home = home.ok_or_else(|| not_found(name))?;
     let record = home.record(name)?;
     let real = |path: &std::path::Path| std::fs::canonicalize(path).ok();
     let is_top = found.work_dir().is_some_and(|top| real(&top) == real(&home.tree(name)));
@@ -46,7 +51,14 @@ pub fn run(
         (None, None) => Wanted::Edits(compile(context, found, edits, from_json, &mut meta)?),
     };
     let session = context.session_of_agent(&store, &record.agent, "aye run");
-    let changing = home.change(name)?;
+    let changing = match home.change(name) {
+        Ok(changing) => changing,
+        Err(error) if context.is_sandboxed(&error, &store) => {
+            inside::leave(&store, &home.tree(name), wanted, meta.details())?;
+            return spooled(context, name);
+        }
+        Err(error) => return Err(error),
+    };
     let done = inside::propose(&session, &home, &changing, wanted, meta.details())?;
     for line in met(&done.kept) {
         context.note(&line);
@@ -58,7 +70,7 @@ pub fn run(
     let recorded = match done.outcome {
         Some(SubmitOutcome::Proposed(recorded) | SubmitOutcome::Revised(recorded)) => recorded,
         Some(SubmitOutcome::Unchanged(proposal)) => Recorded::unchanged(proposal),
-        None => {
+        Some(SubmitOutcome::Withdrawn(_)) | None => {
             let error = Error::new(
                 &crate::changeset::codes::NO_CHANGE,
                 format!("the tree of session '{name}' holds nothing to propose"),
@@ -67,6 +79,31 @@ pub fn run(
         }
     };
     answer(context, &recorded)
+}
+
+/// Answer of `aye propose` in the tree of a session, from where the git directory cannot be written.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Spooled {
+    /// `aye/spooled@1`
+    pub schema: &'static str,
+    /// Always true.
+    pub success: bool,
+    /// The session, which proposes it when its run ends.
+    pub session: String,
+}
+
+/// Says that something is proposed later.
+///
+/// # Errors
+/// If it cannot be printed.
+pub fn spooled(context: &mut Context, name: &str) -> Result<Exit> {
+    let session = name.to_owned();
+    let answer = Spooled { schema: "aye/spooled@1", success: true, session };
+    context.emit(Format::Text, &answer, || {
+        "this shell cannot write .git: what is in the files is proposed when the run ends\n"
+            .to_owned()
+    })?;
+    Ok(Exit::Done)
 }
 
 fn in_session(name: &str) -> Error {

@@ -9,6 +9,7 @@ use std::ffi::OsString;
 
 use chrono::Duration;
 pub use edits::EditArgs;
+pub use inside::{Spooled, spooled};
 pub use json::Request;
 pub use source::{SourceArgs, note_staged};
 

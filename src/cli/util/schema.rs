@@ -138,6 +138,7 @@ published! {
     "session-end" @ 1 = cli::session::Done, "`session end`: what was removed";
     "session-submit" @ 1 = cli::session::Done, "`session submit`: what was proposed";
     "session-sync" @ 1 = cli::session::Synced, "`session sync`: what followed the checkout";
+    "spooled" @ 1 = cli::propose::Spooled, "`propose` in a session, where `.git` cannot be written: proposed later";
     "sessions" @ 1 = cli::session::List, "`session list`: the sessions";
     "restore" @ 1 = cli::restore::Restored, "`restore`: what was brought back";
     "reopen" @ 1 = crate::tools::withdraw::Answer, "`reopen`: what is pending again";

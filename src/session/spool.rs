@@ -1,0 +1,171 @@
+//! What an agent has to say of its work from where the repository's git directory cannot be written, as in a
+//! sandbox: a directory in the tree, read by the next command outside of it as hostile input.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use bstr::ByteSlice as _;
+use serde::{Deserialize, Serialize};
+
+use crate::beneath::{self, Access, open_last};
+use crate::error::{Error, Result};
+
+/// The directory, at the top of the tree. It is never proposed.
+pub const DIRECTORY: &str = ".aye-spool";
+
+/// Files that are looked at in one round; the others wait for the next one.
+const MOST: usize = 256;
+
+/// Largest file, in bytes.
+const LARGEST: u64 = 1 << 20;
+
+/// What is said of a proposal.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Said {
+    /// Why, for the reviewer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Topic.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub domain: Option<String>,
+    /// The task it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub related_task_id: Option<String>,
+}
+
+/// Leaves `said` for the next command outside, whole or not at all.
+///
+/// # Errors
+/// Those of the file system.
+pub fn leave(tree: &Path, said: &Said) -> Result<()> {
+    let place = tree.join(DIRECTORY);
+    let failed = |error: std::io::Error| Error::file("write", &place, &error);
+    let bytes = serde_json::to_vec(said).map_err(|error| Error::bug(error.to_string()))?;
+    std::fs::create_dir_all(&place).map_err(failed)?;
+    // Later ones sort behind.
+    let number = std::fs::read_dir(&place).map_err(failed)?.count();
+    let name = format!("{number:06}-{:016x}.json", beneath::random());
+    let mut file = tempfile::NamedTempFile::new_in(&place).map_err(failed)?;
+    std::io::Write::write_all(&mut file, &bytes).map_err(failed)?;
+    file.persist(place.join(name)).map(drop).map_err(|error| failed(error.error))
+}
+
+/// Takes what was left, each file once: all that is said, the last of it where it is said twice. Whatever is no
+/// regular file of this user's with one name and of a size to be read, or is not understood, is removed unread.
+/// Nothing else goes wrong here.
+pub fn take(tree: &Path) -> Said {
+    let mut all = Said::default();
+    let Ok(top) = open_last(tree) else { return all };
+    let Ok(place) = top.enter(DIRECTORY.into()) else { return all };
+    let mut names = place.names().unwrap_or_default();
+    names.sort_unstable();
+    for name in names.iter().take(MOST) {
+        let said = match name.ends_with(b".json") {
+            true => place.open(name.as_bstr(), Access::Read).ok().and_then(read),
+            false => None,
+        };
+        let _ = place.unlink(name.as_bstr());
+        let Some(Said { description, domain, related_task_id }) = said else { continue };
+        all.description = description.or(all.description);
+        all.domain = domain.or(all.domain);
+        all.related_task_id = related_task_id.or(all.related_task_id);
+    }
+    drop(place);
+    let _ = top.rmdir(DIRECTORY.into());
+    all
+}
+
+fn read(file: std::fs::File) -> Option<Said> {
+    let facts = file.metadata().ok()?;
+    if !facts.is_file() || facts.len() > LARGEST || !is_own(&facts) {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    file.take(LARGEST + 1).read_to_end(&mut bytes).ok()?;
+    // It may have grown.
+    let is_whole = bytes.len() as u64 <= LARGEST;
+    is_whole.then(|| serde_json::from_slice(&bytes).ok()).flatten()
+}
+
+fn is_own(facts: &std::fs::Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        facts.nlink() == 1 && facts.uid() == rustix::process::geteuid().as_raw()
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = facts;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn said(text: &str) -> Said {
+        Said { description: Some(text.to_owned()), ..Said::default() }
+    }
+
+    #[test]
+    fn what_was_left_is_taken_once_and_the_last_word_counts() {
+        let tree = tempfile::tempdir().unwrap();
+        assert_eq!(take(tree.path()), Said::default());
+        let first = Said { domain: Some("ui".to_owned()), ..said("first") };
+        leave(tree.path(), &first).unwrap();
+        leave(tree.path(), &said("second")).unwrap();
+        let expected = Said { domain: Some("ui".to_owned()), ..said("second") };
+        assert_eq!(take(tree.path()), expected);
+        assert_eq!(take(tree.path()), Said::default());
+        assert!(!tree.path().join(DIRECTORY).exists());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn junk_is_removed_unread_and_nothing_hangs() {
+        let tree = tempfile::tempdir().unwrap();
+        let (place, outside) = (tree.path().join(DIRECTORY), tree.path().join("outside.json"));
+        std::fs::write(&outside, r#"{"description":"outside"}"#).unwrap();
+        std::fs::create_dir(&place).unwrap();
+        let mkfifo = std::process::Command::new("mkfifo").arg(place.join("a.json")).status();
+        assert!(mkfifo.unwrap().success());
+        std::os::unix::fs::symlink(&outside, place.join("b.json")).unwrap();
+        std::fs::hard_link(&outside, place.join("c.json")).unwrap();
+        let sparse = std::fs::File::create(place.join("d.json")).unwrap();
+        sparse.set_len(10 << 30).unwrap();
+        std::fs::write(place.join("e.json"), "[".repeat(100_000)).unwrap();
+        std::fs::write(place.join("f.json"), r#"{"description":"x","apply":true}"#).unwrap();
+        std::fs::create_dir(place.join("g.json")).unwrap();
+        for number in 0..5_000 {
+            std::fs::write(place.join(format!("junk-{number}")), "x").unwrap();
+        }
+        let mut rounds = 0;
+        while place.exists() && rounds < 30 {
+            assert_eq!(take(tree.path()), Said::default());
+            rounds += 1;
+            let _ = std::fs::remove_dir(place.join("g.json"));
+        }
+        assert!(rounds < 30);
+        assert!(outside.exists());
+        // Nor is a link in its place followed.
+        std::fs::create_dir(tree.path().join("elsewhere")).unwrap();
+        std::fs::write(tree.path().join("elsewhere/a.json"), r#"{"description":"x"}"#).unwrap();
+        std::os::unix::fs::symlink(tree.path().join("elsewhere"), &place).unwrap();
+        assert_eq!(take(tree.path()), Said::default());
+        assert!(tree.path().join("elsewhere/a.json").exists());
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read(bytes in proptest::collection::vec(any::<u8>(), 0..120)) {
+            let tree = tempfile::tempdir().unwrap();
+            std::fs::create_dir(tree.path().join(DIRECTORY)).unwrap();
+            std::fs::write(tree.path().join(DIRECTORY).join("a.json"), bytes).unwrap();
+            let _ = take(tree.path());
+        }
+    }
+}
