@@ -83,6 +83,7 @@ pub fn begin(
             base: base.clone(),
             proposal: None,
             submitted: None,
+            revision: None,
             run: store.run().cloned(),
             told: None,
             untold: Vec::new(),
@@ -121,7 +122,9 @@ pub fn follow(
     let proposal = store.view()?.find(&id).ok();
     let submitted = record.submitted.clone().unwrap_or_else(|| record.base.clone());
     let base = match proposal.as_ref().map(|proposal| (proposal, proposal.status(*now))) {
-        Some((_, Status::Pending)) => return Ok(Followed::default()),
+        Some((proposal, Status::Pending)) => {
+            return follow_revision(store, home, changing, record, proposal);
+        }
         Some((proposal, Status::Applied)) => {
             snapshot(store, &record, &proposal.current().changes, "What a session goes on from")?
         }
@@ -143,6 +146,38 @@ pub fn follow(
     let untold = Untold { proposal: is_news.then_some(id), kept: followed.kept.clone() };
     record.untold.push(untold);
     go_on(store, home, changing, record, Some(base), None)?;
+    Ok(followed)
+}
+
+/// Lets the tree follow what somebody else has made of the pending `proposal`, so that its agent goes on from
+/// that.
+fn follow_revision(
+    store: &Store,
+    home: &Home,
+    changing: &Changing,
+    mut record: Record,
+    proposal: &Proposal,
+) -> Result<Followed> {
+    let current = proposal.current();
+    let is_known = record.revision.as_ref() == Some(&current.event);
+    let Some(submitted) = record.submitted.clone().filter(|_| !is_known) else {
+        return Ok(Followed::default());
+    };
+    if proposal.is_own(current) {
+        return Ok(Followed::default());
+    }
+    let theirs = snapshot(store, &record, &current.changes, "What was made of a proposal")?;
+    let name = changing.name();
+    let followed = match home.state(name) {
+        State::Gone => Followed::default(),
+        _ => follow::follow(store, &home.tree(name), &submitted, &theirs)?,
+    };
+    hold(store, name, &theirs)?;
+    record.submitted = Some(theirs);
+    record.revision = Some(current.event.clone());
+    let (proposal, kept) = (record.proposal.clone(), followed.kept.clone());
+    record.untold.push(Untold { proposal, kept });
+    home.write(changing, &record)?;
     Ok(followed)
 }
 

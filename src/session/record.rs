@@ -30,6 +30,9 @@ pub struct Record {
     /// A commit with the files as they were proposed last: the base once that is decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub submitted: Option<String>,
+    /// The revision by somebody else that the tree has followed while it was pending: its event.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<String>,
     /// What its harness says of the agent's run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<AgentRun>,
@@ -108,6 +111,7 @@ mod tests {
             base: "a".repeat(40),
             proposal: None,
             submitted: Some("b".repeat(64)),
+            revision: None,
             run: AgentRun::new(Some("dark"), None),
             told: None,
             untold: vec![Untold { proposal: None, kept: vec![("a".into(), "b".into())] }],

@@ -556,6 +556,57 @@ fn what_a_person_made_of_a_proposal_is_what_the_session_goes_on_from() {
 }
 
 #[test]
+fn what_a_person_edits_in_a_pending_proposal_is_not_undone_by_the_session() {
+    let repo = Repo::with(FILES);
+    let (top, id) = proposed(&repo, "one\\nTWO\\n");
+    repo.aye(&["revise", &id, "src/a.txt", "--old", "two", "--new", "second"]).ok();
+    std::fs::write(top.join("b.txt"), "wasp\n").expect("write");
+    repo.aye(&["session", "submit", "x"]).ok().notes("revised");
+    let text = diff(&repo, &id);
+    assert!(
+        text.contains("+second\n") && text.contains("+wasp\n") && !text.contains("TWO"),
+        "{text}"
+    );
+    repo.aye(&["session", "submit", "x"]).ok().notes("as before");
+    let keep = ["--keep", "--name", "x"];
+    script(&repo, &keep, "sed -i s/second/2nd/ src/a.txt").run().ok();
+    assert!(diff(&repo, &id).contains("-two\n+2nd\n"));
+    apply(&repo, &id);
+    script(&repo, &keep, "true").run().ok().notes("nothing changed");
+}
+
+/// What was rejected is taken out of the tree alone, whatever its agent has put in the way.
+#[test]
+fn a_hostile_tree_that_follows_is_written_nowhere_else() {
+    let repo =
+        Repo::with(&[("d/a.txt", "a\n"), ("e/b.txt", "b\n"), ("f.txt", "f\n"), ("g.txt", "g\n")]);
+    let text = "echo more | tee -a d/a.txt e/b.txt f.txt g.txt; echo new >n.txt";
+    script(&repo, &["--keep", "--name", "x"], text).run().ok();
+    reject(&repo, &pending(&repo), "no");
+    let (top, outer) = (tree(&repo, "x"), repo.outer().join("elsewhere"));
+    std::fs::create_dir(&outer).expect("make");
+    let files = [("a.txt", "a\nmore\n"), ("g.txt", "g\nmore\n"), ("n.txt", "new\n")];
+    for (name, text) in files {
+        std::fs::write(outer.join(name), text).expect("write");
+    }
+    for name in ["d", "e"] {
+        std::fs::remove_dir_all(top.join(name)).expect("remove");
+    }
+    for name in ["f.txt", "g.txt", "n.txt"] {
+        std::fs::remove_file(top.join(name)).expect("remove");
+    }
+    std::os::unix::fs::symlink(&outer, top.join("d")).expect("link");
+    std::fs::write(top.join("e"), "in the way").expect("write");
+    repo.program("mkfifo").args(&[top.join("f.txt")]).run().ok();
+    std::fs::hard_link(outer.join("g.txt"), top.join("g.txt")).expect("link");
+    std::os::unix::fs::symlink(outer.join("n.txt"), top.join("n.txt")).expect("link");
+    repo.aye(&["session", "sync", "x"]).exits(5);
+    for (name, text) in files {
+        assert_eq!(std::fs::read_to_string(outer.join(name)).expect("read"), text, "{name}");
+    }
+}
+
+#[test]
 fn a_proposal_of_which_nothing_is_left_is_withdrawn() {
     let repo = Repo::with(FILES);
     let (top, id) = proposed(&repo, "one\\nTWO\\n");

@@ -447,6 +447,12 @@ fn verdict(news: &wait::Document) -> String {
             "{by} asks for changes of your proposal {id}: make them in the work tree, they become its \
              next revision."
         ),
+        (Status::Pending, false) => {
+            let by = news.revised.as_ref().map_or(by, |revised| &revised.by);
+            format!(
+                "{by} has edited your pending proposal {id}; the work tree has that, too: go on from it."
+            )
+        }
         (Status::Expired, _) => format!(
             "Your proposal {id} expired; nobody decided on it. What it holds is proposed again when you \
              stop."
