@@ -7,7 +7,7 @@ use super::stack::{self, Followed};
 use super::{Draft, Session};
 use crate::changeset::{Changeset, FileChange};
 use crate::error::Result;
-use crate::proposal::event::{Comment, InputForm, RevisionReason, Subject};
+use crate::proposal::event::{Comment, Extend, InputForm, RevisionReason, Subject};
 use crate::proposal::{Actor, Authority, Note, Proposal, ProposalId};
 use crate::scan::gate::{self, Warning};
 use crate::store::{NewProposal, NewRevision, Store};
@@ -70,13 +70,17 @@ pub fn propose(session: &Session<'_>, draft: Draft, details: Details) -> Result<
     let back = TakeBack::of(store, &draft)?;
     let warnings = gate::proposal(store, &draft.changeset)?;
     let named = details.proposed_by.filter(|name| !name.trim().is_empty());
+    let expires_in = match details.expires_in {
+        Some(span) => span,
+        None => stack::lifetime(session, draft.on.as_ref(), store.settings()?.expires_in)?,
+    };
     let new = NewProposal {
         changeset: draft.changeset,
         description: details.description.or(draft.message),
         domain: details.domain,
         related_task_id: details.related_task_id,
         proposed_by: named.unwrap_or_else(|| caller.actor.name.clone()),
-        expires_in: details.expires_in.unwrap_or(store.settings()?.expires_in),
+        expires_in,
         subject: Subject::Code,
         form: draft.form.clone(),
         instead_of: details.instead_of.map(|id| store.view()?.resolve(&id)).transpose()?,
@@ -84,7 +88,16 @@ pub fn propose(session: &Session<'_>, draft: Draft, details: Details) -> Result<
         memory: None,
         private: details.private,
     };
-    let (proposal, duplicate) = store.propose(&caller.actor, *now, new)?;
+    let (proposal, duplicate) = store.write(&caller.actor, *now, |writer| {
+        let on = new.on.clone();
+        let expires_at = writer.now() + new.expires_in;
+        let outcome = writer.propose(new)?;
+        if !outcome.duplicate {
+            stack::outlive(writer, on.as_ref(), expires_at)?;
+        }
+        writer.commit()?;
+        Ok((writer.view.proposal(&outcome.id)?, outcome.duplicate))
+    })?;
     let taken_back = back.map(|back| back.run(store, &proposal.id)).transpose()?;
     let (taken_back, followed) = (taken_back.unwrap_or_default(), Followed::default());
     Ok(Recorded { proposal, duplicate, warnings, taken_back, followed })
@@ -119,6 +132,7 @@ pub fn revise(
     let warnings = gate::proposal(store, &draft.changeset)?;
     let uppers = stack::above(session, proposal)?;
     let (proposal, followed) = store.write(authority.actor(), session.now, |writer| {
+        let on = draft.on.clone();
         let revision = NewRevision {
             description,
             expires_in,
@@ -129,6 +143,15 @@ pub fn revise(
         for note in notes {
             let note = Comment { revision: Some(revised.id.clone()), ..note };
             writer.note(Some(id), Note::Comment(note))?;
+        }
+        let expires_at = expires_in.map(|span| writer.now() + span);
+        if let Some(expires_at) = expires_at {
+            stack::outlive(writer, on.as_ref(), expires_at)?;
+        }
+        // Nor does it expire itself before what stands on it.
+        let above = uppers.expires_at();
+        if let Some(above) = above.filter(|above| expires_at.is_some_and(|own| own < *above)) {
+            writer.note(Some(id), Note::Extend(Extend { expires_at: above }))?;
         }
         let followed = uppers.follow(writer, authority, &draft.changeset, &revised.id)?;
         writer.commit()?;

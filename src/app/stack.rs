@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use chrono::{DateTime, Duration, SubsecRound as _, Utc};
+
 use super::Session;
 use crate::changeset::merge::Sides;
 use crate::changeset::plan;
@@ -9,9 +11,9 @@ use crate::changeset::snippet::{self, Edit};
 use crate::changeset::{Changeset, File, RepoPath, Snapshot};
 use crate::check::relations::{self, MOST_HIGH};
 use crate::error::{Error, Result, codes};
-use crate::proposal::event::{On, RevisionReason, Subject};
+use crate::proposal::event::{Extend, On, RevisionReason, Subject};
 use crate::proposal::relations::{Lower, Relations};
-use crate::proposal::{Authority, Proposal, ProposalId, Status};
+use crate::proposal::{Authority, Note, Proposal, ProposalId, Status};
 use crate::store::{NewRevision, Store, View, Writer};
 
 /// What edits are made on.
@@ -234,6 +236,45 @@ fn unanswered(proposal: &Proposal) -> Option<&'static str> {
     proposal.comments.iter().any(is_new).then_some("commented on")
 }
 
+/// How long a proposal on `on` waits that is to wait for `usual`: no longer than that one where it is
+/// hardly older, so that its own time need not be extended.
+///
+/// # Errors
+/// Those of the store.
+pub fn lifetime(session: &Session<'_>, on: Option<&On>, usual: Duration) -> Result<Duration> {
+    let now = session.now.trunc_subsecs(3);
+    let Some(on) = on else { return Ok(usual) };
+    let left = session.store.view()?.proposal(&on.proposal)?.expires_at - now;
+    Ok(if left < usual && usual - left < NEARLY { left } else { usual })
+}
+
+/// Less than this is no difference between two ends.
+const NEARLY: Duration = Duration::hours(12);
+
+/// Lets nothing that a proposal of the writer's own was made on expire before `expires_at`, when that one
+/// does: as far down as the stack is the writer's own.
+///
+/// # Errors
+/// Those of the store.
+pub fn outlive(writer: &mut Writer<'_>, on: Option<&On>, expires_at: DateTime<Utc>) -> Result<()> {
+    let lanes = writer.store().own_lanes();
+    let mut next = on.map(|on| on.proposal.clone());
+    for _ in 0..MOST_HIGH {
+        let Some(id) = next else { break };
+        // It may be in no lane here.
+        let Ok(lower) = writer.view.proposal(&id) else { break };
+        let is_own = lanes.iter().any(|lane| lower.is_proposed_by(writer.actor(), Some(lane)));
+        if !is_own || lower.status(writer.now()) != Status::Pending {
+            break;
+        }
+        if lower.expires_at < expires_at {
+            writer.note(Some(&id), Note::Extend(Extend { expires_at }))?;
+        }
+        next = lower.current().on.as_ref().map(|on| on.proposal.clone());
+    }
+    Ok(())
+}
+
 /// What became of the proposals that stand on one that was revised.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Followed {
@@ -308,6 +349,12 @@ impl Snapshot for Made<'_> {
 }
 
 impl Above {
+    /// When the last of those of the same proposer expires.
+    pub fn expires_at(&self) -> Option<DateTime<Utc>> {
+        let own = self.uppers.iter().filter(|upper| upper.is_own);
+        own.map(|upper| upper.proposal.expires_at).max()
+    }
+
     /// Gives those of the same proposer a new revision on `changeset`, the content of the lower one's
     /// new `revision` (an event id); those that do not fit it stay.
     ///

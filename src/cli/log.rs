@@ -128,6 +128,7 @@ fn text(data: &Data) -> Option<String> {
             None => mark.verdict.as_str().to_owned(),
         }),
         Data::Reopen(reopen) => reopen.reason.clone(),
+        Data::Extend(extend) => Some(format!("expires {}", timestamp(extend.expires_at))),
         Data::Purge(purge) => Some(match purge.asked {
             true => format!("asked: {}", purge.reason),
             false => purge.reason.clone(),
@@ -214,11 +215,21 @@ const SCHEMA: &str = "aye/log@1";
 fn cells(entry: &LogEntry, now: chrono::DateTime<chrono::Utc>) -> [Cell; 6] {
     let item = LogItem::from(entry);
     let first = item.text.as_deref().unwrap_or("").lines().next().unwrap_or("").to_owned();
+    let event = &entry.stamped.event;
+    let (by, actor_kind) = match event.data {
+        // Nobody decides that; whoever wrote next has recorded it.
+        Data::Expire(_) => ("-".to_owned(), "-"),
+        _ => (escape::name(&item.by), item.actor_kind.as_str()),
+    };
+    let what = match event.data {
+        Data::Check(_) => "try",
+        _ => item.kind.as_str(),
+    };
     [
-        Cell::new(Role::Dim, age::short(entry.stamped.event.time, now)),
-        Cell::from(escape::name(&item.by)),
-        Cell::new(Role::Dim, item.actor_kind.as_str()),
-        Cell::from(escape::line(&item.kind).into_owned()),
+        Cell::new(Role::Dim, age::short(event.time, now)),
+        Cell::from(by),
+        Cell::new(Role::Dim, actor_kind),
+        Cell::from(escape::line(what).into_owned()),
         Cell::new(Role::Id, item.proposal_id.or(item.patch_id).unwrap_or("-".into())),
         Cell::from(escape::line(&first).into_owned()),
     ]

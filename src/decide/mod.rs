@@ -43,7 +43,9 @@ use crate::error::{Error, Result};
 use crate::proposal::document::timestamp;
 use crate::proposal::event::{BlobRef, Effect, Evidence, RevisionReason, Subject, Written, digest};
 use crate::proposal::rules::{Class, Verb};
-use crate::proposal::{Authority, Caller, Proposal, ProposalId, Revision, authority, codes};
+use crate::proposal::{
+    Authority, Caller, Data, Event, Proposal, ProposalId, Revision, authority, codes,
+};
 use crate::store::{Audience, OwnTip, Store, View, Writer};
 
 /// Part of a proposal. It becomes a revision in the same step as it is applied, so that the
@@ -219,7 +221,10 @@ pub(crate) fn require_quiet(writer: &Writer<'_>, shown: &Proposal, seen: &Seen) 
     let entries = writer.view.log(Some(&shown.id), None)?;
     let newer = entries.iter().map(|entry| &entry.stamped.event);
     let is_own = |lane: &str| now.iter().any(|own| own.lane == lane);
-    let mut newer = newer.filter(|event| is_own(&event.lane) && event.seq > known(&event.lane));
+    // What expires later was still shown as it is.
+    let is_said = |event: &&Event| !matches!(event.data, Data::Extend(_));
+    let mut newer =
+        newer.filter(is_said).filter(|event| is_own(&event.lane) && event.seq > known(&event.lane));
     match newer.next() {
         None => Ok(()),
         Some(event) => Err(changed(shown, &format!("a new event ({})", event.data.kind()))),

@@ -205,6 +205,13 @@ impl<'a> Fold<'a> {
                 }
             }
             Data::Expire(expire) => proposal.expiry_recorded = Some(expire.expires_at),
+            Data::Extend(extend) => {
+                let may = event.actor.kind == ActorKind::Human
+                    || proposal.is_proposed_by(&event.actor, Some(&event.lane));
+                if may && proposal.state == State::Pending {
+                    proposal.expires_at = proposal.expires_at.max(extend.expires_at);
+                }
+            }
             Data::Undo(_) => self.take_back(stamped, |state| matches!(state, State::Applied(_))),
             Data::Reopen(_) => {
                 self.take_back(stamped, |state| matches!(state, State::Rejected(_)));

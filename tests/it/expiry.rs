@@ -220,3 +220,38 @@ fn events_keep_their_order_when_the_clock_is_set_back() {
     repo.aye(&["apply", &other, "--yes"]).ok();
     repo.aye(&["doctor"]).ok();
 }
+
+#[test]
+fn a_lower_one_does_not_expire_before_what_was_put_on_it() {
+    let repo = Repo::with(&[("a.txt", "one\n")]);
+    let propose = |old: &str, new: &str, more: &[&str]| {
+        let args = [&["propose", "a.txt", "--old", old, "--new", new, "-q"], more].concat();
+        repo.agent("codex", &args).ok().id()
+    };
+    let expires = |id: &str| {
+        let json = repo.aye(&["show", id, "--json"]).ok().json();
+        json["expires_at"].as_str().expect("a time").to_owned()
+    };
+    let bottom = propose("one", "two", &["--expires-in", "1h"]);
+    let middle = propose("two", "three", &["--expires-in", "1h", "--on", &bottom]);
+    let first = expires(&bottom);
+    let top = propose("three", "four", &["--expires-in", "9h", "--on", &middle]);
+    assert_eq!((expires(&bottom), expires(&middle)), (expires(&top), expires(&top)));
+    assert_ne!(expires(&bottom), first);
+    // One that is to end sooner ends with those above it; a later end moves all below.
+    repo.agent("codex", &["revise", &bottom, "--expires-in", "1m"]).ok();
+    assert_eq!(expires(&bottom), expires(&top));
+    repo.agent("codex", &["revise", &top, "--expires-in", "3d"]).ok();
+    assert_eq!((expires(&bottom), expires(&middle)), (expires(&top), expires(&top)));
+    // Another's proposal is not kept by that.
+    let args = ["propose", "a.txt", "--old", "four", "--new", "five", "--on", &top, "-q"];
+    let others = repo.agent("other", &[&args[..], &["--expires-in", "9d"]].concat()).ok().id();
+    assert_ne!(expires(&top), expires(&others));
+    let kept: Vec<String> = repo.aye(&["log", &bottom, "--json"]).ok().json()["events"]
+        .as_array()
+        .expect("events")
+        .iter()
+        .map(|event| event["kind"].as_str().expect("a kind").to_owned())
+        .collect();
+    assert!(kept.iter().filter(|kind| *kind == "extend").count() >= 2, "{kept:?}");
+}

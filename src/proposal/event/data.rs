@@ -27,6 +27,9 @@ pub enum Data {
     Reject(Reject),
     /// Its time has run out; a record only, expiry is computed from the clock.
     Expire(Expire),
+    /// Its proposer has put another proposal on it, before which it is not to expire. Versions before it
+    /// skip this kind.
+    Extend(Extend),
     /// An apply was taken back; the proposal is pending again.
     Undo(Undo),
     /// A command was run on it.
@@ -496,6 +499,13 @@ pub struct Expire {
     pub expires_at: DateTime<Utc>,
 }
 
+/// Data of [`Data::Extend`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Extend {
+    /// It does not expire before this time. An earlier one changes nothing.
+    pub expires_at: DateTime<Utc>,
+}
+
 /// Data of [`Data::Undo`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Undo {
@@ -560,6 +570,8 @@ pub enum Note {
     Comment(Comment),
     /// See [`Data::Expire`].
     Expire(Expire),
+    /// See [`Data::Extend`].
+    Extend(Extend),
     /// See [`Data::Check`].
     Check(Check),
     /// See [`Data::Committed`].
@@ -574,6 +586,7 @@ impl From<Note> for Data {
             Note::Propose(data) => Self::Propose(*data),
             Note::Comment(data) => Self::Comment(data),
             Note::Expire(data) => Self::Expire(data),
+            Note::Extend(data) => Self::Extend(data),
             Note::Check(data) => Self::Check(data),
             Note::Committed(data) => Self::Committed(data),
             Note::Plan(data) => Self::Plan(data),
@@ -592,6 +605,7 @@ impl Data {
             Self::Apply(_) => "apply",
             Self::Reject(_) => "reject",
             Self::Expire(_) => "expire",
+            Self::Extend(_) => "extend",
             Self::Undo(_) => "undo",
             Self::Check(_) => "check",
             Self::Committed(_) => "committed",
@@ -661,6 +675,7 @@ pub(super) fn is_known(kind: &str) -> bool {
             | "apply"
             | "reject"
             | "expire"
+            | "extend"
             | "undo"
             | "check"
             | "committed"

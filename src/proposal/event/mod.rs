@@ -17,9 +17,9 @@ use serde_json::value::RawValue;
 
 pub use changes::{ChangeRecord, Entry, SnippetRecord, digest};
 pub use data::{
-    Apply, Approve, BlobRef, Check, Comment, Committed, Data, Effect, Expire, Fold, How, Imported,
-    Mark, Marked, Note, On, Patch, Propose, Publish, Purge, Reject, Reopen, RequestChanges, Revise,
-    Subject, Undo, Written,
+    Apply, Approve, BlobRef, Check, Comment, Committed, Data, Effect, Expire, Extend, Fold, How,
+    Imported, Mark, Marked, Note, On, Patch, Propose, Publish, Purge, Reject, Reopen,
+    RequestChanges, Revise, Subject, Undo, Written,
 };
 pub(crate) use words::open_words;
 pub use words::{CommentKind, Evidence, FileOutcome, InputForm, RevisionReason};

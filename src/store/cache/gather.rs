@@ -117,6 +117,7 @@ impl Budget {
             Data::Reject(reject) => reject.reason.as_ref().map_or(0, String::len),
             Data::Purge(purge) => purge.reason.len(),
             Data::Expire(_)
+            | Data::Extend(_)
             | Data::Committed(_)
             | Data::Fold(_)
             | Data::Publish(_)
@@ -336,6 +337,7 @@ pub(super) fn cut(event: &mut Event) {
         Data::Unknown(_, value) => *value = serde_json::Value::Null,
         Data::Apply(_)
         | Data::Expire(_)
+        | Data::Extend(_)
         | Data::Fold(_)
         | Data::Patch(_)
         | Data::Plan(_)
