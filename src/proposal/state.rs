@@ -494,7 +494,7 @@ impl Proposal {
             return Ok(());
         }
         Err(Error::new(&codes::REVISED, format!("{} was revised while you looked at it", self.id))
-            .hint(format!("look again: aye diff {}", self.id)))
+            .hint(format!("`aye review {}` shows what has changed", self.id)))
     }
 
     /// Refuses what only a pending proposal may undergo.

@@ -63,3 +63,18 @@ fn a_repository_of_somebody_else_is_not_answered_for() {
         parameters("'safe.directory'='*' 'safe.directory'=''").fails("unsafe_repository", 4);
     }
 }
+
+#[test]
+fn without_a_terminal_a_review_prints_its_commands_once() {
+    let repo = Repo::with(&[("a.txt", "one\n")]);
+    for n in 0..4 {
+        let why = format!("number {n}");
+        let args = ["propose", "b.txt", "--old", "", "--new", &why, "-m", &why, "-q"];
+        repo.agent("codex", &args).ok();
+    }
+    let many = repo.aye(&["review"]).exits(4).says("number 3").says("aye apply ID --yes");
+    assert_eq!(many.out().matches("aye reject").count(), 1, "{many}");
+    // An agent gets none that decide.
+    let agents = repo.agent("codex", &["review"]).exits(4).lacks("aye apply").says("aye show ID");
+    assert!(agents.err().contains("an agent decides on none of them"), "{agents}");
+}

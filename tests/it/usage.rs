@@ -131,3 +131,11 @@ fn help_prints_the_pages_of_the_documentation() {
     let run = repo.program("git").args(&["aye", "help", "agents"]).env("PATH", path).run();
     run.ok().says("# For coding agents");
 }
+
+#[test]
+fn a_tip_is_for_an_argument_that_is_like_it() {
+    let repo = Repo::new();
+    let far = repo.aye(&["apply", "--all"]).fails("usage", 2);
+    assert!(!far.err().contains("--yaml"), "{far}");
+    repo.aye(&["log", "--jsom"]).fails("usage", 2).notes("--json");
+}

@@ -135,7 +135,11 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         }
     };
     let recorded = app::propose::propose(&session, draft, meta.details())?;
-    answer(context, &recorded)
+    let exit = answer(context, &recorded)?;
+    if recorded.proposal.description.is_none() {
+        context.note("it gives no reason: aye propose -m TEXT does, for whoever decides");
+    }
+    Ok(exit)
 }
 
 /// Says what was proposed.

@@ -115,7 +115,7 @@ pub struct Commands {
 impl Commands {
     /// For the proposal `id`; `at` names the revision that the commands were printed for, which
     /// `--yes` wants where there are several.
-    fn of(id: &ProposalId, at: &str) -> Self {
+    fn of(id: &impl std::fmt::Display, at: &str) -> Self {
         Self {
             show: format!("aye show {id}"),
             hunks: format!("aye diff {id} --hunks"),
@@ -125,6 +125,14 @@ impl Commands {
             request_changes: format!("aye comment {id} --request-changes -m 'TEXT'"),
         }
     }
+}
+
+/// The commands, a line each: those that whoever asks may run.
+fn commands(commands: &Commands, kind: ActorKind) -> String {
+    let Commands { show, hunks, apply, apply_hunks, reject, request_changes } = commands;
+    let all = [show, hunks, apply, apply_hunks, reject, request_changes];
+    let some = if kind == ActorKind::Agent { &all[..2] } else { &all };
+    some.iter().map(|command| format!("  {command}\n")).collect()
 }
 
 /// No more than these are reviewed without an overview first.
@@ -359,11 +367,12 @@ fn waiting(
             if let Some(why) = &item.sensitive {
                 out += &format!("  ! {}\n", escape::line(why));
             }
-            let Commands { show, hunks, apply, apply_hunks, reject, request_changes } =
-                &item.commands;
-            for command in [show, hunks, apply, apply_hunks, reject, request_changes] {
-                out += &format!("  {command}\n");
+            if pending <= FEW {
+                out += &commands(&item.commands, kind);
             }
+        }
+        if pending > FEW && !is_shown {
+            out += &commands(&Commands::of(&"ID", "ID"), kind);
         }
         out
     })?;
@@ -371,10 +380,12 @@ fn waiting(
         return Ok(Exit::Done);
     }
     let plural = if pending == 1 { " is" } else { "s are" };
-    let error = Error::new(
-        &crate::proposal::codes::TERMINAL_REQUIRED,
-        format!("{pending} proposal{plural} pending, and there is nobody at a terminal to ask"),
-    );
+    let why = match kind {
+        ActorKind::Agent => "an agent decides on none of them",
+        _ => "there is nobody at a terminal to ask",
+    };
+    let message = format!("{pending} proposal{plural} pending, and {why}");
+    let error = Error::new(&crate::proposal::codes::TERMINAL_REQUIRED, message);
     let hint = match kind {
         ActorKind::Agent => "ask your user to run: aye review".to_owned(),
         _ => "run `aye review` at a terminal, or decide with the commands above".to_owned(),

@@ -354,6 +354,20 @@ impl Session {
         !self.history.is_empty()
     }
 
+    /// What undo would take back, in words.
+    pub fn undoes(&self) -> Option<String> {
+        let step = self.history.last()?;
+        let id = &self.slots.get(step.slot)?.ticket.id;
+        let what = match &step.change {
+            Change::Decisions(before) if before.len() == 1 => "the decision on a hunk".to_owned(),
+            Change::Decisions(before) => format!("the decisions on {} hunks", before.len()),
+            Change::Split { .. } => "the split".to_owned(),
+            Change::Outcome(..) => "the decision on all of it".to_owned(),
+            Change::Comment => "the comment".to_owned(),
+        };
+        Some(format!("{what} ({id})"))
+    }
+
     /// How many steps can be undone.
     pub fn steps(&self) -> usize {
         self.history.len()

@@ -112,8 +112,9 @@ impl Terminal<'_> {
                     return Ok(Some(End::Quit));
                 }
                 'u' if self.session.can_undo() => {
+                    let what = self.session.undoes().unwrap_or_default();
                     let _ = self.session.act(Action::Undo);
-                    self.dim("undone")?;
+                    self.dim(format_args!("undone: {what}"))?;
                     let at = self.session.position();
                     self.content = None;
                     self.keep(at)?;

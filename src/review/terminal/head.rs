@@ -132,6 +132,11 @@ fn relation(related: &Related, taken: &BTreeSet<ProposalId>) -> (Role, String) {
     }
 }
 
+/// Whether the header has only the beginning of `text`.
+pub(super) fn is_cut(text: &str) -> bool {
+    text.chars().count() > LONGEST_TEXT
+}
+
 /// Text of a proposal, escaped; where it is long, what is missing is counted.
 fn cut(text: &str) -> String {
     let count = text.chars().count();

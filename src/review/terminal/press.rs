@@ -129,7 +129,7 @@ impl Terminal<'_> {
             }
             _ => return Ok(None),
         };
-        let undone = action == Action::Undo;
+        let undone = (action == Action::Undo).then(|| self.session.undoes()).flatten();
         let split = matches!(action, Action::Split | Action::Open);
         let edited = matches!(action, Action::Edit(_));
         let commented = match &action {
@@ -139,11 +139,11 @@ impl Terminal<'_> {
         let before = self.session.unit_index();
         match self.session.act(action) {
             Ok(()) => {
-                if undone || split {
+                if undone.is_some() || split {
                     self.shown = None;
                 }
-                if undone {
-                    self.dim("undone")?;
+                if let Some(what) = undone {
+                    self.dim(format_args!("undone: {what}"))?;
                 }
                 if edited {
                     self.show_edited(before)?;
@@ -268,10 +268,10 @@ impl Terminal<'_> {
         let Some((at, content)) = &self.content else { return Ok(None) };
         let count = self.session.slots().len();
         let mut text = head::header(content, *at, count, &self.taken(), &self.options);
-        if let Some(description) = &content.header.description {
-            text += "\n";
-            text += &escape::block(description);
-            text += "\n";
+        // The header has all of a short one.
+        let description = content.header.description.as_ref();
+        if let Some(description) = description.filter(|text| head::is_cut(text)) {
+            text += &format!("\n{}\n", escape::block(description));
         }
         for warning in &content.header.warnings {
             text += &format!("! {}\n", escape::line(warning));

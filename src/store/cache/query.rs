@@ -312,29 +312,33 @@ impl View {
         let prefix = id::normalize(text)?;
         let mut found = Vec::new();
         if let Some(connection) = &self.connection {
-            let query = || -> rusqlite::Result<Vec<String>> {
+            let query = || -> rusqlite::Result<Vec<(String, Option<String>)>> {
                 let mut statement = connection.prepare_cached(
-                    "SELECT id FROM proposal WHERE id >= ?1 AND id < ?2
-                     UNION SELECT id FROM purged WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT 6",
+                    "SELECT id, description FROM proposal WHERE id >= ?1 AND id < ?2
+                     UNION SELECT id, NULL FROM purged WHERE id >= ?1 AND id < ?2
+                     ORDER BY id LIMIT 6",
                 )?;
                 // '{' is the character behind 'z'.
-                let rows = statement
-                    .query_map(params![prefix, format!("{prefix}{{")], |row| row.get(0))?;
+                let rows = statement.query_map(params![prefix, format!("{prefix}{{")], |row| {
+                    Ok((row.get(0)?, row.get(1)?))
+                })?;
                 rows.collect()
             };
             found = query().map_err(|error| failed(&error))?;
         }
         match found.as_slice() {
-            [one] => ProposalId::parse(one),
+            [(one, _)] => ProposalId::parse(one),
             [] => Err(Error::new(&codes::PROPOSAL_NOT_FOUND, format!("no proposal '{text}'"))
                 .with("proposal_id", text)
                 .hint("`aye list` shows the pending ones, `aye list --status all` all")),
-            several => Err(Error::new(
-                &codes::AMBIGUOUS_ID,
-                format!("'{text}' begins several ids: {}", several.join(", ")),
-            )
-            .with("candidates", several.to_vec())
-            .hint("type more characters of the one you mean")),
+            several => {
+                let named: Vec<String> = several.iter().map(named).collect();
+                let ids: Vec<&str> = several.iter().map(|(id, _)| id.as_str()).collect();
+                let message = format!("'{text}' begins several ids: {}", named.join(", "));
+                Err(Error::new(&codes::AMBIGUOUS_ID, message)
+                    .with("candidates", ids)
+                    .hint("type more characters of the one you mean"))
+            }
         }
     }
 
@@ -864,3 +868,16 @@ fn is_staging_id(text: &str) -> bool {
         && text.bytes().take(8).all(|b| b.is_ascii_digit())
         && text.is_ascii()
 }
+
+/// An id with the beginning of its description.
+fn named((id, description): &(String, Option<String>)) -> String {
+    let line = description.as_deref().and_then(|text| text.lines().next()).unwrap_or_default();
+    match line.chars().count() {
+        0 => id.clone(),
+        count if count <= MOST_NAMED => format!("{id} ({line})"),
+        _ => format!("{id} ({}…)", line.chars().take(MOST_NAMED).collect::<String>()),
+    }
+}
+
+/// Characters of a description beside an id.
+const MOST_NAMED: usize = 40;
