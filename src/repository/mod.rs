@@ -31,6 +31,7 @@ use crate::worktree::Worktree;
 use filters::Filters;
 
 pub(crate) use object::promisor;
+pub use open::objects_at;
 pub use policy::{Gate, Policy};
 pub use settings::{ScanMode, Settings, parse_duration, trusted};
 

@@ -66,6 +66,7 @@ mod memory_import;
 mod memory_lock;
 mod memory_reading;
 mod memory_retrieval;
+mod memory_stores;
 mod memory_terminal;
 mod merge;
 mod news;

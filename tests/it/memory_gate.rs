@@ -203,7 +203,10 @@ fn what_has_no_effect_is_said_and_nonsense_is_refused() {
         "version: 1\nstores:\n    gone:\n        source: x\n",
     );
     let lint = repo.aye(&["memory", "lint"]).exits(1);
-    lint.clone().says("stores: wiki").says("eval.benchmark_corpus_url").says("'gone' is locked");
+    lint.clone()
+        .says("stores: wiki is not read")
+        .says("eval.benchmark_corpus_url")
+        .says("'gone' is locked");
     repo.remove(".agent-memory/meta/stores.lock");
     repo.aye(&["memory", "lint"]).ok();
     for nonsense in

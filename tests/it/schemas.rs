@@ -66,6 +66,14 @@ impl Checker {
         self.aye(&["memory", "undo", &staged, "--yes"]);
         self.aye(&propose);
         self.aye(&["memory", "reject", "--latest", "--yes", "--reason", "no"]);
+        // The store of this very repository, as another one.
+        self.repo.git(&["add", "-f", ".agent-memory/meta", ".agent-memory/conventions.md"]);
+        let commit = self.repo.commit("Memory");
+        let manifest = ".agent-memory/meta/manifest.yaml";
+        let stores = format!("stores: [{{name: own, source: ., revision: {commit}}}]\n");
+        self.repo.write(manifest, self.repo.text(manifest) + &stores);
+        self.repo.commit("Name it");
+        self.aye(&["memory", "show", "own:conventions.md"]);
     }
 
     fn findings_and_plans(&mut self) {

@@ -113,7 +113,7 @@ pub mod answers {
     pub use super::init::Initialized;
     pub use super::log::Log;
     pub use super::reject::Rejected;
-    pub use super::show::Shown;
+    pub use super::show::{Sections, Shown};
     pub use super::sweep::Swept;
     pub use super::undo::Undone;
 }

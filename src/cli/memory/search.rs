@@ -60,7 +60,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             let id = hit.section_id.as_deref().map(|id| format!("#{id}")).unwrap_or_default();
             out += &format!(
                 "{}{}:{}  {}\n",
-                escape::line(&hit.path),
+                escape::line(&hit.place()),
                 escape::line(&id),
                 hit.line,
                 escape::line(&hit.trail)

@@ -125,6 +125,7 @@ published! {
     "memory-rebase" @ 1 = Memory<crate::memory::Response>, "`memory rebase`: the contract's response";
     "memory-reject" @ 1 = Memory<memory::Rejected>, "`memory reject`: what was rejected";
     "memory-search" @ 1 = Memory<crate::tools::memory_search::Found>, "`memory search`: what was found";
+    "memory-section" @ 1 = Memory<memory::Sections>, "`memory show STORE:PATH`: sections of another store";
     "memory-show" @ 1 = Memory<memory::Shown>, "`memory show`: files, sections, or a staged proposal";
     "memory-status" @ 1 = Memory<crate::memory::service::Status>, "`memory status`: what is staged, and the state of the memory";
     "memory-sweep" @ 1 = Memory<memory::Swept>, "`memory sweep`: stale sections";

@@ -13,6 +13,7 @@ mod propose;
 mod read;
 pub mod staging;
 mod status;
+mod stores;
 mod undo;
 
 use std::cell::OnceCell;
@@ -28,6 +29,7 @@ pub use propose::{Mode, Ready, Routed};
 pub use read::Ask;
 pub use staging::{Tampering, forget as forget_staging};
 pub use status::{Outcomes, Staged, Status};
+pub use stores::Borrowed;
 
 use super::DIR;
 use super::disk::Disk;
@@ -56,6 +58,7 @@ pub struct Service<'a> {
     /// The branch that is checked out, if one is.
     pub branch: Option<String>,
     guard: OnceCell<Scan>,
+    elsewhere: OnceCell<stores::Elsewhere>,
     settings_key: String,
     loosened: Vec<String>,
     uncommitted: bool,
@@ -79,6 +82,7 @@ impl<'a> Service<'a> {
             settings: in_force.settings,
             branch,
             guard: OnceCell::new(),
+            elsewhere: OnceCell::new(),
             settings_key: in_force.key,
             loosened: in_force.loosened,
             uncommitted: in_force.uncommitted,

@@ -47,18 +47,26 @@ impl Service<'_> {
             include: ask.include.clone(),
         };
         let hits = index.search(&query, &boosts, limit)?;
+        let elsewhere = self.search_elsewhere(&query, &boosts, limit)?;
+        let together = |mut hits: Vec<Hit>| {
+            hits.extend(elsewhere);
+            // This store's own first among equals.
+            hits.sort_by(|one, other| other.score.total_cmp(&one.score));
+            hits.truncate(limit);
+            hits
+        };
         // Git is asked what has changed only where an answer speaks of files at all.
         let names_a_file = |hit: &Hit| {
             hit.body.split_whitespace().any(|word| word.contains('/') && word.contains('.'))
         };
         if !hits.iter().any(names_a_file) {
-            return Ok(hits);
+            return Ok(together(hits));
         }
         boosts.changed_files = self.changed_files();
         if boosts.changed_files.is_empty() {
-            return Ok(hits);
+            return Ok(together(hits));
         }
-        index.search(&query, &boosts, limit)
+        index.search(&query, &boosts, limit).map(together)
     }
 
     /// The index, in step with the files. Private to the work tree, in its git folder.

@@ -143,10 +143,6 @@ pub struct Lock {
 /// How many outcomes are told.
 const OUTCOMES: usize = 20;
 
-/// Why other stores are not read.
-const NOT_READ: &str =
-    "are other repositories' stores: they are kept, but aye reads this one alone";
-
 impl Service<'_> {
     /// The state of memory.
     ///
@@ -230,20 +226,15 @@ impl Service<'_> {
         notes
     }
 
-    /// Which other stores are not searched, in words; `None` where the manifest names none.
-    pub fn unread_stores(&self) -> Option<String> {
-        let names: Vec<&str> =
-            self.settings.manifest.stores.iter().map(|store| store.name.as_str()).collect();
-        (!names.is_empty()).then(|| format!("not searched: {}, which {NOT_READ}", names.join(", ")))
-    }
-
     /// Settings that are kept but have no effect, in words.
     pub(super) fn without_effect(&self) -> Vec<String> {
         let manifest = &self.settings.manifest;
         let mut notes = Vec::new();
         if !manifest.stores.is_empty() {
-            let names: Vec<&str> = manifest.stores.iter().map(|s| s.name.as_str()).collect();
-            notes.push(format!("stores: {} {}", names.join(", "), NOT_READ));
+            let unread = &self.elsewhere().unread;
+            notes.extend(
+                unread.iter().map(|(name, why)| format!("stores: {name} is not read: {why}")),
+            );
         }
         if manifest.eval.benchmark_corpus_url.is_some() {
             notes.push(

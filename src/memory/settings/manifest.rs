@@ -144,7 +144,7 @@ pub struct Manifest {
     /// Evaluation of retrieval.
     #[serde(default)]
     pub eval: Eval,
-    /// Other stores this one names; kept, not read yet, and reported as such by `lint`.
+    /// Other stores this one names: read at the commit they are pinned to, never written.
     #[serde(default)]
     pub stores: Vec<StoreRef>,
 }

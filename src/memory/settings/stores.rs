@@ -1,5 +1,5 @@
 //! Other stores that a store names: `stores[]` of the manifest and `meta/stores.lock`. Both are
-//! read strictly and kept; their sections are not read yet.
+//! read strictly and kept as they are; `service/stores.rs` reads what they name.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::error::Result;
 pub const LOCK_PATH: &str = "meta/stores.lock";
 
 /// Another store.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct StoreRef {
     /// What it is called here.
     pub name: String,
@@ -25,7 +25,7 @@ pub struct StoreRef {
     pub revision: Option<String>,
     /// Where the store is in that repository.
     pub path: Option<String>,
-    /// How it is read.
+    /// How it is read; only reading alone is supported.
     pub mode: Option<String>,
     /// How much its sections count.
     pub priority_multiplier: Option<f64>,
@@ -68,6 +68,39 @@ pub fn validate(stores: &[StoreRef]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// True for the words that mean reading alone.
+pub fn is_read_only(mode: &str) -> bool {
+    let plain: String = mode.chars().filter(char::is_ascii_alphabetic).collect();
+    ["readonly", "read", "pinned", "ro"].contains(&plain.to_ascii_lowercase().as_str())
+}
+
+/// What the lock file says of one store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pin {
+    /// Where it was when it was pinned.
+    pub source: String,
+    /// The commit, as it is written there.
+    pub commit: String,
+    /// Where the store is in that repository.
+    pub path: Option<String>,
+}
+
+/// The stores that the lock file pins, by name; none where it cannot be read.
+pub fn pins(text: Option<&[u8]>) -> BTreeMap<String, Pin> {
+    let value = text.and_then(|text| parse_yaml(LOCK_PATH, text).ok());
+    let stores = value.as_ref().and_then(|value| value.get("stores")?.as_mapping());
+    let pin = |(name, entry): (&Value, &Value)| {
+        let text = |key: &str| Some(entry.get(key)?.as_str()?.to_owned());
+        let pin = Pin {
+            source: text("source")?,
+            commit: text("resolved_commit")?,
+            path: text("store_path"),
+        };
+        Some((name.as_str()?.to_owned(), pin))
+    };
+    stores.into_iter().flatten().filter_map(pin).collect()
 }
 
 /// What is wrong with the lock file, in words; nothing where there is none.
