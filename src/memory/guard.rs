@@ -51,7 +51,7 @@ pub trait Guard {
     fn screen(&self, committed: &str, before: &str, after: &str) -> Screened;
 }
 
-/// Lets everything pass; for tests of the planner.
+/// Lets everything pass: where drift alone is asked for, and in tests of the planner.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Open;
 

@@ -208,6 +208,16 @@ impl Worktree {
     }
 }
 
+impl Reader<'_> {
+    /// As [`Worktree::names`]; a directory that a file was read from is not opened again.
+    ///
+    /// # Errors
+    /// As [`Worktree::names`].
+    pub fn names(&self, path: &RepoPath) -> Result<Vec<BString>> {
+        self.tree.names_in(&mut self.folders.borrow_mut(), path)
+    }
+}
+
 impl Snapshot for Reader<'_> {
     fn file(&self, path: &RepoPath) -> Result<Option<File>> {
         let mut folders = self.folders.borrow_mut();

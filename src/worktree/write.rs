@@ -134,7 +134,15 @@ impl Worktree {
     /// # Errors
     /// `symlink_in_way`, `in_submodule`, or the system's refusal.
     pub fn names(&self, path: &RepoPath) -> Result<Vec<BString>> {
-        match Folders::new(&self.root).at(path.as_bstr())? {
+        self.names_in(&mut Folders::new(&self.root), path)
+    }
+
+    pub(super) fn names_in(
+        &self,
+        folders: &mut Folders<'_>,
+        path: &RepoPath,
+    ) -> Result<Vec<BString>> {
+        match folders.at(path.as_bstr())? {
             Place::Folder(folder) => {
                 let mut names = folder.names().map_err(|error| super::cannot_read(path, &error))?;
                 names.sort();

@@ -5,15 +5,17 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::Service;
+use super::held::Held;
 use super::locate::{Repository, note, staging_id};
 use crate::changeset::plan::{MergedBy, Planned, Resolution, Resolved};
 use crate::changeset::{File, FileChange, RepoPath, Snapshot};
 use crate::error::Result;
 use crate::memory::disk::{Disk, Overlay, repo_path, store_path};
-use crate::memory::plan::{self, Drift, MemoryPlan, Precondition, index_page};
+use crate::memory::plan::{self, Drift, MemoryPlan, Precondition, World, index_page};
 use crate::memory::problem::Problem;
+use crate::memory::provenance::Sources;
 use crate::memory::response::{MemoryOutcome, Response};
-use crate::memory::{Request, codes};
+use crate::memory::{Request, codes, guard};
 use crate::proposal::document::timestamp;
 use crate::proposal::event::RevisionReason;
 use crate::proposal::{Authority, Proposal, Status};
@@ -74,6 +76,43 @@ impl Service<'_> {
         })
     }
 
+    /// Whether anything that a pending proposal was written for is not so any more. While its files are
+    /// what it started from, nothing is; else its targets are looked for again, without looking over
+    /// texts and sources, as staging has done.
+    ///
+    /// # Errors
+    /// Those of the work tree.
+    pub(super) fn has_drifted(&self, proposal: &Proposal, held: &Held<'_>) -> Result<bool> {
+        let current = proposal.current();
+        let mut is_same = !current.changes.is_empty();
+        for change in &current.changes {
+            let before = change.before.as_ref().map(|entry| entry.id.as_str());
+            let now = match store_path(&change.path) {
+                Some(path) => held.id(self.store, path).ok(),
+                None => None,
+            };
+            is_same &= now.is_some_and(|now| now.as_deref() == before);
+        }
+        if is_same {
+            return Ok(false);
+        }
+        let Some(Ok(request)) = note(proposal, "request").map(Request::parse) else {
+            return Ok(false);
+        };
+        let branch = note(proposal, "branch").and_then(Value::as_str);
+        let world = World {
+            settings: &self.settings,
+            files: held,
+            guard: &guard::Open,
+            sources: &Unasked,
+            at: current.at,
+            branch,
+        };
+        let (planned, now) = plan::probe(&request, &world);
+        let problems = planned.as_ref().err().map_or(&[][..], Vec::as_slice);
+        Ok(!plan::drift(&recorded(proposal), &now, problems).is_empty())
+    }
+
     /// Plans the proposal's operations again. The outer error is the machine's, the inner one an
     /// answer.
     pub(super) fn replan(&self, proposal: &Proposal) -> Result<Replanned> {
@@ -99,10 +138,7 @@ impl Service<'_> {
             Ok(request) => request,
             Err(problems) => return Ok(Err(rejected(&problems, Vec::new()))),
         };
-        let recorded: Vec<Precondition> = note(proposal, "preconditions")
-            .cloned()
-            .and_then(|value| serde_json::from_value(value).ok())
-            .unwrap_or_default();
+        let recorded = recorded(proposal);
         let branch = note(proposal, "branch").and_then(Value::as_str);
         let sources = Repository(self.store);
         // Dates and paths that come from the clock are those the reviewer saw.
@@ -301,6 +337,21 @@ pub struct InGit {
 
 fn rejected(problems: &[Problem], drift: Vec<Drift>) -> Applied {
     Applied { response: Response::rejected(problems), drift }
+}
+
+/// What the operations of `proposal` were written for.
+fn recorded(proposal: &Proposal) -> Vec<Precondition> {
+    let value = note(proposal, "preconditions").cloned();
+    value.and_then(|value| serde_json::from_value(value).ok()).unwrap_or_default()
+}
+
+/// Sources that nobody asks for.
+struct Unasked;
+
+impl Sources for Unasked {
+    fn check_file(&self, _reference: &str) -> std::result::Result<(), String> {
+        Ok(())
+    }
 }
 
 fn drift_problems(drift: &[Drift]) -> Vec<Problem> {

@@ -5,6 +5,7 @@ mod agreed;
 mod apply;
 pub mod decide;
 mod follow;
+mod held;
 mod history;
 mod lint;
 pub(crate) mod locate;

@@ -7,8 +7,9 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::Service;
+use super::held::Held;
 use super::locate::{note, staging_id};
-use crate::changeset::{Mode, RepoPath, Snapshot as _};
+use crate::changeset::{Changeset, File, FileChange, Mode, RepoPath, Snapshot as _};
 use crate::error::{Error, Result};
 use crate::memory::disk::store_path;
 use crate::memory::{DIR, markdown::slug};
@@ -57,6 +58,22 @@ fn is_plain(id: &str) -> bool {
 /// # Errors
 /// `object_missing`.
 fn files(store: &Store, proposal: &Proposal) -> Result<Vec<(String, Vec<u8>)>> {
+    let changeset = store.changeset(&proposal.current().changes)?;
+    let mut out = about(store, proposal, &changeset)?;
+    for change in changeset.changes() {
+        if let (Some(path), Some(after)) = (store_path(&change.path), &change.after) {
+            out.push((format!("files/{path}"), after.bytes.clone()));
+        }
+    }
+    Ok(out)
+}
+
+/// The files that say what `proposal` is, whose changes are `changeset`.
+fn about(
+    store: &Store,
+    proposal: &Proposal,
+    changeset: &Changeset,
+) -> Result<Vec<(String, Vec<u8>)>> {
     let json = |value: &serde_json::Value| -> Result<Vec<u8>> {
         let text = serde_json::to_string_pretty(value).map_err(|e| Error::bug(e.to_string()))?;
         Ok((text + "\n").into_bytes())
@@ -82,19 +99,12 @@ fn files(store: &Store, proposal: &Proposal) -> Result<Vec<(String, Vec<u8>)>> {
         "warnings": note(proposal, "warnings"),
     });
     let targets = json!({ "targets": note(proposal, "preconditions") });
-    let mut out = vec![
+    let patch = crate::changeset::emit::git_patch(changeset, store.repo().object_hash());
+    Ok(vec![
         ("proposal.json".to_owned(), json(&document)?),
         ("target-checksums.json".to_owned(), json(&targets)?),
-    ];
-    let changeset = store.changeset(&revision.changes)?;
-    for change in changeset.changes() {
-        if let (Some(path), Some(after)) = (store_path(&change.path), &change.after) {
-            out.push((format!("files/{path}"), after.bytes.clone()));
-        }
-    }
-    let patch = crate::changeset::emit::git_patch(&changeset, store.repo().object_hash());
-    out.push(("change.patch".to_owned(), patch));
-    Ok(out)
+        ("change.patch".to_owned(), patch),
+    ])
 }
 
 /// Writes the staging folder of a pending proposal into the present work tree.
@@ -153,15 +163,26 @@ impl Service<'_> {
     /// # Errors
     /// If the store cannot be read.
     pub fn tampering(&self, view: &View) -> Result<Vec<Tampering>> {
+        let pending = self.proposals(view, Some(Status::Pending))?;
+        self.tampering_among(view, &pending, &Held::new(self))
+    }
+
+    /// As [`Service::tampering`]; `pending` are all that are staged.
+    pub(super) fn tampering_among(
+        &self,
+        view: &View,
+        pending: &[Proposal],
+        held: &Held<'_>,
+    ) -> Result<Vec<Tampering>> {
         let mut found = Vec::new();
         let mut known = BTreeSet::new();
         // As they were written: without conversion, and each directory opened once.
         let tree = self.store.worktree()?.without_conversion();
         let reader = tree.reader();
-        for proposal in &self.proposals(view, Some(Status::Pending))? {
+        for proposal in pending {
             let Some(id) = staging_id(proposal).filter(|id| is_plain(id)) else { continue };
             known.insert(id.to_owned());
-            self.compare(id, proposal, &reader, &mut found)?;
+            self.compare(id, proposal, &reader, held, &mut found)?;
         }
         for name in
             self.worktree.names(&RepoPath::new(format!("{DIR}/staging"))?).unwrap_or_default()
@@ -185,7 +206,7 @@ impl Service<'_> {
         let mut found = Vec::new();
         if let Some(id) = staging_id(proposal).filter(|id| is_plain(id)) {
             let tree = self.store.worktree()?.without_conversion();
-            self.compare(id, proposal, &tree.reader(), &mut found)?;
+            self.compare(id, proposal, &tree.reader(), &Held::new(self), &mut found)?;
         }
         Ok(found)
     }
@@ -195,32 +216,66 @@ impl Service<'_> {
         id: &str,
         proposal: &Proposal,
         reader: &Reader<'_>,
+        held: &Held<'_>,
         found: &mut Vec<Tampering>,
     ) -> Result<()> {
-        let expected = files(self.store, proposal)?;
         let mut say = |file: &str, what| {
             found.push(Tampering { staging_id: id.to_owned(), file: file.to_owned(), what });
         };
-        for (name, bytes) in &expected {
-            let path = RepoPath::new(format!("{DIR}/staging/{id}/{name}"))?;
-            match reader.file(&path) {
-                Ok(Some(file)) if file.bytes == *bytes => {}
-                Ok(Some(_)) => say(name, "changed"),
-                Ok(None) => say(name, "missing"),
-                Err(_) => say(name, "unreadable"),
+        let place = |name: &str| RepoPath::new(format!("{DIR}/staging/{id}/{name}"));
+        // What is there is most often what the proposal has: then it is read from nowhere else.
+        let (mut expected, mut changes) = (Vec::new(), Vec::new());
+        for record in &proposal.current().changes {
+            let before = record.before.as_ref().map(|entry| held.blob(self.store, entry));
+            let mut after = None;
+            if let Some(entry) = &record.after {
+                let name = store_path(&record.path).map(|path| format!("files/{path}"));
+                let there = name.as_deref().map(|name| place(name).and_then(|p| reader.file(&p)));
+                let is_it =
+                    |file: &File| self.store.entry_of(file).is_ok_and(|there| there.id == entry.id);
+                let file = match there {
+                    Some(Ok(Some(file))) if is_it(&file) => file,
+                    there => {
+                        match (&name, there) {
+                            (Some(name), Some(Ok(Some(_)))) => say(name, "changed"),
+                            (Some(name), Some(Ok(None))) => say(name, "missing"),
+                            (Some(name), _) => say(name, "unreadable"),
+                            (None, _) => {}
+                        }
+                        self.store.file(entry)?
+                    }
+                };
+                after = Some(File { mode: entry.file_mode(), ..file });
+                expected.extend(name);
             }
+            changes.push(FileChange {
+                path: record.path.clone(),
+                before: before.transpose()?,
+                after,
+                origin: record.origin.clone(),
+                snippets: Vec::new(),
+            });
+        }
+        for (name, bytes) in about(self.store, proposal, &Changeset::new(changes)?)? {
+            match reader.file(&place(&name)?) {
+                Ok(Some(file)) if file.bytes == bytes => {}
+                Ok(Some(_)) => say(&name, "changed"),
+                Ok(None) => say(&name, "missing"),
+                Err(_) => say(&name, "unreadable"),
+            }
+            expected.push(name);
         }
         let mut folders = vec![String::new()];
         while let Some(inside) = folders.pop() {
             let path = RepoPath::new(format!("{DIR}/staging/{id}/{inside}").trim_end_matches('/'))?;
-            for name in self.worktree.names(&path).unwrap_or_default() {
+            for name in reader.names(&path).unwrap_or_default() {
                 let name = format!("{inside}{name}");
-                if expected.iter().any(|(known, _)| *known == name) {
+                if expected.contains(&name) {
                     continue;
                 }
                 // A folder that leads to what is expected is looked into.
                 let beneath = format!("{name}/");
-                if expected.iter().any(|(known, _)| known.starts_with(&beneath)) {
+                if expected.iter().any(|known| known.starts_with(&beneath)) {
                     folders.push(beneath);
                 } else {
                     say(&name, "added");

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::Service;
+use super::held::Held;
 use super::locate::{note, staging_id};
 use super::staging::Tampering;
 use crate::error::Result;
@@ -150,7 +151,7 @@ impl Service<'_> {
     /// Those of the store.
     pub fn status(&self) -> Result<Status> {
         let disk = self.disk();
-        let view = self.store.view()?;
+        let view = self.store.look()?;
         let paths = disk.markdown(&self.settings)?;
         let of = |name: &str| {
             paths
@@ -169,11 +170,10 @@ impl Service<'_> {
             .count();
         let size = |path: &str| disk.file(path).ok().flatten().map_or(0, |f| f.bytes.len() as u64);
         let own = self.branch.as_deref().map_or(0, |branch| size(&notes_path(branch)));
-        let staged = self
-            .proposals(&view, Some(Lifecycle::Pending))?
-            .iter()
-            .map(|p| self.staged(p))
-            .collect::<Result<Vec<_>>>()?;
+        let pending = self.proposals(&view, Some(Lifecycle::Pending))?;
+        let held = Held::new(self);
+        let staged =
+            pending.iter().map(|p| self.staged_among(p, &held)).collect::<Result<Vec<_>>>()?;
         let mut outcomes = Vec::new();
         for id in view.settled(self.now, OUTCOMES)? {
             outcomes.extend(self.outcome(&view.proposal(&id)?));
@@ -198,7 +198,7 @@ impl Service<'_> {
             current_size_bytes: own + size(crate::memory::intent::SHARED),
             staged_updates: staged,
             recent_outcomes: outcomes,
-            tampering: self.tampering(&view)?,
+            tampering: self.tampering_among(&view, &pending, &held)?,
             security: Security {
                 secret_scan: manifest.security.secret_scan,
                 pii_scan: manifest.security.pii_scan,
@@ -286,10 +286,11 @@ impl Service<'_> {
     /// # Errors
     /// Those of the work tree.
     pub fn staged(&self, proposal: &Proposal) -> Result<Staged> {
-        let drift = match self.replan(proposal)? {
-            Ok((_, _, drift)) => !drift.is_empty(),
-            Err(refused) => !refused.drift.is_empty(),
-        };
+        self.staged_among(proposal, &Held::new(self))
+    }
+
+    fn staged_among(&self, proposal: &Proposal, held: &Held<'_>) -> Result<Staged> {
+        let drift = self.has_drifted(proposal, held)?;
         Ok(Staged {
             id: staging_id(proposal).unwrap_or_default().to_owned(),
             proposal_id: proposal.id.to_string(),
