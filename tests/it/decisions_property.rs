@@ -335,7 +335,8 @@ impl Meanwhile {
             Self::Moves | Self::Dirties => {
                 repo.write("f", repo.text("f").replace(LINE, &format!("{self:?}")));
                 if matches!(self, Self::Moves) {
-                    repo.git(&["commit", "-q", "-a", "-m", "Move on"]);
+                    // It may have moved on before.
+                    repo.git(&["commit", "-q", "-a", "--allow-empty", "-m", "Move on"]);
                 }
             }
             Self::Revises => {
