@@ -1,5 +1,7 @@
 //! The files of a changeset as a person sees them: a rename is one thing, not two.
 
+use std::collections::BTreeMap;
+
 use super::{FileChange, RepoPath, file::File, hunks, moves};
 
 /// What happens to a file.
@@ -98,18 +100,20 @@ impl<'a> Entry<'a> {
 /// Pairs the deletions and creations that are renames; the rest stays as it is. In the order of
 /// `changes`, a rename where its new path stands.
 pub fn entries(changes: &[FileChange]) -> Vec<Entry<'_>> {
+    let by_path: BTreeMap<&RepoPath, &FileChange> = match changes.iter().any(|c| c.origin.is_some())
+    {
+        true => changes.iter().map(|change| (&change.path, change)).collect(),
+        false => BTreeMap::new(),
+    };
     let origin_of = |change: &FileChange| match change.before {
-        None => change.origin.as_ref().and_then(|o| changes.iter().find(|c| c.path == *o)),
+        None => change.origin.as_ref().and_then(|origin| by_path.get(origin).copied()),
         Some(_) => None,
     };
     // The first creation that names a deleted path moves it; any other copies it.
-    let mut moved: Vec<(&RepoPath, &RepoPath)> = Vec::new();
+    let mut moved: BTreeMap<&RepoPath, &RepoPath> = BTreeMap::new();
     for change in changes {
-        if let Some(source) = origin_of(change)
-            && source.after.is_none()
-            && !moved.iter().any(|(from, _)| *from == &source.path)
-        {
-            moved.push((&source.path, &change.path));
+        if let Some(source) = origin_of(change).filter(|source| source.after.is_none()) {
+            moved.entry(&source.path).or_insert(&change.path);
         }
     }
     let mut out = Vec::with_capacity(changes.len());
@@ -121,7 +125,7 @@ pub fn entries(changes: &[FileChange]) -> Vec<Entry<'_>> {
             (None, _) => match (origin, origin_of(change)) {
                 (None, _) => out.push(same(EntryKind::Added)),
                 (Some(old_path), source) => {
-                    let renames = moved.iter().any(|(_, to)| *to == path);
+                    let renames = moved.get(old_path) == Some(&path);
                     out.push(Entry {
                         kind: if renames { EntryKind::Renamed } else { EntryKind::Copied },
                         old_path,
@@ -132,7 +136,7 @@ pub fn entries(changes: &[FileChange]) -> Vec<Entry<'_>> {
                     });
                 }
             },
-            (Some(_), None) if moved.iter().any(|(from, _)| *from == path) => {}
+            (Some(_), None) if moved.contains_key(path) => {}
             (Some(_), None) => out.push(same(EntryKind::Deleted)),
             (Some(_), Some(_)) => out.push(same(EntryKind::Modified)),
         }

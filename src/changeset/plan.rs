@@ -5,7 +5,7 @@
 //! change's snippets matched anew. The merge comes first because it knows what the change
 //! replaced: a snippet such as `x` → `x y` matches again in a text that has `x y` already.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::merge::{ConflictHunk, Merged, Sides, merge};
 use super::{File, FileChange, Mode, RepoPath, Snapshot, codes, snippet};
@@ -145,21 +145,36 @@ pub fn plan(
 ) -> Result<Resolution> {
     let deleted: BTreeSet<&RepoPath> =
         changes.iter().filter(|c| c.after.is_none()).map(|c| &c.path).collect();
+    // Where the files that are moved or copied come from.
+    let places: BTreeMap<&RepoPath, usize> = match changes.iter().any(|c| c.origin.is_some()) {
+        true => changes.iter().enumerate().map(|(at, change)| (&change.path, at)).collect(),
+        false => BTreeMap::new(),
+    };
+    // The place of what goes as `change` comes.
+    let source = |change: &FileChange| {
+        let origin = change.origin.as_ref().filter(|_| change.before.is_none())?;
+        let at = *places.get(origin)?;
+        changes.get(at).is_some_and(|source| source.after.is_none()).then_some(at)
+    };
     let mut moved_on = BTreeSet::new();
     let mut files = Vec::with_capacity(changes.len());
     for change in changes {
         let now = present(change, snapshot, &deleted)?;
-        let (after, outcome) = match moved(change, &now, changes, snapshot, &deleted, sides)? {
-            Some((from, file)) => {
-                moved_on.insert(from);
-                (Some(file), Resolved::Merged(MergedBy::Moved))
-            }
-            None => one(change, &now, sides),
-        };
+        let (after, outcome) =
+            match moved(change, &now, source(change).map(|at| &changes[at]), snapshot, sides)? {
+                Some((from, file)) => {
+                    moved_on.insert(from);
+                    (Some(file), Resolved::Merged(MergedBy::Moved))
+                }
+                None => one(change, &now, sides),
+            };
         files.push(Planned { path: change.path.clone(), now, after, outcome });
     }
     for (at, change) in changes.iter().enumerate() {
-        if let Some(source) = gone_source(change, &files[at], changes, &files) {
+        // It was moved elsewhere, or deleted, and what it becomes is not there.
+        let source = source(change).filter(|source| changes[*source].before.is_some());
+        let source = source.filter(|source| files[*source].now.is_none());
+        if let Some(source) = source.filter(|_| files[at].now.is_none()) {
             let (reason, hunks) = (Reason::Missing, Vec::new());
             files[source].outcome = Resolved::Conflict(Conflict { reason, hunks, marked: None });
         }
@@ -204,25 +219,19 @@ fn present(
     }
 }
 
-/// A file moved by the change whose old place has other content by now: that content moves.
+/// A file moved by the change, from the place of `source`, which has other content by now: that content moves.
 fn moved(
     change: &FileChange,
     now: &Option<File>,
-    changes: &[FileChange],
+    source: Option<&FileChange>,
     snapshot: &dyn Snapshot,
-    deleted: &BTreeSet<&RepoPath>,
     sides: Sides<'_>,
 ) -> Result<Option<(RepoPath, File)>> {
-    let (Some(origin), None, None, Some(theirs)) =
-        (&change.origin, &change.before, now, &change.after)
-    else {
+    let (Some(source), None, Some(theirs)) = (source, now, &change.after) else { return Ok(None) };
+    let origin = &source.path;
+    let (Some(base), Some(ours)) = (&source.before, snapshot.file(origin)?) else {
         return Ok(None);
     };
-    if !deleted.contains(origin) {
-        return Ok(None);
-    }
-    let source = changes.iter().find(|c| c.path == *origin).and_then(|c| c.before.as_ref());
-    let (Some(base), Some(ours)) = (source, snapshot.file(origin)?) else { return Ok(None) };
     if *base == ours {
         return Ok(None);
     }
@@ -231,23 +240,6 @@ fn moved(
         Merged::Clean(bytes) => Some((origin.clone(), File { bytes, mode })),
         _ => None,
     })
-}
-
-/// The place of the file that `change` moves, where that is gone and what it becomes is not there: it was
-/// moved elsewhere, or deleted.
-fn gone_source(
-    change: &FileChange,
-    planned: &Planned,
-    changes: &[FileChange],
-    files: &[Planned],
-) -> Option<usize> {
-    let origin = change.origin.as_ref().filter(|_| change.before.is_none())?;
-    if planned.now.is_some() {
-        return None;
-    }
-    let source = changes.iter().position(|other| other.path == *origin)?;
-    let goes = changes[source].before.is_some() && changes[source].after.is_none();
-    (goes && files[source].now.is_none()).then_some(source)
 }
 
 fn one(change: &FileChange, now: &Option<File>, sides: Sides<'_>) -> (Option<File>, Resolved) {

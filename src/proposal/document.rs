@@ -2,6 +2,8 @@
 //!
 //! Field names are the `changes` contract's own where it has one. Additive only.
 
+use std::collections::BTreeSet;
+
 use chrono::{DateTime, SecondsFormat, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -454,16 +456,15 @@ pub fn file_path(revision: &Revision) -> String {
 
 /// The changes of a revision.
 pub fn changes(revision: &Revision) -> Vec<Change> {
-    let gone = |path: &crate::changeset::RepoPath| {
-        revision.changes.iter().any(|change| change.path == *path && change.after.is_none())
-    };
+    let gone: BTreeSet<&crate::changeset::RepoPath> =
+        revision.changes.iter().filter(|c| c.after.is_none()).map(|c| &c.path).collect();
     revision
         .changes
         .iter()
         .map(|change| Change {
             path: change.path.display().to_string(),
             action: match (&change.before, &change.after, &change.origin) {
-                (None, _, Some(origin)) if gone(origin) => "rename",
+                (None, _, Some(origin)) if gone.contains(origin) => "rename",
                 (None, _, Some(_)) => "copy",
                 (None, ..) => "add",
                 (_, None, _) => "delete",

@@ -467,12 +467,6 @@ struct Counted {
     lines: Vec<Option<Vec<Range<u32>>>>,
 }
 
-/// The change among `changes` of the file that the created one of `change` was moved or copied from.
-fn source<'a>(changes: &'a [ChangeRecord], change: &ChangeRecord) -> Option<&'a ChangeRecord> {
-    let origin = change.origin.as_ref().filter(|_| change.before.is_none())?;
-    changes.iter().find(|other| other.path == *origin && other.before.is_some())
-}
-
 /// Lines added and removed by `changes`; files that are binary or very large count nothing, and
 /// so do those that come after very many others.
 fn count(repo: &gix::Repository, changes: &[ChangeRecord]) -> Counted {
@@ -491,8 +485,17 @@ fn count(repo: &gix::Repository, changes: &[ChangeRecord]) -> Counted {
     let mut total = Counted::default();
     // What a moved file becomes, by where it was.
     let mut moved: BTreeMap<&RepoPath, &ChangeRecord> = BTreeMap::new();
-    for change in changes.iter().filter(|change| change.before.is_none()) {
-        if let Some(source) = source(changes, change).filter(|source| source.after.is_none()) {
+    let by_path: BTreeMap<&RepoPath, &ChangeRecord> =
+        match changes.iter().any(|change| change.origin.is_some()) {
+            true => changes.iter().map(|change| (&change.path, change)).collect(),
+            false => BTreeMap::new(),
+        };
+    let source = |change: &ChangeRecord| {
+        let origin = change.origin.as_ref().filter(|_| change.before.is_none())?;
+        by_path.get(origin).copied().filter(|source| source.before.is_some())
+    };
+    for change in changes {
+        if let Some(source) = source(change).filter(|source| source.after.is_none()) {
             moved.entry(&source.path).or_insert(change);
         }
     }
@@ -514,7 +517,7 @@ fn count(repo: &gix::Repository, changes: &[ChangeRecord]) -> Counted {
             let Ok(to) = bytes(&to.after) else { continue };
             lines = hunks::measure(before.as_deref(), to.as_deref()).1;
         }
-        if let Some(source) = source(changes, change) {
+        if let Some(source) = source(change) {
             // What was moved or copied counts by what differs, as it is shown.
             let Ok(origin) = bytes(&source.before) else { continue };
             counts = hunks::measure(origin.as_deref(), after.as_deref()).0;
