@@ -11,9 +11,10 @@ scratch=$(mktemp -d)
 model=
 trap 'kill $model 2>/dev/null; rm -rf "$scratch"' EXIT
 cd "$scratch"
-npm install --no-fund --no-audit --silent @anthropic-ai/claude-code >npm.log 2>&1 ||
-    { echo "not installed: Claude Code"; exit 1; }
-claude=$scratch/node_modules/.bin/claude
+# CLIENTS_AT as in common.sh.
+claude=${CLIENTS_AT:-$scratch}/claude/node_modules/.bin/claude
+[ -x "$claude" ] || npm install --no-fund --no-audit --silent --prefix "$scratch/claude" @anthropic-ai/claude-code \
+    >npm.log 2>&1 || { echo "not installed: Claude Code"; exit 1; }
 "$claude" --version
 
 mkdir home repository
