@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::apply::{FileItem, not_approved, present, refuse_conflicts};
+use super::apply::answer::FileItem;
+use super::apply::conflicts::refuse_conflicts;
+use super::apply::preview::{not_approved, present};
 use super::identity::Asking;
 use super::which::Several;
 use super::{Context, Format};
@@ -97,9 +99,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     loop {
         let shown = shown(&store, &proposals)?;
         refuse_conflicts(context, &store, &proposals, &shown)?;
-        let mut unshown_lines = 0;
         if asks {
-            unshown_lines = present(context, &store, &shown, None)?;
+            present(context, &store, &shown, None)?;
             if context.choose(asking.question, &["y", "n"]).as_deref() != Some("y") {
                 context.note("nothing approved");
                 return Ok(Exit::Negative);
@@ -109,7 +110,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             Some(authority) => authority.clone(),
             None => context.grant(&store, &asking, &Evidence::Terminal)?,
         };
-        let remarks = Remarks { reason: args.reason.clone(), unshown_lines };
+        let remarks = Remarks { reason: args.reason.clone(), unshown_lines: 0 };
         match record(context, &store, &authority, &shown, &remarks) {
             // A person looks again; where nobody is asked, it is an error like any other.
             Err(error) if asks && error.is(&codes::CHANGED_SINCE_SHOWN) => {

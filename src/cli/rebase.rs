@@ -49,7 +49,7 @@ pub struct Rebased {
     /// Number of the current revision.
     pub revisions: usize,
     /// Every file and what became of it.
-    pub files: Vec<super::apply::FileItem>,
+    pub files: Vec<super::apply::answer::FileItem>,
 }
 
 /// Runs the command.
@@ -109,7 +109,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         rebased: !same,
         dry_run: args.dry_run,
         revisions,
-        files: plan.files.iter().map(super::apply::FileItem::new).collect(),
+        files: plan.files.iter().map(super::apply::answer::FileItem::new).collect(),
     };
     context.emit(Format::Text, &answer, || text(&answer))?;
     Ok(Exit::Done)

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::apply::FileItem;
+use super::apply::answer::FileItem;
 use super::{Context, Format};
 use crate::decide;
 use crate::error::{Exit, Result};

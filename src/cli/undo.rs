@@ -1,6 +1,6 @@
 //! `aye undo`: take a decision back.
 
-use super::apply::{Answer, FileItem, Item, text};
+use super::apply::answer::{Answer, FileItem, Item, text};
 use super::identity::Asking;
 use super::{Context, Format, reopen};
 use crate::changeset::plan::{Planned, Resolution};

@@ -89,7 +89,7 @@ macro_rules! published {
 published! {
     /// Every output with a published schema, by name.
     PUBLISHED by of:
-    "apply" @ 1 = cli::apply::Answer, "`apply`: what was written, per proposal and file";
+    "apply" @ 1 = cli::apply::answer::Answer, "`apply`: what was written, per proposal and file";
     "agents" @ 1 = cli::agents::Answer, "`agents install`, `remove`, `show`: where aye's hooks are";
     "approve" @ 1 = cli::approve::Answer, "`approve`: what was approved, and what would be written";
     "apply_patch" @ 1 = crate::tools::apply_patch::Answer, "`patch` and the apply_patch tool: what was applied, per file and hunk, or why nothing was";
@@ -150,7 +150,7 @@ published! {
     "review" @ 1 = cli::review::Waiting, "`review` without a terminal: what is pending, and the commands";
     "status" @ 1 = cli::status::Document, "`status`: how many proposals wait";
     "schemas" @ 1 = Schemas, "`util schema`: the list of schemas";
-    "undo" @ 1 = cli::apply::Answer, "`undo`: what was put back, per file";
+    "undo" @ 1 = cli::apply::answer::Answer, "`undo`: what was put back, per file";
     #[cfg(unix)]
     "readonly_shell" @ 1 = crate::tools::readonly_shell::Response, "`shell`, the `readonly_shell` tool";
     #[cfg(unix)]

@@ -1,0 +1,196 @@
+//! What `aye apply` and `aye undo` print.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::changeset::plan::{MergedBy, Planned, Resolved};
+use crate::decide::{Applied, Shown};
+use crate::error::Error;
+use crate::proposal::document::file_path;
+use crate::proposal::event::Effect;
+use crate::proposal::{Proposal, ProposalId, Status};
+use crate::text::escape;
+
+/// Answer of `aye apply` and `aye undo`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Answer {
+    /// `aye/apply@1` or `aye/undo@1`
+    pub schema: &'static str,
+    /// Whether it was done (or, with `--dry-run`, would be).
+    pub success: bool,
+    /// Nothing was changed because of `--dry-run`.
+    pub dry_run: bool,
+    /// The proposals, in the order given.
+    pub proposals: Vec<Item>,
+    /// With `--dry-run`: what `--yes=DIGEST` names, where several would be applied or filters name them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// Of those that filters name: which were not applied, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<Failed>,
+}
+
+/// One that was not applied together with the others.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Failed {
+    /// The id.
+    pub proposal_id: String,
+    /// The code of the error.
+    pub code: &'static str,
+    /// Why.
+    pub message: String,
+}
+
+impl Failed {
+    pub(super) fn new(id: &ProposalId, error: &Error) -> Self {
+        let message = error.message().to_owned();
+        Self { proposal_id: id.to_string(), code: error.code().id, message }
+    }
+}
+
+/// One proposal of the answer.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Item {
+    /// The id.
+    pub proposal_id: String,
+    /// The first changed file.
+    pub file_path: String,
+    /// `applied` after an apply, `pending` after an undo or a dry run.
+    pub status: Status,
+    /// What was done besides recording it.
+    pub effect: Option<Effect>,
+    /// The commit made (apply), or that still contains it (undo).
+    pub commit: Option<String>,
+    /// Every file and what became of it.
+    pub files: Vec<FileItem>,
+    /// The proposal made of what was left out (`--split-rest`).
+    pub rest: Option<String>,
+    /// The proposal that asks about what a commit hook changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub amended: Option<String>,
+    /// With `--dry-run`: the proposal before it in the same command on top of which it does not fit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub collides_with: Option<String>,
+}
+
+impl Answer {
+    /// What was done, or not.
+    pub fn of(schema: &'static str, success: bool, proposals: Vec<Item>) -> Self {
+        Self { schema, success, dry_run: false, proposals, group: None, failed: Vec::new() }
+    }
+}
+
+impl Item {
+    /// `proposal`, which stays pending, with these files.
+    pub(super) fn pending(proposal: &Proposal, effect: Effect, files: Vec<FileItem>) -> Self {
+        Self {
+            proposal_id: proposal.id.to_string(),
+            file_path: file_path(proposal.current()),
+            status: Status::Pending,
+            effect: Some(effect),
+            commit: None,
+            files,
+            rest: None,
+            amended: None,
+            collides_with: None,
+        }
+    }
+
+    /// `proposal`, which was applied.
+    pub(super) fn applied(proposal: &Proposal, applied: Applied, effect: Effect) -> Self {
+        let file = |file: &Planned| {
+            let not_approved = applied.not_approved.contains(&file.path.display().to_string());
+            FileItem { not_approved, ..FileItem::new(file) }
+        };
+        let files = applied.files.iter().map(file).collect();
+        Self {
+            status: Status::Applied,
+            commit: applied.commit,
+            amended: applied.amended.map(|id| id.to_string()),
+            ..Self::pending(proposal, effect, files)
+        }
+    }
+}
+
+/// One file of an item.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct FileItem {
+    /// Where.
+    pub path: String,
+    /// `write`, `create`, `delete` or `none`.
+    pub action: &'static str,
+    /// `clean`, `already`, `merged`, `derived` or `conflict`.
+    pub outcome: &'static str,
+    /// How it was merged: `three_way`, `snippet` or `moved`.
+    pub merged_by: Option<&'static str>,
+    /// Why it does not fit.
+    pub reason: Option<&'static str>,
+    /// The file also holds changes that are not the proposal's and that are not approved.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub not_approved: bool,
+}
+
+impl FileItem {
+    /// The item of a planned file.
+    pub fn new(file: &Planned) -> Self {
+        Self {
+            path: file.path.display().to_string(),
+            action: match (&file.now, &file.after) {
+                (now, after) if now == after => "none",
+                (None, _) => "create",
+                (_, None) => "delete",
+                _ => "write",
+            },
+            outcome: file.outcome.as_str(),
+            merged_by: match &file.outcome {
+                Resolved::Merged(MergedBy::ThreeWay) => Some("three_way"),
+                Resolved::Merged(MergedBy::Snippet) => Some("snippet"),
+                Resolved::Merged(MergedBy::Moved) => Some("moved"),
+                _ => None,
+            },
+            reason: match &file.outcome {
+                Resolved::Conflict(conflict) => Some(conflict.reason.as_str()),
+                _ => None,
+            },
+            not_approved: false,
+        }
+    }
+
+    /// The items of a plan.
+    pub(super) fn all(shown: &Shown) -> Vec<Self> {
+        let is_foreign = |file: &Planned| shown.foreign().any(|residue| residue.path == file.path);
+        let item = |file| Self { not_approved: is_foreign(file), ..Self::new(file) };
+        shown.plan.files.iter().map(item).collect()
+    }
+
+    /// The line for people.
+    pub fn text(&self) -> String {
+        let how = self.merged_by.or(self.reason).map(|how| format!(" ({how})"));
+        let path = escape::name(&self.path);
+        format!("  {:<8} {:<6} {path}{}\n", self.outcome, self.action, how.unwrap_or_default())
+    }
+}
+
+/// The answer for people.
+pub fn text(answer: &Answer, heading: &str) -> String {
+    text_with(answer, |_| heading.to_owned())
+}
+
+/// As [`text`], with a heading for each proposal by its place.
+pub(super) fn text_with(answer: &Answer, heading: impl Fn(usize) -> String) -> String {
+    let mut out = String::new();
+    for (at, item) in answer.proposals.iter().enumerate() {
+        let heading = heading(at);
+        let only_marked = item.effect == Some(Effect::MarkOnly) && !answer.dry_run;
+        let note = if only_marked { " (marked only, no file was written)" } else { "" };
+        out += &format!("{}  {heading}{note}\n", item.proposal_id);
+        out += &item.files.iter().map(FileItem::text).collect::<String>();
+        if let Some(rest) = &item.rest {
+            out += &format!("  rest     {rest}\n");
+        }
+        if let Some(commit) = &item.commit {
+            out += &format!("  commit   {}\n", commit.get(..12).unwrap_or(commit));
+        }
+    }
+    out
+}

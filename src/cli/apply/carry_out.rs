@@ -1,0 +1,102 @@
+//! Applying what was decided, one proposal after the other.
+
+use super::Args;
+use super::answer::{Answer, Failed, Item, text};
+use super::preview::not_approved;
+use crate::apply::codes::COMMIT_DIFFERS;
+use crate::cli::part::Chosen;
+use crate::cli::{Context, Format, plan};
+use crate::decide::{self, Applied, Request, Shown};
+use crate::error::{Error, Exit, Result};
+use crate::proposal::event::{Effect, Evidence};
+use crate::proposal::{Authority, Proposal};
+use crate::store::Store;
+use crate::text::escape;
+
+/// What was decided.
+pub(super) struct Decided<'a> {
+    pub(super) args: &'a Args,
+    pub(super) authority: &'a Authority,
+    pub(super) proposals: &'a [Proposal],
+    pub(super) request: &'a Request,
+    /// The plans that were looked at; none where nobody was asked.
+    pub(super) shown: &'a [Shown],
+    /// The part that was taken.
+    pub(super) chosen: &'a Chosen,
+    /// Those that filters name as well, and that do not fit.
+    pub(super) failed: &'a [Failed],
+}
+
+impl Decided<'_> {
+    /// Applies the proposals, and prints what came of it.
+    ///
+    /// # Errors
+    /// Those of [`decide::apply()`], where nothing was applied or no filter names the proposals.
+    pub(super) fn carry_out(&self, context: &mut Context, store: &Store) -> Result<Exit> {
+        let mut items: Vec<Item> = Vec::new();
+        let mut failed = self.failed.to_vec();
+        // At a terminal, the question was about the others.
+        let by_flag = *self.authority.evidence() == Evidence::Flag;
+        let mut exit = if by_flag && !failed.is_empty() { Exit::Conflict } else { Exit::Done };
+        let is_only = self.proposals.len() == 1;
+        for (at, proposal) in self.proposals.iter().enumerate() {
+            let after_commit = self.request.effect == Effect::Commit && at > 0;
+            let request = Request { after_commit, ..self.request.clone() };
+            let (now, shown) = (context.now, self.shown.get(at));
+            let applied = match decide::apply(store, self.authority, now, proposal, &request, shown)
+            {
+                Ok(applied) => applied,
+                // Each proposal is applied whole, and of a group those that can be.
+                Err(error) if self.args.which.is_filter() && !(items.is_empty() && is_only) => {
+                    context.note(&format!("{}: {}", proposal.id, escape::line(error.message())));
+                    failed.push(Failed::new(&proposal.id, &error));
+                    exit = Exit::Conflict;
+                    continue;
+                }
+                Err(error) if items.is_empty() => return Err(error),
+                Err(error) => {
+                    let applied: Vec<_> =
+                        items.iter().map(|item| item.proposal_id.clone()).collect();
+                    return Err(error.with("applied", applied));
+                }
+            };
+            if remark(context, &applied) {
+                exit = Exit::Conflict;
+            }
+            let mut item = Item::applied(proposal, applied, request.effect);
+            if self.args.part.split_rest && !self.chosen.rest.is_empty() {
+                let (actor, rest) = (self.authority.actor(), &self.chosen.rest);
+                let made = crate::app::propose::rest(store, actor, now, proposal, rest)?;
+                item.rest = Some(made.to_string());
+            }
+            items.push(item);
+        }
+        let success = exit == Exit::Done;
+        let answer = Answer { failed, ..Answer::of("aye/apply@1", success, items) };
+        context.emit(Format::Text, &answer, || text(&answer, "applied"))?;
+        for proposal in self.proposals {
+            if let Some(hint) = plan::suggestion(context, store, proposal) {
+                context.note(&hint);
+            }
+        }
+        Ok(exit)
+    }
+}
+
+/// Notes what is odd about what was `applied`; true where a commit hook changed it.
+fn remark(context: &mut Context, applied: &Applied) -> bool {
+    for warning in &applied.warnings {
+        context.note(&format!("warning: {}", escape::line(warning)));
+    }
+    if let Some(note) = not_approved(&applied.not_approved) {
+        context.note(&format!("{note} (--take-residue approves them too)"));
+    }
+    let Some(id) = &applied.amended else { return false };
+    let commit = applied.commit.as_deref().unwrap_or_default();
+    let commit = commit.get(..12).unwrap_or(commit);
+    let why = format!("a hook changed what was approved, and commit {commit} has its version");
+    let error = Error::new(&COMMIT_DIFFERS, why)
+        .hint(format!("look at the difference and decide on it: aye review {id}"));
+    context.report_beside(&error);
+    true
+}

@@ -1,0 +1,74 @@
+//! Proposals that do not fit, alone or on top of each other.
+
+use std::collections::BTreeMap;
+
+use crate::changeset::plan::{Planned, Resolved};
+use crate::check::relations;
+use crate::cli::Context;
+use crate::decide::{self, Shown};
+use crate::error::{Error, Result};
+use crate::proposal::relations::Relations;
+use crate::proposal::{Proposal, ProposalId};
+use crate::store::Store;
+
+/// Refuses where one of `shown`, the plans of `proposals`, has conflicts.
+///
+/// # Errors
+/// `conflict`.
+pub fn refuse_conflicts(
+    context: &Context,
+    store: &Store,
+    proposals: &[Proposal],
+    shown: &[Shown],
+) -> Result<()> {
+    let related = related(context, store, shown)?;
+    for (at, proposal) in proposals.iter().enumerate() {
+        let Some(refusal) = shown.get(at).and_then(|shown| shown.plan.refusal()) else { continue };
+        let error = decide::apply::conflict(refusal, &proposal.id);
+        let Some(other) = collides_with(shown, at, &related) else {
+            return Err(store.name_sparse(error));
+        };
+        let (id, other) = (&proposal.id, other.to_string());
+        let message = format!("{id} does not fit on top of {other}, which is to be applied first");
+        return Err(Error::new(&crate::changeset::codes::CONFLICT, message)
+            .with("proposal_id", id.as_str())
+            .with("collides_with", other.clone())
+            .hint(format!(
+                "nothing was written; apply one of them alone: aye apply {other}, or aye apply {id}"
+            )));
+    }
+    Ok(())
+}
+
+/// The proposal before the one `at` that is in its way: one that writes a file in which that one has a
+/// conflict. Of several, one that changes the same lines, or else the last.
+pub(super) fn collides_with<'s>(
+    shown: &'s [Shown],
+    at: usize,
+    related: &BTreeMap<ProposalId, Relations>,
+) -> Option<&'s ProposalId> {
+    let this = shown.get(at)?;
+    let conflicts = |file: &&Planned| matches!(file.outcome, Resolved::Conflict(_));
+    let files: Vec<_> = this.plan.files.iter().filter(conflicts).collect();
+    let writes = |before: &&Shown| {
+        before.plan.refusal().is_none()
+            && before.plan.writes().any(|written| files.iter().any(|f| f.path == written.path))
+    };
+    let ids: Vec<&ProposalId> =
+        shown.iter().take(at).filter(writes).map(|before| &before.proposal.id).collect();
+    let same_lines = related.get(&this.proposal.id).map(|found| &found.same_lines.named);
+    let is_same = |id: &&&ProposalId| same_lines.is_some_and(|named| named.contains(id));
+    ids.iter().rev().find(is_same).or(ids.last()).copied()
+}
+
+/// What the pending proposals have to do with each other, asked where one does not fit.
+pub(super) fn related(
+    context: &Context,
+    store: &Store,
+    shown: &[Shown],
+) -> Result<BTreeMap<ProposalId, Relations>> {
+    match shown.len() > 1 && shown.iter().any(|shown| shown.plan.refusal().is_some()) {
+        true => relations::relations(store, &store.view()?, context.now),
+        false => Ok(BTreeMap::new()),
+    }
+}

@@ -1,0 +1,66 @@
+//! `aye apply --dry-run`.
+
+use super::answer::{Answer, FileItem, Item, text_with};
+use super::conflicts::{collides_with, related};
+use super::preview::{already, residue};
+use super::{Args, digest_of};
+use crate::cli::{Context, Format, pager};
+use crate::decide::{Part, Shown};
+use crate::error::{Exit, Result};
+use crate::proposal::event::Effect;
+use crate::proposal::{Proposal, ProposalId};
+use crate::render::diff;
+use crate::store::Store;
+
+pub(super) fn dry_run(
+    context: &mut Context,
+    store: &Store,
+    proposals: &[Proposal],
+    shown: &[Shown],
+    part: Option<&Part>,
+    effect: Effect,
+    args: &Args,
+) -> Result<Exit> {
+    let related = related(context, store, shown)?;
+    let fits = shown.iter().all(|shown| shown.plan.refusal().is_none());
+    let items = proposals.iter().enumerate().map(|(index, proposal)| Item {
+        collides_with: collides_with(shown, index, &related).map(ProposalId::to_string),
+        ..Item::pending(proposal, effect, shown.get(index).map(FileItem::all).unwrap_or_default())
+    });
+    let is_group = (args.which.is_filter() || proposals.len() > 1) && !shown.is_empty();
+    let group = is_group.then(|| digest_of(shown));
+    let answer =
+        Answer { dry_run: true, group, ..Answer::of("aye/apply@1", fits, items.collect()) };
+    let fitting: Vec<Proposal> = shown
+        .iter()
+        .filter(|shown| shown.plan.refusal().is_none())
+        .map(|shown| shown.proposal.clone())
+        .collect();
+    let subject = args.which.subject(store, &fitting);
+    let heading = |at: usize| match (shown.get(at), collides_with(shown, at, &related)) {
+        (_, Some(other)) => format!("does not fit on top of {other}"),
+        (Some(shown), None) if shown.plan.refusal().is_some() => "does not fit as it is".into(),
+        _ if fits => "would be applied".to_owned(),
+        _ => "would fit".to_owned(),
+    };
+    let snapshot = store.repo().config_snapshot();
+    let options = pager::options(context, Some(snapshot.plumbing()));
+    let mut diffs = String::new();
+    for shown in shown {
+        // What was proposed is in `aye diff`; here is what would be written otherwise.
+        if !shown.is_as_proposed() && shown.plan.refusal().is_none() {
+            let changes = shown.changes();
+            if !changes.is_empty() {
+                diffs += &format!("\nFiles now and afterwards ({}):\n", shown.proposal.id);
+                diffs += &diff::changeset(&changes, &options);
+            }
+            diffs += &already(store, shown, part, &options)?;
+        }
+        diffs += &residue(shown, &options);
+    }
+    if let Some(group) = answer.group.as_ref().filter(|_| !fitting.is_empty()) {
+        diffs += &args.which.group_line("aye apply", &subject, group, &fitting);
+    }
+    context.emit(Format::Text, &answer, || text_with(&answer, heading) + &diffs)?;
+    Ok(if fits { Exit::Done } else { Exit::Conflict })
+}

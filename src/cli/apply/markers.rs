@@ -1,0 +1,33 @@
+//! `aye apply --conflict-markers`.
+
+use super::answer::{Answer, FileItem, Item, text};
+use crate::cli::{Context, Format};
+use crate::decide;
+use crate::error::{Error, Exit, Result};
+use crate::proposal::Proposal;
+use crate::proposal::event::Effect;
+use crate::store::Store;
+
+pub(super) fn write_markers(
+    context: &mut Context,
+    store: &Store,
+    proposals: &[Proposal],
+) -> Result<Exit> {
+    let [proposal] = proposals else {
+        return Err(Error::new(
+            &crate::error::codes::USAGE,
+            "--conflict-markers takes one proposal at a time",
+        )
+        .hint("give one id"));
+    };
+    let plan = decide::apply::write_markers(store, proposal)?;
+    let files = plan.files.iter().map(FileItem::new).collect();
+    let item = Item::pending(proposal, Effect::Files, files);
+    let answer = Answer::of("aye/apply@1", false, vec![item]);
+    context.emit(Format::Text, &answer, || text(&answer, "written with conflict markers"))?;
+    context.note(&format!(
+        "hint: settle the markers, then `aye apply {} --mark-only` or `aye reject {0}`",
+        proposal.id
+    ));
+    Ok(Exit::Conflict)
+}

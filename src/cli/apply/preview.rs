@@ -1,0 +1,115 @@
+//! What is about to be written, as the question shows it.
+
+use super::answer::FileItem;
+use crate::changeset::FileChange;
+use crate::changeset::plan::Planned;
+use crate::cli::{Context, pager, show};
+use crate::decide::{Ahead, Part, Residue, Shown};
+use crate::error::Result;
+use crate::proposal::Proposal;
+use crate::proposal::event::Effect;
+use crate::render::diff;
+use crate::store::Store;
+use crate::text::escape;
+
+/// What applying `proposals` one after the other comes to.
+///
+/// # Errors
+/// As [`decide::show`], and what the work tree refuses.
+pub(super) fn shown(
+    store: &Store,
+    proposals: &[Proposal],
+    part: Option<&Part>,
+    effect: Effect,
+) -> Result<Vec<Shown>> {
+    if effect == Effect::MarkOnly {
+        return Ok(Vec::new());
+    }
+    let mut ahead = Ahead::new(store)?;
+    let view = store.view()?;
+    proposals.iter().map(|proposal| ahead.show(store, &view, proposal, part)).collect()
+}
+
+/// Shows what is about to be written: every file and what becomes of it, then files now against
+/// files afterwards, then what the files hold besides.
+///
+/// # Errors
+/// `object_missing`; those of the pager.
+pub fn present(
+    context: &mut Context,
+    store: &Store,
+    shown: &[Shown],
+    part: Option<&Part>,
+) -> Result<()> {
+    let snapshot = store.repo().config_snapshot();
+    let options = pager::options(context, Some(snapshot.plumbing()));
+    let mut text = String::new();
+    for shown in shown {
+        text += &format!("{}\n", summary(&shown.proposal, &shown.plan.files));
+        text += &show::who_and_why(&shown.proposal, context.now);
+        for notice in show::noticed(store, &shown.proposal, &shown.proposal.current().changes) {
+            text += &format!("! {}\n", escape::line(&notice));
+        }
+        text += &diff::changeset(&shown.changes(), &options);
+        text += &already(store, shown, part, &options)?;
+        text += &residue(shown, &options);
+    }
+    if text.lines().count() > FIRST_SCREEN {
+        pager::page(context, Some(snapshot.plumbing()), &text)?;
+    } else {
+        context.note(text.trim_end());
+    }
+    Ok(())
+}
+
+/// More lines than this go through the pager.
+const FIRST_SCREEN: usize = 200;
+
+/// The proposal's own diff of the files that hold its result already: nothing is written there, and
+/// the decision approves that diff all the same.
+pub(super) fn already(
+    store: &Store,
+    shown: &Shown,
+    part: Option<&Part>,
+    options: &diff::Options,
+) -> Result<String> {
+    let changes = shown.already(store, part)?;
+    if changes.is_empty() {
+        return Ok(String::new());
+    }
+    Ok(format!(
+        "\nThe files have this already; it is approved as well:\n{}",
+        diff::changeset(&changes, options)
+    ))
+}
+
+/// What the files hold that is not the proposal's, as a diff of its own.
+pub(super) fn residue(shown: &Shown, options: &diff::Options) -> String {
+    let changes: Vec<FileChange> = shown.foreign().map(Residue::change).collect();
+    if changes.is_empty() {
+        return String::new();
+    }
+    format!(
+        "\nThese files also hold changes that are not the proposal's:\n{}",
+        diff::changeset(&changes, options)
+    )
+}
+
+fn summary(proposal: &Proposal, files: &[Planned]) -> String {
+    let lines: String = files.iter().map(|file| FileItem::new(file).text()).collect();
+    format!("{}\n{}", proposal.id, lines.trim_end())
+}
+
+/// A note about files that hold changes of others, which were not approved; of many files, it
+/// names the first.
+pub fn not_approved(paths: &[String]) -> Option<String> {
+    const MOST_NAMED: usize = 3;
+    let named: Vec<_> = paths.iter().take(MOST_NAMED).map(|path| escape::name(path)).collect();
+    let files = match (named.as_slice(), paths.len() - named.len()) {
+        ([], _) => return None,
+        ([one], 0) => format!("{one} also holds"),
+        (some, 0) => format!("{} also hold", some.join(", ")),
+        (some, more) => format!("{} and {more} more files also hold", some.join(", ")),
+    };
+    Some(format!("note: {files} changes that are not the proposal's; they are not approved"))
+}
