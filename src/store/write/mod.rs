@@ -1,8 +1,12 @@
 //! Writing events: the only way the store changes.
 
+mod content;
+mod follow;
+mod publish;
+
 use std::collections::{BTreeMap, BTreeSet};
 
-use chrono::{DateTime, Duration, SubsecRound as _, Utc};
+use chrono::{DateTime, SubsecRound as _, Utc};
 use gix::ObjectId;
 use gix::objs::Kind;
 
@@ -11,86 +15,22 @@ use super::chain::Chain;
 use super::lane;
 use super::lock::Lock;
 use super::objects::{Batch, hashed};
-use super::{Audience, Store, View, pending, place, projection, refs, settle};
+use super::{Audience, Store, View, pending, place, refs, settle};
 use crate::changeset::{Changeset, File};
 use crate::error::{Error, Result, codes};
 use crate::flush::Method;
-use crate::proposal::codes::NOT_PRIVATE;
 use crate::proposal::event::lists::{LONGEST_INLINE, MAX_LIST};
-use crate::proposal::event::{
-    BlobRef, Expire, InputForm, MAX_BYTES, On, Propose, Publish, Revise, RevisionReason, Subject,
-    digest,
-};
+use crate::proposal::event::{BlobRef, Expire, MAX_BYTES};
 use crate::proposal::rules::Verb;
 use crate::proposal::{
     Actor, ActorKind, Authority, ChangeRecord, Data, Entry, Event, Note, Proposal, ProposalId,
-    Stamped, Status, fold,
+    Stamped,
 };
+
+pub use self::content::{NewProposal, NewRevision, ProposeOutcome};
 
 /// How many expiries one command records at most; the next one goes on.
 const MOST_EXPIRIES: usize = 500;
-
-/// What a new proposal consists of.
-#[derive(Clone, Debug)]
-pub struct NewProposal {
-    /// The changes.
-    pub changeset: Changeset,
-    /// Why, in the proposer's words.
-    pub description: Option<String>,
-    /// Topic.
-    pub domain: Option<String>,
-    /// The task it belongs to.
-    pub related_task_id: Option<String>,
-    /// The name the proposer gives itself.
-    pub proposed_by: String,
-    /// How long it waits.
-    pub expires_in: Duration,
-    /// Code or memory.
-    pub subject: Subject,
-    /// The form in which they came.
-    pub form: InputForm,
-    /// The proposal of somebody else that it is to take the place of.
-    pub instead_of: Option<ProposalId>,
-    /// The pending proposal whose result it is made on.
-    pub on: Option<On>,
-    /// The structured request of a memory proposal.
-    pub memory: Option<serde_json::Value>,
-    /// It is for nobody else. It may be so without this, because of what it changes or stands on.
-    pub private: bool,
-}
-
-/// What a new revision consists of.
-#[derive(Clone, Debug)]
-pub struct NewRevision<'a> {
-    /// The changes.
-    pub changeset: &'a Changeset,
-    /// Why.
-    pub reason: RevisionReason,
-    /// A new description.
-    pub description: Option<String>,
-    /// How long it waits from now; as before without.
-    pub expires_in: Option<Duration>,
-    /// The structured request of a memory proposal.
-    pub memory: Option<serde_json::Value>,
-    /// The pending proposal whose result it is made on.
-    pub on: Option<On>,
-}
-
-impl<'a> NewRevision<'a> {
-    /// Changes, and nothing else that is new.
-    pub fn new(changeset: &'a Changeset, reason: RevisionReason) -> Self {
-        Self { changeset, reason, description: None, expires_in: None, memory: None, on: None }
-    }
-}
-
-/// What proposing came to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProposeOutcome {
-    /// The proposal.
-    pub id: ProposalId,
-    /// It was there already, pending and with the same changes.
-    pub duplicate: bool,
-}
 
 /// The store while its lock is held.
 pub struct Writer<'store> {
@@ -269,86 +209,6 @@ impl<'store> Writer<'store> {
         Ok(records)
     }
 
-    /// Makes a proposal, unless the same one is pending.
-    ///
-    /// # Errors
-    /// As [`Writer::note`].
-    pub fn propose(&mut self, new: NewProposal) -> Result<ProposeOutcome> {
-        let changes = self.record(&new.changeset)?;
-        let audience = self.audience_of_new(&new, &changes)?;
-        if let Some(id) = self.view.duplicate(&digest(&changes), &audience, self.now)? {
-            return Ok(ProposeOutcome { id, duplicate: true });
-        }
-        let stamped = self.proposed(new, audience, changes)?;
-        Ok(ProposeOutcome { id: ProposalId::from_event(&stamped.id), duplicate: false })
-    }
-
-    /// Makes a proposal, whether the same one is pending or not, and returns it as it begins.
-    ///
-    /// # Errors
-    /// As [`Writer::note`].
-    pub fn propose_another(&mut self, new: NewProposal) -> Result<Proposal> {
-        let changes = self.record(&new.changeset)?;
-        let audience = self.audience_of_new(&new, &changes)?;
-        let stamped = self.proposed(new, audience, changes)?;
-        fold(&[stamped]).ok_or_else(|| Error::bug("a new proposal is none"))
-    }
-
-    /// Whom a new proposal is for. What stands on something that is not for the default remote would
-    /// bring it there, so that it is for nobody else until a person publishes it.
-    fn audience_of_new(&self, new: &NewProposal, changes: &[ChangeRecord]) -> Result<Audience> {
-        let is_private = new.private
-            || self.store.settings()?.is_private(changes.iter().map(|change| &change.path))
-            || match &new.instead_of {
-                Some(other) => self.view.audience(other)? != Audience::Default,
-                None => false,
-            }
-            || match &new.on {
-                Some(on) => self.view.audience(&on.proposal)? != Audience::Default,
-                None => false,
-            }
-            || self.store.stands_elsewhere(
-                &self.view,
-                &Audience::Default,
-                None,
-                changes.iter().map(|change| (&change.path, change.before.as_ref())),
-            )?;
-        Ok(if is_private { Audience::Private } else { Audience::Default })
-    }
-
-    fn proposed(
-        &mut self,
-        new: NewProposal,
-        audience: Audience,
-        changes: Vec<ChangeRecord>,
-    ) -> Result<Stamped> {
-        let task = new.related_task_id.as_deref();
-        let branch = task.filter(|task| task.starts_with("plan:")).map(|_| self.store.branch());
-        let head = self.head();
-        let stamped = self.append(
-            &audience,
-            None,
-            Data::Propose(Propose {
-                branch,
-                description: new.description,
-                domain: new.domain,
-                related_task_id: new.related_task_id,
-                proposed_by: new.proposed_by,
-                expires_at: (self.now + new.expires_in).trunc_subsecs(3),
-                subject: new.subject,
-                form: new.form,
-                instead_of: new.instead_of,
-                on: new.on,
-                base: head,
-                changes,
-                changes_blob: None,
-                memory: new.memory,
-            }),
-        )?;
-        self.made.insert(ProposalId::from_event(&stamped.id), (audience, stamped.id.clone()));
-        Ok(stamped)
-    }
-
     /// This clone's lane that an event about `id` goes to; with `takes_back` one that takes its
     /// decision back.
     ///
@@ -397,147 +257,6 @@ impl<'store> Writer<'store> {
             self.chains.insert(audience.clone(), chain);
         }
         self.chains.get_mut(audience).ok_or_else(|| Error::bug("a lane that was made is gone"))
-    }
-
-    /// Gives the pending proposal `id` new content.
-    ///
-    /// # Errors
-    /// `not_pending`, and as [`Writer::note`].
-    pub fn revise(
-        &mut self,
-        authority: &Authority,
-        id: &ProposalId,
-        new: NewRevision<'_>,
-    ) -> Result<Stamped> {
-        let proposal = self.view.proposal(id)?;
-        proposal.require_pending(self.now)?;
-        let changes = self.record(new.changeset)?;
-        self.require_public(&proposal, &changes)?;
-        let expires_at = new.expires_in.map(|span| (self.now + span).trunc_subsecs(3));
-        let revise = Revise {
-            description: new.description,
-            expires_at,
-            reason: new.reason,
-            on: new.on,
-            base: self.head(),
-            changes,
-            changes_blob: None,
-            memory: new.memory,
-        };
-        self.revised.insert(id.clone());
-        self.decide(authority, Some(id), Data::Revise(revise))
-    }
-
-    /// Refuses content that is not for those whom `proposal` is for.
-    fn require_public(&self, proposal: &Proposal, changes: &[ChangeRecord]) -> Result<()> {
-        let audience = self.audience_for(&proposal.id, false)?;
-        if audience == Audience::Private {
-            return Ok(());
-        }
-        let known = &proposal.current().changes;
-        let new = changes.iter().map(|change| &change.path);
-        let new = new.filter(|path| !known.iter().any(|known| known.path == **path));
-        let settings = self.store.settings()?;
-        let id = &proposal.id;
-        let why = if settings.is_private(new) {
-            format!("it adds a file that is private (aye.private), and {id} is not")
-        } else if self.store.stands_elsewhere(
-            &self.view,
-            &audience,
-            Some(id),
-            changes.iter().map(|change| (&change.path, change.before.as_ref())),
-        )? {
-            format!("it stands on what is not for everybody whom {id} is for")
-        } else {
-            return Ok(());
-        };
-        Err(Error::new(&super::codes::PRIVATE_PATH, why)
-            .with("proposal_id", id.as_str())
-            .hint("propose it by itself: aye propose --private …"))
-    }
-
-    /// Makes the pending and private `proposal` known to `to`: its first event as it is, and where it
-    /// has been revised, its present content.
-    ///
-    /// # Errors
-    /// `not_private`; `private_path` where it stands on something else that is private;
-    /// `object_missing`; as [`Writer::note`].
-    pub fn publish(
-        &mut self,
-        authority: &Authority,
-        proposal: &Proposal,
-        to: &Audience,
-    ) -> Result<()> {
-        let id = &proposal.id;
-        let audience = self.audience_for(id, false)?;
-        if audience != Audience::Private || *to == Audience::Private {
-            let whom = match &audience {
-                Audience::Remote(remote) => format!("the remote '{remote}'"),
-                _ => "the default remote".to_owned(),
-            };
-            return Err(Error::new(&NOT_PRIVATE, format!("{id} is not private, it is for {whom}"))
-                .with("proposal_id", id.as_str())
-                .hint("only what is private can be published; `aye show` says whom it is for"));
-        }
-        let current = proposal.current();
-        let bytes = self.store.blob(&proposal.first_event)?;
-        let mut first = Event::from_bytes(&bytes)?;
-        let list = first.list().map(|list| self.store.blob(&list.id)).transpose()?;
-        if list.is_some() {
-            super::lists::inflate(&self.store.repo, &mut first)?;
-        }
-        self.require_free(id, to, &current.changes, "it", "publish that before, or commit it")?;
-        let is_revised = current.event != proposal.first_event;
-        if is_revised {
-            // Its id is that of its first event, so the content of that one goes along.
-            let hint = "propose it again: a published proposal takes its first content along";
-            self.require_free(id, to, first.data.changes(), "its first revision", hint)?;
-        }
-        // What a reader of both lanes takes last has to be what is published.
-        let said = self.view.log(Some(id), None)?;
-        let times = said.iter().map(|entry| entry.stamped.event.time);
-        let last = times.max().map(|last| last + Duration::milliseconds(1));
-        self.now = last.map_or(self.now, |last| last.max(self.now));
-        let original = self.attach("original", &bytes)?;
-        if let Some(list) = list {
-            self.attach("list", &list)?;
-        }
-        let changes = first.data.changes().to_vec();
-        self.made.insert(id.clone(), (to.clone(), proposal.first_event.clone()));
-        self.decide(authority, Some(id), Data::Publish(Publish { original, changes }))?;
-        if is_revised {
-            let revise = Revise {
-                description: proposal.description.clone(),
-                expires_at: Some(proposal.expires_at),
-                reason: RevisionReason::Edited,
-                on: None,
-                base: current.base.clone(),
-                changes: current.changes.clone(),
-                changes_blob: None,
-                memory: current.memory.clone(),
-            };
-            self.decide(authority, Some(id), Data::Revise(revise))?;
-        }
-        Ok(())
-    }
-
-    /// Refuses to send `changes` of the proposal `id` to `to` where they stand on what is not for `to`.
-    fn require_free(
-        &self,
-        id: &ProposalId,
-        to: &Audience,
-        changes: &[ChangeRecord],
-        what: &str,
-        hint: &str,
-    ) -> Result<()> {
-        let before = changes.iter().map(|change| (&change.path, change.before.as_ref()));
-        if !self.store.stands_elsewhere(&self.view, to, Some(id), before)? {
-            return Ok(());
-        }
-        let why = format!("{id} is not published: {what} stands on something else that is private");
-        Err(Error::new(&super::codes::PRIVATE_PATH, why)
-            .with("proposal_id", id.as_str())
-            .hint(hint))
     }
 
     /// Adds an event that decides nothing. Whether it is allowed in the proposal's state is the
@@ -759,72 +478,6 @@ impl<'store> Writer<'store> {
             let _ = settle::left(self.store, &self.view, &own.audience, &own.lane);
         }
         Ok(())
-    }
-
-    /// Makes the files and the ref of `id` follow. `false`: its ref, if there is one, is to go; those
-    /// of one command go together.
-    fn project(&self, id: &ProposalId) -> Result<bool> {
-        if self.view.purge_of(id)?.is_some() {
-            return projection::remove(self.store, id).map(|()| false);
-        }
-        let proposal = self.view.proposal(id)?;
-        let pending = proposal.status(self.now) == Status::Pending;
-        let stage = |pending| {
-            if proposal.subject == Subject::Memory
-                && let Some(projector) = self.store.projector
-            {
-                let _ = projector(self.store, &proposal, pending);
-            }
-        };
-        if self.left_over.contains(id) {
-            // With the temporary files of the writer that was stopped.
-            stage(false);
-            let _ = projection::remove(self.store, id);
-        }
-        if pending && self.fetched.contains(id) && self.store.is_partial() {
-            // Its content may have to come over the network, which a writer does not wait for.
-            return Ok(true);
-        }
-        if pending
-            && !self.made.contains_key(id)
-            && !self.store.is_partial()
-            && !pending::has_content(self.store, &proposal)
-        {
-            // An epoch has left it in an archive that is not here, and git stops at a ref that leads
-            // to what is not there.
-            stage(false);
-            let _ = projection::remove(self.store, id);
-            return Ok(false);
-        }
-        stage(pending);
-        if pending {
-            let made = pending::make(self.store, &proposal, &self.view, self.now);
-            crate::failpoint!("store.pending.made");
-            projection::make(self.store, &proposal).and(made.map(drop))?;
-        } else {
-            // The ref goes whether the files could be removed or not.
-            let _ = projection::remove(self.store, id);
-        }
-        Ok(pending)
-    }
-
-    /// `ids` so that each comes behind the one that it was made on.
-    fn lower_first(&self, ids: BTreeSet<ProposalId>) -> Vec<ProposalId> {
-        if !self.is_stacked {
-            return ids.into_iter().collect();
-        }
-        let lower = |id: &ProposalId| {
-            let on = self.view.proposal(id).ok()?.current().on.clone()?;
-            ids.contains(&on.proposal).then_some((id.clone(), on.proposal))
-        };
-        let lower: BTreeMap<ProposalId, ProposalId> = ids.iter().filter_map(lower).collect();
-        let depth = |id: &ProposalId| {
-            let below = std::iter::successors(lower.get(id), |id| lower.get(*id));
-            below.take(ids.len()).count()
-        };
-        let mut ordered: Vec<ProposalId> = ids.iter().cloned().collect();
-        ordered.sort_by_cached_key(depth);
-        ordered
     }
 
     fn record_expiries(&mut self) -> Result<()> {

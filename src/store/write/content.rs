@@ -1,0 +1,211 @@
+//! New proposals and revisions.
+
+use chrono::{Duration, SubsecRound as _};
+
+use super::Writer;
+use crate::changeset::Changeset;
+use crate::error::{Error, Result};
+use crate::proposal::event::{InputForm, On, Propose, Revise, RevisionReason, Subject, digest};
+use crate::proposal::{Authority, ChangeRecord, Data, Proposal, ProposalId, Stamped, fold};
+use crate::store::{Audience, codes};
+
+/// What a new proposal consists of.
+#[derive(Clone, Debug)]
+pub struct NewProposal {
+    /// The changes.
+    pub changeset: Changeset,
+    /// Why, in the proposer's words.
+    pub description: Option<String>,
+    /// Topic.
+    pub domain: Option<String>,
+    /// The task it belongs to.
+    pub related_task_id: Option<String>,
+    /// The name the proposer gives itself.
+    pub proposed_by: String,
+    /// How long it waits.
+    pub expires_in: Duration,
+    /// Code or memory.
+    pub subject: Subject,
+    /// The form in which they came.
+    pub form: InputForm,
+    /// The proposal of somebody else that it is to take the place of.
+    pub instead_of: Option<ProposalId>,
+    /// The pending proposal whose result it is made on.
+    pub on: Option<On>,
+    /// The structured request of a memory proposal.
+    pub memory: Option<serde_json::Value>,
+    /// It is for nobody else. It may be so without this, because of what it changes or stands on.
+    pub private: bool,
+}
+
+/// What a new revision consists of.
+#[derive(Clone, Debug)]
+pub struct NewRevision<'a> {
+    /// The changes.
+    pub changeset: &'a Changeset,
+    /// Why.
+    pub reason: RevisionReason,
+    /// A new description.
+    pub description: Option<String>,
+    /// How long it waits from now; as before without.
+    pub expires_in: Option<Duration>,
+    /// The structured request of a memory proposal.
+    pub memory: Option<serde_json::Value>,
+    /// The pending proposal whose result it is made on.
+    pub on: Option<On>,
+}
+
+impl<'a> NewRevision<'a> {
+    /// Changes, and nothing else that is new.
+    pub fn new(changeset: &'a Changeset, reason: RevisionReason) -> Self {
+        Self { changeset, reason, description: None, expires_in: None, memory: None, on: None }
+    }
+}
+
+/// What proposing came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProposeOutcome {
+    /// The proposal.
+    pub id: ProposalId,
+    /// It was there already, pending and with the same changes.
+    pub duplicate: bool,
+}
+
+impl Writer<'_> {
+    /// Makes a proposal, unless the same one is pending.
+    ///
+    /// # Errors
+    /// As [`Writer::note`].
+    pub fn propose(&mut self, new: NewProposal) -> Result<ProposeOutcome> {
+        let changes = self.record(&new.changeset)?;
+        let audience = self.audience_of_new(&new, &changes)?;
+        if let Some(id) = self.view.duplicate(&digest(&changes), &audience, self.now)? {
+            return Ok(ProposeOutcome { id, duplicate: true });
+        }
+        let stamped = self.proposed(new, audience, changes)?;
+        Ok(ProposeOutcome { id: ProposalId::from_event(&stamped.id), duplicate: false })
+    }
+
+    /// Makes a proposal, whether the same one is pending or not, and returns it as it begins.
+    ///
+    /// # Errors
+    /// As [`Writer::note`].
+    pub fn propose_another(&mut self, new: NewProposal) -> Result<Proposal> {
+        let changes = self.record(&new.changeset)?;
+        let audience = self.audience_of_new(&new, &changes)?;
+        let stamped = self.proposed(new, audience, changes)?;
+        fold(&[stamped]).ok_or_else(|| Error::bug("a new proposal is none"))
+    }
+
+    /// Whom a new proposal is for. What stands on something that is not for the default remote would
+    /// bring it there, so that it is for nobody else until a person publishes it.
+    fn audience_of_new(&self, new: &NewProposal, changes: &[ChangeRecord]) -> Result<Audience> {
+        let is_private = new.private
+            || self.store.settings()?.is_private(changes.iter().map(|change| &change.path))
+            || match &new.instead_of {
+                Some(other) => self.view.audience(other)? != Audience::Default,
+                None => false,
+            }
+            || match &new.on {
+                Some(on) => self.view.audience(&on.proposal)? != Audience::Default,
+                None => false,
+            }
+            || self.store.stands_elsewhere(
+                &self.view,
+                &Audience::Default,
+                None,
+                changes.iter().map(|change| (&change.path, change.before.as_ref())),
+            )?;
+        Ok(if is_private { Audience::Private } else { Audience::Default })
+    }
+
+    fn proposed(
+        &mut self,
+        new: NewProposal,
+        audience: Audience,
+        changes: Vec<ChangeRecord>,
+    ) -> Result<Stamped> {
+        let task = new.related_task_id.as_deref();
+        let branch = task.filter(|task| task.starts_with("plan:")).map(|_| self.store.branch());
+        let head = self.head();
+        let stamped = self.append(
+            &audience,
+            None,
+            Data::Propose(Propose {
+                branch,
+                description: new.description,
+                domain: new.domain,
+                related_task_id: new.related_task_id,
+                proposed_by: new.proposed_by,
+                expires_at: (self.now + new.expires_in).trunc_subsecs(3),
+                subject: new.subject,
+                form: new.form,
+                instead_of: new.instead_of,
+                on: new.on,
+                base: head,
+                changes,
+                changes_blob: None,
+                memory: new.memory,
+            }),
+        )?;
+        self.made.insert(ProposalId::from_event(&stamped.id), (audience, stamped.id.clone()));
+        Ok(stamped)
+    }
+
+    /// Gives the pending proposal `id` new content.
+    ///
+    /// # Errors
+    /// `not_pending`, and as [`Writer::note`].
+    pub fn revise(
+        &mut self,
+        authority: &Authority,
+        id: &ProposalId,
+        new: NewRevision<'_>,
+    ) -> Result<Stamped> {
+        let proposal = self.view.proposal(id)?;
+        proposal.require_pending(self.now)?;
+        let changes = self.record(new.changeset)?;
+        self.require_public(&proposal, &changes)?;
+        let expires_at = new.expires_in.map(|span| (self.now + span).trunc_subsecs(3));
+        let revise = Revise {
+            description: new.description,
+            expires_at,
+            reason: new.reason,
+            on: new.on,
+            base: self.head(),
+            changes,
+            changes_blob: None,
+            memory: new.memory,
+        };
+        self.revised.insert(id.clone());
+        self.decide(authority, Some(id), Data::Revise(revise))
+    }
+
+    /// Refuses content that is not for those whom `proposal` is for.
+    fn require_public(&self, proposal: &Proposal, changes: &[ChangeRecord]) -> Result<()> {
+        let audience = self.audience_for(&proposal.id, false)?;
+        if audience == Audience::Private {
+            return Ok(());
+        }
+        let known = &proposal.current().changes;
+        let new = changes.iter().map(|change| &change.path);
+        let new = new.filter(|path| !known.iter().any(|known| known.path == **path));
+        let settings = self.store.settings()?;
+        let id = &proposal.id;
+        let why = if settings.is_private(new) {
+            format!("it adds a file that is private (aye.private), and {id} is not")
+        } else if self.store.stands_elsewhere(
+            &self.view,
+            &audience,
+            Some(id),
+            changes.iter().map(|change| (&change.path, change.before.as_ref())),
+        )? {
+            format!("it stands on what is not for everybody whom {id} is for")
+        } else {
+            return Ok(());
+        };
+        Err(Error::new(&codes::PRIVATE_PATH, why)
+            .with("proposal_id", id.as_str())
+            .hint("propose it by itself: aye propose --private …"))
+    }
+}
