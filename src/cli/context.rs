@@ -72,18 +72,6 @@ impl Context {
         }
     }
 
-    /// The same run, as if it began now.
-    pub fn fresh(&self) -> Self {
-        Self {
-            directory: self.directory.clone(),
-            now: clock(),
-            notices: Notices::default(),
-            upkeep: Upkeep::default(),
-            announced: Announced::default(),
-            ..*self
-        }
-    }
-
     /// The clock as it is now, for commands that take their time.
     pub fn clock(&self) -> DateTime<Utc> {
         clock()

@@ -1,14 +1,17 @@
 //! `aye mcp`: the tools for a coding agent, over the Model Context Protocol.
 
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Context;
 use super::tool::{self, Client};
 use crate::error::{Error, Exit, Result, codes};
-use crate::mcp::{self, Host};
-use crate::tools::registry::{Answer, Tool};
+use crate::mcp::{self, Called, Host};
+use crate::tools::registry::Tool;
 
 /// Serve the tools to a coding agent, over the Model Context Protocol on standard input and output.
 ///
@@ -27,11 +30,23 @@ pub struct Args {
     /// Work in the repository of this directory, not of the one that the agent starts the command in.
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     pub repo: Option<PathBuf>,
+    /// Call the tool that standard input names, and end.
+    #[arg(long, hide = true, conflicts_with = "repo")]
+    pub answer_one: bool,
 }
 
-/// The tools, called in this process.
+/// The tools, each call in a process of its own: a call stands for a command of its own, and one that
+/// panics, which ends its process, is an answer like any other.
 struct Tools {
-    context: Context,
+    directory: PathBuf,
+}
+
+/// A call, as that process reads it from its standard input.
+#[derive(Serialize, Deserialize)]
+struct Call {
+    name: String,
+    arguments: Value,
+    client: Option<String>,
 }
 
 impl Host for Tools {
@@ -41,15 +56,61 @@ impl Host for Tools {
         name: &str,
         arguments: Value,
         client: Option<&str>,
-    ) -> Result<Answer> {
-        // Each call stands for a command of its own.
-        let context = self.context.fresh();
-        let answer = tool::run(&context, tool, name, arguments, Some(Client { name: client }));
-        context.warn_of_lanes();
-        context.upkeep.start(context.clock());
-        context.notify();
-        answer
+    ) -> Called {
+        let (name, client) = (name.to_owned(), client.map(str::to_owned));
+        let called = self.call_apart(&Call { name, arguments, client });
+        called.unwrap_or_else(|error| Called::new(tool, Err(error)))
     }
+}
+
+impl Tools {
+    fn call_apart(&self, call: &Call) -> Result<Called> {
+        let request = serde_json::to_vec(call).map_err(|e| Error::bug(e.to_string()))?;
+        let failed = |error: std::io::Error| Error::io("start the tool", &error);
+        let mut child = Command::new(own_program().map_err(failed)?)
+            .arg("-C")
+            .arg(&self.directory)
+            .args(["mcp", "--answer-one"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(failed)?;
+        // It reads all of that before it writes anything. What it does not read, it does not answer.
+        if let Some(mut input) = child.stdin.take() {
+            let _ = input.write_all(&request);
+        }
+        // A line: what it starts in the background may keep its output open.
+        let mut answer = Vec::new();
+        if let Some(output) = child.stdout.take() {
+            let _ = BufReader::new(output).read_until(b'\n', &mut answer);
+        }
+        let status = child.wait().map_err(failed)?;
+        serde_json::from_slice(&answer)
+            .map_err(|_| Error::bug(format!("the tool ended without an answer ({status})")))
+    }
+}
+
+/// This very program, also where another version has been installed in its place.
+fn own_program() -> std::io::Result<PathBuf> {
+    let own = PathBuf::from("/proc/self/exe");
+    if cfg!(target_os = "linux") && own.exists() { Ok(own) } else { std::env::current_exe() }
+}
+
+/// Calls the tool that standard input names, and prints what came of it as a line.
+fn answer_one(context: &mut Context) -> Result<Exit> {
+    // Nobody reads the answer once the server is gone.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
+    let call: Call = serde_json::from_reader(std::io::stdin().lock())
+        .map_err(|error| Error::bug(format!("the call cannot be read: {error}")))?;
+    let tool = Tool::find(&call.name)?;
+    let client = Client { name: call.client.as_deref() };
+    let answer = tool::run(context, tool, &call.name, call.arguments, Some(client));
+    let called = Called::new(tool, answer);
+    let mut line = serde_json::to_vec(&called).map_err(|e| Error::bug(e.to_string()))?;
+    line.push(b'\n');
+    context.print(&line)?;
+    Ok(Exit::Done)
 }
 
 /// Serves until the client is gone.
@@ -57,6 +118,9 @@ impl Host for Tools {
 /// # Errors
 /// `invalid_argument` for a directory that is none, `io_error`.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+    if args.answer_one {
+        return answer_one(context);
+    }
     if let Some(directory) = args.repo {
         std::env::set_current_dir(&directory).map_err(|error| {
             let shown = directory.display();
@@ -65,7 +129,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         })?;
         context.directory = ".".into();
     }
-    let mut tools = Tools { context: context.fresh() };
+    let mut tools = Tools { directory: context.directory.clone() };
     mcp::serve(std::io::stdin().lock(), std::io::stdout().lock(), &mut tools)?;
     Ok(Exit::Done)
 }

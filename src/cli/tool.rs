@@ -40,6 +40,7 @@ pub fn run(
                 _ if proposes => context.store_to_edit()?,
                 _ => context.store()?,
             };
+            crate::failpoint!("tool.called");
             let session = Session {
                 store: &store,
                 caller: caller(context, &store, client),

@@ -12,7 +12,7 @@ pub mod message;
 mod schema;
 mod server;
 
-pub use server::{Host, Server};
+pub use server::{Called, Host, Server};
 
 use std::io::{BufRead, Write};
 

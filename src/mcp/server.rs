@@ -1,12 +1,11 @@
 //! What is answered to each request.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::message::{self, Failure, Request, codes};
 use super::schema;
-use crate::error::{Error, Exit, Result};
+use crate::error::{Exit, Result};
 use crate::tools::registry::{Answer, TOOLS, Tool};
 
 /// Revisions that begin with `initialize`, the newest first.
@@ -38,16 +37,36 @@ const OFFERED: [&str; 15] = [
 /// Whoever runs the tools.
 pub trait Host {
     /// Calls `tool` under the name `name` for the client that calls itself `client`.
-    ///
-    /// # Errors
-    /// Those of the tool, and of what it needs.
     fn call(
         &mut self,
         tool: &'static Tool,
         name: &str,
         arguments: Value,
         client: Option<&str>,
-    ) -> Result<Answer>;
+    ) -> Called;
+}
+
+/// What came of calling a tool.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Called {
+    /// The contract's response.
+    Done(Value),
+    /// The contract's response, which says that the call was refused or failed.
+    Refused(Value),
+    /// An error, as the tool's failures are written.
+    Failed(Value),
+}
+
+impl Called {
+    /// What `tool` has `answered`.
+    pub fn new(tool: &Tool, answered: Result<Answer>) -> Self {
+        match answered {
+            Ok(Answer { value, exit: Exit::Done }) => Self::Done(value),
+            Ok(Answer { value, .. }) => Self::Refused(value),
+            Err(error) => Self::Failed((tool.failure)(&error)),
+        }
+    }
 }
 
 /// A session with a client.
@@ -201,22 +220,13 @@ fn call(
             return Err(Failure::new(codes::INVALID_PARAMS, "the arguments are not an object"));
         }
     };
-    let called = catch_unwind(AssertUnwindSafe(|| host.call(tool, name, arguments, client)));
-    let called = called.unwrap_or_else(|_| Err(Error::bug("the tool panicked")));
-    Ok(match called {
-        Ok(Answer { value, exit: Exit::Done }) => json!({
-            "content": [text(&value)],
-            "structuredContent": value,
-            "isError": false,
-        }),
-        Ok(Answer { value, .. }) => json!({
-            "content": [text(&value)],
-            "structuredContent": value,
-            "isError": true,
-        }),
+    let (value, is_error) = match host.call(tool, name, arguments, client) {
+        Called::Done(value) => (value, false),
+        Called::Refused(value) => (value, true),
         // Its shape is not that of an answer, so it is text alone.
-        Err(error) => json!({ "content": [text(&(tool.failure)(&error))], "isError": true }),
-    })
+        Called::Failed(value) => return Ok(json!({ "content": [text(&value)], "isError": true })),
+    };
+    Ok(json!({ "content": [text(&value)], "structuredContent": value, "isError": is_error }))
 }
 
 fn text(value: &Value) -> Value {
@@ -236,12 +246,12 @@ mod tests {
             name: &str,
             arguments: Value,
             client: Option<&str>,
-        ) -> Result<Answer> {
-            if arguments["panic"] == true {
-                panic!("as asked");
+        ) -> Called {
+            if let Some(error) = arguments.get("fail") {
+                return Called::Failed(error.clone());
             }
             let tool = tool.name();
-            Ok(json!({ "tool": tool, "name": name, "client": client }).into())
+            Called::Done(json!({ "tool": tool, "name": name, "client": client }))
         }
     }
 
@@ -306,10 +316,12 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_that_panics_is_an_answer() {
-        let params = json!({ "name": "list", "arguments": { "panic": true } });
-        let answer = ask(&mut Server::default(), request("tools/call", params));
-        assert_eq!(answer["result"]["isError"], true);
+    fn a_tool_that_fails_is_an_answer() {
+        let params = json!({ "name": "list", "arguments": { "fail": "why" } });
+        let result = &ask(&mut Server::default(), request("tools/call", params))["result"];
+        assert_eq!(result["isError"], true);
+        assert_eq!(result["content"][0]["text"], "\"why\"");
+        assert!(result.get("structuredContent").is_none());
     }
 
     #[test]

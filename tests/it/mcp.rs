@@ -99,6 +99,25 @@ impl Client {
 }
 
 #[test]
+fn a_tool_that_panics_is_an_answer_and_the_server_answers_on() {
+    let repo = Repo::with(FILES);
+    for (action, status) in [("panic", "exit status: 101"), ("return", "SIGABRT")] {
+        let stop = format!("tool.called={action}");
+        let mut client = Client::start(repo.cmd(&["mcp"]).env("FAILPOINTS", stop));
+        for _ in 0..2 {
+            let error = client.fails("list", json!({}));
+            assert_eq!(error["code"], "internal_error", "{error}");
+            let message = error["message"].as_str().unwrap();
+            assert!(message.contains(status), "{message}");
+        }
+        // A tool without that place.
+        let shell = client.call("readonly_shell", json!({ "command": "cat a.txt" }));
+        assert_eq!(shell["output"], "one\ntwo\n", "{shell}");
+        assert!(client.ask("tools/list", json!({}))["result"]["tools"].is_array());
+    }
+}
+
+#[test]
 fn an_agent_proposes_waits_and_hears_the_decision() {
     let repo = Repo::with(FILES);
     let mut client = Client::named(&repo, "codex-mcp-client");
