@@ -66,7 +66,13 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let body = match args.message {
         Some(text) => or_input(context, text)?,
         None if replacement.is_none() && context.interactive() => {
-            context.ask("Comment")?.unwrap_or_default()
+            match context.ask("Comment (Esc: none): ") {
+                Some(text) => text,
+                None => {
+                    context.note("nothing commented");
+                    return Ok(Exit::Negative);
+                }
+            }
         }
         None => String::new(),
     };

@@ -238,36 +238,28 @@ impl Context {
         self.choose(question, &["y", "n"]).is_some_and(|key| key == "y")
     }
 
-    /// Asks for a reason at the terminal; `None` for Esc, the end of input and Ctrl-C, after which the exit
-    /// status says so.
+    /// Asks for a reason at the terminal, until there is one; as [`Context::ask`].
     pub fn reason(&mut self, question: &str) -> Option<String> {
-        let prompt = Prompt::new(console::Term::stderr(), self.marks_pastes());
         loop {
-            match prompt.line(question) {
-                Ok(Answer::Line(text)) if text.is_empty() => self.note(prompt::REASON_WANTED),
-                Ok(Answer::Line(text)) => return Some(text),
-                Ok(Answer::Escaped | Answer::End) => return None,
-                Ok(Answer::Interrupt) | Err(_) => {
-                    let _ = self.ends_with(130);
-                    return None;
-                }
+            let text = self.ask(question)?;
+            if !text.is_empty() {
+                return Some(text);
             }
+            self.note(prompt::REASON_WANTED);
         }
     }
 
-    /// Asks for a line of text at the terminal; `None` if nothing was typed.
-    ///
-    /// # Errors
-    /// `io_error` if the terminal cannot be read.
-    pub fn ask(&mut self, prompt: &str) -> Result<Option<String>> {
-        let text: String =
-            dialoguer::Input::new().with_prompt(prompt).allow_empty(true).interact_text().map_err(
-                |error| {
-                    Error::io("read from the terminal", &std::io::Error::other(error.to_string()))
-                },
-            )?;
-        let text = text.trim();
-        Ok((!text.is_empty()).then(|| text.to_owned()))
+    /// Asks for a line of text at the terminal; `None` for Esc, the end of input and Ctrl-C, after which
+    /// the exit status says so.
+    pub fn ask(&mut self, question: &str) -> Option<String> {
+        match Prompt::new(console::Term::stderr(), self.marks_pastes()).line(question) {
+            Ok(Answer::Line(text)) => Some(text),
+            Ok(Answer::Escaped | Answer::End) => None,
+            Ok(Answer::Interrupt) | Err(_) => {
+                let _ = self.ends_with(130);
+                None
+            }
+        }
     }
 
     /// The folder that paths on the command line are relative to. Git starts aliases and hooks

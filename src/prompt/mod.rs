@@ -5,8 +5,7 @@
 //!
 //! Pasted text decides nothing: where the terminal marks it (bracketed paste), a single-key prompt
 //! passes over it as a whole, and a line takes it in, line breaks as blanks. That is why keys are
-//! read here: console takes the marks for keys. dialoguer asks for free text ([`crate::cli`]), but
-//! its `Confirm` takes any `y` in a pasted word for an answer, and its `Input` knows no Esc.
+//! read here: console takes the marks for keys, and dialoguer any `y` in a pasted word for an answer.
 
 mod keys;
 mod signals;

@@ -231,3 +231,15 @@ fn a_suggestion_is_kept_over_quitting() {
     assert_eq!(t.ends(), 0);
     assert_eq!(shown(&repo, &id)[0]["replacement"], "fünv\nund mehr\n");
 }
+
+#[test]
+fn a_comment_typed_at_a_prompt_ends_with_esc() {
+    let (repo, id) = scene();
+    let mut t = Terminal::start(repo.cmd(&["comment", &id]).env("TERM", "dumb"), 40, 100);
+    t.sees("Comment (Esc: none): ").types("half\x1b").sees("nothing commented");
+    assert_eq!(t.ends(), 1);
+    let mut t = Terminal::start(repo.cmd(&["comment", &id]).env("TERM", "dumb"), 40, 100);
+    t.sees("Comment (Esc: none): ").types("why?\r").sees("commented");
+    assert_eq!(t.ends(), 0);
+    assert_eq!(shown(&repo, &id)[0]["body"], "why?");
+}

@@ -89,3 +89,22 @@ fn what_would_be_rejected_is_not_asked_about() {
     assert_eq!(terminal.ends(), 1);
     assert!(!terminal.text().contains("Apply this"));
 }
+
+#[test]
+fn a_rejection_ends_with_esc_and_takes_a_paste_as_one_line() {
+    let repo = store();
+    let mut staged = DECISION.to_vec();
+    staged.retain(|word| *word != "--apply");
+    repo.cmd(&staged).env("AYE_AGENT", "bot").run().ok();
+    let reject = ["memory", "reject", "--latest"];
+    let mut terminal = Terminal::start(repo.cmd(&reject), 30, 100);
+    terminal.sees("Reject ").types("y\r").sees("because (Esc: do not): ").types("\x1b");
+    terminal.sees("nothing rejected");
+    assert_eq!(terminal.ends(), 1);
+    let mut terminal = Terminal::start(repo.cmd(&reject), 30, 100);
+    terminal.sees("Reject ").types("y\r").sees("because (Esc: do not): ");
+    terminal.types("\x1b[200~not\nso\x1b[201~").sees("not so").types("\r").sees("rejected");
+    assert_eq!(terminal.ends(), 0);
+    let log = repo.aye(&["log", "--json"]).ok().json();
+    assert_eq!(log["events"][0]["text"], "not so", "{log:#}");
+}

@@ -67,7 +67,13 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         return Ok(Exit::Negative);
     };
     let reason = match args.reason {
-        None if context.interactive() && !args.yes => context.ask("Reason (for the proposer)")?,
+        None if context.interactive() && !args.yes => {
+            let Some(reason) = context.reason("Reject it because (Esc: do not): ") else {
+                context.note("nothing rejected");
+                return Ok(Exit::Negative);
+            };
+            Some(reason)
+        }
         reason => reason,
     };
     let (now, proposals) = (context.now, std::slice::from_ref(&proposal));
