@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 use syn::spanned::Spanned as _;
@@ -38,6 +39,12 @@ struct Code {
 }
 
 impl Code {
+    /// Read once for all tests.
+    fn get() -> &'static Self {
+        static CODE: LazyLock<Code> = LazyLock::new(Code::read);
+        &CODE
+    }
+
     fn read() -> Self {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
         let mut code = Self::default();
@@ -431,7 +438,7 @@ fn drawing(graph: &Graph) -> String {
 
 #[test]
 fn rooms_import_what_the_table_names() {
-    let (code, table) = (Code::read(), table());
+    let (code, table) = (Code::get(), table());
     let drawn = code.between_rooms();
     let mut wrong = Vec::new();
     for ((from, to), places) in &drawn {
@@ -476,7 +483,7 @@ fn no_circle_between_rooms() {
 
 #[test]
 fn no_circle_inside_changeset_and_shell() {
-    let code = Code::read();
+    let code = Code::get();
     for room in ["changeset", "shell"] {
         let inside = code.inside(room);
         assert!(inside.len() > 5, "arrows inside {room} are missing: {}", drawing(&inside));
@@ -487,7 +494,7 @@ fn no_circle_inside_changeset_and_shell() {
 
 #[test]
 fn no_room_gives_on_what_belongs_to_another() {
-    let code = Code::read();
+    let code = Code::get();
     let given: Vec<String> = code
         .arrows
         .iter()
