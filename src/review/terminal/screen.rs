@@ -198,15 +198,22 @@ pub fn by_section(changes: &[FileChange], options: &Options) -> String {
 fn list(review: &Review, options: &Options, number: impl Fn(usize) -> Option<String>) -> String {
     let count = review.units().len();
     let mut out = String::new();
+    // A painter has looked at the whole file, so that it is made once for all of its units.
+    let mut painter: Option<(usize, Painter)> = None;
     for at in 0..count {
         let file = review.file_of(at);
-        let mut painter = Painter::new(&file.path, &file.diff, options);
+        let of = review.units()[at].file;
+        let mut painting = match painter.take() {
+            Some((known, painting)) if known == of => painting,
+            _ => Painter::new(&file.path, &file.diff, options),
+        };
         if let Some(number) = number(at) {
             out += &options.palette.paint(Role::Title, number);
         }
-        for block in unit(review, at, &mut painter, options, usize::MAX) {
+        for block in unit(review, at, &mut painting, options, usize::MAX) {
             block.push(&mut out);
         }
+        painter = Some((of, painting));
         if at + 1 < count {
             out.push('\n');
         }
