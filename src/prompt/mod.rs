@@ -5,9 +5,11 @@
 //!
 //! Pasted text decides nothing: where the terminal marks it (bracketed paste), a single-key prompt
 //! passes over it as a whole, and a line takes it in, line breaks as blanks. That is why keys are
-//! read here: console takes the marks for keys, and dialoguer any `y` in a pasted word for an answer.
+//! read here: console takes the marks for keys, and dialoguer any `y` in a pasted word for an answer. What a
+//! question is about is picked from dialoguer's list ([`pick`]), which no paste answers.
 
 mod keys;
+mod pick;
 mod signals;
 
 use std::io;
@@ -15,6 +17,7 @@ use std::io;
 use console::Term;
 
 use self::keys::{Raw, Typed};
+pub use self::pick::pick;
 pub use self::signals::Hold;
 
 /// Said to a reviewer who gives no reason for a no.

@@ -75,8 +75,18 @@ fn the_id_may_be_left_out_where_one_is_pending() {
     };
     let (status, text) = shown();
     assert!(status == 0 && text.contains(&id), "{text}");
-    propose(&repo, "5\n", "five\n");
-    let (status, text) = shown();
+    let newer = propose(&repo, "5\n", "five\n");
+    let picks = |keys: &str| {
+        let mut terminal = Terminal::start(repo.cmd(&["--no-pager", "show"]), 24, 100);
+        terminal.sees("Which proposal?").types(keys);
+        (terminal.ends(), terminal.text())
+    };
+    // The newest is on top; what is pasted picks nothing.
+    let (status, text) = picks("\r");
+    assert!(status == 0 && text.contains(&format!("proposal {newer}")), "{text}");
+    let (status, text) = picks("\u{1b}[B\r");
+    assert!(status == 0 && text.contains(&format!("proposal {id}")), "{text}");
+    let (status, text) = picks("\u{1b}");
     assert!(status == 2 && text.contains("which proposal?"), "{text}");
 }
 
