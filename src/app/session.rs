@@ -208,7 +208,7 @@ fn hold(store: &Store, name: &str, commit: &str) -> Result<()> {
 /// pending gets a revision on the files as they are.
 ///
 /// # Errors
-/// As [`follow`], [`tree::base`] and [`submit`].
+/// As [`follow()`], [`tree::base`] and [`submit`].
 pub fn sync(
     session: &Session<'_>,
     home: &Home,
@@ -241,7 +241,7 @@ pub fn sync(
 /// first.
 ///
 /// # Errors
-/// `session_not_found`, `session_record_invalid`; those of [`follow`], [`read::left`], [`propose::propose`] and
+/// `session_not_found`, `session_record_invalid`; those of [`follow()`], [`read::left`], [`propose::propose`] and
 /// [`propose::revise`]. What the agent has edited stays as it is.
 pub fn submit(
     session: &Session<'_>,
@@ -361,7 +361,7 @@ pub fn pending_news(session: &Session<'_>, home: &Home, name: &str) -> Result<Ne
 /// As [`pending_news`]; from then on it has been told. The tree follows first.
 ///
 /// # Errors
-/// Those of [`follow`].
+/// Those of [`follow()`].
 pub fn news(session: &Session<'_>, home: &Home, changing: &Changing, name: &str) -> Result<News> {
     follow(session, home, changing, name)?;
     let (news, record) = untold(session, home, name)?;

@@ -6,7 +6,7 @@
 //! Pasted text decides nothing: where the terminal marks it (bracketed paste), a single-key prompt
 //! passes over it as a whole, and a line takes it in, line breaks as blanks. That is why keys are
 //! read here: console takes the marks for keys, and dialoguer any `y` in a pasted word for an answer. What a
-//! question is about is picked from dialoguer's list ([`pick`]), which no paste answers.
+//! question is about is picked from dialoguer's list ([`pick()`]), which no paste answers.
 
 mod keys;
 mod pick;

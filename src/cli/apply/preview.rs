@@ -15,7 +15,7 @@ use crate::text::escape;
 /// What applying `proposals` one after the other comes to.
 ///
 /// # Errors
-/// As [`decide::show`], and what the work tree refuses.
+/// As [`show`](crate::decide::show), and what the work tree refuses.
 pub(super) fn shown(
     store: &Store,
     proposals: &[Proposal],
