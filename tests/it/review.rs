@@ -766,9 +766,9 @@ fn a_name_that_ends_in_a_blank_is_seen_to_do_so() {
     std::fs::rename(repo.path("a.txt"), repo.path("a.txt ")).unwrap();
     repo.aye(&["propose", "--worktree", "--by", "bot "]).ok();
     let mut t = review(&repo, &[]);
-    t.sees("bot\\x20").sees("(1/2)").types("j").sees("a.txt\\x20 (new file)").types("q");
+    t.sees("bot\\x20").sees("rename to a.txt\\x20").sees("(1/1)").types("q");
     assert_eq!(t.ends(), 0);
-    repo.aye(&["diff", "--latest"]).ok().says("+++ b/a.txt\\x20\n");
+    repo.aye(&["diff", "--latest"]).ok().says("rename to a.txt\\x20\n");
     repo.aye(&["apply", "--latest", "--yes"]).ok().says("create a.txt\\x20\n");
 }
 
