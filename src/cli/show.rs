@@ -4,6 +4,7 @@ use super::diff::DiffArgs;
 use super::memory::notes::notes;
 use super::which::One;
 use super::{Context, Format, diff, pager};
+use crate::changeset::instructions::Instructions;
 use crate::changeset::{Changeset, RepoPath, sensitive};
 use crate::error::{Error, Exit, Result};
 use crate::proposal::conversation::{Place, SayingKind};
@@ -64,12 +65,16 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let readable = Readable::load(&store, &proposal.current().changes)?;
     let mut text = header(&proposal, status, &audience, &palette, context.now);
     if status == Status::Pending {
-        let mut warnings = gate::review(&store, &readable.changeset, &store.instructions())?;
+        let instructions = store.instructions();
+        let mut warnings = gate::review(&store, &readable.changeset, &instructions)?;
         if proposal.subject == Subject::Code {
             gate::add_memory(&store, &readable.changeset, &mut warnings);
         }
-        text +=
-            &warned(&noticed(&store, &proposal, readable.changeset.changes()), &warnings, &palette);
+        text += &warned(
+            &noticed(&instructions, &proposal, readable.changeset.changes()),
+            &warnings,
+            &palette,
+        );
     }
     text += &said(&proposal, &store.places(&proposal), &palette, context.now);
     let mut text = text.into_bytes();
@@ -259,15 +264,14 @@ pub fn header(
 /// The paths of a code proposal that deserve a second look, with the reason. Memory's own
 /// operations are checked and shown as such.
 pub(super) fn noticed<C: sensitive::Touched>(
-    store: &Store,
+    instructions: &Instructions,
     proposal: &Proposal,
     changes: &[C],
 ) -> Vec<String> {
     if proposal.subject != Subject::Code {
         return Vec::new();
     }
-    let instructions = store.instructions();
-    let found = sensitive::of(changes, &instructions);
+    let found = sensitive::of(changes, instructions);
     found.into_iter().map(|(path, why)| format!("{} {why}", path.display())).collect()
 }
 
@@ -278,7 +282,11 @@ pub(super) fn notice<C: sensitive::Touched>(
     proposal: &Proposal,
     changes: &[C],
 ) {
-    for notice in noticed(store, proposal, changes).iter().take(SHOWN) {
+    // Reading them costs a look at the whole index.
+    if proposal.subject != Subject::Code {
+        return;
+    }
+    for notice in noticed(&store.instructions(), proposal, changes).iter().take(SHOWN) {
         context.note(&format!("! {}", escape::line(notice)));
     }
 }

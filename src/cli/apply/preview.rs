@@ -43,11 +43,13 @@ pub fn present(
 ) -> Result<()> {
     let snapshot = store.repo().config_snapshot();
     let options = pager::options(context, Some(snapshot.plumbing()));
+    let instructions = store.instructions();
     let mut text = String::new();
     for shown in shown {
         text += &format!("{}\n", summary(&shown.proposal, &shown.plan.files));
         text += &show::who_and_why(&shown.proposal, context.now);
-        for notice in show::noticed(store, &shown.proposal, &shown.proposal.current().changes) {
+        let changes = &shown.proposal.current().changes;
+        for notice in show::noticed(&instructions, &shown.proposal, changes) {
             text += &format!("! {}\n", escape::line(&notice));
         }
         text += &diff::changeset(&shown.changes(), &options);

@@ -8,6 +8,7 @@ use chrono::Utc;
 use super::plans::{self, Planned, Plans};
 use super::{Args, authors, staged_dir, staged_name};
 use crate::app::listing::Marks;
+use crate::changeset::instructions::Instructions;
 use crate::changeset::plan::Resolved;
 use crate::changeset::{Changeset, FileChange, RepoPath, sensitive, settle};
 use crate::check::relations;
@@ -130,6 +131,7 @@ impl<'c> CliHost<'c> {
     fn header(
         &self,
         proposal: &Proposal,
+        instructions: &Instructions,
         prefix: usize,
         base: String,
         warnings: Vec<String>,
@@ -137,12 +139,8 @@ impl<'c> CliHost<'c> {
     ) -> Header {
         let now = self.now();
         // Memory's own operations are checked and shown as such.
-        let instructions;
         let sensitive = match proposal.subject {
-            Subject::Code => {
-                instructions = self.store.instructions();
-                sensitive::of(&proposal.current().changes, &instructions)
-            }
+            Subject::Code => sensitive::of(&proposal.current().changes, instructions),
             Subject::Memory => Vec::new(),
         };
         let shown = |(path, why): &(&RepoPath, &str)| format!("{} {why}", path.display());
@@ -253,7 +251,8 @@ impl Host for CliHost<'_> {
                 return Ok(Loaded::Gone(format!("found unreadable ({})", error.message())));
             }
         };
-        let mut warnings = gate::review(self.store, &changeset, &self.store.instructions())?;
+        let instructions = self.store.instructions();
+        let mut warnings = gate::review(self.store, &changeset, &instructions)?;
         if proposal.subject == Subject::Code {
             gate::add_memory(self.store, &changeset, &mut warnings);
         }
@@ -280,7 +279,8 @@ impl Host for CliHost<'_> {
         let said = self.conversation(&proposal);
         self.heard.insert(id.clone(), sayings(&proposal));
         let quiet = self.store.quiet(changes.iter().map(|change| &change.path));
-        let mut header = self.header(&proposal, view.prefix(id)?, base, warnings, said);
+        let mut header =
+            self.header(&proposal, &instructions, view.prefix(id)?, base, warnings, said);
         header.related = related(self.store, &view, id, self.now())?;
         Ok(Loaded::Ready(Box::new(Content {
             revision: current.event.clone(),

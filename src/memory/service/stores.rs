@@ -306,15 +306,15 @@ mod tests {
 
     #[test]
     fn only_paths_are_local() {
-        let root = Path::new("/work");
+        let root = Path::new("/repo");
         let cases = [
-            ("../wiki", Some("/work/../wiki")),
+            ("../wiki", Some("/repo/../wiki")),
             ("/srv/wiki.git", Some("/srv/wiki.git")),
             ("file:///srv/wiki", Some("/srv/wiki")),
             ("file://host", None),
             ("https://example.com/wiki.git", None),
             ("git@example.com:wiki.git", None),
-            ("./a:b", Some("/work/./a:b")),
+            ("./a:b", Some("/repo/./a:b")),
         ];
         for (source, expected) in cases {
             assert_eq!(local(source, root), expected.map(PathBuf::from), "{source}");
