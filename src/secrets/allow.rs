@@ -62,7 +62,8 @@ pub enum MarkerKind {
     Unknown,
 }
 
-/// Every `@secret-scan` marker of `text`, in order, well formed or not.
+/// Every `@secret-scan` marker of `text`, in order, well formed or not, except one that is not
+/// well formed and stands in a code span.
 ///
 /// Content that must not bring its own allow-list (a proposal's) is refused when this is not
 /// empty.
@@ -89,6 +90,13 @@ pub fn markers(text: &[u8]) -> Vec<Marker> {
             Some(close) => kind_of(&said[..close]),
             None => MarkerKind::Unknown,
         };
+        // Prose about the marker, in a code span: `<!-- @secret-scan: allow … -->`. One that would
+        // open or end a region counts wherever it stands.
+        let quoted = start > 0 && text[start - 1] == b'`';
+        if quoted && matches!(kind, MarkerKind::Unknown | MarkerKind::NoReason) {
+            at = end;
+            continue;
+        }
         all.push(Marker { bytes: start..end, line, kind });
         at = end;
     }
@@ -264,6 +272,15 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert_eq!((&text[found[0].bytes.clone()], found[0].line), ("\nbody\n", 2));
         assert_eq!(found[0].reason, "docs");
+    }
+
+    #[test]
+    fn a_marker_in_a_code_span_is_prose_unless_it_would_open_a_region() {
+        let prose =
+            "see `<!-- @secret-scan: allow reason=... -->` and `<!-- @secret-scan: allow -->`";
+        assert_eq!(markers(prose.as_bytes()), []);
+        let quoted = format!("`{OPEN}`\nbody\n{END}\n");
+        assert_eq!(markers(quoted.as_bytes()).len(), 2);
     }
 
     #[test]

@@ -311,6 +311,56 @@ fn git_merges_memory_by_section() {
 }
 
 #[test]
+fn lint_reads_sources_and_markers_as_people_write_them() {
+    let repo = store();
+    repo.write(".github/workflows/ci.yml", "on: push\n");
+    let text = "# Pitfalls\n<!-- @id: pitfalls -->\n\n## CI\n<!-- @id: ci -->\n\nA region is opened by \
+                `<!-- @secret-scan: allow reason=... -->`.\n\n**Files:** `.github/workflows/ci.yml`, \
+                .github/workflows/ci.yml.\n";
+    repo.write(".agent-memory/pitfalls.md", text);
+    repo.commit("pitfalls");
+    let findings = |repo: &Repo| {
+        let report = repo.aye(&["memory", "lint", "--json"]).json();
+        let of = |finding: &Value| {
+            finding["file_path"] == ".agent-memory/pitfalls.md" && finding["level"] != "note"
+        };
+        report["findings"].as_array().expect("findings").iter().filter(|f| of(f)).count()
+    };
+    assert_eq!(findings(&repo), 0, "{}", repo.aye(&["memory", "lint"]).out());
+    repo.write(".agent-memory/pitfalls.md", text.replace("ci.yml`,", "gone.yml`,"));
+    assert_eq!(findings(&repo), 1, "{}", repo.aye(&["memory", "lint"]).out());
+}
+
+#[test]
+fn the_command_line_of_agent_memory_proposes() {
+    let repo = store();
+    let run = repo.agent(
+        "bot",
+        &[
+            "memory",
+            "propose",
+            "--intent",
+            "update_conventions",
+            "--op",
+            "append_section",
+            "--path",
+            "conventions.md",
+            "--heading",
+            "Build & test",
+            "--heading-level",
+            "2",
+            "--source",
+            "file:src/db.rs",
+            "--confidence",
+            "confirmed",
+            "--content",
+            "## Build & test\n<!-- @id: build-test -->\nRun `make test`.\n",
+        ],
+    );
+    run.ok().says("staged: conventions.md");
+}
+
+#[test]
 fn an_expired_proposal_cannot_be_applied() {
     let repo = store();
     let manifest = repo.text(".agent-memory/meta/manifest.yaml");

@@ -34,7 +34,14 @@ pub struct Args {
     pub intent: Option<String>,
     /// create_file, replace_section, append_section, append_to_section,
     /// replace_section_content, archive_section, remove_section or rename_heading.
-    #[arg(long, short = 'o', value_name = "OPERATION", required_unless_present = "from_json")]
+    // `--op` is what agent-memory's own command line calls it.
+    #[arg(
+        long,
+        short = 'o',
+        alias = "op",
+        value_name = "OPERATION",
+        required_unless_present = "from_json"
+    )]
     pub operation: Option<String>,
     /// File, relative to .agent-memory/.
     #[arg(long, value_name = "PATH")]

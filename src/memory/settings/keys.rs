@@ -1,76 +1,83 @@
-//! Which keys the settings files may have, and the nearest one to a key they may not.
+//! Reading a settings file into its type, and the nearest key to one that the type does not have.
 
+use schemars::{JsonSchema, SchemaGenerator};
+use serde::de::DeserializeOwned;
+use serde_ignored::Path;
+use serde_json::Value as Json;
 use serde_yaml::Value;
 
 use super::invalid;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::spelling::{meant, nearest, one_of};
 
-/// What a key may hold.
-pub enum Shape {
-    /// A scalar or a list of scalars; the deserialiser checks which.
-    Leaf,
-    /// A mapping with these keys.
-    Map(&'static [(&'static str, Shape)]),
-    /// A mapping whose keys are names the user chose.
-    Named(&'static Shape),
-    /// A list of mappings.
-    List(&'static Shape),
-}
-
-/// Checks every key of `value` against `shape`.
+/// Decodes `value`, and holds every key of it against those of `T`.
 ///
 /// # Errors
-/// `memory_config_invalid` naming the path of the first unknown key and the nearest known one.
-pub fn check(file: &str, value: &Value, shape: &Shape) -> Result<()> {
-    walk(file, value, shape, "")
-}
-
-fn walk(file: &str, value: &Value, shape: &Shape, path: &str) -> Result<()> {
-    match (value, shape) {
-        (Value::Null, _) | (_, Shape::Leaf) => Ok(()),
-        (Value::Mapping(map), Shape::Map(known)) => {
-            for (key, value) in map {
-                let key = name(file, key, path)?;
-                let at = join(path, &key);
-                let Some((_, shape)) = known.iter().find(|(name, _)| *name == key) else {
-                    let names = known.iter().map(|(name, _)| *name);
-                    let error = invalid(file, format!("unknown key '{at}'")).with("key", at);
-                    return Err(error.hint(match nearest(&key, names.clone()) {
-                        Some(near) => meant(&join(path, near)),
-                        None => one_of(names),
-                    }));
-                };
-                walk(file, value, shape, &at)?;
-            }
-            Ok(())
-        }
-        (Value::Mapping(map), Shape::Named(shape)) => {
-            for (key, value) in map {
-                let key = name(file, key, path)?;
-                walk(file, value, shape, &join(path, &key))?;
-            }
-            Ok(())
-        }
-        (Value::Sequence(items), Shape::List(shape)) => {
-            for (i, item) in items.iter().enumerate() {
-                walk(file, item, shape, &format!("{path}[{i}]"))?;
-            }
-            Ok(())
-        }
-        (_, Shape::Map(_) | Shape::Named(_)) => {
-            Err(invalid(file, format!("'{path}' has to be a mapping")))
-        }
-        (_, Shape::List(_)) => Err(invalid(file, format!("'{path}' has to be a list"))),
+/// `memory_config_invalid` naming the path of the first unknown key and the nearest known one, or
+/// what the value of a known key should be.
+pub fn decode<T: DeserializeOwned + JsonSchema>(file: &str, value: Value) -> Result<T> {
+    let mut unknown: Option<Vec<String>> = None;
+    let mut track = serde_path_to_error::Track::new();
+    let reader = serde_path_to_error::Deserializer::new(value, &mut track);
+    let read = serde_ignored::deserialize(reader, |path| {
+        unknown.get_or_insert_with(|| steps(&path));
+    });
+    if let Some(steps) = unknown {
+        return Err(unknown_key::<T>(file, &steps));
     }
+    read.map_err(|error: serde_yaml::Error| match track.path().to_string().as_str() {
+        "" | "." => invalid(file, error),
+        path => invalid(file, format!("{path}: {error}")),
+    })
 }
 
-fn name(file: &str, key: &Value, path: &str) -> Result<String> {
-    key.as_str()
-        .map(str::to_owned)
-        .ok_or_else(|| invalid(file, format!("a key under '{path}' is not text")))
+/// The keys and positions that lead to `path`, from the outside in.
+fn steps(path: &Path<'_>) -> Vec<String> {
+    let (parent, step) = match path {
+        Path::Root => return Vec::new(),
+        Path::Map { parent, key } => (parent, Some(key.clone())),
+        Path::Seq { parent, index } => (parent, Some(format!("[{index}]"))),
+        Path::Some { parent }
+        | Path::NewtypeStruct { parent }
+        | Path::NewtypeVariant { parent } => (parent, None),
+    };
+    let mut all = steps(parent);
+    all.extend(step);
+    all
 }
 
-fn join(path: &str, key: &str) -> String {
-    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
+fn unknown_key<T: JsonSchema>(file: &str, steps: &[String]) -> Error {
+    let whole = SchemaGenerator::default().into_root_schema_for::<T>();
+    let (key, parents) = steps.split_last().map_or(("", steps), |(key, rest)| (key.as_str(), rest));
+    let known = parents.iter().try_fold(whole.as_value(), |schema, step| {
+        let schema = resolved(whole.as_value(), schema);
+        let named = schema.get("properties").and_then(|all| all.get(step));
+        named.or_else(|| schema.get("additionalProperties")).or_else(|| schema.get("items"))
+    });
+    let known = known.and_then(|schema| resolved(whole.as_value(), schema).get("properties"));
+    let names = known.and_then(Json::as_object).into_iter().flat_map(|all| all.keys());
+    let names = names.map(String::as_str);
+    let at = joined(parents, key);
+    let error = invalid(file, format!("unknown key '{at}'")).with("key", at);
+    error.hint(match nearest(key, names.clone()) {
+        Some(near) => meant(&joined(parents, near)),
+        None => one_of(names),
+    })
+}
+
+/// The definition that `schema` points to, or itself.
+fn resolved<'a>(whole: &'a Json, schema: &'a Json) -> &'a Json {
+    let pointer = schema.get("$ref").and_then(Json::as_str);
+    pointer.and_then(|to| whole.pointer(to.strip_prefix('#')?)).unwrap_or(schema)
+}
+
+fn joined(parents: &[String], key: &str) -> String {
+    let mut all = String::new();
+    for step in parents.iter().map(String::as_str).chain([key]) {
+        if !all.is_empty() && !step.starts_with('[') {
+            all.push('.');
+        }
+        all.push_str(step);
+    }
+    all
 }

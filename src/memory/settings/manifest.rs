@@ -1,13 +1,12 @@
 //! `meta/manifest.yaml`.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_yaml::Value;
 
-use super::keys::{Shape, check};
+use super::keys::decode;
 use super::stores::{self, StoreRef};
-use super::{
-    Approval, DEFAULT_MANIFEST, MANIFEST_JSON, decode, default, invalid, merge, parse_yaml,
-};
+use super::{Approval, DEFAULT_MANIFEST, MANIFEST_JSON, default, invalid, merge, parse_yaml};
 use crate::error::{Error, Result};
 use crate::memory::codes;
 
@@ -26,96 +25,8 @@ pub const NAME_LINE: &str = "    name: \"\"\n";
 /// The newest `store_format_version` this program reads and writes.
 pub const FORMAT_VERSION: u64 = 1;
 
-const KEYS: Shape = Shape::Map(&[
-    ("version", Shape::Leaf),
-    ("store_format_version", Shape::Leaf),
-    ("project", Shape::Map(&[("name", Shape::Leaf), ("root", Shape::Leaf)])),
-    (
-        "budgets",
-        Shape::Map(&[
-            ("bootstrap_chars", Shape::Leaf),
-            ("fetch_context_chars", Shape::Leaf),
-            ("max_file_chars", Shape::Leaf),
-        ]),
-    ),
-    (
-        "updates",
-        Shape::Map(&[(
-            "approval",
-            Shape::Map(&[
-                ("decisions", Shape::Leaf),
-                ("conventions", Shape::Leaf),
-                ("modules", Shape::Leaf),
-                ("pitfalls_replace", Shape::Leaf),
-                ("pitfalls_append", Shape::Leaf),
-                ("archive", Shape::Leaf),
-                ("current", Shape::Leaf),
-                ("current_shared", Shape::Leaf),
-                ("sessions", Shape::Leaf),
-                ("index", Shape::Leaf),
-            ]),
-        )]),
-    ),
-    ("staging", Shape::Map(&[("ttl_seconds", Shape::Leaf)])),
-    (
-        "security",
-        Shape::Map(&[
-            ("secret_scan", Shape::Leaf),
-            ("pii_scan", Shape::Leaf),
-            ("pii_scan_email", Shape::Leaf),
-            ("reject_untrusted_durable_updates", Shape::Leaf),
-            (
-                "allowlist_limits",
-                Shape::Map(&[
-                    ("max_bytes_per_file", Shape::Leaf),
-                    ("max_regions_per_file", Shape::Leaf),
-                    ("max_bytes_per_region", Shape::Leaf),
-                ]),
-            ),
-        ]),
-    ),
-    (
-        "git",
-        Shape::Map(&[
-            ("track_local", Shape::Leaf),
-            ("track_sessions", Shape::Leaf),
-            ("auto_stage_changes", Shape::Leaf),
-            ("auto_commit", Shape::Leaf),
-            ("commit_message_prefix", Shape::Leaf),
-            ("merge_driver_installed", Shape::Leaf),
-        ]),
-    ),
-    ("archive", Shape::Map(&[("enabled", Shape::Leaf), ("stale_threshold_days", Shape::Leaf)])),
-    (
-        "concurrency",
-        Shape::Map(&[("wait_timeout_seconds", Shape::Leaf), ("lock_ttl_seconds", Shape::Leaf)]),
-    ),
-    (
-        "local_state",
-        Shape::Map(&[
-            ("per_branch", Shape::Leaf),
-            ("shared_file_enabled", Shape::Leaf),
-            ("cleanup_orphans_warning_days", Shape::Leaf),
-        ]),
-    ),
-    ("sessions", Shape::Map(&[("per_branch", Shape::Leaf)])),
-    ("eval", Shape::Map(&[("benchmark_corpus_url", Shape::Leaf)])),
-    (
-        "stores",
-        Shape::List(&Shape::Map(&[
-            ("name", Shape::Leaf),
-            ("source", Shape::Leaf),
-            ("revision", Shape::Leaf),
-            ("path", Shape::Leaf),
-            ("mode", Shape::Leaf),
-            ("priority_multiplier", Shape::Leaf),
-            ("readback_consistency", Shape::Leaf),
-        ])),
-    ),
-]);
-
 /// Settings of a store.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct Manifest {
     /// Version of the layout that wrote it.
     pub version: String,
@@ -150,14 +61,14 @@ pub struct Manifest {
 }
 
 /// Evaluation of retrieval.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub struct Eval {
     /// A corpus to evaluate with; aye brings its own, so this is kept and reported by `lint`.
     pub benchmark_corpus_url: Option<String>,
 }
 
 /// What the store belongs to.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct Project {
     /// Name, for titles.
     pub name: String,
@@ -166,7 +77,7 @@ pub struct Project {
 }
 
 /// Sizes, in characters.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct Budgets {
     /// Of the pack an agent reads at start.
     pub bootstrap_chars: usize,
@@ -177,14 +88,14 @@ pub struct Budgets {
 }
 
 /// What is applied at once and what waits for a person.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct Updates {
     /// By slot.
     pub approval: Slots,
 }
 
 /// Approval by slot.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[allow(missing_docs)]
 pub struct Slots {
     pub decisions: Approval,
@@ -222,14 +133,14 @@ impl Slots {
 }
 
 /// How long a staged proposal waits.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct Staging {
     /// Seconds until it expires.
     pub ttl_seconds: u64,
 }
 
 /// Scanners and trust.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct Security {
     /// Scan for secrets.
     pub secret_scan: bool,
@@ -244,7 +155,7 @@ pub struct Security {
 }
 
 /// Caps of the regions that the scanner leaves out.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct AllowlistLimits {
     /// Bytes in all regions of a file together.
     pub max_bytes_per_file: usize,
@@ -255,7 +166,7 @@ pub struct AllowlistLimits {
 }
 
 /// Git integration.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct Git {
     /// Keep working notes in git.
     pub track_local: bool,
@@ -272,7 +183,7 @@ pub struct Git {
 }
 
 /// Archiving.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct Archive {
     /// Whether sections may be archived.
     pub enabled: bool,
@@ -281,7 +192,7 @@ pub struct Archive {
 }
 
 /// Locks.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct Concurrency {
     /// Longest wait for another writer, in seconds.
     pub wait_timeout_seconds: u64,
@@ -291,7 +202,7 @@ pub struct Concurrency {
 }
 
 /// Working notes.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct LocalState {
     /// One notes file per branch; otherwise only the shared one.
     pub per_branch: bool,
@@ -302,7 +213,7 @@ pub struct LocalState {
 }
 
 /// Session logs.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct Sessions {
     /// One log per day and branch; otherwise one per day.
     pub per_branch: bool,
@@ -323,7 +234,6 @@ impl Manifest {
             }
             None => {
                 let over = parse_yaml(PATH, bytes)?;
-                check(PATH, &over, &KEYS)?;
                 let mut value = default(PATH, MANIFEST_JSON)?;
                 merge(&mut value, over);
                 decode(PATH, value)?

@@ -102,10 +102,6 @@ fn merge(base: &mut Value, over: Value) {
     }
 }
 
-fn decode<T: DeserializeOwned>(file: &str, value: Value) -> Result<T> {
-    serde_yaml::from_value(value).map_err(|e| invalid(file, e))
-}
-
 /// A default, as values to lay a file over or decoded.
 fn default<T: DeserializeOwned>(file: &str, json: &str) -> Result<T> {
     serde_json::from_str(json).map_err(|e| invalid(file, e))

@@ -4,55 +4,19 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use regex::Regex;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_yaml::Value;
 
 use super::gate::Agreed;
-use super::keys::{Shape, check};
+use super::keys::decode;
 use super::manifest::is_version;
-use super::{DEFAULT_SCHEMA, SCHEMA_JSON, decode, default, invalid, merge, parse_yaml};
+use super::{DEFAULT_SCHEMA, SCHEMA_JSON, default, invalid, merge, parse_yaml};
 use crate::error::Result;
 use crate::memory::words::words;
 
 /// Its path in the store.
 pub const PATH: &str = "meta/schema.yaml";
-
-const FIELD: Shape =
-    Shape::Map(&[("name", Shape::Leaf), ("pattern", Shape::Leaf), ("enum", Shape::Leaf)]);
-
-const KEYS: Shape = Shape::Map(&[
-    ("version", Shape::Leaf),
-    (
-        "categories",
-        Shape::Named(&Shape::Map(&[
-            ("file", Shape::Leaf),
-            ("file_glob", Shape::Leaf),
-            ("section_id_required", Shape::Leaf),
-            (
-                "section_schema",
-                Shape::Map(&[
-                    ("required_top_level_heading", Shape::Leaf),
-                    ("per_section_required_fields", Shape::List(&FIELD)),
-                    ("per_section_optional_fields", Shape::List(&FIELD)),
-                ]),
-            ),
-            ("approval", Shape::Leaf),
-            ("server_managed", Shape::Leaf),
-            ("agent_writable", Shape::Leaf),
-            ("write_once", Shape::Leaf),
-            ("git_tracked", Shape::Leaf),
-            (
-                "provenance",
-                Shape::Map(&[
-                    ("required", Shape::Leaf),
-                    ("required_for_new_sections", Shape::Leaf),
-                    ("allowed_source_types", Shape::Leaf),
-                    ("forbidden_source_types", Shape::Leaf),
-                ]),
-            ),
-        ])),
-    ),
-]);
 
 words! {
     /// Who lets a change in, from least to most strict.
@@ -166,7 +130,7 @@ impl PartialEq for Pattern {
 }
 
 /// What has to be said about where knowledge comes from.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Provenance {
     /// Every change needs a source.
@@ -179,14 +143,15 @@ pub struct Provenance {
     pub forbidden_source_types: Vec<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 struct RawSchema {
+    #[schemars(with = "String")]
     version: serde_yaml::Value,
     #[serde(default)]
     categories: BTreeMap<String, RawCategory>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 struct RawCategory {
     file: Option<String>,
     file_glob: Option<String>,
@@ -205,7 +170,7 @@ struct RawCategory {
     provenance: Provenance,
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Default, Deserialize, JsonSchema)]
 #[serde(default)]
 struct RawSectionSchema {
     required_top_level_heading: bool,
@@ -213,7 +178,7 @@ struct RawSectionSchema {
     per_section_optional_fields: Vec<RawField>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 struct RawField {
     name: String,
     pattern: Option<String>,
@@ -232,7 +197,6 @@ impl Schema {
             default(PATH, SCHEMA_JSON)?
         } else {
             let over = parse_yaml(PATH, bytes)?;
-            check(PATH, &over, &KEYS)?;
             let mut value = default(PATH, SCHEMA_JSON)?;
             forget_replaced_files(&mut value, &over);
             merge(&mut value, over);

@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_yaml::Value;
 
-use super::keys::{Shape, check};
+use super::keys::decode;
 use super::manifest::PATH;
 use super::{invalid, parse_yaml};
 use crate::error::Result;
@@ -15,7 +16,7 @@ use crate::error::Result;
 pub const LOCK_PATH: &str = "meta/stores.lock";
 
 /// Another store.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 pub struct StoreRef {
     /// What it is called here.
     pub name: String,
@@ -33,18 +34,31 @@ pub struct StoreRef {
     pub readback_consistency: Option<String>,
 }
 
-const LOCK_KEYS: Shape = Shape::Map(&[
-    ("version", Shape::Leaf),
-    (
-        "stores",
-        Shape::Named(&Shape::Map(&[
-            ("source", Shape::Leaf),
-            ("resolved_commit", Shape::Leaf),
-            ("resolved_at", Shape::Leaf),
-            ("store_path", Shape::Leaf),
-        ])),
-    ),
-]);
+/// `meta/stores.lock`, as agent-memory writes it.
+#[derive(Deserialize, JsonSchema)]
+struct Lock {
+    #[serde(default)]
+    #[expect(dead_code, reason = "known, so that it is no unknown key")]
+    version: u64,
+    #[serde(default)]
+    stores: BTreeMap<String, Locked>,
+}
+
+/// Where one store was when it was pinned.
+#[derive(Deserialize, JsonSchema)]
+#[expect(dead_code, reason = "known, so that they are no unknown keys")]
+struct Locked {
+    source: String,
+    requested_revision: Option<String>,
+    /// Text; written without quotes, an id of digits alone is a number, and pins nothing.
+    #[schemars(with = "String")]
+    resolved_commit: Option<Value>,
+    resolved_at: Option<String>,
+    store_path: Option<String>,
+    /// The source is a directory without a commit to pin it to.
+    #[serde(default)]
+    unlocked: bool,
+}
 
 /// Checks the stores of a manifest.
 ///
@@ -90,42 +104,33 @@ pub struct Pin {
 /// The stores that the lock file pins, by name; none where it cannot be read.
 pub fn pins(text: Option<&[u8]>) -> BTreeMap<String, Pin> {
     let value = text.and_then(|text| parse_yaml(LOCK_PATH, text).ok());
-    let stores = value.as_ref().and_then(|value| value.get("stores")?.as_mapping());
-    let pin = |(name, entry): (&Value, &Value)| {
-        let text = |key: &str| Some(entry.get(key)?.as_str()?.to_owned());
+    let lock: Option<Lock> = value.and_then(|value| serde_yaml::from_value(value).ok());
+    let pin = |(name, entry): (String, Locked)| {
         let pin = Pin {
-            source: text("source")?,
-            commit: text("resolved_commit")?,
-            path: text("store_path"),
+            source: entry.source,
+            commit: entry.resolved_commit?.as_str()?.to_owned(),
+            path: entry.store_path,
         };
-        Some((name.as_str()?.to_owned(), pin))
+        Some((name, pin))
     };
-    stores.into_iter().flatten().filter_map(pin).collect()
+    lock.into_iter().flat_map(|lock| lock.stores).filter_map(pin).collect()
 }
 
 /// What is wrong with the lock file, in words; nothing where there is none.
 pub fn check_lock(text: Option<&str>, stores: &[StoreRef]) -> Vec<String> {
     let Some(text) = text else { return Vec::new() };
-    let value = parse_yaml(LOCK_PATH, text.as_bytes())
-        .and_then(|value| check(LOCK_PATH, &value, &LOCK_KEYS).map(|()| value));
-    let value = match value {
-        Ok(value) => value,
+    let value = parse_yaml(LOCK_PATH, text.as_bytes());
+    let lock = match value.and_then(|value| decode::<Lock>(LOCK_PATH, value)) {
+        Ok(lock) => lock,
         Err(error) => return vec![error.message().to_owned()],
     };
-    let locked: BTreeMap<&str, &Value> = value
-        .get("stores")
-        .and_then(Value::as_mapping)
-        .into_iter()
-        .flatten()
-        .filter_map(|(name, entry)| Some((name.as_str()?, entry)))
-        .collect();
     let mut problems = Vec::new();
-    for (name, entry) in locked {
+    for (name, entry) in lock.stores {
         match stores.iter().find(|store| store.name == name) {
             None => {
                 problems.push(format!("'{name}' is locked, but the manifest names no such store"))
             }
-            Some(store) if entry.get("source").and_then(Value::as_str) != Some(&store.source) => {
+            Some(store) if entry.source != store.source => {
                 problems.push(format!("'{name}' is locked to another source than the manifest's"));
             }
             Some(_) => {}
@@ -166,6 +171,12 @@ mod tests {
         let lock = |yaml: &str| check_lock(Some(yaml), &known).len();
         assert_eq!(check_lock(None, &known).len(), 0);
         assert_eq!(lock("version: 1\nstores: {wiki: {source: s, resolved_commit: abc}}"), 0);
+        assert_eq!(
+            lock(
+                "version: 1\nstores:\n  wiki: {source: s, requested_revision: v1, unlocked: true}"
+            ),
+            0
+        );
         assert_eq!(lock("stores: {wiki: {source: other}}"), 1);
         assert_eq!(lock("stores: {gone: {source: s}}"), 1);
         assert_eq!(lock("stores: {wiki: {sauce: s}}"), 1);

@@ -113,7 +113,9 @@ impl Service<'_> {
                     continue;
                 }
                 for source in field.value.split([',', ';']) {
-                    let source = source.trim().trim_matches(['`', '*', ' ', '.']);
+                    let source = source
+                        .trim_start_matches(['`', '*', ' '])
+                        .trim_end_matches(['`', '*', ' ', '.']);
                     let source = source
                         .strip_prefix("file ")
                         .or_else(|| source.strip_prefix("file:"))
