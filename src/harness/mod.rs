@@ -4,6 +4,7 @@
 //! cannot be judged, the gate is closed. What each client sends and honours was recorded from the
 //! clients themselves, by version; their documentation differs in places.
 
+pub mod canary;
 pub mod claude;
 pub mod codex;
 pub mod copilot;

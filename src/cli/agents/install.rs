@@ -10,7 +10,7 @@ use super::Harness;
 use crate::cli::{Context, Format};
 use crate::error::{Error, Exit, Result, codes};
 use crate::harness::{
-    CLIENTS, Client, Settings, codex, gemini, included, is_entry_of, settings, writable,
+    CLIENTS, Client, Settings, canary, codex, gemini, included, is_entry_of, settings, writable,
 };
 use crate::sha256;
 use crate::text::escape;
@@ -532,7 +532,7 @@ pub fn show(context: &mut Context) -> Result<Exit> {
 
 /// Whether the program of `client` is on PATH.
 fn is_on_path(context: &Context, client: &Client) -> bool {
-    let program = if client.name == "claude-code" { "claude" } else { client.name };
+    let program = canary::program(client.name);
     let path = context.var("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
 }

@@ -1,12 +1,15 @@
 //! `aye agents`: coding agents hooked up to the gate.
 
+mod canary;
 mod hook;
 mod install;
+mod loopback;
 
 use crate::cli::Context;
 use crate::error::{Exit, Result};
 use crate::harness::{Client, claude, codex, copilot, gemini, guide, opencode, qwen};
 
+pub use canary::Tested;
 pub use install::{Answer, Item, installed, take_out};
 
 /// Hook coding agents up, so that their edits go through review without being told.
@@ -42,6 +45,16 @@ pub enum Command {
   aye agents show
   aye agents show --json")]
     Show,
+    /// Start the real client of a coding agent against a scripted model, and show whether its edits reach the checkout.
+    ///
+    /// It runs in a home and a repository of its own, with aye's hooks installed there: your settings, sessions and
+    /// credentials are neither read nor written, and nothing leaves this machine. Exit status 1 where one was not seen
+    /// to be gated, or is not installed.
+    #[command(after_help = "Examples:
+  aye agents test                       all that are on PATH
+  aye agents test claude-code codex
+  aye agents test opencode --timeout 300 --json")]
+    Test(canary::TestArgs),
     /// Print what an agent without hooks has to know; `aye init --agents` keeps it in AGENTS.md.
     #[command(after_help = "Examples:
   aye agents guide
@@ -96,6 +109,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         Command::Install(args) => install::install(context, &args),
         Command::Remove(args) => install::remove(context, &args),
         Command::Show => install::show(context),
+        Command::Test(args) => canary::run(context, &args),
         Command::Guide => {
             context.print(guide::TEXT.as_bytes())?;
             Ok(Exit::Done)
