@@ -9,6 +9,7 @@ use chrono::{DateTime, Utc};
 
 use super::Global;
 use super::output::{self, Format};
+use super::pager;
 use crate::error::{Error, Exit, Result};
 use crate::report::{Report, ReportFormat};
 use crate::store::{Announced, Notices, Upkeep};
@@ -174,9 +175,12 @@ impl Context {
 
     /// Says something that is not data, on standard error, unless `-q`.
     pub fn note(&self, line: &str) {
-        if !self.quiet {
-            let _ = writeln!(io::stderr(), "{line}");
+        if self.quiet {
+            return;
         }
+        let is_prose = ["hint: ", "note: ", "warning: "].iter().any(|it| line.starts_with(it));
+        let columns = pager::note_columns().filter(|_| is_prose && !line.contains('\n'));
+        let _ = writeln!(io::stderr(), "{}", output::wrapped(line, columns));
     }
 
     /// Warns of lanes of other clones that could not be read as they should be, once each.
@@ -206,7 +210,7 @@ impl Context {
     /// Prints `error` on standard error in every format: for what went wrong beside an answer,
     /// which alone belongs on standard output.
     pub fn report_beside(&self, error: &Error) {
-        let _ = io::stderr().write_all(output::failure_text(error).as_bytes());
+        let _ = io::stderr().write_all(output::failure_text(error, pager::note_columns()).as_bytes());
     }
 
     /// Ends the process with the exit status of a program that was run on the caller's behalf

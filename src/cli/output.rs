@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::error::{Error, Result, codes};
+use crate::render::width;
 use crate::report::ReportFormat;
 use crate::text::{escape, yaml};
 
@@ -88,13 +89,29 @@ pub fn printed(written: std::io::Result<()>) -> Result<()> {
     }
 }
 
-/// `error [code]: message` and `hint: …` lines, safe for a terminal.
-pub fn failure_text(error: &Error) -> String {
-    let mut text = format!("error[{}]: {}\n", error.code().id, escape::line(error.message()));
+/// `error[code]: message` and `hint: …` lines, safe for a terminal; broken between words where that has so
+/// many `columns`.
+pub fn failure_text(error: &Error, columns: Option<usize>) -> String {
+    let message = format!("error[{}]: {}", error.code().id, escape::line(error.message()));
+    let mut text = wrapped(&message, columns) + "\n";
     if let Some(hint) = error.hint_text() {
         for line in hint.lines() {
-            text += &format!("hint: {}\n", escape::line(line));
+            text += &(wrapped(&format!("hint: {}", escape::line(line)), columns) + "\n");
         }
     }
     text
 }
+
+/// A line for people with its further rows indented, where it is longer than the `columns` of a terminal.
+pub fn wrapped(line: &str, columns: Option<usize>) -> String {
+    match columns {
+        Some(columns) if width::of(line) > columns => {
+            width::wrap_words(line, columns.saturating_sub(INDENT.len()).max(1))
+                .join(&format!("\n{INDENT}"))
+        }
+        _ => line.to_owned(),
+    }
+}
+
+/// What the further rows of a line begin with.
+const INDENT: &str = "  ";

@@ -76,6 +76,13 @@ pub fn columns() -> Option<usize> {
     size().map(|(_, columns)| columns)
 }
 
+/// The width of the terminal that standard error is; `None` where it is none.
+pub fn note_columns() -> Option<usize> {
+    let terminal = console::Term::stderr();
+    let (_, columns) = terminal.is_term().then(|| terminal.size_checked()).flatten()?;
+    (columns > 0).then(|| usize::from(columns))
+}
+
 /// Rows and columns of the terminal that standard output is; `None` where it is none.
 pub fn size() -> Option<(usize, usize)> {
     let terminal = console::Term::stdout();

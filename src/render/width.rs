@@ -72,9 +72,51 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
+/// `text` broken into lines of at most `columns` at spaces, and nowhere else: what stands between
+/// backticks, and a word that is longer than a line, stay whole and can be copied.
+pub fn wrap_words(text: &str, columns: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut is_open = false;
+    let mut piece = String::new();
+    let mut words = text.split(' ').peekable();
+    while let Some(word) = words.next() {
+        piece.push_str(word);
+        is_open ^= word.matches('`').count() % 2 == 1;
+        if is_open && words.peek().is_some() {
+            piece.push(' ');
+            continue;
+        }
+        let piece = std::mem::take(&mut piece);
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(&piece),
+            Some(line) if of(line) + 1 + of(&piece) <= columns => {
+                line.push(' ');
+                line.push_str(&piece);
+            }
+            _ => lines.push(piece),
+        }
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_and_commands_stay_whole() {
+        let cases: [(&str, usize, &[&str]); 6] = [
+            ("", 10, &[""]),
+            ("one two three", 80, &["one two three"]),
+            ("one two three", 8, &["one two", "three"]),
+            ("a `b c d` e", 6, &["a", "`b c d`", "e"]),
+            ("an-unbreakable-word x", 5, &["an-unbreakable-word", "x"]),
+            ("one `two three", 5, &["one", "`two three"]),
+        ];
+        for (text, columns, lines) in cases {
+            assert_eq!(wrap_words(text, columns), lines, "{text}");
+        }
+    }
 
     #[test]
     fn wide_characters_count_twice() {

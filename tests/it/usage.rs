@@ -1,6 +1,7 @@
 //! A wrong command line: exit 2, the stable code in every format, nothing raw to the terminal.
 
 use crate::support::Repo;
+use crate::support::terminal::Terminal;
 
 #[test]
 fn an_unknown_command_is_told_and_the_nearest_named() {
@@ -138,4 +139,22 @@ fn a_tip_is_for_an_argument_that_is_like_it() {
     let far = repo.aye(&["apply", "--all"]).fails("usage", 2);
     assert!(!far.err().contains("--yaml"), "{far}");
     repo.aye(&["log", "--jsom"]).fails("usage", 2).notes("--json");
+}
+
+#[test]
+fn hints_break_between_words_at_a_terminal() {
+    let repo = Repo::with(&[("a.txt", "one\ntwo\n")]);
+    repo.agent("bot", &["propose", "a.txt", "--old", "two", "--new", "zwei", "-q"]).ok();
+    let args = ["propose", "a.txt", "--old", "zwei", "--new", "deux"];
+    let whole = repo.aye(&args).fails("old_content_not_found", 6).err();
+    let hint = whole.lines().find(|line| line.starts_with("hint: ")).expect("a hint");
+    assert!(hint.len() > 60, "{hint}");
+    let mut t = Terminal::start(repo.cmd(&args), 24, 60);
+    t.sees("hint: ");
+    t.ends();
+    let (text, words) = (t.text(), hint.split_whitespace());
+    assert!(text.lines().all(|line| line.chars().count() <= 60), "{text}");
+    for word in words {
+        assert!(text.contains(word), "{word} is broken in\n{text}");
+    }
 }

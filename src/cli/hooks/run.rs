@@ -37,7 +37,7 @@ pub(super) fn run(context: &mut Context, hook: Hook, args: &[OsString]) -> Resul
         Hook::PostCommit => post_commit(context).map(|()| Exit::Done),
     };
     result.or_else(|error| {
-        for line in failure_text(&error).lines() {
+        for line in failure_text(&error, None).lines() {
             context.note(&line.replacen("error[", "warning[", 1));
         }
         context.note(&format!("note: the {} hook of aye let git go on", hook.name()));
