@@ -1,11 +1,12 @@
 //! Proposals as lists show them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::check::fit::Fit;
 use crate::check::relations;
 use crate::check::risk::{self, Risk};
 use crate::error::Result;
@@ -122,6 +123,10 @@ pub struct Item {
     /// applied as it is.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub same_lines: Vec<String>,
+    /// It does not fit the files as they are, and does not stand on another proposal. Files are compared
+    /// where those that are listed change at most 100 of them.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub conflict: bool,
     /// It is pending and changes a path that deserves a second look (`aye show` says why).
     pub sensitive: bool,
     /// Why a pending proposal deserves a second look: `sensitive` (a path), `deletes` (it removes a file),
@@ -172,17 +177,22 @@ impl Item {
             marked: summary.marked.clone(),
             approvals: summary.approvals.clone(),
             audience: summary.audience.as_str().to_owned(),
+            conflict: marks.is_unfit(&summary.id),
             sensitive: marks.risk(&summary.id).is_sensitive,
             risks: marks.risk(&summary.id).names(),
         }
     }
 }
 
+/// Most files of the pending proposals of a list that are compared with them.
+const MOST_COMPARED: usize = 100;
+
 /// What pending proposals are marked with, beside what a row says.
 #[derive(Debug, Default)]
 pub struct Marks {
     related: BTreeMap<ProposalId, Relations>,
     risks: HashMap<ProposalId, Risk>,
+    unfit: HashSet<ProposalId>,
 }
 
 impl Marks {
@@ -197,7 +207,31 @@ impl Marks {
         summaries: &[Summary],
     ) -> Result<Self> {
         let risks = risk::risks(store, view, summaries)?;
-        Ok(Self { risks, ..Self::related(store, view, now, summaries)? })
+        let mut marks = Self { risks, ..Self::related(store, view, now, summaries)? };
+        let pending = summaries.iter().filter(|summary| summary.status == Status::Pending);
+        if pending.map(|summary| summary.files.max(1)).sum::<usize>() <= MOST_COMPARED {
+            marks.compare(store, view, summaries)?;
+        }
+        Ok(marks)
+    }
+
+    /// Finds out which pending ones of `summaries` do not fit the files, however many these are.
+    ///
+    /// # Errors
+    /// As [`Marks::of`].
+    pub fn compare(&mut self, store: &Store, view: &View, summaries: &[Summary]) -> Result<()> {
+        let tree = store.work_dir().is_some().then(|| store.worktree()).transpose()?;
+        let fit = Fit::new(store, tree.as_ref());
+        for summary in summaries {
+            let is_open = summary.status == Status::Pending && summary.subject == Subject::Code;
+            if is_open
+                && !self.stands_on_another(&summary.id)
+                && fit.conflict(view, &view.proposal(&summary.id)?)?.is_some()
+            {
+                self.unfit.insert(summary.id.clone());
+            }
+        }
+        Ok(())
     }
 
     /// As [`Marks::of`], without a look into each proposal: only what they have to do with each other.
@@ -214,7 +248,12 @@ impl Marks {
             true => relations::relations(store, view, now)?,
             false => BTreeMap::new(),
         };
-        Ok(Self { related, risks: HashMap::new() })
+        Ok(Self { related, ..Self::default() })
+    }
+
+    /// Whether a pending proposal is known not to fit the files as they are.
+    pub fn is_unfit(&self, id: &ProposalId) -> bool {
+        self.unfit.contains(id)
     }
 
     /// Why a proposal deserves a second look, if it does.

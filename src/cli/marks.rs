@@ -46,6 +46,9 @@ pub fn of(
     if marks.risk(&summary.id).is_any() {
         add(Role::Warn, "!".into());
     }
+    if marks.is_unfit(&summary.id) {
+        add(Role::Bad, "conflict".into());
+    }
     if let Some(verdict) = summary.marked.as_ref().filter(|_| is_pending) {
         add(Role::Warn, format!("marked {} by a tool, not approved", escape::line(verdict)));
     }

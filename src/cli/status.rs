@@ -7,10 +7,8 @@ use serde::Serialize;
 
 use super::{Context, Format, idle, marks, pager, session};
 use crate::app::listing::{Item, Marks, items};
-use crate::check::fit::Fit;
 use crate::error::{Exit, Result};
 use crate::proposal::ProposalId;
-use crate::proposal::event::Subject;
 use crate::render::overview;
 use crate::store::{Filter, Store, Summary, View};
 
@@ -93,7 +91,8 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         if args.long {
             summaries = marks.in_order(summaries);
         }
-        count(&mut document, context, store, &view, (&summaries, &marks))?;
+        marks.compare(store, &view, &summaries)?;
+        count(&mut document, context, &view, (&summaries, &marks))?;
     }
     if args.porcelain {
         let Document { pending, conflicts, expiring, sent_back, contested, .. } = document;
@@ -165,12 +164,9 @@ fn pending(view: &View, context: &Context) -> Result<Vec<Summary>> {
 fn count(
     document: &mut Document,
     context: &Context,
-    store: &Store,
     view: &View,
     (summaries, marks): (&[Summary], &Marks),
 ) -> Result<()> {
-    let tree = store.work_dir().is_some().then(|| store.worktree()).transpose()?;
-    let fit = Fit::new(store, tree.as_ref());
     for summary in summaries {
         if summary.changes_requested {
             document.sent_back += 1;
@@ -178,12 +174,7 @@ fn count(
         }
         document.pending += 1;
         document.expiring += usize::from(summary.expires_at - context.now <= marks::SOON);
-        if summary.subject == Subject::Code
-            && !marks.stands_on_another(&summary.id)
-            && fit.conflict(view, &view.proposal(&summary.id)?)?.is_some()
-        {
-            document.conflicts += 1;
-        }
+        document.conflicts += usize::from(marks.is_unfit(&summary.id));
     }
     document.contested = view.contested(context.now)?.len();
     Ok(())

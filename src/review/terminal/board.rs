@@ -358,6 +358,7 @@ fn board_keys(writes: bool) -> Vec<Key> {
 fn marks_explained(options: &crate::render::diff::Options) -> String {
     let mut out = String::new();
     let text = "!  deserves a second look (a sensitive path, a deletion, a secret, misleading text)\n\
+                conflict  does not fit the files as they are\n\
                 ↳ id  stands on that proposal: that one first\n\
                 ⇄ id  changes the same lines as that one: one of them only\n\
                 ✓ ✗1  it was tried, and passed or failed";
