@@ -19,8 +19,9 @@ use crate::decide;
 use crate::error::{Error, Result, codes};
 use crate::git::Git;
 use crate::proposal::event::InputForm;
-use crate::proposal::{ActorKind, Entry, ProposalId};
+use crate::proposal::{ActorKind, Entry, Proposal, ProposalId};
 use crate::store::{Store, Summary};
+use crate::text::shell;
 
 /// Where the changes of a draft are read from.
 #[derive(Clone, Debug)]
@@ -200,6 +201,28 @@ fn name_pending(
                 "{id} (pending, by {by}) writes this; go on from it: aye propose --on {id} …; or give \
                  it a new revision: aye revise {id}"
             ))
+        }
+        None => error,
+    }
+}
+
+/// Says of a file that is not there, and that `proposal` once found there, where it is by now.
+#[must_use]
+pub fn name_moved(store: &Store, proposal: &Proposal, error: Error) -> Error {
+    let given = error.details().iter().find(|(key, _)| *key == "path");
+    let path = given.and_then(|(_, path)| path.as_str()).and_then(|path| RepoPath::new(path).ok());
+    let Some(path) = path.filter(|_| error.is(&changeset_codes::FILE_NOT_FOUND)) else {
+        return error;
+    };
+    let moved = || {
+        let (view, files) = (store.view().ok()?, store.files().ok()?);
+        decide::moved_to(store, &view, proposal, &path, &*files).ok()?
+    };
+    match moved() {
+        Some(now) => {
+            let now = now.display().to_string();
+            let hint = format!("it was renamed: aye revise {} {} …", proposal.id, shell::word(&now));
+            error.with("moved_to", now).hint(hint)
         }
         None => error,
     }

@@ -57,7 +57,8 @@ pub fn take(
             )
             .hint("make the edit yourself"));
         }
-        let Some((first, last)) = places.get(at).and_then(|place| place.lines) else {
+        let place = places.get(at);
+        let Some((first, last)) = place.and_then(|place| place.lines) else {
             let message =
                 format!("the lines that comment {id} is about are not in {}", proposal.id);
             return Err(Error::new(&proposal_codes::COMMENT_OUTDATED, message)
@@ -68,6 +69,7 @@ pub fn take(
             continue;
         }
         let lines = first as usize - 1..last as usize;
+        let path = place.and_then(|place| place.path.as_ref()).unwrap_or(path);
         by_path.entry(path.clone()).or_default().push((lines, text.clone()));
         notes.push(Comment {
             body: NOTE.to_owned(),

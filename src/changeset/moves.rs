@@ -8,12 +8,12 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use super::{Changeset, FileChange, RepoPath, file};
 
 /// Least similarity of a rename, in percent: git's own default.
-const RENAMED: u8 = 50;
+pub const RENAMED: u8 = 50;
 /// Least similarity of a copy, in percent. Git has the same as for renames, but looks for copies only
 /// when asked: files of one project resemble each other.
-const COPIED: u8 = 80;
+pub const COPIED: u8 = 80;
 /// Bytes of the smallest file that is copied: short ones are alike by chance.
-const SMALLEST: usize = 100;
+pub const SMALLEST: usize = 100;
 /// Most pairs of files that are compared line by line; as with git's `diff.renameLimit`, what is beyond it
 /// is recognised only where the content is the same.
 const MOST_PAIRS: usize = 40_000;
@@ -95,7 +95,7 @@ impl Spans {
 const SCORE: usize = 60_000;
 
 /// Whether sizes alone rule out that two contents are similar by `least` percent.
-fn is_apart(a: usize, b: usize, least: u8) -> bool {
+pub fn is_apart(a: usize, b: usize, least: u8) -> bool {
     a.min(b) * 100 < a.max(b) * usize::from(least)
 }
 

@@ -122,7 +122,8 @@ pub fn run(context: &mut Context, mut args: Args) -> Result<Exit> {
                 None => args.edits.read(context, &store, limit)?,
             };
             if !edits.is_empty() {
-                capture::edits(&session, edits, &below, InputForm::Snippet)?
+                capture::edits(&session, edits, &below, InputForm::Snippet)
+                    .map_err(|error| capture::name_moved(&store, &proposal, error))?
             } else if message.is_some() || args.expires_in.is_some() {
                 Draft::present(&store, &proposal, InputForm::Snippet)?
             } else {

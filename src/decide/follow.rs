@@ -52,26 +52,10 @@ pub fn follow(
     };
     let (mut moves, in_git) = (Vec::new(), OnceCell::new());
     for change in changes.iter().filter(is_gone) {
-        let mut at = change.path.clone();
-        let known = in_git.get_or_init(|| in_git_since(store, proposal));
-        for (from, to) in known {
-            if *from == at && files.file(&at)?.is_none() {
-                at = to.clone();
-            }
-        }
-        for _ in 0..MOST {
-            if files.file(&at)?.is_some() {
-                break;
-            }
-            match files.moved(&at).or(by_a_proposal(view, proposal, &at)?) {
-                Some(next) => at = next,
-                None => break,
-            }
-        }
-        let is_free = at != change.path && !changes.iter().any(|other| other.path == at);
-        if is_free && files.file(&at)?.is_some() {
-            moves.push((change.path.clone(), at));
-        }
+        let known = in_git.get_or_init(|| in_git_since(store, proposal.current().base.as_ref()));
+        let at = place_now(view, proposal, &change.path, known, files)?;
+        let is_free = |at: &RepoPath| !changes.iter().any(|other| other.path == *at);
+        moves.extend(at.filter(is_free).map(|at| (change.path.clone(), at)));
     }
     if moves.is_empty() {
         return Ok(None);
@@ -84,6 +68,51 @@ pub fn follow(
     // Two files that have become one are not followed.
     let Ok(changes) = Changeset::new(changes.collect()) else { return Ok(None) };
     Ok(Some(Followed { part: Part { changes, reason: RevisionReason::Rebase }, moves }))
+}
+
+/// Where a file that `proposal` once found at `path` is now; `None` where it has not moved, as far as is known.
+///
+/// # Errors
+/// Those of the store and of the files.
+pub fn moved_to(
+    store: &Store,
+    view: &View,
+    proposal: &Proposal,
+    path: &RepoPath,
+    files: &dyn Snapshot,
+) -> Result<Option<RepoPath>> {
+    // A revision that followed the file already has a later base.
+    let base = proposal.revisions.iter().find_map(|revision| revision.base.as_ref());
+    place_now(view, proposal, path, &in_git_since(store, base), files)
+}
+
+/// As [`moved_to`], with the renames that git knows.
+fn place_now(
+    view: &View,
+    proposal: &Proposal,
+    path: &RepoPath,
+    known: &[(RepoPath, RepoPath)],
+    files: &dyn Snapshot,
+) -> Result<Option<RepoPath>> {
+    let mut at = path.clone();
+    for (from, to) in known {
+        if *from == at && files.file(&at)?.is_none() {
+            at = to.clone();
+        }
+    }
+    for _ in 0..MOST {
+        if files.file(&at)?.is_some() {
+            break;
+        }
+        match files.moved(&at).or(by_a_proposal(view, proposal, &at)?) {
+            Some(next) => at = next,
+            None => break,
+        }
+    }
+    Ok(match at != *path && files.file(&at)?.is_some() {
+        true => Some(at),
+        false => None,
+    })
 }
 
 /// Where the last applied proposal that removed `path` moved it.
@@ -113,16 +142,16 @@ fn by_a_proposal(view: &View, proposal: &Proposal, path: &RepoPath) -> Result<Op
     Ok(None)
 }
 
-/// The exact renames in the commits since `proposal` was made, oldest first, and those in the index. None
-/// where git knows nothing of its base.
-fn in_git_since(store: &Store, proposal: &Proposal) -> Vec<(RepoPath, RepoPath)> {
+/// The exact renames in the commits since `base`, oldest first, and those in the index. None where git
+/// knows nothing of it.
+fn in_git_since(store: &Store, base: Option<&String>) -> Vec<(RepoPath, RepoPath)> {
     let exact = ["-r", "-M100%", "--diff-filter=R", "--name-status", "-z"];
     let git = |args: &[&str]| {
         let git = store.git().ok()?;
         git.args(args).args(exact).run().ok()
     };
     let head = store.repo().head_id().ok().map(|id| id.to_string());
-    let base = proposal.current().base.as_ref().filter(|base| Some(*base) != head.as_ref());
+    let base = base.filter(|base| Some(*base) != head.as_ref());
     let commits = base.and_then(|base| {
         let range = format!("{base}..HEAD");
         let revisions = store.git().ok()?.args(["rev-list", "--reverse", MOST_COMMITS, &range]);

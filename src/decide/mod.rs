@@ -27,7 +27,7 @@ use crate::proposal::statement::{self, Statement, Target, Verdict};
 pub use ahead::Ahead;
 pub use apply::{Applied, Request, apply};
 pub use approve::approve;
-pub use follow::{Followed, follow};
+pub use follow::{Followed, follow, moved_to};
 pub use manifest::Manifest;
 pub use publish::publish;
 pub use restore::{Restored, restore};

@@ -23,6 +23,8 @@ pub enum SayingKind {
 pub struct Place {
     /// The lines as they were when it was made, with their ends; none where that content is not here.
     pub quote: Option<String>,
+    /// What the present revision calls the file, where that is another name.
+    pub path: Option<RepoPath>,
     /// Where they are in the present revision: first and last, from 1.
     pub lines: Option<(u32, u32)>,
     /// The present revision no longer has them, or does not change the file.
@@ -53,7 +55,8 @@ impl<'p> Saying<'p> {
     /// revision where they are known to be there, and else with the revision that has them.
     pub fn place(&self) -> Option<String> {
         let comment = &self.remark?.comment;
-        let path = comment.path.as_ref()?;
+        let moved = self.place.and_then(|place| place.path.as_ref());
+        let path = moved.or(comment.path.as_ref())?;
         let now = self.place.and_then(|place| place.lines);
         let mut place = place(path, now.or(comment.lines()));
         let is_outdated = self.is_outdated();

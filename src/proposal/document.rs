@@ -242,6 +242,9 @@ pub struct Remark {
     /// Those lines, as they were; absent where it is about no lines, or their content is not in this clone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quote: Option<String>,
+    /// What the current revision calls the file, where that is another name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub current_path: Option<String>,
     /// The first of them in the current revision; absent where they are no longer in it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current_line: Option<u32>,
@@ -262,7 +265,7 @@ impl Remark {
     /// `src/a.rs:12-14`, `src/a.rs`, or nothing where it is about the whole: the lines of the current
     /// revision, or else those of the one it was made on.
     pub fn place(&self) -> Option<String> {
-        let path = self.path.as_ref()?;
+        let path = self.current_path.as_ref().or(self.path.as_ref())?;
         let current = self.current_line.zip(self.current_end_line);
         let lines = current.or(self.line.map(|line| (line, self.end_line.unwrap_or(line))));
         let place = match lines {
@@ -417,6 +420,9 @@ pub fn comments(proposal: &Proposal, places: &[Place]) -> Vec<Remark> {
             end_line: said.lines().map(|(_, last)| last),
             revision: said.revision.clone(),
             quote: place.and_then(|place| place.quote.clone()),
+            current_path: place
+                .and_then(|place| place.path.as_ref())
+                .map(|path| path.display().to_string()),
             current_line: current.map(|(first, _)| first),
             current_end_line: current.map(|(_, last)| last),
             outdated: place.map(|place| place.is_outdated),

@@ -6,14 +6,16 @@ use bstr::ByteSlice as _;
 
 use super::Store;
 use crate::changeset::hunks::Text;
-use crate::changeset::{RepoPath, anchor};
+use crate::changeset::{RepoPath, anchor, moves};
 use crate::proposal::conversation::Place;
-use crate::proposal::event::Comment;
+use crate::proposal::event::{ChangeRecord, Comment};
 use crate::proposal::state::Revision;
 use crate::proposal::{Entry, Proposal};
 
 /// Most bytes of lines that are quoted of one comment.
 const MOST_QUOTED: usize = 64 << 10;
+/// Most files that are compared with one that a later revision calls otherwise.
+const MOST_COMPARED: usize = 100;
 
 impl Store {
     /// Where the lines of each comment on `proposal` are, in the order of the comments. Content that is
@@ -41,11 +43,18 @@ impl Contents<'_> {
             Some(revision) => proposal.revision(revision)?,
             None => current,
         };
-        let now = entry(current, path);
-        let Some((first, last)) = comment.lines() else {
-            return Some(Place { is_outdated: now.is_none(), ..Place::default() });
+        let now = match said_of.event == current.event {
+            true => change(current, path),
+            false => self.present(said_of, current, path),
         };
-        let before = self.bytes(entry(said_of, path)?)?.to_owned();
+        // The name of the file where it is another one by now.
+        let moved = now.map(|now| &now.path).filter(|now| *now != path).cloned();
+        let now = now.and_then(content);
+        let Some((first, last)) = comment.lines() else {
+            let is_outdated = now.is_none();
+            return Some(Place { path: moved, is_outdated, ..Place::default() });
+        };
+        let before = self.bytes(change(said_of, path).and_then(content)?)?.to_owned();
         let text = Text::new(before.as_slice());
         let lines = (first as usize).checked_sub(1)?..last as usize;
         if lines.end > text.len() {
@@ -53,9 +62,10 @@ impl Contents<'_> {
         }
         let quoted = text.lines(lines.clone());
         let quote = (quoted.len() <= MOST_QUOTED).then(|| quoted.to_str_lossy().into_owned());
-        let gone = Place { quote: quote.clone(), lines: None, is_outdated: true };
+        let gone = Place { quote: quote.clone(), is_outdated: true, ..Place::default() };
         if said_of.event == current.event {
-            return Some(Place { quote, lines: Some((first, last)), is_outdated: false });
+            let lines = Some((first, last));
+            return Some(Place { quote, lines, ..Place::default() });
         }
         let Some(now) = now else { return Some(gone) };
         let Some(after) = self.bytes(now) else {
@@ -64,7 +74,61 @@ impl Contents<'_> {
         let Some(found) = anchor::follow(&before, after, lines) else { return Some(gone) };
         let number = |line: usize| u32::try_from(line).ok();
         let lines = number(found.start + 1).zip(number(found.end));
-        Some(Place { quote, lines, is_outdated: false })
+        Some(Place { path: moved, quote, lines, is_outdated: false })
+    }
+
+    /// What `current` does to the file that `said_of` calls `path`: under that name, under the one that it
+    /// moves the file to, or under that of a file which `said_of` does not change and which has the same
+    /// content, or half of its lines, as git counts renames.
+    fn present<'r>(
+        &mut self,
+        said_of: &'r Revision,
+        current: &'r Revision,
+        path: &RepoPath,
+    ) -> Option<&'r ChangeRecord> {
+        let then = change(said_of, path)?;
+        let same = change(current, path);
+        let is_there = same.is_some_and(|same| same.after.is_some());
+        // Of a file that was deleted the lines are those before, wherever it went.
+        if then.after.is_none() || is_there {
+            return same;
+        }
+        let from = [Some(path), then.origin.as_ref()];
+        let moved = current.changes.iter().find(|change| {
+            change.after.is_some()
+                && change.origin.is_some()
+                && from.contains(&change.origin.as_ref())
+        });
+        // The move was dropped, and the file is changed where it is.
+        let back = then.origin.as_ref().and_then(|origin| change(current, origin));
+        let back = back.filter(|back| back.after.is_some());
+        if let Some(found) = moved.or(back) {
+            return Some(found);
+        }
+        let others: Vec<&ChangeRecord> = current
+            .changes
+            .iter()
+            .filter(|other| other.after.is_some() && change(said_of, &other.path).is_none())
+            .take(MOST_COMPARED)
+            .collect();
+        let is_same = |other: &&&ChangeRecord| {
+            other.after == then.after || then.before.is_some() && other.before == then.before
+        };
+        if let Some(found) = others.iter().find(is_same) {
+            return Some(found);
+        }
+        let before = self.bytes(then.after.as_ref()?)?.to_owned();
+        let mut best = None;
+        for other in others.into_iter().filter(|other| other.before.is_none()) {
+            let Some(after) = other.after.as_ref().and_then(|entry| self.bytes(entry)) else {
+                continue;
+            };
+            let score = moves::similarity(&before, after);
+            if score >= moves::RENAMED && best.is_none_or(|(most, _)| score > most) {
+                best = Some((score, other));
+            }
+        }
+        best.map(|(_, other)| other).or(same)
     }
 
     fn bytes(&mut self, entry: &Entry) -> Option<&[u8]> {
@@ -74,8 +138,12 @@ impl Contents<'_> {
     }
 }
 
-/// The file that a comment on `path` counts its lines in: the proposed one, and of a deleted one what it was.
-fn entry<'r>(revision: &'r Revision, path: &RepoPath) -> Option<&'r Entry> {
-    let change = revision.changes.iter().find(|change| change.path == *path)?;
+/// What `revision` does to the file at `path`.
+fn change<'r>(revision: &'r Revision, path: &RepoPath) -> Option<&'r ChangeRecord> {
+    revision.changes.iter().find(|change| change.path == *path)
+}
+
+/// The file that a comment counts its lines in: the proposed one, and of a deleted one what it was.
+fn content(change: &ChangeRecord) -> Option<&Entry> {
     change.after.as_ref().or(change.before.as_ref())
 }

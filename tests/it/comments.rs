@@ -243,3 +243,58 @@ fn a_comment_typed_at_a_prompt_ends_with_esc() {
     assert_eq!(t.ends(), 0);
     assert_eq!(shown(&repo, &id)[0]["body"], "why?");
 }
+
+#[test]
+fn a_comment_follows_a_file_that_a_revision_renames() {
+    let (repo, id) = scene();
+    let taken = say(&repo, &id, &["--line", "5", "--suggest", "cinq", "-m", "In French"]);
+    say(&repo, &id, &["-m", "The file"]);
+    // The next revision moves the file, too, and has a line more above.
+    let mut texts = vec!["zero"];
+    texts.extend(["one", "two", "three", "four", "fünf", "und mehr", "six", "seven", "eight"]);
+    repo.git(&["mv", "a.txt", "b.txt"]);
+    repo.write("b.txt", lines(&texts));
+    let args = ["revise", &id, "--worktree", "a.txt", "b.txt"];
+    repo.agent("codex", &args).ok();
+    repo.git(&["reset", "-q", "--hard"]);
+    let found = shown(&repo, &id);
+    assert_eq!((&found[0]["path"], &found[0]["current_path"]), (&json!("a.txt"), &json!("b.txt")));
+    assert_eq!((&found[0]["current_line"], &found[0]["outdated"]), (&json!(6), &json!(false)));
+    assert_eq!((&found[1]["current_path"], &found[1]["outdated"]), (&json!("b.txt"), &json!(false)));
+    repo.aye(&["show", &id, "--comments"]).ok().says("b.txt:6").lacks("outdated");
+    let mut t = review(&repo, "true");
+    t.sees("rename to b.txt").sees("]? ").types("y").sees("on b.txt:6, suggestion").sees("]? ");
+    t.types("q").ends();
+    repo.agent("codex", &["revise", &id, "--take", &taken]).ok();
+    repo.aye(&["diff", &id]).ok().says("rename to b.txt").says("+cinq").lacks("fünf");
+}
+
+#[test]
+fn a_comment_follows_an_edit_of_a_file_that_was_renamed_meanwhile() {
+    let (repo, id) = scene();
+    say(&repo, &id, &["--line", "5", "-m", "In French?"]);
+    repo.git(&["mv", "a.txt", "b.txt"]);
+    repo.commit("Move");
+    repo.aye(&["rebase", &id]).ok().says("b.txt");
+    repo.aye(&["show", &id, "--comments"]).ok().says("b.txt:5").lacks("outdated");
+    // And the proposer, who still has the old name, is given the new one.
+    let args = ["revise", &id, "a.txt", "--old", "five", "--new", "cinq"];
+    let run = repo.agent("codex", &args).fails("file_not_found", 3);
+    run.notes(&format!("it was renamed: aye revise {id} b.txt"));
+}
+
+#[test]
+fn a_comment_on_a_new_file_follows_it_to_another_name() {
+    let repo = Repo::with(&[("a.txt", "a\n")]);
+    let write = |args: &[&str], texts: &[&str]| {
+        repo.cmd(args).env("AYE_AGENT", "codex").stdin(lines(texts)).run().ok()
+    };
+    let id = write(&["propose", "new.txt", "--content-file", "-", "-q"], BEFORE).id();
+    let args = ["comment", &id, "--path", "new.txt", "--line", "5", "-m", "Why?"];
+    repo.aye(&args).ok();
+    let renamed: Vec<&str> = [&["zero"], &BEFORE[..7]].concat();
+    write(&["revise", &id, "newer.txt", "--content-file", "-"], &renamed);
+    repo.aye(&["show", &id, "--comments"]).ok().says("newer.txt:6").lacks("outdated");
+    write(&["revise", &id, "other.txt", "--content-file", "-"], &["nothing", "like", "it"]);
+    repo.aye(&["show", &id, "--comments"]).ok().says("new.txt:5 of revision 1, outdated");
+}
