@@ -98,7 +98,7 @@ impl<'a> Entry<'a> {
 }
 
 /// Pairs the deletions and creations that are renames; the rest stays as it is. In the order of
-/// `changes`, a rename where its new path stands.
+/// `changes`, a rename where its new path stands. A file that does not change is only the source of its copies.
 pub fn entries(changes: &[FileChange]) -> Vec<Entry<'_>> {
     let by_path: BTreeMap<&RepoPath, &FileChange> = match changes.iter().any(|c| c.origin.is_some())
     {
@@ -116,6 +116,7 @@ pub fn entries(changes: &[FileChange]) -> Vec<Entry<'_>> {
             moved.entry(&source.path).or_insert(&change.path);
         }
     }
+    let is_copied = |path: &RepoPath| changes.iter().any(|c| c.origin.as_ref() == Some(path));
     let mut out = Vec::with_capacity(changes.len());
     for change in changes {
         let FileChange { path, before, after, origin, .. } = change;
@@ -138,6 +139,7 @@ pub fn entries(changes: &[FileChange]) -> Vec<Entry<'_>> {
             },
             (Some(_), None) if moved.contains_key(path) => {}
             (Some(_), None) => out.push(same(EntryKind::Deleted)),
+            (before, after) if before == after && is_copied(path) => {}
             (Some(_), Some(_)) => out.push(same(EntryKind::Modified)),
         }
     }
@@ -166,6 +168,8 @@ mod tests {
             change("d", None, Some("z\n"), "elsewhere"),
             change("old", Some("x\n"), None, ""),
             change("plain", Some("x\n"), Some("y\n"), ""),
+            change("e", None, Some("x\ny\n"), "template"),
+            change("template", Some("x\n"), Some("x\n"), ""),
         ];
         let seen: Vec<String> = entries(&changes)
             .iter()
@@ -176,7 +180,13 @@ mod tests {
             .collect();
         assert_eq!(
             seen,
-            ["R old b +0 −0", "C old c +1 −0", "C elsewhere d +1 −0", "M plain plain +1 −1"]
+            [
+                "R old b +0 −0",
+                "C old c +1 −0",
+                "C elsewhere d +1 −0",
+                "M plain plain +1 −1",
+                "C template e +1 −0"
+            ]
         );
     }
 }

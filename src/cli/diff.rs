@@ -224,6 +224,11 @@ fn text(
     changeset: &Changeset,
     args: &DiffArgs,
 ) -> String {
+    let changes = changeset.changes().to_vec();
+    let changes = match proposal.subject {
+        Subject::Code => store.with_sources(changes),
+        Subject::Memory => changes,
+    };
     let snapshot = store.repo().config_snapshot();
     let mut options = pager::options(context, Some(snapshot.plumbing()));
     if let Some(lines) = args.unified {
@@ -236,15 +241,15 @@ fn text(
     };
     if args.hunks {
         options.context = crate::changeset::hunks::CONTEXT;
-        crate::review::terminal::numbered(changeset.changes(), &options)
+        crate::review::terminal::numbered(&changes, &options)
     } else if args.stat {
-        render::stat(changeset.changes(), &options.palette, options.columns)
+        render::stat(&changes, &options.palette, options.columns)
     } else if args.name_only {
-        render::name_only(changeset.changes())
+        render::name_only(&changes)
     } else if proposal.subject == Subject::Memory && options.layout == render::Layout::Unified {
-        crate::review::terminal::by_section(changeset.changes(), &options)
+        crate::review::terminal::by_section(&changes, &options)
     } else {
-        render::changeset(changeset.changes(), &options)
+        render::changeset(&changes, &options)
     }
 }
 

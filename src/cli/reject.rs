@@ -205,14 +205,15 @@ fn present(context: &mut Context, store: &Store, proposals: &[Proposal]) -> Resu
     for (proposal, unshown) in proposals.iter().zip(&mut unshown) {
         let mut text = format!("{}\n{}", proposal.id, show::who_and_why(proposal, context.now));
         if let Ok(changeset) = store.changeset(&proposal.current().changes) {
-            let changes = diff::changeset(changeset.changes(), &options);
+            let changeset = store.with_sources(changeset.into_changes());
+            let changes = diff::changeset(&changeset, &options);
             if changes.lines().count() <= SHORT {
                 text += &changes;
             } else {
-                text += &diff::stat(changeset.changes(), &options.palette, options.columns);
+                text += &diff::stat(&changeset, &options.palette, options.columns);
                 text += &format!("  all of it: aye diff {}\n", proposal.id);
                 let mut counts = Counts::default();
-                entries(changeset.changes()).iter().for_each(|entry| counts += entry.counts());
+                entries(&changeset).iter().for_each(|entry| counts += entry.counts());
                 *unshown = u64::try_from(counts.added + counts.removed).unwrap_or(u64::MAX);
             }
         }

@@ -55,7 +55,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         if changes.iter().any(|change| change.origin.is_some())
             && let Ok(changeset) = store.changeset(changes)
         {
-            document.compare(changeset.changes());
+            document.compare(&store.with_named_sources(changeset.into_changes()));
         }
         context.emit(Format::Text, &document, String::new)?;
         return Ok(Exit::Done);

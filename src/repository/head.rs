@@ -52,6 +52,12 @@ impl Repository {
         found.mode().is_blob().then(|| found.object_id().to_string())
     }
 
+    /// The regular file that HEAD has at `path`; `None` where it has none, or one that cannot be read.
+    pub fn file_in_head(&self, path: &RepoPath) -> Option<File> {
+        let limit = self.settings().ok()?.max_file_size;
+        Head { repository: self, limit }.file(path).ok()?
+    }
+
     /// The files that a proposal is made on: those of the work tree, or in a bare repository
     /// those of HEAD.
     ///

@@ -4,6 +4,7 @@
 //! git would, and the rest is read when it is first asked for.
 
 pub(crate) mod exclude;
+mod copies;
 mod filters;
 mod head;
 mod object;

@@ -54,9 +54,10 @@ pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
     document.audience = Some(view.audience(&proposal.id)?.as_str().to_owned());
     drop(view);
     let changeset = store.changeset(&proposal.current().changes).ok();
-    document.compare(changeset.as_ref().map_or(&[], |changeset| changeset.changes()));
-    let mut diff =
-        changeset.map(|changeset| diff::changeset(changeset.changes(), &Options::default()));
+    let changes = changeset.map(|changeset| store.with_named_sources(changeset.into_changes()));
+    document.compare(changes.as_deref().unwrap_or_default());
+    let shown = changes.map(|changes| store.with_sources(changes));
+    let mut diff = shown.map(|changes| diff::changeset(&changes, &Options::default()));
     let diff_truncated = diff.as_ref().is_some_and(|diff| diff.len() > MOST);
     if let Some(diff) = &mut diff {
         diff.truncate(diff.floor_char_boundary(MOST));

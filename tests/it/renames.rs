@@ -98,6 +98,58 @@ fn the_move_is_one_decision_in_a_review() {
 }
 
 #[test]
+fn a_rename_is_counted_as_one_file() {
+    let repo = scene();
+    let moved = propose_move(&repo, |n| n == 30);
+    let mut t = review(&repo, &[&moved]);
+    t.sees("]? ").types("A").sees("will write").sees("]? ").types("y");
+    t.sees("applied, 1 renamed file");
+    assert_eq!(t.ends(), 0);
+    repo.commit("Move");
+    repo.git(&["mv", "g.txt", "h.txt"]);
+    repo.write("other.txt", "others\n");
+    let args = ["propose", "--worktree", ".", "-m", "Both", "-q"];
+    let both = repo.agent("mover", &args).ok().id();
+    let mut t = review(&repo, &[&both]);
+    t.sees("]? ").types("A").sees("will write").sees("]? ").types("y");
+    t.sees("applied, 2 files, 1 of them renamed");
+    assert_eq!(t.ends(), 0);
+}
+
+#[test]
+fn a_copy_of_what_is_not_edited_shows_what_differs() {
+    let repo = scene();
+    let patch = "diff --git a/f.txt b/g.txt\nsimilarity index 97%\ncopy from f.txt\ncopy to g.txt\n\
+                 --- a/f.txt\n+++ b/g.txt\n@@ -30,3 +30,3 @@\n line 29\n-line 30\n+new 30\n line 31\n";
+    let propose = ["propose", "--patch", "-", "-m", "Copy", "-q"];
+    let named = repo.cmd(&propose).env("AYE_AGENT", "one").stdin(patch).run().ok().id();
+    // And one of which nobody has said that it is a copy.
+    let arguments = ["propose", "sub/h.txt", "--content-file", "-", "-m", "Copy too", "-q"];
+    let like = repo.cmd(&arguments).env("AYE_AGENT", "two").stdin(lines(|n| n == 40)).run();
+    let like = like.ok().id();
+    for (id, path, line) in [(&named, "g.txt", "new 30"), (&like, "sub/h.txt", "new 40")] {
+        let diff = repo.aye(&["diff", id]).ok();
+        diff.says(&format!("copy from f.txt\ncopy to {path}\n")).says(&format!("+{line}\n"));
+        let diff = repo.aye(&["diff", id]).ok().lacks("line 5\n").lacks("/dev/null");
+        drop(diff);
+        let stat = repo.aye(&["diff", id, "--stat"]).ok();
+        stat.says(&format!("copied f.txt → {path} (97 %)")).says("1 insertion(+), 1 deletion(-)");
+        let mut t = review(&repo, &[id]);
+        t.sees(&format!("copied f.txt → {path} (97 %)")).sees(&format!("+{line}"));
+        t.sees("Take this copy").sees("]? ").types("y");
+        t.sees("will write").sees(&format!("copied f.txt → {path}")).sees("]? ").types("y");
+        t.sees("applied, 1 file");
+        assert_eq!(t.ends(), 0);
+        assert!(!t.text().contains("line 5\n"));
+    }
+    assert_eq!(repo.text("g.txt"), lines(|n| n == 30));
+    assert_eq!(repo.text("sub/h.txt"), lines(|n| n == 40));
+    assert_eq!(repo.text("f.txt"), lines(|_| false));
+    // A patch for other programs is whole: what it copies may be other there.
+    repo.aye(&["diff", &like, "-p"]).ok().says("new file mode").says("+line 5\n");
+}
+
+#[test]
 fn an_edit_follows_an_applied_rename_that_is_not_committed() {
     let repo = scene();
     let edit = propose_edit(&repo, "one", "line 10\n", "ten\n");

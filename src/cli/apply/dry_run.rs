@@ -49,7 +49,7 @@ pub(super) fn dry_run(
     for shown in shown {
         // What was proposed is in `aye diff`; here is what would be written otherwise.
         if !shown.is_as_proposed() && shown.plan.refusal().is_none() {
-            let changes = shown.changes();
+            let changes = store.with_sources(shown.changes());
             if !changes.is_empty() {
                 diffs += &format!("\nFiles now and afterwards ({}):\n", shown.proposal.id);
                 diffs += &diff::changeset(&changes, &options);

@@ -52,7 +52,7 @@ pub fn present(
         for notice in show::noticed(&instructions, &shown.proposal, changes) {
             text += &format!("! {}\n", escape::line(&notice));
         }
-        text += &diff::changeset(&shown.changes(), &options);
+        text += &diff::changeset(&store.with_sources(shown.changes()), &options);
         text += &already(store, shown, part, &options)?;
         text += &residue(shown, &options);
     }

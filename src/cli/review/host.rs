@@ -1,6 +1,6 @@
 //! The world of a review: the store, the user's editor and pager.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use chrono::Utc;
@@ -9,7 +9,7 @@ use super::plans::{self, Planned, Plans};
 use super::{Args, authors, staged_dir, staged_name};
 use crate::app::listing::Marks;
 use crate::changeset::instructions::Instructions;
-use crate::changeset::plan::Resolved;
+use crate::changeset::plan::{self, Resolved};
 use crate::changeset::{Changeset, FileChange, RepoPath, sensitive, settle};
 use crate::check::relations;
 use crate::cli::identity::Asking;
@@ -113,7 +113,8 @@ impl<'c> CliHost<'c> {
                 SayingKind::Comment => body.to_owned(),
             };
             let comment = saying.remark.map(|remark| &remark.comment);
-            let path = comment.and_then(|comment| comment.path.clone());
+            let moved = saying.place.and_then(|place| place.path.clone());
+            let path = moved.or(comment.and_then(|comment| comment.path.clone()));
             Some(Said {
                 by: saying.by.name.clone(),
                 place: saying.place(),
@@ -172,6 +173,27 @@ impl<'c> CliHost<'c> {
             }),
             related: Vec::new(),
         }
+    }
+}
+
+/// The paths that files are moved or copied from by `part` of `proposal`, or by all of it.
+fn origins(proposal: &Proposal, part: Option<&decide::Part>) -> BTreeSet<RepoPath> {
+    match part {
+        Some(part) => part.changes.changes().iter().filter_map(|c| c.origin.clone()).collect(),
+        None => proposal.current().changes.iter().filter_map(|c| c.origin.clone()).collect(),
+    }
+}
+
+/// `3 files, 1 of them renamed`: a file that was removed and is one of those that were `moved` is not counted.
+fn counted(files: &[plan::Planned], moved: &BTreeSet<RepoPath>) -> String {
+    let is_source = |file: &&plan::Planned| file.after.is_none() && moved.contains(&file.path);
+    let renamed = files.iter().filter(is_source).count();
+    let count = files.len() - renamed;
+    let plural = if count == 1 { "" } else { "s" };
+    match renamed {
+        0 => format!("{count} file{plural}"),
+        renamed if renamed == count => format!("{count} renamed file{plural}"),
+        renamed => format!("{count} file{plural}, {renamed} of them renamed"),
     }
 }
 
@@ -278,6 +300,11 @@ impl Host for CliHost<'_> {
         };
         let said = self.conversation(&proposal);
         self.heard.insert(id.clone(), sayings(&proposal));
+        let with_sources = |changes| match proposal.subject {
+            Subject::Code => self.store.with_sources(changes),
+            Subject::Memory => changes,
+        };
+        let (changes, proposed) = (with_sources(changes), proposed.map(with_sources));
         let quiet = self.store.quiet(changes.iter().map(|change| &change.path));
         let mut header =
             self.header(&proposal, &instructions, view.prefix(id)?, base, warnings, said);
@@ -553,6 +580,7 @@ impl CliHost<'_> {
         };
         let effect = if self.index { Effect::Index } else { Effect::Files };
         let taken_in_part = part.is_some();
+        let moved = origins(&shown.proposal, part.as_ref());
         let request = decide::Request {
             part,
             take_residue: order.take_residue,
@@ -567,14 +595,12 @@ impl CliHost<'_> {
             true => error.hint(format!("`aye review {}` shows it as it is now", order.id)),
             false => error,
         })?;
-        let count = applied.files.len();
-        let plural = if count == 1 { "" } else { "s" };
         let how = match (taken_in_part, order.edited) {
             (true, true) => " as you edited it",
             (true, false) => " in part",
             (false, _) => "",
         };
-        let mut text = format!("applied{how}, {count} file{plural}");
+        let mut text = format!("applied{how}, {}", counted(&applied.files, &moved));
         if applied.files.iter().any(|file| file.outcome.as_str() == "merged") {
             text += ", merged with newer changes";
         }

@@ -61,7 +61,7 @@ impl Plans {
                 let paths = planned.shown.plan.files.iter().map(|file| &file.path);
                 let outlook = Outlook {
                     quiet: store.quiet(paths),
-                    changes: planned.shown.changes(),
+                    changes: store.with_sources(planned.shown.changes()),
                     already: planned.shown.already(store, planned.part.as_ref())?,
                     foreign: planned.shown.foreign().map(Residue::change).collect(),
                 };
