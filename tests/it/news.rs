@@ -1,6 +1,8 @@
 //! What came in while somebody was reviewing, and the user's own command that is told of it; single commands
 //! of the day that ask for no id.
 
+use serde_json::json;
+
 use crate::support::Repo;
 use crate::support::terminal::Terminal;
 
@@ -97,6 +99,28 @@ fn a_person_is_not_told_of_what_they_propose() {
     let args = ["propose", "b.txt", "--old", "two", "--new", "2", "-m", "Bot's", "-q"];
     repo.cmd(&args).env("AYE_AGENT", "bot").env("GIT_CONFIG_GLOBAL", &config).run().ok();
     assert!(std::fs::read_to_string(&pipe).unwrap().contains("Bot's"));
+}
+
+#[test]
+fn a_proposal_through_the_protocol_is_told_of_too() {
+    let repo = scene();
+    let (pipe, config) = told(&repo);
+    let messages = [
+        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+            "protocolVersion": "2025-11-25", "capabilities": {},
+            "clientInfo": {"name": "bot", "version": "1"}}}),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
+            "name": "changes", "arguments": {"action": "propose", "file_path": "a.txt",
+                "old_content": "two", "new_content": "2", "description": "By tool"}}}),
+    ];
+    let lines: String = messages.iter().map(|message| format!("{message}\n")).collect();
+    let server = repo.cmd(&["mcp"]).env("GIT_CONFIG_GLOBAL", &config).stdin(lines);
+    let out = server.run().ok().out();
+    let said = std::fs::read_to_string(&pipe).unwrap();
+    let id = said.split(' ').next().unwrap();
+    assert!(out.contains(id), "{out} {said}");
+    assert_eq!(said, format!("{id} proposed bot: By tool\n"));
 }
 
 #[test]
