@@ -95,6 +95,7 @@ mod review_day;
 mod review_memory;
 mod review_overview;
 mod review_parts;
+mod review_property;
 mod review_shown;
 mod rules;
 mod run;

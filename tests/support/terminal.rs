@@ -105,6 +105,29 @@ impl Terminal {
         }
     }
 
+    /// Waits until one of `texts` has been printed after what was waited for before, and says which; `None`
+    /// where the program ends first.
+    #[track_caller]
+    pub fn is_asked_or_over(&mut self, texts: &[&str]) -> Option<usize> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let all = self.text();
+            let rest = &all[self.seen.min(all.len())..];
+            let found = texts.iter().enumerate();
+            let found = found.filter_map(|(n, text)| Some((rest.find(text)? + text.len(), n)));
+            if let Some((end, which)) = found.min() {
+                self.seen += end;
+                return Some(which);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.output.recv_timeout(left) {
+                Ok(bytes) => self.take(&bytes),
+                Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => return None,
+                Err(_) => panic!("never saw one of {texts:?} in:\n{rest}"),
+            }
+        }
+    }
+
     /// Types.
     pub fn types(&mut self, keys: &str) -> &mut Self {
         self.writer.write_all(keys.as_bytes()).expect("type");
