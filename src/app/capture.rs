@@ -221,7 +221,8 @@ pub fn name_moved(store: &Store, proposal: &Proposal, error: Error) -> Error {
     match moved() {
         Some(now) => {
             let now = now.display().to_string();
-            let hint = format!("it was renamed: aye revise {} {} …", proposal.id, shell::word(&now));
+            let hint =
+                format!("it was renamed: aye revise {} {} …", proposal.id, shell::word(&now));
             error.with("moved_to", now).hint(hint)
         }
         None => error,

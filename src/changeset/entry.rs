@@ -181,10 +181,7 @@ mod tests {
         assert_eq!(
             seen,
             [
-                "R old b +0 −0",
-                "C old c +1 −0",
-                "C elsewhere d +1 −0",
-                "M plain plain +1 −1",
+                "R old b +0 −0", "C old c +1 −0", "C elsewhere d +1 −0", "M plain plain +1 −1",
                 "C template e +1 −0"
             ]
         );

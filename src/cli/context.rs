@@ -210,7 +210,8 @@ impl Context {
     /// Prints `error` on standard error in every format: for what went wrong beside an answer,
     /// which alone belongs on standard output.
     pub fn report_beside(&self, error: &Error) {
-        let _ = io::stderr().write_all(output::failure_text(error, pager::note_columns()).as_bytes());
+        let _ =
+            io::stderr().write_all(output::failure_text(error, pager::note_columns()).as_bytes());
     }
 
     /// Ends the process with the exit status of a program that was run on the caller's behalf

@@ -40,7 +40,8 @@ pub fn report(args: &[OsString], error: &clap::Error) -> Exit {
         return match output::printed(written) {
             Ok(()) => Exit::Done,
             Err(error) => {
-                let _ = io::stderr().write_all(output::failure_text(&error, pager::note_columns()).as_bytes());
+                let _ = io::stderr()
+                    .write_all(output::failure_text(&error, pager::note_columns()).as_bytes());
                 error.code().exit
             }
         };
@@ -66,7 +67,8 @@ pub fn report(args: &[OsString], error: &clap::Error) -> Exit {
             let printed = output::structured(structured, &crate::tools::failure::common(&failure))
                 .and_then(|text| output::printed(io::stdout().write_all(text.as_bytes())));
             if printed.is_err() {
-                let _ = io::stderr().write_all(output::failure_text(&failure, pager::note_columns()).as_bytes());
+                let _ = io::stderr()
+                    .write_all(output::failure_text(&failure, pager::note_columns()).as_bytes());
             }
         }
     }

@@ -31,7 +31,7 @@ pub use follow::{Followed, follow, moved_to};
 pub use manifest::Manifest;
 pub use publish::publish;
 pub use restore::{Restored, restore};
-pub use shown::{Residue, Shown, Visible, show, visible};
+pub use shown::{Residue, Shown, Visible, show, visible, visible_on};
 pub use standing::{base_at, target_here, written_here};
 pub use undo::{Undone, undo};
 

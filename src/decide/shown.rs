@@ -307,13 +307,27 @@ pub struct Visible {
 /// # Errors
 /// `object_missing`, and those of the store.
 pub fn visible(store: &Store, view: &View, proposal: &Proposal) -> Result<Visible> {
+    let worktree = store.worktree().ok();
+    visible_on(store, view, proposal, worktree.as_ref().map(|files| files as &dyn Snapshot))
+}
+
+/// As [`visible`], on the files of a snapshot; as it was proposed where there are none.
+///
+/// # Errors
+/// As [`visible`].
+pub fn visible_on(
+    store: &Store,
+    view: &View,
+    proposal: &Proposal,
+    files: Option<&dyn Snapshot>,
+) -> Result<Visible> {
     let mut own = store.changeset(&proposal.current().changes)?.into_changes();
     let as_proposed = |own: &[FileChange], refusal, shown| {
         let changes = own.to_vec();
         Ok(Visible { changes, planned: false, shown, refusal, conflict: None })
     };
-    let Ok(worktree) = store.worktree() else { return as_proposed(&own, None, None) };
-    let shown = match show(store, view, proposal, None, &worktree) {
+    let Some(files) = files else { return as_proposed(&own, None, None) };
+    let shown = match show(store, view, proposal, None, files) {
         Ok(shown) => shown,
         Err(error) => return as_proposed(&own, Some(error), None),
     };

@@ -3,8 +3,8 @@
 //! Nothing here reads or writes an event; that is the store's. [`Repository::discover`] opens it as
 //! git would, and the rest is read when it is first asked for.
 
-pub(crate) mod exclude;
 mod copies;
+pub(crate) mod exclude;
 mod filters;
 mod head;
 mod object;

@@ -260,7 +260,10 @@ fn a_comment_follows_a_file_that_a_revision_renames() {
     let found = shown(&repo, &id);
     assert_eq!((&found[0]["path"], &found[0]["current_path"]), (&json!("a.txt"), &json!("b.txt")));
     assert_eq!((&found[0]["current_line"], &found[0]["outdated"]), (&json!(6), &json!(false)));
-    assert_eq!((&found[1]["current_path"], &found[1]["outdated"]), (&json!("b.txt"), &json!(false)));
+    assert_eq!(
+        (&found[1]["current_path"], &found[1]["outdated"]),
+        (&json!("b.txt"), &json!(false))
+    );
     repo.aye(&["show", &id, "--comments"]).ok().says("b.txt:6").lacks("outdated");
     let mut t = review(&repo, "true");
     t.sees("rename to b.txt").sees("]? ").types("y").sees("on b.txt:6, suggestion").sees("]? ");

@@ -218,6 +218,38 @@ fn a_stack_is_applied_from_below_whatever_order_it_is_named_in() {
     assert!(["LINE 2", "LINE 5", "LINE 8"].iter().all(|line| text.contains(line)), "{text}");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_stack_for_the_same_lines_is_taken_in_one_review() {
+    use crate::support::terminal::Terminal;
+    let review = |repo: &Repo, args: &[&str]| {
+        let cmd = repo.cmd(&[&["review"], args].concat());
+        Terminal::start(cmd.env("TERM", "dumb").env("PAGER", "cat"), 60, 100)
+    };
+    let repo = scene();
+    let [lower, upper] = stack(&repo);
+    let mut t = review(&repo, &[]);
+    t.sees(&lower).sees("base: clean").sees("+LINE 5").sees("]? ").types("y");
+    t.sees(&upper).sees(&format!("base: clean on top of {lower}")).sees("which you took");
+    t.sees("-LINE 5").sees("+LINE FIVE").sees("(1/1)").sees("]? ").types("y");
+    t.sees("Write these").sees("]? ").types("y").sees("applied").sees("applied");
+    assert_eq!(t.ends(), 0);
+    assert!(repo.text("f").contains("LINE FIVE"));
+    // Without the lower one it is the conflict that it is, also where that is decided later.
+    let repo = scene();
+    let [_, upper] = stack(&repo);
+    let mut t = review(&repo, &[&upper]);
+    t.sees("base: conflict in f").sees("Settle this conflict").sees("]? ").types("q");
+    t.ends();
+    let mut t = review(&repo, &[]);
+    t.sees("]? ").types("y").sees("on top of").sees("]? ").types("<").sees("]? ").types("n");
+    t.sees("leave it pending): ").types("no\r").sees(&upper).sees("base: conflict in f");
+    t.sees("Settle this conflict").sees("]? ").types("<").sees("]? ").types("A");
+    t.sees("on top of").sees("+LINE FIVE").sees("]? ").types("q");
+    t.ends();
+    assert!(repo.text("f").contains("line 5"));
+}
+
 #[test]
 fn what_was_made_on_an_earlier_revision_is_never_taken_along() {
     let repo = scene();

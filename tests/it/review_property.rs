@@ -26,10 +26,7 @@ enum Key {
 #[derive(Clone, Debug)]
 enum Step {
     /// A review, which ends with its decisions written, or is quit.
-    Review {
-        keys: Vec<Key>,
-        writes: bool,
-    },
+    Review { keys: Vec<Key>, writes: bool },
     /// The agent gives one of the lines other content.
     Revise(usize),
     /// What was applied is taken back.

@@ -17,12 +17,12 @@ use crate::cli::memory::notes::notes;
 use crate::cli::{Context, marks, pager};
 use crate::cli::{difftool, programs};
 use crate::decide::verdict::{self, Besides, Word};
-use crate::decide::{self, Visible};
+use crate::decide::{self, Ahead, Visible};
 use crate::error::{Error, Result};
 use crate::prompt::Hold;
 use crate::proposal::conversation::SayingKind;
 use crate::proposal::event::{Comment, Effect, Evidence, Subject};
-use crate::proposal::relations::MOST_NAMED;
+use crate::proposal::relations::{MOST_NAMED, Relations};
 use crate::proposal::rules::Verb;
 use crate::proposal::{Actor, Authority, Note, Proposal, ProposalId, Status, codes};
 use crate::render::age;
@@ -88,6 +88,38 @@ impl<'c> CliHost<'c> {
         let marks = Marks::of(self.store, &view, now, &summaries)?;
         let all = marks.in_order(summaries);
         Ok(marks::grouped(&all, &marks, now, |id| self.numbers.get(id).copied().flatten()))
+    }
+
+    /// What `proposal` comes to once those are applied that it stands on, and the one of them that it was
+    /// made on. `None` unless all of them can be taken in this session, and it fits then.
+    fn on_lower(
+        &self,
+        view: &View,
+        proposal: &Proposal,
+        related: &BTreeMap<ProposalId, Relations>,
+        not_taken: &BTreeSet<ProposalId>,
+    ) -> Result<Option<(ProposalId, Visible)>> {
+        let mut below: Vec<&ProposalId> = Vec::new();
+        let lower_of =
+            |id: &ProposalId| related.get(id)?.stands_on.iter().find(|lower| !lower.is_revised);
+        while let Some(lower) = lower_of(below.last().copied().unwrap_or(&proposal.id)) {
+            let is_here = matches!(self.numbers.get(&lower.id), Some(Some(_)));
+            if !is_here || not_taken.contains(&lower.id) || below.len() == relations::MOST_HIGH {
+                return Ok(None);
+            }
+            below.push(&lower.id);
+        }
+        let (Some(on), Ok(mut ahead)) = (below.first(), Ahead::new(self.store)) else {
+            return Ok(None);
+        };
+        for id in below.iter().rev() {
+            let shown = ahead.show(self.store, view, &view.proposal(id)?, None);
+            if !shown.is_ok_and(|shown| shown.plan.refusal().is_none()) {
+                return Ok(None);
+            }
+        }
+        let visible = decide::visible_on(self.store, view, proposal, Some(&ahead))?;
+        Ok(visible.refusal.is_none().then(|| ((*on).clone(), visible)))
     }
 
     /// What an earlier session has kept about a proposal.
@@ -197,21 +229,14 @@ fn counted(files: &[plan::Planned], moved: &BTreeSet<RepoPath>) -> String {
     }
 }
 
-/// The pending proposals that the one called `id` has to do with.
-fn related(
-    store: &Store,
-    view: &View,
-    id: &ProposalId,
-    now: chrono::DateTime<Utc>,
-) -> Result<Vec<Related>> {
-    let Some(found) = relations::relations(store, view, now)?.remove(id) else {
-        return Ok(Vec::new());
-    };
-    let below = found.stands_on.into_iter().take(MOST_NAMED).map(|lower| {
+/// The pending proposals of `found`, with who has proposed them.
+fn named(view: &View, found: Option<&Relations>) -> Result<Vec<Related>> {
+    let Some(found) = found else { return Ok(Vec::new()) };
+    let below = found.stands_on.iter().take(MOST_NAMED).map(|lower| {
         let how = if lower.is_revised { RelatedAs::BelowRevised } else { RelatedAs::Below };
-        (lower.id, how)
+        (lower.id.clone(), how)
     });
-    let same = found.same_lines.named.into_iter().map(|id| (id, RelatedAs::SameLines));
+    let same = found.same_lines.named.iter().map(|id| (id.clone(), RelatedAs::SameLines));
     let one = |(id, how): (ProposalId, RelatedAs)| {
         let proposed_by = view.proposal(&id)?.proposed_by;
         Ok(Related { id, proposed_by, how })
@@ -252,7 +277,7 @@ fn base(store: &Store, visible: &Visible) -> String {
 }
 
 impl Host for CliHost<'_> {
-    fn load(&mut self, id: &ProposalId) -> Result<Loaded> {
+    fn load(&mut self, id: &ProposalId, not_taken: &BTreeSet<ProposalId>) -> Result<Loaded> {
         let view = self.store.view()?;
         let proposal = view.proposal(id)?;
         let status = proposal.status(self.now());
@@ -266,7 +291,17 @@ impl Host for CliHost<'_> {
                 return Ok(Loaded::Gone(format!("found unreadable ({})", error.message())));
             }
         };
-        let base = base(self.store, &visible);
+        let related = relations::relations(self.store, &view, self.now())?;
+        let is_unfit = visible.conflict.is_some() && proposal.subject == Subject::Code;
+        let on = match is_unfit {
+            true => self.on_lower(&view, &proposal, &related, not_taken)?,
+            false => None,
+        };
+        let (on, visible) = on.map_or((None, visible), |(on, visible)| (Some(on), visible));
+        let mut base = base(self.store, &visible);
+        if let Some(lower) = &on {
+            base = format!("{base} on top of {lower}");
+        }
         let changeset = match Changeset::new(visible.changes) {
             Ok(changeset) => changeset,
             Err(error) => {
@@ -308,9 +343,10 @@ impl Host for CliHost<'_> {
         let quiet = self.store.quiet(changes.iter().map(|change| &change.path));
         let mut header =
             self.header(&proposal, &instructions, view.prefix(id)?, base, warnings, said);
-        header.related = related(self.store, &view, id, self.now())?;
+        header.related = named(&view, related.get(id))?;
         Ok(Loaded::Ready(Box::new(Content {
             revision: current.event.clone(),
+            on,
             changes,
             proposed,
             unfit,

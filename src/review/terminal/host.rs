@@ -1,6 +1,8 @@
 //! What a session needs of the world: proposals, an editor, a pager, and someone to write down
 //! what was decided.
 
+use std::collections::BTreeSet;
+
 use crate::changeset::settle::Unfit;
 use crate::changeset::{FileChange, RepoPath};
 use crate::error::Result;
@@ -22,6 +24,8 @@ pub enum Loaded {
 pub struct Content {
     /// Event id of its newest revision.
     pub revision: String,
+    /// It is shown on top of this one, which it stands on and does not fit without.
+    pub on: Option<ProposalId>,
     /// What it changes: what would be written to the present files, where that is not what was
     /// proposed.
     pub changes: Vec<FileChange>,
@@ -187,11 +191,13 @@ pub struct Outlook {
 
 /// The world around a session.
 pub trait Host {
-    /// The proposal as it is now.
+    /// The proposal as it is now; `not_taken` are those of which this session applies nothing, or not all. What
+    /// stands on a proposal of this session that may still be taken is shown on top of it, if it does not fit
+    /// without.
     ///
     /// # Errors
     /// If the store cannot be read.
-    fn load(&mut self, id: &ProposalId) -> Result<Loaded>;
+    fn load(&mut self, id: &ProposalId, not_taken: &BTreeSet<ProposalId>) -> Result<Loaded>;
 
     /// `None` while the proposal is pending at `revision`, else what happened, in a word.
     ///

@@ -63,6 +63,8 @@ pub struct Terminal<'h> {
     options: Options,
     /// Revision looked at, for each proposal that was reached.
     revisions: Vec<Option<String>>,
+    /// On top of which other proposal each was shown.
+    grounds: Vec<Option<ProposalId>>,
     /// Header and content of the proposal on the screen.
     content: Option<(usize, Box<Content>)>,
     /// The painter of the file on the screen.
@@ -90,6 +92,7 @@ pub fn run(
     overview: bool,
 ) -> Result<End> {
     let revisions = vec![None; tickets.len()];
+    let grounds = vec![None; tickets.len()];
     let session = Session::new(tickets);
     let (content, painter, shown) = (None, None, None);
     let context = options.context;
@@ -103,6 +106,7 @@ pub fn run(
         session,
         options,
         revisions,
+        grounds,
         content,
         painter,
         shown,
@@ -313,7 +317,8 @@ impl Terminal<'_> {
             return Ok(false);
         }
         let id = slot.ticket.id.clone();
-        let mut content = match self.host.load(&id)? {
+        let not_taken = self.not_taken();
+        let mut content = match self.host.load(&id, &not_taken)? {
             Loaded::Ready(content) => content,
             Loaded::Gone(status) => {
                 self.dim(format_args!("{id} {} meanwhile", screen::gone(&status)))?;
@@ -330,6 +335,11 @@ impl Terminal<'_> {
             (Some(seen), Some(slot)) if *seen != content.revision => {
                 content.staged = Some(Staged::of(slot, seen));
                 content.seen = self.host.changes(&id, seen)?;
+                true
+            }
+            // What it stands on was decided otherwise: other files, other hunks.
+            (Some(seen), Some(slot)) if self.grounds[at] != content.on => {
+                content.staged = Some(Staged::of(slot, seen));
                 true
             }
             _ => false,
@@ -385,6 +395,7 @@ impl Terminal<'_> {
             }
         }
         self.revisions[at] = Some(content.revision.clone());
+        self.grounds[at].clone_from(&content.on);
         self.content = Some((at, content));
         (self.shown, self.painter) = (None, None);
         self.keep(at)?;
@@ -409,6 +420,13 @@ impl Terminal<'_> {
             slot.is_settled() && matches!(slot.verdict(), Verdict::Apply | Verdict::Part(_))
         });
         taken.map(|slot| slot.ticket.id.clone()).collect()
+    }
+
+    /// The proposals of which nothing is to be applied, or not all as it is.
+    fn not_taken(&self) -> BTreeSet<ProposalId> {
+        let slots = self.session.slots().iter();
+        let others = slots.filter(|slot| slot.is_settled() && slot.verdict() != Verdict::Apply);
+        others.map(|slot| slot.ticket.id.clone()).collect()
     }
 
     /// Opens the proposals ahead about which an earlier session has kept decisions, so that the
