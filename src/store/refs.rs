@@ -499,6 +499,16 @@ fn without(bytes: &[u8], names: &BTreeSet<&[u8]>) -> Vec<u8> {
     kept
 }
 
+/// [`PATIENCE`]; in builds for tests `AYE_REF_PATIENCE`, in milliseconds, stands in for it: a process
+/// that is stopped at every step leaves many locks, and nobody else is there who could hold one.
+fn patience() -> Duration {
+    #[cfg(all(feature = "failpoints", debug_assertions))]
+    if let Some(most) = std::env::var("AYE_REF_PATIENCE").ok().and_then(|most| most.parse().ok()) {
+        return Duration::from_millis(most);
+    }
+    PATIENCE
+}
+
 struct RefLock {
     path: PathBuf,
     file: Option<std::fs::File>,
@@ -506,7 +516,7 @@ struct RefLock {
 
 impl RefLock {
     fn take(target: &Path) -> Result<Self> {
-        Self::take_from(target, PATIENCE, true)
+        Self::take_from(target, patience(), true)
     }
 
     /// Waits for `patience`; `ours`: only we and, for moments, git take it, so that one that stays

@@ -134,6 +134,7 @@ fn killed_writers_lose_nothing_acknowledged() {
         let run = repo
             .cmd(&["propose", path.as_str(), "--content-file", "-", "--json"])
             .env("FAILPOINTS", &stop)
+            .env("AYE_REF_PATIENCE", "20")
             .stdin(format!("{round}\n"))
             .run();
         stopped += usize::from(run.status == 128 + 6);

@@ -1,4 +1,4 @@
-//! Sixteen processes at once: nothing that was acknowledged is lost.
+//! Eight processes at once: nothing that was acknowledged is lost.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -8,8 +8,8 @@ use std::process::{Command, Stdio};
 use crate::support::Repo;
 use serde_json::Value;
 
-const PROCESSES: usize = 16;
-const UPDATES: usize = 500;
+const PROCESSES: usize = 8;
+const UPDATES: usize = 160;
 
 #[test]
 fn every_update_of_many_writers_is_there_in_the_end() {

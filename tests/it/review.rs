@@ -423,7 +423,9 @@ fn a_signal_at_any_prompt_leaves_the_terminal_as_it_was() {
         ("x", "What"),
     ];
     for (key, prompt) in prompts {
-        for signal in [Signal::TERM, Signal::HUP, Signal::INT] {
+        // One is handled as the next; all three where nothing is being typed.
+        let signals = [Signal::TERM, Signal::HUP, Signal::INT];
+        for &signal in if key.is_empty() { &signals[..] } else { &signals[..1] } {
             let (repo, _) = three_hunks();
             let mut t = review(&repo, &[]);
             t.sees("(1/3)").types("y").sees("(2/3)").sees("]?").types(key).sees(prompt).rests();

@@ -333,6 +333,10 @@ impl Repo {
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
             .env("GIT_TERMINAL_PROMPT", "0")
             .env("GIT_CEILING_DIRECTORIES", self.outer());
+        // Nothing else is at work beside what is stopped there.
+        if env!("CARGO_CRATE_NAME") == "crash" {
+            command.env("AYE_REF_PATIENCE", "20");
+        }
         Cmd { command, input: Vec::new() }
     }
 }
