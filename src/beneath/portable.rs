@@ -82,6 +82,11 @@ impl Root {
         Ok(Place::Folder(Rc::new(Folder { path: here })))
     }
 
+    /// None: here a folder is its path, which [`Root::folder`] looks at as a whole.
+    pub fn folder_in(&self, _above: &Folder, _path: &BStr) -> Option<Rc<Folder>> {
+        None
+    }
+
     /// True if `path` is a known submodule, checked out or not.
     pub fn is_submodule(&self, path: &BStr) -> bool {
         self.submodules.contains(path)

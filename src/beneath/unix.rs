@@ -78,6 +78,17 @@ impl Root {
         }
     }
 
+    /// The folder at `path` from the one above it, which is open. `None` where it is not a folder to
+    /// enter: [`Root::folder`] says why.
+    pub fn folder_in(&self, above: &Folder, path: &BStr) -> Option<Rc<Folder>> {
+        let name = &path[path.rfind_byte(b'/').map_or(0, |at| at + 1)..];
+        if name.is_empty() || self.is_submodule(path) {
+            return None;
+        }
+        let folder = above.enter(name.as_bstr()).ok()?;
+        folder.stat(".git".into()).is_err().then(|| Rc::new(folder))
+    }
+
     /// True if `path` is a known submodule, checked out or not.
     pub fn is_submodule(&self, path: &BStr) -> bool {
         self.submodules.contains(path)

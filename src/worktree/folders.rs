@@ -46,7 +46,10 @@ impl<'root> Folders<'root> {
             self.recent[index..].rotate_left(1);
             return Ok(Place::Folder(Rc::clone(&self.recent[last].1)));
         }
-        let place = self.root.folder(path)?;
+        let place = match self.by_the_one_above(path) {
+            Some(folder) => Place::Folder(folder),
+            None => self.root.folder(path)?,
+        };
         if let Place::Folder(folder) = &place {
             if self.recent.len() == OPEN {
                 self.recent.remove(0);
@@ -54,6 +57,20 @@ impl<'root> Folders<'root> {
             self.recent.push((path.into(), Rc::clone(folder)));
         }
         Ok(place)
+    }
+
+    /// The folder at `path` from the one above it, where that or a neighbour was opened lately: from
+    /// the root, each folder on the way is looked at again.
+    fn by_the_one_above(&mut self, path: &BStr) -> Option<Rc<Folder>> {
+        let above = parent(path);
+        let is_near = |known: &BString| known == above || parent(known.as_bstr()) == above;
+        if above.is_empty() || !self.recent.iter().any(|(known, _)| is_near(known)) {
+            return None;
+        }
+        match self.at(above) {
+            Ok(Place::Folder(folder)) => self.root.folder_in(&folder, path),
+            _ => None,
+        }
     }
 
     /// Forgets `path` and what lies beneath it, after it was removed.
@@ -67,4 +84,42 @@ impl<'root> Folders<'root> {
 /// The folder part of a path; empty for a file at the top.
 pub fn parent(path: &BStr) -> &BStr {
     path[..path.rfind_byte(b'/').unwrap_or(0)].as_bstr()
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    /// The same answers, whether a folder is opened from the root or from the one above it.
+    #[test]
+    fn a_neighbour_makes_no_difference() {
+        let top = tempfile::tempdir().expect("a folder");
+        let make = |path: &str| std::fs::create_dir_all(top.path().join(path)).expect("a folder");
+        (0..OPEN + 8).for_each(|number| make(&format!("a/b/{number:02}/c")));
+        make("a/b/repo/.git");
+        make("a/b/repo/c");
+        make("a/b/known");
+        std::fs::write(top.path().join("a/b/file"), "").expect("a file");
+        std::os::unix::fs::symlink("00", top.path().join("a/b/link")).expect("a link");
+        let mut root = Root::open(top.path()).expect("a folder");
+        root.add_submodules([BString::from("a/b/known")]);
+        let mut folders = Folders::new(&root);
+        let kind = |place: Result<Place>| match place {
+            Ok(Place::Folder(_)) => "folder".to_owned(),
+            Ok(Place::Missing(at)) => format!("missing from {at}"),
+            Ok(Place::Blocked(at)) => format!("blocked by {at}"),
+            Err(error) => error.code().id.to_owned(),
+        };
+        let odd =
+            ["repo", "repo/c", "known", "known/c", "file", "file/c", "link", "link/c", "none"];
+        let names = (0..OPEN + 8).map(|number| format!("{number:02}/c"));
+        for name in names.chain(odd.map(str::to_owned)) {
+            let path = BString::from(format!("a/b/{name}"));
+            let alone = kind(Folders::new(&root).at(path.as_bstr()));
+            assert_eq!(kind(folders.at(path.as_bstr())), alone, "{path}");
+            let above = parent(path.as_bstr());
+            assert_eq!(kind(folders.at(above)), kind(Folders::new(&root).at(above)), "{above}");
+            assert!(folders.recent.len() <= OPEN);
+        }
+    }
 }
