@@ -51,8 +51,12 @@ impl Store {
         for entry in index.entries() {
             let name = entry.path(&index);
             let is_link = entry.mode == Mode::SYMLINK;
+            let listed = known.kind_of(name);
+            if listed.is_none() && !is_link {
+                continue;
+            }
             let Ok(path) = RepoPath::from_tree(name) else { continue };
-            match known.kind(&path).or_else(|| is_link.then(|| beneath(known, &path)).flatten()) {
+            match listed.or_else(|| is_link.then(|| beneath(known, &path)).flatten()) {
                 Some(kind) if is_link => links.push((path, kind, entry.id)),
                 Some(_) => files.push(path),
                 None => {}

@@ -8,7 +8,7 @@ mod imports;
 
 use std::collections::BTreeMap;
 
-use bstr::{BString, ByteSlice as _};
+use bstr::{BStr, BString, ByteSlice as _};
 use globset::GlobSet;
 use smallvec::SmallVec;
 
@@ -78,6 +78,21 @@ pub(super) fn from_hidden(lower: &[u8]) -> SmallVec<[&[u8]; 2]> {
     }
 }
 
+/// Whether the list may have a file of this name: every file of the index is asked about, and most
+/// are in no hidden directory and begin like none of the names that count anywhere.
+fn may_be_listed(path: &[u8]) -> bool {
+    if path.starts_with(b".") || path.windows(2).any(|pair| pair == b"/.") {
+        return true;
+    }
+    let name = &path[path.rfind_byte(b'/').map_or(0, |at| at + 1)..];
+    let first = name.first().map(u8::to_ascii_lowercase);
+    let mut anywhere = ENTRIES.iter().filter(|entry| entry.directory.is_empty());
+    anywhere.any(|entry| {
+        let begins = entry.head.as_bytes().first().copied();
+        begins.is_none() || begins == first
+    })
+}
+
 /// The kind of the file at `path` by the built-in list alone.
 fn listed(lower: &[u8]) -> Option<InstructionKind> {
     let name = &lower[lower.rfind_byte(b'/').map_or(0, |at| at + 1)..];
@@ -86,7 +101,6 @@ fn listed(lower: &[u8]) -> Option<InstructionKind> {
     let is_within = |directory: &str| {
         directory.is_empty() || hidden.iter().any(|rest| rest.starts_with(directory.as_bytes()))
     };
-    // Every file of the index is asked about, and most are in no hidden directory.
     let entry = ENTRIES.iter().find(|entry| is_within(entry.directory) && entry.names(name))?;
     Some(entry.kind)
 }
@@ -109,11 +123,21 @@ impl Instructions {
     /// The kind of the file at `path`; `None` for one that instructs nobody. Case does not matter,
     /// since on some systems it does not matter to the programs that read these files.
     pub fn kind(&self, path: &RepoPath) -> Option<InstructionKind> {
-        let lower = path.as_bstr().to_ascii_lowercase();
-        listed(&lower)
+        self.kind_of(path.as_bstr())
+    }
+
+    /// As [`Instructions::kind`], of a path as it is in the index.
+    pub fn kind_of(&self, path: &BStr) -> Option<InstructionKind> {
+        let may_be_listed = may_be_listed(path);
+        if !may_be_listed && self.extra.is_empty() && self.reached.is_empty() {
+            return None;
+        }
+        let lower = path.to_ascii_lowercase();
+        may_be_listed
+            .then(|| listed(&lower))
+            .flatten()
             .or_else(|| {
-                let is_extra =
-                    !self.extra.is_empty() && self.extra.is_match(path.as_bstr().to_path_lossy());
+                let is_extra = !self.extra.is_empty() && self.extra.is_match(path.to_path_lossy());
                 is_extra.then_some(InstructionKind::Text)
             })
             .or_else(|| self.is_reached(&lower))
