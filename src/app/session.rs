@@ -6,7 +6,7 @@ use crate::changeset::Changeset;
 use crate::changeset::entry::entries;
 use crate::decide::{self, verdict};
 use crate::error::Result;
-use crate::proposal::event::{ChangeRecord, Evidence, InputForm};
+use crate::proposal::event::{Evidence, InputForm};
 use crate::proposal::rules::Verb;
 use crate::proposal::{Proposal, Status};
 use crate::session::follow::{self, Followed};
@@ -126,7 +126,7 @@ pub fn follow(
             return follow_revision(store, home, changing, record, proposal);
         }
         Some((proposal, Status::Applied)) => {
-            snapshot(store, &record, &proposal.current().changes, "What a session goes on from")?
+            store.commit_above(&record.base, proposal.current(), "What a session goes on from")?
         }
         Some((_, Status::Rejected)) => record.base.clone(),
         // Nobody has decided: it is proposed again.
@@ -166,7 +166,7 @@ fn follow_revision(
     if proposal.is_own(current) {
         return Ok(Followed::default());
     }
-    let theirs = snapshot(store, &record, &current.changes, "What was made of a proposal")?;
+    let theirs = store.commit_above(&record.base, current, "What was made of a proposal")?;
     let name = changing.name();
     let followed = match home.state(name) {
         State::Gone => Followed::default(),
@@ -304,8 +304,8 @@ pub fn submit(
         }
     };
     let proposal = outcome.proposal();
-    let changes = &proposal.current().changes;
-    let submitted = snapshot(store, &record, changes, "What a session proposed")?;
+    let submitted =
+        store.commit_above(&record.base, proposal.current(), "What a session proposed")?;
     hold(store, name, &submitted)?;
     record.submitted = Some(submitted);
     record.proposal = Some(proposal.id.to_string());
@@ -393,34 +393,4 @@ fn is_same(store: &Store, proposal: &Proposal, changeset: &Changeset) -> bool {
         };
         sides(&current) == sides(changeset)
     })
-}
-
-/// A commit above the base with `changes` made.
-fn snapshot(
-    store: &Store,
-    record: &Record,
-    changes: &[ChangeRecord],
-    message: &str,
-) -> Result<String> {
-    let scratch = tempfile::tempdir()
-        .map_err(|error| crate::error::Error::io("make a temporary directory", &error))?;
-    let git = || {
-        Ok::<_, crate::error::Error>(
-            tree::git(store)?.env("GIT_INDEX_FILE", scratch.path().join("index")),
-        )
-    };
-    git()?.args(["read-tree", &record.base]).run()?;
-    let mut lines = Vec::new();
-    for change in changes {
-        let line = match &change.after {
-            Some(entry) => format!("{} {}\t", entry.mode, entry.id),
-            None => format!("0 {}\t", "0".repeat(record.base.len())),
-        };
-        lines.extend_from_slice(line.as_bytes());
-        lines.extend_from_slice(change.path.as_bstr());
-        lines.push(0);
-    }
-    git()?.args(["update-index", "-z", "--index-info"]).stdin(lines).run()?;
-    let written = git()?.args(["write-tree"]).text()?;
-    tree::commit(store, written.trim(), &record.base, message)
 }

@@ -1,7 +1,7 @@
 //! What an agent has left in the tree of a session. Everything there is hostile: nothing is run, no
 //! symlink is followed, and only regular files become changes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use bstr::{BStr, BString, ByteSlice as _};
@@ -11,11 +11,11 @@ use gix::worktree::stack::state::ignore::Source;
 
 use super::spool;
 use crate::beneath::{FileKind, Folder, open_last};
-use crate::changeset::{File, FileChange, RepoPath, Snapshot as _};
+use crate::changeset::{File, FileChange, Mode, RepoPath, Snapshot as _};
 use crate::error::{Error, Result};
 use crate::proposal::Entry;
 use crate::repository::Repository;
-use crate::worktree::{Reader, codes as worktree_codes};
+use crate::worktree::{Reader, Worktree, codes as worktree_codes};
 
 /// What is in a tree and not in its base.
 #[derive(Debug, Default)]
@@ -46,14 +46,16 @@ pub fn left(repository: &Repository, tree: &Path, base: &str) -> Result<Left> {
     let top = open_last(tree)
         .map_err(|error| Error::io(format_args!("open the tree {}", tree.display()), &error))?;
     let worktree = inside.worktree()?;
+    let same = same(&worktree, &known)?;
     let mut walk = Walk {
         repository,
         known: &known,
+        same,
         excludes,
         reader: worktree.reader(),
         tree,
         left: Left::default(),
-        seen: BTreeSet::new(),
+        seen: HashSet::new(),
     };
     walk.directory(&top, BStr::new(""), 0)?;
     walk.deletions()?;
@@ -90,15 +92,32 @@ fn missing(error: &dyn std::fmt::Display) -> Error {
     .hint("`aye doctor` looks for what is missing; the files of the session are still there")
 }
 
+/// The files of the base that lie in the tree byte for byte: most, and nothing else is asked of them.
+fn same<'a>(worktree: &Worktree, known: &'a Entries) -> Result<HashSet<&'a BString>> {
+    let file = |(path, (mode, id)): (&'a BString, &(IndexMode, gix::ObjectId))| {
+        let mode = match *mode {
+            IndexMode::FILE => Mode::Regular,
+            IndexMode::FILE_EXECUTABLE => Mode::Executable,
+            _ => return None,
+        };
+        Some((path, (RepoPath::from_tree(path).ok()?, mode, *id)))
+    };
+    let (paths, files): (Vec<_>, Vec<_>) = known.iter().filter_map(file).unzip();
+    let same = worktree.are_same(&files)?;
+    Ok(paths.into_iter().zip(same).filter_map(|(path, same)| same.then_some(path)).collect())
+}
+
 struct Walk<'a> {
     repository: &'a Repository,
     known: &'a Entries,
+    /// Those of them that nobody has touched.
+    same: HashSet<&'a BString>,
     excludes: gix::AttributeStack<'a>,
     reader: Reader<'a>,
     tree: &'a Path,
     left: Left,
     /// Paths of the base that are there, or that are passed over.
-    seen: BTreeSet<BString>,
+    seen: HashSet<BString>,
 }
 
 impl Walk<'_> {
@@ -178,6 +197,9 @@ impl Walk<'_> {
     }
 
     fn file(&mut self, path: BString) -> Result<()> {
+        if self.same.contains(&path) {
+            return Ok(());
+        }
         let known = self.known.get(&path).copied();
         if known.is_none() && self.is_excluded(&path, false)? {
             return Ok(());
@@ -242,7 +264,7 @@ impl Walk<'_> {
     /// The files of the base that are gone.
     fn deletions(&mut self) -> Result<()> {
         for (path, (mode, id)) in self.known {
-            if self.seen.contains(path) {
+            if self.same.contains(path) || self.seen.contains(path) {
                 continue;
             }
             let Some(mode) = mode_of(*mode) else {

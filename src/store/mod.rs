@@ -4,6 +4,7 @@
 //! Reading goes through [`Store::view`], which is the cache brought up to date with the lane
 //! tips; writing goes through [`Store::write`], which is the only way an event comes to be.
 
+mod above;
 mod announce;
 mod audience;
 mod cache;

@@ -236,7 +236,11 @@ fn message(proposal: &Proposal) -> String {
     format!("{subject}\n\nProposal-Id: {}\nProposed-by: {by}\n", proposal.id)
 }
 
-fn leaf(path: &crate::changeset::RepoPath, entry: &Option<Entry>) -> Result<Leaf> {
+/// The file `entry`, or that it goes, in a tree to be.
+///
+/// # Errors
+/// `internal_error` where the entry names no object.
+pub(super) fn leaf(path: &crate::changeset::RepoPath, entry: &Option<Entry>) -> Result<Leaf> {
     let content = match entry {
         None => None,
         Some(entry) => {

@@ -14,6 +14,7 @@ mod folders;
 pub(crate) mod index;
 pub mod journal;
 pub mod processors;
+mod same;
 mod top;
 mod workers;
 mod write;

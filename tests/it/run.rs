@@ -640,3 +640,33 @@ fn a_session_follows_the_checkout_when_it_is_asked_to() {
     assert_eq!(read("src/a.txt"), "zero\none\nTWO\n");
     repo.aye(&["session", "sync", "nobody"]).fails("session_not_found", 3);
 }
+
+/// What the session proposed is a commit of its own, whatever took the place of what.
+#[test]
+fn a_file_for_a_directory_and_a_directory_for_a_file_are_gone_on_from() {
+    let repo = Repo::with(FILES);
+    let keep = ["--keep", "--name", "x"];
+    let swap = "rm -r src b.txt && echo file >src && mkdir b.txt && echo inside >b.txt/c";
+    script(&repo, &keep, swap).run().ok().notes("+2");
+    let id = pending(&repo);
+    script(&repo, &keep, "true").run().ok().notes("as before");
+    let listed = repo.git(&["ls-tree", "-r", "--name-only", "refs/aye/session/x"]);
+    assert!(listed.contains("b.txt/c\n") && !listed.contains("src/"), "{listed}");
+    let from = repo.git(&["log", "-1", "--format=%an <%ae> %s", "refs/aye/session/x"]);
+    assert_eq!(from.trim(), "aye <aye@localhost> What a session proposed");
+    reject(&repo, &id, "no");
+    script(&repo, &keep, "cat src/a.txt b.txt").run().ok();
+    nothing_pending(&repo);
+    repo.git(&["fsck", "--strict"]);
+}
+
+/// A clean filter or another setting that came later is no work of the agent.
+#[test]
+fn what_lies_there_as_it_was_stored_is_no_change() {
+    let repo = Repo::with(&[("a.txt", "one\r\ntwo\r\n"), ("b.txt", "bee\n")]);
+    repo.write(".gitattributes", "a.txt text\n");
+    repo.git(&["add", ".gitattributes"]);
+    repo.git(&["commit", "-qm", "rules"]);
+    run(&repo, "echo wasp >b.txt").ok().notes("1 file +1 −1");
+    assert!(!diff(&repo, &pending(&repo)).contains("a.txt"));
+}

@@ -536,7 +536,11 @@ fn blob(batch: &mut Batch<'_>, file: &File) -> Result<Entry> {
     Ok(Entry { id: id.to_string(), mode: file.mode.as_str().into() })
 }
 
-fn write_out(store: &Store, batch: &mut Batch<'_>) -> Result<()> {
+/// Writes the objects of `batch`, as durably as the settings have it.
+///
+/// # Errors
+/// As [`Batch::write`].
+pub(super) fn write_out(store: &Store, batch: &mut Batch<'_>) -> Result<()> {
     let method = match store.settings()?.durable {
         true => Method::durable(batch.folder(), &store.common_dir),
         false => Method::No,

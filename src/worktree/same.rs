@@ -1,0 +1,64 @@
+//! Which files are as they were, byte for byte: a question about a whole tree, asked on a few threads.
+
+use gix::ObjectId;
+use gix::objs::Kind;
+
+use super::{Worktree, read, workers};
+use crate::changeset::{Mode, RepoPath};
+use crate::error::Result;
+
+impl Worktree {
+    /// Of each of `files`, in path order, whether it lies there with this mode and the bytes of this
+    /// blob. False also where that cannot be found out.
+    ///
+    /// # Errors
+    /// None of the files'.
+    pub fn are_same(&self, files: &[(RepoPath, Mode, ObjectId)]) -> Result<Vec<bool>> {
+        let (root, limit) = (&self.root, self.size_limit);
+        let stamps = workers::each(root, 0..files.len(), |folders, number| {
+            let (path, _, id) = &files[number];
+            let found = read(root, folders, path, limit).ok().flatten();
+            Ok(found.and_then(|(bytes, stamp)| {
+                let there = gix::objs::compute_hash(id.kind(), Kind::Blob, &bytes).ok()?;
+                (there == *id).then_some(stamp)
+            }))
+        })?;
+        let is_same = |(stamp, (path, mode, _)): (_, &(RepoPath, Mode, ObjectId))| {
+            Option::is_some_and(stamp, |stamp| self.mode(path, &stamp) == *mode)
+        };
+        Ok(stamps.into_iter().zip(files).map(is_same).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_same_bytes_and_mode_are_the_same() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let hash = |bytes: &[u8]| {
+            gix::objs::compute_hash(gix::hash::Kind::Sha1, Kind::Blob, bytes).expect("an id")
+        };
+        std::fs::create_dir(folder.path().join("d")).expect("a folder");
+        for (name, content) in [("d/same", "a\n"), ("other", "b\n"), ("short", "")] {
+            std::fs::write(folder.path().join(name), content).expect("a file");
+        }
+        let file = |name: &str, mode, content: &str| {
+            (RepoPath::new(name).expect("a path"), mode, hash(content.as_bytes()))
+        };
+        let files = [
+            file("d", Mode::Regular, ""),
+            file("d/none", Mode::Regular, ""),
+            file("d/same", Mode::Regular, "a\n"),
+            file("d/same", Mode::Executable, "a\n"),
+            file("other", Mode::Regular, "a\n"),
+            file("other/beneath", Mode::Regular, "a\n"),
+            file("short", Mode::Regular, ""),
+        ];
+        let worktree = Worktree::open(folder.path()).expect("a work tree");
+        let same = worktree.are_same(&files).expect("an answer");
+        assert_eq!(same, [false, false, true, false, false, false, true]);
+        assert!(worktree.are_same(&[]).expect("an answer").is_empty());
+    }
+}
