@@ -36,6 +36,13 @@ pub fn all() -> Vec<Entry> {
             runs: 60,
             sides: propose_vs_plumbing,
         },
+        Entry {
+            // The world that is hard on ours: a file of 79 KB, and proposals that wait already.
+            name: "propose in 4,000 lines, 80 pending vs the same",
+            target: 0.4,
+            runs: 60,
+            sides: propose_in_large_file,
+        },
         Entry { name: "propose vs git commit", target: 0.5, runs: 60, sides: propose_vs_commit },
         Entry {
             name: "apply vs durable git apply + commit",
@@ -166,7 +173,7 @@ impl Tool {
         Self::of(&world.aye(folder, &[]))
     }
 
-    fn git(world: &World, folder: &Path) -> Self {
+    pub(crate) fn git(world: &World, folder: &Path) -> Self {
         Self::of(&world.git(folder, &[]))
     }
 
@@ -181,11 +188,11 @@ impl Tool {
         run(&mut self.command(arguments));
     }
 
-    fn output(&self, arguments: &[&str]) -> String {
+    pub(crate) fn output(&self, arguments: &[&str]) -> String {
         output(self.command(arguments))
     }
 
-    fn fed(&self, arguments: &[&str], input: &str) -> String {
+    pub(crate) fn fed(&self, arguments: &[&str], input: &str) -> String {
         let mut command = self.command(arguments);
         let mut child = command
             .stdin(Stdio::piped())
@@ -243,21 +250,62 @@ fn propose_vs_plumbing(world: &World) -> (Side, Side) {
     let other = Side::new(move |number| {
         let (path, old, new) = edit(number);
         let after = content(number % crate::world::FILES).replace(&old, &new);
-        let after = git.fed(&["hash-object", "-w", "--stdin"], &after);
-        let event = format!("{{\"kind\":\"propose\",\"path\":\"{path}\",\"seq\":{number}}}");
-        let event = git.fed(&["hash-object", "-w", "--stdin"], &event);
-        let before = nested(&git, &path, &blobs[&path]);
-        let after = nested(&git, &path, &after);
-        let tree = format!(
-            "040000 tree {after}\tafter\n040000 tree {before}\tbefore\n\
-             100644 blob {event}\tevent.json\n"
-        );
-        let tree = git.fed(&["mktree"], &tree);
-        let tip = git.output(&["rev-parse", "refs/x/lane"]);
-        let commit = git.output(&["commit-tree", "-p", &tip, "-m", "propose", &tree]);
-        git.run(&["update-ref", "refs/x/lane", &commit, &tip]);
+        plumb(&git, number, &path, &blobs[&path], &after);
     });
     (propose_side(world), other)
+}
+
+/// The lane commit of a proposal that makes `after` of the blob `before`, object by object.
+fn plumb(git: &Tool, number: usize, path: &str, before: &str, after: &str) {
+    let after = git.fed(&["hash-object", "-w", "--stdin"], after);
+    let event = format!("{{\"kind\":\"propose\",\"path\":\"{path}\",\"seq\":{number}}}");
+    let event = git.fed(&["hash-object", "-w", "--stdin"], &event);
+    let before = nested(git, path, before);
+    let after = nested(git, path, &after);
+    let tree = format!(
+        "040000 tree {after}\tafter\n040000 tree {before}\tbefore\n\
+         100644 blob {event}\tevent.json\n"
+    );
+    let tree = git.fed(&["mktree"], &tree);
+    let tip = git.output(&["rev-parse", "refs/x/lane"]);
+    let commit = git.output(&["commit-tree", "-p", &tip, "-m", "propose", &tree]);
+    git.run(&["update-ref", "refs/x/lane", &commit, &tip]);
+}
+
+/// As [`propose_vs_plumbing`], of one line after the other of a file of 79 KB, while 80 proposals for
+/// other files are pending.
+fn propose_in_large_file(world: &World) -> (Side, Side) {
+    const PATH: &str = "src/part00/large.rs";
+    let line = |number: usize| format!("    let value_{number} = {};\n", number * 31 % 977);
+    let text: String = (0..4_000).map(line).collect();
+    let large = |folder: &Path| {
+        std::fs::write(folder.join(PATH), &text).expect("write");
+        let git = Tool::git(world, folder);
+        git.run(&["add", PATH]);
+        git.run(&["commit", "--quiet", "-m", "a large file"]);
+        git
+    };
+    let folder = world.copy();
+    large(&folder);
+    let aye = Tool::aye(world, &folder);
+    (0..80).for_each(|number| run(&mut propose(&aye, number + 1)));
+    let ours = Side::new(move |number| {
+        let old = line(number * 40);
+        let new = format!("{} // {number}", old.trim_end());
+        let edit =
+            ["propose", PATH, "--old", old.trim_end(), "--new", &new, "-m", "change", "--json"];
+        aye.run(&edit);
+    });
+    let git = large(&world.copy());
+    git.run(&["config", "core.fsync", "all"]);
+    git.run(&["update-ref", "refs/x/lane", "HEAD"]);
+    let before = git.output(&["rev-parse", &format!("HEAD:{PATH}")]);
+    let other = Side::new(move |number| {
+        let old = line(number * 40);
+        let after = text.replace(&old, &format!("{} // {number}\n", old.trim_end()));
+        plumb(&git, number, PATH, &before, &after);
+    });
+    (ours, other)
 }
 
 /// The trees that hold `blob` at `path` and nothing else; the uppermost one.

@@ -15,6 +15,7 @@
 // A program that prints its figures.
 #![allow(clippy::print_stdout)]
 
+mod agents;
 mod checks;
 mod entries;
 mod memory;
@@ -43,7 +44,7 @@ fn main() {
     let mut missed = Vec::new();
     // Patches first: they make most files, and what the others delete would slow that down.
     let all = patches::all().into_iter().chain(entries::all()).chain(checks::all());
-    for entry in all.chain(memory::all()) {
+    for entry in all.chain(memory::all()).chain(agents::all()) {
         let wanted = |name: &String| entry.name.contains(name.as_str());
         if !arguments.is_empty() && !arguments.iter().any(wanted) {
             continue;

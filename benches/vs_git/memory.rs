@@ -42,19 +42,23 @@ pub fn all() -> Vec<Entry> {
             target: 2.0,
             runs: 40,
             sides: |world| {
-                let folder = store(world);
-                for number in 0..80 {
-                    let heading = format!("Trap {number}");
-                    let content = format!("## {heading}\n\nText {number}.\n");
-                    let mut arguments = vec!["memory", "propose", "--intent", "add_pitfall"];
-                    arguments.extend(["--path", "pitfalls.md", "--operation", "append_section"]);
-                    arguments.extend(["--heading", &heading, "--heading-level", "2"]);
-                    arguments.extend(["--content", &content, "--source", "user"]);
-                    run(&mut world.aye(&folder, &arguments));
-                }
+                let folder = staged(world);
                 let mut aye = world.aye(&folder, &["memory", "status"]);
                 let mut git = world.git(&folder, &["status", "--porcelain"]);
                 (Side::new(move |_| run(&mut aye)), Side::new(move |_| run(&mut git)))
+            },
+        },
+        Entry {
+            // Status holds 80 directories of staged files to what they were written as; `list` reads the
+            // cache.
+            name: "memory status, 80 staged vs list",
+            target: 2.0,
+            runs: 40,
+            sides: |world| {
+                let folder = staged(world);
+                let mut status = world.aye(&folder, &["memory", "status"]);
+                let mut list = world.aye(&folder, &["list"]);
+                (Side::new(move |_| run(&mut status)), Side::new(move |_| run(&mut list)))
             },
         },
         Entry {
@@ -95,6 +99,21 @@ fn store(world: &World) -> PathBuf {
     let pitfalls = "# Pitfalls\n<!-- @id: pitfalls -->\n\n## Log\n<!-- @id: log -->\n\n- first\n";
     std::fs::write(folder.join(".agent-memory/pitfalls.md"), pitfalls).expect("write");
     commit(world, &folder);
+    folder
+}
+
+/// A store with 80 staged proposals.
+fn staged(world: &World) -> PathBuf {
+    let folder = store(world);
+    for number in 0..80 {
+        let heading = format!("Trap {number}");
+        let content = format!("## {heading}\n\nText {number}.\n");
+        let mut arguments = vec!["memory", "propose", "--intent", "add_pitfall"];
+        arguments.extend(["--path", "pitfalls.md", "--operation", "append_section"]);
+        arguments.extend(["--heading", &heading, "--heading-level", "2"]);
+        arguments.extend(["--content", &content, "--source", "user"]);
+        run(&mut world.aye(&folder, &arguments));
+    }
     folder
 }
 

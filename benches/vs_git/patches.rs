@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
 
+use crate::entries::Tool;
 use crate::runner::{Entry, Side};
 use crate::world::{World, run};
 
@@ -21,6 +22,15 @@ pub fn all() -> Vec<Entry> {
             target: 1.2,
             runs: 40,
             sides: |world| both(world, &hunks(100_000, 1)),
+        },
+        Entry {
+            // The entry above holds a patch that is recorded and on the disk against one that is
+            // neither. Here git leaves what ours leaves: a commit on a ref that names both contents by
+            // id, durable.
+            name: "patch, one hunk in 100,000, vs git, recorded",
+            target: 1.0,
+            runs: 40,
+            sides: |world| recorded(world, &hunks(100_000, 1)),
         },
         Entry {
             name: "patch of 10,000 hunks in a file vs git apply",
@@ -129,6 +139,36 @@ fn both(world: &World, change: &Change) -> (Side, Side) {
         })
     };
     (side(true), side(false))
+}
+
+/// As [`both`], and git keeps an account of it, as an event of ours does: the ids of the content before
+/// and after, and who did it, as a commit on a ref. `core.fsync=all` flushes objects and ref;
+/// the file itself git flushes nowhere. Neither side stores the new content, which is in the file.
+fn recorded(world: &World, change: &Change) -> (Side, Side) {
+    let (ours, _) = both(world, change);
+    let (folder, patch) = set_up(world, change);
+    let git = Tool::git(world, &folder);
+    git.run(&["config", "core.fsync", "all"]);
+    git.run(&["update-ref", "refs/x/lane", "HEAD"]);
+    let name = change[0].0.clone();
+    let mut before = git.output(&["hash-object", &name]);
+    let theirs = Side::new(move |number| {
+        match number.is_multiple_of(2) {
+            true => git.run(&["apply", &patch]),
+            false => git.run(&["apply", "-R", &patch]),
+        }
+        let after = git.output(&["hash-object", &name]);
+        let event = format!(
+            "{{\"kind\":\"patch\",\"path\":\"{name}\",\"before\":\"{before}\",\"after\":\"{after}\"}}"
+        );
+        before = after;
+        let event = git.fed(&["hash-object", "-w", "--stdin"], &event);
+        let tree = git.fed(&["mktree"], &format!("100644 blob {event}\tevent.json\n"));
+        let tip = git.output(&["rev-parse", "refs/x/lane"]);
+        let commit = git.output(&["commit-tree", "-p", &tip, "-m", "patch", &tree]);
+        git.run(&["update-ref", "refs/x/lane", &commit, &tip]);
+    });
+    (ours, theirs)
 }
 
 /// As [`both`], forwards only and each time in a copy that nothing was deleted from. What a patch
