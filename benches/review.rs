@@ -2,8 +2,9 @@
 //! stands.
 //!
 //! ```text
-//! cargo bench --bench review                # both
+//! cargo bench --bench review                # all
 //! cargo bench --bench review -- model       # moving from hunk to hunk of a 50,000-line diff
+//! cargo bench --bench review -- files       # moving from file to file of a proposal with 1,000 of them
 //! cargo bench --bench review -- prompt      # first prompt with 1,000 pending, against `aye list`
 //! AYE_BIN=/path/to/another/aye cargo bench --bench review -- prompt
 //! ```
@@ -32,6 +33,9 @@ fn main() {
     let wanted = |name: &str| names.is_empty() || names.iter().any(|n| name.contains(n.as_str()));
     if wanted("model") {
         model();
+    }
+    if wanted("files") {
+        files();
     }
     if wanted("prompt") {
         prompt();
@@ -88,10 +92,65 @@ fn model() {
     let started = Instant::now();
     let changes = session.slots()[0].review.as_ref().expect("a review").changes();
     println!("result: {:.2} ms, {} bytes", ms(started.elapsed()), changes.len());
+    frames("next hunk", times, bytes);
+}
+
+/// `J` through 1,000 files of 1,000 lines: go on, render the first hunk in colour with words and syntax.
+fn files() {
+    let text = |file: usize, edited: bool| -> String {
+        (0..1000)
+            .map(|n| match edited && n % 100 == 50 {
+                true => format!("    let value_{n} = other(\"text\", {file}); // changed\n"),
+                false => format!("    let value_{n} = call(\"text\", {file}); // line\n"),
+            })
+            .collect()
+    };
+    let change = |file: usize| FileChange {
+        path: RepoPath::new(&format!("src/file{file:04}.rs")).expect("a path"),
+        before: Some(File::regular(text(file, false))),
+        after: Some(File::regular(text(file, true))),
+        origin: None,
+        snippets: Vec::new(),
+    };
+    let changes: Vec<FileChange> = (0..1000).map(change).collect();
+    let started = Instant::now();
+    let review = Review::new(&changes, 3);
+    println!("take 1,000 files apart: {:.2} ms", ms(started.elapsed()));
+    let ticket = Ticket::new(ProposalId::from_event(&"ab".repeat(20)), Default::default());
+    let mut session = Session::new(vec![ticket]);
+    session.open(review, None, Vec::new());
+    let options = Options {
+        palette: Palette::new(|_| None),
+        syntax: true,
+        columns: 120,
+        ..Options::default()
+    };
+    let mut times = Vec::new();
+    let mut bytes = 0;
+    loop {
+        let started = Instant::now();
+        if session.act(Action::NextFile).is_err() {
+            break;
+        }
+        let (review, at) = (session.review().expect("a review"), session.unit_index());
+        let file = review.file_of(at);
+        let mut painter = Painter::new(&file.path, &file.diff, &options);
+        if let Part::Hunk(hunk) = &review.units()[at].part {
+            let rows = painter.rows(&file.diff, hunk, &options, Some(100));
+            bytes += rows.lines.iter().map(String::len).sum::<usize>();
+        }
+        let _ = session.keys(Default::default());
+        times.push(started.elapsed());
+    }
+    frames("next file", times, bytes);
+}
+
+/// Prints what steps took, against one frame.
+fn frames(step: &str, mut times: Vec<Duration>, bytes: usize) {
     times.sort();
     let worst = times[times.len() - 1];
     println!(
-        "next hunk: median {:.3} ms, 99 % {:.3} ms, worst {:.3} ms of {:.0} ({} hunks, {bytes} bytes){}",
+        "{step}: median {:.3} ms, 99 % {:.3} ms, worst {:.3} ms of {:.0} ({} steps, {bytes} bytes){}",
         ms(times[times.len() / 2]),
         ms(times[times.len() * 99 / 100]),
         ms(worst),
@@ -118,21 +177,31 @@ fn prompt() {
     for (key, value) in [("user.name", "Bench"), ("user.email", "bench@example.com")] {
         git(&["config", key, value]);
     }
-    for n in 0..1000 {
-        let arguments = ["propose", &format!("src/file{n}.rs"), "--content-file", "-", "-m", "New"];
-        let mut child = Command::new(aye)
+    let hot: String = (0..250).map(|n| format!("fn hot_{n}() {{}}\n\n\n\n")).collect();
+    std::fs::write(folder.path().join("hot.rs"), hot).expect("a file");
+    git(&["add", "-A"]);
+    git(&["commit", "-q", "-m", "Start"]);
+    let propose = |arguments: &[&str]| -> String {
+        let output = Command::new(aye)
+            .args(["propose", "-q", "-m", "New"])
             .args(arguments)
             .env("AYE_AGENT", "bench")
             .current_dir(folder.path())
-            .stdin(std::process::Stdio::piped())
-            .stdout(std::process::Stdio::null())
-            .stderr(std::process::Stdio::null())
-            .spawn()
+            .output()
             .expect("aye");
-        let mut stdin = child.stdin.take().expect("a pipe");
-        writeln!(stdin, "fn number_{n}() {{}}").expect("write");
-        drop(stdin);
-        assert!(child.wait().expect("wait").success());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+        printed.split_whitespace().next().unwrap_or_default().to_owned()
+    };
+    // A new file, two for one line of a hot file, and one that stands on the first of these: 250 times.
+    for n in 0..250 {
+        let (old, one) = (format!("fn hot_{n}() {{}}"), format!("fn hot_{n}() {{ one() }}"));
+        let two = format!("fn hot_{n}() {{ two() }}");
+        let more = format!("fn hot_{n}() {{ one() + one() }}");
+        propose(&[&format!("src/file{n}.rs"), "--old", "", "--new", &one]);
+        let lower = propose(&["hot.rs", "--old", &old, "--new", &one]);
+        propose(&["hot.rs", "--old", &old, "--new", &two]);
+        propose(&["hot.rs", "--on", &lower, "--old", &one, "--new", &more]);
     }
     let (mut overviews, mut first, mut lists) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..15 {

@@ -95,7 +95,7 @@ fn reason(path: &RepoPath) -> Option<&'static str> {
         });
     }
     if name == "allowed_signers" {
-        return Some("says whose signatures count");
+        return Some("defines whose signatures count");
     }
     if within(".github/workflows/")
         || within(".circleci/")
@@ -210,7 +210,7 @@ fn reason(path: &RepoPath) -> Option<&'static str> {
                 | "pipfile"
         )
     {
-        return Some("says what is built in");
+        return Some("defines what is built");
     }
     None
 }

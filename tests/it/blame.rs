@@ -127,6 +127,8 @@ fn a_rename_in_a_proposal_goes_on_before_it() {
             format!("4-4 proposal {moved}"),
         ]
     };
+    // Before it is committed as well.
+    assert_eq!(ranges(&repo, "b.txt"), last(&start));
     repo.git(&["add", "-A"]);
     repo.commit("Move");
     assert_eq!(ranges(&repo, "b.txt"), last(&start));

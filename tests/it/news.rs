@@ -128,7 +128,11 @@ fn a_key_opens_the_difftool_that_the_user_has_configured() {
     let repo = scene();
     propose(&repo, "bot", "a.txt");
     let mut t = review(&repo, &[]);
-    t.sees("]? ").types("D").sees("'D' does nothing here").sees("]? ").types("q");
+    t.sees("]? ")
+        .types("D")
+        .sees("'D' does nothing here: your own git configuration")
+        .sees("]? ")
+        .types("q");
     t.ends();
     let config = repo.user_config(&[
         ("diff.tool", "mine"),

@@ -245,9 +245,31 @@ fn a_stack_for_the_same_lines_is_taken_in_one_review() {
     t.sees("]? ").types("y").sees("on top of").sees("]? ").types("<").sees("]? ").types("n");
     t.sees("leave it pending): ").types("no\r").sees(&upper).sees("base: conflict in f");
     t.sees("Settle this conflict").sees("]? ").types("<").sees("]? ").types("A");
-    t.sees("on top of").sees("+LINE FIVE").sees("]? ").types("q");
+    t.sees("on top of").sees("+LINE FIVE").sees("]? ").types("y").sees("Write these");
+    // What was taken on top of the lower one is asked again without it.
+    t.sees("]? ").types("<").sees("]? ").types("<").sees("]? ").types("x");
+    t.sees("nothing): ").types("why?\r").sees("base: conflict in f");
+    t.sees("1 earlier decision was dropped").sees("Settle this conflict").sees("]? ").types("q");
     t.ends();
     assert!(repo.text("f").contains("line 5"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_group_names_the_lower_one_that_is_not_among_them() {
+    use crate::support::terminal::Terminal;
+    let repo = scene();
+    let [lower, _] = stack(&repo);
+    for new in ["h", "i"] {
+        repo.agent("codex", &["propose", "g", "--old", "g", "--new", new, "-q"]).ok();
+    }
+    let cmd = repo.cmd(&["review"]).env("TERM", "dumb").env("PAGER", "cat");
+    let mut t = Terminal::start(cmd, 60, 100);
+    t.sees("Enter begins").sees("]? ").types("\r").sees(&lower).sees("]? ").types("y");
+    t.sees("on top of").sees("]? ").types("L").sees("Enter begins").types("Aa");
+    t.sees(&format!("it stands on {lower}, which is not taken")).sees("apply [y,p,n]? ").types("n");
+    t.sees("Enter begins").sees("]? ").types("q");
+    t.ends();
 }
 
 #[test]

@@ -126,7 +126,7 @@ fn the_summary_has_what_was_kept_about_proposals_ahead() {
     assert_eq!(t.ends(), 0);
     let mut t = review(&repo, &[]);
     t.sees("(1/3) prop_").types("A").sees("(2/3) prop_").types("W");
-    t.sees("apply all of it").sees("reject").sees("1 proposal is left").sees("Write");
+    t.sees("apply all of it").sees("reject").sees("1 proposal stays pending").sees("Write");
     t.types("<").sees("(1/3) prop_").types("W").sees("Write").types("y").sees("rejected");
     assert_eq!(t.ends(), 0);
     let count = |status: &str| {

@@ -114,8 +114,8 @@ impl World {
         let mut t = Terminal::start(cmd, 60, 100);
         t.sees("]? ");
         for key in keys {
-            if is_last_screen(&t) {
-                break;
+            if is_last_screen(&t) && !matches!(key, Key::AgentRevises(_)) {
+                continue;
             }
             let typed = match key {
                 Key::Take => "y",

@@ -128,7 +128,21 @@ pub fn blame(store: &Store, now: DateTime<Utc>, path: &RepoPath) -> Result<Blame
     }
     let text = Text::new(file.bytes.as_slice());
     let arguments = ["blame", "--porcelain", "--no-textconv", "--"];
+    let view = store.view()?;
+    let known = Versions { store, view: &view, now };
     let git = store.git()?.args(arguments).arg(path.to_path()).run();
+    let git = match git {
+        Ok(printed) => Ok(printed),
+        // Not in HEAD: it may have been moved here by a proposal that is not committed yet.
+        Err(error) => match known.source_in_head(path)? {
+            Some(source) => {
+                let arguments = ["blame", "--porcelain", "--no-textconv", "--contents", "-", "--"];
+                let git = store.git()?.args(arguments).arg(source.to_path());
+                git.stdin(file.bytes.clone()).run()
+            }
+            None => Err(error),
+        },
+    };
     let mut git = git::parse(&git.unwrap_or_default());
     git.lines.resize(text.len(), None);
     let mut named = HashMap::new();
@@ -136,8 +150,6 @@ pub fn blame(store: &Store, now: DateTime<Utc>, path: &RepoPath) -> Result<Blame
         named.extend(commits::read(store, *id).ok().map(|commit| (*id, commit)));
     }
     let mut lines = Lines { git, named, origins: vec![None; text.len()] };
-    let view = store.view()?;
-    let known = Versions { store, view: &view, now };
     let known = known.of(path, &lines.git, lines.named.values())?;
     for version in &known {
         lines.claim(version, &file.bytes);
@@ -260,6 +272,9 @@ impl Version {
     }
 }
 
+/// Most moves that one file is followed through.
+const MOST_MOVES: usize = 16;
+
 /// Reads what was decided about a file.
 struct Versions<'s> {
     store: &'s Store,
@@ -312,6 +327,35 @@ impl Versions<'_> {
         }
         found.sort_by_key(|version| std::cmp::Reverse(version.at));
         Ok(found)
+    }
+
+    /// What HEAD calls the file that applied proposals have moved, or copied, to `path`.
+    fn source_in_head(&self, path: &RepoPath) -> Result<Option<RepoPath>> {
+        let mut name = path.clone();
+        for _ in 0..MOST_MOVES {
+            let filter = Filter {
+                status: Some(Status::Applied),
+                path: Some(name.display().to_string()),
+                limit: Some(MOST),
+                newest_first: true,
+                ..Filter::default()
+            };
+            let mut origin = None;
+            for id in self.view.ids_of(&filter, self.now)? {
+                let proposal = self.view.proposal(&id)?;
+                let decision = proposal.decision();
+                origin = decision.and_then(|decision| origin_of(&proposal, decision, &name));
+                if origin.is_some() {
+                    break;
+                }
+            }
+            match origin {
+                Some(found) if self.store.id_in_head(&found).is_some() => return Ok(Some(found)),
+                Some(found) => name = found,
+                None => break,
+            }
+        }
+        Ok(None)
     }
 
     /// What `decision` made of the file `name`, which was moved or copied from `origin`; `None` where its

@@ -6,9 +6,11 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 
 use crate::changeset::{Changeset, FileChange, codes};
+use crate::check::relations;
 use crate::decide::{self, Ahead, Part, Residue, Shown};
 use crate::error::{Error, Result};
 use crate::proposal::event::RevisionReason;
+use crate::proposal::relations::Relations;
 use crate::proposal::{Proposal, ProposalId};
 use crate::review::model::Verdict;
 use crate::review::terminal::{Order, Outlook};
@@ -57,6 +59,13 @@ impl Plans {
             let planned = opened
                 .and_then(|opened| plan(store, &view, ahead.insert(opened), order, changes, now));
             let planned = planned.map_err(|error| self.name_lower(error, order, &orders[..at]));
+            let planned = match planned {
+                Err(error) if error.is(&codes::CONFLICT) => {
+                    let related = relations::relations(store, &view, now)?;
+                    Err(self.name_missing(error, order, related.get(&order.id)))
+                }
+                planned => planned,
+            };
             outlooks.push(Some(planned.and_then(|planned| {
                 let paths = planned.shown.plan.files.iter().map(|file| &file.path);
                 let outlook = Outlook {
@@ -92,6 +101,20 @@ impl Plans {
                 order.id
             ),
         )
+    }
+
+    /// `error`, a conflict of `order`, with the proposal that it stands on by `related`, where that is not
+    /// applied with it.
+    fn name_missing(&self, error: Error, order: &Order, related: Option<&Relations>) -> Error {
+        let lower = related.and_then(|related| related.stands_on.first());
+        let Some(lower) = lower.filter(|lower| !self.0.contains_key(&lower.id)) else {
+            return error;
+        };
+        let message = format!("it stands on {}, which is not taken", lower.id);
+        Error::new(&codes::CONFLICT, message).with("stands_on", lower.id.as_str()).hint(format!(
+            "take that one too, or settle this one once it is decided: aye review {}",
+            order.id
+        ))
     }
 
     /// The plans of `orders`, in their order.

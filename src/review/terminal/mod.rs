@@ -236,11 +236,17 @@ impl Terminal<'_> {
                     self.dim(format_args!("side by side takes {} columns", diff::NARROWEST))?;
                     continue;
                 }
+                let why = match key {
+                    'D' if !self.host.can_compare() => {
+                        ": your own git configuration has no diff.tool"
+                    }
+                    't' if !self.host.can_try() => {
+                        ": your own git configuration has no aye.tryCommand"
+                    }
+                    _ => "; ? lists the keys",
+                };
                 let key = key.to_string();
-                self.dim(format_args!(
-                    "'{}' does nothing here; ? lists the keys",
-                    escape::line(&key)
-                ))?;
+                self.dim(format_args!("'{}' does nothing here{why}", escape::line(&key)))?;
                 continue;
             }
             match key {
@@ -389,8 +395,12 @@ impl Terminal<'_> {
                 self.tell(Role::Warn, &text)?;
             }
             if dropped > 0 {
+                let (plural, verb, which) = match dropped {
+                    1 => ("", "was", "that hunk is"),
+                    _ => ("s", "were", "those hunks are"),
+                };
                 self.dim(format_args!(
-                    "{dropped} earlier decisions were dropped: those hunks are not the same any more"
+                    "{dropped} earlier decision{plural} {verb} dropped: {which} not the same any more"
                 ))?;
             }
         }

@@ -426,8 +426,8 @@ pub(super) fn summary(slots: &[Slot], options: &Options) -> String {
         }
     }
     if open > 0 {
-        let (plural, verb) = if open == 1 { ("", "is") } else { ("s", "are") };
-        out += &format!("  {open} proposal{plural} {verb} left as pending\n");
+        let (plural, verb) = if open == 1 { ("", "stays") } else { ("s", "stay") };
+        out += &format!("  {open} proposal{plural} {verb} pending\n");
     }
     out
 }
