@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use aye::changeset::{Changeset, File, FileChange, Mode, RepoPath, emit, moves};
-use aye::review::model::{Decision, Review};
+use aye::review::model::{Decision, Part, Review, Unit};
 use proptest::prelude::*;
 
 use crate::support::Repo;
@@ -259,6 +259,89 @@ fn tree(folder: &Path) -> BTreeMap<String, (Vec<u8>, bool)> {
     found
 }
 
+/// Makes `folder` hold `files` and nothing else.
+fn restore(folder: &Path, files: &BTreeMap<String, (Vec<u8>, bool)>) {
+    use std::os::unix::fs::PermissionsExt as _;
+    for name in tree(folder).into_keys() {
+        std::fs::remove_file(folder.join(name)).expect("a file");
+    }
+    for (name, (bytes, executable)) in files {
+        std::fs::write(folder.join(name), bytes).expect("a file");
+        let mode = if *executable { 0o755 } else { 0o644 };
+        let permissions = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(folder.join(name), permissions).expect("a file");
+    }
+}
+
+/// The patch that holds what was taken of `review` and nothing else, in git's format.
+fn selection(review: &Review) -> String {
+    let mut patch = String::new();
+    for (at, file) in review.files().iter().enumerate() {
+        let units = &review.units()[review.units_of(at)];
+        let taken = |unit: &&Unit| unit.decision == Some(Decision::Take);
+        let (old, new) = (file.old_path.display(), file.path.display());
+        if units.iter().filter(taken).any(|unit| unit.part == Part::Whole) {
+            let text = |file: &File, sign: &str| -> String {
+                let text = String::from_utf8(file.bytes.clone()).expect("text");
+                text.lines().map(|line| format!("{sign}{line}\n")).collect()
+            };
+            let count = |text: &str| text.lines().count();
+            patch += &match (&file.before, &file.after) {
+                (Some(before), None) => {
+                    let (mode, body) = (before.mode.as_str(), text(before, "-"));
+                    format!(
+                        "diff --git a/{old} b/{old}\ndeleted file mode {mode}\n--- a/{old}\n+++ /dev/null\n\
+                         @@ -1,{} +0,0 @@\n{body}",
+                        count(&body)
+                    )
+                }
+                (_, after) => {
+                    let after = after.as_ref().expect("a file that is there afterwards");
+                    let (mode, body) = (after.mode.as_str(), text(after, "+"));
+                    format!(
+                        "diff --git a/{new} b/{new}\nnew file mode {mode}\n--- /dev/null\n+++ b/{new}\n\
+                         @@ -0,0 +1,{} @@\n{body}",
+                        count(&body)
+                    )
+                }
+            };
+            continue;
+        }
+        let is_placed = units.iter().filter(taken).any(|unit| unit.part == Part::Place);
+        let to = if is_placed { &new } else { &old };
+        let (mut head, mut body, mut moved) = (String::new(), String::new(), 0_isize);
+        let modes = [&file.before, &file.after].map(|file| file.as_ref().map(|file| file.mode));
+        if let ([Some(before), Some(after)], true) = (modes, is_placed && modes[0] != modes[1]) {
+            head += &format!("old mode {}\nnew mode {}\n", before.as_str(), after.as_str());
+        }
+        if is_placed && file.old_path != file.path {
+            head += &format!("rename from {old}\nrename to {new}\n");
+        }
+        for unit in units.iter().filter(taken) {
+            let Part::Hunk(hunk) = &unit.part else { continue };
+            let (before, after) = (hunk.before.len(), hunk.after.len());
+            let start = |at: isize, count: usize| if count == 0 { at } else { at + 1 };
+            let from = hunk.before.start as isize;
+            body += &format!(
+                "@@ -{},{before} +{},{after} @@\n",
+                start(from, before),
+                start(from + moved, after)
+            );
+            for line in file.diff.lines(hunk) {
+                body += &format!("{}{}", line.side.sign(), String::from_utf8_lossy(line.bytes));
+            }
+            moved += after as isize - before as isize;
+        }
+        if !body.is_empty() {
+            body = format!("--- a/{old}\n+++ b/{to}\n{body}");
+        }
+        if !head.is_empty() || !body.is_empty() {
+            patch += &format!("diff --git a/{old} b/{to}\n{head}{body}");
+        }
+    }
+    patch
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -311,23 +394,30 @@ proptest! {
             let take = answers >> (unit % 64) & 1 == 1;
             review.decide(unit, Some(if take { Decision::Take } else { Decision::Leave }));
         }
-        let mut expected = tree(folder.path());
+        let first = tree(folder.path());
+        let mut composed = first.clone();
         let taken = review.changes();
         for change in &taken {
             let name = change.path.display().to_string();
             match &change.after {
-                Some(file) => expected.insert(name, (file.bytes.clone(), file.mode == Mode::Executable)),
-                None => expected.remove(&name),
+                Some(file) => composed.insert(name, (file.bytes.clone(), file.mode == Mode::Executable)),
+                None => composed.remove(&name),
             };
         }
+        // The patch of what was answered, written by hand, and that of what it composes to.
+        let taken_nothing = taken.is_empty();
         let Ok(changeset) = Changeset::new(taken) else { return Ok(()) };
-        let patch = emit::git_patch(&changeset, emit::Kind::Sha1);
-        std::fs::write(folder.path().join(".patch"), &patch).unwrap();
-        let git = std::process::Command::new("git").args(["apply", ".patch"])
-            .current_dir(folder.path())
-            .env("GIT_CEILING_DIRECTORIES", folder.path().parent().unwrap()).output().unwrap();
-        let patch = String::from_utf8_lossy(&patch);
-        prop_assert!(git.status.success(), "{}\n{patch}", String::from_utf8_lossy(&git.stderr));
-        prop_assert_eq!(tree(folder.path()), expected, "{}", patch);
+        let emitted = emit::git_patch(&changeset, emit::Kind::Sha1);
+        for patch in [selection(&review), String::from_utf8(emitted).unwrap()] {
+            restore(folder.path(), &first);
+            std::fs::write(folder.path().join(".patch"), &patch).unwrap();
+            let git = std::process::Command::new("git").args(["apply", ".patch"])
+                .current_dir(folder.path())
+                .env("GIT_CEILING_DIRECTORIES", folder.path().parent().unwrap()).output().unwrap();
+            // Of nothing there is no patch.
+            let is_empty = patch.is_empty() && taken_nothing;
+            prop_assert!(is_empty || git.status.success(), "{}\n{patch}", String::from_utf8_lossy(&git.stderr));
+            prop_assert_eq!(&tree(folder.path()), &composed, "{}", patch);
+        }
     }
 }

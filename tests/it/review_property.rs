@@ -26,7 +26,12 @@ enum Key {
 #[derive(Clone, Debug)]
 enum Step {
     /// A review, which ends with its decisions written, or is quit.
-    Review { keys: Vec<Key>, writes: bool },
+    Review {
+        keys: Vec<Key>,
+        writes: bool,
+        /// The line that the agent gives other content once everything is typed but the last answer.
+        late: Option<usize>,
+    },
     /// The agent gives one of the lines other content.
     Revise(usize),
     /// What was applied is taken back.
@@ -46,8 +51,8 @@ fn key() -> impl Strategy<Value = Key> {
 
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
-        4 => (prop::collection::vec(key(), 0..6), any::<bool>())
-            .prop_map(|(keys, writes)| Step::Review { keys, writes }),
+        4 => (prop::collection::vec(key(), 0..6), any::<bool>(), prop::option::of(0..CHANGED.len()))
+            .prop_map(|(keys, writes, late)| Step::Review { keys, writes, late }),
         2 => (0..CHANGED.len()).prop_map(Step::Revise),
         1 => Just(Step::Undo),
     ]
@@ -100,15 +105,15 @@ impl World {
             Step::Undo => {
                 self.repo.aye(&["undo", &self.id, "--yes"]);
             }
-            Step::Review { keys, writes } => {
+            Step::Review { keys, writes, late } => {
                 if self.status() == "pending" {
-                    self.review(keys, *writes);
+                    self.review(keys, *writes, *late);
                 }
             }
         }
     }
 
-    fn review(&mut self, keys: &[Key], writes: bool) {
+    fn review(&mut self, keys: &[Key], writes: bool, late: Option<usize>) {
         let before = self.repo.text("f");
         let cmd = self.repo.cmd(&["review"]).env("TERM", "dumb").env("PAGER", "cat");
         let mut t = Terminal::start(cmd, 60, 100);
@@ -134,6 +139,9 @@ impl World {
         if !is_last_screen(&t) {
             t.types("W");
             settle(&mut t);
+        }
+        if let Some(which) = late {
+            self.revise(which);
         }
         t.types(if is_last_screen(&t) && writes { "y" } else { "q" });
         // Where something was revised meanwhile it goes on, and asks again.
@@ -175,6 +183,6 @@ proptest! {
         }
         // In the end somebody takes all of it.
         let keys = vec![Key::Take; CHANGED.len()];
-        world.take(&Step::Review { keys, writes: true });
+        world.take(&Step::Review { keys, writes: true, late: None });
     }
 }
