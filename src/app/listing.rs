@@ -215,6 +215,11 @@ impl Marks {
         Ok(marks)
     }
 
+    /// What proposals have to do with each other, as [`relations::relations`] found it, and nothing else.
+    pub fn of_relations(related: BTreeMap<ProposalId, Relations>) -> Self {
+        Self { related, ..Self::default() }
+    }
+
     /// Finds out which pending ones of `summaries` do not fit the files, however many these are.
     ///
     /// # Errors
@@ -248,7 +253,7 @@ impl Marks {
             true => relations::relations(store, view, now)?,
             false => BTreeMap::new(),
         };
-        Ok(Self { related, ..Self::default() })
+        Ok(Self::of_relations(related))
     }
 
     /// Whether a pending proposal is known not to fit the files as they are.

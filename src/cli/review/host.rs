@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::rc::Rc;
 
 use chrono::Utc;
 
@@ -52,6 +53,26 @@ pub(super) struct CliHost<'c> {
     numbers: BTreeMap<ProposalId, Option<usize>>,
     /// Who had said what about each proposal when it was last looked at.
     heard: BTreeMap<ProposalId, Vec<(String, String)>>,
+    /// The marks of what is pending, as long as the lanes and HEAD have not moved.
+    looked: Looked,
+}
+
+/// What was found out about all that is pending, and by which lanes and which HEAD.
+pub(super) struct Looked {
+    state: (Vec<String>, Option<String>),
+    marks: Rc<Marks>,
+    /// They are all marks, and no list has shown them yet: files are compared again for the next one.
+    is_fresh: bool,
+}
+
+impl Looked {
+    pub(super) fn new(store: &Store, view: &View, marks: Marks) -> Self {
+        Self { state: state(store, view), marks: Rc::new(marks), is_fresh: true }
+    }
+}
+
+fn state(store: &Store, view: &View) -> (Vec<String>, Option<String>) {
+    (view.state(), store.repo().head_id().ok().map(|id| id.to_string()))
 }
 
 impl<'c> CliHost<'c> {
@@ -61,6 +82,7 @@ impl<'c> CliHost<'c> {
         actor: Actor,
         args: &Args,
         numbers: BTreeMap<ProposalId, Option<usize>>,
+        looked: Looked,
     ) -> Self {
         let try_command = store.trusted_config("aye.tryCommand");
         let diff_filter = store.trusted_config("interactive.diffFilter");
@@ -77,17 +99,23 @@ impl<'c> CliHost<'c> {
             seen: None,
             numbers,
             heard: BTreeMap::new(),
+            looked,
         }
     }
 
     /// What is pending of the proposals of this session, in groups.
-    fn groups(&self) -> Result<Vec<Group>> {
+    fn groups(&mut self) -> Result<Vec<Group>> {
         let (view, now) = (self.store.view()?, self.now());
         let mut summaries = view.proposals(&Filter::pending(), now)?;
         summaries.retain(|summary| self.numbers.contains_key(&summary.id));
-        let marks = Marks::of(self.store, &view, now, &summaries)?;
+        if !self.looked.is_fresh || self.looked.state != state(self.store, &view) {
+            let marks = Marks::of(self.store, &view, now, &summaries)?;
+            self.looked = Looked::new(self.store, &view, marks);
+        }
+        self.looked.is_fresh = false;
+        let marks = &self.looked.marks;
         let all = marks.in_order(summaries);
-        Ok(marks::grouped(&all, &marks, now, |id| self.numbers.get(id).copied().flatten()))
+        Ok(marks::grouped(&all, marks, now, |id| self.numbers.get(id).copied().flatten()))
     }
 
     /// What `proposal` comes to once those are applied that it stands on, and the one of them that it was
@@ -96,12 +124,13 @@ impl<'c> CliHost<'c> {
         &self,
         view: &View,
         proposal: &Proposal,
-        related: &BTreeMap<ProposalId, Relations>,
+        related: &Marks,
         not_taken: &BTreeSet<ProposalId>,
     ) -> Result<Option<(ProposalId, Visible)>> {
         let mut below: Vec<&ProposalId> = Vec::new();
-        let lower_of =
-            |id: &ProposalId| related.get(id)?.stands_on.iter().find(|lower| !lower.is_revised);
+        let lower_of = |id: &ProposalId| {
+            related.relations(id)?.stands_on.iter().find(|lower| !lower.is_revised)
+        };
         while let Some(lower) = lower_of(below.last().copied().unwrap_or(&proposal.id)) {
             let is_here = matches!(self.numbers.get(&lower.id), Some(Some(_)));
             if !is_here || not_taken.contains(&lower.id) || below.len() == relations::MOST_HIGH {
@@ -120,6 +149,16 @@ impl<'c> CliHost<'c> {
         }
         let visible = decide::visible_on(self.store, view, proposal, Some(&ahead))?;
         Ok(visible.refusal.is_none().then(|| ((*on).clone(), visible)))
+    }
+
+    /// What all that is pending has to do with each other.
+    fn related(&mut self, view: &View) -> Result<Rc<Marks>> {
+        if self.looked.state != state(self.store, view) {
+            let related = relations::relations(self.store, view, self.now())?;
+            let marks = Marks::of_relations(related);
+            self.looked = Looked { is_fresh: false, ..Looked::new(self.store, view, marks) };
+        }
+        Ok(Rc::clone(&self.looked.marks))
     }
 
     /// What an earlier session has kept about a proposal.
@@ -291,7 +330,7 @@ impl Host for CliHost<'_> {
                 return Ok(Loaded::Gone(format!("found unreadable ({})", error.message())));
             }
         };
-        let related = relations::relations(self.store, &view, self.now())?;
+        let related = self.related(&view)?;
         let is_unfit = visible.conflict.is_some() && proposal.subject == Subject::Code;
         let on = match is_unfit {
             true => self.on_lower(&view, &proposal, &related, not_taken)?,
@@ -343,7 +382,7 @@ impl Host for CliHost<'_> {
         let quiet = self.store.quiet(changes.iter().map(|change| &change.path));
         let mut header =
             self.header(&proposal, &instructions, view.prefix(id)?, base, warnings, said);
-        header.related = named(&view, related.get(id))?;
+        header.related = named(&view, related.relations(id))?;
         Ok(Loaded::Ready(Box::new(Content {
             revision: current.event.clone(),
             on,

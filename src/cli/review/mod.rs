@@ -171,6 +171,7 @@ pub fn run(context: &mut Context, mut args: Args) -> Result<Exit> {
     }
     let number = |summary: &Summary| (summary.id.clone(), place.get(&summary.id).copied());
     let numbers = all.iter().map(number).collect();
+    let first = host::Looked::new(&store, &view, marks);
     drop(view);
     let snapshot = store.repo().config_snapshot();
     let mut options = pager::options(context, Some(snapshot.plumbing()));
@@ -179,7 +180,7 @@ pub fn run(context: &mut Context, mut args: Args) -> Result<Exit> {
     }
     let overview = args.overview || (args.ids.is_empty() && tickets.len() > FEW);
     let name = actor.name.clone();
-    let mut host = host::CliHost::new(context, &store, actor, &args, numbers);
+    let mut host = host::CliHost::new(context, &store, actor, &args, numbers, first);
     let end = terminal::run(console::Term::stdout(), &mut host, tickets, options, overview)?;
     for line in arrived(context, &store, &args, &known, &name)? {
         context.note(&line);

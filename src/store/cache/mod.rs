@@ -303,6 +303,11 @@ impl View {
         refs::lanes(&store.repo).is_ok_and(|lanes| lanes == self.lanes)
     }
 
+    /// Where all lanes are: what one view finds out from them alone holds for another that has the same.
+    pub fn state(&self) -> Vec<String> {
+        self.lanes.iter().map(|lane| format!("{} {}", lane.name, lane.tip)).collect()
+    }
+
     /// How many lanes there are, this clone's own and those of others.
     pub fn count_lanes(&self) -> usize {
         self.lanes.iter().map(LaneRef::lane).collect::<BTreeSet<_>>().len()
