@@ -106,7 +106,7 @@ fn files() {
             .collect()
     };
     let change = |file: usize| FileChange {
-        path: RepoPath::new(&format!("src/file{file:04}.rs")).expect("a path"),
+        path: RepoPath::new(format!("src/file{file:04}.rs")).expect("a path"),
         before: Some(File::regular(text(file, false))),
         after: Some(File::regular(text(file, true))),
         origin: None,
