@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::redirect::Field;
 use super::sent::{self, Moment, Names, ToolKind};
-use super::{Answer, Call, Client, Settings, Way};
+use super::{Answer, Call, Client, Hook, Settings, Way};
 
 /// Name of the harness.
 pub const NAME: &str = "claude-code";
@@ -24,6 +24,7 @@ pub static CLIENT: Client = Client {
         ("Stop", None),
         ("WorktreeCreate", None),
     ],
+    after: &[("PostToolUse", Some("Bash"))],
     before: "PreToolUse",
     way: Way::Enter,
     read,
@@ -34,6 +35,7 @@ pub static CLIENT: Client = Client {
 const NAMES: Names = Names {
     moments: &[
         ("PreToolUse", Moment::Tool),
+        ("PostToolUse", Moment::After),
         ("SessionStart", Moment::Begin),
         ("UserPromptSubmit", Moment::Prompt),
         ("Stop", Moment::Stop),
@@ -78,12 +80,13 @@ pub fn write(event: &str, answer: &Answer) -> Vec<u8> {
     value.to_string().into_bytes()
 }
 
-/// The entry of one hook in the client's settings: `program` is the absolute path of aye.
-fn entry(program: &str, event: &str, tools: Option<&str>) -> Value {
+/// The entry of one hook in the client's settings.
+fn entry(hook: &Hook<'_>) -> Value {
+    let Hook { program, tools, .. } = hook;
     let hook = json!({
         "type": "command",
         "command": program,
-        "args": ["agents", "hook", NAME, event],
+        "args": hook.args(NAME),
         "timeout": 60,
         // Closed where the program is missing; versions that do not know it pass it over.
         "onFailure": "block",

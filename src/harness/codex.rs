@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::redirect::Field;
 use super::sent::{self, Moment, Names, ToolKind};
-use super::{Answer, Call, Client, Settings, Way, shell_command, shell_entry};
+use super::{Answer, Call, Client, Hook, Settings, Way};
 
 /// Name of the harness.
 pub const NAME: &str = "codex";
@@ -22,6 +22,7 @@ pub static CLIENT: Client = Client {
         ("UserPromptSubmit", None),
         ("Stop", None),
     ],
+    after: &[("PostToolUse", None)],
     before: "PreToolUse",
     way: Way::Rewrite,
     read,
@@ -32,6 +33,7 @@ pub static CLIENT: Client = Client {
 const NAMES: Names = Names {
     moments: &[
         ("PreToolUse", Moment::Tool),
+        ("PostToolUse", Moment::After),
         ("SessionStart", Moment::Begin),
         ("UserPromptSubmit", Moment::Prompt),
         ("Stop", Moment::Stop),
@@ -75,6 +77,6 @@ pub fn write(event: &str, answer: &Answer) -> Vec<u8> {
     value.to_string().into_bytes()
 }
 
-fn entry(program: &str, event: &str, tools: Option<&str>) -> Value {
-    shell_entry(shell_command(program, NAME, event), tools, 60)
+fn entry(hook: &Hook<'_>) -> Value {
+    hook.entry(NAME, 60)
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::redirect::Field;
 use super::sent::{self, Moment, Names, Said, ToolKind};
-use super::{Answer, Call, Client, Settings, Way, shell_command};
+use super::{Answer, Call, Client, Hook, Settings, Way};
 
 /// Name of the harness.
 pub const NAME: &str = "copilot";
@@ -24,6 +24,7 @@ pub static CLIENT: Client = Client {
         ("userPromptSubmitted", None),
         ("agentStop", None),
     ],
+    after: &[("postToolUse", None)],
     before: "preToolUse",
     way: Way::Rewrite,
     read,
@@ -34,6 +35,7 @@ pub static CLIENT: Client = Client {
 const NAMES: Names = Names {
     moments: &[
         ("preToolUse", Moment::Tool),
+        ("postToolUse", Moment::After),
         ("sessionStart", Moment::Begin),
         ("userPromptSubmitted", Moment::Prompt),
         ("agentStop", Moment::Stop),
@@ -100,12 +102,12 @@ pub fn write(_event: &str, answer: &Answer) -> Vec<u8> {
     value.to_string().into_bytes()
 }
 
-fn file(program: &str) -> String {
+fn file(program: &str, is_strict: bool) -> String {
     let mut hooks = serde_json::Map::new();
-    for (event, _) in CLIENT.hooks {
-        let command = shell_command(program, NAME, event);
+    for (event, tools) in CLIENT.installed(is_strict) {
+        let command = Hook { program, event, tools, is_strict }.command(NAME);
         let hook = json!([{ "type": "command", "bash": command, "timeoutSec": 60 }]);
-        hooks.insert((*event).to_owned(), hook);
+        hooks.insert(event.to_owned(), hook);
     }
     format!("{:#}\n", json!({ "version": 1, "hooks": hooks }))
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::redirect::Field;
 use super::sent::{self, Moment, Names, ToolKind};
-use super::{Answer, Call, Client, Settings, Way, shell_command, shell_entry};
+use super::{Answer, Call, Client, Hook, Settings, Way};
 
 /// Name of the harness.
 pub const NAME: &str = "gemini";
@@ -26,6 +26,7 @@ pub static CLIENT: Client = Client {
         ("BeforeAgent", None),
         ("AfterAgent", None),
     ],
+    after: &[("AfterTool", Some("run_shell_command"))],
     before: "BeforeTool",
     way: Way::Rewrite,
     read,
@@ -36,6 +37,7 @@ pub static CLIENT: Client = Client {
 const NAMES: Names = Names {
     moments: &[
         ("BeforeTool", Moment::Tool),
+        ("AfterTool", Moment::After),
         ("SessionStart", Moment::Begin),
         ("BeforeAgent", Moment::Prompt),
         ("AfterAgent", Moment::Stop),
@@ -77,6 +79,6 @@ pub fn write(event: &str, answer: &Answer) -> Vec<u8> {
 }
 
 /// Its time limit is in milliseconds.
-fn entry(program: &str, event: &str, tools: Option<&str>) -> Value {
-    shell_entry(shell_command(program, NAME, event), tools, 60_000)
+fn entry(hook: &Hook<'_>) -> Value {
+    hook.entry(NAME, 60_000)
 }

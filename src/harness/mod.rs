@@ -43,6 +43,9 @@ pub struct Client {
     pub agent: &'static str,
     /// The hooks that are installed: the event, and the tools that it is about.
     pub hooks: &'static [(&'static str, Option<&'static str>)],
+    /// The hooks that are installed beside these where commands run in the checkout ([`Hook::is_strict`]): what
+    /// is asked after a command.
+    pub after: &'static [(&'static str, Option<&'static str>)],
     /// The hook that is asked before a tool runs.
     pub before: &'static str,
     /// How an edit of the checkout comes into the session's tree.
@@ -70,9 +73,63 @@ pub enum Way {
 #[derive(Clone, Copy, Debug)]
 pub enum Settings {
     /// An entry for each hook, in a file of the client's own.
-    Entries(fn(program: &str, event: &str, tools: Option<&str>) -> Value),
-    /// A file of aye's own.
-    File(fn(program: &str) -> String),
+    Entries(fn(&Hook<'_>) -> Value),
+    /// A file of aye's own; strict or not.
+    File(fn(program: &str, is_strict: bool) -> String),
+}
+
+/// One hook as it is installed.
+#[derive(Clone, Copy, Debug)]
+pub struct Hook<'a> {
+    /// The absolute path of aye.
+    pub program: &'a str,
+    /// The event.
+    pub event: &'a str,
+    /// The tools that it is about; all where there is none.
+    pub tools: Option<&'a str>,
+    /// Edits of the checkout are refused, and not made in a work tree instead.
+    pub is_strict: bool,
+}
+
+impl Hook<'_> {
+    /// The arguments of aye.
+    fn args(&self, client: &str) -> Vec<String> {
+        let args = ["agents", "hook", client, self.event].map(str::to_owned);
+        let strict = self.is_strict.then(|| STRICT.to_owned());
+        args.into_iter().chain(strict).collect()
+    }
+
+    /// The command for a shell, with the program as one word.
+    fn command(&self, client: &str) -> String {
+        let word = self.program.replace('\'', r"'\''");
+        format!("'{word}' {}", self.args(client).join(" "))
+    }
+
+    /// An entry in the form that Claude Code has given to several clients; the time limit in the client's own
+    /// unit.
+    fn entry(&self, client: &str, timeout: u32) -> Value {
+        let hook = serde_json::json!({
+            "type": "command", "command": self.command(client), "timeout": timeout,
+        });
+        match self.tools {
+            Some(tools) => serde_json::json!({ "matcher": tools, "hooks": [hook] }),
+            None => serde_json::json!({ "hooks": [hook] }),
+        }
+    }
+}
+
+/// The option of a hook that is strict.
+pub const STRICT: &str = "--strict";
+
+impl Client {
+    /// The hooks that are installed.
+    pub fn installed(
+        &self,
+        is_strict: bool,
+    ) -> impl Iterator<Item = (&'static str, Option<&'static str>)> + use<> {
+        let after = if is_strict { self.after } else { &[] };
+        self.hooks.iter().chain(after).copied()
+    }
 }
 
 /// What a client reports.
@@ -116,6 +173,11 @@ pub enum Event {
         /// All that the tool is called with, of which `command` is a part.
         input: Value,
     },
+    /// A shell command has run.
+    Ran {
+        /// The command.
+        command: String,
+    },
     /// A tool is called that needs no judgement.
     Other,
     /// The session begins.
@@ -151,22 +213,6 @@ pub enum Answer {
 /// The client of that name on the command line.
 pub fn client(name: &str) -> Option<&'static Client> {
     CLIENTS.iter().copied().find(|client| client.name == name)
-}
-
-/// A hook's entry, in the form that Claude Code has given to several clients: `seconds` in the client's own
-/// unit. The command is one of a shell.
-fn shell_entry(command: String, tools: Option<&str>, timeout: u32) -> Value {
-    let hook = serde_json::json!({ "type": "command", "command": command, "timeout": timeout });
-    match tools {
-        Some(tools) => serde_json::json!({ "matcher": tools, "hooks": [hook] }),
-        None => serde_json::json!({ "hooks": [hook] }),
-    }
-}
-
-/// The command of a hook for a shell: `program` as one word.
-fn shell_command(program: &str, client: &str, event: &str) -> String {
-    let word = program.replace('\'', r"'\''");
-    format!("'{word}' agents hook {client} {event}")
 }
 
 /// Whether an entry of `client`'s settings is one of aye's.

@@ -1,10 +1,11 @@
 // Written by `aye agents install opencode`: edits go through review. `aye agents remove opencode` removes it.
 import { spawnSync } from "node:child_process";
-const aye = "aye";
+const aye = "aye", strict = false;
 export const Aye = async ({ directory, client }) => {
   const ask = (event, call) => {
     const input = JSON.stringify({ directory, ...call });
-    const done = spawnSync(aye, ["agents", "hook", "opencode", event], { input, encoding: "utf8", maxBuffer: 1 << 28 });
+    const args = ["agents", "hook", "opencode", event, ...(strict ? ["--strict"] : [])];
+    const done = spawnSync(aye, args, { input, encoding: "utf8", maxBuffer: 1 << 28 });
     // Whatever is not an answer is a refusal: the gate is closed.
     if (done.status !== 0) throw new Error(`aye: ${done.stderr || done.error || "the hook failed"}`);
     return JSON.parse(done.stdout);
@@ -14,6 +15,11 @@ export const Aye = async ({ directory, client }) => {
       const answer = ask("before", { session: input.sessionID, tool: input.tool, args: output.args });
       if (answer.refuse) throw new Error(answer.refuse);
       if (answer.args) Object.assign(output.args, answer.args);
+    },
+    "tool.execute.after": async (input, output) => {
+      if (!strict || input.tool !== "bash") return;
+      const answer = ask("after", { session: input.sessionID, tool: input.tool, args: input.args ?? {} });
+      if (answer.inform) output.output = `${output.output}\n\n${answer.inform}`;
     },
     "chat.message": async (input, output) => {
       const said = output.parts.find((part) => part.type === "text" && part.text);

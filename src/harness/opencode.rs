@@ -18,6 +18,7 @@ pub static CLIENT: Client = Client {
     name: NAME,
     agent: NAME,
     hooks: &[("before", None), ("prompt", None), ("idle", None)],
+    after: &[("after", None)],
     before: "before",
     way: Way::Rewrite,
     read,
@@ -26,7 +27,12 @@ pub static CLIENT: Client = Client {
 };
 
 const NAMES: Names = Names {
-    moments: &[("before", Moment::Tool), ("prompt", Moment::Prompt), ("idle", Moment::Stop)],
+    moments: &[
+        ("before", Moment::Tool),
+        ("after", Moment::After),
+        ("prompt", Moment::Prompt),
+        ("idle", Moment::Stop),
+    ],
     tools: &[
         ("edit", ToolKind::Edit(Field::Path("filePath"))),
         ("multiedit", ToolKind::Edit(Field::Path("filePath"))),
@@ -86,7 +92,8 @@ pub fn write(_event: &str, answer: &Answer) -> Vec<u8> {
     value.to_string().into_bytes()
 }
 
-fn file(program: &str) -> String {
+fn file(program: &str, is_strict: bool) -> String {
     // A JSON text is one of JavaScript.
-    include_str!("opencode.js").replace("\"aye\"", &Value::from(program).to_string())
+    let text = include_str!("opencode.js").replace("\"aye\"", &Value::from(program).to_string());
+    text.replace("strict = false", if is_strict { "strict = true" } else { "strict = false" })
 }

@@ -91,6 +91,12 @@ pub fn in_command(command: &str, top: &str, tree: &str) -> String {
     let mut out = String::with_capacity(command.len());
     let mut rest = command;
     while let Some(at) = rest.find(top) {
+        // Where the checkout is a directory above the trees, they are in it.
+        if let Some(after) = rest[at..].strip_prefix(tree) {
+            out += &rest[..at + tree.len()];
+            rest = after;
+            continue;
+        }
         let (before, after) = (&rest[..at], &rest[at + top.len()..]);
         let begins = !before.chars().next_back().or(out.chars().next_back()).is_some_and(is_part);
         let ends = after.starts_with('/') || !after.starts_with(is_part);
@@ -174,6 +180,12 @@ mod tests {
         ] {
             assert_eq!(in_command(command, "/r", "/t"), expected);
         }
+        // A checkout in which the trees lie, such as one of a home directory.
+        let command = "cd /r/state/t || exit\ncat /r/a";
+        assert_eq!(
+            in_command(command, "/r", "/r/state/t"),
+            "cd /r/state/t || exit\ncat /r/state/t/a"
+        );
     }
 
     proptest! {

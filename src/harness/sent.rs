@@ -24,6 +24,8 @@ pub enum ToolKind {
 pub enum Moment {
     /// Before a tool runs.
     Tool,
+    /// After a tool has run.
+    After,
     /// When the session begins.
     Begin,
     /// When the person has said something.
@@ -128,6 +130,16 @@ pub fn judge(names: &Names, event: &str, said: Said) -> Result<Call, String> {
                     Event::Read { input: said.input, field }
                 }
                 Some(ToolKind::Shell(directory)) => shell(said.input, directory)?,
+            }
+        }
+        Moment::After => {
+            let kind = names.tools.iter().find(|(name, _)| *name == said.tool);
+            match kind {
+                // Some clients do not repeat what a tool was called with.
+                Some((_, ToolKind::Shell(_))) => Event::Ran {
+                    command: said.input["command"].as_str().unwrap_or_default().to_owned(),
+                },
+                _ => Event::Other,
             }
         }
         Moment::Begin => Event::Begin,

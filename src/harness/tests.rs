@@ -134,6 +134,29 @@ fn the_other_moments_that_were_recorded_are_understood() {
 }
 
 #[test]
+fn what_ran_is_reported_after_commands_alone() {
+    for (name, event, shell, edit) in [
+        ("claude-code", "PostToolUse", "Bash", "Write"),
+        ("codex", "PostToolUse", "Bash", "apply_patch"),
+        ("gemini", "AfterTool", "run_shell_command", "replace"),
+        ("qwen", "PostToolUse", "run_shell_command", "edit"),
+        ("copilot", "postToolUse", "bash", "edit"),
+        ("opencode", "after", "bash", "edit"),
+    ] {
+        let client = client(name).unwrap();
+        let input = json!({ "command": "make", "file_path": "a" });
+        let read = |tool| {
+            let sent = String::from_utf8(before(name, tool, &input)).unwrap();
+            (client.read)(event, sent.replace(client.before, event).as_bytes()).unwrap().event
+        };
+        assert_eq!(read(shell), Event::Ran { command: "make".into() }, "{name}");
+        assert_eq!(read(edit), Event::Other, "{name}");
+        assert!(client.installed(true).any(|(hook, _)| hook == event));
+        assert!(!client.installed(false).any(|(hook, _)| hook == event));
+    }
+}
+
+#[test]
 fn answers_are_the_bytes_that_each_client_honours() {
     let refused = r#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"no"}}"#;
     for (name, refuse, rewrite) in [
@@ -196,14 +219,19 @@ fn every_entry_is_recognised_as_ayes() {
     for client in CLIENTS {
         match client.settings {
             Settings::Entries(entry) => {
-                for (event, tools) in client.hooks {
-                    let entry = entry("/o'h/a y/aye", event, *tools);
-                    assert!(is_entry_of(client.name, &entry), "{entry}");
-                    assert_eq!(entry.get("matcher").and_then(Value::as_str), *tools);
+                for is_strict in [false, true] {
+                    for (event, tools) in client.installed(is_strict) {
+                        let program = "/o'h/a y/aye";
+                        let entry = entry(&Hook { program, event, tools, is_strict });
+                        assert!(is_entry_of(client.name, &entry), "{entry}");
+                        assert_eq!(entry.get("matcher").and_then(Value::as_str), tools);
+                        assert_eq!(entry.to_string().contains(STRICT), is_strict, "{entry}");
+                    }
                 }
             }
             Settings::File(file) => {
-                assert!(file("/a\"b/aye").contains("agents"), "{}", client.name)
+                let [plain, strict] = [false, true].map(|is_strict| file("/a\"b/aye", is_strict));
+                assert!(plain.contains("agents") && plain != strict, "{}", client.name);
             }
         }
     }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use bstr::{BStr, ByteSlice as _};
 
 use super::codes;
+use super::guard::Before;
 use super::record::Record;
 use crate::beneath::{Access, FileKind, clear, open_last};
 use crate::error::{Error, Result, codes as common};
@@ -146,6 +147,29 @@ impl Home {
         self.records.replace(&format!("{}.json", changing.name), &record.to_bytes()?, true)
     }
 
+    /// Keeps what the checkout of session `name` was before a command; without it, forgets that.
+    ///
+    /// # Errors
+    /// The system's refusal.
+    pub fn keep_before(&self, name: &str, before: Option<&Before>) -> Result<()> {
+        let file = before_name(name);
+        match before {
+            Some(before) => self.records.replace(&file, &before.to_bytes()?, false),
+            None => {
+                self.records.remove(&file);
+                Ok(())
+            }
+        }
+    }
+
+    /// What was kept so.
+    pub fn before(&self, name: &str) -> Option<Before> {
+        if !is_name(name) {
+            return None;
+        }
+        Before::read(&self.records.read(&before_name(name)).ok()??)
+    }
+
     /// Whether session `name` is there, with its tree and a record that can be read.
     pub fn has(&self, name: &str) -> bool {
         self.state(name) != State::Gone && self.record(name).is_ok()
@@ -241,6 +265,7 @@ impl Home {
         }
         self.records.remove(&format!("{name}.json"));
         self.records.remove(&format!("{name}.change"));
+        self.records.remove(&before_name(&held.name));
         self.records.remove(&lock_name(&held.name));
     }
 }
@@ -268,6 +293,10 @@ fn trees(common_dir: &Path, state: &Path) -> PathBuf {
         .collect();
     let hash = sha256::hex(place.as_os_str().as_encoded_bytes());
     state.join("aye").join("trees").join(format!("{name}-{}", &hash[..8]))
+}
+
+fn before_name(name: &str) -> String {
+    format!("{name}.before")
 }
 
 fn lock_name(name: &str) -> String {

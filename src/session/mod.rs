@@ -10,6 +10,7 @@
 //! own. Where the tree is follows from the name of the session, and from nothing that is written down.
 
 pub mod follow;
+pub mod guard;
 pub mod home;
 pub mod link;
 pub mod read;

@@ -125,6 +125,12 @@ fn commands_of_the_checkout_run_in_the_tree() {
     assert!(command.contains("/src' || exit\nsed"), "{command}");
     let tree = enter(&repo);
     assert_eq!(bash(tree.join("src")).out(), "");
+    // Nor does a command of the tree that names the checkout write there.
+    let input = json!({ "command": format!("echo x >{}", repo.path("b.txt").display()) });
+    let more = json!({ "tool_name": "Bash", "tool_input": input, "cwd": tree });
+    let moved = call(&repo, "s", "PreToolUse", more).ok().json()["hookSpecificOutput"].clone();
+    let expected = format!("echo x >{}", tree.join("b.txt").display());
+    assert_eq!(moved["updatedInput"]["command"], expected);
     repo.program("sh").args(&["-c", &command.replace("b.txt", "../b.txt")]).run().ok();
     stop(&repo).says("1 file +1 −1");
     assert_eq!(repo.text("b.txt"), "bee\n");

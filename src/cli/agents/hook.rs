@@ -16,6 +16,7 @@ use crate::harness::redirect::{self, Field};
 use crate::harness::{Answer, Call, Client, Event, Way};
 use crate::proposal::Status;
 use crate::session::Home;
+use crate::session::guard::{Before, Found};
 use crate::session::record::Untold;
 use crate::sha256;
 use crate::store::Store;
@@ -33,6 +34,9 @@ pub struct HookArgs {
     /// The event, as the agent's client names it.
     #[arg(value_name = "EVENT")]
     pub event: String,
+    /// Refuse edits of the checkout, where they are otherwise made in a work tree.
+    #[arg(long)]
+    pub strict: bool,
 }
 
 /// Answers one call.
@@ -44,7 +48,9 @@ pub fn run(context: &mut Context, args: &HookArgs) -> Exit {
         std::panic::set_hook(Box::new(|_| std::process::exit(CLOSED)));
     }
     let answer = read(client, &args.event)
-        .and_then(|call| answer(context, client, &call).map_err(|error| explain(&error)))
+        .and_then(|call| {
+            answer(context, client, &call, args.strict).map_err(|error| explain(&error))
+        })
         .unwrap_or_else(|why| match args.event.as_str() {
             _ if is_edit => Answer::Refuse(format!(
                 "Not done: the gate of this repository (aye) could not judge it: {why}"
@@ -89,11 +95,17 @@ struct Place {
     /// Name of the session.
     name: String,
     client: &'static Client,
+    is_strict: bool,
 }
 
 impl Place {
     /// `None` where the client does not work in a repository.
-    fn of(context: &Context, client: &'static Client, call: &Call) -> Result<Option<Self>> {
+    fn of(
+        context: &Context,
+        client: &'static Client,
+        call: &Call,
+        is_strict: bool,
+    ) -> Result<Option<Self>> {
         let Ok(found) = Store::discover(&call.directory) else { return Ok(None) };
         let state = context.state_directory()?;
         let (mut store, around) = match context.session_around(&found) {
@@ -106,7 +118,7 @@ impl Place {
         store.run_by(context.run_of(run.as_ref().unwrap_or(&call.session), call.model.as_deref()));
         let name = around.filter(|around| run.as_ref() == Some(around));
         let name = name.unwrap_or_else(|| name_of(&call.session, ""));
-        Ok(Some(Self { home, name, store, client }))
+        Ok(Some(Self { home, name, store, client, is_strict }))
     }
 
     fn tree(&self) -> PathBuf {
@@ -120,7 +132,12 @@ fn name_of(session: &str, tree: &str) -> String {
     format!("c{}", &hash[..8])
 }
 
-fn answer(context: &Context, client: &'static Client, call: &Call) -> Result<Answer> {
+fn answer(
+    context: &mut Context,
+    client: &'static Client,
+    call: &Call,
+    is_strict: bool,
+) -> Result<Answer> {
     if call.event == Event::Other {
         return Ok(Answer::Nothing);
     }
@@ -129,7 +146,8 @@ fn answer(context: &Context, client: &'static Client, call: &Call) -> Result<Ans
     {
         return Ok(Answer::Refuse(reason));
     }
-    let Some(place) = Place::of(context, client, call)? else { return Ok(Answer::Nothing) };
+    let place = Place::of(context, client, call, is_strict)?;
+    let Some(place) = place else { return Ok(Answer::Nothing) };
     match &call.event {
         Event::Other => Ok(Answer::Nothing),
         Event::Edit { files, input, field } => edit(context, &place, call, files, (input, *field)),
@@ -139,6 +157,7 @@ fn answer(context: &Context, client: &'static Client, call: &Call) -> Result<Ans
             let directory = directory.as_ref().unwrap_or(&call.directory);
             shell_command(context, &place, directory, command, input)
         }
+        Event::Ran { command } => ran(&place, command),
         Event::Begin => Ok(Answer::Inform(match told(context, &place)? {
             Some(news) => format!("{}\n{news}", enter(&place)),
             None => enter(&place),
@@ -158,6 +177,9 @@ fn answer(context: &Context, client: &'static Client, call: &Call) -> Result<Ans
 
 /// What the model has to do to edit.
 fn enter(place: &Place) -> String {
+    if place.is_strict {
+        return STRICT.to_owned();
+    }
     let tree = place.tree();
     let tree = tree.display();
     match place.client.way {
@@ -180,6 +202,12 @@ fn enter(place: &Place) -> String {
         ),
     }
 }
+
+/// What the model has to do to edit where the checkout is not edited at all.
+const STRICT: &str = "Edits of this repository go through review: its files are not edited. Propose each \
+    change: aye propose PATH --old 'text' --new 'text' -m 'why', or a patch by aye propose --patch -, or the \
+    tools propose and propose_patch of aye's MCP server; then aye wait ID. The files have it once a person has \
+    applied it.";
 
 /// Where a file lies that an agent is about to write.
 enum Where {
@@ -239,6 +267,7 @@ fn edit(
     }
     let refusal = format!("Not applied, and not an error: {}", enter(place));
     match place.client.way {
+        _ if place.is_strict => Ok(Answer::Refuse(refusal)),
         Way::Enter => Ok(Answer::Refuse(refusal)),
         Way::Name => {
             begin(context, place, &place.name)?;
@@ -257,7 +286,7 @@ fn edit(
 /// Lets what reads the checkout read the session's tree, where it has one. Files that the tree was never
 /// given, such as ignored ones, are read where they are.
 fn look(place: &Place, call: &Call, input: &serde_json::Value, field: Field) -> Answer {
-    if place.client.way != Way::Rewrite || !place.home.has(&place.name) {
+    if place.is_strict || place.client.way != Way::Rewrite || !place.home.has(&place.name) {
         return Answer::Nothing;
     }
     match redirected(place, call, input, field, false) {
@@ -322,35 +351,88 @@ fn resolve(path: &Path) -> PathBuf {
 
 /// Lets a command that is started in the checkout run in the session's tree.
 fn shell_command(
-    context: &Context,
+    context: &mut Context,
     place: &Place,
     directory: &Path,
     command: &str,
     input: &serde_json::Value,
 ) -> Result<Answer> {
     let here = resolve(directory);
-    if here.starts_with(resolve(&place.tree())) {
-        return Ok(Answer::Nothing);
-    }
     let Some(top) = place.store.work_dir().map(|top| resolve(&top)) else {
         return Ok(Answer::Nothing);
     };
-    let Ok(inside) = here.strip_prefix(&top) else { return Ok(Answer::Nothing) };
+    let tree = place.tree();
+    let is_inside = here.starts_with(resolve(&tree));
+    let moved = redirect::in_command(command, &top.to_string_lossy(), &tree.to_string_lossy());
+    let Ok(inside) = here.strip_prefix(&top) else {
+        // From the tree the checkout is named by its path.
+        let mut input = input.clone();
+        input["command"] = moved.as_str().into();
+        return Ok(match place.client.way {
+            _ if !is_inside || moved == command => Answer::Nothing,
+            Way::Name => Answer::Refuse(format!("Not run, and not an error: {}", enter(place))),
+            Way::Enter | Way::Rewrite => Answer::Rewrite(input),
+        });
+    };
+    if is_inside {
+        return Ok(Answer::Nothing);
+    }
+    if place.is_strict {
+        return watch(context, place, directory, command);
+    }
     begin(context, place, &place.name)?;
     if place.client.way == Way::Name {
-        return Ok(match goes_to(command, &place.tree()) {
+        return Ok(match goes_to(command, &tree) && moved == command {
             true => Answer::Nothing,
             false => Answer::Refuse(format!("Not run, and not an error: {}", enter(place))),
         });
     }
-    let tree = place.tree();
     let inner: PathBuf = tree.join(inside).components().collect();
     let inner = if inner.is_dir() { inner } else { tree.clone() };
     let mut input = input.clone();
     let quoted = shell::quote(&inner.to_string_lossy());
-    let command = redirect::in_command(command, &top.to_string_lossy(), &tree.to_string_lossy());
-    input["command"] = format!("cd {quoted} || exit\n{command}").into();
+    input["command"] = format!("cd {quoted} || exit\n{moved}").into();
     Ok(Answer::Rewrite(input))
+}
+
+/// Lets a command run in the checkout, and remembers what the checkout was, where the command may write.
+fn watch(context: &mut Context, place: &Place, directory: &Path, command: &str) -> Result<Answer> {
+    if crate::cli::shell::only_reads(context, directory, command) {
+        place.home.keep_before(&place.name, None)?;
+        return Ok(Answer::Nothing);
+    }
+    // What it writes needs a place to go to.
+    begin(context, place, &place.name)?;
+    let before = Before::look(&place.store)?;
+    place.home.keep_before(&place.name, Some(&before))?;
+    Ok(Answer::Nothing)
+}
+
+/// Takes what a command has written in the checkout into the session's tree.
+fn ran(place: &Place, command: &str) -> Result<Answer> {
+    let Place { store, home, name, .. } = place;
+    let before = home.before(name).filter(|_| home.has(name));
+    let Some(before) = before else { return Ok(Answer::Nothing) };
+    let _changing = home.change(name)?;
+    let Found { taken, left } = before.compare(store, &home.tree(name), command)?;
+    home.keep_before(name, None)?;
+    let mut text = Vec::new();
+    if !taken.is_empty() {
+        text.push(format!(
+            "The command wrote files of the checkout, which are not edited: they are put back, and what it wrote \
+             is offered for review when you stop:\n{}",
+            taken.join("\n")
+        ));
+    }
+    if !left.is_empty() {
+        let lines: Vec<String> = left.iter().map(|(path, why)| format!("{path}: {why}")).collect();
+        text.push(format!(
+            "These files of the checkout are not as they were. If the command wrote them, propose that, and put \
+             them back:\n{}",
+            lines.join("\n")
+        ));
+    }
+    Ok(if text.is_empty() { Answer::Nothing } else { Answer::Inform(text.join("\n\n")) })
 }
 
 /// Whether a command begins by going into `tree`, or ends where it cannot.

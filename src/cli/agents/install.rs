@@ -10,7 +10,8 @@ use super::Harness;
 use crate::cli::{Context, Format};
 use crate::error::{Error, Exit, Result, codes};
 use crate::harness::{
-    CLIENTS, Client, Settings, canary, codex, gemini, included, is_entry_of, settings, writable,
+    CLIENTS, Client, Hook, STRICT, Settings, canary, codex, gemini, included, is_entry_of,
+    settings, writable,
 };
 use crate::sha256;
 use crate::text::escape;
@@ -38,9 +39,25 @@ pub struct InstallArgs {
     /// Which settings.
     #[command(flatten)]
     pub place: Where,
+    /// Where edits of the checkout go: into a work tree of the session, or nowhere.
+    #[arg(long, value_enum, default_value = "tree", value_name = "MODE")]
+    pub mode: Mode,
     /// Say what would be written, and write nothing.
     #[arg(long, short = 'n')]
     pub dry_run: bool,
+}
+
+/// What becomes of edits of the checkout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Mode {
+    /// They are made in a work tree of the session, and proposed when the agent stops.
+    Tree,
+    /// They are refused; the agent proposes each change by itself. Commands run in the checkout; what they write is
+    /// put back where the command names the file, and proposed.
+    Strict,
+    /// Not offered.
+    #[value(hide = true)]
+    Capture,
 }
 
 /// Arguments of `aye agents remove`.
@@ -74,6 +91,8 @@ pub struct Item {
     pub path: String,
     /// The events that aye's hooks are there for.
     pub hooks: Vec<String>,
+    /// `tree` or `strict`: what becomes of edits of the checkout; null where there are no hooks.
+    pub mode: Option<&'static str>,
     /// `written`, `would_write`, `removed`, `unchanged`, `installed` or `none`.
     pub state: &'static str,
 }
@@ -114,7 +133,10 @@ enum Kind {
 impl Target {
     /// The events that aye's hooks are there for in `text`; of a file of aye's own, all.
     fn hooks(&self, text: &str) -> Result<Vec<String>, String> {
-        let all = || self.client.hooks.iter().map(|(event, _)| (*event).to_owned()).collect();
+        let all = || {
+            let is_strict = self.mode(text) == Some("strict");
+            self.client.installed(is_strict).map(|(event, _)| event.to_owned()).collect()
+        };
         match (&self.kind, self.client.settings) {
             _ if text.trim().is_empty() => Ok(Vec::new()),
             (Kind::Writable(_) | Kind::Included(_), _) => Ok(Vec::new()),
@@ -122,6 +144,26 @@ impl Target {
             (Kind::Hooks, Settings::File(_)) if self.is_own(text) => Ok(all()),
             (Kind::Hooks, Settings::File(_)) => Ok(Vec::new()),
         }
+    }
+
+    /// What becomes of edits of the checkout by the hooks in `text`.
+    fn mode(&self, text: &str) -> Option<&'static str> {
+        let is_strict = match self.client.settings {
+            Settings::Entries(_) => {
+                let is_ours = self.is_ours();
+                let is_strict =
+                    |entry: &Value| is_ours(entry) && entry.to_string().contains(STRICT);
+                if settings::find(text, &is_ours).map_or(true, |found| found.is_empty()) {
+                    return None;
+                }
+                settings::find(text, is_strict).is_ok_and(|found| !found.is_empty())
+            }
+            Settings::File(_) if !self.is_own(text) => return None,
+            Settings::File(_) => {
+                text.contains("strict = true") || text.contains(&format!(" {STRICT}"))
+            }
+        };
+        Some(if is_strict { "strict" } else { "tree" })
     }
 
     /// Whether aye has put something into `text`.
@@ -145,18 +187,19 @@ impl Target {
     }
 
     /// `text` with what aye puts into it.
-    fn put(&self, text: &str, program: &str) -> Result<String, String> {
+    fn put(&self, text: &str, program: &str, is_strict: bool) -> Result<String, String> {
         match (&self.kind, self.client.settings) {
             (Kind::Writable(directory), _) => writable::put(text, directory),
             (Kind::Included(directory), _) => included::put(text, directory),
             (Kind::Hooks, Settings::Entries(entry)) => {
-                let hooks = self.client.hooks.iter();
-                let entries: Vec<(&str, Value)> =
-                    hooks.map(|(event, tools)| (*event, entry(program, event, *tools))).collect();
+                let hooks = self.client.installed(is_strict);
+                let entry =
+                    |(event, tools)| (event, entry(&Hook { program, event, tools, is_strict }));
+                let entries: Vec<(&str, Value)> = hooks.map(entry).collect();
                 settings::put(text, &entries, self.is_ours())
             }
             (Kind::Hooks, Settings::File(file)) => match text.is_empty() || self.is_own(text) {
-                true => Ok(file(program)),
+                true => Ok(file(program, is_strict)),
                 false => Err("it is not a file of aye's".to_owned()),
             },
         }
@@ -317,6 +360,14 @@ fn write(path: &Path, text: &str) -> Result<()> {
 /// # Errors
 /// `invalid_json` for settings that cannot be edited, which are left as they are; those of the file system.
 pub fn install(context: &mut Context, args: &InstallArgs) -> Result<Exit> {
+    if args.mode == Mode::Capture {
+        return Err(Error::new(
+            &codes::INVALID_ARGUMENT,
+            "capture is not offered: refused edit by edit, every client that was tried lost track of its files",
+        )
+        .hint("--mode tree lets it edit in a work tree; --mode strict has it propose each change"));
+    }
+    let is_strict = args.mode == Mode::Strict;
     let program =
         std::env::current_exe().map_err(|error| Error::io("find this program", &error))?;
     let program = program.to_str().ok_or_else(|| unreadable(&program, "its path is not UTF-8"))?;
@@ -329,7 +380,9 @@ pub fn install(context: &mut Context, args: &InstallArgs) -> Result<Exit> {
                 None => read(&target.path)?,
             };
             let text = before.as_deref().unwrap_or_default();
-            let after = target.put(text, program).map_err(|why| unreadable(&target.path, &why))?;
+            let after = target
+                .put(text, program, is_strict)
+                .map_err(|why| unreadable(&target.path, &why))?;
             planned.push((target, before, after));
         }
     }
@@ -349,7 +402,7 @@ pub fn install(context: &mut Context, args: &InstallArgs) -> Result<Exit> {
             }
         };
         let hooks = target.hooks(&after).unwrap_or_default();
-        items.push(item(&target, state, hooks));
+        items.push(item(&target, state, hooks, target.mode(&after)));
     }
     if !args.dry_run && args.harnesses.contains(&Harness::Codex) {
         context
@@ -402,7 +455,8 @@ pub fn remove(context: &mut Context, args: &RemoveArgs) -> Result<Exit> {
             let stays = is_needed && !matches!(target.kind, Kind::Hooks);
             let is_shared = targets.iter().filter(|other| other.path == target.path).count() > 1;
             let removed = !stays && put_back(target, is_needed && is_shared)?;
-            items.push(item(target, if removed { "removed" } else { "unchanged" }, Vec::new()));
+            let state = if removed { "removed" } else { "unchanged" };
+            items.push(item(target, state, Vec::new(), None));
         }
     }
     answer(context, items)
@@ -513,7 +567,7 @@ pub fn show(context: &mut Context) -> Result<Exit> {
         let text = read(&target.path)?.unwrap_or_default();
         let found = target.hooks(&text).map_err(|why| unreadable(&target.path, &why))?;
         let state = if found.is_empty() { "none" } else { "installed" };
-        items.push(item(target, state, found));
+        items.push(item(target, state, found, target.mode(&text)));
     }
     let gated =
         |name: &str| items.iter().any(|item| item.harness == name && item.state == "installed");
@@ -537,9 +591,15 @@ fn is_on_path(context: &Context, client: &Client) -> bool {
     std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
 }
 
-fn item(target: &Target, state: &'static str, hooks: Vec<String>) -> Item {
+fn item(
+    target: &Target,
+    state: &'static str,
+    hooks: Vec<String>,
+    mode: Option<&'static str>,
+) -> Item {
     let path = target.path.display().to_string();
-    Item { harness: target.client.name, scope: target.scope, path, hooks, state }
+    let mode = mode.filter(|_| matches!(target.kind, Kind::Hooks));
+    Item { harness: target.client.name, scope: target.scope, path, hooks, mode, state }
 }
 
 fn answer(context: &mut Context, settings: Vec<Item>) -> Result<Exit> {
@@ -548,6 +608,7 @@ fn answer(context: &mut Context, settings: Vec<Item>) -> Result<Exit> {
         let line = |item: &Item| {
             let hooks = match item.hooks.len() {
                 0 => String::new(),
+                count if item.mode == Some("strict") => format!(" ({count} hooks, strict)"),
                 count => format!(" ({count} hooks)"),
             };
             let state = item.state.replace('_', " ");

@@ -33,6 +33,7 @@ pub enum Command {
   aye agents install claude-code --local      for this project, for you alone
   aye agents install codex gemini             wherever you work
   aye agents install claude-code --user       wherever you work
+  aye agents install codex --mode strict      it has to propose each change
   aye agents install claude-code --dry-run")]
     Install(install::InstallArgs),
     /// Take aye's hooks out of the settings again.

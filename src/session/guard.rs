@@ -1,0 +1,231 @@
+//! The checkout before and after a shell command that runs in it: what the command wrote goes into the session's
+//! tree, and is put back.
+//!
+//! Nobody can tell for certain who wrote a file. The command counts as its author where its text names the file;
+//! whatever else has changed meanwhile may be the person's, and is only reported.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use bstr::{BString, ByteSlice as _};
+use serde::{Deserialize, Serialize};
+
+use super::tree::{self, Base};
+use super::{follow, read};
+use crate::changeset::{File, RepoPath, Snapshot as _};
+use crate::error::{Error, Result};
+use crate::proposal::Entry;
+use crate::repository::Repository;
+
+/// Untracked files that are compared, at most; of a checkout with more of them none is.
+const MOST: usize = 20_000;
+
+/// The checkout before a command.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Before {
+    /// The commit that is checked out.
+    head: String,
+    /// A commit of the tracked files as they are.
+    commit: String,
+    /// Untracked files that git does not ignore.
+    untracked: BTreeSet<BString>,
+}
+
+/// What became of the checkout.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// Files that the command wrote: they are in the session's tree, and as before in the checkout. Untrusted.
+    pub taken: Vec<String>,
+    /// Files that have changed and stay as they are, and why, in words. Untrusted.
+    pub left: Vec<(String, String)>,
+}
+
+impl Before {
+    /// Looks at the checkout of `repository`.
+    ///
+    /// # Errors
+    /// As [`tree::base`]; those of git.
+    pub fn look(repository: &Repository) -> Result<Self> {
+        let commit = tree::base(repository, Base::Worktree)?;
+        let head = tree::base(repository, Base::Head)?;
+        Ok(Self { head, commit, untracked: untracked(repository)? })
+    }
+
+    /// Its bytes.
+    ///
+    /// # Errors
+    /// None that a caller can bring about.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        serde_json::to_vec(self).map_err(|error| Error::bug(error.to_string()))
+    }
+
+    /// Reads it; `None` for what is not one.
+    pub fn read(bytes: &[u8]) -> Option<Self> {
+        let before: Self = serde_json::from_slice(bytes).ok()?;
+        let is_id = |id: &str| {
+            [40, 64].contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_hexdigit())
+        };
+        (is_id(&before.commit) && is_id(&before.head)).then_some(before)
+    }
+
+    /// Compares the checkout of `repository` with what it was, after `command` has run. What the command names goes
+    /// into the session's `tree`.
+    ///
+    /// # Errors
+    /// Those of git, of the objects and of the file system.
+    pub fn compare(&self, repository: &Repository, tree: &Path, command: &str) -> Result<Found> {
+        let mut found = Found::default();
+        let Some(top) = repository.work_dir() else { return Ok(found) };
+        let now = Self::look(repository)?;
+        let differs = ["diff-tree", "-r", "-z", "--no-renames", "--name-only"];
+        let changed =
+            tree::git(repository)?.args(differs).args([&self.commit, &now.commit]).run()?;
+        let changed = changed.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+        let changed = changed.map(BString::from);
+        let new = now.untracked.difference(&self.untracked).cloned();
+        let is_known = |path: &BString| self.untracked.contains(path);
+        let (mut named, mut others) = (Vec::new(), Vec::new());
+        for path in changed.chain(new) {
+            // What was untracked and is not any more was staged, by whomever.
+            let is_named = names(command, &path.to_str_lossy()) && !is_known(&path);
+            if is_named { named.push(path) } else { others.push(path) }
+        }
+        if self.head != now.head {
+            // Commits and other branches are seen in git, and are not taken back here.
+            others.append(&mut named);
+        }
+        const MAYBE: &str = "changed while the command ran";
+        found.left.extend(others.iter().map(|path| (path.to_string(), MAYBE.to_owned())));
+        if named.is_empty() {
+            return Ok(found);
+        }
+        let after = self.with(repository, &now, &named)?;
+        let followed = follow::follow(repository, tree, &self.commit, &after)?;
+        let inside = repository.at(&top)?;
+        let worktree = inside.worktree()?;
+        let [from, to] = [&after, &self.commit].map(|commit| read::index(repository, commit));
+        let (from, to) = (read::entries(&from?), read::entries(&to?));
+        let stored = |entries: &read::Entries, path: &BString| -> Result<Option<File>> {
+            let Some((mode, id)) = entries.get(path) else { return Ok(None) };
+            let mode = read::mode_of(*mode).unwrap_or_default().to_owned();
+            let entry = Entry { mode, id: id.to_string() };
+            Ok(Some(File { bytes: repository.blob(&entry.id)?, mode: entry.file_mode() }))
+        };
+        for path in named {
+            let shown = path.to_string();
+            if let Some((_, why)) = followed.kept.iter().find(|(kept, _)| *kept == shown) {
+                found.left.push((shown, format!("is not in the session's work tree: {why}")));
+                continue;
+            }
+            let put_back = || -> Result<bool> {
+                let place = RepoPath::from_tree(&path)?;
+                let (wrote, was) = (stored(&from, &path)?, stored(&to, &path)?);
+                // Whatever came in between is somebody else's.
+                if worktree.file(&place)? != wrote {
+                    return Ok(false);
+                }
+                match was {
+                    Some(file) => worktree.write_stored(&place, &file)?,
+                    None => drop(worktree.remove_file(&place)?),
+                }
+                Ok(true)
+            };
+            match put_back() {
+                Ok(true) => found.taken.push(shown),
+                Ok(false) => found.left.push((shown, "was edited again since".to_owned())),
+                Err(error) => found.left.push((shown, error.message().to_owned())),
+            }
+        }
+        Ok(found)
+    }
+
+    /// A commit of what this was, with `paths` as they are `now`.
+    fn with(&self, repository: &Repository, now: &Self, paths: &[BString]) -> Result<String> {
+        let scratch =
+            tempfile::tempdir().map_err(|error| Error::io("make a temporary directory", &error))?;
+        let index = scratch.path().join("index");
+        let top = repository.work_dir().unwrap_or_else(|| repository.common_dir().to_owned());
+        let git = || {
+            let git = tree::git(repository)?.directory(&top);
+            Ok::<_, Error>(git.env("GIT_INDEX_FILE", &index))
+        };
+        git()?.args(["read-tree", &self.commit]).run()?;
+        let entries = read::entries(&read::index(repository, &now.commit)?);
+        let (mut lines, mut new) = (Vec::new(), Vec::new());
+        for path in paths {
+            if now.untracked.contains(path) {
+                new.extend_from_slice(path);
+                new.push(0);
+                continue;
+            }
+            match entries.get(path) {
+                Some((mode, id)) => {
+                    lines.extend_from_slice(format!("{:o} {id}\t", mode.bits()).as_bytes());
+                }
+                None => {
+                    let none = "0".repeat(self.commit.len());
+                    lines.extend_from_slice(format!("0 {none}\t").as_bytes());
+                }
+            }
+            lines.extend_from_slice(path);
+            lines.push(0);
+        }
+        git()?.args(["update-index", "-z", "--index-info"]).stdin(lines).run()?;
+        git()?.args(["update-index", "--add", "-z", "--stdin"]).stdin(new).run()?;
+        let written = git()?.args(["write-tree"]).text()?;
+        tree::commit(repository, written.trim(), &self.head, "What a command wrote")
+    }
+}
+
+fn untracked(repository: &Repository) -> Result<BTreeSet<BString>> {
+    let args = ["ls-files", "-z", "--others", "--exclude-standard"];
+    let Some(top) = repository.work_dir() else { return Ok(BTreeSet::new()) };
+    let list = tree::git(repository)?.directory(top).args(args).run()?;
+    let paths = list.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+    let paths: BTreeSet<BString> = paths.take(MOST + 1).map(BString::from).collect();
+    Ok(if paths.len() > MOST { BTreeSet::new() } else { paths })
+}
+
+/// Whether `command` names the file `path`: by its last name, as a word of its own.
+fn names(command: &str, path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let is_part = |c: char| c.is_alphanumeric() || "_-.".contains(c);
+    !name.is_empty()
+        && command.match_indices(name).any(|(at, _)| {
+            let (before, after) = (&command[..at], &command[at + name.len()..]);
+            !before.chars().next_back().is_some_and(is_part) && !after.starts_with(is_part)
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_names_a_file_by_its_last_name_as_a_word() {
+        for command in
+            ["echo x >b.txt", "sed -i s/a/b/ ./src/b.txt", "cp a 'b.txt'", "x>/r/src/b.txt;"]
+        {
+            assert!(names(command, "src/b.txt"), "{command}");
+        }
+        for command in
+            ["make", "echo x >ab.txt", "cat b.txt.bak", "cat b-txt", "prettier --write ."]
+        {
+            assert!(!names(command, "src/b.txt"), "{command}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_a_record_is_none() {
+        let before = Before {
+            head: "a".repeat(40),
+            commit: "b".repeat(40),
+            untracked: [BString::from("x")].into(),
+        };
+        assert_eq!(Before::read(&before.to_bytes().unwrap()), Some(before.clone()));
+        let other = Before { commit: "--help".to_owned(), ..before };
+        assert_eq!(Before::read(&other.to_bytes().unwrap()), None);
+        assert_eq!(Before::read(b"{"), None);
+    }
+}

@@ -1,0 +1,101 @@
+#!/bin/sh
+# Drives real clients through the hooks of `aye agents install --mode strict`: an edit of the checkout is refused with
+# the way to propose it; what a command writes there is put back and proposed, and the model is told.
+#
+#   tests/clients/strict.sh target/release/aye [codex|gemini|qwen|copilot|opencode …]
+set -eu
+. "$(dirname "$(realpath "$0")")/common.sh"
+shift
+repository
+[ $# != 0 ] || set -- codex gemini qwen copilot opencode
+command='sed -i s/bee/wasp/ b.txt && cat b.txt'
+
+# strict NAME: what was asked for, and that the model was told.
+strict() {
+    [ -z "$(git status --short)" ] || fail "$1: the checkout was changed: $(git status --short)"
+    [ "$("$aye" list --json | grep -c '"proposal_id"')" = 1 ] || fail "$1: not one proposal: $(tail -20 "$scratch/turn")"
+    "$aye" diff --latest --no-pager >"$scratch/diff"
+    grep -q '^+wasp' "$scratch/diff" || fail "$1: the proposal lacks +wasp: $(cat "$scratch/diff")"
+    ! grep -q '^+new' "$scratch/diff" || fail "$1: the refused edit is in it"
+    grep -q "aye propose PATH" "$scratch/$1.log" || fail "$1: the way to propose was not told"
+    if grep -q "they are put back" "$scratch/$1.log"; then told=told; else told="not told"; fi
+    echo "$1: the edit refused, the command's file put back and proposed; the model was $told of that"
+    "$aye" reject --latest --yes >/dev/null
+}
+
+for name; do
+    case $name in
+    codex)
+        client codex @openai/codex@0.169.0 codex
+        export CODEX_HOME="$HOME/.codex"
+        "$aye" agents install codex --mode strict
+        model responses codex <<END
+[["apply_patch", "*** Begin Patch\n*** Add File: new.txt\n+new\n*** End Patch"],
+ ["exec_command", {"cmd": "$command"}]]
+END
+        cat - "$CODEX_HOME/config.toml" >"$scratch/config" <<END
+model = "gpt-5.5"
+model_provider = "scripted"
+[model_providers.scripted]
+name = "scripted"
+base_url = "http://127.0.0.1:$port/v1"
+wire_api = "responses"
+END
+        cp "$scratch/config" "$CODEX_HOME/config.toml"
+        set -- exec --dangerously-bypass-hook-trust --sandbox workspace-write "Do the task"
+        ;;
+    gemini)
+        client gemini @google/gemini-cli@0.61.0 gemini
+        mkdir -p "$HOME/.gemini"
+        echo '{"security":{"auth":{"selectedType":"gemini-api-key"}}}' >"$HOME/.gemini/settings.json"
+        "$aye" agents install gemini --mode strict
+        model gemini gemini <<END
+[["write_file", {"file_path": "$PWD/new.txt", "content": "new\n"}],
+ ["run_shell_command", {"command": "$command"}]]
+END
+        export GOOGLE_GEMINI_BASE_URL="http://127.0.0.1:$port" GEMINI_API_KEY=none GEMINI_TELEMETRY_ENABLED=false
+        export GEMINI_CLI_TRUST_WORKSPACE=true GEMINI_SANDBOX=false
+        set -- -p "Do the task" --yolo -m gemini-2.5-pro
+        ;;
+    qwen)
+        client qwen @qwen-code/qwen-code@0.24.4 qwen
+        mkdir -p "$HOME/.qwen"
+        echo '{"security":{"auth":{"selectedType":"openai"}}}' >"$HOME/.qwen/settings.json"
+        "$aye" agents install qwen --mode strict
+        model chat qwen <<END
+[["write_file", {"file_path": "$PWD/new.txt", "content": "new\n"}],
+ ["run_shell_command", {"command": "printf 'wasp\\\\n' >b.txt", "is_background": false}]]
+END
+        export OPENAI_BASE_URL="http://127.0.0.1:$port/v1" OPENAI_API_KEY=none OPENAI_MODEL=scripted QWEN_TELEMETRY_ENABLED=false
+        set -- -p "Do the task" --yolo
+        ;;
+    copilot)
+        client copilot @github/copilot@1.0.102 copilot
+        "$aye" agents install copilot --mode strict
+        model chat copilot <<END
+[["create", {"path": "$PWD/new.txt", "file_text": "new\n"}],
+ ["bash", {"command": "$command", "description": "Edit", "sessionId": "x", "initial_wait": 10}]]
+END
+        export COPILOT_PROVIDER_BASE_URL="http://127.0.0.1:$port/v1" COPILOT_PROVIDER_API_KEY=none COPILOT_OFFLINE=true COPILOT_MODEL=scripted COPILOT_AUTO_UPDATE=false
+        set -- -p "Do the task" --allow-all-tools --allow-all-paths
+        ;;
+    opencode)
+        client opencode opencode-ai@1.18.33 opencode
+        unset XDG_CONFIG_HOME XDG_DATA_HOME XDG_CACHE_HOME || true
+        "$aye" agents install opencode --mode strict
+        model chat opencode <<END
+[["write", {"filePath": "$PWD/new.txt", "content": "new\n"}],
+ ["bash", {"command": "$command", "description": "Edit"}]]
+END
+        cat >"$HOME/.config/opencode/opencode.json" <<END
+{"provider": {"scripted": {"npm": "@ai-sdk/openai-compatible", "name": "scripted",
+  "options": {"baseURL": "http://127.0.0.1:$port/v1", "apiKey": "none"}, "models": {"m": {"name": "m"}}}},
+ "model": "scripted/m", "small_model": "scripted/m", "autoupdate": false, "share": "disabled",
+ "permission": {"external_directory": "allow"}}
+END
+        set -- run "Do the task"
+        ;;
+    esac
+    timeout 200 "$program" "$@" </dev/null >"$scratch/turn" 2>&1 || fail "$name: $(tail -20 "$scratch/turn")"
+    strict "$name"
+done
