@@ -17,7 +17,7 @@ fail() { echo "FAILED: $1"; [ -z "${KEEP:-}" ] || trap 'kill $models 2>/dev/null
 client() {
     program=${CLIENTS_AT:-$scratch}/$1/node_modules/.bin/$3
     [ -x "$program" ] || npm install --no-fund --no-audit --silent --prefix "$scratch/$1" "$2" \
-        >npm.log 2>&1 || { echo "not installed: $2"; exit 1; }
+        >"$scratch/npm.log" 2>&1 || { echo "not installed: $2"; exit 1; }
     echo "$1 $("$program" --version 2>&1 | grep -oE '[0-9]+\.[0-9]+\.[0-9]+' | head -1)"
 }
 
