@@ -229,10 +229,14 @@ impl Marks {
         let fit = Fit::new(store, tree.as_ref());
         for summary in summaries {
             let is_open = summary.status == Status::Pending && summary.subject == Subject::Code;
-            if is_open
-                && !self.stands_on_another(&summary.id)
-                && fit.conflict(view, &view.proposal(&summary.id)?)?.is_some()
-            {
+            if !is_open || self.stands_on_another(&summary.id) {
+                continue;
+            }
+            let proposal = view.proposal(&summary.id)?;
+            // A list does not ask the remote of a partial clone for contents, one by one.
+            let mut sides = proposal.current().changes.iter().flat_map(|c| [&c.before, &c.after]);
+            let is_here = sides.all(|side| side.as_ref().is_none_or(|entry| store.has(&entry.id)));
+            if is_here && fit.conflict(view, &proposal)?.is_some() {
                 self.unfit.insert(summary.id.clone());
             }
         }
