@@ -203,7 +203,7 @@ pub(super) fn plan_again(
 ) -> Result<(Proposal, Shown)> {
     let view = store.look()?;
     let proposal = super::verified_in(store, &view, proposal)?;
-    let mut planned = shown::show_again(store, &view, &proposal, part, snapshot, shown)?;
+    let mut planned = shown::show(store, &view, &proposal, part, snapshot)?;
     drop(view);
     if let Some(refusal) = planned.plan.refusal() {
         return Err(store.name_sparse(conflict(refusal, &proposal.id)));

@@ -3,17 +3,13 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::changeset::{Changeset, File, FileChange};
+use crate::changeset::{Changeset, File};
 use crate::error::{Error, Result};
 use crate::proposal::event::{Evidence, FileOutcome, Patch, Written};
 use crate::proposal::{Authority, Data, Entry, ProposalId, Stamped, codes};
 use crate::store::{Store, View, entry_of};
-use crate::worktree::processors;
 
 const PREFIX: &str = "patch_";
-
-/// From this many bytes on, both sides are hashed at once.
-const LARGE: usize = 1 << 20;
 
 /// The id of a direct patch, from the id of its event.
 pub fn id(event: &str) -> String {
@@ -35,20 +31,11 @@ pub type Ids = [Option<Entry>; 2];
 /// # Errors
 /// `internal_error` if something cannot be hashed.
 pub fn ids(hash: gix::hash::Kind, changeset: &Changeset) -> Result<Vec<Ids>> {
-    let changes = changeset.changes();
-    let ids = |side: fn(&FileChange) -> Option<&File>| -> Result<Vec<Option<Entry>>> {
-        changes
-            .iter()
-            .map(|change| side(change).map(|file| entry_of(hash, file)).transpose())
-            .collect()
+    let id = |file: &Option<File>| -> Result<Option<Entry>> {
+        file.as_ref().map(|file| entry_of(hash, file)).transpose()
     };
-    let before = || ids(|change| change.before.as_ref());
-    let size =
-        changes.iter().filter_map(|change| change.after.as_ref()).map(|file| file.bytes.len());
-    processors::beside(size.sum::<usize>() >= LARGE, &before, |before| {
-        let after = ids(|change| change.after.as_ref())?;
-        Ok(before.wait()?.into_iter().zip(after).map(|(before, after)| [before, after]).collect())
-    })
+    let changes = changeset.changes().iter();
+    changes.map(|change| Ok([id(&change.before)?, id(&change.after)?])).collect()
 }
 
 /// Records that `changeset`, whose files have `ids`, was written to the work tree. Only what stood

@@ -158,21 +158,8 @@ pub fn show(
     part: Option<&Part>,
     snapshot: &dyn Snapshot,
 ) -> Result<Shown> {
-    show_again(store, view, proposal, part, snapshot, None)
-}
-
-/// As [`show`], after it was shown as `before`: what is as it was then is not hashed again.
-pub(super) fn show_again(
-    store: &Store,
-    view: &View,
-    proposal: &Proposal,
-    part: Option<&Part>,
-    snapshot: &dyn Snapshot,
-    before: Option<&Shown>,
-) -> Result<Shown> {
     let (plan, followed) = subject::forward(store, view, proposal, part, snapshot)?;
-    let known = before.map(Hashed::of).unwrap_or_default();
-    let shown = hold(store, view, proposal, part, plan, &known)?;
+    let shown = of_plan(store, view, proposal, part, plan)?;
     Ok(Shown { followed, ..shown })
 }
 
@@ -183,17 +170,6 @@ pub(super) fn of_plan(
     proposal: &Proposal,
     part: Option<&Part>,
     plan: Resolution,
-) -> Result<Shown> {
-    hold(store, view, proposal, part, plan, &Hashed::default())
-}
-
-fn hold(
-    store: &Store,
-    view: &View,
-    proposal: &Proposal,
-    part: Option<&Part>,
-    plan: Resolution,
-    known: &Hashed<'_>,
 ) -> Result<Shown> {
     let seen = Seen::now(store, view)?;
     let mut shown = Shown {
@@ -213,10 +189,10 @@ fn hold(
     let mut explained = super::steps::Explained::new(store, view, proposal);
     let mut records = Vec::with_capacity(shown.plan.files.len());
     for file in &shown.plan.files {
-        let now = known.blob(store, &file.path, file.now.as_ref())?;
+        let now = blob(store, file.now.as_ref())?;
         let after = match file.now == file.after {
             true => now.clone(),
-            false => known.blob(store, &file.path, file.after.as_ref())?,
+            false => blob(store, file.after.as_ref())?,
         };
         let base = head.blob(store, &file.path, [&now, &after])?;
         let edited = part.is_some_and(|part| part.reason == RevisionReason::Edited)
@@ -265,34 +241,6 @@ fn blob(store: &Store, file: Option<&File>) -> Result<Option<Blob>> {
     let Entry { id, mode } = store.entry_of(file)?;
     let sha256 = crate::sha256::hex(&file.bytes);
     Ok(Some(Blob { mode, id, sha256 }))
-}
-
-/// The sides of a plan that was shown: the same bytes have the same hashes.
-#[derive(Default)]
-struct Hashed<'s>(BTreeMap<&'s RepoPath, [Side<'s>; 2]>);
-
-type Side<'s> = (Option<&'s File>, &'s Option<Blob>);
-
-impl<'s> Hashed<'s> {
-    fn of(shown: &'s Shown) -> Self {
-        let records = shown.manifest.records();
-        let records: BTreeMap<&RepoPath, &Record> =
-            records.iter().map(|record| (&record.path, record)).collect();
-        let sides = |file: &'s Planned| {
-            let record = *records.get(&file.path)?;
-            let sides = [(file.now.as_ref(), &record.now), (file.after.as_ref(), &record.after)];
-            Some((&file.path, sides))
-        };
-        Self(shown.plan.files.iter().filter_map(sides).collect())
-    }
-
-    fn blob(&self, store: &Store, path: &RepoPath, file: Option<&File>) -> Result<Option<Blob>> {
-        let sides = self.0.get(path).into_iter().flatten();
-        match sides.into_iter().find(|(known, _)| known.is_some() && *known == file) {
-            Some((_, blob)) => Ok((*blob).clone()),
-            None => blob(store, file),
-        }
-    }
 }
 
 /// The tree of the target commit.

@@ -30,9 +30,6 @@ pub struct Tampering {
     pub what: &'static str,
 }
 
-/// The files that say what a staged proposal is.
-const ABOUT: [&str; 3] = ["proposal.json", "target-checksums.json", "change.patch"];
-
 /// A new staging id: UTC time, a slug of intent and rationale, and what makes it unique.
 pub fn new_id(now: chrono::DateTime<chrono::Utc>, intent: &str, rationale: Option<&str>) -> String {
     let text = format!("{intent} {}", rationale.unwrap_or_default());
@@ -103,8 +100,11 @@ fn about(
     });
     let targets = json!({ "targets": note(proposal, "preconditions") });
     let patch = crate::changeset::emit::git_patch(changeset, store.repo().object_hash());
-    let contents = [json(&document)?, json(&targets)?, patch];
-    Ok(ABOUT.into_iter().map(str::to_owned).zip(contents).collect())
+    Ok(vec![
+        ("proposal.json".to_owned(), json(&document)?),
+        ("target-checksums.json".to_owned(), json(&targets)?),
+        ("change.patch".to_owned(), patch),
+    ])
 }
 
 /// Writes the staging folder of a pending proposal into the present work tree.
@@ -179,26 +179,14 @@ impl Service<'_> {
         // As they were written: without conversion, and each directory opened once.
         let tree = self.store.worktree()?.without_conversion();
         let reader = tree.reader();
-        let staged = || {
-            let id = |proposal| staging_id(proposal).filter(|id| is_plain(id));
-            pending.iter().filter_map(move |proposal| Some((id(proposal)?, proposal)))
-        };
-        let names = reader.names(&RepoPath::new(format!("{DIR}/staging"))?).unwrap_or_default();
-        let mut files = Vec::new();
-        for (id, proposal) in staged() {
-            let changes = proposal.current().changes.iter().filter(|change| change.after.is_some());
-            let changed = changes.filter_map(|change| store_path(&change.path));
-            let changed = changed.map(|path| format!("files/{path}"));
-            for name in ABOUT.into_iter().map(str::to_owned).chain(changed) {
-                files.push(RepoPath::new(format!("{DIR}/staging/{id}/{name}"))?);
-            }
-        }
-        reader.expect(&files.iter().collect::<Vec<_>>());
-        for (id, proposal) in staged() {
+        for proposal in pending {
+            let Some(id) = staging_id(proposal).filter(|id| is_plain(id)) else { continue };
             known.insert(id.to_owned());
             self.compare(id, proposal, &reader, held, &mut found)?;
         }
-        for name in names {
+        for name in
+            self.worktree.names(&RepoPath::new(format!("{DIR}/staging"))?).unwrap_or_default()
+        {
             let name = name.to_string();
             if known.contains(&name) {
                 continue;
