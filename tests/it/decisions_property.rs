@@ -198,6 +198,12 @@ fn lane(repo: &Repo) -> String {
     repo.git(&["for-each-ref", "--format=%(objectname)", "refs/aye/log"])
 }
 
+/// The newest event of a clone's own lane.
+fn newest_event(repo: &Repo) -> Value {
+    let event = repo.git(&["cat-file", "blob", &format!("{}:event.json", lane(repo))]);
+    serde_json::from_str(&event).expect("an event")
+}
+
 /// The content of the project's files.
 fn files(repo: &Repo) -> BTreeMap<String, Vec<u8>> {
     FILES.into_iter().map(|file| (file.to_owned(), repo.read(file))).collect()
@@ -276,6 +282,10 @@ fn run(steps: &[Step]) {
             named_by_the_manifest(repo, &before, &after, false);
         } else if !by_person || run.status != 0 {
             assert_eq!(before, after, "it decided nothing, and wrote\n{run}");
+        } else if step.what == Undo && newest_event(repo)["kind"] == "reopen" {
+            // What was rejected or withdrawn had written nothing.
+            assert_ne!(lane(repo), tip, "nothing is on record\n{run}");
+            assert_eq!(before, after, "a reopening wrote\n{run}");
         } else {
             assert_ne!(lane(repo), tip, "nothing is on record\n{run}");
             named_by_the_manifest(repo, &before, &after, true);
@@ -297,6 +307,17 @@ fn run(steps: &[Step]) {
     assert_eq!(states(left), states(right));
     // Nothing that the program itself has recorded contradicts anything.
     left.aye(&["check"]).lacks("event_rejected");
+}
+
+/// Found by chance: an undo of what was withdrawn.
+#[test]
+fn an_undone_withdrawal_writes_nothing() {
+    let step = |who, what| Step { clone: 0, who, what, pick: 0 };
+    run(&[
+        step(Who::Codex, What::Propose),
+        step(Who::Codex, What::Withdraw),
+        step(Who::Person, What::Undo),
+    ]);
 }
 
 /// Who has approved what counts.
