@@ -63,15 +63,7 @@ fn model() {
     let started = Instant::now();
     let review = Review::new(&[change], 3);
     println!("take apart: {:.2} ms", ms(started.elapsed()));
-    let ticket = Ticket::new(ProposalId::from_event(&"ab".repeat(20)), Default::default());
-    let mut session = Session::new(vec![ticket]);
-    session.open(review, None, Vec::new());
-    let options = Options {
-        palette: Palette::new(|_| None),
-        syntax: true,
-        columns: 120,
-        ..Options::default()
-    };
+    let (mut session, options) = (opened(review), options());
     let mut painter = None;
     let mut times = Vec::new();
     let mut bytes = 0;
@@ -116,15 +108,7 @@ fn files() {
     let started = Instant::now();
     let review = Review::new(&changes, 3);
     println!("take 1,000 files apart: {:.2} ms", ms(started.elapsed()));
-    let ticket = Ticket::new(ProposalId::from_event(&"ab".repeat(20)), Default::default());
-    let mut session = Session::new(vec![ticket]);
-    session.open(review, None, Vec::new());
-    let options = Options {
-        palette: Palette::new(|_| None),
-        syntax: true,
-        columns: 120,
-        ..Options::default()
-    };
+    let (mut session, options) = (opened(review), options());
     let mut times = Vec::new();
     let mut bytes = 0;
     loop {
@@ -143,6 +127,19 @@ fn files() {
         times.push(started.elapsed());
     }
     frames("next file", times, bytes);
+}
+
+/// A session with `review` on the screen.
+fn opened(review: Review) -> Session {
+    let ticket = Ticket::new(ProposalId::from_event(&"ab".repeat(20)), Default::default());
+    let mut session = Session::new(vec![ticket]);
+    session.open(review, None, Vec::new());
+    session
+}
+
+/// In colour, with words and syntax.
+fn options() -> Options {
+    Options { palette: Palette::new(|_| None), syntax: true, columns: 120, ..Options::default() }
 }
 
 /// Prints what steps took, against one frame.

@@ -15,19 +15,8 @@ model responses codex <<'END'
  ["exec_command", {"cmd": "sed -i s/bee/wasp/ b.txt && cat a.txt b.txt new.txt"}],
  ["apply_patch", "*** Begin Patch\n*** Update File: a.txt\n@@\n one\n-Two\n+TWO\n three\n*** End Patch"]]
 END
-configure() {
-    cat - "$CODEX_HOME/config.toml" >"$scratch/config" <<END || true
-model = "gpt-5.5"
-model_provider = "scripted"
-[model_providers.scripted]
-name = "scripted"
-base_url = "http://127.0.0.1:$port/v1"
-wire_api = "responses"
-END
-    cp "$scratch/config" "$CODEX_HOME/config.toml"
-}
 export CODEX_HOME="$HOME/.codex"
-configure
+codex_asks
 turn() {
     timeout 120 "$@" </dev/null >"$scratch/turn" 2>&1 || fail "codex: $(tail -20 "$scratch/turn")"
 }

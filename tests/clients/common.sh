@@ -45,6 +45,29 @@ model() {
     port=$(cat "$scratch/$2.port")
 }
 
+# codex_asks: Codex asks the model at `port`, beside what its settings hold already.
+codex_asks() {
+    cat - "$CODEX_HOME/config.toml" >"$scratch/config" <<END
+model = "gpt-5.5"
+model_provider = "scripted"
+[model_providers.scripted]
+name = "scripted"
+base_url = "http://127.0.0.1:$port/v1"
+wire_api = "responses"
+END
+    cp "$scratch/config" "$CODEX_HOME/config.toml"
+}
+
+# opencode_asks: OpenCode asks the model at `port`.
+opencode_asks() {
+    cat >"$HOME/.config/opencode/opencode.json" <<END
+{"provider": {"scripted": {"npm": "@ai-sdk/openai-compatible", "name": "scripted",
+  "options": {"baseURL": "http://127.0.0.1:$port/v1", "apiKey": "none"}, "models": {"m": {"name": "m"}}}},
+ "model": "scripted/m", "small_model": "scripted/m", "autoupdate": false, "share": "disabled",
+ "permission": {"external_directory": "allow"}}
+END
+}
+
 # gated NAME: the checkout untouched, exactly one proposal, as meant.
 gated() {
     [ -z "$(git status --short)" ] || fail "the checkout was changed: $(git status --short)"

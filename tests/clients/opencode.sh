@@ -15,12 +15,7 @@ model chat opencode <<END
  ["bash", {"command": "sed -i s/bee/wasp/ b.txt && cat a.txt b.txt new.txt", "description": "Edit"}],
  ["edit", {"filePath": "$PWD/a.txt", "oldString": "Two", "newString": "TWO"}]]
 END
-cat >"$HOME/.config/opencode/opencode.json" <<END
-{"provider": {"scripted": {"npm": "@ai-sdk/openai-compatible", "name": "scripted",
-  "options": {"baseURL": "http://127.0.0.1:$port/v1", "apiKey": "none"}, "models": {"m": {"name": "m"}}}},
- "model": "scripted/m", "small_model": "scripted/m", "autoupdate": false, "share": "disabled",
- "permission": {"external_directory": "allow"}}
-END
+opencode_asks
 turn() {
     timeout 280 "$program" run "$@" </dev/null >"$scratch/turn" 2>&1 || fail "opencode: $(tail -20 "$scratch/turn")"
 }

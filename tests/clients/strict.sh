@@ -33,15 +33,7 @@ for name; do
 [["apply_patch", "*** Begin Patch\n*** Add File: new.txt\n+new\n*** End Patch"],
  ["exec_command", {"cmd": "$command"}]]
 END
-        cat - "$CODEX_HOME/config.toml" >"$scratch/config" <<END
-model = "gpt-5.5"
-model_provider = "scripted"
-[model_providers.scripted]
-name = "scripted"
-base_url = "http://127.0.0.1:$port/v1"
-wire_api = "responses"
-END
-        cp "$scratch/config" "$CODEX_HOME/config.toml"
+        codex_asks
         set -- exec --dangerously-bypass-hook-trust --sandbox workspace-write "Do the task"
         ;;
     gemini)
@@ -87,12 +79,7 @@ END
 [["write", {"filePath": "$PWD/new.txt", "content": "new\n"}],
  ["bash", {"command": "$command", "description": "Edit"}]]
 END
-        cat >"$HOME/.config/opencode/opencode.json" <<END
-{"provider": {"scripted": {"npm": "@ai-sdk/openai-compatible", "name": "scripted",
-  "options": {"baseURL": "http://127.0.0.1:$port/v1", "apiKey": "none"}, "models": {"m": {"name": "m"}}}},
- "model": "scripted/m", "small_model": "scripted/m", "autoupdate": false, "share": "disabled",
- "permission": {"external_directory": "allow"}}
-END
+        opencode_asks
         set -- run "Do the task"
         ;;
     esac

@@ -27,15 +27,7 @@ model responses codex <<'END'
 [["apply_patch", "*** Begin Patch\n*** Update File: numbers.txt\n@@\n 1\n-2\n+two\n 3\n@@\n 17\n-18\n+eighteen\n 19\n*** End Patch"],
  ["exec_command", {"cmd": "grep -n two numbers.txt"}]]
 END
-cat - "$CODEX_HOME/config.toml" >"$scratch/config" <<END
-model = "gpt-5.5"
-model_provider = "scripted"
-[model_providers.scripted]
-name = "scripted"
-base_url = "http://127.0.0.1:$port/v1"
-wire_api = "responses"
-END
-cp "$scratch/config" "$CODEX_HOME/config.toml"
+codex_asks
 
 claude() {
     timeout 150 "$claude" -p "$@" --permission-mode acceptEdits \
