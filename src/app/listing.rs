@@ -14,7 +14,7 @@ use crate::proposal::document::{Approval, timestamp};
 use crate::proposal::event::Subject;
 use crate::proposal::relations::Relations;
 use crate::proposal::stacks::{self, Place};
-use crate::proposal::{ProposalId, Status};
+use crate::proposal::{Proposal, ProposalId, Status};
 use crate::store::{PurgeRecord, Store, Summary, View};
 
 /// Answer of `aye list`.
@@ -210,7 +210,9 @@ impl Marks {
         let mut marks = Self { risks, ..Self::related(store, view, now, summaries)? };
         let pending = summaries.iter().filter(|summary| summary.status == Status::Pending);
         if pending.map(|summary| summary.files.max(1)).sum::<usize>() <= MOST_COMPARED {
-            marks.compare(store, view, summaries)?;
+            // A list does not ask the remote of a partial clone for contents.
+            let is_here = |proposal: &Proposal| store.has_contents(&proposal.current().changes);
+            marks.compare_those(store, view, summaries, is_here)?;
         }
         Ok(marks)
     }
@@ -225,6 +227,16 @@ impl Marks {
     /// # Errors
     /// As [`Marks::of`].
     pub fn compare(&mut self, store: &Store, view: &View, summaries: &[Summary]) -> Result<()> {
+        self.compare_those(store, view, summaries, |_| true)
+    }
+
+    fn compare_those(
+        &mut self,
+        store: &Store,
+        view: &View,
+        summaries: &[Summary],
+        is_asked: impl Fn(&Proposal) -> bool,
+    ) -> Result<()> {
         let tree = store.work_dir().is_some().then(|| store.worktree()).transpose()?;
         let fit = Fit::new(store, tree.as_ref());
         for summary in summaries {
@@ -233,10 +245,7 @@ impl Marks {
                 continue;
             }
             let proposal = view.proposal(&summary.id)?;
-            // A list does not ask the remote of a partial clone for contents, one by one.
-            let mut sides = proposal.current().changes.iter().flat_map(|c| [&c.before, &c.after]);
-            let is_here = sides.all(|side| side.as_ref().is_none_or(|entry| store.has(&entry.id)));
-            if is_here && fit.conflict(view, &proposal)?.is_some() {
+            if is_asked(&proposal) && fit.conflict(view, &proposal)?.is_some() {
                 self.unfit.insert(summary.id.clone());
             }
         }

@@ -113,12 +113,13 @@ impl<'a> Fit<'a> {
     fn is_unchanged(&self, tree: &Worktree, proposal: &Proposal) -> bool {
         // What another clone shows as the change is held against its content.
         let is_own = self.own.contains(&proposal.lane) && proposal.revisions.len() == 1;
-        proposal.current().changes.iter().all(|change| {
-            let sides = [&change.before, &change.after];
-            (is_own || change.snippets.is_empty())
-                && sides.into_iter().flatten().all(|entry| self.store.has(&entry.id))
-                && self.now(tree, &change.path).is_some_and(|now| sides.contains(&&now))
-        })
+        let changes = &proposal.current().changes;
+        changes.iter().all(|change| is_own || change.snippets.is_empty())
+            && self.store.has_contents(changes)
+            && changes.iter().all(|change| {
+                let sides = [&change.before, &change.after];
+                self.now(tree, &change.path).is_some_and(|now| sides.contains(&&now))
+            })
     }
 
     /// The file as git would store it; the outer `None` where that cannot be said.

@@ -131,8 +131,7 @@ fn judge(
     let proposal = view.proposal(&summary.id)?;
     let changes = &proposal.current().changes;
     // What a partial clone has not fetched is not fetched for a mark.
-    let sides = changes.iter().flat_map(|change| [&change.before, &change.after]);
-    let is_here = sides.flatten().all(|entry| store.has(&entry.id));
+    let is_here = store.has_contents(changes);
     let changeset = is_here.then(|| store.changeset(changes).ok()).flatten();
     let findings = changeset.as_ref().map(|changeset| gate::review(store, changeset, instructions));
     let is_judged = matches!(findings, Some(Ok(_)));

@@ -83,6 +83,13 @@ impl Context {
         std::env::var_os(name).filter(|value| !value.is_empty())
     }
 
+    /// The first file called `program` in a directory of PATH.
+    pub fn on_path(&self, program: &str) -> Option<PathBuf> {
+        let path = self.var("PATH").unwrap_or_default();
+        let files = std::env::split_paths(&path).map(|directory| directory.join(program));
+        files.into_iter().find(|file| file.is_file())
+    }
+
     /// The format in force where the command's own default is `default`.
     pub fn format_or(&self, default: Format) -> Format {
         self.format.unwrap_or(default)

@@ -8,8 +8,8 @@ use super::Part;
 use crate::changeset::plan::{Reason, Resolution, Resolved};
 use crate::changeset::{Changeset, FileChange, RepoPath, Snapshot};
 use crate::error::Result;
+use crate::proposal::Proposal;
 use crate::proposal::event::RevisionReason;
-use crate::proposal::{Proposal, Status};
 use crate::store::{Filter, Store, View};
 
 /// Changes of files that have moved, at the places where these are now.
@@ -117,13 +117,7 @@ fn place_now(
 
 /// Where the last applied proposal that removed `path` moved it.
 fn by_a_proposal(view: &View, proposal: &Proposal, path: &RepoPath) -> Result<Option<RepoPath>> {
-    let filter = Filter {
-        status: Some(Status::Applied),
-        path: Some(path.display().to_string()),
-        limit: Some(MOST_ASKED),
-        newest_first: true,
-        ..Filter::default()
-    };
+    let filter = Filter::applied_to(path, MOST_ASKED);
     for id in view.ids_of(&filter, proposal.expires_at)? {
         let applied = view.proposal(&id)?;
         let decision = applied.decision();

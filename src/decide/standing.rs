@@ -7,7 +7,7 @@ use crate::changeset::RepoPath;
 use crate::error::Result;
 use crate::proposal::state::Decision;
 use crate::proposal::statement::{Statement, Target};
-use crate::proposal::{Entry, Proposal, Status};
+use crate::proposal::{Entry, Proposal};
 use crate::store::{Filter, Store, View};
 
 /// How many of the proposals that wrote a file, the newest, are looked at.
@@ -53,13 +53,7 @@ pub fn written_here(
     path: &RepoPath,
     head: Option<&Entry>,
 ) -> Result<Option<Option<Entry>>> {
-    let filter = Filter {
-        status: Some(Status::Applied),
-        path: Some(path.display().to_string()),
-        limit: Some(MOST),
-        newest_first: true,
-        ..Filter::default()
-    };
+    let filter = Filter::applied_to(path, MOST);
     let mut last = None;
     for id in view.ids_of(&filter, now)? {
         let proposal = view.proposal(&id)?;

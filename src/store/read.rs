@@ -68,6 +68,13 @@ impl Store {
         Ok(())
     }
 
+    /// Whether both sides of all `changes` are in this clone: a partial one asks its remote for each that is
+    /// not, one by one.
+    pub fn has_contents(&self, changes: &[ChangeRecord]) -> bool {
+        let sides = changes.iter().flat_map(|change| [&change.before, &change.after]);
+        sides.flatten().all(|entry| self.has(&entry.id))
+    }
+
     /// The changeset that `changes` record, with content.
     ///
     /// # Errors

@@ -22,7 +22,7 @@ use crate::proposal::document::timestamp;
 use crate::proposal::event::Written;
 use crate::proposal::state::Decision;
 use crate::proposal::steps::of_events;
-use crate::proposal::{Actor, ActorKind, AgentRun, Data, Entry, Proposal, State, Status};
+use crate::proposal::{Actor, ActorKind, AgentRun, Data, Entry, Proposal, State};
 use crate::store::{Filter, Store, View};
 
 /// Most applied proposals, the newest, that are asked about one name of the file.
@@ -297,14 +297,7 @@ impl Versions<'_> {
         let (mut found, mut at) = (Vec::new(), 0);
         while let Some(name) = names.get(at).cloned() {
             at += 1;
-            let filter = Filter {
-                status: Some(Status::Applied),
-                path: Some(name.display().to_string()),
-                limit: Some(MOST),
-                newest_first: true,
-                ..Filter::default()
-            };
-            for id in self.view.ids_of(&filter, self.now)? {
+            for id in self.view.ids_of(&Filter::applied_to(&name, MOST), self.now)? {
                 let proposal = self.view.proposal(&id)?;
                 let Some(decision) = proposal.decision() else { continue };
                 let origin = origin_of(&proposal, decision, &name);
@@ -333,15 +326,8 @@ impl Versions<'_> {
     fn source_in_head(&self, path: &RepoPath) -> Result<Option<RepoPath>> {
         let mut name = path.clone();
         for _ in 0..MOST_MOVES {
-            let filter = Filter {
-                status: Some(Status::Applied),
-                path: Some(name.display().to_string()),
-                limit: Some(MOST),
-                newest_first: true,
-                ..Filter::default()
-            };
             let mut origin = None;
-            for id in self.view.ids_of(&filter, self.now)? {
+            for id in self.view.ids_of(&Filter::applied_to(&name, MOST), self.now)? {
                 let proposal = self.view.proposal(&id)?;
                 let decision = proposal.decision();
                 origin = decision.and_then(|decision| origin_of(&proposal, decision, &name));

@@ -67,7 +67,8 @@ pub struct Test {
 /// # Errors
 /// `no_state_directory`; those of git and of the file system.
 pub fn run(context: &mut Context, args: &TestArgs) -> Result<Exit> {
-    let is_here = |harness: &Harness| program(context, harness.client().name).is_some();
+    let is_here =
+        |harness: &Harness| context.on_path(canary::program(harness.client().name)).is_some();
     let harnesses: Vec<Harness> = match args.harnesses.is_empty() {
         true => {
             <Harness as clap::ValueEnum>::value_variants().iter().copied().filter(is_here).collect()
@@ -107,13 +108,6 @@ fn line(test: &Test) -> String {
     text
 }
 
-/// The program of a client on PATH.
-fn program(context: &Context, client: &str) -> Option<PathBuf> {
-    let name = canary::program(client);
-    let path = context.var("PATH").unwrap_or_default();
-    std::env::split_paths(&path).map(|directory| directory.join(name)).find(|file| file.is_file())
-}
-
 fn test(
     context: &Context,
     harness: Harness,
@@ -129,7 +123,7 @@ fn test(
         detail,
         changed,
     };
-    let Some(program) = program(context, client) else {
+    let Some(program) = context.on_path(canary::program(client)) else {
         let detail = format!("there is no program {} on PATH", canary::program(client));
         return Ok(seen(None, "not_installed", detail, Vec::new()));
     };

@@ -571,7 +571,9 @@ pub fn show(context: &mut Context) -> Result<Exit> {
     }
     let gated =
         |name: &str| items.iter().any(|item| item.harness == name && item.state == "installed");
-    let is_bare = |client: &&Client| is_on_path(context, client) && !gated(client.name);
+    let is_bare = |client: &&Client| {
+        context.on_path(canary::program(client.name)).is_some() && !gated(client.name)
+    };
     let bare: Vec<&str> =
         CLIENTS.iter().copied().filter(is_bare).map(|client| client.name).collect();
     let is_gated = bare.is_empty() && items.iter().any(|item| item.state == "installed");
@@ -582,13 +584,6 @@ pub fn show(context: &mut Context) -> Result<Exit> {
     }
     answer(context, items)?;
     Ok(if is_gated { Exit::Done } else { Exit::Negative })
-}
-
-/// Whether the program of `client` is on PATH.
-fn is_on_path(context: &Context, client: &Client) -> bool {
-    let program = canary::program(client.name);
-    let path = context.var("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
 }
 
 fn item(

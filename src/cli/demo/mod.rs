@@ -13,9 +13,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use self::scratch::Scratch;
-use self::stage::{Stage, quoted};
+use self::stage::Stage;
 use super::{Context, Format};
 use crate::error::{Error, Exit, Result};
+use crate::text::shell;
 
 /// Show the whole main job in a scratch repository.
 ///
@@ -84,21 +85,21 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 
 /// What to type for this program: `aye` where that is found, else its path.
 fn name(context: &Context, program: &Path) -> String {
-    let path = context.var("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path).map(|directory| directory.join("aye"));
     let same = |file: &PathBuf| match (file.canonicalize(), program.canonicalize()) {
         (Ok(one), Ok(other)) => one == other,
         _ => false,
     };
-    match found.into_iter().find(|file| file.is_file()).is_some_and(|file| same(&file)) {
+    match context.on_path("aye").is_some_and(|file| same(&file)) {
         true => "aye".to_owned(),
-        false => crate::text::escape::line(&quoted(&program.display().to_string())).into_owned(),
+        false => {
+            crate::text::escape::line(&shell::word(&program.display().to_string())).into_owned()
+        }
     }
 }
 
 fn closing(scratch: &Scratch, aye: &str) -> String {
-    let path = quoted(&scratch.root.display().to_string());
-    let top = quoted(&scratch.top().display().to_string());
+    let path = shell::word(&scratch.root.display().to_string());
+    let top = shell::word(&scratch.top().display().to_string());
     format!(
         "Three more proposals wait. Go on there:\n  \
          cd {path} && {aye} review\n  \

@@ -227,15 +227,6 @@ fn check(args: &[&str], output: &Output, expected: Exit) -> Result<()> {
     Err(Error::bug(format!("`aye {}` ended with {status} in the demonstration: {said}", args[0])))
 }
 
-/// `text` as one word of a shell.
-pub fn quoted(text: &str) -> String {
-    let is_odd = |c: char| !(c.is_alphanumeric() || "-_./=".contains(c));
-    match text.is_empty() || text.contains(is_odd) {
-        true => shell::quote(text),
-        false => text.to_owned(),
-    }
-}
-
 /// A command as somebody would type it.
 fn shown(who: Who, aye: &str, args: &[&str]) -> String {
     let mut text = match who {
@@ -244,7 +235,7 @@ fn shown(who: Who, aye: &str, args: &[&str]) -> String {
     };
     for arg in args {
         text.push(' ');
-        text += &quoted(arg);
+        text += &shell::word(arg);
     }
     crate::text::escape::line(&text).into_owned()
 }

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use rusqlite::types::Value;
 
+use crate::changeset::RepoPath;
 use crate::proposal::Status;
 use crate::proposal::event::Subject;
 
@@ -37,6 +38,17 @@ impl Filter {
     /// Only pending ones.
     pub fn pending() -> Self {
         Self { status: Some(Status::Pending), ..Self::default() }
+    }
+
+    /// The last `most` applied ones that change the file `path`, newest first.
+    pub fn applied_to(path: &RepoPath, most: usize) -> Self {
+        Self {
+            status: Some(Status::Applied),
+            path: Some(path.display().to_string()),
+            limit: Some(most),
+            newest_first: true,
+            ..Self::default()
+        }
     }
 
     /// True where the answer is the undecided ones that have not run out, which are found without
