@@ -17,18 +17,13 @@ use crate::spelling::{meant, nearest, one_of};
 /// what the value of a known key should be.
 pub fn decode<T: DeserializeOwned + JsonSchema>(file: &str, value: Value) -> Result<T> {
     let mut unknown: Option<Vec<String>> = None;
-    let mut track = serde_path_to_error::Track::new();
-    let reader = serde_path_to_error::Deserializer::new(value, &mut track);
-    let read = serde_ignored::deserialize(reader, |path| {
+    let read = serde_ignored::deserialize(value, |path| {
         unknown.get_or_insert_with(|| steps(&path));
     });
     if let Some(steps) = unknown {
         return Err(unknown_key::<T>(file, &steps));
     }
-    read.map_err(|error: serde_yaml::Error| match track.path().to_string().as_str() {
-        "" | "." => invalid(file, error),
-        path => invalid(file, format!("{path}: {error}")),
-    })
+    read.map_err(|error: serde_yaml::Error| invalid(file, error))
 }
 
 /// The keys and positions that lead to `path`, from the outside in.

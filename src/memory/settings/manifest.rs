@@ -228,7 +228,7 @@ impl Manifest {
         // Most stores have the default as `init` wrote it, with a name of their own.
         let manifest = match name_in_default(bytes) {
             Some(name) => {
-                let mut manifest: Self = default(PATH, MANIFEST_JSON)?;
+                let mut manifest: Self = decode(PATH, default(PATH, MANIFEST_JSON)?)?;
                 manifest.project.name = name;
                 manifest
             }

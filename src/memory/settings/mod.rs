@@ -11,7 +11,6 @@ pub mod manifest;
 pub mod schema;
 pub mod stores;
 
-use serde::de::DeserializeOwned;
 use serde_yaml::Value;
 
 pub use manifest::Manifest;
@@ -102,8 +101,8 @@ fn merge(base: &mut Value, over: Value) {
     }
 }
 
-/// A default, as values to lay a file over or decoded.
-fn default<T: DeserializeOwned>(file: &str, json: &str) -> Result<T> {
+/// A default, as values to lay a file over or to decode.
+fn default(file: &str, json: &str) -> Result<Value> {
     serde_json::from_str(json).map_err(|e| invalid(file, e))
 }
 

@@ -194,7 +194,7 @@ impl Schema {
     pub fn read(bytes: &[u8]) -> Result<Self> {
         // Most stores have the default as `init` wrote it: nothing to check or to lay over it.
         let raw: RawSchema = if bytes == DEFAULT_SCHEMA.as_bytes() {
-            default(PATH, SCHEMA_JSON)?
+            decode(PATH, default(PATH, SCHEMA_JSON)?)?
         } else {
             let over = parse_yaml(PATH, bytes)?;
             let mut value = default(PATH, SCHEMA_JSON)?;
