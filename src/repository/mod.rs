@@ -12,6 +12,7 @@ mod open;
 mod parameters;
 pub mod policy;
 mod program;
+mod recent;
 mod roots;
 mod settings;
 #[cfg(unix)]
@@ -30,6 +31,7 @@ use crate::private::Directory;
 use crate::worktree::Worktree;
 
 use filters::Filters;
+use recent::Recent;
 
 pub(crate) use object::promisor;
 pub use open::objects_at;
@@ -55,6 +57,7 @@ pub struct Repository {
     pub(crate) repo: gix::Repository,
     pub(crate) common_dir: PathBuf,
     settings: OnceCell<Settings>,
+    recent: Recent,
 }
 
 impl Repository {
@@ -66,8 +69,7 @@ impl Repository {
     /// `not_a_repository`, `unsafe_repository`, `unsupported_repository`, `invalid_config`.
     pub fn discover(directory: &Path) -> Result<Self> {
         let mut repo = open::open(directory)?;
-        // Enough for the trees and blobs of one command; the default is sized for history walks.
-        repo.object_cache_size_if_unset(1 << 20);
+        let recent = Recent::of(&mut repo);
         let common_dir = std::path::absolute(repo.common_dir())
             .and_then(|path| {
                 // A linked work tree's is named `…/.git/worktrees/<name>/../..`.
@@ -75,12 +77,12 @@ impl Repository {
                 if climbs { std::fs::canonicalize(path) } else { Ok(path) }
             })
             .map_err(|error| Error::io("find the git directory", &error))?;
-        Ok(Self::of(repo, common_dir))
+        Ok(Self::of(repo, common_dir, recent))
     }
 
     /// `repo`, of which nothing is read yet.
-    fn of(repo: gix::Repository, common_dir: PathBuf) -> Self {
-        Self { repo, common_dir, settings: OnceCell::new() }
+    fn of(repo: gix::Repository, common_dir: PathBuf, recent: Recent) -> Self {
+        Self { repo, common_dir, settings: OnceCell::new(), recent }
     }
 
     /// The same repository with its work tree at `top`: files there are read by its rules, and by no git
@@ -96,7 +98,7 @@ impl Repository {
             let error = std::io::Error::other(error.to_string());
             Error::io(format_args!("open {}", top.display()), &error)
         })?;
-        Ok(Self::of(repo, self.common_dir.clone()))
+        Ok(Self::of(repo, self.common_dir.clone(), self.recent.clone()))
     }
 
     /// The repository, for reading.

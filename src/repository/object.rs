@@ -28,6 +28,14 @@ impl Repository {
         ObjectId::from_hex(id.as_bytes()).is_ok_and(|id| self.repo.objects.exists(&id))
     }
 
+    /// Keeps `bytes`, whose blob id is `id` (hex), in memory for a while: a command reads what it
+    /// has just written.
+    pub(crate) fn expect_blob(&self, id: &str, bytes: &[u8]) {
+        if let Ok(id) = ObjectId::from_hex(id.as_bytes()) {
+            self.recent.keep(id, bytes);
+        }
+    }
+
     /// The bytes of the blob `id` (hex).
     ///
     /// # Errors

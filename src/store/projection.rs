@@ -33,7 +33,7 @@ fn files(
 ) -> Result<[(&'static str, Vec<u8>); 2]> {
     let document = Document::new(proposal, Status::Pending, &[]);
     let yaml = crate::text::yaml::document(&document)?;
-    let patch = crate::changeset::emit::git_patch(changeset, store.repo.object_hash());
+    let patch = store.patch(&proposal.current().changes, changeset);
     Ok([("proposal.yaml", yaml.into_bytes()), ("change.patch", patch)])
 }
 

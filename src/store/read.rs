@@ -3,7 +3,7 @@
 use gix::ObjectId;
 
 use super::{Audience, Store, codes, contradiction, objects, refs};
-use crate::changeset::{Changeset, File, FileChange, Snippet};
+use crate::changeset::{Changeset, File, FileChange, Snippet, emit};
 use crate::error::{Error, Result};
 use crate::proposal::{ChangeRecord, Entry};
 
@@ -73,6 +73,17 @@ impl Store {
     pub fn has_contents(&self, changes: &[ChangeRecord]) -> bool {
         let sides = changes.iter().flat_map(|change| [&change.before, &change.after]);
         sides.flatten().all(|entry| self.has(&entry.id))
+    }
+
+    /// `changeset`, which `changes` record, as a git patch: the ids in it are those of the records.
+    pub fn patch(&self, changes: &[ChangeRecord], changeset: &Changeset) -> Vec<u8> {
+        let mut ids = emit::Ids::from(self.repo.object_hash());
+        for ChangeRecord { path, before, after, .. } in changes {
+            let [before, after] =
+                [before, after].map(|entry| entry.as_ref().map(|entry| entry.id.as_str()));
+            ids.know(path, before, after);
+        }
+        emit::git_patch(changeset, ids)
     }
 
     /// The changeset that `changes` record, with content.

@@ -2,6 +2,7 @@
 
 mod quote;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 pub use gix::hash::Kind;
@@ -14,16 +15,17 @@ pub use quote::name as quoted_name;
 /// Renders `changeset` as `git diff --binary --full-index` would: names quoted, renames and copies
 /// named, binary content as literal hunks in both directions.
 ///
-/// Ids in `index` lines are full blob ids by `hash`, the one of the repository that the patch is
-/// for: git takes no other for a binary change.
-pub fn git_patch(changeset: &Changeset, hash: Kind) -> Vec<u8> {
+/// Ids in `index` lines are full blob ids by the hash of the repository that the patch is for: git
+/// takes no other for a binary change.
+pub fn git_patch<'a>(changeset: &Changeset, ids: impl Into<Ids<'a>>) -> Vec<u8> {
+    let ids = ids.into();
     let sources = Sources::new(changeset.changes());
     let mut out = Vec::new();
     for change in changeset.changes() {
         match sources.of(change) {
-            Role::Itself => file(&mut out, change, None, CONTEXT, hash),
+            Role::Itself => file(&mut out, change, None, CONTEXT, &ids),
             Role::Moved(source, copy) => {
-                file(&mut out, change, Some((source, copy)), CONTEXT, hash);
+                file(&mut out, change, Some((source, copy)), CONTEXT, &ids);
             }
             Role::Left => {}
         }
@@ -35,8 +37,34 @@ pub fn git_patch(changeset: &Changeset, hash: Kind) -> Vec<u8> {
 /// each hunk and ids by `hash`. Nothing is appended where content and mode are equal.
 pub fn file_patch(change: &FileChange, context: usize, hash: Kind) -> Vec<u8> {
     let mut out = Vec::new();
-    file(&mut out, change, None, context, hash);
+    file(&mut out, change, None, context, &Ids::from(hash));
     out
+}
+
+/// The blob ids of contents, by a hash: computed, but for those that the caller knows.
+pub struct Ids<'a> {
+    hash: Kind,
+    /// Before and after, by path.
+    known: BTreeMap<&'a RepoPath, [Option<&'a str>; 2]>,
+}
+
+impl From<Kind> for Ids<'_> {
+    fn from(hash: Kind) -> Self {
+        Self { hash, known: BTreeMap::new() }
+    }
+}
+
+impl<'a> Ids<'a> {
+    /// The content at `path` has these ids, in hex, before and after.
+    pub fn know(&mut self, path: &'a RepoPath, before: Option<&'a str>, after: Option<&'a str>) {
+        self.known.insert(path, [before, after]);
+    }
+
+    fn of(&self, path: &RepoPath, after: bool, file: Option<&File>) -> Cow<'a, str> {
+        let Some(file) = file else { return self.hash.null().to_string().into() };
+        let known = self.known.get(path).and_then(|sides| sides[usize::from(after)]);
+        known.map_or_else(|| blob_id(&file.bytes, self.hash).into(), Cow::Borrowed)
+    }
 }
 
 /// What becomes of a change in a patch that names renames.
@@ -96,7 +124,7 @@ fn file(
     change: &FileChange,
     source: Option<(&FileChange, bool)>,
     context: usize,
-    hash: Kind,
+    ids: &Ids<'_>,
 ) {
     let (old_path, before) = match source {
         Some((source, _)) => (&source.path, &source.before),
@@ -120,7 +148,15 @@ fn file(
     if old == new && before.is_some() == after.is_some() {
         return;
     }
-    index(out, before.as_ref(), after.as_ref(), hash);
+    let mode = match (before, after) {
+        (Some(before), Some(after)) if before.mode == after.mode => {
+            format!(" {}", after.mode.as_str())
+        }
+        _ => String::new(),
+    };
+    let from = ids.of(old_path, false, before.as_ref());
+    let to = ids.of(&change.path, true, after.as_ref());
+    line(out, &[format!("index {from}..{to}{mode}").as_bytes()]);
     if old == new {
         return;
     }
@@ -177,20 +213,6 @@ fn modes(out: &mut Vec<u8>, before: Option<&File>, after: Option<&File>) {
         }
         _ => {}
     }
-}
-
-fn index(out: &mut Vec<u8>, before: Option<&File>, after: Option<&File>, hash: Kind) {
-    let id = |file: Option<&File>| match file {
-        Some(file) => blob_id(&file.bytes, hash),
-        None => hash.null().to_string(),
-    };
-    let mode = match (before, after) {
-        (Some(before), Some(after)) if before.mode == after.mode => {
-            format!(" {}", after.mode.as_str())
-        }
-        _ => String::new(),
-    };
-    line(out, &[format!("index {}..{}{mode}", id(before), id(after)).as_bytes()]);
 }
 
 fn blob_id(content: &[u8], hash: Kind) -> String {

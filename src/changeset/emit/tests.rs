@@ -60,3 +60,20 @@ fn names_are_quoted_and_empty_files_have_no_hunks() {
          index 0000000000000000000000000000000000000000..e69de29bb2d1d6434b8b29ae775ad8c2e48c5391\n"
     );
 }
+
+#[test]
+fn known_ids_are_those_of_their_path_and_side() {
+    let (before, after) = (File::regular("one\n"), File::regular("two\n"));
+    let moved = FileChange { origin: Some(path("old")), ..change("new", None, Some(after)) };
+    let changeset = Changeset::new(vec![change("old", Some(before), None), moved]).unwrap();
+    let (old, new) = (path("old"), path("new"));
+    let mut ids = Ids::from(Kind::Sha1);
+    let whole = git_patch(&changeset, Kind::Sha1);
+    ids.know(&old, Some("5626abf0f72e58d7a153368ba57db4c673c0e171"), None);
+    ids.know(&new, None, Some("f719efd430d52bcfc8566a43b2eb655688d38871"));
+    assert_eq!(git_patch(&changeset, ids), whole);
+    let mut ids = Ids::from(Kind::Sha1);
+    ids.know(&new, Some("not asked for"), Some("known"));
+    let text = String::from_utf8(git_patch(&changeset, ids)).unwrap();
+    assert!(text.contains("index 5626abf0f72e58d7a153368ba57db4c673c0e171..known"), "{text}");
+}

@@ -202,8 +202,14 @@ impl<'store> Writer<'store> {
     pub fn record(&mut self, changeset: &Changeset) -> Result<Vec<ChangeRecord>> {
         let mut records = Vec::with_capacity(changeset.changes().len());
         for change in changeset.changes() {
-            let before = change.before.as_ref().map(|file| self.blob(file)).transpose()?;
-            let after = change.after.as_ref().map(|file| self.blob(file)).transpose()?;
+            let mut keep = |file: &File| {
+                let entry = self.blob(file)?;
+                // Counted and projected as soon as it is recorded.
+                self.store.expect_blob(&entry.id, &file.bytes);
+                Ok::<_, Error>(entry)
+            };
+            let before = change.before.as_ref().map(&mut keep).transpose()?;
+            let after = change.after.as_ref().map(&mut keep).transpose()?;
             records.push(ChangeRecord::new(change, before, after));
         }
         Ok(records)
