@@ -35,7 +35,7 @@ mod read;
 mod refs;
 pub mod refused;
 mod salvage;
-mod seen;
+pub mod seen;
 mod settle;
 pub mod sight;
 mod trees;
@@ -123,7 +123,7 @@ impl Store {
         let mut targets = pending::targets(self)?;
         let mut projections = projection::Examiner::new(self).transpose();
         let mut pending = BTreeSet::new();
-        let mut seen = seen::Examined::load(self, is_full);
+        let mut seen = seen::Sound::load(self, seen::EXAMINED, is_full);
         for summary in view.proposals(&Filter::pending(), now)? {
             let id = summary.id;
             let (target, is_due) = (targets.remove(&id), fetched.contains(&id));
@@ -136,7 +136,8 @@ impl Store {
                     let body = view.body(&id)?;
                     body.and_then(|body| {
                         let paths = projections.paths(&id)?;
-                        seen::line(&id, &body, target, paths.iter().map(AsRef::as_ref), now)
+                        let what = format!("{id} {target} {}", crate::sha256::hex(&body));
+                        seen::line(&what, paths.iter().map(AsRef::as_ref), now)
                     })
                 }
                 _ => None,
@@ -168,7 +169,7 @@ impl Store {
                 seen.add(&line);
             }
         }
-        seen.save(self);
+        seen.save();
         let is_due = |id: &ProposalId| fetched.contains(id) || projection::is_due(view, id, now);
         for id in targets.keys().filter(|id| !is_due(id)) {
             let why = format!("{}{id} is there, and {id} is not pending", refs::PENDING);

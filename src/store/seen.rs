@@ -1,6 +1,6 @@
 //! What a full look has found true, told by the facts of files: that the cache says of everything
 //! that is pending what the lanes say, and that refs and files of a pending proposal are as they
-//! should be. While these files are the same another look would find the same, as git believes of the
+//! should be, also those that memory keeps of what is staged. While these files are the same another look would find the same, as git believes of the
 //! files in its index. It is told to whoever asks `check` or `doctor`, once for all that has not
 //! changed; nothing is decided by it, and `doctor --full` looks itself.
 
@@ -13,12 +13,13 @@ use chrono::{DateTime, Utc};
 use super::sight::Facts;
 use super::{Store, View};
 use crate::private::Directory;
-use crate::proposal::ProposalId;
 
 /// What was found of the cache.
 pub(super) const CHECKED: &str = "checked";
 /// What was found of refs and projections.
 pub(super) const EXAMINED: &str = "examined";
+/// What was found of the files of staged memory.
+pub const STAGED: &str = "staged";
 
 /// How either file begins: what is checked, and how projections look, may be other in another
 /// version.
@@ -66,24 +67,26 @@ impl Store {
 }
 
 /// What was found of pending proposals one by one, each told by a hash of all that it depended on.
-pub(super) struct Examined {
+pub struct Sound<'s> {
+    store: &'s Store,
+    name: &'static str,
     known: HashSet<String>,
     found: String,
     count: usize,
     is_new: bool,
 }
 
-impl Examined {
-    /// What the look before has left; nothing where this one `is_full`.
-    pub(super) fn load(store: &Store, is_full: bool) -> Self {
-        let text = if is_full { None } else { store.noted(EXAMINED) };
+impl<'s> Sound<'s> {
+    /// What the look before has left under `name`; nothing where this one `is_full`.
+    pub fn load(store: &'s Store, name: &'static str, is_full: bool) -> Self {
+        let text = if is_full { None } else { store.noted(name) };
         let known: HashSet<String> =
             text.iter().flat_map(|t| t.lines()).map(str::to_owned).collect();
-        Self { known, found: String::new(), count: 0, is_new: false }
+        Self { store, name, known, found: String::new(), count: 0, is_new: false }
     }
 
-    /// Whether `id` was found as it should be, by what the line says that [`line()`] made.
-    pub(super) fn has(&mut self, line: &str) -> bool {
+    /// Whether something was found as it should be, by what the line says that [`line()`] made.
+    pub fn has(&mut self, line: &str) -> bool {
         let is_known = self.known.contains(line);
         if is_known {
             self.keep(line);
@@ -92,7 +95,7 @@ impl Examined {
     }
 
     /// Notes that it is.
-    pub(super) fn add(&mut self, line: &str) {
+    pub fn add(&mut self, line: &str) {
         self.is_new = true;
         self.keep(line);
     }
@@ -103,24 +106,22 @@ impl Examined {
     }
 
     /// Writes what was found for the next look.
-    pub(super) fn save(self, store: &Store) {
+    pub fn save(self) {
         let is_other = self.is_new || self.count != self.known.len();
         if is_other && self.count <= MOST && (self.count > 0 || !self.known.is_empty()) {
-            store.note(EXAMINED, &self.found);
+            self.store.note(self.name, &self.found);
         }
     }
 }
 
-/// What is to be remembered of the proposal `id`, which is `body` in the cache, with its ref at
-/// `target`, and the files at `paths`. `None` where one of them was changed only now.
-pub(super) fn line<'p>(
-    id: &ProposalId,
-    body: &[u8],
-    target: gix::ObjectId,
+/// What is to be remembered of something that is as `what` says, on one line, with the files at
+/// `paths`. `None` where one of them was changed only now.
+pub fn line<'p>(
+    what: &str,
     paths: impl IntoIterator<Item = &'p Path>,
     now: DateTime<Utc>,
 ) -> Option<String> {
-    let mut text = format!("{id} {target} {}", crate::sha256::hex(body));
+    let mut text = what.to_owned();
     for path in paths {
         let facts = Facts::of(path).filter(|facts| facts.is_old(now))?;
         let _ = write!(text, " {}", facts.text);

@@ -277,6 +277,52 @@ fn what_was_tampered_with_is_found_among_many() {
     assert_eq!(found.len(), 7, "{found:#?}");
 }
 
+/// Staged files that were right are not composed again as long as they are the same; whatever is changed
+/// about them is found, and found again.
+#[test]
+fn staged_files_are_looked_at_again_once_they_change() {
+    type Change = fn(&Repo, &str);
+    let changes: [(&str, Change); 6] = [
+        ("changed", |repo, staging| {
+            let path = format!("{staging}/files/decisions.md");
+            // As long as it was.
+            repo.write(&path, repo.text(&path).replace("Decision", "decision"));
+        }),
+        ("missing", |repo, staging| repo.remove(&format!("{staging}/proposal.json"))),
+        ("added", |repo, staging| repo.write(&format!("{staging}/files/more.md"), "more\n")),
+        ("added", |repo, staging| repo.write(&format!("{staging}/more.md"), "more\n")),
+        ("unreadable", |repo, staging| {
+            let files = repo.path(staging).join("files");
+            std::fs::rename(&files, repo.path("elsewhere")).expect("move");
+            std::os::unix::fs::symlink(repo.path("elsewhere"), files).expect("link");
+        }),
+        ("unreadable", |repo, _| {
+            let all = repo.path(".agent-memory/staging");
+            std::fs::rename(&all, repo.path("elsewhere")).expect("move");
+            std::os::unix::fs::symlink(repo.path("elsewhere"), all).expect("link");
+        }),
+    ];
+    for (what, change) in changes {
+        let repo = store();
+        let ids: Vec<String> =
+            (0..3).map(|number| staged(&repo, &decision(&format!("Decision {number}")))).collect();
+        let wait = || std::thread::sleep(std::time::Duration::from_millis(200));
+        wait();
+        assert!(call(&repo, "memory.status", &json!({})).get("tampering").is_none());
+        let seen = repo.text(".git/aye/staged");
+        assert_eq!(seen.lines().count(), 1 + ids.len());
+        assert!(call(&repo, "memory.status", &json!({})).get("tampering").is_none());
+        assert_eq!(repo.text(".git/aye/staged"), seen);
+        change(&repo, &format!(".agent-memory/staging/{}", ids[1]));
+        for _ in 0..2 {
+            let status = call(&repo, "memory.status", &json!({}));
+            let found = status["tampering"].to_string();
+            assert!(found.contains(&format!("\"{what}\"")), "{what}: {status:#}");
+            wait();
+        }
+    }
+}
+
 #[test]
 fn search_sees_hand_edits_and_branch_switches_at_once() {
     let repo = store();

@@ -2,6 +2,7 @@
 //! projection of the event store, never trusted; what is changed in it is reported.
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde_json::json;
@@ -15,6 +16,7 @@ use crate::memory::disk::store_path;
 use crate::memory::{DIR, markdown::slug};
 use crate::proposal::document::timestamp;
 use crate::proposal::{Proposal, ProposalId, Status};
+use crate::store::seen::{self, Sound};
 use crate::store::{Store, View};
 use crate::worktree::{Flush, Reader};
 
@@ -29,6 +31,9 @@ pub struct Tampering {
     /// or `unknown` (no proposal has that id).
     pub what: &'static str,
 }
+
+/// The files that say what a staged proposal is.
+const ABOUT: [&str; 3] = ["proposal.json", "target-checksums.json", "change.patch"];
 
 /// A new staging id: UTC time, a slug of intent and rationale, and what makes it unique.
 pub fn new_id(now: chrono::DateTime<chrono::Utc>, intent: &str, rationale: Option<&str>) -> String {
@@ -99,12 +104,9 @@ fn about(
         "warnings": note(proposal, "warnings"),
     });
     let targets = json!({ "targets": note(proposal, "preconditions") });
-    let patch = crate::changeset::emit::git_patch(changeset, store.repo().object_hash());
-    Ok(vec![
-        ("proposal.json".to_owned(), json(&document)?),
-        ("target-checksums.json".to_owned(), json(&targets)?),
-        ("change.patch".to_owned(), patch),
-    ])
+    let patch = store.patch(&revision.changes, changeset);
+    let contents = [json(&document)?, json(&targets)?, patch];
+    Ok(ABOUT.into_iter().map(str::to_owned).zip(contents).collect())
 }
 
 /// Writes the staging folder of a pending proposal into the present work tree.
@@ -164,26 +166,46 @@ impl Service<'_> {
     /// If the store cannot be read.
     pub fn tampering(&self, view: &View) -> Result<Vec<Tampering>> {
         let pending = self.proposals(view, Some(Status::Pending))?;
-        self.tampering_among(view, &pending, &Held::new(self))
+        self.tampering_among(view, &pending, &Held::new(self), true)
     }
 
-    /// As [`Service::tampering`]; `pending` are all that are staged.
+    /// As [`Service::tampering`]; `pending` are all that are staged. What the last look has found to
+    /// be as it should is passed over where its files have not changed since, unless this one
+    /// `is_full`: whoever writes `.git/aye` can forge what is remembered, so that nothing is decided
+    /// by it.
     pub(super) fn tampering_among(
         &self,
         view: &View,
         pending: &[Proposal],
         held: &Held<'_>,
+        is_full: bool,
     ) -> Result<Vec<Tampering>> {
         let mut found = Vec::new();
+        let mut sound = Sound::load(self.store, seen::STAGED, is_full);
         let mut known = BTreeSet::new();
         // As they were written: without conversion, and each directory opened once.
         let tree = self.store.worktree()?.without_conversion();
         let reader = tree.reader();
+        // Facts of what lies behind a symlink would say nothing of it.
+        let top = self.worktree.root().join(DIR);
+        let is_real = [top.join("staging"), top]
+            .iter()
+            .all(|path| path.symlink_metadata().is_ok_and(|found| found.is_dir()));
         for proposal in pending {
             let Some(id) = staging_id(proposal).filter(|id| is_plain(id)) else { continue };
             known.insert(id.to_owned());
+            // Taken before anything is looked at: what changes meanwhile is another state.
+            let line = is_real.then(|| self.line(id, proposal)).flatten();
+            if line.as_ref().is_some_and(|line| sound.has(line)) {
+                continue;
+            }
+            let wrong = found.len();
             self.compare(id, proposal, &reader, held, &mut found)?;
+            if let Some(line) = line.filter(|_| found.len() == wrong) {
+                sound.add(&line);
+            }
         }
+        sound.save();
         for name in
             self.worktree.names(&RepoPath::new(format!("{DIR}/staging"))?).unwrap_or_default()
         {
@@ -196,6 +218,24 @@ impl Service<'_> {
             found.push(Tampering { staging_id: name, file: String::new(), what });
         }
         Ok(found)
+    }
+
+    /// What tells the files of a pending proposal, and what they should be, apart from any other
+    /// state. `None` where that cannot be told, as of files that were written only now.
+    fn line(&self, id: &str, proposal: &Proposal) -> Option<String> {
+        let revision = proposal.current();
+        let base = self.worktree.root().join(DIR).join("staging").join(id);
+        let mut paths = BTreeSet::from([base.clone()]);
+        paths.extend(ABOUT.map(|name| base.join(name)));
+        let changed = revision.changes.iter().filter(|change| change.after.is_some());
+        for path in changed.filter_map(|change| store_path(&change.path)) {
+            let file = base.join("files").join(path);
+            // What is put beside it shows in the facts of the directory.
+            let above = file.ancestors().take_while(|above| *above != base).map(Path::to_owned);
+            paths.extend(above);
+        }
+        let what = format!("{} {} {}", proposal.id, revision.event, timestamp(proposal.expires_at));
+        seen::line(&what, paths.iter().map(PathBuf::as_path), self.now)
     }
 
     /// What is wrong with the folder of one pending proposal.

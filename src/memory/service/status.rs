@@ -198,7 +198,7 @@ impl Service<'_> {
             current_size_bytes: own + size(crate::memory::intent::SHARED),
             staged_updates: staged,
             recent_outcomes: outcomes,
-            tampering: self.tampering_among(&view, &pending, &held)?,
+            tampering: self.tampering_among(&view, &pending, &held, false)?,
             security: Security {
                 secret_scan: manifest.security.secret_scan,
                 pii_scan: manifest.security.pii_scan,
