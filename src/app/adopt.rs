@@ -59,7 +59,7 @@ pub fn draft(
         Since::Commit(rev) => capture::resolve(store, rev, "^{commit}")?,
         Since::Time(time) => last_before(store, *time)?,
     };
-    let left = read::left(store, &top, &base)?;
+    let left = read::left(store, &top, None, &base)?;
     let is_wanted = |path: &RepoPath| {
         let is_in =
             |above: &RepoPath| path == above || path.parents().any(|parent| parent == *above);

@@ -5,16 +5,17 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use crate::changeset::Changeset;
 use crate::changeset::entry::entries;
 use crate::decide::{self, verdict};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::git;
 use crate::proposal::event::{Evidence, InputForm};
 use crate::proposal::rules::Verb;
-use crate::proposal::{Proposal, Status};
+use crate::proposal::{Actor, Proposal, Status};
 use crate::session::follow::{self, Followed};
 use crate::session::home::{Changing, Held, Home, State};
 use crate::session::record::Untold;
 use crate::session::tree::Base;
-use crate::session::{Record, link, read, record, spool, tree};
-use crate::store::Store;
+use crate::session::{Record, head, link, read, record, spool, tree};
+use crate::store::{Filter, Store};
 
 use super::propose::{self, Details, Recorded, Revision};
 use super::{Draft, Session, wait};
@@ -59,7 +60,8 @@ impl SubmitOutcome {
 /// leads back into the checkout is returned, and why, in words.
 ///
 /// # Errors
-/// `no_commit`; those of git and of the file system, after which nothing is left of it.
+/// `no_commit`, `disk_full`, `no_state_directory`; those of git and of the file system, after which nothing is left
+/// of it.
 pub fn begin(
     store: &Store,
     home: &Home,
@@ -69,18 +71,19 @@ pub fn begin(
     command: &str,
     now: DateTime<Utc>,
 ) -> Result<Vec<(String, String)>> {
-    let base = tree::base(store, base)?;
+    let kind = base;
     let make = || {
+        let base = tree::base(store, kind)?;
         let tree = home.tree(&held.name);
-        tree::make(store, &held.name, &tree, &base)?;
-        let back = link::link(store, &tree)?;
+        let mut back = tree::make(store, &held.name, &tree, kind, &base)?;
+        back.extend(link::link(store, &tree)?);
         let changing = home.change(&held.name)?;
         let record = Record {
             format: record::FORMAT.to_owned(),
             agent: agent.to_owned(),
             command: command.to_owned(),
             started_at: now.to_rfc3339_opts(SecondsFormat::Secs, true),
-            base: base.clone(),
+            base,
             proposal: None,
             submitted: None,
             revision: None,
@@ -91,17 +94,14 @@ pub fn begin(
         home.write(&changing, &record)?;
         Ok(back)
     };
-    make().inspect_err(|_| {
+    make().map_err(|error: Error| {
+        // Before what fills the disk is gone.
+        let is_git = error.is(&git::codes::GIT_FAILED);
+        let cause = is_git.then(|| home.check_writable().err()).flatten();
         home.clear(held);
-        unpin(store, &held.name);
+        tree::unpin(store, &held.name);
+        cause.unwrap_or(error)
     })
-}
-
-/// Lets go of the commits of session `name`.
-pub fn unpin(store: &Store, name: &str) {
-    let delete = ["update-ref", "-d", &tree::pin(name)];
-    let deleted = tree::git(store).and_then(|git| git.args(delete).run());
-    drop(deleted);
 }
 
 /// Lets the tree of session `name` follow the decision on what it proposed last, where there is one. What was
@@ -121,12 +121,16 @@ pub fn follow(
     let Some(id) = record.proposal.clone() else { return Ok(Followed::default()) };
     let proposal = store.view()?.find(&id).ok();
     let submitted = record.submitted.clone().unwrap_or_else(|| record.base.clone());
+    let mut rest = None;
     let base = match proposal.as_ref().map(|proposal| (proposal, proposal.status(*now))) {
         Some((proposal, Status::Pending)) => {
             return follow_revision(store, home, changing, record, proposal);
         }
         Some((proposal, Status::Applied)) => {
-            store.commit_above(&record.base, proposal.current(), "What a session goes on from")?
+            let message = "What a session goes on from";
+            let base = store.commit_above(&record.base, proposal.current(), message)?;
+            rest = left_out(session, proposal, &base)?;
+            base
         }
         Some((_, Status::Rejected)) => record.base.clone(),
         // Nobody has decided: it is proposed again.
@@ -134,19 +138,58 @@ pub fn follow(
         // Purged: nobody says what became of it.
         None => return go_on(store, home, changing, record, Some(submitted), None),
     };
+    // What was left out and is pending stays in the files.
+    let wanted = rest.as_ref().map_or(&base, |(_, with)| with);
     let followed = match home.state(name) {
         State::Gone => Followed::default(),
-        _ => follow::follow(store, &home.tree(name), &submitted, &base)?,
+        _ => follow::follow(store, &home.tree(name), &submitted, wanted)?,
     };
     let decision = proposal.as_ref().and_then(Proposal::decision);
     let at = decision.map(|decision| decision.at.to_rfc3339());
     // What its agent has withdrawn is no news to it.
     let is_news = record.told != at && !decision.is_some_and(|decision| decision.withdrawn);
     record.told = at;
-    let untold = Untold { proposal: is_news.then_some(id), kept: followed.kept.clone() };
-    record.untold.push(untold);
+    record.untold.push(Untold {
+        proposal: is_news.then_some(id),
+        rest: rest.as_ref().map(|(rest, _)| rest.id.to_string()),
+        kept: followed.kept.clone(),
+    });
     go_on(store, home, changing, record, Some(base), None)?;
+    if let Some((rest, with)) = rest {
+        let mut record = home.record(name)?;
+        record.revision = Some(rest.current().event.clone());
+        record.proposal = Some(rest.id.to_string());
+        hold(store, name, &with)?;
+        record.submitted = Some(with);
+        home.write(changing, &record)?;
+    }
     Ok(followed)
+}
+
+/// The pending proposal that was made of what the decision on `proposal` left out (`--split-rest`), and a commit
+/// above `base` with it.
+fn left_out(
+    session: &Session<'_>,
+    proposal: &Proposal,
+    base: &str,
+) -> Result<Option<(Proposal, String)>> {
+    let Session { store, now, .. } = session;
+    let Some(decision) = proposal.decision() else { return Ok(None) };
+    let (by, status) = (Some(proposal.proposed_by.clone()), Some(Status::Pending));
+    let view = store.view()?;
+    let pending = view.proposals(&Filter { status, by, ..Filter::default() }, *now)?;
+    for summary in pending {
+        let rest = view.proposal(&summary.id)?;
+        let says = rest.description.as_deref().unwrap_or_default();
+        let is_rest = propose::is_rest_of(says, &proposal.id)
+            && rest.created_at >= decision.at
+            && rest.revisions.len() == 1;
+        if is_rest {
+            let with = store.commit_above(base, rest.current(), "What a decision left out")?;
+            return Ok(Some((rest, with)));
+        }
+    }
+    Ok(None)
 }
 
 /// Lets the tree follow what somebody else has made of the pending `proposal`, so that its agent goes on from
@@ -176,7 +219,7 @@ fn follow_revision(
     record.submitted = Some(theirs);
     record.revision = Some(current.event.clone());
     let (proposal, kept) = (record.proposal.clone(), followed.kept.clone());
-    record.untold.push(Untold { proposal, kept });
+    record.untold.push(Untold { proposal, rest: None, kept });
     home.write(changing, &record)?;
     Ok(followed)
 }
@@ -191,8 +234,10 @@ fn go_on(
     untold: Option<String>,
 ) -> Result<Followed> {
     (record.proposal, record.submitted) = (None, None);
+    let before = record.base.clone();
     record.base = base.unwrap_or(record.base);
-    record.untold.extend(untold.map(|id| Untold { proposal: Some(id), kept: Vec::new() }));
+    head::follow(store, &home.tree(changing.name()), &before, &record.base);
+    record.untold.extend(untold.map(|id| Untold { proposal: Some(id), ..Untold::default() }));
     record.untold.retain(|untold| untold.proposal.is_some() || !untold.kept.is_empty());
     hold(store, changing.name(), &record.base)?;
     home.write(changing, &record)?;
@@ -224,9 +269,10 @@ pub fn sync(
     followed.moved.extend(more.moved);
     followed.kept.extend(more.kept.iter().cloned());
     if !more.kept.is_empty() {
-        record.untold.push(Untold { proposal: None, kept: more.kept });
+        record.untold.push(Untold { kept: more.kept, ..Untold::default() });
     }
     hold(store, name, &base)?;
+    head::follow(store, &home.tree(name), &record.base, &base);
     record.base = base;
     home.write(changing, &record)?;
     let is_pending = record.proposal.is_some();
@@ -256,9 +302,12 @@ pub fn submit(
     // Whatever it names is pending now.
     let last = record.proposal.as_ref().map(|id| store.view()?.find(id));
     let pending = last.transpose()?;
-    let read::Left { changes, passed_over } = read::left(store, &home.tree(name), &record.base)?;
+    let read::Left { changes, passed_over } =
+        read::left(store, &home.tree(name), Some(name), &record.base)?;
     if changes.is_empty() {
+        // What a person has made of the rest of a decision is theirs to withdraw.
         let left = pending.filter(|_| passed_over.is_empty());
+        let left = left.filter(|proposal| is_own(proposal, &caller.actor));
         let outcome = left.map(|proposal| withdraw(session, proposal)).transpose()?;
         if outcome.is_some() {
             go_on(store, home, changing, record, None, None)?;
@@ -285,7 +334,7 @@ pub fn submit(
         Some(proposal) if !says_more(&proposal) && is_same(store, &proposal, &changeset) => {
             SubmitOutcome::Unchanged(proposal)
         }
-        Some(proposal) => {
+        Some(proposal) if is_own(&proposal, &caller.actor) => {
             let proposals = std::slice::from_ref(&proposal);
             let command = format!("aye revise {}", proposal.id);
             let (verb, evidence) = (Verb::Revise, Evidence::Flag);
@@ -295,10 +344,11 @@ pub fn submit(
             let revision = Revision { draft, description, expires_in, notes: Vec::new() };
             SubmitOutcome::Revised(propose::revise(session, &authority, &proposal, revision)?)
         }
-        None => {
+        other => {
             let why = || format!("What {} left in session {name}", caller.actor.name);
             let description = details.description.or_else(|| Some(why()));
-            let details = Details { description, ..details };
+            let instead_of = other.map(|proposal| proposal.id.to_string());
+            let details = Details { description, instead_of, ..details };
             let draft = Draft::new(store, changeset, InputForm::Session)?;
             SubmitOutcome::Proposed(propose::propose(session, draft, details)?)
         }
@@ -318,6 +368,8 @@ pub fn submit(
 pub struct News {
     /// What became of its proposals, oldest first.
     pub verdicts: Vec<wait::Document>,
+    /// Of those that were applied in part, the ids with that of the proposal of the rest.
+    pub rests: Vec<(String, String)>,
     /// Files in which its edits stand where others were to come, and why. Untrusted.
     pub kept: Vec<(String, String)>,
 }
@@ -331,8 +383,9 @@ fn untold(session: &Session<'_>, home: &Home, name: &str) -> Result<(News, Recor
     let mut record = home.record(name)?;
     let mut news = News::default();
     let view = store.view()?;
-    for Untold { proposal, kept } in std::mem::take(&mut record.untold) {
+    for Untold { proposal, rest, kept } in std::mem::take(&mut record.untold) {
         news.kept.extend(kept);
+        news.rests.extend(proposal.clone().zip(rest));
         let found = proposal.and_then(|id| view.find(&id).ok());
         news.verdicts
             .extend(found.map(|found| wait::document(store, &found, found.status(*now), false)));
@@ -382,6 +435,11 @@ fn withdraw(session: &Session<'_>, proposal: Proposal) -> Result<SubmitOutcome> 
     let word = &verdict::Word::Withdraw;
     verdict::say(store, &authority, *now, proposals, word, why, &[], None)?;
     Ok(SubmitOutcome::Withdrawn(proposal))
+}
+
+/// Whether the session's agent has proposed it.
+fn is_own(proposal: &Proposal, actor: &Actor) -> bool {
+    proposal.is_proposed_by(actor, Some(&proposal.lane))
 }
 
 fn is_same(store: &Store, proposal: &Proposal, changeset: &Changeset) -> bool {

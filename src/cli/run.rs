@@ -12,6 +12,7 @@ use crate::app;
 use crate::error::{Error, Exit, Result, codes};
 use crate::git;
 use crate::mcp::client;
+use crate::session::codes::SESSION_TREE_GONE;
 use crate::session::{Home, tree};
 use crate::store::Store;
 use crate::text::escape;
@@ -130,9 +131,11 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         }
         Err(error) => {
             context.report_beside(&error);
-            context.note(&format!(
-                "aye: the work is still there, and is not proposed: aye session submit {name}"
-            ));
+            if !error.is(&SESSION_TREE_GONE) {
+                context.note(&format!(
+                    "aye: the work is still there, and is not proposed: aye session submit {name}"
+                ));
+            }
         }
     }
     Ok(context.ends_with(status.code))

@@ -10,7 +10,7 @@ use crate::app::session::{SubmitOutcome, Submitted};
 use crate::error::{Error, Exit, Result};
 use crate::render::table::{Align, Cell, Table};
 use crate::session::home::{Held, State, not_found};
-use crate::session::{Home, Record, codes, read, spool};
+use crate::session::{Home, Record, codes, read, spool, tree};
 use crate::store::Store;
 use crate::text::escape;
 
@@ -304,7 +304,7 @@ fn list(context: &mut Context, home: Option<&Home>) -> Result<Exit> {
 
 fn show(context: &mut Context, store: &Store, home: &Home, name: &str) -> Result<Exit> {
     let record = home.record(name)?;
-    let left = read::left(store, &home.tree(name), &record.base)?;
+    let left = read::left(store, &home.tree(name), Some(name), &record.base)?;
     let changed = left.changes.iter().map(|change| change.path.display().to_string()).collect();
     let news = app::session::pending_news(&context.session(store), home, name)?;
     let shown = Shown {
@@ -365,11 +365,14 @@ fn sync(
         for line in met(&followed.kept) {
             context.note(&line);
         }
-        context.note(&match followed.moved.len() {
-            0 if followed.kept.is_empty() => format!("aye: session {name} stays as it is"),
-            1 => format!("aye: session {name}: 1 file follows"),
-            count => format!("aye: session {name}: {count} files follow"),
-        });
+        match followed.moved.len() {
+            0 if followed.kept.is_empty() => {
+                context.note(&format!("aye: session {name} stays as it is"));
+            }
+            0 => {}
+            1 => context.note(&format!("aye: session {name}: 1 file follows")),
+            count => context.note(&format!("aye: session {name}: {count} files follow")),
+        }
         done.iter().flat_map(summary).for_each(|line| context.note(&line));
     }
     let proposal = done.as_ref().and_then(|done| done.outcome.as_ref());
@@ -478,7 +481,7 @@ fn refuse_unsubmitted(store: &Store, home: &Home, name: &str) -> Result<()> {
     }
     let record = home.record(name)?;
     let base = record.submitted.as_ref().unwrap_or(&record.base);
-    let left = read::left(store, &home.tree(name), base)?;
+    let left = read::left(store, &home.tree(name), Some(name), base)?;
     let paths: Vec<String> = left
         .changes
         .iter()
@@ -505,7 +508,7 @@ fn refuse_unsubmitted(store: &Store, home: &Home, name: &str) -> Result<()> {
 pub(super) fn end(store: &Store, home: &Home, held: Held) -> Result<()> {
     let name = held.name.clone();
     home.remove(held)?;
-    app::session::unpin(store, &name);
+    tree::unpin(store, &name);
     Ok(())
 }
 

@@ -28,14 +28,14 @@ pub struct Followed {
 /// followed.
 ///
 /// # Errors
-/// `object_missing`; `io_error` for a tree that is gone. Of a file that cannot be written the reason is
+/// `object_missing`, `session_tree_gone`. Of a file that cannot be written the reason is
 /// among what was kept.
 pub fn follow(repository: &Repository, tree: &Path, from: &str, to: &str) -> Result<Followed> {
     let mut followed = Followed::default();
     if from == to {
         return Ok(followed);
     }
-    let inside = repository.at(tree)?;
+    let inside = read::at(repository, tree)?;
     let [from, to] = [from, to].map(|commit| read::index(&inside, commit));
     let (from, to) = (read::entries(&from?), read::entries(&to?));
     let differs = |path: &&BString| from.get(*path) != to.get(*path);

@@ -16,6 +16,9 @@ use crate::sha256;
 /// Longest name of a session.
 const MOST: usize = 32;
 
+/// Bytes that a disk with room for a tree surely takes.
+const ENOUGH: usize = 64 << 10;
+
 /// The sessions of one repository.
 #[derive(Debug)]
 pub struct Home {
@@ -74,14 +77,28 @@ impl Home {
     /// As [`Home::open`], made if need be.
     ///
     /// # Errors
-    /// As [`Home::open`].
+    /// As [`Home::open`]; `no_state_directory` where the trees cannot lie there.
     pub fn make(common_dir: &Path, state: &Path) -> Result<Self> {
         let records = Directory::make(&common_dir.join("aye"))?.make_inside("sessions")?;
         let trees = trees(common_dir, state);
-        std::fs::create_dir_all(&trees).map_err(|error| {
-            Error::io(format_args!("make the directory {}", trees.display()), &error)
-        })?;
+        std::fs::create_dir_all(&trees).map_err(|error| no_place(&trees, &error))?;
         Ok(Self { records, trees })
+    }
+
+    /// Whether files can be written where records and trees lie: git says that it failed, and not why.
+    ///
+    /// # Errors
+    /// `disk_full`, `no_state_directory` and other refusals of the system.
+    pub fn check_writable(&self) -> Result<()> {
+        let write = |directory: &Path| {
+            let mut file = tempfile::tempfile_in(directory)?;
+            std::io::Write::write_all(&mut file, &[b'.'; ENOUGH])
+        };
+        let records = self.records.path();
+        write(&self.trees).map_err(|error| no_place(&self.trees, &error))?;
+        write(records).map_err(|error| {
+            Error::io(format_args!("write to the directory {}", records.display()), &error)
+        })
     }
 
     /// Where the tree of session `name` lies.
@@ -268,6 +285,17 @@ impl Home {
         self.records.remove(&before_name(&held.name));
         self.records.remove(&lock_name(&held.name));
     }
+}
+
+/// The system does not let trees lie at `trees`.
+fn no_place(trees: &Path, error: &std::io::Error) -> Error {
+    let failed = Error::io(format_args!("write to the directory {}", trees.display()), error);
+    if failed.is(&common::DISK_FULL) {
+        return failed;
+    }
+    let message = format!("there is no place for the trees of sessions: {}", failed.message());
+    Error::new(&codes::NO_STATE_DIRECTORY, message)
+        .hint("set XDG_STATE_HOME to a directory that you can write, outside the repository")
 }
 
 /// There is no session of that name.

@@ -11,11 +11,13 @@
 
 pub mod follow;
 pub mod guard;
+pub mod head;
 pub mod home;
 pub mod link;
 pub mod read;
 pub mod record;
 pub mod spool;
+mod submodules;
 pub mod tree;
 
 pub use home::Home;
@@ -25,11 +27,12 @@ pub use record::Record;
 pub mod codes {
     crate::codes! {
         SESSION_NOT_FOUND = "session_not_found", NotFound, "there is no session of that name";
+        SESSION_TREE_GONE = "session_tree_gone", NotFound, "the tree of the session was removed, and not by aye";
         SESSION_LIVE = "session_live", Busy, "the session's command still runs";
         SESSION_UNSUBMITTED = "session_unsubmitted", Refused, "the session's tree holds work that no proposal has";
         SESSION_RECORD_INVALID = "session_record_invalid", Conflict, "the record of a session cannot be read";
         IN_SESSION = "in_session", Refused, "the tree of a session is edited in place; what it holds is proposed whole";
         NO_COMMIT = "no_commit", Refused, "the repository has no commit yet, so that nothing can be based on it";
-        NO_STATE_DIRECTORY = "no_state_directory", Refused, "neither XDG_STATE_HOME nor HOME says where a session's tree may lie";
+        NO_STATE_DIRECTORY = "no_state_directory", Refused, "there is no place for the trees of sessions: neither XDG_STATE_HOME nor HOME names one, or it cannot be written";
     }
 }

@@ -9,7 +9,8 @@ use gix::bstr::BStr as GixStr;
 use gix::index::entry::Mode as IndexMode;
 use gix::worktree::stack::state::ignore::Source;
 
-use super::spool;
+use super::tree::pin;
+use super::{codes, spool, submodules};
 use crate::beneath::{FileKind, Folder, open_last};
 use crate::changeset::{File, FileChange, Mode, RepoPath, Snapshot as _};
 use crate::error::{Error, Result};
@@ -30,13 +31,14 @@ pub struct Left {
 const DEEP: usize = 128;
 
 /// Reads `tree` against the commit `base` of `repository`, by its own rules: ignored
-/// files are left out, ends of lines are those that git would store.
+/// files are left out, ends of lines are those that git would store. What differs in a submodule that the tree of
+/// session `name` has is among what is not proposed.
 ///
 /// # Errors
-/// `object_missing` without the base, `special_file` where a pipe stands for a file of rules; those of the
-/// file system.
-pub fn left(repository: &Repository, tree: &Path, base: &str) -> Result<Left> {
-    let inside = repository.at(tree)?;
+/// `session_tree_gone`; `object_missing` without the base, `special_file` where a pipe stands for a file of
+/// rules; those of the file system.
+pub fn left(repository: &Repository, tree: &Path, name: Option<&str>, base: &str) -> Result<Left> {
+    let inside = at(repository, tree)?;
     let repo = inside.repo();
     let index = index(&inside, base)?;
     let known = entries(&index);
@@ -54,6 +56,7 @@ pub fn left(repository: &Repository, tree: &Path, base: &str) -> Result<Left> {
         excludes,
         reader: worktree.reader(),
         tree,
+        name,
         left: Left::default(),
         seen: HashSet::new(),
     };
@@ -62,6 +65,27 @@ pub fn left(repository: &Repository, tree: &Path, base: &str) -> Result<Left> {
     let mut left = walk.left;
     left.changes.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(left)
+}
+
+/// `repository` with its work tree at `tree`, the tree of a session.
+///
+/// # Errors
+/// `session_tree_gone`.
+pub(super) fn at(repository: &Repository, tree: &Path) -> Result<Repository> {
+    match tree.symlink_metadata() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let (shown, name) = (tree.display(), tree.file_name().unwrap_or_default().display());
+            Err(Error::new(
+                &codes::SESSION_TREE_GONE,
+                format!("the session's tree {shown} was removed, with what no proposal had of it"),
+            )
+            .hint(format!(
+                "what was proposed is still there (aye list); aye run --name {name} makes the tree \
+                 again, aye session end {name} forgets the session"
+            )))
+        }
+        _ => repository.at(tree),
+    }
 }
 
 /// Files of a commit, by path.
@@ -115,6 +139,7 @@ struct Walk<'a> {
     excludes: gix::AttributeStack<'a>,
     reader: Reader<'a>,
     tree: &'a Path,
+    name: Option<&'a str>,
     left: Left,
     /// Paths of the base that are there, or that are passed over.
     seen: HashSet<BString>,
@@ -162,9 +187,8 @@ impl Walk<'_> {
         depth: usize,
     ) -> Result<()> {
         if self.known.get(path).is_some_and(|(mode, _)| *mode == IndexMode::COMMIT) {
-            // A submodule is its own repository's matter.
             self.seen.insert(path.clone());
-            return Ok(());
+            return self.submodule(above, name, path);
         }
         let prefix = BString::from([path.as_bytes(), b"/"].concat());
         let has_known = self
@@ -194,6 +218,33 @@ impl Walk<'_> {
             return Ok(());
         }
         self.directory(&folder, prefix.as_bstr(), depth + 1)
+    }
+
+    /// A submodule is its own repository's matter: whatever the agent has made of it is named.
+    fn submodule(&mut self, above: &Folder, name: &BString, path: &BString) -> Result<()> {
+        let Some(session) = self.name else { return Ok(()) };
+        let Ok(inside) = path.to_path() else { return Ok(()) };
+        let pinned = submodules::one(self.repository, path).and_then(|repository| {
+            let pin = repository.repo().try_find_reference(pin(session).as_str()).ok()??;
+            let pin = pin.try_id()?.to_string();
+            Some((repository, pin))
+        });
+        let Some((repository, pin)) = pinned else {
+            // The tree was not given it.
+            let names = above.enter(name.as_bstr()).and_then(|folder| folder.names());
+            if names.is_ok_and(|names| !names.is_empty()) {
+                self.pass_over(path, "is a submodule that the checkout does not have");
+            }
+            return Ok(());
+        };
+        let left = left(&repository, &self.tree.join(inside), self.name, &pin)?;
+        let changed = left.changes.into_iter().map(|change| change.path.display().to_string());
+        let passed = left.passed_over.into_iter().map(|(below, _)| below);
+        for below in changed.chain(passed) {
+            let below = BString::from(format!("{path}/{below}"));
+            self.pass_over(&below, "lies in a submodule: an agent of its own can propose that");
+        }
+        Ok(())
     }
 
     fn file(&mut self, path: BString) -> Result<()> {
@@ -268,8 +319,12 @@ impl Walk<'_> {
                 continue;
             }
             let Some(mode) = mode_of(*mode) else {
-                if *mode == IndexMode::SYMLINK {
-                    self.pass_over(path, "is a symlink that is gone");
+                match *mode {
+                    IndexMode::SYMLINK => self.pass_over(path, "is a symlink that is gone"),
+                    IndexMode::COMMIT if !self.repository.is_left_out(&path.to_string()) => {
+                        self.pass_over(path, "is a submodule that is gone");
+                    }
+                    _ => {}
                 }
                 continue;
             };

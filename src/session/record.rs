@@ -51,6 +51,9 @@ pub struct Untold {
     /// The proposal; `None` where the agent knows of the decision, or there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposal: Option<String>,
+    /// The proposal that was made of what its decision left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rest: Option<String>,
     /// Files in which the agent's edits were kept, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<(String, String)>,
@@ -114,7 +117,7 @@ mod tests {
             revision: None,
             run: AgentRun::new(Some("dark"), None),
             told: None,
-            untold: vec![Untold { proposal: None, kept: vec![("a".into(), "b".into())] }],
+            untold: vec![Untold { kept: vec![("a".into(), "b".into())], ..Untold::default() }],
         };
         assert_eq!(Record::read("x", &record.to_bytes().unwrap()).unwrap(), record);
         for (field, bad) in [("base", "HEAD"), ("base", "--output=x"), ("format", "2")] {

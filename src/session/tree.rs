@@ -5,6 +5,7 @@ use std::path::Path;
 
 use bstr::ByteSlice as _;
 
+use super::submodules::{self, Submodules};
 use super::{codes, spool};
 use crate::error::{Error, Result};
 use crate::git::Git;
@@ -93,12 +94,33 @@ pub fn commit(repository: &Repository, tree: &str, parent: &str, message: &str) 
     Ok(git.text()?.trim().to_owned())
 }
 
-/// Makes the tree of session `name` at `tree`, which does not exist, with the files of commit `base`.
+/// Makes the tree of session `name` at `tree`, which does not exist, with the files of commit `commit`, which is
+/// the [`base()`] of that kind; and with the submodules that the checkout has. Which of those it does not have, and
+/// why, in words.
 ///
 /// # Errors
 /// `git_failed`, `git_not_found`, those of the file system.
-pub fn make(repository: &Repository, name: &str, tree: &Path, base: &str) -> Result<()> {
-    let update = ["update-ref", "--no-deref", &pin(name), base];
+pub fn make(
+    repository: &Repository,
+    name: &str,
+    tree: &Path,
+    kind: Base,
+    commit: &str,
+) -> Result<Vec<(String, String)>> {
+    let top = repository.work_dir().unwrap_or_else(|| repository.common_dir().to_owned());
+    part(repository, (&top, name), tree, kind, commit)
+}
+
+/// One repository of a tree: the session's own, or a submodule of it. `session` is where its repository lies, and
+/// its name.
+fn part(
+    repository: &Repository,
+    session: (&Path, &str),
+    tree: &Path,
+    kind: Base,
+    commit: &str,
+) -> Result<Vec<(String, String)>> {
+    let update = ["update-ref", "--no-deref", &pin(session.1), commit];
     git(repository)?.args(update).run()?;
     let head = repository.repo().head_name().ok().flatten();
     let branch = head.as_ref().map(|name| name.shorten().to_string());
@@ -113,21 +135,47 @@ pub fn make(repository: &Repository, name: &str, tree: &Path, base: &str) -> Res
         .arg(format!("--initial-branch={}", branch.as_deref().unwrap_or("aye-session")))
         .arg(tree)
         .run()?;
-    share(repository, tree)?;
+    share(repository, session, tree)?;
     let inside = || Git::new(tree).fresh().without_hooks().env("GIT_LFS_SKIP_SMUDGE", "1");
     let refs = ["for-each-ref", "--format=create %(refname) %(objectname)"];
     let refs = git(repository)?.args(refs).args(["refs/heads", "refs/tags"]).run()?;
     inside().args(["update-ref", "--stdin"]).stdin(refs).run()?;
     match &head {
-        Some(name) => inside().args(["update-ref", &name.as_bstr().to_string(), base]).run()?,
-        None => inside().args(["update-ref", "--no-deref", "HEAD", base]).run()?,
+        Some(name) => inside().args(["update-ref", &name.as_bstr().to_string(), commit]).run()?,
+        None => inside().args(["update-ref", "--no-deref", "HEAD", commit]).run()?,
     };
     inside().args(["read-tree", "-mu", "HEAD"]).run()?;
-    include(repository, tree)
+    include(repository, tree)?;
+    let Submodules { found, mut unread } = submodules::of(repository, commit)?;
+    for module in found {
+        let Ok(path) = module.path.to_path() else { continue };
+        let commit = match kind {
+            Base::Head => module.recorded,
+            Base::Worktree => base(&module.repository, kind)?,
+        };
+        let more = part(&module.repository, session, &tree.join(path), kind, &commit)?;
+        unread.extend(more.into_iter().map(|(at, why)| (format!("{}/{at}", module.path), why)));
+        let active = format!(":(literal){}", module.path);
+        inside().args(["config", "--add", "submodule.active", &active]).run()?;
+    }
+    Ok(unread)
+}
+
+/// Lets go of the commits of session `name`, in `repository` and in its submodules.
+pub fn unpin(repository: &Repository, name: &str) {
+    let pinned = repository.repo().try_find_reference(pin(name).as_str()).ok().flatten();
+    let commit = pinned.and_then(|found| found.try_id().map(|id| id.to_string()));
+    let modules = commit.and_then(|commit| submodules::of(repository, &commit).ok());
+    for module in modules.unwrap_or_default().found {
+        unpin(&module.repository, name);
+    }
+    let delete = ["update-ref", "-d", &pin(name)];
+    let deleted = git(repository).and_then(|git| git.args(delete).run());
+    drop(deleted);
 }
 
 /// Lets the tree use the repository's objects, and take over what decides about its files.
-fn share(repository: &Repository, tree: &Path) -> Result<()> {
+fn share(repository: &Repository, session: (&Path, &str), tree: &Path) -> Result<()> {
     let failed = |error: std::io::Error| {
         Error::io(format_args!("make the session's tree {}", tree.display()), &error)
     };
@@ -161,8 +209,7 @@ fn share(repository: &Repository, tree: &Path) -> Result<()> {
             set(key, value.as_ref())?;
         }
     }
-    let top = repository.work_dir().unwrap_or_else(|| repository.common_dir().to_owned());
-    set(REPOSITORY, top.as_os_str())?;
+    set(REPOSITORY, session.0.as_os_str())?;
     let exclude = format!("/{}/\n", spool::DIRECTORY);
     std::fs::OpenOptions::new()
         .create(true)
@@ -171,7 +218,7 @@ fn share(repository: &Repository, tree: &Path) -> Result<()> {
         .and_then(|mut file| std::io::Write::write_all(&mut file, exclude.as_bytes()))
         .map_err(failed)?;
     set("gc.auto", "0".as_ref())?;
-    set(SESSION, tree.file_name().unwrap_or_default())
+    set(SESSION, session.1.as_ref())
 }
 
 /// Copies the ignored files that `.worktreeinclude` names (a file with the patterns of `.gitignore`) from

@@ -192,6 +192,21 @@ fn the_tree_follows_what_was_decided_and_later_edits_of_the_same_lines_apply() {
 }
 
 #[test]
+fn a_rest_that_is_pending_is_told_with_its_id() {
+    let repo = Repo::with(FILES);
+    repo.let_flags_decide();
+    let tree = enter(&repo);
+    std::fs::write(tree.join("b.txt"), "wasp\n").expect("write");
+    std::fs::write(tree.join("src/a.txt"), "one\nTWO\n").expect("write");
+    stop(&repo);
+    repo.aye(&["apply", &pending(&repo), "--hunks", "1", "--split-rest", "--yes"]).ok();
+    let rest = pending(&repo);
+    let told = call(&repo, "s", "UserPromptSubmit", json!({ "prompt": "go on" })).ok().out();
+    assert!(told.contains(&format!("the rest is pending as {rest}")), "{told}");
+    stop(&repo).says("as before");
+}
+
+#[test]
 fn what_is_not_understood_closes_the_gate_for_edits_alone() {
     let repo = Repo::with(FILES);
     for bytes in [&b""[..], b"{", b"[]", b"\xff\xfe", br#"{"session_id":"s"}"#] {

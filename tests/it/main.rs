@@ -100,6 +100,7 @@ mod review_property;
 mod review_shown;
 mod rules;
 mod run;
+mod run_trouble;
 mod scan;
 mod scan_proposals;
 mod scanner_evaluation;

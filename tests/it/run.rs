@@ -537,6 +537,131 @@ fn of_what_was_applied_in_part_the_rest_is_out_and_the_part_is_the_base() {
     assert_eq!(repo.text("a.txt"), lines("zwei", "9"));
 }
 
+/// The tree's own git compares with what was decided, but for what its agent has staged or committed.
+#[test]
+fn status_in_the_tree_shows_what_is_not_decided_yet() {
+    let repo = Repo::with(FILES);
+    let keep = ["--keep", "--name", "x"];
+    let status =
+        || repo.git(&["-C", tree(&repo, "x").to_str().expect("UTF-8"), "status", "--short"]);
+    script(&repo, &keep, "echo x >>b.txt; echo new >n.txt; rm src/a.txt; git add n.txt").run().ok();
+    assert_eq!(status(), " M b.txt\nA  n.txt\n D src/a.txt");
+    apply(&repo, &pending(&repo));
+    script(&repo, &keep, "git status --short; git diff --quiet; test $? = 0 && echo clean")
+        .run()
+        .ok();
+    assert_eq!(status(), "");
+    let top = tree(&repo, "x");
+    let log =
+        || repo.git(&["-C", top.to_str().expect("UTF-8"), "log", "-1", "--format=%s", "main"]);
+    assert_eq!(log(), "What a session goes on from");
+    script(&repo, &keep, "echo y >>b.txt").run().ok();
+    assert_eq!(status(), " M b.txt");
+    reject(&repo, &pending(&repo), "no");
+    script(&repo, &keep, "true").run().ok();
+    assert_eq!(status(), "");
+    // It follows the checkout, in packed refs and with a detached HEAD, too.
+    repo.write("c.txt", "sea\n");
+    repo.commit("More");
+    script(&repo, &keep, "git pack-refs --all").run().ok();
+    repo.aye(&["session", "sync", "x"]).ok();
+    assert_eq!((status(), log()), (String::new(), "More".to_owned()));
+    script(&repo, &keep, "git checkout -q --detach; echo z >>c.txt").run().ok();
+    apply(&repo, &pending(&repo));
+    // What is staged on top of it stays staged.
+    script(&repo, &keep, "git status --short; echo s >>b.txt; git add b.txt")
+        .run()
+        .ok()
+        .lacks("c.txt");
+    assert_eq!(status(), "M  b.txt");
+    apply(&repo, &pending(&repo));
+    let shown = script(&repo, &keep, "git diff --quiet && git show :b.txt").run().ok();
+    shown.says("s\n");
+    // Its own commits stay, and so does what git is doing at the moment.
+    script(&repo, &keep, "echo c >>c.txt; git commit -qam mine").run().ok();
+    apply(&repo, &pending(&repo));
+    script(&repo, &keep, "git log -1 --format=%s HEAD; git status --short")
+        .run()
+        .ok()
+        .says("mine\n");
+}
+
+#[test]
+fn a_hostile_git_directory_is_not_followed_by_the_base() {
+    let plans = [
+        "rm .git/index; ln -s {outer}/precious .git/index",
+        "rm -rf .git/refs/heads; ln -s {outer} .git/refs/heads; mv .git/HEAD h; cp h .git/HEAD; rm h",
+        "echo 'ref: refs/heads/../../../../precious' >.git/HEAD",
+        "rm .git/HEAD; mkfifo .git/HEAD",
+        "rm .git/index; mkfifo .git/index",
+        "head -c 4000 /dev/urandom >.git/index",
+        "rm -rf .git; ln -s {outer} .git",
+        "rm -rf .git; echo 'gitdir: {outer}' >.git",
+        "touch .git/index.lock",
+        "git config core.splitIndex true; git update-index --split-index; git config core.fsmonitor 'touch {outer}/ran'",
+    ];
+    for plan in plans {
+        let repo = Repo::with(FILES);
+        let outer = repo.outer().display().to_string();
+        std::fs::write(repo.outer().join("main"), "precious\n").expect("write");
+        std::fs::write(repo.outer().join("precious"), "precious\n").expect("write");
+        let before = std::fs::read_dir(repo.outer()).expect("read").count();
+        let text = format!("echo x >>b.txt\n{}", plan.replace("{outer}", &outer));
+        let keep = ["--keep", "--name", "x"];
+        script(&repo, &keep, &text).run().ok();
+        apply(&repo, &pending(&repo));
+        script(&repo, &keep, "grep -q x b.txt").run().ok();
+        assert_eq!(std::fs::read_dir(repo.outer()).expect("read").count(), before, "{plan}");
+        for name in ["main", "precious"] {
+            let text = std::fs::read_to_string(repo.outer().join(name)).expect("read");
+            assert_eq!(text, "precious\n", "{plan}");
+        }
+        nothing_pending(&repo);
+    }
+}
+
+#[test]
+fn a_rest_that_is_pending_stays_in_the_tree() {
+    let lines =
+        |two: &str, nine: &str| format!("1\n{two}\n3\n4\n5\n6\n7\n8\n8\n8\n8\n8\n{nine}\n10\n");
+    let repo = Repo::with(&[("a.txt", lines("2", "9"))]);
+    repo.let_flags_decide();
+    let keep = ["--keep", "--name", "x"];
+    script(&repo, &keep, "sed -i 's/^2/two/; s/^9/nine/' a.txt").run().ok();
+    repo.aye(&["apply", &pending(&repo), "--hunks", "1", "--split-rest", "--yes"]).ok();
+    let rest = pending(&repo);
+    // Unchanged, it is the session's proposal.
+    script(&repo, &keep, "grep -qx nine a.txt; git diff | grep -c '^[+-][a-z0-9]'")
+        .run()
+        .ok()
+        .says("2\n");
+    assert_eq!(pending(&repo), rest);
+    // Edited, another one is to take its place.
+    script(&repo, &keep, "sed -i s/nine/neun/ a.txt").run().ok();
+    let list = repo.aye(&["list", "--json"]).ok().json();
+    assert_eq!(list["count"], 2, "{list:#}");
+    let ids = list["proposals"].as_array().expect("a list").iter();
+    let mut ids = ids.map(|item| item["proposal_id"].as_str().expect("an id").to_owned());
+    let next = ids.find(|id| *id != rest).expect("another one");
+    assert!(diff(&repo, &next).contains("-9\n+neun\n"), "{}", diff(&repo, &next));
+    apply(&repo, &next);
+    assert_eq!(repo.text("a.txt"), lines("two", "neun"));
+    script(&repo, &keep, "true").run().ok().notes("nothing changed");
+}
+
+#[test]
+fn a_rest_that_is_rejected_leaves_the_tree() {
+    let repo = Repo::with(&[("a.txt", "1\n"), ("b.txt", "2\n")]);
+    repo.let_flags_decide();
+    let keep = ["--keep", "--name", "x"];
+    script(&repo, &keep, "echo x >>a.txt; echo y >>b.txt").run().ok();
+    repo.aye(&["apply", &pending(&repo), "--hunks", "1", "--split-rest", "--yes"]).ok();
+    script(&repo, &keep, "grep -q y b.txt").run().ok();
+    reject(&repo, &pending(&repo), "no");
+    script(&repo, &keep, "test \"$(cat b.txt)\" = 2 && grep -q x a.txt").run().ok();
+    nothing_pending(&repo);
+}
+
 #[test]
 fn what_a_person_made_of_a_proposal_is_what_the_session_goes_on_from() {
     let repo = Repo::with(FILES);

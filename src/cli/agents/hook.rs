@@ -106,7 +106,7 @@ impl Place {
         call: &Call,
         is_strict: bool,
     ) -> Result<Option<Self>> {
-        let Ok(found) = Store::discover(&call.directory) else { return Ok(None) };
+        let Some(found) = discover(call) else { return Ok(None) };
         let state = context.state_directory()?;
         let (mut store, around) = match context.session_around(&found) {
             Some((store, around)) => (store, Some(around)),
@@ -124,6 +124,24 @@ impl Place {
     fn tree(&self) -> PathBuf {
         self.home.tree(&self.name)
     }
+}
+
+/// The repository that the client works in. Where its directory is gone, as after its work tree was removed, an
+/// edit is still one of the repository that it names a file of.
+fn discover(call: &Call) -> Option<Store> {
+    if let Ok(found) = Store::discover(&call.directory) {
+        return Some(found);
+    }
+    let Event::Edit { files, .. } = &call.event else { return None };
+    if call.directory.exists() {
+        return None;
+    }
+    let near = |file: &PathBuf| {
+        let file = call.directory.join(file);
+        let near = file.ancestors().find(|above| above.is_dir())?.to_owned();
+        Store::discover(&near).ok()
+    };
+    files.iter().find_map(near)
 }
 
 /// Name of the session that belongs to the client's own, and to a work tree that it asks for by name.
@@ -246,6 +264,18 @@ fn locate(place: &Place, path: &Path) -> Where {
     }
 }
 
+const NESTED: &str = "Not done: that file lies in a repository of its own within this one, such as a submodule, \
+    and is not proposed with it. An agent that is started there can propose it.";
+
+/// Whether a repository within the checkout has the file at `path`, in the checkout or in the session's tree.
+fn is_nested(place: &Place, path: &Path) -> bool {
+    let Some(top) = place.store.work_dir().map(|top| resolve(&top)) else { return false };
+    let inside = path.strip_prefix(resolve(&place.tree())).or_else(|_| path.strip_prefix(&top));
+    let above = inside.ok().and_then(Path::parent).unwrap_or(Path::new(""));
+    let mut above = above.ancestors().filter(|above| !above.as_os_str().is_empty());
+    above.any(|above| !is_git(above) && top.join(above).join(".git").symlink_metadata().is_ok())
+}
+
 /// Judges an edit of `files` by where they lie.
 fn edit(
     context: &Context,
@@ -256,7 +286,11 @@ fn edit(
 ) -> Result<Answer> {
     let mut is_inside = false;
     for file in files {
-        match locate(place, &resolve(&call.directory.join(file))) {
+        let file = resolve(&call.directory.join(file));
+        if is_nested(place, &file) {
+            return Ok(Answer::Refuse(NESTED.to_owned()));
+        }
+        match locate(place, &file) {
             Where::Guarded(reason) => return Ok(Answer::Refuse(reason.to_owned())),
             Where::Checkout(_) => is_inside = true,
             Where::Free => {}
@@ -466,7 +500,7 @@ fn begin(context: &Context, place: &Place, name: &str) -> Result<()> {
     if !back.is_empty() {
         let changing = home.change(name)?;
         let mut record = home.record(name)?;
-        record.untold.push(Untold { proposal: None, kept: back });
+        record.untold.push(Untold { kept: back, ..Untold::default() });
         home.write(&changing, &record)?;
     }
     Ok(())
@@ -499,7 +533,12 @@ fn told(context: &Context, place: &Place) -> Result<Option<String>> {
     }
     let changing = home.change(name)?;
     let news = sessions::news(&session(context, place), home, &changing, name)?;
-    let mut texts: Vec<String> = news.verdicts.iter().map(verdict).collect();
+    let rest = |of: &wait::Document| {
+        let rest = news.rests.iter().find(|(decided, _)| *decided == of.proposal_id);
+        rest.map(|(_, rest)| rest.as_str())
+    };
+    let mut texts: Vec<String> =
+        news.verdicts.iter().map(|news| verdict(news, rest(news))).collect();
     if !news.kept.is_empty() {
         let lines: Vec<String> =
             news.kept.iter().map(|(path, why)| format!("{path}: {why}")).collect();
@@ -508,16 +547,22 @@ fn told(context: &Context, place: &Place) -> Result<Option<String>> {
     Ok((!texts.is_empty()).then(|| texts.join("\n\n")))
 }
 
-/// What became of a proposal, in the words for its agent.
-fn verdict(news: &wait::Document) -> String {
+/// What became of a proposal, in the words for its agent. `rest` is the proposal of what a decision left out.
+fn verdict(news: &wait::Document, rest: Option<&str>) -> String {
     let by = news.by.as_deref().unwrap_or("a reviewer");
     let id = &news.proposal_id;
     let mut text = match (news.status, news.changes_requested) {
         (Status::Applied, _) => {
             match news.revised.as_ref().map(|revised| revised.reason.as_str()) {
-                Some("partial") => format!(
-                    "Your proposal {id} was applied by {by} in part; the rest is out of the work tree, too."
-                ),
+                Some("partial") => match rest {
+                    Some(rest) => format!(
+                        "Your proposal {id} was applied by {by} in part; the rest is pending as {rest}, and \
+                         stays in the work tree."
+                    ),
+                    None => format!(
+                        "Your proposal {id} was applied by {by} in part; the rest is out of the work tree, too."
+                    ),
+                },
                 Some(_) => format!(
                     "Your proposal {id} was applied by {by}, not as you made it; the work tree has what was \
                  applied."

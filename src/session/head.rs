@@ -1,0 +1,151 @@
+//! The tree's own git after a decision: what it compares the files with follows, so that `git status` there shows
+//! what is not decided yet.
+//!
+//! Its git directory belongs to the agent: it is read and written as files, through no symlink, and no git runs
+//! there. Commits of the agent, and what it has staged, stay as they are.
+
+use std::collections::HashSet;
+use std::io::Write as _;
+use std::path::Path;
+
+use bstr::{BStr, BString, ByteSlice as _};
+
+use super::tree;
+use crate::beneath::{Access, Content, Folder, open_last};
+use crate::error::{Error, Result};
+use crate::repository::Repository;
+
+/// Largest index and list of refs that is read, in bytes.
+const MOST: u64 = 1 << 28;
+
+/// Lets HEAD and the index in `tree` follow from the commit `from` to the commit `to`. False where they stay:
+/// HEAD is another commit, git is at work there, or a file is not what git makes.
+pub fn follow(repository: &Repository, tree: &Path, from: &str, to: &str) -> bool {
+    if from == to {
+        return true;
+    }
+    let git = open_last(tree).and_then(|top| top.enter(".git".into()));
+    let Some((git, head)) = git.ok().and_then(|git| Head::read(&git, from).map(|head| (git, head)))
+    else {
+        return false;
+    };
+    let (index, lock) = (BStr::new("index"), BStr::new("index.lock"));
+    // As git does, so that neither meets the other half done.
+    let Ok(mut file) = git.open(lock, Access::New) else { return false };
+    let mut done = || -> Option<()> {
+        let Ok(Content::File(bytes, _)) = git.read(index, MOST) else { return None };
+        let bytes = moved(repository, &bytes, from, to).ok()?;
+        file.write_all(&bytes).ok()?;
+        head.write(&git, to)?;
+        git.rename(lock, &git, index).ok()
+    };
+    let is_done = done().is_some();
+    if !is_done {
+        let _ = git.unlink(lock);
+    }
+    is_done
+}
+
+/// Where the commit of HEAD is written down.
+enum Head {
+    /// In HEAD itself.
+    Detached,
+    /// In a file of its own: the directories below the git directory, and the name.
+    Branch(Vec<BString>, BString),
+}
+
+impl Head {
+    /// `None` unless it is the commit `id`.
+    fn read(git: &Folder, id: &str) -> Option<Self> {
+        let text = line(git, "HEAD".into())?;
+        let Some(name) = text.strip_prefix(b"ref: ") else {
+            return (text == id.as_bytes()).then_some(Self::Detached);
+        };
+        let name = name.trim();
+        let is_branch = name.starts_with(b"refs/heads/")
+            && gix::refs::FullName::try_from(name.as_bstr()).is_ok();
+        if !is_branch {
+            return None;
+        }
+        let mut parts: Vec<BString> = name.split(|byte| *byte == b'/').map(BString::from).collect();
+        let last = parts.pop()?;
+        let loose = enter(git, &parts).and_then(|folder| line(&folder, last.as_bstr()));
+        let found = loose.or_else(|| packed(git, name))?;
+        (found == id.as_bytes()).then_some(Self::Branch(parts, last))
+    }
+
+    fn write(&self, git: &Folder, id: &str) -> Option<()> {
+        match self {
+            Self::Detached => replace(git, "HEAD".into(), id),
+            Self::Branch(parts, last) => replace(&enter(git, parts)?, last.as_bstr(), id),
+        }
+    }
+}
+
+fn enter(git: &Folder, parts: &[BString]) -> Option<Folder> {
+    let (first, rest) = parts.split_first()?;
+    let first = git.enter(first.as_bstr()).ok()?;
+    rest.iter().try_fold(first, |folder, part| folder.enter(part.as_bstr()).ok())
+}
+
+fn line(folder: &Folder, name: &BStr) -> Option<Vec<u8>> {
+    match folder.read(name, 4096) {
+        Ok(Content::File(bytes, _)) => Some(bytes.trim_end().to_vec()),
+        _ => None,
+    }
+}
+
+/// The commit of the ref `name` among those that git has packed.
+fn packed(git: &Folder, name: &[u8]) -> Option<Vec<u8>> {
+    let Ok(Content::File(bytes, _)) = git.read("packed-refs".into(), MOST) else { return None };
+    let mut lines = bytes.lines().filter_map(|line| line.split_once_str(" "));
+    lines.find(|(_, found)| *found == name).map(|(id, _)| id.to_vec())
+}
+
+fn replace(folder: &Folder, name: &BStr, id: &str) -> Option<()> {
+    let lock = BString::from(format!("{name}.lock"));
+    let mut file = folder.open(lock.as_bstr(), Access::New).ok()?;
+    let written = file.write_all(format!("{id}\n").as_bytes());
+    let done = written.and_then(|()| folder.rename(lock.as_bstr(), folder, name));
+    if done.is_err() {
+        let _ = folder.unlink(lock.as_bstr());
+    }
+    done.ok()
+}
+
+/// The index of those `bytes` with the files of `to` where it has those of `from`.
+fn moved(repository: &Repository, bytes: &[u8], from: &str, to: &str) -> Result<Vec<u8>> {
+    let failed = |error: std::io::Error| Error::io("make a temporary index", &error);
+    let scratch = tempfile::tempdir().map_err(failed)?;
+    let index = scratch.path().join("index");
+    std::fs::write(&index, bytes).map_err(failed)?;
+    let git = || Ok::<_, Error>(tree::git(repository)?.env("GIT_INDEX_FILE", &index));
+    let names = ["-z", "--name-only", "--no-renames", "--ignore-submodules=none", from];
+    let staged = git()?.args(["diff-index", "--cached"]).args(names).run()?;
+    let staged: HashSet<&[u8]> = staged.split(|byte| *byte == 0).collect();
+    let raw = ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", from, to];
+    let raw = git()?.args(raw).run()?;
+    let mut fields = raw.split(|byte| *byte == 0);
+    let (mut gone, mut put, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
+    while let (Some(facts), Some(path)) = (fields.next(), fields.next()) {
+        // `:100644 100755 <id> <id> M`
+        let mut facts = facts.split(|byte| *byte == b' ');
+        let (Some(mode), Some(id)) = (facts.nth(1), facts.nth(1)) else { continue };
+        if staged.contains(path) {
+            continue;
+        }
+        let lines = if mode == b"000000" { &mut gone } else { &mut put };
+        lines.extend_from_slice(&[mode, b" ", id, b"\t", path, b"\0"].concat());
+        if mode != b"000000" && repository.is_left_out(&path.to_str_lossy()) {
+            left_out.extend_from_slice(&[path, b"\0"].concat());
+        }
+    }
+    // A file in the place of a directory comes after what was in it.
+    gone.extend_from_slice(&put);
+    git()?.args(["update-index", "-z", "--index-info"]).stdin(gone).run()?;
+    if !left_out.is_empty() {
+        let args = ["update-index", "-z", "--skip-worktree", "--stdin"];
+        git()?.args(args).stdin(left_out).run()?;
+    }
+    std::fs::read(&index).map_err(failed)
+}

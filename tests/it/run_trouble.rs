@@ -1,0 +1,375 @@
+//! Sessions where something is missing or goes on meanwhile: a clear message, and nothing lost.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::support::record::apply;
+use crate::support::{Cmd, Repo, Run};
+
+const FILES: &[(&str, &str)] = &[("src/a.txt", "one\ntwo\n"), ("b.txt", "bee\n")];
+
+fn script(repo: &Repo, options: &[&str], text: &str) -> Cmd {
+    let all = [&["run"], options, &["--", "sh", "-c", text]].concat();
+    repo.cmd(&all).env("AYE_AGENT", "robo")
+}
+
+fn kept(repo: &Repo, text: &str) -> Run {
+    script(repo, &["--keep", "--name", "x"], text).run()
+}
+
+fn tree(repo: &Repo) -> PathBuf {
+    repo.aye(&["session", "path", "x"]).ok().out().trim_end().into()
+}
+
+fn pending(repo: &Repo) -> String {
+    let list = repo.aye(&["list", "--json"]).ok().json();
+    let proposals = list["proposals"].as_array().expect("a list");
+    assert_eq!(proposals.len(), 1, "{list:#}");
+    proposals[0]["proposal_id"].as_str().expect("an id").to_owned()
+}
+
+fn diff(repo: &Repo, id: &str) -> String {
+    repo.aye(&["diff", id, "--no-pager"]).ok().out()
+}
+
+/// The hook of Claude Code before a tool, in `directory`.
+fn before(repo: &Repo, directory: &str, tool: &str, input: &Value) -> Cmd {
+    let call = json!({
+        "session_id": "s", "cwd": directory, "hook_event_name": "PreToolUse",
+        "tool_name": tool, "tool_input": input,
+    });
+    repo.cmd(&["agents", "hook", "claude-code", "PreToolUse"]).stdin(call.to_string().as_bytes())
+}
+
+fn edit(repo: &Repo, directory: &str, path: &str) -> Cmd {
+    before(repo, directory, "Edit", &json!({ "file_path": path }))
+}
+
+#[track_caller]
+fn refused(run: Run) -> String {
+    let output = run.ok().json()["hookSpecificOutput"].clone();
+    assert_eq!(output["permissionDecision"], "deny", "{output}");
+    output["permissionDecisionReason"].as_str().expect("a reason").to_owned()
+}
+
+fn text(path: impl Into<PathBuf>) -> String {
+    path.into().into_os_string().into_string().expect("UTF-8")
+}
+
+#[test]
+fn bare_repository_has_sessions_of_its_head() {
+    let source = Repo::with(FILES);
+    let repo = Repo::bare();
+    source.git(&["push", "-q", &text(repo.root()), "main"]);
+    script(&repo, &[], "test -d .git && echo wasp >b.txt").run().ok().notes("1 file +1 −1");
+    assert!(diff(&repo, &pending(&repo)).contains("+wasp\n"));
+    let top = text(repo.root());
+    assert!(refused(edit(&repo, &top, &text(repo.path("config"))).run()).contains("git directory"));
+    repo.aye(&["adopt"]).fails("bare_repository", 4);
+}
+
+#[test]
+fn paths_with_spaces_and_non_ascii_letters_are_as_any_other() {
+    let plain = Repo::with(FILES);
+    let repo = Repo::outside();
+    repo.git(&["clone", "-q", &text(plain.root()), "Grüße an  alle"]);
+    let top = repo.path("Grüße an  alle");
+    let run = |text: &str| {
+        let all = ["run", "--keep", "--name", "x", "--", "sh", "-c", text];
+        repo.cmd(&all).dir(&top).env("AYE_AGENT", "robo").run()
+    };
+    run("echo new >'ü b.txt'; git status --short >/dev/null").ok().notes("1 file +1 −0");
+    let call = json!({
+        "session_id": "s", "cwd": top, "hook_event_name": "PreToolUse", "tool_name": "Bash",
+        "tool_input": { "command": format!("cat '{}/b.txt'", text(&top)) },
+    });
+    let hook = repo.cmd(&["agents", "hook", "codex", "PreToolUse"]);
+    let answer = hook.stdin(call.to_string().as_bytes()).run().ok().json();
+    let command = answer["hookSpecificOutput"]["updatedInput"]["command"].clone();
+    let command = command.as_str().expect("a command");
+    assert!(!command.contains("Grüße"), "{command}");
+    repo.program("sh").args(&["-c", command]).run().ok().says("bee");
+}
+
+#[test]
+fn without_a_home_the_gate_is_closed_and_says_what_to_set() {
+    let repo = Repo::with(FILES);
+    let top = text(repo.root());
+    let homeless = |cmd: Cmd| cmd.env("HOME", "").env("XDG_STATE_HOME", "").run();
+    for args in [&["session"][..], &["session", "end", "x"], &["agents", "show"]] {
+        homeless(repo.cmd(args)).fails("no_state_directory", 4).notes("XDG_STATE_HOME");
+    }
+    let reason = refused(homeless(edit(&repo, &top, &text(repo.path("b.txt")))));
+    assert!(reason.contains("no_state_directory") && reason.contains("XDG_STATE_HOME"), "{reason}");
+    let command = before(&repo, &top, "Bash", &json!({ "command": "echo x >b.txt" }));
+    assert!(refused(homeless(command)).contains("no_state_directory"));
+    let state = repo.outer().join("state");
+    let named = script(&repo, &[], "echo x >>b.txt").env("HOME", "");
+    named.env("XDG_STATE_HOME", &state).run().ok().notes("1 file +1 −0");
+}
+
+/// Also for root, whom no mode keeps out.
+#[test]
+fn where_no_tree_can_lie_the_message_names_what_to_set() {
+    let repo = Repo::with(FILES);
+    let place = repo.outer().join("in-the-way");
+    std::fs::write(&place, "a file\n").expect("write");
+    let run = script(&repo, &[], "true").env("XDG_STATE_HOME", &place).run();
+    run.fails("no_state_directory", 4).notes("XDG_STATE_HOME").notes("Not a directory");
+    let hook = edit(&repo, &text(repo.root()), &text(repo.path("b.txt")));
+    let reason = refused(hook.env("XDG_STATE_HOME", &place).run());
+    assert!(reason.contains("no_state_directory"), "{reason}");
+    if repo.program("unshare").args(&["-rm", "true"]).run().status != 0 {
+        return;
+    }
+    let state = repo.outer().join("state");
+    std::fs::create_dir_all(state.join("aye/trees")).expect("make");
+    let (shown, aye) = (state.display(), env!("CARGO_BIN_EXE_aye"));
+    let read_only = format!(
+        "mount --bind {shown} {shown} && mount -o remount,ro,bind {shown} || exit 99
+         exec {aye} run true"
+    );
+    let run = repo.program("unshare").args(&["-rm", "sh", "-c", &read_only]);
+    let run = run.env("XDG_STATE_HOME", &state).run();
+    run.fails("no_state_directory", 4).notes("Read-only file system");
+}
+
+/// A small file system for the trees, and one for the repository.
+#[test]
+fn on_a_full_disk_nothing_is_begun_and_nothing_lost() {
+    let repo = Repo::with(FILES);
+    if repo.program("unshare").args(&["-rm", "true"]).run().status != 0 {
+        assert!(std::env::var_os("AYE_REQUIRE_SANDBOX").is_none(), "namespaces are needed");
+        return;
+    }
+    let noise: Vec<u8> = (0..3_000_000_u32).flat_map(|n| n.wrapping_mul(n).to_le_bytes()).collect();
+    repo.write("big.bin", &noise[..3_000_000]);
+    repo.commit("Big");
+    let state = repo.outer().join("state");
+    std::fs::create_dir(&state).expect("make");
+    let (shown, aye) = (state.display(), env!("CARGO_BIN_EXE_aye"));
+    let inside = |text: &str| {
+        let all = format!("mount -t tmpfs -o size=2m none {shown} || exit 99\n{text}");
+        let run = repo.program("unshare").args(&["-rm", "sh", "-c", &all]);
+        run.env("XDG_STATE_HOME", &state).env("AYE_AGENT", "robo").run()
+    };
+    inside(&format!("{aye} run true; s=$?; find {shown} -type f; exit $s"))
+        .fails("disk_full", 70)
+        .lacks("/");
+    assert_eq!(repo.git(&["for-each-ref", "refs/aye/session"]), "");
+    repo.aye(&["session"]).ok().notes("no sessions");
+    // A repository without room for objects: the work stays, and is proposed once there is room.
+    let text = format!(
+        "cp -r {top}/.git {shown}/git && rm {shown}/git/objects/pack/* 2>/dev/null
+         cd {shown} && git init -q r && cd r && git config user.name A && git config user.email a@b
+         echo bee >b.txt && git add . && git commit -qm s || exit 98
+         export XDG_STATE_HOME={outer}/other
+         {aye} run --keep --name w -- sh -c 'echo x >>b.txt' || exit 97
+         cat /dev/zero >../fill 2>/dev/null
+         {aye} run --name w -- sh -c 'echo y >>b.txt' 2>../../full.txt
+         grep -q 'disk_full' ../../full.txt || exit 96
+         grep -q 'work is still there' ../../full.txt || exit 95
+         rm ../fill; {aye} session submit w || exit 94
+         {aye} diff --no-pager $({aye} list --json | grep -o 'prop_[a-z0-9]*' | head -1)",
+        top = repo.root().display(),
+        outer = repo.outer().display(),
+    );
+    let text = text.lines().skip(1).collect::<Vec<_>>().join("\n");
+    inside(&text).ok().says("+x\n+y\n");
+}
+
+#[test]
+fn switching_branches_under_a_session_loses_nothing() {
+    let repo = Repo::with(FILES);
+    repo.git(&["switch", "-q", "-c", "feature"]);
+    repo.write("f.txt", "feature\n");
+    repo.commit("Feature");
+    let go = repo.outer().join("go");
+    let text = format!(
+        "echo one >>b.txt; echo more >>f.txt; while ! [ -e {} ]; do sleep 0.05; done; echo two >>b.txt",
+        go.display()
+    );
+    let running = script(&repo, &["--keep", "--name", "x"], &text).spawn();
+    while !tree_is_at(&repo, "more") {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    repo.git(&["switch", "-q", "main"]);
+    std::fs::write(&go, "").expect("write");
+    running.wait().ok().notes("2 files +3 −0");
+    assert_eq!(repo.git(&["status", "--short", "--untracked-files=no"]), "");
+    let id = pending(&repo);
+    repo.let_flags_decide();
+    repo.aye(&["apply", &id, "--yes"]).fails("conflict", 5).notes("f.txt is gone");
+    assert_eq!(repo.text("b.txt"), "bee\n");
+    // It follows when it is asked to, and says where it cannot.
+    let synced = repo.aye(&["session", "sync", "x"]).exits(5).notes("f.txt: your edits are kept");
+    assert!(!synced.err().contains("0 files"), "{synced}");
+    apply(&repo, &pending(&repo));
+    assert_eq!(repo.text("b.txt"), "bee\none\ntwo\n");
+    assert_eq!(repo.text("f.txt"), "feature\nmore\n");
+}
+
+/// Whether the file `f.txt` in the tree of the session has the line.
+fn tree_is_at(repo: &Repo, line: &str) -> bool {
+    let path = repo.aye(&["session", "path", "x"]);
+    path.status == 0
+        && std::fs::read_to_string(PathBuf::from(path.out().trim_end()).join("f.txt"))
+            .is_ok_and(|text| text.contains(line))
+}
+
+#[test]
+fn a_tree_that_was_removed_is_named_and_made_again() {
+    let repo = Repo::with(FILES);
+    kept(&repo, "echo x >>b.txt").ok();
+    let (id, top) = (pending(&repo), tree(&repo));
+    std::fs::remove_dir_all(&top).expect("remove");
+    for verb in ["show", "submit", "sync"] {
+        repo.aye(&["session", verb, "x"]).fails("session_tree_gone", 3).notes("aye run --name");
+    }
+    let list = repo.aye(&["session", "list", "--json"]).ok().json();
+    assert_eq!(list["sessions"][0]["state"], "gone");
+    // What was proposed is still pending, and the session goes on in a tree of its own.
+    kept(&repo, "cat b.txt; echo y >>src/a.txt").ok().says("bee\n").lacks("x\n");
+    assert!(diff(&repo, &id).contains("+x\n"));
+    repo.aye(&["session", "end", "x"]).ok();
+    let gone = format!("rm -rf '{}'", top.display());
+    let ended = kept(&repo, &gone).ok().notes("session_tree_gone");
+    assert!(!ended.err().contains("the work is still there"), "{ended}");
+    repo.aye(&["session", "end", "x"]).ok();
+    repo.aye(&["session"]).ok().notes("no sessions");
+    assert_eq!(repo.git(&["for-each-ref", "refs/aye/session"]), "");
+}
+
+/// The directory that an agent worked in is gone, and the checkout is not.
+#[test]
+fn an_edit_from_a_directory_that_is_gone_is_judged_by_its_file() {
+    let repo = Repo::with(FILES);
+    let gone = text(repo.outer().join("gone"));
+    let reason = refused(edit(&repo, &gone, &text(repo.path("b.txt"))).run());
+    assert!(reason.contains("EnterWorktree"), "{reason}");
+    let new = edit(&repo, &gone, &text(repo.path("new/deep/er.txt")));
+    assert!(refused(new.run()).contains("EnterWorktree"));
+    assert_eq!(edit(&repo, &gone, &text(repo.outer().join("free.txt"))).run().ok().out(), "");
+}
+
+#[test]
+fn two_sessions_on_one_file_and_a_person_who_edits_it_meet_as_lines() {
+    let lines = |two: &str, five: &str, nine: &str| {
+        format!("1\n{two}\n3\n4\n{five}\n6\n7\n8\n{nine}\n10\n")
+    };
+    let repo = Repo::with(&[("n.txt", lines("2", "5", "9"))]);
+    let go = repo.outer().join("go");
+    let wait = format!("while ! [ -e {} ]; do sleep 0.05; done", go.display());
+    let one = format!("sed -i s/^2$/two/ n.txt; {wait}");
+    let two = format!("sed -i 's/^9$/nine/; s/^2$/zwei/' n.txt; {wait}");
+    let one = script(&repo, &["--keep", "--name", "one"], &one).spawn();
+    let two = script(&repo, &["--keep", "--name", "two"], &two).spawn();
+    let live = |list: &Value| list["sessions"].as_array().is_some_and(|all| all.len() == 2);
+    while !live(&repo.aye(&["session", "--json"]).ok().json()) {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    repo.write("n.txt", lines("2", "five", "9"));
+    std::fs::write(&go, "").expect("write");
+    one.wait().ok().notes("1 file +1 −1");
+    two.wait().ok().notes("1 file +2 −2");
+    assert_eq!(repo.text("n.txt"), lines("2", "five", "9"));
+    let list = repo.aye(&["list", "--json"]).ok().json();
+    let id = |count: u64| {
+        let proposals = list["proposals"].as_array().expect("a list").iter();
+        let mut found = proposals.filter(|item| item["added"] == count);
+        let id = found.next().unwrap_or_else(|| panic!("{list:#}"))["proposal_id"].clone();
+        id.as_str().expect("an id").to_owned()
+    };
+    apply(&repo, &id(1));
+    assert_eq!(repo.text("n.txt"), lines("two", "five", "9"));
+    repo.let_flags_decide();
+    repo.aye(&["apply", &id(2), "--yes"]).fails("conflict", 5);
+    // The other one follows: its lines stay where they met, and apply from there.
+    repo.aye(&["session", "sync", "two"]).exits(5).notes("your edits are kept");
+    apply(&repo, &id(2));
+    assert_eq!(repo.text("n.txt"), lines("zwei", "five", "nine"));
+}
+
+/// A repository with a submodule at `lib`, checked out.
+fn with_submodule() -> (Repo, Repo) {
+    let library = Repo::with(&[("b.txt", "bee\n"), ("c.txt", "sea\n")]);
+    let repo = Repo::with(FILES);
+    let add = ["-c", "protocol.file.allow=always", "submodule", "--quiet", "add"];
+    repo.git(&[&add[..], &[&text(library.root()), "lib"]].concat());
+    repo.commit("Add the library");
+    (repo, library)
+}
+
+#[test]
+fn submodules_are_in_the_tree_as_in_the_checkout() {
+    let (repo, _library) = with_submodule();
+    repo.write("lib/c.txt", "sea\nmine\n");
+    let lib = |args: &[&str]| repo.git(&[&["-C", "lib"], args].concat());
+    script(
+        &repo,
+        &[],
+        "grep -q bee lib/b.txt && grep -q mine lib/c.txt || exit 11
+         git -C lib log --oneline | grep -q Start || exit 12
+         test -z \"$(git -C lib status --short)\" || exit 13
+         git submodule status | grep -q '^ ' || git submodule status | grep -q '^+' || exit 14
+         echo x >>b.txt",
+    )
+    .run()
+    .ok()
+    .notes("1 file +1 −0");
+    repo.aye(&["session"]).ok().notes("no sessions");
+    assert_eq!(lib(&["for-each-ref", "refs/aye"]), "");
+    let recorded = script(&repo, &["--base", "head"], "grep mine lib/c.txt; test -e lib/b.txt");
+    recorded.run().ok().lacks("mine");
+    // One that the checkout does not have stays empty.
+    repo.git(&["submodule", "--quiet", "deinit", "--force", "lib"]);
+    let ended = script(&repo, &[], "ls -A lib; echo x >lib/n.txt").run().ok();
+    ended.notes("not proposed: lib is a submodule").notes("the tree is kept");
+}
+
+#[test]
+fn what_is_changed_in_a_submodule_is_named_and_the_tree_stays() {
+    let (repo, _library) = with_submodule();
+    let text_of = |path: PathBuf| std::fs::read_to_string(path).expect("read");
+    let ended = script(
+        &repo,
+        &["--name", "x"],
+        "echo x >>b.txt; echo y >>lib/b.txt; echo new >lib/n.txt; cd lib; git rm -q c.txt
+         rm -rf .git; git init -q .; git config core.fsmonitor 'touch /tmp/never'",
+    );
+    let ended = ended.run().ok().notes("1 file +1 −0").notes("the tree is kept");
+    for path in ["lib/b.txt", "lib/c.txt", "lib/n.txt"] {
+        assert!(
+            ended.err().contains(&format!("not proposed: {path} lies in a submodule")),
+            "{ended}"
+        );
+    }
+    assert_eq!(text_of(tree(&repo).join("lib/b.txt")), "bee\ny\n");
+    assert_eq!(repo.text("lib/b.txt"), "bee\n");
+    repo.aye(&["session", "end", "x"]).fails("session_unsubmitted", 4).notes("lib/");
+    repo.aye(&["session", "end", "x", "--discard"]).ok();
+    assert_eq!(repo.git(&["-C", "lib", "for-each-ref", "refs/aye"]), "");
+    let ended = kept(&repo, "rm -rf lib").ok();
+    ended.notes("not proposed: lib is a submodule that is gone");
+    repo.aye(&["session", "end", "x", "--discard"]).ok();
+    // An agent that has to be told before it edits is told at once.
+    let top = text(repo.root());
+    let reason = refused(edit(&repo, &top, &text(repo.path("lib/b.txt"))).run());
+    assert!(reason.contains("submodule"), "{reason}");
+    let inside = edit(&repo, &text(repo.path("lib")), &text(repo.path("lib/b.txt")));
+    assert!(refused(inside.run()).contains("EnterWorktree"));
+}
+
+#[test]
+fn inside_of_a_submodule_of_a_session_nothing_is_proposed() {
+    let (repo, _library) = with_submodule();
+    let aye = env!("CARGO_BIN_EXE_aye");
+    let text = format!(
+        "cd lib; {aye} propose b.txt --old bee --new wasp; test $? = 4 || exit 11
+         {aye} session submit $AYE_SESSION; test $? = 0 || exit 12; {aye} list"
+    );
+    script(&repo, &[], &text).run().ok().notes("in_session");
+    assert_eq!(repo.aye(&["list", "--json"]).ok().json()["count"], 0);
+    assert_eq!(repo.git(&["-C", "lib", "for-each-ref", "refs/aye"]), "");
+}
