@@ -70,10 +70,10 @@ pub struct Item {
     pub file_path: String,
     /// How many files change.
     pub files: usize,
-    /// Lines added.
-    pub added: usize,
-    /// Lines removed.
-    pub removed: usize,
+    /// Lines added; null where the content of the files is not in this partial clone.
+    pub added: Option<usize>,
+    /// Lines removed; null where the content of the files is not in this partial clone.
+    pub removed: Option<usize>,
     /// Why, in the proposer's words.
     pub description: Option<String>,
     /// Topic.
@@ -157,8 +157,8 @@ impl Item {
             kind: summary.subject,
             file_path: summary.path.clone(),
             files: summary.files,
-            added: summary.added,
-            removed: summary.removed,
+            added: summary.counts.map(|counts| counts.added),
+            removed: summary.counts.map(|counts| counts.removed),
             description: summary.description.clone(),
             domain: summary.domain.clone(),
             related_task_id: summary.task.clone(),

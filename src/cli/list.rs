@@ -205,9 +205,11 @@ fn table(
                     0 | 1 => Cell::from(escape::name(&summary.path)),
                     files => Cell::from(format!("{files} files")),
                 },
-                Cell::new(Role::Good, format!("+{}", summary.added))
-                    .and(Role::Plain, " ")
-                    .and(Role::Bad, format!("−{}", summary.removed)),
+                summary.counts.map_or_else(Cell::default, |counts| {
+                    Cell::new(Role::Good, format!("+{}", counts.added))
+                        .and(Role::Plain, " ")
+                        .and(Role::Bad, format!("−{}", counts.removed))
+                }),
                 said,
             ])
             .collect()

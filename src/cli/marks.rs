@@ -135,8 +135,7 @@ pub fn grouped(
             description: summary.description.clone().unwrap_or_default(),
             path: summary.path.clone(),
             files: summary.files,
-            added: summary.added,
-            removed: summary.removed,
+            counts: summary.counts,
             marks: of(summary, marks, Some(Status::Pending), now),
         });
     }

@@ -3,6 +3,7 @@
 use super::style::{Palette, Role};
 use super::table::{Align, Cell, Keep, Table};
 use super::width;
+use crate::changeset::hunks::Counts;
 use crate::text::escape;
 
 /// A proposal of an overview. Texts are as they came; nothing here is safe for a terminal but the marks.
@@ -18,10 +19,8 @@ pub struct Row {
     pub path: String,
     /// How many files.
     pub files: usize,
-    /// Lines added.
-    pub added: usize,
-    /// Lines removed.
-    pub removed: usize,
+    /// Lines added and removed, where they could be counted.
+    pub counts: Option<Counts>,
     /// What there is to know of it, safe for a terminal.
     pub marks: Vec<(Role, String)>,
 }
@@ -38,12 +37,15 @@ pub struct Group {
 }
 
 impl Group {
-    /// `12 proposals, +84 −31`.
+    /// `12 proposals, +84 −31`, without the lines where not all could be counted.
     pub fn counted(&self) -> String {
         let plural = if self.rows.len() == 1 { "" } else { "s" };
-        let sum = |what: fn(&Row) -> usize| self.rows.iter().map(what).sum::<usize>();
-        let (added, removed) = (sum(|row| row.added), sum(|row| row.removed));
-        format!("{} proposal{plural}, +{added} −{removed}", self.rows.len())
+        let proposals = format!("{} proposal{plural}", self.rows.len());
+        let sum = self.rows.iter().try_fold(Counts::default(), |mut sum, row| {
+            sum += row.counts?;
+            Some(sum)
+        });
+        sum.map_or(proposals.clone(), |sum| format!("{proposals}, {sum}"))
     }
 }
 
@@ -123,8 +125,12 @@ fn cells(row: &Row) -> Vec<Cell> {
         Cell::new(Role::Id, row.short.clone()),
         Cell::from(why),
         Cell::new(Role::Dim, files),
-        Cell::new(Role::Good, format!("+{}", row.added)),
-        Cell::new(Role::Bad, format!("−{}", row.removed)),
+        row.counts.map_or_else(Cell::default, |counts| {
+            Cell::new(Role::Good, format!("+{}", counts.added))
+        }),
+        row.counts.map_or_else(Cell::default, |counts| {
+            Cell::new(Role::Bad, format!("−{}", counts.removed))
+        }),
         marks,
     ]
 }
@@ -165,8 +171,7 @@ mod tests {
             description: format!("Change number {n} of the whole"),
             path: "src/some/where.rs".into(),
             files: 1,
-            added: n,
-            removed: 1,
+            counts: Some(Counts { added: n, removed: 1 }),
             marks: vec![(Role::Warn, "!".into())],
         };
         Group { key: Some(key), title: "claude · T-2".into(), rows: (0..rows).map(row).collect() }

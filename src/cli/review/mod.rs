@@ -308,7 +308,11 @@ fn ticket<'k>(
     let risk = marks.risk(&summary.id);
     let mut ticket = Ticket::new(summary.id.clone(), summary.created_at);
     ticket.revision.clone_from(&summary.revision);
-    ticket.lines = u64::try_from(summary.added + summary.removed).unwrap_or(u64::MAX);
+    ticket.lines = match summary.counts {
+        Some(counts) => u64::try_from(counts.added + counts.removed).unwrap_or(u64::MAX),
+        // Not here yet, and at least that many.
+        None => u64::try_from(summary.files).unwrap_or(u64::MAX),
+    };
     ticket.lower = marks.lower(&summary.id).cloned().collect();
     (ticket.deletes, ticket.is_warned) = (risk.deletes, risk.is_warned);
     if risk.is_sensitive {

@@ -4,6 +4,7 @@
 //! in memory if need be; nobody is told, because nothing is lost.
 
 mod audience;
+mod counts;
 mod filter;
 mod forks;
 mod gather;
@@ -43,8 +44,8 @@ use crate::database;
 use crate::error::{Error, Result};
 use crate::proposal::ProposalId;
 use crate::proposal::event::Head;
+pub(super) use counts::figures;
 use lanes::Reach;
-pub(super) use update::figures;
 
 /// The store as it was when this was made: every query is answered from one state.
 pub struct View {

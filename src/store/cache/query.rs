@@ -7,8 +7,9 @@ use rusqlite::types::Value;
 use rusqlite::{OptionalExtension as _, Row, params, params_from_iter};
 
 use super::gather::Budget;
-use super::{Filter, View, failed, forks, lanes, update};
+use super::{Filter, View, counts, failed, forks, lanes, update};
 use crate::changeset::RepoPath;
+use crate::changeset::hunks::Counts;
 use crate::error::{Error, Result};
 use crate::plan::Key;
 use crate::proposal::audit::Own;
@@ -49,10 +50,8 @@ pub struct Summary {
     pub path: String,
     /// How many files.
     pub files: usize,
-    /// Lines added.
-    pub added: usize,
-    /// Lines removed.
-    pub removed: usize,
+    /// Lines added and removed; nothing where the content of the files is not here.
+    pub counts: Option<Counts>,
     /// How many revisions.
     pub revisions: usize,
     /// How many comments.
@@ -170,7 +169,9 @@ impl View {
             let rows = statement.query_map(params_from_iter(values), |row| summary(row, now))?;
             rows.collect()
         };
-        self.with_audiences(query().map_err(|error| failed(&error))?)
+        let mut summaries = query().map_err(|error| failed(&error))?;
+        self.count(&mut summaries)?;
+        self.with_audiences(summaries)
     }
 
     /// The ids of [`View::proposals`].
@@ -839,8 +840,7 @@ fn summary(row: &Row<'_>, now: DateTime<Utc>) -> rusqlite::Result<Summary> {
         description: row.get(9)?,
         path: row.get::<_, Option<String>>(10)?.unwrap_or_default(),
         files: count(11)?,
-        added: count(12)?,
-        removed: count(13)?,
+        counts: counts::counts(row, 12)?,
         revisions: count(14)?,
         comments: count(15)?,
         changes_requested: row.get(16)?,

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use crate::database;
 
 /// Raised with every change of the tables or of what is computed into them.
-const VERSION: i64 = 21;
+const VERSION: i64 = 22;
 
 /// `lane` has every ref with the tip it was read at and the last commit of it that could be read,
 /// `step` every lane commit that counts, and `amount` what was read of a lane in all.
@@ -32,6 +32,8 @@ const VERSION: i64 = 21;
 /// `purged` has the proposals that their owners have purged, with the event that says so; of these
 /// nothing is folded. `own_purge` has the events in this clone's own lanes that say so, as nothing else
 /// under the name of one may. `stub` has the proposals of which a lane keeps stubs.
+///
+/// `added` and `removed` are only there where all the content that is counted was.
 ///
 /// `approved` has the steps of files that people's decisions have made, each side as mode and id.
 /// `staging` is the staging id of a proposal about memory, `decided` when a decision was made, in
@@ -79,7 +81,7 @@ CREATE TABLE proposal (
     id TEXT PRIMARY KEY, prefix INTEGER NOT NULL, subject TEXT NOT NULL, state TEXT NOT NULL,
     domain TEXT, task TEXT, proposed_by TEXT NOT NULL, created INTEGER NOT NULL,
     expires INTEGER NOT NULL, expiry_recorded INTEGER, digest TEXT NOT NULL, description TEXT,
-    path TEXT, files INTEGER NOT NULL, added INTEGER NOT NULL, removed INTEGER NOT NULL,
+    path TEXT, files INTEGER NOT NULL, added INTEGER, removed INTEGER,
     revisions INTEGER NOT NULL, comments INTEGER NOT NULL, changes_requested INTEGER NOT NULL,
     contested INTEGER NOT NULL, checked INTEGER, marked TEXT, recorded_by TEXT NOT NULL,
     author TEXT NOT NULL, revision TEXT NOT NULL, approvals TEXT, staging TEXT, decided INTEGER,
@@ -136,7 +138,7 @@ CREATE TABLE figures (
 CREATE TABLE risk (
     revision TEXT PRIMARY KEY, basis TEXT NOT NULL, marks INTEGER NOT NULL
 ) WITHOUT ROWID;
-PRAGMA user_version = 21;
+PRAGMA user_version = 22;
 COMMIT;
 ";
 

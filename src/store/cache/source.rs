@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::{View, failed, forks, lanes, schema, update};
+use super::{View, counts, failed, forks, lanes, schema, update};
 use crate::error::{Error, Result};
 use crate::proposal::audit::Own;
 use crate::proposal::event::BlobRef;
@@ -84,22 +84,22 @@ impl View {
             .map_err(|error| failed(&error))
     }
 
-    /// What a list shows of the content of `id`.
+    /// What a list shows of the content of `id`, where that was counted.
     pub(in crate::store) fn figures(&self, id: &ProposalId) -> Result<Option<Figures>> {
         let Some(connection) = &self.connection else { return Ok(None) };
         connection
             .prepare_cached("SELECT digest, added, removed FROM proposal WHERE id = ?1")
             .and_then(|mut query| {
                 let figures = |row: &rusqlite::Row<'_>| {
-                    let (added, removed): (i64, i64) = (row.get(1)?, row.get(2)?);
-                    Ok(Figures {
+                    let Some(counts) = counts::counts(row, 1)? else { return Ok(None) };
+                    Ok(Some(Figures {
                         id: id.clone(),
                         digest: Some(row.get(0)?),
-                        added: added as u64,
-                        removed: removed as u64,
-                    })
+                        added: counts.added as u64,
+                        removed: counts.removed as u64,
+                    }))
                 };
-                query.query_row([id.as_str()], figures).optional()
+                query.query_row([id.as_str()], figures).optional().map(Option::flatten)
             })
             .map_err(|error| failed(&error))
     }

@@ -1,30 +1,20 @@
 //! Folding proposals into the cache.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
+use std::collections::BTreeSet;
 
 use gix::ObjectId;
 use rusqlite::{Connection, OptionalExtension as _, Transaction, params};
 
+use super::counts::{Counted, counted, counts};
 use super::source::Check;
 use super::statements::Flaw;
 use super::{audience, forks, gather, lanes, purge, relations};
-use crate::changeset::{RepoPath, hunks};
+use crate::changeset::hunks::Counts;
 use crate::proposal::audit::{self, Own, Why};
 use crate::proposal::event::Subject;
 use crate::proposal::forks::Forks;
-use crate::proposal::snapshot::Figures;
-use crate::proposal::{
-    ActorKind, ChangeRecord, Entry, Proposal, ProposalId, State, document, event, steps,
-};
-use crate::store::objects;
+use crate::proposal::{ActorKind, Entry, Proposal, ProposalId, State, document, event, steps};
 use crate::store::trouble::{Trouble, TroubleKind};
-
-/// Files larger than this are counted as one change of no lines: a list must not cost a diff.
-const MOST_COUNTED: u64 = 1 << 20;
-
-/// Bytes of one proposal whose lines are counted; the files behind them count nothing.
-const MOST_COUNTED_IN_ALL: u64 = 32 << 20;
 
 /// Bytes of a text that a list shows, of whatever lane: it is one line there.
 const MOST_LISTED: usize = 64 << 10;
@@ -211,11 +201,10 @@ const UPDATE: &str = "UPDATE proposal SET state = ?4, domain = ?5, task = ?6, pr
     WHERE id = ?1 AND prefix = ?2 AND subject = ?3 AND created = ?8 AND staging IS ?27";
 
 /// A row of `proposal` as it was.
-struct Stored {
+pub(super) struct Stored {
     prefix: i64,
-    digest: String,
-    added: i64,
-    removed: i64,
+    pub(super) digest: String,
+    pub(super) counts: Option<Counts>,
 }
 
 /// What only snapshots have (`is_archived`) is decided, and nobody asks much of it: that is folded
@@ -231,8 +220,7 @@ fn store(
     let known: Option<Stored> = transaction
         .prepare_cached("SELECT prefix, digest, added, removed FROM proposal WHERE id = ?1")?
         .query_row([proposal.id.as_str()], |row| {
-            let (prefix, digest) = (row.get(0)?, row.get(1)?);
-            Ok(Stored { prefix, digest, added: row.get(2)?, removed: row.get(3)? })
+            Ok(Stored { prefix: row.get(0)?, digest: row.get(1)?, counts: counts(row, 2)? })
         })
         .optional()?;
     let prefix = match &known {
@@ -240,8 +228,7 @@ fn store(
         None => prefix(transaction, &proposal.id)?,
     };
     let digest = event::digest(changes);
-    let Counted { added, removed, lines } =
-        counted(repo, transaction, proposal, &digest, known.as_ref())?;
+    let Counted { counts, lines } = counted(repo, transaction, proposal, &digest, known.as_ref())?;
     let approvals = (!proposal.approvals.is_empty()).then(|| {
         let all = document::approvals(proposal);
         let newest = &all[all.len().saturating_sub(MOST_APPROVALS)..];
@@ -266,8 +253,8 @@ fn store(
         proposal.description.as_deref().map(|text| gather::capped(text, MOST_LISTED)),
         path,
         changes.len() as i64,
-        added as i64,
-        removed as i64,
+        counts.map(|counts| counts.added as i64),
+        counts.map(|counts| counts.removed as i64),
         proposal.revisions.len() as i64,
         proposal.comments.len() as i64,
         proposal.changes_requested.is_some(),
@@ -411,125 +398,4 @@ fn prefix(transaction: &Transaction<'_>, id: &ProposalId) -> rusqlite::Result<i6
         }
     }
     Ok(longest)
-}
-
-/// What lists show of `proposal`, counted from its content.
-pub(in crate::store) fn figures(repo: &gix::Repository, proposal: &Proposal) -> Figures {
-    let changes = &proposal.current().changes;
-    let Counted { added, removed, .. } = count(repo, changes);
-    Figures {
-        id: proposal.id.clone(),
-        digest: Some(event::digest(changes)),
-        added: added as u64,
-        removed: removed as u64,
-    }
-}
-
-/// As [`count`], of a proposal whose changes have this `digest`; it reads files only where the
-/// cache does not have the same changes already, nor a snapshot of the lane that the proposal begins
-/// in, whose writer has counted them.
-fn counted(
-    repo: &gix::Repository,
-    transaction: &Transaction<'_>,
-    proposal: &Proposal,
-    digest: &str,
-    known: Option<&Stored>,
-) -> rusqlite::Result<Counted> {
-    let known = known.filter(|known| known.digest == digest);
-    let known = known.map(|known| (known.added, known.removed));
-    let said: Option<(i64, i64)> = transaction
-        .prepare_cached(
-            "SELECT added, removed FROM figures WHERE proposal = ?1 AND lane = ?2 AND digest = ?3",
-        )?
-        .query_row(params![proposal.id.as_str(), proposal.lane, digest], |row| {
-            Ok((row.get(0)?, row.get(1)?))
-        })
-        .optional()?;
-    let known = match said.or(known) {
-        Some(counts) if said.is_some() => Some(counts),
-        // Nothing is what is counted of content that is not there yet.
-        counts => counts.filter(|counts| *counts != (0, 0)),
-    };
-    Ok(match known {
-        Some((added, removed)) => {
-            Counted { added: added as usize, removed: removed as usize, lines: Vec::new() }
-        }
-        None => count(repo, &proposal.current().changes),
-    })
-}
-
-/// What changes come to.
-#[derive(Default)]
-struct Counted {
-    added: usize,
-    removed: usize,
-    /// For each change the lines that it touches, where that could be told.
-    lines: Vec<Option<Vec<Range<u32>>>>,
-}
-
-/// Lines added and removed by `changes`; files that are binary or very large count nothing, and
-/// so do those that come after very many others.
-fn count(repo: &gix::Repository, changes: &[ChangeRecord]) -> Counted {
-    let mut left = MOST_COUNTED_IN_ALL;
-    let mut bytes = |entry: &Option<crate::proposal::Entry>| -> Result<Option<Vec<u8>>, ()> {
-        let Some(entry) = entry else { return Ok(None) };
-        let Ok(id) = ObjectId::from_hex(entry.id.as_bytes()) else { return Ok(None) };
-        // By its header: the blob may be of any size.
-        let Ok((_, size)) = objects::header(repo, id) else { return Ok(None) };
-        left = left.checked_sub(size).ok_or(())?;
-        if size > MOST_COUNTED {
-            return Err(());
-        }
-        Ok(repo.find_blob(id).ok().map(|mut blob| std::mem::take(&mut blob.data)))
-    };
-    let mut total = Counted::default();
-    // What a moved file becomes, by where it was.
-    let mut moved: BTreeMap<&RepoPath, &ChangeRecord> = BTreeMap::new();
-    let by_path: BTreeMap<&RepoPath, &ChangeRecord> =
-        match changes.iter().any(|change| change.origin.is_some()) {
-            true => changes.iter().map(|change| (&change.path, change)).collect(),
-            false => BTreeMap::new(),
-        };
-    let source = |change: &ChangeRecord| {
-        let origin = change.origin.as_ref().filter(|_| change.before.is_none())?;
-        by_path.get(origin).copied().filter(|source| source.before.is_some())
-    };
-    for change in changes {
-        if let Some(source) = source(change).filter(|source| source.after.is_none()) {
-            moved.entry(&source.path).or_insert(change);
-        }
-    }
-    for change in changes {
-        total.lines.push(None);
-        let (Ok(before), Ok(after)) = (bytes(&change.before), bytes(&change.after)) else {
-            continue;
-        };
-        let is_binary = |bytes: &Option<Vec<u8>>| {
-            bytes.as_ref().is_some_and(|bytes| crate::changeset::file::is_binary(bytes))
-        };
-        if is_binary(&before) || is_binary(&after) {
-            continue;
-        }
-        let (mut counts, mut lines) = hunks::measure(before.as_deref(), after.as_deref());
-        let to = moved.get(&change.path).filter(|_| change.after.is_none());
-        if let Some(to) = to {
-            // An edit of another line goes along with it.
-            let Ok(to) = bytes(&to.after) else { continue };
-            lines = hunks::measure(before.as_deref(), to.as_deref()).1;
-        }
-        if let Some(source) = source(change) {
-            // What was moved or copied counts by what differs, as it is shown.
-            let Ok(origin) = bytes(&source.before) else { continue };
-            counts = hunks::measure(origin.as_deref(), after.as_deref()).0;
-        }
-        if to.is_none() {
-            total.added += counts.added;
-            total.removed += counts.removed;
-        }
-        // Content that is not here counts as none, and says nothing of lines.
-        let is_whole = before.is_some() == change.before.is_some()
-            && after.is_some() == change.after.is_some();
-        *total.lines.last_mut().expect("just pushed") = Some(lines).filter(|_| is_whole);
-    }
-    total
 }

@@ -1,0 +1,207 @@
+//! How many lines proposals add and remove, counted from content that is here.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use gix::ObjectId;
+use gix::objs::Exists as _;
+use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, params};
+
+use super::update::{Stored, entry};
+use super::{Summary, View, failed, relations};
+use crate::changeset::RepoPath;
+use crate::changeset::hunks::{self, Counts};
+use crate::error::Result;
+use crate::proposal::snapshot::Figures;
+use crate::proposal::{ChangeRecord, Entry, Proposal, event};
+use crate::store::objects;
+
+/// Files larger than this are counted as one change of no lines: a list must not cost a diff.
+const MOST_COUNTED: u64 = 1 << 20;
+
+/// Bytes of one proposal whose lines are counted; the files behind them count nothing.
+const MOST_COUNTED_IN_ALL: u64 = 32 << 20;
+
+/// Proposals of one list whose content is looked for, where it was not here before.
+const MOST_LOOKED_FOR: usize = 1_000;
+
+impl View {
+    /// Counts the lines of those of `summaries` whose content was not here when they were folded, and
+    /// has come since: what a partial clone has fetched for a diff, for instance.
+    pub(super) fn count(&self, summaries: &mut [Summary]) -> Result<()> {
+        let Some(connection) = &self.connection else { return Ok(()) };
+        let uncounted = summaries.iter_mut().filter(|summary| summary.counts.is_none());
+        for summary in uncounted.take(MOST_LOOKED_FOR) {
+            let id = summary.id.as_str();
+            if !self.has_contents(connection, id).map_err(|error| failed(&error))? {
+                continue;
+            }
+            let proposal = self.proposal(&summary.id)?;
+            let Counted { counts, lines } = count(&self.repo, &proposal.current().changes);
+            summary.counts = counts;
+            let write = |counts: Counts| -> rusqlite::Result<()> {
+                connection
+                    .prepare_cached(
+                        "UPDATE proposal SET added = ?2, removed = ?3 WHERE id = ?1 AND digest = ?4",
+                    )?
+                    .execute(params![
+                        id,
+                        counts.added as i64,
+                        counts.removed as i64,
+                        summary.digest
+                    ])?;
+                for (change, lines) in proposal.current().changes.iter().zip(&lines) {
+                    let lines = lines.as_deref().and_then(relations::ranges);
+                    connection
+                        .prepare_cached(
+                            "UPDATE path SET lines = ?3 WHERE path = ?2 AND proposal = ?1",
+                        )?
+                        .execute(params![id, change.path.display().to_string(), lines])?;
+                }
+                Ok(())
+            };
+            // Another process writes: it is counted again next time.
+            let _ = counts.map(write);
+        }
+        Ok(())
+    }
+
+    /// Whether both sides of all changes of `id` are here.
+    fn has_contents(&self, connection: &Connection, id: &str) -> rusqlite::Result<bool> {
+        let mut statement =
+            connection.prepare_cached("SELECT before, after FROM path WHERE proposal = ?1")?;
+        let mut rows = statement.query([id])?;
+        while let Some(row) = rows.next()? {
+            for at in 0..2 {
+                let side = row.get_ref(at)?.as_str_or_null()?.and_then(entry);
+                let id = side.and_then(|side| ObjectId::from_hex(side.id.as_bytes()).ok());
+                if id.is_some_and(|id| !self.repo.objects.exists(&id)) {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// What lists show of `proposal`, counted from its content.
+pub(in crate::store) fn figures(repo: &gix::Repository, proposal: &Proposal) -> Figures {
+    let changes = &proposal.current().changes;
+    let counts = count(repo, changes).counts;
+    counts.map_or(Figures::none(proposal.id.clone()), |counts| Figures {
+        id: proposal.id.clone(),
+        digest: Some(event::digest(changes)),
+        added: counts.added as u64,
+        removed: counts.removed as u64,
+    })
+}
+
+/// What the columns from `at` have of the lines of a proposal: nothing where they were not counted.
+pub(super) fn counts(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<Counts>> {
+    let count = |at: usize| -> rusqlite::Result<Option<usize>> {
+        Ok(row.get::<_, Option<i64>>(at)?.map(|count| count.max(0) as usize))
+    };
+    let both = count(at)?.zip(count(at + 1)?);
+    Ok(both.map(|(added, removed)| Counts { added, removed }))
+}
+
+/// As [`count`], of a proposal whose changes have this `digest`; it reads files only where the
+/// cache does not have the same changes already, nor a snapshot of the lane that the proposal begins
+/// in, whose writer has counted them.
+pub(super) fn counted(
+    repo: &gix::Repository,
+    transaction: &Transaction<'_>,
+    proposal: &Proposal,
+    digest: &str,
+    known: Option<&Stored>,
+) -> rusqlite::Result<Counted> {
+    let said: Option<Counts> = transaction
+        .prepare_cached(
+            "SELECT added, removed FROM figures WHERE proposal = ?1 AND lane = ?2 AND digest = ?3",
+        )?
+        .query_row(params![proposal.id.as_str(), proposal.lane, digest], |row| counts(row, 0))
+        .optional()?
+        .flatten();
+    let known = known.filter(|known| known.digest == digest).and_then(|known| known.counts);
+    Ok(match said.or(known) {
+        Some(counts) => Counted { counts: Some(counts), lines: Vec::new() },
+        None => count(repo, &proposal.current().changes),
+    })
+}
+
+/// What changes come to.
+pub(super) struct Counted {
+    /// Nothing where some of the content is not here: it may come.
+    pub(super) counts: Option<Counts>,
+    /// For each change the lines that it touches, where that could be told.
+    pub(super) lines: Vec<Option<Vec<Range<u32>>>>,
+}
+
+/// Lines added and removed by `changes`; files that are binary or very large count nothing, and
+/// so do those that come after very many others.
+fn count(repo: &gix::Repository, changes: &[ChangeRecord]) -> Counted {
+    let mut left = MOST_COUNTED_IN_ALL;
+    let mut is_whole = true;
+    let mut bytes = |entry: &Option<Entry>| -> Result<Option<Vec<u8>>, ()> {
+        let Some(entry) = entry else { return Ok(None) };
+        let id = ObjectId::from_hex(entry.id.as_bytes()).ok();
+        // By its header: the blob may be of any size.
+        let Some((id, (_, size))) = id.and_then(|id| Some((id, objects::header(repo, id).ok()?)))
+        else {
+            is_whole = false;
+            return Err(());
+        };
+        left = left.checked_sub(size).ok_or(())?;
+        if size > MOST_COUNTED {
+            return Err(());
+        }
+        let mut blob = repo.find_blob(id).map_err(|_| is_whole = false)?;
+        Ok(Some(std::mem::take(&mut blob.data)))
+    };
+    let (mut total, mut touched) = (Counts::default(), Vec::new());
+    // What a moved file becomes, by where it was.
+    let mut moved: BTreeMap<&RepoPath, &ChangeRecord> = BTreeMap::new();
+    let by_path: BTreeMap<&RepoPath, &ChangeRecord> =
+        match changes.iter().any(|change| change.origin.is_some()) {
+            true => changes.iter().map(|change| (&change.path, change)).collect(),
+            false => BTreeMap::new(),
+        };
+    let source = |change: &ChangeRecord| {
+        let origin = change.origin.as_ref().filter(|_| change.before.is_none())?;
+        by_path.get(origin).copied().filter(|source| source.before.is_some())
+    };
+    for change in changes {
+        if let Some(source) = source(change).filter(|source| source.after.is_none()) {
+            moved.entry(&source.path).or_insert(change);
+        }
+    }
+    for change in changes {
+        touched.push(None);
+        let (Ok(before), Ok(after)) = (bytes(&change.before), bytes(&change.after)) else {
+            continue;
+        };
+        let is_binary = |bytes: &Option<Vec<u8>>| {
+            bytes.as_ref().is_some_and(|bytes| crate::changeset::file::is_binary(bytes))
+        };
+        if is_binary(&before) || is_binary(&after) {
+            continue;
+        }
+        let (mut counts, mut lines) = hunks::measure(before.as_deref(), after.as_deref());
+        let to = moved.get(&change.path).filter(|_| change.after.is_none());
+        if let Some(to) = to {
+            // An edit of another line goes along with it.
+            let Ok(to) = bytes(&to.after) else { continue };
+            lines = hunks::measure(before.as_deref(), to.as_deref()).1;
+        }
+        if let Some(source) = source(change) {
+            // What was moved or copied counts by what differs, as it is shown.
+            let Ok(origin) = bytes(&source.before) else { continue };
+            counts = hunks::measure(origin.as_deref(), after.as_deref()).0;
+        }
+        if to.is_none() {
+            total += counts;
+        }
+        *touched.last_mut().expect("just pushed") = Some(lines);
+    }
+    Counted { counts: is_whole.then_some(total), lines: touched }
+}
