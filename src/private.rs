@@ -43,6 +43,7 @@ const KNOWN: &[(&str, bool)] = &[
     ("review", true),
     ("sessions", true),
     ("try", true),
+    ("unanswered", false),
 ];
 
 /// A directory of aye's own, open.

@@ -50,6 +50,8 @@ impl<'a> Fit<'a> {
         }
         let changeset = match self.store.changeset(&proposal.current().changes) {
             Ok(changeset) => changeset,
+            // What a partial clone could not fetch says nothing of the files.
+            Err(_) if self.store.awaits(&proposal.current().changes) => return Ok(None),
             // One damaged object must not hide what else wants attention.
             Err(error) => return Ok(Some(error.message().to_owned())),
         };

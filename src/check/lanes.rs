@@ -31,6 +31,8 @@ pub fn findings(troubles: &[Trouble], fail_on: &FailOn) -> Vec<Finding> {
 fn concern_of(kind: TroubleKind) -> Concern {
     match kind {
         TroubleKind::Unreadable => Concern::LaneUnreadable,
+        TroubleKind::Incomplete => Concern::LaneIncomplete,
+        TroubleKind::Shallow => Concern::LaneShallow,
         TroubleKind::Rewound => Concern::LaneRewound,
         TroubleKind::Equivocates => Concern::LaneEquivocates,
         TroubleKind::Forked => Concern::LaneForked,
@@ -46,6 +48,13 @@ pub fn hint(kind: TroubleKind) -> &'static str {
         TroubleKind::Unreadable => {
             "it comes from a remote, nothing of this clone is lost; ask its owner to repair it, \
              then fetch again"
+        }
+        TroubleKind::Incomplete => {
+            "nothing is damaged: it is read as soon as the remote of this partial clone answers; if that \
+             does not have it any more, ask the owner of the lane"
+        }
+        TroubleKind::Shallow => {
+            "what is here counts; `git fetch --unshallow` fetches proposals and decisions before that"
         }
         TroubleKind::Rewound | TroubleKind::Equivocates => {
             "`git for-each-ref refs/aye` shows both tips; ask the owner of the lane which is right \

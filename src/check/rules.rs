@@ -39,6 +39,10 @@ pub enum Concern {
     PolicyInvalid,
     /// A lane of another clone cannot be read to its end.
     LaneUnreadable,
+    /// A lane of another clone is not in this partial clone to its end.
+    LaneIncomplete,
+    /// A lane is not in this shallow clone from its beginning.
+    LaneShallow,
     /// A remote no longer has what it had of a lane.
     LaneRewound,
     /// One lane has two histories.
@@ -63,7 +67,7 @@ pub enum Concern {
 
 impl Concern {
     /// All of them.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 29] = [
         Self::Pending,
         Self::TooManyPending,
         Self::ChangesRequested,
@@ -81,6 +85,8 @@ impl Concern {
         Self::NoProposal,
         Self::PolicyInvalid,
         Self::LaneUnreadable,
+        Self::LaneIncomplete,
+        Self::LaneShallow,
         Self::LaneRewound,
         Self::LaneEquivocates,
         Self::LaneForked,
@@ -113,6 +119,8 @@ impl Concern {
             Self::NoProposal => "no_proposal",
             Self::PolicyInvalid => "policy_invalid",
             Self::LaneUnreadable => "lane_unreadable",
+            Self::LaneIncomplete => "lane_incomplete",
+            Self::LaneShallow => "lane_shallow",
             Self::LaneRewound => "lane_rewound",
             Self::LaneEquivocates => "lane_equivocates",
             Self::LaneForked => "lane_forked",
@@ -133,6 +141,8 @@ impl Concern {
             | Self::Expiring
             | Self::TouchesPending
             | Self::LaneUnreadable
+            | Self::LaneIncomplete
+            | Self::LaneShallow
             | Self::AppliedMissing
             | Self::LaneForked
             | Self::NewerVersion
@@ -204,6 +214,14 @@ impl Concern {
             Self::LaneUnreadable => (
                 "a lane of another clone cannot be read to its end",
                 "ask its owner to repair it, then fetch again",
+            ),
+            Self::LaneIncomplete => (
+                "a lane of another clone is not in this partial clone to its end",
+                "look again when the remote can be reached; nothing is damaged",
+            ),
+            Self::LaneShallow => (
+                "a lane is not in this shallow clone from its beginning",
+                "fetch the rest of it: git fetch --unshallow",
             ),
             Self::LaneRewound => (
                 "a remote no longer has what it had of a lane",

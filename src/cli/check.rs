@@ -293,6 +293,9 @@ fn subjects(
 ) -> Result<(Vec<Subject>, Vec<Finding>)> {
     let kind = scope.kind;
     let pending = Filter { subject: kind, status: Some(Status::Pending), ..Filter::default() };
+    if scope.paths.is_empty() {
+        store.fetch_pending(view)?;
+    }
     // The cache stays as it is until all that is told by its rows is read.
     let look = view.hold();
     let mut summaries = view.proposals(&pending, context.now)?;

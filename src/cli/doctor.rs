@@ -65,7 +65,8 @@ pub struct Diagnosis {
     /// What is wrong.
     pub problems: Vec<Problem>,
     /// What is not damaged, but worth knowing: a shell start-up file that marks everything a person
-    /// types as an agent's; a lane that goes on from another one (`lane_forked`).
+    /// types as an agent's; a lane that goes on from another one (`lane_forked`), or that is not in this
+    /// shallow clone from its beginning (`lane_shallow`).
     pub warnings: Vec<String>,
     /// What was repaired.
     pub repaired: Vec<String>,
@@ -79,7 +80,7 @@ pub struct Problem {
     /// `changeset_invalid`, `journal_invalid`, `journal_foreign`, `private_dir_unsafe`,
     /// `pending_ref_moved`, `pending_ref_missing`, `pending_ref_unexpected`, `left_over`,
     /// `git_lock_stale`, `not_writable`, `private_lane_pushed`, `invalid_policy`, `memory_config_invalid`; of other clones
-    /// `lane_unreadable`, `lane_rewound`, `lane_equivocates`, `duplicate_id`, `event_rejected`,
+    /// `lane_unreadable`, `lane_incomplete`, `lane_rewound`, `lane_equivocates`, `duplicate_id`, `event_rejected`,
     /// `purged_content`; `cache_tampered`.
     pub code: String,
     /// Where and what.
@@ -107,6 +108,7 @@ const MOST: usize = 50;
 /// Those of the store.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
+    store.ask_again();
     let mut repaired = Vec::new();
     let unreadable = store.unreadable_refs();
     if args.repair {
@@ -165,7 +167,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         if !left.is_empty() {
             repaired.extend(store.remove_leftovers(&left)?);
         }
-        for lane in view.broken() {
+        // What is not here yet is not damaged.
+        for lane in view.broken().iter().filter(|broken| !broken.is_absent) {
             repaired.push(store.set_lane_aside(lane)?);
         }
         for trouble in view.troubles().iter().filter(|t| t.kind == TroubleKind::Unreadable) {
@@ -241,7 +244,7 @@ fn print(
     }
     let lanes = view.map_or(0, View::count_lanes);
     let troubles = view.map_or(&[][..], View::troubles);
-    let notices = troubles.iter().filter(|trouble| trouble.kind.is_notice());
+    let notices = troubles.iter().filter(|trouble| !trouble.kind.is_damage());
     warnings.extend(
         notices.map(|trouble| format!("{}: {}", trouble.kind.id(), trouble.message())).take(MOST),
     );
@@ -403,10 +406,16 @@ fn find(
     let broken =
         view.broken().iter().filter(|broken| !named.contains(&*broken.name)).map(|broken| {
             let message = format!("{} at commit {}: {}", broken.name, broken.commit, broken.why);
-            Problem::new("lane_broken", message)
+            match broken.is_absent {
+                true => {
+                    let hint = broken.hint().to_owned();
+                    Problem { hint, ..Problem::new(TroubleKind::Incomplete.id(), message) }
+                }
+                false => Problem::new("lane_broken", message),
+            }
         });
     problems.extend(broken);
-    for trouble in view.troubles().iter().filter(|trouble| !trouble.kind.is_notice()) {
+    for trouble in view.troubles().iter().filter(|trouble| trouble.kind.is_damage()) {
         if trouble.kind == TroubleKind::Unreadable && named.contains(&*trouble.name) {
             continue;
         }

@@ -51,9 +51,20 @@ impl Repository {
         let oid = ObjectId::from_hex(id.as_bytes()).map_err(|error| missing(&error))?;
         match self.repo.find_blob(oid) {
             Ok(mut blob) => Ok(std::mem::take(&mut blob.data)),
-            Err(_) if self.is_partial() => self.fetched(id).map_err(|error| missing(&error)),
+            Err(_) if self.is_partial() => self.fetched(id).map_err(|_| self.absent(id)),
             Err(error) => Err(missing(&error)),
         }
+    }
+
+    /// `object_missing` for the blob `id`, which this partial clone does not have yet.
+    pub(crate) fn absent(&self, id: &str) -> Error {
+        let remote = promisor(&self.repo).unwrap_or_default();
+        let why = format!(
+            "blob {id} is not in this partial clone, and its remote '{remote}' did not give it"
+        );
+        Error::new(&codes::OBJECT_MISSING, why)
+            .with("object", id)
+            .hint("nothing is damaged here: try again when the remote can be reached")
     }
 
     /// True in a partial clone: objects that are not here can be had from its promisor remote.

@@ -21,6 +21,16 @@ use crate::proposal::{Data, ProposalId, Stamped, snapshot};
 /// The trailer of a lane commit that names a proposal.
 const PROPOSAL: &str = "Proposal-Id: ";
 
+/// What events name and their commits have at the top for that, as [`attachment`] puts it there.
+const ATTACHED: [&str; 5] = ["list", "manifest", "original", "snapshot", "statement"];
+
+/// Whether the blob `name` at the top of a lane commit is needed to fold what the commit says.
+pub(super) fn is_read(name: &BStr) -> bool {
+    let kind = || name.rsplit_once_str("-").map(|(kind, _)| kind);
+    name == "event.json"
+        || kind().is_some_and(|kind| ATTACHED.iter().any(|of| kind == of.as_bytes()))
+}
+
 /// Whether an event with `data` cannot go into one commit with `open`: a commit holds one `before/`
 /// and one `after/`.
 pub(super) fn begins_commit(open: &[Stamped], data: &Data) -> bool {

@@ -7,6 +7,7 @@ use bstr::ByteSlice as _;
 
 use super::announce::Announced;
 use super::cache::Kept;
+use super::partial::Promised;
 use super::trouble::Notices;
 use super::upkeep::Upkeep;
 use super::{codes, refs};
@@ -25,6 +26,7 @@ pub struct Store {
     pub(super) notices: Notices,
     pub(super) upkeep: Upkeep,
     pub(super) announced: Announced,
+    pub(super) promised: Promised,
     /// What else a proposal is projected to, by its subject; see [`Store::project_with`].
     pub(super) projector: Option<Projector>,
     /// What is written goes to this lane, or nowhere; see [`Store::write_only_to`].
@@ -62,6 +64,7 @@ impl Store {
             notices: Notices::default(),
             upkeep: Upkeep::default(),
             announced: Announced::default(),
+            promised: Promised::default(),
             projector: None,
             named: None,
             run: None,

@@ -201,6 +201,8 @@ impl Walk<'_> {
             }
             let bytes = match whole(self.store, id, Kind::Tree) {
                 Ok(bytes) => bytes,
+                // `--filter=tree:0` leaves trees with the remote, too.
+                Err(_) if self.is_partial && self.store.repo.find_header(id).is_err() => continue,
                 Err(why) => {
                     self.report(id, Kind::Tree, path, why, place);
                     continue;

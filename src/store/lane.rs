@@ -11,7 +11,7 @@ use gix::objs::Kind;
 
 use super::codes;
 use super::objects::{hashed, header, remapped};
-use super::refs::LaneRef;
+use super::refs::{self, LaneRef};
 use crate::error::Error;
 use crate::plan::Record;
 use crate::proposal::event::{Fold, Head, MAX_BYTES};
@@ -79,6 +79,8 @@ pub struct Broken {
     pub commit: String,
     /// What is wrong.
     pub why: String,
+    /// It is only not in this partial clone.
+    pub is_absent: bool,
 }
 
 impl Broken {
@@ -90,7 +92,17 @@ impl Broken {
         )
         .with("ref", self.name.clone())
         .with("commit", self.commit.clone())
-        .hint("`git fsck` shows what is damaged; `aye doctor --repair` keeps what can be read")
+        .hint(self.hint())
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> &'static str {
+        match self.is_absent {
+            true => "nothing is damaged here: try again when the remote can be reached",
+            false => {
+                "`git fsck` shows what is damaged; `aye doctor --repair` keeps what can be read"
+            }
+        }
     }
 }
 
@@ -153,6 +165,8 @@ pub(super) struct Chain {
     pub(super) links: Vec<Link>,
     /// The known commit that they continue; `None` where they begin a history.
     pub(super) onto: Option<ObjectId>,
+    /// The parent of the first of them, where a shallow history ends there.
+    pub(super) before: Option<ObjectId>,
 }
 
 /// An event with what the cache has about it.
@@ -215,12 +229,18 @@ pub(super) struct Progress {
     commits: usize,
     /// Trees of several events: a lane may name one of them any number of times.
     trees: HashSet<ObjectId>,
+    before: Option<ObjectId>,
 }
 
 impl Progress {
     /// So many commits and bytes.
     pub(super) fn new((commits, bytes): (usize, u64)) -> Self {
-        Self { bytes, commits, trees: HashSet::new() }
+        Self { bytes, commits, trees: HashSet::new(), before: None }
+    }
+
+    /// The commit that is not here where a walk has come to the end of a shallow history.
+    pub(super) fn before(&self) -> Option<ObjectId> {
+        self.before
     }
 
     /// How many commits and bytes have been read.
@@ -232,7 +252,7 @@ impl Progress {
 /// Hands each commit of `lane` with what it says to `each`, oldest first.
 ///
 /// # Errors
-/// `lane_broken` where one cannot be read; those of `each`.
+/// `lane_broken` where one cannot be read, `lane_shallow` where the first are not here; those of `each`.
 pub(super) fn each_commit(
     repo: &gix::Repository,
     lane: &LaneRef,
@@ -241,7 +261,7 @@ pub(super) fn each_commit(
 ) -> Result<(), Error> {
     let broken = |(commit, bad): (ObjectId, Bad)| {
         let (name, commit) = (lane.name.clone(), commit.to_string());
-        Broken { name, commit, why: bad.why }.error()
+        Broken { name, commit, why: bad.why, is_absent: false }.error()
     };
     let (mut links, mut next) = (Vec::new(), Some(lane.tip));
     let mut progress = Progress::default();
@@ -255,6 +275,9 @@ pub(super) fn each_commit(
             break;
         }
         objects = remapped(repo);
+    }
+    if progress.before.is_some() {
+        return Err(shallow(lane));
     }
     links.reverse();
     for links in links.chunks(BATCH) {
@@ -284,8 +307,8 @@ impl<'repo> Reader<'repo> {
         self.progress
     }
 
-    /// Adds to `links` the commits from `next` back to the first that `is_known`, or to the root, but
-    /// at most `most`: `None` if there are more, and `next` is where to go on. Only their ids are kept,
+    /// Adds to `links` the commits from `next` back to the first that `is_known`, to the root, or to
+    /// where a shallow history ends ([`Progress::before`]), but at most `most`: `None` if there are more, and `next` is where to go on. Only their ids are kept,
     /// so that a lane of any length can be read oldest first.
     ///
     /// # Errors
@@ -310,11 +333,25 @@ impl<'repo> Reader<'repo> {
             if links.len() >= end {
                 return Ok(None);
             }
-            let (link, parent) = self.link(id).map_err(|bad| (id, bad))?;
-            links.push(link);
-            *next = parent;
+            match self.link(id) {
+                Ok((link, parent)) => {
+                    links.push(link);
+                    *next = parent;
+                }
+                Err(bad) if bad.missing == Some(id) && self.is_cut_off(links.last()) => {
+                    self.progress.before = Some(id);
+                    return Ok(Some(None));
+                }
+                Err(bad) => return Err((id, bad)),
+            }
         }
         Ok(Some(None))
+    }
+
+    /// Whether git has noted that the parent of `link` was not fetched.
+    fn is_cut_off(&self, link: Option<&Link>) -> bool {
+        let commits = self.repo.shallow_commits().ok().flatten();
+        link.zip(commits).is_some_and(|(link, commits)| commits.contains(&link.id))
     }
 
     fn link(&mut self, id: ObjectId) -> Result<(Link, Option<ObjectId>), Bad> {
@@ -622,10 +659,26 @@ fn absent(repo: &gix::Repository, id: ObjectId) -> String {
             "{id} is not in this partial clone, and its remote did not give it; with the network, \
              `git cat-file -e {id}` fetches it"
         )
-    } else if repo.is_shallow().unwrap_or(false) {
-        format!("{id} is not in this shallow clone; fetch the lane without --depth (--unshallow)")
     } else {
         format!("{id} is missing")
+    }
+}
+
+/// The error for a lane whose first commits are needed and not here.
+fn shallow(lane: &LaneRef) -> Error {
+    let fetch = unshallow(&lane.name);
+    Error::new(&codes::LANE_SHALLOW, format!("the first commits of {} are not here", lane.name))
+        .with("ref", lane.name.clone())
+        .hint(format!("this is a shallow clone; fetch the rest: {fetch}"))
+}
+
+/// The command that fetches the rest of the shallow lane with the ref `name`.
+pub(super) fn unshallow(name: &str) -> String {
+    match refs::remote_of(name) {
+        Some(remote) => {
+            format!("git fetch --unshallow {remote} '+refs/aye/log/*:{}{remote}/*'", refs::REMOTES)
+        }
+        None => format!("git fetch --unshallow REMOTE {name}"),
     }
 }
 

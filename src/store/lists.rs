@@ -28,6 +28,20 @@ pub(super) fn inflate(repo: &gix::Repository, event: &mut Event) -> Result<()> {
     event.put_list(&bytes)
 }
 
+/// What [`inflate`] cannot do without and is not here.
+pub(super) fn missing(repo: &gix::Repository, event: &Event) -> Option<ObjectId> {
+    let absent = |id: &str| {
+        let id = ObjectId::from_hex(id.as_bytes()).ok()?;
+        repo.find_header(id).is_err().then_some(id)
+    };
+    let Data::Publish(publish) = &event.data else { return absent(&event.list()?.id) };
+    absent(&publish.original.id).or_else(|| {
+        let first = ObjectId::from_hex(publish.original.id.as_bytes()).ok()?;
+        let first = Event::from_bytes(&repo.find_blob(first).ok()?.data).ok()?;
+        absent(&first.list()?.id)
+    })
+}
+
 /// Id and bytes of the blob `id` (hex) of at most `most` bytes. The size is looked up before it is loaded.
 ///
 /// # Errors

@@ -78,6 +78,7 @@ pub mod codes {
         PRIVATE_PATH = "private_path", Refused, "what is private would come to where others see it";
         REMOTE_NOT_FOUND = "remote_not_found", NotFound, "git has no remote of that name";
         LANE_BROKEN = "lane_broken", Invalid, "a lane has a commit, tree or event that cannot be read";
+        LANE_SHALLOW = "lane_shallow", Invalid, "a lane is needed from its beginning, which is not in this shallow clone";
         CACHE_TAMPERED = "cache_tampered", Conflict, "the cache does not hold what the lanes say of a proposal";
         EVENT_CONTRADICTS = "event_contradicts", Invalid, "a change shows another result than it makes";
         PROPOSAL_ARCHIVED = "proposal_archived", NotFound, "the content of the proposal was folded away, and its archive is not here";
@@ -119,6 +120,9 @@ impl Store {
     pub fn examine(&self, view: &View, is_full: bool, now: DateTime<Utc>) -> Result<Examined> {
         let fetched = view.fetched(usize::MAX);
         let is_partial = self.is_partial();
+        if is_full {
+            self.fetch_pending(view)?;
+        }
         let mut examined = Examined::default();
         let mut targets = pending::targets(self)?;
         let mut projections = projection::Examiner::new(self).transpose();
@@ -146,6 +150,10 @@ impl Store {
                 continue;
             }
             let proposal = view.proposal(&id)?;
+            if self.awaits(&proposal.current().changes) {
+                // It was not needed yet, and nothing was made of it.
+                continue;
+            }
             let changeset = match self.changeset(&proposal.current().changes) {
                 Ok(changeset) => changeset,
                 Err(error) => {

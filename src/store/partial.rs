@@ -1,54 +1,229 @@
-//! Partial clones: events are blobs, and `git clone --filter=blob:none` leaves them with the remote.
+//! Partial clones: events and contents are blobs, and `git clone --filter=blob:none` leaves them with the
+//! promisor remote.
 //!
-//! Git would fetch them one by one, a process and a connection each. What new commits of lanes name
-//! is asked for at once instead, as git itself asks (`fetch_objects` in its `promisor-remote.c`).
-//! That is tried once for each new tip: without the network the lane ends there, which is reported,
-//! and no later command waits for the network again.
+//! Git would fetch them one by one, a process and a connection each. What new commits of lanes name, and
+//! what a proposal changes, is asked for at once instead, as git itself asks (`fetch_objects` in its
+//! `promisor-remote.c`). Where the remote cannot be reached, what is missing stays missing, which is
+//! reported, and every later command asks again: an object that is not here yet is not a damaged one.
+//! A remote that takes long to fail is left alone for ten times as long, so that commands do not wait
+//! for it one after the other.
 
+use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeSet, HashSet};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use bstr::ByteSlice as _;
 use gix::ObjectId;
 use gix::objs::Exists as _;
 
-use super::Store;
-use super::lane::SNAPSHOT;
+use super::objects::remapped;
 use super::refs::LaneRef;
+use super::{Store, View, compose};
+use crate::error::Result;
+use crate::proposal::ChangeRecord;
 use crate::repository::promisor;
 
 /// How many commits are looked at, of all lanes together.
 const MOST: usize = 100_000;
 
-/// Fetches the events that `lanes` bring behind the commits of `known`, in one go, where this is a
-/// partial clone that lacks some. What cannot be had is missing when the lanes are read.
-pub(super) fn fetch_events(store: &Store, lanes: &[&LaneRef], known: &HashSet<ObjectId>) {
-    if lanes.is_empty() {
-        return;
-    }
-    let Some(remote) = promisor(&store.repo) else { return };
-    let missing = missing_events(&store.repo, lanes, known);
-    let Ok(git) = store.git() else { return };
-    if missing.is_empty() {
-        return;
-    }
-    let ids: String = missing.iter().map(|id| format!("{id}\n")).collect();
-    let _ = git
-        .config("fetch.negotiationAlgorithm", "noop")
-        .args(["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"])
-        .args(["--recurse-submodules=no", "--filter=blob:none", "--stdin"])
-        .arg(remote)
-        .stdin(ids)
-        .answer();
+/// How many objects that the remote does not have are found out, one for each time it is asked.
+const MOST_REFUSED: usize = 16;
+
+/// How long it may take a remote to fail without being left alone afterwards.
+const SHORT: Duration = Duration::from_secs(1);
+
+/// Longest time for which a remote is left alone.
+const LONGEST: Duration = Duration::from_mins(10);
+
+/// The file in aye's own directory that says until when, in milliseconds since 1970.
+pub(super) const UNANSWERED: &str = "unanswered";
+
+/// The promisor remote of a clone, and what it was asked for in vain.
+#[derive(Default)]
+pub(super) struct Promised {
+    remote: OnceCell<Option<String>>,
+    asked: RefCell<Asked>,
 }
 
-/// Blobs of events that are not in the object database. Nothing here asks a remote.
-fn missing_events(
-    repo: &gix::Repository,
+#[derive(Default)]
+struct Asked {
+    /// What the remote does not have.
+    refused: HashSet<ObjectId>,
+    /// Until when it is not asked again.
+    until: Option<Instant>,
+}
+
+impl Store {
+    /// The promisor remote, where this is a partial clone.
+    fn promisor(&self) -> Option<&str> {
+        self.promised.remote.get_or_init(|| promisor(&self.repo)).as_deref()
+    }
+
+    /// Whether the promisor remote may be asked again for what lanes lack: there is one, and it has not
+    /// just kept a command waiting in vain.
+    pub(super) fn may_ask_again(&self) -> bool {
+        self.promisor().is_some() && self.promised.asked.borrow().may_ask() && !self.is_left_alone()
+    }
+
+    /// Lets the promisor remote be asked again, however long it took to fail.
+    pub fn ask_again(&self) {
+        if self.promisor().is_none() {
+            return;
+        }
+        *self.promised.asked.borrow_mut() = Asked::default();
+        if let Ok(Some(private)) = self.private() {
+            private.remove(UNANSWERED);
+        }
+    }
+
+    fn is_left_alone(&self) -> bool {
+        let until = || {
+            let bytes = self.private().ok()??.read(UNANSWERED).ok()??;
+            bytes.to_str().ok()?.trim().parse::<u64>().ok()
+        };
+        let now = since_epoch().as_millis();
+        // A clock that was set back leaves it alone for no longer than one that was not.
+        until().is_some_and(|until| {
+            let until = u128::from(until);
+            until > now && until - now <= LONGEST.as_millis()
+        })
+    }
+
+    /// Fetches what both sides of `changes` consist of and is not here, in one go, where this is a
+    /// partial clone.
+    pub fn fetch_contents<'c>(&self, changes: impl IntoIterator<Item = &'c ChangeRecord>) {
+        if self.promisor().is_none() {
+            return;
+        }
+        let sides = changes.into_iter().flat_map(|change| [&change.before, &change.after]);
+        let ids = sides.flatten().filter_map(|entry| ObjectId::from_hex(entry.id.as_bytes()).ok());
+        self.ask(ids.collect());
+    }
+
+    /// As [`Store::fetch_contents`], of everything that is pending.
+    ///
+    /// # Errors
+    /// `internal_error` if the cache cannot be read.
+    pub fn fetch_pending(&self, view: &View) -> Result<()> {
+        if self.promisor().is_none() {
+            return Ok(());
+        }
+        let mut ids = BTreeSet::new();
+        view.open_paths(|_, _, sides| {
+            let named = sides.into_iter().flatten().filter_map(|side| side.split(' ').nth(1));
+            ids.extend(named.filter_map(|id| ObjectId::from_hex(id.as_bytes()).ok()));
+        })?;
+        self.ask(ids);
+        Ok(())
+    }
+
+    /// Whether this is a partial clone that does not have the blob `id`, though it asked its remote.
+    pub(super) fn lacks(&self, id: &str) -> bool {
+        if self.promisor().is_none() || self.has(id) {
+            return false;
+        }
+        self.ask(ObjectId::from_hex(id.as_bytes()).into_iter().collect());
+        !self.has(id)
+    }
+
+    /// Asks the promisor remote for those of `wanted` that are not here. Returns whether it gave any.
+    fn ask(&self, mut wanted: BTreeSet<ObjectId>) -> bool {
+        let Some(remote) = self.promisor() else { return false };
+        wanted.retain(|id| !self.repo.objects.exists(id));
+        let started = Instant::now();
+        for _ in 0..MOST_REFUSED {
+            wanted.retain(|id| !self.promised.asked.borrow().refused.contains(id));
+            if wanted.is_empty() || !self.promised.asked.borrow().may_ask() {
+                return false;
+            }
+            let ids: String = wanted.iter().map(|id| format!("{id}\n")).collect();
+            let Ok(git) = self.git() else { return false };
+            let answer = git
+                .config("fetch.negotiationAlgorithm", "noop")
+                .args(["fetch", "--quiet", "--no-tags", "--no-write-fetch-head"])
+                .args(["--no-auto-maintenance", "--recurse-submodules=no"])
+                .args(["--filter=blob:none", "--stdin", remote])
+                .stdin(ids)
+                .answer();
+            let Ok(answer) = answer else { return false };
+            if answer.ok() {
+                return true;
+            }
+            // It refuses all for the first one that it lacks, and names it.
+            let words = answer.stderr.split(|byte| !byte.is_ascii_hexdigit());
+            let named = words.filter_map(|word| ObjectId::from_hex(word).ok());
+            let refused: Vec<ObjectId> = named.filter(|id| wanted.contains(id)).collect();
+            self.leave_alone(started.elapsed(), !refused.is_empty());
+            if refused.is_empty() {
+                return false;
+            }
+            self.promised.asked.borrow_mut().refused.extend(refused);
+        }
+        false
+    }
+
+    /// The promisor remote took `time` to fail, or to say that it does not have something.
+    fn leave_alone(&self, time: Duration, has_answered: bool) {
+        let pause = time.saturating_mul(10).min(LONGEST);
+        if !has_answered {
+            // This process does not ask again at once; it may run for long.
+            self.promised.asked.borrow_mut().until = Instant::now().checked_add(pause.max(SHORT));
+        }
+        if time < SHORT && !has_answered {
+            return;
+        }
+        if let Ok(Some(private)) = self.private() {
+            let until = since_epoch().saturating_add(pause.max(SHORT)).as_millis();
+            let _ = private.replace(UNANSWERED, until.to_string().as_bytes(), false);
+        }
+    }
+}
+
+impl Asked {
+    fn may_ask(&self) -> bool {
+        self.until.is_none_or(|until| Instant::now() >= until)
+    }
+}
+
+fn since_epoch() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+/// Fetches what `lanes` bring behind the commits of `known`, and `absent`, in one go, where this is a
+/// partial clone that lacks some. What cannot be had is missing when the lanes are read. Returns whether
+/// anything came.
+pub(super) fn fetch_events(
+    store: &Store,
     lanes: &[&LaneRef],
     known: &HashSet<ObjectId>,
-) -> BTreeSet<ObjectId> {
-    let mut present = repo.objects.clone();
-    present.refresh_never();
-    let (mut found, mut seen) = (BTreeSet::new(), HashSet::new());
+    absent: &BTreeSet<ObjectId>,
+) -> bool {
+    if lanes.is_empty() && absent.is_empty() || store.promisor().is_none() {
+        return false;
+    }
+    let mut named = named(&store.repo, lanes, known);
+    let mut has_come = false;
+    if !named.trees.is_empty() && store.ask(std::mem::take(&mut named.trees)) {
+        // `--filter=tree:0` leaves trees there, too. What is in them is known only now.
+        has_come = true;
+        named = self::named(&remapped(&store.repo), lanes, known);
+    }
+    named.blobs.extend(absent);
+    store.ask(named.blobs) || has_come
+}
+
+/// What commits name.
+#[derive(Default)]
+struct Named {
+    /// Events, and what these name themselves.
+    blobs: BTreeSet<ObjectId>,
+    /// Trees that are not here.
+    trees: BTreeSet<ObjectId>,
+}
+
+/// What has to be here of `lanes` to read them and to fold what they say. Nothing here asks a remote.
+fn named(repo: &gix::Repository, lanes: &[&LaneRef], known: &HashSet<ObjectId>) -> Named {
+    let (mut found, mut seen) = (Named::default(), HashSet::new());
     for lane in lanes {
         let mut next = Some(lane.tip);
         while let Some(id) = next.filter(|id| !known.contains(id)) {
@@ -57,18 +232,25 @@ fn missing_events(
             }
             let Ok(commit) = repo.find_commit(id) else { break };
             next = commit.parent_ids().next().map(gix::Id::detach);
-            let Ok(tree) = commit.tree() else { continue };
-            for entry in tree.iter().filter_map(Result::ok) {
-                if entry.filename() == "event.json" || entry.filename() == SNAPSHOT {
-                    found.insert(entry.object_id());
-                } else if entry.filename() == "events" && entry.mode().is_tree() {
-                    let Ok(events) = repo.find_tree(entry.object_id()) else { continue };
-                    let events = events.iter().filter_map(Result::ok);
-                    found.extend(events.map(|entry| entry.object_id()));
+            let Ok(tree_id) = commit.tree_id() else { continue };
+            let Ok(tree) = repo.find_tree(tree_id) else {
+                found.trees.insert(tree_id.detach());
+                continue;
+            };
+            for entry in tree.iter().filter_map(std::result::Result::ok) {
+                if entry.filename() == "events" && entry.mode().is_tree() {
+                    match repo.find_tree(entry.object_id()) {
+                        Ok(events) => {
+                            let events = events.iter().filter_map(std::result::Result::ok);
+                            found.blobs.extend(events.map(|entry| entry.object_id()));
+                        }
+                        Err(_) => found.trees.extend([entry.object_id()]),
+                    }
+                } else if entry.mode().is_blob() && compose::is_read(entry.filename()) {
+                    found.blobs.insert(entry.object_id());
                 }
             }
         }
     }
-    found.retain(|id| !present.exists(id));
     found
 }

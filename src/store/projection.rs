@@ -194,7 +194,9 @@ impl<'a> Examiner<'a> {
             let path = folder.clone();
             self.found.push(Tampering { id: id.clone(), path, what: "unexpected" });
         }
-        if is_due || self.is_linked && names.is_empty() {
+        // A partial clone makes none of what it fetches: contents would have to come for it.
+        let may_lack_all = self.is_linked || self.store.is_partial();
+        if is_due || may_lack_all && names.is_empty() {
             return Ok(self.found.len() == before);
         }
         for (name, expected) in files {

@@ -19,13 +19,16 @@ impl Store {
         Ok(File { bytes: self.blob(&entry.id)?, mode: entry.file_mode() })
     }
 
-    /// The bytes of the blob `id` (hex).
+    /// The bytes of the blob `id` (hex), fetched where this is a partial clone.
     ///
     /// # Errors
     /// As [`Repository::blob`](crate::repository::Repository::blob); `proposal_archived` where it is
     /// not there because the proposal that names it was folded away.
     pub fn blob(&self, id: &str) -> Result<Vec<u8>> {
-        let found = (**self).blob(id);
+        let found = match self.lacks(id) {
+            true => Err(self.absent(id)),
+            false => (**self).blob(id),
+        };
         found.map_err(|error| self.archived_error(id).unwrap_or(error))
     }
 
@@ -68,8 +71,7 @@ impl Store {
         Ok(())
     }
 
-    /// Whether both sides of all `changes` are in this clone: a partial one asks its remote for each that is
-    /// not, one by one.
+    /// Whether both sides of all `changes` are in this clone: a partial one asks its remote for what is not.
     pub fn has_contents(&self, changes: &[ChangeRecord]) -> bool {
         let sides = changes.iter().flat_map(|change| [&change.before, &change.after]);
         sides.flatten().all(|entry| self.has(&entry.id))
@@ -86,12 +88,18 @@ impl Store {
         emit::git_patch(changeset, ids)
     }
 
+    /// Whether something that `changes` name is not here and may come: this is a partial clone.
+    pub fn awaits(&self, changes: &[ChangeRecord]) -> bool {
+        self.is_partial() && !self.has_contents(changes)
+    }
+
     /// The changeset that `changes` record, with content.
     ///
     /// # Errors
     /// `object_missing`; `event_contradicts`; `changeset_invalid` if a hostile event breaks a changeset's rules;
     /// `size_limit_exceeded` if it names more than could be held in memory.
     pub fn changeset(&self, changes: &[ChangeRecord]) -> Result<Changeset> {
+        self.fetch_contents(changes);
         self.admit(changes)?;
         let file = |entry: &Option<Entry>| entry.as_ref().map(|entry| self.file(entry)).transpose();
         let changes: Result<Vec<FileChange>> = changes

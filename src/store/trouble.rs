@@ -4,13 +4,18 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use super::refs;
+use super::{lane, refs};
 
 /// A kind of trouble.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TroubleKind {
     /// A lane cannot be read from a commit on; what lies behind it counts.
     Unreadable,
+    /// A lane cannot be read from a commit on, because this is a partial clone whose remote has not given
+    /// what that commit names; it is read as soon as it does.
+    Incomplete,
+    /// A lane is not here from its beginning, because this is a shallow clone; what is here counts.
+    Shallow,
     /// A remote no longer has commits of a lane that it had before; they still count here.
     Rewound,
     /// There are two histories of one lane, or commits of this clone's lane that it never made.
@@ -28,8 +33,10 @@ pub enum TroubleKind {
 
 impl TroubleKind {
     /// All of them.
-    pub(super) const ALL: [Self; 7] = [
+    pub(super) const ALL: [Self; 9] = [
         Self::Unreadable,
+        Self::Incomplete,
+        Self::Shallow,
         Self::Rewound,
         Self::Equivocates,
         Self::Forked,
@@ -42,6 +49,8 @@ impl TroubleKind {
     pub fn id(self) -> &'static str {
         match self {
             Self::Unreadable => "lane_unreadable",
+            Self::Incomplete => "lane_incomplete",
+            Self::Shallow => "lane_shallow",
             Self::Rewound => "lane_rewound",
             Self::Equivocates => "lane_equivocates",
             Self::Forked => "lane_forked",
@@ -56,9 +65,17 @@ impl TroubleKind {
         self == Self::Forked
     }
 
+    /// Whether something may be damaged: a shallow history is as it was asked for.
+    pub fn is_damage(self) -> bool {
+        !matches!(self, Self::Forked | Self::Shallow)
+    }
+
     /// Whether every command warns of it.
     fn is_urgent(self) -> bool {
-        matches!(self, Self::Unreadable | Self::Rewound | Self::Equivocates)
+        matches!(
+            self,
+            Self::Unreadable | Self::Incomplete | Self::Shallow | Self::Rewound | Self::Equivocates
+        )
     }
 }
 
@@ -86,6 +103,14 @@ impl Trouble {
             TroubleKind::Unreadable => {
                 format!("{lane} cannot be read from commit {short} on: {}", self.why)
             }
+            TroubleKind::Incomplete => {
+                format!("{lane} is not here from commit {short} on: {}", self.why)
+            }
+            TroubleKind::Shallow => format!(
+                "{lane} begins with commit {short} here, and what came before is not in this shallow \
+                 clone: `{}` fetches it",
+                lane::unshallow(&self.name)
+            ),
             TroubleKind::Forked => format!("{lane} {} ({short})", self.why),
             TroubleKind::Rewound | TroubleKind::Equivocates => format!("{lane} {}", self.why),
             TroubleKind::Purged => {
@@ -142,6 +167,11 @@ impl Notices {
                 (count, _) => {
                     let what = match kind {
                         TroubleKind::Unreadable => "cannot be read to their end",
+                        TroubleKind::Incomplete => "are not in this partial clone to their end",
+                        TroubleKind::Shallow => {
+                            "are not in this shallow clone from their beginning (`git fetch --unshallow` \
+                             fetches the rest)"
+                        }
                         TroubleKind::Rewound => "have been rewound by their remotes",
                         _ => "have two histories",
                     };

@@ -74,6 +74,7 @@ mod merge;
 mod news;
 mod old_version;
 mod packaging;
+mod partial_clones;
 mod patch;
 mod patch_commits;
 mod patch_differential;

@@ -267,6 +267,7 @@ fn tickets(context: &Context, store: &Store, view: &View, args: &Args) -> Result
     let mut filter = args.filters.clone().filter(Some(Status::Pending));
     filter.newest_first = false;
     let (mut tickets, mut found, mut sent_back) = (Vec::new(), Vec::new(), 0);
+    store.fetch_pending(view)?;
     let summaries = view.proposals(&filter, context.now)?;
     let marks = Marks::of(store, view, context.now, &summaries)?;
     let all = marks.in_order(summaries);

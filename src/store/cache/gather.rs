@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
+use gix::ObjectId;
 use rusqlite::Connection;
 
 use super::source::{Check, Source};
@@ -134,8 +135,9 @@ pub(super) struct Gathered {
     pub(super) events: Vec<Stamped>,
     /// The lane commit of each, hex, by event id.
     pub(super) commits: BTreeMap<String, String>,
-    /// Lanes whose events were too many, with the first event that does not count.
-    pub(super) cut: BTreeMap<String, String>,
+    /// Lanes whose events were too many, with the first event that does not count, and the list that it
+    /// is about where only that is not here.
+    pub(super) cut: BTreeMap<String, (String, Option<ObjectId>)>,
     /// All of them are lines of snapshots.
     pub(super) is_archived: bool,
     /// Events that do not count because of their statements.
@@ -188,7 +190,7 @@ pub(super) fn events(
                 continue;
             }
             if !budget.admits(&lane, body) {
-                found.cut.insert(lane, event_id);
+                found.cut.insert(lane, (event_id, None));
                 continue;
             }
         }
@@ -198,7 +200,8 @@ pub(super) fn events(
             let read = lists::inflate(repo, &mut event);
             let cost = event.data.changes().len() * 1024;
             if read.is_err() || !is_own && !budget.takes(&lane, cost) {
-                found.cut.insert(lane, event_id);
+                let missing = read.err().and_then(|_| lists::missing(repo, &event));
+                found.cut.insert(lane, (event_id, missing));
                 continue;
             }
         }

@@ -1,7 +1,5 @@
 //! The first events of proposals that were published: read from the blobs that name them.
 
-use gix::ObjectId;
-
 use super::gather::{self, Budget};
 use super::statements::{self, Flaw};
 use crate::proposal::audit::{Own, Why};
@@ -34,10 +32,7 @@ pub(super) fn original(
     };
     let mut found = match lists::original(repo, publish, most) {
         Ok(found) => found,
-        Err(_) => {
-            let id = ObjectId::from_hex(publish.original.id.as_bytes()).ok();
-            return Err(flaw(id.filter(|id| repo.find_header(*id).is_err())));
-        }
+        Err(_) => return Err(flaw(lists::missing(repo, &stamped.event))),
     };
     if found.0.proposal() != stamped.event.proposal {
         return Err(flaw(None));

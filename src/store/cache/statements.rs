@@ -6,7 +6,7 @@
 use gix::ObjectId;
 use rusqlite::Connection;
 
-use super::forks;
+use super::{forks, lanes};
 use crate::proposal::audit::{Own, Rejection, Why};
 use crate::proposal::event::Head;
 use crate::proposal::forks::{Forks, lane_of};
@@ -65,7 +65,7 @@ impl Places {
     /// By positions, which grow along a chain, in a lane that is taken apart by `forks`. `own` are
     /// this clone's own lanes: what was put together again by `doctor --repair` has new commits, so one
     /// that is not known there says nothing. Nor does it of an event that an epoch has restated, whose
-    /// commits before need not be here.
+    /// commits before need not be here, or in a shallow history.
     pub(super) fn fits(
         &self,
         connection: &Connection,
@@ -88,7 +88,9 @@ impl Places {
                 match forks::step(connection, &id)? {
                     None => {
                         let restated = forks::restated(connection, lane)?;
-                        return Ok(own.has(lane) || event.seq <= restated);
+                        return Ok(own.has(lane)
+                            || event.seq <= restated
+                            || lanes::is_shallow(connection, lane)?);
                     }
                     Some((of, seq, part)) => {
                         let chain = part.unwrap_or_else(|| of.clone());

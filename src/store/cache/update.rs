@@ -159,10 +159,13 @@ pub(super) fn folded(
             Awaiting { trouble, seq: found.awaits, missing }
         })
         .collect();
-    troubles.extend(gathered.cut.into_iter().map(|(lane, event)| {
-        let why = "its lane says too much about this proposal; what follows is ignored as well";
+    troubles.extend(gathered.cut.into_iter().map(|(lane, (event, missing))| {
+        let why = match missing {
+            Some(_) => "the list of its files is not here; what follows is ignored as well",
+            None => "its lane says too much about this proposal; what follows is ignored as well",
+        };
         let trouble = trouble(TroubleKind::Rejected, lane, event, why);
-        Awaiting { trouble, seq: None, missing: None }
+        Awaiting { trouble, seq: None, missing }
     }));
     Ok(Folded { proposal, troubles, is_archived })
 }

@@ -214,7 +214,12 @@ impl Store {
         let name = &trouble.name;
         if refs::is_local(name) {
             let (commit, why) = (trouble.object.clone(), trouble.why.clone());
-            return self.set_lane_aside(&Broken { name: name.clone(), commit, why });
+            return self.set_lane_aside(&Broken {
+                name: name.clone(),
+                commit,
+                why,
+                is_absent: false,
+            });
         }
         let _lock = lock::Lock::acquire(&self.make_private()?, "lock")?;
         let Some(tip) = refs::target(&self.repo, name)? else {

@@ -62,7 +62,7 @@ impl Pass<'_> {
                 (None, Err(blocked)) => return Ok(Err(blocked)),
                 (None, Ok(Some(onto))) => {
                     links.reverse();
-                    return Ok(Ok(Chain { links, onto }));
+                    return Ok(Ok(Chain { links, onto, before: progress.before() }));
                 }
                 (None, Ok(None)) => (self.objects, most) = (remapped(&self.store.repo), BATCH),
             }

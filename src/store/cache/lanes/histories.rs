@@ -82,6 +82,10 @@ impl Pass<'_> {
                 histories.push(tip.clone());
             }
         }
+        if super::is_shallow(self.transaction, lane)? {
+            // What is between them is not here, so that nothing tells whether one goes on from the other.
+            return Ok(());
+        }
         let (kind, object, why) = match lost {
             Some(tip) => {
                 let why = match histories.len() {

@@ -163,6 +163,41 @@ fn own_refs(
     own.map(|own| own.name).collect()
 }
 
+/// Whether a history of `lane` is not here from its beginning.
+pub(super) fn is_shallow(connection: &Connection, lane: &str) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached("SELECT 1 FROM trouble WHERE lane = ?1 AND kind = ?2")?
+        .exists([lane, TroubleKind::Shallow.id()])
+}
+
+/// What is not here, and what that stops.
+#[derive(Default)]
+struct Absent {
+    /// Refs whose lane ends at it.
+    refs: BTreeSet<String>,
+    /// The objects themselves, but for those before the end of a shallow history.
+    ids: BTreeSet<ObjectId>,
+}
+
+/// What the lanes that were read lack.
+fn absent(connection: &Connection) -> rusqlite::Result<Absent> {
+    let mut statement = connection.prepare_cached(
+        "SELECT name, missing, proposal FROM trouble WHERE missing IS NOT NULL AND kind <> ?1",
+    )?;
+    let rows = statement.query_map([TroubleKind::Shallow.id()], |row| {
+        Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, Option<String>>(2)?))
+    })?;
+    let mut found = Absent::default();
+    for row in rows {
+        let (name, missing, proposal) = row?;
+        found.ids.extend(id(&missing));
+        if proposal.is_none() {
+            found.refs.insert(name);
+        }
+    }
+    Ok(found)
+}
+
 /// What an object that was missing stopped, and that is there now.
 #[derive(Default)]
 struct Arrived {
@@ -170,26 +205,40 @@ struct Arrived {
     refs: BTreeSet<String>,
     /// Proposals of which an event named it as its statement.
     proposals: BTreeSet<String>,
+    /// It is what came before the end of a shallow history.
+    is_deeper: bool,
 }
 
-/// What has come since; lanes first, so that no number of events is in their way.
-fn came_later(repo: &gix::Repository, connection: &Connection) -> rusqlite::Result<Arrived> {
+impl Arrived {
+    fn is_none(&self) -> bool {
+        self.refs.is_empty() && self.proposals.is_empty() && !self.is_deeper
+    }
+}
+
+/// What has come since, of at most `most` missing objects; lanes first, so that no number of events is
+/// in their way.
+fn came_later(
+    repo: &gix::Repository,
+    connection: &Connection,
+    most: usize,
+) -> rusqlite::Result<Arrived> {
     let mut statement = connection.prepare_cached(
-        "SELECT name, missing, proposal FROM trouble WHERE missing IS NOT NULL
+        "SELECT name, missing, proposal, kind FROM trouble WHERE missing IS NOT NULL
          ORDER BY proposal IS NOT NULL, name LIMIT ?1",
     )?;
-    let rows = statement.query_map([MOST_RETRIES as i64], |row| {
-        Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, Option<String>>(2)?))
-    })?;
+    let mut rows = statement.query([i64::try_from(most).unwrap_or(i64::MAX)])?;
     let mut found = Arrived::default();
-    for row in rows {
-        let (name, missing, proposal) = row?;
-        let id = ObjectId::from_hex(missing.as_bytes()).ok();
-        if id.is_some_and(|id| repo.find_header(id).is_ok()) {
-            match proposal {
-                Some(proposal) => found.proposals.insert(proposal),
-                None => found.refs.insert(name),
-            };
+    while let Some(row) = rows.next()? {
+        let missing = id(row.get_ref(1)?.as_str()?);
+        if missing.is_none_or(|id| repo.find_header(id).is_err()) {
+            continue;
+        }
+        match row.get::<_, Option<String>>(2)? {
+            Some(proposal) => found.proposals.extend([proposal]),
+            None if row.get_ref(3)?.as_str()? == TroubleKind::Shallow.id() => {
+                found.is_deeper = true
+            }
+            None => found.refs.extend([row.get::<_, String>(0)?]),
         }
     }
     Ok(found)
@@ -232,7 +281,7 @@ pub(super) fn keeps_others(connection: &Connection) -> rusqlite::Result<bool> {
 }
 
 /// Whether nothing is new in `lanes`, those of this clone and the fetched ones in name order, and nothing
-/// has come that was missing: without `troubles` nothing was.
+/// that was missing has come, or could be asked for: without `troubles` nothing was.
 pub(super) fn is_current(
     store: &Store,
     connection: &Connection,
@@ -246,8 +295,10 @@ pub(super) fn is_current(
     if troubles.is_empty() {
         return Ok(true);
     }
-    let arrived = came_later(&store.repo, connection)?;
-    Ok(arrived.refs.is_empty() && arrived.proposals.is_empty())
+    if store.may_ask_again() && !absent(connection)?.ids.is_empty() {
+        return Ok(false);
+    }
+    Ok(came_later(&store.repo, connection, MOST_RETRIES)?.is_none())
 }
 
 /// Reads what is new in the lanes; `lanes` are those of this clone and the fetched ones. Returns
@@ -261,20 +312,28 @@ pub(super) fn catch_up(
     lanes: &[LaneRef],
     reach: Reach,
 ) -> rusqlite::Result<Vec<Broken>> {
-    let Arrived { refs: retry, proposals: due } = match reach {
+    let Arrived { refs: retry, proposals: due, is_deeper } = match reach {
         // It has just been written, by this process.
         Reach::Own => Arrived::default(),
         Reach::All => {
             let known = positions(connection)?;
-            let arrived = came_later(&store.repo, connection)?;
+            let absent = match store.may_ask_again() {
+                true => absent(connection)?,
+                false => Absent::default(),
+            };
             let is_new =
-                |lane: &&LaneRef| !is_read(&known, lane) || arrived.refs.contains(&lane.name);
+                |lane: &&LaneRef| !is_read(&known, lane) || absent.refs.contains(&lane.name);
             let new: Vec<&LaneRef> = lanes.iter().filter(is_new).collect();
             let reached = known.values().filter_map(|position| id(position.reached.as_deref()?));
-            partial::fetch_events(store, &new, &reached.collect());
-            arrived
+            let has_come = partial::fetch_events(store, &new, &reached.collect(), &absent.ids);
+            let most = if has_come { usize::MAX } else { MOST_RETRIES };
+            came_later(&store.repo, connection, most)?
         }
     };
+    if is_deeper {
+        // What comes first in a lane is read first. Begin again.
+        return Err(rusqlite::Error::InvalidQuery);
+    }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // What the cache has came from these refs, so read again under the cache's own lock they are the
     // same or newer.
@@ -457,8 +516,8 @@ impl Pass<'_> {
             return self.read_own(lane);
         }
         self.transaction
-            .prepare_cached("DELETE FROM trouble WHERE name = ?1 AND kind = ?2")?
-            .execute([&lane.name, TroubleKind::Unreadable.id()])?;
+            .prepare_cached("DELETE FROM trouble WHERE name = ?1 AND kind IN (?2, ?3)")?
+            .execute([&*lane.name, TroubleKind::Unreadable.id(), TroubleKind::Incomplete.id()])?;
         self.moved.insert(lane.lane().to_owned());
         if self.retry.contains(&lane.name) {
             // An epoch may say more now.
@@ -466,8 +525,13 @@ impl Pass<'_> {
         }
         let LanesRead { reached, seq, end } = self.read_other(lane)?;
         if let Some((commit, bad)) = end {
+            // What a partial clone lacks is with its remote, and damaged only where it says so.
+            let kind = match bad.missing.is_some() && self.store.is_partial() {
+                true => TroubleKind::Incomplete,
+                false => TroubleKind::Unreadable,
+            };
             let trouble = Trouble {
-                kind: TroubleKind::Unreadable,
+                kind,
                 name: lane.name.clone(),
                 object: commit.to_string(),
                 proposal: None,
@@ -495,10 +559,12 @@ impl Pass<'_> {
         if forks::load(self.transaction)?.is_forked(lane.lane()) {
             self.moved.insert(lane.lane().to_owned());
         }
+        let is_partial = self.store.is_partial();
         let broken = |commit: ObjectId, bad: Bad| Broken {
             name: lane.name.clone(),
             commit: commit.to_string(),
             why: bad.why,
+            is_absent: bad.missing.is_some() && is_partial,
         };
         let mut progress = Progress::default();
         let chain = match self.chain(lane, Limits::OWN, &mut progress)? {
@@ -513,6 +579,7 @@ impl Pass<'_> {
             // Rewritten: nothing of the old lane may stay, so begin again.
             return Err(rusqlite::Error::InvalidQuery);
         }
+        self.report_shallow(lane, &chain)?;
         let (mut reached, mut seq) = self.start(chain.onto)?;
         let end =
             self.take_all(lane, Limits::OWN, &chain, &mut progress, (&mut reached, &mut seq))?;
@@ -543,6 +610,7 @@ impl Pass<'_> {
         {
             return nothing(onto, "it is a commit of another lane".into());
         }
+        self.report_shallow(lane, &chain)?;
         let (mut reached, mut seq) = self.start(chain.onto)?;
         let begins = match chain.onto {
             _ if chain.links.is_empty() => false,
@@ -562,6 +630,21 @@ impl Pass<'_> {
         let end = self.take_all(lane, limits, &chain, &mut progress, (&mut reached, &mut seq))?;
         self.set_amount(lane.lane(), progress.amount())?;
         Ok(LanesRead { reached, seq, end })
+    }
+
+    /// Reports that the history of `lane` is not here from its beginning.
+    fn report_shallow(&self, lane: &LaneRef, chain: &Chain) -> rusqlite::Result<()> {
+        let (Some(before), Some(first)) = (chain.before, chain.links.first()) else {
+            return Ok(());
+        };
+        let trouble = Trouble {
+            kind: TroubleKind::Shallow,
+            name: lane.name.clone(),
+            object: first.id.to_string(),
+            proposal: None,
+            why: String::new(),
+        };
+        report(self.transaction, &trouble, Some(before), None)
     }
 
     /// The ref `name` is gone. What it led to stays if another ref has it.

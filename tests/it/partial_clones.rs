@@ -1,0 +1,306 @@
+//! Clones that do not have everything: `--filter=blob:none` leaves contents with the remote, `--depth`
+//! ends a history early. What is not here yet is asked for in one go, never judged, never counted.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::support::clones::{clone, fetch, join, lane, push};
+use crate::support::{Repo, Run};
+
+/// A bare remote, and a clone that has pushed `a.txt` and `b.txt` there.
+fn pushed() -> (Repo, Repo) {
+    let server = Repo::bare();
+    server.git(&["config", "uploadpack.allowFilter", "true"]);
+    let ada = Repo::with(&[("a.txt", "one\ntwo\nthree\n"), ("b.txt", "one\ntwo\nthree\n")]);
+    join(&ada, &server);
+    ada.git(&["push", "-q", "origin", "main"]);
+    (server, ada)
+}
+
+/// A clone of `server` that has commits and trees, and of contents those that are checked out.
+fn partial(server: &Repo) -> Repo {
+    limited(server, "--filter=blob:none")
+}
+
+/// A clone of `server` with an identity, made and filled with `how`.
+fn limited(server: &Repo, how: &str) -> Repo {
+    let clone = Repo::outside();
+    let url = format!("file://{}", server.root().display());
+    clone.git(&["clone", "--quiet", how, &url, "."]);
+    clone.git(&["config", "user.name", "Bob"]);
+    clone.git(&["config", "user.email", "bob@example.com"]);
+    let lanes = "+refs/aye/log/*:refs/aye/remotes/origin/*";
+    clone.git(&["config", "--add", "remote.origin.fetch", lanes]);
+    match how.starts_with("--depth") {
+        true => clone.git(&["fetch", "--quiet", how, "origin"]),
+        false => clone.git(&["fetch", "--quiet", "origin"]),
+    };
+    clone
+}
+
+fn propose(repo: &Repo, path: &str, old: &str) -> String {
+    repo.aye(&["propose", path, "--old", old, "--new", "x", "--json"]).ok().id()
+}
+
+fn list(repo: &Repo) -> Run {
+    repo.aye(&["list", "--status", "all", "--json"]).ok()
+}
+
+fn row(repo: &Repo, id: &str) -> Value {
+    let rows = list(repo).json()["proposals"].clone();
+    let rows = rows.as_array().expect("a list").iter();
+    rows.clone().find(|row| row["proposal_id"] == id).unwrap_or(&Value::Null).clone()
+}
+
+/// The remote, gone for as long as this is not given to [`back`].
+fn away(server: &Repo) -> PathBuf {
+    let away = server.outer().join("away");
+    std::fs::rename(server.root(), &away).expect("moved");
+    away
+}
+
+fn back(server: &Repo, away: PathBuf) {
+    std::fs::rename(away, server.root()).expect("moved");
+}
+
+/// How many times `args` starts `git fetch`, or `git cat-file`, which may fetch.
+fn asks(repo: &Repo, args: &[&str]) -> usize {
+    let trace = repo.outer().join("trace");
+    let _ = std::fs::remove_file(&trace);
+    repo.cmd(args).env("GIT_TRACE2_EVENT", &trace).run().ok();
+    let trace = std::fs::read_to_string(&trace).unwrap_or_default();
+    let started = trace.lines().filter(|line| line.contains("\"event\":\"start\""));
+    started
+        .filter(|line| {
+            ["fetch", "cat-file"].iter().any(|word| line.contains(&format!("\"{word}\"")))
+        })
+        .count()
+}
+
+#[test]
+fn lines_of_absent_contents_are_not_counted() {
+    let (server, ada) = pushed();
+    let id = propose(&ada, "a.txt", "two");
+    push(&ada);
+    let bob = partial(&server);
+    assert_eq!(
+        (&row(&bob, &id)["added"], &row(&bob, &id)["removed"]),
+        (&Value::Null, &Value::Null)
+    );
+    bob.aye(&["list"]).ok().says("a.txt").lacks("+").lacks("−");
+    // Nor when another process has counted: once the contents are here, they are.
+    bob.aye(&["show", &id]).ok().says("+x");
+    assert_eq!((&row(&bob, &id)["added"], &row(&bob, &id)["removed"]), (&1.into(), &1.into()));
+    bob.aye(&["list"]).ok().says("+1 −1");
+}
+
+#[test]
+fn absent_contents_are_not_counted_into_an_epoch() {
+    let (server, ada) = pushed();
+    ada.let_flags_decide();
+    ada.git(&["push", "-q", "origin", "main"]);
+    let bob = partial(&server);
+    let id = propose(&bob, "a.txt", "two");
+    push(&bob);
+    fetch(&ada);
+    ada.aye(&["revise", &id, "a.txt", "--old", "two", "--new", "x\ny\nz"]).ok();
+    ada.aye(&["reject", &id, "--reason", "no", "--yes"]).ok();
+    push(&ada);
+    fetch(&bob);
+    assert_eq!(row(&bob, &id)["status"], "rejected");
+    bob.aye(&["gc", "--now", "--keep", "0"]).ok();
+    push(&bob);
+    let eve = clone(&server);
+    let found = row(&eve, &id);
+    assert_eq!((&found["added"], &found["removed"]), (&3.into(), &1.into()), "{found}");
+}
+
+#[test]
+fn what_an_event_names_is_fetched_with_it() {
+    let (server, ada) = pushed();
+    let (one, two) = (propose(&ada, "a.txt", "two"), propose(&ada, "b.txt", "two"));
+    ada.aye(&["apply", &one, "--yes"]).ok();
+    ada.aye(&["reject", &two, "--reason", "no", "--yes"]).ok();
+    push(&ada);
+    let bob = partial(&server);
+    assert_eq!(asks(&bob, &["list"]), 1);
+    assert_eq!(row(&bob, &one)["status"], "applied");
+    assert_eq!(row(&bob, &two)["status"], "rejected");
+    bob.aye(&["check"]).lacks("event_rejected");
+    assert_eq!(asks(&bob, &["list"]), 0);
+}
+
+#[test]
+fn the_contents_of_a_proposal_are_fetched_at_once() {
+    let (server, ada) = pushed();
+    let patch = "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+x\n three\n\
+                 --- a/b.txt\n+++ b/b.txt\n@@ -1,3 +1,3 @@\n one\n two\n-three\n+y\n";
+    let id = ada.aye_stdin(&["propose", "--patch", "-", "--json"], patch).ok().id();
+    push(&ada);
+    for args in [&["show", &id][..], &["diff", &id], &["apply", &id, "--yes"]] {
+        let bob = partial(&server);
+        bob.aye(&["list"]).ok();
+        assert_eq!(asks(&bob, args), 1, "{args:?}");
+    }
+    let bob = partial(&server);
+    bob.aye(&["list"]).ok();
+    let gone = away(&server);
+    let run = bob.aye(&["diff", &id]).fails("object_missing", 6);
+    assert!(run.err().contains("partial clone") && !run.err().contains("fsck"), "{}", run.err());
+    bob.aye(&["check"]).exits(1).says("warning[pending]").lacks("conflict");
+    bob.aye(&["doctor", "--full"]).ok().says("sound: 1 pending");
+    back(&server, gone);
+    bob.aye(&["diff", &id]).ok().says("+x").says("+y");
+    // No copies of it are made here, and none are missing.
+    propose(&bob, "a.txt", "one");
+    bob.aye(&["doctor", "--full"]).ok().says("sound: 2 pending");
+}
+
+#[test]
+fn a_lane_is_read_as_soon_as_its_remote_answers() {
+    let (server, ada) = pushed();
+    let id = propose(&ada, "a.txt", "two");
+    push(&ada);
+    let bob = partial(&server);
+    let gone = away(&server);
+    let run = bob.aye(&["list"]).ok();
+    assert!(run.err().contains("is not in this partial clone"), "{}", run.err());
+    let check = bob.aye(&["check"]).exits(1).says("lane_incomplete").lacks("ask its owner");
+    assert!(check.out().contains("hint"), "{}", check.out());
+    let refs = bob.git(&["for-each-ref", "refs/aye"]);
+    for args in [&["doctor"][..], &["doctor", "--repair"], &["doctor", "--full"], &["gc"]] {
+        let run = bob.aye(args);
+        assert!(
+            !run.out().contains("aside") && !run.out().contains("lane_broken"),
+            "{}",
+            run.out()
+        );
+        assert_eq!(bob.git(&["for-each-ref", "refs/aye"]), refs, "{args:?}");
+    }
+    bob.aye(&["doctor"]).exits(1).says("lane_incomplete");
+    back(&server, gone);
+    assert_eq!(row(&bob, &id)["status"], "pending");
+    bob.aye(&["doctor"]).ok().says("sound: 1 pending");
+}
+
+#[test]
+fn a_repair_asks_the_remote_before_it_judges() {
+    let (server, ada) = pushed();
+    let id = propose(&ada, "a.txt", "two");
+    push(&ada);
+    let bob = partial(&server);
+    let gone = away(&server);
+    bob.aye(&["list"]).ok();
+    back(&server, gone);
+    bob.aye(&["doctor", "--repair"]).ok();
+    assert_eq!(row(&bob, &id)["status"], "pending");
+}
+
+#[test]
+fn a_purge_that_was_not_here_at_first_is_followed() {
+    let (server, ada) = pushed();
+    let id = propose(&ada, "a.txt", "two");
+    push(&ada);
+    let bob = partial(&server);
+    assert_eq!(row(&bob, &id)["status"], "pending");
+    ada.aye(&["purge", &id, "--reason", "a key", "--yes"]).ok();
+    ada.git(&["push", "-q", "--prune", "origin", "refs/aye/log/*:refs/aye/log/*"]);
+    bob.git(&["fetch", "-q", "--prune", "origin"]);
+    let gone = away(&server);
+    bob.aye(&["list"]).ok();
+    bob.aye(&["doctor", "--repair"]);
+    back(&server, gone);
+    assert_eq!(row(&bob, &id), Value::Null);
+    bob.aye(&["doctor", "--repair"]);
+    assert_eq!(row(&bob, &id), Value::Null);
+}
+
+#[test]
+fn one_object_that_the_remote_lacks_keeps_no_other_back() {
+    let (server, ada) = pushed();
+    let eve = clone(&server);
+    let mine = propose(&ada, "a.txt", "two");
+    push(&ada);
+    let lost = propose(&eve, "b.txt", "two");
+    push(&eve);
+    let bob = partial(&server);
+    let event = format!("refs/aye/log/{}:event.json", lane(&eve));
+    let event = server.git(&["rev-parse", &event]);
+    std::fs::remove_file(server.path(&format!("objects/{}/{}", &event[..2], &event[2..])))
+        .expect("removed");
+    assert_eq!(row(&bob, &mine)["status"], "pending");
+    assert_eq!(row(&bob, &lost), Value::Null);
+    bob.aye(&["check"]).exits(1).says("lane_incomplete");
+}
+
+#[test]
+fn a_shallow_lane_is_read_from_where_it_begins() {
+    let (server, ada) = pushed();
+    let one = propose(&ada, "a.txt", "two");
+    let two = propose(&ada, "b.txt", "two");
+    push(&ada);
+    let bob = limited(&server, "--depth=1");
+    assert_eq!(row(&bob, &one), Value::Null);
+    assert_eq!(row(&bob, &two)["status"], "pending");
+    let run = bob.aye(&["list"]).ok();
+    assert_eq!(run.err().matches("in this shallow clone").count(), 1, "{}", run.err());
+    assert!(run.err().contains("git fetch --unshallow origin"), "{}", run.err());
+    bob.aye(&["check"]).exits(1).says("lane_shallow").lacks("ask its owner");
+    bob.aye(&["doctor"]).ok().says("lane_shallow").says("sound: 1 pending");
+    bob.aye(&["doctor", "--repair"]).lacks("aside");
+    bob.aye(&["show", &two]).ok();
+    // Three more: the history goes on where it ended.
+    propose(&ada, "a.txt", "three");
+    push(&ada);
+    fetch(&bob);
+    assert_eq!(list(&bob).json()["proposals"].as_array().expect("a list").len(), 2);
+    // One that leaves a gap is no rewritten history.
+    let (_, four) = (propose(&ada, "a.txt", "one"), propose(&ada, "b.txt", "one"));
+    push(&ada);
+    bob.git(&["fetch", "-q", "--depth=1", "origin"]);
+    assert_eq!(row(&bob, &four)["status"], "pending");
+    bob.aye(&["check"]).exits(1).says("lane_shallow").lacks("lane_rewound").lacks("equivocates");
+    bob.git(&["fetch", "-q", "--unshallow", "origin"]);
+    assert_eq!(list(&bob).json()["proposals"].as_array().expect("a list").len(), 5);
+    assert_eq!(row(&bob, &one)["status"], "pending");
+    bob.aye(&["check"]).lacks("shallow");
+}
+
+#[test]
+fn a_decision_counts_where_its_lane_is_shallow() {
+    let (server, ada) = pushed();
+    let id = propose(&ada, "a.txt", "two");
+    push(&ada);
+    let eve = clone(&server);
+    eve.aye(&["comment", &id, "-m", "hm"]).ok();
+    eve.aye(&["comment", &id, "-m", "good"]).ok();
+    eve.aye(&["apply", &id, "--yes"]).ok();
+    push(&eve);
+    let bob = limited(&server, "--depth=1");
+    assert_eq!(row(&bob, &id)["status"], "applied", "{}", bob.aye(&["check"]).out());
+}
+
+#[test]
+fn an_own_lane_that_is_shallow_is_written_to_and_not_folded() {
+    let (server, ada) = pushed();
+    let id = propose(&ada, "a.txt", "two");
+    ada.aye(&["reject", &id, "--reason", "no", "--yes"]).ok();
+    for old in ["two", "three"] {
+        let args = ["propose", "b.txt", "--old", old, "--new", "x"];
+        ada.cmd(&args).in_ci("ci").run().ok();
+    }
+    push(&ada);
+    let bob = limited(&server, "--depth=1");
+    let ci = "refs/aye/log/ci:refs/aye/log/ci";
+    bob.git(&["fetch", "-q", "--depth=1", "origin", ci]);
+    let in_ci = |args: &[&str]| bob.cmd(args).in_ci("ci").run();
+    let run = in_ci(&["list"]).ok();
+    assert!(run.err().contains("git fetch --unshallow"), "{}", run.err());
+    in_ci(&["gc", "--now", "--keep", "0"]).fails("lane_shallow", 6);
+    in_ci(&["propose", "a.txt", "--old", "one", "--new", "x"]).ok();
+    in_ci(&["doctor", "--repair"]);
+    bob.git(&["push", "-q", "origin", ci]);
+    fetch(&ada);
+    assert_eq!(list(&ada).json()["proposals"].as_array().expect("a list").len(), 4);
+}
