@@ -50,6 +50,7 @@ pub fn client_hook(bytes: &[u8]) {
             "gemini" => value["decision"] == "deny",
             "copilot" => value["permissionDecision"] == "deny",
             "opencode" => value["refuse"].is_string(),
+            "cursor" => value["permission"] == "deny",
             _ => value["hookSpecificOutput"]["permissionDecision"] == "deny",
         };
         assert!(says, "{value}");

@@ -17,6 +17,7 @@ pub const NAME: &str = "claude-code";
 pub static CLIENT: Client = Client {
     name: NAME,
     agent: NAME,
+    is_tried: true,
     hooks: &[
         ("PreToolUse", Some("Edit|MultiEdit|Write|NotebookEdit|Bash")),
         ("SessionStart", None),

@@ -8,6 +8,7 @@ pub mod canary;
 pub mod claude;
 pub mod codex;
 pub mod copilot;
+pub mod cursor;
 pub mod gemini;
 pub mod guide;
 pub mod included;
@@ -16,6 +17,7 @@ pub mod qwen;
 pub mod redirect;
 mod sent;
 pub mod settings;
+pub mod taught;
 pub mod writable;
 
 use std::path::PathBuf;
@@ -25,13 +27,14 @@ use serde_json::Value;
 use redirect::Field;
 
 /// All clients that have an adapter, by name.
-pub static CLIENTS: [&Client; 6] = [
+pub static CLIENTS: [&Client; 7] = [
     &claude::CLIENT,
     &codex::CLIENT,
     &gemini::CLIENT,
     &qwen::CLIENT,
     &copilot::CLIENT,
     &opencode::CLIENT,
+    &cursor::CLIENT,
 ];
 
 /// A coding agent's client.
@@ -41,6 +44,8 @@ pub struct Client {
     pub name: &'static str,
     /// Name of its agent, as events record it.
     pub agent: &'static str,
+    /// Whether it was tried with the client itself, and not built from documentation alone.
+    pub is_tried: bool,
     /// The hooks that are installed: the event, and the tools that it is about.
     pub hooks: &'static [(&'static str, Option<&'static str>)],
     /// The hooks that are installed beside these where commands run in the checkout ([`Hook::is_strict`]): what
@@ -76,6 +81,8 @@ pub enum Settings {
     Entries(fn(&Hook<'_>) -> Value),
     /// A file of aye's own; strict or not.
     File(fn(program: &str, is_strict: bool) -> String),
+    /// The guide alone, in a file of rules, which begins with this where there is none yet.
+    Guide(&'static str),
 }
 
 /// One hook as it is installed.
@@ -224,7 +231,7 @@ pub fn is_entry_of(client: &str, entry: &Value) -> bool {
         args.starts_with(&["agents", "hook", client])
             || command.contains(&format!(" agents hook {client} "))
     };
-    entry["hooks"].as_array().is_some_and(|hooks| hooks.iter().any(is_ours))
+    entry["hooks"].as_array().map_or_else(|| is_ours(entry), |hooks| hooks.iter().any(is_ours))
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ pub const NAME: &str = "qwen";
 pub static CLIENT: Client = Client {
     name: NAME,
     agent: "qwen-code",
+    is_tried: true,
     hooks: &[
         ("PreToolUse", Some("edit|write_file|run_shell_command")),
         ("SessionStart", None),

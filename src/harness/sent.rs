@@ -87,8 +87,7 @@ struct Sent {
 pub fn read(names: &Names, event: &str, bytes: &[u8]) -> Result<Call, String> {
     let sent: Sent = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     if sent.hook_event_name != event {
-        let named: String = sent.hook_event_name.chars().take(40).collect();
-        return Err(format!("it is about {named:?}, and this is the hook of {event}"));
+        return Err(other_event(&sent.hook_event_name, event));
     }
     let said = Said {
         session: sent.session_id,
@@ -101,6 +100,12 @@ pub fn read(names: &Names, event: &str, bytes: &[u8]) -> Result<Call, String> {
         name: sent.name,
     };
     judge(names, event, said)
+}
+
+/// It is about another event than the hook that was asked.
+pub fn other_event(named: &str, event: &str) -> String {
+    let named: String = named.chars().take(40).collect();
+    format!("it is about {named:?}, and this is the hook of {event}")
 }
 
 /// What a call is about.

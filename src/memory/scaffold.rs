@@ -86,6 +86,19 @@ pub fn with_block(text: &str, guide: &str) -> String {
     format!("{text}{gap}{block}")
 }
 
+/// `text` without the managed block, and without the gap before it; everything else stays.
+pub fn without_block(text: &str) -> String {
+    let (begin, end) = BLOCK;
+    let Some(from) = text.find(begin) else { return text.to_owned() };
+    let Some(to) = text[from..].find(end) else { return text.to_owned() };
+    let after = super::markdown::lines::end_of(text, from + to);
+    let eol = super::markdown::lines::dominant_ending(text);
+    let before = &text[..from];
+    let gap = [eol, eol].concat();
+    let before = if before.ends_with(&gap) { &before[..before.len() - eol.len()] } else { before };
+    format!("{before}{}", &text[after..])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -124,3 +124,15 @@ fn a_client_that_does_not_end_is_ended() {
     assert_eq!(seen["outcome"], "unclear");
     assert!(seen["detail"].as_str().expect("a text").contains("within 1 seconds"), "{seen:#}");
 }
+
+#[test]
+fn what_was_never_tried_is_not_testable_and_is_left_out_of_all() {
+    let repo = Repo::with(&[("a.txt", "one\n")]);
+    let place = path(&repo, "cursor", "exit 0");
+    for name in ["cursor", "windsurf", "cline", "kiro"] {
+        let run = test(&repo, &place, &[name]).exits(1);
+        assert_eq!(only(&run)["outcome"], "not_testable");
+    }
+    let all = test(&repo, &place, &[]).exits(1);
+    assert_eq!(all.json()["tests"], serde_json::json!([]));
+}

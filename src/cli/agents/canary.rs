@@ -67,8 +67,11 @@ pub struct Test {
 /// # Errors
 /// `no_state_directory`; those of git and of the file system.
 pub fn run(context: &mut Context, args: &TestArgs) -> Result<Exit> {
-    let is_here =
-        |harness: &Harness| context.on_path(canary::program(harness.client().name)).is_some();
+    // Of the others nobody knows how to point them at a model.
+    let is_here = |harness: &Harness| {
+        let client = harness.client();
+        client.is_tried && context.on_path(canary::program(client.name)).is_some()
+    };
     let harnesses: Vec<Harness> = match args.harnesses.is_empty() {
         true => {
             <Harness as clap::ValueEnum>::value_variants().iter().copied().filter(is_here).collect()
@@ -123,6 +126,10 @@ fn test(
         detail,
         changed,
     };
+    if !harness.client().is_tried {
+        let detail = "nobody has found out how to point its client at a scripted model".to_owned();
+        return Ok(seen(None, "not_testable", detail, Vec::new()));
+    }
     let Some(program) = context.on_path(canary::program(client)) else {
         let detail = format!("there is no program {} on PATH", canary::program(client));
         return Ok(seen(None, "not_installed", detail, Vec::new()));

@@ -42,6 +42,9 @@ pub struct HookArgs {
 /// Answers one call.
 pub fn run(context: &mut Context, args: &HookArgs) -> Exit {
     let client = args.harness.client();
+    if client.hooks.is_empty() {
+        return context.ends_with(CLOSED);
+    }
     let is_edit = args.event == client.before;
     if is_edit {
         // A release build aborts at a panic, which clients take for a yes. The hook comes first.

@@ -10,9 +10,10 @@ use super::Harness;
 use crate::cli::{Context, Format};
 use crate::error::{Error, Exit, Result, codes};
 use crate::harness::{
-    CLIENTS, Client, Hook, STRICT, Settings, canary, codex, gemini, included, is_entry_of,
-    settings, writable,
+    CLIENTS, Client, Hook, STRICT, Settings, canary, codex, cursor, gemini, guide, included,
+    is_entry_of, settings, taught, writable,
 };
+use crate::memory::scaffold;
 use crate::sha256;
 use crate::text::escape;
 
@@ -95,6 +96,8 @@ pub struct Item {
     pub mode: Option<&'static str>,
     /// `written`, `would_write`, `removed`, `unchanged`, `installed` or `none`.
     pub state: &'static str,
+    /// Whether this was tried with the client itself; false where it follows documentation alone.
+    pub tested: bool,
 }
 
 /// What a file was before, so that it can be put back to the byte.
@@ -142,7 +145,7 @@ impl Target {
             (Kind::Writable(_) | Kind::Included(_), _) => Ok(Vec::new()),
             (Kind::Hooks, Settings::Entries(_)) => settings::find(text, self.is_ours()),
             (Kind::Hooks, Settings::File(_)) if self.is_own(text) => Ok(all()),
-            (Kind::Hooks, Settings::File(_)) => Ok(Vec::new()),
+            (Kind::Hooks, Settings::File(_) | Settings::Guide(_)) => Ok(Vec::new()),
         }
     }
 
@@ -158,6 +161,7 @@ impl Target {
                 }
                 settings::find(text, is_strict).is_ok_and(|found| !found.is_empty())
             }
+            Settings::Guide(_) => return None,
             Settings::File(_) if !self.is_own(text) => return None,
             Settings::File(_) => {
                 text.contains("strict = true") || text.contains(&format!(" {STRICT}"))
@@ -171,6 +175,9 @@ impl Target {
         match &self.kind {
             Kind::Writable(directory) => !text.is_empty() && writable::has(text, directory),
             Kind::Included(directory) => included::has(text, directory).unwrap_or(false),
+            Kind::Hooks if matches!(self.client.settings, Settings::Guide(_)) => {
+                scaffold::without_block(text) != text
+            }
             Kind::Hooks => self.hooks(text).is_ok_and(|hooks| !hooks.is_empty()),
         }
     }
@@ -196,12 +203,21 @@ impl Target {
                 let entry =
                     |(event, tools)| (event, entry(&Hook { program, event, tools, is_strict }));
                 let entries: Vec<(&str, Value)> = hooks.map(entry).collect();
+                // Cursor reads no file without a version.
+                let text = match self.client.name {
+                    cursor::NAME if text.trim().is_empty() => "{\n  \"version\": 1\n}\n",
+                    _ => text,
+                };
                 settings::put(text, &entries, self.is_ours())
             }
             (Kind::Hooks, Settings::File(file)) => match text.is_empty() || self.is_own(text) {
                 true => Ok(file(program, is_strict)),
                 false => Err("it is not a file of aye's".to_owned()),
             },
+            (Kind::Hooks, Settings::Guide(front)) => {
+                let text = if text.is_empty() { front } else { text };
+                Ok(scaffold::with_block(text, guide::TEXT))
+            }
         }
     }
 
@@ -213,6 +229,10 @@ impl Target {
             (Kind::Hooks, Settings::Entries(_)) => settings::remove(text, self.is_ours()).map(Some),
             (Kind::Hooks, Settings::File(_)) if self.is_own(text) => Ok(None),
             (Kind::Hooks, Settings::File(_)) => Ok(Some(text.to_owned())),
+            (Kind::Hooks, Settings::Guide(front)) => {
+                let left = scaffold::without_block(text);
+                Ok((left.trim() != front.trim()).then_some(left))
+            }
         }
     }
 }
@@ -237,6 +257,10 @@ fn places(context: &Context, client: &Client) -> (&'static str, Option<PathBuf>,
             let own = absolute("COPILOT_HOME").or_else(|| below("HOME", ".copilot"));
             (".github", own, "hooks/aye.json")
         }
+        "cursor" => (".cursor", below("HOME", ".cursor"), "hooks.json"),
+        "windsurf" => (".windsurf", None, "rules/aye.md"),
+        "cline" => (".clinerules", None, "aye.md"),
+        "kiro" => (".kiro", None, "steering/aye.md"),
         "opencode" => {
             let own = below("XDG_CONFIG_HOME", "opencode");
             (".opencode", own.or_else(|| below("HOME", ".config/opencode")), "plugin/aye.js")
@@ -254,7 +278,7 @@ fn targets(context: &Context) -> Result<Vec<Target>> {
     let top = crate::store::Store::discover(&context.directory).ok();
     let top = top.and_then(|store| store.work_dir());
     let mut all = Vec::new();
-    for client in CLIENTS {
+    for client in CLIENTS.into_iter().chain(taught::CLIENTS) {
         let (project, own, file) = places(context, client);
         let project = top.as_ref().map(|top| top.join(project));
         let mut add = |scope, path: Option<PathBuf>, kind| {
@@ -263,7 +287,12 @@ fn targets(context: &Context) -> Result<Vec<Target>> {
             let receipt = state.join("agents").join(format!("{}.json", &hash[..16]));
             all.push(Target { client, scope, path, receipt, kind });
         };
-        add("project", project.as_ref().map(|base| base.join(file)), Kind::Hooks);
+        // Cline's rules may be one file instead of a directory.
+        let in_project = project.as_ref().map(|base| match base.is_file() {
+            true => base.clone(),
+            false => base.join(file),
+        });
+        add("project", in_project, Kind::Hooks);
         if client.name == "claude-code" {
             let local = project.map(|base| base.join("settings.local.json"));
             add("local", local, Kind::Hooks);
@@ -292,6 +321,7 @@ fn chosen(context: &Context, harness: Harness, place: Where) -> Result<Vec<Targe
         Where { local: true, .. } => "local",
         Where { project: true, .. } => "project",
         _ if harness == Harness::ClaudeCode => "project",
+        _ if client.hooks.is_empty() => "project",
         _ => "user",
     };
     let wanted = |target: &Target| {
@@ -403,6 +433,20 @@ pub fn install(context: &mut Context, args: &InstallArgs) -> Result<Exit> {
         };
         let hooks = target.hooks(&after).unwrap_or_default();
         items.push(item(&target, state, hooks, target.mode(&after)));
+    }
+    for harness in &args.harnesses {
+        let client = harness.client();
+        match client.settings {
+            Settings::Guide(_) => context.note(&format!(
+                "{}: it is taught, and nothing holds it to that; untested",
+                client.name
+            )),
+            _ if !client.is_tried => context.note(&format!(
+                "{}: built from its documentation, and not tried with the client itself",
+                client.name
+            )),
+            _ => {}
+        }
     }
     if !args.dry_run && args.harnesses.contains(&Harness::Codex) {
         context
@@ -566,17 +610,18 @@ pub fn show(context: &mut Context) -> Result<Exit> {
     for target in targets(context)?.iter().filter(|target| matches!(target.kind, Kind::Hooks)) {
         let text = read(&target.path)?.unwrap_or_default();
         let found = target.hooks(&text).map_err(|why| unreadable(&target.path, &why))?;
-        let state = if found.is_empty() { "none" } else { "installed" };
+        let state = if target.has(&text) { "installed" } else { "none" };
         items.push(item(target, state, found, target.mode(&text)));
     }
+    // A guide gates nothing.
     let gated =
-        |name: &str| items.iter().any(|item| item.harness == name && item.state == "installed");
+        |name: &str| items.iter().any(|item| item.harness == name && !item.hooks.is_empty());
     let is_bare = |client: &&Client| {
         context.on_path(canary::program(client.name)).is_some() && !gated(client.name)
     };
     let bare: Vec<&str> =
         CLIENTS.iter().copied().filter(is_bare).map(|client| client.name).collect();
-    let is_gated = bare.is_empty() && items.iter().any(|item| item.state == "installed");
+    let is_gated = bare.is_empty() && items.iter().any(|item| !item.hooks.is_empty());
     for name in bare {
         context.note(&format!(
             "{name} is installed here, and has no hooks: aye agents install {name}"
@@ -594,7 +639,8 @@ fn item(
 ) -> Item {
     let path = target.path.display().to_string();
     let mode = mode.filter(|_| matches!(target.kind, Kind::Hooks));
-    Item { harness: target.client.name, scope: target.scope, path, hooks, mode, state }
+    let Client { name: harness, is_tried: tested, .. } = *target.client;
+    Item { harness, scope: target.scope, path, hooks, mode, state, tested }
 }
 
 fn answer(context: &mut Context, settings: Vec<Item>) -> Result<Exit> {
@@ -608,7 +654,8 @@ fn answer(context: &mut Context, settings: Vec<Item>) -> Result<Exit> {
             };
             let state = item.state.replace('_', " ");
             let path = escape::name(&item.path);
-            format!("{:<11}  {:<8} {state:<11} {path}{hooks}\n", item.harness, item.scope)
+            let tested = if item.tested { "" } else { " (untested)" };
+            format!("{:<11}  {:<8} {state:<11} {path}{hooks}{tested}\n", item.harness, item.scope)
         };
         answer.settings.iter().map(line).collect()
     })?;
