@@ -20,6 +20,9 @@ use crate::repository::Repository;
 /// Untracked files that are compared, at most; of a checkout with more of them none is.
 const MOST: usize = 20_000;
 
+/// Files as they are; those that are `None` are gone.
+pub type Files = Vec<(RepoPath, Option<File>)>;
+
 /// The checkout before a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -70,11 +73,17 @@ impl Before {
     }
 
     /// Compares the checkout of `repository` with what it was, after `command` has run. What the command names goes
-    /// into the session's `tree`.
+    /// into the session's `tree`. `above` makes a commit above another with some files as they are given.
     ///
     /// # Errors
     /// Those of git, of the objects and of the file system.
-    pub fn compare(&self, repository: &Repository, tree: &Path, command: &str) -> Result<Found> {
+    pub fn compare(
+        &self,
+        repository: &Repository,
+        tree: &Path,
+        command: &str,
+        above: impl FnOnce(&str, Files) -> Result<String>,
+    ) -> Result<Found> {
         let mut found = Found::default();
         let Some(top) = repository.work_dir() else { return Ok(found) };
         let now = Self::look(repository)?;
@@ -100,10 +109,22 @@ impl Before {
         if named.is_empty() {
             return Ok(found);
         }
-        let after = self.with(repository, &now, &named)?;
-        let followed = follow::follow(repository, tree, &self.commit, &after)?;
         let inside = repository.at(&top)?;
         let worktree = inside.worktree()?;
+        let mut files = Files::new();
+        for path in std::mem::take(&mut named) {
+            let place = RepoPath::from_tree(&path);
+            match place.and_then(|place| Ok((worktree.file(&place)?, place))) {
+                Ok((file, place)) => {
+                    files.push((place, file));
+                    named.push(path);
+                }
+                // A symlink, or what cannot be read.
+                Err(error) => found.left.push((path.to_string(), error.message().to_owned())),
+            }
+        }
+        let after = above(&self.commit, files)?;
+        let followed = follow::follow(repository, tree, &self.commit, &after)?;
         let [from, to] = [&after, &self.commit].map(|commit| read::index(repository, commit));
         let (from, to) = (read::entries(&from?), read::entries(&to?));
         let stored = |entries: &read::Entries, path: &BString| -> Result<Option<File>> {
@@ -138,43 +159,6 @@ impl Before {
             }
         }
         Ok(found)
-    }
-
-    /// A commit of what this was, with `paths` as they are `now`.
-    fn with(&self, repository: &Repository, now: &Self, paths: &[BString]) -> Result<String> {
-        let scratch =
-            tempfile::tempdir().map_err(|error| Error::io("make a temporary directory", &error))?;
-        let index = scratch.path().join("index");
-        let top = repository.work_dir().unwrap_or_else(|| repository.common_dir().to_owned());
-        let git = || {
-            let git = tree::git(repository)?.directory(&top);
-            Ok::<_, Error>(git.env("GIT_INDEX_FILE", &index))
-        };
-        git()?.args(["read-tree", &self.commit]).run()?;
-        let entries = read::entries(&read::index(repository, &now.commit)?);
-        let (mut lines, mut new) = (Vec::new(), Vec::new());
-        for path in paths {
-            if now.untracked.contains(path) {
-                new.extend_from_slice(path);
-                new.push(0);
-                continue;
-            }
-            match entries.get(path) {
-                Some((mode, id)) => {
-                    lines.extend_from_slice(format!("{:o} {id}\t", mode.bits()).as_bytes());
-                }
-                None => {
-                    let none = "0".repeat(self.commit.len());
-                    lines.extend_from_slice(format!("0 {none}\t").as_bytes());
-                }
-            }
-            lines.extend_from_slice(path);
-            lines.push(0);
-        }
-        git()?.args(["update-index", "-z", "--index-info"]).stdin(lines).run()?;
-        git()?.args(["update-index", "--add", "-z", "--stdin"]).stdin(new).run()?;
-        let written = git()?.args(["write-tree"]).text()?;
-        tree::commit(repository, written.trim(), &self.head, "What a command wrote")
     }
 }
 

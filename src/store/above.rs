@@ -1,20 +1,58 @@
-//! A commit above another with the changes of a revision made: what the tree of a session is compared
-//! with. No part of the log.
+//! A commit above another with some files changed: what the tree of a session is compared with. No part of the
+//! log.
 
+use chrono::{DateTime, Utc};
 use gix::ObjectId;
-use gix::objs::Tree;
+use gix::objs::{Kind, Tree};
 
 use super::objects::Batch;
 use super::{Store, pending, trees, write};
+use crate::changeset::{File, RepoPath};
 use crate::error::{Error, Result};
 use crate::proposal::{Actor, ActorKind, Revision};
 
 impl Store {
-    /// The commit, by nobody in particular, at the time of `revision`.
+    /// The commit with the changes of `revision` made, by nobody in particular, at the time of the revision.
     ///
     /// # Errors
     /// `object_missing` without the commit `base`; those of writing.
     pub fn commit_above(&self, base: &str, revision: &Revision, message: &str) -> Result<String> {
+        let changes = revision.changes.iter();
+        let leaves = changes.map(|change| pending::leaf(&change.path, &change.after)).collect();
+        self.above(base, Batch::new(&self.repo), leaves, revision.at, message)
+    }
+
+    /// The commit with `files` as they are here; those that are `None` are gone.
+    ///
+    /// # Errors
+    /// As [`Store::commit_above`].
+    pub fn commit_with(
+        &self,
+        base: &str,
+        files: Vec<(RepoPath, Option<File>)>,
+        at: DateTime<Utc>,
+        message: &str,
+    ) -> Result<String> {
+        let mut batch = Batch::new(&self.repo);
+        let mut leaf = |(path, file): (RepoPath, Option<File>)| -> Result<trees::Leaf> {
+            let content = match file {
+                Some(file) => Some((batch.add(Kind::Blob, &file.bytes)?, file.mode)),
+                None => None,
+            };
+            Ok((trees::components(&[], &path), content))
+        };
+        let leaves = files.into_iter().map(&mut leaf).collect();
+        self.above(base, batch, leaves, at, message)
+    }
+
+    fn above(
+        &self,
+        base: &str,
+        mut batch: Batch<'_>,
+        leaves: Result<Vec<trees::Leaf>>,
+        at: DateTime<Utc>,
+        message: &str,
+    ) -> Result<String> {
         let missing = |error: &dyn std::fmt::Display| {
             Error::new(
                 &crate::repository::codes::OBJECT_MISSING,
@@ -26,21 +64,16 @@ impl Store {
         let commit = self.repo.find_commit(parent).map_err(|error| missing(&error))?;
         let tree = commit.tree().map_err(|error| missing(&error))?;
         let tree = Tree::from(tree.decode().map_err(|error| missing(&error))?);
+        let mut leaves = leaves?;
         // A file in the place of a directory comes after what was in it.
-        let (written, gone): (Vec<_>, Vec<_>) =
-            revision.changes.iter().partition(|change| change.after.is_some());
-        let changes = gone.into_iter().chain(written);
-        let leaves: Result<Vec<trees::Leaf>> =
-            changes.map(|change| pending::leaf(&change.path, &change.after)).collect();
-        let mut batch = Batch::new(&self.repo);
-        let tree = trees::edit(&self.repo, &mut batch, tree, &leaves?)?;
+        leaves.sort_by_key(|(_, content)| content.is_some());
+        let tree = trees::edit(&self.repo, &mut batch, tree, &leaves)?;
         let nobody = Actor {
             name: "aye".to_owned(),
             email: "aye@localhost".to_owned(),
             kind: ActorKind::Human,
         };
-        let seconds = revision.at.timestamp();
-        let commit = trees::commit(&mut batch, tree, &[parent], &nobody, seconds, message)?;
+        let commit = trees::commit(&mut batch, tree, &[parent], &nobody, at.timestamp(), message)?;
         write::write_out(self, &mut batch)?;
         Ok(commit.to_string())
     }

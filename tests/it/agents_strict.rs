@@ -105,6 +105,29 @@ fn what_the_person_writes_meanwhile_is_never_touched() {
     assert!(!told.contains("put back, and what it wrote"), "{told}");
 }
 
+/// Nobody can tell who wrote it: documented, and nothing is lost.
+#[test]
+fn a_save_of_a_file_that_a_running_command_names_is_in_the_proposal() {
+    let repo = Repo::with(FILES);
+    let told = runs(&repo, "sed -i s/nothing/x/ src/b.txt", || repo.write("src/b.txt", "mine\n"));
+    assert!(told.contains("\nsrc/b.txt"), "{told}");
+    assert_eq!(repo.text("src/b.txt"), "bee\n");
+    hook(&repo, "Stop", json!({}));
+    let id = list(&repo)["proposals"][0]["proposal_id"].as_str().expect("an id").to_owned();
+    assert!(repo.aye(&["diff", &id]).ok().out().contains("+mine"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_symlink_that_a_command_makes_is_named_and_stays() {
+    let repo = Repo::with(FILES);
+    let told = runs(&repo, "ln -s /etc link.txt; rm a.txt; ln -s /etc/passwd a.txt", || {});
+    assert!(told.contains("link.txt: ") && told.contains("a.txt: "), "{told}");
+    for name in ["link.txt", "a.txt"] {
+        assert!(repo.path(name).is_symlink(), "{name}");
+    }
+}
+
 #[test]
 fn commands_that_only_read_or_write_nothing_are_not_reported() {
     let repo = Repo::with(FILES);

@@ -16,7 +16,7 @@ use crate::harness::redirect::{self, Field};
 use crate::harness::{Answer, Call, Client, Event, Way};
 use crate::proposal::Status;
 use crate::session::Home;
-use crate::session::guard::{Before, Found};
+use crate::session::guard::{Before, Files, Found};
 use crate::session::record::Untold;
 use crate::sha256;
 use crate::store::Store;
@@ -178,7 +178,7 @@ fn answer(
             let directory = directory.as_ref().unwrap_or(&call.directory);
             shell_command(context, &place, directory, command, input)
         }
-        Event::Ran { command } => ran(&place, command),
+        Event::Ran { command } => ran(context, &place, command),
         Event::Begin => Ok(Answer::Inform(match told(context, &place)? {
             Some(news) => format!("{}\n{news}", enter(&place)),
             None => enter(&place),
@@ -446,12 +446,15 @@ fn watch(context: &mut Context, place: &Place, directory: &Path, command: &str) 
 }
 
 /// Takes what a command has written in the checkout into the session's tree.
-fn ran(place: &Place, command: &str) -> Result<Answer> {
+fn ran(context: &Context, place: &Place, command: &str) -> Result<Answer> {
     let Place { store, home, name, .. } = place;
     let before = home.before(name).filter(|_| home.has(name));
     let Some(before) = before else { return Ok(Answer::Nothing) };
     let _changing = home.change(name)?;
-    let Found { taken, left } = before.compare(store, &home.tree(name), command)?;
+    let above = |base: &str, files: Files| {
+        store.commit_with(base, files, context.now, "What a command wrote")
+    };
+    let Found { taken, left } = before.compare(store, &home.tree(name), command, above)?;
     home.keep_before(name, None)?;
     let mut text = Vec::new();
     if !taken.is_empty() {
