@@ -344,10 +344,11 @@ pub(super) fn guards(context: &Context, directory: &Path, files: &[PathBuf]) -> 
     let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let own = targets(context).ok()?.into_iter().filter(|target| target.scope == "user");
     let own: Vec<PathBuf> = own.map(|target| target.path).collect();
-    let found = files
-        .iter()
-        .map(|file| directory.join(file))
-        .find(|file| own.iter().any(|own| file == own || real(file) == real(own)))?;
+    let own: Vec<PathBuf> = own.iter().map(|own| real(own)).chain(own.iter().cloned()).collect();
+    let found = files.iter().map(|file| directory.join(file)).find(|file| {
+        let at = real(file);
+        own.iter().any(|own| file == own || at == *own)
+    })?;
     Some(format!("{} hooks agents up to the review, and is not edited by one.", found.display()))
 }
 
