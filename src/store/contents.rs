@@ -123,7 +123,7 @@ fn part(row: &Row) -> Option<ObjectId> {
     if row.kind != "fold" {
         return None;
     }
-    let Data::Fold(fold) = Event::from_bytes(&row.body).ok()?.data else { return None };
+    let Data::Fold(fold) = &row.event.data else { return None };
     ObjectId::from_hex(fold.snapshot.id.as_bytes()).ok()
 }
 

@@ -14,7 +14,7 @@ use super::objects::{hashed, header, remapped};
 use super::refs::{self, LaneRef};
 use crate::error::Error;
 use crate::plan::Record;
-use crate::proposal::event::{Fold, Head, MAX_BYTES};
+use crate::proposal::event::{Fold, MAX_BYTES};
 use crate::proposal::snapshot::{self, Figures, Item, Stub};
 use crate::proposal::{Data, Event, ProposalId, Stamped};
 
@@ -183,10 +183,8 @@ pub(super) struct Row {
     pub(super) time: i64,
     /// The plan it is about.
     pub(super) plan: Option<String>,
-    /// Tips of other lanes that it puts on record.
-    pub(super) witness: Vec<Head>,
-    /// The lane that its own goes on from.
-    pub(super) forked: Option<Head>,
+    /// The event.
+    pub(super) event: Event,
     /// The bytes it is stored as.
     pub(super) body: Vec<u8>,
     /// Where it comes from a snapshot, the bytes of its statement and of the manifest of that.
@@ -390,15 +388,15 @@ impl<'repo> Reader<'repo> {
                 Some((lane, seq)) if lane == self.lane => said.last = said.last.max(seq),
                 Some((lane, _)) => return Err(other_lane(&lane)),
                 None => {
-                    let (row, data) = self.event(id)?;
+                    let row = self.event(id)?;
                     bytes += row.body.len() as u64;
                     if bytes > self.limits.commit_events {
                         return Err(over("its events have", self.limits.commit_events));
                     }
-                    if let Data::Fold(fold) = data {
+                    if let Data::Fold(fold) = &row.event.data {
                         let snapshot = snapshot.filter(|_| !are_several);
-                        self.unfold(&fold, row.seq, snapshot, &mut said)?;
-                        said.epoch = Some(fold).filter(|fold| link.is_root && fold.part == 1);
+                        self.unfold(fold, row.seq, snapshot, &mut said)?;
+                        said.epoch = (link.is_root && fold.part == 1).then(|| fold.clone());
                     }
                     said.rows.push(row);
                 }
@@ -453,7 +451,7 @@ impl<'repo> Reader<'repo> {
                         manifest: read.manifest,
                     };
                     let stamped = Stamped { id: read.id, event: read.event };
-                    let row = row(id, stamped, read.body.to_vec()).0;
+                    let row = row(id, stamped, read.body.to_vec());
                     said.rows.push(Row { beside: Some(beside), ..row });
                 }
             }
@@ -518,7 +516,7 @@ impl<'repo> Reader<'repo> {
         tree.is_some_and(|tree| tree.iter().flatten().any(|entry| entry.filename() == SNAPSHOT))
     }
 
-    fn event(&mut self, id: ObjectId) -> Result<(Row, Data), Bad> {
+    fn event(&mut self, id: ObjectId) -> Result<Row, Bad> {
         self.admit(id, Kind::Blob, self.limits.event)?;
         let mut blob = self.repo.find_blob(id).map_err(|error| gone(self.repo, id, &error))?;
         let event = Event::from_bytes(&blob.data).map_err(|error| text(&error))?;
@@ -589,21 +587,19 @@ impl<'repo> Reader<'repo> {
     }
 }
 
-/// What the cache has of an event, which is stored as `body`; and what happened.
-fn row(id: ObjectId, stamped: Stamped, body: Vec<u8>) -> (Row, Data) {
-    let row = Row {
+/// What the cache has of an event, which is stored as `body`.
+fn row(id: ObjectId, stamped: Stamped, body: Vec<u8>) -> Row {
+    Row {
         id,
         proposal: stamped.proposal(),
         seq: stamped.event.seq,
         kind: stamped.event.data.kind().to_owned(),
         time: stamped.event.time.timestamp_millis(),
         plan: plan(&stamped.event.data),
-        witness: stamped.event.witness,
-        forked: stamped.event.forked,
+        event: stamped.event,
         body,
         beside: None,
-    };
-    (row, stamped.event.data)
+    }
 }
 
 /// Which plan an event is about, if it is a valid version of one.

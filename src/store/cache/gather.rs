@@ -4,7 +4,7 @@
 //! therefore limited, by what it costs in memory, and their texts are cut to what a person reads.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use gix::ObjectId;
 use rusqlite::Connection;
@@ -128,6 +128,41 @@ impl Budget {
     }
 }
 
+/// Events that were just read from objects into the cache, by their ids, so that folding them need not
+/// parse what the cache has of them.
+#[derive(Default)]
+pub(super) struct Parsed {
+    events: HashMap<ObjectId, Event>,
+    bytes: usize,
+    count: usize,
+}
+
+/// Bytes of events of which the parsed ones are kept.
+const MOST_PARSED: usize = 16 << 20;
+
+impl Parsed {
+    /// Keeps `event`, which is stored as `bytes` bytes, unless there are very many.
+    pub(super) fn keep(&mut self, id: ObjectId, event: Event, bytes: usize) {
+        self.count += 1;
+        self.bytes += bytes;
+        if self.bytes <= MOST_PARSED {
+            self.events.insert(id, event);
+        }
+    }
+
+    /// How many there were, those included that were not kept.
+    pub(super) fn len(&self) -> usize {
+        self.count
+    }
+
+    fn take(&mut self, id: &str) -> Option<Event> {
+        if self.events.is_empty() {
+            return None;
+        }
+        self.events.remove(&ObjectId::from_hex(id.as_bytes()).ok()?)
+    }
+}
+
 /// The events of a proposal.
 #[derive(Default)]
 pub(super) struct Gathered {
@@ -151,7 +186,7 @@ pub(super) fn events(
     connection: &Connection,
     forks: &Forks,
     id: &str,
-    own: Own<'_>,
+    (own, parsed): (Own<'_>, &mut Parsed),
     mut check: Option<Check<'_>>,
 ) -> rusqlite::Result<Gathered> {
     let mut found = Gathered { is_archived: true, ..Gathered::default() };
@@ -194,6 +229,7 @@ pub(super) fn events(
                 continue;
             }
         }
+        let read = read.or_else(|| parsed.take(&event_id).map(Ok));
         let Ok(mut event) = read.unwrap_or_else(|| Event::from_bytes(body)) else { continue };
         if event.list().is_some() {
             // What it costs in memory is known once it is read, which takes at most 64 MiB.

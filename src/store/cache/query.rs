@@ -6,7 +6,7 @@ use chrono::{DateTime, TimeZone as _, Utc};
 use rusqlite::types::Value;
 use rusqlite::{OptionalExtension as _, Row, params, params_from_iter};
 
-use super::gather::Budget;
+use super::gather::{Budget, Parsed};
 use super::{Filter, View, counts, failed, forks, lanes, update};
 use crate::changeset::RepoPath;
 use crate::changeset::hunks::Counts;
@@ -462,7 +462,15 @@ impl View {
             return Ok(None);
         }
         let (forks, own) = (forks::load(connection)?, lanes::own(connection)?);
-        let folded = update::folded(&self.repo, connection, &forks, id.as_str(), Own(&own), None)?;
+        let folded = update::folded(
+            &self.repo,
+            connection,
+            &forks,
+            id.as_str(),
+            Own(&own),
+            None,
+            &mut Parsed::default(),
+        )?;
         Ok(folded.proposal)
     }
 

@@ -2,6 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
+use super::gather::Parsed;
 use super::{View, counts, failed, forks, lanes, schema, update};
 use crate::error::{Error, Result};
 use crate::proposal::audit::Own;
@@ -58,7 +59,15 @@ impl View {
         let (body, state, digest) = read().map_err(|error| failed(&error))?.ok_or_else(missing)?;
         let mut fold = || {
             let forks = forks::load(connection)?;
-            update::folded(repo, connection, &forks, id.as_str(), own, Some(check))
+            update::folded(
+                repo,
+                connection,
+                &forks,
+                id.as_str(),
+                own,
+                Some(check),
+                &mut Parsed::default(),
+            )
         };
         let fresh = fold().map_err(|error| failed(&error))?.proposal;
         Ok(fresh.filter(|fresh| {

@@ -6,6 +6,7 @@ use gix::ObjectId;
 use rusqlite::{Connection, OptionalExtension as _, Transaction, params};
 
 use super::counts::{Counted, counted, counts};
+use super::gather::Parsed;
 use super::source::Check;
 use super::statements::Flaw;
 use super::{audience, forks, gather, lanes, purge, relations};
@@ -49,12 +50,14 @@ pub(super) fn followed(
     transaction.commit()
 }
 
-/// Folds the proposals `ids` again. `own` are this clone's own lanes, with their last positions.
+/// Folds the proposals `ids` again. `own` are this clone's own lanes, with their last positions, and
+/// `parsed` has events of them that need not be parsed.
 pub(super) fn refold(
     repo: &gix::Repository,
     transaction: &Transaction<'_>,
     ids: BTreeSet<String>,
     own: &[(String, u64)],
+    mut parsed: Parsed,
 ) -> rusqlite::Result<()> {
     let own = Own(own);
     // An event may have waited for this clone's own lane to come so far.
@@ -78,7 +81,7 @@ pub(super) fn refold(
             continue;
         }
         let Folded { proposal, troubles, is_archived } =
-            folded(repo, transaction, &forks, id, own, None)?;
+            folded(repo, transaction, &forks, id, own, None, &mut parsed)?;
         if has_troubles {
             transaction.prepare_cached("DELETE FROM trouble WHERE proposal = ?1")?.execute([id])?;
         }
@@ -133,8 +136,9 @@ pub(super) fn folded(
     id: &str,
     own: Own<'_>,
     check: Option<Check<'_>>,
+    parsed: &mut Parsed,
 ) -> rusqlite::Result<Folded> {
-    let gathered = gather::events(repo, connection, forks, id, own, check)?;
+    let gathered = gather::events(repo, connection, forks, id, (own, parsed), check)?;
     let is_archived = gathered.is_archived;
     let (mut proposal, rejected) = audit::fold(&gathered.events, own);
     let rejected = rejected.into_iter().map(|rejection| Flaw { rejection, missing: None });

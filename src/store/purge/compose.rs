@@ -115,14 +115,14 @@ impl Store {
         lane::each_commit(&self.repo, lane, Limits::OWN, |_, said| {
             for row in own(said) {
                 if row.kind == "fold" {
-                    let Data::Fold(fold) = Event::from_bytes(&row.body)?.data else { continue };
+                    let Data::Fold(fold) = &row.event.data else { continue };
                     let bytes = self.blob(&fold.snapshot.id)?;
                     let without = snapshot::without(&bytes, ids, hash);
                     parts.push(without.map_err(Error::bug)?);
                 } else if let Some(id) = goes(&row, ids) {
-                    let event = Event::from_bytes(&row.body)?;
-                    let stub = Stub::of(&Stamped { id: row.id.to_string(), event });
-                    stubs.entry(id.clone()).or_default().push(stub);
+                    let id = id.clone();
+                    let stub = Stub::of(&Stamped { id: row.id.to_string(), event: row.event });
+                    stubs.entry(id).or_default().push(stub);
                 }
             }
             Ok(())

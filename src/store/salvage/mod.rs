@@ -27,7 +27,7 @@ use super::{Store, View, compose, lock, pending};
 use crate::beneath::{Access, FileKind};
 use crate::error::{Error, Result};
 use crate::flush::Method;
-use crate::proposal::{Event, ProposalId};
+use crate::proposal::ProposalId;
 
 impl Store {
     /// Copies the cache to `aye/broken/cache-<time>.sqlite` in the git directory, because a repair
@@ -144,7 +144,7 @@ impl Store {
         };
         let mut named = BTreeSet::new();
         for row in kept.iter().flat_map(|id| rows(*id)) {
-            let heads = Event::from_bytes(&row.body).map(|event| event.heads).unwrap_or_default();
+            let heads = row.event.heads;
             named.extend(heads.into_iter().map(|head| head.tip));
         }
         let is_named = |id: &ObjectId| {

@@ -9,17 +9,19 @@ use crate::store::lane::{BATCH, Bad, Chain, Limits, Link, Progress, Reader, Row}
 use crate::store::objects::remapped;
 use crate::store::refs::{self, LaneRef};
 
+/// Events that wait to be folded, or somewhat more: they are in memory. A commit of a snapshot has a
+/// thousand.
+const MOST_WAITING: usize = 1_000;
+
 impl Pass<'_> {
-    /// Ends the transaction and begins another: the cache is then as if the ref of `lane` were at
-    /// `reached` still.
-    pub(super) fn save(
+    /// Folds what was read: the cache is then as if the ref of `lane` were at `reached` still.
+    fn settle(
         &mut self,
         lane: &LaneRef,
         reached: Option<ObjectId>,
         seq: u64,
     ) -> rusqlite::Result<()> {
         let Some(tip) = reached else { return Ok(()) };
-        self.unsaved = 0;
         self.record(&LaneRef { name: lane.name.clone(), tip }, reached, seq)?;
         // The next pass takes these lanes for read, and would not compare them.
         let (again, complete) = std::mem::take(&mut self.moved)
@@ -28,15 +30,20 @@ impl Pass<'_> {
         self.moved = again;
         self.compare_all(complete)?;
         self.fold()?;
+        self.objects = remapped(&self.store.repo);
+        Ok(())
+    }
+
+    /// Ends the transaction and begins another.
+    fn save(&mut self) -> rusqlite::Result<()> {
+        self.unsaved = 0;
         // Whoever came in between would read the same commits again.
         self.transaction.execute_batch(&format!(
             "PRAGMA cache_size = -{PAGES}; PRAGMA locking_mode = EXCLUSIVE; COMMIT"
         ))?;
         self.saved = true;
         crate::failpoint!("store.cache.batch");
-        self.transaction.execute_batch("BEGIN IMMEDIATE")?;
-        self.objects = remapped(&self.store.repo);
-        Ok(())
+        self.transaction.execute_batch("BEGIN IMMEDIATE")
     }
 
     pub(super) fn chain(
@@ -79,11 +86,13 @@ impl Pass<'_> {
         progress: &mut Progress,
         (reached, seq): (&mut Option<ObjectId>, &mut u64),
     ) -> rusqlite::Result<Option<(ObjectId, Bad)>> {
-        for links in chain.links.chunks(BATCH) {
+        let mut links = chain.links.iter().peekable();
+        while links.peek().is_some() {
             let objects = self.objects.clone();
             let mut reader = Reader::new(&objects, lane, limits, std::mem::take(progress));
             let mut end = None;
-            for link in links {
+            let is_full = |pass: &Self| pass.unsaved >= BATCH || pass.parsed.len() >= MOST_WAITING;
+            for link in links.by_ref() {
                 match self.take(&mut reader, lane, link, *seq)? {
                     Ok(next) => (*reached, *seq) = (Some(link.id), next),
                     Err(bad) => {
@@ -91,15 +100,21 @@ impl Pass<'_> {
                         break;
                     }
                 }
+                self.unsaved += 1;
+                if is_full(self) {
+                    break;
+                }
             }
             *progress = reader.into_progress();
             if end.is_some() {
                 return Ok(end);
             }
-            self.unsaved += links.len();
-            if self.unsaved >= BATCH {
+            if is_full(self) {
                 self.set_amount(lane.lane(), progress.amount())?;
-                self.save(lane, *reached, *seq)?;
+                self.settle(lane, *reached, *seq)?;
+            }
+            if self.unsaved >= BATCH {
+                self.save()?;
             }
         }
         Ok(None)
@@ -169,8 +184,12 @@ impl Pass<'_> {
                         .prepare_cached("INSERT OR IGNORE INTO own_purge (event) VALUES (?1)")?
                         .execute([row.id.to_string()])?;
                 }
-                self.remember(lane, is_own, row.forked, row.witness)?;
-                said_about.extend(row.proposal.map(String::from));
+                let (forked, witness) = (row.event.forked.clone(), row.event.witness.clone());
+                self.remember(lane, is_own, forked, witness)?;
+                if let Some(proposal) = row.proposal {
+                    self.parsed.keep(row.id, row.event, row.body.len());
+                    said_about.push(proposal.into());
+                }
             }
         }
         let touched = if is_own { &mut self.touched } else { &mut self.fetched };

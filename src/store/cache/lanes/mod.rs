@@ -14,6 +14,7 @@ use rusqlite::{
     Connection, OptionalExtension as _, Row as SqlRow, Transaction, TransactionBehavior, params,
 };
 
+use super::gather::Parsed;
 use super::{Position, forks, update};
 use crate::store::audience::default_remotes;
 use crate::store::lane::{Bad, Broken, Chain, Limits, Progress};
@@ -354,6 +355,7 @@ pub(super) fn catch_up(
         touched: BTreeSet::new(),
         fetched: BTreeSet::new(),
         objects: store.repo.clone(),
+        parsed: Parsed::default(),
         unsaved: 0,
         saved: false,
         left: Vec::new(),
@@ -420,6 +422,8 @@ struct Pass<'a> {
     fetched: BTreeSet<String>,
     /// Where objects are read: another one in each batch, see [`remapped`](crate::store::objects::remapped).
     objects: gix::Repository,
+    /// Events that were read in this transaction and not folded yet.
+    parsed: Parsed,
     /// Commits read in this transaction.
     unsaved: usize,
     /// There were several transactions, and the cache is locked between them.
@@ -459,7 +463,9 @@ impl Pass<'_> {
             let seq = self.rows.get(name).map_or(0, |row| row.seq);
             (refs::lane_of(name).to_owned(), seq)
         });
-        update::refold(&self.objects, self.transaction, touched, &own.collect::<Vec<_>>())
+        let parsed = std::mem::take(&mut self.parsed);
+        let own: Vec<_> = own.collect();
+        update::refold(&self.objects, self.transaction, touched, &own, parsed)
     }
 
     fn read_some(&mut self, lanes: &[LaneRef]) -> rusqlite::Result<()> {
