@@ -1,12 +1,12 @@
-//! Build script: how the release binaries are linked, and four data files as static tables: the
+//! Build script: how the binaries are linked, and four data files as static tables: the
 //! rules of the scanner and of the read-only shell, the variables by which coding agents are
 //! recognised, and the files that instruct them.
 //!
 //! The program starts thousands of times a day, and most of a short run is the dynamic loader:
-//! some 18,000 relocations of a position-independent image plus two shared libraries. So release
-//! binaries on Linux with glibc are linked statically and at a fixed address, with link arguments
-//! alone, so that a plain `cargo build --release` or `cargo install` gets them. `ARCHITECTURE.md`
-//! ("The release binary") says what that costs.
+//! some 18,000 relocations of a position-independent image plus two shared libraries. So binaries on
+//! Linux with glibc are linked statically and at a fixed address, with link arguments alone, so that
+//! a plain `cargo build --release` or `cargo install` gets them; those of the tests, which start 30,000
+//! times in a run, too. `ARCHITECTURE.md` ("The release binary") says what that costs.
 //!
 //! `AYE_LINK=dynamic` in the environment of the build leaves everything to the compiler's defaults
 //! (a position-independent, dynamically linked program).
@@ -36,7 +36,7 @@ fn main() {
     link();
 }
 
-/// Sets the link arguments of the release binaries.
+/// Sets the link arguments of the binaries.
 fn link() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-env-changed=AYE_LINK");
@@ -47,7 +47,7 @@ fn link() {
         && var("TARGET") == var("HOST");
     // Whoever sets crt-static has already chosen.
     let chosen = var("CARGO_CFG_TARGET_FEATURE").split(',').any(|feature| feature == "crt-static");
-    if var("PROFILE") != "release" || !native_glibc || chosen || var("AYE_LINK") == "dynamic" {
+    if !native_glibc || chosen || var("AYE_LINK") == "dynamic" {
         return;
     }
 
@@ -61,8 +61,10 @@ fn link() {
         None if links(&linker, &out, &["-no-pie"]) => vec!["-no-pie".to_owned()],
         None => Vec::new(),
     };
-    arguments.extend(without_unwind_tables(&arguments, &out));
-    arguments.extend(with_equal_functions_once(&arguments, &out));
+    if var("PROFILE") == "release" {
+        arguments.extend(without_unwind_tables(&arguments, &out));
+        arguments.extend(with_equal_functions_once(&arguments, &out));
+    }
     for argument in arguments {
         println!("cargo:rustc-link-arg-bins={argument}");
     }

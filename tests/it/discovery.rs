@@ -38,8 +38,7 @@ fn refs_are_where_git_has_them_in_a_namespace_too() {
 fn inside_the_repository_itself() {
     let repo = Repo::with(&[("f", "a\n")]);
     let id = repo.aye(&["propose", "f", "--old", "a", "--new", "b", "-q"]).ok().id();
-    for (folder, git_dir) in [(".git", "."), (".git", ""), (".git/hooks", ".."), (".git/hooks", "")]
-    {
+    for (folder, git_dir) in [(".git", "."), (".git", ""), (".git/refs", ".."), (".git/refs", "")] {
         let list = repo.cmd(&["list"]).dir(repo.path(folder));
         let list = if git_dir.is_empty() { list } else { list.env("GIT_DIR", git_dir) };
         list.run().ok().says(&id);

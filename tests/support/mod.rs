@@ -95,7 +95,8 @@ impl Repo {
     }
 
     fn init(&self, flags: &[&str]) {
-        let mut args = vec!["init", "--quiet", "--initial-branch=main"];
+        // Without git's examples of hooks, which are more files than the rest of it.
+        let mut args = vec!["init", "--quiet", "--initial-branch=main", "--template="];
         args.extend(flags);
         self.git(&args);
         let file = if flags.contains(&"--bare") { "config" } else { ".git/config" };
