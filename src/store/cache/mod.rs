@@ -5,10 +5,12 @@
 
 mod audience;
 mod counts;
+mod events;
 mod filter;
 mod forks;
 mod gather;
 mod lanes;
+mod names;
 #[cfg(test)]
 mod plans;
 mod publish;
@@ -21,9 +23,10 @@ mod source;
 mod statements;
 mod update;
 
+pub use events::{LogEntry, LogPages, PAGE};
 pub use filter::Filter;
 pub use purge::Record as PurgeRecord;
-pub use query::{LogEntry, LogPages, PAGE, Summary};
+pub use query::Summary;
 pub(super) use source::Source;
 
 use std::cell::{Cell, OnceCell};

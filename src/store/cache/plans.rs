@@ -4,9 +4,9 @@
 use chrono::{DateTime, Utc};
 use rusqlite::{Connection, StatementStatus, params_from_iter};
 
-use super::query::{
-    ANY_PENDING, DECIDED, EVENTS, EXPIRING, LAPSED, REVIVED, STAGING, SUMMARY, TOUCHING, page_sql,
-};
+use super::events::{EVENTS, page_sql};
+use super::names::STAGING;
+use super::query::{ANY_PENDING, DECIDED, EXPIRING, LAPSED, REVIVED, SUMMARY, TOUCHING};
 use super::{Filter, schema};
 use crate::proposal::Status;
 use crate::proposal::event::Subject;

@@ -1,0 +1,266 @@
+//! Events as the cache keeps them: the audit log, direct patches, plans.
+
+use std::collections::BTreeSet;
+
+use rusqlite::types::Value;
+use rusqlite::{params, params_from_iter};
+
+use super::gather::Budget;
+use super::{View, failed, forks};
+use crate::error::Result;
+use crate::plan::Key;
+use crate::proposal::audit::Own;
+use crate::proposal::{Event, ProposalId, Stamped, fold};
+use crate::store::refs::{self, LaneRef};
+
+/// One line of the audit log.
+#[derive(Clone, Debug)]
+pub struct LogEntry {
+    /// The event.
+    pub stamped: Stamped,
+    /// The lane commit that holds it, hex.
+    pub commit: String,
+}
+
+impl View {
+    /// Events, newest first: of one proposal or of all. Those of other clones are without their
+    /// changes, and lanes that say very much are left out behind their newest events.
+    ///
+    /// # Errors
+    /// `internal_error` if the cache cannot be read.
+    pub fn log(&self, id: Option<&ProposalId>, limit: Option<usize>) -> Result<Vec<LogEntry>> {
+        let mut all = Vec::new();
+        for page in self.log_pages(id, limit) {
+            all.extend(page?);
+        }
+        Ok(all)
+    }
+
+    /// The same in pages of at most [`PAGE`] events. Between two pages nothing keeps the cache from
+    /// being written, however long somebody reads.
+    pub fn log_pages(&self, id: Option<&ProposalId>, limit: Option<usize>) -> LogPages<'_> {
+        let (id, left) = (id.cloned(), limit.unwrap_or(usize::MAX));
+        LogPages { view: self, id, left, last: None, budget: Budget::default() }
+    }
+
+    /// The events of direct patches and of what took them back, oldest first.
+    ///
+    /// # Errors
+    /// `internal_error` if the cache cannot be read.
+    pub fn patches(&self) -> Result<Vec<LogEntry>> {
+        self.events("WHERE proposal IS NULL AND kind IN ('patch', 'undo') ORDER BY time, seq", [])
+    }
+
+    /// The events of one plan, in causal order; with `last`, at least so many of the newest.
+    ///
+    /// # Errors
+    /// `internal_error` if the cache cannot be read.
+    pub fn plan_events(&self, key: &Key, last: Option<usize>) -> Result<Vec<Stamped>> {
+        // In one lane the newest are known by their numbers; between lanes each event says what
+        // it had seen, and all have to be read.
+        let entries = match last.and_then(|last| i64::try_from(last).ok()) {
+            Some(last) => self.events(
+                "WHERE plan = ?1 AND (
+                     (SELECT min(lane) <> max(lane) OR max(part) IS NOT NULL
+                      FROM event WHERE plan = ?1)
+                     OR seq >= ifnull((SELECT seq FROM event WHERE plan = ?1
+                                       ORDER BY seq DESC LIMIT 1 OFFSET ?2), 0))",
+                params![key.to_text(), last.saturating_sub(1)],
+            )?,
+            None => self.events("WHERE plan = ?1", [key.to_text()])?,
+        };
+        let events = self.untangled(entries)?;
+        Ok(fold::order(&events).into_iter().cloned().collect())
+    }
+
+    /// The last of [`View::plan_events`], without reading the others: however long its history
+    /// is, a plan is changed in the same time.
+    ///
+    /// # Errors
+    /// `internal_error` if the cache cannot be read.
+    pub fn plan_tip(&self, key: &Key) -> Result<Option<Stamped>> {
+        // In each lane the last one counts, and of those the one that had seen the others.
+        let entries = self.events(
+            "WHERE plan = ?1 AND seq = (SELECT max(seq) FROM event AS other
+             WHERE other.plan = ?1 AND other.lane = event.lane AND other.part IS event.part)",
+            [key.to_text()],
+        )?;
+        let tips = self.untangled(entries)?;
+        let last =
+            |tip: &&Stamped| tips.iter().all(|other| other.id == tip.id || fold::saw(tip, other));
+        match tips.iter().find(last) {
+            Some(tip) => Ok(Some(tip.clone())),
+            None if tips.is_empty() => Ok(None),
+            // Two clones changed it without knowing of each other.
+            None => Ok(self.plan_events(key, None)?.pop()),
+        }
+    }
+
+    /// These events with lanes and heads that name chains.
+    fn untangled(&self, entries: Vec<LogEntry>) -> Result<Vec<Stamped>> {
+        let Some(connection) = &self.connection else { return Ok(Vec::new()) };
+        let query = || -> rusqlite::Result<Vec<Stamped>> {
+            let forks = forks::load(connection)?;
+            let mut events = Vec::with_capacity(entries.len());
+            for mut entry in entries {
+                let event = &mut entry.stamped.event;
+                if forks.is_forked(&event.lane) {
+                    let part: Option<String> = connection
+                        .prepare_cached("SELECT part FROM event WHERE id = ?1")?
+                        .query_row([&entry.stamped.id], |row| row.get(0))?;
+                    forks::untangle(connection, &forks, event, part.as_deref(), Own::default());
+                } else {
+                    forks::untangle(connection, &forks, event, None, Own::default());
+                }
+                events.push(entry.stamped);
+            }
+            Ok(events)
+        };
+        query().map_err(|error| failed(&error))
+    }
+
+    /// The plans that were ever set on `branch`, in order of name.
+    ///
+    /// # Errors
+    /// `internal_error` if the cache cannot be read.
+    pub fn plans(&self, branch: &str) -> Result<Vec<Key>> {
+        let Some(connection) = &self.connection else { return Ok(Vec::new()) };
+        let query = || -> rusqlite::Result<Vec<String>> {
+            let mut statement = connection.prepare_cached(
+                "SELECT DISTINCT plan FROM event WHERE plan > ?1 AND plan < ?2 ORDER BY plan",
+            )?;
+            // A vertical tab is the character behind a line feed.
+            let rows = statement
+                .query_map([format!("{branch}\n"), format!("{branch}\u{b}")], |row| row.get(0))?;
+            rows.collect()
+        };
+        let texts = query().map_err(|error| failed(&error))?;
+        Ok(texts.iter().filter_map(|text| Key::from_text(text)).collect())
+    }
+
+    /// The events that `narrowed` selects.
+    fn events(&self, narrowed: &str, values: impl rusqlite::Params) -> Result<Vec<LogEntry>> {
+        let mut found = Vec::new();
+        self.each_event(narrowed, values, &mut Budget::default(), false, |entry| {
+            found.push(entry)
+        })?;
+        Ok(found)
+    }
+
+    /// Hands the events that `narrowed` selects to `found`, as far as `budget` admits them; `light`
+    /// without what they change. Returns how many rows there were.
+    fn each_event(
+        &self,
+        narrowed: &str,
+        values: impl rusqlite::Params,
+        budget: &mut Budget,
+        light: bool,
+        mut found: impl FnMut(LogEntry),
+    ) -> Result<Rows> {
+        let mut seen = Rows::default();
+        let Some(connection) = &self.connection else { return Ok(seen) };
+        let local = self.lanes.iter().filter(|lane| refs::is_local(&lane.name));
+        let local: BTreeSet<&str> = local.map(LaneRef::lane).collect();
+        let query = || -> rusqlite::Result<()> {
+            let mut statement = connection.prepare_cached(&format!("{EVENTS}{narrowed}"))?;
+            let mut rows = statement.query(values)?;
+            while let Some(row) = rows.next()? {
+                seen.count += 1;
+                seen.last = Some((row.get(4)?, row.get(5)?, row.get(0)?));
+                let body = row.get_ref(2)?.as_bytes().unwrap_or_default();
+                let lane = row.get_ref(3)?.as_str().unwrap_or_default();
+                let is_foreign = !local.contains(lane);
+                if is_foreign && !light && !budget.admits(lane, body) {
+                    continue;
+                }
+                if let Ok(mut event) = Event::from_bytes(body) {
+                    if is_foreign && light && !budget.admits_light(lane, &mut event) {
+                        continue;
+                    }
+                    found(LogEntry {
+                        stamped: Stamped { id: row.get(0)?, event },
+                        commit: row.get(1)?,
+                    });
+                }
+            }
+            Ok(())
+        };
+        query().map_err(|error| failed(&error))?;
+        Ok(seen)
+    }
+}
+
+/// An event as the other questions want it, with its place in the order of the log.
+pub(super) const EVENTS: &str = "SELECT id, commit_id, body, lane, time, seq FROM event ";
+
+/// The place of an event in the order of the log: time, position in its lane, id.
+type Place = (i64, i64, String);
+
+/// Rows that were read.
+#[derive(Default)]
+struct Rows {
+    count: usize,
+    last: Option<Place>,
+}
+
+/// Most events of one page of the log.
+pub const PAGE: usize = 500;
+
+/// What selects a page of the log: of all proposals or of one, from the newest or behind a place.
+pub(super) fn page_sql(of_one: bool, behind: bool) -> String {
+    let mut terms = vec![
+        "(kind = 'purge' OR NOT EXISTS (SELECT 1 FROM purged WHERE purged.id = event.proposal))",
+    ];
+    if of_one {
+        terms.push("proposal = ?");
+    }
+    if behind {
+        terms.push("(time, seq, id) < (?, ?, ?)");
+    }
+    format!("WHERE {} ORDER BY time DESC, seq DESC, id DESC LIMIT ?", terms.join(" AND "))
+}
+
+/// The pages of [`View::log_pages`].
+pub struct LogPages<'v> {
+    view: &'v View,
+    id: Option<ProposalId>,
+    /// How many rows may still be read.
+    left: usize,
+    /// Where the page before ended.
+    last: Option<Place>,
+    budget: Budget,
+}
+
+impl Iterator for LogPages<'_> {
+    type Item = Result<Vec<LogEntry>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let most = self.left.min(PAGE);
+        if most == 0 {
+            return None;
+        }
+        let sql = page_sql(self.id.is_some(), self.last.is_some());
+        let mut values: Vec<Value> = Vec::new();
+        values.extend(self.id.as_ref().map(|id| id.to_string().into()));
+        if let Some((time, seq, id)) = self.last.take() {
+            values.extend([time.into(), seq.into(), id.into()]);
+        }
+        values.push((most as i64).into());
+        let mut page = Vec::with_capacity(most);
+        let values = params_from_iter(values);
+        let read = self.view.each_event(&sql, values, &mut self.budget, true, |entry| {
+            page.push(entry);
+        });
+        match read {
+            Err(error) => {
+                self.left = 0;
+                Some(Err(error))
+            }
+            Ok(rows) => {
+                self.left = if rows.count < most { 0 } else { self.left - most };
+                self.last = rows.last;
+                (rows.count > 0).then_some(Ok(page))
+            }
+        }
+    }
+}
