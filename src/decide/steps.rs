@@ -7,10 +7,10 @@ use super::shown::entry;
 use crate::changeset::RepoPath;
 use crate::error::{Error, Result};
 use crate::proposal::Statement;
-use crate::proposal::event::{BlobRef, Evidence};
+use crate::proposal::event::{BlobRef, Evidence, FileOutcome};
 use crate::proposal::state::{Approval, Decision};
 use crate::proposal::statement::Verdict;
-use crate::proposal::steps::{Step, of_events, of_revision};
+use crate::proposal::steps::{Own, Step, of_events, of_revision};
 use crate::proposal::{Actor, Entry, Proposal, ProposalId, State, codes, trailers};
 use crate::store::{Store, View};
 
@@ -20,13 +20,21 @@ use crate::store::{Store, View};
 /// `statement_invalid`, `object_missing`: then nothing is approved.
 pub fn of(store: &Store, proposal: &Proposal) -> Result<Vec<Step>> {
     let State::Applied(decision) = &proposal.state else { return Ok(Vec::new()) };
-    let Some((_, manifest)) = read(store, proposal, decision)? else {
-        return Ok(of_events(proposal, decision));
-    };
-    Ok(match manifest {
-        Some(manifest) => of_manifest(proposal, &decision.revision, &manifest),
-        None => of_revision(proposal, &decision.revision),
-    })
+    match read(store, proposal, decision)? {
+        Some((_, Some(manifest))) => of_manifest(proposal, &decision.revision, &manifest),
+        Some((_, None)) => Ok(of_revision(proposal, &decision.revision)),
+        None => {
+            let own = Own::of(proposal, &decision.revision);
+            for file in &decision.written {
+                let (path, before) = (file.path.clone(), file.before.clone());
+                let step = Step { path, before, after: file.after.clone() };
+                if file.outcome != FileOutcome::Already && own.contradicts(&step) {
+                    return Err(contradicts(proposal, &step));
+                }
+            }
+            Ok(of_events(proposal, decision))
+        }
+    }
 }
 
 /// The steps that a person approved without writing them.
@@ -35,7 +43,7 @@ pub fn of(store: &Store, proposal: &Proposal) -> Result<Vec<Step>> {
 /// `statement_invalid`, `object_missing`: then nothing is approved.
 pub fn of_approval(store: &Store, proposal: &Proposal, approval: &Approval) -> Result<Vec<Step>> {
     let manifest = approved(store, proposal, approval)?;
-    Ok(of_manifest(proposal, &approval.revision, &manifest))
+    of_manifest(proposal, &approval.revision, &manifest)
 }
 
 /// The manifest of an approval, held to the event that names its statement.
@@ -86,25 +94,40 @@ pub fn reviewers(store: &Store, proposal: &Proposal) -> Vec<Actor> {
     found
 }
 
-fn of_manifest(proposal: &Proposal, revision: &str, manifest: &Manifest) -> Vec<Step> {
+/// What the records of `manifest` approve.
+///
+/// # Errors
+/// `statement_invalid` where it makes something else of a file than `revision` does.
+fn of_manifest(proposal: &Proposal, revision: &str, manifest: &Manifest) -> Result<Vec<Step>> {
+    let own = Own::of(proposal, revision);
     let mut steps = Vec::new();
     for record in manifest.records() {
         let path = &record.path;
-        let mut add = |before, after| steps.push(Step { path: path.clone(), before, after });
         let after = entry(&record.after);
+        let written = Step { path: path.clone(), before: entry(&record.now), after };
+        let planned = matches!(record.outcome, ApprovedAs::Already | ApprovedAs::Derived(_));
+        if !planned && own.contradicts(&written) {
+            return Err(contradicts(proposal, &written));
+        }
         match (&record.outcome, record.residue) {
             (ApprovedAs::Already, _) => {
                 let own = of_revision(proposal, revision);
                 steps.extend(own.into_iter().filter(|step| step.path == *path));
             }
             (_, Residue::Taken) => {
-                add(entry(&record.base), after.clone());
-                add(entry(&record.now), after);
+                let before = entry(&record.base);
+                steps.push(Step { before, ..written.clone() });
+                steps.push(written);
             }
-            (_, Residue::None | Residue::NotTaken) => add(entry(&record.now), after),
+            (_, Residue::None | Residue::NotTaken) => steps.push(written),
         }
     }
-    steps
+    Ok(steps)
+}
+
+fn contradicts(proposal: &Proposal, step: &Step) -> Error {
+    let path = step.path.display();
+    invalid(proposal, &format!("it makes something else of {path} than its revision"))
 }
 
 /// What an event says of a decision, to which its statement is held.

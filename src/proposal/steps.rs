@@ -1,8 +1,10 @@
 //! What decisions make of files, as steps from one content to another. Pure.
 
-use super::event::FileOutcome;
+use std::collections::HashMap;
+
+use super::event::{FileOutcome, Subject};
 use super::state::Decision;
-use super::{Entry, Proposal};
+use super::{ChangeRecord, Entry, Proposal};
 use crate::changeset::RepoPath;
 
 /// One approved step of one file; `None` is no file.
@@ -16,12 +18,37 @@ pub struct Step {
     pub after: Option<Entry>,
 }
 
+/// What a revision makes of its files, to hold what a decision says was written against it.
+#[derive(Debug)]
+pub struct Own<'p>(HashMap<&'p RepoPath, &'p ChangeRecord>);
+
+impl<'p> Own<'p> {
+    /// The changes of the revision of `proposal` whose event is `revision`.
+    pub fn of(proposal: &'p Proposal, revision: &str) -> Self {
+        // Memory is planned anew on the text that is there, and gets ids of sections.
+        let is_code = proposal.subject == Subject::Code;
+        let revision = proposal.revision(revision).filter(|_| is_code);
+        let changes = revision.into_iter().flat_map(|revision| &revision.changes);
+        Self(changes.map(|change| (&change.path, change)).collect())
+    }
+
+    /// True where `step` starts from what the revision starts from, and leads elsewhere: there was
+    /// nothing to merge with, so whoever looked at the revision was shown something else. What was
+    /// moved takes along what its origin had become.
+    pub fn contradicts(&self, step: &Step) -> bool {
+        self.0.get(&step.path).is_some_and(|own| {
+            own.origin.is_none() && own.before == step.before && own.after != step.after
+        })
+    }
+}
+
 /// The steps that `decision` on `proposal` approved, by its event alone: what it says was written, or
-/// the revision's own changes where it wrote nothing.
+/// the revision's own changes where it wrote nothing. What contradicts the revision is left out.
 pub fn of_events(proposal: &Proposal, decision: &Decision) -> Vec<Step> {
     if decision.written.is_empty() {
         return of_revision(proposal, &decision.revision);
     }
+    let own = Own::of(proposal, &decision.revision);
     let written = decision.written.iter();
     written
         .flat_map(|file| {
@@ -35,6 +62,7 @@ pub fn of_events(proposal: &Proposal, decision: &Decision) -> Vec<Step> {
                     .into_iter()
                     .filter(|own| own.path == file.path)
                     .collect(),
+                _ if own.contradicts(&step) => Vec::new(),
                 _ => vec![step],
             }
         })

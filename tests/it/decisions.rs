@@ -418,6 +418,42 @@ fn a_fetched_apply_by_an_agent_is_a_mark() {
     repo.aye(&LAST).exits(1).says("marked_without_approval");
 }
 
+/// A fetched lane in which `apply` on `id` says that `path` went from one content to another.
+fn says_written(repo: &Repo, id: &str, path: &str, before: &str, after: &str) {
+    let mut lane = Hostile::new(repo, "forger");
+    let side = |text: &str| json!({"id": lane.blob(text), "mode": "100644"});
+    let (before, after) = (side(before), side(after));
+    let written = json!([{"path": path, "before": before, "after": after, "outcome": "clean"}]);
+    let data = forged(repo, id, json!({"effect": "files", "written": written}));
+    let event = lane.event("apply", Some(id), data);
+    lane.push(&lane.step(&event, &[]));
+}
+
+#[test]
+fn what_is_written_from_the_same_start_is_what_the_revision_says() {
+    for (after, code) in [("HELLO\n", 0), ("EVIL\n", 1)] {
+        let repo = hello();
+        let id = propose(&repo, "a.txt", "hello", "HELLO");
+        says_written(&repo, &id, "a.txt", "hello\n", after);
+        repo.write("a.txt", after);
+        commit_as(&repo, &id);
+        let run = repo.aye(&LAST).exits(code);
+        if code == 1 {
+            run.says("error[content_differs]").says("something else of a.txt than its revision");
+        }
+    }
+}
+
+#[test]
+fn a_decision_on_another_proposal_hides_no_planted_line() {
+    let repo = Repo::with(&[("f", numbers(&[]))]);
+    let id = propose(&repo, "f", "\n5\n", "\nfive\n");
+    let other = propose(&repo, "f", "\n9\n", "\nnine\n");
+    repo.write("f", numbers(&[(25, "PLANTED")]));
+    says_written(&repo, &other, "f", &numbers(&[]), &numbers(&[(25, "PLANTED")]));
+    repo.aye(&["apply", &id, "--dry-run"]).ok().says("+PLANTED");
+}
+
 #[test]
 fn a_foreign_lane_does_not_launder_a_rejection() {
     for knows in [false, true] {

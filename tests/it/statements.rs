@@ -224,6 +224,24 @@ fn a_manifest_under_another_hash_approves_nothing() {
 }
 
 #[test]
+fn a_manifest_makes_of_a_file_what_its_revision_makes_of_it() {
+    let scene = scene();
+    let hostile = Hostile::new(&scene.repo, LANE);
+    let side = |text: &str| format!("100644:{}:{}", hostile.blob(text), sha256(&scene.repo, text));
+    let (now, after) = (side("a\n"), side("EVIL\n"));
+    for outcome in ["clean", "merged", "edited"] {
+        let text = format!("{outcome} none {now} {now} {after} a\0");
+        let named = json!({"id": hostile.blob(&text), "sha256": sha256(&scene.repo, &text)});
+        let (repo, _) =
+            scene.with(Forged { statement: json!({"manifest": named}), ..Forged::default() });
+        repo.write("a", "EVIL\n");
+        repo.git(&["commit", "-qam", &format!("Land\n\nProposal-Id: {}", scene.id)]);
+        let run = repo.aye(&["check", "--range", "HEAD~1..HEAD"]).exits(1);
+        run.says("error[content_differs]").says("something else of a than its revision");
+    }
+}
+
+#[test]
 fn decisions_of_this_clone_outlive_the_repair_of_its_lane() {
     let repo = Repo::with(&[("a", "a\n"), ("b", "b\n")]);
     let id = propose(&repo, "a", "a", "A");
