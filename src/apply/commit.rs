@@ -1,5 +1,6 @@
 //! Index and commit, through git itself: its filters, hooks and signing run.
 
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
 use std::io::{Seek as _, Write as _};
 
@@ -12,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::git::{Git, Running};
 use crate::proposal::event::FileOutcome;
 use crate::proposal::{Actor, Entry, Proposal, trailers};
-use crate::store::Store;
+use crate::store::{Store, tree_changes};
 use crate::text::escape;
 use crate::worktree::journal::Journal;
 
@@ -360,6 +361,25 @@ pub struct Committed {
     pub id: String,
     /// What git failed at once it was made, in words.
     pub warning: Option<String>,
+    /// What a hook put into it beside the files that were to be committed.
+    pub beside: Vec<Beside>,
+}
+
+/// A file that a commit changes and nobody asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Beside {
+    /// Where.
+    pub path: bstr::BString,
+    /// What its parent has.
+    pub before: Option<Entry>,
+    /// What it has.
+    pub after: Option<Entry>,
+}
+
+impl Committed {
+    fn of(id: String, warning: Option<String>) -> Self {
+        Self { id, warning, beside: Vec::new() }
+    }
 }
 
 /// What the commit `id` (hex) has at `path`.
@@ -423,9 +443,9 @@ pub fn commit(
         Ok(true) => {
             let since = proposal.created_at.timestamp();
             let found = history::commit_of(store.repo(), &proposal.id, since);
-            return Ok(found.map(|id| Committed { id: id.to_string(), warning: None }));
+            return Ok(found.map(|id| Committed::of(id.to_string(), None)));
         }
-        Ok(false) => make(store, proposal, commit),
+        Ok(false) => make(store, proposal, commit, paths),
         Err(error) => Err(error),
     };
     made.map(Some).map_err(|error| match unstage(store, paths) {
@@ -434,8 +454,61 @@ pub fn commit(
     })
 }
 
-/// Runs `commit`, a git command, and looks what came of it.
-fn make(store: &Store, proposal: &Proposal, commit: Git) -> Result<Committed> {
+/// What the commit `id` on top of `onto` changes beside `paths`; nothing if it is not on top of that.
+fn beside(
+    store: &Store,
+    onto: Option<gix::ObjectId>,
+    id: gix::ObjectId,
+    paths: &[RepoPath],
+) -> Result<Vec<Beside>> {
+    let failed =
+        |error: &dyn std::fmt::Display| Error::bug(format!("cannot read commit {id}: {error}"));
+    let repo = store.repo();
+    let commit = repo.find_commit(id).map_err(|error| failed(&error))?;
+    if commit.parent_ids().map(gix::Id::detach).ne(onto) {
+        return Ok(Vec::new());
+    }
+    let tree = commit.tree_id().map_err(|error| failed(&error))?.detach();
+    let onto = match onto {
+        Some(onto) => {
+            let onto = repo.find_commit(onto).map_err(|error| failed(&error))?;
+            Some(onto.tree_id().map_err(|error| failed(&error))?.detach())
+        }
+        None => None,
+    };
+    let changes = tree_changes(repo, onto, tree)?;
+    let asked: HashSet<&bstr::BStr> = paths.iter().map(RepoPath::as_bstr).collect();
+    let others: Vec<_> =
+        changes.into_iter().filter(|(path, _)| !asked.contains(path.as_bstr())).collect();
+    if others.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut before = match onto {
+        Some(onto) => tree_changes(repo, Some(tree), onto)?,
+        None => BTreeMap::new(),
+    };
+    let found = others.into_iter().map(|(path, after)| {
+        let before = before.remove(&path).flatten();
+        Beside { path, before, after }
+    });
+    Ok(found.collect())
+}
+
+/// Takes what a hook has committed beside into the index, where that has what was there before: of
+/// a commit of some files alone, git forgets what its hooks staged.
+///
+/// # Errors
+/// `git_failed`, `index_locked`.
+pub fn follow_beside(store: &Store, beside: &[Beside]) -> Result<()> {
+    let paths = beside.iter().filter_map(|file| {
+        let path = RepoPath::new(file.path.as_bstr()).ok()?;
+        (staged(store, &path) == file.before.as_ref().map(|entry| entry.id.clone())).then_some(path)
+    });
+    unstage(store, &paths.collect::<Vec<_>>())
+}
+
+/// Runs `commit`, a git command, for `paths`, and looks what came of it.
+fn make(store: &Store, proposal: &Proposal, commit: Git, paths: &[RepoPath]) -> Result<Committed> {
     let is_of = |head| history::is_of(store.repo(), head, &proposal.id);
     let before = head(store)?;
     let refused = commit.run().err();
@@ -446,7 +519,7 @@ fn make(store: &Store, proposal: &Proposal, commit: Git) -> Result<Committed> {
         let unmoved = said.as_ref().ok() == before.map(|id| id.to_string()).as_ref();
         return match warning {
             Some(error) if unmoved => Err(Error::new(&crate::git::codes::GIT_FAILED, error)),
-            warning => Ok(Committed { id: said.unwrap_or_else(|_| "HEAD".into()), warning }),
+            warning => Ok(Committed::of(said.unwrap_or_else(|_| "HEAD".into()), warning)),
         };
     };
     let moved = now.filter(|head| Some(*head) != before);
@@ -457,7 +530,9 @@ fn make(store: &Store, proposal: &Proposal, commit: Git) -> Result<Committed> {
             let below = || history::commit_of(store.repo(), &proposal.id, 0);
             let id = if is_of(head) { None } else { below() }.unwrap_or(head);
             let warning = refused.map(|error| error.message().to_owned());
-            Ok(Committed { id: id.to_string(), warning })
+            // Where it cannot be told, the checks of the range still see it.
+            let beside = beside(store, before, id, paths).unwrap_or_default();
+            Ok(Committed { id: id.to_string(), warning, beside })
         }
         (_, Some(error)) => Err(error),
         (_, None) => {

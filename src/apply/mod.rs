@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use commit::Staging;
-pub use commit::{Committed, entry_in, refuse_locked_index};
+pub use commit::{Beside, Committed, entry_in, refuse_locked_index};
 pub(crate) use direct::write as write_direct;
 pub use direct::{Written as Direct, note_sizes, refuse_unstaged, staged_otherwise, unstage};
 pub use objects::written;
@@ -134,12 +134,12 @@ pub(crate) fn write(
     if let Some(Err(error)) = staging.map(|staging| staging.and_then(Staging::wait)) {
         warning = Some(format!("the files are written but not staged: {}", error.message()));
     }
-    if made.is_some() {
+    if let Some(done) = &made {
         // A hook may have staged something else than the index was given.
-        let refreshed = commit::unstage(store, &paths);
+        let refreshed = commit::unstage(store, &paths)
+            .and_then(|()| commit::follow_beside(store, &done.beside));
         warning = warning.or(refreshed.err().map(|error| error.message().to_owned()));
-        let git = made.as_ref().and_then(|commit| commit.warning.clone());
-        warning = git.or(warning);
+        warning = done.warning.clone().or(warning);
     }
     if let Some(error) = unrecorded {
         return Err(error);

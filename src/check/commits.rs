@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::git::Git;
 use crate::proposal::Entry;
 use crate::scan::codes;
-use crate::store::Store;
+use crate::store::{Store, tree_changes, tree_entry as entry};
 
 /// A commit.
 #[derive(Clone, Debug)]
@@ -165,42 +165,7 @@ pub fn changes(
     before: Option<ObjectId>,
     after: ObjectId,
 ) -> Result<BTreeMap<BString, Option<Entry>>> {
-    use gix::diff::tree::{Recorder, recorder::Change};
-    let failed =
-        |error: &dyn std::fmt::Display| Error::bug(format!("cannot compare trees: {error}"));
-    let repo = store.repo();
-    let data = |id: Option<ObjectId>| -> Result<Vec<u8>> {
-        let Some(id) = id else { return Ok(Vec::new()) };
-        Ok(std::mem::take(&mut repo.find_tree(id).map_err(|e| failed(&e))?.data))
-    };
-    let (old, new) = (data(before)?, data(Some(after))?);
-    let kind = repo.object_hash();
-    let mut recorder = Recorder::default();
-    gix::diff::tree(
-        gix::objs::TreeRefIter::from_bytes(&old, kind),
-        gix::objs::TreeRefIter::from_bytes(&new, kind),
-        gix::diff::tree::State::default(),
-        &repo.objects,
-        &mut recorder,
-    )
-    .map_err(|e| failed(&e))?;
-    let mut found = BTreeMap::new();
-    for change in recorder.records {
-        let (mode, id, path, gone) = match change {
-            Change::Addition { entry_mode, oid, path, .. }
-            | Change::Modification { entry_mode, oid, path, .. } => (entry_mode, oid, path, false),
-            Change::Deletion { entry_mode, oid, path, .. } => (entry_mode, oid, path, true),
-        };
-        if !mode.is_tree() {
-            // A file that became a folder is deleted and added at once; what is there counts.
-            if gone {
-                found.entry(path).or_insert(None);
-            } else {
-                found.insert(path, Some(entry(mode, id)));
-            }
-        }
-    }
-    Ok(found)
+    tree_changes(store.repo(), before, after)
 }
 
 /// What `tree` holds at `path`.
@@ -208,18 +173,6 @@ pub fn entry_at(store: &Store, tree: Option<ObjectId>, path: &RepoPath) -> Optio
     let tree = store.repo().find_tree(tree?).ok()?;
     let found = tree.lookup_entry(path.components().map(|name| name.to_vec())).ok()??;
     (!found.mode().is_tree()).then(|| entry(found.mode(), found.object_id()))
-}
-
-fn entry(mode: gix::objs::tree::EntryMode, id: ObjectId) -> Entry {
-    let mode = if mode.is_executable() {
-        "100755".to_owned()
-    } else if mode.is_blob() {
-        "100644".to_owned()
-    } else {
-        // A symlink or submodule: never equal to what a proposal approves.
-        format!("{:06o}", mode.value())
-    };
-    Entry { id: id.to_string(), mode }
 }
 
 /// The tree of HEAD; `None` before the first commit.

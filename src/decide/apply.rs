@@ -6,9 +6,9 @@ use chrono::{DateTime, Utc};
 
 use super::shown::{self, Shown, entry};
 use super::{Draft, Part, Seen, digest_of, steps, still, subject};
-use crate::apply::{self as files, Committed, Wanted};
+use crate::apply::{self as files, Beside, Committed, Wanted};
 use crate::changeset::plan::{Planned, Resolution};
-use crate::changeset::{Changeset, File, FileChange, Snapshot};
+use crate::changeset::{Changeset, File, FileChange, Mode, RepoPath, Snapshot};
 use crate::error::{Error, Result};
 use crate::proposal::event::{
     Apply, BlobRef, Comment, Effect, FileOutcome, InputForm, Note, Subject, Written, digest, lists,
@@ -121,7 +121,7 @@ pub fn apply(
         subject: files::subject(kind, &proposal.id, now),
     };
     let reviewers = reviewers(store, authority, proposal, part, &planned);
-    let mut follow_up = None;
+    let (mut follow_up, mut unasked_about) = (None, Vec::new());
     let made = files::write(
         store,
         &journal,
@@ -131,6 +131,7 @@ pub fn apply(
         wanted,
         |commit| {
             let amended = amended(store, &planned, commit)?;
+            unasked_about = commit.map(unasked).unwrap_or_default();
             store.write(authority.actor(), now, |writer| {
                 let current = still(writer, proposal, &planned.seen)?;
                 let decided = Decided {
@@ -155,6 +156,7 @@ pub fn apply(
     )?;
     drop(journal);
     warnings.extend(made.warning);
+    warnings.extend(unasked_about);
     warnings.extend(subject::follow(store, authority, now, proposal, &reviewers));
     let not_approved = match planned.takes_residue() {
         true => Vec::new(),
@@ -387,7 +389,7 @@ pub(super) fn comment(
     Ok(())
 }
 
-/// What the commit holds otherwise than was approved: a hook changed it.
+/// What the commit holds otherwise than was approved: a hook changed it, or put it there.
 fn amended(store: &Store, planned: &Shown, commit: Option<&Committed>) -> Result<Vec<Written>> {
     let Some(commit) = commit else { return Ok(Vec::new()) };
     let mut found = Vec::new();
@@ -399,7 +401,27 @@ fn amended(store: &Store, planned: &Shown, commit: Option<&Committed>) -> Result
             found.push(Written { path, before: approved, after: committed, outcome });
         }
     }
+    for file in commit.beside.iter().filter(|file| is_proposable(file)) {
+        let Ok(path) = RepoPath::new(&file.path) else { continue };
+        let (before, after) = (file.before.clone(), file.after.clone());
+        found.push(Written { path, before, after, outcome: FileOutcome::Hooked });
+    }
     Ok(found)
+}
+
+/// Whether a proposal can hold it: regular files alone.
+fn is_proposable(file: &Beside) -> bool {
+    let mut sides = file.before.iter().chain(&file.after);
+    sides.all(|entry| Mode::parse(&entry.mode).is_some()) && RepoPath::new(&file.path).is_ok()
+}
+
+/// What a hook committed beside, and no proposal can ask about.
+fn unasked(commit: &Committed) -> Vec<String> {
+    let others = commit.beside.iter().filter(|file| !is_proposable(file));
+    let id = commit.id.get(..12).unwrap_or(&commit.id);
+    others
+        .map(|file| format!("a hook put {} into commit {id}, which nobody approved", file.path))
+        .collect()
 }
 
 /// Proposes what a commit hook has made of the approved files, so that a person decides on it.

@@ -65,6 +65,7 @@ pub use projection::Tampering;
 pub use purge::{Begun, Contents, Holder, Purged, Purging, Standing, Subjects, Target, Where};
 pub use refs::Audience;
 pub use salvage::Restored;
+pub use trees::{tree_changes, tree_entry};
 pub use trouble::{Notices, Trouble, TroubleKind};
 pub use upkeep::Upkeep;
 pub use verify::Verifier;

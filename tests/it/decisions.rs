@@ -157,6 +157,23 @@ fn a_formatting_hook_is_reported_and_its_difference_is_asked_about() {
     assert_eq!(repo.git(&["status", "--porcelain"]), "");
 }
 
+#[test]
+fn what_a_hook_commits_beside_is_reported_and_asked_about() {
+    let repo = hello();
+    let hook = ".git/hooks/pre-commit";
+    repo.write(hook, "#!/bin/sh\necho evil > extra; echo EVIL > b.txt; git add extra b.txt\n");
+    repo.chmod(hook, 0o755);
+    let id = propose(&repo, "a.txt", "hello", "bye");
+    let run = repo.aye(&["apply", &id, "--yes", "--commit", "--json"]).exits(5);
+    let run = run.notes("error[commit_differs]");
+    assert_eq!(repo.git(&["status", "--porcelain"]), "");
+    repo.aye(&LAST).exits(1).says("extra_file");
+    let asks = run.json()["proposals"][0]["amended"].as_str().expect("a proposal").to_owned();
+    repo.aye(&["diff", &asks]).ok().says("+evil").says("+EVIL").lacks("bye");
+    repo.aye(&["apply", &asks, "--yes"]).ok();
+    repo.aye(&LAST).ok();
+}
+
 // Who decides.
 
 #[test]

@@ -94,7 +94,8 @@ fn remark(context: &mut Context, applied: &Applied) -> bool {
     let Some(id) = &applied.amended else { return false };
     let commit = applied.commit.as_deref().unwrap_or_default();
     let commit = commit.get(..12).unwrap_or(commit);
-    let why = format!("a hook changed what was approved, and commit {commit} has its version");
+    let why =
+        format!("a hook changed or added something, and commit {commit} has what nobody approved");
     let error = Error::new(&COMMIT_DIFFERS, why)
         .hint(format!("look at the difference and decide on it: aye review {id}"));
     context.report_beside(&error);
