@@ -373,6 +373,52 @@ fn an_edited_cache_is_found_and_not_believed() {
     }
 }
 
+/// A row that is no proposal at all is the work of whoever edits the cache, not a fault of the program: it is
+/// said so, and the next command builds the cache anew.
+#[test]
+fn a_malformed_cache_is_told_apart_from_a_bug() {
+    let edits = [
+        "UPDATE folded SET body = x'7b'",
+        "UPDATE folded SET body = 'text'",
+        "UPDATE proposal SET id = 'nonsense'",
+        "UPDATE proposal SET created = 'text'",
+        "UPDATE proposal SET path = x'ff'",
+    ];
+    let commands: [&[&str]; 5] = [
+        &["list"],
+        &["show", "ID"],
+        &["check"],
+        &["check", "--range", "HEAD~1..HEAD"],
+        &["apply", "ID", "--yes", "--dry-run"],
+    ];
+    for edit in edits {
+        for command in commands {
+            let scene = scene();
+            let (repo, id) = (&scene.repo, &scene.pending);
+            repo.write("more.txt", "more\n");
+            repo.commit(&format!("More\n\nProposal-Id: {id}"));
+            repo.aye(&["list"]).ok();
+            let cache = repo.path(".git/aye/cache.sqlite");
+            let connection = rusqlite::Connection::open(&cache).unwrap();
+            let changed = connection.execute(edit, []);
+            drop(connection);
+            // Some of it the tables themselves refuse.
+            if changed.is_err() {
+                continue;
+            }
+            let command: Vec<&str> =
+                command.iter().map(|word| if *word == "ID" { id.as_str() } else { word }).collect();
+            for command in [&command[..], &["list"], &["show", id]] {
+                let run = repo.aye(command);
+                let is_told = String::from_utf8_lossy(&run.stderr).contains("cache_tampered");
+                assert!(is_told || matches!(run.status, 0 | 1 | 3), "{edit}: {command:?}: {run:?}");
+            }
+            repo.aye(&["list"]).ok();
+            repo.aye(&["show", id]).ok();
+        }
+    }
+}
+
 /// What the store says of every proposal, warm, and with a new cache.
 #[track_caller]
 fn state(repo: &Repo) -> serde_json::Value {

@@ -6,7 +6,7 @@ use bstr::ByteSlice as _;
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::{About, View, failed};
+use super::{About, View};
 use crate::changeset::{RepoPath, Snapshot as _};
 use crate::error::Result;
 use crate::proposal::state::Decision;
@@ -68,7 +68,7 @@ impl View {
             .and_then(|mut statement| {
                 statement.query_row([id.as_str()], |row| row.get(0)).optional()
             })
-            .map_err(|error| failed(&error))?;
+            .map_err(|error| self.failed(&error))?;
         self.audience_of_owners(id, &owners.unwrap_or_default())
     }
 
@@ -104,7 +104,7 @@ impl View {
         let lane: Option<String> = connection
             .prepare_cached("SELECT lane FROM event WHERE id = ?1")
             .and_then(|mut statement| statement.query_row([id], |row| row.get(0)).optional())
-            .map_err(|error| failed(&error))?;
+            .map_err(|error| self.failed(&error))?;
         let audience = lane.and_then(|lane| self.audiences().of_lane(&lane));
         Ok(audience.unwrap_or(Audience::Default))
     }
@@ -147,7 +147,7 @@ impl View {
             rows.collect()
         };
         let mut found = Vec::new();
-        for id in query().map_err(|error| failed(&error))? {
+        for id in query().map_err(|error| self.failed(&error))? {
             let id = ProposalId::parse(&id)?;
             let of = self.audience(&id)?;
             if of != *audience {

@@ -8,7 +8,7 @@ use gix::objs::Exists as _;
 use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, params};
 
 use super::update::{Stored, entry};
-use super::{Summary, View, failed, relations};
+use super::{Summary, View, relations};
 use crate::changeset::RepoPath;
 use crate::changeset::hunks::{self, Counts};
 use crate::error::Result;
@@ -33,7 +33,7 @@ impl View {
         let uncounted = summaries.iter_mut().filter(|summary| summary.counts.is_none());
         for summary in uncounted.take(MOST_LOOKED_FOR) {
             let id = summary.id.as_str();
-            if !self.has_contents(connection, id).map_err(|error| failed(&error))? {
+            if !self.has_contents(connection, id).map_err(|error| self.failed(&error))? {
                 continue;
             }
             let proposal = self.proposal(&summary.id)?;

@@ -6,7 +6,7 @@ use rusqlite::types::Value;
 use rusqlite::{params, params_from_iter};
 
 use super::gather::Budget;
-use super::{View, failed, forks};
+use super::{View, forks};
 use crate::error::Result;
 use crate::plan::Key;
 use crate::proposal::audit::Own;
@@ -116,7 +116,7 @@ impl View {
             }
             Ok(events)
         };
-        query().map_err(|error| failed(&error))
+        query().map_err(|error| self.failed(&error))
     }
 
     /// The plans that were ever set on `branch`, in order of name.
@@ -134,7 +134,7 @@ impl View {
                 .query_map([format!("{branch}\n"), format!("{branch}\u{b}")], |row| row.get(0))?;
             rows.collect()
         };
-        let texts = query().map_err(|error| failed(&error))?;
+        let texts = query().map_err(|error| self.failed(&error))?;
         Ok(texts.iter().filter_map(|text| Key::from_text(text)).collect())
     }
 
@@ -185,7 +185,7 @@ impl View {
             }
             Ok(())
         };
-        query().map_err(|error| failed(&error))?;
+        query().map_err(|error| self.failed(&error))?;
         Ok(seen)
     }
 }

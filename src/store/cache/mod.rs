@@ -276,7 +276,9 @@ impl View {
         let mut tips = Vec::new();
         for OwnLane { lane, name, .. } in self.own_lanes(store) {
             let position = lanes::position(connection, name);
-            if let Some(Position { tip, seq, .. }) = position.map_err(|error| failed(&error))? {
+            if let Some(Position { tip, seq, .. }) =
+                position.map_err(|error| self.failed(&error))?
+            {
                 tips.push(OwnTip { lane: lane.clone(), tip, seq });
             }
         }
@@ -352,7 +354,7 @@ impl View {
             let above = |path: String| Path::new(&path).parent().map(Path::to_owned);
             paths.filter_map(|path| path.map(above).transpose()).collect()
         };
-        read().map_err(|error| failed(&error))
+        read().map_err(|error| self.failed(&error))
     }
 
     /// Whether the event `id` (hex) counts.
@@ -368,7 +370,7 @@ impl View {
     pub(super) fn positions(&self) -> Result<BTreeMap<String, Position>> {
         match &self.connection {
             None => Ok(BTreeMap::new()),
-            Some(connection) => lanes::positions(connection).map_err(|e| failed(&e)),
+            Some(connection) => lanes::positions(connection).map_err(|e| self.failed(&e)),
         }
     }
 
@@ -377,7 +379,7 @@ impl View {
     pub(super) fn chains(&self, audience: &Audience) -> Result<BTreeMap<String, Head>> {
         let mut chains: BTreeMap<String, Head> = BTreeMap::new();
         let Some(connection) = &self.connection else { return Ok(chains) };
-        let forks = forks::load(connection).map_err(|error| failed(&error))?;
+        let forks = forks::load(connection).map_err(|error| self.failed(&error))?;
         for (name, Position { seq, reached, .. }) in self.positions()? {
             let Some(tip) = reached else { continue };
             let lane = refs::lane_of(&name).to_owned();
@@ -391,7 +393,7 @@ impl View {
             let id = gix::ObjectId::from_hex(tip.as_bytes()).ok();
             let id = id.filter(|_| forks.is_forked(&lane));
             let step = id.map(|id| forks::step(connection, &id)).transpose();
-            let part = step.map_err(|error| failed(&error))?.flatten().and_then(|step| step.2);
+            let part = step.map_err(|error| self.failed(&error))?.flatten().and_then(|step| step.2);
             let chain = part.unwrap_or_else(|| lane.clone());
             if chains.get(&chain).is_none_or(|known| known.seq < seq) {
                 chains.insert(chain, Head { lane, seq, tip });
@@ -413,7 +415,7 @@ impl View {
             let rows = statement.query_map([value], |row| row.get(0))?;
             rows.collect()
         };
-        query().map_err(|error| failed(&error))
+        query().map_err(|error| self.failed(&error))
     }
 
     /// Those of `tips` that this clone's own lane has not put on record.
@@ -430,7 +432,7 @@ impl View {
             }
             Ok(new)
         };
-        query().map_err(|error| failed(&error))
+        query().map_err(|error| self.failed(&error))
     }
 
     /// The last position up to a commit of a lane, if it counts.

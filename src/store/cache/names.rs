@@ -2,7 +2,7 @@
 
 use rusqlite::{OptionalExtension as _, params};
 
-use super::{View, failed};
+use super::View;
 use crate::error::{Error, Result};
 use crate::proposal::{Proposal, ProposalId, codes, id};
 
@@ -36,7 +36,7 @@ impl View {
                 })?;
                 rows.collect()
             };
-            found = query().map_err(|error| failed(&error))?;
+            found = query().map_err(|error| self.failed(&error))?;
         }
         match found.as_slice() {
             [(one, _)] => ProposalId::parse(one),
@@ -86,7 +86,7 @@ impl View {
             let rows = statement.query_map([prefix, &end], |row| Ok((row.get(0)?, row.get(1)?)))?;
             rows.collect()
         };
-        let found = query().map_err(|error| failed(&error))?;
+        let found = query().map_err(|error| self.failed(&error))?;
         found.into_iter().map(|(staging, id)| Ok((staging, ProposalId::parse(&id)?))).collect()
     }
 
@@ -117,7 +117,7 @@ impl View {
                 row.get(0)
             })
             .optional()
-            .map_err(|error| failed(&error))?;
+            .map_err(|error| self.failed(&error))?;
         Ok((found.unwrap_or(1) as usize).max(id::SHORTEST))
     }
 }

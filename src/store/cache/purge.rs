@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use gix::ObjectId;
 use rusqlite::{Connection, OptionalExtension as _};
 
-use super::{View, failed, gather};
+use super::{View, gather};
 use crate::error::{Error, Result};
 use crate::proposal::document::timestamp;
 use crate::proposal::{Actor, ActorKind, Data, Event, ProposalId, codes};
@@ -200,7 +200,7 @@ impl View {
                 statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
             rows.filter_map(|row| row.map(record).transpose()).collect()
         };
-        query().map_err(|error| failed(&error))
+        query().map_err(|error| self.failed(&error))
     }
 
     /// What is on record of `id`, if it was purged.
@@ -219,7 +219,7 @@ impl View {
                     statement.query_row([id.as_str()], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)));
                 row.optional()
             });
-        Ok(row.map_err(|error| failed(&error))?.and_then(record))
+        Ok(row.map_err(|error| self.failed(&error))?.and_then(record))
     }
 }
 
@@ -256,7 +256,7 @@ impl View {
         id: &ProposalId,
     ) -> Result<BTreeMap<String, HashSet<ObjectId>>> {
         let Some(connection) = &self.connection else { return Ok(BTreeMap::new()) };
-        events_of(connection, id.as_str()).map_err(|error| failed(&error))
+        events_of(connection, id.as_str()).map_err(|error| self.failed(&error))
     }
 
     /// The names of those who have said something of `id` in `lane`.
@@ -318,7 +318,7 @@ impl View {
             }
             Ok(())
         };
-        query().map_err(|error| failed(&error))
+        query().map_err(|error| self.failed(&error))
     }
 
     /// The lanes that have the first event of `id`, or a publication of it.
@@ -329,7 +329,7 @@ impl View {
             .and_then(|mut statement| {
                 statement.query_row([id.as_str()], |row| row.get(0)).optional()
             })
-            .map_err(|error| failed(&error))?;
+            .map_err(|error| self.failed(&error))?;
         let owners = owners.unwrap_or_default();
         Ok(owners.split(' ').filter(|lane| !lane.is_empty()).map(str::to_owned).collect())
     }

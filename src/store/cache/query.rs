@@ -5,7 +5,7 @@ use chrono::{DateTime, TimeZone as _, Utc};
 use rusqlite::{OptionalExtension as _, Row, params, params_from_iter};
 
 use super::gather::Parsed;
-use super::{Filter, View, counts, failed, forks, lanes, update};
+use super::{Filter, View, counts, forks, lanes, update};
 use crate::changeset::RepoPath;
 use crate::changeset::hunks::Counts;
 use crate::error::{Error, Result};
@@ -135,7 +135,7 @@ impl View {
             let rows = statement.query_map(values, |row| summary(row, now))?;
             rows.collect()
         };
-        self.with_audiences(query().map_err(|error| failed(&error))?)
+        self.with_audiences(query().map_err(|error| self.failed(&error))?)
     }
 
     /// The proposals that `filter` lets through, oldest first unless it says otherwise.
@@ -152,7 +152,7 @@ impl View {
             let rows = statement.query_map(params_from_iter(values), |row| summary(row, now))?;
             rows.collect()
         };
-        let mut summaries = query().map_err(|error| failed(&error))?;
+        let mut summaries = query().map_err(|error| self.failed(&error))?;
         self.count(&mut summaries)?;
         self.with_audiences(summaries)
     }
@@ -172,7 +172,7 @@ impl View {
             let rows = statement.query_map(params_from_iter(values), |row| row.get(0))?;
             rows.collect()
         };
-        let ids = query().map_err(|error| failed(&error))?;
+        let ids = query().map_err(|error| self.failed(&error))?;
         ids.iter().map(|id| ProposalId::parse(id)).collect()
     }
 
@@ -202,7 +202,7 @@ impl View {
             }
             Ok(steps)
         };
-        query().map_err(|error| failed(&error))
+        query().map_err(|error| self.failed(&error))
     }
 
     /// Whether a person's decision has made `after` of the file at `path`.
@@ -215,7 +215,7 @@ impl View {
         connection
             .prepare_cached("SELECT 1 FROM approved WHERE path = ?1 AND after IS ?2")
             .and_then(|mut statement| statement.exists(values))
-            .map_err(|error| failed(&error))
+            .map_err(|error| self.failed(&error))
     }
 
     /// Proposals that were decided differently in two clones, oldest first.
@@ -230,7 +230,7 @@ impl View {
             let rows = statement.query_map([], |row| summary(row, now))?;
             rows.collect()
         };
-        self.with_audiences(query().map_err(|error| failed(&error))?)
+        self.with_audiences(query().map_err(|error| self.failed(&error))?)
     }
 
     /// When the last of the `most` newest applied proposals was decided.
@@ -246,7 +246,7 @@ impl View {
                 [most as i64],
                 |row| row.get(0),
             )
-            .map_err(|error| failed(&error))?;
+            .map_err(|error| self.failed(&error))?;
         Ok(last.and_then(|last| Utc.timestamp_millis_opt(last).single()))
     }
 
@@ -264,7 +264,7 @@ impl View {
         let exists = |sql| connection.prepare_cached(sql)?.exists([millis(now)]);
         exists(ANY_PENDING)
             .and_then(|found| if found { Ok(true) } else { exists(REVIVED) })
-            .map_err(|error| failed(&error))
+            .map_err(|error| self.failed(&error))
     }
 
     /// How many proposals are pending at `now`.
@@ -280,7 +280,7 @@ impl View {
                 |row| row.get::<_, i64>(0),
             )
             .map(|count| count as usize)
-            .map_err(|error| failed(&error))
+            .map_err(|error| self.failed(&error))
     }
 
     /// The memory proposals with a staging id that were decided or ran out last, at most `most`, the
@@ -302,7 +302,7 @@ impl View {
             }
             Ok(found)
         };
-        let mut found = query().map_err(|error| failed(&error))?;
+        let mut found = query().map_err(|error| self.failed(&error))?;
         found.sort_by(|a, b| b.cmp(a));
         found.iter().take(most).map(|(_, _, id)| ProposalId::parse(id)).collect()
     }
@@ -313,7 +313,7 @@ impl View {
         connection
             .prepare_cached("SELECT body FROM folded WHERE id = ?1")
             .and_then(|mut body| body.query_row([id.as_str()], |row| row.get(0)).optional())
-            .map_err(|error| failed(&error))
+            .map_err(|error| self.failed(&error))
     }
 
     /// Hands each file that an undecided proposal changes to `each`, by path: with the proposal's id
@@ -333,7 +333,7 @@ impl View {
             }
             Ok(())
         };
-        query().map_err(|error| failed(&error))
+        query().map_err(|error| self.failed(&error))
     }
 
     /// A proposal with everything that happened to it.
@@ -342,7 +342,7 @@ impl View {
     /// `proposal_not_found`.
     pub fn proposal(&self, id: &ProposalId) -> Result<Proposal> {
         let Some(body) = self.body(id)? else {
-            if let Some(proposal) = self.folded_away(id).map_err(|error| failed(&error))? {
+            if let Some(proposal) = self.folded_away(id).map_err(|error| self.failed(&error))? {
                 return Ok(proposal);
             }
             return Err(match self.purge_of(id)? {
@@ -353,7 +353,7 @@ impl View {
             });
         };
         serde_json::from_slice(&body)
-            .map_err(|error| Error::bug(format!("{id} cannot be read from the cache: {error}")))
+            .map_err(|error| self.malformed(&format!("{id} cannot be read: {error}")))
     }
 
     /// The proposal `id` where only snapshots have it: folded from its events.
@@ -398,7 +398,7 @@ impl View {
                 statement.query_map(params![digest, now.timestamp_millis()], |row| row.get(0))?;
             rows.collect()
         };
-        for id in query().map_err(|error| failed(&error))? {
+        for id in query().map_err(|error| self.failed(&error))? {
             let id = ProposalId::parse(&id)?;
             if self.audience(&id)? == *audience {
                 return Ok(Some(id));
@@ -442,7 +442,7 @@ impl View {
             rows.collect()
         };
         query()
-            .map_err(|error| failed(&error))?
+            .map_err(|error| self.failed(&error))?
             .into_iter()
             .map(|id| ProposalId::parse(&id))
             .collect()

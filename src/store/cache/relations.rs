@@ -6,8 +6,8 @@ use std::ops::Range;
 use chrono::{DateTime, Utc};
 use rusqlite::Connection;
 
+use super::View;
 use super::update::entry;
-use super::{View, failed};
 use crate::error::Result;
 use crate::proposal::relations::{Lower, Open, Relations, Touch, relations};
 use crate::proposal::{Entry, ProposalId, State};
@@ -62,7 +62,7 @@ impl View {
         is_present: impl FnMut(&str, &Entry) -> bool,
     ) -> Result<BTreeMap<ProposalId, Relations>> {
         let Some(connection) = &self.connection else { return Ok(BTreeMap::new()) };
-        let recorded = recorded(connection, now).map_err(|error| failed(&error))?;
+        let recorded = recorded(connection, now).map_err(|error| self.failed(&error))?;
         let mut open: Vec<Open> = Vec::new();
         let mut revised = Vec::new();
         let mut read = || -> rusqlite::Result<()> {
@@ -91,7 +91,7 @@ impl View {
             }
             Ok(())
         };
-        read().map_err(|error| failed(&error))?;
+        read().map_err(|error| self.failed(&error))?;
         for at in revised {
             let proposal = self.proposal(&open[at].id)?;
             if !matches!(proposal.state, State::Pending) {

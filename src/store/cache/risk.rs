@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use rusqlite::params;
 
-use super::{View, failed};
+use super::View;
 use crate::error::Result;
 
 impl View {
@@ -20,7 +20,7 @@ impl View {
             let rows = statement.query_map([basis], |row| Ok((row.get(0)?, row.get(1)?)))?;
             rows.collect()
         };
-        query().map_err(|error| failed(&error))
+        query().map_err(|error| self.failed(&error))
     }
 
     /// Keeps the risks of pending revisions, as bits, which stand for as long as `basis` is the same, and forgets

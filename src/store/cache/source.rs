@@ -56,7 +56,8 @@ impl View {
                 .query_row(params![id.as_str()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
                 .optional()
         };
-        let (body, state, digest) = read().map_err(|error| failed(&error))?.ok_or_else(missing)?;
+        let (body, state, digest) =
+            read().map_err(|error| self.failed(&error))?.ok_or_else(missing)?;
         let mut fold = || {
             let forks = forks::load(connection)?;
             update::folded(
@@ -69,7 +70,7 @@ impl View {
                 &mut Parsed::default(),
             )
         };
-        let fresh = fold().map_err(|error| failed(&error))?.proposal;
+        let fresh = fold().map_err(|error| self.failed(&error))?.proposal;
         Ok(fresh.filter(|fresh| {
             // Of what only snapshots have, nothing else is kept than these events.
             body.is_none_or(|body| body == update::body(fresh))
@@ -90,7 +91,7 @@ impl View {
         connection
             .prepare_cached("SELECT MAX(time) FROM event WHERE proposal = ?1")
             .and_then(|mut query| query.query_row([id.as_str()], |row| row.get(0)))
-            .map_err(|error| failed(&error))
+            .map_err(|error| self.failed(&error))
     }
 
     /// What a list shows of the content of `id`, where that was counted.
@@ -110,7 +111,31 @@ impl View {
                 };
                 query.query_row([id.as_str()], figures).optional().map(Option::flatten)
             })
-            .map_err(|error| failed(&error))
+            .map_err(|error| self.failed(&error))
+    }
+
+    /// The error for a question that the cache cannot answer. Rows that no version of aye writes are the work
+    /// of whoever edited the cache: then it is emptied, and the next reader builds it from the lanes.
+    pub(in crate::store) fn failed(&self, error: &rusqlite::Error) -> Error {
+        use rusqlite::Error as E;
+        match error {
+            E::FromSqlConversionFailure(..)
+            | E::IntegralValueOutOfRange(..)
+            | E::Utf8Error(..)
+            | E::InvalidColumnType(..)
+            | E::InvalidQuery => self.malformed(&error.to_string()),
+            _ => failed(error),
+        }
+    }
+
+    /// `cache_tampered` for a row that is none, because of `why`; the cache is emptied.
+    pub(super) fn malformed(&self, why: &str) -> Error {
+        self.empty();
+        Error::new(
+            &crate::store::codes::CACHE_TAMPERED,
+            format!("the cache holds what no lane says: {why}"),
+        )
+        .hint("somebody has edited .git/aye/cache.sqlite; it is built anew: run the command again")
     }
 
     /// Empties the cache: the next reader builds it from the lanes.
