@@ -520,14 +520,21 @@ fn what_was_rejected_is_taken_out_of_the_tree_and_later_edits_stay() {
     script(&repo, &keep, "true").run().ok().notes("nothing changed");
 }
 
-#[test]
-fn of_what_was_applied_in_part_the_rest_is_out_and_the_part_is_the_base() {
-    let lines =
-        |two: &str, nine: &str| format!("1\n{two}\n3\n4\n5\n6\n7\n8\n8\n8\n8\n8\n{nine}\n10\n");
+fn lines(two: &str, nine: &str) -> String {
+    format!("1\n{two}\n3\n4\n5\n6\n7\n8\n8\n8\n8\n8\n{nine}\n10\n")
+}
+
+/// A session `x` that is kept, and has changed `a.txt` in two places.
+fn in_two_places() -> Repo {
     let repo = Repo::with(&[("a.txt", lines("2", "9"))]);
     repo.let_flags_decide();
-    let keep = ["--keep", "--name", "x"];
-    script(&repo, &keep, "sed -i 's/^2/two/; s/^9/nine/' a.txt").run().ok();
+    script(&repo, &["--keep", "--name", "x"], "sed -i 's/^2/two/; s/^9/nine/' a.txt").run().ok();
+    repo
+}
+
+#[test]
+fn of_what_was_applied_in_part_the_rest_is_out_and_the_part_is_the_base() {
+    let (repo, keep) = (in_two_places(), ["--keep", "--name", "x"]);
     repo.aye(&["apply", &pending(&repo), "--hunks", "1", "--yes"]).ok();
     assert_eq!(repo.text("a.txt"), lines("two", "9"));
     script(&repo, &keep, "sed -i s/two/zwei/ a.txt; grep -qx 9 a.txt").run().ok();
@@ -622,12 +629,7 @@ fn a_hostile_git_directory_is_not_followed_by_the_base() {
 
 #[test]
 fn a_rest_that_is_pending_stays_in_the_tree() {
-    let lines =
-        |two: &str, nine: &str| format!("1\n{two}\n3\n4\n5\n6\n7\n8\n8\n8\n8\n8\n{nine}\n10\n");
-    let repo = Repo::with(&[("a.txt", lines("2", "9"))]);
-    repo.let_flags_decide();
-    let keep = ["--keep", "--name", "x"];
-    script(&repo, &keep, "sed -i 's/^2/two/; s/^9/nine/' a.txt").run().ok();
+    let (repo, keep) = (in_two_places(), ["--keep", "--name", "x"]);
     repo.aye(&["apply", &pending(&repo), "--hunks", "1", "--split-rest", "--yes"]).ok();
     let rest = pending(&repo);
     // Unchanged, it is the session's proposal.
