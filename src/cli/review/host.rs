@@ -33,7 +33,7 @@ use crate::review::terminal::{
     Content, Header, Host, Loaded, Order, Outlook, Related, RelatedAs, Said,
 };
 use crate::scan::gate;
-use crate::store::{Filter, Store, View};
+use crate::store::{Filter, Store, Summary, View};
 
 /// The command line's side of a session.
 pub(super) struct CliHost<'c> {
@@ -63,11 +63,19 @@ pub(super) struct Looked {
     marks: Rc<Marks>,
     /// They are all marks, and no list has shown them yet: files are compared again for the next one.
     is_fresh: bool,
+    /// What they are of, in order, until it was shown.
+    all: Vec<Summary>,
 }
 
 impl Looked {
-    pub(super) fn new(store: &Store, view: &View, marks: Marks) -> Self {
-        Self { state: state(store, view), marks: Rc::new(marks), is_fresh: true }
+    /// What a look of now has found of `all`, which are in order.
+    pub(super) fn at_first(store: &Store, view: &View, marks: Marks, all: Vec<Summary>) -> Self {
+        Self { all, is_fresh: true, ..Self::new(store, view, marks) }
+    }
+
+    fn new(store: &Store, view: &View, marks: Marks) -> Self {
+        let state = state(store, view);
+        Self { state, marks: Rc::new(marks), is_fresh: false, all: Vec::new() }
     }
 }
 
@@ -106,15 +114,16 @@ impl<'c> CliHost<'c> {
     /// What is pending of the proposals of this session, in groups.
     fn groups(&mut self) -> Result<Vec<Group>> {
         let (view, now) = (self.store.view()?, self.now());
-        let mut summaries = view.proposals(&Filter::pending(), now)?;
-        summaries.retain(|summary| self.numbers.contains_key(&summary.id));
-        if !self.looked.is_fresh || self.looked.state != state(self.store, &view) {
+        let is_shown = !std::mem::take(&mut self.looked.is_fresh);
+        let mut all = std::mem::take(&mut self.looked.all);
+        if is_shown || self.looked.state != state(self.store, &view) {
+            let mut summaries = view.proposals(&Filter::pending(), now)?;
+            summaries.retain(|summary| self.numbers.contains_key(&summary.id));
             let marks = Marks::of(self.store, &view, now, &summaries)?;
             self.looked = Looked::new(self.store, &view, marks);
+            all = self.looked.marks.in_order(summaries);
         }
-        self.looked.is_fresh = false;
         let marks = &self.looked.marks;
-        let all = marks.in_order(summaries);
         Ok(marks::grouped(&all, marks, now, |id| self.numbers.get(id).copied().flatten()))
     }
 
@@ -156,7 +165,7 @@ impl<'c> CliHost<'c> {
         if self.looked.state != state(self.store, view) {
             let related = relations::relations(self.store, view, self.now())?;
             let marks = Marks::of_relations(related);
-            self.looked = Looked { is_fresh: false, ..Looked::new(self.store, view, marks) };
+            self.looked = Looked::new(self.store, view, marks);
         }
         Ok(Rc::clone(&self.looked.marks))
     }

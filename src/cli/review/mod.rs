@@ -171,7 +171,7 @@ pub fn run(context: &mut Context, mut args: Args) -> Result<Exit> {
     }
     let number = |summary: &Summary| (summary.id.clone(), place.get(&summary.id).copied());
     let numbers = all.iter().map(number).collect();
-    let first = host::Looked::new(&store, &view, marks);
+    let first = host::Looked::at_first(&store, &view, marks, all);
     drop(view);
     let snapshot = store.repo().config_snapshot();
     let mut options = pager::options(context, Some(snapshot.plumbing()));
