@@ -140,32 +140,19 @@ fn named(message: &[u8], key: &[u8]) -> Vec<String> {
 /// in `git diff-tree -c`, for what it brings was changed where it was committed.
 ///
 /// # Errors
-/// As [`changes`].
+/// As [`tree_changes`].
 pub fn own_changes(store: &Store, commit: &Commit) -> Result<BTreeMap<BString, Option<Entry>>> {
     let parents = &commit.merged;
     // Compared with nothing, all of a merge would be its own.
     if !parents.is_empty() && (commit.parent_tree.is_none() || parents.contains(&None)) {
         return Ok(BTreeMap::new());
     }
-    let mut own = changes(store, commit.parent_tree, commit.tree)?;
+    let mut own = tree_changes(store.repo(), commit.parent_tree, commit.tree)?;
     for parent in parents {
-        let others = changes(store, *parent, commit.tree)?;
+        let others = tree_changes(store.repo(), *parent, commit.tree)?;
         own.retain(|path, _| others.contains_key(path));
     }
     Ok(own)
-}
-
-/// The files that differ between two trees, and what the second one holds; `None` for the first
-/// tree means nothing was there.
-///
-/// # Errors
-/// `internal_error` if a tree cannot be read.
-pub fn changes(
-    store: &Store,
-    before: Option<ObjectId>,
-    after: ObjectId,
-) -> Result<BTreeMap<BString, Option<Entry>>> {
-    tree_changes(store.repo(), before, after)
 }
 
 /// What `tree` holds at `path`.

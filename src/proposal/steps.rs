@@ -25,7 +25,7 @@ pub struct Own<'p>(HashMap<&'p RepoPath, &'p ChangeRecord>);
 impl<'p> Own<'p> {
     /// The changes of the revision of `proposal` whose event is `revision`.
     pub fn of(proposal: &'p Proposal, revision: &str) -> Self {
-        // Memory is planned anew on the text that is there, and gets ids of sections.
+        // Memory is planned again on the text that is there, and gets ids of sections.
         let is_code = proposal.subject == Subject::Code;
         let revision = proposal.revision(revision).filter(|_| is_code);
         let changes = revision.into_iter().flat_map(|revision| &revision.changes);

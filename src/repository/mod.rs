@@ -33,7 +33,7 @@ use crate::worktree::Worktree;
 use filters::Filters;
 use recent::Recent;
 
-pub(crate) use object::promisor;
+pub(crate) use object::{TRY_AGAIN, promisor};
 pub use open::objects_at;
 pub use policy::{Gate, Policy};
 pub use settings::{ScanMode, Settings, parse_duration, trusted};
@@ -58,6 +58,7 @@ pub struct Repository {
     pub(crate) common_dir: PathBuf,
     settings: OnceCell<Settings>,
     recent: Recent,
+    promisor: OnceCell<Option<String>>,
 }
 
 impl Repository {
@@ -82,7 +83,7 @@ impl Repository {
 
     /// `repo`, of which nothing is read yet.
     fn of(repo: gix::Repository, common_dir: PathBuf, recent: Recent) -> Self {
-        Self { repo, common_dir, settings: OnceCell::new(), recent }
+        Self { repo, common_dir, settings: OnceCell::new(), recent, promisor: OnceCell::new() }
     }
 
     /// The same repository with its work tree at `top`: files there are read by its rules, and by no git

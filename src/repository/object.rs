@@ -7,6 +7,10 @@ use gix::objs::Exists as _;
 use super::{Repository, codes};
 use crate::error::{Error, Result};
 
+/// What to do where a partial clone lacks something.
+pub(crate) const TRY_AGAIN: &str =
+    "nothing is damaged here: try again when the remote can be reached";
+
 /// The promisor remote of a partial clone: objects that are not here can be had from it. `None`
 /// where the clone has everything.
 pub(crate) fn promisor(repo: &gix::Repository) -> Option<String> {
@@ -58,18 +62,21 @@ impl Repository {
 
     /// `object_missing` for the blob `id`, which this partial clone does not have yet.
     pub(crate) fn absent(&self, id: &str) -> Error {
-        let remote = promisor(&self.repo).unwrap_or_default();
+        let remote = self.promisor().unwrap_or_default();
         let why = format!(
             "blob {id} is not in this partial clone, and its remote '{remote}' did not give it"
         );
-        Error::new(&codes::OBJECT_MISSING, why)
-            .with("object", id)
-            .hint("nothing is damaged here: try again when the remote can be reached")
+        Error::new(&codes::OBJECT_MISSING, why).with("object", id).hint(TRY_AGAIN)
     }
 
     /// True in a partial clone: objects that are not here can be had from its promisor remote.
     pub(crate) fn is_partial(&self) -> bool {
-        promisor(&self.repo).is_some()
+        self.promisor().is_some()
+    }
+
+    /// The promisor remote, where this is a partial clone. Configuration is looked at once.
+    pub(crate) fn promisor(&self) -> Option<&str> {
+        self.promisor.get_or_init(|| promisor(&self.repo)).as_deref()
     }
 
     /// The blob `id` as git gets it, which asks the promisor remote where it must.

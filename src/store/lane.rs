@@ -98,7 +98,7 @@ impl Broken {
     /// What to do about it.
     pub fn hint(&self) -> &'static str {
         match self.is_absent {
-            true => "nothing is damaged here: try again when the remote can be reached",
+            true => crate::repository::TRY_AGAIN,
             false => {
                 "`git fsck` shows what is damaged; `aye doctor --repair` keeps what can be read"
             }
@@ -306,8 +306,9 @@ impl<'repo> Reader<'repo> {
     }
 
     /// Adds to `links` the commits from `next` back to the first that `is_known`, to the root, or to
-    /// where a shallow history ends ([`Progress::before`]), but at most `most`: `None` if there are more, and `next` is where to go on. Only their ids are kept,
-    /// so that a lane of any length can be read oldest first.
+    /// where a shallow history ends ([`Progress::before`]), but at most `most`: `None` if there are
+    /// more, and `next` is where to go on. Only their ids are kept, so that a lane of any length can be
+    /// read oldest first.
     ///
     /// # Errors
     /// [`Bad`] with the commit, if the way to the known part or the root is blocked: then nothing

@@ -8,7 +8,7 @@
 //! A remote that takes long to fail is left alone for ten times as long, so that commands do not wait
 //! for it one after the other.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::RefCell;
 use std::collections::{BTreeSet, HashSet};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -21,7 +21,6 @@ use super::refs::LaneRef;
 use super::{Store, View, compose};
 use crate::error::Result;
 use crate::proposal::ChangeRecord;
-use crate::repository::promisor;
 
 /// How many commits are looked at, of all lanes together.
 const MOST: usize = 100_000;
@@ -38,12 +37,9 @@ const LONGEST: Duration = Duration::from_mins(10);
 /// The file in aye's own directory that says until when, in milliseconds since 1970.
 pub(super) const UNANSWERED: &str = "unanswered";
 
-/// The promisor remote of a clone, and what it was asked for in vain.
+/// What the promisor remote of a clone was asked for in vain.
 #[derive(Default)]
-pub(super) struct Promised {
-    remote: OnceCell<Option<String>>,
-    asked: RefCell<Asked>,
-}
+pub(super) struct Promised(RefCell<Asked>);
 
 #[derive(Default)]
 struct Asked {
@@ -54,23 +50,18 @@ struct Asked {
 }
 
 impl Store {
-    /// The promisor remote, where this is a partial clone.
-    fn promisor(&self) -> Option<&str> {
-        self.promised.remote.get_or_init(|| promisor(&self.repo)).as_deref()
-    }
-
     /// Whether the promisor remote may be asked again for what lanes lack: there is one, and it has not
     /// just kept a command waiting in vain.
     pub(super) fn may_ask_again(&self) -> bool {
-        self.promisor().is_some() && self.promised.asked.borrow().may_ask() && !self.is_left_alone()
+        self.is_partial() && self.promised.0.borrow().may_ask() && !self.is_left_alone()
     }
 
     /// Lets the promisor remote be asked again, however long it took to fail.
     pub fn ask_again(&self) {
-        if self.promisor().is_none() {
+        if !self.is_partial() {
             return;
         }
-        *self.promised.asked.borrow_mut() = Asked::default();
+        *self.promised.0.borrow_mut() = Asked::default();
         if let Ok(Some(private)) = self.private() {
             private.remove(UNANSWERED);
         }
@@ -92,7 +83,7 @@ impl Store {
     /// Fetches what both sides of `changes` consist of and is not here, in one go, where this is a
     /// partial clone.
     pub fn fetch_contents<'c>(&self, changes: impl IntoIterator<Item = &'c ChangeRecord>) {
-        if self.promisor().is_none() {
+        if !self.is_partial() {
             return;
         }
         let sides = changes.into_iter().flat_map(|change| [&change.before, &change.after]);
@@ -105,7 +96,7 @@ impl Store {
     /// # Errors
     /// `internal_error` if the cache cannot be read.
     pub fn fetch_pending(&self, view: &View) -> Result<()> {
-        if self.promisor().is_none() {
+        if !self.is_partial() {
             return Ok(());
         }
         let mut ids = BTreeSet::new();
@@ -119,7 +110,7 @@ impl Store {
 
     /// Whether this is a partial clone that does not have the blob `id`, though it asked its remote.
     pub(super) fn lacks(&self, id: &str) -> bool {
-        if self.promisor().is_none() || self.has(id) {
+        if !self.is_partial() || self.has(id) {
             return false;
         }
         self.ask(ObjectId::from_hex(id.as_bytes()).into_iter().collect());
@@ -132,8 +123,8 @@ impl Store {
         wanted.retain(|id| !self.repo.objects.exists(id));
         let started = Instant::now();
         for _ in 0..MOST_REFUSED {
-            wanted.retain(|id| !self.promised.asked.borrow().refused.contains(id));
-            if wanted.is_empty() || !self.promised.asked.borrow().may_ask() {
+            wanted.retain(|id| !self.promised.0.borrow().refused.contains(id));
+            if wanted.is_empty() || !self.promised.0.borrow().may_ask() {
                 return false;
             }
             let ids: String = wanted.iter().map(|id| format!("{id}\n")).collect();
@@ -157,7 +148,7 @@ impl Store {
             if refused.is_empty() {
                 return false;
             }
-            self.promised.asked.borrow_mut().refused.extend(refused);
+            self.promised.0.borrow_mut().refused.extend(refused);
         }
         false
     }
@@ -167,7 +158,7 @@ impl Store {
         let pause = time.saturating_mul(10).min(LONGEST);
         if !has_answered {
             // This process does not ask again at once; it may run for long.
-            self.promised.asked.borrow_mut().until = Instant::now().checked_add(pause.max(SHORT));
+            self.promised.0.borrow_mut().until = Instant::now().checked_add(pause.max(SHORT));
         }
         if time < SHORT && !has_answered {
             return;
@@ -198,7 +189,7 @@ pub(super) fn fetch_events(
     known: &HashSet<ObjectId>,
     absent: &BTreeSet<ObjectId>,
 ) -> bool {
-    if lanes.is_empty() && absent.is_empty() || store.promisor().is_none() {
+    if lanes.is_empty() && absent.is_empty() || !store.is_partial() {
         return false;
     }
     let mut named = named(&store.repo, lanes, known);

@@ -1,8 +1,9 @@
 //! What a full look has found true, told by the facts of files: that the cache says of everything
 //! that is pending what the lanes say, and that refs and files of a pending proposal are as they
-//! should be, also those that memory keeps of what is staged. While these files are the same another look would find the same, as git believes of the
-//! files in its index. It is told to whoever asks `check` or `doctor`, once for all that has not
-//! changed; nothing is decided by it, and `doctor --full` looks itself.
+//! should be, also those that memory keeps of what is staged. While these files are the same another
+//! look would find the same, as git believes of the files in its index. It is told to whoever asks
+//! `check` or `doctor`, once for all that has not changed; nothing is decided by it, and `doctor
+//! --full` looks itself.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;

@@ -127,7 +127,7 @@ pub fn tree_changes(
             Change::Deletion { entry_mode, oid, path, .. } => (entry_mode, oid, path, true),
         };
         if !mode.is_tree() {
-            // A file that became a folder is deleted and added at once; what is there counts.
+            // A file that became a directory is deleted and added at once; what is there counts.
             if gone {
                 found.entry(path).or_insert(None);
             } else {

@@ -374,7 +374,7 @@ fn an_edited_cache_is_found_and_not_believed() {
 }
 
 /// A row that is no proposal at all is the work of whoever edits the cache, not a fault of the program: it is
-/// said so, and the next command builds the cache anew.
+/// said so, and the next command rebuilds the cache.
 #[test]
 fn a_malformed_cache_is_told_apart_from_a_bug() {
     let edits = [

@@ -21,7 +21,7 @@ use crate::proposal::event::Committed;
 use crate::proposal::{Entry, Note, Proposal, Status};
 use crate::report::{Finding, Level, Report, Rule};
 use crate::store::refused::{self, Sent};
-use crate::store::{Audience, Filter, Store, View};
+use crate::store::{Audience, Filter, Store, View, tree_changes};
 use crate::text::escape;
 
 /// Runs `hook` with what git passed to it.
@@ -243,7 +243,7 @@ fn post_commit(context: &mut Context) -> Result<()> {
 /// The applied proposals that `commit` holds as approved: those it changes files of, and those it
 /// names (a rebased or amended commit may change less, and still be their commit).
 fn held(store: &Store, view: &View, context: &Context, commit: &Commit) -> Result<Vec<Proposal>> {
-    let changes = commits::changes(store, commit.parent_tree, commit.tree)?;
+    let changes = tree_changes(store.repo(), commit.parent_tree, commit.tree)?;
     let mut found = applied_among(store, view, context, changes.keys())?;
     for name in &commit.proposal_ids {
         if let Ok(proposal) = view.find(name)

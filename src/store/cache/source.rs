@@ -135,7 +135,7 @@ impl View {
             &crate::store::codes::CACHE_TAMPERED,
             format!("the cache holds what no lane says: {why}"),
         )
-        .hint("somebody has edited .git/aye/cache.sqlite; it is built anew: run the command again")
+        .hint("somebody has edited .git/aye/cache.sqlite; it is rebuilt: run the command again")
     }
 
     /// Empties the cache: the next reader builds it from the lanes.
