@@ -6,6 +6,7 @@ use super::commits::{self, Commit};
 use crate::changeset::RepoPath;
 use crate::decide::steps;
 use crate::error::Result;
+use crate::proposal::state::Approval;
 use crate::proposal::steps::Step;
 use crate::proposal::{Entry, Proposal, Status};
 use crate::store::{Filter, Store, View};
@@ -14,7 +15,7 @@ use crate::store::{Filter, Store, View};
 pub type Approved = (RepoPath, Option<Entry>);
 
 /// What one decision, or one approval that wrote nothing, covers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cover {
     /// When.
     pub at: DateTime<Utc>,
@@ -41,14 +42,29 @@ impl Cover {
 /// # Errors
 /// `statement_invalid`, `object_missing` where no record of it can be believed.
 pub fn covers(store: &Store, proposal: &Proposal) -> Result<Vec<Cover>> {
+    gather(proposal, steps::of(store, proposal), |approval| {
+        steps::of_approval(store, proposal, approval)
+    })
+}
+
+/// As [`covers`], without reading contents: what records say and is not proven.
+fn claimed(store: &Store, proposal: &Proposal) -> Result<Vec<Cover>> {
+    gather(proposal, steps::claimed(store, proposal), |approval| {
+        steps::claimed_by(store, proposal, approval)
+    })
+}
+
+fn gather(
+    proposal: &Proposal,
+    decided: Result<Vec<Step>>,
+    approved: impl Fn(&Approval) -> Result<Vec<Step>>,
+) -> Result<Vec<Cover>> {
     if proposal.contested {
         return Ok(Vec::new());
     }
-    let decided = proposal.decision().filter(|_| counts(proposal));
-    let decided = decided.map(|decision| (decision.at, steps::of(store, proposal)));
-    let approved = proposal
-        .approvals_in_force()
-        .map(|approval| (approval.at, steps::of_approval(store, proposal, approval)));
+    let decision = proposal.decision().filter(|_| counts(proposal));
+    let decided = decision.map(|decision| (decision.at, decided));
+    let approved = proposal.approvals_in_force().map(|approval| (approval.at, approved(approval)));
     let (mut found, mut failed) = (Vec::new(), None);
     for (at, steps) in decided.into_iter().chain(approved) {
         match steps {
@@ -90,8 +106,8 @@ pub fn first_difference<'a>(
             continue;
         }
         let mut later = covers_of(store, view, path, Some(proposal))?;
-        later.retain(|later| later.at >= at);
-        if !reaches(&later, path, content, &found) {
+        later.retain(|later| later.cover.at >= at);
+        if !reaches(store, &later, path, [content, &found]) {
             return Ok(Some(file));
         }
     }
@@ -118,32 +134,57 @@ pub fn is_held(
     Ok(false)
 }
 
-/// What was approved of `path`, in the order of the decisions, without that of `except`.
+/// A cover, and the proposal whose record says so where that is not proven yet.
+struct Candidate {
+    cover: Cover,
+    unproven: Option<Proposal>,
+}
+
+/// What records say was approved of `path`, in the order of the decisions, without that of `except`.
 fn covers_of(
     store: &Store,
     view: &View,
     path: &RepoPath,
     except: Option<&Proposal>,
-) -> Result<Vec<Cover>> {
+) -> Result<Vec<Candidate>> {
     let filter = Filter { path: Some(path.as_bstr().to_string()), ..Filter::default() };
     let mut found = Vec::new();
     // No clock: what was applied or approved stays so.
     for summary in view.proposals(&filter, DateTime::<Utc>::MIN_UTC)? {
         let is_decided = summary.status == Status::Applied || !summary.approvals.is_empty();
         if is_decided && except.is_none_or(|except| except.id != summary.id) {
-            found.extend(covers(store, &view.proposal(&summary.id)?).unwrap_or_default());
+            let proposal = view.proposal(&summary.id)?;
+            let covers = claimed(store, &proposal).unwrap_or_default().into_iter();
+            let unproven = Some(proposal);
+            found.extend(covers.map(|cover| Candidate { cover, unproven: unproven.clone() }));
         }
     }
-    found.sort_by_key(|cover| cover.at);
+    found.sort_by_key(|candidate| candidate.cover.at);
     Ok(found)
 }
 
-/// True where `covers`, in this order, lead `path` from one content to another.
-fn reaches(covers: &[Cover], path: &RepoPath, from: &Option<Entry>, to: &Option<Entry>) -> bool {
+/// True where `candidates`, in this order, lead `path` from one content to another. Only those on the
+/// way are proven, which may take a merge.
+fn reaches(
+    store: &Store,
+    candidates: &[Candidate],
+    path: &RepoPath,
+    [from, to]: [&Option<Entry>; 2],
+) -> bool {
     let mut reached = vec![from.clone()];
-    for step in covers.iter().flat_map(|cover| &cover.steps) {
-        if step.path == *path && reached.contains(&step.before) {
-            reached.push(step.after.clone());
+    for Candidate { cover, unproven } in candidates {
+        let is_proven = |cover: &Cover| match unproven {
+            Some(proposal) => covers(store, proposal).unwrap_or_default().contains(cover),
+            None => true,
+        };
+        let steps = cover.steps.iter().filter(|step| step.path == *path);
+        let fits = |step: &&Step| reached.contains(&step.before);
+        if steps.clone().any(|step| fits(&step)) && is_proven(cover) {
+            for step in steps {
+                if reached.contains(&step.before) {
+                    reached.push(step.after.clone());
+                }
+            }
         }
     }
     reached.contains(to)
@@ -181,8 +222,9 @@ pub fn is_covered(
 ) -> Result<bool> {
     let from = commits::entry_at(store, commit.parent_tree, path);
     let to = commits::entry_at(store, Some(commit.tree), path);
-    let mut covers = covers_of(store, view, path, None)?;
-    covers.extend_from_slice(claimed);
-    covers.sort_by_key(|cover| cover.at);
-    Ok(reaches(&covers, path, &from, &to))
+    let mut candidates = covers_of(store, view, path, None)?;
+    let proven = |cover: &Cover| Candidate { cover: cover.clone(), unproven: None };
+    candidates.extend(claimed.iter().map(proven));
+    candidates.sort_by_key(|candidate| candidate.cover.at);
+    Ok(reaches(store, &candidates, path, [&from, &to]))
 }

@@ -5,6 +5,7 @@
 //! written and the caller asks again. The event names the [`statement`] and its [`manifest`].
 //! Who may decide is for [`crate::proposal::authority`]; every function here takes its answer.
 
+mod again;
 mod ahead;
 pub mod apply;
 pub mod approve;

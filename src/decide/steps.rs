@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use super::again;
 use super::manifest::{ApprovedAs, Manifest, Record, Residue};
 use super::shown::entry;
 use crate::changeset::RepoPath;
 use crate::error::{Error, Result};
+use crate::memory::disk::repo_path as memory_path;
+use crate::memory::plan::index_page;
 use crate::proposal::Statement;
 use crate::proposal::event::{BlobRef, Evidence, FileOutcome};
 use crate::proposal::state::{Approval, Decision};
@@ -14,36 +17,130 @@ use crate::proposal::steps::{Own, Step, of_events, of_revision};
 use crate::proposal::{Actor, Entry, Proposal, ProposalId, State, codes, trailers};
 use crate::store::{Store, View};
 
-/// The steps that the decision on the applied `proposal` approved; none where it is not applied.
+/// The steps that the decision on the applied `proposal` approved; none where it is not applied. Its
+/// plan is made again wherever files had changed meanwhile.
 ///
 /// # Errors
-/// `statement_invalid`, `object_missing`: then nothing is approved.
+/// `statement_invalid`, `object_missing`, `proposal_archived`: then nothing is approved.
 pub fn of(store: &Store, proposal: &Proposal) -> Result<Vec<Step>> {
     let State::Applied(decision) = &proposal.state else { return Ok(Vec::new()) };
-    match read(store, proposal, decision)? {
-        Some((_, Some(manifest))) => of_manifest(proposal, &decision.revision, &manifest),
-        Some((_, None)) => Ok(of_revision(proposal, &decision.revision)),
-        None => {
-            let own = Own::of(proposal, &decision.revision);
-            for file in &decision.written {
-                let (path, before) = (file.path.clone(), file.before.clone());
-                let step = Step { path, before, after: file.after.clone() };
-                if file.outcome != FileOutcome::Already && own.contradicts(&step) {
-                    return Err(contradicts(proposal, &step));
-                }
-            }
-            Ok(of_events(proposal, decision))
-        }
-    }
+    said(store, proposal, decision)?.proven(store, proposal, &decision.revision)
+}
+
+/// As [`of`], without reading contents: what the record says, where it does not contradict itself.
+///
+/// # Errors
+/// As [`of`].
+pub fn claimed(store: &Store, proposal: &Proposal) -> Result<Vec<Step>> {
+    let State::Applied(decision) = &proposal.state else { return Ok(Vec::new()) };
+    Ok(said(store, proposal, decision)?.approved)
 }
 
 /// The steps that a person approved without writing them.
 ///
 /// # Errors
-/// `statement_invalid`, `object_missing`: then nothing is approved.
+/// As [`of`].
 pub fn of_approval(store: &Store, proposal: &Proposal, approval: &Approval) -> Result<Vec<Step>> {
     let manifest = approved(store, proposal, approval)?;
-    of_manifest(proposal, &approval.revision, &manifest)
+    Said::of(proposal, &approval.revision, &manifest)?.proven(store, proposal, &approval.revision)
+}
+
+/// As [`of_approval`], without reading contents.
+///
+/// # Errors
+/// As [`of`].
+pub fn claimed_by(store: &Store, proposal: &Proposal, approval: &Approval) -> Result<Vec<Step>> {
+    let manifest = approved(store, proposal, approval)?;
+    Ok(Said::of(proposal, &approval.revision, &manifest)?.approved)
+}
+
+/// What the record of a decision says.
+#[derive(Default)]
+struct Said {
+    /// The steps that it approves.
+    approved: Vec<Step>,
+    /// The steps that were written, other than generated files.
+    written: Vec<Step>,
+    /// The files that were already as the revision makes them.
+    there: Vec<Step>,
+}
+
+fn said(store: &Store, proposal: &Proposal, decision: &Decision) -> Result<Said> {
+    let own = || Said { approved: of_revision(proposal, &decision.revision), ..Said::default() };
+    match read(store, proposal, decision)? {
+        Some((_, Some(manifest))) => Said::of(proposal, &decision.revision, &manifest),
+        Some((_, None)) => Ok(own()),
+        None if decision.written.is_empty() => Ok(own()),
+        None => {
+            let mut said = Said::default();
+            for file in &decision.written {
+                let (path, before) = (file.path.clone(), file.before.clone());
+                let step = Step { path, before, after: file.after.clone() };
+                said.add(proposal, &decision.revision, step, file.outcome == FileOutcome::Already);
+            }
+            said.consistent(proposal, &decision.revision)
+        }
+    }
+}
+
+impl Said {
+    /// What the records of `manifest` say.
+    ///
+    /// # Errors
+    /// `statement_invalid` where it makes something else of a file than `revision` does.
+    fn of(proposal: &Proposal, revision: &str, manifest: &Manifest) -> Result<Self> {
+        let mut said = Self::default();
+        for record in manifest.records() {
+            let step = Step {
+                path: record.path.clone(),
+                before: entry(&record.now),
+                after: entry(&record.after),
+            };
+            if record.residue == Residue::Taken && record.outcome != ApprovedAs::Already {
+                let before = entry(&record.base);
+                said.approved.push(Step { before, ..step.clone() });
+            }
+            match &record.outcome {
+                ApprovedAs::Derived(_) if !is_generated(&record.path) => {
+                    return Err(contradicts(proposal, &step));
+                }
+                ApprovedAs::Derived(_) => said.approved.push(step),
+                outcome => said.add(proposal, revision, step, *outcome == ApprovedAs::Already),
+            }
+        }
+        said.consistent(proposal, revision)
+    }
+
+    fn add(&mut self, proposal: &Proposal, revision: &str, step: Step, is_there: bool) {
+        if is_there {
+            let own = of_revision(proposal, revision).into_iter();
+            self.approved.extend(own.filter(|own| own.path == step.path));
+            self.there.push(step);
+        } else {
+            self.approved.push(step.clone());
+            self.written.push(step);
+        }
+    }
+
+    fn consistent(self, proposal: &Proposal, revision: &str) -> Result<Self> {
+        let own = Own::of(proposal, revision);
+        match self.written.iter().find(|step| own.contradicts(step) || !own.may_write(step)) {
+            Some(step) => Err(contradicts(proposal, step)),
+            None => Ok(self),
+        }
+    }
+
+    fn proven(self, store: &Store, proposal: &Proposal, revision: &str) -> Result<Vec<Step>> {
+        match again::first_other(store, proposal, revision, &self.written, &self.there)? {
+            Some(step) => Err(contradicts(proposal, step)),
+            None => Ok(self.approved),
+        }
+    }
+}
+
+/// True for what aye generates itself.
+fn is_generated(path: &RepoPath) -> bool {
+    memory_path(index_page::PATH).is_ok_and(|page| page == *path)
 }
 
 /// The manifest of an approval, held to the event that names its statement.
@@ -92,37 +189,6 @@ pub fn reviewers(store: &Store, proposal: &Proposal) -> Vec<Actor> {
         trailers::add(&mut found, approvers.into_iter().map(|approval| approval.by));
     }
     found
-}
-
-/// What the records of `manifest` approve.
-///
-/// # Errors
-/// `statement_invalid` where it makes something else of a file than `revision` does.
-fn of_manifest(proposal: &Proposal, revision: &str, manifest: &Manifest) -> Result<Vec<Step>> {
-    let own = Own::of(proposal, revision);
-    let mut steps = Vec::new();
-    for record in manifest.records() {
-        let path = &record.path;
-        let after = entry(&record.after);
-        let written = Step { path: path.clone(), before: entry(&record.now), after };
-        let planned = matches!(record.outcome, ApprovedAs::Already | ApprovedAs::Derived(_));
-        if !planned && own.contradicts(&written) {
-            return Err(contradicts(proposal, &written));
-        }
-        match (&record.outcome, record.residue) {
-            (ApprovedAs::Already, _) => {
-                let own = of_revision(proposal, revision);
-                steps.extend(own.into_iter().filter(|step| step.path == *path));
-            }
-            (_, Residue::Taken) => {
-                let before = entry(&record.base);
-                steps.push(Step { before, ..written.clone() });
-                steps.push(written);
-            }
-            (_, Residue::None | Residue::NotTaken) => steps.push(written),
-        }
-    }
-    Ok(steps)
 }
 
 fn contradicts(proposal: &Proposal, step: &Step) -> Error {
@@ -226,7 +292,7 @@ pub(super) struct Explained<'v> {
     view: &'v View,
     except: &'v ProposalId,
     /// What the lanes say of the proposals that the cache named.
-    verified: BTreeMap<ProposalId, Vec<Step>>,
+    verified: BTreeMap<ProposalId, Steps>,
 }
 
 impl<'v> Explained<'v> {
@@ -253,32 +319,69 @@ impl<'v> Explained<'v> {
         }
         let mut steps = self.view.approved_steps(path)?;
         steps.retain(|(id, _)| id != self.except);
-        // In which order they were applied does not matter for telling whose changes these are.
-        let (mut reached, mut used) = (vec![from.clone()], Vec::new());
-        while let Some(at) = steps.iter().position(|(_, step)| reached.contains(&step.before)) {
-            let (id, step) = steps.swap_remove(at);
-            reached.push(step.after.clone());
-            used.push((id, step));
-        }
-        if !reached.contains(to) {
-            return Ok(false);
-        }
-        for (id, step) in used {
-            if !self.steps(&id)?.contains(&step) {
-                return Err(self.view.tampered(&id, "it names a step that was not approved"));
+        loop {
+            // In which order they were applied does not matter for telling whose changes these are.
+            let (mut rest, mut reached, mut used) = (steps.clone(), vec![from.clone()], Vec::new());
+            while let Some(at) = rest.iter().position(|(_, step)| reached.contains(&step.before)) {
+                let (id, step) = rest.swap_remove(at);
+                reached.push(step.after.clone());
+                used.push((id, step));
             }
+            if !reached.contains(to) {
+                return Ok(false);
+            }
+            let mut doubted = Vec::new();
+            for (id, step) in used {
+                match self.believed(&id, &step)? {
+                    Believed::Yes => {}
+                    Believed::OnlyClaimed => doubted.push((id, step)),
+                    Believed::NotSaid => {
+                        let why = "it names a step that was not approved";
+                        return Err(self.view.tampered(&id, why));
+                    }
+                }
+            }
+            if doubted.is_empty() {
+                return Ok(true);
+            }
+            steps.retain(|step| !doubted.contains(step));
         }
-        Ok(true)
     }
 
-    /// The steps that a person has approved of the proposal `id`, by its lanes.
-    fn steps(&mut self, id: &ProposalId) -> Result<&[Step]> {
+    /// What the lanes say of a step of the proposal `id` that the cache names.
+    fn believed(&mut self, id: &ProposalId, step: &Step) -> Result<Believed> {
         if !self.verified.contains_key(id) {
             let proposal = self.store.verified_proposal(self.view, id)?;
             let decision = proposal.decision().filter(|decision| decision.is_by_a_person());
-            let steps = decision.map(|decision| of_events(&proposal, decision));
+            let steps = decision.map(|decision| Steps {
+                claimed: of_events(&proposal, decision),
+                approved: of(self.store, &proposal).unwrap_or_default(),
+            });
             self.verified.insert(id.clone(), steps.unwrap_or_default());
         }
-        Ok(self.verified.get(id).map_or(&[], Vec::as_slice))
+        Ok(match self.verified.get(id) {
+            Some(steps) if steps.approved.contains(step) => Believed::Yes,
+            Some(steps) if steps.claimed.contains(step) => Believed::OnlyClaimed,
+            _ => Believed::NotSaid,
+        })
     }
+}
+
+/// The steps of a proposal that a person has applied.
+#[derive(Default)]
+struct Steps {
+    /// By its event alone, as the cache has them.
+    claimed: Vec<Step>,
+    /// As they were proven.
+    approved: Vec<Step>,
+}
+
+/// How far a step that the cache names is to be believed.
+enum Believed {
+    /// It was approved.
+    Yes,
+    /// The lanes say so too, and it cannot be proven.
+    OnlyClaimed,
+    /// The lanes say nothing of it.
+    NotSaid,
 }

@@ -14,7 +14,7 @@ use super::state::Proposal;
 use crate::changeset::RepoPath;
 
 /// Where memory proposals may change something.
-const MEMORY: &[u8] = b".agent-memory/";
+pub(super) const MEMORY: &[u8] = b".agent-memory/";
 
 /// This clone's own lanes, one for each audience, with the position of the last event: the only ones
 /// that it holds completely.

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::audit::MEMORY;
 use super::event::{FileOutcome, Subject};
 use super::state::Decision;
 use super::{ChangeRecord, Entry, Proposal};
@@ -20,25 +21,41 @@ pub struct Step {
 
 /// What a revision makes of its files, to hold what a decision says was written against it.
 #[derive(Debug)]
-pub struct Own<'p>(HashMap<&'p RepoPath, &'p ChangeRecord>);
+pub struct Own<'p> {
+    changes: HashMap<&'p RepoPath, &'p ChangeRecord>,
+    subject: Subject,
+}
 
 impl<'p> Own<'p> {
     /// The changes of the revision of `proposal` whose event is `revision`.
     pub fn of(proposal: &'p Proposal, revision: &str) -> Self {
-        // Memory is planned again on the text that is there, and gets ids of sections.
-        let is_code = proposal.subject == Subject::Code;
-        let revision = proposal.revision(revision).filter(|_| is_code);
+        let revision = proposal.revision(revision);
         let changes = revision.into_iter().flat_map(|revision| &revision.changes);
-        Self(changes.map(|change| (&change.path, change)).collect())
+        let changes = changes.map(|change| (&change.path, change)).collect();
+        Self { changes, subject: proposal.subject }
+    }
+
+    /// True where `step` is exactly the revision's own.
+    pub fn is(&self, step: &Step) -> bool {
+        self.changes
+            .get(&step.path)
+            .is_some_and(|own| own.before == step.before && own.after == step.after)
+    }
+
+    /// True where the revision changes the file of `step`. That of memory may go to another one.
+    pub fn may_write(&self, step: &Step) -> bool {
+        self.changes.contains_key(&step.path)
+            || (self.subject == Subject::Memory && step.path.as_bstr().starts_with(MEMORY))
     }
 
     /// True where `step` starts from what the revision starts from, and leads elsewhere: there was
     /// nothing to merge with, so whoever looked at the revision was shown something else. What was
-    /// moved takes along what its origin had become.
+    /// moved takes along what its origin had become. Memory is planned again on the text that is there.
     pub fn contradicts(&self, step: &Step) -> bool {
-        self.0.get(&step.path).is_some_and(|own| {
-            own.origin.is_none() && own.before == step.before && own.after != step.after
-        })
+        self.subject == Subject::Code
+            && self.changes.get(&step.path).is_some_and(|own| {
+                own.origin.is_none() && own.before == step.before && own.after != step.after
+            })
     }
 }
 

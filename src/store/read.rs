@@ -96,13 +96,21 @@ impl Store {
     /// The changeset that `changes` record, with content.
     ///
     /// # Errors
-    /// `object_missing`; `event_contradicts`; `changeset_invalid` if a hostile event breaks a changeset's rules;
-    /// `size_limit_exceeded` if it names more than could be held in memory.
+    /// As [`Store::sides`]; `changeset_invalid` if a hostile event breaks a changeset's rules.
     pub fn changeset(&self, changes: &[ChangeRecord]) -> Result<Changeset> {
+        Changeset::new(self.sides(changes)?)
+    }
+
+    /// Both sides of `changes`, as they are recorded.
+    ///
+    /// # Errors
+    /// `object_missing`; `event_contradicts`; `size_limit_exceeded` if they name more than could be held
+    /// in memory.
+    pub fn sides(&self, changes: &[ChangeRecord]) -> Result<Vec<FileChange>> {
         self.fetch_contents(changes);
         self.admit(changes)?;
         let file = |entry: &Option<Entry>| entry.as_ref().map(|entry| self.file(entry)).transpose();
-        let changes: Result<Vec<FileChange>> = changes
+        changes
             .iter()
             .map(|change| {
                 let change = FileChange {
@@ -115,7 +123,6 @@ impl Store {
                 contradiction::check(&change)?;
                 Ok(change)
             })
-            .collect();
-        Changeset::new(changes?)
+            .collect()
     }
 }

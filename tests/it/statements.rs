@@ -241,6 +241,39 @@ fn a_manifest_makes_of_a_file_what_its_revision_makes_of_it() {
     }
 }
 
+/// A file that had changed before it was decided on: the merge that the decision says is made again.
+#[test]
+fn a_manifest_merges_what_it_says_was_there() {
+    let scene = scene();
+    let hostile = Hostile::new(&scene.repo, LANE);
+    let side = |text: &str| format!("100644:{}:{}", hostile.blob(text), sha256(&scene.repo, text));
+    let now = "a\n1\n2\n3\n4\n";
+    for (after, outcome, path, code) in [
+        ("A\n1\n2\n3\n4\n", "merged", "a", 0),
+        ("A\n1\n2\n3\nEVIL\n", "merged", "a", 1),
+        ("A\n1\n2\n3\nEVIL\n", "clean", "a", 1),
+        ("A\n1\n2\n3\nEVIL\n", "edited", "a", 1),
+        // The revision does not change that one, and nothing generates it.
+        ("A\n1\n2\n3\nEVIL\n", "merged", "b", 1),
+        ("A\n1\n2\n3\nEVIL\n", "derived=memory-index@1", "b", 1),
+    ] {
+        let (from, to) = (side(now), side(after));
+        let text = format!("{outcome} none {from} {from} {to} {path}\0");
+        let named = json!({"id": hostile.blob(&text), "sha256": sha256(&scene.repo, &text)});
+        let (repo, _) =
+            scene.with(Forged { statement: json!({"manifest": named}), ..Forged::default() });
+        repo.write(path, now);
+        repo.git(&["commit", "-qam", "Others"]);
+        repo.write(path, after);
+        repo.git(&["commit", "-qam", &format!("Land\n\nProposal-Id: {}", scene.id)]);
+        let run = repo.aye(&["check", "--range", "HEAD~1..HEAD"]).exits(code);
+        if code == 1 {
+            let run = run.says("error[content_differs]");
+            run.says(&format!("something else of {path} than its revision"));
+        }
+    }
+}
+
 #[test]
 fn decisions_of_this_clone_outlive_the_repair_of_its_lane() {
     let repo = Repo::with(&[("a", "a\n"), ("b", "b\n")]);

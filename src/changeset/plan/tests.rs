@@ -217,3 +217,42 @@ proptest! {
         prop_assert_eq!(merged, Merged::Clean(join(&new_head, &new_tail)));
     }
 }
+
+/// Checks make the plans of recorded decisions again. Where this digest changes, so do the merges that
+/// people approved with earlier versions: a new rule needs a new outcome in manifests beside `merged`,
+/// and the old one stays for the records that are there.
+#[test]
+fn recorded_merges_come_out_the_same_for_ever() {
+    let mut state: u64 = 1;
+    let mut below = |end: u64| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % end
+    };
+    let (mut results, mut merged) = (Vec::new(), 0);
+    for _ in 0..3_000 {
+        // Few different lines: much repeats, and where a change belongs is a question of the rule.
+        let base: Vec<u64> = (0..below(24)).map(|_| below(9)).collect();
+        let mut side = || {
+            let mut lines = base.clone();
+            for _ in 0..=below(3) {
+                let at = below(lines.len() as u64 + 1) as usize;
+                let end = (at + below(3) as usize).min(lines.len());
+                lines.splice(at..end, (0..below(3)).map(|_| below(12)).collect::<Vec<_>>());
+            }
+            lines
+        };
+        let (ours, theirs) = (side(), side());
+        let text = |lines: &[u64]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+        let changed = change(file(&text(&base)), file(&text(&theirs)));
+        let planned = planned(changed, file(&text(&ours)));
+        if matches!(planned.outcome, Resolved::Merged(_)) {
+            merged += 1;
+            results.extend(planned.after.unwrap().bytes);
+        }
+        results.push(0);
+    }
+    assert_eq!(merged, 1175);
+    let digest = "03d55dc74db47d9e2720b20b068a30c863a47d3461445db041be8a6649b78fb1";
+    assert_eq!(crate::sha256::hex(&results), digest);
+}
